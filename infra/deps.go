@@ -1,0 +1,113 @@
+package infra
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+// PluginDeps is embedded in the Deps of every plugin. The agent fills the
+// fields that were left nil before it calls Init, so a plugin can rely on all
+// of them from Init on.
+type PluginDeps struct {
+	PluginName
+	// Log is the logger named after the plugin.
+	Log logging.PluginLogger
+	// Cfg is where the configuration of the plugin comes from; read it with
+	// config.Load.
+	Cfg config.Source
+	// Health is the plugin's scope in the health tree of the agent.
+	Health health.Reporter
+
+	mu     sync.Mutex
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// Runtime is what an agent gives to a plugin before Init.
+type Runtime struct {
+	Context context.Context
+	Log     logging.PluginLogger
+	Config  config.Source
+	Health  health.Reporter
+}
+
+// Attach is called by the agent before Init; it fills what was left nil and
+// starts the life of the plugin's context.
+func (d *PluginDeps) Attach(rt Runtime) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Log == nil {
+		d.Log = rt.Log
+	}
+	if d.Cfg == nil {
+		d.Cfg = rt.Config
+	}
+	if d.Health == nil {
+		d.Health = rt.Health
+	}
+	d.attach(rt.Context)
+}
+
+func (d *PluginDeps) attach(parent context.Context) {
+	if d.ctx != nil && d.ctx.Err() == nil {
+		return
+	}
+	d.ctx, d.cancel = context.WithCancel(parent)
+}
+
+// Setup fills Log, Cfg and Health with stand-alone defaults where they are
+// nil. A constructor may call it; under an agent it is not needed.
+func (d *PluginDeps) Setup() {
+	if d.Log == nil {
+		d.Log = logging.ForPlugin(d.String())
+	}
+	if d.Cfg == nil {
+		d.Cfg = config.ForPlugin(d.String())
+	}
+	if d.Health == nil {
+		d.Health = health.Discard()
+	}
+}
+
+// Context ends just before Close of the plugin is called (and when the agent
+// is told to stop). It is the parent of every long-running work of the plugin.
+func (d *PluginDeps) Context() context.Context {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.attach(context.Background())
+	return d.ctx
+}
+
+// Go runs f in a goroutine owned by the plugin. f must return when its
+// context ends; the agent waits for it before it calls Close, so that Close
+// never races with the plugin's own goroutines.
+func (d *PluginDeps) Go(f func(ctx context.Context)) {
+	ctx := d.Context()
+	d.wg.Add(1)
+	go func() {
+		defer d.wg.Done()
+		f(ctx)
+	}()
+}
+
+// StopGoroutines ends the context and waits for all goroutines started by Go.
+// The agent calls it before Close; calling it again is harmless.
+func (d *PluginDeps) StopGoroutines() {
+	d.mu.Lock()
+	if d.cancel != nil {
+		d.cancel()
+	}
+	d.mu.Unlock()
+	d.wg.Wait()
+}
+
+// Close is the default Close of a plugin that has nothing else to release.
+func (d *PluginDeps) Close() error {
+	d.StopGoroutines()
+	return nil
+}

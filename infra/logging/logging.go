@@ -1,0 +1,44 @@
+// Package logging is the logging interface of plugins and the registry of
+// named loggers whose levels can be changed while the agent runs. zap does the
+// writing.
+package logging
+
+// Level is the severity of a log entry.
+type Level int8
+
+// The levels, from the most to the least verbose.
+const (
+	DebugLevel Level = iota - 1
+	InfoLevel
+	WarnLevel
+	ErrorLevel
+)
+
+// Logger writes entries of one named logger. The message of Debug, Info, Warn
+// and Error is constant text; facts follow as alternating keys and values
+// (log.Info("route added", "key", key)). All methods may be called
+// concurrently.
+type Logger interface {
+	Debug(msg string, kv ...any)
+	Info(msg string, kv ...any)
+	Warn(msg string, kv ...any)
+	Error(msg string, kv ...any)
+	Debugf(format string, args ...any)
+	Infof(format string, args ...any)
+	Warnf(format string, args ...any)
+	Errorf(format string, args ...any)
+	// Println writes its arguments at the info level, as the log package does.
+	Println(args ...any)
+	// With returns a logger that adds the given keys and values to every entry.
+	With(kv ...any) Logger
+	// Enabled tells whether an entry of the level would be written; use it
+	// where preparing the facts is costly.
+	Enabled(Level) bool
+}
+
+// PluginLogger is the logger of a plugin; NewLogger makes loggers for its
+// parts, named "<plugin>.<part>", with levels of their own.
+type PluginLogger interface {
+	Logger
+	NewLogger(part string) Logger
+}
