@@ -1,0 +1,168 @@
+// Package idxmap keeps run-time metadata by label, with typed read-only views,
+// secondary indexes and watches that never lose the last state.
+//
+// A Store is written by its owner (the scheduler writes the metadata of the
+// values of one descriptor) and read by anyone through Map.
+package idxmap
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"sync"
+)
+
+// Store holds the metadata of one kind of item by label. It is safe for
+// concurrent use.
+type Store struct {
+	title string
+	typ   reflect.Type // nil: any
+
+	mu       sync.RWMutex
+	items    map[string]item
+	indexes  map[string]*index
+	revision uint64
+	changed  chan struct{} // closed and replaced at every change
+	watchers int
+	removed  map[string]uint64 // kept only while someone watches
+}
+
+type item struct {
+	value    any
+	revision uint64
+}
+
+// New returns an empty store for metadata of type M. The title names it in
+// errors and in the REST API.
+func New[M any](title string) *Store {
+	s := newStore(title)
+	s.typ = reflect.TypeFor[M]()
+	if s.typ.Kind() == reflect.Interface && s.typ.NumMethod() == 0 {
+		s.typ = nil
+	}
+	return s
+}
+
+func newStore(title string) *Store {
+	return &Store{
+		title:   title,
+		items:   map[string]item{},
+		indexes: map[string]*index{},
+		changed: make(chan struct{}),
+		removed: map[string]uint64{},
+	}
+}
+
+// Title is the name given to New.
+func (s *Store) Title() string { return s.title }
+
+// Put adds or replaces the metadata of a label. It returns an error, and
+// changes nothing, if the value is of another type than the store's.
+func (s *Store) Put(label string, value any) error {
+	if s.typ != nil && (value == nil || !reflect.TypeOf(value).AssignableTo(s.typ)) {
+		return fmt.Errorf("metadata of %s %q: got %T, expected %s", s.title, label, value, s.typ)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, had := s.items[label]
+	s.revision++
+	s.items[label] = item{value, s.revision}
+	delete(s.removed, label)
+	for _, ix := range s.indexes {
+		if had {
+			ix.remove(label, old.value)
+		}
+		ix.add(label, value)
+	}
+	s.wake()
+	return nil
+}
+
+// Delete removes the metadata of a label; removing what is not there is no
+// change.
+func (s *Store) Delete(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, had := s.items[label]
+	if !had {
+		return
+	}
+	s.revision++
+	delete(s.items, label)
+	if s.watchers > 0 {
+		s.removed[label] = s.revision
+	}
+	for _, ix := range s.indexes {
+		ix.remove(label, old.value)
+	}
+	s.wake()
+}
+
+// Clear removes everything, as Delete of every label would.
+func (s *Store) Clear() {
+	s.mu.RLock()
+	labels := maps.Clone(s.items)
+	s.mu.RUnlock()
+	for label := range labels {
+		s.Delete(label)
+	}
+}
+
+func (s *Store) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *Store) get(label string) (any, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	it, ok := s.items[label]
+	return it.value, ok
+}
+
+// Len is the number of labels.
+func (s *Store) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.items)
+}
+
+func (s *Store) watch(delta int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchers += delta; s.watchers == 0 {
+		clear(s.removed)
+	}
+}
+
+func (s *Store) store() *Store { return s }
+
+// Reader is what plugins get of a Store: the right to read it through a Map.
+type Reader interface{ store() *Store }
+
+// index is one secondary index: key -> labels.
+type index struct {
+	keys   func(value any) []any
+	labels map[any]map[string]struct{}
+}
+
+func (ix *index) add(label string, value any) {
+	for _, k := range ix.keys(value) {
+		set := ix.labels[k]
+		if set == nil {
+			set = map[string]struct{}{}
+			ix.labels[k] = set
+		}
+		set[label] = struct{}{}
+	}
+}
+
+func (ix *index) remove(label string, value any) {
+	for _, k := range ix.keys(value) {
+		set := ix.labels[k]
+		delete(set, label)
+		if len(set) == 0 {
+			delete(ix.labels, k)
+		}
+	}
+}
