@@ -25,7 +25,8 @@ type PluginDeps struct {
 	mu     sync.Mutex
 	ctx    context.Context
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	active int           // goroutines started by Go that did not return yet
+	idle   chan struct{} // closed when active becomes 0; nil if nobody waits
 }
 
 // Runtime is what an agent gives to a plugin before Init.
@@ -50,14 +51,9 @@ func (d *PluginDeps) Attach(rt Runtime) {
 	if d.Health == nil {
 		d.Health = rt.Health
 	}
-	d.attach(rt.Context)
-}
-
-func (d *PluginDeps) attach(parent context.Context) {
-	if d.ctx != nil && d.ctx.Err() == nil {
-		return
+	if d.ctx == nil || d.ctx.Err() != nil { // not attached yet, or a second life
+		d.ctx, d.cancel = context.WithCancel(rt.Context)
 	}
-	d.ctx, d.cancel = context.WithCancel(parent)
 }
 
 // Setup fills Log, Cfg and Health with stand-alone defaults where they are
@@ -74,36 +70,63 @@ func (d *PluginDeps) Setup() {
 	}
 }
 
-// Context ends just before Close of the plugin is called (and when the agent
-// is told to stop). It is the parent of every long-running work of the plugin.
+// Context ends just before Close of the plugin is called, hence after Close of
+// the plugins that depend on it; if a start is interrupted or a stop runs out
+// of time, the contexts of all plugins end at once. It is the parent of every
+// long-running work of the plugin.
 func (d *PluginDeps) Context() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.attach(context.Background())
+	return d.context()
+}
+
+func (d *PluginDeps) context() context.Context {
+	if d.ctx == nil {
+		d.ctx, d.cancel = context.WithCancel(context.Background())
+	}
 	return d.ctx
 }
 
 // Go runs f in a goroutine owned by the plugin. f must return when its
 // context ends; the agent waits for it before it calls Close, so that Close
-// never races with the plugin's own goroutines.
+// never races with the plugin's own goroutines. After StopGoroutines f gets a
+// context that has already ended.
 func (d *PluginDeps) Go(f func(ctx context.Context)) {
-	ctx := d.Context()
-	d.wg.Add(1)
+	d.mu.Lock()
+	ctx := d.context()
+	d.active++
+	d.mu.Unlock()
 	go func() {
-		defer d.wg.Done()
+		defer d.done()
 		f(ctx)
 	}()
+}
+
+func (d *PluginDeps) done() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.active--; d.active == 0 && d.idle != nil {
+		close(d.idle)
+		d.idle = nil
+	}
 }
 
 // StopGoroutines ends the context and waits for all goroutines started by Go.
 // The agent calls it before Close; calling it again is harmless.
 func (d *PluginDeps) StopGoroutines() {
 	d.mu.Lock()
-	if d.cancel != nil {
-		d.cancel()
+	d.context()
+	d.cancel()
+	if d.active == 0 {
+		d.mu.Unlock()
+		return
 	}
+	if d.idle == nil {
+		d.idle = make(chan struct{})
+	}
+	idle := d.idle
 	d.mu.Unlock()
-	d.wg.Wait()
+	<-idle
 }
 
 // Close is the default Close of a plugin that has nothing else to release.

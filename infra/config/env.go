@@ -1,0 +1,49 @@
+package config
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// Environ looks up a variable of the environment; os.LookupEnv is the real
+// one, tests give their own.
+type Environ func(name string) (value string, set bool)
+
+// NoEnviron is an empty environment.
+func NoEnviron(string) (string, bool) { return "", false }
+
+// EnvMap is an environment with the given variables.
+func EnvMap(vars map[string]string) Environ {
+	return func(name string) (string, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+// Variable is an environment variable that is no counterpart of a flag.
+type Variable struct{ Name, Doc string }
+
+// Variables lists the environment variables read besides those of flags
+// (EnvName); "-h" shows them. Nothing else is read from the environment.
+func Variables() []Variable {
+	return []Variable{
+		{"VPP_BIN", "path of a VPP executable to start or to test against"},
+		{"NO_COLOR", "if set and not empty, console output has no colours"},
+	}
+}
+
+// Env returns a variable listed by Variables; any other name counts as not
+// set, so that the list stays complete.
+func Env(name string) (value string, set bool) {
+	if !slices.ContainsFunc(Variables(), func(v Variable) bool { return v.Name == name }) {
+		return "", false
+	}
+	return os.LookupEnv(name)
+}
+
+// EnvName is the variable that stands for a flag: "etcd-config" can be given
+// as ETCD_CONFIG.
+func EnvName(flag string) string {
+	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(flag))
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxFileSize bounds a configuration file of a plugin; these files are
+// written by hand.
+const maxFileSize = 4 << 20
+
+// ForPlugin returns the source of a plugin that runs without an agent: the
+// file named by <PLUGIN>_CONFIG, or <plugin>.conf in CONFIG_DIR or in the
+// working directory.
+func ForPlugin(name string) Source {
+	return standalone{name}
+}
+
+type standalone struct{ name string }
+
+func (s standalone) Name() string { return s.name }
+
+func (s standalone) Read() ([]byte, string, bool, error) {
+	f := NewFlags(s.name, nil)
+	src := f.Source(s.name)
+	if _, err := f.Parse(nil); err != nil {
+		return nil, "", false, err
+	}
+	return src.Read()
+}
+
+// fileSource reads the file named by a flag.
+type fileSource struct {
+	name  string
+	flag  string
+	flags *Flags
+}
+
+func (s fileSource) Name() string { return s.name }
+
+func (s fileSource) Read() ([]byte, string, bool, error) {
+	value := s.flags.Lookup(s.flag).Value.String()
+	if !s.flags.Given(s.flag) {
+		return readFirst(filepath.Join(s.flags.dir, value))
+	}
+	paths := []string{value}
+	if !filepath.IsAbs(value) {
+		paths = append(paths, filepath.Join(s.flags.dir, value))
+	}
+	data, path, found, err := readFirst(paths...)
+	if err == nil && !found {
+		by := "--" + s.flag
+		if s.flags.fromEnv[s.flag] {
+			by = EnvName(s.flag)
+		}
+		err = fmt.Errorf("configuration of plugin %s: file %q named by %s does not exist (looked for %s)",
+			s.name, value, by, strings.Join(paths, ", "))
+	}
+	return data, path, found, err
+}
+
+// readFirst reads the first of the files that exists.
+func readFirst(paths ...string) (data []byte, path string, found bool, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && info.Size() > maxFileSize {
+			err = fmt.Errorf("%s: %d bytes are more than a configuration file may have (%d)", path, info.Size(), maxFileSize)
+		}
+		if err != nil {
+			return nil, path, false, err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, path, false, err
+		}
+		return data, path, true, nil
+	}
+	return nil, "", false, nil
+}
+
+// Text is a source that holds its YAML, for tests and for agents that carry
+// their configuration. The name stands for the file in errors.
+func Text(plugin, yaml string) Source { return text{plugin, yaml} }
+
+type text struct{ name, yaml string }
+
+func (t text) Name() string { return t.name }
+
+func (t text) Read() ([]byte, string, bool, error) {
+	return []byte(t.yaml), t.name + ".conf", true, nil
+}

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// ConfigDirFlag is the flag that names the directory of configuration files.
+const ConfigDirFlag = "config-dir"
+
+// Flags are the command line of one agent together with its counterpart in the
+// environment. A flag given on the command line wins over its variable
+// (EnvName), which wins over the default.
+type Flags struct {
+	*pflag.FlagSet
+	environ Environ
+	dir     string
+	fromEnv map[string]bool
+}
+
+// NewFlags returns the flags of a program, with --config-dir defined. A nil
+// environ means the process's environment.
+func NewFlags(program string, environ Environ) *Flags {
+	if environ == nil {
+		environ = os.LookupEnv
+	}
+	f := &Flags{
+		FlagSet: pflag.NewFlagSet(program, pflag.ContinueOnError),
+		environ: environ,
+		fromEnv: map[string]bool{},
+	}
+	f.SortFlags = true
+	f.Usage = func() {} // the caller prints it, where it wants to
+	f.StringVar(&f.dir, ConfigDirFlag, ".", "directory of configuration files")
+	return f
+}
+
+// Source defines the flag --<plugin>-config and returns the source that reads
+// the file it names. Asking twice for a plugin gives the same source.
+func (f *Flags) Source(plugin string) Source {
+	flag := strings.ToLower(plugin) + "-config"
+	if f.Lookup(flag) == nil {
+		f.String(flag, strings.ToLower(plugin)+".conf", "configuration file of plugin "+plugin)
+	}
+	return fileSource{name: plugin, flag: flag, flags: f}
+}
+
+// Parse reads the command line and then, for the flags that were not given,
+// the environment. Long flags with a single dash are accepted. It returns the
+// arguments that are no flags. The error is pflag.ErrHelp if help was asked for.
+func (f *Flags) Parse(args []string) (rest []string, err error) {
+	if err := f.FlagSet.Parse(f.doubleDash(args)); err != nil {
+		return nil, err
+	}
+	var errs []error
+	f.VisitAll(func(flag *pflag.Flag) {
+		value, set := f.environ(EnvName(flag.Name))
+		if flag.Changed || !set || value == "" {
+			return
+		}
+		if err := f.Set(flag.Name, value); err != nil {
+			errs = append(errs, fmt.Errorf("environment variable %s: %w", EnvName(flag.Name), err))
+			return
+		}
+		f.fromEnv[flag.Name] = true
+	})
+	return f.Args(), errors.Join(errs...)
+}
+
+// Given tells whether the flag was given, on the command line or in the
+// environment.
+func (f *Flags) Given(flag string) bool { return f.Changed(flag) }
+
+// doubleDash turns -flag and -flag=value into the form with two dashes where
+// flag is a defined long flag.
+func (f *Flags) doubleDash(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = arg
+		if arg == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		if len(arg) < 3 || arg[0] != '-' || arg[1] == '-' {
+			continue
+		}
+		name, _, _ := strings.Cut(arg[1:], "=")
+		if f.Lookup(name) != nil || name == "help" {
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}
+
+// WriteUsage writes the flags with their variables, and the other variables.
+func (f *Flags) WriteUsage(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: %s [flags] [command]\n\nFlags (each can also be given as the environment variable in brackets):\n", f.Name())
+	f.VisitAll(func(flag *pflag.Flag) {
+		name, usage := pflag.UnquoteUsage(flag)
+		left := "  --" + flag.Name
+		if flag.Shorthand != "" {
+			left = "  -" + flag.Shorthand + ", --" + flag.Name
+		}
+		if name != "" {
+			left += " " + name
+		}
+		def := ""
+		if flag.DefValue != "" && flag.DefValue != "false" {
+			def = fmt.Sprintf(" (default %s)", flag.DefValue)
+		}
+		fmt.Fprintf(&b, "%-36s %s%s [%s]\n", left, usage, def, EnvName(flag.Name))
+	})
+	b.WriteString("\nOther environment variables:\n")
+	for _, v := range Variables() {
+		fmt.Fprintf(&b, "  %-34s %s\n", v.Name, v.Doc)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Validator is implemented by configurations that can say what is wrong with
+// them beyond types, for example that a port is out of range.
+type Validator interface{ Validate() error }
+
+// Load reads the configuration of a plugin: the values of def, overwritten by
+// those of the source. found tells whether the source had any. It is strict:
+// unknown keys and wrong types are errors that name file, line and field.
+//
+// The keys of a struct are given by the tag `yaml`, else by the tag `json`,
+// else by the field's name in kebab-case. A field of type time.Duration is
+// written as text ("1s") or as a number of nanoseconds, one of type os.FileMode
+// as octal digits, and types with UnmarshalText as their text. If C or *C has
+// Validate, it is called in the end.
+func Load[C any](s Source, def C) (cfg C, found bool, err error) {
+	cfg = clone(def)
+	found, err = loadInto(s, reflect.ValueOf(&cfg).Elem())
+	if err != nil {
+		return def, found, err
+	}
+	return cfg, found, nil
+}
+
+// LoadAny is Load for a configuration whose type is not known to the caller;
+// def must be a struct or a pointer to one, and the result has its type.
+func LoadAny(s Source, def any) (cfg any, found bool, err error) {
+	v := reflect.ValueOf(def)
+	ptr := v.Kind() == reflect.Pointer
+	if ptr {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return nil, false, fmt.Errorf("configuration of plugin %s: expected a struct, got %T", s.Name(), def)
+	}
+	target := reflect.New(v.Type())
+	target.Elem().Set(deepCopy(v))
+	found, err = loadInto(s, target.Elem())
+	if err != nil {
+		return nil, found, err
+	}
+	if ptr {
+		return target.Interface(), found, nil
+	}
+	return target.Elem().Interface(), found, nil
+}
+
+func loadInto(s Source, target reflect.Value) (found bool, err error) {
+	data, path, found, err := s.Read()
+	if err != nil {
+		return found, err
+	}
+	if found {
+		if err := decode(data, path, target); err != nil {
+			return true, err
+		}
+	} else {
+		path = "the defaults of plugin " + s.Name()
+	}
+	if err := validate(target); err != nil {
+		return found, fmt.Errorf("%s: %w", path, err)
+	}
+	return found, nil
+}
+
+func validate(v reflect.Value) error {
+	if c, ok := v.Addr().Interface().(Validator); ok {
+		return c.Validate()
+	}
+	return nil
+}
+
+// Decode reads YAML into the struct that target points to, as strictly as
+// Load; name stands for the file in errors.
+func Decode(data []byte, name string, target any) error {
+	v := reflect.ValueOf(target)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return errors.New("decode: the target must be a pointer")
+	}
+	return decode(data, name, v.Elem())
+}
+
+func clone[C any](c C) C {
+	return deepCopy(reflect.ValueOf(&c).Elem()).Interface().(C)
+}
+
+// deepCopy copies what a decoder may write into, so that defaults which share
+// slices or maps are never changed.
+func deepCopy(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		p := reflect.New(v.Type().Elem())
+		p.Elem().Set(deepCopy(v.Elem()))
+		return p
+	case reflect.Struct:
+		c := reflect.New(v.Type()).Elem()
+		c.Set(v)
+		for i := range v.NumField() {
+			if c.Field(i).CanSet() {
+				c.Field(i).Set(deepCopy(v.Field(i)))
+			}
+		}
+		return c
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			c.Index(i).Set(deepCopy(v.Index(i)))
+		}
+		return c
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		c := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for it := v.MapRange(); it.Next(); {
+			c.SetMapIndex(it.Key(), deepCopy(it.Value()))
+		}
+		return c
+	}
+	return v
+}

@@ -1,0 +1,309 @@
+package health
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// State is the state of an agent, a plugin or a part of one.
+type State int
+
+// The states. The numbers of Init, OK and Error are those that clients of the
+// predecessor know from its status messages.
+const (
+	Init     State = 0 // not started yet
+	OK       State = 1
+	Error    State = 2 // cannot work until someone acts
+	Degraded State = 3 // works in part, and expects to recover
+)
+
+// String returns INIT, OK, DEGRADED or ERROR.
+func (s State) String() string {
+	switch s {
+	case Init:
+		return "INIT"
+	case OK:
+		return "OK"
+	case Degraded:
+		return "DEGRADED"
+	}
+	return "ERROR"
+}
+
+// MarshalText writes the state as its name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// severity orders states from the best to the worst.
+func (s State) severity() int {
+	return slices.Index([]State{OK, Init, Degraded, Error}, s)
+}
+
+func worst(a, b State) State {
+	if b.severity() > a.severity() {
+		return b
+	}
+	return a
+}
+
+// Tree holds the states of the plugins of one agent and of their parts. All
+// methods may be called concurrently and never block on anything but memory.
+type Tree struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	started time.Time
+	changed time.Time // of the state of the agent
+	state   State
+	plugins map[string]*node
+	deps    map[string][]string
+}
+
+// node is a plugin or a part of one.
+type node struct {
+	name     string
+	state    State
+	reported bool
+	reason   string
+	err      string
+	since    time.Time // of the state
+	changed  time.Time // of anything: state, reason or error
+	parts    map[string]*node
+	closed   bool
+}
+
+// NewTree returns a tree without plugins; now is its clock (nil: time.Now).
+func NewTree(now func() time.Time) *Tree {
+	if now == nil {
+		now = time.Now
+	}
+	t := &Tree{now: now, plugins: map[string]*node{}, deps: map[string][]string{}}
+	t.started = now()
+	t.changed = t.started
+	return t
+}
+
+// Plugin adds a plugin, in state Init, and returns its reporter. needs are the
+// plugins it depends on: while one of them is not well, it is named as the
+// cause of this one's trouble.
+func (t *Tree) Plugin(name string, needs ...string) Reporter {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.plugins[name]
+	if n == nil {
+		n = t.newNode(name)
+		t.plugins[name] = n
+	}
+	t.deps[name] = slices.Clone(needs)
+	t.update()
+	return reporter{t, n, nil}
+}
+
+// Ready tells the tree that a plugin finished its start: if it reported
+// nothing about itself, it is OK from now on.
+func (t *Tree) Ready(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.plugins[name]; n != nil && !n.reported {
+		t.set(n, OK, "", nil)
+	}
+}
+
+func (t *Tree) newNode(name string) *node {
+	now := t.now()
+	return &node{name: name, since: now, changed: now, parts: map[string]*node{}}
+}
+
+// set stores what was reported; t.mu is held.
+func (t *Tree) set(n *node, s State, reason string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if n.closed || n.reported && n.state == s && n.reason == reason && n.err == text {
+		return
+	}
+	now := t.now()
+	if n.state != s {
+		n.since = now
+	}
+	n.state, n.reason, n.err, n.changed, n.reported = s, reason, text, now, true
+	t.update()
+}
+
+// update recomputes the state of the agent; t.mu is held.
+func (t *Tree) update() {
+	s := OK
+	for _, n := range t.plugins {
+		s = worst(s, n.total())
+	}
+	if s != t.state {
+		t.state, t.changed = s, t.now()
+	}
+}
+
+// total is the worst state of a node and its parts; a plugin that has parts
+// and said nothing about itself is as well as they are.
+func (n *node) total() State {
+	s := n.state
+	if !n.reported && len(n.parts) > 0 {
+		s = OK
+	}
+	for _, p := range n.parts {
+		s = worst(s, p.total())
+	}
+	return s
+}
+
+type reporter struct {
+	t      *Tree
+	n      *node
+	parent *node // nil for a plugin
+}
+
+func (r reporter) OK(msg string) { r.report(OK, msg, nil) }
+
+func (r reporter) Degraded(reason string, err error) { r.report(Degraded, reason, err) }
+
+func (r reporter) Failed(reason string, err error) { r.report(Error, reason, err) }
+
+func (r reporter) report(s State, reason string, err error) {
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
+	r.t.set(r.n, s, reason, err)
+}
+
+func (r reporter) Scope(name string) Reporter {
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
+	p := r.n.parts[name]
+	if p == nil {
+		p = r.t.newNode(name)
+		p.state = OK // a part is well until it says otherwise
+		if r.n.closed {
+			p.closed = true
+		} else {
+			r.n.parts[name] = p
+		}
+	}
+	return reporter{r.t, p, r.n}
+}
+
+func (r reporter) Close() {
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
+	if r.n.closed {
+		return
+	}
+	r.n.close()
+	if r.parent != nil {
+		delete(r.parent.parts, r.n.name)
+	} else {
+		delete(r.t.plugins, r.n.name)
+	}
+	r.t.update()
+}
+
+func (n *node) close() {
+	n.closed = true
+	for _, p := range n.parts {
+		p.close()
+	}
+}
+
+// Status is a snapshot of one plugin or part.
+type Status struct {
+	Name   string `json:"name"`
+	State  State  `json:"state"`            // the worst of its own and those of its parts
+	Reason string `json:"reason,omitempty"` // of the own state
+	Error  string `json:"error,omitempty"`
+	// Since is when the own state was entered, LastChange when it, the reason
+	// or the error changed last.
+	Since      time.Time `json:"since"`
+	LastChange time.Time `json:"last_change"`
+	// CausedBy is the path of what is behind the state: the part of this
+	// plugin, or the plugin it depends on, that is not well by its own account.
+	CausedBy []string `json:"caused_by,omitempty"`
+	Parts    []Status `json:"parts,omitempty"`
+}
+
+// Snapshot is the tree at one moment.
+type Snapshot struct {
+	State      State     `json:"state"` // the worst of all plugins
+	Started    time.Time `json:"started"`
+	LastChange time.Time `json:"last_change"` // of State
+	Taken      time.Time `json:"taken"`
+	Plugins    []Status  `json:"plugins"` // sorted by name
+}
+
+// Snapshot returns the states of all plugins. Plugins named by ignore are
+// listed, but do not count for the state of the whole.
+func (t *Tree) Snapshot(ignore ...string) Snapshot {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := Snapshot{State: OK, Started: t.started, LastChange: t.changed, Taken: t.now()}
+	for _, name := range sortedKeys(t.plugins) {
+		status := t.plugins[name].status()
+		if status.State != OK {
+			status.CausedBy = t.causes(name)
+		}
+		if !slices.Contains(ignore, name) {
+			s.State = worst(s.State, status.State)
+		}
+		s.Plugins = append(s.Plugins, status)
+	}
+	return s
+}
+
+func (n *node) status() Status {
+	s := Status{
+		Name: n.name, State: n.total(), Reason: n.reason, Error: n.err,
+		Since: n.since, LastChange: n.changed,
+	}
+	for _, name := range sortedKeys(n.parts) {
+		s.Parts = append(s.Parts, n.parts[name].status())
+	}
+	return s
+}
+
+// causes follows the dependencies of a plugin that is not well, down to those
+// that are not well and have no cause among their own dependencies. Without
+// such, the parts that are not well are the cause.
+func (t *Tree) causes(name string) []string {
+	found := map[string]bool{}
+	seen := map[string]bool{name: true}
+	var follow func(string)
+	follow = func(name string) {
+		for _, dep := range t.deps[name] {
+			n := t.plugins[dep]
+			if seen[dep] || n == nil {
+				continue
+			}
+			seen[dep] = true
+			before := len(found)
+			follow(dep)
+			if len(found) == before && n.total().severity() > Init.severity() {
+				found[dep] = true
+			}
+		}
+	}
+	follow(name)
+	if len(found) == 0 {
+		for part, p := range t.plugins[name].parts {
+			if p.total() != OK {
+				found[name+"/"+part] = true
+			}
+		}
+	}
+	return sortedKeys(found)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, strings.Compare)
+	return keys
+}

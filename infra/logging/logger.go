@@ -1,0 +1,109 @@
+package logging
+
+import (
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// badKey names a value that was given without a key, or whose key is not a
+// string; the entry is written nevertheless.
+const badKey = "!BADKEY"
+
+// logger is the Logger over zap; its zap.Logger carries the name and checks
+// the level that the registry keeps for the name.
+type logger struct {
+	z *zap.Logger
+}
+
+func (l logger) Debug(msg string, kv ...any) { l.log(DebugLevel, msg, kv) }
+func (l logger) Info(msg string, kv ...any)  { l.log(InfoLevel, msg, kv) }
+func (l logger) Warn(msg string, kv ...any)  { l.log(WarnLevel, msg, kv) }
+func (l logger) Error(msg string, kv ...any) { l.log(ErrorLevel, msg, kv) }
+
+func (l logger) Debugf(format string, args ...any) { l.logf(DebugLevel, format, args) }
+func (l logger) Infof(format string, args ...any)  { l.logf(InfoLevel, format, args) }
+func (l logger) Warnf(format string, args ...any)  { l.logf(WarnLevel, format, args) }
+func (l logger) Errorf(format string, args ...any) { l.logf(ErrorLevel, format, args) }
+
+func (l logger) Println(args ...any) {
+	if ce := l.z.Check(zapcore.InfoLevel, ""); ce != nil {
+		ce.Message = strings.TrimSuffix(fmt.Sprintln(args...), "\n")
+		ce.Write()
+	}
+}
+
+func (l logger) With(kv ...any) Logger { return logger{l.z.With(fields(kv)...)} }
+
+func (l logger) Enabled(level Level) bool { return l.z.Core().Enabled(level.zap()) }
+
+func (l logger) log(level Level, msg string, kv []any) {
+	if ce := l.z.Check(level.zap(), msg); ce != nil {
+		ce.Write(fields(kv)...)
+	}
+}
+
+func (l logger) logf(level Level, format string, args []any) {
+	if ce := l.z.Check(level.zap(), ""); ce != nil {
+		ce.Message = fmt.Sprintf(format, args...)
+		ce.Write()
+	}
+}
+
+// fields turns alternating keys and values into zap fields.
+func fields(kv []any) []zap.Field {
+	if len(kv) == 0 {
+		return nil
+	}
+	fs := make([]zap.Field, 0, (len(kv)+1)/2)
+	for len(kv) > 0 {
+		key, ok := kv[0].(string)
+		if !ok || len(kv) == 1 {
+			fs = append(fs, field(badKey, kv[0]))
+			kv = kv[1:]
+			continue
+		}
+		fs = append(fs, field(key, kv[1]))
+		kv = kv[2:]
+	}
+	return fs
+}
+
+func field(key string, value any) zap.Field {
+	if m, ok := redactable(value); ok {
+		return zap.Stringer(key, m)
+	}
+	return zap.Any(key, value)
+}
+
+// pluginLogger is a logger that knows the registry its parts come from.
+type pluginLogger struct {
+	Logger
+	name     string
+	registry *Registry
+}
+
+func (p pluginLogger) NewLogger(part string) Logger {
+	return p.registry.Logger(p.name + "." + part)
+}
+
+// nop drops every entry.
+type nop struct{}
+
+// Nop returns a logger that drops every entry.
+func Nop() PluginLogger { return nop{} }
+
+func (nop) Debug(string, ...any)    {}
+func (nop) Info(string, ...any)     {}
+func (nop) Warn(string, ...any)     {}
+func (nop) Error(string, ...any)    {}
+func (nop) Debugf(string, ...any)   {}
+func (nop) Infof(string, ...any)    {}
+func (nop) Warnf(string, ...any)    {}
+func (nop) Errorf(string, ...any)   {}
+func (nop) Println(...any)          {}
+func (nop) With(...any) Logger      { return nop{} }
+func (nop) Enabled(Level) bool      { return false }
+func (nop) NewLogger(string) Logger { return nop{} }

@@ -1,0 +1,251 @@
+package logging
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Default is the name under which SetLevel and Levels know the level of all
+// loggers that no rule matches.
+const Default = "default"
+
+// Registry makes the loggers of one agent and keeps their levels, which can be
+// changed at any time. All methods may be called concurrently.
+//
+// The level of a logger comes from the first of these that was set: its own
+// name, the pattern set last that matches the name, the levels of the names it
+// is a part of ("vpp-ifplugin" for "vpp-ifplugin.if-descriptor"), the default.
+type Registry struct {
+	core zapcore.Core
+
+	mu      sync.Mutex
+	def     Level
+	forced  bool
+	exact   map[string]Level
+	rules   []LoggerLevel // patterns, in the order they were set
+	loggers map[string]entry
+}
+
+type entry struct {
+	level zap.AtomicLevel
+	z     *zap.Logger
+}
+
+// LoggerLevel is the level of one logger, or of all that match a pattern.
+type LoggerLevel struct {
+	Logger string `json:"logger"`
+	Level  Level  `json:"level"`
+}
+
+// Encoding is the form in which entries are written.
+type Encoding string
+
+// The encodings: Console is for people, JSON is one object per line.
+const (
+	Console Encoding = "console"
+	JSON    Encoding = "json"
+)
+
+type settings struct {
+	out      io.Writer
+	encoding Encoding
+	colours  *bool
+	level    Level
+	forced   bool
+	now      func() time.Time
+}
+
+// Option is a setting of a Registry.
+type Option func(*settings)
+
+// WithWriter sets where entries go (default: standard error). Writes are
+// serialised.
+func WithWriter(w io.Writer) Option { return func(s *settings) { s.out = w } }
+
+// WithEncoding sets the form of entries (default: Console).
+func WithEncoding(e Encoding) Option { return func(s *settings) { s.encoding = e } }
+
+// WithColours turns the colours of the console encoding on or off (default: on
+// when the writer is a terminal).
+func WithColours(on bool) Option { return func(s *settings) { s.colours = &on } }
+
+// WithLevel sets the default level (default: info).
+func WithLevel(l Level) Option { return func(s *settings) { s.level = l } }
+
+// WithForcedLevel sets the default level so that Configure does not change it;
+// it is for a level given on the command line or in the environment.
+func WithForcedLevel(l Level) Option { return func(s *settings) { s.level, s.forced = l, true } }
+
+// WithClock sets the source of timestamps (default: time.Now).
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// NewRegistry returns a registry without loggers.
+func NewRegistry(opts ...Option) *Registry {
+	s := settings{out: os.Stderr, encoding: Console, level: InfoLevel, now: time.Now}
+	for _, o := range opts {
+		o(&s)
+	}
+	return &Registry{
+		core:    newCore(s),
+		def:     s.level,
+		forced:  s.forced,
+		exact:   map[string]Level{},
+		loggers: map[string]entry{},
+	}
+}
+
+// ForPlugin returns the logger of a plugin that runs without an agent: it
+// writes to standard error at the info level and belongs to a registry of its
+// own.
+func ForPlugin(name string) PluginLogger { return NewRegistry().PluginLogger(name) }
+
+// Logger returns the logger of the given name; asking again for a name gives a
+// logger with the same level.
+func (r *Registry) Logger(name string) Logger {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.loggers[name]
+	if !ok {
+		level := zap.NewAtomicLevelAt(r.levelOf(name).zap())
+		e = entry{level, zap.New(leveled{r.core, level}).Named(name)}
+		r.loggers[name] = e
+	}
+	return logger{e.z}
+}
+
+// PluginLogger returns the logger of a plugin.
+func (r *Registry) PluginLogger(name string) PluginLogger {
+	return pluginLogger{Logger: r.Logger(name), name: name, registry: r}
+}
+
+// SetLevel sets the level of a logger, of all loggers that match a pattern
+// ("vpp-*", in the syntax of path.Match), or of Default. It also holds for
+// loggers made later.
+func (r *Registry) SetLevel(name string, level Level) error {
+	pattern := strings.ContainsAny(name, `*?[\`)
+	if pattern {
+		if _, err := path.Match(name, ""); err != nil {
+			return fmt.Errorf("logger name pattern %q: %w", name, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.set(name, level, pattern)
+	r.refresh()
+	return nil
+}
+
+func (r *Registry) set(name string, level Level, pattern bool) {
+	switch {
+	case name == Default:
+		r.def = level
+	case pattern:
+		r.rules = slices.DeleteFunc(r.rules, func(l LoggerLevel) bool { return l.Logger == name })
+		r.rules = append(r.rules, LoggerLevel{name, level})
+		for own := range r.exact { // the newer word counts
+			if ok, _ := path.Match(name, own); ok {
+				delete(r.exact, own)
+			}
+		}
+	default:
+		r.exact[name] = level
+	}
+}
+
+// Configure applies the levels of a configuration file: the default, unless
+// it was forced, and those of loggers or patterns.
+func (r *Registry) Configure(def Level, levels []LoggerLevel) error {
+	r.mu.Lock()
+	forced := r.forced
+	r.mu.Unlock()
+	if !forced {
+		levels = append([]LoggerLevel{{Default, def}}, levels...)
+	}
+	for _, l := range levels {
+		if err := r.SetLevel(l.Logger, l.Level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Levels returns the loggers made so far with their levels, sorted by name;
+// the first one is Default.
+func (r *Registry) Levels() []LoggerLevel {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	levels := make([]LoggerLevel, 0, len(r.loggers)+1)
+	for name, e := range r.loggers {
+		levels = append(levels, LoggerLevel{name, Level(e.level.Level())})
+	}
+	slices.SortFunc(levels, func(a, b LoggerLevel) int { return strings.Compare(a.Logger, b.Logger) })
+	return slices.Insert(levels, 0, LoggerLevel{Default, r.def})
+}
+
+// Level returns the level of the logger, or the one it would get.
+func (r *Registry) Level(name string) Level {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.levelOf(name)
+}
+
+// Known tells whether a logger of the name was made.
+func (r *Registry) Known(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.loggers[name]
+	return ok || name == Default
+}
+
+func (r *Registry) refresh() {
+	for name, e := range r.loggers {
+		e.level.SetLevel(r.levelOf(name).zap())
+	}
+}
+
+func (r *Registry) levelOf(name string) Level {
+	if name == Default {
+		return r.def
+	}
+	for {
+		if l, ok := r.exact[name]; ok {
+			return l
+		}
+		for _, rule := range slices.Backward(r.rules) {
+			if ok, _ := path.Match(rule.Logger, name); ok {
+				return rule.Level
+			}
+		}
+		dot := strings.LastIndexByte(name, '.')
+		if dot < 0 {
+			return r.def
+		}
+		name = name[:dot]
+	}
+}
+
+// leveled is a core with the level of one logger.
+type leveled struct {
+	zapcore.Core
+	level zap.AtomicLevel
+}
+
+func (c leveled) Enabled(l zapcore.Level) bool { return c.level.Enabled(l) }
+
+func (c leveled) With(fs []zapcore.Field) zapcore.Core { return leveled{c.Core.With(fs), c.level} }
+
+func (c leveled) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
