@@ -1,0 +1,224 @@
+package api
+
+import (
+	"reflect"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/infra/models"
+)
+
+// Describe fills the fields of a descriptor that follow from the model:
+// NBKeyPrefix, ValueTypeName, KeySelector and KeyLabel. Fields already set are
+// kept.
+func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *Descriptor[V, M] {
+	if d.NBKeyPrefix == "" {
+		d.NBKeyPrefix = m.KeyPrefix()
+	}
+	if d.ValueTypeName == "" {
+		d.ValueTypeName = string(m.ProtoName())
+	}
+	if d.KeySelector == nil {
+		d.KeySelector = m.Matches
+	}
+	if d.KeyLabel == nil {
+		d.KeyLabel = m.Label
+	}
+	return &d
+}
+
+// Adapt converts a typed descriptor into the form that the scheduler works
+// with. Callbacks that are nil stay nil. A value or metadata of a wrong type
+// never reaches the typed callbacks: it is an ErrInvalidValueType or an
+// ErrInvalidMetadataType of that operation.
+func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
+	a := adapter[V, M]{d}
+	k := &KVDescriptor{
+		Name:                 d.Name,
+		NBKeyPrefix:          d.NBKeyPrefix,
+		ValueTypeName:        d.ValueTypeName,
+		KeySelector:          d.KeySelector,
+		KeyLabel:             d.KeyLabel,
+		WithMetadata:         d.WithMetadata,
+		MetadataMapFactory:   d.MetadataMapFactory,
+		IsRetriableFailure:   d.IsRetriableFailure,
+		RetrieveDependencies: d.RetrieveDependencies,
+		Concurrency:          d.Concurrency,
+		Southbound:           d.Southbound,
+		newMap:               idxmap.New[M],
+	}
+	if k.ValueTypeName == "" {
+		k.ValueTypeName = typeName[V]()
+	}
+	a.adaptOperations(k)
+	a.adaptPureCallbacks(k)
+	return k
+}
+
+// NewMetadataMap makes the metadata map of a descriptor.
+func NewMetadataMap(d *KVDescriptor) *idxmap.Store {
+	switch {
+	case d.MetadataMapFactory != nil:
+		return d.MetadataMapFactory()
+	case d.newMap != nil:
+		return d.newMap(d.Name)
+	default:
+		return idxmap.New[Metadata](d.Name)
+	}
+}
+
+func typeName[V proto.Message]() string {
+	t := reflect.TypeFor[V]()
+	if t.Kind() != reflect.Pointer {
+		return ""
+	}
+	var zero V
+	return string(zero.ProtoReflect().Descriptor().FullName())
+}
+
+type adapter[V proto.Message, M any] struct{ d *Descriptor[V, M] }
+
+func (a adapter[V, M]) value(key string, m proto.Message) (V, error) {
+	v, ok := m.(V)
+	if !ok {
+		return v, ErrInvalidValueType(key, m)
+	}
+	return v, nil
+}
+
+// metadata converts; nil metadata (a value whose state is not known) becomes
+// the zero value.
+func (a adapter[V, M]) metadata(key string, m Metadata) (M, error) {
+	typed, ok := m.(M)
+	if !ok && m != nil {
+		return typed, ErrInvalidMetadataType(key)
+	}
+	return typed, nil
+}
+
+func (a adapter[V, M]) adaptOperations(k *KVDescriptor) {
+	d := a.d
+	if d.Create != nil {
+		k.Create = func(key string, value proto.Message) (Metadata, error) {
+			v, err := a.value(key, value)
+			if err != nil {
+				return nil, err
+			}
+			return d.Create(key, v)
+		}
+	}
+	if d.Update != nil {
+		k.Update = func(key string, oldValue, newValue proto.Message, meta Metadata) (Metadata, error) {
+			ov, nv, m, err := a.change(key, oldValue, newValue, meta)
+			if err != nil {
+				return nil, err
+			}
+			return d.Update(key, ov, nv, m)
+		}
+	}
+	if d.Delete != nil {
+		k.Delete = func(key string, value proto.Message, meta Metadata) error {
+			v, err := a.value(key, value)
+			if err != nil {
+				return err
+			}
+			m, err := a.metadata(key, meta)
+			if err != nil {
+				return err
+			}
+			return d.Delete(key, v, m)
+		}
+	}
+	a.adaptRetrieve(k)
+}
+
+func (a adapter[V, M]) change(key string, oldValue, newValue proto.Message, meta Metadata) (ov, nv V, m M, err error) {
+	if ov, err = a.value(key, oldValue); err != nil {
+		return
+	}
+	if nv, err = a.value(key, newValue); err != nil {
+		return
+	}
+	m, err = a.metadata(key, meta)
+	return
+}
+
+func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
+	d := a.d
+	if d.Retrieve != nil {
+		k.Retrieve = func(correlate []KVWithMetadata) ([]KVWithMetadata, error) {
+			typed := make([]KV[V, M], 0, len(correlate))
+			for _, kv := range correlate {
+				v, verr := a.value(kv.Key, kv.Value)
+				m, merr := a.metadata(kv.Key, kv.Metadata)
+				if verr == nil && merr == nil {
+					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin})
+				}
+			}
+			found, err := d.Retrieve(typed)
+			out := make([]KVWithMetadata, len(found))
+			for i, kv := range found {
+				out[i] = KVWithMetadata{kv.Key, kv.Value, kv.Metadata, kv.Origin}
+			}
+			return out, err
+		}
+	}
+	if d.RetrieveValue != nil {
+		k.RetrieveValue = func(key string, last proto.Message, meta Metadata) (proto.Message, Metadata, bool, error) {
+			v, err := a.value(key, last)
+			if err != nil {
+				return nil, nil, false, err
+			}
+			m, err := a.metadata(key, meta)
+			if err != nil {
+				return nil, nil, false, err
+			}
+			return d.RetrieveValue(key, v, m)
+		}
+	}
+}
+
+func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
+	d := a.d
+	if d.ValueComparator != nil {
+		k.ValueComparator = func(key string, oldValue, newValue proto.Message) bool {
+			ov, err1 := a.value(key, oldValue)
+			nv, err2 := a.value(key, newValue)
+			return err1 == nil && err2 == nil && d.ValueComparator(key, ov, nv)
+		}
+	}
+	// A value of the wrong type is found invalid even if the descriptor itself
+	// has nothing to validate.
+	k.Validate = func(key string, value proto.Message) error {
+		v, err := a.value(key, value)
+		if err != nil || d.Validate == nil {
+			return err
+		}
+		return d.Validate(key, v)
+	}
+	if d.UpdateWithRecreate != nil {
+		k.UpdateWithRecreate = func(key string, oldValue, newValue proto.Message, meta Metadata) bool {
+			ov, nv, m, err := a.change(key, oldValue, newValue, meta)
+			return err != nil || d.UpdateWithRecreate(key, ov, nv, m)
+		}
+	}
+	if d.DerivedValues != nil {
+		k.DerivedValues = func(key string, value proto.Message) []KeyValuePair {
+			v, err := a.value(key, value)
+			if err != nil {
+				return nil
+			}
+			return d.DerivedValues(key, v)
+		}
+	}
+	if d.Dependencies != nil {
+		k.Dependencies = func(key string, value proto.Message) []Dependency {
+			v, err := a.value(key, value)
+			if err != nil {
+				return nil
+			}
+			return d.Dependencies(key, v)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Errors of the scheduler itself. Compare with errors.Is.
+var (
+	// ErrClosedScheduler: the scheduler was closed; nothing was queued.
+	ErrClosedScheduler = errors.New("scheduler is closed")
+	// ErrTxnWaitCanceled: the caller stopped waiting; the transaction still runs.
+	ErrTxnWaitCanceled = errors.New("waiting for the transaction was canceled; it is still executed")
+	// ErrTxnQueueFull: the queue has no room; only without blocking.
+	ErrTxnQueueFull = errors.New("transaction queue is full")
+	// ErrCombinedDownstreamResyncWithChange: a downstream resync repeats what was
+	// requested before and cannot carry changes.
+	ErrCombinedDownstreamResyncWithChange = errors.New("downstream resync cannot be combined with changes")
+	// ErrRevertNotSupportedWithResync: a resync is best effort.
+	ErrRevertNotSupportedWithResync = errors.New("resync cannot be reverted")
+	// ErrDescriptorExists: a descriptor of that name is registered already.
+	ErrDescriptorExists = errors.New("descriptor already exists")
+	// ErrUnimplementedCreate: the descriptor of a northbound value has no Create.
+	ErrUnimplementedCreate = errors.New("descriptor has no Create")
+	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
+	ErrPermanent = errors.New("permanent failure")
+)
+
+type permanentError struct{ error }
+
+func (e permanentError) Unwrap() error        { return e.error }
+func (e permanentError) Is(target error) bool { return target == ErrPermanent }
+
+// Permanent marks err as a failure that a retry cannot mend.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanentError{err}
+}
+
+// ErrInvalidValueType is the error for a value of a type that the descriptor
+// does not handle.
+func ErrInvalidValueType(key string, value proto.Message) error {
+	return Permanent(fmt.Errorf("value of key %q has unexpected type %T", key, value))
+}
+
+// ErrInvalidMetadataType is the error for metadata of a type that the
+// descriptor does not use.
+func ErrInvalidMetadataType(key string) error {
+	return Permanent(fmt.Errorf("metadata of key %q has an unexpected type", key))
+}
+
+// InvalidValueError is the error of Validate: which fields are wrong, and why.
+type InvalidValueError struct {
+	err    error
+	fields []string
+}
+
+// NewInvalidValueError names the invalid fields of a value, in the names of
+// the protobuf schema; nested fields with dots.
+func NewInvalidValueError(err error, fields ...string) *InvalidValueError {
+	return &InvalidValueError{err: err, fields: fields}
+}
+
+// Error says what is wrong with which fields.
+func (e *InvalidValueError) Error() string {
+	if len(e.fields) == 0 {
+		return e.err.Error()
+	}
+	return strings.Join(e.fields, ", ") + ": " + e.err.Error()
+}
+
+// Unwrap returns the reason without the fields.
+func (e *InvalidValueError) Unwrap() error { return e.err }
+
+// Fields returns the names of the invalid fields.
+func (e *InvalidValueError) Fields() []string { return e.fields }
+
+// KeyWithError is a value whose operation failed.
+type KeyWithError struct {
+	Key          string
+	TxnOperation TxnOperation
+	Error        error
+}
+
+// TransactionError is the error of Commit. Either the transaction could not be
+// started (TxnInitError), or some values failed (KVErrors).
+type TransactionError struct {
+	txnInitError error
+	kvErrors     []KeyWithError
+	reverted     bool
+}
+
+// NewTransactionError makes the error of a transaction; it returns nil if
+// there is nothing to report.
+func NewTransactionError(initErr error, kvErrors []KeyWithError, reverted bool) error {
+	if initErr == nil && len(kvErrors) == 0 {
+		return nil
+	}
+	return &TransactionError{initErr, kvErrors, reverted}
+}
+
+// Error lists every failed value.
+func (e *TransactionError) Error() string {
+	if e.txnInitError != nil {
+		return "transaction was not started: " + e.txnInitError.Error()
+	}
+	var b strings.Builder
+	if e.reverted {
+		b.WriteString("transaction was reverted: ")
+	}
+	for i, kv := range e.kvErrors {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s %s: %v", strings.ToLower(kv.TxnOperation.String()), kv.Key, kv.Error)
+	}
+	return b.String()
+}
+
+// Unwrap lets errors.Is and errors.As look into all causes.
+func (e *TransactionError) Unwrap() []error {
+	if e.txnInitError != nil {
+		return []error{e.txnInitError}
+	}
+	errs := make([]error, len(e.kvErrors))
+	for i, kv := range e.kvErrors {
+		errs[i] = kv.Error
+	}
+	return errs
+}
+
+// GetTxnInitError is the reason why the transaction was not started, or nil.
+func (e *TransactionError) GetTxnInitError() error { return e.txnInitError }
+
+// GetKVErrors lists the values that failed.
+func (e *TransactionError) GetKVErrors() []KeyWithError { return e.kvErrors }
+
+// Reverted tells that everything the transaction had done was undone.
+func (e *TransactionError) Reverted() bool { return e.reverted }
+
+// InvalidMessageError is one message that failed semantic validation.
+type InvalidMessageError struct {
+	Message       proto.Message
+	ParentMessage proto.Message // the base of a derived value, or nil
+	InvalidFields []string
+	Err           error
+}
+
+// Error says which message is invalid and why.
+func (e *InvalidMessageError) Error() string {
+	return fmt.Sprintf("invalid %s: %v", e.Message.ProtoReflect().Descriptor().FullName(), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *InvalidMessageError) Unwrap() error { return e.Err }
+
+// InvalidMessagesError lists all messages that failed semantic validation.
+type InvalidMessagesError struct{ MessageErrors []*InvalidMessageError }
+
+// Error lists all invalid messages.
+func (e *InvalidMessagesError) Error() string {
+	texts := make([]string, len(e.MessageErrors))
+	for i, m := range e.MessageErrors {
+		texts[i] = m.Error()
+	}
+	return strings.Join(texts, "; ")
+}

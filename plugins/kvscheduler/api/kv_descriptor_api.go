@@ -1,0 +1,197 @@
+// Package api is the interface of the KV Scheduler: to the authors of
+// descriptors (Descriptor, Adapt, Dependency), to the northbound (KVScheduler,
+// Txn and its options) and to everyone who looks at what happened
+// (BaseValueStatus, RecordedTxn).
+package api
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+)
+
+// Metadata is additional run-time information of a value, of a type chosen by
+// the descriptor: whatever its callbacks need and the value itself does not
+// tell (the index that VPP gave to an interface, say).
+type Metadata = any
+
+// KeySelector tells whether a key belongs to a set of keys. It must be pure.
+type KeySelector func(key string) bool
+
+// MetadataMapFactory makes the map for the metadata of a descriptor. It is
+// only needed for a title other than the descriptor's name; secondary indexes
+// need no factory (see idxmap.Index).
+type MetadataMapFactory func() *idxmap.Store
+
+// KVDescriptor is a descriptor of values whose type is not known at compile
+// time; it is what the scheduler works with. Write a Descriptor of your own
+// message type and convert it with Adapt.
+type KVDescriptor = Descriptor[proto.Message, Metadata]
+
+// KVWithMetadata is KV for any type of values.
+type KVWithMetadata = KV[proto.Message, Metadata]
+
+// Descriptor teaches the scheduler to handle the values of one kind: which
+// keys they have, what they depend on, and how to create, change, delete and
+// read them. It is stateless: state belongs into the southbound, the value, or
+// the metadata.
+//
+// KeySelector, KeyLabel, ValueComparator, Validate, UpdateWithRecreate,
+// DerivedValues, Dependencies and IsRetriableFailure must be pure functions of
+// their arguments; the scheduler may call them at any time and more than once.
+// Create, Update, Delete and Retrieve do the work; they may block, must return
+// what really happened, and are never called concurrently for the same key.
+// A callback must not change the messages it is given.
+type Descriptor[V proto.Message, M any] struct {
+	// Name is unique among all descriptors; it is used in logs, in the REST API
+	// and in RetrieveDependencies. Mandatory.
+	Name string
+
+	// NBKeyPrefix is the prefix of the keys that the northbound sends for this
+	// descriptor. Empty for values that are only derived or only come from the
+	// southbound.
+	NBKeyPrefix string
+
+	// ValueTypeName is the full name of the message type, for documentation.
+	ValueTypeName string
+
+	// KeySelector tells which keys are described. Mandatory. Two descriptors
+	// must not select the same key.
+	KeySelector KeySelector
+
+	// KeyLabel shortens a key to an identifier that is unique among the values
+	// of this descriptor; it is the label in the metadata map and the graph.
+	// Default: the key itself.
+	KeyLabel func(key string) string
+
+	// WithMetadata tells that Create, Update and Retrieve return metadata.
+	WithMetadata bool
+
+	// MetadataMapFactory makes the metadata map. Default: a map of M named
+	// after the descriptor.
+	MetadataMapFactory MetadataMapFactory
+
+	// ValueComparator tells whether two values are equivalent, so that going
+	// from one to the other needs no operation. Default: proto.Equal.
+	ValueComparator func(key string, oldValue, newValue V) bool
+
+	// Validate checks a value from the northbound. A value with an error becomes
+	// INVALID and is not applied; name the fields with NewInvalidValueError.
+	// Default: everything is valid.
+	Validate func(key string, value V) error
+
+	// Create creates the value in the southbound. Without Create (and Delete)
+	// the values are properties: they exist as soon as their dependencies are
+	// met, and are targets for the dependencies of others.
+	Create func(key string, value V) (metadata M, err error)
+
+	// Update changes the value in place. Without it every change deletes and
+	// creates the value again. It returns the new metadata.
+	Update func(key string, oldValue, newValue V, oldMetadata M) (newMetadata M, err error)
+
+	// Delete removes the value. Mandatory beside Create. If the value is already
+	// gone from the southbound that is a success.
+	Delete func(key string, value V, metadata M) error
+
+	// UpdateWithRecreate tells that this change cannot be made in place.
+	// Default: false if Update is given.
+	UpdateWithRecreate func(key string, oldValue, newValue V, metadata M) bool
+
+	// Retrieve reads all values that exist in the southbound. correlate are the
+	// values that the scheduler expects there, to recognise names, references
+	// and attributes that the southbound does not return. An error means "state
+	// unknown", never "nothing there". Default: the state cannot be read and is
+	// assumed to be what the scheduler did last.
+	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
+
+	// IsRetriableFailure tells whether repeating an operation that failed with
+	// err may help. Default: every error except Permanent ones.
+	IsRetriableFailure func(err error) bool
+
+	// DerivedValues breaks the value into pieces that are handled on their own,
+	// by descriptors of their own and with dependencies of their own. A derived
+	// value exists only while its base exists. Only values that are not derived
+	// themselves can have derived values.
+	DerivedValues func(key string, value V) []KeyValuePair
+
+	// Dependencies lists what must exist before the value can be created; all
+	// of them must be met. Labels must be unique within the list.
+	Dependencies func(key string, value V) []Dependency
+
+	// RetrieveDependencies names the descriptors that must be retrieved before
+	// this one, because Retrieve uses their metadata.
+	RetrieveDependencies []string
+
+	// RetrieveValue reads one value, where Retrieve of everything is dear. last
+	// is what the scheduler believes to exist; exists tells whether anything
+	// was found. Optional.
+	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
+
+	// Concurrency is how many callbacks of this descriptor may run at once; 0
+	// and 1 mean one at a time.
+	Concurrency int
+
+	// Southbound names the session that the values live in ("vpp"). While that
+	// session is down no callback runs and the values are PENDING. Empty: the
+	// southbound is always there.
+	Southbound string
+
+	// newMap makes a metadata map of the M of the typed descriptor; set by Adapt.
+	newMap func(title string) *idxmap.Store
+}
+
+// KV is a value with its key, metadata and origin.
+type KV[V proto.Message, M any] struct {
+	Key      string
+	Value    V
+	Metadata M
+	Origin   ValueOrigin
+}
+
+// KeyValuePair is a key with its value.
+type KeyValuePair struct {
+	Key   string
+	Value proto.Message
+}
+
+// ValueOrigin says who created a value.
+type ValueOrigin int
+
+// The origins. A descriptor that cannot tell returns UnknownOrigin from
+// Retrieve; the scheduler then decides from its own records.
+const (
+	UnknownOrigin ValueOrigin = iota
+	FromNB
+	FromSB
+)
+
+// String returns "unknown", "from-NB" or "from-SB".
+func (o ValueOrigin) String() string {
+	switch o {
+	case FromNB:
+		return "from-NB"
+	case FromSB:
+		return "from-SB"
+	default:
+		return "unknown"
+	}
+}
+
+// Dependency is one condition for the existence of a value: that a value with
+// the given Key exists or, if Key is empty, that any value selected by AnyOf
+// does.
+type Dependency struct {
+	// Label says what is waited for ("interface-exists"); shown in the status of
+	// a pending value.
+	Label string
+	Key   string
+	AnyOf AnyOfDependency
+}
+
+// AnyOfDependency is met by every key that has one of the prefixes and is
+// selected by KeySelector. At least one of the two must be given; without
+// prefixes the selector is tried on every key, which is slow in a large graph.
+type AnyOfDependency struct {
+	KeyPrefixes []string
+	KeySelector KeySelector
+}

@@ -1,0 +1,105 @@
+package api
+
+import "time"
+
+// ResyncType says how much a transaction synchronises again.
+type ResyncType int
+
+// The kinds of resync. FullResync: the transaction carries the complete
+// wanted state and the southbound is read before. UpstreamResync: the complete
+// wanted state, against what the scheduler believes to exist.
+// DownstreamResync: what was wanted before, against the southbound, read
+// again; it carries no values.
+const (
+	NotResync ResyncType = iota
+	FullResync
+	UpstreamResync
+	DownstreamResync
+)
+
+// String returns the name used in the transaction log.
+func (t ResyncType) String() string {
+	switch t {
+	case FullResync:
+		return "Full Resync"
+	case UpstreamResync:
+		return "NB Sync"
+	case DownstreamResync:
+		return "SB Sync"
+	default:
+		return "Not Resync"
+	}
+}
+
+// RetryOpts says how failed operations of a transaction are retried.
+type RetryOpts struct {
+	// Period is the delay before the first retry.
+	Period time.Duration
+	// MaxPeriod caps the delay with backoff. Default: DefaultRetryMaxPeriod.
+	MaxPeriod time.Duration
+	// MaxCount is the number of retries; 0 is no limit.
+	MaxCount int
+	// ExpBackoff doubles the delay (with jitter) after each failed retry.
+	ExpBackoff bool
+}
+
+// Defaults of WithRetryDefault.
+const (
+	DefaultRetryPeriod    = time.Second
+	DefaultRetryMaxPeriod = time.Minute
+	DefaultRetryMaxCount  = 3
+)
+
+// TxnOptions is what the options of a transaction amount to.
+type TxnOptions struct {
+	Resync      ResyncType
+	Verbose     bool
+	Revert      bool
+	NonBlocking bool
+	Simulation  bool
+	Retry       *RetryOpts // nil: no retry
+	Description string
+}
+
+// TxnOption is an option of Commit.
+type TxnOption func(*TxnOptions)
+
+// ApplyTxnOptions collects options.
+func ApplyTxnOptions(opts []TxnOption) TxnOptions {
+	var o TxnOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// WithResync makes the transaction a resync; verbose logs what was retrieved.
+func WithResync(t ResyncType, verbose bool) TxnOption {
+	return func(o *TxnOptions) { o.Resync, o.Verbose = t, verbose }
+}
+
+// WithoutBlocking makes Commit return once the transaction is queued.
+func WithoutBlocking() TxnOption { return func(o *TxnOptions) { o.NonBlocking = true } }
+
+// WithRevert undoes the whole transaction at the first failure. Without it
+// the transaction is applied as far as possible.
+func WithRevert() TxnOption { return func(o *TxnOptions) { o.Revert = true } }
+
+// WithRetry retries failed operations.
+func WithRetry(r RetryOpts) TxnOption { return func(o *TxnOptions) { o.Retry = &r } }
+
+// WithRetryDefault retries after 1, 2 and 4 seconds.
+func WithRetryDefault() TxnOption { return WithRetryMaxCount(DefaultRetryMaxCount) }
+
+// WithRetryMaxCount retries at most n times (0 is no limit), with the default
+// period and backoff.
+func WithRetryMaxCount(n int) TxnOption {
+	return WithRetry(RetryOpts{Period: DefaultRetryPeriod, MaxCount: n, ExpBackoff: true})
+}
+
+// WithDescription is shown in the log and in the history.
+func WithDescription(text string) TxnOption { return func(o *TxnOptions) { o.Description = text } }
+
+// WithSimulation prints the plan before it is executed even where printing of
+// transactions is otherwise limited to the summary.
+func WithSimulation() TxnOption { return func(o *TxnOptions) { o.Simulation = true } }
