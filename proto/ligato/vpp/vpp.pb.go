@@ -71,10 +71,10 @@ type ConfigData struct {
 	PuntIpredirects        []*punt.IPRedirect              `protobuf:"bytes,70,rep,name=punt_ipredirects,json=puntIpredirects,proto3" json:"punt_ipredirects,omitempty"`
 	PuntTohosts            []*punt.ToHost                  `protobuf:"bytes,71,rep,name=punt_tohosts,json=puntTohosts,proto3" json:"punt_tohosts,omitempty"`
 	PuntExceptions         []*punt.Exception               `protobuf:"bytes,72,rep,name=punt_exceptions,json=puntExceptions,proto3" json:"punt_exceptions,omitempty"`
+	Srv6Global             *srv6.SRv6Global                `protobuf:"bytes,83,opt,name=srv6_global,json=srv6Global,proto3" json:"srv6_global,omitempty"`
 	Srv6Localsids          []*srv6.LocalSID                `protobuf:"bytes,80,rep,name=srv6_localsids,json=srv6Localsids,proto3" json:"srv6_localsids,omitempty"`
 	Srv6Policies           []*srv6.Policy                  `protobuf:"bytes,81,rep,name=srv6_policies,json=srv6Policies,proto3" json:"srv6_policies,omitempty"`
 	Srv6Steerings          []*srv6.Steering                `protobuf:"bytes,82,rep,name=srv6_steerings,json=srv6Steerings,proto3" json:"srv6_steerings,omitempty"`
-	Srv6Global             *srv6.SRv6Global                `protobuf:"bytes,83,opt,name=srv6_global,json=srv6Global,proto3" json:"srv6_global,omitempty"`
 	IpfixGlobal            *ipfix.IPFIX                    `protobuf:"bytes,90,opt,name=ipfix_global,json=ipfixGlobal,proto3" json:"ipfix_global,omitempty"`
 	IpfixFlowprobeParams   *ipfix.FlowProbeParams          `protobuf:"bytes,91,opt,name=ipfix_flowprobe_params,json=ipfixFlowprobeParams,proto3" json:"ipfix_flowprobe_params,omitempty"`
 	IpfixFlowprobes        []*ipfix.FlowProbeFeature       `protobuf:"bytes,92,rep,name=ipfix_flowprobes,json=ipfixFlowprobes,proto3" json:"ipfix_flowprobes,omitempty"`
@@ -319,6 +319,13 @@ func (x *ConfigData) GetPuntExceptions() []*punt.Exception {
 	return nil
 }
 
+func (x *ConfigData) GetSrv6Global() *srv6.SRv6Global {
+	if x != nil {
+		return x.Srv6Global
+	}
+	return nil
+}
+
 func (x *ConfigData) GetSrv6Localsids() []*srv6.LocalSID {
 	if x != nil {
 		return x.Srv6Localsids
@@ -336,13 +343,6 @@ func (x *ConfigData) GetSrv6Policies() []*srv6.Policy {
 func (x *ConfigData) GetSrv6Steerings() []*srv6.Steering {
 	if x != nil {
 		return x.Srv6Steerings
-	}
-	return nil
-}
-
-func (x *ConfigData) GetSrv6Global() *srv6.SRv6Global {
-	if x != nil {
-		return x.Srv6Global
 	}
 	return nil
 }
@@ -522,12 +522,12 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\tipsec_sps\x18? \x03(\v2 .ligato.vpp.ipsec.SecurityPolicyR\bipsecSps\x12F\n" +
 	"\x10punt_ipredirects\x18F \x03(\v2\x1b.ligato.vpp.punt.IPRedirectR\x0fpuntIpredirects\x12:\n" +
 	"\fpunt_tohosts\x18G \x03(\v2\x17.ligato.vpp.punt.ToHostR\vpuntTohosts\x12C\n" +
-	"\x0fpunt_exceptions\x18H \x03(\v2\x1a.ligato.vpp.punt.ExceptionR\x0epuntExceptions\x12@\n" +
+	"\x0fpunt_exceptions\x18H \x03(\v2\x1a.ligato.vpp.punt.ExceptionR\x0epuntExceptions\x12<\n" +
+	"\vsrv6_global\x18S \x01(\v2\x1b.ligato.vpp.srv6.SRv6GlobalR\n" +
+	"srv6Global\x12@\n" +
 	"\x0esrv6_localsids\x18P \x03(\v2\x19.ligato.vpp.srv6.LocalSIDR\rsrv6Localsids\x12<\n" +
 	"\rsrv6_policies\x18Q \x03(\v2\x17.ligato.vpp.srv6.PolicyR\fsrv6Policies\x12@\n" +
-	"\x0esrv6_steerings\x18R \x03(\v2\x19.ligato.vpp.srv6.SteeringR\rsrv6Steerings\x12<\n" +
-	"\vsrv6_global\x18S \x01(\v2\x1b.ligato.vpp.srv6.SRv6GlobalR\n" +
-	"srv6Global\x12:\n" +
+	"\x0esrv6_steerings\x18R \x03(\v2\x19.ligato.vpp.srv6.SteeringR\rsrv6Steerings\x12:\n" +
 	"\fipfix_global\x18Z \x01(\v2\x17.ligato.vpp.ipfix.IPFIXR\vipfixGlobal\x12W\n" +
 	"\x16ipfix_flowprobe_params\x18[ \x01(\v2!.ligato.vpp.ipfix.FlowProbeParamsR\x14ipfixFlowprobeParams\x12M\n" +
 	"\x10ipfix_flowprobes\x18\\ \x03(\v2\".ligato.vpp.ipfix.FlowProbeFeatureR\x0fipfixFlowprobes\x125\n" +
@@ -585,10 +585,10 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*punt.IPRedirect)(nil),                  // 29: ligato.vpp.punt.IPRedirect
 	(*punt.ToHost)(nil),                      // 30: ligato.vpp.punt.ToHost
 	(*punt.Exception)(nil),                   // 31: ligato.vpp.punt.Exception
-	(*srv6.LocalSID)(nil),                    // 32: ligato.vpp.srv6.LocalSID
-	(*srv6.Policy)(nil),                      // 33: ligato.vpp.srv6.Policy
-	(*srv6.Steering)(nil),                    // 34: ligato.vpp.srv6.Steering
-	(*srv6.SRv6Global)(nil),                  // 35: ligato.vpp.srv6.SRv6Global
+	(*srv6.SRv6Global)(nil),                  // 32: ligato.vpp.srv6.SRv6Global
+	(*srv6.LocalSID)(nil),                    // 33: ligato.vpp.srv6.LocalSID
+	(*srv6.Policy)(nil),                      // 34: ligato.vpp.srv6.Policy
+	(*srv6.Steering)(nil),                    // 35: ligato.vpp.srv6.Steering
 	(*ipfix.IPFIX)(nil),                      // 36: ligato.vpp.ipfix.IPFIX
 	(*ipfix.FlowProbeParams)(nil),            // 37: ligato.vpp.ipfix.FlowProbeParams
 	(*ipfix.FlowProbeFeature)(nil),           // 38: ligato.vpp.ipfix.FlowProbeFeature
@@ -628,10 +628,10 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	29, // 26: ligato.vpp.ConfigData.punt_ipredirects:type_name -> ligato.vpp.punt.IPRedirect
 	30, // 27: ligato.vpp.ConfigData.punt_tohosts:type_name -> ligato.vpp.punt.ToHost
 	31, // 28: ligato.vpp.ConfigData.punt_exceptions:type_name -> ligato.vpp.punt.Exception
-	32, // 29: ligato.vpp.ConfigData.srv6_localsids:type_name -> ligato.vpp.srv6.LocalSID
-	33, // 30: ligato.vpp.ConfigData.srv6_policies:type_name -> ligato.vpp.srv6.Policy
-	34, // 31: ligato.vpp.ConfigData.srv6_steerings:type_name -> ligato.vpp.srv6.Steering
-	35, // 32: ligato.vpp.ConfigData.srv6_global:type_name -> ligato.vpp.srv6.SRv6Global
+	32, // 29: ligato.vpp.ConfigData.srv6_global:type_name -> ligato.vpp.srv6.SRv6Global
+	33, // 30: ligato.vpp.ConfigData.srv6_localsids:type_name -> ligato.vpp.srv6.LocalSID
+	34, // 31: ligato.vpp.ConfigData.srv6_policies:type_name -> ligato.vpp.srv6.Policy
+	35, // 32: ligato.vpp.ConfigData.srv6_steerings:type_name -> ligato.vpp.srv6.Steering
 	36, // 33: ligato.vpp.ConfigData.ipfix_global:type_name -> ligato.vpp.ipfix.IPFIX
 	37, // 34: ligato.vpp.ConfigData.ipfix_flowprobe_params:type_name -> ligato.vpp.ipfix.FlowProbeParams
 	38, // 35: ligato.vpp.ConfigData.ipfix_flowprobes:type_name -> ligato.vpp.ipfix.FlowProbeFeature
