@@ -3,7 +3,11 @@
 // every plugin receives (name, logger, configuration, health, goroutines).
 package infra
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
 
 // Plugin is a component with a life cycle, run by an agent.
 //
@@ -42,3 +46,21 @@ func (n PluginName) String() string { return string(n) }
 
 // SetName sets the name. It must not be called after the agent was started.
 func (n *PluginName) SetName(name string) { *n = PluginName(name) }
+
+// Configurable is implemented by plugins that have a configuration file. The
+// agent needs it for the commands "config print" and "config validate"; the
+// plugin itself calls config.Load in Init.
+type Configurable interface {
+	// ConfigSpec returns the defaults of the plugin's configuration: a struct, or
+	// a pointer to one, whose fields have the tags `yaml` or `json` (the key) and
+	// `desc` (what it is for, with units).
+	ConfigSpec() any
+}
+
+// FlagDefiner is implemented by plugins with flags of their own besides
+// --<plugin>-config. DefineFlags is called once before the command line is
+// read; the values are set when Init is called. Every flag can also be given
+// as an environment variable (config.EnvName).
+type FlagDefiner interface {
+	DefineFlags(fs *pflag.FlagSet)
+}

@@ -1,0 +1,90 @@
+// Package agenttest runs agents in tests: they log to the test, see neither its
+// command line nor its environment nor its signals, are stopped at its end,
+// and must leave no goroutine behind.
+package agenttest
+
+import (
+	"bytes"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+)
+
+// leakPatience is how long goroutines may take to end after the stop.
+const leakPatience = 2 * time.Second
+
+// Start starts an agent with the plugins and all that they need. The test
+// fails if the start or the stop fails.
+func Start(tb testing.TB, plugins ...infra.Plugin) *agent.Agent {
+	tb.Helper()
+	a := New(tb, agent.AllPlugins(plugins...))
+	if err := a.Start(tb.Context()); err != nil {
+		tb.Fatalf("start of the agent: %v", err)
+	}
+	return a
+}
+
+// New returns an agent that was not started yet, for tests of starts that fail
+// or of further options. If it was started, it is stopped at the end of the
+// test, unless it has stopped by then.
+func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
+	tb.Helper()
+	all := []agent.Option{
+		agent.Name("test"), agent.Args("--config-dir", tb.TempDir()), agent.Environ(config.NoEnviron),
+		agent.QuitSignals(), agent.Logging(logtest.Registry(tb)),
+	}
+	a := agent.NewAgent(append(all, opts...)...)
+	tb.Cleanup(func() {
+		select {
+		case <-a.After():
+		default:
+			if err := a.Stop(); err != nil && err != agent.ErrNotStarted {
+				tb.Errorf("stop of the agent: %v", err)
+			}
+		}
+		CheckLeaks(tb, a)
+	})
+	return a
+}
+
+// CheckLeaks fails the test if goroutines that were started by the plugins of
+// a stopped agent do not end. It sees them by their labels, so other agents
+// and tests may run beside it.
+func CheckLeaks(tb testing.TB, a *agent.Agent) {
+	tb.Helper()
+	mark := fmt.Sprintf("%q:%q", "agent", a.Label())
+	deadline := time.Now().Add(leakPatience)
+	for pause := time.Millisecond; ; pause *= 2 {
+		leaks := goroutines(mark)
+		if len(leaks) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.Errorf("%d kinds of goroutines outlive their agent:\n%s", len(leaks), strings.Join(leaks, "\n\n"))
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// goroutines returns the entries of the goroutine profile that carry a label.
+func goroutines(mark string) []string {
+	var b bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+		return []string{err.Error()}
+	}
+	var found []string
+	for entry := range strings.SplitSeq(b.String(), "\n\n") {
+		if strings.Contains(entry, mark) {
+			found = append(found, entry)
+		}
+	}
+	return found
+}

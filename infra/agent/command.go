@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+// The flags of every agent, besides --config-dir and those of the plugins.
+const (
+	levelFlag   = "initial-loglvl"
+	formatFlag  = "log-format"
+	graphFlag   = "graph"
+	versionFlag = "version"
+)
+
+const commandHelp = `
+Commands:
+  config print [plugin...]   write the configuration in effect as commented YAML
+  config validate            check the configuration files of all plugins
+Without a command the agent runs.
+`
+
+func (a *Agent) defineFlags() *config.Flags {
+	f := config.NewFlags(a.opts.build.App, a.opts.environ)
+	f.String(levelFlag, "", "`level` of all loggers (debug, info, warn, error); wins over logs.conf")
+	f.String(formatFlag, string(logging.Console), "`form` of log entries: console or json")
+	f.Bool(graphFlag, false, "write the wired plugins as a graph in the DOT language and exit")
+	f.Bool(versionFlag, false, "write the version and exit")
+	for _, m := range a.wiring.members {
+		if _, ok := m.Plugin.(infra.Configurable); ok && validName.MatchString(m.name) {
+			f.Source(m.name)
+		}
+	}
+	for _, m := range a.wiring.members {
+		d, ok := m.Plugin.(infra.FlagDefiner)
+		if !ok {
+			continue
+		}
+		if err := guard(func() error { d.DefineFlags(f.FlagSet); return nil }); err != nil {
+			a.wiring.errs = append(a.wiring.errs, fmt.Errorf("flags of plugin %s: %w", m.name, err))
+		}
+	}
+	return f
+}
+
+func (a *Agent) newLoggers() (*logging.Registry, error) {
+	var opts []logging.Option
+	if name := a.flags.Lookup(levelFlag).Value.String(); name != "" {
+		level, err := logging.ParseLevel(name)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", levelFlag, err)
+		}
+		opts = append(opts, logging.WithForcedLevel(level))
+	}
+	switch form := logging.Encoding(a.flags.Lookup(formatFlag).Value.String()); form {
+	case logging.Console, logging.JSON:
+		opts = append(opts, logging.WithEncoding(form))
+	default:
+		return nil, fmt.Errorf("--%s: unknown form %q: expected console or json", formatFlag, form)
+	}
+	if v, _ := config.Env("NO_COLOR"); v != "" {
+		opts = append(opts, logging.WithColours(false))
+	}
+	return logging.NewRegistry(opts...), nil
+}
+
+// command does what the command line asks for besides running; done tells that
+// there is nothing more to do.
+func (a *Agent) command() (done bool, err error) {
+	a.prepare()
+	switch {
+	case errors.Is(a.parseErr, pflag.ErrHelp):
+		return true, a.writeHelp()
+	case a.parseErr != nil:
+		return true, fmt.Errorf("%w (see %s --help)", a.parseErr, a.opts.build.App)
+	case a.flag(versionFlag):
+		return true, a.writeVersion()
+	case a.flag(graphFlag):
+		return true, a.Graph(a.opts.output)
+	case len(a.rest) == 0:
+		return false, nil
+	}
+	switch {
+	case len(a.rest) >= 2 && a.rest[0] == "config" && a.rest[1] == "print":
+		return true, a.PrintConfig(a.opts.output, a.rest[2:]...)
+	case len(a.rest) == 2 && a.rest[0] == "config" && a.rest[1] == "validate":
+		if err := a.ValidateConfig(); err != nil {
+			return true, err
+		}
+		_, err := fmt.Fprintln(a.opts.output, "configuration ok")
+		return true, err
+	}
+	return true, fmt.Errorf("unknown command %q (see %s --help)", a.rest, a.opts.build.App)
+}
+
+func (a *Agent) flag(name string) bool { return a.flags.Lookup(name).Value.String() == "true" }
+
+func (a *Agent) writeHelp() error {
+	if err := a.flags.WriteUsage(a.opts.output); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.opts.output, commandHelp)
+	return err
+}
+
+func (a *Agent) writeVersion() error {
+	b := a.opts.build
+	_, err := fmt.Fprintf(a.opts.output, "%s %s\n", b.App, b.Version)
+	for _, fact := range [][2]string{{"commit", b.Commit}, {"built", b.Date}} {
+		if err == nil && fact[1] != "" {
+			_, err = fmt.Fprintf(a.opts.output, "%s %s\n", fact[0], fact[1])
+		}
+	}
+	return err
+}
+
+// PrintConfig writes the configuration in effect of the named plugins (all, if
+// none is named) as commented YAML. Secrets are not shown.
+func (a *Agent) PrintConfig(w io.Writer, plugins ...string) error {
+	return a.eachConfig(plugins, func(name string, source config.Source, def any) error {
+		cfg, found, err := config.LoadAny(source, def)
+		if err != nil {
+			return err
+		}
+		from := "defaults, no file"
+		if found {
+			_, from, _, _ = source.Read()
+		}
+		if _, err := fmt.Fprintf(w, "# plugin %s (%s)\n", name, from); err != nil {
+			return err
+		}
+		if err := config.Print(w, cfg); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w)
+		return err
+	})
+}
+
+// ValidateConfig reads the configuration of all plugins and returns everything
+// that is wrong with it.
+func (a *Agent) ValidateConfig() error {
+	return a.eachConfig(nil, func(_ string, source config.Source, def any) error {
+		_, _, err := config.LoadAny(source, def)
+		return err
+	})
+}
+
+func (a *Agent) eachConfig(plugins []string, f func(name string, source config.Source, def any) error) error {
+	a.prepare()
+	errs := []error{a.wiring.err(), a.parseErr}
+	wanted := map[string]bool{}
+	for _, p := range plugins {
+		wanted[p] = true
+	}
+	for _, m := range a.wiring.members {
+		c, ok := m.Plugin.(infra.Configurable)
+		if !ok || len(plugins) > 0 && !wanted[m.name] {
+			continue
+		}
+		delete(wanted, m.name)
+		errs = append(errs, f(m.name, a.flags.Source(m.name), c.ConfigSpec()))
+	}
+	for p := range wanted {
+		errs = append(errs, fmt.Errorf("no plugin %q with a configuration", p))
+	}
+	return errors.Join(errs...)
+}

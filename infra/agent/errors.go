@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Errors of the agent's methods; use errors.Is.
+var (
+	// ErrNotStarted is returned by Stop and Wait before Start was called.
+	ErrNotStarted = errors.New("agent: not started")
+	// ErrStartedTwice is returned by Start when it was called before; an agent
+	// lives once.
+	ErrStartedTwice = errors.New("agent: started before")
+	// ErrInterrupted is behind the error of a start that was told to stop.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrTimeout is behind the errors of a start or a stop that took too long.
+	ErrTimeout = errors.New("timed out")
+)
+
+// PluginError is the failure of one callback of one plugin.
+type PluginError struct {
+	Plugin string
+	Phase  Phase
+	Err    error
+}
+
+// Error names the plugin and the phase.
+func (e *PluginError) Error() string {
+	return fmt.Sprintf("plugin %s: %s: %v", e.Plugin, e.Phase, e.Err)
+}
+
+// Unwrap returns the error of the callback.
+func (e *PluginError) Unwrap() error { return e.Err }
+
+// panicError is a panic that was turned into an error.
+type panicError struct {
+	value any
+	stack string
+}
+
+func newPanicError(value any) *panicError {
+	return &panicError{value, string(debug.Stack())}
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+func (e *panicError) Unwrap() error {
+	err, _ := e.value.(error)
+	return err
+}

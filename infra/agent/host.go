@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+// host is what plugins see of the agent.
+type host struct{ a *Agent }
+
+func (h host) Build() infra.Build { return h.a.opts.build }
+
+func (h host) StartTime() time.Time { return h.a.begun }
+
+func (h host) Health() *health.Tree { return h.a.health }
+
+func (h host) Loggers() *logging.Registry { return h.a.loggers }
+
+func (h host) Running() bool {
+	h.a.mu.Lock()
+	defer h.a.mu.Unlock()
+	return h.a.state == running
+}
+
+// withCommit fills in the commit that the Go tool noted in the binary.
+func withCommit(b infra.Build) infra.Build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && b.Commit == "":
+			b.Commit = s.Value
+		case s.Key == "vcs.time" && b.Date == "":
+			b.Date = s.Value
+		}
+	}
+	return b
+}
+
+// Label identifies the agent in goroutine profiles: the goroutines started by
+// callbacks of its plugins carry it as the label "agent", beside the label
+// "plugin" with the name of the plugin.
+func (a *Agent) Label() string { return fmt.Sprintf("%s-%p", a.opts.build.App, a) }

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// slowAfter is how long a callback may take before the log mentions it.
+	slowAfter = 2 * time.Second
+	// graceTime is how long a callback may go on after its time is up and its
+	// context has ended, before the agent goes on without it.
+	graceTime = time.Second
+)
+
+// runner calls the callbacks of plugins one after another, from one goroutine.
+// A callback that does not return in time is left behind with its goroutine;
+// the next ones run on a new goroutine.
+type runner struct {
+	label     string // of goroutines, see Agent.Label
+	emit      func(Event)
+	interrupt func() // ends the contexts of all plugins
+	worker    *worker
+}
+
+func newRunner(label string, emit func(Event), interrupt func()) *runner {
+	return &runner{label: label, emit: emit, interrupt: interrupt, worker: newWorker()}
+}
+
+func (r *runner) close() { r.worker.close() }
+
+// call runs one callback of a plugin. When ctx ends, the contexts of the
+// plugins end, and the callback has graceTime left. late is called, on the
+// goroutine left behind, if the callback returns nil after that.
+func (r *runner) call(ctx context.Context, m *member, phase Phase, f func() error, late func()) error {
+	j := &job{run: f, late: late, done: make(chan error, 1)}
+	j.labels = pprof.WithLabels(context.Background(), pprof.Labels("agent", r.label, "plugin", m.name))
+	begin := time.Now()
+	r.worker.do(j)
+	slow := time.NewTimer(slowAfter)
+	defer slow.Stop()
+	for {
+		select {
+		case err := <-j.done:
+			return r.result(m, phase, err)
+		case <-slow.C:
+			r.emit(PluginSlow{m.name, phase, time.Since(begin)})
+		case <-ctx.Done():
+			r.interrupt()
+			grace := time.NewTimer(graceTime)
+			defer grace.Stop()
+			select {
+			case err := <-j.done:
+				if err != nil { // most likely because its context ended
+					err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+				}
+				return r.result(m, phase, err)
+			case <-grace.C:
+				return r.leave(m, phase, j, time.Since(begin), context.Cause(ctx))
+			}
+		}
+	}
+}
+
+func (r *runner) result(m *member, phase Phase, err error) error {
+	if err == nil {
+		return nil
+	}
+	failed := PluginFailed{Name: m.name, Phase: phase, Err: err}
+	if p := (*panicError)(nil); errors.As(err, &p) {
+		failed.Stack = p.stack
+	}
+	r.emit(failed)
+	return &PluginError{m.name, phase, err}
+}
+
+// leave gives up on a callback.
+func (r *runner) leave(m *member, phase Phase, j *job, after time.Duration, cause error) error {
+	if !j.abandon() { // it returned just now
+		return r.result(m, phase, <-j.done)
+	}
+	stack := r.worker.stack()
+	r.worker.close()
+	r.worker = newWorker()
+	err := fmt.Errorf("did not return within %v: %w", round(after), cause)
+	r.emit(PluginFailed{m.name, phase, err, stack})
+	return &PluginError{m.name, phase, err}
+}
+
+// job is one callback on its way.
+type job struct {
+	labels context.Context // carries the labels of the goroutines that the callback starts
+	run    func() error
+	late   func()
+	done   chan error // buffered
+
+	mu                  sync.Mutex
+	abandoned, finished bool
+}
+
+func (j *job) execute() {
+	pprof.SetGoroutineLabels(j.labels)
+	defer pprof.SetGoroutineLabels(context.Background())
+	err := guard(j.run)
+	j.mu.Lock()
+	j.finished = true
+	abandoned := j.abandoned
+	j.mu.Unlock()
+	if abandoned && err == nil && j.late != nil {
+		_ = guard(func() error { j.late(); return nil })
+	}
+	j.done <- err
+}
+
+// abandon tells the job that nobody waits any more; false if it has finished.
+func (j *job) abandon() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.abandoned = !j.finished
+	return j.abandoned
+}
+
+// worker is the goroutine on which callbacks run.
+type worker struct {
+	jobs chan *job
+	id   string // as stack dumps name it: "goroutine 7 "
+}
+
+func newWorker() *worker {
+	w := &worker{jobs: make(chan *job)}
+	ready := make(chan struct{})
+	go func() {
+		w.id = goroutineID()
+		close(ready)
+		for j := range w.jobs {
+			j.execute()
+		}
+	}()
+	<-ready
+	return w
+}
+
+func (w *worker) do(j *job) { w.jobs <- j }
+func (w *worker) close()    { close(w.jobs) }
+
+// stack returns the stack of the worker.
+func (w *worker) stack() string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	for dump := range bytes.SplitSeq(buf, []byte("\n\n")) {
+		if bytes.HasPrefix(dump, []byte(w.id)) {
+			return string(dump)
+		}
+	}
+	return ""
+}
+
+func goroutineID() string {
+	buf := make([]byte, 64)
+	head := string(buf[:runtime.Stack(buf, false)])
+	id, _, _ := strings.Cut(head, "[")
+	return id
+}
