@@ -1,0 +1,61 @@
+package vppsim
+
+import (
+	"time"
+
+	"go.fd.io/govpp/api"
+)
+
+// Forget makes the simulator not know a message and its reply: requests stay
+// unanswered, and clients that connect later do not find it in the table. This is
+// how a release without the message, or a disabled plugin, looks.
+func (v *VPP) Forget(message string) error { return v.server.Forget(message) }
+
+// Delay holds up requests of one name, with everything the same client sent behind
+// them, for d before they take effect. Zero ends it.
+func (v *VPP) Delay(message string, d time.Duration) error { return v.server.Delay(message, d) }
+
+// Drop swallows the next n requests: no effect, no reply. Negative n: all of them.
+func (v *VPP) Drop(message string, n int) error { return v.server.Drop(message, n) }
+
+// Mute lets the next n requests take effect but loses their replies. Negative n:
+// all of them.
+func (v *VPP) Mute(message string, n int) error { return v.server.Mute(message, n) }
+
+// Fail refuses the next n requests with an error, without effect. A dump, which
+// cannot carry an error, returns nothing. Negative n: all of them.
+func (v *VPP) Fail(message string, retval api.VPPApiError, n int) error {
+	return v.server.Fail(message, int32(retval), n)
+}
+
+// FailAfter lets the next n requests take effect and reports an error all the same.
+// Negative n: all of them.
+func (v *VPP) FailAfter(message string, retval api.VPPApiError, n int) error {
+	return v.server.FailAfter(message, int32(retval), n)
+}
+
+// Heal takes back what the commands above did to any message.
+func (v *VPP) Heal() { v.server.Heal() }
+
+// Hang stops all processing while connections stay open; Resume continues.
+func (v *VPP) Hang() { v.server.Hang() }
+
+// Resume ends Hang: what has arrived meanwhile is processed.
+func (v *VPP) Resume() { v.server.Resume() }
+
+// Disconnect breaks all connections and keeps the state: only the socket failed.
+func (v *VPP) Disconnect() { v.server.Disconnect() }
+
+// Die makes the simulated process crash: connections break, and connecting is
+// refused until Restart.
+func (v *VPP) Die() error { return v.server.Die() }
+
+// Restart starts the simulated process again, after Die or in place of the running
+// one: the state is empty, the process ID and the message IDs are others. Faults
+// and handlers set by the user stay.
+func (v *VPP) Restart() error {
+	return v.server.Restart(func() {
+		v.pid.Add(1)
+		v.net.Reset()
+	})
+}

@@ -1,0 +1,191 @@
+package vnet
+
+import (
+	"strconv"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/interface_types"
+)
+
+const (
+	// defaultMTU is the L3 MTU of a new Ethernet interface.
+	defaultMTU = 9000
+	// frameOverhead is an Ethernet header and two VLAN tags.
+	frameOverhead = 14 + 2*4
+)
+
+// Positions in the MTU array of sw_interface_set_mtu and sw_interface_details.
+const (
+	mtuL3 = iota
+	mtuIP4
+	mtuIP6
+	mtuMPLS
+	mtuKinds
+)
+
+// swInterface is a software interface: a whole device or a sub-interface of one.
+// A sub-interface shares the hardware half of its parent.
+type swInterface struct {
+	index   uint32
+	hw      *hwInterface
+	isSub   bool
+	sub     subInterface
+	adminUp bool
+	mtu     [mtuKinds]uint32
+	tag     string
+
+	addressFamilies
+}
+
+// hwInterface is the hardware half of an interface.
+type hwInterface struct {
+	name     string
+	device   string // device class, "Loopback", "virtio", ...
+	swIndex  uint32 // the interface of the whole device
+	ethernet bool   // has a MAC address; only local0 has not
+	mac      ethernet_types.MacAddress
+	linkUp   bool
+	speed    uint32 // kbit/s
+	duplex   interface_types.LinkDuplex
+	maxFrame uint32 // bytes, headers included
+	// anyFrame says that the driver can change the maximum frame size.
+	anyFrame bool
+	subs     map[uint32]uint32
+
+	rxQueues   []rxQueue
+	rxDefault  interface_types.RxMode
+	interrupts bool // the device can work in interrupt mode
+
+	// adminChanged tells the device that it goes up or down.
+	adminChanged func(up bool)
+	// instance is the number that the device class gave to the interface.
+	instance uint32
+}
+
+// rxQueue is a receive queue; all of them are polled by the main thread.
+type rxQueue struct {
+	id   uint32
+	mode interface_types.RxMode
+}
+
+// name returns what VPP calls the interface.
+func (i *swInterface) name() string {
+	if i.isSub {
+		return i.hw.name + "." + strconv.FormatUint(uint64(i.sub.id), 10)
+	}
+	return i.hw.name
+}
+
+// up says whether the interface carries traffic.
+func (i *swInterface) up() bool { return i.adminUp && i.hw.linkUp }
+
+// interfaces is the pool of sw_if_indexes and what hangs on it by name.
+type interfaces struct {
+	pool[swInterface]
+	loops instances
+}
+
+func newInterfaces() interfaces {
+	return interfaces{loops: make(instances)}
+}
+
+// byIndex returns an interface of the API, nil for an index not in use.
+func (n *VNet) byIndex(index interface_types.InterfaceIndex) *swInterface {
+	return n.ifs.at(uint32(index))
+}
+
+// createLocal0 makes the interface that every VPP has, sw_if_index 0.
+func (n *VNet) createLocal0() {
+	n.createHardware(&hwInterface{name: "local0", device: "local"})
+}
+
+// createHardware makes the two halves of a new device, down.
+func (n *VNet) createHardware(hw *hwInterface) *swInterface {
+	i := &swInterface{hw: hw}
+	i.index = n.ifs.add(i)
+	hw.swIndex = i.index
+	hw.subs = make(map[uint32]uint32)
+	n.created(i)
+	if hw.ethernet {
+		i.mtu[mtuL3] = defaultMTU
+		hw.maxFrame = defaultMTU + frameOverhead
+	}
+	return i
+}
+
+// created lets the features prepare for a new interface.
+func (n *VNet) created(i *swInterface) {
+	n.signal(i.index, ifAdded)
+}
+
+// deleteHardware removes a device with all of its sub-interfaces.
+func (n *VNet) deleteHardware(hw *hwInterface) {
+	n.setLink(hw, false)
+	for _, sub := range hw.subs {
+		n.deleteSoftware(n.ifs.at(sub))
+	}
+	n.deleteSoftware(n.ifs.at(hw.swIndex))
+}
+
+// deleteSoftware removes one interface and what the features keep for it. What
+// they do not clean up stays behind, as in VPP.
+func (n *VNet) deleteSoftware(i *swInterface) {
+	i.tag = ""
+	if i.adminUp {
+		n.setAdmin(i, false)
+	}
+	n.signal(i.index, ifDeleted)
+	n.addressesGone(i)
+	n.ifs.remove(i.index)
+}
+
+// setAdmin implements sw_interface_set_flags. A sub-interface can only go up under
+// a parent that is up.
+func (n *VNet) setAdmin(i *swInterface, up bool) api.VPPApiError {
+	if i.isSub && up && !n.ifs.at(i.hw.swIndex).adminUp {
+		return api.UNSPECIFIED
+	}
+	if i.adminUp == up {
+		return ok
+	}
+	i.adminUp = up
+	n.signal(i.index, adminEvent(up))
+	n.addressesAdmin(i, up)
+	if i.isSub {
+		return ok
+	}
+	if i.hw.adminChanged != nil {
+		i.hw.adminChanged(up)
+	}
+	if !up {
+		n.setLink(i.hw, false)
+	}
+	return ok
+}
+
+// setLink changes the link state of a device.
+func (n *VNet) setLink(hw *hwInterface, up bool) {
+	if hw.linkUp == up {
+		return
+	}
+	hw.linkUp = up
+	n.signal(hw.swIndex, linkEvent(up))
+}
+
+// setMaxFrame implements hw_interface_set_mtu: the L3 MTU of the device and of all
+// of its sub-interfaces follows. Loopbacks cannot change theirs.
+func (n *VNet) setMaxFrame(hw *hwInterface, mtu uint32) api.VPPApiError {
+	if hw.maxFrame == mtu+frameOverhead {
+		return ok
+	}
+	if !hw.anyFrame {
+		return api.UNSUPPORTED
+	}
+	hw.maxFrame = mtu + frameOverhead
+	n.ifs.at(hw.swIndex).mtu[mtuL3] = mtu
+	for _, sub := range hw.subs {
+		n.ifs.at(sub).mtu[mtuL3] = mtu
+	}
+	return ok
+}

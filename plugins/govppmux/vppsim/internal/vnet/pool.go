@@ -1,0 +1,69 @@
+package vnet
+
+import "iter"
+
+// pool hands out indexes as VPP's pools do: the one freed last is used first.
+type pool[T any] struct {
+	items []*T
+	free  []uint32
+}
+
+// add stores an item and returns its index.
+func (p *pool[T]) add(item *T) uint32 {
+	if last := len(p.free) - 1; last >= 0 {
+		index := p.free[last]
+		p.free = p.free[:last]
+		p.items[index] = item
+		return index
+	}
+	p.items = append(p.items, item)
+	return uint32(len(p.items) - 1)
+}
+
+// remove frees an index in use.
+func (p *pool[T]) remove(index uint32) {
+	p.items[index] = nil
+	p.free = append(p.free, index)
+}
+
+// at returns the item of an index, nil if it is free.
+func (p *pool[T]) at(index uint32) *T {
+	if uint64(index) >= uint64(len(p.items)) {
+		return nil
+	}
+	return p.items[index]
+}
+
+// all walks the items in the order of their indexes.
+func (p *pool[T]) all() iter.Seq2[uint32, *T] {
+	return func(yield func(uint32, *T) bool) {
+		for index, item := range p.items {
+			if item != nil && !yield(uint32(index), item) {
+				return
+			}
+		}
+	}
+}
+
+// instances hands out numbers as VPP's bitmaps do: the lowest clear one.
+type instances map[uint32]struct{}
+
+// take returns the lowest free number from first on.
+func (s instances) take(first uint32) uint32 {
+	for n := first; ; n++ {
+		if s.claim(n) {
+			return n
+		}
+	}
+}
+
+// claim takes a certain number; false if it is in use.
+func (s instances) claim(n uint32) bool {
+	if _, used := s[n]; used {
+		return false
+	}
+	s[n] = struct{}{}
+	return true
+}
+
+func (s instances) release(n uint32) { delete(s, n) }

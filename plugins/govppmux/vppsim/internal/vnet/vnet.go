@@ -1,0 +1,106 @@
+// Package vnet is the state of a simulated VPP and the handlers that change it,
+// one file per feature, named after the part of VPP it stands for.
+//
+// The aim is that a control plane cannot tell the difference: the same requests
+// are refused with the same retvals, indexes are reused in the same order, routes
+// that VPP adds by itself appear in dumps, and what VPP forgets to clean up stays
+// behind. Packets are not simulated. Facts were learnt from VPP 25.10.
+package vnet
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+)
+
+// none is VPP's "no index": all bits set.
+const none = ^uint32(0)
+
+// ok is the retval of success.
+const ok = api.VPPApiError(0)
+
+// Config tells a simulated VPP about the world around it.
+type Config struct {
+	// Version is what show_version reports.
+	Version string
+	// PID returns the process ID that control_ping reports.
+	PID func() uint32
+	// Now is the clock of show_vpe_system_time.
+	Now func() time.Time
+	// HostInterface returns the MAC address of a host interface and whether it
+	// exists; AF_PACKET interfaces can only be made on existing ones. Nil means
+	// that any name exists.
+	HostInterface func(name string) (mac [6]byte, exists bool)
+}
+
+// VNet is the whole state of one VPP. Its handlers run under the lock of the
+// server they are registered with; exported methods must be called under it too.
+type VNet struct {
+	cfg    Config
+	server *wire.Server
+
+	ifs    interfaces
+	fibs   fibs
+	events interfaceEvents
+}
+
+// New registers the handlers of all features with the server.
+func New(server *wire.Server, cfg Config) *VNet {
+	n := &VNet{cfg: cfg, server: server}
+	n.Reset()
+	n.handleControl()
+	n.handleInterfaces()
+	n.handleInterfaceEvents()
+	n.handleLoopbacks()
+	n.handleAddresses()
+	return n
+}
+
+// Reset goes back to the state of a VPP that has just started.
+func (n *VNet) Reset() {
+	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
+	n.fibs = newFIBs()
+	n.ifs = newInterfaces()
+	n.createLocal0()
+	clear(n.events.pending)
+}
+
+// ClientGone ends the subscriptions of a client.
+func (n *VNet) ClientGone(client uint32) {
+	delete(n.events.subscribers, client)
+}
+
+// AfterRequest sends the events that the last request caused.
+func (n *VNet) AfterRequest() { n.flushInterfaceEvents() }
+
+// family selects between the two halves of dual state, as an array index.
+type family int
+
+const (
+	ip4 family = iota
+	ip6
+	families
+)
+
+func familyOf(a netip.Addr) family {
+	if a.Is4() {
+		return ip4
+	}
+	return ip6
+}
+
+func familyFlag(isIPv6 bool) family {
+	if isIPv6 {
+		return ip6
+	}
+	return ip4
+}
+
+func (f family) String() string {
+	if f == ip6 {
+		return "ip6"
+	}
+	return "ip4"
+}

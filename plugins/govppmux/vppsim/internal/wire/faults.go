@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrUnknownMessage is returned by fault commands naming a message that is not in
+// the table.
+var ErrUnknownMessage = errors.New("message not in the table")
+
+// rule is what the fault commands ask for on one message. Numbers count the
+// requests still to be affected, negative meaning all.
+type rule struct {
+	delay      time.Duration
+	drop       int
+	mute       int
+	fail       int
+	failRetval int32
+	late       int
+	lateRetval int32
+}
+
+// take uses up one of n affected requests.
+func take(n *int) bool {
+	if *n == 0 {
+		return false
+	}
+	if *n > 0 {
+		*n--
+	}
+	return true
+}
+
+// edit applies f to the rule of a message.
+func (s *Server) edit(name string, f func(*rule)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.table.byName[name]
+	if !ok {
+		return fmt.Errorf("%s: %w", name, ErrUnknownMessage)
+	}
+	if e.rule == nil {
+		e.rule = &rule{}
+	}
+	f(e.rule)
+	if *e.rule == (rule{}) {
+		e.rule = nil
+	}
+	return nil
+}
+
+// Forget removes a message (and with it its reply) from the table: requests get
+// no answer, and clients connecting later do not see the name, as with a VPP
+// release or a plugin without the message.
+func (s *Server) Forget(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.table.byName[name]
+	if !ok {
+		return fmt.Errorf("%s: %w", name, ErrUnknownMessage)
+	}
+	e.forgotten = true
+	if e.reply != nil {
+		e.reply.forgotten = true
+	}
+	return nil
+}
+
+// Delay holds up each request of this name, and what its connection sent behind
+// it, by d before it takes effect. Zero ends it.
+func (s *Server) Delay(name string, d time.Duration) error {
+	return s.edit(name, func(r *rule) { r.delay = d })
+}
+
+// Drop swallows the next n requests: no effect, no reply. A negative n means all.
+func (s *Server) Drop(name string, n int) error {
+	return s.edit(name, func(r *rule) { r.drop = n })
+}
+
+// Mute lets the next n requests take effect without answering them. A negative n
+// means all.
+func (s *Server) Mute(name string, n int) error {
+	return s.edit(name, func(r *rule) { r.mute = n })
+}
+
+// Fail answers the next n requests with retval, without effect; a dump returns
+// nothing. A negative n means all.
+func (s *Server) Fail(name string, retval int32, n int) error {
+	return s.edit(name, func(r *rule) { r.fail, r.failRetval = n, retval })
+}
+
+// FailAfter lets the next n requests take effect and answers them with retval all
+// the same. A negative n means all.
+func (s *Server) FailAfter(name string, retval int32, n int) error {
+	return s.edit(name, func(r *rule) { r.late, r.lateRetval = n, retval })
+}
+
+// Heal takes back Forget, Delay, Drop, Mute, Fail and FailAfter of every message.
+func (s *Server) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.table.byName {
+		e.rule, e.forgotten = nil, false
+	}
+}
+
+// Hang stops all processing while connections stay open, as a VPP in an endless
+// loop or a debugger does; new connections are accepted by the kernel only.
+func (s *Server) Hang() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hung == nil {
+		s.hung = make(chan struct{})
+	}
+}
+
+// Resume ends Hang; what arrived meanwhile is processed.
+func (s *Server) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hung != nil {
+		close(s.hung)
+		s.hung = nil
+	}
+}

@@ -1,0 +1,152 @@
+// Package vppsim is a simulated VPP: a process-internal server that speaks VPP's
+// real binary API on a unix socket, keeps the state that the requests build up, and
+// refuses what VPP refuses. It stands in for VPP in tests and on machines without
+// one; clients need not know.
+//
+// What it knows are the control-plane effects of the messages with a handler (one
+// file per VPP feature in internal/vnet). Requests without one are answered with
+// VNET_API_ERROR_UNIMPLEMENTED. It forwards no packets.
+//
+// It also fails on command: see Forget, Delay, Drop, Mute, Fail, FailAfter, Hang,
+// Disconnect, Die, Restart.
+package vppsim
+
+import (
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/vnet"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+)
+
+// DefaultVersion is the version of the bindings, marked so that nobody takes the
+// simulator for the real thing. Any version it reports contains "simulated".
+const DefaultVersion = "25.10-simulated"
+
+// ErrUnknownMessage is returned by fault commands that name a message which is not
+// in the table.
+var ErrUnknownMessage = wire.ErrUnknownMessage
+
+// Options adjust a simulator; the zero value is a VPP 25.10.
+type Options struct {
+	// Release restricts the message table to one release of VPP: message name to
+	// CRC as eight hexadecimal digits. A message that is absent is unknown. Nil
+	// means every message of the bindings (VPP 25.10).
+	Release map[string]string
+	// Version is what show_version reports; DefaultVersion if empty.
+	Version string
+	// HostInterface tells whether a host interface exists and its MAC address, for
+	// AF_PACKET. Nil means that every name exists, with a MAC made up from it.
+	HostInterface func(name string) (mac [6]byte, exists bool)
+	// JournalSize is how many requests the journal keeps; 0 means none.
+	JournalSize int
+	// Now is the clock that show_vpe_system_time reads; time.Now if nil.
+	Now func() time.Time
+}
+
+// VPP is one simulated VPP. Its methods may be called by any goroutine, but not
+// from handlers.
+type VPP struct {
+	server *wire.Server
+	net    *vnet.VNet
+	pid    atomic.Uint32
+}
+
+// Call is one request being handled; see Handle.
+type Call = wire.Call
+
+// Record is one request in the journal.
+type Record = wire.Record
+
+// New returns a VPP that has just started, without listeners.
+func New(opts Options) *VPP {
+	if opts.Version == "" {
+		opts.Version = DefaultVersion
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	v := &VPP{}
+	v.pid.Store(uint32(os.Getpid()))
+	v.server = wire.New(wire.Config{
+		Release:      opts.Release,
+		JournalSize:  opts.JournalSize,
+		OnDisconnect: func(client uint32) { v.net.ClientGone(client) },
+		AfterRequest: func() { v.net.AfterRequest() },
+	})
+	v.net = vnet.New(v.server, vnet.Config{
+		Version:       opts.Version,
+		PID:           v.pid.Load,
+		Now:           opts.Now,
+		HostInterface: opts.HostInterface,
+	})
+	return v
+}
+
+// Serve accepts clients from a listener in the background until Close, which closes
+// the listener.
+func (v *VPP) Serve(ln net.Listener) error { return v.server.Serve(ln) }
+
+// ListenUnix serves on a unix socket in the background until Close. A socket file
+// left behind by a dead process is replaced; one that is answered is an error.
+func (v *VPP) ListenUnix(path string) error { return v.server.ListenUnix(path) }
+
+// Close disconnects all clients, removes the sockets and waits for everything the
+// simulator started.
+func (v *VPP) Close() error { return v.server.Close() }
+
+// PID returns the process ID that the simulator reports; Restart changes it.
+func (v *VPP) PID() uint32 { return v.pid.Load() }
+
+// Clients returns the client indexes of the connected clients.
+func (v *VPP) Clients() []uint32 { return v.server.Clients() }
+
+// Messages returns the names of the known messages, sorted.
+func (v *VPP) Messages() []string { return v.server.Messages() }
+
+// Journal returns the last requests, oldest first; see Options.JournalSize.
+func (v *VPP) Journal() []Record { return v.server.Journal() }
+
+// Counts returns how many requests of each name have arrived, those refused by
+// fault commands included.
+func (v *VPP) Counts() map[string]uint64 { return v.server.Counts() }
+
+// Count returns how many requests of one name have arrived.
+func (v *VPP) Count(name string) uint64 { return v.server.Counts()[name] }
+
+// Dump returns the whole state as text: the same state gives the same text, empty
+// sections are left out, so two dumps can be compared in a test.
+func (v *VPP) Dump() string {
+	var text string
+	v.server.Locked(func() { text = v.net.Dump() })
+	return text
+}
+
+// Handle replaces the handler of a request, or adds one for a message that the
+// simulator does not know. Handlers run one at a time, as everything on VPP's main
+// thread; the request is valid until the handler returns; nil means no reply.
+func Handle[Q, R any, PQ wire.MessageOf[Q], PR wire.MessageOf[R]](v *VPP, handler func(*Call, PQ) PR) {
+	wire.Handle(v.server, handler)
+}
+
+// HandleDump is Handle for dump requests: the handler sends any number of records
+// with Call.Send.
+func HandleDump[Q any, PQ wire.MessageOf[Q]](v *VPP, handler func(*Call, PQ)) {
+	wire.HandleDump(v.server, handler)
+}
+
+// SendEvent sends an event to one connected client (see Clients).
+func (v *VPP) SendEvent(client uint32, event EventMessage) {
+	v.server.Locked(func() { v.server.SendEvent(client, event) })
+}
+
+// EventMessage is a generated event message.
+type EventMessage interface {
+	api.Message
+	Size() int
+	Marshal([]byte) ([]byte, error)
+	Unmarshal([]byte) error
+}
