@@ -1,0 +1,236 @@
+package record
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Part selects what Format writes of a transaction.
+type Part int
+
+// The parts. A transaction that is printed while it runs is written in two
+// steps, PartPlan before and PartResult after the execution.
+const (
+	PartAll    Part = iota // everything
+	PartPlan               // header, arguments and planned operations
+	PartResult             // executed operations and footer
+)
+
+// FormatOptions say how Format writes a transaction.
+type FormatOptions struct {
+	Part Part
+	// Box frames the transaction with a header and a footer line, for a log that
+	// other text is mixed into. Without it a plain title is written.
+	Box bool
+	// Planned writes the planned operations too; a transaction with simulation
+	// always shows them.
+	Planned bool
+	// MaxItems is the number of values and of operations shown of each list; 0
+	// shows all.
+	MaxItems int
+}
+
+// boxWidth is the width of the frame in characters, without the two borders.
+const boxWidth = 118
+
+// Format writes a transaction in the form of the transaction log. The error is
+// that of the writer.
+func Format(w io.Writer, txn *api.RecordedTxn, opts FormatOptions) error {
+	p := printer{w: bufio.NewWriter(w), opts: opts, indent: "    "}
+	if opts.Box {
+		p.indent = "  "
+	}
+	if opts.Part != PartResult {
+		p.header(txn)
+		p.arguments(txn)
+		if len(txn.Planned) > 0 && (opts.Planned || txn.WithSimulation) {
+			p.line(0, "* planned operations:")
+			p.operations(txn.Planned)
+		}
+	}
+	if opts.Part != PartPlan {
+		p.result(txn)
+	}
+	return p.w.Flush()
+}
+
+// FormatAll writes transactions one after the other, separated by empty lines.
+func FormatAll(w io.Writer, txns []*api.RecordedTxn, opts FormatOptions) error {
+	for i, txn := range txns {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := Format(w, txn, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printer writes lines; bufio.Writer keeps the first error until Flush.
+type printer struct {
+	w      *bufio.Writer
+	opts   FormatOptions
+	indent string
+}
+
+func (p *printer) line(level int, format string, args ...any) {
+	p.w.WriteString(p.indent)
+	for range level {
+		p.w.WriteString("    ")
+	}
+	fmt.Fprintf(p.w, format, args...)
+	p.w.WriteByte('\n')
+}
+
+func (p *printer) header(txn *api.RecordedTxn) {
+	title := fmt.Sprintf("Transaction #%d", txn.SeqNum)
+	if !p.opts.Box {
+		fmt.Fprintf(p.w, "%s:\n", title)
+		return
+	}
+	p.frame('+', '=')
+	p.between('|', title, Kind(txn))
+	p.frame('+', '=')
+}
+
+func (p *printer) frame(corner, edge rune) {
+	fmt.Fprintf(p.w, "%c%s%c\n", corner, strings.Repeat(string(edge), boxWidth), corner)
+}
+
+// between writes two texts at the two ends of a framed line.
+func (p *printer) between(border rune, left, right string) {
+	gap := boxWidth - 2 - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
+	fmt.Fprintf(p.w, "%c %s%s%s %c\n", border, left, strings.Repeat(" ", max(1, gap)), right, border)
+}
+
+// Kind names the type of a transaction with what belongs to it: the kind of
+// resync, or which transaction is retried.
+func Kind(txn *api.RecordedTxn) string {
+	switch {
+	case txn.TxnType == api.NBTransaction && txn.ResyncType != api.NotResync:
+		return fmt.Sprintf("%v, %v", txn.TxnType, txn.ResyncType)
+	case txn.TxnType == api.RetryFailedOps:
+		return fmt.Sprintf("Retry Transaction (for txn %d, attempt #%d)", txn.RetryForTxn, txn.RetryAttempt)
+	case txn.TxnType == api.RetryUnimplOps:
+		return fmt.Sprintf("Retry of Unimplemented Values (for txn %d)", txn.RetryForTxn)
+	default:
+		return txn.TxnType.String()
+	}
+}
+
+func (p *printer) arguments(txn *api.RecordedTxn) {
+	p.line(0, "* transaction arguments:")
+	p.line(1, "- seqNum: %d", txn.SeqNum)
+	p.line(1, "- type: %s", Kind(txn))
+	if txn.Description != "" {
+		p.line(1, "- Description: %s", oneLine(txn.Description))
+	}
+	if txn.ResyncType == api.DownstreamResync {
+		return // it repeats what was wanted before
+	}
+	if len(txn.Values) == 0 {
+		p.line(1, "- values: NONE")
+		return
+	}
+	p.line(1, "- values:")
+	for i, kv := range txn.Values {
+		if p.cut(i, len(txn.Values), 2, "values") {
+			break
+		}
+		p.line(2, "- key: %s", kv.Key)
+		p.line(2, "  val: %s", ValueText(kv.Value))
+	}
+}
+
+// cut tells that the list ends here and says how much is left out.
+func (p *printer) cut(i, n, level int, what string) bool {
+	if p.opts.MaxItems == 0 || i < p.opts.MaxItems {
+		return false
+	}
+	p.line(level, "... and %d more %s", n-i, what)
+	return true
+}
+
+func (p *printer) result(txn *api.RecordedTxn) {
+	took := txn.Stop.Sub(txn.Start)
+	switch {
+	case txn.PreRecord:
+		p.line(0, "* not executed yet")
+	default:
+		p.line(0, "* executed operations (%s -> %s, dur: %s):",
+			stamp(txn.Start), stamp(txn.Stop), took.Round(time.Millisecond))
+		p.operations(txn.Executed)
+		if txn.Reverted {
+			p.line(0, "* the transaction failed and was reverted")
+		}
+	}
+	if !p.opts.Box {
+		return
+	}
+	p.frame('x', '-')
+	p.between('x', fmt.Sprintf("#%d", txn.SeqNum), "took "+roundDuration(took).String())
+	p.frame('x', '-')
+}
+
+func stamp(t time.Time) string {
+	return t.Round(time.Millisecond).UTC().Format("2006-01-02 15:04:05.999 -0700 MST")
+}
+
+// roundDuration keeps about three digits.
+func roundDuration(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+		if d >= unit {
+			return d.Round(unit / 100)
+		}
+	}
+	return d
+}
+
+func (p *printer) operations(ops []api.RecordedTxnOp) {
+	if len(ops) == 0 {
+		p.line(1, "<NONE>")
+	}
+	for i := range ops {
+		if p.cut(i, len(ops), 1, "operations") {
+			return
+		}
+		p.operation(i+1, &ops[i])
+	}
+}
+
+func (p *printer) operation(n int, op *api.RecordedTxnOp) {
+	flags := ""
+	if f := Flags(op); len(f) > 0 {
+		flags = " [" + strings.Join(f, " ") + "]"
+	}
+	p.line(1, "%d. %s%s:", n, op.Operation, flags)
+	p.line(2, "- key: %s", op.Key)
+	prev, next := ValueText(op.PrevValue), ValueText(op.NewValue)
+	switch {
+	case op.PrevValue == nil || op.NewValue == nil && prev != textNil:
+		p.line(2, "- value: %s", pick(op.PrevValue == nil, next, prev))
+	case prev == next:
+		p.line(2, "- value: %s", next)
+	default:
+		p.line(2, "- prev-value: %s", prev)
+		p.line(2, "- new-value: %s", next)
+	}
+	if op.PrevErrMsg != "" && op.PrevErrMsg != op.NewErrMsg {
+		p.line(2, "- prev-error: %s", oneLine(op.PrevErrMsg))
+	}
+	if op.NewErrMsg != "" {
+		p.line(2, "- error: %s", oneLine(op.NewErrMsg))
+	}
+}
+
+// oneLine keeps joined errors and long descriptions on their line.
+func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ") }

@@ -1,0 +1,189 @@
+// Package record keeps the history of transactions in memory, bounded in
+// entries, bytes and age, and renders a recorded transaction as the text that
+// people read in the log. Records are data: text and JSON are made on demand.
+package record
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Options bound a Ring. The zero value of a field is no bound.
+type Options struct {
+	// MaxEntries is the number of transactions kept.
+	MaxEntries int
+	// MaxBytes is the approximate heap that the records may hold. The newest
+	// record is kept even if it is larger.
+	MaxBytes int64
+	// AgeLimit drops transactions that ended longer ago than this, measured
+	// when a later one is recorded.
+	AgeLimit time.Duration
+	// InitPeriod is the time after the first transaction whose records are kept
+	// regardless of AgeLimit; they are kept regardless of MaxEntries and
+	// MaxBytes too, as long as they fill no more than half of either.
+	InitPeriod time.Duration
+}
+
+// Ring is the history of transactions. All methods may be called concurrently.
+// Records belong to the ring once they are given to it: they are never changed
+// afterwards, so what the methods return can be read without a lock.
+type Ring struct {
+	opts Options
+
+	mu      sync.RWMutex
+	bySeq   map[uint64]*entry
+	init    []*entry // recorded within the init period, exempt from the limits
+	rest    []*entry // from head on; oldest first
+	head    int
+	bytes   int64 // of all entries
+	initLen int64 // bytes of init
+	first   time.Time
+	stats   Stats
+}
+
+type entry struct {
+	txn   *api.RecordedTxn
+	bytes int64
+}
+
+// NewRing returns an empty history.
+func NewRing(opts Options) *Ring {
+	return &Ring{opts: opts, bySeq: map[uint64]*entry{}, stats: newStats()}
+}
+
+// PreRecord adds a transaction that is about to be executed, so that it can be
+// looked up while it runs. The record must not be changed afterwards: Complete
+// it with another one.
+func (r *Ring) PreRecord(txn *api.RecordedTxn) { r.put(txn) }
+
+// Complete replaces the record of the same sequence number, or adds it if
+// there is none, and counts it in the statistics.
+func (r *Ring) Complete(txn *api.RecordedTxn) {
+	r.put(txn)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.add(txn)
+}
+
+func (r *Ring) put(txn *api.RecordedTxn) {
+	size := sizeOf(txn)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.bySeq[txn.SeqNum]
+	if e == nil {
+		e = &entry{}
+		r.bySeq[txn.SeqNum] = e
+		r.place(e, txn)
+	}
+	r.account(e, size)
+	e.txn = txn
+	r.trim(latest(txn))
+}
+
+// place decides for a new entry whether it belongs to the init period.
+func (r *Ring) place(e *entry, txn *api.RecordedTxn) {
+	if r.first.IsZero() {
+		r.first = txn.Start
+	}
+	if r.opts.InitPeriod > 0 && txn.Start.Sub(r.first) < r.opts.InitPeriod && r.initHasRoom() {
+		r.init = append(r.init, e)
+		return
+	}
+	r.rest = append(r.rest, e)
+}
+
+func (r *Ring) initHasRoom() bool {
+	entries := r.opts.MaxEntries == 0 || 2*(len(r.init)+1) <= r.opts.MaxEntries
+	bytes := r.opts.MaxBytes == 0 || 2*r.initLen < r.opts.MaxBytes
+	return entries && bytes && len(r.rest) == r.head // no gap between init and rest
+}
+
+func (r *Ring) account(e *entry, size int64) {
+	r.bytes += size - e.bytes
+	if len(r.init) > 0 && r.init[len(r.init)-1] == e {
+		r.initLen += size - e.bytes
+	}
+	e.bytes = size
+}
+
+// trim drops the oldest entries that exceed a limit, but never the newest.
+func (r *Ring) trim(now time.Time) {
+	for len(r.rest)-r.head > 1 && r.over(now) {
+		old := r.rest[r.head]
+		r.rest[r.head] = nil
+		r.head++
+		r.bytes -= old.bytes
+		delete(r.bySeq, old.txn.SeqNum)
+	}
+	if r.head > 64 && 2*r.head > len(r.rest) {
+		r.rest = append([]*entry(nil), r.rest[r.head:]...)
+		r.head = 0
+	}
+}
+
+func (r *Ring) over(now time.Time) bool {
+	count := len(r.init) + len(r.rest) - r.head
+	oldest := r.rest[r.head].txn
+	return r.opts.MaxEntries > 0 && count > r.opts.MaxEntries ||
+		r.opts.MaxBytes > 0 && r.bytes > r.opts.MaxBytes ||
+		r.opts.AgeLimit > 0 && now.Sub(latest(oldest)) > r.opts.AgeLimit
+}
+
+func latest(txn *api.RecordedTxn) time.Time {
+	if txn.Stop.After(txn.Start) {
+		return txn.Stop
+	}
+	return txn.Start
+}
+
+// Get returns the transaction with the sequence number, or nil if it was never
+// recorded or is no longer kept. It takes constant time.
+func (r *Ring) Get(seqNum uint64) *api.RecordedTxn {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e := r.bySeq[seqNum]; e != nil {
+		return e.txn
+	}
+	return nil
+}
+
+// Window returns the transactions that started at or after since and not
+// after until, oldest first; a zero time is no bound.
+func (r *Ring) Window(since, until time.Time) []*api.RecordedTxn {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var found []*api.RecordedTxn
+	for _, part := range [][]*entry{r.init, r.rest[r.head:]} {
+		for _, e := range part {
+			start := e.txn.Start
+			if !start.Before(since) && (until.IsZero() || !start.After(until)) {
+				found = append(found, e.txn)
+			}
+		}
+	}
+	return found
+}
+
+// Len is the number of transactions kept.
+func (r *Ring) Len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.bySeq)
+}
+
+// Bytes is the approximate heap held by the records, in bytes.
+func (r *Ring) Bytes() int64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.bytes
+}
+
+// Stats returns a copy of the statistics of all completed transactions,
+// including those no longer kept.
+func (r *Ring) Stats() Stats {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.stats.clone()
+}
