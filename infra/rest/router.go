@@ -1,0 +1,209 @@
+package rest
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// HTTPHandlers is where plugins add their endpoints.
+type HTTPHandlers interface {
+	// Register adds endpoints of a plugin; its name is the heading over them on
+	// the index page. An endpoint that collides with another one is an error,
+	// and the others are added.
+	Register(plugin string, endpoints ...Endpoint) error
+	// RegisterHTTPHandler adds one endpoint; methods default to GET.
+	RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error
+}
+
+// Endpoint is one path of the server.
+type Endpoint struct {
+	// Path may have parameters ("/log/{logger}/{level}", read with
+	// Request.PathValue); one that ends in "/" stands for all paths below it.
+	Path string
+	// Methods default to GET, which includes HEAD.
+	Methods []string
+	// Doc says in a line what the endpoint is for, with its query parameters.
+	Doc     string
+	Handler http.HandlerFunc
+}
+
+// router is the ServeMux with a list of what is in it.
+type router struct {
+	mux *http.ServeMux
+
+	mu     sync.Mutex
+	groups map[string][]Endpoint
+}
+
+func (p *Plugin) routes() *router {
+	p.once.Do(func() {
+		p.router = &router{mux: http.NewServeMux(), groups: map[string][]Endpoint{}}
+	})
+	return p.router
+}
+
+// Register adds endpoints, see HTTPHandlers.
+func (p *Plugin) Register(plugin string, endpoints ...Endpoint) error {
+	var errs []error
+	for _, e := range endpoints {
+		errs = append(errs, p.routes().add(plugin, e))
+	}
+	return errors.Join(errs...)
+}
+
+// RegisterHTTPHandler adds one endpoint, see HTTPHandlers.
+func (p *Plugin) RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error {
+	return p.Register("other", Endpoint{Path: path, Handler: h, Methods: methods})
+}
+
+func (r *router) add(plugin string, e Endpoint) (err error) {
+	if len(e.Methods) == 0 {
+		e.Methods = []string{http.MethodGet}
+	}
+	defer func() { // ServeMux panics on patterns that are malformed or collide
+		if p := recover(); p != nil {
+			err = fmt.Errorf("register %s %s: %v", strings.Join(e.Methods, "|"), e.Path, p)
+		}
+	}()
+	for _, m := range e.Methods {
+		r.mux.Handle(m+" "+e.Path, e.Handler)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.groups[plugin] = append(r.groups[plugin], e)
+	return nil
+}
+
+// group is a plugin with its endpoints, for the index page.
+type group struct {
+	Plugin    string
+	Endpoints []Endpoint
+}
+
+func (r *router) list() []group {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var gs []group
+	for name, es := range r.groups {
+		es = slices.Clone(es)
+		slices.SortStableFunc(es, func(a, b Endpoint) int { return strings.Compare(a.Path, b.Path) })
+		gs = append(gs, group{name, es})
+	}
+	slices.SortFunc(gs, func(a, b group) int { return strings.Compare(a.Plugin, b.Plugin) })
+	return gs
+}
+
+// ServeHTTP answers what no endpoint serves with a JSON error.
+func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	h, pattern := r.mux.Handler(req)
+	if pattern != "" {
+		r.mux.ServeHTTP(w, req)
+		return
+	}
+	answer := &refusal{header: http.Header{}}
+	h.ServeHTTP(answer, req)
+	switch answer.status {
+	case http.StatusMethodNotAllowed:
+		allow := answer.header.Get("Allow")
+		w.Header().Set("Allow", allow)
+		WriteError(w, answer.status, fmt.Errorf("%s %s: expected method %s", req.Method, req.URL.Path, allow))
+	default:
+		WriteError(w, http.StatusNotFound, fmt.Errorf("no endpoint %s; / lists them", req.URL.Path))
+	}
+}
+
+// refusal keeps the status of the ServeMux's own answers.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+func (r *refusal) WriteHeader(status int)      { r.status = status }
+
+// handler is the chain in front of the endpoints.
+func (p *Plugin) handler() http.Handler {
+	var h http.Handler = p.routes()
+	h = p.recovering(h)
+	h = sameOrigin(h)
+	if len(p.cfg.ClientBasicAuth) > 0 {
+		h = basicAuth(p.cfg.ClientBasicAuth, h)
+	}
+	return h
+}
+
+// recovering answers a request whose handler panicked with status 500.
+func (p *Plugin) recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v) // ok: the way net/http wants an answer to be aborted
+			}
+			p.Log.Error("HTTP handler panicked", "method", r.Method, "path", r.URL.Path, "panic", v)
+			WriteError(w, http.StatusInternalServerError, fmt.Errorf("%s %s: internal error", r.Method, r.URL.Path))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigin keeps web pages of others from changing anything through the
+// browser of someone on this machine.
+func sameOrigin(next http.Handler) http.Handler {
+	c := http.NewCrossOriginProtection()
+	c.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		WriteError(w, http.StatusForbidden, errors.New("a request from another web site may not change anything"))
+	}))
+	return c.Handler(next)
+}
+
+// basicAuth lets only known users pass; comparing takes the same time whatever
+// is wrong.
+func basicAuth(users []string, next http.Handler) http.Handler {
+	known := make([][sha256.Size]byte, len(users))
+	for i, u := range users {
+		known[i] = sha256.Sum256([]byte(u))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		given := sha256.Sum256([]byte(user + ":" + password))
+		found := 0
+		for i := range known {
+			found |= subtle.ConstantTimeCompare(known[i][:], given[:])
+		}
+		if found == 0 {
+			w.Header().Set("WWW-Authenticate", `Basic realm="agent", charset="UTF-8"`)
+			WriteError(w, http.StatusUnauthorized, errors.New("expected a known user and password"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// WriteJSON answers with v as indented JSON.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		WriteError(w, http.StatusInternalServerError, fmt.Errorf("encode the answer: %w", err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
+}
+
+// WriteError answers with {"error": "..."}.
+func WriteError(w http.ResponseWriter, status int, err error) {
+	WriteJSON(w, status, map[string]string{"error": err.Error()})
+}
