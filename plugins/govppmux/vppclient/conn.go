@@ -1,0 +1,201 @@
+package vppclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/memclnt"
+)
+
+// Client is what users of VPP need of a connection. Conn is one; so is the
+// connection of govppmux, which outlives the single session.
+type Client interface {
+	// NewStream, Invoke and WatchEvent carry the generated RPC clients.
+	api.Connection
+	// Call sends a request, waits for the reply and checks its retval.
+	Call(ctx context.Context, req, reply api.Message) error
+	// Send sends a request without waiting for the reply.
+	Send(ctx context.Context, req, reply api.Message) Future
+	// Dump sends a ..._dump request and calls each for every record.
+	Dump(ctx context.Context, req api.Message, newRecord func() api.Message, each func(api.Message) error) error
+	// Page sends a ..._get request, calls each for every record and fills last
+	// with the reply that ends them.
+	Page(ctx context.Context, req, last api.Message, newRecord func() api.Message, each func(api.Message) error) error
+	// Has reports whether VPP knows the message by name and CRC.
+	Has(msg api.Message) bool
+}
+
+// Conn is a connection to one VPP. All methods may be called concurrently. It
+// does not reconnect: after Done it is of no more use.
+type Conn struct {
+	opts        Options
+	nc          net.Conn
+	table       *Table
+	clientIndex uint32
+	ping        *msgType
+	pingReplyID uint16
+
+	mu       sync.Mutex // guards the fields down to sweeping; taken before slot.mu
+	toWrite  sync.Cond  // signals unsent bytes, or the end, to the writer
+	unsent   []byte     // frames not yet taken by the writer
+	seq      uint64     // requests encoded so far
+	window   window
+	ended    error // nil while connected
+	sweeping bool
+
+	slots    []slot
+	slotBits uint
+	takenSeq atomic.Uint64 // requests handed to the socket
+	reader   readerState
+
+	// The clock of the reply timeout: ticks of the sweeper.
+	tick      atomic.Int64
+	progress  atomic.Int64  // tick of the last message with a live context
+	answered  atomic.Uint64 // highest seq that got a message
+	sweepWake chan struct{}
+
+	watches watchSet
+	calls   sync.Pool
+	stats   counters
+	done    chan struct{}
+	wg      sync.WaitGroup
+}
+
+var _ Client = (*Conn)(nil)
+
+// Dial connects to VPP, registers as a client and reads its message table.
+// ctx bounds only that.
+func Dial(ctx context.Context, opts Options) (*Conn, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("connect to VPP: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, opts.ConnectTimeout)
+	defer cancel()
+	nc, err := opts.Dial(ctx, opts.Socket)
+	if err != nil {
+		return nil, fmt.Errorf("connect to VPP: %w", err)
+	}
+	c, err := open(ctx, nc, opts)
+	if err != nil {
+		return nil, fmt.Errorf("connect to VPP at %s: %w", opts.Socket, errors.Join(err, nc.Close()))
+	}
+	return c, nil
+}
+
+// open does the handshake on a fresh transport and starts the connection.
+func open(ctx context.Context, nc net.Conn, opts Options) (*Conn, error) {
+	fr := newFrameReader(nc, opts.MaxMessage)
+	index, ids, err := handshakeContextually(ctx, nc, fr, opts.ClientName)
+	if err != nil {
+		return nil, fmt.Errorf("handshake: %w", err)
+	}
+	c := &Conn{
+		opts: opts, nc: nc, table: newTable(ids), clientIndex: index,
+		slots:     make([]slot, opts.MaxRequests),
+		slotBits:  uint(bits.Len(uint(opts.MaxRequests - 1))),
+		sweepWake: make(chan struct{}, 1),
+		done:      make(chan struct{}),
+	}
+	c.toWrite.L = &c.mu
+	c.window.init(opts)
+	c.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
+	if err := c.findPing(); err != nil {
+		return nil, err
+	}
+	c.wg.Go(func() { c.readLoop(fr) })
+	c.wg.Go(c.writeLoop)
+	c.wg.Go(c.sweepLoop)
+	return c, nil
+}
+
+// handshakeContextually bounds the blocking handshake by ctx.
+func handshakeContextually(ctx context.Context, nc net.Conn, fr *frameReader, name string) (uint32, map[string]uint16, error) {
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	index, ids, err := handshake(nc, fr, name)
+	if !stop() && ctx.Err() != nil {
+		return 0, nil, ctx.Err()
+	}
+	return index, ids, err
+}
+
+// findPing resolves control_ping, which ends dumps.
+func (c *Conn) findPing() error {
+	ping, err := c.table.typeOf((*memclnt.ControlPing)(nil))
+	if err != nil {
+		return err
+	}
+	reply, err := c.table.typeOf((*memclnt.ControlPingReply)(nil))
+	if err != nil {
+		return err
+	}
+	if !ping.known || !reply.known {
+		return fmt.Errorf("%w: control_ping_%s", ErrUnknownMessage, ping.crc)
+	}
+	c.ping, c.pingReplyID = ping, reply.id
+	return nil
+}
+
+// Table returns the message table of the connected VPP.
+func (c *Conn) Table() *Table { return c.table }
+
+// Has reports whether the connected VPP knows the message by name and CRC.
+func (c *Conn) Has(msg api.Message) bool { return c.table.Has(msg) }
+
+// Done is closed when the connection ends.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err returns nil while connected, then why the connection ended; errors.Is
+// finds ErrDisconnected in it.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// Close ends the connection, fails everything pending and waits for the
+// goroutines of the connection. It may be called more than once, but not from
+// a function that Dump calls.
+func (c *Conn) Close() error {
+	c.fail(ErrClosed)
+	c.wg.Wait()
+	return nil
+}
+
+// fail ends the connection once; everything pending fails at once.
+func (c *Conn) fail(cause error) {
+	if errors.Is(cause, io.EOF) {
+		cause = errors.New("VPP closed the connection")
+	}
+	err := disconnected(cause)
+	c.mu.Lock()
+	if c.ended != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.ended = err
+	c.unsent = nil
+	close(c.done)
+	c.toWrite.Broadcast()
+	c.mu.Unlock()
+
+	_ = c.nc.Close() // the connection is given up; there is nobody to tell
+	taken := c.takenSeq.Load()
+	for i := range c.slots {
+		s := &c.slots[i]
+		s.mu.Lock()
+		if s.context != 0 {
+			s.end(&RequestError{Message: s.info.name, Sent: s.seq <= taken, Err: err})
+			c.stats.disconnected.Add(1)
+		}
+		s.mu.Unlock()
+	}
+	c.watches.end(err)
+}
