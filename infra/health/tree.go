@@ -215,7 +215,8 @@ func (n *node) close() {
 // Status is a snapshot of one plugin or part.
 type Status struct {
 	Name   string `json:"name"`
-	State  State  `json:"state"`            // the worst of its own and those of its parts
+	State  State  `json:"state"` // the worst of its own and those of its parts
+	Own    State  `json:"-"`
 	Reason string `json:"reason,omitempty"` // of the own state
 	Error  string `json:"error,omitempty"`
 	// Since is when the own state was entered, LastChange when it, the reason
@@ -258,7 +259,7 @@ func (t *Tree) Snapshot(ignore ...string) Snapshot {
 
 func (n *node) status() Status {
 	s := Status{
-		Name: n.name, State: n.total(), Reason: n.reason, Error: n.err,
+		Name: n.name, State: n.total(), Own: n.state, Reason: n.reason, Error: n.err,
 		Since: n.since, LastChange: n.changed,
 	}
 	for _, name := range sortedKeys(n.parts) {

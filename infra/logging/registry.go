@@ -131,7 +131,7 @@ func (r *Registry) PluginLogger(name string) PluginLogger {
 // ("vpp-*", in the syntax of path.Match), or of Default. It also holds for
 // loggers made later.
 func (r *Registry) SetLevel(name string, level Level) error {
-	pattern := strings.ContainsAny(name, `*?[\`)
+	pattern := IsPattern(name)
 	if pattern {
 		if _, err := path.Match(name, ""); err != nil {
 			return fmt.Errorf("logger name pattern %q: %w", name, err)
@@ -143,6 +143,9 @@ func (r *Registry) SetLevel(name string, level Level) error {
 	r.refresh()
 	return nil
 }
+
+// IsPattern tells whether SetLevel takes the name for a pattern.
+func IsPattern(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 func (r *Registry) set(name string, level Level, pattern bool) {
 	switch {

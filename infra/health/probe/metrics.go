@@ -1,0 +1,51 @@
+package probe
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// collector turns the health tree into metrics; the values are 0 (INIT), 1
+// (OK) and 2 (ERROR, DEGRADED).
+type collector struct {
+	p                        *Plugin
+	service, dependency, inf *prometheus.Desc
+}
+
+// metrics returns the handler of /health.
+func (p *Plugin) metrics() (http.HandlerFunc, error) {
+	c := collector{
+		p:          p,
+		service:    prometheus.NewDesc("service_health", "health of the agent: 0 INIT, 1 OK, 2 ERROR", []string{"service"}, nil),
+		dependency: prometheus.NewDesc("service_dependency_health", "health of a plugin: 0 INIT, 1 OK, 2 ERROR", []string{"service", "dependency"}, nil),
+		inf:        prometheus.NewDesc("service_info", "which program the agent is", []string{"service", "build_version", "build_date"}, nil),
+	}
+	r := prometheus.NewRegistry()
+	if err := r.Register(c); err != nil {
+		return nil, fmt.Errorf("register the metrics of health: %w", err)
+	}
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP, nil
+}
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.service
+	ch <- c.dependency
+	ch <- c.inf
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value int, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+	}
+	b, s := c.p.host.Build(), c.p.snapshot()
+	gauge(c.inf, 1, b.App, b.Version, b.Date)
+	gauge(c.service, number(s.State), b.App)
+	for _, p := range s.Plugins {
+		gauge(c.dependency, number(p.State), b.App, p.Name)
+	}
+}

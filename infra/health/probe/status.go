@@ -1,0 +1,80 @@
+package probe
+
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/health"
+)
+
+// ExposedStatus is the answer of /liveness and /readiness. Clients of the
+// predecessor know all fields but Health; in theirs, a state is 0 (INIT, left
+// out), 1 (OK) or 2 (ERROR, which DEGRADED is shown as), a time is in seconds
+// since 1970.
+type ExposedStatus struct {
+	BuildVersion string `json:"build_version,omitempty"`
+	BuildDate    string `json:"build_date,omitempty"`
+	State        int    `json:"state,omitempty"`
+	StartTime    int64  `json:"start_time,omitempty"`
+	LastChange   int64  `json:"last_change,omitempty"`
+	LastUpdate   int64  `json:"last_update,omitempty"`
+	CommitHash   string `json:"commit_hash,omitempty"`
+	// Plugins are the plugins by name.
+	Plugins         []PluginStatus `json:"plugins"`
+	PluginStatus    map[string]PluginStatus
+	NonFatalPlugins []string
+
+	// Health is the whole: all states, with parts, reasons and causes.
+	Health health.Snapshot `json:"health"`
+}
+
+// PluginStatus is the state of one plugin.
+type PluginStatus struct {
+	Name       string `json:"name,omitempty"`
+	State      int    `json:"state,omitempty"`
+	Error      string `json:"error,omitempty"`
+	LastChange int64  `json:"last_change,omitempty"`
+	LastUpdate int64  `json:"last_update,omitempty"`
+}
+
+func expose(b infra.Build, s health.Snapshot, nonFatal []string) ExposedStatus {
+	e := ExposedStatus{
+		BuildVersion: b.Version, BuildDate: b.Date, CommitHash: b.Commit,
+		State: number(s.State), StartTime: s.Started.Unix(),
+		LastChange: s.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
+		PluginStatus: map[string]PluginStatus{}, NonFatalPlugins: nonFatal, Health: s,
+	}
+	for _, p := range s.Plugins {
+		ps := PluginStatus{State: number(p.State), Error: trouble(p), LastChange: p.LastChange.Unix(), LastUpdate: s.Taken.Unix()}
+		e.PluginStatus[p.Name] = ps
+		e.Plugins = append(e.Plugins, PluginStatus{Name: p.Name, State: ps.State, Error: ps.Error})
+	}
+	return e
+}
+
+// number is the state as clients of the predecessor know it.
+func number(s health.State) int {
+	if s == health.Degraded {
+		return int(health.Error)
+	}
+	return int(s)
+}
+
+// trouble says in one text what is wrong, with a plugin or with the first of
+// its parts that is not well.
+func trouble(s health.Status) string {
+	if s.State == health.OK || s.State == health.Init {
+		return ""
+	}
+	switch {
+	case s.Own == health.OK || s.Own == health.Init:
+		for _, p := range s.Parts {
+			if p.State == s.State {
+				return p.Name + ": " + trouble(p)
+			}
+		}
+	case s.Reason == "":
+		return s.Error
+	case s.Error != "":
+		return s.Reason + ": " + s.Error
+	}
+	return s.Reason
+}

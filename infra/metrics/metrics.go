@@ -1,0 +1,68 @@
+// Package metrics is the plugin that serves Prometheus metrics. Every agent has
+// a registry of its own, so that several can live in one process.
+package metrics
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+)
+
+// Registerer is where plugins register their collectors.
+type Registerer interface {
+	// Registry is the registry served under /metrics. It may be used as soon as
+	// the plugin exists, also before its Init.
+	Registry() prometheus.Registerer
+}
+
+// Plugin serves the metrics under /metrics, those of the Go runtime and of the
+// process included.
+type Plugin struct {
+	Deps
+
+	once     sync.Once
+	registry *prometheus.Registry
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	HTTP rest.HTTPHandlers
+}
+
+var _ Registerer = (*Plugin)(nil)
+
+// Registry returns the registry, see Registerer.
+func (p *Plugin) Registry() prometheus.Registerer { return p.reg() }
+
+func (p *Plugin) reg() *prometheus.Registry {
+	p.once.Do(func() { p.registry = prometheus.NewRegistry() })
+	return p.registry
+}
+
+// Init adds the endpoint and the collectors of the process.
+func (p *Plugin) Init() error {
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := p.reg().Register(c); err != nil {
+			return fmt.Errorf("register the collectors of the process: %w", err)
+		}
+	}
+	handler := promhttp.HandlerFor(p.reg(), promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
+		Registry: p.reg(),
+	})
+	return p.HTTP.Register(p.String(), rest.Endpoint{
+		Path: "/metrics", Handler: handler.ServeHTTP, Doc: "metrics in the format of Prometheus",
+	})
+}

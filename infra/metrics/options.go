@@ -1,0 +1,37 @@
+package metrics
+
+import "github.com/tenuto-dev/tenuto/infra/rest"
+
+// DefaultName is the name of the plugin.
+const DefaultName = "prometheus"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent; others use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// SetDefaults gives the plugin its name, and the default HTTP server, if it
+// has none.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+	if p.HTTP == nil {
+		p.HTTP = &rest.DefaultPlugin
+	}
+}

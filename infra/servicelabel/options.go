@@ -1,0 +1,31 @@
+package servicelabel
+
+// DefaultName is the name of the plugin.
+const DefaultName = "service-label"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent; others use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseLabel sets the label that holds where the flag is not given.
+func UseLabel(label string) Option { return func(p *Plugin) { p.label = label } }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+}
