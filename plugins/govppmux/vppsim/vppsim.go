@@ -38,9 +38,9 @@ type Options struct {
 	Release map[string]string
 	// Version is what show_version reports; DefaultVersion if empty.
 	Version string
-	// HostInterface tells whether a host interface exists and its MAC address, for
-	// AF_PACKET. Nil means that every name exists, with a MAC made up from it.
-	HostInterface func(name string) (mac [6]byte, exists bool)
+	// HostInterface says whether a host interface exists, for AF_PACKET. Nil means
+	// that every name does. It runs while requests are being handled.
+	HostInterface func(name string) bool
 	// JournalSize is how many requests the journal keeps; 0 means none.
 	JournalSize int
 	// Now is the clock that show_vpe_system_time reads; time.Now if nil.

@@ -1,6 +1,8 @@
 package vnet
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"go.fd.io/govpp/api"
@@ -34,6 +36,7 @@ type swInterface struct {
 	adminUp bool
 	mtu     [mtuKinds]uint32
 	tag     string
+	l2      l2Config
 
 	addressFamilies
 }
@@ -53,9 +56,8 @@ type hwInterface struct {
 	anyFrame bool
 	subs     map[uint32]uint32
 
-	rxQueues   []rxQueue
-	rxDefault  interface_types.RxMode
-	interrupts bool // the device can work in interrupt mode
+	rxQueues []rxQueue
+	adaptive bool // the device can switch between polling and interrupts by itself
 
 	// adminChanged tells the device that it goes up or down.
 	adminChanged func(up bool)
@@ -83,11 +85,15 @@ func (i *swInterface) up() bool { return i.adminUp && i.hw.linkUp }
 // interfaces is the pool of sw_if_indexes and what hangs on it by name.
 type interfaces struct {
 	pool[swInterface]
-	loops instances
+	loops     instances
+	tapIDs    instances
+	taps      pool[tap]
+	afPackets pool[afPacket]
+	macSeed   uint32
 }
 
 func newInterfaces() interfaces {
-	return interfaces{loops: make(instances)}
+	return interfaces{loops: make(instances), tapIDs: make(instances)}
 }
 
 // byIndex returns an interface of the API, nil for an index not in use.
@@ -122,9 +128,10 @@ func (n *VNet) created(i *swInterface) {
 // deleteHardware removes a device with all of its sub-interfaces.
 func (n *VNet) deleteHardware(hw *hwInterface) {
 	n.setLink(hw, false)
-	for _, sub := range hw.subs {
-		n.deleteSoftware(n.ifs.at(sub))
+	for _, id := range slices.Sorted(maps.Keys(hw.subs)) {
+		n.deleteSoftware(n.ifs.at(hw.subs[id]))
 	}
+	clear(hw.subs)
 	n.deleteSoftware(n.ifs.at(hw.swIndex))
 }
 
@@ -137,6 +144,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	}
 	n.signal(i.index, ifDeleted)
 	n.addressesGone(i)
+	n.l2Gone(i)
 	n.ifs.remove(i.index)
 }
 
@@ -152,6 +160,9 @@ func (n *VNet) setAdmin(i *swInterface, up bool) api.VPPApiError {
 	i.adminUp = up
 	n.signal(i.index, adminEvent(up))
 	n.addressesAdmin(i, up)
+	if !up && i.l2.mode == modeBridge {
+		i.l2.seq++
+	}
 	if i.isSub {
 		return ok
 	}
@@ -162,6 +173,15 @@ func (n *VNet) setAdmin(i *swInterface, up bool) api.VPPApiError {
 		n.setLink(i.hw, false)
 	}
 	return ok
+}
+
+// setMAC changes the MAC address of a device; a BVI's entry in the L2 FIB follows.
+func (n *VNet) setMAC(i *swInterface, mac ethernet_types.MacAddress) {
+	if i.hw.device == loopbackDevice && i.l2.mode == modeBridge && i.l2.bvi {
+		n.l2.deleteMAC(macKey{i.l2.bd, i.hw.mac}, i.index)
+		n.l2.fib[macKey{i.l2.bd, mac}] = macEntry{out: i.index, static: true, bvi: true}
+	}
+	i.hw.mac = mac
 }
 
 // setLink changes the link state of a device.

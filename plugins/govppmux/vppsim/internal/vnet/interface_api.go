@@ -60,6 +60,12 @@ func (n *VNet) details(i *swInterface) *interfaces_api.SwInterfaceDetails {
 	if i.hw.linkUp {
 		d.Flags |= interface_types.IF_STATUS_API_FLAG_LINK_UP
 	}
+	if rewrite, exists := n.l2.rewrites[i.index]; exists && i.hw.ethernet {
+		d.VtrOp, d.VtrTag1, d.VtrTag2 = rewrite.op, uint32(rewrite.tag1), uint32(rewrite.tag2)
+		if rewrite.dot1q {
+			d.VtrPushDot1q = 1
+		}
+	}
 	if i.isSub {
 		i.sub.describe(d)
 	} else {
@@ -99,7 +105,7 @@ func (n *VNet) swInterfaceSetMacAddress(_ *wire.Call, req *interfaces_api.SwInte
 	case i.isSub || !i.hw.ethernet:
 		rv = api.UNIMPLEMENTED
 	default:
-		i.hw.mac = req.MacAddress
+		n.setMAC(i, req.MacAddress)
 	}
 	return &interfaces_api.SwInterfaceSetMacAddressReply{Retval: int32(rv)}
 }

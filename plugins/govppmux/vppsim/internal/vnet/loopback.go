@@ -58,7 +58,9 @@ func (n *VNet) createLoopback(mac ethernet_types.MacAddress, want *uint32) (inte
 		ethernet: true, mac: mac,
 	}
 	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
-	return interface_types.InterfaceIndex(n.createHardware(hw).index), ok
+	i := n.createHardware(hw)
+	i.l2.flood = floodNone
+	return interface_types.InterfaceIndex(i.index), ok
 }
 
 // deleteLoopback removes the loopback that an index belongs to; the index of a

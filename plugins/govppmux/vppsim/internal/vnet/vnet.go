@@ -29,10 +29,9 @@ type Config struct {
 	PID func() uint32
 	// Now is the clock of show_vpe_system_time.
 	Now func() time.Time
-	// HostInterface returns the MAC address of a host interface and whether it
-	// exists; AF_PACKET interfaces can only be made on existing ones. Nil means
-	// that any name exists.
-	HostInterface func(name string) (mac [6]byte, exists bool)
+	// HostInterface says whether a host interface exists; AF_PACKET interfaces can
+	// only be made on existing ones. Nil means that any name exists.
+	HostInterface func(name string) bool
 }
 
 // VNet is the whole state of one VPP. Its handlers run under the lock of the
@@ -42,6 +41,7 @@ type VNet struct {
 	server *wire.Server
 
 	ifs    interfaces
+	l2     layer2
 	fibs   fibs
 	events interfaceEvents
 }
@@ -54,7 +54,12 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleInterfaces()
 	n.handleInterfaceEvents()
 	n.handleLoopbacks()
+	n.handleSubInterfaces()
+	n.handleTaps()
+	n.handleAFPackets()
+	n.handleRxQueues()
 	n.handleAddresses()
+	n.handleL2()
 	return n
 }
 
@@ -62,6 +67,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 func (n *VNet) Reset() {
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
 	n.fibs = newFIBs()
+	n.l2 = newLayer2()
 	n.ifs = newInterfaces()
 	n.createLocal0()
 	clear(n.events.pending)

@@ -1,0 +1,174 @@
+package vnet
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/tapv2"
+)
+
+const (
+	tapDevice = "virtio"
+	// maxTap is the largest ID of a TAP.
+	maxTap = 8192
+	// defaultRing and maxRing are sizes of a queue, in descriptors.
+	defaultRing = 256
+	maxRing     = 32768
+)
+
+// tap is a TAP or TUN interface. Its host side is not made.
+type tap struct {
+	swIndex uint32
+	id      uint32
+	config  tapv2.TapCreateV3 // as given, with what VPP fills in
+}
+
+func (n *VNet) handleTaps() {
+	wire.Handle(n.server, func(_ *wire.Call, req *tapv2.TapCreateV3) *tapv2.TapCreateV3Reply {
+		index, rv := n.createTap(*req)
+		return &tapv2.TapCreateV3Reply{Retval: int32(rv), SwIfIndex: index}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *tapv2.TapCreateV2) *tapv2.TapCreateV2Reply {
+		index, rv := n.createTap(tapFromV2(req))
+		return &tapv2.TapCreateV2Reply{Retval: int32(rv), SwIfIndex: index}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *tapv2.TapDeleteV2) *tapv2.TapDeleteV2Reply {
+		return &tapv2.TapDeleteV2Reply{Retval: int32(n.deleteTap(req.SwIfIndex))}
+	})
+	wire.HandleDump(n.server, n.tapDump)
+}
+
+// tapFromV2 is the newer request with the same meaning.
+func tapFromV2(v2 *tapv2.TapCreateV2) tapv2.TapCreateV3 {
+	return tapv2.TapCreateV3{
+		ID: v2.ID, UseRandomMac: v2.UseRandomMac, MacAddress: v2.MacAddress,
+		NumRxQueues: uint16(v2.NumRxQueues), NumTxQueues: 1,
+		TxRingSz: v2.TxRingSz, RxRingSz: v2.RxRingSz,
+		HostMtuSet: v2.HostMtuSet, HostMtuSize: v2.HostMtuSize,
+		HostMacAddrSet: v2.HostMacAddrSet, HostMacAddr: v2.HostMacAddr,
+		HostIP4PrefixSet: v2.HostIP4PrefixSet, HostIP4Prefix: v2.HostIP4Prefix,
+		HostIP6PrefixSet: v2.HostIP6PrefixSet, HostIP6Prefix: v2.HostIP6Prefix,
+		HostIP4GwSet: v2.HostIP4GwSet, HostIP4Gw: v2.HostIP4Gw,
+		HostIP6GwSet: v2.HostIP6GwSet, HostIP6Gw: v2.HostIP6Gw,
+		TapFlags:         v2.TapFlags,
+		HostNamespaceSet: v2.HostNamespaceSet, HostNamespace: v2.HostNamespace,
+		HostIfNameSet: v2.HostIfNameSet, HostIfName: v2.HostIfName,
+		HostBridgeSet: v2.HostBridgeSet, HostBridge: v2.HostBridge,
+		Tag: v2.Tag,
+	}
+}
+
+// createTap makes tap<id> (tun<id> in TUN mode), link up, with the lowest free ID
+// if none is asked for.
+func (n *VNet) createTap(req tapv2.TapCreateV3) (interface_types.InterfaceIndex, api.VPPApiError) {
+	refused := interface_types.InterfaceIndex(none)
+	if _, used := n.ifs.tapIDs[req.ID]; used {
+		return refused, api.INVALID_INTERFACE
+	}
+	if rv := checkTap(&req); rv != ok {
+		return refused, rv
+	}
+	if req.ID == none {
+		req.ID = n.ifs.tapIDs.take(0)
+	} else if req.ID > maxTap || !n.ifs.tapIDs.claim(req.ID) {
+		return refused, api.UNSPECIFIED
+	}
+	i := n.createHardware(n.tapHardware(&req))
+	i.hw.instance = n.ifs.taps.add(&tap{swIndex: i.index, id: req.ID, config: req})
+	n.setLink(i.hw, true)
+	if req.Tag != "" {
+		i.tag = req.Tag
+	}
+	return interface_types.InterfaceIndex(i.index), ok
+}
+
+// checkTap refuses what VPP refuses and fills in what VPP chooses.
+func checkTap(req *tapv2.TapCreateV3) api.VPPApiError {
+	for _, size := range []*uint16{&req.RxRingSz, &req.TxRingSz} {
+		if *size&(*size-1) != 0 || *size > maxRing {
+			return api.INIT_FAILED
+		}
+		if *size == 0 {
+			*size = defaultRing
+		}
+	}
+	if req.TapFlags&tapv2.TAP_API_FLAG_ATTACH != 0 && !req.HostIfNameSet {
+		return api.SYSCALL_ERROR_3
+	}
+	return ok
+}
+
+func (n *VNet) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
+	if !req.HostIfNameSet {
+		req.HostIfName = fmt.Sprintf("tap%d", req.ID)
+	}
+	if !req.HostMtuSet {
+		req.HostMtuSize = 0
+	}
+	if !req.HostIP4PrefixSet {
+		req.HostIP4Prefix.Len = 0
+	}
+	if !req.HostIP6PrefixSet {
+		req.HostIP6Prefix.Len = 0
+	}
+	hw := &hwInterface{
+		name: fmt.Sprintf("tap%d", req.ID), device: tapDevice, anyFrame: true, adaptive: true,
+		rxQueues: makeQueues(req.NumRxQueues, interface_types.RX_MODE_API_POLLING),
+	}
+	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
+	if req.TapFlags&tapv2.TAP_API_FLAG_TUN != 0 {
+		hw.name = fmt.Sprintf("tun%d", req.ID)
+		return hw
+	}
+	hw.ethernet, hw.mac = true, req.MacAddress
+	if req.UseRandomMac {
+		hw.mac = n.randomMAC()
+	}
+	if !req.HostMacAddrSet || req.HostMacAddr == (ethernet_types.MacAddress{}) {
+		req.HostMacAddr = n.randomMAC()
+	}
+	return hw
+}
+
+func (n *VNet) deleteTap(index interface_types.InterfaceIndex) api.VPPApiError {
+	i := n.byIndex(index)
+	if i == nil || i.hw.device != tapDevice {
+		return api.INVALID_SW_IF_INDEX
+	}
+	t := n.ifs.taps.at(i.hw.instance)
+	n.deleteHardware(i.hw)
+	n.ifs.tapIDs.release(t.id)
+	n.ifs.taps.remove(i.hw.instance)
+	return ok
+}
+
+func (n *VNet) tapDump(c *wire.Call, req *tapv2.SwInterfaceTapV2Dump) {
+	for _, t := range n.ifs.taps.all() {
+		if uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != t.swIndex {
+			continue
+		}
+		d := &tapv2.SwInterfaceTapV2Details{
+			SwIfIndex: t.swIndex, ID: t.id,
+			TxRingSz: t.config.TxRingSz, RxRingSz: t.config.RxRingSz,
+			HostMtuSize: t.config.HostMtuSize, HostMacAddr: t.config.HostMacAddr,
+			TapFlags: t.config.TapFlags, DevName: n.ifs.at(t.swIndex).hw.name,
+			HostIfName: t.config.HostIfName,
+		}
+		if t.config.HostIP4Prefix.Len > 0 {
+			d.HostIP4Prefix = t.config.HostIP4Prefix
+		}
+		if t.config.HostIP6Prefix.Len > 0 {
+			d.HostIP6Prefix = t.config.HostIP6Prefix
+		}
+		if t.config.HostNamespaceSet {
+			d.HostNamespace = t.config.HostNamespace
+		}
+		if t.config.HostBridgeSet {
+			d.HostBridge = t.config.HostBridge
+		}
+		c.Send(d)
+	}
+}
