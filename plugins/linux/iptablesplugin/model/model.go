@@ -1,0 +1,11 @@
+// Package model places packet filter chains of Linux in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
+)
+
+// RuleChainModel places chains at config/linux/iptables/v2/rulechain/{name}.
+var RuleChainModel = models.New(
+	models.Spec{Module: "linux.iptables", Version: "v2", Type: "rulechain"}, (*iptables.RuleChain).GetName)

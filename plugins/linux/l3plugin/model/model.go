@@ -1,0 +1,27 @@
+// Package model places neighbours and routes of Linux in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+)
+
+// ARPModel places neighbours at config/linux/l3/v2/arp/{interface}/{address}.
+var ARPModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "arp"}, arpName)
+
+// RouteModel places routes at
+// config/linux/l3/v2/route/{network}/{prefix length}/{interface}, the network
+// without host bits.
+var RouteModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "route"}, routeName)
+
+// LinkLocalRouteKey is a property of a route with scope LINK: the destination
+// (an address, a network, or a reference to an allocation) is attached to the
+// interface, so gateways within it are reachable.
+var LinkLocalRouteKey = models.MustKeyTemplate("linux/link-local-route/{iface}/dest-address/{dst}")
+
+func arpName(e *l3.ARPEntry) string { return e.GetInterface() + "/" + e.GetIpAddress() }
+
+func routeName(r *l3.Route) string {
+	return netallocmodel.NetworkKeyPart(r.GetDstNetwork()) + "/" + r.GetOutgoingInterface()
+}

@@ -1,0 +1,9 @@
+// Package model has the keys that tell which containers run.
+package model
+
+import "github.com/tenuto-dev/tenuto/infra/models"
+
+// MicroserviceKey exists while a container with the label runs; it comes from
+// the container engine by notification. Items in the namespace of the
+// container wait for it.
+var MicroserviceKey = models.MustKeyTemplate("linux/microservice/{label}")

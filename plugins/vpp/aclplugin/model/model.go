@@ -1,0 +1,14 @@
+// Package model places access control lists of VPP in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
+)
+
+// ACLModel places access control lists at config/vpp/acls/v2/acl/{name}.
+var ACLModel = models.New(models.Spec{Module: "vpp.acls", Version: "v2", Type: "acl"}, (*acl.ACL).GetName)
+
+// InterfaceKey is the use of a list on an interface, derived from the list;
+// {direction} is "ingress" or "egress".
+var InterfaceKey = models.MustKeyTemplate("vpp/acl/{acl}/interface/{direction}/{iface}")

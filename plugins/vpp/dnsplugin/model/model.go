@@ -1,0 +1,11 @@
+// Package model places the DNS cache of VPP in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
+)
+
+// DNSCacheModel is the only item at config/vpp/dns/v1/dnscache.
+var DNSCacheModel = models.Singleton[*dns.DNSCache](
+	models.Spec{Module: "vpp.dns", Version: "v1", Type: "dnscache"})

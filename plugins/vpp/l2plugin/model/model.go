@@ -1,0 +1,32 @@
+// Package model places layer 2 items of VPP in the key space: bridge
+// domains, their static entries and cross-connects.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+)
+
+// BridgeDomainModel places bridge domains at
+// config/vpp/l2/v2/bridge-domain/{name}.
+var BridgeDomainModel = models.New(
+	models.Spec{Module: "vpp.l2", Version: "v2", Type: "bridge-domain"}, (*l2.BridgeDomain).GetName)
+
+// FIBModel places static entries at
+// config/vpp/l2/v2/fib/{bridge domain}/mac/{MAC address}. The address is part
+// of the key as it is spelled.
+var FIBModel = models.New(models.Spec{Module: "vpp.l2", Version: "v2", Type: "fib"}, fibName)
+
+// XConnectModel places cross-connects at
+// config/vpp/l2/v2/xconnect/{receiving interface}.
+var XConnectModel = models.New(
+	models.Spec{Module: "vpp.l2", Version: "v2", Type: "xconnect"}, (*l2.XConnectPair).GetReceiveInterface)
+
+// BDInterfaceKey is the attachment of an interface to a bridge domain, derived
+// from the bridge domain; it carries BridgeDomain.Interface. Static entries
+// wait for it.
+var BDInterfaceKey = models.MustKeyTemplate("vpp/bd/{bd}/interface/{iface}")
+
+func fibName(e *l2.FIBEntry) string {
+	return e.GetBridgeDomain() + "/mac/" + e.GetPhysAddress()
+}

@@ -1,0 +1,101 @@
+// Package model places layer 3 items of VPP in the key space: VRF tables,
+// routes, neighbours, proxies, cross-connects and virtual routers.
+package model
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// VrfTableModel places VRF tables at
+// config/vpp/v2/vrf-table/id/{id}/protocol/{IPV4|IPV6}.
+var VrfTableModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "vrf-table"}, vrfTableName)
+
+// RouteModel places routes at config/vpp/v2/route/
+// [if/{interface}/]vrf/{id}/dst/{network}/{prefix length}/[gw/{next hop}]; see
+// routeName.
+var RouteModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "route"}, routeName)
+
+// ARPModel places neighbours at config/vpp/v2/arp/{interface}/{address}.
+var ARPModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "arp"}, arpName)
+
+// ProxyARPModel is the only item at config/vpp/v2/proxyarp-global.
+var ProxyARPModel = models.Singleton[*l3.ProxyARP](
+	models.Spec{Module: "vpp", Version: "v2", Type: "proxyarp-global"})
+
+// IPScanNeighborModel is the only item at config/vpp/v2/ipscanneigh-global.
+var IPScanNeighborModel = models.Singleton[*l3.IPScanNeighbor](
+	models.Spec{Module: "vpp", Version: "v2", Type: "ipscanneigh-global"})
+
+// DHCPProxyModel places DHCP proxies at
+// config/vpp/v2/dhcp-proxy/{IPv4|IPv6}/rx-vrf/{id}.
+var DHCPProxyModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "dhcp-proxy"}, dhcpProxyName)
+
+// L3XConnectModel places cross-connects at
+// config/vpp/v2/l3xconnect/{interface}/protocol/{IPV4|IPV6}.
+var L3XConnectModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "l3xconnect"}, l3xConnectName)
+
+// TeibModel places tunnel endpoints at
+// config/vpp/v2/teib/{interface}/peer/{address}.
+var TeibModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "teib"}, teibName)
+
+// VRRPModel places virtual routers at
+// config/vpp/v2/vrrp/{interface}/vrid/{number}.
+var VRRPModel = models.New(models.Spec{Module: "vpp", Version: "v2", Type: "vrrp"}, vrrpName)
+
+// ProxyARPInterfaceKey makes an interface answer ARP requests, derived from
+// ProxyARP; it carries ProxyARP.Interface.
+var ProxyARPInterfaceKey = models.MustKeyTemplate("vpp/proxyarp/interface/{iface}")
+
+// VrfTableKey returns the key of a VRF table. Nothing may depend on table 0:
+// it exists in VPP without being configured.
+func VrfTableKey(id uint32, protocol l3.VrfTable_Protocol) string {
+	return VrfTableModel.Key(&l3.VrfTable{Id: id, Protocol: protocol})
+}
+
+func vrfTableName(t *l3.VrfTable) string {
+	return "id/" + decimal(t.GetId()) + "/protocol/" + t.GetProtocol().String()
+}
+
+// routeName has the outgoing interface only if there is one, the destination
+// without host bits, and the next hop as it is spelled. Without a next hop the
+// name ends after the destination, with a slash: that is how clients name such
+// routes. VPP reports an unspecified next hop instead ("gw/0.0.0.0", "gw/::").
+func routeName(r *l3.Route) string {
+	name := "vrf/" + decimal(r.GetVrfId()) + "/dst/" + netallocmodel.NetworkKeyPart(r.GetDstNetwork()) + "/"
+	if r.GetOutgoingInterface() != "" {
+		name = "if/" + r.GetOutgoingInterface() + "/" + name
+	}
+	if r.GetNextHopAddr() != "" {
+		name += "gw/" + r.GetNextHopAddr()
+	}
+	return name
+}
+
+func arpName(e *l3.ARPEntry) string { return e.GetInterface() + "/" + e.GetIpAddress() }
+
+// dhcpProxyName tells the two protocols apart by the source address.
+func dhcpProxyName(p *l3.DHCPProxy) string {
+	protocol := models.InvalidPart
+	if addr, err := netip.ParseAddr(p.GetSourceIpAddress()); err == nil && addr.Zone() == "" {
+		protocol = "IPv6"
+		if addr.Unmap().Is4() {
+			protocol = "IPv4"
+		}
+	}
+	return protocol + "/rx-vrf/" + decimal(p.GetRxVrfId())
+}
+
+func l3xConnectName(x *l3.L3XConnect) string {
+	return x.GetInterface() + "/protocol/" + x.GetProtocol().String()
+}
+
+func teibName(e *l3.TeibEntry) string { return e.GetInterface() + "/peer/" + e.GetPeerAddr() }
+
+func vrrpName(e *l3.VRRPEntry) string { return e.GetInterface() + "/vrid/" + decimal(e.GetVrId()) }
+
+func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -1,0 +1,76 @@
+// Package model places NAT44 items of VPP in the key space.
+package model
+
+import (
+	"strconv"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
+)
+
+// GlobalModel is the only item at config/vpp/nat/v2/nat44-global; all other
+// NAT44 items need it.
+var GlobalModel = models.Singleton[*nat.Nat44Global](
+	models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-global"})
+
+// DNATModel places groups of static mappings at
+// config/vpp/nat/v2/dnat44/{label}.
+var DNATModel = models.New(
+	models.Spec{Module: "vpp.nat", Version: "v2", Type: "dnat44"}, (*nat.DNat44).GetLabel)
+
+// InterfaceModel places interfaces that take part in NAT at
+// config/vpp/nat/v2/nat44-interface/{name}.
+var InterfaceModel = models.New(
+	models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-interface"}, (*nat.Nat44Interface).GetName)
+
+// PoolModel places address pools at config/vpp/nat/v2/nat44-pool/{name}, and
+// pools without a name at .../vrf/{id}/address/{first}[-{last}].
+var PoolModel = models.New(models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-pool"}, poolName)
+
+// VrfTableModel places VRF tables of NAT at
+// config/vpp/nat/v2/nat44-vrf/vrfid/{id}.
+var VrfTableModel = models.New(models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-vrf"}, vrfTableName)
+
+// VrfRouteModel places routes between VRF tables of NAT at
+// config/vpp/nat/v2/nat44-vrf-route/vrfid/{from}/destvrfid/{to}.
+var VrfRouteModel = models.New(models.Spec{Module: "vpp.nat", Version: "v2", Type: "nat44-vrf-route"}, vrfRouteName)
+
+// EndpointDependentKey is a property of the global item: NAT44 works in
+// endpoint-dependent mode.
+const EndpointDependentKey = "vpp/nat44/endpoint-dependent"
+
+// GlobalInterfaceKey is an interface that the global item lists itself (the
+// deprecated way); {feature} is "in" or "out".
+var GlobalInterfaceKey = models.MustKeyTemplate("vpp/nat44/interface/{iface}/feature/{feature}")
+
+// GlobalAddressKey is an address that the global item lists itself (the
+// deprecated way); {twice-nat} is "on" or "off".
+var GlobalAddressKey = models.MustKeyTemplate("vpp/nat44/address/{address}/twice-nat/{twice-nat}")
+
+// TwiceNATPoolKey is a property of an address pool for twice-NAT; {range} is
+// the first address, and the last after a hyphen if there is another.
+var TwiceNATPoolKey = models.MustKeyTemplate("vpp/nat44/twiceNAT-pool/vrf/{vrf}/addresses/{range}")
+
+// PoolRange is how the addresses of a pool are written in keys: "{first}" or
+// "{first}-{last}".
+func PoolRange(p *nat.Nat44AddressPool) string {
+	if p.GetLastIp() == "" || p.GetLastIp() == p.GetFirstIp() {
+		return p.GetFirstIp()
+	}
+	return p.GetFirstIp() + "-" + p.GetLastIp()
+}
+
+func poolName(p *nat.Nat44AddressPool) string {
+	if p.GetName() != "" {
+		return p.GetName()
+	}
+	return "vrf/" + decimal(p.GetVrfId()) + "/address/" + PoolRange(p)
+}
+
+func vrfTableName(t *nat.Nat44VrfTable) string { return "vrfid/" + decimal(t.GetSrcVrfId()) }
+
+func vrfRouteName(r *nat.Nat44VrfRoute) string {
+	return "vrfid/" + decimal(r.GetSrcVrfId()) + "/destvrfid/" + decimal(r.GetDestVrfId())
+}
+
+func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
