@@ -1,0 +1,77 @@
+// Package allmodels is the set of all configuration models that the agent
+// serves to its northbound.
+package allmodels
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	linuxifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	iptablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
+	linuxl3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	abfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
+	aclmodel "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
+	dnsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/model"
+	vppifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	ipfixmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin/model"
+	ipsecmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/model"
+	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
+	vppl3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	natmodel "github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
+	puntmodel "github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/model"
+	srmodel "github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/model"
+	stnmodel "github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin/model"
+	wireguardmodel "github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin/model"
+)
+
+// Set returns all configuration models. An error means that two of them clash,
+// which the tests of this package rule out.
+func Set() (*models.Set, error) {
+	return models.NewSet(
+		netallocmodel.IPAllocationModel,
+
+		linuxifmodel.InterfaceModel,
+		linuxl3model.ARPModel,
+		linuxl3model.RouteModel,
+		iptablesmodel.RuleChainModel,
+
+		vppifmodel.InterfaceModel,
+		vppifmodel.SpanModel,
+		l2model.BridgeDomainModel,
+		l2model.FIBModel,
+		l2model.XConnectModel,
+		vppl3model.VrfTableModel,
+		vppl3model.RouteModel,
+		vppl3model.ARPModel,
+		vppl3model.ProxyARPModel,
+		vppl3model.IPScanNeighborModel,
+		vppl3model.DHCPProxyModel,
+		vppl3model.L3XConnectModel,
+		vppl3model.TeibModel,
+		vppl3model.VRRPModel,
+		aclmodel.ACLModel,
+		abfmodel.ABFModel,
+		natmodel.GlobalModel,
+		natmodel.DNATModel,
+		natmodel.InterfaceModel,
+		natmodel.PoolModel,
+		natmodel.VrfTableModel,
+		natmodel.VrfRouteModel,
+		ipsecmodel.SPDModel,
+		ipsecmodel.SPModel,
+		ipsecmodel.SAModel,
+		ipsecmodel.TunnelProtectionModel,
+		puntmodel.IPRedirectModel,
+		puntmodel.ToHostModel,
+		puntmodel.ExceptionModel,
+		stnmodel.RuleModel,
+		srmodel.GlobalModel,
+		srmodel.LocalSIDModel,
+		srmodel.PolicyModel,
+		srmodel.SteeringModel,
+		ipfixmodel.IPFIXModel,
+		ipfixmodel.FlowProbeParamsModel,
+		ipfixmodel.FlowProbeFeatureModel,
+		dnsmodel.DNSCacheModel,
+		wireguardmodel.PeerModel,
+	)
+}

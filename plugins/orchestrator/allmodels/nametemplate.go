@@ -1,0 +1,91 @@
+package allmodels
+
+// NameTemplate returns the text/template that makes the name of an item from its
+// message; clients that know the models only by their description use it. The
+// functions ipnet and protoip in it are those of the generic API. It is empty
+// for singletons and for unknown models. A test shows that the templates and the
+// models agree.
+func NameTemplate(modelName string) string {
+	switch modelName {
+	case "linux.interfaces.interface", "linux.iptables.rulechain", "vpp.acls.acl", "vpp.interfaces",
+		"vpp.l2.bridge-domain", "vpp.nat.nat44-interface", "vpp.srv6.steering":
+		return `{{.Name}}`
+	case "linux.l3.arp", "vpp.arp":
+		return `{{.Interface}}/{{.IpAddress}}`
+	case "linux.l3.route":
+		return `{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
+			`/{{.OutgoingInterface}}`
+	case "netalloc.ip":
+		return `network/{{.NetworkName}}/interface/{{.InterfaceName}}`
+	case "vpp.abfs.abf", "vpp.ipsec.sa", "vpp.ipsec.spd":
+		return `{{.Index}}`
+	case "vpp.l2.fib":
+		return `{{.BridgeDomain}}/mac/{{.PhysAddress}}`
+	case "vpp.l2.xconnect":
+		return `{{.ReceiveInterface}}`
+	case "vpp.span":
+		return `{{.InterfaceFrom}}/to/{{.InterfaceTo}}`
+	default:
+		return layer3Template(modelName)
+	}
+}
+
+// layer3Template has the models of layer 3 in VPP.
+func layer3Template(modelName string) string {
+	switch modelName {
+	case "vpp.dhcp-proxy":
+		return `{{ protoip .SourceIpAddress}}/rx-vrf/{{.RxVrfId}}`
+	case "vpp.l3xconnect":
+		return `{{.Interface}}/protocol/{{.Protocol}}`
+	case "vpp.route":
+		return `{{if .OutgoingInterface}}{{printf "if/%s/" .OutgoingInterface}}{{end}}vrf/{{.VrfId}}/` +
+			`{{with ipnet .DstNetwork}}{{printf "dst/%s/%d/" .IP .MaskSize}}{{else}}{{printf "dst/%s/" .DstNetwork}}{{end}}` +
+			`{{if .NextHopAddr}}gw/{{.NextHopAddr}}{{end}}`
+	case "vpp.teib":
+		return `{{.Interface}}/peer/{{.PeerAddr}}`
+	case "vpp.vrf-table":
+		return `id/{{.Id}}/protocol/{{.Protocol}}`
+	case "vpp.vrrp":
+		return `{{.Interface}}/vrid/{{.VrId}}`
+	default:
+		return featureTemplate(modelName)
+	}
+}
+
+// featureTemplate has the models of the other features of VPP.
+func featureTemplate(modelName string) string {
+	switch modelName {
+	case "vpp.exception":
+		return `reason/{{.Reason}}`
+	case "vpp.ipfix.flowprobe-feature":
+		return `{{.Interface}}`
+	case "vpp.ipredirect":
+		return `l3/{{.L3Protocol}}/tx/{{.TxInterface}}`
+	case "vpp.ipsec.sp":
+		return `spd/{{.SpdIndex}}/sa/{{.SaIndex}}/{{if .IsOutbound}}outbound/{{else}}inbound/{{end}}` +
+			`local-addresses/{{.LocalAddrStart}}-{{.LocalAddrStop}}/remote-addresses/{{.RemoteAddrStart}}-{{.RemoteAddrStop}}`
+	case "vpp.ipsec.tun-protect":
+		return `{{.Interface}}{{if .NextHopAddr}}/nh/{{.NextHopAddr}}{{end}}`
+	case "vpp.nat.dnat44":
+		return `{{.Label}}`
+	case "vpp.nat.nat44-pool":
+		return `{{if .Name}}{{.Name}}{{else}}vrf/{{.VrfId}}/address/{{.FirstIp}}` +
+			`{{if and .LastIp (ne .FirstIp .LastIp)}}-{{.LastIp}}{{end}}{{end}}`
+	case "vpp.nat.nat44-vrf":
+		return `vrfid/{{.SrcVrfId}}`
+	case "vpp.nat.nat44-vrf-route":
+		return `vrfid/{{.SrcVrfId}}/destvrfid/{{.DestVrfId}}`
+	case "vpp.srv6.localsid":
+		return `{{.Sid}}`
+	case "vpp.srv6.policy":
+		return `{{.Bsid}}`
+	case "vpp.stn.rule":
+		return `{{.Interface}}/ip/{{.IpAddress}}`
+	case "vpp.tohost":
+		return `l3/{{.L3Protocol}}/l4/{{.L4Protocol}}/port/{{.Port}}`
+	case "vpp.wg.peer":
+		return `{{.WgIfName}}/endpoint/{{.Endpoint}}/{{.Port}}`
+	default:
+		return ""
+	}
+}
