@@ -16,16 +16,21 @@ if ! command -v protoc >/dev/null; then
 	exit 1
 fi
 
-bin=$(mktemp -d)
-trap 'rm -rf "$bin"' EXIT
-go build -o "$bin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
-GOBIN="$bin" go install "$grpc_plugin"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/bin" "$tmp/out"
+go build -o "$tmp/bin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
+GOBIN="$tmp/bin" go install "$grpc_plugin"
 
+find . -name '*.proto' | sed 's|^\./||' | LC_ALL=C sort | xargs protoc -I . \
+	--plugin="$tmp/bin/protoc-gen-go" --plugin="$tmp/bin/protoc-gen-go-grpc" \
+	--go_out="$tmp/out" --go_opt=module=github.com/tenuto-dev/tenuto/proto \
+	--go-grpc_out="$tmp/out" --go-grpc_opt=module=github.com/tenuto-dev/tenuto/proto
+
+# The release of protoc stays out of the headers: it would make the output
+# differ between distributions for no reason.
+find "$tmp/out" -name '*.pb.go' -exec sed -i -e '/^\/\/[[:space:]-]*protoc[[:space:]]*v/d' {} +
+
+# What a removed .proto file left behind goes too.
 find . -name '*.pb.go' -exec rm -f {} +
-# The protoc release is left out of the generated headers: it would make the
-# output differ between distributions for no reason.
-find ligato -name '*.proto' | LC_ALL=C sort | xargs protoc -I . \
-	--plugin="$bin/protoc-gen-go" --plugin="$bin/protoc-gen-go-grpc" \
-	--go_out=. --go_opt=module=github.com/tenuto-dev/tenuto/proto \
-	--go-grpc_out=. --go-grpc_opt=module=github.com/tenuto-dev/tenuto/proto
-find . -name '*.pb.go' -exec sed -i -e '/^\/\/[[:space:]-]*protoc[[:space:]]*v/d' {} +
+cp -R "$tmp/out/." .
