@@ -22,12 +22,17 @@ type PluginDeps struct {
 	// Health is the plugin's scope in the health tree of the agent.
 	Health health.Reporter
 
-	mu     sync.Mutex
-	ctx    context.Context
-	cancel context.CancelFunc
-	active int           // goroutines started by Go that did not return yet
-	idle   chan struct{} // closed when active becomes 0; nil if nobody waits
+	standIn standIn // what Setup filled in
+	mu      sync.Mutex
+	ctx     context.Context
+	cancel  context.CancelFunc
+	active  int           // goroutines started by Go that did not return yet
+	idle    chan struct{} // closed when active becomes 0; nil if nobody waits
 }
+
+// standIn tells which services are stand-ins, to be replaced by those of an
+// agent.
+type standIn struct{ log, cfg, health bool }
 
 // Runtime is what an agent gives to a plugin before Init.
 type Runtime struct {
@@ -37,36 +42,37 @@ type Runtime struct {
 	Health  health.Reporter
 }
 
-// Attach is called by the agent before Init; it fills what was left nil and
-// starts the life of the plugin's context.
+// Attach is called by the agent before Init; it fills what was left nil or to
+// Setup, and starts the life of the plugin's context.
 func (d *PluginDeps) Attach(rt Runtime) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.Log == nil {
+	if d.Log == nil || d.standIn.log {
 		d.Log = rt.Log
 	}
-	if d.Cfg == nil {
+	if d.Cfg == nil || d.standIn.cfg {
 		d.Cfg = rt.Config
 	}
-	if d.Health == nil {
+	if d.Health == nil || d.standIn.health {
 		d.Health = rt.Health
 	}
+	d.standIn = standIn{}
 	if d.ctx == nil || d.ctx.Err() != nil { // not attached yet, or a second life
 		d.ctx, d.cancel = context.WithCancel(rt.Context)
 	}
 }
 
-// Setup fills Log, Cfg and Health with stand-alone defaults where they are
-// nil. A constructor may call it; under an agent it is not needed.
+// Setup fills Log, Cfg and Health with stand-alone services where they are
+// nil. A constructor may call it; an agent replaces them by its own.
 func (d *PluginDeps) Setup() {
 	if d.Log == nil {
-		d.Log = logging.ForPlugin(d.String())
+		d.Log, d.standIn.log = logging.ForPlugin(d.String()), true
 	}
 	if d.Cfg == nil {
-		d.Cfg = config.ForPlugin(d.String())
+		d.Cfg, d.standIn.cfg = config.ForPlugin(d.String()), true
 	}
 	if d.Health == nil {
-		d.Health = health.Discard()
+		d.Health, d.standIn.health = health.Discard(), true
 	}
 }
 

@@ -34,8 +34,9 @@ func (a *Agent) defineFlags() *config.Flags {
 	f.Bool(graphFlag, false, "write the wired plugins as a graph in the DOT language and exit")
 	f.Bool(versionFlag, false, "write the version and exit")
 	for _, m := range a.wiring.members {
-		if _, ok := m.Plugin.(infra.Configurable); ok && validName.MatchString(m.name) {
-			f.Source(m.name)
+		if validName.MatchString(m.name) {
+			_, listed := m.Plugin.(infra.Configurable)
+			f.Define(m.name, listed)
 		}
 	}
 	for _, m := range a.wiring.members {

@@ -61,12 +61,12 @@ func resolve(roots []root) wiring {
 	r := &resolver{seen: map[infra.Plugin]*member{}}
 	var shallow []*member
 	for _, root := range roots {
-		if !r.usable(root.plugin, root.found) {
+		if !r.usable(root.plugin, root.found) || r.seen[root.plugin] != nil {
 			continue
 		}
 		if root.deep {
 			r.visit(root.plugin, root.found)
-		} else if r.seen[root.plugin] == nil {
+		} else {
 			m := r.enter(root.plugin, root.found)
 			r.members = append(r.members, m)
 			shallow = append(shallow, m)

@@ -40,14 +40,20 @@ func NewFlags(program string, environ Environ) *Flags {
 	return f
 }
 
-// Source defines the flag --<plugin>-config and returns the source that reads
-// the file it names. Asking twice for a plugin gives the same source.
-func (f *Flags) Source(plugin string) Source {
-	flag := strings.ToLower(plugin) + "-config"
-	if f.Lookup(flag) == nil {
-		f.String(flag, strings.ToLower(plugin)+".conf", "configuration file of plugin "+plugin)
+// Define adds the flag --<plugin>-config; the help shows it if it is listed.
+func (f *Flags) Define(plugin string, listed bool) {
+	name := strings.ToLower(plugin) + "-config"
+	if f.Lookup(name) != nil {
+		return
 	}
-	return fileSource{name: plugin, flag: flag, flags: f}
+	f.String(name, strings.ToLower(plugin)+".conf", "configuration `file` of plugin "+plugin)
+	f.Lookup(name).Hidden = !listed
+}
+
+// Source returns the source that reads the file named by --<plugin>-config.
+func (f *Flags) Source(plugin string) Source {
+	f.Define(plugin, true)
+	return fileSource{name: plugin, flag: strings.ToLower(plugin) + "-config", flags: f}
 }
 
 // Parse reads the command line and then, for the flags that were not given,
@@ -102,6 +108,9 @@ func (f *Flags) WriteUsage(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: %s [flags] [command]\n\nFlags (each can also be given as the environment variable in brackets):\n", f.Name())
 	f.VisitAll(func(flag *pflag.Flag) {
+		if flag.Hidden {
+			return
+		}
 		name, usage := pflag.UnquoteUsage(flag)
 		left := "  --" + flag.Name
 		if flag.Shorthand != "" {

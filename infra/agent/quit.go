@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+// watch waits for what shall stop the agent, until release is called.
+func (a *Agent) watch() (release func()) {
+	signals := make(chan os.Signal, 2)
+	if len(a.opts.signals) > 0 {
+		signal.Notify(signals, a.opts.signals...)
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		done, quit := a.opts.context.Done(), a.opts.quit
+		for {
+			select {
+			case s := <-signals:
+				a.onSignal(s)
+			case <-done:
+				a.requestStop(fmt.Errorf("the context ended: %w", context.Cause(a.opts.context)))
+				done = nil
+			case <-quit:
+				a.requestStop(errors.New("the quit channel was closed"))
+				quit = nil
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(end)
+		<-ended
+	}
+}
+
+func (a *Agent) onSignal(s os.Signal) {
+	if a.quit.Err() == nil {
+		a.requestStop(fmt.Errorf("signal %v", s))
+		return
+	}
+	a.mu.Lock()
+	current := a.current
+	a.mu.Unlock()
+	a.log.Warn("already stopping, waiting for a plugin; SIGKILL ends the process at once",
+		"signal", s.String(), "waiting-for", current)
+}
