@@ -78,3 +78,12 @@ func (s *Stats) clone() Stats {
 	c.Calls = maps.Clone(s.Calls)
 	return c
 }
+
+// StatsOf counts what the given transactions did.
+func StatsOf(txns []*api.RecordedTxn) Stats {
+	s := newStats()
+	for _, txn := range txns {
+		s.add(txn)
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+// Package restapi is the HTTP interface of the scheduler: its state, its
+// history and its graph, in the JSON that existing clients read. It only uses
+// the interfaces of the scheduler, so that it can be tested without one.
+package restapi
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+)
+
+// Scheduler is what the endpoints need of the scheduler.
+type Scheduler interface {
+	api.Committer
+	api.Inspector
+	// GetRegisteredNBKeyPrefixes returns the NBKeyPrefix of all descriptors, sorted.
+	GetRegisteredNBKeyPrefixes() []string
+}
+
+// Deps are what the endpoints work with.
+type Deps struct {
+	Scheduler Scheduler
+	// Stats returns the statistics of all transactions. If it is nil they are
+	// counted from the history, as far as it reaches.
+	Stats func() record.Stats
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+type server struct {
+	Deps
+}
+
+// Endpoints returns the endpoints below /scheduler/.
+func Endpoints(deps Deps) []rest.Endpoint {
+	s := &server{deps}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	get, post := []string{http.MethodGet}, []string{http.MethodPost}
+	return []rest.Endpoint{
+		{Path: "/scheduler/txn-history", Methods: get, Handler: handle(s.history, "format", "seq-num", "since", "until"),
+			Doc: "transactions; ?format=json|text, ?seq-num=N for one, ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"},
+		{Path: "/scheduler/key-timeline", Methods: get, Handler: handle(s.keyTimeline, "key", "time"),
+			Doc: "how a value changed; ?key=K, ?time=T for one moment"},
+		{Path: "/scheduler/graph-snapshot", Methods: get, Handler: handle(s.snapshot, "time"),
+			Doc: "all values with their relations; ?time=T for the past"},
+		{Path: "/scheduler/flag-stats", Methods: get, Handler: handle(s.flagStats, "flag", "prefix"),
+			Doc: "number of values by ?flag=value-state|descriptor|last-update|error|unavailable|derived; ?prefix=P (repeatable)"},
+		{Path: "/scheduler/downstream-resync", Methods: post, Handler: handle(s.resync, "retry", "verbose"),
+			Doc: "read the southbound again and repair what differs; ?retry=1, ?verbose=1"},
+		{Path: "/scheduler/dump", Methods: get, Handler: handle(s.dump, "descriptor", "key-prefix", "view"),
+			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"},
+		{Path: "/scheduler/status", Methods: get, Handler: handle(s.status, "key", "key-prefix", "descriptor"),
+			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"},
+		{Path: "/scheduler/graph", Methods: get, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
+			Doc: "the graph as a picture; ?format=svg|dot|raw, ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
+		{Path: "/scheduler/stats", Methods: get, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},
+		{Path: "/scheduler/why", Methods: get, Handler: handle(s.why, "key", "format"),
+			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"},
+	}
+}
+
+// answer writes a successful reply.
+type answer func(http.ResponseWriter)
+
+// operation computes the answer to a request with valid argument names.
+type operation func(r *http.Request, args arguments) (answer, error)
+
+// handle turns an operation into a handler: it refuses arguments that the
+// operation does not know and writes its error.
+func handle(op operation, known ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		args, err := parseArguments(r, known)
+		var reply answer
+		if err == nil {
+			reply, err = op(r, args)
+		}
+		if err != nil {
+			var se *statusError
+			code := http.StatusInternalServerError
+			if errors.As(err, &se) {
+				code = se.code
+			}
+			rest.WriteError(w, code, err)
+			return
+		}
+		reply(w)
+	}
+}
+
+func asJSON(v any) answer {
+	return func(w http.ResponseWriter) { rest.WriteJSON(w, http.StatusOK, v) }
+}
+
+// statusError is an error with its HTTP status.
+type statusError struct {
+	code int
+	error
+}
+
+func (e *statusError) Unwrap() error { return e.error }
+
+func badRequest(err error) error { return &statusError{http.StatusBadRequest, err} }
+func notFound(err error) error   { return &statusError{http.StatusNotFound, err} }

@@ -1,0 +1,203 @@
+package restapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/restapi"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func serve(t *testing.T, f *fake) func(method, url string) *httptest.ResponseRecorder {
+	t.Helper()
+	mux := http.NewServeMux()
+	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: f, Now: func() time.Time { return at(100) }}) {
+		for _, method := range e.Methods {
+			mux.Handle(method+" "+e.Path, e.Handler)
+		}
+	}
+	return func(method, url string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(method, url, nil))
+		return w
+	}
+}
+
+// Every kind of answer, as text: the contract with the clients.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	get := serve(t, newFake())
+	for name, url := range map[string]string{
+		"txn-history.json":       "/scheduler/txn-history",
+		"txn-history.txt":        "/scheduler/txn-history?format=text",
+		"txn-2.json":             "/scheduler/txn-history?seq-num=2",
+		"txn-none.json":          "/scheduler/txn-history?since=" + fmt.Sprint(at(99).UnixNano()),
+		"key-timeline.json":      "/scheduler/key-timeline?key=bd/1",
+		"key-timeline-gone.json": "/scheduler/key-timeline?key=gone&time=2026-11-21T00:37:45Z",
+		"graph-snapshot.json":    "/scheduler/graph-snapshot",
+		"graph-past.json":        "/scheduler/graph-snapshot?time=" + fmt.Sprint(at(15).UnixNano()),
+		"flag-stats.json":        "/scheduler/flag-stats?flag=value-state",
+		"flag-stats-prefix.json": "/scheduler/flag-stats?flag=derived&prefix=bd/&prefix=x",
+		"dump-index.json":        "/scheduler/dump",
+		"dump.json":              "/scheduler/dump?descriptor=bd&view=sb",
+		"status.json":            "/scheduler/status",
+		"status-one.json":        "/scheduler/status?key=bd/1",
+		"status-derived.json":    "/scheduler/status?descriptor=bd-if",
+		"status-none.json":       "/scheduler/status?key-prefix=zzz",
+		"stats.json":             "/scheduler/stats",
+		"why.json":               "/scheduler/why?key=bd/1/if",
+		"why.txt":                "/scheduler/why?key=bd/1/if&format=text",
+		"graph.dot":              "/scheduler/graph?format=dot",
+		"graph-txn.dot":          "/scheduler/graph?format=raw&txn=0&prefix=bd/",
+	} {
+		w := get("GET", url)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", url, w.Code, w.Body)
+		}
+		golden(t, name, w.Body.Bytes())
+	}
+	if w := get("GET", "/scheduler/graph"); w.Header().Get("Content-Type") != "image/svg+xml" || !strings.HasPrefix(w.Body.String(), "<svg") {
+		t.Errorf("graph: %v %s", w.Header(), w.Body)
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("%s differs; got:\n%s", file, got)
+	}
+}
+
+// A wrong argument is 400, a thing that is not there 404; the reason names the
+// argument and what was expected.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	get := serve(t, newFake())
+	for _, tc := range []struct {
+		url  string
+		code int
+		want []string
+	}{
+		{"txn-history?format=xml", 400, []string{"format", "xml", "json or text"}},
+		{"txn-history?seq-num=x", 400, []string{"seq-num", "number"}},
+		{"txn-history?seq-num=-1", 400, []string{"seq-num", "number"}},
+		{"txn-history?seq-num=99", 404, []string{"seq-num", "99", "history"}},
+		{"txn-history?since=yesterday", 400, []string{"since", "nanoseconds"}},
+		{"txn-history?since=20&until=10", 400, []string{"until", "later"}},
+		{"txn-history?seqnum=1", 400, []string{"seqnum", "seq-num"}},
+		{"txn-history?seq-num=1&seq-num=2", 400, []string{"seq-num", "once"}},
+		{"txn-history?a=%zz", 400, []string{"query"}},
+		{"key-timeline", 400, []string{"key", "missing"}},
+		{"key-timeline?key=unknown", 404, []string{"unknown", "no such value"}},
+		{"key-timeline?key=bd/1&time=later", 400, []string{"time", "later"}},
+		{"key-timeline?key=gone&time=2026-11-21T00:37:28Z", 404, []string{"gone", "no such value at"}},
+		{"graph-snapshot?time=x", 400, []string{"time"}},
+		{"flag-stats", 400, []string{"flag", "value-state"}},
+		{"flag-stats?flag=color", 400, []string{"flag", "color", "value-state or"}},
+		{"dump?view=up&descriptor=bd", 400, []string{"view", "up", "SB, NB or cached"}},
+		{"dump?descriptor=nope", 404, []string{"descriptor", "nope"}},
+		{"dump?key-prefix=nope", 404, []string{"key-prefix", "nope"}},
+		{"dump?descriptor=bd&key-prefix=bd/", 400, []string{"descriptor", "key-prefix", "only one"}},
+		{"dump?descriptor=bd-if", 400, []string{"view", "bd-if", "NB or cached"}},
+		{"dump?descriptor=bd&view=NB", 500, []string{"dump failed"}},
+		{"status?key=a&descriptor=b", 400, []string{"only one"}},
+		{"status?descriptor=b", 404, []string{"no such descriptor"}},
+		{"status?key=", 400, []string{"key", "missing"}},
+		{"graph?format=png", 400, []string{"format", "png", "svg, dot or raw"}},
+		{"graph?txn=77", 404, []string{"txn", "77"}},
+		{"graph?txn=first", 400, []string{"txn", "number"}},
+		{"graph?limit=1000000", 400, []string{"limit", "at most"}},
+		{"stats?x=1", 400, []string{"x", "no arguments"}},
+		{"why", 400, []string{"key", "missing"}},
+		{"why?key=none", 404, []string{"none"}},
+		{"why?key=bd/1&format=yaml", 400, []string{"format", "yaml"}},
+	} {
+		w := get("GET", "/scheduler/"+tc.url)
+		if w.Code != tc.code {
+			t.Errorf("%s: status %d, want %d: %s", tc.url, w.Code, tc.code, w.Body)
+		}
+		var body struct{ Error string }
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Errorf("%s: %v in %s", tc.url, err, w.Body)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(body.Error, want) {
+				t.Errorf("%s: error %q lacks %q", tc.url, body.Error, want)
+			}
+		}
+	}
+	if w := get("GET", "/scheduler/downstream-resync"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("GET of a resync: %d", w.Code)
+	}
+}
+
+// The history was trimmed: what is beyond it cannot be told.
+func TestTrimmedHistory(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.history = slices.Delete(f.history, 1, 2)
+	get := serve(t, f)
+	if w := get("GET", "/scheduler/graph-snapshot?time="+fmt.Sprint(at(5).UnixNano())); w.Code != 404 ||
+		!strings.Contains(w.Body.String(), "transactions 1 to 1 are no longer in the history") {
+		t.Errorf("a gap: %d %s", w.Code, w.Body)
+	}
+	f.history = f.history[1:]
+	if w := get("GET", "/scheduler/graph-snapshot?time="+fmt.Sprint(at(5).UnixNano())); w.Code != 404 ||
+		!strings.Contains(w.Body.String(), "reaches back to 2026-11-21T00:37:48Z") {
+		t.Errorf("too early: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestDownstreamResync(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	var got api.TxnOptions
+	var result error
+	f.commit = func(o api.TxnOptions) (uint64, error) { got = o; return 2, result }
+	post := serve(t, f)
+	w := post("POST", "/scheduler/downstream-resync?retry=1&verbose=true")
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"SeqNum": 2`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if got.Resync != api.DownstreamResync || !got.Verbose || got.Retry == nil {
+		t.Errorf("options %+v", got)
+	}
+	for _, tc := range []struct {
+		err  error
+		code int
+	}{
+		{api.NewTransactionError(api.ErrClosedScheduler, nil, false), 503},
+		{api.NewTransactionError(errors.New("x"), nil, false), 500},
+		{api.NewTransactionError(nil, []api.KeyWithError{{Key: "bd/1", Error: errors.New("x")}}, false), 200},
+	} {
+		result = tc.err
+		if w := post("POST", "/scheduler/downstream-resync"); w.Code != tc.code || got.Retry != nil {
+			t.Errorf("%v: %d %s", tc.err, w.Code, w.Body)
+		}
+	}
+	if w := post("POST", "/scheduler/downstream-resync?retry=perhaps"); w.Code != 400 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

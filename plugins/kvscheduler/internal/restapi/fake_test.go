@@ -1,0 +1,138 @@
+package restapi_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+var start = time.Date(2026, 11, 21, 0, 37, 28, 0, time.UTC)
+
+func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+
+// fake is a scheduler at rest: a bridge domain with a binding that waits for
+// its interface, after three transactions.
+type fake struct {
+	api.Inspector
+	history []*api.RecordedTxn
+	commit  func(opts api.TxnOptions) (uint64, error)
+}
+
+func item(value int64) proto.Message { return &model.Item{Value: value} }
+
+func newFake() *fake {
+	op := func(o api.TxnOperation, key string, from, to proto.Message, before, after api.ValueState) api.RecordedTxnOp {
+		return api.RecordedTxnOp{Operation: o, Key: key, PrevValue: from, NewValue: to, PrevState: before, NewState: after,
+			NOOP: after == pb.ValueState_PENDING, Start: start, End: start.Add(2 * time.Millisecond)}
+	}
+	const none, configured = pb.ValueState_NONEXISTENT, pb.ValueState_CONFIGURED
+	txn := func(seq uint64, ops ...api.RecordedTxnOp) *api.RecordedTxn {
+		return &api.RecordedTxn{SeqNum: seq, TxnType: api.NBTransaction, Start: at(10 * int(seq)), Stop: at(10*int(seq) + 1), Executed: ops}
+	}
+	return &fake{history: []*api.RecordedTxn{
+		txn(0, op(pb.TxnOperation_CREATE, "bd/1", nil, item(1), none, configured),
+			op(pb.TxnOperation_CREATE, "bd/1/if", nil, item(0), none, pb.ValueState_PENDING)),
+		txn(1, op(pb.TxnOperation_CREATE, "gone", nil, item(7), none, configured)),
+		txn(2, op(pb.TxnOperation_UPDATE, "bd/1", item(1), item(2), configured, configured),
+			op(pb.TxnOperation_DELETE, "gone", item(7), nil, configured, pb.ValueState_REMOVED)),
+	}}
+}
+
+func (f *fake) GraphSnapshot() []api.GraphNode {
+	return []api.GraphNode{
+		{Key: "bd/1", Label: "1", Descriptor: "bd", State: pb.ValueState_CONFIGURED, Exists: true, Value: item(2), LastTxn: 2,
+			Origin: api.FromNB, Metadata: struct {
+				Index int
+				IPs   []string
+			}{1, []string{"10.0.0.1/24"}},
+			Targets: []api.GraphEdge{{Relation: api.RelationDerives, Label: "bd/1/if", Keys: []string{"bd/1/if"}, Satisfied: true}}},
+		{Key: "bd/1/if", Label: "bd/1/if", Descriptor: "bd-if", Base: "bd/1", State: pb.ValueState_PENDING, Value: item(0),
+			Targets: []api.GraphEdge{{Relation: api.RelationDependsOn, Label: "interface-exists", Keys: []string{"if/1"}}}},
+	}
+}
+
+func (f *fake) ListDescriptors() []*api.KVDescriptor {
+	return []*api.KVDescriptor{
+		{Name: "bd", NBKeyPrefix: "bd/", KeySelector: func(k string) bool { return strings.Count(k, "/") == 1 },
+			Retrieve: func([]api.KVWithMetadata) ([]api.KVWithMetadata, error) { return nil, nil }},
+		{Name: "bd-if", KeySelector: func(k string) bool { return strings.HasSuffix(k, "/if") }},
+	}
+}
+
+func (f *fake) GetRegisteredNBKeyPrefixes() []string { return []string{"bd/"} }
+
+func (f *fake) GetTransactionHistory(since, until time.Time) (found []*api.RecordedTxn) {
+	for _, txn := range f.history {
+		if !txn.Start.Before(since) && (until.IsZero() || !txn.Start.After(until)) {
+			found = append(found, txn)
+		}
+	}
+	return found
+}
+
+func (f *fake) GetRecordedTransaction(seq uint64) *api.RecordedTxn {
+	for _, txn := range f.history {
+		if txn.SeqNum == seq {
+			return txn
+		}
+	}
+	return nil
+}
+
+func (f *fake) statuses() []*api.BaseValueStatus {
+	return []*api.BaseValueStatus{{
+		Value: &api.ValueStatus{Key: "bd/1", State: pb.ValueState_CONFIGURED, LastOperation: pb.TxnOperation_CREATE},
+		DerivedValues: []*api.ValueStatus{{Key: "bd/1/if", State: pb.ValueState_PENDING,
+			LastOperation: pb.TxnOperation_CREATE, Details: []string{"interface-exists"}}},
+	}}
+}
+
+func (f *fake) GetValueStatus(key string) *api.BaseValueStatus {
+	if key == "bd/1" {
+		return f.statuses()[0]
+	}
+	return &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}
+}
+
+func (f *fake) ListValueStatus(prefix string) []*api.BaseValueStatus {
+	if strings.HasPrefix("bd/1", prefix) {
+		return f.statuses()
+	}
+	return nil
+}
+
+func (f *fake) DumpValuesByDescriptor(name string, view api.View) ([]api.KVWithMetadata, error) {
+	if view == api.NBView {
+		return nil, errors.New("dump failed")
+	}
+	return []api.KVWithMetadata{{Key: "bd/1", Value: item(2), Origin: api.FromNB, Metadata: map[string]int{"Index": 1}}}, nil
+}
+
+func (f *fake) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
+	return f.DumpValuesByDescriptor("bd", view)
+}
+
+func (f *fake) Explain(key string) *api.Explanation {
+	if key != "bd/1/if" {
+		return nil
+	}
+	return &api.Explanation{Key: key, State: pb.ValueState_PENDING, Since: at(1), Reason: "waits for interface-exists",
+		Children: []*api.Explanation{{Key: "if/1", Label: "interface-exists"}}}
+}
+
+func (f *fake) StartNBTransaction() api.Txn { return fakeTxn{f} }
+
+type fakeTxn struct{ f *fake }
+
+func (t fakeTxn) SetValue(string, proto.Message) api.Txn { return t }
+func (t fakeTxn) Commit(_ context.Context, opts ...api.TxnOption) (uint64, error) {
+	return t.f.commit(api.ApplyTxnOptions(opts))
+}
+func (t fakeTxn) Plan(context.Context, ...api.TxnOption) (*api.Plan, error) { return nil, nil }

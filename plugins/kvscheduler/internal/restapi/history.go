@@ -1,0 +1,94 @@
+package restapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+)
+
+func (s *server) history(_ *http.Request, args arguments) (answer, error) {
+	format, err := args.oneOf("format", "json", "text")
+	if err != nil {
+		return nil, err
+	}
+	seq, one, err := args.number("seq-num")
+	if err != nil {
+		return nil, err
+	}
+	if one {
+		txn, err := s.transaction("seq-num", seq)
+		if err != nil {
+			return nil, err
+		}
+		if format == "text" {
+			return asText([]*api.RecordedTxn{txn}), nil
+		}
+		return asJSON(txn), nil
+	}
+	since, err1 := args.time("since")
+	until, err2 := args.time("until")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	if !until.IsZero() && until.Before(since) {
+		return nil, badRequest(errors.New(`argument "until" is before "since": expected a later time`))
+	}
+	txns := s.Scheduler.GetTransactionHistory(since, until)
+	if format == "text" {
+		return asText(txns), nil
+	}
+	if txns == nil {
+		txns = []*api.RecordedTxn{}
+	}
+	return asJSON(txns), nil
+}
+
+func asText(txns []*api.RecordedTxn) answer {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		// The client is gone if this fails.
+		_ = record.FormatAll(w, txns, record.FormatOptions{Planned: true})
+	}
+}
+
+// transaction looks one up; arg is the argument that named it.
+func (s *server) transaction(arg string, seq uint64) (*api.RecordedTxn, error) {
+	if txn := s.Scheduler.GetRecordedTransaction(seq); txn != nil {
+		return txn, nil
+	}
+	return nil, notFound(fmt.Errorf("argument %q is %d: no such transaction in the history", arg, seq))
+}
+
+func (s *server) resync(r *http.Request, args arguments) (answer, error) {
+	retry, err1 := args.flag("retry")
+	verbose, err2 := args.flag("verbose")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	opts := []api.TxnOption{
+		api.WithResync(api.DownstreamResync, verbose),
+		api.WithDescription("requested by " + r.RemoteAddr + " over HTTP"),
+	}
+	if retry {
+		opts = append(opts, api.WithRetryDefault())
+	}
+	seq, err := s.Scheduler.StartNBTransaction().Commit(r.Context(), opts...)
+	var txnErr *api.TransactionError
+	switch {
+	case errors.As(err, &txnErr) && errors.Is(txnErr.GetTxnInitError(), api.ErrClosedScheduler):
+		return nil, &statusError{http.StatusServiceUnavailable, err}
+	case errors.As(err, &txnErr) && txnErr.GetTxnInitError() != nil:
+		return nil, err
+	case err != nil && txnErr == nil:
+		return nil, err
+	}
+	// Failures of single values are in the record.
+	txn := s.Scheduler.GetRecordedTransaction(seq)
+	if txn == nil { // the history is switched off
+		txn = &api.RecordedTxn{SeqNum: seq, TxnType: api.NBTransaction, ResyncType: api.DownstreamResync}
+	}
+	return asJSON(txn), nil
+}

@@ -1,0 +1,186 @@
+package restapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// jsonKV is a dumped value.
+type jsonKV struct {
+	Key      string
+	Value    *api.JSONValue
+	Origin   api.ValueOrigin
+	Metadata api.Metadata
+}
+
+// jsonDumpIndex lists what can be dumped; prefixes belong to the descriptors
+// at the same position.
+type jsonDumpIndex struct {
+	Descriptors []string
+	KeyPrefixes []string
+	Views       []string
+}
+
+func (s *server) dump(_ *http.Request, args arguments) (answer, error) {
+	by, err := args.onlyOne("descriptor", "key-prefix")
+	if err != nil {
+		return nil, err
+	}
+	view := api.SBView
+	if args.has("view") {
+		if view, err = api.ParseView(args.text("view")); err != nil {
+			return nil, badRequest(fmt.Errorf("argument %w", err))
+		}
+	}
+	if by == "" {
+		return asJSON(s.dumpIndex()), nil
+	}
+	var kvs []api.KVWithMetadata
+	if by == "descriptor" {
+		if err := s.canDump(args.text(by), view); err != nil {
+			return nil, err
+		}
+		kvs, err = s.Scheduler.DumpValuesByDescriptor(args.text(by), view)
+	} else {
+		prefix := args.text(by)
+		if !slices.Contains(s.Scheduler.GetRegisteredNBKeyPrefixes(), prefix) {
+			return nil, notFound(fmt.Errorf("argument %q is %q: no descriptor has this NB key prefix; /scheduler/dump lists them", by, prefix))
+		}
+		kvs, err = s.Scheduler.DumpValuesByKeyPrefix(prefix, view)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]jsonKV, len(kvs))
+	for i, kv := range kvs {
+		list[i] = jsonKV{kv.Key, api.NewJSONValue(kv.Value), kv.Origin, kv.Metadata}
+	}
+	return asJSON(list), nil
+}
+
+func (s *server) dumpIndex() jsonDumpIndex {
+	index := jsonDumpIndex{
+		Descriptors: []string{}, KeyPrefixes: []string{},
+		Views: []string{string(api.SBView), string(api.NBView), string(api.CachedView)},
+	}
+	for _, d := range s.Scheduler.ListDescriptors() {
+		index.Descriptors = append(index.Descriptors, d.Name)
+		index.KeyPrefixes = append(index.KeyPrefixes, d.NBKeyPrefix)
+	}
+	return index
+}
+
+func (s *server) descriptor(name string) (*api.KVDescriptor, error) {
+	for _, d := range s.Scheduler.ListDescriptors() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return nil, notFound(fmt.Errorf("argument %q is %q: no such descriptor; /scheduler/dump lists them", "descriptor", name))
+}
+
+func (s *server) canDump(name string, view api.View) error {
+	d, err := s.descriptor(name)
+	if err == nil && view == api.SBView && d.Retrieve == nil {
+		err = badRequest(fmt.Errorf("argument %q is %q: descriptor %s cannot read the southbound; expected NB or cached", "view", view, name))
+	}
+	return err
+}
+
+func (s *server) status(_ *http.Request, args arguments) (answer, error) {
+	by, err := args.onlyOne("key", "key-prefix", "descriptor")
+	if err != nil {
+		return nil, err
+	}
+	var list []*api.BaseValueStatus
+	switch by {
+	case "key":
+		key, err := args.required("key", "the key of a value")
+		if err != nil {
+			return nil, err
+		}
+		one, err := statusJSON(s.Scheduler.GetValueStatus(key))
+		return asJSON(one), err
+	case "descriptor":
+		d, err := s.descriptor(args.text("descriptor"))
+		if err != nil {
+			return nil, err
+		}
+		list = statusOfDescriptor(s.Scheduler.ListValueStatus(""), d)
+	default:
+		list = s.Scheduler.ListValueStatus(args.text("key-prefix"))
+	}
+	texts := make([]json.RawMessage, len(list))
+	for i, status := range list {
+		if texts[i], err = statusJSON(status); err != nil {
+			return nil, err
+		}
+	}
+	return asJSON(texts), nil
+}
+
+// statusOfDescriptor picks the base values of a descriptor and the derived
+// values that it describes.
+func statusOfDescriptor(all []*api.BaseValueStatus, d *api.KVDescriptor) []*api.BaseValueStatus {
+	var list []*api.BaseValueStatus
+	for _, status := range all {
+		if d.KeySelector(status.GetValue().GetKey()) {
+			list = append(list, status)
+			continue
+		}
+		for _, derived := range status.GetDerivedValues() {
+			if d.KeySelector(derived.GetKey()) {
+				list = append(list, &api.BaseValueStatus{Value: derived})
+			}
+		}
+	}
+	return list
+}
+
+func statusJSON(status *api.BaseValueStatus) (json.RawMessage, error) {
+	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(status)
+}
+
+// jsonExplanation is a node of the tree of reasons.
+type jsonExplanation struct {
+	Key      string
+	State    string
+	Since    string             `json:",omitempty"`
+	Reason   string             `json:",omitempty"`
+	Label    string             `json:",omitempty"`
+	Children []*jsonExplanation `json:",omitempty"`
+}
+
+func explanation(e *api.Explanation) *jsonExplanation {
+	j := &jsonExplanation{Key: e.Key, State: e.State.String(), Reason: e.Reason, Label: e.Label}
+	if !e.Since.IsZero() {
+		j.Since = e.Since.UTC().Format(timeFormat)
+	}
+	for _, child := range e.Children {
+		j.Children = append(j.Children, explanation(child))
+	}
+	return j
+}
+
+func (s *server) why(_ *http.Request, args arguments) (answer, error) {
+	key, err1 := args.required("key", "the key of a value")
+	format, err2 := args.oneOf("format", "json", "text")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	e := s.Scheduler.Explain(key)
+	if e == nil {
+		return nil, notFound(fmt.Errorf("argument %q is %q: no such value", "key", key))
+	}
+	if format == "json" {
+		return asJSON(explanation(e)), nil
+	}
+	return s.asTree(e), nil
+}

@@ -1,0 +1,254 @@
+// Package timeline tells how values were in the past: it undoes the recorded
+// transactions, newest first, from the graph as it is now. A transaction
+// counts as happening at the moment it ended. What a refresh found between two
+// transactions shows from the next operation on the value.
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Revision is one value during some time.
+type Revision struct {
+	// Since and Until bound the time; a zero Since is before the history, a zero
+	// Until is now.
+	Since, Until time.Time
+	// Node is the value with its relations as they were.
+	Node api.GraphNode
+	// Current tells that this is how the value is now.
+	Current bool
+}
+
+// Source is what the past is computed from.
+type Source struct {
+	// Nodes is the graph now.
+	Nodes []api.GraphNode
+	// History is all that is recorded, oldest first.
+	History []*api.RecordedTxn
+	// Descriptors tell the relations of former values.
+	Descriptors []*api.KVDescriptor
+}
+
+// Timeline answers questions about one Source.
+type Timeline struct {
+	src   Source
+	nodes map[string]*api.GraphNode
+	steps map[string][]step // by key, oldest first
+}
+
+// step is what one transaction did to one value.
+type step struct {
+	at          time.Time
+	seq         uint64
+	first, last *api.RecordedTxnOp
+}
+
+// New indexes the source, in time proportional to its size.
+func New(src Source) *Timeline {
+	t := &Timeline{src: src, nodes: make(map[string]*api.GraphNode, len(src.Nodes)), steps: map[string][]step{}}
+	for i := range src.Nodes {
+		t.nodes[src.Nodes[i].Key] = &src.Nodes[i]
+	}
+	for _, txn := range src.History {
+		if txn.PreRecord {
+			continue // still running
+		}
+		for i := range txn.Executed {
+			op := &txn.Executed[i]
+			steps := t.steps[op.Key]
+			if n := len(steps); n > 0 && steps[n-1].seq == txn.SeqNum {
+				steps[n-1].last = op
+				continue
+			}
+			t.steps[op.Key] = append(steps, step{txn.Stop, txn.SeqNum, op, op})
+		}
+	}
+	return t
+}
+
+// Reaches reports, as an error, that the history does not reach back to the
+// moment, so that nothing can be said about it.
+func (t *Timeline) Reaches(at time.Time) error {
+	h := t.src.History
+	for i := len(h) - 1; i > 0 && h[i].Stop.After(at); i-- {
+		if h[i-1].SeqNum+1 != h[i].SeqNum {
+			return fmt.Errorf("time %s: transactions %d to %d are no longer in the history; expected a time after %s",
+				rfc(at), h[i-1].SeqNum+1, h[i].SeqNum-1, rfc(h[i].Start))
+		}
+	}
+	if len(h) > 0 && h[0].SeqNum != 0 && at.Before(h[0].Start) {
+		return fmt.Errorf("time %s: the history reaches back to %s", rfc(at), rfc(h[0].Start))
+	}
+	return nil
+}
+
+func rfc(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// Of returns the revisions of a value, oldest first.
+func (t *Timeline) Of(key string) []Revision {
+	var revisions []Revision
+	steps := t.steps[key]
+	for i := range len(steps) + 1 {
+		r := t.revision(key, i)
+		if r.Node.State != pb.ValueState_NONEXISTENT && r.Node.State != pb.ValueState_REMOVED {
+			revisions = append(revisions, r)
+		}
+	}
+	return revisions
+}
+
+// At returns the value at the moment; false if it was not known then.
+func (t *Timeline) At(key string, at time.Time) (Revision, bool) {
+	r := t.revision(key, t.stepsUntil(key, at))
+	return r, r.Node.State != pb.ValueState_NONEXISTENT && r.Node.State != pb.ValueState_REMOVED
+}
+
+// Snapshot returns all values known at the moment, sorted by key.
+func (t *Timeline) Snapshot(at time.Time) []Revision {
+	keys := make([]string, 0, len(t.nodes))
+	for key := range t.nodes {
+		keys = append(keys, key)
+	}
+	for key := range t.steps {
+		if t.nodes[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	var revisions []Revision
+	for _, key := range keys {
+		if r, ok := t.At(key, at); ok {
+			revisions = append(revisions, r)
+		}
+	}
+	return revisions
+}
+
+func (t *Timeline) stepsUntil(key string, at time.Time) int {
+	steps := t.steps[key]
+	return sort.Search(len(steps), func(i int) bool { return steps[i].at.After(at) })
+}
+
+// revision returns the value after its first n steps.
+func (t *Timeline) revision(key string, n int) Revision {
+	steps := t.steps[key]
+	var r Revision
+	if n > 0 {
+		r.Since = steps[n-1].at
+		r.Node.LastTxn = steps[n-1].seq
+	}
+	if n == len(steps) {
+		r.Current = true
+		last := r.Node.LastTxn
+		if now := t.nodes[key]; now != nil {
+			r.Node = *now
+			r.Node.LastTxn = max(r.Node.LastTxn, last)
+		}
+		return r
+	}
+	next := steps[n].first
+	r.Until = steps[n].at
+	r.Node.Key, r.Node.State, r.Node.Value, r.Node.Error = key, next.PrevState, next.PrevValue, next.PrevErrMsg
+	if r.Node.Value == nil && n > 0 {
+		r.Node.Value = steps[n-1].last.NewValue
+	}
+	r.Node.Exists = exists(next.PrevState)
+	t.describe(&r.Node, r.Since)
+	return r
+}
+
+func exists(s api.ValueState) bool {
+	return s == pb.ValueState_CONFIGURED || s == pb.ValueState_OBTAINED || s == pb.ValueState_DISCOVERED
+}
+
+// describe fills in what the value itself tells: descriptor, label, relations.
+// What does not depend on time is taken from the node as it is now.
+func (t *Timeline) describe(n *api.GraphNode, since time.Time) {
+	n.Label = n.Key
+	now := t.nodes[n.Key]
+	if now != nil {
+		n.Label, n.Descriptor, n.Base, n.Origin = now.Label, now.Descriptor, now.Base, now.Origin
+		if n.Value != nil && now.Value != nil && proto.Equal(n.Value, now.Value) {
+			n.Targets = now.Targets
+			return
+		}
+	}
+	d := t.descriptor(n.Key)
+	if d == nil || n.Value == nil {
+		return
+	}
+	n.Descriptor = d.Name
+	if d.KeyLabel != nil {
+		n.Label = d.KeyLabel(n.Key)
+	}
+	if d.Dependencies != nil && n.State != pb.ValueState_OBTAINED {
+		for _, dep := range d.Dependencies(n.Key, n.Value) {
+			n.Targets = append(n.Targets, t.dependency(dep, since))
+		}
+	}
+	if d.DerivedValues != nil {
+		for _, derived := range d.DerivedValues(n.Key, n.Value) {
+			n.Targets = append(n.Targets, api.GraphEdge{
+				Relation: api.RelationDerives, Label: derived.Key, Keys: []string{derived.Key}, Satisfied: true})
+		}
+	}
+}
+
+func (t *Timeline) descriptor(key string) *api.KVDescriptor {
+	for _, d := range t.src.Descriptors {
+		if d.KeySelector != nil && d.KeySelector(key) {
+			return d
+		}
+	}
+	return nil
+}
+
+func (t *Timeline) dependency(dep api.Dependency, at time.Time) api.GraphEdge {
+	edge := api.GraphEdge{Relation: api.RelationDependsOn, Label: dep.Label}
+	if dep.Key != "" {
+		edge.Keys = []string{dep.Key}
+		edge.Satisfied = t.existed(dep.Key, at)
+		return edge
+	}
+	edge.AnyOf = dep.AnyOf.KeyPrefixes
+	for key := range t.steps {
+		if matches(dep.AnyOf, key) && t.existed(key, at) {
+			edge.Keys = append(edge.Keys, key)
+		}
+	}
+	for key := range t.nodes {
+		if t.steps[key] == nil && matches(dep.AnyOf, key) && t.existed(key, at) {
+			edge.Keys = append(edge.Keys, key)
+		}
+	}
+	slices.Sort(edge.Keys)
+	edge.Satisfied = len(edge.Keys) > 0
+	return edge
+}
+
+func matches(any api.AnyOfDependency, key string) bool {
+	prefixed := len(any.KeyPrefixes) == 0
+	for _, p := range any.KeyPrefixes {
+		prefixed = prefixed || strings.HasPrefix(key, p)
+	}
+	return prefixed && (any.KeySelector == nil || any.KeySelector(key))
+}
+
+func (t *Timeline) existed(key string, at time.Time) bool {
+	n := t.stepsUntil(key, at)
+	steps := t.steps[key]
+	if n == len(steps) {
+		now := t.nodes[key]
+		return now != nil && now.Exists
+	}
+	return exists(steps[n].first.PrevState)
+}
