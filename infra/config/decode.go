@@ -225,7 +225,8 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 		v.SetString(n.Value)
 		return
 	}
-	if n.Tag == "!!str" || n.Decode(v.Addr().Interface()) != nil {
+	cut := n.Tag == "!!float" && !v.CanFloat() // yaml.v3 would cut off the fraction
+	if cut || n.Tag == "!!str" || n.Decode(v.Addr().Interface()) != nil {
 		d.mismatch(n, v, path)
 	}
 }

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"encoding"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,22 +28,30 @@ func Print(w io.Writer, cfg any) error {
 	if v.Kind() != reflect.Struct {
 		return fmt.Errorf("print configuration: expected a struct, got %T", cfg)
 	}
-	addressable := reflect.New(v.Type()).Elem()
-	addressable.Set(v)
-	n, err := node(addressable, true)
+	text, err := render(v, true)
 	if err != nil {
-		return fmt.Errorf("print configuration: %w", err)
-	}
-	if len(n.Content) == 0 {
-		_, err = fmt.Fprintln(w, "{}")
 		return err
 	}
-	enc := yaml.NewEncoder(w)
-	enc.SetIndent(2)
-	if err := enc.Encode(n); err != nil {
-		return fmt.Errorf("print configuration: %w", err)
+	_, err = w.Write(text)
+	return err
+}
+
+// render writes a struct as YAML.
+func render(v reflect.Value, hide bool) ([]byte, error) {
+	n, err := node(v, hide)
+	if err != nil {
+		return nil, fmt.Errorf("print configuration: %w", err)
 	}
-	return enc.Close()
+	if len(n.Content) == 0 {
+		return []byte("{}\n"), nil
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := errors.Join(enc.Encode(n), enc.Close()); err != nil {
+		return nil, fmt.Errorf("print configuration: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 func scalar(tag, value string) *yaml.Node {
@@ -84,6 +94,8 @@ func node(v reflect.Value, hide bool) (*yaml.Node, error) {
 		return n, nil
 	case reflect.Map:
 		return mapNode(v, hide)
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		return nil, fmt.Errorf("a %s cannot be written", t)
 	}
 	n := new(yaml.Node)
 	err := n.Encode(v.Interface())
