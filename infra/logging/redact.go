@@ -14,6 +14,9 @@ import (
 // hidden replaces a secret.
 const hidden = "***"
 
+// anyName is the type of messages that hold a message of another type.
+const anyName = "google.protobuf.Any"
+
 // Redact returns m in the text form of protocol buffers on one line, with the
 // secrets in it replaced by "***": fields marked with the option debug_redact,
 // and text or byte fields whose name says that they hold a secret (password,
@@ -51,7 +54,7 @@ func holdsSecrets(d protoreflect.MessageDescriptor, seen map[protoreflect.FullNa
 		return false
 	}
 	seen[d.FullName()] = true
-	if d.FullName() == "google.protobuf.Any" {
+	if d.FullName() == anyName {
 		return true
 	}
 	for i := range d.Fields().Len() {
@@ -67,6 +70,10 @@ func holdsSecrets(d protoreflect.MessageDescriptor, seen map[protoreflect.FullNa
 }
 
 func hideSecrets(m protoreflect.Message) {
+	if m.Descriptor().FullName() == anyName { // could hold anything: only the type is shown
+		m.Clear(m.Descriptor().Fields().ByName("value"))
+		return
+	}
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case isSecret(f):
