@@ -1,0 +1,52 @@
+package kvscheduler
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+)
+
+// Config is kvscheduler.conf.
+type Config struct {
+	RecordTransactionHistory      bool   `yaml:"record-transaction-history" desc:"keep the history of transactions in memory"`
+	TransactionHistoryAgeLimit    uint32 `yaml:"transaction-history-age-limit" desc:"drop transactions that are older, in minutes"`
+	PermanentlyRecordedInitPeriod uint32 `yaml:"permanently-recorded-init-period" desc:"keep the transactions of this time after the start, in minutes, whatever their age"`
+	TransactionHistoryMaxEntries  int    `yaml:"transaction-history-max-entries" desc:"number of transactions kept"`
+	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes"`
+	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed"`
+	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output"`
+}
+
+// DefaultConfig is what holds without a configuration file.
+func DefaultConfig() Config {
+	return Config{
+		RecordTransactionHistory:      true,
+		TransactionHistoryAgeLimit:    24 * 60,
+		PermanentlyRecordedInitPeriod: 60,
+		TransactionHistoryMaxEntries:  10_000,
+		TransactionHistoryMaxBytes:    64 << 20,
+		PrintTxnSummary:               true,
+	}
+}
+
+// Validate says what is wrong with a configuration.
+func (c Config) Validate() error {
+	var errs []error
+	if c.TransactionHistoryMaxEntries < 1 {
+		errs = append(errs, errors.New("transaction-history-max-entries: expected at least 1"))
+	}
+	if c.TransactionHistoryMaxBytes < 1<<16 {
+		errs = append(errs, errors.New("transaction-history-max-bytes: expected at least 65536"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) history() record.Options {
+	return record.Options{
+		MaxEntries: c.TransactionHistoryMaxEntries,
+		MaxBytes:   c.TransactionHistoryMaxBytes,
+		AgeLimit:   time.Duration(c.TransactionHistoryAgeLimit) * time.Minute,
+		InitPeriod: time.Duration(c.PermanentlyRecordedInitPeriod) * time.Minute,
+	}
+}

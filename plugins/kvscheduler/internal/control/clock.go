@@ -1,0 +1,24 @@
+// Package control runs transactions: it queues them, plans and executes them
+// one after the other in one goroutine, retries what failed, follows the
+// sessions of southbounds, and answers those who look at the state.
+package control
+
+import "time"
+
+// Clock is the time as the scheduler sees it; tests inject their own.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc runs f in a goroutine of its own after d, unless stopped.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// SystemClock is the real time.
+type SystemClock struct{}
+
+// Now returns the current time.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// AfterFunc is time.AfterFunc.
+func (SystemClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+	return time.AfterFunc(d, f).Stop
+}

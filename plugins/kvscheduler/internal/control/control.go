@@ -1,0 +1,215 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Printer is told about every transaction: before the execution, with
+// PreRecord set, and after it.
+type Printer func(txn *api.RecordedTxn)
+
+// Options of a Control.
+type Options struct {
+	Log     logging.Logger
+	Clock   Clock
+	Rand    *rand.Rand // for the jitter of retries
+	History record.Options
+	// Record keeps the history; without it only the running transaction is known.
+	Record bool
+	Print  Printer
+}
+
+// Control is the scheduler without its plugin: it implements
+// api.KVScheduler. Run must be called once to execute what is queued.
+type Control struct {
+	opts  Options
+	log   logging.Logger
+	clock Clock
+
+	queue   *queue
+	history *record.Ring
+
+	mu       sync.RWMutex // guards graph against readers; only the worker writes
+	graph    *graph.Graph
+	exec     *exec.Executor
+	registry atomic.Pointer[registry.Registry]
+	register sync.Mutex // one registration at a time
+
+	// Of the worker.
+	nextSeq        uint64
+	fullResyncDone bool
+
+	sessMu   sync.Mutex
+	sessions map[string]session // southbounds that were heard of
+
+	watchMu  sync.Mutex
+	watchers map[*watcher]struct{}
+	waiting  map[string][]chan struct{} // for the registration of a prefix
+
+	timersMu sync.Mutex
+	timers   map[*timer]struct{}
+	stopped  chan struct{}
+}
+
+var _ api.KVScheduler = (*Control)(nil)
+
+// New returns a Control that does nothing until Run.
+func New(opts Options) *Control {
+	if opts.Clock == nil {
+		opts.Clock = SystemClock{}
+	}
+	if opts.Rand == nil {
+		opts.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	if opts.Log == nil {
+		opts.Log = logging.Nop()
+	}
+	c := &Control{
+		opts: opts, log: opts.Log, clock: opts.Clock,
+		queue:    newQueue(),
+		history:  record.NewRing(opts.History),
+		graph:    graph.New(),
+		sessions: map[string]session{},
+		watchers: map[*watcher]struct{}{},
+		waiting:  map[string][]chan struct{}{},
+		timers:   map[*timer]struct{}{},
+		stopped:  make(chan struct{}),
+	}
+	c.registry.Store(registry.New())
+	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys}
+	return c
+}
+
+// Run executes what is queued until the context ends; then everything that
+// still waits fails with ErrClosedScheduler.
+func (c *Control) Run(ctx context.Context) {
+	defer c.stop()
+	for {
+		j := c.queue.pop(ctx)
+		if j == nil {
+			return
+		}
+		if j.call != nil {
+			j.call()
+			continue
+		}
+		out := c.process(j)
+		if j.done != nil {
+			j.done <- out
+		}
+	}
+}
+
+func (c *Control) stop() {
+	for _, j := range c.queue.close() {
+		if j.done != nil {
+			j.done <- outcome{api.NoSeqNum, api.NewTransactionError(api.ErrClosedScheduler, nil, false)}
+		}
+	}
+	close(c.stopped)
+	c.stopTimers()
+	c.stopWatchers()
+}
+
+// QueueLength is the number of jobs that wait.
+func (c *Control) QueueLength() int { return c.queue.len() }
+
+// Stats are the statistics of all transactions.
+func (c *Control) Stats() record.Stats { return c.history.Stats() }
+
+// RegisterKVDescriptor implements api.Registrar.
+func (c *Control) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error {
+	c.register.Lock()
+	defer c.register.Unlock()
+	next, err := c.registry.Load().With(descriptors)
+	c.registry.Store(next)
+	var prefixes []string
+	for _, d := range descriptors {
+		if d != nil && d.NBKeyPrefix != "" && next.ByName(d.Name) != nil {
+			prefixes = append(prefixes, d.NBKeyPrefix)
+		}
+	}
+	c.wakeRegistrationWatchers(prefixes)
+	if c.hasUnimplemented() {
+		err = errors.Join(err, c.push(&job{typ: api.RetryUnimplOps}))
+	}
+	return err
+}
+
+// CheckDescriptors reports references to descriptors that nobody registered;
+// to be called when all plugins are initialised.
+func (c *Control) CheckDescriptors() error { return c.registry.Load().Check() }
+
+func (c *Control) hasUnimplemented() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	found := false
+	c.graph.Nodes(func(n *graph.Node) bool {
+		found = n.Desc == nil && n.Base == nil
+		return !found
+	})
+	return found
+}
+
+// push queues what needs no room.
+func (c *Control) push(j *job) error { return c.queue.push(context.Background(), j) }
+
+// onWorker runs f in the order of the queue and waits for it.
+func (c *Control) onWorker(f func()) error {
+	done := make(chan struct{})
+	if err := c.push(&job{call: func() { f(); close(done) }}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-c.stopped:
+		return api.ErrClosedScheduler
+	}
+}
+
+// TransactionBarrier implements api.Notifier.
+func (c *Control) TransactionBarrier() {
+	_ = c.onWorker(func() {}) // a closed scheduler executes nothing more: the barrier holds
+}
+
+// PushSBNotification implements api.Notifier.
+func (c *Control) PushSBNotification(notifications ...api.KVWithMetadata) error {
+	if len(notifications) == 0 {
+		return nil
+	}
+	j := &job{typ: api.SBNotification, meta: map[string]api.Metadata{}}
+	at := map[string]int{}
+	for _, kv := range notifications {
+		pair := api.RecordedKVPair{Key: kv.Key, Value: kv.Value, Origin: api.FromSB}
+		if i, ok := at[kv.Key]; ok {
+			j.values[i] = pair
+		} else {
+			at[kv.Key] = len(j.values)
+			j.values = append(j.values, pair)
+		}
+		j.meta[kv.Key] = kv.Metadata
+	}
+	return c.push(j)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range maps.Keys(m) {
+		keys = append(keys, key)
+	}
+	sortStrings(keys)
+	return keys
+}

@@ -1,0 +1,202 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
+)
+
+// GetRegisteredNBKeyPrefixes implements api.Registrar.
+func (c *Control) GetRegisteredNBKeyPrefixes() []string {
+	var prefixes []string
+	for _, d := range c.registry.Load().All() {
+		if d.NBKeyPrefix != "" {
+			prefixes = append(prefixes, d.NBKeyPrefix)
+		}
+	}
+	slices.Sort(prefixes)
+	return slices.Compact(prefixes)
+}
+
+// GetMetadataMap implements api.Registrar.
+func (c *Control) GetMetadataMap(descriptor string) idxmap.Reader {
+	return c.registry.Load().MetadataReader(descriptor)
+}
+
+// ListDescriptors implements api.Inspector.
+func (c *Control) ListDescriptors() []*api.KVDescriptor {
+	all := c.registry.Load().All()
+	out := make([]*api.KVDescriptor, len(all))
+	for i, d := range all {
+		out[i] = d.KVDescriptor
+	}
+	return out
+}
+
+func (c *Control) reader() *status.Reader {
+	return &status.Reader{Graph: c.graph, SessionProblem: c.sessionProblem, TxnStart: c.txnStart}
+}
+
+func (c *Control) txnStart(seq uint64) time.Time {
+	if rec := c.history.Get(seq); rec != nil {
+		return rec.Start
+	}
+	return time.Time{}
+}
+
+// GetValueStatus implements api.Inspector.
+func (c *Control) GetValueStatus(key string) *api.BaseValueStatus {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.reader().Base(key)
+}
+
+// ListValueStatus implements api.Inspector.
+func (c *Control) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []*api.BaseValueStatus
+	r := c.reader()
+	c.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
+		if !n.IsDerived() {
+			out = append(out, r.Base(n.Key))
+		}
+		return true
+	})
+	return out
+}
+
+// GraphSnapshot implements api.Inspector.
+func (c *Control) GraphSnapshot() []api.GraphNode {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := make([]api.GraphNode, 0, c.graph.Len())
+	r := c.reader()
+	c.graph.Ascend("", func(n *graph.Node) bool {
+		out = append(out, r.Node(n))
+		return true
+	})
+	return out
+}
+
+// Explain implements api.Inspector.
+func (c *Control) Explain(key string) *api.Explanation {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.reader().Explain(key)
+}
+
+// GetTransactionHistory implements api.Inspector.
+func (c *Control) GetTransactionHistory(since, until time.Time) []*api.RecordedTxn {
+	return c.history.Window(since, until)
+}
+
+// GetRecordedTransaction implements api.Inspector.
+func (c *Control) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
+	return c.history.Get(seqNum)
+}
+
+// DumpValuesByDescriptor implements api.Inspector.
+func (c *Control) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
+	d := c.registry.Load().ByName(descriptor)
+	if d == nil {
+		return nil, fmt.Errorf("descriptor %q: not registered", descriptor)
+	}
+	return c.dump(d, view)
+}
+
+// DumpValuesByKeyPrefix implements api.Inspector.
+func (c *Control) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
+	d := c.registry.Load().ByNBKeyPrefix(prefix)
+	if d == nil {
+		return nil, fmt.Errorf("key prefix %q: no descriptor is registered for it", prefix)
+	}
+	return c.dump(d, view)
+}
+
+func (c *Control) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
+	switch view {
+	case api.SBView:
+		// Callbacks run in the worker only, so that they never overlap.
+		werr := c.onWorker(func() { kvs, err = c.refresher(c.closedSessions()).Descriptor(d) })
+		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
+		return kvs, errors.Join(werr, err)
+	case api.NBView, api.CachedView:
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		return c.dumpGraph(d, view), nil
+	}
+	return nil, fmt.Errorf("view %q: expected SB, NB or cached", view)
+}
+
+func (c *Control) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
+	var kvs []api.KVWithMetadata
+	c.graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+		if n.Desc != d || n.IsDerived() {
+			return true
+		}
+		v := n.Have
+		if view == api.NBView {
+			if v = n.Want; v != nil && v.FromSB {
+				v = nil
+			}
+		}
+		if v != nil {
+			kvs = append(kvs, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
+		}
+		return true
+	})
+	return kvs
+}
+
+// ValidateSemantically implements api.Inspector.
+func (c *Control) ValidateSemantically(messages []proto.Message) error {
+	reg := c.registry.Load()
+	var invalid []*api.InvalidMessageError
+	for _, msg := range messages {
+		invalid = append(invalid, validate(reg, msg)...)
+	}
+	if len(invalid) == 0 {
+		return nil
+	}
+	return &api.InvalidMessagesError{MessageErrors: invalid}
+}
+
+// validate finds the descriptor by the type of the message.
+func validate(reg *registry.Registry, msg proto.Message) (invalid []*api.InvalidMessageError) {
+	name := string(msg.ProtoReflect().Descriptor().FullName())
+	for _, d := range reg.All() {
+		if d.ValueTypeName != name || d.NBKeyPrefix == "" {
+			continue
+		}
+		v := wanted(reg, d.NBKeyPrefix, d, msg)
+		if v.Invalid != nil {
+			invalid = append(invalid, invalidMessage(msg, nil, v.Invalid))
+		}
+		for _, dv := range v.Derived {
+			if dv.Value.Invalid != nil {
+				invalid = append(invalid, invalidMessage(dv.Value.Msg, msg, dv.Value.Invalid))
+			}
+		}
+	}
+	return invalid
+}
+
+func invalidMessage(msg, parent proto.Message, err error) *api.InvalidMessageError {
+	e := &api.InvalidMessageError{Message: msg, ParentMessage: parent, Err: err}
+	var fields *api.InvalidValueError
+	if errors.As(err, &fields) {
+		e.InvalidFields = fields.Fields()
+	}
+	return e
+}

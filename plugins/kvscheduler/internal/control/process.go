@@ -1,0 +1,277 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+func sortStrings(s []string) { slices.Sort(s) }
+
+// prepared is a transaction ready to be planned.
+type prepared struct {
+	request  plan.Request
+	rejected []api.KeyWithError // values that cannot be part of a transaction
+	notified map[string]api.Metadata
+}
+
+// process plans, records and executes one transaction.
+func (c *Control) process(j *job) outcome {
+	p, ok := c.prepare(j)
+	if !ok {
+		return outcome{seq: api.NoSeqNum}
+	}
+	txn := &exec.Txn{
+		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert,
+		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
+	}
+	c.nextSeq++
+	if j.retry != nil {
+		txn.Attempt = j.retry.attempt
+	}
+	txn.Plan = plan.Make(c.graph, p.request)
+	rec := c.preRecord(j, txn)
+	res := c.exec.Execute(txn)
+	c.complete(rec, res)
+	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync {
+		c.fullResyncDone = true
+	}
+	c.scheduleRetries(txn, res)
+	c.notifyWatchers(res.Changed)
+	return outcome{txn.Seq, transactionError(p.rejected, res)}
+}
+
+func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
+	all := slices.Clone(rejected)
+	all = append(all, res.Invalid...)
+	for _, f := range res.Failures {
+		all = append(all, api.KeyWithError{Key: f.Key, TxnOperation: f.Op, Error: f.Err})
+	}
+	slices.SortStableFunc(all, func(a, b api.KeyWithError) int { return strings.Compare(a.Key, b.Key) })
+	return api.NewTransactionError(nil, all, res.Reverted)
+}
+
+// prepare turns a job into a request; false if there is nothing to do.
+func (c *Control) prepare(j *job) (p prepared, ok bool) {
+	p.request.Closed = c.closedSessions()
+	switch {
+	case j.session != nil:
+		return p, c.prepareSession(j.session, &p)
+	case j.typ == api.SBNotification:
+		return p, c.prepareNotification(j, &p)
+	case j.typ == api.RetryFailedOps:
+		return p, c.prepareRetry(j.retry, &p)
+	case j.typ == api.RetryUnimplOps:
+		return p, c.prepareUnimplemented(j, &p)
+	}
+	c.prepareNB(j, &p)
+	return p, true
+}
+
+func (c *Control) prepareNB(j *job, p *prepared) {
+	switch j.opts.Resync {
+	case api.FullResync:
+		c.refresher(p.request.Closed).All(correlation(j.values))
+		p.request.All, p.request.DropUnwanted = true, true
+	case api.DownstreamResync:
+		c.refresher(p.request.Closed).All(nil)
+		// Before the first full resync nobody knows what the northbound is about
+		// to ask for, so nothing that was found is dropped.
+		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone
+	}
+	p.request.Changes = make(map[string]plan.Change, len(j.values))
+	for _, kv := range j.values {
+		change, err := c.change(kv)
+		if err != nil {
+			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
+			continue
+		}
+		if change != nil {
+			p.request.Changes[kv.Key] = *change
+		}
+	}
+	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
+		c.dropObsolete(p.request.Changes)
+	}
+}
+
+func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
+	out := make([]api.KVWithMetadata, 0, len(values))
+	for _, kv := range values {
+		if kv.Value != nil {
+			out = append(out, api.KVWithMetadata{Key: kv.Key, Value: kv.Value, Origin: api.FromNB})
+		}
+	}
+	return out
+}
+
+// dropObsolete: what the northbound wanted before and does not name any more
+// is not wanted.
+func (c *Control) dropObsolete(changes map[string]plan.Change) {
+	c.graph.Nodes(func(n *graph.Node) bool {
+		if n.Base == nil && n.Want != nil && !n.Want.FromSB {
+			if _, named := changes[n.Key]; !named {
+				changes[n.Key] = plan.Change{Desc: n.Desc}
+			}
+		}
+		return true
+	})
+}
+
+// change describes what the northbound asks for; nil if that is no change.
+func (c *Control) change(kv api.RecordedKVPair) (*plan.Change, error) {
+	n := c.graph.Node(kv.Key)
+	if kv.Key == "" {
+		return nil, errors.New("empty key")
+	}
+	if n != nil && n.IsDerived() {
+		return nil, fmt.Errorf("the value is derived from %s and cannot be set on its own", n.Base.Key)
+	}
+	if kv.Value == nil {
+		// What belongs to the southbound is not the northbound's to delete.
+		if n == nil || n.Want != nil && n.Want.FromSB {
+			return nil, nil
+		}
+		return &plan.Change{Desc: n.Desc}, nil
+	}
+	if n != nil && n.Want != nil && !n.Want.FromSB && !n.Want.Unwanted && proto.Equal(n.Want.Msg, kv.Value) && n.Desc != nil {
+		return &plan.Change{Desc: n.Desc, Want: n.Want}, nil
+	}
+	reg := c.registry.Load()
+	d, err := reg.Lookup(kv.Key)
+	if err != nil {
+		return &plan.Change{Want: &registry.Value{Msg: kv.Value, Invalid: err}}, nil
+	}
+	return &plan.Change{Desc: d, Want: wanted(reg, kv.Key, d, kv.Value)}, nil
+}
+
+// wanted is Registry.Wanted, with a panic of the descriptor as the reason why
+// the value is invalid.
+func wanted(reg *registry.Registry, key string, d *registry.Descriptor, msg proto.Message) (v *registry.Value) {
+	defer func() {
+		if r := recover(); r != nil {
+			v = &registry.Value{Msg: msg, Invalid: fmt.Errorf("descriptor %q panicked: %v", d.Name, r)}
+		}
+	}()
+	return reg.Wanted(key, d, msg)
+}
+
+// prepareNotification drops what nobody describes or the northbound manages.
+func (c *Control) prepareNotification(j *job, p *prepared) bool {
+	p.request.Changes = map[string]plan.Change{}
+	p.request.Notified = map[string]bool{}
+	p.notified = map[string]api.Metadata{}
+	var kept []api.RecordedKVPair
+	reg := c.registry.Load()
+	for _, kv := range j.values {
+		n := c.graph.Node(kv.Key)
+		d, err := reg.Lookup(kv.Key)
+		switch {
+		case err != nil || d == nil:
+			c.log.Debug("notification ignored: no descriptor", "key", kv.Key)
+			continue
+		case n != nil && (n.IsDerived() || n.Want != nil && !n.Want.FromSB):
+			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
+			continue
+		case kv.Value == nil && (n == nil || n.Have == nil):
+			continue
+		}
+		change := plan.Change{Desc: d}
+		if kv.Value != nil {
+			change.Want = reg.Found(kv.Key, d, kv.Value, true)
+		}
+		p.request.Changes[kv.Key] = change
+		p.request.Notified[kv.Key] = true
+		p.notified[kv.Key] = j.meta[kv.Key]
+		kept = append(kept, kv)
+	}
+	j.values = kept
+	return len(kept) > 0
+}
+
+func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
+	p.request.Changes = map[string]plan.Change{}
+	reg := c.registry.Load()
+	c.graph.Nodes(func(n *graph.Node) bool {
+		if n.Desc != nil || n.Base != nil || n.Want == nil {
+			return true
+		}
+		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
+			p.request.Changes[n.Key] = plan.Change{Desc: d, Want: wanted(reg, n.Key, d, n.Want.Msg)}
+		}
+		return true
+	})
+	for _, key := range sortedKeys(p.request.Changes) {
+		j.values = append(j.values, api.RecordedKVPair{Key: key, Value: p.request.Changes[key].Want.Msg, Origin: api.FromNB})
+	}
+	return len(p.request.Changes) > 0
+}
+
+func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
+	return &refresh.Refresher{
+		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
+		Warn: func(descriptor, problem string) {
+			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
+		},
+	}
+}
+
+func (c *Control) refreshKeys(keys []string) { c.refresher(c.closedSessions()).Keys(keys) }
+
+// preRecord records the transaction with its plan, before it is executed.
+func (c *Control) preRecord(j *job, txn *exec.Txn) *api.RecordedTxn {
+	rec := &api.RecordedTxn{
+		PreRecord: true, WithSimulation: j.opts.Simulation,
+		Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
+		ResyncType: j.opts.Resync, Description: j.opts.Description,
+		Values: j.values, Planned: recordPlan(txn.Plan),
+	}
+	if j.retry != nil {
+		rec.RetryForTxn, rec.RetryAttempt = j.retry.ofTxn, j.retry.attempt
+	}
+	if j.session != nil {
+		rec.Description = j.session.String()
+	}
+	if c.opts.Record {
+		c.history.PreRecord(rec)
+	}
+	if c.opts.Print != nil {
+		c.opts.Print(rec)
+	}
+	return rec
+}
+
+func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
+	ops := make([]api.RecordedTxnOp, 0, len(pl.Ops))
+	for i := range pl.Ops {
+		if !pl.Ops[i].Silent() {
+			ops = append(ops, exec.Record(&pl.Ops[i]))
+		}
+	}
+	return ops
+}
+
+func (c *Control) complete(pre *api.RecordedTxn, res *exec.Result) {
+	rec := *pre
+	rec.PreRecord = false
+	rec.Stop = c.clock.Now()
+	rec.Executed = res.Executed
+	rec.Reverted = res.Reverted
+	if c.opts.Record {
+		c.history.Complete(&rec)
+	}
+	if c.opts.Print != nil {
+		c.opts.Print(&rec)
+	}
+}

@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// txn collects the changes of one transaction.
+type txn struct {
+	c      *Control
+	at     map[string]int
+	values []api.RecordedKVPair
+}
+
+// StartNBTransaction implements api.Committer.
+func (c *Control) StartNBTransaction() api.Txn { return &txn{c: c, at: map[string]int{}} }
+
+// SetValue implements api.Txn.
+func (t *txn) SetValue(key string, value proto.Message) api.Txn {
+	if value != nil && !value.ProtoReflect().IsValid() {
+		value = nil // a typed nil pointer
+	}
+	pair := api.RecordedKVPair{Key: key, Value: value, Origin: api.FromNB}
+	if i, ok := t.at[key]; ok {
+		t.values[i] = pair
+	} else {
+		t.at[key] = len(t.values)
+		t.values = append(t.values, pair)
+	}
+	return t
+}
+
+func (t *txn) check(o *api.TxnOptions) error {
+	switch {
+	case o.Resync == api.DownstreamResync && len(t.values) > 0:
+		return api.ErrCombinedDownstreamResyncWithChange
+	case o.Resync != api.NotResync && o.Revert:
+		return api.ErrRevertNotSupportedWithResync
+	}
+	return nil
+}
+
+// Commit implements api.Txn.
+func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
+	o := api.ApplyTxnOptions(opts)
+	fail := func(err error) (uint64, error) {
+		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
+	}
+	if err := t.check(&o); err != nil {
+		return fail(err)
+	}
+	j := &job{typ: api.NBTransaction, values: t.values, opts: o}
+	if !o.NonBlocking {
+		j.done = make(chan outcome, 1)
+	}
+	if err := t.c.queue.push(ctx, j); err != nil {
+		return fail(err)
+	}
+	if o.NonBlocking {
+		return api.NoSeqNum, nil
+	}
+	select {
+	case out := <-j.done:
+		return out.seq, out.err
+	case <-ctx.Done():
+		return fail(errors.Join(api.ErrTxnWaitCanceled, context.Cause(ctx)))
+	}
+}
+
+// Plan implements api.Txn.
+func (t *txn) Plan(_ context.Context, opts ...api.TxnOption) (*api.Plan, error) {
+	o := api.ApplyTxnOptions(opts)
+	if err := t.check(&o); err != nil {
+		return nil, api.NewTransactionError(err, nil, false)
+	}
+	var result *api.Plan
+	var rejected []api.KeyWithError
+	err := t.c.onWorker(func() {
+		p, _ := t.c.prepare(&job{typ: api.NBTransaction, values: t.values, opts: o})
+		rejected = p.rejected
+		result = &api.Plan{Values: t.values, Operations: recordPlan(plan.Make(t.c.graph, p.request))}
+	})
+	if err != nil {
+		return nil, api.NewTransactionError(err, nil, false)
+	}
+	return result, api.NewTransactionError(nil, rejected, false)
+}

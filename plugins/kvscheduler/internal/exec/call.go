@@ -1,0 +1,45 @@
+// Package exec executes plans: it runs the callbacks of descriptors, keeps the
+// graph in step with what they did, refreshes what failed, and has the rest
+// planned again around it, until nothing is left to do.
+package exec
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// PanicError is the failure of an operation whose callback panicked.
+type PanicError struct {
+	Descriptor string
+	Value      any
+	Stack      []byte
+}
+
+// Error names the descriptor whose callback panicked.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("descriptor %q panicked: %v", e.Descriptor, e.Value)
+}
+
+// Is makes a panic a permanent failure: repeating it would not help.
+func (e *PanicError) Is(target error) bool { return target == api.ErrPermanent }
+
+// call runs the callback for an operation. It returns the new metadata.
+func call(op *plan.Op, n *graph.Node) (meta api.Metadata, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &PanicError{op.Desc.Name, r, debug.Stack()}
+		}
+	}()
+	switch op.Kind {
+	case plan.Up:
+		return op.Desc.Create(op.Key, op.Target.Msg)
+	case plan.Down:
+		return nil, op.Desc.Delete(op.Key, op.Have.Msg, n.Meta)
+	default:
+		return op.Desc.Update(op.Key, op.Have.Msg, op.Target.Msg, n.Meta)
+	}
+}

@@ -1,0 +1,435 @@
+package exec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Executor executes transactions on a graph, one at a time.
+type Executor struct {
+	Graph *graph.Graph
+	// Lock is held while the graph changes, never while a callback runs.
+	Lock sync.Locker
+	// Now is the clock.
+	Now func() time.Time
+	// Refresh reads the given keys from the southbound into the graph.
+	Refresh func(keys []string)
+}
+
+// Txn is what the executor is to do.
+type Txn struct {
+	Seq uint64
+	// Request is what to plan for; Plan is the plan that was made of it.
+	Request plan.Request
+	Plan    *plan.Plan
+	// Revert: undo everything at the first failure.
+	Revert bool
+	// Retry is given to the values changed by the transaction, unless KeepRetry.
+	Retry     *api.RetryOpts
+	KeepRetry bool
+	// Attempt is the number of this retry; 0 if the transaction is none.
+	Attempt int
+	// Metadata of the values that the southbound notified.
+	Notified map[string]api.Metadata
+}
+
+// Failure is a value that could not be brought to its target.
+type Failure struct {
+	Key   string // of the value that failed; derived perhaps
+	Base  string // of its base value, or the same
+	Op    api.TxnOperation
+	Err   error
+	Retry *api.RetryOpts // nil: will not be retried
+}
+
+// Result is what came of a transaction.
+type Result struct {
+	Executed []api.RecordedTxnOp
+	Failures []Failure
+	Invalid  []api.KeyWithError
+	Reverted bool
+	// Changed are the keys of the base values whose status may have changed.
+	Changed map[string]struct{}
+}
+
+// run is the state of one transaction.
+type run struct {
+	*Executor
+	txn      *Txn
+	res      *Result
+	before   map[string]plan.Change // wanted values to go back to
+	applied  map[string]bool        // keys whose new wish is in the graph
+	pinned   map[string]bool
+	touched  map[string]bool // keys that were operated on or left out
+	failures map[string]Failure
+	reverted bool
+}
+
+// Execute executes a transaction and returns when nothing is left that could
+// be done now.
+func (x *Executor) Execute(txn *Txn) *Result {
+	r := &run{
+		Executor: x, txn: txn,
+		res:     &Result{Changed: map[string]struct{}{}},
+		before:  map[string]plan.Change{},
+		applied: map[string]bool{},
+		pinned:  map[string]bool{},
+		touched: map[string]bool{}, failures: map[string]Failure{},
+	}
+	if txn.Revert {
+		r.remember()
+	}
+	pl := txn.Plan
+	for {
+		failed := r.pass(pl)
+		if len(failed) == 0 {
+			break
+		}
+		x.Refresh(failed)
+		if txn.Revert && !r.reverted {
+			r.startRevert()
+			pl = plan.Make(x.Graph, r.revertRequest())
+			continue
+		}
+		for _, key := range failed {
+			r.pinned[key] = true
+		}
+		pl = plan.Make(x.Graph, r.nextRequest())
+	}
+	if r.reverted {
+		r.disown()
+	}
+	r.takeFailures()
+	return r.res
+}
+
+func (r *run) startRevert() {
+	r.reverted = true
+	r.res.Reverted = true
+	r.takeFailures() // the causes
+	clear(r.applied)
+}
+
+// takeFailures moves the failures, sorted by key, into the result.
+func (r *run) takeFailures() {
+	keys := slices.Sorted(maps.Keys(r.failures))
+	for _, key := range keys {
+		r.res.Failures = append(r.res.Failures, r.failures[key])
+	}
+	clear(r.failures)
+}
+
+// remember keeps the wishes from before the transaction.
+func (r *run) remember() {
+	for key, c := range r.txn.Request.Changes {
+		var want *registry.Value
+		if n := r.Graph.Node(key); n != nil {
+			want = n.Want
+			if want == nil && n.Have != nil {
+				kept := *n.Have
+				kept.Unwanted = true
+				want = &kept
+			}
+		}
+		r.before[key] = plan.Change{Desc: c.Desc, Want: want}
+	}
+}
+
+func (r *run) revertRequest() plan.Request {
+	req := plan.Request{Changes: r.before, Closed: r.txn.Request.Closed}
+	for key := range r.touched {
+		req.Touch = append(req.Touch, key)
+	}
+	return req
+}
+
+// nextRequest plans what is left after failures.
+func (r *run) nextRequest() plan.Request {
+	req := r.txn.Request
+	changes := req.Changes
+	if r.reverted {
+		req = plan.Request{Closed: req.Closed}
+		changes = r.before
+	}
+	req.Changes = map[string]plan.Change{}
+	for key, c := range changes {
+		if !r.applied[key] {
+			req.Changes[key] = c
+		}
+	}
+	req.All = false
+	req.Touch = nil
+	for key := range r.touched {
+		req.Touch = append(req.Touch, key)
+	}
+	req.Pinned = r.pinned
+	return req
+}
+
+// pass executes one plan. An operation whose predecessor failed is left out.
+// It returns the keys that failed; with revert it stops at the first one.
+func (r *run) pass(pl *plan.Plan) (failed []string) {
+	bad := make([]bool, len(pl.Ops))
+	var left []string
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		for _, pred := range op.Preds {
+			bad[i] = bad[i] || bad[pred]
+		}
+		if bad[i] {
+			left = append(left, op.Key)
+			continue
+		}
+		if !r.do(op) {
+			bad[i] = true
+			failed = append(failed, op.Key)
+			if r.txn.Revert && !r.reverted {
+				break
+			}
+		}
+	}
+	if len(failed) == 0 && !r.txn.Revert {
+		return nil
+	}
+	for _, key := range left {
+		r.touched[key] = true
+	}
+	for _, key := range failed {
+		r.touched[key] = true
+	}
+	if r.txn.Revert {
+		for i := range pl.Ops {
+			r.touched[pl.Ops[i].Key] = true
+		}
+	}
+	return failed
+}
+
+// do executes one operation and reports whether it succeeded.
+func (r *run) do(op *plan.Op) bool {
+	n, prev := r.begin(op)
+	var err error
+	var meta api.Metadata
+	start := r.Now()
+	called := r.calls(op)
+	switch {
+	case called:
+		meta, err = call(op, n)
+	case op.Kind == plan.Up || op.Kind == plan.Update:
+		meta = r.txn.Notified[op.Key]
+	}
+	r.finish(op, n, meta, err)
+	r.record(op, n, prev, start, called, err)
+	r.forget(n)
+	return err == nil
+}
+
+// calls tells whether the operation runs a callback.
+func (r *run) calls(op *plan.Op) bool {
+	if op.Kind != plan.Up && op.Kind != plan.Down && op.Kind != plan.Update || op.Desc.IsProperty() {
+		return false
+	}
+	_, notified := r.txn.Notified[op.Key]
+	return !notified || r.reverted
+}
+
+type previous struct {
+	state api.ValueState
+	value proto.Message
+	err   error
+}
+
+// begin brings the new wish into the graph.
+func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	var base *graph.Node
+	if op.Base != "" {
+		base = r.Graph.Node(op.Base)
+	}
+	n := r.Graph.Ensure(op.Key, op.Desc, base)
+	prev := previous{state: plan.State(n), err: n.Err}
+	if v := shown(n); v != nil {
+		prev.value = v.Msg
+	}
+	if op.SetWant {
+		r.Graph.SetWant(n, op.Want)
+		if base == nil {
+			n.Revision++
+		}
+	}
+	if base == nil && op.Changed {
+		r.applied[op.Key] = true
+		if !r.txn.KeepRetry {
+			n.Retry = r.txn.Retry
+		}
+	}
+	n.LastTxn = r.txn.Seq
+	r.res.Changed[n.Root().Key] = struct{}{}
+	return n, prev
+}
+
+// shown is the value that a person wants to see of a node.
+func shown(n *graph.Node) *registry.Value {
+	if n.Have != nil {
+		return n.Have
+	}
+	return n.Want
+}
+
+// finish brings the outcome into the graph.
+func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	n.LastOp = operation(op)
+	n.Missing = false
+	if err != nil {
+		r.fail(op, n, err)
+		return
+	}
+	n.Err, n.Retrying = nil, false
+	delete(r.failures, n.Key)
+	switch op.Kind {
+	case plan.Note:
+		if op.Held != "" {
+			r.fail(op, n, fmt.Errorf("held by %s, which could not be removed", op.Held))
+		} else if n.Want != nil && n.Want.Invalid != nil {
+			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
+		}
+	case plan.Down:
+		err = r.Graph.SetHave(n, nil, nil)
+	case plan.Adopt:
+		err = r.Graph.SetHave(n, op.Target, n.Meta)
+	default:
+		if op.Desc != nil && !op.Desc.WithMetadata {
+			meta = nil
+		}
+		err = r.Graph.SetHave(n, op.Target, meta)
+	}
+	if err != nil {
+		// The value is there, its metadata is not usable: the callback broke its
+		// contract.
+		r.fail(op, n, api.Permanent(fmt.Errorf("descriptor %q: %w", op.Desc.Name, err)))
+	}
+}
+
+// disown makes the values that existed without being wanted before the
+// transaction the same again.
+func (r *run) disown() {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	for key, c := range r.before {
+		if n := r.Graph.Node(key); n != nil && c.Want != nil && c.Want.Unwanted && n.Want == c.Want {
+			r.Graph.SetWant(n, nil)
+		}
+	}
+}
+
+func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
+	n.Err = err
+	retry := n.Root().Retry
+	if retry == nil && !r.txn.KeepRetry {
+		retry = r.txn.Retry
+	}
+	if retry != nil && (!op.Desc.Retriable(err) || retry.MaxCount > 0 && r.txn.Attempt >= retry.MaxCount) {
+		retry = nil
+	}
+	if r.txn.Revert && !r.reverted {
+		retry = nil // about to be undone
+	}
+	n.Retrying = retry != nil
+	r.failures[n.Key] = Failure{Key: n.Key, Base: n.Root().Key, Op: n.LastOp, Err: err, Retry: retry}
+}
+
+// forget drops nodes that have nothing more to tell.
+func (r *run) forget(n *graph.Node) {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	r.Graph.Forget(n)
+}
+
+// record describes the operation for the history.
+func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time, called bool, err error) {
+	if op.Silent() && err == nil {
+		return
+	}
+	rec := Record(op)
+	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = prev.state, prev.value, text(prev.err)
+	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
+		rec.PrevState = op.Before
+	}
+	rec.NOOP = !called && !op.Desc.IsProperty() || op.Kind == plan.Note || op.Kind == plan.Adopt
+	rec.IsRevert = r.reverted
+	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
+	if n.Err != nil {
+		rec.NewState, rec.NewErrMsg = plan.State(n), text(n.Err)
+	} else if n.Want != nil && n.Want.Invalid != nil {
+		rec.NewErrMsg = text(n.Want.Invalid)
+	}
+	if called {
+		rec.Start, rec.End = start, r.Now()
+	}
+	r.res.Executed = append(r.res.Executed, rec)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Record describes a planned operation.
+func Record(op *plan.Op) api.RecordedTxnOp {
+	rec := api.RecordedTxnOp{
+		Operation:  operation(op),
+		Key:        op.Key,
+		PrevState:  op.Before,
+		NewState:   op.After,
+		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt,
+		IsDerived:  op.Base != "",
+		IsProperty: op.Base != "" && op.Desc.IsProperty(),
+		IsRecreate: op.Recreate,
+	}
+	if op.Have != nil {
+		rec.PrevValue = op.Have.Msg
+	}
+	switch {
+	case op.Kind == plan.Down:
+	case op.Target != nil && op.Kind != plan.Note:
+		rec.NewValue = op.Target.Msg
+	case op.Want != nil:
+		rec.NewValue = op.Want.Msg
+	}
+	return rec
+}
+
+// operation is the kind of operation as users know it.
+func operation(op *plan.Op) api.TxnOperation {
+	switch op.Kind {
+	case plan.Up:
+		return kvscheduler.TxnOperation_CREATE
+	case plan.Down:
+		return kvscheduler.TxnOperation_DELETE
+	case plan.Update, plan.Adopt:
+		return kvscheduler.TxnOperation_UPDATE
+	}
+	switch {
+	case op.Want == nil:
+		return kvscheduler.TxnOperation_DELETE
+	case op.Before == kvscheduler.ValueState_NONEXISTENT:
+		return kvscheduler.TxnOperation_CREATE
+	}
+	return kvscheduler.TxnOperation_UPDATE
+}

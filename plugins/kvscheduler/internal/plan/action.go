@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+)
+
+// act compares the target with what exists. A value that stands on something
+// which goes down goes down with it, and up again if it is in the target.
+func (p *planner) act() {
+	var falling []*node
+	for i := 0; i < len(p.list); i++ {
+		n := p.list[i]
+		p.actOn(n)
+		if n.goesDown() {
+			falling = append(falling, n)
+		}
+	}
+	p.spread(falling)
+}
+
+func (p *planner) actOn(n *node) {
+	if n.acted {
+		return
+	}
+	n.acted = true
+	switch {
+	case n.exists() && !n.in:
+		n.kind = Down
+	case !n.exists() && n.in:
+		n.kind = Up
+	case n.exists() && n.target != n.have:
+		n.kind, n.recreate = p.change(n)
+		n.bounce = n.recreate
+	}
+}
+
+// change tells how an existing value becomes its target.
+func (p *planner) change(n *node) (kind Kind, recreate bool) {
+	if p.req.Notified[n.key] {
+		return Update, false
+	}
+	if n.desc.Equivalent(n.key, n.have.Msg, n.target.Msg) {
+		return Adopt, false
+	}
+	if !n.desc.NeedsRecreate(n.key, n.have.Msg, n.target.Msg, n.node.Meta) {
+		return Update, false
+	}
+	if n.holder != "" {
+		return Note, false // must not go down now
+	}
+	return Update, true
+}
+
+func (n *node) goesDown() bool { return n.kind == Down || n.bounce }
+
+// stays tells that n exists before, after and all the time in between.
+func (n *node) stays() bool { return n.exists() && n.in && !n.bounce }
+
+// spread makes dependents follow what goes down.
+func (p *planner) spread(falling []*node) {
+	for len(falling) > 0 {
+		n := falling[0]
+		falling = falling[1:]
+		bounce := func(q *node) {
+			p.actOn(q)
+			if !q.stays() || q.pinned || q.holder != "" {
+				return
+			}
+			q.bounce = true
+			falling = append(falling, q)
+		}
+		for _, q := range p.standingOn(n) {
+			if p.loses(q, n) {
+				bounce(q)
+			}
+		}
+		if n.base == nil {
+			for _, d := range p.derivedFrom(n) {
+				bounce(d)
+			}
+		}
+	}
+}
+
+// standingOn returns, sorted, the existing values with a dependency that the
+// key of n meets.
+func (p *planner) standingOn(n *node) []*node {
+	var found []*graph.Node
+	p.g.Dependents(n.key, func(gn *graph.Node) {
+		if gn.Have != nil && !gn.Have.FromSB {
+			found = append(found, gn)
+		}
+	})
+	slices.SortFunc(found, byKey)
+	found = slices.Compact(found)
+	out := make([]*node, len(found))
+	for i, gn := range found {
+		out[i] = p.touchNode(gn)
+	}
+	return out
+}
+
+func (p *planner) derivedFrom(n *node) []*node {
+	if n.node == nil {
+		return nil
+	}
+	var found []*graph.Node
+	for gn := range n.node.Derived {
+		if gn.Have != nil {
+			found = append(found, gn)
+		}
+	}
+	slices.SortFunc(found, byKey)
+	out := make([]*node, len(found))
+	for i, gn := range found {
+		out[i] = p.touchNode(gn)
+	}
+	return out
+}
+
+// loses tells that q cannot go on existing while n is down: a dependency has
+// no other witness that stays, and q is not updated away from it in time.
+func (p *planner) loses(q, n *node) bool {
+	p.actOn(q)
+	if !q.stays() {
+		return false
+	}
+	for i := range q.have.Deps {
+		dep := &q.have.Deps[i]
+		if graph.Meets(dep, n.key) && !p.hasStaying(dep) && (q.kind != Update || !p.movesAway(q)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) hasStaying(dep *api.Dependency) bool {
+	found := false
+	p.matches(dep, func(gn *graph.Node, n *node) bool {
+		found = n != nil && n.stays() || n == nil && gn.Have != nil
+		return !found
+	})
+	return found
+}
+
+// movesAway: every dependency of the new value is met by something that stays
+// or that is new, so the update can be made before the old witness goes.
+func (p *planner) movesAway(q *node) bool {
+	for i := range q.target.Deps {
+		dep := &q.target.Deps[i]
+		ok := false
+		p.matches(dep, func(gn *graph.Node, n *node) bool {
+			ok = n == nil && gn.Have != nil || n != nil && (n.stays() || n.kind == Up)
+			return !ok
+		})
+		if !ok {
+			return false
+		}
+	}
+	return true
+}

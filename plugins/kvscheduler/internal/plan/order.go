@@ -1,0 +1,313 @@
+package plan
+
+import (
+	"container/heap"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+)
+
+// step is an operation while its order is sought.
+type step struct {
+	n        *node
+	kind     Kind
+	recreate bool
+
+	preds, succs []*step
+	waits        int // preds and needs that are not done yet
+	needs        []*need
+	done         bool
+	index        int
+
+	// For Tarjan's algorithm.
+	num, low int
+	onStack  bool
+	comp     int
+}
+
+// need is a dependency of a step that something created in this plan will
+// meet; the first candidate that is done meets it.
+type need struct {
+	of         *step
+	candidates []*step
+	met        bool
+}
+
+type sorter struct {
+	p     *planner
+	steps []*step
+	down  map[*node]*step
+	up    map[*node]*step // Up, Update, Adopt or Note
+	waits map[*step][]*need
+	ready stepHeap
+	out   []*step
+	cut   map[edge]bool // edges given up to break cycles
+}
+
+type edge struct{ from, to *step }
+
+// order sorts the operations so that everything comes up after what it needs
+// and goes down before what it stands on. Ties are broken by key, removals
+// first, so that equal input gives an equal plan.
+func (p *planner) order() *Plan {
+	for {
+		s := &sorter{p: p, down: map[*node]*step{}, up: map[*node]*step{}, waits: map[*step][]*need{}}
+		s.build()
+		if s.sort() {
+			return s.plan()
+		}
+		// An update would have to be made both before and after something else
+		// goes down: the value goes down as well instead.
+	}
+}
+
+func (s *sorter) add(n *node, kind Kind, recreate bool) *step {
+	st := &step{n: n, kind: kind, recreate: recreate}
+	s.steps = append(s.steps, st)
+	if kind == Down {
+		s.down[n] = st
+	} else {
+		s.up[n] = st
+	}
+	return st
+}
+
+func (s *sorter) build() {
+	for _, n := range s.p.list {
+		switch {
+		case n.bounce:
+			s.add(n, Down, n.recreate)
+			s.add(n, Up, n.recreate)
+		case n.kind != Note:
+			s.add(n, n.kind, false)
+		case n.noteworthy():
+			s.add(n, Note, false)
+		}
+	}
+	for _, st := range s.steps {
+		s.link(st)
+	}
+}
+
+// noteworthy: nothing is done to the value itself, but its wish or its state
+// changes.
+func (n *node) noteworthy() bool {
+	if n.base != nil && !n.base.in && n.node == nil {
+		return false // derived from a value that does not come up: not wanted
+	}
+	if n.changed || n.want != n.oldWant || n.holder != "" {
+		return true
+	}
+	return !n.pinned && n.node != nil && (n.node.Err != nil || n.node.Missing && !n.in)
+}
+
+func before(a, b *step) {
+	if a == nil || b == nil || a == b {
+		return
+	}
+	a.succs = append(a.succs, b)
+	b.preds = append(b.preds, a)
+	b.waits++
+}
+
+func (s *sorter) link(st *step) {
+	n := st.n
+	if st.kind != Down {
+		before(s.down[n], st)
+	}
+	if n.base != nil {
+		base := n.base
+		switch {
+		case st.kind == Down:
+			before(st, s.down[base])
+			if s.down[base] == nil {
+				before(st, s.up[base])
+			}
+		default:
+			before(s.up[base], st)
+		}
+	}
+	if st.kind == Down || st.kind == Update {
+		s.leave(st)
+	}
+	if st.kind == Up || st.kind == Update {
+		s.arrive(st)
+	}
+}
+
+// leave orders st before the removal of everything that its existing value
+// stands on.
+func (s *sorter) leave(st *step) {
+	if st.n.have.FromSB {
+		return
+	}
+	for i := range st.n.have.Deps {
+		dep := &st.n.have.Deps[i]
+		if st.kind == Update && s.p.hasStaying(dep) {
+			continue
+		}
+		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
+			if w != nil && w != st.n && w != st.n.base {
+				before(st, s.down[w])
+			}
+			return true
+		})
+	}
+}
+
+// arrive makes st wait for what its target value needs and what does not exist
+// all the time.
+func (s *sorter) arrive(st *step) {
+	if st.n.target.FromSB {
+		return
+	}
+	for i := range st.n.target.Deps {
+		dep := &st.n.target.Deps[i]
+		if s.p.hasStaying(dep) {
+			continue
+		}
+		nd := &need{of: st}
+		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
+			if up := s.up[w]; w != nil && w != st.n && up != nil && up.kind == Up {
+				nd.candidates = append(nd.candidates, up)
+			}
+			return true
+		})
+		s.await(st, nd)
+	}
+}
+
+func (s *sorter) await(st *step, nd *need) {
+	if len(nd.candidates) == 0 {
+		return
+	}
+	if len(nd.candidates) == 1 {
+		before(nd.candidates[0], st)
+		return
+	}
+	st.needs = append(st.needs, nd)
+	st.waits++
+	for _, c := range nd.candidates {
+		s.waits[c] = append(s.waits[c], nd)
+	}
+}
+
+// sort is Kahn's algorithm. It reports false if it had to turn an update into
+// a re-creation, so that the order must be sought again.
+func (s *sorter) sort() bool {
+	for _, st := range s.steps {
+		if st.waits == 0 {
+			s.ready = append(s.ready, st)
+		}
+	}
+	heap.Init(&s.ready)
+	for len(s.out) < len(s.steps) {
+		if len(s.ready) == 0 && !s.breakCycles() {
+			return false
+		}
+		s.emit(heap.Pop(&s.ready).(*step))
+	}
+	return true
+}
+
+func (s *sorter) emit(st *step) {
+	st.done = true
+	st.index = len(s.out)
+	s.out = append(s.out, st)
+	for _, nd := range s.waits[st] {
+		if !nd.met {
+			nd.met = true
+			nd.of.preds = append(nd.of.preds, st)
+			s.release(nd.of)
+		}
+	}
+	for _, next := range st.succs {
+		if len(s.cut) == 0 || !s.cut[edge{st, next}] {
+			s.release(next)
+		}
+	}
+}
+
+func (s *sorter) release(st *step) {
+	if st.waits--; st.waits == 0 && !st.done {
+		heap.Push(&s.ready, st)
+	}
+}
+
+// stepHeap orders steps that are ready: removals first, then by key.
+type stepHeap []*step
+
+func (h stepHeap) Len() int { return len(h) }
+func (h stepHeap) Less(i, j int) bool {
+	a, b := h[i], h[j]
+	if (a.kind == Down) != (b.kind == Down) {
+		return a.kind == Down
+	}
+	return a.n.key < b.n.key
+}
+func (h stepHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *stepHeap) Push(x any) { *h = append(*h, x.(*step)) }
+
+// Pop implements heap.Interface.
+func (h *stepHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// plan turns the sorted steps into operations.
+func (s *sorter) plan() *Plan {
+	pl := &Plan{Ops: make([]Op, len(s.out))}
+	for i, st := range s.out {
+		op := &pl.Ops[i]
+		n := st.n
+		*op = Op{
+			Key: n.key, Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed,
+			Want: n.want, SetWant: n.want != n.oldWant, Have: n.have, Target: n.target,
+		}
+		if n.base != nil {
+			op.Base = n.base.key
+			// A derived value is wanted only while its base exists.
+			if !n.base.in || st.kind == Down && n.base.bounce {
+				op.Want, op.SetWant = nil, true
+			} else if n.base.bounce {
+				op.SetWant = true
+			}
+		}
+		op.Preds = make([]int, 0, len(st.preds))
+		for _, pred := range st.preds {
+			if s.cut[edge{pred, st}] {
+				continue
+			}
+			op.Preds = append(op.Preds, pred.index)
+		}
+		s.states(op, st)
+	}
+	return pl
+}
+
+// states predicts the states before and after an operation.
+func (s *sorter) states(op *Op, st *step) {
+	n := st.n
+	op.Before = State(n.node)
+	if st.kind != Down && n.bounce {
+		op.Before = s.afterDown(st.n)
+		op.Have = nil
+	}
+	switch st.kind {
+	case Down:
+		op.Target = nil
+		op.After = s.afterDown(n)
+	case Note:
+		op.After = noteState(n)
+		if n.exists() && n.holder != "" && n.want != n.have {
+			op.Held = n.holder
+		}
+		op.Target = n.have
+	default:
+		op.After = api.ValueState(existing(n))
+	}
+}

@@ -1,0 +1,347 @@
+// Package plan decides what has to be done to bring what exists to what is
+// wanted. It is pure: a plan follows from the graph and the request alone,
+// without clock, I/O, randomness or logging.
+//
+// A plan is made in three steps, a file each. Target: the largest set of
+// wanted values in which every dependency is met by a member of the set; values
+// that depend on each other come up together. Action: compare the target with
+// what exists. Order: the operations as a directed acyclic graph.
+//
+// Work is done on the affected part of the graph only: the changed values and,
+// transitively, those whose existence may change with them.
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/btree"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Kind is what an operation does.
+type Kind int
+
+// The kinds of operations. Down deletes, Up creates and Update changes in
+// place; they run a callback unless the value is a property. Adopt takes over
+// an equivalent value and Note records a change that is not (yet) applied;
+// they only change the graph.
+const (
+	Note Kind = iota
+	Adopt
+	Down
+	Up
+	Update
+)
+
+// Op is one operation of a plan.
+type Op struct {
+	Key  string
+	Kind Kind
+	Desc *registry.Descriptor
+	Base string // key of the base value; empty: not derived
+
+	// Want is what the key is to have as wanted value from now on; SetWant tells
+	// that this changes.
+	Want    *registry.Value
+	SetWant bool
+	// Have is what exists before, Target what exists after the operation.
+	Have, Target *registry.Value
+
+	// Recreate: Down and Up of a value that cannot be changed in place.
+	Recreate bool
+	// Changed: the key was named in the request.
+	Changed bool
+	// Held tells why the value stays as it is although something else is
+	// wanted: the key of a value standing on it that cannot be removed.
+	Held string
+
+	// Before and After are the states around the operation, if it succeeds.
+	Before, After api.ValueState
+
+	// Preds are the indexes of the operations that must be done before.
+	Preds []int
+}
+
+// Silent operations are executed but not recorded.
+func (o *Op) Silent() bool {
+	switch o.Kind {
+	case Adopt:
+		return o.Before != kvscheduler.ValueState_FAILED && o.Before != kvscheduler.ValueState_RETRYING &&
+			o.Before != kvscheduler.ValueState_INVALID
+	case Note:
+		return o.Held != "" || o.Before == o.After && !o.Changed
+	}
+	return false
+}
+
+// Plan is a list of operations in an order in which they can be executed one
+// after the other.
+type Plan struct {
+	Ops []Op
+}
+
+// Request says what to plan.
+type Request struct {
+	// Changes are the new wanted values of base keys; nil: not wanted any more.
+	Changes map[string]Change
+	// Touch are keys to look at again: failed, lost or found values.
+	Touch []string
+	// All looks at everything.
+	All bool
+	// DropUnwanted removes values that exist without being wanted by anyone
+	// (left over from an earlier run), among the values looked at.
+	DropUnwanted bool
+	// Pinned values stay as they are, and hold what they stand on.
+	Pinned map[string]bool
+	// Closed are the southbounds that cannot be reached.
+	Closed map[string]bool
+	// Notified are keys among Changes that have changed in the southbound
+	// already: nothing can hold them.
+	Notified map[string]bool
+}
+
+// Change is the new wanted value of a base key.
+type Change struct {
+	Desc *registry.Descriptor
+	Want *registry.Value
+}
+
+// Make plans.
+func Make(g *graph.Graph, req Request) *Plan {
+	p := &planner{
+		g: g, req: req,
+		nodes:    make(map[string]*node, len(req.Changes)*2+len(req.Touch)),
+		exact:    map[string][]*node{},
+		prefixes: map[string][]*node{},
+		lengths:  map[int]bool{},
+		fresh:    btree.NewG(32, func(a, b *node) bool { return a.key < b.key }),
+	}
+	p.seed()
+	for p.expanded < len(p.list) {
+		p.expand()
+		p.prune()
+	}
+	p.act()
+	return p.order()
+}
+
+// node is a value as the planner sees it.
+type node struct {
+	key  string
+	node *graph.Node // nil: new
+	desc *registry.Descriptor
+	base *node
+
+	oldWant, want, have *registry.Value
+	target              *registry.Value // what exists afterwards, if in
+
+	changed bool   // given a new wanted value by the request
+	touched bool   // named by the request to be looked at again
+	pinned  bool   // stays as it is
+	holder  string // key of a pinned value that stands on this one
+	in      bool   // exists in the target
+	queued  bool
+	assumed bool // in was set by assume
+	derived bool // derived values were taken from target
+
+	kind     Kind
+	acted    bool
+	recreate bool // cannot be changed in place
+	bounce   bool // Down and Up, whatever the reason
+	children []*node
+}
+
+type planner struct {
+	g     *graph.Graph
+	req   Request
+	nodes map[string]*node
+	list  []*node // in the order of touching
+
+	// Dependencies of values that are not in the graph yet.
+	exact    map[string][]*node
+	prefixes map[string][]*node
+	lengths  map[int]bool
+	selected []*node
+	fresh    *btree.BTreeG[*node] // nodes without graph node
+
+	work     []*node
+	seeds    []*node
+	expanded int // how much of list went through expand
+}
+
+func (n *node) exists() bool { return n.have != nil }
+
+// touch returns the planner's view of a key; nil if the key is not known.
+func (p *planner) touch(key string) *node {
+	if n := p.nodes[key]; n != nil {
+		return n
+	}
+	gn := p.g.Node(key)
+	if gn == nil {
+		return nil
+	}
+	return p.touchNode(gn)
+}
+
+func (p *planner) touchNode(gn *graph.Node) *node {
+	if n := p.nodes[gn.Key]; n != nil {
+		return n
+	}
+	n := &node{key: gn.Key, node: gn, desc: gn.Desc, oldWant: gn.Want, want: gn.Want, have: gn.Have}
+	p.nodes[gn.Key] = n
+	p.list = append(p.list, n)
+	if gn.Base != nil {
+		n.base = p.touchNode(gn.Base)
+		n.base.children = append(n.base.children, n)
+	}
+	n.in = n.exists()
+	p.retarget(n)
+	return n
+}
+
+// create adds a value that is not in the graph.
+func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
+	n := &node{key: key, desc: d, base: base}
+	p.nodes[key] = n
+	p.list = append(p.list, n)
+	p.fresh.ReplaceOrInsert(n)
+	if base != nil {
+		base.children = append(base.children, n)
+	}
+	return n
+}
+
+// setWant changes what is wanted of n within this plan.
+func (p *planner) setWant(n *node, v *registry.Value) {
+	if n.want == v {
+		return
+	}
+	n.want = v
+	if v != nil && v != n.oldWant && v != n.have {
+		p.link(n, v)
+	}
+	p.retarget(n)
+}
+
+// retarget computes what n would be if it exists in the target.
+func (p *planner) retarget(n *node) {
+	switch {
+	case n.pinned:
+		n.target = n.have
+	case n.want == nil:
+		n.target = nil
+		if n.have != nil && (n.holder != "" || n.keepsUnwanted(&p.req)) {
+			n.target = n.have
+		}
+	case n.want.Invalid != nil || n.unimplemented():
+		n.target = n.have
+	default:
+		n.target = n.want
+	}
+}
+
+// unimplemented: a base value from the northbound that nobody describes.
+func (n *node) unimplemented() bool {
+	return n.desc == nil && n.base == nil && !n.want.FromSB
+}
+
+// keepsUnwanted: a value that exists without being wanted is left alone unless
+// it was just given up or the request says to clean up.
+func (n *node) keepsUnwanted(req *Request) bool {
+	return n.base == nil && n.oldWant == nil && !n.changed && !req.DropUnwanted && n.node.Err == nil
+}
+
+func (p *planner) link(n *node, v *registry.Value) {
+	for i := range v.Deps {
+		dep := &v.Deps[i]
+		switch {
+		case dep.Key != "":
+			p.exact[dep.Key] = append(p.exact[dep.Key], n)
+		case len(dep.AnyOf.KeyPrefixes) == 0:
+			p.selected = append(p.selected, n)
+		default:
+			for _, prefix := range dep.AnyOf.KeyPrefixes {
+				p.prefixes[prefix] = append(p.prefixes[prefix], n)
+				p.lengths[len(prefix)] = true
+			}
+		}
+	}
+}
+
+// dependents iterates over the values that may depend on the key: all of
+// those in the graph, touched or not, and the new ones.
+func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
+	p.g.Dependents(key, func(gn *graph.Node) { yield(gn, p.nodes[gn.Key]) })
+	for _, n := range p.exact[key] {
+		yield(n.node, n)
+	}
+	for length := range p.lengths {
+		if length <= len(key) {
+			for _, n := range p.prefixes[key[:length]] {
+				yield(n.node, n)
+			}
+		}
+	}
+	for _, n := range p.selected {
+		yield(n.node, n)
+	}
+}
+
+// matches iterates over all known keys that meet the dependency, until yield
+// returns false. Keys that were not touched are given with their graph node.
+func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bool) {
+	if dep.Key != "" {
+		gn, n := p.g.Node(dep.Key), p.nodes[dep.Key]
+		if gn != nil || n != nil {
+			yield(gn, n)
+		}
+		return
+	}
+	prefixes := dep.AnyOf.KeyPrefixes
+	if len(prefixes) == 0 {
+		if dep.AnyOf.KeySelector == nil {
+			return
+		}
+		prefixes = []string{""}
+	}
+	sel := dep.AnyOf.KeySelector
+	more := true
+	for _, prefix := range prefixes {
+		p.g.Ascend(prefix, func(gn *graph.Node) bool {
+			if sel == nil || sel(gn.Key) {
+				more = yield(gn, p.nodes[gn.Key])
+			}
+			return more
+		})
+		if !more {
+			return
+		}
+		p.fresh.AscendGreaterOrEqual(&node{key: prefix}, func(n *node) bool {
+			if !strings.HasPrefix(n.key, prefix) {
+				return false
+			}
+			if sel == nil || sel(n.key) {
+				more = yield(nil, n)
+			}
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+}
+
+// sortedKeys makes iteration over a request deterministic.
+func sortedKeys(m map[string]Change) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// State computes the public state of a value from what is wanted, what exists
+// and what came of the last operation. A nil node does not exist.
+func State(n *graph.Node) api.ValueState {
+	switch {
+	case n == nil || n.Want == nil && n.Have == nil && n.Err == nil:
+		return kvscheduler.ValueState_NONEXISTENT
+	case n.Err != nil && n.Retrying:
+		return kvscheduler.ValueState_RETRYING
+	case n.Err != nil:
+		return kvscheduler.ValueState_FAILED
+	case n.Want == nil:
+		return kvscheduler.ValueState_DISCOVERED
+	case n.Want.FromSB:
+		return kvscheduler.ValueState_OBTAINED
+	case n.Desc == nil && n.Base == nil:
+		return kvscheduler.ValueState_UNIMPLEMENTED
+	case n.Want.Invalid != nil:
+		return kvscheduler.ValueState_INVALID
+	case n.Have != nil:
+		return kvscheduler.ValueState_CONFIGURED
+	case n.Missing:
+		return kvscheduler.ValueState_MISSING
+	}
+	return kvscheduler.ValueState_PENDING
+}
+
+// existing is the state of a value that exists after its operation.
+func existing(n *node) api.ValueState {
+	switch {
+	case n.want == nil:
+		return kvscheduler.ValueState_DISCOVERED
+	case n.want.FromSB:
+		return kvscheduler.ValueState_OBTAINED
+	}
+	return kvscheduler.ValueState_CONFIGURED
+}
+
+// afterDown is the state between a removal and what may follow.
+func (s *sorter) afterDown(n *node) api.ValueState {
+	switch {
+	case n.want == nil || n.recreate || n.base != nil && (!n.base.in || n.base.bounce):
+		return kvscheduler.ValueState_REMOVED
+	case n.want.Invalid != nil:
+		return kvscheduler.ValueState_INVALID
+	}
+	return kvscheduler.ValueState_PENDING
+}
+
+// noteState is the state of a value whose wish changes without an operation.
+func noteState(n *node) api.ValueState {
+	switch {
+	case n.want == nil && n.exists():
+		return State(n.node)
+	case n.want == nil:
+		return kvscheduler.ValueState_REMOVED
+	case n.unimplemented():
+		return kvscheduler.ValueState_UNIMPLEMENTED
+	case n.want.Invalid != nil:
+		return kvscheduler.ValueState_INVALID
+	case n.exists():
+		return existing(n)
+	}
+	return kvscheduler.ValueState_PENDING
+}

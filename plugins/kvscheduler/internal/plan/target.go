@@ -1,0 +1,277 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+)
+
+// seed touches everything that the request names and assumes that whatever
+// has a target exists.
+func (p *planner) seed() {
+	for _, key := range p.pinnedKeys() {
+		if n := p.touch(key); n != nil {
+			n.pinned = true
+			p.retarget(n)
+		}
+	}
+	for _, key := range sortedKeys(p.req.Changes) {
+		c := p.req.Changes[key]
+		n := p.touch(key)
+		if n == nil {
+			if c.Want == nil {
+				continue
+			}
+			n = p.create(key, c.Desc, nil)
+		}
+		n.changed = true
+		if n.desc == nil {
+			n.desc = c.Desc
+		}
+		p.setWant(n, c.Want)
+		p.retarget(n)
+	}
+	for _, key := range p.req.Touch {
+		if n := p.touch(key); n != nil {
+			n.touched = true
+		}
+	}
+	if p.req.All {
+		p.g.Nodes(func(gn *graph.Node) bool {
+			p.touchNode(gn)
+			return true
+		})
+	}
+	p.seeds = slices.Clone(p.list)
+	for _, n := range p.seeds {
+		if n.pinned && n.exists() {
+			p.hold(n)
+		}
+	}
+	for _, n := range p.seeds {
+		p.assume(n)
+	}
+}
+
+func (p *planner) pinnedKeys() []string {
+	keys := make([]string, 0, len(p.req.Pinned))
+	for k := range p.req.Pinned {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// hold keeps what a value that cannot be removed stands on: its base and one
+// existing witness of each dependency.
+func (p *planner) hold(n *node) {
+	keep := func(w *node) {
+		if w == nil || !w.exists() || w.pinned || w.holder != "" || p.req.Notified[w.key] {
+			return
+		}
+		w.holder = n.key
+		p.retarget(w)
+		w.in = w.target != nil
+		p.seeds = append(p.seeds, w)
+		p.hold(w)
+	}
+	if n.base != nil {
+		keep(n.base)
+	}
+	for i := range n.have.Deps {
+		var wanted, other *graph.Node
+		p.matches(&n.have.Deps[i], func(gn *graph.Node, w *node) bool {
+			switch {
+			case gn == nil || gn.Have == nil:
+			case w == nil || w.want != nil:
+				wanted = gn
+			case other == nil:
+				other = gn
+			}
+			return wanted == nil
+		})
+		if wanted != nil {
+			keep(p.touchNode(wanted))
+		} else if other != nil {
+			keep(p.touchNode(other))
+		}
+	}
+}
+
+// assume sets the optimistic target of a touched value and of its derived
+// values.
+func (p *planner) assume(n *node) {
+	if n.base != nil && !n.base.assumed {
+		p.assume(n.base)
+	}
+	n.assumed = true
+	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "")
+	if n.in && n.base == nil && n.target != n.have && !n.derived {
+		p.derive(n)
+	}
+}
+
+// reachable: values in a southbound that is down do not exist, whatever is
+// wanted.
+func (p *planner) reachable(n *node) bool { return !p.req.Closed[n.desc.Session()] }
+
+// derive brings the derived values in line with the target of their base.
+func (p *planner) derive(n *node) {
+	n.derived = true
+	wanted := make(map[string]bool, len(n.target.Derived))
+	for i := range n.target.Derived {
+		dv := &n.target.Derived[i]
+		d := p.touch(dv.Key)
+		if d == nil {
+			d = p.create(dv.Key, dv.Desc, n)
+		}
+		if d.base != n {
+			continue // a base value has that key: the derived one is left out
+		}
+		wanted[dv.Key] = true
+		p.setWant(d, dv.Value)
+		p.assume(d)
+	}
+	if n.node == nil {
+		return
+	}
+	for gn := range n.node.Derived {
+		if !wanted[gn.Key] {
+			d := p.touchNode(gn)
+			p.setWant(d, nil)
+			p.assume(d)
+		}
+	}
+}
+
+// expand adds the values that were waiting for what now comes up, and so on;
+// all of them are assumed to come up too.
+func (p *planner) expand() {
+	// The list grows meanwhile, by derived values and by what was waiting.
+	for ; p.expanded < len(p.list); p.expanded++ {
+		n := p.list[p.expanded]
+		// An existing value that the request names may be news to those who wait
+		// for it; other existing values are not.
+		if !n.in || n.exists() && !n.touched || p.req.All {
+			continue
+		}
+		var found []*graph.Node
+		p.dependents(n.key, func(gn *graph.Node, q *node) {
+			if q == nil && gn.Have == nil && gn.Want != nil {
+				found = append(found, gn)
+			}
+		})
+		slices.SortFunc(found, byKey)
+		for _, gn := range found {
+			p.assume(p.touchNode(gn))
+		}
+	}
+}
+
+func byKey(a, b *graph.Node) int {
+	switch {
+	case a.Key < b.Key:
+		return -1
+	case a.Key > b.Key:
+		return 1
+	}
+	return 0
+}
+
+// prune takes back the assumptions that do not hold, until all do.
+func (p *planner) prune() {
+	for _, n := range p.list {
+		if !n.in {
+			p.out(n)
+		}
+	}
+	for _, n := range p.list {
+		if n.in {
+			p.push(n)
+		}
+	}
+	for len(p.work) > 0 {
+		n := p.work[0]
+		p.work = p.work[1:]
+		n.queued = false
+		if n.in && !p.stands(n) {
+			n.in = false
+			p.out(n)
+		}
+	}
+}
+
+func (p *planner) push(n *node) {
+	if !n.queued {
+		n.queued = true
+		p.work = append(p.work, n)
+	}
+}
+
+// out looks at those that stood on a value which does not exist in the target.
+func (p *planner) out(n *node) {
+	var found []*graph.Node
+	p.dependents(n.key, func(gn *graph.Node, q *node) {
+		switch {
+		case q != nil:
+			if q.in {
+				p.push(q)
+			}
+		case gn.Have != nil:
+			found = append(found, gn)
+		}
+	})
+	if n.node != nil && n.base == nil {
+		for gn := range n.node.Derived {
+			if p.nodes[gn.Key] == nil {
+				found = append(found, gn)
+			}
+		}
+	}
+	slices.SortFunc(found, byKey)
+	for _, gn := range found {
+		q := p.touchNode(gn)
+		if q.base == nil && q.target != nil && q.target != q.have && !q.derived {
+			p.derive(q)
+		}
+		p.push(q)
+	}
+	for _, d := range n.children {
+		if d.in {
+			p.push(d)
+		}
+	}
+}
+
+// stands tells whether everything that the target value needs is in the
+// target too.
+func (p *planner) stands(n *node) bool {
+	if n.pinned || n.holder != "" {
+		return true
+	}
+	if n.target == nil || !p.reachable(n) {
+		return false
+	}
+	if n.base != nil && !n.base.in {
+		return false
+	}
+	if n.target.FromSB {
+		return true
+	}
+	for i := range n.target.Deps {
+		if !p.met(&n.target.Deps[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *planner) met(dep *api.Dependency) bool {
+	found := false
+	p.matches(dep, func(gn *graph.Node, n *node) bool {
+		found = n != nil && n.in || n == nil && gn.Have != nil
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,270 @@
+// Package refresh reads the southbound into the graph.
+package refresh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Refresher reads values through the Retrieve callbacks of descriptors.
+type Refresher struct {
+	Graph    *graph.Graph
+	Registry *registry.Registry
+	// Lock is held while the graph changes, never while a callback runs.
+	Lock sync.Locker
+	// Closed are the southbounds that cannot be reached; they are not read.
+	Closed map[string]bool
+	// Only restricts All to some descriptors; nil: all of them.
+	Only func(d *registry.Descriptor) bool
+	// Warn is told what is wrong with the results of a descriptor.
+	Warn func(descriptor, problem string)
+}
+
+// All reads everything. requested are values that the northbound is about to
+// ask for; they help descriptors to recognise what is theirs.
+func (r *Refresher) All(requested []api.KVWithMetadata) {
+	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
+	requestedKeys := map[string]bool{}
+	for _, kv := range requested {
+		if d, _ := r.Registry.Lookup(kv.Key); d != nil {
+			wanted[d] = append(wanted[d], kv)
+			requestedKeys[kv.Key] = true
+		}
+	}
+	nodes := map[*registry.Descriptor][]*graph.Node{}
+	r.Graph.Nodes(func(n *graph.Node) bool {
+		if n.Desc != nil && n.Base == nil {
+			nodes[n.Desc] = append(nodes[n.Desc], n)
+		}
+		return true
+	})
+	for _, d := range r.Registry.RetrieveOrder() {
+		if d.Retrieve == nil || r.Closed[d.Session()] || r.Only != nil && !r.Only(d) {
+			continue
+		}
+		known := nodes[d]
+		slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
+		found, err := r.retrieve(d, r.correlate(known, wanted[d], requestedKeys))
+		if err != nil {
+			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
+			continue
+		}
+		r.apply(d, known, found, requestedKeys)
+	}
+}
+
+// Descriptor reads all values of one descriptor, without changing the graph.
+func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, error) {
+	if d.Retrieve == nil {
+		return nil, fmt.Errorf("descriptor %q has no Retrieve: the southbound state cannot be read", d.Name)
+	}
+	if r.Closed[d.Session()] {
+		return nil, fmt.Errorf("southbound %q is disconnected", d.Session())
+	}
+	var known []*graph.Node
+	r.Graph.Nodes(func(n *graph.Node) bool {
+		if n.Desc == d && n.Base == nil {
+			known = append(known, n)
+		}
+		return true
+	})
+	slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
+	return r.retrieve(d, r.correlate(known, nil, nil))
+}
+
+func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) (found []api.KVWithMetadata, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
+		}
+	}()
+	return d.Retrieve(correlate)
+}
+
+// correlate lists what is expected in the southbound.
+func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata, skip map[string]bool) []api.KVWithMetadata {
+	out := slices.Clone(requested)
+	for _, n := range known {
+		if skip[n.Key] {
+			continue
+		}
+		if v := expected(n); v != nil {
+			out = append(out, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: origin(v.FromSB)})
+		}
+	}
+	return out
+}
+
+func expected(n *graph.Node) *registry.Value {
+	if n.Want != nil && n.Want.Invalid == nil {
+		return n.Want
+	}
+	return n.Have
+}
+
+func origin(fromSB bool) api.ValueOrigin {
+	if fromSB {
+		return api.FromSB
+	}
+	return api.FromNB
+}
+
+// apply brings what was found into the graph.
+func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata, requested map[string]bool) {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	seen := make(map[string]bool, len(found))
+	for _, kv := range found {
+		if problem := r.unusable(d, kv, seen); problem != "" {
+			r.Warn(d.Name, problem)
+			continue
+		}
+		seen[kv.Key] = true
+		r.found(d, kv, requested[kv.Key])
+	}
+	for _, n := range known {
+		if !seen[n.Key] {
+			r.lost(n)
+		}
+	}
+}
+
+func (r *Refresher) unusable(d *registry.Descriptor, kv api.KVWithMetadata, seen map[string]bool) string {
+	n := r.Graph.Node(kv.Key)
+	switch {
+	case kv.Value == nil:
+		return fmt.Sprintf("retrieved key %q without a value", kv.Key)
+	case !d.KeySelector(kv.Key):
+		return fmt.Sprintf("retrieved key %q, which it does not select", kv.Key)
+	case seen[kv.Key]:
+		return fmt.Sprintf("retrieved key %q twice", kv.Key)
+	case n != nil && n.IsDerived():
+		return fmt.Sprintf("retrieved key %q, which is derived from %q", kv.Key, n.Base.Key)
+	}
+	return ""
+}
+
+// found brings one value into the graph.
+func (r *Refresher) found(d *registry.Descriptor, kv api.KVWithMetadata, requested bool) {
+	n := r.Graph.Ensure(kv.Key, d, nil)
+	have, same := r.value(n, kv, r.fromSB(n, kv, requested))
+	n.Missing = false
+	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
+		r.Graph.SetWant(n, have)
+	}
+	meta := kv.Metadata
+	if !d.WithMetadata {
+		meta = nil
+	}
+	if err := r.Graph.SetHave(n, have, meta); err != nil {
+		r.Warn(d.Name, err.Error())
+	}
+	r.derived(n, same)
+}
+
+// fromSB decides to whom a found value belongs.
+func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, requested bool) bool {
+	switch {
+	case kv.Origin == api.FromSB:
+		return n.Want == nil || n.Want.FromSB
+	case kv.Origin == api.FromNB || requested:
+		return false
+	case n.Want != nil:
+		return n.Want.FromSB
+	case n.Have != nil:
+		return n.Have.FromSB
+	}
+	return true
+}
+
+// value describes what was found, reusing what is known already. same tells
+// that the southbound has just what it was believed to have.
+func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v *registry.Value, same bool) {
+	if n.Have != nil && n.Have.FromSB == fromSB && proto.Equal(n.Have.Msg, kv.Value) {
+		return n.Have, true
+	}
+	if n.Want != nil && n.Want.Invalid == nil && n.Want.FromSB == fromSB && proto.Equal(n.Want.Msg, kv.Value) {
+		return n.Want, false
+	}
+	return r.Registry.Found(kv.Key, n.Desc, kv.Value, fromSB), false
+}
+
+// derived makes the derived values exist as their base was found. Where the
+// base is what it was believed to be, derived values that wait for something
+// are not there.
+func (r *Refresher) derived(n *graph.Node, same bool) {
+	exists := make(map[string]bool, len(n.Have.Derived))
+	mirror := n.Want == nil || n.Want.FromSB
+	for i := range n.Have.Derived {
+		dv := &n.Have.Derived[i]
+		child := r.Graph.Node(dv.Key)
+		if child != nil && child.Base != n {
+			continue
+		}
+		if same && child != nil && child.Have == nil && child.Want != nil && child.Err == nil {
+			exists[dv.Key] = true
+			continue
+		}
+		if child == nil {
+			child = r.Graph.Ensure(dv.Key, dv.Desc, n)
+		}
+		exists[dv.Key] = true
+		v := dv.Value
+		if child.Want != nil && proto.Equal(child.Want.Msg, v.Msg) {
+			v = child.Want
+		}
+		if mirror {
+			r.Graph.SetWant(child, v)
+		}
+		if child.Have == nil || !proto.Equal(child.Have.Msg, v.Msg) {
+			_ = r.Graph.SetHave(child, v, nil) // derived values have no metadata
+		}
+		child.Missing = false
+	}
+	var gone []*graph.Node
+	for child := range n.Derived {
+		if !exists[child.Key] {
+			gone = append(gone, child)
+		}
+	}
+	for _, child := range gone {
+		if mirror {
+			r.Graph.SetWant(child, nil)
+		}
+		r.absent(child)
+	}
+}
+
+// lost takes a value that was not found out of the graph.
+func (r *Refresher) lost(n *graph.Node) {
+	var children []*graph.Node
+	for child := range n.Derived {
+		children = append(children, child)
+	}
+	for _, child := range children {
+		r.Graph.SetWant(child, nil)
+		r.absent(child)
+	}
+	if n.Want != nil && n.Want.FromSB {
+		r.Graph.SetWant(n, nil)
+	}
+	r.absent(n)
+}
+
+// absent: the southbound does not have the value.
+func (r *Refresher) absent(n *graph.Node) {
+	n.Missing = n.Have != nil && n.Want != nil
+	_ = r.Graph.SetHave(n, nil, nil) // removing metadata cannot fail
+	if n.Want == nil {
+		n.Err, n.Retrying = nil, false
+	}
+	r.Graph.Forget(n)
+}

@@ -1,0 +1,89 @@
+// Package registry holds the registered descriptors and turns messages into
+// Values: a message together with everything its descriptor says about it.
+package registry
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Descriptor is a registered descriptor. It never changes.
+type Descriptor struct {
+	*api.KVDescriptor
+	// Metadata is the metadata map; nil without metadata.
+	Metadata *idxmap.Store
+}
+
+// Label is the short name of a key; the key itself if there is no descriptor.
+func (d *Descriptor) Label(key string) string {
+	if d == nil || d.KeyLabel == nil {
+		return key
+	}
+	return d.KeyLabel(key)
+}
+
+// IsProperty tells that the values exist without any operation: their
+// descriptor has no Create, or they have no descriptor at all.
+func (d *Descriptor) IsProperty() bool { return d == nil || d.Create == nil }
+
+// Equivalent tells whether going from one value to the other needs no
+// operation.
+func (d *Descriptor) Equivalent(key string, a, b proto.Message) bool {
+	if d != nil && d.ValueComparator != nil {
+		return d.ValueComparator(key, a, b)
+	}
+	return proto.Equal(a, b)
+}
+
+// NeedsRecreate tells whether a change cannot be made in place.
+func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.Metadata) bool {
+	if d.IsProperty() {
+		return false
+	}
+	if d.Update == nil {
+		return true
+	}
+	return d.UpdateWithRecreate != nil && d.UpdateWithRecreate(key, from, to, meta)
+}
+
+// Retriable tells whether repeating the operation may help.
+func (d *Descriptor) Retriable(err error) bool {
+	if isPermanent(err) {
+		return false
+	}
+	return d == nil || d.IsRetriableFailure == nil || d.IsRetriableFailure(err)
+}
+
+// Session is the name of the southbound; empty if it is always there.
+func (d *Descriptor) Session() string {
+	if d == nil {
+		return ""
+	}
+	return d.Southbound
+}
+
+// Value is a message with what its descriptor says about it. It is immutable.
+type Value struct {
+	Msg proto.Message
+	// FromSB: the value belongs to the southbound; it has no dependencies and
+	// is not validated.
+	FromSB bool
+	// Deps are the dependencies of a value that is not FromSB.
+	Deps []api.Dependency
+	// Derived are the derived values, sorted by key.
+	Derived []Derived
+	// Unwanted: nobody asks for the value, it is only to be kept for now, as it
+	// was found.
+	Unwanted bool
+	// Invalid is the error of Validate; an invalid value is never applied.
+	Invalid error
+}
+
+// Derived is one derived value.
+type Derived struct {
+	Key   string
+	Desc  *Descriptor
+	Value *Value
+}

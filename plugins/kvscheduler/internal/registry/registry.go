@@ -1,0 +1,307 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Registry is an immutable set of descriptors. With returns larger ones, so
+// readers never need a lock.
+type Registry struct {
+	byName   map[string]*Descriptor
+	byPrefix map[string]*Descriptor // by NBKeyPrefix with a trailing slash
+	sorted   []*Descriptor          // by name
+	retrieve []*Descriptor          // in the order of RetrieveDependencies
+}
+
+// New returns an empty registry.
+func New() *Registry {
+	return &Registry{byName: map[string]*Descriptor{}, byPrefix: map[string]*Descriptor{}}
+}
+
+// With returns a registry that also has the given descriptors. Descriptors
+// with errors are left out; the errors are joined. Names in
+// RetrieveDependencies may be registered later; see Check.
+func (r *Registry) With(descriptors []*api.KVDescriptor) (*Registry, error) {
+	next := &Registry{
+		byName:   map[string]*Descriptor{},
+		byPrefix: map[string]*Descriptor{},
+		sorted:   slices.Clone(r.sorted),
+	}
+	for _, d := range r.sorted {
+		next.index(d)
+	}
+	var errs []error
+	for _, kd := range descriptors {
+		if err := next.add(kd); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	slices.SortFunc(next.sorted, func(a, b *Descriptor) int { return strings.Compare(a.Name, b.Name) })
+	order, cycle := next.retrieveOrder()
+	if cycle != nil {
+		errs = append(errs, fmt.Errorf("RetrieveDependencies form a cycle: %s", strings.Join(cycle, " -> ")))
+		return r, errors.Join(errs...)
+	}
+	next.retrieve = order
+	return next, errors.Join(errs...)
+}
+
+func (r *Registry) index(d *Descriptor) {
+	r.byName[d.Name] = d
+	if strings.HasSuffix(d.NBKeyPrefix, "/") {
+		r.byPrefix[d.NBKeyPrefix] = d
+	}
+}
+
+func (r *Registry) add(kd *api.KVDescriptor) error {
+	if err := check(kd); err != nil {
+		return err
+	}
+	if r.byName[kd.Name] != nil {
+		return fmt.Errorf("descriptor %q: %w", kd.Name, api.ErrDescriptorExists)
+	}
+	if err := r.checkOverlap(kd); err != nil {
+		return err
+	}
+	d := &Descriptor{KVDescriptor: kd}
+	if kd.WithMetadata {
+		d.Metadata = api.NewMetadataMap(kd)
+	}
+	r.sorted = append(r.sorted, d)
+	r.index(d)
+	return nil
+}
+
+// check finds what is wrong with a descriptor on its own.
+func check(d *api.KVDescriptor) error {
+	if d == nil {
+		return errors.New("descriptor is nil")
+	}
+	if d.Name == "" {
+		return errors.New("descriptor without a Name: set a name that is unique among all descriptors")
+	}
+	var errs []error
+	fail := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("descriptor %q: "+format, append([]any{d.Name}, args...)...))
+	}
+	if d.KeySelector == nil {
+		fail("KeySelector is nil: it must tell which keys are described")
+	}
+	switch {
+	case d.Create != nil && d.Delete == nil:
+		fail("Create without Delete: what can be created must be removable")
+	case d.Create == nil && d.Delete != nil:
+		fail("Delete without Create: leave both nil for properties")
+	case d.Create == nil && d.Update != nil:
+		fail("Update without Create")
+	}
+	if d.Update == nil && d.UpdateWithRecreate != nil {
+		fail("UpdateWithRecreate without Update: every change is a re-creation anyway; remove it")
+	}
+	if d.MetadataMapFactory != nil && !d.WithMetadata {
+		fail("MetadataMapFactory without WithMetadata")
+	}
+	if d.Concurrency < 0 {
+		fail("Concurrency is %d: expected 0 (one at a time) or more", d.Concurrency)
+	}
+	if slices.Contains(d.RetrieveDependencies, d.Name) {
+		fail("RetrieveDependencies name the descriptor itself")
+	}
+	return errors.Join(errs...)
+}
+
+// sampleKey is a key that the descriptor should select, as far as that can be
+// guessed from its prefix.
+func sampleKey(d *api.KVDescriptor) string {
+	if strings.HasSuffix(d.NBKeyPrefix, "/") {
+		return d.NBKeyPrefix + "x"
+	}
+	return d.NBKeyPrefix
+}
+
+func (r *Registry) checkOverlap(kd *api.KVDescriptor) error {
+	for _, other := range r.sorted {
+		if other.NBKeyPrefix != "" && other.KeySelector(sampleKey(other.KVDescriptor)) && kd.KeySelector(sampleKey(other.KVDescriptor)) {
+			return overlapError(kd.Name, other.Name, sampleKey(other.KVDescriptor))
+		}
+		if kd.NBKeyPrefix != "" && kd.KeySelector(sampleKey(kd)) && other.KeySelector(sampleKey(kd)) {
+			return overlapError(kd.Name, other.Name, sampleKey(kd))
+		}
+	}
+	return nil
+}
+
+func overlapError(a, b, key string) error {
+	return fmt.Errorf("descriptor %q: KeySelector overlaps descriptor %q: both select %q; "+
+		"a key must be described once", a, b, key)
+}
+
+// Lookup returns the descriptor of a key, or nil. The error says that two
+// descriptors claim it.
+func (r *Registry) Lookup(key string) (*Descriptor, error) {
+	for i := len(key) - 1; i > 0; i-- {
+		if key[i] != '/' {
+			continue
+		}
+		if d := r.byPrefix[key[:i+1]]; d != nil && d.KeySelector(key) {
+			return d, nil
+		}
+	}
+	var found *Descriptor
+	for _, d := range r.sorted {
+		if !d.KeySelector(key) {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("key %q is claimed by two descriptors: %q and %q", key, found.Name, d.Name)
+		}
+		found = d
+	}
+	return found, nil
+}
+
+// ByName returns a descriptor, or nil.
+func (r *Registry) ByName(name string) *Descriptor { return r.byName[name] }
+
+// ByNBKeyPrefix returns the descriptor with exactly that prefix, or nil.
+func (r *Registry) ByNBKeyPrefix(prefix string) *Descriptor {
+	for _, d := range r.sorted {
+		if d.NBKeyPrefix == prefix && prefix != "" {
+			return d
+		}
+	}
+	return nil
+}
+
+// All returns the descriptors sorted by name.
+func (r *Registry) All() []*Descriptor { return r.sorted }
+
+// RetrieveOrder returns the descriptors so that each follows those it names in
+// RetrieveDependencies.
+func (r *Registry) RetrieveOrder() []*Descriptor { return r.retrieve }
+
+// Check reports RetrieveDependencies that name no registered descriptor. It
+// is called once all plugins have registered theirs.
+func (r *Registry) Check() error {
+	var errs []error
+	for _, d := range r.sorted {
+		for _, name := range d.RetrieveDependencies {
+			if r.byName[name] == nil {
+				errs = append(errs, fmt.Errorf("descriptor %q: RetrieveDependencies name %q, which is not registered", d.Name, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// retrieveOrder sorts topologically; the second result is a cycle.
+func (r *Registry) retrieveOrder() (order []*Descriptor, cycle []string) {
+	const visiting, done = 1, 2
+	state := map[string]int{}
+	var path []string
+	var visit func(d *Descriptor) bool
+	visit = func(d *Descriptor) bool {
+		switch state[d.Name] {
+		case done:
+			return true
+		case visiting:
+			cycle = append(slices.Clone(path[slices.Index(path, d.Name):]), d.Name)
+			return false
+		}
+		state[d.Name] = visiting
+		path = append(path, d.Name)
+		for _, name := range d.RetrieveDependencies {
+			if dep := r.byName[name]; dep != nil && !visit(dep) {
+				return false
+			}
+		}
+		path = path[:len(path)-1]
+		state[d.Name] = done
+		order = append(order, d)
+		return true
+	}
+	for _, d := range r.sorted {
+		if !visit(d) {
+			return nil, cycle
+		}
+	}
+	return order, nil
+}
+
+// Wanted describes a base value that the northbound asks for. It is validated.
+func (r *Registry) Wanted(key string, d *Descriptor, msg proto.Message) *Value {
+	v := &Value{Msg: msg}
+	if d == nil {
+		return v
+	}
+	if d.Validate != nil {
+		v.Invalid = d.Validate(key, msg)
+	}
+	if d.IsProperty() && v.Invalid == nil {
+		v.Invalid = api.ErrUnimplementedCreate
+	}
+	if v.Invalid == nil {
+		r.describe(key, d, v)
+	}
+	return v
+}
+
+// Found describes a base value that was found in the southbound; fromSB tells
+// that it belongs there, so that it has no dependencies.
+func (r *Registry) Found(key string, d *Descriptor, msg proto.Message, fromSB bool) *Value {
+	v := &Value{Msg: msg, FromSB: fromSB}
+	if d != nil {
+		r.describe(key, d, v)
+	}
+	return v
+}
+
+func (r *Registry) describe(key string, d *Descriptor, v *Value) {
+	if d.Dependencies != nil && !v.FromSB {
+		v.Deps = d.Dependencies(key, v.Msg)
+	}
+	if d.DerivedValues != nil {
+		v.Derived = r.derived(d.DerivedValues(key, v.Msg))
+	}
+}
+
+func (r *Registry) derived(pairs []api.KeyValuePair) []Derived {
+	out := make([]Derived, 0, len(pairs))
+	for _, kv := range pairs {
+		if kv.Value == nil || kv.Key == "" {
+			continue
+		}
+		d, err := r.Lookup(kv.Key)
+		v := &Value{Msg: kv.Value, Invalid: err}
+		if d != nil {
+			if d.Validate != nil {
+				v.Invalid = d.Validate(kv.Key, kv.Value)
+			}
+			if d.Dependencies != nil && v.Invalid == nil {
+				v.Deps = d.Dependencies(kv.Key, kv.Value)
+			}
+		}
+		out = append(out, Derived{kv.Key, d, v})
+	}
+	slices.SortStableFunc(out, func(a, b Derived) int { return cmp.Compare(a.Key, b.Key) })
+	return slices.CompactFunc(out, func(a, b Derived) bool { return a.Key == b.Key })
+}
+
+func isPermanent(err error) bool { return errors.Is(err, api.ErrPermanent) }
+
+// MetadataReader returns the metadata map of a descriptor as plugins see it.
+func (r *Registry) MetadataReader(name string) idxmap.Reader {
+	if d := r.byName[name]; d != nil && d.Metadata != nil {
+		return d.Metadata
+	}
+	return nil
+}

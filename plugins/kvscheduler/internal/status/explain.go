@@ -1,0 +1,94 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Explain returns what the value waits for or stands on, and so on down. A
+// value that occurs twice is explained at its first occurrence only.
+func (r *Reader) Explain(key string) *api.Explanation {
+	return r.explain(key, "", map[string]bool{})
+}
+
+func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanation {
+	e := &api.Explanation{Key: key, Label: label}
+	n := r.Graph.Node(key)
+	if n == nil {
+		e.Reason = "nobody asked for it"
+		return e
+	}
+	e.State = plan.State(n)
+	e.Since = r.TxnStart(n.LastTxn)
+	e.Reason = r.reason(n)
+	if seen[key] {
+		return e
+	}
+	seen[key] = true
+	if n.Base != nil {
+		e.Children = append(e.Children, r.explain(n.Base.Key, "derived from", seen))
+	}
+	v := n.Want
+	if v == nil {
+		v = n.Have
+	}
+	if v != nil {
+		for i := range v.Deps {
+			e.Children = append(e.Children, r.dependency(&v.Deps[i], seen)...)
+		}
+	}
+	return e
+}
+
+func (r *Reader) reason(n *graph.Node) string {
+	s := r.value(n)
+	switch {
+	case s.Error != "":
+		return s.Error
+	case s.State == kvscheduler.ValueState_PENDING && len(s.Details) > 0:
+		return "waits for " + strings.Join(s.Details, ", ")
+	case s.State == kvscheduler.ValueState_PENDING:
+		return "everything it needs exists; it is about to be created"
+	case s.State == kvscheduler.ValueState_UNIMPLEMENTED:
+		return "no plugin of this agent describes it"
+	case s.State == kvscheduler.ValueState_MISSING:
+		return "it disappeared from the southbound; a resync brings it back"
+	}
+	return ""
+}
+
+// maxCandidates bounds the values shown for one unmet AnyOf dependency.
+const maxCandidates = 10
+
+func (r *Reader) dependency(dep *api.Dependency, seen map[string]bool) []*api.Explanation {
+	if dep.Key != "" {
+		return []*api.Explanation{r.explain(dep.Key, label(dep), seen)}
+	}
+	if w := r.Graph.Witness(dep); w != nil {
+		return []*api.Explanation{r.explain(w.Key, label(dep), seen)}
+	}
+	prefixes := slices.Clone(dep.AnyOf.KeyPrefixes)
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
+	}
+	var out []*api.Explanation
+	for _, prefix := range prefixes {
+		r.Graph.Ascend(prefix, func(n *graph.Node) bool {
+			if graph.Meets(dep, n.Key) {
+				out = append(out, r.explain(n.Key, label(dep), seen))
+			}
+			return len(out) < maxCandidates
+		})
+	}
+	if len(out) == 0 {
+		out = append(out, &api.Explanation{
+			Key: strings.Join(prefixes, " or ") + "*", Label: label(dep), Reason: "nothing like this exists or is asked for",
+		})
+	}
+	return out
+}

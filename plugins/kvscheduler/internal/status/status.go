@@ -1,0 +1,164 @@
+// Package status describes the values of the graph to people and clients:
+// their public status, their relations, and what they wait for.
+package status
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Reader reads a graph that does not change meanwhile.
+type Reader struct {
+	Graph *graph.Graph
+	// SessionProblem says why a southbound cannot be reached; empty if it can.
+	SessionProblem func(name string) string
+	// TxnStart is when a transaction started; zero if not known.
+	TxnStart func(seq uint64) time.Time
+}
+
+// Origin says who created the value.
+func Origin(n *graph.Node) api.ValueOrigin {
+	v := n.Want
+	if v == nil {
+		v = n.Have
+	}
+	switch {
+	case v == nil:
+		return api.UnknownOrigin
+	case v.FromSB:
+		return api.FromSB
+	}
+	return api.FromNB
+}
+
+// Base returns the status of a value with those derived from it.
+func (r *Reader) Base(key string) *api.BaseValueStatus {
+	n := r.Graph.Node(key)
+	if n == nil {
+		return &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}
+	}
+	out := &api.BaseValueStatus{Value: r.value(n)}
+	for child := range n.Derived {
+		out.DerivedValues = append(out.DerivedValues, r.value(child))
+	}
+	slices.SortFunc(out.DerivedValues, func(a, b *api.ValueStatus) int { return strings.Compare(a.Key, b.Key) })
+	return out
+}
+
+func (r *Reader) value(n *graph.Node) *api.ValueStatus {
+	s := &api.ValueStatus{Key: n.Key, State: plan.State(n), LastOperation: n.LastOp}
+	switch s.State {
+	case kvscheduler.ValueState_INVALID:
+		s.Error = n.Want.Invalid.Error()
+		var fields *api.InvalidValueError
+		if errors.As(n.Want.Invalid, &fields) {
+			s.Details = fields.Fields()
+		}
+	case kvscheduler.ValueState_PENDING:
+		s.Details = r.unmet(n)
+	default:
+		if n.Err != nil {
+			s.Error = n.Err.Error()
+		}
+	}
+	return s
+}
+
+// unmet lists what a pending value waits for.
+func (r *Reader) unmet(n *graph.Node) []string {
+	if problem := r.SessionProblem(n.Desc.Session()); problem != "" {
+		return []string{problem}
+	}
+	var labels []string
+	for i := range n.Want.Deps {
+		dep := &n.Want.Deps[i]
+		if r.Graph.Witness(dep) == nil {
+			labels = append(labels, label(dep))
+		}
+	}
+	return labels
+}
+
+func label(dep *api.Dependency) string {
+	switch {
+	case dep.Label != "":
+		return dep.Label
+	case dep.Key != "":
+		return dep.Key
+	}
+	return strings.Join(dep.AnyOf.KeyPrefixes, ", ")
+}
+
+// Node describes one node of a snapshot.
+func (r *Reader) Node(n *graph.Node) api.GraphNode {
+	out := api.GraphNode{
+		Key: n.Key, Label: n.Desc.Label(n.Key), State: plan.State(n),
+		Exists: n.Have != nil, Metadata: n.Meta, Origin: Origin(n), LastTxn: n.LastTxn,
+	}
+	if n.Desc != nil {
+		out.Descriptor = n.Desc.Name
+	}
+	if n.Base != nil {
+		out.Base = n.Base.Key
+	}
+	if s := r.value(n); s.Error != "" {
+		out.Error = s.Error
+	}
+	v := n.Have
+	if v == nil {
+		v = n.Want
+	}
+	if v != nil {
+		out.Value = v.Msg
+		for i := range v.Deps {
+			out.Targets = append(out.Targets, r.edge(&v.Deps[i]))
+		}
+	}
+	out.Targets = append(out.Targets, derivations(n)...)
+	return out
+}
+
+// maxMatches bounds the keys listed for one AnyOf dependency.
+const maxMatches = 100
+
+func (r *Reader) edge(dep *api.Dependency) api.GraphEdge {
+	e := api.GraphEdge{Relation: api.RelationDependsOn, Label: label(dep), AnyOf: dep.AnyOf.KeyPrefixes}
+	if dep.Key != "" {
+		e.Keys, e.AnyOf = []string{dep.Key}, nil
+		e.Satisfied = r.Graph.Witness(dep) != nil
+		return e
+	}
+	prefixes := dep.AnyOf.KeyPrefixes
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
+	}
+	for _, prefix := range prefixes {
+		r.Graph.Ascend(prefix, func(m *graph.Node) bool {
+			if m.Have != nil && graph.Meets(dep, m.Key) {
+				e.Keys = append(e.Keys, m.Key)
+			}
+			return len(e.Keys) < maxMatches
+		})
+	}
+	e.Satisfied = len(e.Keys) > 0
+	return e
+}
+
+func derivations(n *graph.Node) []api.GraphEdge {
+	var edges []api.GraphEdge
+	for child := range n.Derived {
+		edges = append(edges, api.GraphEdge{
+			Relation: api.RelationDerives, Label: child.Desc.Label(child.Key),
+			Keys: []string{child.Key}, Satisfied: child.Have != nil,
+		})
+	}
+	slices.SortFunc(edges, func(a, b api.GraphEdge) int { return strings.Compare(a.Keys[0], b.Keys[0]) })
+	return edges
+}

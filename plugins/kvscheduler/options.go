@@ -1,0 +1,57 @@
+package kvscheduler
+
+import (
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// DefaultName is the name of the plugin; its configuration file is
+// kvscheduler.conf.
+const DefaultName = "kvscheduler"
+
+// DefaultPlugin is a scheduler with default settings, for programs with a
+// single agent; others use NewPlugin.
+var DefaultPlugin Scheduler
+
+// Option is a setting of a Scheduler.
+type Option func(*Scheduler)
+
+// NewPlugin returns a scheduler with the given settings.
+func NewPlugin(opts ...Option) *Scheduler {
+	s := &Scheduler{}
+	for _, o := range opts {
+		o(s)
+	}
+	s.SetDefaults()
+	return s
+}
+
+// UseDeps lets f change the dependencies of the scheduler.
+func UseDeps(f func(*Deps)) Option { return func(s *Scheduler) { f(&s.Deps) } }
+
+// UseConf sets the values that hold where the configuration file says nothing.
+func UseConf(cfg Config) Option { return func(s *Scheduler) { s.defaults = &cfg } }
+
+// UseClock replaces the real time, for tests.
+func UseClock(c Clock) Option { return func(s *Scheduler) { s.clock = c } }
+
+// UseRand makes the jitter of retries repeatable.
+func UseRand(r *rand.Rand) Option { return func(s *Scheduler) { s.rand = r } }
+
+// UseOutput sets where transactions are printed; default: the standard output.
+func UseOutput(w io.Writer) Option { return func(s *Scheduler) { s.output = w } }
+
+// Clock is the time as the scheduler sees it.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc runs f in a goroutine of its own after d, unless stopped.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// SetDefaults gives the scheduler its name if it has none.
+func (s *Scheduler) SetDefaults() {
+	if s.String() == "" {
+		s.SetName(DefaultName)
+	}
+}

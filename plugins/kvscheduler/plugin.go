@@ -1,0 +1,156 @@
+// Package kvscheduler is the KV Scheduler: it is told which values are wanted,
+// in any order, and finds out with the help of descriptors what has to be done
+// to the southbound, in which order, and what has to wait for what.
+package kvscheduler
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/restapi"
+)
+
+// Scheduler is the scheduler as a plugin. It can be used from Init on;
+// transactions committed earlier than AfterInit wait.
+type Scheduler struct {
+	Deps
+	// KVScheduler is the scheduler itself, set by Init.
+	api.KVScheduler `optional:"true"`
+
+	defaults *Config
+	cfg      Config
+	clock    Clock
+	rand     *rand.Rand
+	output   io.Writer
+
+	control *control.Control
+}
+
+// Deps is what the scheduler needs.
+type Deps struct {
+	infra.PluginDeps
+	// HTTP serves the endpoints under /scheduler; nil: none.
+	HTTP rest.HTTPHandlers `optional:"true"`
+}
+
+var (
+	_ api.KVScheduler = (*Scheduler)(nil)
+	_ infra.PostInit  = (*Scheduler)(nil)
+)
+
+// ConfigSpec returns the defaults of kvscheduler.conf.
+func (s *Scheduler) ConfigSpec() any { return s.base() }
+
+func (s *Scheduler) base() Config {
+	if s.defaults != nil {
+		return *s.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init makes the scheduler accept descriptors and transactions.
+func (s *Scheduler) Init() error {
+	cfg, _, err := config.Load(s.Cfg, s.base())
+	if err != nil {
+		return err
+	}
+	s.cfg = cfg
+	if s.output == nil {
+		s.output = os.Stdout
+	}
+	opts := control.Options{
+		Log: s.Log, Rand: s.rand, History: cfg.history(), Record: cfg.RecordTransactionHistory, Print: s.print,
+	}
+	if s.clock != nil {
+		opts.Clock = s.clock
+	}
+	s.control = control.New(opts)
+	s.KVScheduler = s.control
+	return s.registerREST()
+}
+
+// AfterInit checks the descriptors of all plugins and begins to execute.
+func (s *Scheduler) AfterInit() error {
+	if err := s.control.CheckDescriptors(); err != nil {
+		return err
+	}
+	s.Go(s.control.Run)
+	return nil
+}
+
+// print logs a transaction: one line at the info level when it ended, and its
+// text form if so configured.
+func (s *Scheduler) print(txn *api.RecordedTxn) {
+	if !txn.PreRecord {
+		s.summary(txn)
+	}
+	if !s.cfg.PrintTxnSummary {
+		return
+	}
+	part := record.PartPlan
+	if !txn.PreRecord {
+		part = record.PartResult
+	}
+	var text bytes.Buffer
+	err := record.Format(&text, txn, record.FormatOptions{
+		Part: part, Box: true, Planned: s.cfg.EnableTxnSimulation || txn.WithSimulation, MaxItems: maxPrinted,
+	})
+	if err == nil {
+		_, err = s.output.Write(text.Bytes())
+	}
+	if err != nil {
+		s.Log.Debug("transaction was not printed", "seq-num", txn.SeqNum, "error", err)
+	}
+}
+
+// maxPrinted bounds what is printed of one transaction; the history has it all.
+const maxPrinted = 1000
+
+func (s *Scheduler) summary(txn *api.RecordedTxn) {
+	failed := 0
+	for i := range txn.Executed {
+		if txn.Executed[i].NewErrMsg != "" {
+			failed++
+		}
+	}
+	kv := []any{
+		"seq-num", txn.SeqNum, "type", record.Kind(txn), "values", len(txn.Values),
+		"operations", len(txn.Executed), "took", txn.Stop.Sub(txn.Start),
+	}
+	if txn.Description != "" {
+		kv = append(kv, "description", txn.Description)
+	}
+	switch {
+	case txn.Reverted:
+		s.Log.Warn("transaction reverted", append(kv, "failed", failed)...)
+	case failed > 0:
+		s.Log.Warn("transaction executed with failures", append(kv, "failed", failed)...)
+	default:
+		s.Log.Info("transaction executed", kv...)
+	}
+}
+
+func (s *Scheduler) registerREST() error {
+	if s.HTTP == nil {
+		return nil
+	}
+	return s.HTTP.Register(s.String(), restapi.Endpoints(restapi.Deps{
+		Scheduler: s.control, Stats: s.control.Stats, Now: s.now,
+	})...)
+}
+
+func (s *Scheduler) now() time.Time {
+	if s.clock != nil {
+		return s.clock.Now()
+	}
+	return time.Now()
+}
