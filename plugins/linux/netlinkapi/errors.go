@@ -1,0 +1,28 @@
+package netlinkapi
+
+import "errors"
+
+// What can be wrong, whatever the operation; compare with errors.Is.
+var (
+	// ErrNotFound: the link, address, route or neighbour is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: there is one already.
+	ErrExists = errors.New("already exists")
+	// ErrBusy: the link must be down for this change.
+	ErrBusy = errors.New("link is up and cannot be changed")
+	// ErrNamespaceGone: there is no such network namespace (any more).
+	ErrNamespaceGone = errors.New("network namespace does not exist")
+	// ErrPermission: the process lacks the capability named in the text.
+	ErrPermission = errors.New("permission denied")
+	// ErrUnsupported: this kernel cannot do it, or lacks the module for it.
+	ErrUnsupported = errors.New("not supported by this kernel")
+	// ErrIncomplete: what was read is not the whole state; it says nothing about
+	// what is absent.
+	ErrIncomplete = errors.New("state could not be read completely")
+)
+
+// IsGone tells that what an operation was about does not exist (any more):
+// for a deletion that is a success.
+func IsGone(err error) bool {
+	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNamespaceGone)
+}

@@ -1,0 +1,154 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// handle is one lease of a namespace.
+type handle struct {
+	k      *Kernel
+	ns     *namespace
+	closed bool
+}
+
+func (h *handle) Namespace() netlinkapi.NamespaceID { return h.ns.id }
+
+// Close ends the lease. The sockets stay open for a while.
+func (h *handle) Close() error {
+	if !h.closed {
+		h.closed = true
+		h.k.release(h.ns)
+	}
+	return nil
+}
+
+func (h *handle) Links() ([]netlinkapi.Link, error) {
+	found, err := dump("list links", h.ns.route.LinkList)
+	if err != nil {
+		return nil, err
+	}
+	links := make([]netlinkapi.Link, len(found))
+	for i, l := range found {
+		links[i] = convertLink(l)
+	}
+	return links, nil
+}
+
+func (h *handle) LinkByName(name string) (netlinkapi.Link, error) {
+	l, err := h.ns.route.LinkByName(name)
+	if err != nil {
+		return netlinkapi.Link{}, classify(fmt.Sprintf("find link %q", name), err)
+	}
+	return convertLink(l), nil
+}
+
+func (h *handle) LinkByIndex(index int) (netlinkapi.Link, error) {
+	l, err := h.ns.route.LinkByIndex(index)
+	if err != nil {
+		return netlinkapi.Link{}, classify(fmt.Sprintf("find link with index %d", index), err)
+	}
+	return convertLink(l), nil
+}
+
+func convertLink(l netlink.Link) netlinkapi.Link {
+	a := l.Attrs()
+	link := netlinkapi.Link{
+		Index:    a.Index,
+		Name:     a.Name,
+		Alias:    a.Alias,
+		Kind:     l.Type(),
+		Loopback: a.RawFlags&unix.IFF_LOOPBACK != 0,
+		MTU:      a.MTU,
+		MAC:      a.HardwareAddr,
+		Up:       a.RawFlags&unix.IFF_UP != 0,
+		Running:  a.RawFlags&unix.IFF_RUNNING != 0,
+		Master:   a.MasterIndex,
+	}
+	if link.Kind == "device" { // the library's word for "no kind"
+		link.Kind = ""
+	}
+	if v, ok := l.(*netlink.Vrf); ok {
+		link.Table = v.Table
+	}
+	return link
+}
+
+func named(name string) netlink.LinkAttrs {
+	a := netlink.NewLinkAttrs()
+	a.Name = name
+	return a
+}
+
+func byIndex(index int) netlink.Link {
+	return &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: index}}
+}
+
+func (h *handle) AddVeth(name, peer string) error {
+	err := h.ns.route.LinkAdd(&netlink.Veth{LinkAttrs: named(name), PeerName: peer})
+	return classify(fmt.Sprintf("add veth pair %q, %q", name, peer), err)
+}
+
+func (h *handle) AddDummy(name string) error {
+	err := h.ns.route.LinkAdd(&netlink.Dummy{LinkAttrs: named(name)})
+	return classify(fmt.Sprintf("add dummy link %q", name), err)
+}
+
+func (h *handle) AddVRF(name string, table uint32) error {
+	err := h.ns.route.LinkAdd(&netlink.Vrf{LinkAttrs: named(name), Table: table})
+	if err != nil {
+		return classify(fmt.Sprintf("add VRF %q with table %d", name, table), err)
+	}
+	return h.writeSysctl("1", "net", "ipv4", "tcp_l3mdev_accept")
+}
+
+func (h *handle) DeleteLink(index int) error {
+	return classify(fmt.Sprintf("delete link with index %d", index), h.ns.route.LinkDel(byIndex(index)))
+}
+
+func (h *handle) SetUp(index int, up bool) error {
+	if up {
+		return classify(fmt.Sprintf("set link with index %d up", index), h.ns.route.LinkSetUp(byIndex(index)))
+	}
+	return classify(fmt.Sprintf("set link with index %d down", index), h.ns.route.LinkSetDown(byIndex(index)))
+}
+
+func (h *handle) Rename(index int, name string) error {
+	return classify(fmt.Sprintf("rename link to %q", name), h.ns.route.LinkSetName(byIndex(index), name))
+}
+
+func (h *handle) SetAlias(index int, alias string) error {
+	return classify(fmt.Sprintf("set alias %q", alias), h.ns.route.LinkSetAlias(byIndex(index), alias))
+}
+
+func (h *handle) SetMTU(index, mtu int) error {
+	return classify(fmt.Sprintf("set MTU %d", mtu), h.ns.route.LinkSetMTU(byIndex(index), mtu))
+}
+
+func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
+	err := h.ns.route.LinkSetHardwareAddr(byIndex(index), mac)
+	if errors.Is(err, unix.EADDRNOTAVAIL) {
+		return fmt.Errorf("set MAC address %s: expected the address of a single host", mac)
+	}
+	return classify(fmt.Sprintf("set MAC address %s", mac), err)
+}
+
+func (h *handle) SetMaster(index, master int) error {
+	return classify(fmt.Sprintf("set master of link to index %d", master),
+		h.ns.route.LinkSetMasterByIndex(byIndex(index), master))
+}
+
+func (h *handle) Move(index int, to netlinkapi.Handle) error {
+	target, ok := to.(*handle)
+	if !ok {
+		return fmt.Errorf("move link: the target is not a namespace of the kernel but %T", to)
+	}
+	err := h.ns.route.LinkSetNsFd(byIndex(index), int(target.ns.file.Fd()))
+	return classify(fmt.Sprintf("move link into network namespace %s", target.ns.id), err)
+}

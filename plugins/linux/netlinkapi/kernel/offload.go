@@ -1,0 +1,86 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// ethtool requests, from linux/ethtool.h.
+const (
+	ethtoolGetRXChecksum = 0x14
+	ethtoolSetRXChecksum = 0x15
+	ethtoolGetTXChecksum = 0x16
+	ethtoolSetTXChecksum = 0x17
+)
+
+// ethtoolValue is struct ethtool_value.
+type ethtoolValue struct{ command, data uint32 }
+
+// ifreqData is struct ifreq with a pointer in its union.
+type ifreqData struct {
+	name [unix.IFNAMSIZ]byte
+	data unsafe.Pointer
+	_    [24 - unsafe.Sizeof(uintptr(0))]byte
+}
+
+func (h *handle) ethtool(link string, command, data uint32) (uint32, error) {
+	value := &ethtoolValue{command, data}
+	request := ifreqData{data: unsafe.Pointer(value)}
+	copy(request.name[:unix.IFNAMSIZ-1], link)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(h.ns.ioctl), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	runtime.KeepAlive(value)
+	if errno != 0 {
+		return 0, errno
+	}
+	return value.data, nil
+}
+
+func (h *handle) Checksums(link string) (netlinkapi.Checksums, error) {
+	rx, err := h.ethtool(link, ethtoolGetRXChecksum, 0)
+	if err != nil {
+		return netlinkapi.Checksums{}, classify(fmt.Sprintf("read RX checksum offloading of %q", link), err)
+	}
+	tx, err := h.ethtool(link, ethtoolGetTXChecksum, 0)
+	if err != nil {
+		return netlinkapi.Checksums{}, classify(fmt.Sprintf("read TX checksum offloading of %q", link), err)
+	}
+	return netlinkapi.Checksums{RX: rx != 0, TX: tx != 0}, nil
+}
+
+func (h *handle) SetChecksums(link string, want netlinkapi.Checksums) error {
+	if _, err := h.ethtool(link, ethtoolSetRXChecksum, number(want.RX)); err != nil {
+		return classify(fmt.Sprintf("set RX checksum offloading of %q", link), err)
+	}
+	_, err := h.ethtool(link, ethtoolSetTXChecksum, number(want.TX))
+	return classify(fmt.Sprintf("set TX checksum offloading of %q", link), err)
+}
+
+func number(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// writeSysctl writes a kernel parameter of the namespace; /proc/sys shows the
+// parameters of the namespace of the thread that opens it.
+func (h *handle) writeSysctl(value string, path ...string) error {
+	file := filepath.Join(append([]string{"/proc/sys"}, path...)...)
+	write := func() error {
+		if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
+			return fmt.Errorf("set kernel parameter: %w", err)
+		}
+		return nil
+	}
+	if current(h.ns.id) {
+		return onOwnThread(write)
+	}
+	return inNamespace(h.ns.file, write)
+}

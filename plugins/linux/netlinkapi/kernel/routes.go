@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+func (h *handle) Routes() ([]netlinkapi.Route, error) {
+	all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC, Type: unix.RTN_UNICAST}
+	var routes []netlinkapi.Route
+	for _, fam := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		found, err := dump("list routes", func() ([]netlink.Route, error) {
+			return h.ns.route.RouteListFiltered(fam, all, netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			if len(r.MultiPath) == 0 {
+				routes = append(routes, convertRoute(r, fam))
+			}
+		}
+	}
+	return routes, nil
+}
+
+func convertRoute(r netlink.Route, fam int) netlinkapi.Route {
+	dst, ok := prefix(r.Dst)
+	if !ok {
+		dst = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if fam == netlink.FAMILY_V6 {
+			dst = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		}
+	}
+	gw, _ := netip.AddrFromSlice(r.Gw)
+	return netlinkapi.Route{
+		Link:     r.LinkIndex,
+		Table:    uint32(r.Table),
+		Dst:      dst,
+		Gateway:  gw.Unmap(),
+		Scope:    netlinkapi.Scope(r.Scope),
+		Metric:   uint32(r.Priority),
+		Protocol: netlinkapi.Protocol(r.Protocol),
+	}
+}
+
+func (h *handle) AddRoute(r netlinkapi.Route) error {
+	return h.routeError("add", r, h.ns.route.RouteAdd(route(r)))
+}
+
+func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
+	return h.routeError("replace", r, h.ns.route.RouteReplace(route(r)))
+}
+
+func (h *handle) DeleteRoute(r netlinkapi.Route) error {
+	return h.routeError("delete", r, h.ns.route.RouteDel(route(r)))
+}
+
+func (h *handle) routeError(op string, r netlinkapi.Route, err error) error {
+	return classify(fmt.Sprintf("%s route to %s", op, r.Dst), err)
+}
+
+func route(r netlinkapi.Route) *netlink.Route {
+	kr := &netlink.Route{
+		LinkIndex: r.Link,
+		Table:     int(r.Table),
+		Dst:       ipNet(r.Dst),
+		Scope:     netlink.Scope(r.Scope),
+		Priority:  int(r.Metric),
+		Protocol:  netlink.RouteProtocol(r.Protocol),
+		Type:      unix.RTN_UNICAST,
+	}
+	if r.Gateway.IsValid() {
+		kr.Gw = r.Gateway.AsSlice()
+	}
+	return kr
+}

@@ -1,0 +1,216 @@
+// Package netlinkapi is what the Linux plugins know of the kernel: links,
+// addresses, routes and neighbours of network namespaces, as small data types
+// and narrow interfaces. Package kernel beneath it talks to the real kernel;
+// package nlsim is a stateful fake of it.
+//
+// A Handle is bound to one namespace, whatever thread it is used on. Its
+// errors can be compared with the sentinels of this package by errors.Is; what
+// a dump could not read completely is ErrIncomplete, never an empty result.
+package netlinkapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+)
+
+// Namespaces opens network namespaces. Its methods may be called concurrently.
+type Namespaces interface {
+	// Open returns a handle on the namespace that the file at path stands for;
+	// the empty path is the namespace of the agent. ErrNamespaceGone if there is
+	// no such file or it does not stand for a namespace (any more). The caller
+	// closes the handle after the operation at hand: a namespace lives on while
+	// a handle on it is open.
+	Open(path string) (Handle, error)
+	// Create makes a new, empty namespace and mounts it at path, as ip-netns(8)
+	// does. ErrExists if there is one already.
+	Create(path string) error
+}
+
+// NamespaceID tells namespaces apart: the device and the inode of the files
+// that stand for it.
+type NamespaceID struct{ Dev, Ino uint64 }
+
+// String returns "net:[<inode>]", as the kernel writes it.
+func (id NamespaceID) String() string { return fmt.Sprintf("net:[%d]", id.Ino) }
+
+// Handle is everything that can be done in one namespace. Take the role that
+// you use. The methods may be called concurrently.
+type Handle interface {
+	Links
+	LinkMaker
+	LinkSetter
+	Offloads
+	Addresses
+	Neighbours
+	Routes
+	Watcher
+	// Namespace tells which namespace this is.
+	Namespace() NamespaceID
+	io.Closer
+}
+
+// Link is a network interface as it is in the kernel.
+type Link struct {
+	Index    int    // unique within its namespace
+	Name     string // unique within its namespace
+	Alias    string // free text; it marks what belongs to the agent
+	Kind     string // "veth", "vrf", "dummy", "tun", ...; empty for hardware and loopback
+	Loopback bool
+	MTU      int
+	MAC      net.HardwareAddr
+	Up       bool   // administratively up
+	Running  bool   // can carry packets
+	Master   int    // index of the bridge, bond or VRF that it belongs to; 0: none
+	Table    uint32 // routing table; only of kind "vrf"
+}
+
+// Kinds of links that the agent makes.
+const (
+	KindVeth  = "veth"
+	KindVRF   = "vrf"
+	KindDummy = "dummy"
+)
+
+// Links reads links. A link that is not there is ErrNotFound.
+type Links interface {
+	Links() ([]Link, error)
+	LinkByName(name string) (Link, error)
+	LinkByIndex(index int) (Link, error)
+}
+
+// LinkMaker makes links, which are down at first, and deletes them. A name
+// that is taken is ErrExists; deleting a link that is not there is ErrNotFound.
+type LinkMaker interface {
+	// AddVeth makes a pair of links; deleting one end deletes both.
+	AddVeth(name, peer string) error
+	AddDummy(name string) error
+	// AddVRF makes a VRF that uses the routing table, and lets sockets that are
+	// not bound to a VRF accept connections out of it.
+	AddVRF(name string, table uint32) error
+	DeleteLink(index int) error
+}
+
+// LinkSetter changes one link. ErrNotFound if it is not there, ErrBusy if it
+// must be down for the change.
+type LinkSetter interface {
+	SetUp(index int, up bool) error
+	Rename(index int, name string) error
+	SetAlias(index int, alias string) error
+	SetMTU(index int, mtu int) error
+	SetMAC(index int, mac net.HardwareAddr) error
+	// SetMaster puts the link into a bridge, bond or VRF; 0 takes it out.
+	SetMaster(index, master int) error
+	// Move moves the link into another namespace, where it is down, has no
+	// addresses, and may have another index. ErrExists if its name is taken
+	// there.
+	Move(index int, to Handle) error
+}
+
+// Checksums is which checksums are left to the device.
+type Checksums struct{ RX, TX bool }
+
+// Offloads reads and changes checksum offloading.
+type Offloads interface {
+	Checksums(link string) (Checksums, error)
+	SetChecksums(link string, want Checksums) error
+}
+
+// Address is an IP address of a link.
+type Address struct {
+	Link   int
+	Prefix netip.Prefix
+	Scope  Scope
+}
+
+// Addresses reads and changes IP addresses. Adding one that is there is
+// ErrExists, deleting one that is not is ErrNotFound.
+type Addresses interface {
+	Addresses() ([]Address, error)
+	// AddAddress also enables IPv6 on the link if the address needs it.
+	AddAddress(a Address) error
+	DeleteAddress(a Address) error
+}
+
+// Neighbour is the MAC address of a neighbour.
+type Neighbour struct {
+	Link      int
+	IP        netip.Addr
+	MAC       net.HardwareAddr
+	Permanent bool // configured rather than learned
+}
+
+// Neighbours reads and changes ARP and NDP entries.
+type Neighbours interface {
+	Neighbours() ([]Neighbour, error)
+	// SetNeighbour adds or replaces a permanent entry.
+	SetNeighbour(n Neighbour) error
+	// DeleteNeighbour returns ErrNotFound if there is no such entry.
+	DeleteNeighbour(n Neighbour) error
+}
+
+// Scope is how far a destination or an address reaches; see ip-route(8).
+type Scope uint8
+
+// The scopes that the kernel knows by name.
+const (
+	ScopeGlobal Scope = 0
+	ScopeSite   Scope = 200
+	ScopeLink   Scope = 253
+	ScopeHost   Scope = 254
+)
+
+// Protocol says who made a route; see ip-route(8).
+type Protocol uint8
+
+// The protocols that matter here.
+const (
+	ProtocolKernel Protocol = 2
+	ProtocolBoot   Protocol = 3
+	ProtocolStatic Protocol = 4
+)
+
+// MainTable is the routing table used outside of VRFs.
+const MainTable = 254
+
+// Route is a unicast route through one link.
+type Route struct {
+	Link     int
+	Table    uint32
+	Dst      netip.Prefix // the default route is 0.0.0.0/0 or ::/0
+	Gateway  netip.Addr   // invalid: none
+	Scope    Scope        // 0 for IPv6
+	Metric   uint32       // the kernel reads 0 as 1024 for IPv6
+	Protocol Protocol
+}
+
+// Routes reads and changes routes.
+type Routes interface {
+	// Routes returns the unicast routes with one next hop, of all tables.
+	Routes() ([]Route, error)
+	// AddRoute returns ErrExists if there is a route to the destination in the
+	// table with the same metric (IPv6: and the same next hop).
+	AddRoute(r Route) error
+	// ReplaceRoute adds the route, in place of one to the same destination in
+	// the same table with the same metric.
+	ReplaceRoute(r Route) error
+	// DeleteRoute returns ErrNotFound if there is no such route.
+	DeleteRoute(r Route) error
+}
+
+// Event says that something about a link changed.
+type Event struct {
+	Link int
+	Gone bool // the link was deleted or left the namespace
+}
+
+// Watcher tells what changes.
+type Watcher interface {
+	// Watch calls ready once changes are being recorded, and then event for
+	// every change of a link or its addresses, until the context ends (nil) or
+	// events were lost or cannot be read (an error): then start again, and read
+	// the whole state.
+	Watch(ctx context.Context, ready func(), event func(Event)) error
+}

@@ -1,0 +1,276 @@
+package nltest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// Conformance checks what the plugins rely on; it runs on the fake and on the
+// kernel.
+func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
+	for name, test := range map[string]func(*testing.T, *World){
+		"namespaces":     testNamespaces,
+		"veth":           testVeth,
+		"move":           testMove,
+		"settings":       testSettings,
+		"addresses":      testAddresses,
+		"routes":         testRoutes,
+		"neighbours":     testNeighbours,
+		"watch":          testWatch,
+		"namespace ends": testNamespaceEnds,
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
+	}
+}
+
+func expect(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got error %v, expected %v", what, err, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testNamespaces(t *testing.T, w *World) {
+	_, err := w.Namespaces.Open(w.Path("none"))
+	expect(t, "open a missing namespace", err, netlinkapi.ErrNamespaceGone)
+	a := w.Make(t, "a")
+	expect(t, "create it again", w.Create(w.Path("a")), netlinkapi.ErrExists)
+	if again := w.Open(t, "a"); again.Namespace() != a.Namespace() {
+		t.Errorf("the same namespace has the identities %v and %v", a.Namespace(), again.Namespace())
+	}
+	if own := w.Open(t, ""); own.Namespace() == a.Namespace() {
+		t.Error("a new namespace is the agent's own")
+	}
+	links, err := a.Links()
+	must(t, err)
+	if len(links) != 1 || links[0].Name != "lo" || !links[0].Loopback || links[0].Up || links[0].MTU != 65536 {
+		t.Errorf("a new namespace has the links %+v, expected lo, down", links)
+	}
+}
+
+func testVeth(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	must(t, own.AddVeth("va", "vb"))
+	expect(t, "add with a taken name", own.AddVeth("vc", "va"), netlinkapi.ErrExists)
+	a, b := MustLink(t, own, "va"), MustLink(t, own, "vb")
+	if a.Kind != netlinkapi.KindVeth || b.Kind != netlinkapi.KindVeth || a.Up || a.MTU != 1500 || len(a.MAC) != 6 {
+		t.Errorf("new ends are %+v and %+v", a, b)
+	}
+	must(t, own.SetUp(a.Index, true))
+	if a = MustLink(t, own, "va"); !a.Up || a.Running {
+		t.Errorf("an end whose peer is down is %+v, expected up but not running", a)
+	}
+	must(t, own.SetUp(b.Index, true))
+	if a = MustLink(t, own, "va"); !a.Up || !a.Running {
+		t.Errorf("an end whose peer is up is %+v, expected running", a)
+	}
+	must(t, own.DeleteLink(a.Index))
+	expect(t, "delete twice", own.DeleteLink(a.Index), netlinkapi.ErrNotFound)
+	_, err := own.LinkByName("vb")
+	expect(t, "find the other end", err, netlinkapi.ErrNotFound)
+	_, err = own.LinkByIndex(b.Index)
+	expect(t, "find the other end by index", err, netlinkapi.ErrNotFound)
+}
+
+func testMove(t *testing.T, w *World) {
+	own, a := w.Open(t, ""), w.Make(t, "a")
+	must(t, own.AddVeth("va", "vb"))
+	link := MustLink(t, own, "va")
+	must(t, own.SetAlias(link.Index, "mine"))
+	must(t, own.SetUp(link.Index, true))
+	must(t, own.AddAddress(netlinkapi.Address{Link: link.Index, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
+	must(t, own.Move(link.Index, a))
+	_, err := own.LinkByName("va")
+	expect(t, "find the link where it was", err, netlinkapi.ErrNotFound)
+	moved := MustLink(t, a, "va")
+	if moved.Up || moved.Alias != "mine" {
+		t.Errorf("moved link is %+v, expected down, with its alias", moved)
+	}
+	addrs, err := a.Addresses()
+	must(t, err)
+	if len(addrs) != 0 {
+		t.Errorf("moved link has the addresses %v", addrs)
+	}
+	must(t, own.AddVeth("va", "vc"))
+	expect(t, "move to where the name is taken",
+		own.Move(MustLink(t, own, "va").Index, a), netlinkapi.ErrExists)
+}
+
+func testSettings(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	must(t, own.AddVeth("va", "vb"))
+	i := MustLink(t, own, "va").Index
+	mac, _ := net.ParseMAC("02:00:00:00:00:77")
+	must(t, own.SetMTU(i, 9000))
+	must(t, own.SetMAC(i, mac))
+	must(t, own.SetUp(i, true))
+	must(t, own.SetAlias(i, "label/x"))
+	expect(t, "rename to a taken name", own.Rename(i, "vb"), netlinkapi.ErrExists)
+	if err := own.Rename(i, "vc"); err != nil && !errors.Is(err, netlinkapi.ErrBusy) {
+		t.Errorf("rename: %v", err)
+	}
+	l, err := own.LinkByIndex(i)
+	must(t, err)
+	if l.MTU != 9000 || l.MAC.String() != mac.String() || l.Alias != "label/x" || !l.Up {
+		t.Errorf("link is %+v", l)
+	}
+	must(t, own.SetAlias(i, ""))
+	if l, err = own.LinkByIndex(i); err != nil || l.Alias != "" {
+		t.Errorf("alias is %q, error %v; expected none", l.Alias, err)
+	}
+	for _, c := range []netlinkapi.Checksums{{RX: false, TX: false}, {RX: true, TX: false}, {RX: true, TX: true}} {
+		if err := own.SetChecksums(l.Name, c); errors.Is(err, netlinkapi.ErrUnsupported) {
+			t.Logf("checksum offloading not tested: %v", err)
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := own.Checksums(l.Name); err != nil || got != c {
+			t.Errorf("checksums are %+v (error %v), expected %+v", got, err, c)
+		}
+	}
+	expect(t, "set MTU of nothing", own.SetMTU(4711, 1400), netlinkapi.ErrNotFound)
+	if err := own.SetMTU(i, 10); err == nil || errors.Is(err, netlinkapi.ErrNotFound) {
+		t.Errorf("MTU 10: error %v", err)
+	}
+}
+
+func testAddresses(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	must(t, own.AddVeth("va", "vb"))
+	i := MustLink(t, own, "va").Index
+	for _, p := range []string{"10.1.0.1/24", "fd00:1::1/64", "10.1.0.2/32"} {
+		a := netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix(p)}
+		must(t, own.AddAddress(a))
+		expect(t, "add "+p+" again", own.AddAddress(a), netlinkapi.ErrExists)
+		addrs, err := own.Addresses()
+		must(t, err)
+		if !slices.Contains(addrs, a) {
+			t.Errorf("%s is not among %v", p, addrs)
+		}
+		must(t, own.DeleteAddress(a))
+		expect(t, "delete "+p+" again", own.DeleteAddress(a), netlinkapi.ErrNotFound)
+	}
+	expect(t, "add to a link that is not there",
+		own.AddAddress(netlinkapi.Address{Link: 4711, Prefix: netip.MustParsePrefix("10.1.0.1/24")}), netlinkapi.ErrNotFound)
+}
+
+func testRoutes(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	must(t, own.AddVeth("va", "vb"))
+	i := MustLink(t, own, "va").Index
+	for _, v := range []struct{ addr, dst, gw, far string }{
+		{"10.1.0.1/24", "10.2.0.0/16", "10.1.0.254", "10.9.9.9"},
+		{"fd00:1::1/64", "fd00:2::/64", "fd00:1::fe", "fd00:9::9"},
+	} {
+		r := netlinkapi.Route{
+			Link: i, Dst: netip.MustParsePrefix(v.dst), Gateway: netip.MustParseAddr(v.gw), Metric: 7,
+			Protocol: netlinkapi.ProtocolStatic, Table: netlinkapi.MainTable,
+		}
+		must(t, own.SetUp(i, false))
+		if err := own.AddRoute(r); err == nil {
+			t.Errorf("%s: added while the link is down", v.dst)
+		}
+		must(t, own.SetUp(i, true))
+		must(t, own.SetUp(MustLink(t, own, "vb").Index, true))
+		must(t, own.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix(v.addr)}))
+		unreachable := r
+		unreachable.Gateway = netip.MustParseAddr(v.far)
+		if err := own.AddRoute(unreachable); err == nil {
+			t.Errorf("%s: added with an unreachable gateway", v.dst)
+		}
+		must(t, own.AddRoute(r))
+		expect(t, "add "+v.dst+" again", own.AddRoute(r), netlinkapi.ErrExists)
+		must(t, own.ReplaceRoute(r))
+		routes, err := own.Routes()
+		must(t, err)
+		if !slices.Contains(routes, r) {
+			t.Errorf("%+v is not among %+v", r, routes)
+		}
+		must(t, own.DeleteRoute(r))
+		expect(t, "delete "+v.dst+" again", own.DeleteRoute(r), netlinkapi.ErrNotFound)
+	}
+}
+
+func testNeighbours(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	must(t, own.AddVeth("va", "vb"))
+	i := MustLink(t, own, "va").Index
+	must(t, own.SetUp(i, true))
+	mac, _ := net.ParseMAC("02:00:00:00:00:77")
+	other, _ := net.ParseMAC("02:00:00:00:00:78")
+	for _, ip := range []string{"10.1.0.7", "fd00:1::7"} {
+		n := netlinkapi.Neighbour{Link: i, IP: netip.MustParseAddr(ip), MAC: mac}
+		must(t, own.SetNeighbour(n))
+		n.MAC = other
+		must(t, own.SetNeighbour(n))
+		ns, err := own.Neighbours()
+		must(t, err)
+		if !slices.ContainsFunc(ns, func(o netlinkapi.Neighbour) bool {
+			return o.IP == n.IP && o.Link == i && o.MAC.String() == other.String() && o.Permanent
+		}) {
+			t.Errorf("%s is not among %v", ip, ns)
+		}
+		must(t, own.DeleteNeighbour(n))
+		expect(t, "delete "+ip+" again", own.DeleteNeighbour(n), netlinkapi.ErrNotFound)
+	}
+}
+
+func testWatch(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, events, done := make(chan struct{}), make(chan netlinkapi.Event, 1000), make(chan error)
+	go func() {
+		done <- own.Watch(ctx, func() { close(ready) }, func(e netlinkapi.Event) { events <- e })
+	}()
+	<-ready
+	must(t, own.AddVeth("va", "vb"))
+	i := MustLink(t, own, "va").Index
+	await := func(want netlinkapi.Event) {
+		for e := range events {
+			if e == want {
+				return
+			}
+		}
+	}
+	await(netlinkapi.Event{Link: i})
+	must(t, own.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
+	await(netlinkapi.Event{Link: i})
+	must(t, own.DeleteLink(i))
+	await(netlinkapi.Event{Link: i, Gone: true})
+	cancel()
+	must(t, <-done)
+}
+
+// testNamespaceEnds: a namespace deleted under us is gone at once for Open,
+// and takes veth pairs along.
+func testNamespaceEnds(t *testing.T, w *World) {
+	own, a := w.Open(t, ""), w.Make(t, "a")
+	must(t, own.AddVeth("va", "vb"))
+	must(t, own.Move(MustLink(t, own, "va").Index, a))
+	before := a.Namespace()
+	must(t, a.Close())
+	w.Remove(t, "a")
+	_, err := w.Namespaces.Open(w.Path("a"))
+	expect(t, "open a deleted namespace", err, netlinkapi.ErrNamespaceGone)
+	Poll(t, "the other end of the pair is gone", func() bool {
+		_, err := own.LinkByName("vb")
+		return errors.Is(err, netlinkapi.ErrNotFound)
+	})
+	if again := w.Make(t, "a"); again.Namespace() == before {
+		t.Error("the new namespace has the identity of the deleted one")
+	}
+}

@@ -1,0 +1,313 @@
+package nlsim
+
+import (
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+const maxName = 15 // IFNAMSIZ - 1
+
+func mac(n uint64) net.HardwareAddr {
+	return net.HardwareAddr{0x02, 0xfe, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
+}
+
+// add puts a new link into the namespace.
+func (ns *space) add(l netlinkapi.Link) *link {
+	ns.lastIndex++
+	l.Index = ns.lastIndex
+	if l.MAC == nil && !l.Loopback {
+		l.MAC = mac(ns.id.Ino<<16 | uint64(l.Index))
+	}
+	nl := &link{Link: l, ns: ns, checksums: netlinkapi.Checksums{RX: true, TX: true}}
+	ns.links[l.Index] = nl
+	ns.notify(netlinkapi.Event{Link: l.Index})
+	return nl
+}
+
+// detach takes the link out of its namespace with all that stands on it.
+func (l *link) detach() {
+	ns := l.ns
+	delete(ns.links, l.Index)
+	ns.addrs = slices.DeleteFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index })
+	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Link == l.Index })
+	ns.neighs = slices.DeleteFunc(ns.neighs, func(n netlinkapi.Neighbour) bool { return n.Link == l.Index })
+	for _, other := range ns.links {
+		if other.Master == l.Index {
+			other.Master = 0
+		}
+	}
+	ns.notify(netlinkapi.Event{Link: l.Index, Gone: true})
+}
+
+func (l *link) remove() {
+	l.detach()
+	if p := l.peer; p != nil {
+		p.peer, l.peer = nil, nil
+		p.detach()
+	}
+}
+
+// refresh recomputes what follows from the administrative states of the link
+// and its peer.
+func (l *link) refresh() {
+	running := l.Up && (l.peer == nil || l.peer.Up)
+	if running != l.Running {
+		l.Running = running
+	}
+	l.ns.notify(netlinkapi.Event{Link: l.Index})
+	if p := l.peer; p != nil {
+		if r := p.Up && l.Up; r != p.Running {
+			p.Running = r
+			p.ns.notify(netlinkapi.Event{Link: p.Index})
+		}
+	}
+}
+
+func (ns *space) byName(name string) *link {
+	for _, l := range ns.links {
+		if l.Name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+func (ns *space) checkName(name string) error {
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("name %q: invalid argument", name)
+	}
+	if ns.byName(name) != nil {
+		return netlinkapi.ErrExists
+	}
+	return nil
+}
+
+// handle is the namespace as one user sees it.
+type handle struct {
+	k  *Kernel
+	ns *space
+}
+
+func (h *handle) Close() error                      { return nil }
+func (h *handle) Namespace() netlinkapi.NamespaceID { return h.ns.id }
+
+func (h *handle) Links() (links []netlinkapi.Link, err error) {
+	err = h.k.read("Links", func() error {
+		for _, l := range h.ns.sorted() {
+			links = append(links, l.Link)
+		}
+		return nil
+	})
+	return links, err
+}
+
+func (h *handle) LinkByName(name string) (found netlinkapi.Link, err error) {
+	err = h.k.read("LinkByName", func() error {
+		l := h.ns.byName(name)
+		if l == nil {
+			return fmt.Errorf("%q: %w", name, netlinkapi.ErrNotFound)
+		}
+		found = l.Link
+		return nil
+	})
+	return found, err
+}
+
+func (h *handle) LinkByIndex(index int) (found netlinkapi.Link, err error) {
+	err = h.k.read("LinkByIndex", func() error { return h.with(index, func(l *link) error { found = l.Link; return nil }) })
+	return found, err
+}
+
+func (h *handle) with(index int, f func(*link) error) error {
+	l := h.ns.links[index]
+	if l == nil {
+		return fmt.Errorf("index %d: %w", index, netlinkapi.ErrNotFound)
+	}
+	return f(l)
+}
+
+func (h *handle) AddVeth(name, peer string) error {
+	return h.k.change("AddVeth", func() error {
+		for _, n := range []string{name, peer} {
+			if err := h.ns.checkName(n); err != nil {
+				return err
+			}
+		}
+		b := h.ns.add(netlinkapi.Link{Name: peer, Kind: netlinkapi.KindVeth, MTU: 1500})
+		a := h.ns.add(netlinkapi.Link{Name: name, Kind: netlinkapi.KindVeth, MTU: 1500})
+		a.peer, b.peer = b, a
+		return nil
+	})
+}
+
+func (h *handle) AddDummy(name string) error {
+	return h.k.change("AddDummy", func() error {
+		if err := h.ns.checkName(name); err != nil {
+			return err
+		}
+		h.ns.add(netlinkapi.Link{Name: name, Kind: netlinkapi.KindDummy, MTU: 1500})
+		return nil
+	})
+}
+
+func (h *handle) AddVRF(name string, table uint32) error {
+	return h.k.change("AddVRF", func() error {
+		if err := h.ns.checkName(name); err != nil {
+			return err
+		}
+		h.ns.add(netlinkapi.Link{Name: name, Kind: netlinkapi.KindVRF, MTU: 65575, Table: table})
+		return nil
+	})
+}
+
+func (h *handle) DeleteLink(index int) error {
+	return h.k.change("DeleteLink", func() error {
+		return h.with(index, func(l *link) error {
+			if l.Loopback || l.Kind == "" {
+				return netlinkapi.ErrUnsupported
+			}
+			l.remove()
+			return nil
+		})
+	})
+}
+
+func (h *handle) set(op string, index int, f func(*link) error) error {
+	return h.k.change(op, func() error {
+		return h.with(index, func(l *link) error {
+			if err := f(l); err != nil {
+				return err
+			}
+			l.ns.notify(netlinkapi.Event{Link: l.Index})
+			return nil
+		})
+	})
+}
+
+func (h *handle) SetUp(index int, up bool) error {
+	return h.set("SetUp", index, func(l *link) error {
+		if l.Up == up {
+			return nil
+		}
+		l.Up = up
+		l.refresh()
+		if up {
+			l.linkUp()
+		} else {
+			l.linkDown()
+		}
+		return nil
+	})
+}
+
+func (h *handle) Rename(index int, name string) error {
+	return h.set("Rename", index, func(l *link) error {
+		if l.Name == name {
+			return nil
+		}
+		if err := l.ns.checkName(name); err != nil {
+			return err
+		}
+		l.Name = name
+		return nil
+	})
+}
+
+func (h *handle) SetAlias(index int, alias string) error {
+	return h.set("SetAlias", index, func(l *link) error {
+		if len(alias) >= 256 {
+			return fmt.Errorf("alias of %d bytes: invalid argument", len(alias))
+		}
+		l.Alias = alias
+		return nil
+	})
+}
+
+func (h *handle) SetMTU(index, mtu int) error {
+	return h.set("SetMTU", index, func(l *link) error {
+		if mtu < 68 || mtu > 65575 {
+			return fmt.Errorf("MTU %d: invalid argument", mtu)
+		}
+		l.MTU = mtu
+		return nil
+	})
+}
+
+func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
+	return h.set("SetMAC", index, func(l *link) error {
+		if len(mac) != 6 || mac[0]&1 != 0 {
+			return fmt.Errorf("MAC address %s: invalid argument", mac)
+		}
+		l.MAC = slices.Clone(mac)
+		return nil
+	})
+}
+
+func (h *handle) SetMaster(index, master int) error {
+	return h.set("SetMaster", index, func(l *link) error {
+		if master != 0 {
+			m := h.ns.links[master]
+			if m == nil {
+				return netlinkapi.ErrNotFound
+			}
+			if m.Kind != netlinkapi.KindVRF {
+				return netlinkapi.ErrUnsupported
+			}
+		}
+		l.Master = master
+		return nil
+	})
+}
+
+func (h *handle) Move(index int, to netlinkapi.Handle) error {
+	target := to.(*handle).ns
+	return h.k.change("Move", func() error {
+		return h.with(index, func(l *link) error {
+			if target == l.ns {
+				return nil
+			}
+			if l.Loopback || l.Kind == netlinkapi.KindVRF {
+				return fmt.Errorf("link %s is bound to its namespace: invalid argument", l.Name)
+			}
+			if target.byName(l.Name) != nil {
+				return netlinkapi.ErrExists
+			}
+			l.Up = false
+			l.refresh()
+			l.detach()
+			moved := target.add(l.Link)
+			moved.Master = 0
+			moved.checksums = l.checksums
+			if p := l.peer; p != nil {
+				moved.peer, p.peer = p, moved
+			}
+			return nil
+		})
+	})
+}
+
+func (h *handle) Checksums(name string) (c netlinkapi.Checksums, err error) {
+	err = h.k.read("Checksums", func() error {
+		l := h.ns.byName(name)
+		if l == nil {
+			return netlinkapi.ErrNotFound
+		}
+		c = l.checksums
+		return nil
+	})
+	return c, err
+}
+
+func (h *handle) SetChecksums(name string, want netlinkapi.Checksums) error {
+	return h.k.change("SetChecksums", func() error {
+		l := h.ns.byName(name)
+		if l == nil {
+			return netlinkapi.ErrNotFound
+		}
+		l.checksums = want
+		return nil
+	})
+}

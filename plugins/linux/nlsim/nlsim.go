@@ -1,0 +1,237 @@
+// Package nlsim is a fake of the Linux kernel's network configuration for
+// tests: it keeps state, refuses what the kernel refuses, and prints itself.
+// The same conformance suite (package nltest) runs on it and on the kernel.
+package nlsim
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// Kernel is a fake kernel. All methods may be called concurrently.
+type Kernel struct {
+	mu     sync.Mutex
+	spaces map[string]*space // by path; several paths may mean one namespace
+	lastID uint64
+	faults []*fault
+	calls  map[string]int
+	unpriv bool
+}
+
+var _ netlinkapi.Namespaces = (*Kernel)(nil)
+
+// space is one network namespace.
+type space struct {
+	id        netlinkapi.NamespaceID
+	links     map[int]*link
+	addrs     []netlinkapi.Address
+	routes    []netlinkapi.Route
+	neighs    []netlinkapi.Neighbour
+	lastIndex int
+	watchers  map[*watcher]struct{}
+}
+
+type link struct {
+	netlinkapi.Link
+	ns        *space
+	peer      *link // the other end of a veth pair
+	checksums netlinkapi.Checksums
+}
+
+type fault struct {
+	op    string
+	err   error
+	times int
+	after bool
+}
+
+// New returns a kernel with the namespace of the agent, which has a loopback.
+func New() *Kernel {
+	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}}
+	k.spaces[""] = k.newSpace()
+	return k
+}
+
+func (k *Kernel) newSpace() *space {
+	k.lastID++
+	ns := &space{
+		id:       netlinkapi.NamespaceID{Dev: 4, Ino: 0xf0000000 + k.lastID},
+		links:    map[int]*link{},
+		watchers: map[*watcher]struct{}{},
+	}
+	ns.add(netlinkapi.Link{Name: "lo", Loopback: true, MTU: 65536})
+	return ns
+}
+
+// AddNamespace adds an empty namespace that path stands for, as if somebody
+// else had made it.
+func (k *Kernel) AddNamespace(path string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spaces[path] = k.newSpace()
+}
+
+// RemoveNamespace deletes a namespace with everything in it; an end of a veth
+// pair in it takes the other end along.
+func (k *Kernel) RemoveNamespace(path string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ns := k.spaces[path]
+	if ns == nil {
+		return
+	}
+	maps.DeleteFunc(k.spaces, func(_ string, other *space) bool { return other == ns })
+	for _, l := range ns.sorted() {
+		if !l.Loopback {
+			l.remove()
+		}
+	}
+}
+
+// AddDevice adds a hardware link to the agent's namespace and returns its
+// index.
+func (k *Kernel) AddDevice(name string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.spaces[""].add(netlinkapi.Link{Name: name, MTU: 1500, MAC: mac(uint64(len(name)))}).Index
+}
+
+// Fail makes the next calls of an operation (a method of netlinkapi, "AddVeth")
+// return the error without any effect.
+func (k *Kernel) Fail(op string, err error, times int) { k.addFault(&fault{op, err, times, false}) }
+
+// FailAfter is Fail, but the operation has its effect before it returns the
+// error.
+func (k *Kernel) FailAfter(op string, err error, times int) { k.addFault(&fault{op, err, times, true}) }
+
+func (k *Kernel) addFault(f *fault) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.faults = append(k.faults, f)
+}
+
+// DropPrivileges makes every change fail as it does without CAP_NET_ADMIN.
+func (k *Kernel) DropPrivileges() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unpriv = true
+}
+
+// Calls returns how often an operation was called.
+func (k *Kernel) Calls(op string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.calls[op]
+}
+
+// read runs f as an operation that changes nothing.
+func (k *Kernel) read(op string, f func() error) error { return k.call(op, false, f) }
+
+// change runs f as an operation that needs privileges.
+func (k *Kernel) change(op string, f func() error) error { return k.call(op, true, f) }
+
+func (k *Kernel) call(op string, privileged bool, f func() error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.calls[op]++
+	if privileged && k.unpriv {
+		return fmt.Errorf("%s: %w (needs CAP_NET_ADMIN)", op, netlinkapi.ErrPermission)
+	}
+	for _, ft := range k.faults {
+		if ft.op != op || ft.times == 0 {
+			continue
+		}
+		ft.times--
+		if ft.after {
+			_ = f() // the caller is told of the fault, whatever happened
+		}
+		return fmt.Errorf("%s: %w", op, ft.err)
+	}
+	if err := f(); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+// Open returns a handle on the namespace at path.
+func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
+	var h *handle
+	err := k.read("Open", func() error {
+		ns := k.spaces[path]
+		if ns == nil {
+			return fmt.Errorf("%s: %w", path, netlinkapi.ErrNamespaceGone)
+		}
+		h = &handle{k: k, ns: ns}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Create makes a namespace at path.
+func (k *Kernel) Create(path string) error {
+	return k.change("Create", func() error {
+		if k.spaces[path] != nil {
+			return netlinkapi.ErrExists
+		}
+		k.spaces[path] = k.newSpace()
+		return nil
+	})
+}
+
+// Run waits for the end of the context; nothing expires here.
+func (k *Kernel) Run(ctx context.Context) { <-ctx.Done() }
+
+// Forget does nothing; namespaces end when they are removed.
+func (k *Kernel) Forget() {}
+
+// Close does nothing.
+func (k *Kernel) Close() error { return nil }
+
+// String lists the state: a line per namespace, link, address, route and
+// neighbour, in a stable order.
+func (k *Kernel) String() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var b strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(k.spaces)) {
+		fmt.Fprintf(&b, "namespace %q\n", path)
+		k.spaces[path].print(&b)
+	}
+	return b.String()
+}
+
+func (ns *space) print(b *strings.Builder) {
+	for _, l := range ns.sorted() {
+		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d\n", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
+		for _, a := range ns.addrs {
+			if a.Link == l.Index {
+				fmt.Fprintf(b, "    address %s\n", a.Prefix)
+			}
+		}
+		for _, r := range ns.routes {
+			if r.Link == l.Index {
+				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d\n", r.Dst, r.Gateway, r.Metric, r.Protocol)
+			}
+		}
+		for _, n := range ns.neighs {
+			if n.Link == l.Index {
+				fmt.Fprintf(b, "    neighbour %s %s\n", n.IP, n.MAC)
+			}
+		}
+	}
+}
+
+func (ns *space) sorted() []*link {
+	links := slices.Collect(maps.Values(ns.links))
+	slices.SortFunc(links, func(a, b *link) int { return a.Index - b.Index })
+	return links
+}
