@@ -1,0 +1,105 @@
+package govppmux
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+)
+
+// Config is the content of govpp.conf.
+type Config struct {
+	BinAPISocketPath string `yaml:"binapi-socket-path" desc:"unix socket of VPP's binary API"`
+	StatsSocketPath  string `yaml:"stats-socket-path" desc:"unix socket of VPP's stats segment"`
+
+	ReplyTimeout         time.Duration `yaml:"reply-timeout" desc:"a request fails when VPP answers nothing at all for this long"`
+	RetryRequestCount    int           `yaml:"retry-request-count" desc:"how often a request waits for a VPP that is not connected before it fails"`
+	RetryRequestTimeout  time.Duration `yaml:"retry-request-timeout" desc:"how long each of these waits takes"`
+	RetryConnectCount    int           `yaml:"retry-connect-count" desc:"after this many attempts without success the health is ERROR, 0: never; connecting goes on"`
+	RetryConnectTimeout  time.Duration `yaml:"retry-connect-timeout" desc:"longest pause between two attempts to connect"`
+	ResyncAfterReconnect bool          `yaml:"resync-after-reconnect" desc:"resynchronise also with a VPP that seems to be the same process as before"`
+
+	HealthCheckProbeInterval time.Duration `yaml:"health-check-probe-interval" desc:"time between two checks that VPP answers, 0: never"`
+	HealthCheckReplyTimeout  time.Duration `yaml:"health-check-reply-timeout" desc:"a check fails when VPP sends nothing at all for this long"`
+	HealthCheckThreshold     int           `yaml:"health-check-threshold" desc:"connect anew after this many failed checks in a row"`
+
+	StrictCompat bool `yaml:"strict-compat" desc:"refuse a VPP that lacks any message of the bindings in use, instead of doing without what needs it"`
+
+	MaxRequests int `yaml:"max-requests" desc:"requests in flight at a time"`
+	MaxBytes    int `yaml:"max-bytes" desc:"bytes of requests in flight at a time"`
+
+	ConnectViaShm bool   `yaml:"connect-via-shm" desc:"must be false: the shared-memory transport was removed from VPP clients"`
+	ShmPrefix     string `yaml:"shm-prefix" desc:"no effect, see connect-via-shm"`
+	ProxyEnabled  bool   `yaml:"proxy-enabled" desc:"no effect: remote commands go through POST /vpp/command"`
+	TraceEnabled  bool   `yaml:"trace-enabled" desc:"no effect: set the level of the logger govpp to debug"`
+}
+
+// DefaultConfig is what holds without a file.
+func DefaultConfig() Config {
+	return Config{
+		BinAPISocketPath:     vppclient.DefaultSocket,
+		StatsSocketPath:      "/run/vpp/stats.sock",
+		ReplyTimeout:         time.Second,
+		RetryRequestTimeout:  500 * time.Millisecond,
+		RetryConnectTimeout:  time.Second,
+		ResyncAfterReconnect: true,
+
+		HealthCheckProbeInterval: time.Second,
+		HealthCheckReplyTimeout:  250 * time.Millisecond,
+		// VPP's main thread may be silent for seconds when it creates interfaces
+		// or runs long commands, and a new connection would only cost a resync.
+		HealthCheckThreshold: 5,
+
+		MaxRequests: vppclient.DefaultMaxRequests,
+		MaxBytes:    vppclient.DefaultMaxBytes,
+	}
+}
+
+// Validate reports values out of range.
+func (c *Config) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(c.BinAPISocketPath != "", "binapi-socket-path: expected a path")
+	check(c.ReplyTimeout > 0, "reply-timeout: %v, expected more than 0", c.ReplyTimeout)
+	check(c.RetryRequestCount >= 0, "retry-request-count: %d, expected 0 or more", c.RetryRequestCount)
+	check(c.RetryRequestTimeout >= 0, "retry-request-timeout: %v, expected 0 or more", c.RetryRequestTimeout)
+	check(c.RetryConnectCount >= 0, "retry-connect-count: %d, expected 0 or more", c.RetryConnectCount)
+	check(c.RetryConnectTimeout > 0, "retry-connect-timeout: %v, expected more than 0", c.RetryConnectTimeout)
+	check(c.HealthCheckProbeInterval >= 0, "health-check-probe-interval: %v, expected 0 or more", c.HealthCheckProbeInterval)
+	check(c.HealthCheckReplyTimeout > 0, "health-check-reply-timeout: %v, expected more than 0", c.HealthCheckReplyTimeout)
+	check(c.HealthCheckThreshold > 0, "health-check-threshold: %d, expected 1 or more", c.HealthCheckThreshold)
+	check(c.MaxRequests > 0 && c.MaxRequests <= 1<<16, "max-requests: %d, expected 1 to 65536", c.MaxRequests)
+	check(c.MaxBytes > 0, "max-bytes: %d, expected more than 0", c.MaxBytes)
+	check(!c.ConnectViaShm, "connect-via-shm: expected false: VPP is reached over binapi-socket-path")
+	return errors.Join(errs...)
+}
+
+// note is a setting that is accepted for the sake of existing files.
+type note struct{ key, reason string }
+
+func (c *Config) notes() []note {
+	var ns []note
+	if c.ShmPrefix != "" {
+		ns = append(ns, note{"shm-prefix", "VPP is reached over binapi-socket-path"})
+	}
+	if c.ProxyEnabled {
+		ns = append(ns, note{"proxy-enabled", "remote commands go through POST /vpp/command"})
+	}
+	if c.TraceEnabled {
+		ns = append(ns, note{"trace-enabled", "set the level of this logger to debug"})
+	}
+	return ns
+}
+
+// clientOptions are the settings of the connection.
+func (c *Config) clientOptions(name string) vppclient.Options {
+	return vppclient.Options{
+		Socket: c.BinAPISocketPath, ClientName: name, ReplyTimeout: c.ReplyTimeout,
+		MaxRequests: c.MaxRequests, MaxBytes: c.MaxBytes,
+	}
+}

@@ -1,0 +1,230 @@
+package govppmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/memclnt"
+	"go.fd.io/govpp/binapi/vpe"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+)
+
+// firstPause is the pause after the first failed attempt to connect; it
+// doubles up to the configured one.
+const firstPause = 20 * time.Millisecond
+
+var errNotTried = fmt.Errorf("%w: not tried to connect yet", vppclient.ErrDisconnected)
+
+// connectForever keeps a session up until ctx ends.
+func (p *Plugin) connectForever(ctx context.Context) {
+	failures := 0
+	for {
+		session, err := p.connect(ctx)
+		if ctx.Err() != nil {
+			p.end(session.Conn)
+			return
+		}
+		if err != nil {
+			failures++
+			p.down(err, failures)
+		} else {
+			p.up(session)
+			err = p.supervise(ctx, session.Conn)
+			p.end(session.Conn)
+			if ctx.Err() != nil {
+				return
+			}
+			failures++ // of a VPP that dies again and again
+			if time.Since(session.Since) > p.cfg.RetryConnectTimeout {
+				failures = 0
+			}
+			p.totals.reconnects.Add(1)
+			p.down(err, failures)
+		}
+		if !sleep(ctx, pause(failures, p.cfg.RetryConnectTimeout)) {
+			return
+		}
+	}
+}
+
+// connect opens a connection and learns who answers.
+func (p *Plugin) connect(ctx context.Context) (Session, error) {
+	last, _ := p.state.get()
+	p.totals.attempts.Add(1)
+	conn, err := vppclient.Dial(ctx, p.cfg.clientOptions("tenuto"))
+	if err != nil {
+		return Session{}, err
+	}
+	session, err := p.identify(ctx, conn, last)
+	if err != nil {
+		return Session{}, errors.Join(err, conn.Close())
+	}
+	return session, nil
+}
+
+// identify asks VPP for what a session tells of it.
+func (p *Plugin) identify(ctx context.Context, conn *vppclient.Conn, last Session) (Session, error) {
+	if p.cfg.StrictCompat {
+		if err := requireAll(conn); err != nil {
+			return Session{}, err
+		}
+	}
+	version, ping := &vpe.ShowVersionReply{}, &memclnt.ControlPingReply{}
+	if err := conn.Call(ctx, &vpe.ShowVersion{}, version); err != nil {
+		return Session{}, err
+	}
+	if err := conn.Call(ctx, &memclnt.ControlPing{}, ping); err != nil {
+		return Session{}, err
+	}
+	sameProcess := last.Epoch > 0 && last.PID == ping.VpePID
+	return Session{
+		Epoch: last.Epoch + 1, Up: true, Since: time.Now(), Conn: conn,
+		Version: Version{
+			Program: version.Program, Version: version.Version,
+			BuildDate: version.BuildDate, BuildDirectory: version.BuildDirectory,
+		},
+		PID:       ping.VpePID,
+		Simulated: strings.Contains(version.Version, "simulated"),
+		Resync:    p.cfg.ResyncAfterReconnect || !sameProcess,
+	}, nil
+}
+
+// requireAll is the check of strict-compat: every message of the bindings that
+// are part of the program.
+func requireAll(conn *vppclient.Conn) error {
+	var all []api.Message
+	for _, messages := range api.GetRegisteredMessages() {
+		for _, m := range messages {
+			all = append(all, m)
+		}
+	}
+	return binding.Require(conn, "strict-compat", all...)
+}
+
+// up publishes a session that begins.
+func (p *Plugin) up(session Session) {
+	p.totals.begin(session.Conn)
+	p.reportUp(session)
+	p.Log.Info("connected to VPP", "version", session.Version.Version, "pid", session.PID,
+		"epoch", session.Epoch, "simulated", session.Simulated, "socket", p.cfg.BinAPISocketPath)
+	p.state.publish(session)
+}
+
+func (p *Plugin) reportUp(s Session) {
+	what := "VPP " + s.Version.Version
+	if s.Simulated {
+		what = "a simulated " + what
+	}
+	p.Health.OK(fmt.Sprintf("connected to %s, pid %d", what, s.PID))
+}
+
+// down publishes that no VPP is connected, or a new reason for it.
+func (p *Plugin) down(err error, failures int) {
+	if !errors.Is(err, vppclient.ErrDisconnected) {
+		err = fmt.Errorf("%w: %w", vppclient.ErrDisconnected, err)
+	}
+	if limit := p.cfg.RetryConnectCount; limit > 0 && failures >= limit {
+		p.Health.Failed(fmt.Sprintf("no VPP after %d attempts to connect", failures), err)
+	} else {
+		p.Health.Degraded("VPP is not connected", err)
+	}
+	last, _ := p.state.get()
+	if !last.Up && last.Err != nil && last.Err.Error() == err.Error() {
+		p.Log.Debug("VPP is still not connected", "error", err, "attempts", failures)
+		return
+	}
+	p.Log.Warn("VPP is not connected", "error", err, "epoch", last.Epoch)
+	session := Session{Epoch: last.Epoch, PID: last.PID, Since: last.Since, Err: err}
+	if last.Up || last.Since.IsZero() {
+		session.Since = time.Now()
+	}
+	p.state.publish(session)
+}
+
+// end closes a connection, if there is one, and keeps its counters.
+func (p *Plugin) end(conn *vppclient.Conn) {
+	if conn == nil {
+		return
+	}
+	if err := conn.Close(); err != nil {
+		p.Log.Debug("closing the connection to VPP", "error", err)
+	}
+	p.totals.end(conn)
+}
+
+// supervise returns why a session ended: the connection closed, or VPP failed
+// too many checks in a row.
+func (p *Plugin) supervise(ctx context.Context, conn *vppclient.Conn) error {
+	var tick <-chan time.Time
+	if p.cfg.HealthCheckProbeInterval > 0 {
+		ticker := time.NewTicker(p.cfg.HealthCheckProbeInterval)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	failed := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-conn.Done():
+			return conn.Err()
+		case <-tick:
+		}
+		err := p.probe(ctx, conn)
+		switch {
+		case ctx.Err() != nil || conn.Err() != nil: // said above
+		case err == nil && failed > 0:
+			failed = 0
+			session, _ := p.state.get()
+			p.reportUp(session)
+		case err != nil:
+			failed++
+			if failed >= p.cfg.HealthCheckThreshold {
+				return fmt.Errorf("VPP does not answer, %d checks in a row: %w", failed, err)
+			}
+			p.Health.Degraded(fmt.Sprintf("VPP does not answer, %d checks in a row", failed), err)
+		}
+	}
+}
+
+// probe checks that VPP does something. One that is busy with other requests
+// of ours answers those first, which is as good.
+func (p *Plugin) probe(ctx context.Context, conn *vppclient.Conn) error {
+	before := conn.Stats().BytesIn
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.HealthCheckReplyTimeout)
+	defer cancel()
+	err := conn.Invoke(ctx, &memclnt.ControlPing{}, &memclnt.ControlPingReply{})
+	if err != nil && conn.Stats().BytesIn != before {
+		return nil
+	}
+	return err
+}
+
+// pause is how long to wait before the next attempt: doubling with the
+// failures up to a limit, and varied so that agents do not move in step.
+func pause(failures int, limit time.Duration) time.Duration {
+	d := limit
+	if failures < 16 {
+		d = min(limit, firstPause<<failures)
+	}
+	return d*3/4 + rand.N(d/4+1)
+}
+
+// sleep waits; it returns false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

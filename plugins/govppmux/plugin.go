@@ -1,0 +1,136 @@
+// Package govppmux keeps the connection of an agent to VPP. It connects
+// whenever a VPP can be reached, for as long as the agent lives, and offers one
+// api.Connection that always leads to the VPP connected now. Each time it
+// connects is a session with an epoch of its own; plugins learn of sessions
+// with OnSession, because message variants, indexes and state belong to one
+// session.
+//
+// A VPP that is absent, dies or hangs is never an error of Init: the agent
+// starts without it, requests fail at once with ErrDisconnected, and the health
+// of the plugin says why and since when.
+package govppmux
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+)
+
+// Plugin is the connection of an agent to one VPP. Its methods may be called
+// concurrently, from Init of the plugins that depend on it on.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+	once     sync.Once
+	state    *state
+	conn     *Connection
+	totals   totals
+	rejected atomic.Uint64 // requests made while no VPP was connected
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// HTTP serves the endpoints of the plugin, if there is a server.
+	HTTP rest.HTTPHandlers `optional:"true"`
+	// Metrics publishes the counters of the plugin, if there is a registry.
+	Metrics metrics.Registerer `optional:"true"`
+}
+
+// ConfigSpec returns the defaults of govpp.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+func (p *Plugin) setup() {
+	p.once.Do(func() {
+		p.state = newState()
+		p.conn = &Connection{plugin: p}
+	})
+}
+
+// Init reads the configuration and registers endpoints and metrics.
+func (p *Plugin) Init() error {
+	p.setup()
+	cfg, _, err := config.Load(p.Cfg, p.base())
+	if err != nil {
+		return err
+	}
+	p.cfg = cfg
+	for _, note := range cfg.notes() {
+		p.Log.Warn("setting has no effect", "setting", note.key, "reason", note.reason)
+	}
+	if p.Metrics != nil {
+		if err := p.Metrics.Registry().Register(collector{p}); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	if p.HTTP != nil {
+		return p.HTTP.Register(p.String(), p.endpoints()...)
+	}
+	return nil
+}
+
+// AfterInit begins to connect, when all plugins that watch sessions are ready.
+func (p *Plugin) AfterInit() error {
+	p.Go(p.connectForever)
+	return nil
+}
+
+// Conn returns the connection to whatever VPP is connected: the same value for
+// the life of the plugin. While there is none, requests fail with
+// vppclient.ErrDisconnected.
+func (p *Plugin) Conn() *Connection {
+	p.setup()
+	return p.conn
+}
+
+// Session returns the current session, or why there is none.
+func (p *Plugin) Session() Session {
+	p.setup()
+	session, _ := p.state.get()
+	return session
+}
+
+// OnSession calls f with the current state, once there is any, and with every
+// change from then on: each session that comes up, and each one's end. Calls
+// are made one at a time and in order; f must return soon, as it holds up the
+// reconnecting, and must not call OnSession. After cancel returned, f is not
+// called any more; f itself must not call cancel.
+func (p *Plugin) OnSession(f func(Session)) (cancel func()) {
+	p.setup()
+	return p.state.watch(f)
+}
+
+// WaitSession waits for a session that is up and newer than an epoch; 0 takes
+// any. The error is that of ctx.
+func (p *Plugin) WaitSession(ctx context.Context, after uint64) (Session, error) {
+	p.setup()
+	for {
+		session, changed := p.state.get()
+		if session.Up && session.Epoch > after {
+			return session, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return session, ctx.Err()
+		}
+	}
+}
+
+// Config returns the configuration; it is complete from Init on.
+func (p *Plugin) Config() Config { return p.cfg }

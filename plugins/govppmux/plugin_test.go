@@ -1,0 +1,443 @@
+package govppmux
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.fd.io/govpp/api"
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/memclnt"
+	"go.fd.io/govpp/binapi/vlib"
+	"go.fd.io/govpp/binapi/vpe"
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patient is a context whose deadline only a hanging test reaches.
+func patient(tb testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+// socket is a path for the API socket of a test, short enough for the kernel.
+func socket(tb testing.TB) string { return filepath.Join(tb.TempDir(), "api.sock") }
+
+// simulator serves a simulated VPP on a socket.
+func simulator(tb testing.TB, path string) *vppsim.VPP {
+	tb.Helper()
+	vpp := vppsim.New(vppsim.Options{})
+	vppsim.Handle(vpp, func(_ *vppsim.Call, req *vlib.CliInband) *vlib.CliInbandReply {
+		return &vlib.CliInbandReply{Reply: req.Cmd + ": vpp v" + vppsim.DefaultVersion}
+	})
+	if err := vpp.ListenUnix(path); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = vpp.Close() })
+	return vpp
+}
+
+// start runs the plugin in an agent against a socket.
+func start(tb testing.TB, path string, change func(*Config)) *Plugin {
+	tb.Helper()
+	cfg := DefaultConfig()
+	cfg.BinAPISocketPath = path
+	cfg.RetryConnectTimeout = 20 * time.Millisecond
+	cfg.HealthCheckProbeInterval = 0
+	if change != nil {
+		change(&cfg)
+	}
+	p := NewPlugin(UseConf(cfg))
+	agenttest.Start(tb, p)
+	return p
+}
+
+// session waits for one that is up and newer than an epoch.
+func session(tb testing.TB, p *Plugin, after uint64) Session {
+	tb.Helper()
+	s, err := p.WaitSession(patient(tb), after)
+	if err != nil {
+		tb.Fatalf("waiting for a session after epoch %d: %v; state %+v", after, err, s)
+	}
+	return s
+}
+
+// down waits until no session is up.
+func down(tb testing.TB, p *Plugin) Session {
+	tb.Helper()
+	ctx := patient(tb)
+	for {
+		s, changed := p.state.get()
+		if !s.Up {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			tb.Fatal("the session did not end")
+		}
+	}
+}
+
+func TestStartsWithoutVPPAndConnectsWhenItComes(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	p := start(t, path, nil)
+	err := p.Conn().Call(patient(t), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
+	if !errors.Is(err, vppclient.ErrDisconnected) || !strings.HasPrefix(err.Error(), "show_version: ") {
+		t.Fatalf("without VPP: error %v, want ErrDisconnected of show_version", err)
+	}
+	if vppclient.OutcomeUnknown(err) {
+		t.Error("a request without a connection has a known outcome")
+	}
+	vpp := simulator(t, path)
+	s := session(t, p, 0)
+	if s.Epoch != 1 || s.PID != vpp.PID() || !s.Simulated || s.Version.Version != vppsim.DefaultVersion || !s.Resync {
+		t.Errorf("session %+v", s)
+	}
+	if err := p.Conn().Err(); err != nil {
+		t.Errorf("Err while connected: %v", err)
+	}
+	out, err := p.RunCLI(patient(t), "show version")
+	if err != nil || !strings.Contains(out, vppsim.DefaultVersion) {
+		t.Errorf("show version: %q, %v", out, err)
+	}
+	if s := p.Stats(); s.Rejected != 1 || s.Requests < 3 {
+		t.Errorf("stats %+v: want 1 rejected request, and at least 3 sent", s)
+	}
+}
+
+func TestReconnectsInANewEpoch(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, func(c *Config) { c.ResyncAfterReconnect = false })
+	first := session(t, p, 0)
+
+	seen := make(chan Session, 100)
+	cancel := p.OnSession(func(s Session) { seen <- s })
+	vpp.Disconnect() // the same VPP
+	second := session(t, p, 1)
+	if second.Epoch != 2 || second.PID != first.PID || second.Resync || second.Conn == first.Conn {
+		t.Errorf("after a broken socket: %+v", second)
+	}
+	if err := vpp.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	third := session(t, p, 2)
+	if third.PID == first.PID || !third.Resync {
+		t.Errorf("after a restart: %+v", third)
+	}
+	if err := first.Conn.Err(); !errors.Is(err, vppclient.ErrDisconnected) {
+		t.Errorf("connection of the first session: %v", err)
+	}
+	cancel()
+	close(seen)
+	var up []uint64
+	wasUp := false
+	for s := range seen {
+		if s.Up && wasUp {
+			t.Errorf("epoch %d came up without the one before going down", s.Epoch)
+		}
+		if s.Up {
+			up = append(up, s.Epoch)
+		} else if s.Err == nil {
+			t.Error("down without a reason")
+		}
+		wasUp = s.Up
+	}
+	if len(up) < 2 || up[0] != 1 {
+		t.Errorf("epochs seen %v: want the one that was up first", up)
+	}
+}
+
+func TestEventsGoOnInTheNextSession(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, nil)
+	lost := make(chan uint64, 10)
+	w, err := p.Subscribe(patient(t), Subscription{
+		Event:     &interfaces.SwInterfaceEvent{},
+		Want:      &interfaces.WantInterfaceEvents{EnableDisable: 1},
+		WantReply: &interfaces.WantInterfaceEventsReply{},
+		OnLost:    func(s Session) { lost <- s.Epoch },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	provoke := func(after uint64) {
+		t.Helper()
+		s := session(t, p, after)
+		waitForCount(t, vpp, "want_interface_events")
+		reply := &interfaces.CreateLoopbackReply{}
+		if err := s.Conn.Call(patient(t), &interfaces.CreateLoopback{}, reply); err != nil {
+			t.Fatal(err)
+		}
+		up := &interfaces.SwInterfaceSetFlags{SwIfIndex: reply.SwIfIndex, Flags: interface_types.IF_STATUS_API_FLAG_ADMIN_UP}
+		if err := s.Conn.Call(patient(t), up, &interfaces.SwInterfaceSetFlagsReply{}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case event := <-w.Events():
+			if e, ok := event.(*interfaces.SwInterfaceEvent); !ok || e.SwIfIndex != reply.SwIfIndex {
+				t.Errorf("event %+v, want interface %d", event, reply.SwIfIndex)
+			}
+		case <-patient(t).Done():
+			t.Fatal("no event")
+		}
+	}
+	provoke(0)
+	if err := vpp.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	provoke(1)
+	if epoch := <-lost; epoch != 2 {
+		t.Errorf("OnLost for epoch %d, want 2", epoch)
+	}
+}
+
+// waitForCount polls the simulator, whose counters have no signal, until a
+// request has come since it was started.
+func waitForCount(tb testing.TB, vpp *vppsim.VPP, message string) {
+	tb.Helper()
+	ctx := patient(tb)
+	for vpp.Count(message) == 0 {
+		if !sleep(ctx, time.Millisecond) {
+			tb.Fatalf("no %s came", message)
+		}
+	}
+}
+
+func TestHangingVPPIsNoticed(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, func(c *Config) {
+		c.HealthCheckProbeInterval, c.HealthCheckReplyTimeout, c.HealthCheckThreshold = 2*time.Millisecond, 5*time.Millisecond, 3
+	})
+	session(t, p, 0)
+	vpp.Hang()
+	s := down(t, p)
+	if !errors.Is(s.Err, vppclient.ErrDisconnected) || !strings.Contains(s.Err.Error(), "3 checks in a row") {
+		t.Errorf("reason %v", s.Err)
+	}
+	vpp.Resume()
+	session(t, p, 1)
+}
+
+// TestBusyVPPKeepsItsSession: what takes longer than the limit of a check, but
+// shorter than all of them, is no reason to connect anew.
+func TestBusyVPPKeepsItsSession(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, func(c *Config) {
+		c.HealthCheckProbeInterval, c.HealthCheckReplyTimeout, c.HealthCheckThreshold = time.Millisecond, time.Millisecond, 1000
+		c.ReplyTimeout = time.Minute
+	})
+	s := session(t, p, 0)
+	if err := vpp.Delay("cli_inband", 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.RunCLI(patient(t), "show version"); err != nil {
+		t.Errorf("slow command: %v", err)
+	}
+	if now := p.Session(); !now.Up || now.Epoch != s.Epoch {
+		t.Errorf("session after the slow command: %+v", now)
+	}
+}
+
+func TestStrictCompatRefusesAVPPThatLacksAMessage(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	if err := vpp.Forget("cli_inband"); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, path, func(c *Config) { c.StrictCompat = true })
+	ctx := patient(t)
+	for {
+		s, changed := p.state.get()
+		if s.Up {
+			t.Fatal("connected to a VPP without cli_inband")
+		}
+		if strings.Contains(s.Err.Error(), "cli_inband_") {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("reason %v does not name the message", s.Err)
+		}
+	}
+}
+
+func TestRequestWaitsIfConfigured(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	p := start(t, path, func(c *Config) { c.RetryRequestCount, c.RetryRequestTimeout = 100, time.Second })
+	done := make(chan error, 1)
+	go func() {
+		done <- p.Conn().Invoke(patient(t), &memclnt.ControlPing{}, &memclnt.ControlPingReply{})
+	}()
+	simulator(t, path)
+	if err := <-done; err != nil {
+		t.Errorf("request made before VPP came: %v", err)
+	}
+}
+
+func TestConnectionCarriesEveryKindOfRequest(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	simulator(t, path)
+	p := start(t, path, nil)
+	session(t, p, 0)
+	ctx, conn := patient(t), p.Conn()
+	if _, err := interfaces.NewServiceClient(conn).CreateLoopback(ctx, &interfaces.CreateLoopback{}); err != nil {
+		t.Errorf("generated client: %v", err)
+	}
+	all, err := vppclient.Dump[*interfaces.SwInterfaceDetails](ctx, conn, &interfaces.SwInterfaceDump{})
+	if err != nil || len(all) != 2 { // local0 and the loopback
+		t.Errorf("dump: %d interfaces, %v", len(all), err)
+	}
+	if err := conn.Send(ctx, &vpe.ShowVersion{}, &vpe.ShowVersionReply{}).Result(); err != nil {
+		t.Errorf("Send: %v", err)
+	}
+	if !conn.Has(&vlib.CliInband{}) {
+		t.Error("Has(cli_inband) is false")
+	}
+	stream, err := conn.NewStream(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stream.SendMsg(&memclnt.ControlPing{}), stream.Close()); err != nil {
+		t.Errorf("stream: %v", err)
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, nil)
+	session(t, p, 0)
+
+	w := httptest.NewRecorder()
+	p.ServeStats(w, httptest.NewRequest(http.MethodGet, "/govppmux/stats", nil))
+	var stats struct {
+		Session sessionInfo
+		Stats
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &stats); err != nil {
+		t.Fatal(err)
+	}
+	if !stats.Session.Connected || !stats.Session.Simulated || stats.Session.PID != vpp.PID() || stats.Session.Messages == 0 {
+		t.Errorf("stats %s", w.Body)
+	}
+	for _, c := range []struct {
+		body, want string
+		status     int
+	}{
+		{`{"vppclicommand": "show version"}`, vppsim.DefaultVersion, http.StatusOK},
+		{`{"vppclicommand": " "}`, "vppclicommand", http.StatusBadRequest},
+		{`{"command": "show version"}`, "vppclicommand", http.StatusBadRequest},
+		{`show version`, "vppclicommand", http.StatusBadRequest},
+	} {
+		w := httptest.NewRecorder()
+		p.ServeCommand(w, httptest.NewRequest(http.MethodPost, "/vpp/command", strings.NewReader(c.body)))
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s: status %d, body %s; want %d and %q", c.body, w.Code, w.Body, c.status, c.want)
+		}
+	}
+	_ = vpp.Close()
+	down(t, p)
+	w = httptest.NewRecorder()
+	p.ServeCommand(w, httptest.NewRequest(http.MethodPost, "/vpp/command", strings.NewReader(`{"vppclicommand": "show version"}`)))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("without VPP: status %d, want 503", w.Code)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	simulator(t, path)
+	p := start(t, path, nil)
+	session(t, p, 0)
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(collector{p}); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		m := f.GetMetric()[0]
+		values[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+	}
+	if values["ligato_govppmux_up"] != 1 || values["ligato_govppmux_requests_total"] < 2 {
+		t.Errorf("metrics %v", values)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	// A file as users of the predecessor have it.
+	cfg, _, err := config.Load(config.Text("govpp", `
+resync-after-reconnect: false
+reply-timeout: 2s
+binapi-socket-path: /tmp/api.sock
+stats-socket-path: /tmp/stats.sock
+connect-via-shm: false
+shm-prefix: ""
+retry-request-count: 3
+retry-request-timeout: 500ms
+retry-connect-count: 3
+retry-connect-timeout: 1s
+proxy-enabled: true
+health-check-probe-interval: 1s
+health-check-reply-timeout: 250ms
+health-check-threshold: 1
+trace-enabled: true
+`), DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.ResyncAfterReconnect || cfg.ReplyTimeout != 2*time.Second || cfg.HealthCheckThreshold != 1 || len(cfg.notes()) != 2 {
+		t.Errorf("config %+v", cfg)
+	}
+	for text, want := range map[string]string{
+		"connect-via-shm: true":      "connect-via-shm",
+		"reply-timeout: 0s":          "reply-timeout",
+		"health-check-threshold: 0":  "health-check-threshold",
+		"max-requests: 100000":       "max-requests",
+		"binapi-socket-path: ''":     "binapi-socket-path",
+		"reply-timout: 1s":           "reply-timout",
+		"retry-connect-timeout: -1s": "retry-connect-timeout",
+	} {
+		if _, _, err := config.Load(config.Text("govpp", text), DefaultConfig()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v does not name %s", text, err, want)
+		}
+	}
+}
+
+var _ api.Connection = (*Connection)(nil)

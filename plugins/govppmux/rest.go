@@ -1,0 +1,90 @@
+package govppmux
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+)
+
+// maxCommand bounds the body of a command request.
+const maxCommand = 64 << 10
+
+func (p *Plugin) endpoints() []rest.Endpoint {
+	return []rest.Endpoint{
+		{Path: "/govppmux/stats", Handler: p.ServeStats, Doc: "the session with VPP and counters of requests"},
+		{
+			Path: "/vpp/command", Methods: []string{http.MethodPost}, Handler: p.ServeCommand,
+			Doc: `run a command of VPP's command line, given as {"vppclicommand": "show version"}`,
+		},
+	}
+}
+
+// sessionInfo is a Session as JSON.
+type sessionInfo struct {
+	Connected bool      `json:"connected"`
+	Since     time.Time `json:"since,omitzero"`
+	Epoch     uint64    `json:"epoch"`
+	Error     string    `json:"error,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	BuildDate string    `json:"buildDate,omitempty"`
+	PID       uint32    `json:"pid,omitempty"`
+	Simulated bool      `json:"simulated"`
+	Messages  int       `json:"messages,omitempty"`
+	Socket    string    `json:"socket"`
+}
+
+func (p *Plugin) sessionInfo() sessionInfo {
+	s := p.Session()
+	info := sessionInfo{
+		Connected: s.Up, Since: s.Since, Epoch: s.Epoch, Version: s.Version.Version,
+		BuildDate: s.Version.BuildDate, PID: s.PID, Simulated: s.Simulated, Socket: p.cfg.BinAPISocketPath,
+	}
+	if s.Err != nil {
+		info.Error = s.Err.Error()
+	}
+	if s.Conn != nil {
+		info.Messages = s.Conn.Table().Len()
+	}
+	return info
+}
+
+// ServeStats answers with the session and the counters as JSON.
+func (p *Plugin) ServeStats(w http.ResponseWriter, _ *http.Request) {
+	rest.WriteJSON(w, http.StatusOK, struct {
+		Session sessionInfo `json:"session"`
+		Stats
+	}{p.sessionInfo(), p.Stats()})
+}
+
+// ServeCommand runs the command of {"vppclicommand": "..."} and answers with
+// what it prints, as a JSON string.
+func (p *Plugin) ServeCommand(w http.ResponseWriter, r *http.Request) {
+	var req struct {
+		Command string `json:"vppclicommand"`
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&req); err != nil {
+		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf(`body: expected {"vppclicommand": "..."}: %w`, err))
+		return
+	}
+	if strings.TrimSpace(req.Command) == "" {
+		rest.WriteError(w, http.StatusBadRequest, errors.New("vppclicommand: expected a command"))
+		return
+	}
+	out, err := p.RunCLI(r.Context(), req.Command)
+	switch {
+	case errors.Is(err, vppclient.ErrDisconnected):
+		rest.WriteError(w, http.StatusServiceUnavailable, err)
+	case err != nil:
+		rest.WriteError(w, http.StatusBadGateway, err)
+	default:
+		rest.WriteJSON(w, http.StatusOK, out)
+	}
+}

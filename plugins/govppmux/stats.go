@@ -1,0 +1,150 @@
+package govppmux
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+)
+
+// Stats are counters of the plugin over all sessions.
+type Stats struct {
+	// Requests sent, and messages received for them.
+	Requests uint64 `json:"requests"`
+	Replies  uint64 `json:"replies"`
+	// InFlight is the number of requests without a reply now.
+	InFlight int `json:"requestsInFlight"`
+	// Timeouts, Disconnected and Rejected are failed requests: without a reply
+	// in time, pending when the connection ended, made without a connection.
+	Timeouts     uint64 `json:"timeouts"`
+	Disconnected uint64 `json:"disconnected"`
+	Rejected     uint64 `json:"rejected"`
+	// Late are messages received for requests that had ended.
+	Late uint64 `json:"lateReplies"`
+	// Events received.
+	Events uint64 `json:"events"`
+	// WindowWaits is how often a caller waited for the window of requests in flight.
+	WindowWaits uint64 `json:"windowWaits"`
+	// Batches, BytesOut and BytesIn count what went over the socket.
+	Batches  uint64 `json:"batches"`
+	BytesOut uint64 `json:"bytesOut"`
+	BytesIn  uint64 `json:"bytesIn"`
+	// ConnectAttempts, and sessions that ended without being asked to.
+	ConnectAttempts uint64 `json:"connectAttempts"`
+	Reconnects      uint64 `json:"sessionsLost"`
+}
+
+// totals adds up the counters of connections.
+type totals struct {
+	attempts, reconnects atomic.Uint64
+
+	mu      sync.Mutex
+	past    vppclient.Stats
+	current *vppclient.Conn
+}
+
+func (t *totals) begin(conn *vppclient.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.current = conn
+}
+
+func (t *totals) end(conn *vppclient.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.current == conn {
+		t.past, t.current = plus(t.past, conn.Stats()), nil
+	}
+}
+
+func (t *totals) sum() vppclient.Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.current == nil {
+		return t.past
+	}
+	sum := plus(t.past, t.current.Stats())
+	sum.InFlight = t.current.Stats().InFlight
+	return sum
+}
+
+// plus adds the counters; what was in flight in the past is not any more.
+func plus(a, b vppclient.Stats) vppclient.Stats {
+	return vppclient.Stats{
+		Requests: a.Requests + b.Requests, Replies: a.Replies + b.Replies,
+		Timeouts: a.Timeouts + b.Timeouts, Disconnected: a.Disconnected + b.Disconnected,
+		Late: a.Late + b.Late, Events: a.Events + b.Events, Waits: a.Waits + b.Waits,
+		Batches: a.Batches + b.Batches, BytesOut: a.BytesOut + b.BytesOut, BytesIn: a.BytesIn + b.BytesIn,
+	}
+}
+
+// Stats returns the counters.
+func (p *Plugin) Stats() Stats {
+	s := p.totals.sum()
+	return Stats{
+		Requests: s.Requests, Replies: s.Replies, InFlight: s.InFlight,
+		Timeouts: s.Timeouts, Disconnected: s.Disconnected, Rejected: p.rejected.Load(),
+		Late: s.Late, Events: s.Events, WindowWaits: s.Waits,
+		Batches: s.Batches, BytesOut: s.BytesOut, BytesIn: s.BytesIn,
+		ConnectAttempts: p.totals.attempts.Load(), Reconnects: p.totals.reconnects.Load(),
+	}
+}
+
+// collector shows the counters to Prometheus, under the names that dashboards
+// of the predecessor know where there was such a counter.
+type collector struct{ plugin *Plugin }
+
+const metricPrefix = "ligato_govppmux_"
+
+type metric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value float64
+	label []string
+}
+
+func (c collector) metrics() []metric {
+	s := c.plugin.Stats()
+	up := 0.0
+	if session, _ := c.plugin.state.get(); session.Up {
+		up = 1
+	}
+	counter := func(name, help string, v uint64) metric {
+		return metric{prometheus.NewDesc(metricPrefix+name, help, nil, nil), prometheus.CounterValue, float64(v), nil}
+	}
+	gauge := func(name, help string, v float64) metric {
+		return metric{prometheus.NewDesc(metricPrefix+name, help, nil, nil), prometheus.GaugeValue, v, nil}
+	}
+	failed := prometheus.NewDesc(metricPrefix+"requests_failed_total", "Requests without a reply, by reason.", []string{"error"}, nil)
+	return []metric{
+		gauge("up", "Whether VPP is connected.", up),
+		counter("requests_total", "Requests sent to VPP.", s.Requests),
+		gauge("requests", "Requests without a reply now.", float64(s.InFlight)),
+		counter("replies_received_total", "Messages received for requests.", s.Replies),
+		{failed, prometheus.CounterValue, float64(s.Timeouts), []string{"timeout"}},
+		{failed, prometheus.CounterValue, float64(s.Disconnected), []string{"disconnected"}},
+		{failed, prometheus.CounterValue, float64(s.Rejected), []string{"not connected"}},
+		counter("late_replies_total", "Messages received for requests that had ended.", s.Late),
+		counter("events_total", "Events received.", s.Events),
+		counter("window_waits_total", "How often a request waited for the window.", s.WindowWaits),
+		counter("batches_total", "Writes to the socket.", s.Batches),
+		counter("sent_bytes_total", "Bytes written to the socket.", s.BytesOut),
+		counter("received_bytes_total", "Bytes read from the socket.", s.BytesIn),
+		counter("connect_attempts_total", "Attempts to connect to VPP.", s.ConnectAttempts),
+		counter("sessions_lost_total", "Sessions that ended without being asked to.", s.Reconnects),
+	}
+}
+
+// Describe sends the descriptions of the metrics.
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	prometheus.DescribeByCollect(c, ch)
+}
+
+// Collect sends the metrics.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	for _, m := range c.metrics() {
+		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value, m.label...)
+	}
+}
