@@ -1,0 +1,23 @@
+package ifplugin
+
+import "fmt"
+
+// Config is vpp-ifplugin.conf.
+type Config struct {
+	MTU              uint32   `yaml:"mtu" desc:"MTU in bytes of interfaces that ask for none, 0: what VPP chooses"`
+	StatusPublishers []string `yaml:"status-publishers" desc:"names of the data stores that the state of interfaces is published to"`
+}
+
+// DefaultConfig is what holds without a configuration file.
+func DefaultConfig() Config { return Config{} }
+
+// maxMTU is the largest MTU that VPP accepts.
+const maxMTU = 9216
+
+// Validate says what is wrong with a configuration.
+func (c Config) Validate() error {
+	if c.MTU > maxMTU {
+		return fmt.Errorf("mtu: %d, expected 0 to %d", c.MTU, maxMTU)
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+// Package descriptor teaches the scheduler to handle VPP interfaces and what
+// is derived from them: addresses, VRF membership, borrowed addresses and the
+// state of the link.
+package descriptor
+
+import (
+	"fmt"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+)
+
+// Southbound names the session that VPP values live in.
+const Southbound = "vpp"
+
+// Names of the descriptors.
+const (
+	InterfaceName  = "vpp-interface"
+	AddressName    = "vpp-interface-address"
+	HasAddressName = "vpp-interface-has-address"
+	VrfName        = "vpp-interface-vrf"
+	UnnumberedName = "vpp-unnumbered-interface"
+	LinkStateName  = "vpp-interface-link-state"
+)
+
+// index finds the interfaces that exist in VPP.
+type index interface {
+	LookupByName(name string) (*ifaceidx.IfMeta, bool)
+	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
+}
+
+// swIfIndex returns what VPP calls the interface.
+func swIfIndex(ifs index, name string) (uint32, error) {
+	m, ok := ifs.LookupByName(name)
+	if !ok {
+		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
+	}
+	return m.SwIfIndex, nil
+}
+
+// invalid is the error of Validate for one field.
+func invalid(field, format string, args ...any) error {
+	return kvs.NewInvalidValueError(fmt.Errorf(format, args...), field)
+}

@@ -1,0 +1,248 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// An interface in VPP is known by an index (sw_if_index) that VPP gives when it
+// is created, and by a name of VPP's making. The logical name of the
+// configuration is stored in the tag of the interface: an interface without
+// tag was made by somebody else and is left alone. How an interface is created
+// depends on its type (see linkKind); MTU, MAC address and administrative
+// state are the same for all. Addresses, VRF tables and borrowed addresses are
+// derived values.
+
+// interfaceCalls is what interfaces of all types need of VPP.
+type interfaceCalls interface {
+	SetTag(swIfIndex uint32, tag string) error
+	SetAdminState(swIfIndex uint32, up bool) error
+	SetMAC(swIfIndex uint32, mac vppcalls.MAC) error
+	SetMTU(swIfIndex, mtu uint32) error
+	interfaceDumps
+}
+
+// Options are the settings of interfaces.
+type Options struct {
+	// MTU is set on interfaces that ask for none, in bytes; 0 leaves the one that
+	// VPP chose.
+	MTU uint32
+	// Host gives access to the interfaces of the kernel; nil if this agent has
+	// none.
+	Host HostInterfaces
+}
+
+type interfaceDescriptor struct {
+	vpp   interfaceCalls
+	kinds map[interfaces.Interface_Type]linkKind
+	mtu   uint32
+}
+
+// NewInterface describes interfaces.
+func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
+	d := &interfaceDescriptor{vpp: vpp, mtu: opts.MTU, kinds: map[interfaces.Interface_Type]linkKind{
+		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp},
+		interfaces.Interface_TAP:               tap{vpp},
+		interfaces.Interface_AF_PACKET:         afPacket{vpp, opts.Host},
+	}}
+	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{
+		Name:               InterfaceName,
+		Southbound:         Southbound,
+		WithMetadata:       true,
+		Validate:           d.validate,
+		Dependencies:       d.dependencies,
+		DerivedValues:      derivedValues,
+		ValueComparator:    d.equivalent,
+		UpdateWithRecreate: d.mustRecreate,
+		Create:             d.create,
+		Update:             d.update,
+		Delete:             d.remove,
+		Retrieve:           d.retrieve,
+		RetrieveValue:      d.retrieveValue,
+	}))
+}
+
+// dependencies are those of the type alone.
+func (d *interfaceDescriptor) dependencies(_ string, i *interfaces.Interface) []kvs.Dependency {
+	if kind := d.kinds[i.GetType()]; kind != nil {
+		return kind.dependencies(i)
+	}
+	return nil
+}
+
+func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifaceidx.IfMeta, error) {
+	kind := d.kinds[i.GetType()]
+	mac, err := wantedMAC(i)
+	if err != nil {
+		return nil, err
+	}
+	m, err := kind.create(i, mac)
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
+	}
+	m.Vrf, m.IPAddresses = i.GetVrf(), i.GetIpAddresses()
+	if err := d.finish(i, m, kind); err != nil {
+		return nil, errors.Join(err, kind.remove(i, m)) // leave nothing half-made
+	}
+	return m, nil
+}
+
+// finish completes an interface that was just created. The tag comes first:
+// it tells whose the interface is if the agent ends in between.
+func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta, kind linkKind) error {
+	if !kind.traits().tagged {
+		if err := d.vpp.SetTag(m.SwIfIndex, i.GetName()); err != nil {
+			return fmt.Errorf("set tag: %w", err)
+		}
+	}
+	if mtu := d.wantedMTU(i); mtu != 0 {
+		if err := d.vpp.SetMTU(m.SwIfIndex, mtu); err != nil {
+			return fmt.Errorf("set MTU %d: %w", mtu, err)
+		}
+	}
+	if i.GetEnabled() {
+		if err := d.vpp.SetAdminState(m.SwIfIndex, true); err != nil {
+			return fmt.Errorf("set up: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *ifaceidx.IfMeta) (*ifaceidx.IfMeta, error) {
+	if m == nil {
+		return nil, fmt.Errorf("interface %q is not known to exist in VPP", i.GetName())
+	}
+	if old.GetEnabled() != i.GetEnabled() {
+		if err := d.setAdminState(i, m); err != nil {
+			return m, err
+		}
+	}
+	if i.GetPhysAddress() != "" && !ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress()) {
+		mac, err := wantedMAC(i)
+		if err != nil {
+			return m, err
+		}
+		if err := d.vpp.SetMAC(m.SwIfIndex, *mac); err != nil {
+			return m, fmt.Errorf("set MAC address %s: %w", i.GetPhysAddress(), err)
+		}
+	}
+	if mtu := d.wantedMTU(i); mtu != 0 && mtu != d.wantedMTU(old) {
+		if err := d.vpp.SetMTU(m.SwIfIndex, mtu); err != nil {
+			return m, fmt.Errorf("set MTU %d: %w", mtu, err)
+		}
+	}
+	now := *m
+	now.Vrf, now.IPAddresses = i.GetVrf(), i.GetIpAddresses()
+	return &now, nil
+}
+
+func (d *interfaceDescriptor) setAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
+		return fmt.Errorf("set administrative state: %w", err)
+	}
+	if i.GetEnabled() {
+		return nil
+	}
+	return d.kinds[i.GetType()].afterAdminDown(i)
+}
+
+func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	kind := d.kinds[i.GetType()]
+	if kind == nil {
+		return kvs.Permanent(unsupportedType(i.GetType()))
+	}
+	if m == nil {
+		found, err := d.find(i.GetName())
+		if found == nil || err != nil {
+			return err // nothing there: nothing to delete
+		}
+		m = &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name}
+	}
+	return kind.remove(i, m)
+}
+
+// equivalent tells that nothing has to be done to make the new out of the old
+// interface. An MTU or a MAC address that is not asked for may be any.
+func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface) bool {
+	if old.GetType() != i.GetType() || old.GetEnabled() != i.GetEnabled() || !d.sameLink(old, i) {
+		return false
+	}
+	if old.GetUnnumbered().GetInterfaceWithIp() != i.GetUnnumbered().GetInterfaceWithIp() {
+		return false
+	}
+	if i.GetUnnumbered() == nil && old.GetVrf() != i.GetVrf() {
+		return false
+	}
+	if mtu := d.wantedMTU(i); mtu != 0 && mtu != d.wantedMTU(old) {
+		return false
+	}
+	if i.GetPhysAddress() != "" && !ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress()) {
+		return false
+	}
+	return sameAddresses(old.GetIpAddresses(), i.GetIpAddresses())
+}
+
+func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+	if old.GetType() != i.GetType() || !d.sameLink(old, i) {
+		return true
+	}
+	kind := d.kinds[i.GetType()]
+	return kind != nil && !kind.traits().macInPlace && i.GetPhysAddress() != "" &&
+		!ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress())
+}
+
+func (d *interfaceDescriptor) sameLink(a, b *interfaces.Interface) bool {
+	kind := d.kinds[a.GetType()]
+	return kind != nil && kind.sameLink(a, b)
+}
+
+// wantedMTU is the MTU to set; 0: none.
+func (d *interfaceDescriptor) wantedMTU(i *interfaces.Interface) uint32 {
+	if i.GetMtu() != 0 {
+		return i.GetMtu()
+	}
+	return d.mtu
+}
+
+// wantedMAC is the MAC address to set; nil: none.
+func wantedMAC(i *interfaces.Interface) (*vppcalls.MAC, error) {
+	if i.GetPhysAddress() == "" {
+		return nil, nil
+	}
+	mac, err := ipconv.ParseMAC(i.GetPhysAddress())
+	if err != nil {
+		return nil, fmt.Errorf("phys_address: %w", err)
+	}
+	return &mac, nil
+}
+
+func sameAddresses(a, b []string) bool {
+	set := make(map[string]bool, len(a))
+	for _, addr := range a {
+		set[canonical(addr)] = true
+	}
+	other := make(map[string]bool, len(b))
+	for _, addr := range b {
+		c := canonical(addr)
+		if !set[c] {
+			return false
+		}
+		other[c] = true
+	}
+	return len(other) == len(set)
+}
+
+// canonical is the usual form of an address with prefix length.
+func canonical(addr string) string {
+	if p, err := ipconv.ParsePrefix(addr); err == nil {
+		return p.String()
+	}
+	return addr
+}

@@ -1,0 +1,44 @@
+package descriptor
+
+import (
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// derivedValues are what can come and go while the interface stays.
+func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
+	name := i.GetName()
+	if u := i.GetUnnumbered(); u != nil {
+		return []kvs.KeyValuePair{
+			{Key: model.UnnumberedKey.Key(name), Value: u},
+			{Key: model.InheritedVrfKey.Key(name, u.GetInterfaceWithIp()), Value: &emptypb.Empty{}},
+		}
+	}
+	var out []kvs.KeyValuePair
+	seen := map[string]bool{}
+	var ipv4, ipv6 bool
+	for _, addr := range i.GetIpAddresses() {
+		p, err := ipconv.ParsePrefix(addr)
+		if err != nil {
+			continue // invalid: never applied
+		}
+		ipv4 = ipv4 || p.Addr().Is4()
+		ipv6 = ipv6 || !p.Addr().Is4()
+		key := model.AddressKeyFor(name, addr, netalloc.IPAddressSource_STATIC)
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, kvs.KeyValuePair{Key: key, Value: &emptypb.Empty{}})
+		}
+	}
+	if !ipv4 && !ipv6 {
+		return nil
+	}
+	return append(out,
+		kvs.KeyValuePair{Key: model.HasAddressKey.Key(name), Value: &emptypb.Empty{}},
+		kvs.KeyValuePair{Key: model.VrfKeyFor(name, i.GetVrf(), ipv4, ipv6), Value: &emptypb.Empty{}})
+}

@@ -1,0 +1,206 @@
+package descriptor
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// interfaceDumps is what reading the interfaces needs of VPP.
+type interfaceDumps interface {
+	DumpInterfaces() ([]vppcalls.Details, error)
+	DumpTaps() (map[uint32]vppcalls.Tap, error)
+	DumpAfPackets() (map[uint32]string, error)
+	DumpUnnumbered() (map[uint32]uint32, error)
+	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
+	Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
+}
+
+type interfaceKV = kvs.KV[*interfaces.Interface, *ifaceidx.IfMeta]
+
+// reading is one look at the interfaces of VPP.
+type reading struct {
+	d       *interfaceDescriptor
+	all     []vppcalls.Details
+	dumps   dumps
+	lenders map[uint32]uint32
+	names   map[uint32]string // tags by index
+	wanted  map[string]*interfaces.Interface
+}
+
+// retrieve returns the interfaces with a tag and local0, which belongs to VPP.
+// A name that VPP has more than once (an agent ended before it saw that its
+// request had succeeded) is returned once, the rest with a suffix, so that they
+// are removed.
+func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, error) {
+	r, err := d.read()
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range correlate {
+		r.wanted[kv.Value.GetName()] = kv.Value
+	}
+	seen := map[string]int{}
+	var out []interfaceKV
+	for _, found := range r.all {
+		if found.SwIfIndex == 0 {
+			out = append(out, local(found))
+			continue
+		}
+		i, m, err := r.interfaceOf(found)
+		if err != nil {
+			return nil, err
+		}
+		if i == nil {
+			continue
+		}
+		if seen[i.Name]++; seen[i.Name] > 1 {
+			i.Name += "-DUPLICATE" + strconv.Itoa(seen[i.Name])
+		}
+		out = append(out, interfaceKV{Key: model.InterfaceModel.Key(i), Value: i, Metadata: m, Origin: kvs.FromNB})
+	}
+	return out, nil
+}
+
+func (d *interfaceDescriptor) retrieveValue(_ string, last *interfaces.Interface, _ *ifaceidx.IfMeta) (
+	*interfaces.Interface, *ifaceidx.IfMeta, bool, error) {
+	r, err := d.read()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	r.wanted[last.GetName()] = last
+	for _, found := range r.all {
+		if found.Tag == last.GetName() {
+			i, m, err := r.interfaceOf(found)
+			return i, m, i != nil, err
+		}
+	}
+	return nil, nil, false, nil
+}
+
+// find returns the interface with the tag, or nil.
+func (d *interfaceDescriptor) find(name string) (*vppcalls.Details, error) {
+	all, err := d.vpp.DumpInterfaces()
+	if err != nil {
+		return nil, err
+	}
+	for n := range all {
+		if all[n].Tag == name {
+			return &all[n], nil
+		}
+	}
+	return nil, nil
+}
+
+func (d *interfaceDescriptor) read() (*reading, error) {
+	r := &reading{d: d, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{}}
+	var err error
+	if r.all, err = d.vpp.DumpInterfaces(); err != nil {
+		return nil, err
+	}
+	if r.dumps.taps, err = d.vpp.DumpTaps(); err != nil {
+		return nil, err
+	}
+	if r.dumps.hosts, err = d.vpp.DumpAfPackets(); err != nil {
+		return nil, err
+	}
+	if r.lenders, err = d.vpp.DumpUnnumbered(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(r.all, func(a, b vppcalls.Details) int { return int(a.SwIfIndex) - int(b.SwIfIndex) })
+	for _, found := range r.all {
+		r.names[found.SwIfIndex] = found.Tag
+	}
+	return r, nil
+}
+
+// local describes the interface that every VPP has.
+func local(d vppcalls.Details) interfaceKV {
+	i := &interfaces.Interface{Name: localName, Type: interfaces.Interface_SOFTWARE_LOOPBACK, Enabled: d.AdminUp}
+	return interfaceKV{
+		Key: model.InterfaceModel.Key(i), Value: i, Origin: kvs.FromSB,
+		Metadata: &ifaceidx.IfMeta{SwIfIndex: d.SwIfIndex, InternalName: d.Name, DevType: d.DevType},
+	}
+}
+
+// interfaceOf describes an interface of VPP; nil if it has no tag or is of a
+// type that this agent cannot have made.
+func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *ifaceidx.IfMeta, error) {
+	if found.Tag == "" {
+		return nil, nil, nil
+	}
+	wanted := r.wanted[found.Tag]
+	i := &interfaces.Interface{
+		Name: found.Tag, Enabled: found.AdminUp, PhysAddress: found.MAC.String(), Mtu: found.MTU,
+	}
+	m := &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name, DevType: found.DevType}
+	if !r.recognised(found, wanted, i, m) {
+		return nil, nil, nil
+	}
+	if i.Mtu >= maxMTU {
+		i.Mtu = 0 // no limit of its own
+	}
+	if err := r.addAddresses(i, m, wanted); err != nil {
+		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
+	}
+	m.Vrf, m.IPAddresses = i.Vrf, i.IpAddresses
+	return i, m, nil
+}
+
+func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
+	for _, kind := range r.d.kinds {
+		if kind.recognise(found, r.dumps, wanted, i, m) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
+	if lender, ok := r.lenders[m.SwIfIndex]; ok {
+		// The addresses that VPP would tell now are borrowed.
+		i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: r.names[lender]}
+		i.Vrf = wanted.GetVrf()
+		return nil
+	}
+	var anyV6 bool
+	for _, ipv6 := range []bool{false, true} {
+		addrs, err := r.d.vpp.DumpAddresses(m.SwIfIndex, ipv6)
+		if err != nil {
+			return err
+		}
+		anyV6 = anyV6 || ipv6 && len(addrs) > 0
+		for _, a := range addrs {
+			i.IpAddresses = append(i.IpAddresses, a.String())
+		}
+	}
+	i.IpAddresses = append(i.IpAddresses, linkLocal(wanted)...)
+	if len(i.IpAddresses) == 0 && wanted != nil {
+		// The table has a meaning only together with addresses.
+		i.Vrf = wanted.GetVrf()
+		return nil
+	}
+	vrf, err := r.d.vpp.Table(m.SwIfIndex, anyV6)
+	i.Vrf = vrf
+	return err
+}
+
+// linkLocal returns the wanted IPv6 link-local addresses, which VPP does not
+// tell.
+func linkLocal(wanted *interfaces.Interface) []string {
+	var out []string
+	for _, addr := range wanted.GetIpAddresses() {
+		if p, err := ipconv.ParsePrefix(addr); err == nil && p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() {
+			out = append(out, addr)
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+const (
+	// localName is the interface that every VPP has; its index is 0.
+	localName = "local0"
+	// maxMTU is the largest MTU that VPP accepts, in bytes.
+	maxMTU = 9216
+)
+
+func (d *interfaceDescriptor) validate(_ string, i *interfaces.Interface) error {
+	return errors.Join(
+		validateName(i.GetName()),
+		d.validateType(i),
+		validateAddresses(i),
+		validateNumbers(i),
+		validateLater(i),
+	)
+}
+
+func validateName(name string) error {
+	if err := model.CheckName(name); err != nil {
+		return invalid("name", "%w", err)
+	}
+	if name == localName {
+		return invalid("name", "%q is an interface of VPP itself", name)
+	}
+	return nil
+}
+
+func (d *interfaceDescriptor) validateType(i *interfaces.Interface) error {
+	kind := d.kinds[i.GetType()]
+	if kind == nil {
+		return invalid("type", "%w", unsupportedType(i.GetType()))
+	}
+	t, link := kind.traits(), linkOf(i)
+	switch {
+	case link == nil && t.link != nil && !t.linkOptional:
+		return invalid("link", "missing, expected %s for type %s", t.link().ProtoReflect().Descriptor().Name(), i.GetType())
+	case link != nil && t.link == nil:
+		return invalid("link", "is %s, expected none for type %s", link.ProtoReflect().Descriptor().Name(), i.GetType())
+	case link != nil && link.ProtoReflect().Descriptor() != t.link().ProtoReflect().Descriptor():
+		return invalid("link", "is %s, expected %s for type %s",
+			link.ProtoReflect().Descriptor().Name(), t.link().ProtoReflect().Descriptor().Name(), i.GetType())
+	}
+	return kind.check(i)
+}
+
+// unsupportedType says that interfaces of a type cannot be configured.
+func unsupportedType(t interfaces.Interface_Type) error {
+	if t == interfaces.Interface_UNDEFINED_TYPE {
+		return errors.New("undefined, expected the type of the interface")
+	}
+	return fmt.Errorf("interfaces of type %s are not supported by this agent", t)
+}
+
+func validateAddresses(i *interfaces.Interface) error {
+	var errs []error
+	for n, addr := range i.GetIpAddresses() {
+		field := fmt.Sprintf("ip_addresses[%d]", n)
+		if netallocmodel.IsRef(addr) {
+			errs = append(errs, invalid(field, "%q: this agent allocates no addresses", addr))
+		} else if _, err := ipconv.ParsePrefix(addr); err != nil {
+			errs = append(errs, invalid(field, "%w", err))
+		}
+	}
+	if u := i.GetUnnumbered(); u != nil {
+		switch {
+		case u.GetInterfaceWithIp() == "":
+			errs = append(errs, invalid("unnumbered.interface_with_ip", "empty, expected the name of an interface"))
+		case u.GetInterfaceWithIp() == i.GetName():
+			errs = append(errs, invalid("unnumbered.interface_with_ip", "is the interface itself"))
+		}
+		if len(i.GetIpAddresses()) > 0 {
+			errs = append(errs, invalid("unnumbered", "an interface that borrows addresses cannot have ip_addresses"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func validateNumbers(i *interfaces.Interface) error {
+	var errs []error
+	if mac := i.GetPhysAddress(); mac != "" {
+		if _, err := ipconv.ParseMAC(mac); err != nil {
+			errs = append(errs, invalid("phys_address", "%w", err))
+		}
+	}
+	if i.GetMtu() > maxMTU {
+		errs = append(errs, invalid("mtu", "%d, expected 0 to %d", i.GetMtu(), maxMTU))
+	}
+	return errors.Join(errs...)
+}
+
+// validateLater refuses what would be ignored.
+func validateLater(i *interfaces.Interface) error {
+	var fields []string
+	for field, set := range map[string]bool{
+		"set_dhcp_client": i.GetSetDhcpClient(),
+		"ip6_nd":          i.GetIp6Nd() != nil,
+		"rx_modes":        len(i.GetRxModes()) > 0,
+		"rx_placements":   len(i.GetRxPlacements()) > 0,
+	} {
+		if set {
+			fields = append(fields, field)
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	slices.Sort(fields)
+	return invalid(strings.Join(fields, ", "), "not supported by this agent")
+}

@@ -1,0 +1,176 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+
+	"go.fd.io/govpp/api"
+	"google.golang.org/protobuf/proto"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	linuxmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// An AF_PACKET interface attaches VPP to an interface of the kernel, in the
+// namespace of VPP. The value waits for that interface. VPP sets the link of
+// the host interface up and down together with its own, and leaves it down when
+// the VPP interface is deleted. The MAC address is chosen at creation.
+
+// afPacketCalls is what AF_PACKET interfaces need of VPP.
+type afPacketCalls interface {
+	CreateAfPacket(p vppcalls.AfPacketParams) (swIfIndex uint32, err error)
+	DeleteAfPacket(hostIfName string) error
+	DumpInterfaces() ([]vppcalls.Details, error)
+}
+
+// HostInterfaces is what AF_PACKET interfaces need of the kernel.
+type HostInterfaces interface {
+	// HostName returns the name in the kernel of an interface that is known by
+	// its logical name.
+	HostName(logical string) (host string, ok bool)
+	// SetLinkUp sets an interface of the kernel up. An interface that does not
+	// exist is no error.
+	SetLinkUp(host string) error
+}
+
+type afPacket struct {
+	vpp  afPacketCalls
+	host HostInterfaces // nil: no Linux plugins in this agent
+}
+
+func (afPacket) traits() traits {
+	return traits{link: func() proto.Message { return &interfaces.AfpacketLink{} }}
+}
+
+func (k afPacket) check(i *interfaces.Interface) error {
+	l := i.GetAfpacket()
+	switch {
+	case l.GetHostIfName() == "" && l.GetLinuxInterface() == "":
+		return invalid("afpacket.host_if_name", "empty, expected it or linux_interface")
+	case len(l.GetHostIfName()) > maxHostName:
+		return invalid("afpacket.host_if_name", "%q has %d bytes, expected at most %d",
+			l.GetHostIfName(), len(l.GetHostIfName()), maxHostName)
+	case l.GetLinuxInterface() != "" && k.host == nil:
+		return invalid("afpacket.linux_interface", "this agent manages no Linux interfaces; use host_if_name")
+	}
+	return nil
+}
+
+func (afPacket) dependencies(i *interfaces.Interface) []kvs.Dependency {
+	key := linuxmodel.HostInterfaceKey.Key(i.GetAfpacket().GetHostIfName())
+	if logical := i.GetAfpacket().GetLinuxInterface(); logical != "" {
+		key = linuxmodel.InterfaceModel.KeyFor(logical)
+	}
+	return []kvs.Dependency{{Label: "afpacket-host-interface-exists", Key: key}}
+}
+
+func (afPacket) sameLink(a, b *interfaces.Interface) bool {
+	return proto.Equal(a.GetAfpacket(), b.GetAfpacket())
+}
+
+// hostName returns the name of the host interface in the kernel.
+func (k afPacket) hostName(i *interfaces.Interface) (string, error) {
+	l := i.GetAfpacket()
+	if l.GetLinuxInterface() == "" {
+		return l.GetHostIfName(), nil
+	}
+	if k.host == nil {
+		return "", fmt.Errorf("linux interface %q: this agent manages no Linux interfaces", l.GetLinuxInterface())
+	}
+	host, ok := k.host.HostName(l.GetLinuxInterface())
+	if !ok {
+		return "", fmt.Errorf("linux interface %q is not known to exist", l.GetLinuxInterface())
+	}
+	return host, nil
+}
+
+func (k afPacket) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	host, err := k.hostName(i)
+	if err != nil {
+		return &ifaceidx.IfMeta{}, err
+	}
+	idx, err := k.vpp.CreateAfPacket(vppcalls.AfPacketParams{HostIfName: host, MAC: mac})
+	if errors.Is(err, api.IF_ALREADY_EXISTS) {
+		idx, err = k.adopt(host, err)
+	}
+	return &ifaceidx.IfMeta{SwIfIndex: idx, InternalName: vppcalls.AfPacketName(host)}, err
+}
+
+// adopt takes over an interface without tag on the very host interface: one
+// that was left over from a creation whose end was not seen. One with a tag has
+// an owner.
+func (k afPacket) adopt(host string, cause error) (uint32, error) {
+	all, err := k.vpp.DumpInterfaces()
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	for _, d := range all {
+		switch {
+		case d.Name != vppcalls.AfPacketName(host):
+		case d.Tag == "":
+			return d.SwIfIndex, nil
+		default:
+			return vppcalls.NoInterface, fmt.Errorf("host interface %q already belongs to VPP interface %q: %w", host, d.Tag, cause)
+		}
+	}
+	return vppcalls.NoInterface, cause
+}
+
+func (k afPacket) remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	host, err := k.attachedTo(i, m)
+	if err != nil {
+		return err
+	}
+	if err := k.vpp.DeleteAfPacket(host); err != nil {
+		return err
+	}
+	return k.setLinkUp(host)
+}
+
+// attachedTo returns the host interface that the VPP interface is attached to,
+// even if the Linux interface has gone or changed its name since.
+func (k afPacket) attachedTo(i *interfaces.Interface, m *ifaceidx.IfMeta) (string, error) {
+	if vppcalls.IsAfPacketName(m.InternalName) {
+		return m.InternalName[len(vppcalls.AfPacketName("")):], nil
+	}
+	return k.hostName(i)
+}
+
+func (k afPacket) afterAdminDown(i *interfaces.Interface) error {
+	host, err := k.hostName(i)
+	if err != nil {
+		return err
+	}
+	return k.setLinkUp(host)
+}
+
+// setLinkUp undoes what VPP did to the host interface: whether that is up is
+// for its own configuration to say.
+func (k afPacket) setLinkUp(host string) error {
+	if k.host == nil {
+		return nil
+	}
+	return k.host.SetLinkUp(host)
+}
+
+func (k afPacket) recognise(d vppcalls.Details, all dumps, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+	if d.SubInterface || !vppcalls.IsAfPacketName(d.Name) {
+		return false
+	}
+	host, ok := all.hosts[d.SwIfIndex]
+	if !ok {
+		host = d.Name[len(vppcalls.AfPacketName("")):]
+	}
+	i.Type = interfaces.Interface_AF_PACKET
+	l := &interfaces.AfpacketLink{HostIfName: host}
+	if w := wanted.GetAfpacket(); w.GetLinuxInterface() != "" && k.host != nil {
+		if name, known := k.host.HostName(w.GetLinuxInterface()); known && name == host {
+			l = proto.CloneOf(w)
+		}
+	}
+	i.Link = &interfaces.Interface_Afpacket{Afpacket: l}
+	return true
+}

@@ -1,0 +1,49 @@
+package descriptor
+
+import (
+	"strings"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// A loopback in VPP is an Ethernet interface without a wire. It is created by
+// create_loopback and named loop0, loop1 and so on; it can be the BVI of a
+// bridge domain.
+
+// loopbackCalls is what loopbacks need of VPP.
+type loopbackCalls interface {
+	CreateLoopback(mac *vppcalls.MAC) (swIfIndex uint32, err error)
+	DeleteLoopback(swIfIndex uint32) error
+}
+
+type loopback struct{ vpp loopbackCalls }
+
+func (loopback) traits() traits { return traits{macInPlace: true} }
+
+func (loopback) check(*interfaces.Interface) error { return nil }
+
+func (loopback) dependencies(*interfaces.Interface) []kvs.Dependency { return nil }
+
+func (loopback) sameLink(_, _ *interfaces.Interface) bool { return true }
+
+func (k loopback) create(_ *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	idx, err := k.vpp.CreateLoopback(mac)
+	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+}
+
+func (k loopback) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteLoopback(m.SwIfIndex)
+}
+
+func (loopback) afterAdminDown(*interfaces.Interface) error { return nil }
+
+func (loopback) recognise(d vppcalls.Details, _ dumps, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+	if d.SubInterface || !strings.HasPrefix(d.Name, "loop") {
+		return false
+	}
+	i.Type = interfaces.Interface_SOFTWARE_LOOPBACK
+	return true
+}

@@ -1,0 +1,159 @@
+package descriptor
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// The membership of an interface in a VRF table, for IPv4, IPv6 or both, is
+// derived from an interface with addresses; one that borrows addresses inherits
+// the table of the lender. VPP creates interfaces in table 0, which always
+// exists, and puts them back there when the membership is removed.
+
+// vrfCalls is what VRF membership needs of VPP.
+type vrfCalls interface {
+	SetTable(swIfIndex, vrf uint32, ipv6 bool) error
+}
+
+type vrfDescriptor struct {
+	vpp vrfCalls
+	ifs index
+}
+
+// NewVrf describes the membership of interfaces in VRF tables.
+func NewVrf(vpp vrfCalls, ifs index) *kvs.KVDescriptor {
+	d := &vrfDescriptor{vpp, ifs}
+	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
+		Name:         VrfName,
+		Southbound:   Southbound,
+		KeySelector:  isVrf,
+		Dependencies: d.dependencies,
+		Create:       d.create,
+		Delete:       d.remove,
+	})
+}
+
+func isVrf(key string) bool {
+	if _, _, ok := model.ParseInheritedVrfKey(key); ok {
+		return true
+	}
+	_, _, _, _, ok := model.ParseVrfKey(key)
+	return ok
+}
+
+func (d *vrfDescriptor) dependencies(key string, _ *emptypb.Empty) []kvs.Dependency {
+	if _, from, ok := model.ParseInheritedVrfKey(key); ok {
+		return []kvs.Dependency{{
+			Label: "numbered-interface-assigned-to-VRF",
+			AnyOf: kvs.AnyOfDependency{KeyPrefixes: []string{model.VrfKey.Prefix(from)}},
+		}}
+	}
+	_, vrf, ipv4, ipv6, ok := model.ParseVrfKey(key)
+	if !ok || vrf == 0 {
+		return nil
+	}
+	var deps []kvs.Dependency
+	if ipv4 {
+		deps = append(deps, kvs.Dependency{
+			Label: "vrf-table-v4-exists", Key: l3model.VrfTableKey(vrf, l3.VrfTable_IPV4),
+		})
+	}
+	if ipv6 {
+		deps = append(deps, kvs.Dependency{
+			Label: "vrf-table-v6-exists", Key: l3model.VrfTableKey(vrf, l3.VrfTable_IPV6),
+		})
+	}
+	return deps
+}
+
+// membership is what a key says.
+type membership struct {
+	swIfIndex, vrf uint32
+	ipv4, ipv6     bool
+}
+
+func (d *vrfDescriptor) parse(key string) (m membership, err error) {
+	if iface, from, ok := model.ParseInheritedVrfKey(key); ok {
+		lender, known := d.ifs.LookupByName(from)
+		if !known {
+			return m, fmt.Errorf("interface %q is not known to exist in VPP", from)
+		}
+		m = inherited(lender)
+		m.swIfIndex, err = swIfIndex(d.ifs, iface)
+		return m, err
+	}
+	iface, vrf, ipv4, ipv6, ok := model.ParseVrfKey(key)
+	if !ok {
+		return m, fmt.Errorf("%q is not the key of a VRF membership", key)
+	}
+	m = membership{vrf: vrf, ipv4: ipv4, ipv6: ipv6}
+	m.swIfIndex, err = swIfIndex(d.ifs, iface)
+	return m, err
+}
+
+// inherited is the membership of the lender: VPP wants both interfaces in the
+// same tables, and the lender is in its own only for the versions of IP that it
+// has addresses of.
+func inherited(lender *ifaceidx.IfMeta) membership {
+	m := membership{vrf: lender.Vrf}
+	for _, addr := range lender.IPAddresses {
+		if p, err := ipconv.ParsePrefix(addr); err == nil {
+			m.ipv4 = m.ipv4 || p.Addr().Is4()
+			m.ipv6 = m.ipv6 || p.Addr().Is6()
+		}
+	}
+	return m
+}
+
+func (d *vrfDescriptor) create(key string, _ *emptypb.Empty) (kvs.Metadata, error) {
+	m, err := d.parse(key)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.set(m, m.vrf)
+}
+
+func (d *vrfDescriptor) remove(key string, _ *emptypb.Empty, _ kvs.Metadata) error {
+	var m membership
+	iface, _, ok := model.ParseInheritedVrfKey(key)
+	if ok {
+		m.ipv4, m.ipv6 = true, true // whatever the lender had
+	} else {
+		iface, m.vrf, m.ipv4, m.ipv6, ok = model.ParseVrfKey(key)
+		if ok && m.vrf == 0 {
+			return nil // table 0 is where it goes back to
+		}
+	}
+	if !ok {
+		return fmt.Errorf("%q is not the key of a VRF membership", key)
+	}
+	var err error
+	if m.swIfIndex, err = swIfIndex(d.ifs, iface); err != nil {
+		return err
+	}
+	if err = d.set(m, 0); session.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+func (d *vrfDescriptor) set(m membership, vrf uint32) error {
+	if m.ipv4 {
+		if err := d.vpp.SetTable(m.swIfIndex, vrf, false); err != nil {
+			return err
+		}
+	}
+	if m.ipv6 {
+		return d.vpp.SetTable(m.swIfIndex, vrf, true)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Package ifaceidx is the index of VPP interfaces: what VPP calls the
+// interfaces that the configuration knows by name.
+package ifaceidx
+
+import (
+	"net/netip"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+)
+
+// IfMeta is the metadata of an interface. It is never changed: an update makes
+// another one.
+type IfMeta struct {
+	// SwIfIndex is the index that VPP gave to the interface.
+	SwIfIndex uint32
+	// Vrf is the wanted VRF table, for IPv4 and IPv6.
+	Vrf uint32
+	// IPAddresses are the wanted addresses with prefix length.
+	IPAddresses []string
+	// TAPHostIfName is the name of the Linux side of a TAP; else empty.
+	TAPHostIfName string
+	// InternalName is the name that VPP gave ("tap0"). Known only of interfaces
+	// that were read from VPP.
+	InternalName string
+	// DevType is the device type in the words of VPP ("virtio"). Known only of
+	// interfaces that were read from VPP.
+	DevType string
+}
+
+// BySwIfIndex finds interfaces by the index in VPP.
+var BySwIfIndex = idxmap.Index[*IfMeta, uint32]{
+	Name: "sw_if_index",
+	Keys: func(m *IfMeta) []uint32 {
+		if m == nil {
+			return nil
+		}
+		return []uint32{m.SwIfIndex}
+	},
+}
+
+// ByIPAddress finds interfaces by address, without prefix length.
+var ByIPAddress = idxmap.Index[*IfMeta, string]{
+	Name: "ip_addresses",
+	Keys: func(m *IfMeta) []string {
+		if m == nil {
+			return nil
+		}
+		keys := make([]string, 0, len(m.IPAddresses))
+		for _, text := range m.IPAddresses {
+			if p, err := netip.ParsePrefix(text); err == nil {
+				keys = append(keys, p.Addr().String())
+			}
+		}
+		return keys
+	},
+}
+
+// Index is a read-only view of the interfaces. Its methods may be called
+// concurrently.
+type Index struct{ m idxmap.Map[*IfMeta] }
+
+// New makes the view of the metadata map of the descriptor vpp-interface.
+func New(r idxmap.Reader) (Index, error) {
+	m, err := idxmap.Of[*IfMeta](r)
+	return Index{m}, err
+}
+
+// Map returns the underlying map, for listing and for watching changes.
+func (x Index) Map() idxmap.Map[*IfMeta] { return x.m }
+
+// LookupByName returns the metadata of an interface.
+func (x Index) LookupByName(name string) (*IfMeta, bool) {
+	m, ok := x.m.Get(name)
+	return m, ok && m != nil
+}
+
+// LookupBySwIfIndex returns the name and the metadata of the interface that
+// VPP knows by the index.
+func (x Index) LookupBySwIfIndex(index uint32) (name string, m *IfMeta, ok bool) {
+	for _, name := range BySwIfIndex.Lookup(x.m, index) {
+		if m, ok := x.LookupByName(name); ok {
+			return name, m, true
+		}
+	}
+	return "", nil, false
+}
+
+// LookupByIP returns the sorted names of the interfaces with the address,
+// which is given without prefix length.
+func (x Index) LookupByIP(addr netip.Addr) []string { return ByIPAddress.Lookup(x.m, addr.String()) }

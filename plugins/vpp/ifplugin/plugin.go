@@ -1,0 +1,164 @@
+// Package ifplugin is the plugin for interfaces of VPP: it registers their
+// descriptors, follows the sessions with VPP on behalf of all VPP plugins, and
+// tells the scheduler of links that go up and down.
+package ifplugin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// API is what other VPP plugins need of this one.
+type API interface {
+	// Southbound returns the VPP of the current session. Values work with it, not with
+	// a connection of their own, so that all of them change the session at the
+	// same moment.
+	Southbound() *session.VPP
+	// Interfaces returns the interfaces that exist in VPP.
+	Interfaces() ifaceidx.Index
+}
+
+// Plugin handles interfaces of VPP.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+	vpp      *session.VPP
+	calls    *vppcalls.Calls
+	index    ifaceidx.Index
+	holder   session.Holder
+	links    linkWatcher
+	cancel   func()
+	epoch    uint64 // last told to the scheduler; used by onSession only
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Scheduler handles the values.
+	Scheduler Scheduler
+	// VPP tells of the sessions with VPP.
+	VPP Sessions
+	// Host gives access to interfaces of the kernel, for AF_PACKET interfaces
+	// that name them by their logical names.
+	Host descriptor.HostInterfaces `optional:"true"`
+}
+
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	kvs.Registrar
+	kvs.Notifier
+	kvs.Sessions
+}
+
+// Sessions is the part of the connection to VPP that the plugin uses.
+type Sessions interface {
+	// OnSession calls f with the current session and with every change.
+	OnSession(f func(govppmux.Session)) (cancel func())
+}
+
+var (
+	_ API          = (*Plugin)(nil)
+	_ infra.Plugin = (*Plugin)(nil)
+)
+
+// ConfigSpec returns the defaults of vpp-ifplugin.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// errNotConnected is why VPP values wait until the first attempt to connect
+// has ended.
+var errNotConnected = errors.New("not connected yet")
+
+// Init registers the descriptors of interfaces.
+func (p *Plugin) Init() error {
+	cfg, _, err := config.Load(p.Cfg, p.base())
+	if err != nil {
+		return err
+	}
+	p.cfg = cfg
+	if len(cfg.StatusPublishers) > 0 {
+		p.Log.Warn("setting has no effect", "setting", "status-publishers", "reason", "the state of interfaces is not published")
+	}
+	p.holder.Clear(errNotConnected)
+	p.vpp = session.New(p.Context(), &p.holder)
+	p.calls = vppcalls.New(p.vpp)
+	if err := p.register(); err != nil {
+		return err
+	}
+	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, names: map[uint32]string{}}
+	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
+	p.cancel = p.VPP.OnSession(p.onSession)
+	return nil
+}
+
+func (p *Plugin) register() error {
+	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.calls, descriptor.Options{
+		MTU: p.cfg.MTU, Host: p.Host,
+	}))
+	if err != nil {
+		return fmt.Errorf("register descriptor: %w", err)
+	}
+	if p.index, err = ifaceidx.New(p.Scheduler.GetMetadataMap(descriptor.InterfaceName)); err != nil {
+		return fmt.Errorf("index of interfaces: %w", err)
+	}
+	err = p.Scheduler.RegisterKVDescriptor(
+		descriptor.NewAddress(p.calls, p.index),
+		descriptor.NewHasAddress(),
+		descriptor.NewVrf(p.calls, p.index),
+		descriptor.NewUnnumbered(p.calls, p.index),
+		descriptor.NewLinkState(p.calls, p.index),
+	)
+	if err != nil {
+		return fmt.Errorf("register descriptors: %w", err)
+	}
+	return nil
+}
+
+// Close stops following the sessions.
+func (p *Plugin) Close() error {
+	if p.cancel != nil {
+		p.cancel()
+	}
+	return p.PluginDeps.Close()
+}
+
+// Southbound implements API.
+func (p *Plugin) Southbound() *session.VPP { return p.vpp }
+
+// Interfaces implements API.
+func (p *Plugin) Interfaces() ifaceidx.Index { return p.index }
+
+// onSession follows the connection to VPP. The session is changed before the
+// scheduler hears of it, so that its next callback works with the new one.
+func (p *Plugin) onSession(s govppmux.Session) {
+	if !s.Up {
+		p.links.stop()
+		p.holder.Clear(s.Err)
+		p.Scheduler.SouthboundDown(descriptor.Southbound, s.Err)
+		return
+	}
+	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn})
+	p.links.stop()
+	p.links.start(p.Context(), p.Go)
+	if s.Resync || p.epoch == 0 {
+		p.epoch = s.Epoch
+	}
+	p.Scheduler.SouthboundUp(descriptor.Southbound, p.epoch)
+}

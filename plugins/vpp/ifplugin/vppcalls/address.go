@@ -1,0 +1,131 @@
+package vppcalls
+
+import (
+	"errors"
+	"net/netip"
+
+	"go.fd.io/govpp/api"
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// AddAddress gives an address to an interface. If the interface has exactly
+// this address already, that is a success.
+func (c *Calls) AddAddress(swIfIndex uint32, addr netip.Prefix) error {
+	err := c.address(true, swIfIndex, addr)
+	if errors.Is(err, api.DUPLICATE_IF_ADDRESS) || errors.Is(err, api.ADDRESS_IN_USE) {
+		have, dumpErr := c.DumpAddresses(swIfIndex, addr.Addr().Is6())
+		if dumpErr != nil {
+			return errors.Join(err, dumpErr)
+		}
+		for _, h := range have {
+			if h == addr {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// RemoveAddress takes an address away. If the interface does not have it, that
+// is a success.
+func (c *Calls) RemoveAddress(swIfIndex uint32, addr netip.Prefix) error {
+	err := c.address(false, swIfIndex, addr)
+	if session.Gone(err, api.ADDRESS_NOT_FOUND_FOR_INTERFACE) {
+		return nil
+	}
+	return err
+}
+
+func (c *Calls) address(add bool, swIfIndex uint32, addr netip.Prefix) error {
+	return c.vpp.Call(&interfaces.SwInterfaceAddDelAddress{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsAdd: add, Prefix: ipconv.Interface(addr),
+	}, &interfaces.SwInterfaceAddDelAddressReply{})
+}
+
+// DumpAddresses returns the addresses of an interface. IPv6 link-local ones
+// are not among them: VPP keeps those apart.
+func (c *Calls) DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error) {
+	found, err := session.Dump[*ip.IPAddressDetails](c.vpp, &ip.IPAddressDump{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6,
+	})
+	if err != nil {
+		return nil, err
+	}
+	addrs := make([]netip.Prefix, 0, len(found))
+	for _, d := range found {
+		addrs = append(addrs, ipconv.FromInterface(d.Prefix))
+	}
+	return addrs, nil
+}
+
+// SetTable puts an interface into a VRF table for one version of IP. VPP
+// refuses while the interface has addresses; if it is in the table already,
+// that is a success.
+func (c *Calls) SetTable(swIfIndex, vrf uint32, ipv6 bool) error {
+	err := c.vpp.Call(&interfaces.SwInterfaceSetTable{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6, VrfID: vrf,
+	}, &interfaces.SwInterfaceSetTableReply{})
+	if !errors.Is(err, api.ADDRESS_FOUND_FOR_INTERFACE) {
+		return err
+	}
+	now, getErr := c.Table(swIfIndex, ipv6)
+	if getErr == nil && now == vrf {
+		return nil
+	}
+	return errors.Join(err, getErr)
+}
+
+// Table returns the VRF table of an interface for one version of IP.
+func (c *Calls) Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error) {
+	reply := &interfaces.SwInterfaceGetTableReply{}
+	err = c.vpp.Call(&interfaces.SwInterfaceGetTable{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6,
+	}, reply)
+	return reply.VrfID, err
+}
+
+// SetUnnumbered lets an interface borrow the addresses of another one. Both
+// must be in the same VRF tables.
+func (c *Calls) SetUnnumbered(swIfIndex, lender uint32) error {
+	return c.unnumbered(true, swIfIndex, lender)
+}
+
+// UnsetUnnumbered ends the borrowing.
+func (c *Calls) UnsetUnnumbered(swIfIndex uint32) error {
+	err := c.unnumbered(false, swIfIndex, NoInterface)
+	if session.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+// unnumbered sends the message, whose fields are named the wrong way round:
+// sw_if_index is the interface with the address.
+func (c *Calls) unnumbered(add bool, swIfIndex, lender uint32) error {
+	return c.vpp.Call(&interfaces.SwInterfaceSetUnnumbered{
+		SwIfIndex:           interface_types.InterfaceIndex(lender),
+		UnnumberedSwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+		IsAdd:               add,
+	}, &interfaces.SwInterfaceSetUnnumberedReply{})
+}
+
+// DumpUnnumbered returns, for each interface that borrows, the one whose
+// addresses it borrows.
+func (c *Calls) DumpUnnumbered() (map[uint32]uint32, error) {
+	found, err := session.Dump[*ip.IPUnnumberedDetails](c.vpp, &ip.IPUnnumberedDump{
+		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
+	})
+	if err != nil {
+		return nil, err
+	}
+	lenders := make(map[uint32]uint32, len(found))
+	for _, d := range found {
+		lenders[uint32(d.SwIfIndex)] = uint32(d.IPSwIfIndex)
+	}
+	return lenders, nil
+}

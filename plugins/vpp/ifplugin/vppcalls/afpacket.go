@@ -1,0 +1,111 @@
+package vppcalls
+
+import (
+	"strings"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/af_packet"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// afPacketPrefix is how VPP names an interface on a host interface.
+const afPacketPrefix = "host-"
+
+// AfPacketParams describe an AF_PACKET interface to create.
+type AfPacketParams struct {
+	// HostIfName is the host interface in the namespace of VPP.
+	HostIfName string
+	// MAC of the VPP side; nil for one that VPP makes up.
+	MAC *MAC
+}
+
+func pickCreateAfPacket(s session.Session) session.Op[func(*Calls, AfPacketParams) (uint32, error)] {
+	return session.Pick(s, "create af_packet",
+		session.Variant((*Calls).createAfPacketV3, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil)),
+		session.Variant((*Calls).createAfPacketV2, (*af_packet.AfPacketCreateV2)(nil), (*af_packet.AfPacketCreateV2Reply)(nil)),
+	)
+}
+
+func pickDumpAfPacket(s session.Session) session.Op[func(*Calls) (map[uint32]string, error)] {
+	return session.Pick(s, "dump af_packet",
+		session.Variant((*Calls).dumpAfPackets, (*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),
+		session.Variant((*Calls).noAfPackets),
+	)
+}
+
+// CreateAfPacket attaches VPP to a host interface. The error is
+// api.IF_ALREADY_EXISTS if VPP is attached to it already.
+func (c *Calls) CreateAfPacket(p AfPacketParams) (swIfIndex uint32, err error) {
+	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, AfPacketParams) (uint32, error)] {
+		return o.createAfPacket
+	})
+	if err != nil {
+		return NoInterface, err
+	}
+	return create(c, p)
+}
+
+func (c *Calls) createAfPacketV3(p AfPacketParams) (uint32, error) {
+	mac, random := optionalMAC(p.MAC)
+	reply := &af_packet.AfPacketCreateV3Reply{}
+	err := c.vpp.Call(&af_packet.AfPacketCreateV3{
+		Mode: af_packet.AF_PACKET_API_MODE_ETHERNET, HwAddr: mac, UseRandomHwAddr: random,
+		HostIfName: p.HostIfName, NumRxQueues: 1, NumTxQueues: 1,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+func (c *Calls) createAfPacketV2(p AfPacketParams) (uint32, error) {
+	mac, random := optionalMAC(p.MAC)
+	reply := &af_packet.AfPacketCreateV2Reply{}
+	err := c.vpp.Call(&af_packet.AfPacketCreateV2{
+		HwAddr: mac, UseRandomHwAddr: random, HostIfName: p.HostIfName, NumRxQueues: 1,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+// DeleteAfPacket detaches VPP from a host interface. If it is not attached,
+// that is a success: VPP tells it by SYSCALL_ERROR_1. VPP leaves the host
+// interface down.
+func (c *Calls) DeleteAfPacket(hostIfName string) error {
+	err := c.vpp.Call(&af_packet.AfPacketDelete{HostIfName: hostIfName}, &af_packet.AfPacketDeleteReply{})
+	if session.Gone(err, api.SYSCALL_ERROR_1) {
+		return nil
+	}
+	return err
+}
+
+// DumpAfPackets returns the host interfaces that VPP is attached to, by the
+// index of the VPP interface.
+func (c *Calls) DumpAfPackets() (map[uint32]string, error) {
+	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls) (map[uint32]string, error)] {
+		return o.dumpAfPacket
+	})
+	if err != nil {
+		return nil, err
+	}
+	return dump(c)
+}
+
+func (c *Calls) dumpAfPackets() (map[uint32]string, error) {
+	found, err := session.Dump[*af_packet.AfPacketDetails](c.vpp, &af_packet.AfPacketDump{})
+	if err != nil {
+		return nil, err
+	}
+	hosts := make(map[uint32]string, len(found))
+	for _, d := range found {
+		hosts[uint32(d.SwIfIndex)] = d.HostIfName
+	}
+	return hosts, nil
+}
+
+// noAfPackets is for a VPP without the plugin.
+func (c *Calls) noAfPackets() (map[uint32]string, error) { return nil, nil }
+
+// AfPacketName is the name that VPP gives to the interface on a host
+// interface.
+func AfPacketName(hostIfName string) string { return afPacketPrefix + hostIfName }
+
+// IsAfPacketName tells whether VPP gave the name to an AF_PACKET interface.
+func IsAfPacketName(internalName string) bool { return strings.HasPrefix(internalName, afPacketPrefix) }

@@ -1,0 +1,29 @@
+package vppcalls
+
+import (
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// CreateLoopback creates a loopback; without mac VPP makes up an address.
+func (c *Calls) CreateLoopback(mac *MAC) (swIfIndex uint32, err error) {
+	address, _ := optionalMAC(mac)
+	reply := &interfaces.CreateLoopbackReply{}
+	if err := c.vpp.Call(&interfaces.CreateLoopback{MacAddress: address}, reply); err != nil {
+		return NoInterface, err
+	}
+	return uint32(reply.SwIfIndex), nil
+}
+
+// DeleteLoopback deletes a loopback. If it does not exist, that is a success.
+func (c *Calls) DeleteLoopback(swIfIndex uint32) error {
+	err := c.vpp.Call(&interfaces.DeleteLoopback{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	}, &interfaces.DeleteLoopbackReply{})
+	if session.Gone(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+// Package vppcalls translates operations on interfaces into messages of the VPP
+// binary API, and chooses among the variants of a message which the connected
+// VPP knows.
+package vppcalls
+
+import (
+	"go.fd.io/govpp/binapi/ethernet_types"
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// NoInterface is the index that stands for no interface.
+const NoInterface = ^uint32(0)
+
+// MAC is an Ethernet address.
+type MAC = ethernet_types.MacAddress
+
+// Calls are the operations on interfaces. All methods may be called
+// concurrently. Errors name the message and what VPP answered.
+type Calls struct {
+	vpp *session.VPP
+	ops *session.Ops[ops]
+}
+
+// ops are the operations that have variants.
+type ops struct {
+	createTap      session.Op[func(*Calls, TapParams) (uint32, error)]
+	createAfPacket session.Op[func(*Calls, AfPacketParams) (uint32, error)]
+	dumpAfPacket   session.Op[func(*Calls) (map[uint32]string, error)]
+}
+
+// New returns the operations on the interfaces of a VPP.
+func New(vpp *session.VPP) *Calls {
+	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
+}
+
+func chooseOps(s session.Session) ops {
+	return ops{
+		createTap:      pickCreateTap(s),
+		createAfPacket: pickCreateAfPacket(s),
+		dumpAfPacket:   pickDumpAfPacket(s),
+	}
+}
+
+// SetTag stores the logical name of an interface in VPP.
+func (c *Calls) SetTag(swIfIndex uint32, tag string) error {
+	return c.vpp.Call(&interfaces.SwInterfaceTagAddDel{
+		IsAdd: true, SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Tag: tag,
+	}, &interfaces.SwInterfaceTagAddDelReply{})
+}
+
+// RemoveTag removes the logical name. VPP itself removes it with the
+// interface; this is for interfaces that stay.
+func (c *Calls) RemoveTag(swIfIndex uint32) error {
+	return c.vpp.Call(&interfaces.SwInterfaceTagAddDel{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	}, &interfaces.SwInterfaceTagAddDelReply{})
+}
+
+// SetAdminState sets an interface administratively up or down.
+func (c *Calls) SetAdminState(swIfIndex uint32, up bool) error {
+	req := &interfaces.SwInterfaceSetFlags{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}
+	if up {
+		req.Flags = interface_types.IF_STATUS_API_FLAG_ADMIN_UP
+	}
+	return c.vpp.Call(req, &interfaces.SwInterfaceSetFlagsReply{})
+}
+
+// SetMAC sets the Ethernet address.
+func (c *Calls) SetMAC(swIfIndex uint32, mac MAC) error {
+	return c.vpp.Call(&interfaces.SwInterfaceSetMacAddress{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), MacAddress: mac,
+	}, &interfaces.SwInterfaceSetMacAddressReply{})
+}
+
+// SetMTU sets the largest payload of a frame, in bytes.
+func (c *Calls) SetMTU(swIfIndex, mtu uint32) error {
+	return c.vpp.Call(&interfaces.HwInterfaceSetMtu{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Mtu: uint16(mtu),
+	}, &interfaces.HwInterfaceSetMtuReply{})
+}
+
+// optionalMAC tells messages with a flag "use a random address" what to use.
+func optionalMAC(mac *MAC) (address MAC, random bool) {
+	if mac == nil {
+		return MAC{}, true
+	}
+	return *mac, false
+}

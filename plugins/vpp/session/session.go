@@ -1,0 +1,200 @@
+// Package session is how the VPP plugins reach the VPP that is connected now:
+// calls whose replies are checked, dumps, and operations that are chosen anew
+// for every session among the variants which that VPP knows.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.fd.io/govpp/api"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Session is one connection to one VPP.
+type Session struct {
+	// Epoch tells sessions apart. A VPP that was restarted, and one that was
+	// only reconnected to, have another epoch than before.
+	Epoch uint64
+	// Client is the connection; it fails with vppclient.ErrDisconnected when
+	// the session has ended.
+	Client vppclient.Client
+}
+
+// Source gives the session to work with. Its methods may be called
+// concurrently.
+type Source interface {
+	// Session returns the current session, or an error that tells why there is
+	// none.
+	Session() (Session, error)
+}
+
+// Holder is a Source that is told what the session is. The zero value has none.
+type Holder struct {
+	mu     sync.RWMutex
+	now    Session
+	reason error
+}
+
+// Set makes s the current session.
+func (h *Holder) Set(s Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now, h.reason = s, nil
+}
+
+// Clear leaves no session, because of reason.
+func (h *Holder) Clear(reason error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now, h.reason = Session{}, reason
+}
+
+// Session implements Source. Without a session the error is, or wraps,
+// vppclient.ErrDisconnected.
+func (h *Holder) Session() (Session, error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	switch {
+	case h.now.Client != nil:
+		return h.now, nil
+	case h.reason == nil || errors.Is(h.reason, vppclient.ErrDisconnected):
+		return Session{}, errors.Join(h.reason, vppclient.ErrDisconnected)
+	default:
+		return Session{}, fmt.Errorf("%w: %w", vppclient.ErrDisconnected, h.reason)
+	}
+}
+
+// VPP sends requests to the VPP of the current session. Its methods may be
+// called concurrently. Requests end at the reply timeout of the connection or
+// with the context given to New.
+type VPP struct {
+	ctx context.Context
+	src Source
+}
+
+// New returns a VPP whose requests end with ctx.
+func New(ctx context.Context, src Source) *VPP { return &VPP{ctx: ctx, src: src} }
+
+// Context is the context given to New.
+func (v *VPP) Context() context.Context { return v.ctx }
+
+// Session returns the current session.
+func (v *VPP) Session() (Session, error) { return v.src.Session() }
+
+// Call sends a request, waits for the reply and checks its return value. The
+// error names the request; errors.Is finds the api.VPPApiError in it.
+func (v *VPP) Call(req, reply api.Message) error {
+	s, err := v.src.Session()
+	if err != nil {
+		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
+	}
+	return s.Client.Call(v.ctx, req, reply)
+}
+
+// Has reports whether the connected VPP knows all the messages; false without
+// a session.
+func (v *VPP) Has(msgs ...api.Message) bool {
+	s, err := v.src.Session()
+	if err != nil {
+		return false
+	}
+	for _, m := range msgs {
+		if !s.Client.Has(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// Dump returns all records that a ..._dump request yields; D is the pointer
+// type of the ..._details message. An error means that nothing is known, not
+// that nothing is there.
+func Dump[D api.Message](v *VPP, req api.Message) ([]D, error) {
+	s, err := v.src.Session()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", req.GetMessageName(), err)
+	}
+	return vppclient.Dump[D](v.ctx, s.Client, req)
+}
+
+// Gone tells that err is VPP's answer to the removal of something that does
+// not exist: by the given return values, or because its interface does not.
+func Gone(err error, retvals ...api.VPPApiError) bool {
+	if errors.Is(err, api.INVALID_SW_IF_INDEX) {
+		return true
+	}
+	for _, r := range retvals {
+		if errors.Is(err, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// Op is an operation with several variants. F is its function type.
+type Op[F any] struct {
+	do  F
+	err error
+}
+
+// Pick chooses the first variant that the VPP of the session knows. Without
+// one the operation fails permanently, with binding.ErrUnsupported.
+func Pick[F any](s Session, name string, variants ...binding.Variant[F]) Op[F] {
+	do, err := binding.Pick(s.Client, name, variants...)
+	if errors.Is(err, binding.ErrUnsupported) {
+		err = kvs.Permanent(err)
+	}
+	return Op[F]{do, err}
+}
+
+// Variant makes a variant of an operation from the messages it needs.
+func Variant[F any](do F, needs ...api.Message) binding.Variant[F] {
+	return binding.Variant[F]{Needs: needs, Do: do}
+}
+
+// Ops holds the operations chosen for the current session. The zero value is
+// not usable; see Per.
+type Ops[T any] struct {
+	choose func(Session) T
+
+	mu    sync.Mutex
+	epoch uint64
+	known bool
+	ops   T
+}
+
+// Per returns operations that are chosen by choose whenever the session is
+// another one.
+func Per[T any](choose func(Session) T) *Ops[T] { return &Ops[T]{choose: choose} }
+
+// of returns the operations of the current session.
+func (o *Ops[T]) of(v *VPP) (T, error) {
+	s, err := v.src.Session()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.known || o.epoch != s.Epoch {
+		o.ops, o.epoch, o.known = o.choose(s), s.Epoch, true
+	}
+	return o.ops, nil
+}
+
+// Do returns the function of one operation for the current session.
+func Do[T, F any](v *VPP, o *Ops[T], which func(T) Op[F]) (F, error) {
+	ops, err := o.of(v)
+	if err != nil {
+		var none F
+		return none, err
+	}
+	op := which(ops)
+	return op.do, op.err
+}
