@@ -159,6 +159,7 @@ func (n *VNet) removeAddress(i *swInterface, prefix netip.Prefix) api.VPPApiErro
 	if i.adminUp {
 		n.removeAddressRoutes(i, prefix)
 	}
+	n.flushCovered(i.index, prefix)
 	if f == ip6 {
 		n.disableLink(i)
 	}

@@ -144,6 +144,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	}
 	n.signal(i.index, ifDeleted)
 	n.addressesGone(i)
+	n.flushDynamic(i.index)
 	n.l2Gone(i)
 	n.ifs.remove(i.index)
 }
@@ -160,6 +161,9 @@ func (n *VNet) setAdmin(i *swInterface, up bool) api.VPPApiError {
 	i.adminUp = up
 	n.signal(i.index, adminEvent(up))
 	n.addressesAdmin(i, up)
+	if !up {
+		n.flushDynamic(i.index)
+	}
 	if !up && i.l2.mode == modeBridge {
 		i.l2.seq++
 	}

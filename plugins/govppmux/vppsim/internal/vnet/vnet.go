@@ -43,6 +43,7 @@ type VNet struct {
 	ifs    interfaces
 	l2     layer2
 	fibs   fibs
+	nbs    neighbors
 	events interfaceEvents
 }
 
@@ -59,6 +60,9 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleAFPackets()
 	n.handleRxQueues()
 	n.handleAddresses()
+	n.handleTables()
+	n.handleRoutes()
+	n.handleNeighbors()
 	n.handleL2()
 	return n
 }
@@ -67,6 +71,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 func (n *VNet) Reset() {
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
 	n.fibs = newFIBs()
+	n.nbs = neighbors{byKey: make(map[neighborKey]*neighbor)}
 	n.l2 = newLayer2()
 	n.ifs = newInterfaces()
 	n.createLocal0()

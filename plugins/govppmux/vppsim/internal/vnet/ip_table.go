@@ -1,0 +1,175 @@
+package vnet
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ip"
+	"go.fd.io/govpp/binapi/ip_types"
+)
+
+func (n *VNet) handleTables() {
+	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPTableAddDel) *ip.IPTableAddDelReply {
+		n.changeTable(req.IsAdd, &req.Table)
+		return &ip.IPTableAddDelReply{}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPTableAddDelV2) *ip.IPTableAddDelV2Reply {
+		n.changeTable(req.IsAdd, &req.Table)
+		return &ip.IPTableAddDelV2Reply{}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPTableFlush) *ip.IPTableFlushReply {
+		return &ip.IPTableFlushReply{Retval: int32(n.flushTable(&req.Table))}
+	})
+	wire.HandleDump(n.server, n.tableDump)
+	wire.Handle(n.server, func(_ *wire.Call, req *ip.SetIPFlowHashV2) *ip.SetIPFlowHashV2Reply {
+		return &ip.SetIPFlowHashV2Reply{Retval: int32(n.setFlowHash(req.Af, req.TableID, uint32(req.FlowHashConfig)))}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *ip.SetIPFlowHashV3) *ip.SetIPFlowHashV3Reply {
+		return &ip.SetIPFlowHashV3Reply{Retval: int32(n.setFlowHash(req.Af, req.TableID, uint32(req.FlowHashConfig)))}
+	})
+}
+
+func (n *VNet) tableExists(f family, id uint32) bool { return n.fibs.tables[f][id] != nil }
+
+// changeTable always succeeds: adding a table twice holds it once, deleting a table
+// that is in use only lets go of it, and table 0 cannot be touched.
+func (n *VNet) changeTable(add bool, table *ip.IPTable) {
+	f := familyFlag(table.IsIP6)
+	t := n.fibs.tables[f][table.TableID]
+	switch {
+	case table.TableID == 0:
+	case !add && t == nil:
+	case !add:
+		t.api = false
+		n.fibs.release(t)
+	case t == nil:
+		n.fibs.create(f, table.TableID, table.Name).api = true
+	default:
+		t.api = true
+	}
+}
+
+// flushTable removes the routes that the API made, and takes down every interface
+// in the table.
+func (n *VNet) flushTable(table *ip.IPTable) api.VPPApiError {
+	f := familyFlag(table.IsIP6)
+	t := n.fibs.tables[f][table.TableID]
+	if t == nil {
+		return api.NO_SUCH_FIB
+	}
+	for _, i := range n.ifs.all() {
+		if i.table[f] == t.id {
+			n.setAdmin(i, false)
+		}
+	}
+	for _, prefix := range slices.Collect(maps.Keys(t.routes)) {
+		n.fibs.remove(t, prefix, sourceAPI)
+	}
+	return ok
+}
+
+func (n *VNet) tableDump(c *wire.Call, _ *ip.IPTableDump) {
+	for f := range families {
+		for _, id := range slices.Sorted(maps.Keys(n.fibs.tables[f])) {
+			c.Send(&ip.IPTableDetails{Table: ip.IPTable{
+				TableID: id, IsIP6: f == ip6, Name: n.fibs.tables[f][id].name,
+			}})
+		}
+	}
+}
+
+func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) api.VPPApiError {
+	t := n.fibs.tables[familyFlag(af == ip_types.ADDRESS_IP6)][id]
+	if t == nil {
+		return api.NO_SUCH_FIB
+	}
+	t.flowHash = config
+	return ok
+}
+
+// bindTable puts an interface into a table. A table other than 0 is held by the
+// interfaces in it.
+func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
+	old := n.fibs.tables[f][i.table[f]]
+	n.neighborsRebind(i, f, id)
+	i.table[f] = id
+	if id != 0 {
+		n.fibs.tables[f][id].bound++
+	}
+	if old.id != 0 {
+		old.bound--
+		n.fibs.release(old)
+	}
+}
+
+// addAddressRoutes adds what VPP adds for an address on an enabled interface: the
+// address itself, the connected prefix with its first and last address, or the
+// peer of a /31.
+func (n *VNet) addAddressRoutes(i *swInterface, address netip.Prefix) {
+	addr, f := address.Addr(), familyOf(address.Addr())
+	t := n.fibs.tables[f][i.table[f]]
+	host := netip.PrefixFrom(addr, addr.BitLen())
+	n.fibs.set(t, host, sourceInterface, []fibPath{localPath(i.index, addr)})
+	if address.IsSingleIP() {
+		return
+	}
+	if i.prefixes == nil {
+		i.prefixes = make(map[netip.Prefix]int)
+	}
+	connected := address.Masked()
+	i.prefixes[connected]++
+	if i.prefixes[connected] > 1 {
+		return
+	}
+	n.fibs.set(t, connected, sourceInterface, []fibPath{gleanPath(i.index, f)})
+	for _, special := range specialAddresses(address) {
+		path := dropPath(f)
+		if address.Bits() == 31 {
+			path = attachedPath(i.index, special)
+		}
+		n.fibs.set(t, netip.PrefixFrom(special, 32), sourceInterface, []fibPath{path})
+	}
+}
+
+// removeAddressRoutes undoes addAddressRoutes; the connected prefix goes with the
+// last address in it.
+func (n *VNet) removeAddressRoutes(i *swInterface, address netip.Prefix) {
+	addr, f := address.Addr(), familyOf(address.Addr())
+	t := n.fibs.tables[f][i.table[f]]
+	n.fibs.remove(t, netip.PrefixFrom(addr, addr.BitLen()), sourceInterface)
+	connected := address.Masked()
+	if i.prefixes[connected] == 0 {
+		return
+	}
+	i.prefixes[connected]--
+	if i.prefixes[connected] > 0 {
+		return
+	}
+	for _, special := range specialAddresses(address) {
+		n.fibs.remove(t, netip.PrefixFrom(special, 32), sourceInterface)
+	}
+	n.fibs.remove(t, connected, sourceInterface)
+}
+
+// specialAddresses returns the first and the last address of an IPv4 subnet, or the
+// peer in a /31, without the address itself.
+func specialAddresses(address netip.Prefix) []netip.Addr {
+	if !address.Addr().Is4() || address.IsSingleIP() {
+		return nil
+	}
+	first := address.Masked().Addr()
+	last := first.As4()
+	for bit := address.Bits(); bit < 32; bit++ {
+		last[bit/8] |= 0x80 >> (bit % 8)
+	}
+	var special []netip.Addr
+	for _, a := range []netip.Addr{first, netip.AddrFrom4(last)} {
+		if a != address.Addr() {
+			special = append(special, a)
+		}
+	}
+	return special
+}
