@@ -55,7 +55,7 @@ func TestGolden(t *testing.T) {
 // What is generated compiles and does what it says.
 func TestCompiles(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp(".", "tmp-adapter-")
+	dir, err := os.MkdirTemp("testdata", "tmp-adapter-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestCompiles(t *testing.T) {
 import (
 	"fmt"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/descriptor-adapter/` + filepath.Base(dir) + `/adapter"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/descriptor-adapter/` + filepath.ToSlash(dir) + `/adapter"
 )
 
 func main() { fmt.Print(adapter.NewItemDescriptor(&adapter.ItemDescriptor{Name: "x"}).ValueTypeName) }

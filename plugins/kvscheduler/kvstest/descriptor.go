@@ -1,0 +1,203 @@
+package kvstest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// DescriptorOption changes what Descriptor returns.
+type DescriptorOption func(*build)
+
+// build is a descriptor in the making.
+type build struct {
+	sb      *MockSB
+	d       *api.Descriptor[*model.Item, *Meta]
+	origin  api.ValueOrigin
+	derived bool
+}
+
+// WithMetadata makes the descriptor keep the handles of the southbound, which
+// then insists on them.
+func WithMetadata() DescriptorOption { return func(b *build) { b.d.WithMetadata = true } }
+
+// Derived is for values that are only derived: they are not read back on their
+// own, but as a part of the value they are derived from.
+func Derived() DescriptorOption {
+	return func(b *build) { b.derived, b.d.NBKeyPrefix, b.d.Retrieve = true, "", nil }
+}
+
+// Property is for values that are derived and need no operation: no Create,
+// Update and Delete.
+func Property() DescriptorOption {
+	return func(b *build) {
+		Derived()(b)
+		b.derived = false // the southbound holds no such values
+		b.d.Create, b.d.Update, b.d.Delete, b.d.UpdateWithRecreate = nil, nil, nil, nil
+	}
+}
+
+// Obtained is for values that come from the southbound: they can be read back
+// and notified, and there is nothing to do for them.
+func Obtained() DescriptorOption {
+	return func(b *build) {
+		b.d.NBKeyPrefix, b.origin = "", api.FromSB
+		b.d.Create, b.d.Update, b.d.Delete, b.d.UpdateWithRecreate = nil, nil, nil, nil
+	}
+}
+
+// WithoutUpdate makes every change a re-creation.
+func WithoutUpdate() DescriptorOption {
+	return func(b *build) { b.d.Update, b.d.UpdateWithRecreate = nil, nil }
+}
+
+// WithoutRetrieve makes the southbound unreadable.
+func WithoutRetrieve() DescriptorOption { return func(b *build) { b.d.Retrieve = nil } }
+
+// WithOrigin sets the origin that Retrieve returns; default: unknown.
+func WithOrigin(o api.ValueOrigin) DescriptorOption { return func(b *build) { b.origin = o } }
+
+// After names the descriptors that are retrieved before.
+func After(names ...string) DescriptorOption {
+	return func(b *build) { b.d.RetrieveDependencies = names }
+}
+
+// WithSouthbound names the session that the values live in.
+func WithSouthbound(name string) DescriptorOption {
+	return func(b *build) { b.d.Southbound = name }
+}
+
+// WithConcurrency lets n callbacks run at once.
+func WithConcurrency(n int) DescriptorOption { return func(b *build) { b.d.Concurrency = n } }
+
+// Descriptor returns a descriptor of the items with the key prefix in the
+// southbound. An item says itself what it depends on and what is derived from
+// it; see model.Item. Items that differ in nothing but relations and note are
+// equivalent.
+func (sb *MockSB) Descriptor(name, prefix string, opts ...DescriptorOption) *api.KVDescriptor {
+	b := &build{sb: sb}
+	b.d = &api.Descriptor[*model.Item, *Meta]{
+		Name:          name,
+		NBKeyPrefix:   prefix,
+		KeySelector:   func(key string) bool { return strings.HasPrefix(key, prefix) },
+		KeyLabel:      func(key string) string { return strings.TrimPrefix(key, prefix) },
+		Validate:      validate,
+		Dependencies:  dependencies,
+		DerivedValues: derivedValues,
+		ValueComparator: func(_ string, a, b *model.Item) bool {
+			return a.GetValue() == b.GetValue()
+		},
+		UpdateWithRecreate: func(_ string, from, to *model.Item, _ *Meta) bool { return from.GetRecreate() || to.GetRecreate() },
+		Create:             func(key string, v *model.Item) (*Meta, error) { return sb.Create(key, v) },
+		Update:             func(key string, _, v *model.Item, m *Meta) (*Meta, error) { return sb.Update(key, v, m) },
+		Delete:             func(key string, _ *model.Item, m *Meta) error { return sb.Delete(key, m) },
+	}
+	b.d.Retrieve = b.retrieve
+	for _, o := range opts {
+		o(b)
+	}
+	if b.derived {
+		sb.mu.Lock()
+		sb.pieces = append(sb.pieces, prefix)
+		sb.mu.Unlock()
+	}
+	return api.Adapt(b.d)
+}
+
+func validate(_ string, v *model.Item) error {
+	if v.GetInvalid() {
+		return api.NewInvalidValueError(errors.New("item is invalid"), "invalid")
+	}
+	return nil
+}
+
+func dependencies(_ string, v *model.Item) (deps []api.Dependency) {
+	for _, key := range v.GetDeps() {
+		deps = append(deps, api.Dependency{Label: key, Key: key})
+	}
+	if prefixes := v.GetAnyOf(); len(prefixes) > 0 {
+		deps = append(deps, api.Dependency{
+			Label: "any of " + strings.Join(prefixes, " "), AnyOf: api.AnyOfDependency{KeyPrefixes: prefixes}})
+	}
+	return deps
+}
+
+func derivedValues(_ string, v *model.Item) (derived []api.KeyValuePair) {
+	for _, d := range v.GetDerived() {
+		item := d.GetItem()
+		if item == nil {
+			item = &model.Item{}
+		}
+		derived = append(derived, api.KeyValuePair{Key: d.GetKey(), Value: item})
+	}
+	return derived
+}
+
+// retrieve reads the items back the way real descriptors do: relations, which
+// the southbound does not know, are taken from the expected value, except
+// derived values that the southbound should hold and does not.
+func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*model.Item, *Meta], error) {
+	expected := map[string]*model.Item{}
+	for _, kv := range correlate {
+		expected[kv.Key] = kv.Value
+	}
+	found, err := b.sb.Retrieve(b.d.Name, b.d.KeySelector)
+	var out []api.KV[*model.Item, *Meta]
+	for _, kv := range found {
+		item, ok := kv.Value.(*model.Item)
+		if !ok {
+			continue
+		}
+		if e := expected[kv.Key]; e != nil && e.GetValue() == item.GetValue() {
+			item = proto.Clone(e).(*model.Item)
+		}
+		item.Derived = slices.DeleteFunc(item.Derived, func(d *model.Derived) bool { return b.sb.lacks(d.GetKey()) })
+		meta, _ := kv.Metadata.(*Meta)
+		if !b.d.WithMetadata {
+			meta = nil
+		}
+		out = append(out, api.KV[*model.Item, *Meta]{Key: kv.Key, Value: item, Metadata: meta, Origin: b.origin})
+	}
+	return out, err
+}
+
+// lacks tells that the key is one of a derived value that should be in the
+// southbound and is not.
+func (sb *MockSB) lacks(key string) bool {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	return sb.values[key] == nil &&
+		slices.ContainsFunc(sb.pieces, func(p string) bool { return strings.HasPrefix(key, p) })
+}
+
+// RequireDependencies makes the southbound refuse to create an item before
+// what it depends on, and to delete what others depend on: at no moment may a
+// value exist without its dependencies. elsewhere tells the keys that the
+// southbound does not hold (properties).
+func (sb *MockSB) RequireDependencies(elsewhere api.KeySelector) {
+	sb.Refuse(func(op api.TxnOperation, key string, value proto.Message, exists func(string) bool) error {
+		switch op {
+		case pb.TxnOperation_CREATE:
+			item, _ := value.(*model.Item)
+			for _, dep := range item.GetDeps() {
+				if !elsewhere(dep) && !exists(dep) {
+					return errors.New("southbound refuses: " + dep + " does not exist")
+				}
+			}
+		case pb.TxnOperation_DELETE:
+			for other, h := range sb.values {
+				item, _ := h.value.(*model.Item)
+				if other != key && !h.foreign && slices.Contains(item.GetDeps(), key) {
+					return errors.New("southbound refuses: " + other + " depends on it")
+				}
+			}
+		}
+		return nil
+	})
+}

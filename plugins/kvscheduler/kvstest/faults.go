@@ -1,0 +1,89 @@
+package kvstest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Retrieve stands for the operation "retrieve" in faults; its key is the name
+// of the descriptor.
+const Retrieve = pb.TxnOperation_VALIDATE
+
+// ErrInjected is the error of every fault that has none of its own.
+var ErrInjected = errors.New("injected failure")
+
+// Fault makes an operation of a MockSB fail.
+type Fault struct {
+	// Op is the operation: CREATE, UPDATE, DELETE or Retrieve.
+	Op api.TxnOperation
+	// Key is that of the value, or the name of the descriptor for Retrieve. A
+	// key that ends in "*" stands for all keys with the prefix.
+	Key string
+	// After makes it fail after it took effect, as a reply that is lost.
+	After bool
+	// Times is how often it fails; 0 is always.
+	Times int
+	// Err is the error; default: ErrInjected with operation and key.
+	Err error
+	// Panic makes the callback panic instead.
+	Panic bool
+
+	left int
+}
+
+// Inject adds a fault.
+func (sb *MockSB) Inject(f Fault) {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	f.left = f.Times
+	sb.faults = append(sb.faults, &f)
+}
+
+// Heal removes all faults.
+func (sb *MockSB) Heal() {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	sb.faults = nil
+}
+
+// fault returns the first fault that applies and counts it.
+func (sb *MockSB) fault(op api.TxnOperation, key string) *Fault {
+	for i, f := range sb.faults {
+		if f.Op != op || !f.matches(key) {
+			continue
+		}
+		if f.Times > 0 {
+			if f.left--; f.left == 0 {
+				sb.faults = append(sb.faults[:i:i], sb.faults[i+1:]...)
+			}
+		}
+		return f
+	}
+	return nil
+}
+
+func (f *Fault) matches(key string) bool {
+	if prefix, ok := strings.CutSuffix(f.Key, "*"); ok {
+		return strings.HasPrefix(key, prefix)
+	}
+	return f.Key == key
+}
+
+func (f *Fault) strike(op api.TxnOperation, key string) error {
+	err := f.Err
+	if err == nil {
+		name := strings.ToLower(op.String())
+		if op == Retrieve {
+			name = "retrieve"
+		}
+		err = fmt.Errorf("%w of %s %s", ErrInjected, name, key)
+	}
+	if f.Panic {
+		panic(err.Error())
+	}
+	return err
+}

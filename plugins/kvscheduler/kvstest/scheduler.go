@@ -1,0 +1,32 @@
+package kvstest
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+)
+
+// NewScheduler starts a scheduler without an agent around it, on the clock
+// given (nil: the real time), with a full history and repeatable jitter. It is
+// stopped when the test ends, or by stop.
+func NewScheduler(t testing.TB, clock *Clock) (s api.KVScheduler, stop func()) {
+	t.Helper()
+	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true}
+	if clock != nil {
+		opts.Clock = clock
+	}
+	c := control.New(opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { c.Run(ctx) })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+	})
+	t.Cleanup(stop)
+	return c, stop
+}
