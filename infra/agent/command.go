@@ -33,6 +33,7 @@ func (a *Agent) defineFlags() *config.Flags {
 	f.String(formatFlag, string(logging.Console), "`form` of log entries: console or json")
 	f.Bool(graphFlag, false, "write the wired plugins as a graph in the DOT language and exit")
 	f.Bool(versionFlag, false, "write the version and exit")
+	f.CommandLineOnly(graphFlag, versionFlag)
 	for _, m := range a.wiring.members {
 		if validName.MatchString(m.name) {
 			_, listed := m.Plugin.(infra.Configurable)

@@ -85,16 +85,16 @@ func TestWhereConfigurationComesFrom(t *testing.T) {
 		greeting string
 		times    int
 	}{
-		"defaults":             {nil, nil, "hello", 1},
-		"directory":            {nil, []string{"--config-dir", dir}, "from file", 1},
-		"directory by env":     {map[string]string{"CONFIG_DIR": dir}, nil, "from file", 1},
-		"flag":                 {nil, []string{"--greeter-config=" + other}, "from other", 1},
-		"single dash":          {nil, []string{"-greeter-config=" + other, "-times", "3"}, "from other", 3},
-		"env":                  {map[string]string{"GREETER_CONFIG": other, "TIMES": "4"}, nil, "from other", 4},
-		"flag wins over env":   {map[string]string{"GREETER_CONFIG": "/absent"}, []string{"--greeter-config", other}, "from other", 1},
-		"name in config-dir":   {nil, []string{"--config-dir", filepath.Dir(other), "--greeter-config", "other.yaml"}, "from other", 1},
-		"other flags coexist":  {nil, []string{"--initial-loglvl=error", "--log-format", "json"}, "hello", 1},
-		"flag for boolean env": {map[string]string{"GRAPH": "false"}, nil, "hello", 1},
+		"defaults":            {nil, nil, "hello", 1},
+		"directory":           {nil, []string{"--config-dir", dir}, "from file", 1},
+		"directory by env":    {map[string]string{"CONFIG_DIR": dir}, nil, "from file", 1},
+		"flag":                {nil, []string{"--greeter-config=" + other}, "from other", 1},
+		"single dash":         {nil, []string{"-greeter-config=" + other, "-times", "3"}, "from other", 3},
+		"env":                 {map[string]string{"GREETER_CONFIG": other, "TIMES": "4"}, nil, "from other", 4},
+		"flag wins over env":  {map[string]string{"GREETER_CONFIG": "/absent"}, []string{"--greeter-config", other}, "from other", 1},
+		"name in config-dir":  {nil, []string{"--config-dir", filepath.Dir(other), "--greeter-config", "other.yaml"}, "from other", 1},
+		"other flags coexist": {nil, []string{"--initial-loglvl=error", "--log-format", "json"}, "hello", 1},
+		"not for the agent":   {map[string]string{"VERSION": "1.2", "GRAPH": "g", "HELP": "h"}, nil, "hello", 1},
 	} {
 		a, p := newApp(t, &bytes.Buffer{}, test.environ, test.args...)
 		if err := a.Start(t.Context()); err != nil {

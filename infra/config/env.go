@@ -13,6 +13,9 @@ type Environ func(name string) (value string, set bool)
 // NoEnviron is an empty environment.
 func NoEnviron(string) (string, bool) { return "", false }
 
+// ProcessEnviron is the environment of the process.
+func ProcessEnviron(name string) (string, bool) { return os.LookupEnv(name) }
+
 // EnvMap is an environment with the given variables.
 func EnvMap(vars map[string]string) Environ {
 	return func(name string) (string, bool) {

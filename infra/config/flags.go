@@ -21,6 +21,7 @@ type Flags struct {
 	environ Environ
 	dir     string
 	fromEnv map[string]bool
+	cliOnly map[string]bool
 }
 
 // NewFlags returns the flags of a program, with --config-dir defined. A nil
@@ -33,6 +34,7 @@ func NewFlags(program string, environ Environ) *Flags {
 		FlagSet: pflag.NewFlagSet(program, pflag.ContinueOnError),
 		environ: environ,
 		fromEnv: map[string]bool{},
+		cliOnly: map[string]bool{"help": true},
 	}
 	f.SortFlags = true
 	f.Usage = func() {} // the caller prints it, where it wants to
@@ -56,6 +58,14 @@ func (f *Flags) Source(plugin string) Source {
 	return fileSource{name: plugin, flag: strings.ToLower(plugin) + "-config", flags: f}
 }
 
+// CommandLineOnly takes flags out of the environment: those that ask for
+// something once, and whose variables (VERSION) mean other things elsewhere.
+func (f *Flags) CommandLineOnly(flags ...string) {
+	for _, name := range flags {
+		f.cliOnly[name] = true
+	}
+}
+
 // Parse reads the command line and then, for the flags that were not given,
 // the environment. Long flags with a single dash are accepted. It returns the
 // arguments that are no flags. The error is pflag.ErrHelp if help was asked for.
@@ -66,7 +76,7 @@ func (f *Flags) Parse(args []string) (rest []string, err error) {
 	var errs []error
 	f.VisitAll(func(flag *pflag.Flag) {
 		value, set := f.environ(EnvName(flag.Name))
-		if flag.Changed || !set || value == "" {
+		if flag.Changed || !set || value == "" || f.cliOnly[flag.Name] {
 			return
 		}
 		if err := f.Set(flag.Name, value); err != nil {
@@ -106,7 +116,7 @@ func (f *Flags) doubleDash(args []string) []string {
 // WriteUsage writes the flags with their variables, and the other variables.
 func (f *Flags) WriteUsage(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s [flags] [command]\n\nFlags (each can also be given as the environment variable in brackets):\n", f.Name())
+	fmt.Fprintf(&b, "Usage: %s [flags] [command]\n\nFlags (or environment variables, in brackets):\n", f.Name())
 	f.VisitAll(func(flag *pflag.Flag) {
 		if flag.Hidden {
 			return
@@ -123,7 +133,11 @@ func (f *Flags) WriteUsage(w io.Writer) error {
 		if flag.DefValue != "" && flag.DefValue != "false" {
 			def = fmt.Sprintf(" (default %s)", flag.DefValue)
 		}
-		fmt.Fprintf(&b, "%-36s %s%s [%s]\n", left, usage, def, EnvName(flag.Name))
+		variable := ""
+		if !f.cliOnly[flag.Name] {
+			variable = " [" + EnvName(flag.Name) + "]"
+		}
+		fmt.Fprintf(&b, "%-36s %s%s%s\n", left, usage, def, variable)
 	})
 	b.WriteString("\nOther environment variables:\n")
 	for _, v := range Variables() {
