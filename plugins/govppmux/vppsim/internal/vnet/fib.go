@@ -60,8 +60,11 @@ type fibTable struct {
 	routes   map[netip.Prefix]*fibEntry
 }
 
-// fibEntry is a prefix with what each source said about it, best source first.
+// fibEntry is a prefix with what each source said about it, best source first. The
+// prefix is shown the way it was first given, host bits included: the connected
+// prefix of 10.0.0.1/24 reads 10.0.0.1/24.
 type fibEntry struct {
+	prefix  netip.Prefix
 	stats   uint32
 	sources []fibSource
 }
@@ -87,7 +90,7 @@ func (e *fibEntry) from(id fibSourceID) *fibSource {
 
 // newFIBs makes the tables that always exist.
 func newFIBs() fibs {
-	var f fibs
+	f := fibs{nextStats: 1}
 	for fam := range families {
 		f.tables[fam] = make(map[uint32]*fibTable)
 		f.create(fam, 0, "").api = true
@@ -208,7 +211,7 @@ func (f *fibs) source(t *fibTable, prefix netip.Prefix, id fibSourceID) (*fibEnt
 	key := prefix.Masked()
 	entry := t.routes[key]
 	if entry == nil {
-		entry = &fibEntry{stats: f.statsIndex(), sources: []fibSource{{id: id}}}
+		entry = &fibEntry{prefix: prefix, stats: f.statsIndex(), sources: []fibSource{{id: id}}}
 		t.routes[key] = entry
 		return entry, &entry.sources[0]
 	}

@@ -93,7 +93,7 @@ func (n *VNet) changeRoute(c *routeChange) (stats uint32, rv api.VPPApiError) {
 func (t *fibTable) describeRoute(prefix netip.Prefix, entry *fibEntry) ip.IPRouteV2 {
 	paths := t.paths(prefix, entry)
 	route := ip.IPRouteV2{
-		TableID: t.id, StatsIndex: entry.stats, Prefix: apiPrefix(prefix),
+		TableID: t.id, StatsIndex: entry.stats, Prefix: apiPrefix(entry.prefix),
 		Src: uint8(entry.best().id), Paths: make([]fib_types.FibPath, len(paths)),
 	}
 	for at := range paths {

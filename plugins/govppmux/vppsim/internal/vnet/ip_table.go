@@ -124,7 +124,11 @@ func (n *VNet) addAddressRoutes(i *swInterface, address netip.Prefix) {
 	if i.prefixes[connected] > 1 {
 		return
 	}
-	n.fibs.set(t, connected, sourceInterface, []fibPath{gleanPath(i.index, f)})
+	shown := connected
+	if f == ip4 {
+		shown = address
+	}
+	n.fibs.set(t, shown, sourceInterface, []fibPath{gleanPath(i.index, f)})
 	for _, special := range specialAddresses(address) {
 		path := dropPath(f)
 		if address.Bits() == 31 {

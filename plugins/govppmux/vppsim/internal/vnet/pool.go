@@ -20,6 +20,14 @@ func (p *pool[T]) add(item *T) uint32 {
 	return uint32(len(p.items) - 1)
 }
 
+// next returns the index that add will return.
+func (p *pool[T]) next() uint32 {
+	if last := len(p.free) - 1; last >= 0 {
+		return p.free[last]
+	}
+	return uint32(len(p.items))
+}
+
 // remove frees an index in use.
 func (p *pool[T]) remove(index uint32) {
 	p.items[index] = nil

@@ -84,7 +84,8 @@ func (n *VNet) handleSubInterfaces() {
 }
 
 // addSub makes a sub-interface, down and with all MTUs zero (that is: those of its
-// device apply). It returns nil if VPP cannot have it.
+// device apply). It returns nil if VPP cannot have it; VPP's reply then carries the
+// index that the sub-interface had for a moment.
 func (n *VNet) addSub(hw *hwInterface, sub subInterface) *swInterface {
 	want, possible := sub.match()
 	if !possible {
@@ -117,6 +118,7 @@ func (n *VNet) createVlanSubif(_ *wire.Call, req *interfaces_api.CreateVlanSubif
 		sub := subInterface{id: req.VlanID, flags: subOneTag | subExactMatch, outer: uint16(req.VlanID)}
 		if i := n.addSub(parent.hw, sub); i == nil {
 			rv = api.INVALID_REGISTRATION
+			reply.SwIfIndex = interface_types.InterfaceIndex(n.ifs.next())
 		} else {
 			reply.SwIfIndex = interface_types.InterfaceIndex(i.index)
 		}
@@ -138,6 +140,7 @@ func (n *VNet) createSubif(_ *wire.Call, req *interfaces_api.CreateSubif) *inter
 		sub := subInterface{id: req.SubID, flags: req.SubIfFlags, outer: req.OuterVlanID, inner: req.InnerVlanID}
 		if i := n.addSub(parent.hw, sub); i == nil {
 			rv = api.UNSPECIFIED
+			reply.SwIfIndex = interface_types.InterfaceIndex(n.ifs.next())
 		} else {
 			reply.SwIfIndex = interface_types.InterfaceIndex(i.index)
 		}

@@ -71,7 +71,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 func (n *VNet) Reset() {
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
 	n.fibs = newFIBs()
-	n.nbs = neighbors{byKey: make(map[neighborKey]*neighbor)}
+	n.nbs = neighbors{byKey: make(map[neighborKey]*neighbor), nextAdj: 1}
 	n.l2 = newLayer2()
 	n.ifs = newInterfaces()
 	n.createLocal0()

@@ -100,7 +100,7 @@ func (c *Call) Send(m message) {
 	if e == nil || e.forgotten {
 		return
 	}
-	if contextAfterClientIndex(e.name) {
+	if e.odd {
 		c.conn.put(e.id, m, 0, c.Context)
 		return
 	}

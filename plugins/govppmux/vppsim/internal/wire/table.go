@@ -40,21 +40,12 @@ func memclntIDs() []string {
 	}
 }
 
-// contextAfterClientIndex says whether a reply carries a client_index in front of
-// its context, against the rule; three messages of the whole API do.
-func contextAfterClientIndex(name string) bool {
-	switch name {
-	case "sockclnt_create_reply", "dev_create_port_if_reply", "feature_is_enabled_reply":
-		return true
-	}
-	return false
-}
-
 // entry is one row of the message table with everything known about the message.
 type entry struct {
 	id        uint16
 	name, crc string
 	kind      api.MessageType
+	odd       bool        // an answer with a client index in front of its context
 	binding   api.Message // nil when no imported package has this name with this CRC
 	run       runFunc     // nil without a handler
 	reply     *entry      // of a request: its reply, if the table has one
@@ -97,6 +88,9 @@ func newTable(release map[string]string) *table {
 		e := &entry{name: name, crc: crc, kind: kindByName(name)}
 		if m, ok := registered[name]; ok {
 			e.kind = m.GetMessageType()
+			if e.kind == api.RequestMessage && kindByName(name) == api.ReplyMessage {
+				e.kind, e.odd = api.ReplyMessage, true
+			}
 			if m.GetCrcString() == crc {
 				e.binding = m
 			}

@@ -1,0 +1,115 @@
+package vppsim_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestConformance runs every script against a real VPP, a fresh one for each, and
+// expects the answers that the simulator gives. VPP is $VPP_BIN or the one in PATH;
+// the scripts are written for 25.10. It needs to be root for AF_PACKET.
+func TestConformance(t *testing.T) {
+	vpp := os.Getenv("VPP_BIN")
+	if vpp == "" {
+		vpp, _ = exec.LookPath("vpp")
+	}
+	if vpp == "" {
+		t.Skip("NOT CHECKED AGAINST A REAL VPP: there is no vpp in PATH and VPP_BIN is not set")
+	}
+	for _, file := range scripts(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			script, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			socket := startVPP(t, vpp)
+			got := runScript(t, dial(t, socket), string(script))
+			if want := unordered(string(script)); unordered(got) != want {
+				t.Errorf("a real VPP answers differently:\n%s", diff(want, unordered(got)))
+			}
+		})
+	}
+}
+
+// unordered sorts the answers of each request: VPP's tables are hashes.
+func unordered(script string) string {
+	var out []string
+	from := 0
+	for _, line := range append(strings.Split(script, "\n"), "") {
+		if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "event ") {
+			slices.Sort(out[from:])
+			out = append(out, line)
+			from = len(out)
+			continue
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// startVPP starts a VPP without workers, with everything it writes in a directory
+// of the test, and returns its API socket.
+func startVPP(t *testing.T, binary string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "vpp") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "api.sock")
+	config := filepath.Join(dir, "startup.conf")
+	plugins := ""
+	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(binary), "../lib/*/vpp_plugins")); len(found) > 0 {
+		plugins = "plugins { path " + found[0] + " }\n"
+	}
+	text := fmt.Sprintf(`unix { nodaemon nosyslog nobanner runtime-dir %[1]s log %[1]s/vpp.log cli-listen %[1]s/cli.sock }
+api-segment { prefix %[2]s }
+socksvr { socket-name %[3]s }
+statseg { socket-name %[1]s/stats.sock size 16M page-size 4K }
+memory { main-heap-size 256M main-heap-page-size default }
+buffers { buffers-per-numa 4096 page-size default }
+%[4]s`, dir, filepath.Base(dir), socket, plugins)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, "-c", config)
+	if plugins != "" {
+		libraries := filepath.Dir(strings.Fields(plugins)[3])
+		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+libraries)
+	}
+	var output strings.Builder
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("VPP said:\n%s", output.String())
+		}
+	})
+	awaitSocket(t, socket)
+	return socket
+}
+
+// awaitSocket polls until a process outside answers on its socket.
+func awaitSocket(t *testing.T, socket string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			_ = conn.Close()
+			return
+		}
+	}
+	t.Fatalf("no answer on %s", socket)
+}

@@ -1,0 +1,214 @@
+package vppsim_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	"go.fd.io/govpp/api"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected answers in testdata with what the simulator says")
+
+// A script is a text of requests, each followed by the answers it must get:
+//
+//	# a comment
+//	> create_loopback {"mac_address":"02:00:00:00:00:01"}
+//	{"sw_if_index":1}
+//
+// Requests and answers are JSON, zero values left out. Next hops are written as
+// addresses. Events follow the answers of the request that was being made when they
+// came. Values that a VPP is free to choose are masked.
+//
+// Scripts run against the simulator and, in the conformance test, against a VPP.
+
+// runScript runs a script and returns it with the answers it got.
+func runScript(t *testing.T, c *client, script string) string {
+	t.Helper()
+	var out strings.Builder
+	lines := bufio.NewScanner(strings.NewReader(script))
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "> "):
+			fmt.Fprintln(&out, line)
+			for _, answer := range runRequest(t, c, strings.TrimPrefix(line, "> ")) {
+				fmt.Fprintln(&out, answer)
+			}
+		case line == "", strings.HasPrefix(line, "#"):
+			fmt.Fprintln(&out, line)
+		}
+	}
+	return out.String()
+}
+
+func runRequest(t *testing.T, c *client, request string) []string {
+	t.Helper()
+	name, fields, _ := strings.Cut(request, " ")
+	req := newRequest(t, name)
+	if fields != "" {
+		decoder := json.NewDecoder(strings.NewReader(expandNextHops(fields)))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(req); err != nil {
+			t.Fatalf("%s: %v", request, err)
+		}
+	}
+	setCounts(reflect.ValueOf(req).Elem())
+	var answers []string
+	for _, m := range c.exchange(req) {
+		answers = append(answers, render(t, m))
+	}
+	c.exchange(newRequest(t, "control_ping")) // lets events arrive that belong here
+	for _, event := range c.events {
+		answers = append(answers, "event "+event.GetMessageName()+" "+render(t, event))
+	}
+	c.events = nil
+	return answers
+}
+
+func newRequest(t *testing.T, name string) message {
+	t.Helper()
+	for _, m := range api.GetRegisteredMessages()["go.fd.io/govpp/binapi"] {
+		if m.GetMessageName() == name {
+			return reflect.New(reflect.TypeOf(m).Elem()).Interface().(message)
+		}
+	}
+	t.Fatalf("no message %q", name)
+	return nil
+}
+
+// setCounts fills in the count fields of lists, which JSON leaves out.
+func setCounts(v reflect.Value) {
+	for at := range v.NumField() {
+		if f := v.Field(at); f.Kind() == reflect.Struct {
+			setCounts(f)
+		}
+	}
+	if paths, n := v.FieldByName("Paths"), v.FieldByName("NPaths"); paths.IsValid() && n.IsValid() {
+		n.SetUint(uint64(paths.Len()))
+	}
+}
+
+var (
+	nextHopText  = regexp.MustCompile(`"nh":"([^"]*)"`)
+	nextHopUnion = regexp.MustCompile(`"nh":\{"address":\{"XXX_UnionData":\[([0-9,]*)\]\}\}`)
+	emptyLabels  = regexp.MustCompile(`,"label_stack":\[(\{\},?)*\]`)
+	freeChoice   = regexp.MustCompile(`"(stats_index|age|vpe_pid|vpe_system_time)":[0-9.e+-]+`)
+)
+
+func expandNextHops(fields string) string {
+	return nextHopText.ReplaceAllStringFunc(fields, func(s string) string {
+		addr := netip.MustParseAddr(nextHopText.FindStringSubmatch(s)[1])
+		var bytes []string
+		for _, b := range addr.AsSlice() {
+			bytes = append(bytes, strconv.Itoa(int(b)))
+		}
+		return `"nh":{"address":{"XXX_UnionData":[` + strings.Join(bytes, ",") + `]}}`
+	})
+}
+
+func render(t *testing.T, m message) string {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = emptyLabels.ReplaceAll(text, nil)
+	text = freeChoice.ReplaceAll(text, []byte(`"$1":"*"`))
+	return string(nextHopUnion.ReplaceAllFunc(text, shortenNextHop))
+}
+
+// shortenNextHop writes a next hop as an address, IPv4 if it fits; none at all as "".
+func shortenNextHop(union []byte) []byte {
+	var raw [16]byte
+	for at, number := range bytes.Split(nextHopUnion.FindSubmatch(union)[1], []byte(",")) {
+		b, _ := strconv.Atoi(string(number))
+		raw[at] = byte(b)
+	}
+	addr := netip.AddrFrom16(raw)
+	switch {
+	case raw == [16]byte{}:
+		return []byte(`"nh":""`)
+	case [12]byte(raw[4:]) == [12]byte{}:
+		addr = netip.AddrFrom4([4]byte(raw[:4]))
+	}
+	return []byte(`"nh":"` + addr.String() + `"`)
+}
+
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.script")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	return files
+}
+
+func startSimulator(t testing.TB, opts vppsim.Options) (*vppsim.VPP, string) {
+	t.Helper()
+	vpp := vppsim.New(opts)
+	socket := filepath.Join(t.TempDir(), "api.sock")
+	if err := vpp.ListenUnix(socket); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := vpp.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return vpp, socket
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	for _, file := range scripts(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			script, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, socket := startSimulator(t, vppsim.Options{HostInterface: func(name string) bool { return name == "lo" }})
+			got := runScript(t, dial(t, socket), string(script))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != string(script) {
+				t.Errorf("answers differ:\n%s", diff(string(script), got))
+			}
+		})
+	}
+}
+
+// diff shows the lines around the first difference and all that follow in pairs.
+func diff(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	var out strings.Builder
+	for at := range max(len(w), len(g)) {
+		var a, b string
+		if at < len(w) {
+			a = w[at]
+		}
+		if at < len(g) {
+			b = g[at]
+		}
+		if a != b {
+			fmt.Fprintf(&out, "line %d\n  want %s\n  got  %s\n", at+1, a, b)
+		}
+	}
+	return out.String()
+}
