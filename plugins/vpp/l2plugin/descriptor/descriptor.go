@@ -1,0 +1,95 @@
+// Package descriptor teaches the scheduler to handle layer 2 items of VPP:
+// bridge domains, the interfaces in them, entries of their tables, and
+// cross-connects.
+package descriptor
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+)
+
+// Southbound names the session that VPP values live in.
+const Southbound = "vpp"
+
+// Names of the descriptors.
+const (
+	BridgeDomainName = "vpp-bridge-domain"
+	BDInterfaceName  = "vpp-bd-interface"
+	FIBName          = "vpp-l2-fib"
+	XConnectName     = "vpp-xconnect"
+)
+
+// interfaceName is the descriptor of interfaces, whose metadata are needed to
+// recognise them.
+const interfaceName = "vpp-interface"
+
+// Interfaces are the interfaces that exist in VPP.
+type Interfaces interface {
+	LookupByName(name string) (*ifaceidx.IfMeta, bool)
+	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
+}
+
+// BDMeta is the metadata of a bridge domain. It is never changed.
+type BDMeta struct {
+	// ID is the number that VPP knows the bridge domain by.
+	ID uint32
+}
+
+// ByID finds bridge domains by their number.
+var ByID = idxmap.Index[*BDMeta, uint32]{
+	Name: "bd_id",
+	Keys: func(m *BDMeta) []uint32 {
+		if m == nil {
+			return nil
+		}
+		return []uint32{m.ID}
+	},
+}
+
+// BridgeDomains are the bridge domains that exist in VPP.
+type BridgeDomains struct{ m idxmap.Map[*BDMeta] }
+
+// NewBridgeDomains makes the view of the metadata map of the descriptor
+// vpp-bridge-domain.
+func NewBridgeDomains(r idxmap.Reader) (BridgeDomains, error) {
+	m, err := idxmap.Of[*BDMeta](r)
+	return BridgeDomains{m}, err
+}
+
+// LookupByName returns the metadata of a bridge domain.
+func (b BridgeDomains) LookupByName(name string) (*BDMeta, bool) {
+	m, ok := b.m.Get(name)
+	return m, ok && m != nil
+}
+
+// LookupByID returns the name of the bridge domain with the number.
+func (b BridgeDomains) LookupByID(id uint32) (name string, ok bool) {
+	for _, name := range ByID.Lookup(b.m, id) {
+		return name, true
+	}
+	return "", false
+}
+
+func (b BridgeDomains) id(name string) (uint32, error) {
+	m, ok := b.LookupByName(name)
+	if !ok {
+		return 0, fmt.Errorf("bridge domain %q is not known to exist in VPP", name)
+	}
+	return m.ID, nil
+}
+
+func swIfIndex(ifs Interfaces, name string) (uint32, error) {
+	m, ok := ifs.LookupByName(name)
+	if !ok {
+		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
+	}
+	return m.SwIfIndex, nil
+}
+
+// invalid is the error of Validate for one field.
+func invalid(field, format string, args ...any) error {
+	return kvs.NewInvalidValueError(fmt.Errorf(format, args...), field)
+}

@@ -1,0 +1,106 @@
+package descriptor
+
+import (
+	"errors"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+)
+
+// A cross-connect sends everything that one interface receives out of another
+// one. It is one direction; two values make it both. The receiving interface
+// has our tag, so a cross-connect on it is ours too.
+
+// xconnectCalls is what cross-connects need of VPP.
+type xconnectCalls interface {
+	Connect(rx, tx uint32) error
+	Disconnect(rx, tx uint32) error
+	DumpConnections() ([]vppcalls.Connection, error)
+}
+
+type xconnectDescriptor struct {
+	vpp xconnectCalls
+	ifs Interfaces
+}
+
+type xconnectKV = kvs.KV[*l2.XConnectPair, kvs.Metadata]
+
+// NewXConnect describes cross-connects.
+func NewXConnect(vpp xconnectCalls, ifs Interfaces) *kvs.KVDescriptor {
+	d := &xconnectDescriptor{vpp, ifs}
+	return kvs.Adapt(kvs.Describe(model.XConnectModel, kvs.Descriptor[*l2.XConnectPair, kvs.Metadata]{
+		Name:                 XConnectName,
+		Southbound:           Southbound,
+		Validate:             validateXConnect,
+		Dependencies:         xconnectDependencies,
+		Create:               d.create,
+		Delete:               d.remove,
+		Retrieve:             d.retrieve,
+		RetrieveDependencies: []string{interfaceName},
+	}))
+}
+
+func validateXConnect(_ string, x *l2.XConnectPair) error {
+	var errs []error
+	if x.GetReceiveInterface() == "" {
+		errs = append(errs, invalid("receive_interface", "empty, expected the name of an interface"))
+	}
+	switch x.GetTransmitInterface() {
+	case "":
+		errs = append(errs, invalid("transmit_interface", "empty, expected the name of an interface"))
+	case x.GetReceiveInterface():
+		errs = append(errs, invalid("transmit_interface", "%q is the receiving interface too", x.GetTransmitInterface()))
+	}
+	return errors.Join(errs...)
+}
+
+func xconnectDependencies(_ string, x *l2.XConnectPair) []kvs.Dependency {
+	return []kvs.Dependency{
+		{Label: "rx-interface", Key: ifmodel.InterfaceModel.KeyFor(x.GetReceiveInterface())},
+		{Label: "tx-interface", Key: ifmodel.InterfaceModel.KeyFor(x.GetTransmitInterface())},
+	}
+}
+
+func (d *xconnectDescriptor) create(_ string, x *l2.XConnectPair) (kvs.Metadata, error) {
+	rx, tx, err := d.resolve(x)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.vpp.Connect(rx, tx)
+}
+
+func (d *xconnectDescriptor) remove(_ string, x *l2.XConnectPair, _ kvs.Metadata) error {
+	rx, tx, err := d.resolve(x)
+	if err != nil {
+		return err
+	}
+	return d.vpp.Disconnect(rx, tx)
+}
+
+func (d *xconnectDescriptor) resolve(x *l2.XConnectPair) (rx, tx uint32, err error) {
+	if rx, err = swIfIndex(d.ifs, x.GetReceiveInterface()); err != nil {
+		return 0, 0, err
+	}
+	tx, err = swIfIndex(d.ifs, x.GetTransmitInterface())
+	return rx, tx, err
+}
+
+func (d *xconnectDescriptor) retrieve([]xconnectKV) ([]xconnectKV, error) {
+	all, err := d.vpp.DumpConnections()
+	if err != nil {
+		return nil, err
+	}
+	var out []xconnectKV
+	for _, c := range all {
+		rx, _, rxOK := d.ifs.LookupBySwIfIndex(c.Rx)
+		tx, _, txOK := d.ifs.LookupBySwIfIndex(c.Tx)
+		if rxOK && txOK {
+			x := &l2.XConnectPair{ReceiveInterface: rx, TransmitInterface: tx}
+			out = append(out, xconnectKV{Key: model.XConnectModel.Key(x), Value: x, Origin: kvs.FromNB})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,56 @@
+// Package l2plugin is the plugin for layer 2 items of VPP: bridge domains, the
+// interfaces in them, entries of their tables, and cross-connects.
+package l2plugin
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
+)
+
+// Plugin handles layer 2 items of VPP.
+type Plugin struct {
+	Deps
+
+	bds descriptor.BridgeDomains
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Scheduler handles the values.
+	Scheduler kvs.Registrar
+	// IfPlugin knows the interfaces and the session with VPP.
+	IfPlugin ifplugin.API
+}
+
+var _ infra.Plugin = (*Plugin)(nil)
+
+// Init registers the descriptors.
+func (p *Plugin) Init() error {
+	ifs, calls := p.IfPlugin.Interfaces(), vppcalls.New(p.IfPlugin.Southbound())
+	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewBridgeDomain(calls, ifs)); err != nil {
+		return fmt.Errorf("register descriptor: %w", err)
+	}
+	bds, err := descriptor.NewBridgeDomains(p.Scheduler.GetMetadataMap(descriptor.BridgeDomainName))
+	if err != nil {
+		return fmt.Errorf("index of bridge domains: %w", err)
+	}
+	p.bds = bds
+	err = p.Scheduler.RegisterKVDescriptor(
+		descriptor.NewBDInterface(calls, ifs, bds, p.Scheduler),
+		descriptor.NewFIB(calls, ifs, bds),
+		descriptor.NewXConnect(calls, ifs),
+	)
+	if err != nil {
+		return fmt.Errorf("register descriptors: %w", err)
+	}
+	return nil
+}
+
+// BridgeDomains returns the bridge domains that exist in VPP.
+func (p *Plugin) BridgeDomains() descriptor.BridgeDomains { return p.bds }

@@ -1,0 +1,284 @@
+package vppcalls
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/l2"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// maxID is the largest number of a bridge domain.
+const maxID = 1<<24 - 1
+
+// BridgeDomain are the parameters of a bridge domain.
+type BridgeDomain struct {
+	Tag                                     string
+	Flood, UUFlood, Forward, Learn, ARPTerm bool
+	// MacAge in minutes; 0: learned addresses are kept.
+	MacAge uint8
+}
+
+// Member is an interface in a bridge domain.
+type Member struct {
+	SwIfIndex         uint32
+	BVI               bool
+	SplitHorizonGroup uint8
+}
+
+// BridgeDomainDetails are what VPP tells about a bridge domain.
+type BridgeDomainDetails struct {
+	ID uint32
+	BridgeDomain
+	Members []Member
+}
+
+// idPool gives out the lowest free number, as far as it is known.
+type idPool struct {
+	mu    sync.Mutex
+	known bool
+	taken map[uint32]bool
+	next  uint32 // all smaller numbers are taken
+}
+
+// take returns a free number; list tells those in VPP if they are not known.
+func (p *idPool) take(list func() ([]uint32, error)) (uint32, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.known {
+		ids, err := list()
+		if err != nil {
+			return 0, err
+		}
+		p.taken = make(map[uint32]bool, len(ids))
+		for _, id := range ids {
+			p.taken[id] = true
+		}
+		p.known, p.next = true, 1
+	}
+	for id := p.next; id <= maxID; id++ {
+		if !p.taken[id] {
+			p.taken[id], p.next = true, id+1
+			return id, nil
+		}
+	}
+	return 0, errors.New("all numbers of bridge domains are in use")
+}
+
+func (p *idPool) release(id uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.taken, id)
+	p.next = min(p.next, id)
+}
+
+// forget makes the pool ask VPP again.
+func (p *idPool) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = false
+}
+
+func pickBridgeDomain(s session.Session) session.Op[func(*Calls, uint32, BridgeDomain, bool) error] {
+	return session.Pick(s, "bridge domain",
+		session.Variant((*Calls).bridgeDomainV2, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
+		session.Variant((*Calls).bridgeDomainV1, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
+	)
+}
+
+func (c *Calls) bridgeDomainV2(id uint32, bd BridgeDomain, add bool) error {
+	return c.vpp.Call(&l2.BridgeDomainAddDelV2{
+		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
+		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
+	}, &l2.BridgeDomainAddDelV2Reply{})
+}
+
+func (c *Calls) bridgeDomainV1(id uint32, bd BridgeDomain, add bool) error {
+	return c.vpp.Call(&l2.BridgeDomainAddDel{
+		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
+		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
+	}, &l2.BridgeDomainAddDelReply{})
+}
+
+func (c *Calls) addDel(id uint32, bd BridgeDomain, add bool) error {
+	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, uint32, BridgeDomain, bool) error] {
+		return o.bridgeDomain
+	})
+	if err != nil {
+		return err
+	}
+	return do(c, id, bd, add)
+}
+
+func (c *Calls) ids() (*idPool, error) {
+	return session.Do(c.vpp, c.ops, func(o ops) session.Op[*idPool] { return o.ids })
+}
+
+// attempts bounds how often a number is tried that somebody else has taken.
+const attempts = 8
+
+// CreateBridgeDomain creates a bridge domain with the lowest free number. VPP
+// itself would choose a random one.
+func (c *Calls) CreateBridgeDomain(bd BridgeDomain) (id uint32, err error) {
+	pool, err := c.ids()
+	if err != nil {
+		return 0, err
+	}
+	for range attempts {
+		if id, err = pool.take(c.listIDs); err != nil {
+			return 0, err
+		}
+		if err = c.addDel(id, bd, true); err == nil {
+			return id, nil
+		}
+		pool.forget()
+		if !errors.Is(err, api.BD_ALREADY_EXISTS) {
+			break
+		}
+	}
+	return 0, err
+}
+
+func (c *Calls) listIDs() ([]uint32, error) {
+	all, err := c.DumpBridgeDomains()
+	ids := make([]uint32, len(all))
+	for i, bd := range all {
+		ids[i] = bd.ID
+	}
+	return ids, err
+}
+
+// DeleteBridgeDomain deletes a bridge domain. If it does not exist, that is a
+// success; VPP refuses while it has members.
+func (c *Calls) DeleteBridgeDomain(id uint32) error {
+	if err := c.addDel(id, BridgeDomain{}, false); err != nil && !session.Gone(err, api.NO_SUCH_ENTRY) {
+		return err
+	}
+	if pool, err := c.ids(); err == nil {
+		pool.release(id)
+	}
+	return nil
+}
+
+func (bd BridgeDomain) flags() l2.BdFlags {
+	var flags l2.BdFlags
+	for flag, set := range map[l2.BdFlags]bool{
+		l2.BRIDGE_API_FLAG_FLOOD: bd.Flood, l2.BRIDGE_API_FLAG_UU_FLOOD: bd.UUFlood,
+		l2.BRIDGE_API_FLAG_FWD: bd.Forward, l2.BRIDGE_API_FLAG_LEARN: bd.Learn,
+		l2.BRIDGE_API_FLAG_ARP_TERM: bd.ARPTerm,
+	} {
+		if set {
+			flags |= flag
+		}
+	}
+	return flags
+}
+
+// UpdateBridgeDomain changes the parameters in place. The tag cannot change.
+func (c *Calls) UpdateBridgeDomain(id uint32, old, bd BridgeDomain) error {
+	if on := bd.flags() &^ old.flags(); on != 0 {
+		if err := c.setFlags(id, on, true); err != nil {
+			return err
+		}
+	}
+	if off := old.flags() &^ bd.flags(); off != 0 {
+		if err := c.setFlags(id, off, false); err != nil {
+			return err
+		}
+	}
+	if old.MacAge == bd.MacAge {
+		return nil
+	}
+	return c.vpp.Call(&l2.BridgeDomainSetMacAge{BdID: id, MacAge: bd.MacAge}, &l2.BridgeDomainSetMacAgeReply{})
+}
+
+func (c *Calls) setFlags(id uint32, flags l2.BdFlags, on bool) error {
+	return c.vpp.Call(&l2.BridgeFlags{BdID: id, IsSet: on, Flags: flags}, &l2.BridgeFlagsReply{})
+}
+
+// DumpBridgeDomains returns all bridge domains with their members.
+func (c *Calls) DumpBridgeDomains() ([]BridgeDomainDetails, error) {
+	found, err := session.Dump[*l2.BridgeDomainDetails](c.vpp, &l2.BridgeDomainDump{
+		BdID: none, SwIfIndex: interface_types.InterfaceIndex(none),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]BridgeDomainDetails, len(found))
+	for i, d := range found {
+		out[i] = BridgeDomainDetails{ID: d.BdID, BridgeDomain: BridgeDomain{
+			Tag: d.BdTag, Flood: d.Flood, UUFlood: d.UuFlood, Forward: d.Forward, Learn: d.Learn,
+			ARPTerm: d.ArpTerm, MacAge: d.MacAge,
+		}}
+		for _, m := range d.SwIfDetails {
+			out[i].Members = append(out[i].Members, Member{
+				SwIfIndex: uint32(m.SwIfIndex), SplitHorizonGroup: m.Shg, BVI: m.SwIfIndex == d.BviSwIfIndex,
+			})
+		}
+	}
+	return out, nil
+}
+
+// AddMember puts an interface into a bridge domain. VPP takes it out of the one
+// that it was in.
+func (c *Calls) AddMember(id uint32, m Member) error {
+	req := &l2.SwInterfaceSetL2Bridge{
+		RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id,
+		Shg: m.SplitHorizonGroup, Enable: true,
+	}
+	if m.BVI {
+		req.PortType = l2.L2_API_PORT_TYPE_BVI
+	}
+	return c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{})
+}
+
+// RemoveMember takes an interface out of its bridge domain.
+func (c *Calls) RemoveMember(id uint32, m Member) error {
+	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id}
+	if m.BVI {
+		req.PortType = l2.L2_API_PORT_TYPE_BVI
+	}
+	err := c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{})
+	if session.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+// ARPAnswer is what a bridge domain answers to an ARP request.
+type ARPAnswer struct {
+	Addr netip.Addr
+	MAC  MAC
+}
+
+// SetARPAnswer adds or removes an answer of a bridge domain.
+func (c *Calls) SetARPAnswer(id uint32, a ARPAnswer, add bool) error {
+	err := c.vpp.Call(&l2.BdIPMacAddDel{IsAdd: add, Entry: l2.BdIPMac{
+		BdID: id, IP: ipconv.Address(a.Addr), Mac: a.MAC,
+	}}, &l2.BdIPMacAddDelReply{})
+	switch {
+	case err == nil || !add && session.Gone(err, api.NO_SUCH_ENTRY):
+		return nil
+	default:
+		return fmt.Errorf("answer for %s: %w", a.Addr, err)
+	}
+}
+
+// DumpARPAnswers returns the answers of a bridge domain.
+func (c *Calls) DumpARPAnswers(id uint32) ([]ARPAnswer, error) {
+	found, err := session.Dump[*l2.BdIPMacDetails](c.vpp, &l2.BdIPMacDump{BdID: id})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ARPAnswer, len(found))
+	for i, d := range found {
+		out[i] = ARPAnswer{ipconv.FromAddress(d.Entry.IP), d.Entry.Mac}
+	}
+	return out, nil
+}

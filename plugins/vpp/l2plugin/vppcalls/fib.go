@@ -1,0 +1,98 @@
+package vppcalls
+
+import (
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/l2"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// FIBEntry is an address in the table of a bridge domain.
+type FIBEntry struct {
+	BridgeDomain uint32
+	MAC          MAC
+	// Drop frames to the address; then there is no interface.
+	Drop bool
+	// SwIfIndex of the interface that frames to the address leave by.
+	SwIfIndex uint32
+	// Static entries are not moved by learning; VPP makes those that drop static.
+	Static bool
+	// BVI: the address of the BVI itself.
+	BVI bool
+}
+
+// AddFIBEntry adds an entry.
+func (c *Calls) AddFIBEntry(e FIBEntry) error {
+	return c.fib(e, true)
+}
+
+// DeleteFIBEntry deletes an entry. If it does not exist, that is a success.
+func (c *Calls) DeleteFIBEntry(e FIBEntry) error {
+	err := c.fib(e, false)
+	if session.Gone(err, api.NO_SUCH_ENTRY) {
+		return nil
+	}
+	return err
+}
+
+func (c *Calls) fib(e FIBEntry, add bool) error {
+	if e.Drop {
+		// Added, VPP ignores the interface; removed, 0 stands for any.
+		e.SwIfIndex, e.Static = 0, true
+	}
+	return c.vpp.Call(&l2.L2fibAddDel{
+		Mac: e.MAC, BdID: e.BridgeDomain, SwIfIndex: interface_types.InterfaceIndex(e.SwIfIndex), IsAdd: add,
+		StaticMac: e.Static, FilterMac: e.Drop, BviMac: e.BVI,
+	}, &l2.L2fibAddDelReply{})
+}
+
+// DumpFIB returns the entries of all bridge domains, learned ones included.
+func (c *Calls) DumpFIB() ([]FIBEntry, error) {
+	found, err := session.Dump[*l2.L2FibTableDetails](c.vpp, &l2.L2FibTableDump{BdID: none})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]FIBEntry, len(found))
+	for i, d := range found {
+		out[i] = FIBEntry{
+			BridgeDomain: d.BdID, MAC: d.Mac, SwIfIndex: uint32(d.SwIfIndex),
+			Drop: d.FilterMac, Static: d.StaticMac, BVI: d.BviMac,
+		}
+	}
+	return out, nil
+}
+
+// Connect sends everything that rx receives out of tx.
+func (c *Calls) Connect(rx, tx uint32) error {
+	return c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx), Enable: true,
+	}, &l2.SwInterfaceSetL2XconnectReply{})
+}
+
+// Disconnect ends Connect.
+func (c *Calls) Disconnect(rx, tx uint32) error {
+	err := c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
+	}, &l2.SwInterfaceSetL2XconnectReply{})
+	if session.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+// Connection is a pair of receiving and sending interface.
+type Connection struct{ Rx, Tx uint32 }
+
+// DumpConnections returns all pairs.
+func (c *Calls) DumpConnections() ([]Connection, error) {
+	found, err := session.Dump[*l2.L2XconnectDetails](c.vpp, &l2.L2XconnectDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Connection, len(found))
+	for i, d := range found {
+		out[i] = Connection{uint32(d.RxSwIfIndex), uint32(d.TxSwIfIndex)}
+	}
+	return out, nil
+}
