@@ -97,8 +97,21 @@ func open(ctx context.Context, nc net.Conn, opts Options) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("handshake: %w", err)
 	}
+	c := newConn(nc, opts)
+	c.table, c.clientIndex = newTable(ids), index
+	if err := c.findPing(); err != nil {
+		return nil, err
+	}
+	c.wg.Go(func() { c.readLoop(fr) })
+	c.wg.Go(c.writeLoop)
+	c.wg.Go(c.sweepLoop)
+	return c, nil
+}
+
+// newConn makes a connection without its goroutines.
+func newConn(nc net.Conn, opts Options) *Conn {
 	c := &Conn{
-		opts: opts, nc: nc, table: newTable(ids), clientIndex: index,
+		opts: opts, nc: nc,
 		slots:     make([]slot, opts.MaxRequests),
 		slotBits:  uint(bits.Len(uint(opts.MaxRequests - 1))),
 		sweepWake: make(chan struct{}, 1),
@@ -107,13 +120,7 @@ func open(ctx context.Context, nc net.Conn, opts Options) (*Conn, error) {
 	c.toWrite.L = &c.mu
 	c.window.init(opts)
 	c.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
-	if err := c.findPing(); err != nil {
-		return nil, err
-	}
-	c.wg.Go(func() { c.readLoop(fr) })
-	c.wg.Go(c.writeLoop)
-	c.wg.Go(c.sweepLoop)
-	return c, nil
+	return c
 }
 
 // handshakeContextually bounds the blocking handshake by ctx.

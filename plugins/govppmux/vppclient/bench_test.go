@@ -1,0 +1,180 @@
+package vppclient
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.fd.io/govpp/adapter/socketclient"
+	"go.fd.io/govpp/binapi/fib_types"
+	"go.fd.io/govpp/binapi/ip"
+	"go.fd.io/govpp/core"
+)
+
+// benchServer answers ip_route_add_del as fast as it can.
+func benchServer() *server {
+	s := newServer(nil)
+	id := s.ids[nameCRC(&ip.IPRouteAddDelReply{})]
+	frame := frameOf(make([]byte, replyHeader+8))
+	binary.BigEndian.PutUint16(frame[frameHeader:], id)
+	s.handle = func(r *incoming) {
+		if r.name != "ip_route_add_del" {
+			return
+		}
+		binary.BigEndian.PutUint32(frame[frameHeader+2:], r.context)
+		_, _ = r.peer.w.Write(frame)
+	}
+	return s
+}
+
+func route() *ip.IPRouteAddDel {
+	return &ip.IPRouteAddDel{IsAdd: true, Route: ip.IPRoute{NPaths: 1, Paths: []fib_types.FibPath{{SwIfIndex: 1}}}}
+}
+
+// BenchmarkRoutes compares ways to add routes through one connection. The raw
+// way, frames encoded beforehand, is the limit of the socket and the server;
+// "of-raw" is the rate in relation to it.
+func BenchmarkRoutes(b *testing.B) {
+	var raw float64
+	report := func(b *testing.B) {
+		rate := float64(b.N) / b.Elapsed().Seconds()
+		b.ReportMetric(rate, "req/s")
+		if raw > 0 {
+			b.ReportMetric(rate/raw, "of-raw")
+		}
+	}
+	b.Run("raw", func(b *testing.B) {
+		benchRaw(b)
+		raw = float64(b.N) / b.Elapsed().Seconds()
+		report(b)
+	})
+	b.Run("send-window", func(b *testing.B) { benchSend(b); report(b) })
+	b.Run("invoke-128", func(b *testing.B) { benchInvoke(b, 128); report(b) })
+	b.Run("invoke-1", func(b *testing.B) { benchInvoke(b, 1); report(b) })
+	b.Run("govpp-invoke-128", func(b *testing.B) { benchGovpp(b, 128); report(b) })
+	b.Run("govpp-invoke-1", func(b *testing.B) { benchGovpp(b, 1); report(b) })
+}
+
+func benchInvoke(b *testing.B, workers int) {
+	c := dial(b, benchServer(), Options{})
+	ctx := context.Background()
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			req, reply := route(), &ip.IPRouteAddDelReply{}
+			for i := w; i < b.N; i += workers {
+				if err := c.Invoke(ctx, req, reply); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+}
+
+func benchSend(b *testing.B) {
+	c := dial(b, benchServer(), Options{})
+	ctx, req := context.Background(), route()
+	const depth = 512
+	var futures [depth]Future
+	var replies [depth]ip.IPRouteAddDelReply
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		at := i % depth
+		if i >= depth {
+			if err := futures[at].Result(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		futures[at] = c.Send(ctx, req, &replies[at])
+	}
+	for i := max(0, b.N-depth); i < b.N; i++ {
+		if err := futures[i%depth].Result(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+}
+
+// benchRaw writes encoded frames in batches and counts the replies.
+func benchRaw(b *testing.B) {
+	s := benchServer()
+	nc, err := net.Dial("unix", s.listen(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer nc.Close()
+	fr := newFrameReader(nc, 1<<24)
+	_, ids, err := handshake(nc, fr, "raw")
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := route()
+	payload := make([]byte, requestHeader+req.Size())
+	binary.BigEndian.PutUint16(payload, ids[nameCRC(req)])
+	if _, err := req.Marshal(payload[requestHeader:]); err != nil {
+		b.Fatal(err)
+	}
+	const batch = 256
+	frame := frameOf(payload)
+	var frames []byte
+	for range batch {
+		frames = append(frames, frame...)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	written := make(chan error, 1)
+	go func() {
+		for left := b.N; left > 0; left -= batch {
+			if _, err := nc.Write(frames[:min(left, batch)*len(frame)]); err != nil {
+				written <- err
+				return
+			}
+		}
+		written <- nil
+	}()
+	for range b.N {
+		if _, err := fr.next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	if err := <-written; err != nil {
+		b.Fatal(err)
+	}
+}
+
+// benchGovpp is the connection of govpp's own core, for comparison.
+func benchGovpp(b *testing.B, workers int) {
+	conn, err := core.Connect(socketclient.NewVppClient(benchServer().listen(b)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Disconnect()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			req, reply := route(), &ip.IPRouteAddDelReply{}
+			for i := w; i < b.N; i += workers {
+				if err := conn.Invoke(ctx, req, reply); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+}
