@@ -56,6 +56,7 @@ func valueStatus(indent string, s *api.ValueStatus) string {
 type watch struct {
 	mu      sync.Mutex
 	updates map[string]*api.BaseValueStatus
+	more    chan struct{} // buffered: there are new updates
 }
 
 // cmdWatch begins to collect status updates.
@@ -63,7 +64,7 @@ func cmdWatch(r *Run, _ []string) (string, error) {
 	if r.watch != nil {
 		return "", errors.New("already watching")
 	}
-	w := &watch{updates: map[string]*api.BaseValueStatus{}}
+	w := &watch{updates: map[string]*api.BaseValueStatus{}, more: make(chan struct{}, 1)}
 	r.watch = w
 	updates := make(chan *api.BaseValueStatus)
 	cancel := r.Scheduler.WatchValueStatus(updates, nil)
@@ -76,6 +77,10 @@ func cmdWatch(r *Run, _ []string) (string, error) {
 				w.mu.Lock()
 				w.updates[s.GetValue().GetKey()] = s
 				w.mu.Unlock()
+				select {
+				case w.more <- struct{}{}:
+				default:
+				}
 			case <-done:
 				return
 			}
@@ -95,12 +100,13 @@ func cmdChanges(r *Run, args []string) (string, error) {
 	if r.watch == nil {
 		return "", errors.New("not watching")
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.After(10 * time.Second)
 	for !r.watch.has(args) {
-		if time.Now().After(deadline) {
+		select {
+		case <-r.watch.more:
+		case <-deadline:
 			return "no update of all of them within 10 s", nil
 		}
-		time.Sleep(time.Millisecond) // updates come from a goroutine of the scheduler
 	}
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()

@@ -1,0 +1,88 @@
+package kvstest
+
+import (
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Exercise takes a value through its life in the southbound behind the
+// descriptor: create, change to next (unless that is nil or needs a
+// re-creation), delete, and after each step retrieve, which must agree.
+// Deleting again must be a success, because the value is gone. Everything the
+// value depends on must exist already.
+func Exercise(t testing.TB, d *api.KVDescriptor, key string, value, next proto.Message) {
+	t.Helper()
+	if err := exercise(d, key, value, next); err != nil {
+		t.Errorf("descriptor %q, %s: %v", d.Name, key, err)
+	}
+}
+
+func exercise(d *api.KVDescriptor, key string, value, next proto.Message) error {
+	meta, err := d.Create(key, value)
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	if err := retrieved(d, key, value, meta); err != nil {
+		return fmt.Errorf("after create: %w", err)
+	}
+	inPlace := next != nil && d.Update != nil &&
+		(d.UpdateWithRecreate == nil || !d.UpdateWithRecreate(key, value, next, meta))
+	if inPlace {
+		if meta, err = d.Update(key, value, next, meta); err != nil {
+			return fmt.Errorf("update: %w", err)
+		}
+		if err := retrieved(d, key, next, meta); err != nil {
+			return fmt.Errorf("after update: %w", err)
+		}
+		value = next
+	}
+	if err := d.Delete(key, value, meta); err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	if err := retrieved(d, key, nil, nil); err != nil {
+		return fmt.Errorf("after delete: %w", err)
+	}
+	if err := d.Delete(key, value, meta); err != nil {
+		return fmt.Errorf("delete of what is gone: %w", err)
+	}
+	return nil
+}
+
+// retrieved compares what Retrieve finds with what should be there.
+func retrieved(d *api.KVDescriptor, key string, want proto.Message, meta api.Metadata) error {
+	if d.Retrieve == nil {
+		return nil
+	}
+	var correlate []api.KVWithMetadata
+	if want != nil {
+		correlate = append(correlate, api.KVWithMetadata{Key: key, Value: want, Metadata: meta, Origin: api.FromNB})
+	}
+	found, err := d.Retrieve(correlate)
+	if err != nil {
+		return fmt.Errorf("retrieve: %w", err)
+	}
+	for _, kv := range found {
+		if kv.Key != key {
+			continue
+		}
+		if want == nil {
+			return fmt.Errorf("retrieve still finds %v", kv.Value)
+		}
+		equal := proto.Equal(want, kv.Value)
+		if d.ValueComparator != nil {
+			equal = d.ValueComparator(key, kv.Value, want)
+		}
+		if !equal {
+			return fmt.Errorf("retrieve finds %v, want %v", kv.Value, want)
+		}
+		return nil
+	}
+	if want != nil {
+		return fmt.Errorf("retrieve does not find it")
+	}
+	return nil
+}
