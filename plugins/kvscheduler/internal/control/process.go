@@ -150,10 +150,17 @@ func (c *Control) change(kv api.RecordedKVPair) (*plan.Change, error) {
 	}
 	reg := c.registry.Load()
 	d, err := reg.Lookup(kv.Key)
-	if err != nil {
-		return &plan.Change{Want: &registry.Value{Msg: kv.Value, Invalid: err}}, nil
+	v := &registry.Value{Msg: kv.Value, Invalid: err}
+	if err == nil {
+		v = wanted(reg, kv.Key, d, kv.Value)
 	}
-	return &plan.Change{Desc: d, Want: wanted(reg, kv.Key, d, kv.Value)}, nil
+	switch {
+	case n != nil && n.Want == nil && n.Have != nil && n.Err == nil: // found, not given up
+		v = v.Instead(n.Have)
+	case n != nil:
+		v = v.Instead(n.Want)
+	}
+	return &plan.Change{Desc: d, Want: v}, nil
 }
 
 // wanted is Registry.Wanted, with a panic of the descriptor as the reason why

@@ -181,19 +181,20 @@ func (r *run) nextRequest() plan.Request {
 // It returns the keys that failed; with revert it stops at the first one.
 func (r *run) pass(pl *plan.Plan) (failed []string) {
 	bad := make([]bool, len(pl.Ops))
-	var left []string
+	var left []*plan.Op
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
 		for _, pred := range op.Preds {
 			bad[i] = bad[i] || bad[pred]
 		}
 		if bad[i] {
-			left = append(left, op.Key)
+			left = append(left, op)
 			continue
 		}
 		if !r.do(op) {
 			bad[i] = true
 			failed = append(failed, op.Key)
+			left = append(left, op)
 			if r.txn.Revert && !r.reverted {
 				break
 			}
@@ -202,11 +203,11 @@ func (r *run) pass(pl *plan.Plan) (failed []string) {
 	if len(failed) == 0 && !r.txn.Revert {
 		return nil
 	}
-	for _, key := range left {
-		r.touched[key] = true
-	}
-	for _, key := range failed {
-		r.touched[key] = true
+	for _, op := range left {
+		r.touched[op.Key] = true
+		if op.Base != "" { // the value itself may not be known yet
+			r.touched[op.Base] = true
+		}
 	}
 	if r.txn.Revert {
 		for i := range pl.Ops {
@@ -298,13 +299,16 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 		r.fail(op, n, err)
 		return
 	}
+	if op.Kind == plan.Note && r.pinned[op.Key] {
+		return // a new wish; the failure stands
+	}
 	n.Err, n.Retrying = nil, false
 	delete(r.failures, n.Key)
 	switch op.Kind {
 	case plan.Note:
 		if op.Held != "" {
 			r.fail(op, n, fmt.Errorf("held by %s, which could not be removed", op.Held))
-		} else if n.Want != nil && n.Want.Invalid != nil {
+		} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
 			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
 		}
 	case plan.Down:
@@ -356,6 +360,7 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 func (r *run) forget(n *graph.Node) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
+	r.Graph.Wait(n)
 	r.Graph.Forget(n)
 }
 

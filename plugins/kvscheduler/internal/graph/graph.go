@@ -28,6 +28,7 @@ type Node struct {
 	Outcome
 
 	derived map[string]*Node // nodes with Base == this
+	waits   bool             // see Wait
 }
 
 // Outcome is what came of the last operation.
@@ -163,10 +164,30 @@ func (g *Graph) Forget(n *Node) {
 	g.sorted.Delete(n)
 }
 
+// Wait makes the dependencies of the derived values of n lead to n, until Want
+// or Have changes: a value that is wanted and does not exist has no derived
+// nodes yet, but may come up together with them, where it depends on one of
+// them by way of others.
+func (g *Graph) Wait(n *Node) {
+	if n.waits || n.Want == nil || n.Have != nil || len(n.Want.Derived) == 0 {
+		return
+	}
+	n.waits = true
+	for i := range n.Want.Derived {
+		g.link(n, n.Want.Derived[i].Value)
+	}
+}
+
 // replace changes both values and keeps the reverse edges in step.
 func (g *Graph) replace(n *Node, want, have *registry.Value) {
 	if want == n.Want && have == n.Have {
 		return
+	}
+	if n.waits {
+		n.waits = false
+		for i := range n.Want.Derived {
+			g.unlink(n, n.Want.Derived[i].Value)
+		}
 	}
 	before, after := [2]*registry.Value{n.Want, n.Have}, [2]*registry.Value{want, have}
 	for i, v := range before {

@@ -79,12 +79,9 @@ func (s *sorter) free(members []*step) {
 			first = st
 		}
 	}
-	if first == nil {
-		first = members[0]
-	}
 	for _, pred := range first.preds {
 		e := edge{pred, first}
-		if pred.done || pred.comp != first.comp || family(pred.n, first.n) {
+		if pred.done || pred.comp != first.comp || hard(pred, first) {
 			continue
 		}
 		if s.cut == nil {
@@ -108,15 +105,20 @@ func (s *sorter) free(members []*step) {
 // cycle cannot be the first.
 func (s *sorter) mayGoFirst(st *step) bool {
 	for _, pred := range st.preds {
-		if !pred.done && pred.comp == st.comp && family(pred.n, st.n) && !s.cut[edge{pred, st}] {
+		if !pred.done && pred.comp == st.comp && hard(pred, st) && !s.cut[edge{pred, st}] {
 			return false
 		}
 	}
 	return true
 }
 
-// family: the same value, or one derived from the other.
-func family(a, b *node) bool { return a == b || a.base == b || b.base == a }
+// hard: an edge that no cycle of dependencies can put in question, because it
+// lies within one value or between a base and what is derived from it.
+func hard(pred, st *step) bool {
+	return pred.n == st.n ||
+		st.kind != Down && st.n.base == pred.n ||
+		pred.kind == Down && pred.n.base == st.n
+}
 
 // tarjan finds strongly connected components of the steps that are not done,
 // along the edges to what a step waits for.

@@ -271,9 +271,10 @@ func (s *sorter) plan() *Plan {
 		if n.base != nil {
 			op.Base = n.base.key
 			// A derived value is wanted only while its base exists.
-			if !n.base.in || st.kind == Down && n.base.bounce {
+			switch {
+			case !n.base.in || st.kind == Down && n.bounce && n.base.bounce:
 				op.Want, op.SetWant = nil, true
-			} else if n.base.bounce {
+			case n.base.bounce:
 				op.SetWant = true
 			}
 		}

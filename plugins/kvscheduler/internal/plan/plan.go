@@ -127,6 +127,12 @@ func Make(g *graph.Graph, req Request) *Plan {
 		p.prune()
 	}
 	p.act()
+	if len(p.late) > 0 {
+		// Values that go down and up again carry others with them which were
+		// waiting for an occasion to change: those are planned for, too.
+		req.Touch = append(slices.Clone(req.Touch), p.late...)
+		return Make(g, req)
+	}
 	return p.order()
 }
 
@@ -172,6 +178,8 @@ type planner struct {
 	work     []*node
 	seeds    []*node
 	expanded int // how much of list went through expand
+	acting   bool
+	late     []string // touched after the target was settled, with a change of their own
 }
 
 func (n *node) exists() bool { return n.have != nil }
@@ -201,6 +209,10 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	}
 	n.in = n.exists()
 	p.retarget(n)
+	if p.acting && n.target != n.have {
+		p.late = append(p.late, n.key)
+		n.target = n.have
+	}
 	return n
 }
 
@@ -238,8 +250,10 @@ func (p *planner) retarget(n *node) {
 		if n.have != nil && (n.holder != "" || n.keepsUnwanted(&p.req)) {
 			n.target = n.have
 		}
-	case n.want.Invalid != nil || n.unimplemented():
-		n.target = n.have
+	case n.want.Invalid != nil:
+		n.target = n.want.Last
+	case n.unimplemented():
+		n.target = nil
 	default:
 		n.target = n.want
 	}

@@ -39,6 +39,8 @@ func existing(n *node) api.ValueState {
 		return kvscheduler.ValueState_DISCOVERED
 	case n.want.FromSB:
 		return kvscheduler.ValueState_OBTAINED
+	case n.want.Invalid != nil:
+		return kvscheduler.ValueState_INVALID
 	}
 	return kvscheduler.ValueState_CONFIGURED
 }
@@ -46,7 +48,7 @@ func existing(n *node) api.ValueState {
 // afterDown is the state between a removal and what may follow.
 func (s *sorter) afterDown(n *node) api.ValueState {
 	switch {
-	case n.want == nil || n.recreate || n.base != nil && (!n.base.in || n.base.bounce):
+	case n.want == nil || n.recreate || n.base != nil && (!n.base.in || n.bounce && n.base.bounce):
 		return kvscheduler.ValueState_REMOVED
 	case n.want.Invalid != nil:
 		return kvscheduler.ValueState_INVALID

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // seed touches everything that the request names and assumes that whatever
@@ -107,7 +108,8 @@ func (p *planner) assume(n *node) {
 	}
 	n.assumed = true
 	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "")
-	if n.in && n.base == nil && n.target != n.have && !n.derived {
+	named := (n.changed || n.touched) && n.want != nil
+	if n.in && n.base == nil && !n.derived && (n.target != n.have || named) {
 		p.derive(n)
 	}
 }
@@ -241,13 +243,22 @@ func (p *planner) out(n *node) {
 		if d.in {
 			p.push(d)
 		}
+		if !d.exists() {
+			p.setWant(d, nil) // derived from nothing
+		}
 	}
 }
 
 // stands tells whether everything that the target value needs is in the
 // target too.
 func (p *planner) stands(n *node) bool {
-	if n.pinned || n.holder != "" {
+	if n.pinned {
+		return true
+	}
+	if n.holder != "" {
+		if n.target != n.have && !p.metAll(n.target) {
+			n.target = n.have // it has to stay, so it stays as it is
+		}
 		return true
 	}
 	if n.target == nil || !p.reachable(n) {
@@ -256,11 +267,15 @@ func (p *planner) stands(n *node) bool {
 	if n.base != nil && !n.base.in {
 		return false
 	}
-	if n.target.FromSB {
+	return p.metAll(n.target)
+}
+
+func (p *planner) metAll(v *registry.Value) bool {
+	if v.FromSB {
 		return true
 	}
-	for i := range n.target.Deps {
-		if !p.met(&n.target.Deps[i]) {
+	for i := range v.Deps {
+		if !p.met(&v.Deps[i]) {
 			return false
 		}
 	}

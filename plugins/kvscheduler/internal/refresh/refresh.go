@@ -104,8 +104,11 @@ func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadat
 }
 
 func expected(n *graph.Node) *registry.Value {
-	if n.Want != nil && n.Want.Invalid == nil {
+	switch {
+	case n.Want != nil && n.Want.Invalid == nil:
 		return n.Want
+	case n.Want != nil && n.Want.Last != nil:
+		return n.Want.Last
 	}
 	return n.Have
 }

@@ -79,6 +79,23 @@ type Value struct {
 	Unwanted bool
 	// Invalid is the error of Validate; an invalid value is never applied.
 	Invalid error
+	// Last is the valid value before an invalid one; it stays in force. Nil if
+	// there was none.
+	Last *Value
+}
+
+// Instead returns v, an invalid value, with the wish that it replaces, which
+// stays in force.
+func (v *Value) Instead(of *Value) *Value {
+	if of != nil && of.Invalid != nil {
+		of = of.Last
+	}
+	if v.Invalid == nil || of == nil || of.Unwanted {
+		return v
+	}
+	held := *v
+	held.Last, held.Deps, held.Derived = of, of.Deps, of.Derived
+	return &held
 }
 
 // Derived is one derived value.

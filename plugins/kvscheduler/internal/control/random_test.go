@@ -1,0 +1,387 @@
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// manualClock fires timers when told to.
+type manualClock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []func()
+}
+
+func (c *manualClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(time.Microsecond)
+	return c.now
+}
+
+func (c *manualClock) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timers = append(c.timers, f)
+	return func() bool { return true }
+}
+
+func (c *manualClock) fire() int {
+	c.mu.Lock()
+	timers := c.timers
+	c.timers = nil
+	c.mu.Unlock()
+	for _, f := range timers {
+		f()
+	}
+	return len(timers)
+}
+
+// run is one random run: a scheduler, a southbound and the oracle.
+type simulation struct {
+	*rapid.T
+	w     *world
+	o     *oracle
+	reach *reach
+	clock *manualClock
+	c     *control.Control
+	stop  func()
+
+	rng   *rand.Rand
+	rate  float64
+	steps []string
+}
+
+func start(t *rapid.T) *simulation {
+	s := &simulation{
+		T: t, w: newWorld(), clock: &manualClock{now: time.Unix(1e9, 0)},
+		o:     &oracle{map[string]*model.Item{}, map[string]*model.Item{}, map[string]*model.Item{}},
+		reach: &reach{map[string]map[string]bool{}},
+		rng:   rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
+	}
+	s.w.fail = func(string, string) string {
+		switch x := s.rng.Float64(); {
+		case x < s.rate/2:
+			return "before"
+		case x < s.rate:
+			return "after"
+		}
+		return ""
+	}
+	s.w.cyclic = s.reach.cyclic
+	s.boot()
+	return s
+}
+
+func (s *simulation) boot() {
+	s.c = control.New(control.Options{
+		Clock: s.clock, Rand: s.rng, Record: true, History: record.Options{MaxEntries: 1000},
+	})
+	if err := s.c.RegisterKVDescriptor(s.w.descriptors()...); err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); s.c.Run(ctx) }()
+	s.stop = func() { cancel(); <-done }
+}
+
+// drawItem makes a value whose relations stay within a small world.
+func drawItem(t *rapid.T, key string) *model.Item {
+	it := &model.Item{
+		Value:    int64(rapid.IntRange(0, 3).Draw(t, "value")),
+		Recreate: rapid.IntRange(0, 5).Draw(t, "recreate") == 0,
+		Invalid:  rapid.IntRange(0, 9).Draw(t, "invalid") == 0,
+		Note:     rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "note"),
+	}
+	drawRelations(t, it)
+	for i := range rapid.IntRange(0, 2).Draw(t, "derived") {
+		d := &model.Derived{Key: fmt.Sprintf("d/%s/%d", key, i), Item: &model.Item{
+			Value: int64(rapid.IntRange(0, 2).Draw(t, "dvalue")), Recreate: rapid.IntRange(0, 5).Draw(t, "drecreate") == 0,
+		}}
+		drawRelations(t, d.Item)
+		it.Derived = append(it.Derived, d)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "property") == 0 {
+		it.Derived = append(it.Derived, &model.Derived{Key: "p/" + key, Item: &model.Item{}})
+	}
+	return it
+}
+
+var baseKeys = []string{"a/0", "a/1", "a/2", "b/0", "b/1", "b/2", "c/0", "c/1", "c/2"}
+
+func drawRelations(t *rapid.T, it *model.Item) {
+	targets := append([]string{"n/0", "n/1", "p/a/0", "p/b/1", "d/a/0/0", "d/b/0/1"}, baseKeys...)
+	for range rapid.SampledFrom([]int{0, 0, 1, 1, 2}).Draw(t, "deps") {
+		it.Deps = append(it.Deps, rapid.SampledFrom(targets).Draw(t, "dep"))
+	}
+	slices.Sort(it.Deps)
+	it.Deps = slices.Compact(it.Deps)
+	if rapid.IntRange(0, 5).Draw(t, "any") == 0 {
+		it.AnyOf = []string{rapid.SampledFrom([]string{"a/", "n/", "d/a/", "d/b/0/"}).Draw(t, "prefix")}
+	}
+}
+
+func (s *simulation) log(format string, args ...any) {
+	s.steps = append(s.steps, fmt.Sprintf(format, args...))
+}
+
+func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption) error {
+	txn := s.c.StartNBTransaction()
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if it := values[key]; it != nil {
+			s.reach.add(key, it)
+			txn.SetValue(key, it)
+			s.log("  set %s {%v}", key, it)
+		} else {
+			txn.SetValue(key, nil)
+			s.log("  del %s", key)
+		}
+	}
+	mark := len(s.w.ops)
+	_, err := txn.Commit(context.Background(), opts...)
+	s.log("  ops %q err %v", s.w.ops[mark:], err)
+	return err
+}
+
+// want follows what the northbound asks for in the oracle.
+func (s *simulation) want(values map[string]*model.Item) {
+	for key, it := range values {
+		old := s.o.wanted[key]
+		switch {
+		case it == nil:
+			delete(s.o.wanted, key)
+			delete(s.o.kept, key)
+			continue
+		case !it.Invalid:
+			delete(s.o.kept, key)
+		case old != nil && !old.Invalid:
+			s.o.kept[key] = old
+		}
+		s.o.wanted[key] = it
+	}
+}
+
+func (s *simulation) change() {
+	values := map[string]*model.Item{}
+	for range rapid.IntRange(1, 5).Draw(s.T, "changes") {
+		key := rapid.SampledFrom(baseKeys).Draw(s.T, "key")
+		if rapid.IntRange(0, 3).Draw(s.T, "delete") == 0 {
+			values[key] = nil
+		} else {
+			values[key] = drawItem(s.T, key)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(s.T, "revert") == 0 {
+		s.revert(values)
+		return
+	}
+	s.log("change")
+	_ = s.commit(values, api.WithRetryMaxCount(0))
+	s.want(values)
+}
+
+func (s *simulation) revert(values map[string]*model.Item) {
+	s.converge()
+	before := s.w.snapshot()
+	s.log("change with revert")
+	rate := s.rate
+	failures := 0
+	fail := s.w.fail
+	s.w.fail = func(op, key string) string { // fails at most once: the way back must work
+		if failures == 0 && s.rng.Float64() < 0.2 {
+			failures++
+			return rapidMode(s.rng)
+		}
+		return ""
+	}
+	err := s.commit(values, api.WithRevert(), api.WithRetryMaxCount(0))
+	s.w.fail, s.rate = fail, rate
+	if failures == 0 {
+		s.want(values)
+		return
+	}
+	if err == nil {
+		s.fatal("a failure was not reported")
+	}
+	if after := s.w.snapshot(); !maps.Equal(before, after) {
+		s.fatal("revert is not exact:\nbefore %v\nafter  %v", before, after)
+	}
+}
+
+func rapidMode(r *rand.Rand) string {
+	if r.IntN(2) == 0 {
+		return "before"
+	}
+	return "after"
+}
+
+// snapshot is what exists, without what makes no difference.
+func (w *world) snapshot() map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]string{}
+	for key, it := range w.exists {
+		c := proto.Clone(it).(*model.Item)
+		c.Note, c.Derived = "", nil
+		b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+		out[key] = string(b)
+	}
+	return out
+}
+
+func (s *simulation) notify() {
+	key := rapid.SampledFrom([]string{"n/0", "n/1"}).Draw(s.T, "notified")
+	it := &model.Item{Value: 7}
+	s.w.mu.Lock()
+	if rapid.Bool().Draw(s.T, "gone") {
+		it = nil
+		delete(s.w.notified, key)
+		delete(s.o.notified, key)
+	} else {
+		s.w.notified[key], s.o.notified[key] = it, it
+	}
+	s.w.mu.Unlock()
+	mark := len(s.w.ops)
+	kv := api.KVWithMetadata{Key: key}
+	if it != nil {
+		kv.Value = it
+	}
+	if err := s.c.PushSBNotification(kv); err != nil {
+		s.Fatal(err)
+	}
+	s.c.TransactionBarrier()
+	s.log("notify %s %v\n  ops %q", key, it, s.w.ops[mark:])
+}
+
+// foreign is a hand that takes something away behind the scheduler's back.
+func (s *simulation) foreign() {
+	s.w.mu.Lock()
+	keys := slices.Sorted(maps.Keys(s.w.exists))
+	if len(keys) > 0 {
+		key := rapid.SampledFrom(keys).Draw(s.T, "victim")
+		for k := range s.w.exists {
+			if k == key || strings.HasPrefix(k, "d/"+key+"/") {
+				delete(s.w.exists, k)
+				delete(s.w.meta, k)
+			}
+		}
+		s.log("foreign delete %s", key)
+	}
+	s.w.mu.Unlock()
+	s.w.cyclic = func(string) bool { return true } // dependants are stranded for now
+	s.resync(api.DownstreamResync)
+	s.converge()
+	s.w.cyclic = s.reach.cyclic
+}
+
+func (s *simulation) resync(typ api.ResyncType) {
+	s.log("%v", typ)
+	values := map[string]*model.Item{}
+	if typ != api.DownstreamResync {
+		maps.Copy(values, s.o.wanted)
+	}
+	_ = s.commit(values, api.WithResync(typ, false), api.WithRetryMaxCount(0))
+}
+
+// converge ends the faults and lets everything that failed be retried.
+func (s *simulation) converge() {
+	rate := s.rate
+	s.rate = 0
+	for range 100 {
+		if s.clock.fire() == 0 {
+			break
+		}
+		s.c.TransactionBarrier()
+	}
+	s.rate = rate
+	s.check()
+}
+
+func (s *simulation) check() {
+	if len(s.w.problems) > 0 {
+		s.fatal("southbound:\n%s", strings.Join(s.w.problems, "\n"))
+	}
+	want, pending := s.o.expected()
+	wantSB := map[string]string{}
+	for key, it := range want {
+		if !strings.HasPrefix(key, "p/") {
+			c := proto.Clone(it).(*model.Item)
+			c.Note, c.Derived = "", nil
+			b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+			wantSB[key] = string(b)
+		}
+	}
+	if got := s.w.snapshot(); !maps.Equal(got, wantSB) {
+		s.fatal("southbound has %q\nexpected %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(wantSB)))
+	}
+	for _, key := range pending {
+		if it := s.o.wanted[key]; it != nil && it.Invalid {
+			continue
+		}
+		if got := s.c.GetValueStatus(key).GetValue().GetState(); got != kvscheduler.ValueState_PENDING {
+			s.fatal("%s is %v, expected PENDING", key, got)
+		}
+	}
+	for key := range want {
+		state := s.c.GetValueStatus(key).GetValue().GetState()
+		it := s.o.wanted[key]
+		if expected := kvscheduler.ValueState_CONFIGURED; state != expected && (it == nil || !it.Invalid) {
+			s.fatal("%s is %v, expected %v", key, state, expected)
+		}
+	}
+}
+
+func (s *simulation) fatal(format string, args ...any) {
+	s.T.Helper()
+	s.Fatalf("%s\n\n%s", fmt.Sprintf(format, args...), strings.Join(s.steps, "\n"))
+}
+
+// TestRandom runs random changes, notifications, resyncs and faults against
+// the oracle.
+func TestRandom(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t)
+		defer func() { s.stop() }()
+		s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			switch rapid.SampledFrom([]string{"change", "change", "change", "notify", "converge", "resync", "foreign"}).Draw(t, "step") {
+			case "change":
+				s.change()
+			case "notify":
+				s.notify()
+			case "converge":
+				s.converge()
+			case "resync":
+				s.resync(rapid.SampledFrom([]api.ResyncType{api.FullResync, api.UpstreamResync, api.DownstreamResync}).Draw(t, "resync"))
+			case "foreign":
+				s.converge()
+				s.foreign()
+			}
+		}
+		s.converge()
+		mark := len(s.w.ops)
+		s.resync(api.DownstreamResync)
+		if extra := s.w.ops[mark:]; len(extra) > 0 {
+			s.fatal("a second resync does something: %q", extra)
+		}
+		s.check()
+	})
+}

@@ -1,0 +1,289 @@
+package control_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+)
+
+// world is a southbound that keeps state, refuses what makes no sense, fails
+// when told to, and checks at every instant that nothing exists without what
+// it depends on.
+type world struct {
+	mu       sync.Mutex
+	exists   map[string]*model.Item // created by the scheduler (or a foreign hand)
+	notified map[string]*model.Item
+	meta     map[string]int
+	serial   int
+	ops      []string
+	problems []string
+
+	// fail decides about the next operation: "" (works), "before" or "after".
+	fail func(op, key string) string
+	// cyclic are the keys that depend on themselves, directly or not; they come
+	// up together, so one of them is first.
+	cyclic func(key string) bool
+	// blind southbounds do not report what is there.
+	retrieveErr error
+}
+
+func newWorld() *world {
+	return &world{
+		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{},
+		fail:   func(string, string) string { return "" },
+		cyclic: func(string) bool { return false },
+	}
+}
+
+var errInjected = errors.New("injected")
+
+func (w *world) problem(format string, args ...any) {
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
+}
+
+// present tells whether a key exists in any way.
+func (w *world) present(key string) bool {
+	if w.exists[key] != nil || w.notified[key] != nil {
+		return true
+	}
+	// Properties are not in the southbound; that their base is there is all that
+	// can be checked here.
+	base, ok := baseOfProperty(key)
+	return ok && w.exists[base] != nil
+}
+
+// baseOfProperty: "p/<base key>".
+func baseOfProperty(key string) (string, bool) { return strings.CutPrefix(key, "p/") }
+
+func (w *world) met(it *model.Item, without string) (missing string, ok bool) {
+	for _, dep := range it.Deps {
+		if dep == without || !w.present(dep) {
+			return dep, false
+		}
+	}
+	if len(it.AnyOf) == 0 {
+		return "", true
+	}
+	for _, prefix := range it.AnyOf {
+		for _, set := range []map[string]*model.Item{w.exists, w.notified} {
+			for key := range set {
+				if key != without && strings.HasPrefix(key, prefix) {
+					return "", true
+				}
+			}
+		}
+	}
+	return strings.Join(it.AnyOf, "|"), false
+}
+
+func (w *world) call(op, key string, effect func()) error {
+	mode := w.fail(op, key)
+	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
+	if mode == "before" {
+		return fmt.Errorf("%s %s: %w", op, key, errInjected)
+	}
+	effect()
+	if mode == "after" {
+		return fmt.Errorf("%s %s, done: %w", op, key, errInjected)
+	}
+	return nil
+}
+
+func (w *world) create(key string, it *model.Item) (any, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.exists[key] != nil {
+		w.problem("create %s: exists", key)
+	}
+	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) {
+		w.problem("create %s: without %s", key, dep)
+	}
+	w.serial++
+	meta := w.serial
+	err := w.call("create", key, func() { w.exists[key], w.meta[key] = it, meta })
+	return meta, err
+}
+
+func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.exists[key] == nil {
+		w.problem("update %s: does not exist", key)
+	} else if !proto.Equal(old, w.exists[key]) && !w.derivedDiffer(key, old) {
+		w.problem("update %s: from %v, but there is %v", key, old, w.exists[key])
+	}
+	if old.Recreate || it.Recreate {
+		w.problem("update %s: needs re-creation", key)
+	}
+	w.checkMeta("update", key, meta)
+	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) {
+		w.problem("update %s: without %s", key, dep)
+	}
+	return meta, w.call("update", key, func() { w.exists[key] = it })
+}
+
+// derivedDiffer: what a Retrieve returned differs from what was created in its
+// derived values, because only those that exist are returned.
+func (w *world) derivedDiffer(key string, old *model.Item) bool {
+	a, b := proto.Clone(old).(*model.Item), proto.Clone(w.exists[key]).(*model.Item)
+	a.Derived, b.Derived, a.Note, b.Note = nil, nil, "", ""
+	return proto.Equal(a, b)
+}
+
+func (w *world) checkMeta(op, key string, meta any) {
+	if strings.HasPrefix(key, "d/") {
+		return // derived values have no metadata
+	}
+	if n, _ := meta.(int); w.exists[key] != nil && n != w.meta[key] {
+		w.problem("%s %s: metadata %v, expected %d", op, key, meta, w.meta[key])
+	}
+}
+
+func (w *world) delete(key string, it *model.Item, meta any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.exists[key] == nil {
+		w.problem("delete %s: does not exist", key)
+	}
+	w.checkMeta("delete", key, meta)
+	for other, o := range w.exists {
+		if other == key || w.cyclic(other) {
+			continue
+		}
+		_, with := w.met(o, "")
+		_, without := w.met(o, key)
+		if with && !without {
+			w.problem("delete %s: %s stands on it", key, other)
+		}
+		if strings.HasPrefix(other, "d/"+key+"/") {
+			w.problem("delete %s: derived %s exists", key, other)
+		}
+	}
+	return w.call("delete", key, func() { delete(w.exists, key); delete(w.meta, key) })
+}
+
+func (w *world) retrieve(prefix string) ([]api.KV[*model.Item, any], error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.retrieveErr != nil {
+		return nil, w.retrieveErr
+	}
+	var out []api.KV[*model.Item, any]
+	for _, key := range slices.Sorted(maps.Keys(w.exists)) {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		it := proto.Clone(w.exists[key]).(*model.Item)
+		it.Derived = slices.DeleteFunc(it.Derived, func(d *model.Derived) bool {
+			return strings.HasPrefix(d.Key, "d/") && w.exists[d.Key] == nil
+		})
+		// Derived values that are there although their base no longer has them.
+		for _, dk := range slices.Sorted(maps.Keys(w.exists)) {
+			if strings.HasPrefix(dk, "d/"+key+"/") && !slices.ContainsFunc(it.Derived, func(d *model.Derived) bool { return d.Key == dk }) {
+				it.Derived = append(it.Derived, &model.Derived{Key: dk, Item: w.exists[dk]})
+			}
+		}
+		for _, d := range it.Derived {
+			if have := w.exists[d.Key]; have != nil {
+				d.Item = have
+			}
+		}
+		out = append(out, api.KV[*model.Item, any]{Key: key, Value: it, Metadata: w.meta[key], Origin: api.FromNB})
+	}
+	return out, nil
+}
+
+func (w *world) retrieveNotified() ([]api.KV[*model.Item, any], error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []api.KV[*model.Item, any]
+	for _, key := range slices.Sorted(maps.Keys(w.notified)) {
+		out = append(out, api.KV[*model.Item, any]{Key: key, Value: w.notified[key], Origin: api.FromSB})
+	}
+	return out, nil
+}
+
+// descriptors describe "a/", "b/", "c/" (base values), "d/" (derived) and "n/"
+// (from the southbound).
+func (w *world) descriptors() []*api.KVDescriptor {
+	out := []*api.KVDescriptor{
+		api.Adapt(w.derivedDescriptor()),
+		api.Adapt(&api.Descriptor[*model.Item, any]{
+			Name: "n", KeySelector: hasPrefix("n/"),
+			Retrieve: func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieveNotified() },
+		}),
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		out = append(out, api.Adapt(w.baseDescriptor(name)))
+	}
+	return out
+}
+
+func hasPrefix(prefix string) api.KeySelector {
+	return func(key string) bool { return strings.HasPrefix(key, prefix) }
+}
+
+func itemDeps(_ string, it *model.Item) []api.Dependency {
+	var deps []api.Dependency
+	for _, key := range it.Deps {
+		deps = append(deps, api.Dependency{Label: key, Key: key})
+	}
+	if len(it.AnyOf) > 0 {
+		deps = append(deps, api.Dependency{Label: "any", AnyOf: api.AnyOfDependency{KeyPrefixes: it.AnyOf}})
+	}
+	return deps
+}
+
+func itemDerived(_ string, it *model.Item) []api.KeyValuePair {
+	var out []api.KeyValuePair
+	for _, d := range it.Derived {
+		out = append(out, api.KeyValuePair{Key: d.Key, Value: d.Item})
+	}
+	return out
+}
+
+// sameItem ignores the note and the derived values.
+func sameItem(_ string, a, b *model.Item) bool {
+	x, y := proto.Clone(a).(*model.Item), proto.Clone(b).(*model.Item)
+	x.Note, y.Note, x.Derived, y.Derived = "", "", nil, nil
+	return proto.Equal(x, y)
+}
+
+func validItem(_ string, it *model.Item) error {
+	if it.Invalid {
+		return api.NewInvalidValueError(errors.New("is invalid"), "invalid")
+	}
+	return nil
+}
+
+func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
+	d := w.derivedDescriptor()
+	d.Name, d.KeySelector, d.NBKeyPrefix = name, hasPrefix(name+"/"), name+"/"
+	d.WithMetadata = true
+	d.DerivedValues = itemDerived
+	d.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieve(name + "/") }
+	switch name {
+	case "b":
+		d.RetrieveDependencies = []string{"a"}
+	case "c": // cannot change anything in place
+		d.Update, d.UpdateWithRecreate = nil, nil
+	}
+	return d
+}
+
+func (w *world) derivedDescriptor() *api.Descriptor[*model.Item, any] {
+	return &api.Descriptor[*model.Item, any]{
+		Name: "d", KeySelector: hasPrefix("d/"),
+		ValueComparator: sameItem, Validate: validItem, Dependencies: itemDeps,
+		Create: w.create, Update: w.update, Delete: w.delete,
+		UpdateWithRecreate: func(_ string, a, b *model.Item, _ any) bool { return a.Recreate || b.Recreate },
+	}
+}
