@@ -1,0 +1,85 @@
+// Package kv is the abstraction of key-value stores: what a connector offers
+// so that everything above it can follow the content of any store, be it a
+// server or files on disk.
+package kv
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Store is a connection to a key-value store. A new connector implements it,
+// and kvdbsync does the rest. All methods may be called concurrently.
+type Store interface {
+	// String is the name of the store ("filedb"), unique within an agent.
+	fmt.Stringer
+	// Disabled tells that the store is not configured; it is known when Init of
+	// the connector has run.
+	Disabled() bool
+	// Watch tells handle the whole content below the prefix as soon as it can be
+	// read, and then everything that changes, without a gap between the two. It
+	// returns when ctx ends. handle is called from one goroutine at a time, and
+	// what changes meanwhile is told afterwards; its error is what the receiver
+	// makes of the update, for the status of the store.
+	Watch(ctx context.Context, prefix string, handle func(Update) error) error
+}
+
+// Update is what became different at once: one transaction of a server, or
+// one save of a file.
+type Update struct {
+	// Resync tells that Changes are the whole content, and what is not among
+	// them does not exist.
+	Resync  bool
+	Changes []Change
+}
+
+// Change is a key that was put or deleted.
+type Change struct {
+	Entry
+	Deleted bool // Value is nil
+}
+
+// Entry is a key with its value.
+type Entry struct {
+	Key      string // without the prefix that is watched
+	Value    Value
+	Revision int64  // grows with each change of the key; 0 if the store has none
+	Location string // where the value was written, for people ("net.yaml:12"); may be empty
+}
+
+// Value is a value as the store holds it.
+type Value interface {
+	// Decode reads it into a message of the type that belongs to the key.
+	Decode(into proto.Message) error
+}
+
+// Decoded is the Value of a store that knows the types of its values.
+type Decoded struct{ Message proto.Message }
+
+// Decode copies the message; into must be of the same type.
+func (d Decoded) Decode(into proto.Message) error {
+	have, want := d.Message.ProtoReflect().Descriptor(), into.ProtoReflect().Descriptor()
+	if have != want {
+		return fmt.Errorf("value is %s, expected %s", have.FullName(), want.FullName())
+	}
+	proto.Reset(into)
+	proto.Merge(into, d.Message)
+	return nil
+}
+
+// Format reads the entries of a text, such as a configuration file.
+type Format interface {
+	// Read reads what belongs below the prefix; file is the name of the text in
+	// errors and locations. It is called concurrently.
+	Read(file string, text []byte, prefix string) Content
+}
+
+// Content is what a text says.
+type Content struct {
+	Entries []Entry // sorted by key, without duplicates
+	Foreign int     // entries below other prefixes
+	Errs    []error // one for everything that is wrong, with file, line and field
+	Broken  bool    // the text could not be read at all, so that nothing is known of its entries
+}

@@ -1,0 +1,131 @@
+package document
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+)
+
+// data reads the list of keys with values.
+func (d *decoder) data(n *yaml.Node, p *path) {
+	if isNull(n) {
+		return
+	}
+	d.list(n, p, func(e *yaml.Node, p *path) {
+		d.datum(e, p)
+		d.key = ""
+	})
+}
+
+func (d *decoder) datum(n *yaml.Node, p *path) {
+	var key, value *yaml.Node
+	good := true
+	ok := d.mapping(n, p, func(k, v *yaml.Node, p *path) {
+		switch k.Value {
+		case "key":
+			key = v
+		case "value":
+			value = v
+		default:
+			d.fail(k, p, "unknown field, expected key and value%s", suggestion(k.Value, []string{"key", "value"}))
+			good = false
+		}
+	})
+	if !ok || !good {
+		return
+	}
+	if key == nil || key.Kind != yaml.ScalarNode || key.Tag != "!!str" {
+		d.fail(n, &path{up: p, name: "key"}, "expected a key such as config/vpp/v2/interfaces/<name>")
+		return
+	}
+	short, own := d.short(key.Value)
+	if !own {
+		d.doc.Foreign++
+		return
+	}
+	d.key = short
+	model, known := d.codec.set.ForKey(short)
+	switch {
+	case !known:
+		d.fail(key, &path{up: p, name: "key"}, "no model has the key %s%s", key.Value, d.codec.nearestModel(short))
+	case value == nil || isNull(value):
+		d.fail(n, &path{up: p, name: "value"}, "expected a value of type %s", model.ProtoName())
+	default:
+		d.keyed(n, key, value, p, model)
+	}
+}
+
+// short is the key without the label of the agent.
+func (d *decoder) short(key string) (short string, own bool) {
+	if !strings.HasPrefix(key, allAgents) {
+		return key, true
+	}
+	if d.prefix != "" {
+		return strings.CutPrefix(key, d.prefix)
+	}
+	_, short, own = strings.Cut(key[len(allAgents):], "/")
+	return short, own
+}
+
+// keyed reads the value of a key.
+func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
+	at := &path{up: p, name: "value"}
+	msg := model.NewInstance()
+	read := func(v *yaml.Node) bool { return d.message(v, at, msg.ProtoReflect()) }
+	if value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
+		if !d.embedded(value, at, read) {
+			return
+		}
+	} else if !read(value) {
+		return
+	}
+	real, err := model.KeyOf(msg)
+	switch {
+	case err != nil:
+		d.fail(n, at, "%v", err)
+	case real != d.key:
+		d.fail(key, &path{up: p, name: "key"}, "key %s does not belong to its value, whose key is %s", d.key, real)
+	case !model.Matches(real):
+		d.fail(key, &path{up: p, name: "key"}, "expected a name behind %s", model.KeyPrefix())
+	default:
+		d.add(n, p, real, msg)
+	}
+}
+
+// embedded reads a value that is written as text in JSON.
+func (d *decoder) embedded(n *yaml.Node, p *path, read func(*yaml.Node) bool) bool {
+	inner, err := parseJSON([]byte(n.Value))
+	before := d.line
+	defer func() { d.line = before }()
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		d.line += n.Line // the text begins in the line below
+	} else {
+		d.line += n.Line - 1
+	}
+	if err != nil {
+		pos := locate(d.file, []byte(n.Value), err.offset)
+		d.fail(&yaml.Node{Line: pos.Line, Column: pos.Column}, p, "expected a mapping or the same as text in JSON: %s", err.msg)
+		return false
+	}
+	return read(inner)
+}
+
+// nearestModel suggests what the beginning of a key was meant to be.
+func (c *Codec) nearestModel(key string) string {
+	var prefixes []string
+	for _, m := range c.set.All() {
+		prefixes = append(prefixes, m.KeyPrefix())
+	}
+	best, distance := "", len(key)
+	for _, prefix := range prefixes {
+		if dist := editDistance(key[:min(len(key), len(prefix))], prefix); dist < distance {
+			best, distance = prefix, dist
+		}
+	}
+	if best == "" || distance > 1+len(best)/5 {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}

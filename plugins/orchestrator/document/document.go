@@ -1,0 +1,237 @@
+// Package document reads and writes configurations as people keep them: YAML
+// or JSON, as a list of keys with their values
+//
+//	data:
+//	- key: config/vpp/v2/interfaces/loop1
+//	  value: {name: loop1, type: SOFTWARE_LOOPBACK}
+//
+// or grouped by module and type
+//
+//	vppConfig:
+//	  interfaces:
+//	  - {name: loop1, type: SOFTWARE_LOOPBACK}
+//
+// or both in one document. Reading is strict, says of everything that is wrong
+// where it is and what was expected, and still returns the items that are right.
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/models"
+)
+
+const (
+	// maxSize bounds a document, in bytes.
+	maxSize = 64 << 20
+	// maxDepth bounds how deep its values are nested.
+	maxDepth = 100
+	// maxAliased bounds the values that are reached through YAML aliases, so
+	// that a small document cannot expand without end.
+	maxAliased = 1 << 20
+	// maxErrors bounds how many errors of one document are told.
+	maxErrors = 100
+	// allAgents is what keys with the label of an agent begin with.
+	allAgents = "/vnf-agent/"
+)
+
+// Codec reads and writes documents with the items of a set of models. It is
+// safe for concurrent use.
+type Codec struct {
+	set    *models.Set
+	groups []*group
+	plans  map[string]*plan // by full name of the message
+}
+
+var _ kv.Format = (*Codec)(nil)
+
+// New returns a codec for the models.
+func New(set *models.Set) *Codec {
+	c := &Codec{set: set, plans: map[string]*plan{}}
+	for _, m := range set.All() {
+		c.planOf(m.NewInstance().ProtoReflect().Descriptor())
+	}
+	c.groups = layout(set)
+	return c
+}
+
+// Document is what a text says.
+type Document struct {
+	Items   []Item   // in the order of the text
+	Errs    []*Error // what is wrong, in the order of the text; at most 100 and a last one that counts the others
+	Foreign int      // items whose keys belong to other agents; they are not looked at
+	Broken  bool     // the text could not be read at all
+}
+
+// Item is one configuration item.
+type Item struct {
+	Position
+	Key   string // short: "config/vpp/v2/interfaces/loop1"
+	Value proto.Message
+}
+
+// Position is a place in a text; lines and columns count from 1.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// String returns "file:line".
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// Error says what is wrong at one place.
+type Error struct {
+	Position
+	Field string // "vppConfig.interfaces[3].mtu"; empty for the text as a whole
+	Key   string // of the item, where it is known
+	Msg   string
+}
+
+// Error returns "file:line:column: field: message".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	if e.Field != "" {
+		b.WriteString(": " + e.Field)
+	}
+	return b.String() + ": " + e.Msg
+}
+
+// Decode reads a text. file is its name in errors; if it ends in ".json" the
+// text must be JSON. prefix ("/vnf-agent/vpp1/") is that of the agent: items
+// with keys of other agents are only counted. With an empty prefix the agent
+// in a key does not matter.
+func (c *Codec) Decode(file string, text []byte, prefix string) *Document {
+	d := &decoder{
+		codec: c, file: file, prefix: prefix, doc: &Document{},
+		seen: map[string]Position{}, aliased: maxAliased,
+	}
+	roots, err := parse(file, text)
+	if err != nil {
+		d.doc.Broken = true
+		d.doc.Errs = []*Error{err}
+		return d.doc
+	}
+	for _, n := range roots {
+		d.root(n)
+	}
+	if d.untold > 0 {
+		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
+	}
+	return d.doc
+}
+
+// Read is Decode in the form that key-value stores use.
+func (c *Codec) Read(file string, text []byte, prefix string) kv.Content {
+	doc := c.Decode(file, text, prefix)
+	content := kv.Content{Foreign: doc.Foreign, Broken: doc.Broken}
+	for _, it := range doc.Items {
+		content.Entries = append(content.Entries, kv.Entry{
+			Key: it.Key, Value: kv.Decoded{Message: it.Value}, Location: it.Position.String(),
+		})
+	}
+	slices.SortFunc(content.Entries, func(a, b kv.Entry) int { return strings.Compare(a.Key, b.Key) })
+	for _, e := range doc.Errs {
+		content.Errs = append(content.Errs, e)
+	}
+	return content
+}
+
+// decoder reads one text; it collects errors instead of stopping at the first.
+type decoder struct {
+	codec   *Codec
+	file    string
+	prefix  string
+	doc     *Document
+	seen    map[string]Position
+	key     string // of the item being read, where it is known
+	line    int    // added to lines: where a text within the text begins
+	aliased int    // values that may still be reached through aliases
+	depth   int
+	within  int // aliases that are being followed
+	untold  int
+}
+
+func (d *decoder) at(n *yaml.Node) Position {
+	return Position{File: d.file, Line: n.Line + d.line, Column: n.Column}
+}
+
+func (d *decoder) fail(n *yaml.Node, p *path, format string, args ...any) {
+	if len(d.doc.Errs) == maxErrors {
+		d.untold++
+		return
+	}
+	d.doc.Errs = append(d.doc.Errs, &Error{Position: d.at(n), Field: p.String(), Key: d.key, Msg: fmt.Sprintf(format, args...)})
+}
+
+// path is the way to a value; it is written out only where an error tells it.
+type path struct {
+	up    *path
+	name  string
+	index int // of an element, if name is empty
+}
+
+// String returns "vppConfig.interfaces[3].mtu".
+func (p *path) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.name == "":
+		return fmt.Sprintf("%s[%d]", p.up, p.index)
+	case p.up == nil:
+		return p.name
+	}
+	return p.up.String() + "." + p.name
+}
+
+// root reads the top level of a text.
+func (d *decoder) root(n *yaml.Node) {
+	if isNull(n) {
+		return
+	}
+	var names []string
+	for _, g := range d.codec.groups {
+		names = append(names, g.name)
+	}
+	d.mapping(n, nil, func(key, value *yaml.Node, p *path) {
+		if key.Value == "data" {
+			d.data(value, p)
+			return
+		}
+		for _, g := range d.codec.groups {
+			if g.name == key.Value || g.protoName == key.Value {
+				d.group(g, value, p)
+				return
+			}
+		}
+		d.fail(key, p, "unknown field, expected data or one of %s%s", strings.Join(names, ", "),
+			suggestion(key.Value, append(names, "data")))
+	})
+}
+
+// add notes an item that was read without errors.
+func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
+	pos := d.at(n)
+	if first, twice := d.seen[key]; twice {
+		d.key = key
+		d.fail(n, p, "second value for key %s, the first is in line %d", key, first.Line)
+		d.key = ""
+		return
+	}
+	d.seen[key] = pos
+	d.doc.Items = append(d.doc.Items, Item{Position: pos, Key: key, Value: value})
+}

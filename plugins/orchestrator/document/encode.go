@@ -1,0 +1,91 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"gopkg.in/yaml.v3"
+)
+
+// Encode writes items as YAML in the grouped form, ordered by group, type and
+// key. All groups are shown, empty ones too. Decoding the result gives the items
+// back. The error names a message that belongs to no model.
+func (c *Codec) Encode(items ...proto.Message) ([]byte, error) {
+	byType, err := c.byType(items)
+	if err != nil {
+		return nil, err
+	}
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	for _, g := range c.groups {
+		body := &yaml.Node{Kind: yaml.MappingNode}
+		for _, m := range g.members {
+			if nodes := byType[m.model.ProtoName()]; len(nodes) > 0 {
+				body.Content = append(body.Content, word(m.name), m.node(nodes))
+			}
+		}
+		root.Content = append(root.Content, word(g.name), body)
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return nil, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func (m *member) node(values []*yaml.Node) *yaml.Node {
+	if !m.many {
+		return values[0]
+	}
+	return &yaml.Node{Kind: yaml.SequenceNode, Content: values}
+}
+
+// byType turns the items into nodes, sorted by key.
+func (c *Codec) byType(items []proto.Message) (map[protoreflect.FullName][]*yaml.Node, error) {
+	type keyed struct {
+		key  string
+		item proto.Message
+	}
+	sorted := make([]keyed, 0, len(items))
+	for _, it := range items {
+		key, err := c.set.KeyOf(it)
+		if err != nil {
+			return nil, fmt.Errorf("encode the configuration: %w", err)
+		}
+		sorted = append(sorted, keyed{key, it})
+	}
+	slices.SortStableFunc(sorted, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+	byType := map[protoreflect.FullName][]*yaml.Node{}
+	for _, k := range sorted {
+		n, err := nodeOf(k.item)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", k.key, err)
+		}
+		name := k.item.ProtoReflect().Descriptor().FullName()
+		byType[name] = append(byType[name], n)
+	}
+	return byType, nil
+}
+
+// nodeOf is the message with its fields in the order of the schema.
+func nodeOf(m proto.Message) (*yaml.Node, error) {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	n, syntax := parseJSON(text)
+	if syntax != nil {
+		return nil, fmt.Errorf("offset %d: %s", syntax.offset, syntax.msg)
+	}
+	return n, nil
+}
+
+func word(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+}

@@ -1,0 +1,225 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// parse reads the syntax of a text: the roots of the YAML documents in it.
+func parse(file string, text []byte) ([]*yaml.Node, *Error) {
+	if len(text) > maxSize {
+		return nil, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
+	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if at := invalidUTF8(text); at >= 0 {
+		return nil, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
+	}
+	if strings.HasSuffix(file, ".json") || looksLikeJSON(text) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			return nil, nil
+		}
+		n, err := parseJSON(text)
+		if err != nil {
+			return nil, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
+		}
+		return []*yaml.Node{n}, nil
+	}
+	return parseYAML(file, text)
+}
+
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// locate turns an offset into a position.
+func locate(file string, text []byte, offset int) Position {
+	before := text[:min(max(offset, 0), len(text))]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return Position{File: file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1}
+}
+
+var lineOfError = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+
+func parseYAML(file string, text []byte) (roots []*yaml.Node, failure *Error) {
+	defer func() { // the parser must not take the agent down, whatever the text
+		if p := recover(); p != nil {
+			roots, failure = nil, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("malformed YAML: %v", p)}
+		}
+	}()
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yaml.Node
+		err := in.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return roots, nil
+		}
+		if err != nil {
+			e := &Error{Position: Position{File: file}, Msg: "malformed YAML: " + lineOfError.ReplaceAllString(err.Error(), "")}
+			if m := lineOfError.FindStringSubmatch(err.Error()); m[1] != "" {
+				if line, err := strconv.Atoi(m[1]); err == nil {
+					e.Line, e.Column = line, 1
+				}
+			}
+			return nil, e
+		}
+		if len(doc.Content) == 1 {
+			roots = append(roots, doc.Content[0])
+		}
+	}
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// describe says what a node is, for errors.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return describe(n.Alias)
+	}
+	text := n.Value
+	if len(text) > 60 {
+		text = text[:60] + "..."
+	}
+	switch n.Tag {
+	case "!!null":
+		return "nothing"
+	case "!!str":
+		return "the text " + strconv.Quote(text)
+	}
+	return text
+}
+
+// enter is called for every value; it follows aliases and bounds depth and
+// expansion. Each call with ok is followed by leave.
+func (d *decoder) enter(n *yaml.Node, p *path) (target *yaml.Node, leave func(), ok bool) {
+	alias := n.Kind == yaml.AliasNode
+	if alias {
+		d.within++
+		target = n.Alias
+	} else {
+		target = n
+	}
+	d.depth++
+	leave = func() {
+		d.depth--
+		if alias {
+			d.within--
+		}
+	}
+	if d.within > 0 {
+		d.aliased--
+	}
+	switch {
+	case d.depth > maxDepth:
+		d.fail(n, p, "nested deeper than %d levels", maxDepth)
+	case d.aliased < 0:
+		if d.aliased == -1 {
+			d.fail(n, p, "aliases repeat more than %d values", maxAliased)
+		}
+	default:
+		return target, leave, true
+	}
+	leave()
+	return nil, nil, false
+}
+
+// mapping calls f for every field of a mapping and reports those given twice.
+func (d *decoder) mapping(n *yaml.Node, p *path, f func(key, value *yaml.Node, p *path)) bool {
+	target, leave, ok := d.enter(n, p)
+	if !ok {
+		return false
+	}
+	defer leave()
+	if target.Kind != yaml.MappingNode {
+		d.fail(n, p, "expected a mapping, got %s", describe(n))
+		return false
+	}
+	fields, ok := d.fields(target, p)
+	for _, kv := range fields {
+		f(kv.key, kv.value, &path{up: p, name: kv.key.Value})
+	}
+	return ok
+}
+
+type pair struct{ key, value *yaml.Node }
+
+// fields lists the fields of a mapping; fields of merged mappings ("<<") come
+// last, and only those that are not given.
+func (d *decoder) fields(n *yaml.Node, p *path) (list []pair, ok bool) {
+	ok = true
+	lines := make(map[string]int, len(n.Content)/2)
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch line, twice := lines[key.Value]; {
+		case key.Kind == yaml.ScalarNode && key.Tag == "!!merge":
+			merged = append(merged, value)
+		case key.Kind != yaml.ScalarNode:
+			d.fail(key, p, "expected the name of a field, got %s", describe(key))
+			ok = false
+		case twice:
+			d.fail(key, &path{up: p, name: key.Value}, "given twice, first in line %d", line+d.line)
+			ok = false
+		default:
+			lines[key.Value] = key.Line
+			list = append(list, pair{key, value})
+		}
+	}
+	for _, m := range merged {
+		more, good := d.merge(m, p, lines)
+		list, ok = append(list, more...), ok && good
+	}
+	return list, ok
+}
+
+// merge lists the fields of a merged mapping, or of a list of them, that are
+// not in known; it adds them there.
+func (d *decoder) merge(n *yaml.Node, p *path, known map[string]int) (list []pair, ok bool) {
+	target, leave, ok := d.enter(n, p)
+	if !ok {
+		return nil, false
+	}
+	defer leave()
+	switch target.Kind {
+	case yaml.SequenceNode:
+		ok = true
+		for _, e := range target.Content {
+			more, good := d.merge(e, p, known)
+			list, ok = append(list, more...), ok && good
+		}
+		return list, ok
+	case yaml.MappingNode:
+		all, ok := d.fields(target, p)
+		for _, f := range all {
+			if _, given := known[f.key.Value]; !given {
+				known[f.key.Value] = f.key.Line
+				list = append(list, f)
+			}
+		}
+		return list, ok
+	}
+	d.fail(n, p, "expected a mapping to merge, got %s", describe(n))
+	return nil, false
+}
