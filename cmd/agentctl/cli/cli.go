@@ -1,0 +1,132 @@
+// Package cli is the command line of agentctl. Commands print tables for people
+// or, with -f, JSON, YAML or what a Go template makes of the data, for programs.
+// The exit code is 0 if all went well, 1 after an error, 125 if the command line
+// was wrong.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
+	"github.com/tenuto-dev/tenuto/infra/config"
+)
+
+// The exit codes besides 0.
+const (
+	exitError = 1
+	exitUsage = 125
+)
+
+// Streams are where a command writes to.
+type Streams struct{ Out, Err io.Writer }
+
+// usageError is an error in the command line itself.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errReported ends a command that has said itself what is wrong.
+var errReported = errors.New("reported")
+
+// app is one run of the program.
+type app struct {
+	Streams
+	environ config.Environ
+	global  globals
+	now     func() time.Time
+
+	client *client.Client
+}
+
+// Run runs a command line, without the name of the program, and returns the
+// exit code. Requests end with ctx.
+func Run(ctx context.Context, args []string, s Streams, environ config.Environ) int {
+	a := &app{Streams: s, environ: environ, now: time.Now}
+	return a.run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if a.client != nil {
+		a.client.Close()
+	}
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errReported) {
+		fmt.Fprintf(a.Err, "ERROR: %v\n", err)
+	}
+	if ue := (usageError{}); errors.As(err, &ue) {
+		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitError
+}
+
+func (a *app) root() *cobra.Command {
+	version, _, _ := buildinfo.Version()
+	root := &cobra.Command{
+		Use:   "agentctl COMMAND",
+		Short: "Show what an agent does, and ask it to do things",
+		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
+			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 125 the command line is wrong.",
+		Version:           version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.connect,
+		Args:              noCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("agentctl {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	a.global.define(root.PersistentFlags())
+	root.AddCommand(
+		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.dumpCommand(), a.configCommand(),
+		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// parent is a command that only has further commands.
+func parent(use, short string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: noCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf(", did you mean %q?", near[0])
+	}
+	return usage("unknown command %q of %s%s", args[0], cmd.CommandPath(), hint)
+}
+
+// args makes wrong numbers of arguments errors of usage.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}

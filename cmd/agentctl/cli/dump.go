@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+)
+
+// dumpedItem is a value of a dump under the names that programs expect.
+type dumpedItem struct {
+	Key      string
+	Value    json.RawMessage
+	Metadata json.RawMessage
+	Origin   int
+	message  string
+}
+
+// dumpOptions are the flags of dump.
+type dumpOptions struct{ format, view, origin string }
+
+func (a *app) dumpCommand() *cobra.Command {
+	var o dumpOptions
+	cmd := &cobra.Command{
+		Use:   "dump MODEL...",
+		Short: "Show the values of models, with their metadata",
+		Long: "Shows the values of models (names, patterns or \"all\"), with their metadata.\n" +
+			"The view says whose: SB is read from the southbound now, NB is what is asked for,\n" +
+			"cached is what the scheduler believes to exist.",
+		Example: "  agentctl dump all\n  agentctl dump --view SB vpp.interfaces 'vpp.l2.*'",
+		Args:    args(cobra.MinimumNArgs(1)), ValidArgsFunction: completeModels,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			items, err := a.dump(cmd.Context(), patterns, o)
+			if err != nil {
+				return err
+			}
+			if o.format != "" {
+				return a.write(o.format, items)
+			}
+			return a.printDump(items)
+		},
+	}
+	formatFlag(cmd, &o.format)
+	cmd.Flags().StringVar(&o.view, "view", "cached", "`side` to look at: cached, NB or SB")
+	cmd.Flags().StringVar(&o.origin, "origin", "", "only values that come from `side`: NB, SB or unknown")
+	return cmd
+}
+
+func (a *app) dump(ctx context.Context, patterns []string, o dumpOptions) ([]dumpedItem, error) {
+	origin, err := parseOrigin(o.origin)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc([]string{"cached", "NB", "SB"}, func(v string) bool { return strings.EqualFold(v, o.view) }) {
+		return nil, usage("--view: %q: expected cached, NB or SB", o.view)
+	}
+	wanted, err := selectModels(patterns)
+	if err != nil {
+		return nil, err
+	}
+	prefixes, missing, err := a.dumpable(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if len(prefixes) == 0 {
+		return nil, fmt.Errorf("this agent has no plugin for %s", strings.Join(missing, ", "))
+	}
+	items := []dumpedItem{}
+	for _, prefix := range prefixes {
+		list, err := a.client.Dump(ctx, prefix, o.view)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range list {
+			if origin >= 0 && v.Origin != origin {
+				continue
+			}
+			item := dumpedItem{Key: v.Key, Metadata: v.Metadata, Origin: v.Origin}
+			if v.Value != nil {
+				item.Value, item.message = v.Value.ProtoMsgData, v.Value.ProtoMsgName
+			}
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
+// dumpable splits the models into those that the agent has a descriptor for, by
+// their prefixes, and the names of the others.
+func (a *app) dumpable(ctx context.Context, wanted []models.Known) (prefixes, missing []string, err error) {
+	index, err := a.client.DumpIndex(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range wanted {
+		if slices.Contains(index.KeyPrefixes, m.KeyPrefix()) {
+			prefixes = append(prefixes, m.KeyPrefix())
+		} else {
+			missing = append(missing, m.Spec().ModelName())
+		}
+	}
+	return prefixes, missing, nil
+}
+
+// parseOrigin returns -1 for all.
+func parseOrigin(name string) (int, error) {
+	switch strings.ToUpper(name) {
+	case "":
+		return -1, nil
+	case "NB":
+		return client.OriginNB, nil
+	case "SB":
+		return client.OriginSB, nil
+	case "UNKNOWN":
+		return client.OriginUnknown, nil
+	}
+	return 0, usage("--origin: %q: expected NB, SB or unknown", name)
+}
+
+func originName(origin int) string {
+	switch origin {
+	case client.OriginNB:
+		return "from-NB"
+	case client.OriginSB:
+		return "from-SB"
+	}
+	return "unknown"
+}
+
+func (a *app) printDump(items []dumpedItem) error {
+	if len(items) == 0 {
+		_, err := fmt.Fprintln(a.Out, "no values")
+		return err
+	}
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	t := newTable("MODEL", "ORIGIN", "VALUE", "METADATA", "KEY")
+	t.ruled = true
+	for _, item := range items {
+		model, name := nameOf(set, item.Key)
+		value := "# " + item.message + "\n" + indented(item.Value)
+		t.row(model, originName(item.Origin), value, indented(item.Metadata), name)
+	}
+	return t.write(a.Out)
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+)
+
+// formatFlag adds -f; other are the formats besides JSON, YAML and templates.
+func formatFlag(cmd *cobra.Command, format *string, other ...string) {
+	known := append(other, "json", "yaml")
+	cmd.Flags().StringVarP(format, "format", "f", "", strings.Join(known, ", ")+" or a Go `template`")
+	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return known, cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = cmd.RegisterFlagCompletionFunc("format", complete) // fails only for unknown flags
+}
+
+// write writes data as JSON, as YAML or as a template makes of it.
+func (a *app) write(format string, data any) error {
+	switch strings.ToLower(format) {
+	case "json":
+		return writeJSON(a.Out, data)
+	case "yaml":
+		return writeYAML(a.Out, data)
+	}
+	if !strings.Contains(format, "{{") {
+		return usage("--format: %q: expected json, yaml or a template with {{...}}", format)
+	}
+	t, err := template.New("format").Funcs(a.templateFuncs()).Parse(format)
+	if err != nil {
+		return usage("--format: %w", err)
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, data); err != nil {
+		return usage("--format: %w", err)
+	}
+	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		out.WriteByte('\n')
+	}
+	_, err = out.WriteTo(a.Out)
+	return err
+}
+
+func (a *app) templateFuncs() template.FuncMap {
+	return template.FuncMap{
+		"json":   func(v any) (string, error) { return rendered(writeJSON, v) },
+		"yaml":   func(v any) (string, error) { return rendered(writeYAML, v) },
+		"epoch":  func(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() },
+		"ago":    func(t time.Time) time.Duration { return a.now().Sub(t).Round(time.Second) },
+		"dur":    func(d time.Duration) string { return d.Round(time.Millisecond).String() },
+		"prefix": func(prefix, s string) string { return prefix + strings.ReplaceAll(s, "\n", "\n"+prefix) },
+	}
+}
+
+func rendered(write func(io.Writer, any) error, v any) (string, error) {
+	var b bytes.Buffer
+	err := write(&b, v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+func writeJSON(w io.Writer, data any) error {
+	body, err := json.MarshalIndent(data, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", body)
+	return err
+}
+
+// writeYAML writes what JSON would have, in the same order of fields.
+func writeYAML(w io.Writer, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(body, &doc); err != nil { // JSON is YAML
+		return err
+	}
+	plain(&doc)
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(&doc); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// plain takes the style of JSON from a document.
+func plain(n *yaml.Node) {
+	if n.Kind != yaml.ScalarNode && len(n.Content) > 0 {
+		n.Style &^= yaml.FlowStyle
+	}
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		n.Style = 0 // the encoder quotes where it has to
+	}
+	for _, child := range n.Content {
+		plain(child)
+	}
+}
+
+// paint colours text if the output is a terminal and nobody minds.
+func (a *app) paint(c colour, s string) string {
+	f, ok := a.Out.(*os.File)
+	if !ok {
+		return s
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return s
+	}
+	if v, _ := a.environ("NO_COLOR"); v != "" {
+		return s
+	}
+	return string(c) + s + string(reset)
+}
+
+// paintState colours the state of a value, a plugin or an agent.
+func (a *app) paintState(state string) string {
+	switch state {
+	case "CONFIGURED", "OK":
+		return a.paint(green, state)
+	case "PENDING", "RETRYING", "INIT", "DEGRADED", "MISSING", "UNIMPLEMENTED":
+		return a.paint(yellow, state)
+	case "FAILED", "INVALID", "ERROR":
+		return a.paint(red, state)
+	}
+	return state
+}

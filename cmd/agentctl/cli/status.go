@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+// statusData is what "status" knows, under the names that programs expect.
+type statusData struct {
+	Status  client.Status
+	Version client.Version
+}
+
+// statusPoll is the pause between two questions of "status --wait".
+const statusPoll = 200 * time.Millisecond
+
+func (a *app) statusCommand() *cobra.Command {
+	var format string
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the state of the agent and of its plugins",
+		Long: "Shows the state of the agent and of its plugins. The exit code is 1, and the reason\n" +
+			"is told, if the agent is not ready.",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), format, wait) },
+	}
+	formatFlag(cmd, &format)
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the agent is ready, for --timeout at most")
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, format string, wait bool) error {
+	data, ready, err := a.askStatus(ctx)
+	if wait && (err != nil || !ready) {
+		data, ready, err = a.awaitReady(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if format != "" {
+		err = a.write(format, data)
+	} else {
+		err = a.printStatus(data)
+	}
+	if err == nil && !ready {
+		err = fmt.Errorf("the agent is not ready: %s", strings.Join(troubles(data.Status), "; "))
+	}
+	return err
+}
+
+func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err error) {
+	if data.Status, ready, err = a.client.Status(ctx); err != nil {
+		return data, false, err
+	}
+	data.Version, err = a.client.Version(ctx)
+	return data, ready, err
+}
+
+// awaitReady asks again and again; when the time is over, the last answer counts.
+func (a *app) awaitReady(ctx context.Context) (data statusData, ready bool, err error) {
+	bound, cancel := ctx, context.CancelFunc(func() {})
+	if a.global.timeout > 0 {
+		bound, cancel = context.WithTimeout(ctx, a.global.timeout)
+	}
+	defer cancel()
+	tick := time.NewTicker(statusPoll)
+	defer tick.Stop()
+	for {
+		data, ready, err = a.askStatus(ctx)
+		if err == nil && ready {
+			return data, ready, nil
+		}
+		select {
+		case <-bound.Done():
+			return data, ready, err
+		case <-tick.C:
+		}
+	}
+}
+
+// troubles says what is not well, causes rather than effects.
+func troubles(s client.Status) (list []string) {
+	for _, p := range s.Health.Plugins {
+		if p.State != "OK" && effectOf(p) == "" {
+			list = append(list, p.Name+" is "+p.State+reasonOf(p))
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, "it is starting or stopping")
+	}
+	return list
+}
+
+// effectOf names the other plugins that cause the trouble of a plugin.
+func effectOf(p client.HealthState) string {
+	var others []string
+	for _, c := range p.CausedBy {
+		if name, _, _ := strings.Cut(c, "/"); name != p.Name {
+			others = append(others, c)
+		}
+	}
+	return strings.Join(others, ", ")
+}
+
+// reasonOf is ": reason: error" of a plugin, or that of its first part which is
+// not well.
+func reasonOf(p client.HealthState) string {
+	var said []string
+	for _, s := range []string{p.Reason, p.Error} {
+		if s != "" {
+			said = append(said, s)
+		}
+	}
+	if len(said) > 0 {
+		return ": " + strings.Join(said, ": ")
+	}
+	for _, part := range p.Parts {
+		if part.State != "OK" {
+			return ": " + part.Name + reasonOf(part)
+		}
+	}
+	return ""
+}
+
+func (a *app) printStatus(d statusData) error {
+	var b strings.Builder
+	s, v, now := d.Status, d.Version, a.now()
+	line := func(name, value string) { fmt.Fprintf(&b, "    %-13s%s\n", name+":", value) }
+	b.WriteString("AGENT\n")
+	line("App name", v.App)
+	line("Version", v.Version)
+	b.WriteString("\n")
+	line("State", a.paintState(s.Health.State))
+	line("Started", fmt.Sprintf("%s (%s ago)", s.Health.Started.UTC().Format(time.DateTime+" MST"), age(now, s.Health.Started)))
+	line("Last change", age(now, s.Health.LastChange)+" ago")
+	b.WriteString("\n")
+	line("Go version", v.GoVersion)
+	line("OS/Arch", v.OS+"/"+v.Arch)
+	if v.GitCommit != "" && v.GitCommit != "unknown" {
+		line("Git commit", v.GitCommit)
+	}
+	if v.BuildTime != 0 {
+		line("Built", time.Unix(v.BuildTime, 0).UTC().Format(time.DateTime+" MST"))
+	}
+	b.WriteString("\nPLUGINS\n")
+	width := 0
+	for _, p := range s.Health.Plugins {
+		width = max(width, len(p.Name))
+	}
+	for _, p := range s.Health.Plugins {
+		fmt.Fprintf(&b, "    %-*s %s%s\n", width+1, p.Name+":", a.paintState(p.State), reasonOf(p))
+		if by := effectOf(p); by != "" {
+			fmt.Fprintf(&b, "    %*s caused by %s\n", width+1, "", by)
+		}
+	}
+	_, err := a.Out.Write([]byte(b.String()))
+	return err
+}
+
+// age is how long ago t was, in words that suit its size.
+func age(now, t time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case t.IsZero():
+		return "never"
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the versions of agentctl and of the agent", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			fmt.Fprintf(a.Out, "agentctl  %s\n", cmd.Root().Version)
+			v, err := a.client.Version(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "%-9s %s (%s, %s/%s)\n", v.App, v.Version, v.GoVersion, v.OS, v.Arch)
+			return err
+		},
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// grid is a table for people. Cells may have several lines and colours.
+type grid struct {
+	rows  [][]string // the first one has the headings
+	ruled bool       // lines around and between the rows
+}
+
+// newTable returns a table without lines, for one row per line.
+func newTable(headings ...string) *grid { return &grid{rows: [][]string{headings}} }
+
+// row adds a row; missing cells at its end are empty.
+func (g *grid) row(cells ...any) {
+	texts := make([]string, len(g.rows[0]))
+	for i, c := range cells {
+		texts[i] = fmt.Sprint(c)
+	}
+	g.rows = append(g.rows, texts)
+}
+
+func (g *grid) write(w io.Writer) error {
+	var b strings.Builder
+	widths := g.widths()
+	rule := ""
+	if g.ruled {
+		for _, n := range widths {
+			rule += "+" + strings.Repeat("-", n+2)
+		}
+		rule += "+\n"
+	}
+	b.WriteString(rule)
+	for _, row := range g.rows {
+		g.writeRow(&b, row, widths)
+		b.WriteString(rule)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (g *grid) writeRow(b *strings.Builder, row []string, widths []int) {
+	cells := make([][]string, len(row))
+	height := 1
+	for i, cell := range row {
+		cells[i] = strings.Split(strings.TrimRight(cell, "\n"), "\n")
+		height = max(height, len(cells[i]))
+	}
+	for n := range height {
+		var line strings.Builder
+		for i, lines := range cells {
+			text := ""
+			if n < len(lines) {
+				text = lines[n]
+			}
+			pad := strings.Repeat(" ", widths[i]-width(text))
+			if g.ruled {
+				line.WriteString("| " + text + pad + " ")
+			} else {
+				line.WriteString(text + pad + "   ")
+			}
+		}
+		if g.ruled {
+			b.WriteString(line.String() + "|\n")
+		} else {
+			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		}
+	}
+}
+
+func (g *grid) widths() []int {
+	widths := make([]int, len(g.rows[0]))
+	for _, row := range g.rows {
+		for i, cell := range row {
+			for line := range strings.SplitSeq(cell, "\n") {
+				widths[i] = max(widths[i], width(line))
+			}
+		}
+	}
+	return widths
+}
+
+// width is the number of characters of a text, colours not counted.
+func width(text string) int {
+	n := utf8.RuneCountInString(text)
+	for {
+		_, after, found := strings.Cut(text, "\x1b[")
+		if !found {
+			return n
+		}
+		i := strings.IndexByte(after, 'm')
+		if i < 0 {
+			return n
+		}
+		n -= len("\x1b[") + i + len("m")
+		text = after[i+1:]
+	}
+}
+
+// colour is the escape sequence that begins a colour.
+type colour string
+
+const (
+	red     colour = "\x1b[31m"
+	green   colour = "\x1b[32m"
+	yellow  colour = "\x1b[33m"
+	magenta colour = "\x1b[35m"
+	cyan    colour = "\x1b[36m"
+	reset   colour = "\x1b[0m"
+)

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+)
+
+func (a *app) valuesCommand() *cobra.Command {
+	var format string
+	var states []string
+	cmd := &cobra.Command{
+		Use:   "values [MODEL...]",
+		Short: "Show the states of the values of the scheduler",
+		Long: "Shows the states of the values of the scheduler: those of the given models (names or\n" +
+			"patterns) or all. Values that are derived from another one are indented below it.",
+		Example:           "  agentctl values 'vpp.l2.*'\n  agentctl values --state PENDING,FAILED",
+		ValidArgsFunction: completeModels,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			list, err := a.selectValues(cmd.Context(), patterns, states)
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				return a.write(format, list)
+			}
+			return a.printValues(list)
+		},
+	}
+	formatFlag(cmd, &format)
+	cmd.Flags().StringSliceVar(&states, "state", nil, "only values in one of these `states`, with what is derived from them")
+	return cmd
+}
+
+func (a *app) selectValues(ctx context.Context, patterns, states []string) ([]client.BaseValueStatus, error) {
+	wanted := map[string]bool{}
+	if len(patterns) > 0 {
+		found, err := selectModels(patterns)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			wanted[m.Spec().ModelName()] = true
+		}
+	}
+	set, err := allmodels.Set()
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.client.Values(ctx)
+	if err != nil {
+		return nil, err
+	}
+	selected := []client.BaseValueStatus{}
+	for _, v := range list {
+		model, _ := nameOf(set, v.Value.Key)
+		if len(patterns) > 0 && !wanted[model] || !inState(v, states) {
+			continue
+		}
+		selected = append(selected, v)
+	}
+	return selected, nil
+}
+
+// inState tells whether a value, or one derived from it, is in one of the states.
+func inState(v client.BaseValueStatus, states []string) bool {
+	if len(states) == 0 {
+		return true
+	}
+	is := func(s client.ValueStatus) bool {
+		return slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, s.State) })
+	}
+	return is(v.Value) || slices.ContainsFunc(v.DerivedValues, is)
+}
+
+func (a *app) printValues(list []client.BaseValueStatus) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	t := newTable("MODEL", "NAME", "STATE", "DETAILS", "LAST OP", "ERROR")
+	row := func(model, name string, s client.ValueStatus) {
+		t.row(model, name, a.paintState(s.State), strings.Join(s.Details, ", "), s.LastOperation, s.Error)
+	}
+	for _, v := range list {
+		model, name := nameOf(set, v.Value.Key)
+		row(model, name, v.Value)
+		for _, d := range v.DerivedValues {
+			row("", "  "+d.Key, d)
+		}
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(a.Out, "no values")
+		return err
+	}
+	return t.write(a.Out)
+}
+
+func (a *app) whyCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "why KEY",
+		Short: "Show what a value waits for, down to what blocks it",
+		Long: "Shows what a value waits for or stands on, down to what blocks it. The key may be\n" +
+			"given whole, or as MODEL/NAME with the name of a model.",
+		Example: "  agentctl why config/vpp/l2/v2/bridge-domain/bd1\n  agentctl why vpp.l2.bridge-domain/bd1",
+		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := fullKey(args[0])
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				e, err := a.client.Why(cmd.Context(), key)
+				if err != nil {
+					return err
+				}
+				return a.write(format, e)
+			}
+			text, err := a.client.WhyText(cmd.Context(), key)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(a.Out, text)
+			return err
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+// fullKey turns MODEL/NAME and keys with an agent's prefix into keys of the scheduler.
+func fullKey(key string) (string, error) {
+	if rest, ok := strings.CutPrefix(key, "/vnf-agent/"); ok {
+		_, key, _ = strings.Cut(rest, "/")
+		return key, nil
+	}
+	set, err := allmodels.Set()
+	if err != nil {
+		return "", err
+	}
+	model, name, _ := strings.Cut(key, "/")
+	m, ok := set.ForName(model)
+	switch {
+	case !ok:
+		return key, nil
+	case m.Singleton():
+		return m.KeyPrefix(), nil
+	}
+	return m.KeyPrefix() + name, nil
+}
+
+func (a *app) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || a.connect(cmd, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := a.client.Values(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var keys []string
+	for _, v := range list {
+		for _, s := range append([]client.ValueStatus{v.Value}, v.DerivedValues...) {
+			if strings.HasPrefix(s.Key, prefix) {
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}

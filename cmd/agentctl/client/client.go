@@ -1,0 +1,174 @@
+// Package client talks to an agent over its HTTP interface. It is what agentctl
+// is made of, and can be used by any Go program.
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Options say how an agent is reached; the zero value is the agent of this
+// machine at its usual port.
+type Options struct {
+	Host      string        // name or address; "127.0.0.1" if empty
+	Port      int           // of the HTTP server; 9191 if 0
+	BasicAuth string        // "user:password"; empty: none
+	TLS       *tls.Config   // nil: plain HTTP
+	Timeout   time.Duration // of one request, with its answer; 0: no bound
+	// Trace is called for each request, when its answer is there. It may be nil.
+	Trace func(method, url, status string, took time.Duration)
+}
+
+// The defaults of Options.
+const (
+	DefaultHost = "127.0.0.1"
+	DefaultPort = 9191
+)
+
+// maxAnswer bounds what is read of one answer.
+const maxAnswer = 1 << 30
+
+// Client asks one agent. It may be used concurrently.
+type Client struct {
+	base string
+	opts Options
+	http *http.Client
+}
+
+// New returns a client; it does not connect yet.
+func New(opts Options) *Client {
+	if opts.Host == "" {
+		opts.Host = DefaultHost
+	}
+	if opts.Port == 0 {
+		opts.Port = DefaultPort
+	}
+	scheme := "http"
+	if opts.TLS != nil {
+		scheme = "https"
+	}
+	transport := &http.Transport{TLSClientConfig: opts.TLS, IdleConnTimeout: 30 * time.Second}
+	return &Client{
+		base: fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(strings.Trim(opts.Host, "[]"), fmt.Sprint(opts.Port))),
+		opts: opts,
+		http: &http.Client{Transport: transport, Timeout: opts.Timeout},
+	}
+}
+
+// Close closes connections that are kept for further requests.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// URL is the root of the agent's HTTP interface.
+func (c *Client) URL() string { return c.base }
+
+// Error is an answer that tells of an error.
+type Error struct {
+	Method, Path string
+	Status       int    // of HTTP
+	Message      string // what the agent said
+	Body         []byte // of the answer
+}
+
+// Error tells what the agent said, or else the status.
+func (e *Error) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, http.StatusText(e.Status))
+}
+
+// get asks for a path and returns the body of the answer.
+func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, path, query, nil)
+}
+
+// getJSON asks for a path and decodes the answer.
+func (c *Client) getJSON(ctx context.Context, path string, query url.Values, into any) error {
+	body, err := c.get(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	return decode(path, body, into)
+}
+
+func decode(path string, body []byte, into any) error {
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("answer of %s: %w", path, err)
+	}
+	return nil
+}
+
+// do sends a request. An answer other than 2xx is an *Error.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
+	u := c.base + path
+	if len(query) > 0 {
+		u += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if user, password, ok := strings.Cut(c.opts.BasicAuth, ":"); ok {
+		req.SetBasicAuth(user, password)
+	}
+	begin := time.Now()
+	resp, err := c.http.Do(req)
+	if err != nil {
+		c.trace(method, u, "no answer", begin)
+		return nil, c.explain(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	c.trace(method, u, resp.Status, begin)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, refusal(method, path, resp.StatusCode, answer)
+	}
+	return answer, nil
+}
+
+func (c *Client) trace(method, u, status string, begin time.Time) {
+	if c.opts.Trace != nil {
+		c.opts.Trace(method, u, status, time.Since(begin))
+	}
+}
+
+func refusal(method, path string, status int, answer []byte) error {
+	e := &Error{Method: method, Path: path, Status: status, Body: answer}
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(answer, &said) == nil {
+		e.Message = said.Error
+	}
+	return e
+}
+
+// explain tells in the user's terms why there is no answer.
+func (c *Client) explain(err error) error {
+	switch ue := (*url.Error)(nil); {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", c.base)
+	case errors.As(err, &ue) && ue.Timeout():
+		return fmt.Errorf("the agent at %s did not answer in time (--timeout): %w", c.base, context.DeadlineExceeded)
+	case errors.As(err, &ue):
+		return fmt.Errorf("agent at %s: %w", c.base, ue.Err)
+	}
+	return fmt.Errorf("agent at %s: %w", c.base, err)
+}

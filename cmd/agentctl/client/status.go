@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Version says which program answers.
+type Version struct {
+	App        string
+	Version    string
+	GitCommit  string
+	GitBranch  string
+	BuildUser  string
+	BuildHost  string
+	BuildTime  int64 // seconds since 1970; 0 if not known
+	GoVersion  string
+	OS         string
+	Arch       string
+	APIVersion string
+	OSType     string
+}
+
+// Status is the state of an agent as /readiness tells it. Numeric states are
+// 0 (INIT), 1 (OK) and 2 (ERROR, also DEGRADED); times are seconds since 1970.
+type Status struct {
+	BuildVersion    string         `json:"build_version,omitempty"`
+	BuildDate       string         `json:"build_date,omitempty"`
+	State           int            `json:"state,omitempty"`
+	StartTime       int64          `json:"start_time,omitempty"`
+	LastChange      int64          `json:"last_change,omitempty"`
+	LastUpdate      int64          `json:"last_update,omitempty"`
+	CommitHash      string         `json:"commit_hash,omitempty"`
+	Plugins         []PluginStatus `json:"plugins"`
+	PluginStatus    map[string]PluginStatus
+	NonFatalPlugins []string
+	Health          Health `json:"health"`
+}
+
+// PluginStatus is the state of one plugin.
+type PluginStatus struct {
+	Name       string `json:"name,omitempty"`
+	State      int    `json:"state,omitempty"`
+	Error      string `json:"error,omitempty"`
+	LastChange int64  `json:"last_change,omitempty"`
+	LastUpdate int64  `json:"last_update,omitempty"`
+}
+
+// Health is the tree of states: INIT, OK, DEGRADED or ERROR.
+type Health struct {
+	State      string        `json:"state"`
+	Started    time.Time     `json:"started"`
+	LastChange time.Time     `json:"last_change"`
+	Taken      time.Time     `json:"taken"`
+	Plugins    []HealthState `json:"plugins"`
+}
+
+// HealthState is the state of a plugin or of one of its parts.
+type HealthState struct {
+	Name       string        `json:"name"`
+	State      string        `json:"state"`
+	Reason     string        `json:"reason,omitempty"`
+	Error      string        `json:"error,omitempty"`
+	Since      time.Time     `json:"since"`
+	LastChange time.Time     `json:"last_change"`
+	CausedBy   []string      `json:"caused_by,omitempty"`
+	Parts      []HealthState `json:"parts,omitempty"`
+}
+
+// Version asks which program the agent is.
+func (c *Client) Version(ctx context.Context) (v Version, err error) {
+	err = c.getJSON(ctx, "/info/version", nil, &v)
+	return v, err
+}
+
+// Status asks for the state of the agent; ready tells whether the agent counts
+// itself ready.
+func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
+	body, err := c.get(ctx, "/readiness", nil)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Status >= http.StatusInternalServerError {
+		if json.Unmarshal(e.Body, &s) != nil || s.PluginStatus == nil {
+			return Status{}, false, err // not the status, but an error in making it
+		}
+		return s, false, nil
+	}
+	if err != nil {
+		return Status{}, false, err
+	}
+	return s, true, decode("/readiness", body, &s)
+}
+
+// LoggerLevel is the level of one logger.
+type LoggerLevel struct {
+	Logger string `json:"logger"`
+	Level  string `json:"level"`
+}
+
+// Loggers lists the loggers of the agent.
+func (c *Client) Loggers(ctx context.Context) (list []LoggerLevel, err error) {
+	err = c.getJSON(ctx, "/log/list", nil, &list)
+	return list, err
+}
+
+// SetLogLevel sets the level of a logger, of a pattern ("vpp-*") or of
+// "default", and returns what was set.
+func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set LoggerLevel, err error) {
+	path := "/log/" + url.PathEscape(logger) + "/" + url.PathEscape(level)
+	body, err := c.do(ctx, http.MethodPut, path, nil, nil)
+	if err != nil {
+		return set, err
+	}
+	return set, decode(path, body, &set)
+}
+
+// VPPCommand runs a command of VPP's command line and returns what it prints.
+func (c *Client) VPPCommand(ctx context.Context, command string) (output string, err error) {
+	const path = "/vpp/command"
+	request, err := json.Marshal(map[string]string{"vppclicommand": command})
+	if err != nil {
+		return "", err
+	}
+	body, err := c.do(ctx, http.MethodPost, path, nil, request)
+	if err != nil {
+		return "", err
+	}
+	return output, decode(path, body, &output)
+}
+
+// Configuration returns what the northbound asks for now, as YAML.
+func (c *Client) Configuration(ctx context.Context) ([]byte, error) {
+	return c.get(ctx, "/configuration", nil)
+}
