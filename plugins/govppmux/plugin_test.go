@@ -22,6 +22,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpp"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
@@ -441,3 +442,30 @@ trace-enabled: true
 }
 
 var _ api.Connection = (*Connection)(nil)
+
+func TestConfigLint(t *testing.T) {
+	t.Parallel()
+	if err := config.Lint(DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRealVPPIsKilledAndComesBack, with another process ID.
+func TestRealVPPIsKilledAndComesBack(t *testing.T) {
+	t.Parallel()
+	vpp := realvpp.Start(t)
+	p := start(t, vpp.Socket, nil)
+	first := session(t, p, 0)
+	if first.Simulated || int(first.PID) != vpp.PID() {
+		t.Errorf("session %+v, want a real VPP with pid %d", first, vpp.PID())
+	}
+	vpp.Kill()
+	down(t, p)
+	vpp.Run()
+	if second := session(t, p, first.Epoch); second.PID == first.PID || !second.Resync {
+		t.Errorf("session after the restart: %+v", second)
+	}
+	if out, err := p.RunCLI(patient(t), "show version"); err != nil || !strings.HasPrefix(out, "vpp v") {
+		t.Errorf("show version: %q, %v", out, err)
+	}
+}
