@@ -1,0 +1,139 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// A neighbour is the MAC address of an IP address, of either version, on an
+// interface. VPP learns neighbours itself; an entry that is not expected counts
+// as configured only if it is static.
+
+// neighborCalls is what neighbours need of VPP.
+type neighborCalls interface {
+	AddNeighbor(n vppcalls.Neighbor) error
+	DeleteNeighbor(n vppcalls.Neighbor) error
+	DumpNeighbors() ([]vppcalls.Neighbor, error)
+}
+
+type arpDescriptor struct {
+	vpp neighborCalls
+	ifs Interfaces
+}
+
+type arpKV = kvs.KV[*l3.ARPEntry, kvs.Metadata]
+
+// NewARP describes neighbours.
+func NewARP(vpp neighborCalls, ifs Interfaces) *kvs.KVDescriptor {
+	d := &arpDescriptor{vpp, ifs}
+	return kvs.Adapt(kvs.Describe(model.ARPModel, kvs.Descriptor[*l3.ARPEntry, kvs.Metadata]{
+		Name:       ARPName,
+		Southbound: Southbound,
+		Validate:   validateARP,
+		Dependencies: func(_ string, e *l3.ARPEntry) []kvs.Dependency {
+			return []kvs.Dependency{{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(e.GetInterface())}}
+		},
+		ValueComparator:      sameARP,
+		Create:               d.create,
+		Delete:               d.remove,
+		Retrieve:             d.retrieve,
+		RetrieveDependencies: []string{interfaceName},
+		Concurrency:          concurrency,
+	}))
+}
+
+func validateARP(_ string, e *l3.ARPEntry) error {
+	var errs []error
+	if e.GetInterface() == "" {
+		errs = append(errs, invalid("interface", "empty, expected the name of an interface"))
+	}
+	if addr, err := ipconv.ParseAddr(e.GetIpAddress()); err != nil {
+		errs = append(errs, invalid("ip_address", "%w", err))
+	} else if addr.IsUnspecified() || addr.IsMulticast() {
+		errs = append(errs, invalid("ip_address", "%s, expected the address of a neighbour", addr))
+	}
+	if _, err := ipconv.ParseMAC(e.GetPhysAddress()); err != nil {
+		errs = append(errs, invalid("phys_address", "%w", err))
+	}
+	return errors.Join(errs...)
+}
+
+func sameARP(_ string, a, b *l3.ARPEntry) bool {
+	return a.GetInterface() == b.GetInterface() && a.GetStatic() == b.GetStatic() &&
+		ipconv.SameAddr(a.GetIpAddress(), b.GetIpAddress()) && ipconv.SameMAC(a.GetPhysAddress(), b.GetPhysAddress())
+}
+
+func (d *arpDescriptor) create(_ string, e *l3.ARPEntry) (kvs.Metadata, error) {
+	n, err := d.resolve(e)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.vpp.AddNeighbor(n)
+}
+
+func (d *arpDescriptor) remove(_ string, e *l3.ARPEntry, _ kvs.Metadata) error {
+	n, err := d.resolve(e)
+	if err != nil {
+		return err
+	}
+	return d.vpp.DeleteNeighbor(n)
+}
+
+func (d *arpDescriptor) resolve(e *l3.ARPEntry) (n vppcalls.Neighbor, err error) {
+	m, ok := d.ifs.LookupByName(e.GetInterface())
+	if !ok {
+		return n, fmt.Errorf("interface %q is not known to exist in VPP", e.GetInterface())
+	}
+	n = vppcalls.Neighbor{SwIfIndex: m.SwIfIndex, Static: e.GetStatic()}
+	if n.Addr, err = ipconv.ParseAddr(e.GetIpAddress()); err != nil {
+		return n, err
+	}
+	n.MAC, err = ipconv.ParseMAC(e.GetPhysAddress())
+	return n, err
+}
+
+// arpID is what tells neighbours apart in VPP.
+type arpID struct {
+	iface string
+	addr  netip.Addr
+}
+
+func (d *arpDescriptor) retrieve(correlate []arpKV) ([]arpKV, error) {
+	all, err := d.vpp.DumpNeighbors()
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[arpID]arpKV, len(correlate))
+	for _, kv := range correlate {
+		if addr, err := ipconv.ParseAddr(kv.Value.GetIpAddress()); err == nil {
+			wanted[arpID{kv.Value.GetInterface(), addr}] = kv
+		}
+	}
+	var out []arpKV
+	for _, found := range all {
+		iface, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		if !ok {
+			continue
+		}
+		e := &l3.ARPEntry{
+			Interface: iface, IpAddress: found.Addr.String(), PhysAddress: found.MAC.String(), Static: found.Static,
+		}
+		kv := arpKV{Key: model.ARPModel.Key(e), Value: e, Origin: kvs.UnknownOrigin}
+		if w, expected := wanted[arpID{iface, found.Addr}]; expected {
+			e.IpAddress = w.Value.GetIpAddress()
+			kv.Key, kv.Origin = w.Key, kvs.FromNB
+		} else if !found.Static {
+			continue // learned
+		}
+		out = append(out, kv)
+	}
+	return out, nil
+}

@@ -1,0 +1,220 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// A route is one path of a destination: VPP keeps all paths of a destination in
+// one entry, and values for the same destination add to it and remove from it.
+// VPP makes routes itself, for interfaces, addresses and neighbours; it marks
+// those that came over its API, which are the only ones read back.
+
+// routeCalls is what routes need of VPP.
+type routeCalls interface {
+	AddRoute(r vppcalls.Route) error
+	DeleteRoute(r vppcalls.Route) error
+	DumpTables() ([]vppcalls.Table, error)
+	DumpRoutes(t vppcalls.Table) ([]vppcalls.Route, error)
+	LookupRoutes(table uint32, dst netip.Prefix) ([]vppcalls.Route, error)
+}
+
+// maxByte is the largest value of numbers that VPP keeps in a byte.
+const maxByte = 255
+
+type routeDescriptor struct {
+	vpp routeCalls
+	ifs Interfaces
+}
+
+// NewRoute describes routes.
+func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
+	d := &routeDescriptor{vpp, ifs}
+	return kvs.Adapt(kvs.Describe(model.RouteModel, kvs.Descriptor[*l3.Route, kvs.Metadata]{
+		Name:                 RouteName,
+		Southbound:           Southbound,
+		Validate:             validateRoute,
+		Dependencies:         routeDependencies,
+		ValueComparator:      sameRoute,
+		Create:               d.create,
+		Delete:               d.remove,
+		Retrieve:             d.retrieve,
+		RetrieveValue:        d.retrieveValue,
+		RetrieveDependencies: []string{interfaceName, VrfTableName},
+		Concurrency:          concurrency,
+	}))
+}
+
+func validateRoute(_ string, r *l3.Route) error {
+	var errs []error
+	dst, err := destination(r)
+	if err != nil {
+		errs = append(errs, invalid("dst_network", "%w", err))
+	}
+	errs = append(errs, validateNextHop(r, dst), validateRouteType(r))
+	if r.GetWeight() > maxByte {
+		errs = append(errs, invalid("weight", "%d, expected 0 to %d", r.GetWeight(), maxByte))
+	}
+	if r.GetPreference() > maxByte {
+		errs = append(errs, invalid("preference", "%d, expected 0 to %d", r.GetPreference(), maxByte))
+	}
+	return errors.Join(errs...)
+}
+
+func validateNextHop(r *l3.Route, dst netip.Prefix) error {
+	if r.GetNextHopAddr() == "" {
+		return nil
+	}
+	if netallocmodel.IsRef(r.GetNextHopAddr()) {
+		return invalid("next_hop_addr", "%q: this agent allocates no addresses", r.GetNextHopAddr())
+	}
+	nh, err := ipconv.ParseAddr(r.GetNextHopAddr())
+	switch {
+	case err != nil:
+		return invalid("next_hop_addr", "%w", err)
+	case dst.IsValid() && dst.Addr().Is6() && nh.Is4():
+		return invalid("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
+	}
+	return nil
+}
+
+func validateRouteType(r *l3.Route) error {
+	switch r.GetType() {
+	case l3.Route_INTRA_VRF:
+		if r.GetOutgoingInterface() == "" && !nextHop(r).IsValid() {
+			return invalid("next_hop_addr, outgoing_interface", "both empty, expected at least one for type INTRA_VRF")
+		}
+	case l3.Route_INTER_VRF:
+		if r.GetViaVrfId() == r.GetVrfId() && !nextHop(r).IsValid() {
+			return invalid("via_vrf_id", "%d is the table of the route itself", r.GetViaVrfId())
+		}
+	case l3.Route_DROP:
+	default:
+		return invalid("type", "%d, expected INTRA_VRF, INTER_VRF or DROP", r.GetType())
+	}
+	return nil
+}
+
+// destination parses the destination, which must not have host bits.
+func destination(r *l3.Route) (netip.Prefix, error) {
+	if netallocmodel.IsRef(r.GetDstNetwork()) {
+		return netip.Prefix{}, fmt.Errorf("%q: this agent allocates no addresses", r.GetDstNetwork())
+	}
+	p, err := ipconv.ParsePrefix(r.GetDstNetwork())
+	if err != nil {
+		return p, err
+	}
+	if p != p.Masked() {
+		return p, fmt.Errorf("%q has host bits, expected %s", r.GetDstNetwork(), p.Masked())
+	}
+	return p, nil
+}
+
+// nextHop returns the next hop; invalid if there is none, or an unspecified
+// one, which means the same.
+func nextHop(r *l3.Route) netip.Addr {
+	nh, err := ipconv.ParseAddr(r.GetNextHopAddr())
+	if err != nil || nh.IsUnspecified() {
+		return netip.Addr{}
+	}
+	return nh
+}
+
+func routeDependencies(_ string, r *l3.Route) []kvs.Dependency {
+	var deps []kvs.Dependency
+	if iface := r.GetOutgoingInterface(); iface != "" {
+		deps = append(deps, kvs.Dependency{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(iface)})
+	}
+	protocol := l3.VrfTable_IPV4
+	if dst, err := destination(r); err == nil && dst.Addr().Is6() {
+		protocol = l3.VrfTable_IPV6
+	}
+	if vrf := r.GetVrfId(); vrf != 0 {
+		deps = append(deps, kvs.Dependency{Label: "vrf-table-exists", Key: model.VrfTableKey(vrf, protocol)})
+	}
+	if via := r.GetViaVrfId(); r.GetType() == l3.Route_INTER_VRF && via != 0 {
+		deps = append(deps, kvs.Dependency{Label: "via-vrf-table-exists", Key: model.VrfTableKey(via, protocol)})
+	}
+	return deps
+}
+
+// routeID is what tells routes apart in VPP.
+type routeID struct {
+	typ     l3.Route_RouteType
+	vrf     uint32
+	dst     netip.Prefix
+	nextHop netip.Addr
+	iface   string
+	via     uint32
+}
+
+func idOf(r *l3.Route) (routeID, error) {
+	dst, err := destination(r)
+	id := routeID{typ: r.GetType(), vrf: r.GetVrfId(), dst: dst}
+	switch id.typ {
+	case l3.Route_DROP:
+	case l3.Route_INTER_VRF:
+		id.nextHop, id.via = nextHop(r), r.GetViaVrfId()
+	default:
+		id.nextHop, id.iface = nextHop(r), r.GetOutgoingInterface()
+	}
+	return id, err
+}
+
+func sameRoute(_ string, a, b *l3.Route) bool {
+	idA, errA := idOf(a)
+	idB, errB := idOf(b)
+	return errA == nil && errB == nil && idA == idB &&
+		max(a.GetWeight(), 1) == max(b.GetWeight(), 1) && a.GetPreference() == b.GetPreference()
+}
+
+func (d *routeDescriptor) create(_ string, r *l3.Route) (kvs.Metadata, error) {
+	route, err := d.resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.vpp.AddRoute(route)
+}
+
+func (d *routeDescriptor) remove(_ string, r *l3.Route, _ kvs.Metadata) error {
+	route, err := d.resolve(r)
+	if err != nil {
+		return err
+	}
+	return d.vpp.DeleteRoute(route)
+}
+
+func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {
+	dst, err := destination(r)
+	if err != nil {
+		return vppcalls.Route{}, err
+	}
+	out := vppcalls.Route{Table: r.GetVrfId(), Destination: dst, Path: vppcalls.Path{
+		NextHop: nextHop(r), SwIfIndex: vppcalls.NoInterface,
+		Weight: uint8(max(r.GetWeight(), 1)), Preference: uint8(r.GetPreference()),
+	}}
+	switch {
+	case r.GetType() == l3.Route_DROP:
+		out.Drop = true
+	case r.GetType() == l3.Route_INTER_VRF:
+		out.Via = r.GetViaVrfId()
+	case r.GetOutgoingInterface() == "":
+		out.Via = r.GetVrfId()
+	default:
+		m, ok := d.ifs.LookupByName(r.GetOutgoingInterface())
+		if !ok {
+			return out, fmt.Errorf("interface %q is not known to exist in VPP", r.GetOutgoingInterface())
+		}
+		out.SwIfIndex = m.SwIfIndex
+	}
+	return out, nil
+}

@@ -1,0 +1,98 @@
+package descriptor
+
+import (
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+type routeKV = kvs.KV[*l3.Route, kvs.Metadata]
+
+// retrieve returns one value per path. A path that is expected keeps the
+// spelling of the value; others may belong to another client of VPP, so who
+// made them is left open.
+func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
+	wanted := make(map[routeID]routeKV, len(correlate))
+	for _, kv := range correlate {
+		if id, err := idOf(kv.Value); err == nil {
+			wanted[id] = kv
+		}
+	}
+	tables, err := d.vpp.DumpTables()
+	if err != nil {
+		return nil, err
+	}
+	var out []routeKV
+	for _, t := range tables {
+		routes, err := d.vpp.DumpRoutes(t)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range routes {
+			r, ok := d.describe(found)
+			if !ok {
+				continue
+			}
+			kv := routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin}
+			if id, err := idOf(r); err == nil {
+				if w, expected := wanted[id]; expected {
+					kv = respell(r, w)
+				}
+			}
+			out = append(out, kv)
+		}
+	}
+	return out, nil
+}
+
+func (d *routeDescriptor) retrieveValue(key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
+	id, err := idOf(last)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	routes, err := d.vpp.LookupRoutes(id.vrf, id.dst)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, found := range routes {
+		r, ok := d.describe(found)
+		if !ok {
+			continue
+		}
+		if foundID, err := idOf(r); err == nil && foundID == id {
+			return respell(r, routeKV{Key: key, Value: last}).Value, nil, true, nil
+		}
+	}
+	return nil, nil, false, nil
+}
+
+// respell gives a route the key and the spelling of the value that it was
+// recognised as.
+func respell(r *l3.Route, w routeKV) routeKV {
+	r.DstNetwork, r.NextHopAddr = w.Value.GetDstNetwork(), w.Value.GetNextHopAddr()
+	r.OutgoingInterface, r.ViaVrfId = w.Value.GetOutgoingInterface(), w.Value.GetViaVrfId()
+	return routeKV{Key: w.Key, Value: r, Origin: kvs.FromNB}
+}
+
+// describe is false for paths through interfaces that have no name.
+func (d *routeDescriptor) describe(found vppcalls.Route) (*l3.Route, bool) {
+	r := &l3.Route{
+		VrfId: found.Table, DstNetwork: found.Destination.String(),
+		Weight: uint32(found.Weight), Preference: uint32(found.Preference),
+	}
+	if found.Drop {
+		r.Type = l3.Route_DROP
+		return r, true
+	}
+	r.NextHopAddr = found.NextHop.String()
+	switch {
+	case found.SwIfIndex != vppcalls.NoInterface:
+		name, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		r.OutgoingInterface = name
+		return r, ok
+	case found.Via != found.Table:
+		r.Type, r.ViaVrfId = l3.Route_INTER_VRF, found.Via
+	}
+	return r, true
+}

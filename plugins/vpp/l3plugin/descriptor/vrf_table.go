@@ -1,0 +1,173 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// A VRF table is a separate routing table of one version of IP. Table 0 always
+// exists: configuring it changes its flow hash, and nothing waits for it. The
+// name of a table cannot be changed, so another label is another table. VPP
+// does not tell the flow hash; what was set in this session is remembered in the
+// metadata.
+
+// tableCalls is what VRF tables need of VPP.
+type tableCalls interface {
+	AddTable(t vppcalls.Table) error
+	DeleteTable(t vppcalls.Table) error
+	DumpTables() ([]vppcalls.Table, error)
+	SetFlowHash(t vppcalls.Table, h vppcalls.FlowHash) error
+}
+
+const (
+	// maxLabel is the longest name of a table, in bytes.
+	maxLabel = 63
+	// noTable is the number that stands for no table.
+	noTable = ^uint32(0)
+)
+
+type vrfTableDescriptor struct{ vpp tableCalls }
+
+type vrfTableKV = kvs.KV[*l3.VrfTable, *VRFMeta]
+
+// NewVrfTable describes VRF tables.
+func NewVrfTable(vpp tableCalls) *kvs.KVDescriptor {
+	d := &vrfTableDescriptor{vpp}
+	return kvs.Adapt(kvs.Describe(model.VrfTableModel, kvs.Descriptor[*l3.VrfTable, *VRFMeta]{
+		Name:               VrfTableName,
+		Southbound:         Southbound,
+		WithMetadata:       true,
+		Validate:           validateVrfTable,
+		ValueComparator:    sameVrfTable,
+		UpdateWithRecreate: func(_ string, a, b *l3.VrfTable, _ *VRFMeta) bool { return label(a) != label(b) },
+		Create:             d.create,
+		Update:             d.update,
+		Delete:             d.remove,
+		Retrieve:           d.retrieve,
+	}))
+}
+
+func validateVrfTable(_ string, t *l3.VrfTable) error {
+	var errs []error
+	if t.GetId() == noTable {
+		errs = append(errs, invalid("id", "%d stands for no table", t.GetId()))
+	}
+	if _, ok := l3.VrfTable_Protocol_name[int32(t.GetProtocol())]; !ok {
+		errs = append(errs, invalid("protocol", "%d, expected IPV4 or IPV6", t.GetProtocol()))
+	}
+	if n := len(t.GetLabel()); n > maxLabel {
+		errs = append(errs, invalid("label", "has %d bytes, expected at most %d", n, maxLabel))
+	}
+	if t.GetId() == 0 && t.GetLabel() != "" && t.GetLabel() != defaultLabel(t) {
+		errs = append(errs, invalid("label", "%q, expected none: table 0 cannot be renamed", t.GetLabel()))
+	}
+	return errors.Join(errs...)
+}
+
+// label is the name that the table has in VPP.
+func label(t *l3.VrfTable) string {
+	if t.GetLabel() != "" {
+		return t.GetLabel()
+	}
+	return defaultLabel(t)
+}
+
+func defaultLabel(t *l3.VrfTable) string {
+	return fmt.Sprintf("%s-VRF:%d", strings.ToLower(t.GetProtocol().String()), t.GetId())
+}
+
+func sameVrfTable(_ string, a, b *l3.VrfTable) bool {
+	return a.GetId() == b.GetId() && a.GetProtocol() == b.GetProtocol() && label(a) == label(b) &&
+		proto.Equal(a.GetFlowHashSettings(), b.GetFlowHashSettings())
+}
+
+func table(t *l3.VrfTable) vppcalls.Table {
+	return vppcalls.Table{ID: t.GetId(), IPv6: t.GetProtocol() == l3.VrfTable_IPV6, Name: label(t)}
+}
+
+func flowHash(h *l3.VrfTable_FlowHashSettings) vppcalls.FlowHash {
+	if h == nil {
+		return vppcalls.DefaultFlowHash()
+	}
+	return vppcalls.FlowHash{
+		SrcIP: h.UseSrcIp, DstIP: h.UseDstIp, SrcPort: h.UseSrcPort, DstPort: h.UseDstPort,
+		Protocol: h.UseProtocol, Reverse: h.Reverse, Symmetric: h.Symmetric,
+	}
+}
+
+func meta(t *l3.VrfTable) *VRFMeta {
+	return &VRFMeta{Index: t.GetId(), Protocol: t.GetProtocol(), FlowHash: t.GetFlowHashSettings()}
+}
+
+func (d *vrfTableDescriptor) create(_ string, t *l3.VrfTable) (*VRFMeta, error) {
+	if t.GetId() != 0 {
+		if err := d.vpp.AddTable(table(t)); err != nil {
+			return nil, err
+		}
+	}
+	if t.GetFlowHashSettings() == nil {
+		return meta(t), nil
+	}
+	if err := d.vpp.SetFlowHash(table(t), flowHash(t.GetFlowHashSettings())); err != nil {
+		return nil, errors.Join(err, d.remove("", t, nil)) // leave nothing half-made
+	}
+	return meta(t), nil
+}
+
+func (d *vrfTableDescriptor) update(_ string, _, t *l3.VrfTable, _ *VRFMeta) (*VRFMeta, error) {
+	// Only the flow hash can differ, or a label that means the same.
+	return meta(t), d.vpp.SetFlowHash(table(t), flowHash(t.GetFlowHashSettings()))
+}
+
+func (d *vrfTableDescriptor) remove(_ string, t *l3.VrfTable, m *VRFMeta) error {
+	if t.GetId() != 0 {
+		return d.vpp.DeleteTable(table(t))
+	}
+	if m == nil || m.FlowHash == nil {
+		return nil
+	}
+	return d.vpp.SetFlowHash(table(t), flowHash(nil))
+}
+
+func (d *vrfTableDescriptor) retrieve(correlate []vrfTableKV) ([]vrfTableKV, error) {
+	all, err := d.vpp.DumpTables()
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]vrfTableKV, len(correlate))
+	for _, kv := range correlate {
+		wanted[kv.Key] = kv
+	}
+	var out []vrfTableKV
+	for _, found := range all {
+		t := &l3.VrfTable{Id: found.ID, Label: found.Name}
+		if found.IPv6 {
+			t.Protocol = l3.VrfTable_IPV6
+		}
+		kv := vrfTableKV{Key: model.VrfTableModel.Key(t), Value: t, Origin: kvs.UnknownOrigin}
+		w, ok := wanted[kv.Key]
+		switch {
+		case ok:
+			kv.Origin = kvs.FromNB
+		case found.ID == 0 || found.ID == noTable:
+			kv.Origin = kvs.FromSB // VPP's own
+		}
+		if ok && w.Metadata != nil {
+			t.FlowHashSettings = w.Metadata.FlowHash
+		}
+		if t.Label == defaultLabel(t) {
+			t.Label = w.Value.GetLabel()
+		}
+		kv.Metadata = meta(t)
+		out = append(out, kv)
+	}
+	return out, nil
+}

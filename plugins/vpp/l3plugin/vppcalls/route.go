@@ -1,0 +1,144 @@
+package vppcalls
+
+import (
+	"errors"
+	"net/netip"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/fib_types"
+	"go.fd.io/govpp/binapi/ip"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// sourceAPI is how VPP marks routes that came over the binary API
+// (FIB_SOURCE_API in src/vnet/fib/fib_source.h, the same in 22.10 to 26.06). The
+// other sources are VPP itself and its command line.
+const sourceAPI = 8
+
+// Path is one way that a route offers.
+type Path struct {
+	// Drop packets; the other fields but Weight and Preference have no meaning.
+	Drop bool
+	// NextHop; the unspecified address or the zero value for none.
+	NextHop netip.Addr
+	// SwIfIndex of the outgoing interface, or NoInterface: then the lookup goes
+	// on, for the next hop if there is one, in the table Via.
+	SwIfIndex uint32
+	Via       uint32
+	// Weight is the share among paths of equal preference; 0 means 1. The lowest
+	// Preference is used.
+	Weight, Preference uint8
+}
+
+// Route is one path of a destination; a destination with several paths is
+// several routes.
+type Route struct {
+	Table       uint32
+	Destination netip.Prefix
+	Path
+}
+
+// AddRoute adds a path to a destination.
+func (c *Calls) AddRoute(r Route) error { return c.route(r, true) }
+
+// DeleteRoute removes a path of a destination. If there is none, that is a
+// success.
+func (c *Calls) DeleteRoute(r Route) error {
+	err := c.route(r, false)
+	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
+		return nil
+	}
+	return err
+}
+
+func (c *Calls) route(r Route, add bool) error {
+	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: add, IsMultipath: true, Route: ip.IPRoute{
+		TableID: r.Table, Prefix: ipconv.Prefix(r.Destination), NPaths: 1, Paths: []fib_types.FibPath{r.message()},
+	}}, &ip.IPRouteAddDelReply{})
+}
+
+func (r Route) message() fib_types.FibPath {
+	p := fib_types.FibPath{
+		SwIfIndex: r.SwIfIndex, TableID: r.Via, Weight: r.Weight, Preference: r.Preference,
+		Proto: fib_types.FIB_API_PATH_NH_PROTO_IP4,
+	}
+	if r.Destination.Addr().Is6() {
+		p.Proto = fib_types.FIB_API_PATH_NH_PROTO_IP6
+	}
+	if r.Drop {
+		p.Type, p.SwIfIndex, p.TableID = fib_types.FIB_API_PATH_TYPE_DROP, NoInterface, 0
+		return p
+	}
+	if r.NextHop.IsValid() {
+		p.Nh.Address = ipconv.Address(r.NextHop).Un
+		// The next hop of an IPv4 route may be an IPv6 one.
+		if r.NextHop.Is6() {
+			p.Proto = fib_types.FIB_API_PATH_NH_PROTO_IP6
+		}
+	}
+	return p
+}
+
+// path converts a path from VPP; ok is false for kinds of paths that no Route
+// stands for.
+func path(p fib_types.FibPath) (out Path, ok bool) {
+	out = Path{SwIfIndex: p.SwIfIndex, Via: p.TableID, Weight: p.Weight, Preference: p.Preference}
+	switch p.Type {
+	case fib_types.FIB_API_PATH_TYPE_DROP:
+		out.Drop = true
+	case fib_types.FIB_API_PATH_TYPE_NORMAL:
+	default:
+		return out, false
+	}
+	switch p.Proto {
+	case fib_types.FIB_API_PATH_NH_PROTO_IP4:
+		out.NextHop = netip.AddrFrom4(p.Nh.Address.GetIP4())
+	case fib_types.FIB_API_PATH_NH_PROTO_IP6:
+		out.NextHop = netip.AddrFrom16(p.Nh.Address.GetIP6())
+	default:
+		return out, false
+	}
+	return out, true
+}
+
+func routes(table uint32, dst netip.Prefix, paths []fib_types.FibPath) []Route {
+	out := make([]Route, 0, len(paths))
+	for _, p := range paths {
+		if converted, ok := path(p); ok {
+			out = append(out, Route{table, dst, converted})
+		}
+	}
+	return out
+}
+
+// DumpRoutes returns the routes of a table that came over the binary API, not
+// those that VPP made for interfaces, addresses and neighbours.
+func (c *Calls) DumpRoutes(t Table) ([]Route, error) {
+	found, err := session.Dump[*ip.IPRouteV2Details](c.vpp, &ip.IPRouteV2Dump{
+		Src: sourceAPI, Table: ip.IPTable{TableID: t.ID, IsIP6: t.IPv6},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Route, 0, len(found))
+	for _, d := range found {
+		out = append(out, routes(d.Route.TableID, ipconv.FromPrefix(d.Route.Prefix), d.Route.Paths)...)
+	}
+	return out, nil
+}
+
+// LookupRoutes returns the routes to exactly the destination, whoever made
+// them.
+func (c *Calls) LookupRoutes(table uint32, dst netip.Prefix) ([]Route, error) {
+	reply := &ip.IPRouteLookupReply{}
+	err := c.vpp.Call(&ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
+	switch {
+	case errors.Is(err, api.NO_SUCH_ENTRY), errors.Is(err, api.NO_SUCH_FIB):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return routes(table, dst, reply.Route.Paths), nil
+}

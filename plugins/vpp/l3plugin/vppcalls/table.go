@@ -1,0 +1,98 @@
+package vppcalls
+
+import (
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ip"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Table is a VRF table of one version of IP.
+type Table struct {
+	ID   uint32
+	IPv6 bool
+	// Name; if empty when the table is added, VPP makes one up.
+	Name string
+}
+
+func (t Table) message() ip.IPTable { return ip.IPTable{TableID: t.ID, IsIP6: t.IPv6, Name: t.Name} }
+
+func pickTable(s session.Session) session.Op[func(*Calls, ip.IPTable, bool) error] {
+	return session.Pick(s, "VRF table",
+		session.Variant((*Calls).tableV2, (*ip.IPTableAddDelV2)(nil), (*ip.IPTableAddDelV2Reply)(nil)),
+		session.Variant((*Calls).tableV1, (*ip.IPTableAddDel)(nil), (*ip.IPTableAddDelReply)(nil)),
+	)
+}
+
+func (c *Calls) tableV2(t ip.IPTable, add bool) error {
+	return c.vpp.Call(&ip.IPTableAddDelV2{Table: t, CreateMfib: true, IsAdd: add}, &ip.IPTableAddDelV2Reply{})
+}
+
+func (c *Calls) tableV1(t ip.IPTable, add bool) error {
+	return c.vpp.Call(&ip.IPTableAddDel{Table: t, IsAdd: add}, &ip.IPTableAddDelReply{})
+}
+
+func (c *Calls) table(t Table, add bool) error {
+	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, ip.IPTable, bool) error] { return o.table })
+	if err != nil {
+		return err
+	}
+	return do(c, t.message(), add)
+}
+
+// AddTable adds a table. If it exists, that is a success; its name stays.
+func (c *Calls) AddTable(t Table) error { return c.table(t, true) }
+
+// DeleteTable deletes a table; it exists on while others use it. If it does not
+// exist, that is a success.
+func (c *Calls) DeleteTable(t Table) error {
+	err := c.table(t, false)
+	if session.Gone(err, api.NO_SUCH_FIB, api.NO_SUCH_TABLE) {
+		return nil
+	}
+	return err
+}
+
+// DumpTables returns the tables of both versions of IP.
+func (c *Calls) DumpTables() ([]Table, error) {
+	found, err := session.Dump[*ip.IPTableDetails](c.vpp, &ip.IPTableDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Table, len(found))
+	for i, d := range found {
+		out[i] = Table{d.Table.TableID, d.Table.IsIP6, d.Table.Name}
+	}
+	return out, nil
+}
+
+// FlowHash says what the hash covers that chooses among paths.
+type FlowHash struct {
+	SrcIP, DstIP, SrcPort, DstPort, Protocol bool
+	// Reverse swaps source and destination; Symmetric makes both directions of a
+	// flow equal.
+	Reverse, Symmetric bool
+}
+
+// DefaultFlowHash is what VPP uses unless told otherwise.
+func DefaultFlowHash() FlowHash {
+	return FlowHash{SrcIP: true, DstIP: true, SrcPort: true, DstPort: true, Protocol: true}
+}
+
+// SetFlowHash changes the hash of a table. VPP does not tell what it is.
+func (c *Calls) SetFlowHash(t Table, h FlowHash) error {
+	var config ip.IPFlowHashConfig
+	for flag, set := range map[ip.IPFlowHashConfig]bool{
+		ip.IP_API_FLOW_HASH_SRC_IP: h.SrcIP, ip.IP_API_FLOW_HASH_DST_IP: h.DstIP,
+		ip.IP_API_FLOW_HASH_SRC_PORT: h.SrcPort, ip.IP_API_FLOW_HASH_DST_PORT: h.DstPort,
+		ip.IP_API_FLOW_HASH_PROTO: h.Protocol, ip.IP_API_FLOW_HASH_REVERSE: h.Reverse,
+		ip.IP_API_FLOW_HASH_SYMETRIC: h.Symmetric,
+	} {
+		if set {
+			config |= flag
+		}
+	}
+	return c.vpp.Call(&ip.SetIPFlowHashV2{TableID: t.ID, Af: ipconv.Family(t.IPv6), FlowHashConfig: config},
+		&ip.SetIPFlowHashV2Reply{})
+}
