@@ -22,7 +22,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpp"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
@@ -453,7 +453,7 @@ func TestConfigLint(t *testing.T) {
 // TestRealVPPIsKilledAndComesBack, with another process ID.
 func TestRealVPPIsKilledAndComesBack(t *testing.T) {
 	t.Parallel()
-	vpp := realvpp.Start(t)
+	vpp := realvpptest.Start(t)
 	p := start(t, vpp.Socket, nil)
 	first := session(t, p, 0)
 	if first.Simulated || int(first.PID) != vpp.PID() {

@@ -47,6 +47,7 @@ func Facts() []Fact {
 		{"sr_policy_mod_v2", "23.06", "25.02", WrongReplyID, "sr_policy_mod_reply"},
 		{"policer_input_v2", "23.06", "", WrongReplyID, "policer_input_reply"},
 		{"policer_output_v2", "23.06", "", WrongReplyID, "policer_output_reply"},
+		{"lcp_itf_pair_get_v2", "24.06", "", WrongReplyID, "lcp_itf_pair_get_reply"},
 		{"acl_stats_intf_counters_enable", "", "", WrongReplyID, "acl_del_reply"},
 		{"det44_close_session_in", "", "", WrongReplyID, "det44_close_session_out_reply"},
 		{"ipfix_classify_table_add_del", "", "", WrongReplyID, "set_ipfix_classify_stream_reply"},

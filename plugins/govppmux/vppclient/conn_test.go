@@ -149,6 +149,20 @@ func TestCursorAsksUntilTheEnd(t *testing.T) {
 	}
 }
 
+// TestCursorEndedByTheWrongReply: VPP ends lcp_itf_pair_get_v2 with the reply of
+// lcp_itf_pair_get.
+func TestCursorEndedByTheWrongReply(t *testing.T) {
+	t.Parallel()
+	s := newServer(func(r *incoming) {
+		r.reply(&lcp.LcpItfPairDetails{PhySwIfIndex: 5}, &lcp.LcpItfPairGetReply{Cursor: ^uint32(0)})
+	})
+	c := dial(t, s, Options{})
+	all, err := Cursor[*lcp.LcpItfPairDetails](patient(t), c, &lcp.LcpItfPairGetV2{}, &lcp.LcpItfPairGetV2Reply{})
+	if err != nil || len(all) != 1 || all[0].PhySwIfIndex != 5 {
+		t.Errorf("%d records, %v", len(all), err)
+	}
+}
+
 func TestCursorThatDoesNotAdvanceIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newServer(func(r *incoming) {

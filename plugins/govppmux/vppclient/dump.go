@@ -5,22 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"go.fd.io/govpp/api"
 )
 
 // records is the receiver of a dump: any number of records, ended by one
-// message of a known ID.
+// message.
 type records struct {
 	box    *mailbox
-	name   string
-	lastID uint16
+	ends   func(id uint16) bool
 	last   api.Message // decoded from the ending message unless nil
 	header int
 }
 
 func (r *records) receive(id uint16, payload []byte) bool {
-	if id != r.lastID {
+	if !r.ends(id) {
 		return !r.box.put(payload)
 	}
 	var err error
@@ -44,7 +44,7 @@ func (c *Conn) Dump(ctx context.Context, req api.Message, newRecord func() api.M
 		return err
 	}
 	r.ping = true
-	to := &records{box: newMailbox(c.opts.MaxQueue), name: r.info.name, lastID: c.pingReplyID}
+	to := &records{box: newMailbox(c.opts.MaxQueue), ends: func(id uint16) bool { return id == c.pingReplyID }}
 	return c.receiveRecords(ctx, r, to, newRecord, each)
 }
 
@@ -64,7 +64,12 @@ func (c *Conn) Page(ctx context.Context, req, last api.Message, newRecord func()
 	if !info.known {
 		return &RequestError{Message: r.info.name, Err: fmt.Errorf("%w (%s_%s)", ErrUnknownMessage, info.name, info.crc)}
 	}
-	to := &records{box: newMailbox(c.opts.MaxQueue), name: r.info.name, lastID: info.id, last: last, header: info.header}
+	// VPP may put the ID of another reply on the end, as lcp_itf_pair_get_v2
+	// does, or that of the request; the records are never replies.
+	ends := func(id uint16) bool {
+		return id == info.id || id == r.info.id || strings.HasSuffix(withoutCRC(c.table.Name(id)), "_reply")
+	}
+	to := &records{box: newMailbox(c.opts.MaxQueue), ends: ends, last: last, header: info.header}
 	return c.receiveRecords(ctx, r, to, newRecord, each)
 }
 

@@ -18,13 +18,13 @@ import (
 	"go.fd.io/govpp/binapi/vlib"
 	"go.fd.io/govpp/binapi/vpe"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpp"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
 // TestRealVPP does with a real VPP what the other tests do with a script.
 func TestRealVPP(t *testing.T) {
 	t.Parallel()
-	vpp := realvpp.Start(t, "plugins { plugin linux_cp_plugin.so { enable } }")
+	vpp := realvpptest.Start(t, "plugins { plugin linux_cp_plugin.so { enable } }")
 	ctx := patient(t)
 	c, err := Dial(ctx, Options{Socket: vpp.Socket})
 	if err != nil {

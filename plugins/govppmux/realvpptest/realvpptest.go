@@ -1,6 +1,6 @@
-// Package realvpp starts a real VPP for a test, wherever one is installed:
+// Package realvpptest starts a real VPP for a test, wherever one is installed:
 // $VPP_BIN, or vpp in PATH. Where there is none, the test is skipped and says so.
-package realvpp
+package realvpptest
 
 import (
 	"bytes"
