@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"go.fd.io/govpp/adapter/socketclient"
-	"go.fd.io/govpp/binapi/fib_types"
 	"go.fd.io/govpp/binapi/ip"
 	"go.fd.io/govpp/core"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
 // benchServer answers ip_route_add_del as fast as it can.
@@ -30,14 +31,20 @@ func benchServer() *server {
 	return s
 }
 
-func route() *ip.IPRouteAddDel {
-	return &ip.IPRouteAddDel{IsAdd: true, Route: ip.IPRoute{NPaths: 1, Paths: []fib_types.FibPath{{SwIfIndex: 1}}}}
-}
-
 // BenchmarkRoutes compares ways to add routes through one connection. The raw
 // way, frames encoded beforehand, is the limit of the socket and the server;
 // "of-raw" is the rate in relation to it.
 func BenchmarkRoutes(b *testing.B) {
+	compareRoutes(b, func(b *testing.B) string { return benchServer().listen(b) })
+}
+
+// BenchmarkRoutesRealVPP is the same with a real VPP, which is the limit then.
+func BenchmarkRoutesRealVPP(b *testing.B) {
+	vpp := realvpptest.Start(b)
+	compareRoutes(b, func(*testing.B) string { return vpp.Socket })
+}
+
+func compareRoutes(b *testing.B, serve func(*testing.B) (socket string)) {
 	var raw float64
 	report := func(b *testing.B) {
 		rate := float64(b.N) / b.Elapsed().Seconds()
@@ -47,26 +54,35 @@ func BenchmarkRoutes(b *testing.B) {
 		}
 	}
 	b.Run("raw", func(b *testing.B) {
-		benchRaw(b)
+		benchRaw(b, serve(b))
 		raw = float64(b.N) / b.Elapsed().Seconds()
 		report(b)
 	})
-	b.Run("send-window", func(b *testing.B) { benchSend(b); report(b) })
-	b.Run("invoke-128", func(b *testing.B) { benchInvoke(b, 128); report(b) })
-	b.Run("invoke-1", func(b *testing.B) { benchInvoke(b, 1); report(b) })
-	b.Run("govpp-invoke-128", func(b *testing.B) { benchGovpp(b, 128); report(b) })
-	b.Run("govpp-invoke-1", func(b *testing.B) { benchGovpp(b, 1); report(b) })
+	b.Run("send-window", func(b *testing.B) { benchSend(b, serve(b)); report(b) })
+	b.Run("invoke-128", func(b *testing.B) { benchInvoke(b, serve(b), 128); report(b) })
+	b.Run("invoke-1", func(b *testing.B) { benchInvoke(b, serve(b), 1); report(b) })
+	b.Run("govpp-invoke-128", func(b *testing.B) { benchGovpp(b, serve(b), 128); report(b) })
+	b.Run("govpp-invoke-1", func(b *testing.B) { benchGovpp(b, serve(b), 1); report(b) })
 }
 
-func benchInvoke(b *testing.B, workers int) {
-	c := dial(b, benchServer(), Options{})
+func connect(b *testing.B, socket string) *Conn {
+	c, err := Dial(context.Background(), Options{Socket: socket})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func benchInvoke(b *testing.B, socket string, workers int) {
+	c := connect(b, socket)
 	ctx := context.Background()
 	b.ReportAllocs()
 	b.ResetTimer()
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			req, reply := route(), &ip.IPRouteAddDelReply{}
+			req, reply := hostRoute(7), &ip.IPRouteAddDelReply{}
 			for i := w; i < b.N; i += workers {
 				if err := c.Invoke(ctx, req, reply); err != nil {
 					b.Error(err)
@@ -79,9 +95,9 @@ func benchInvoke(b *testing.B, workers int) {
 	b.StopTimer()
 }
 
-func benchSend(b *testing.B) {
-	c := dial(b, benchServer(), Options{})
-	ctx, req := context.Background(), route()
+func benchSend(b *testing.B, socket string) {
+	c := connect(b, socket)
+	ctx, req := context.Background(), hostRoute(7)
 	const depth = 512
 	var futures [depth]Future
 	var replies [depth]ip.IPRouteAddDelReply
@@ -105,21 +121,21 @@ func benchSend(b *testing.B) {
 }
 
 // benchRaw writes encoded frames in batches and counts the replies.
-func benchRaw(b *testing.B) {
-	s := benchServer()
-	nc, err := net.Dial("unix", s.listen(b))
+func benchRaw(b *testing.B, socket string) {
+	nc, err := net.Dial("unix", socket)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer nc.Close()
 	fr := newFrameReader(nc, 1<<24)
-	_, ids, err := handshake(nc, fr, "raw")
+	index, ids, err := handshake(nc, fr, "raw")
 	if err != nil {
 		b.Fatal(err)
 	}
-	req := route()
+	req := hostRoute(7)
 	payload := make([]byte, requestHeader+req.Size())
 	binary.BigEndian.PutUint16(payload, ids[nameCRC(req)])
+	binary.BigEndian.PutUint32(payload[2:], index)
 	if _, err := req.Marshal(payload[requestHeader:]); err != nil {
 		b.Fatal(err)
 	}
@@ -153,8 +169,8 @@ func benchRaw(b *testing.B) {
 }
 
 // benchGovpp is the connection of govpp's own core, for comparison.
-func benchGovpp(b *testing.B, workers int) {
-	conn, err := core.Connect(socketclient.NewVppClient(benchServer().listen(b)))
+func benchGovpp(b *testing.B, socket string, workers int) {
+	conn, err := core.Connect(socketclient.NewVppClient(socket))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -166,7 +182,7 @@ func benchGovpp(b *testing.B, workers int) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			req, reply := route(), &ip.IPRouteAddDelReply{}
+			req, reply := hostRoute(7), &ip.IPRouteAddDelReply{}
 			for i := w; i < b.N; i += workers {
 				if err := conn.Invoke(ctx, req, reply); err != nil {
 					b.Error(err)
