@@ -33,7 +33,7 @@ func (c *Control) process(j *job) outcome {
 		return outcome{seq: api.NoSeqNum}
 	}
 	txn := &exec.Txn{
-		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert,
+		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
 	}
 	c.nextSeq++

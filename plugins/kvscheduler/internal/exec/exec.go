@@ -35,6 +35,9 @@ type Txn struct {
 	Plan    *plan.Plan
 	// Revert: undo everything at the first failure.
 	Revert bool
+	// Refused: parts of the transaction were rejected already; with Revert
+	// nothing of it is executed.
+	Refused bool
 	// Retry is given to the values changed by the transaction, unless KeepRetry.
 	Retry     *api.RetryOpts
 	KeepRetry bool
@@ -88,6 +91,9 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		touched: map[string]bool{}, failures: map[string]Failure{},
 	}
 	if txn.Revert {
+		if r.refuse() {
+			return r.res
+		}
 		r.remember()
 	}
 	pl := txn.Plan
@@ -259,11 +265,14 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	if op.Base != "" {
 		base = r.Graph.Node(op.Base)
 	}
-	n := r.Graph.Ensure(op.Key, op.Desc, base)
-	prev := previous{state: plan.State(n), err: n.Err}
-	if v := shown(n); v != nil {
-		prev.value = v.Msg
+	var prev previous
+	if old := r.Graph.Node(op.Key); old != nil { // as it is before it gets a descriptor
+		prev = previous{state: plan.State(old), err: old.Err}
+		if v := shown(old); v != nil {
+			prev.value = v.Msg
+		}
 	}
+	n := r.Graph.Ensure(op.Key, op.Desc, base)
 	if op.SetWant {
 		r.Graph.SetWant(n, op.Want)
 		if base == nil {
@@ -374,7 +383,8 @@ func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time,
 	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
 		rec.PrevState = op.Before
 	}
-	rec.NOOP = !called && !op.Desc.IsProperty() || op.Kind == plan.Note || op.Kind == plan.Adopt
+	_, notified := r.txn.Notified[op.Key]
+	rec.NOOP = !called && !notified && !op.Desc.IsProperty() || op.Kind == plan.Note || op.Kind == plan.Adopt
 	rec.IsRevert = r.reverted
 	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
 	if n.Err != nil {

@@ -121,7 +121,7 @@ func Kind(txn *api.RecordedTxn) string {
 	case txn.TxnType == api.RetryFailedOps:
 		return fmt.Sprintf("Retry Transaction (for txn %d, attempt #%d)", txn.RetryForTxn, txn.RetryAttempt)
 	case txn.TxnType == api.RetryUnimplOps:
-		return fmt.Sprintf("Retry of Unimplemented Values (for txn %d)", txn.RetryForTxn)
+		return "Retry of Unimplemented Values"
 	default:
 		return txn.TxnType.String()
 	}

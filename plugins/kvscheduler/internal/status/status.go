@@ -46,7 +46,9 @@ func (r *Reader) Base(key string) *api.BaseValueStatus {
 	}
 	out := &api.BaseValueStatus{Value: r.value(n)}
 	for child := range n.Derived {
-		out.DerivedValues = append(out.DerivedValues, r.value(child))
+		if s := r.value(child); s.State != kvscheduler.ValueState_NONEXISTENT {
+			out.DerivedValues = append(out.DerivedValues, s)
+		}
 	}
 	slices.SortFunc(out.DerivedValues, func(a, b *api.ValueStatus) int { return strings.Compare(a.Key, b.Key) })
 	return out
