@@ -27,6 +27,9 @@ type Namespaces interface {
 	// Create makes a new, empty namespace and mounts it at path, as ip-netns(8)
 	// does. ErrExists if there is one already.
 	Create(path string) error
+	// Named lists the names of the namespaces mounted in a directory; none if
+	// there is no such directory.
+	Named(dir string) ([]string, error)
 }
 
 // NamespaceID tells namespaces apart: the device and the inode of the files

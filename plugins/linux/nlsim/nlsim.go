@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -185,6 +186,19 @@ func (k *Kernel) Create(path string) error {
 		k.spaces[path] = k.newSpace()
 		return nil
 	})
+}
+
+// Named lists the names of the namespaces in a directory.
+func (k *Kernel) Named(dir string) (names []string, err error) {
+	err = k.read("Named", func() error {
+		for _, path := range slices.Sorted(maps.Keys(k.spaces)) {
+			if filepath.Dir(path) == dir {
+				names = append(names, filepath.Base(path))
+			}
+		}
+		return nil
+	})
+	return names, err
 }
 
 // Run waits for the end of the context; nothing expires here.

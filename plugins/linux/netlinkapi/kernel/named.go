@@ -22,6 +22,22 @@ func (k *Kernel) Create(path string) error {
 	return nil
 }
 
+// Named lists the names of the namespaces in a directory.
+func (k *Kernel) Named(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list named network namespaces: %w", err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, nil
+}
+
 func create(path string) error {
 	dir := filepath.Dir(path)
 	if err := prepareDirectory(dir); err != nil {

@@ -39,7 +39,7 @@ func Run(t *testing.T, f func(t *testing.T, w *World)) {
 // Sim returns a world with a fake kernel.
 func Sim() *World {
 	k := nlsim.New()
-	return &World{Namespaces: k, Dir: "/run/netns", Sim: k, remove: func(path string) error { k.RemoveNamespace(path); return nil }}
+	return &World{Namespaces: k, Dir: "/nonexistent/netns", Sim: k, remove: func(path string) error { k.RemoveNamespace(path); return nil }}
 }
 
 // Kernel returns a world in fresh namespaces of the running kernel, which are

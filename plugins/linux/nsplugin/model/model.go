@@ -7,3 +7,6 @@ import "github.com/tenuto-dev/tenuto/infra/models"
 // the container engine by notification. Items in the namespace of the
 // container wait for it.
 var MicroserviceKey = models.MustKeyTemplate("linux/microservice/{label}")
+
+// Southbound names the session that the values of Linux plugins live in.
+const Southbound = "linux"

@@ -1,0 +1,142 @@
+package descriptor
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
+)
+
+// An address belongs to an interface; the value is the part of the interface
+// that matters for it, the address is in the key. A reference to an allocated
+// address waits for the allocation. With source "existing" nothing is done: the
+// value exists once somebody else has assigned the address.
+
+// AddressName is the name of the descriptor of addresses.
+const AddressName = "linux-interface-address"
+
+// Labels of the dependencies of an address.
+const (
+	assignedToVrfDependency  = "interface-assigned-to-vrf"
+	assignedByHostDependency = "address-assigned-to-interface"
+	allocationDependency     = "addr-allocated"
+)
+
+type address struct{ Deps }
+
+// NewAddress returns the descriptor linux-interface-address.
+func NewAddress(deps Deps) *api.KVDescriptor {
+	d := address{deps}
+	return api.Adapt(&api.Descriptor[*interfaces.Interface, any]{
+		Name:       AddressName,
+		Southbound: nsmodel.Southbound,
+		KeySelector: func(key string) bool {
+			_, _, _, ok := ifmodel.ParseAddressKey(key)
+			return ok
+		},
+		ValueComparator: func(_ string, a, b *interfaces.Interface) bool { return samePart(a, b) },
+		Dependencies:    d.dependencies,
+		Create:          d.create,
+		Delete:          d.delete,
+		RetrieveValue:   d.retrieveValue,
+	})
+}
+
+// samePart compares what of the base a derived value depends on; the name of
+// the link in the kernel is not part of it, because a link keeps its addresses
+// under a new name.
+func samePart(a, b *interfaces.Interface) bool {
+	return a.GetName() == b.GetName() && a.GetType() == b.GetType() && a.GetLinkOnly() == b.GetLinkOnly() &&
+		a.GetVrfMasterInterface() == b.GetVrfMasterInterface()
+}
+
+func (d address) dependencies(key string, v *interfaces.Interface) []api.Dependency {
+	name, addr, source, _ := ifmodel.ParseAddressKey(key)
+	var deps []api.Dependency
+	if vrf := v.GetVrfMasterInterface(); vrf != "" {
+		deps = append(deps, api.Dependency{Label: assignedToVrfDependency, Key: ifmodel.VrfKey.Key(name, vrf)})
+	}
+	switch source {
+	case netalloc.IPAddressSource_EXISTING:
+		deps = append(deps, api.Dependency{Label: assignedByHostDependency, Key: ifmodel.HostAddressKeyFor(v.GetHostIfName(), addr)})
+	case netalloc.IPAddressSource_ALLOC_REF:
+		deps = append(deps, api.Dependency{Label: allocationDependency, Key: netallocmodel.AllocationKey(addr, name)})
+	}
+	return deps
+}
+
+// parse returns the address; ok is false if there is nothing to do for it.
+func (d address) parse(key string) (name string, prefix netip.Prefix, ok bool, err error) {
+	name, text, source, ok := ifmodel.ParseAddressKey(key)
+	if !ok || source == netalloc.IPAddressSource_EXISTING {
+		return name, prefix, false, nil
+	}
+	if prefix, err = netip.ParsePrefix(text); err != nil {
+		return name, prefix, false, api.Permanent(fmt.Errorf("address %q: expected an address with prefix length", text))
+	}
+	return name, prefix, true, nil
+}
+
+func (d address) create(key string, _ *interfaces.Interface) (any, error) {
+	name, prefix, ok, err := d.parse(key)
+	if err != nil || !ok {
+		return nil, err
+	}
+	p, err := ifaceidx.Find(d.Index, d.Namespaces, name)
+	if err != nil {
+		return nil, err
+	}
+	defer closeHandle(p)
+	return nil, ignoreExists(p.AddAddress(kernelAddress(p, prefix)))
+}
+
+// kernelAddress fills in the scope as ip-address(8) chooses it.
+func kernelAddress(p *ifaceidx.Place, prefix netip.Prefix) netlinkapi.Address {
+	a := netlinkapi.Address{Link: p.Link.Index, Prefix: prefix}
+	if prefix.Addr().Is4() && prefix.Addr().IsLoopback() {
+		a.Scope = netlinkapi.ScopeHost
+	}
+	return a
+}
+
+func (d address) delete(key string, _ *interfaces.Interface, _ any) error {
+	name, prefix, ok, err := d.parse(key)
+	if err != nil || !ok {
+		return err
+	}
+	p, err := ifaceidx.Find(d.Index, d.Namespaces, name)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer closeHandle(p)
+	return ignoreGone(p.DeleteAddress(kernelAddress(p, prefix)))
+}
+
+func (d address) retrieveValue(key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
+	name, prefix, ok, err := d.parse(key)
+	if err != nil || !ok {
+		return last, nil, err == nil, nil
+	}
+	p, err := ifaceidx.Find(d.Index, d.Namespaces, name)
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	defer closeHandle(p)
+	addrs, err := p.Addresses()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, a := range addrs {
+		if a.Link == p.Link.Index && a.Prefix == prefix {
+			return last, nil, true, nil
+		}
+	}
+	return nil, nil, false, nil
+}

@@ -1,0 +1,229 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
+)
+
+// An interface of Linux is a link in a network namespace. Its addresses and
+// its VRF are values of their own, derived from it. What a change of the kernel
+// loses on the way (addresses when a link changes its namespace, routes when it
+// goes down) is why some changes re-create the value.
+
+const (
+	// maxHostName is the longest name of a link, in bytes (IFNAMSIZ - 1).
+	maxHostName = 15
+	// maxAlias is the longest alias, in bytes (IFALIASZ - 1).
+	maxAlias = 255
+	// aliasRoom is how much of the alias of a TAP the name given by VPP takes.
+	aliasRoom = maxHostName + 1
+)
+
+// iface is the descriptor linux-interface.
+type iface struct {
+	Deps
+	owner
+	kinds map[interfaces.Interface_Type]linkKind
+}
+
+// NewInterface returns the descriptor linux-interface.
+func NewInterface(deps Deps) *api.KVDescriptor {
+	d := newIface(deps)
+	return api.Adapt(api.Describe(ifmodel.InterfaceModel, api.Descriptor[*interfaces.Interface, ifaceidx.LinuxIfMetadata]{
+		Name:               ifaceidx.Descriptor,
+		Southbound:         nsmodel.Southbound,
+		WithMetadata:       true,
+		ValueComparator:    d.equivalent,
+		Validate:           d.validate,
+		Dependencies:       d.dependencies,
+		DerivedValues:      d.derived,
+		UpdateWithRecreate: d.recreate,
+		Create:             d.create,
+		Update:             d.update,
+		Delete:             d.delete,
+		Retrieve:           d.retrieve,
+		RetrieveValue:      d.retrieveValue,
+	}))
+}
+
+func newIface(deps Deps) *iface {
+	o := owner{deps.Label}
+	m := made{deps, o}
+	return &iface{Deps: deps, owner: o, kinds: map[interfaces.Interface_Type]linkKind{
+		interfaces.Interface_VETH:       veth{deps, o},
+		interfaces.Interface_TAP_TO_VPP: tap{deps, o},
+		interfaces.Interface_LOOPBACK:   loopback{deps, o},
+		interfaces.Interface_EXISTING:   existing{deps},
+		interfaces.Interface_VRF_DEVICE: vrfDevice{m},
+		interfaces.Interface_DUMMY:      dummy{m},
+	}}
+}
+
+// host is the name of the link in the kernel.
+func (d *iface) host(v *interfaces.Interface) string {
+	if k := d.kinds[v.GetType()]; k != nil && k.traits().host != "" {
+		return k.traits().host
+	}
+	return hostName(v)
+}
+
+func (d *iface) validate(_ string, v *interfaces.Interface) error {
+	k := d.kinds[v.GetType()]
+	if k == nil {
+		return invalid("type", "%s; expected VETH, TAP_TO_VPP, LOOPBACK, EXISTING, VRF_DEVICE or DUMMY", v.GetType())
+	}
+	var errs []error
+	if err := ifmodel.CheckName(v.GetName()); err != nil {
+		errs = append(errs, invalid("name", "%w", err))
+	}
+	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
+		errs = append(errs, invalid("namespace", "%w", err))
+	}
+	if err := checkHostName(d.host(v)); err != nil {
+		field := "host_if_name"
+		if v.GetHostIfName() == "" {
+			field, err = "name", fmt.Errorf("%w; host_if_name can give it a shorter one in the kernel", err)
+		}
+		errs = append(errs, invalid(field, "%w", err))
+	}
+	if n := len(d.alias(v.GetName(), v.GetVeth().GetPeerIfName(), v.GetTap().GetVppTapIfName())) + aliasRoom; n > maxAlias {
+		errs = append(errs, invalid("name", "%d bytes together with other names in the alias of the link; expected at most %d", n, maxAlias))
+	}
+	if mac := v.GetPhysAddress(); mac != "" {
+		if hw, err := net.ParseMAC(mac); err != nil || len(hw) != 6 || hw[0]&1 != 0 {
+			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
+		}
+	}
+	errs = append(errs, checkAddresses(v), k.check(v))
+	return errors.Join(errs...)
+}
+
+func checkHostName(host string) error {
+	switch {
+	case len(host) > maxHostName:
+		return fmt.Errorf("%q has %d bytes; expected at most %d in the kernel", host, len(host), maxHostName)
+	case host == "." || host == ".." || strings.ContainsAny(host, "/: \t\n\r\v\f"):
+		return fmt.Errorf("%q; the name of a link has no slashes, colons or spaces", host)
+	}
+	return nil
+}
+
+func checkAddresses(v *interfaces.Interface) error {
+	seen := map[string]bool{}
+	for i, text := range v.GetIpAddresses() {
+		field := fmt.Sprintf("ip_addresses[%d]", i)
+		if netallocmodel.IsRef(text) {
+			if v.GetLinkOnly() {
+				return invalid(field, "%q; a reference is not allowed with link_only", text)
+			}
+			if strings.HasSuffix(text, "/GW") {
+				return invalid(field, "%q; expected the address of an interface, not of a gateway", text)
+			}
+		} else if _, err := netip.ParsePrefix(text); err != nil {
+			return invalid(field, "%q; expected an address with prefix length, such as 10.0.0.1/24", text)
+		}
+		key := ifmodel.AddressKeyFor(v.GetName(), text, netalloc.IPAddressSource_STATIC)
+		if seen[key] {
+			return invalid(field, "%q is there twice", text)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// equivalent compares what the value itself sets; addresses and VRFs are
+// values of their own.
+func (d *iface) equivalent(_ string, a, b *interfaces.Interface) bool {
+	k := d.kinds[b.GetType()]
+	if k == nil || a.GetType() != b.GetType() {
+		return proto.Equal(a, b)
+	}
+	if a.GetName() != b.GetName() || d.host(a) != d.host(b) || a.GetEnabled() != b.GetEnabled() ||
+		a.GetLinkOnly() != b.GetLinkOnly() || !nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) || !k.sameLink(a, b) {
+		return false
+	}
+	if b.GetType() == interfaces.Interface_EXISTING {
+		return true
+	}
+	if !sameChecksums(a.GetVeth(), b.GetVeth()) {
+		return false
+	}
+	return b.GetLinkOnly() || k.traits().sameMTU(a, b) && sameMAC(a.GetPhysAddress(), b.GetPhysAddress())
+}
+
+// sameMTU compares MTUs, where 0 is the default.
+func (t traits) sameMTU(a, b *interfaces.Interface) bool {
+	mtu := func(v *interfaces.Interface) uint32 {
+		if v.GetMtu() == 0 {
+			return uint32(t.mtu)
+		}
+		return v.GetMtu()
+	}
+	return mtu(a) == mtu(b) || b.GetMtu() == 0 && t.mtu == 0
+}
+
+func sameMAC(have, want string) bool { return want == "" || strings.EqualFold(have, want) }
+
+// sameChecksums: the default is whatever it is.
+func sameChecksums(have, want *interfaces.VethLink) bool {
+	same := func(a, b interfaces.VethLink_ChecksumOffloading) bool {
+		return a == b || b == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT
+	}
+	return same(have.GetRxChecksumOffloading(), want.GetRxChecksumOffloading()) &&
+		same(have.GetTxChecksumOffloading(), want.GetTxChecksumOffloading())
+}
+
+func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxIfMetadata) bool {
+	k := d.kinds[b.GetType()]
+	return k == nil || a.GetType() != b.GetType() || a.GetLinkOnly() != b.GetLinkOnly() ||
+		!nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) || !k.sameLink(a, b) ||
+		k.traits().adopted && d.host(a) != d.host(b)
+}
+
+func (d *iface) dependencies(_ string, v *interfaces.Interface) []api.Dependency {
+	k := d.kinds[v.GetType()]
+	if k == nil {
+		return nil
+	}
+	return append(k.dependencies(v), nsmodel.Dependencies(v.GetNamespace())...)
+}
+
+func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
+	kvs := []api.KeyValuePair{{Key: ifmodel.StateKeyFor(v.GetName(), v.GetEnabled()), Value: &emptypb.Empty{}}}
+	part := &interfaces.Interface{ // what derived values need to know of their base
+		Name: v.GetName(), Type: v.GetType(), HostIfName: d.host(v),
+		LinkOnly: v.GetLinkOnly(), VrfMasterInterface: v.GetVrfMasterInterface(),
+	}
+	if vrf := v.GetVrfMasterInterface(); vrf != "" {
+		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.VrfKey.Key(v.GetName(), vrf), Value: part})
+	}
+	waits := v.GetLinkOnly() && v.GetType() == interfaces.Interface_EXISTING
+	if v.GetLinkOnly() && !waits {
+		return kvs
+	}
+	for _, addr := range v.GetIpAddresses() {
+		source := netalloc.IPAddressSource_STATIC
+		switch {
+		case waits:
+			source = netalloc.IPAddressSource_EXISTING
+		case netallocmodel.IsRef(addr):
+			source = netalloc.IPAddressSource_ALLOC_REF
+		}
+		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.AddressKeyFor(v.GetName(), addr, source), Value: part})
+	}
+	return kvs
+}

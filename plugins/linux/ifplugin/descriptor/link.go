@@ -1,0 +1,118 @@
+package descriptor
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"hash/fnv"
+	"net/url"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// linkKind is what differs between the types of interfaces; one file each.
+type linkKind interface {
+	// check tells what is wrong with the fields of the type.
+	check(v *interfaces.Interface) error
+	// dependencies lists what the link needs besides its namespace.
+	dependencies(v *interfaces.Interface) []api.Dependency
+	// sameLink tells whether the link need not be made again.
+	sameLink(a, b *interfaces.Interface) bool
+	// acquire makes or finds the link, sets its alias and brings it into its
+	// namespace, under its own name or a temporary one. If it fails, nothing new
+	// remains.
+	acquire(v *interfaces.Interface) (*place, error)
+	// release gives up the link. A link that is gone is a success.
+	release(v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error
+	// traits are constants of the type.
+	traits() traits
+	// recognise fills in the type and its fields from a link and the parts of
+	// its alias behind the name; false if the link is of another type.
+	recognise(v *interfaces.Interface, link netlinkapi.Link, parts []string) bool
+}
+
+// traits are the constants of a type of interfaces.
+type traits struct {
+	adopted bool   // somebody else made the link: it is not set down when configured first
+	mtu     int    // what MTU 0 means; 0: whatever it is
+	host    string // the only name there is; empty: any
+}
+
+// defaultMTU is the kernel's default of Ethernet links.
+const defaultMTU = 1500
+
+// owner knows what belongs to an agent.
+type owner struct{ label string }
+
+// prefix is what the aliases of the agent's links begin with.
+func (o owner) prefix() string { return url.PathEscape(o.label) + "/" }
+
+// alias returns the alias of a link.
+func (o owner) alias(name string, parts ...string) string {
+	var b strings.Builder
+	b.WriteString(o.prefix())
+	b.WriteString(url.PathEscape(name))
+	for _, p := range parts {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(p))
+	}
+	return b.String()
+}
+
+// parse is the inverse of alias; ok is false if the link is not the agent's.
+func (o owner) parse(alias string) (name string, parts []string, ok bool) {
+	rest, ok := strings.CutPrefix(alias, o.prefix())
+	if !ok || rest == "" {
+		return "", nil, false
+	}
+	for i, escaped := range strings.Split(rest, "/") {
+		p, err := url.PathUnescape(escaped)
+		if err != nil {
+			return "", nil, false
+		}
+		if i == 0 {
+			name = p
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	return name, parts, name != ""
+}
+
+const (
+	temporaryMark = "tmp-"
+	ownerLength   = 4 // characters of a temporary name that tell the agent
+)
+
+// temporary is the name of a link until it gets its own. It tells the agent,
+// because a link has no alias in the moment it is made.
+func (o owner) temporary(name string) string {
+	return o.temporaryPrefix() + digest(name, 6)
+}
+
+func (o owner) temporaryPrefix() string { return temporaryMark + digest(o.label, ownerLength) }
+
+func digest(text string, length int) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	var sum [8]byte
+	binary.BigEndian.PutUint64(sum[:], h.Sum64())
+	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:])[:length])
+}
+
+// orphan tells whether the link was made by the agent, which was interrupted
+// before it could set the alias.
+func (o owner) orphan(l netlinkapi.Link) bool {
+	return l.Alias == "" && l.Kind != "" && strings.HasPrefix(l.Name, o.temporaryPrefix())
+}
+
+// hostName is the name of the interface in the kernel.
+func hostName(v *interfaces.Interface) string {
+	if v.GetHostIfName() != "" {
+		return v.GetHostIfName()
+	}
+	return v.GetName()
+}

@@ -1,0 +1,259 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// A VETH is one end of a pair. The kernel makes and deletes both ends at once,
+// but they are two values, each waiting for the other. So an end whose value
+// does not exist (yet, or any more) while the other does is parked: it is in
+// the namespace of the agent, down, under its temporary name. The first value
+// to come makes the pair with both ends parked; the last one to go deletes the
+// pair because it finds the other end parked. Aliases tell which end is which:
+// "<label>/<name>/<name of the other end>".
+
+// vethPeerDependency is the label of the dependency on the other end.
+const vethPeerDependency = "veth-peer-exists"
+
+type veth struct {
+	Deps
+	owner
+}
+
+func (veth) traits() traits { return traits{mtu: defaultMTU} }
+
+func (veth) check(v *interfaces.Interface) error {
+	if v.GetVeth() == nil {
+		return invalid("veth", "missing; expected the properties of the VETH pair")
+	}
+	peer := v.GetVeth().GetPeerIfName()
+	if err := ifmodel.CheckName(peer); err != nil {
+		return invalid("veth.peer_if_name", "%w; expected the name of the other end", err)
+	}
+	if peer == v.GetName() {
+		return invalid("veth.peer_if_name", "%q is the interface itself; expected the name of the other end", peer)
+	}
+	return nil
+}
+
+func (veth) dependencies(v *interfaces.Interface) []api.Dependency {
+	return []api.Dependency{{Label: vethPeerDependency, Key: ifmodel.InterfaceModel.KeyFor(v.GetVeth().GetPeerIfName())}}
+}
+
+func (veth) sameLink(a, b *interfaces.Interface) bool {
+	return a.GetVeth().GetPeerIfName() == b.GetVeth().GetPeerIfName()
+}
+
+func (k veth) recognise(v *interfaces.Interface, link netlinkapi.Link, parts []string) bool {
+	if link.Kind != netlinkapi.KindVeth || len(parts) != 1 {
+		return false
+	}
+	v.Type = interfaces.Interface_VETH
+	v.Link = &interfaces.Interface_Veth{Veth: &interfaces.VethLink{PeerIfName: parts[0]}}
+	return true
+}
+
+func (k veth) acquire(v *interfaces.Interface) (*place, error) {
+	target, err := k.Namespaces.Ensure(v.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	link, err := k.parked(v, target)
+	if err != nil {
+		closeHandle(target)
+		return nil, err
+	}
+	return &place{target, link}, nil
+}
+
+// parked returns the parked end of the value, brought into the target.
+func (k veth) parked(v *interfaces.Interface, target netlinkapi.Handle) (netlinkapi.Link, error) {
+	none := netlinkapi.Link{}
+	own, err := k.Namespaces.Open(nil)
+	if err != nil {
+		return none, err
+	}
+	defer closeHandle(own)
+	link, err := k.end(own, v.GetName(), v.GetVeth().GetPeerIfName())
+	if err != nil || own.Namespace() == target.Namespace() {
+		return link, err
+	}
+	if err := own.Move(link.Index, target); err != nil {
+		return none, errors.Join(err, k.abandon(own, v, link))
+	}
+	return target.LinkByName(link.Name)
+}
+
+// abandon deletes the parked end of a value that could not be configured,
+// unless the other end is in use.
+func (k veth) abandon(own netlinkapi.Handle, v *interfaces.Interface, link netlinkapi.Link) error {
+	if _, inUse := k.Index.Get(v.GetVeth().GetPeerIfName()); inUse {
+		return nil
+	}
+	return ignoreGone(own.DeleteLink(link.Index))
+}
+
+// end returns the parked end, making the pair if there is none.
+func (k veth) end(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
+	link, err := own.LinkByName(k.temporary(name))
+	if err == nil && k.usable(own, link, name, peer) {
+		return link, nil
+	}
+	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
+		return link, err
+	}
+	if err := k.checkPeer(peer, name); err != nil {
+		return link, err
+	}
+	for _, leftover := range []string{name, peer} {
+		if err := k.clear(own, k.temporary(leftover)); err != nil {
+			return link, err
+		}
+	}
+	if err := own.AddVeth(k.temporary(name), k.temporary(peer)); err != nil {
+		return link, err
+	}
+	link, err = k.mark(own, name, peer)
+	if err != nil {
+		return link, errors.Join(err, k.clear(own, k.temporary(name)))
+	}
+	return link, nil
+}
+
+// usable tells whether a parked end is one of this pair, and the pair whole.
+func (k veth) usable(own netlinkapi.Handle, link netlinkapi.Link, name, peer string) bool {
+	if link.Kind != netlinkapi.KindVeth || link.Alias != k.alias(name, peer) {
+		return false
+	}
+	if _, exists := k.Index.Get(peer); exists {
+		return true
+	}
+	other, err := own.LinkByName(k.temporary(peer))
+	return err == nil && other.Alias == k.alias(peer, name)
+}
+
+// checkPeer refuses to make a pair whose other end is in use elsewhere.
+func (k veth) checkPeer(peer, name string) error {
+	meta, exists := k.Index.Get(peer)
+	if !exists {
+		return nil
+	}
+	p, err := k.locate(meta)
+	if netlinkapi.IsGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closePlace(p)
+	if _, parts, ok := k.parse(p.link.Alias); ok && len(parts) == 1 && parts[0] != name {
+		return fmt.Errorf("the other end, %q, is connected to %q", peer, parts[0])
+	}
+	return fmt.Errorf("the other end, %q, exists without this end; it must be re-created", peer)
+}
+
+// clear deletes a link that the agent left behind under a temporary name.
+func (k veth) clear(own netlinkapi.Handle, temporary string) error {
+	link, err := own.LinkByName(temporary)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	if _, _, ours := k.parse(link.Alias); !ours && !k.orphan(link) {
+		return fmt.Errorf("link %q is not the agent's: %w", temporary, netlinkapi.ErrExists)
+	}
+	return ignoreGone(own.DeleteLink(link.Index))
+}
+
+// mark sets the aliases of a new pair and returns the end called name.
+func (k veth) mark(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
+	other, err := own.LinkByName(k.temporary(peer))
+	if err != nil {
+		return other, err
+	}
+	link, err := own.LinkByName(k.temporary(name))
+	if err != nil {
+		return link, err
+	}
+	if err := own.SetAlias(link.Index, k.alias(name, peer)); err != nil {
+		return link, err
+	}
+	link.Alias = k.alias(name, peer)
+	return link, own.SetAlias(other.Index, k.alias(peer, name))
+}
+
+func (k veth) release(v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	own, err := k.Namespaces.Open(nil)
+	if err != nil {
+		return err
+	}
+	defer closeHandle(own)
+	name, peer := v.GetName(), v.GetVeth().GetPeerIfName()
+	other, err := own.LinkByName(k.temporary(peer))
+	if err == nil && other.Alias == k.alias(peer, name) {
+		return ignoreGone(own.DeleteLink(other.Index)) // takes this end along
+	}
+	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
+		return err
+	}
+	p, err := k.locate(meta)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer closePlace(p)
+	_, inUse := k.Index.Get(peer)
+	parked := nsmodel.IsOwn(meta.Namespace) && meta.HostIfName == k.temporary(name)
+	if !inUse || parked {
+		return ignoreGone(p.DeleteLink(p.link.Index))
+	}
+	return k.park(p, own, k.temporary(name))
+}
+
+// park brings an end back to where it waits for its value.
+func (k veth) park(p *place, own netlinkapi.Handle, temporary string) error {
+	if err := p.SetUp(p.link.Index, false); err != nil {
+		return ignoreGone(err)
+	}
+	if err := p.SetMaster(p.link.Index, 0); err != nil {
+		return ignoreGone(err)
+	}
+	if err := p.Rename(p.link.Index, temporary); err != nil {
+		return ignoreGone(err)
+	}
+	if p.Namespace() != own.Namespace() {
+		return ignoreGone(p.Move(p.link.Index, own))
+	}
+	return flush(p)
+}
+
+// flush removes what a move would remove: the addresses.
+func flush(p *place) error {
+	addrs, err := p.Addresses()
+	if err != nil {
+		return err
+	}
+	for _, a := range addrs {
+		if a.Link != p.link.Index {
+			continue
+		}
+		if err := p.DeleteAddress(a); ignoreGone(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ignoreGone makes "already gone" a success.
+func ignoreGone(err error) error {
+	if netlinkapi.IsGone(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,277 @@
+package descriptor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+)
+
+// What the kernel has in the namespace of the agent, whoever made it, is told
+// to the scheduler as values from the southbound: links that are up and
+// running, addresses, memberships in VRFs. Items that need interfaces which
+// they do not make depend on these.
+//
+// The kernel says what changed; what is then told comes from reading the state
+// again, so that lost, repeated or reordered events do no harm. A link that
+// stops running is believed only after a moment, because renaming and moving a
+// link take it down for an instant; a link that is gone is believed at once.
+
+// WatcherName is the name of the descriptor of what the kernel has.
+const WatcherName = "linux-interface-watcher"
+
+const (
+	// downDelay is how long a link must not be running to be told as down.
+	downDelay = 10 * time.Millisecond
+	// retryDelay is the pause before watching again after it failed.
+	retryDelay = 200 * time.Millisecond
+)
+
+// Watcher tells what the kernel has. Run it.
+type Watcher struct {
+	deps   Deps
+	notify func(notifications ...api.KVWithMetadata) error
+
+	mu   sync.Mutex           // held while the state is read and told
+	told map[string]string    // keys that were told, with the links that they are about
+	read map[string]bool      // keys that the scheduler read by itself, not told yet
+	down map[string]time.Time // links that stopped running, since when
+	wake chan struct{}        // has a token while the state must be read again
+}
+
+// NewWatcher returns a watcher that tells notify; see
+// api.Notifier.PushSBNotification.
+func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
+	return &Watcher{
+		deps: deps, notify: notify,
+		told: map[string]string{}, read: map[string]bool{}, down: map[string]time.Time{}, wake: make(chan struct{}, 1),
+	}
+}
+
+// Descriptor returns the descriptor linux-interface-watcher.
+func (w *Watcher) Descriptor() *api.KVDescriptor {
+	return api.Adapt(&api.Descriptor[*emptypb.Empty, any]{
+		Name:        WatcherName,
+		Southbound:  nsmodel.Southbound,
+		KeySelector: func(key string) bool { return strings.HasPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
+		KeyLabel:    func(key string) string { return strings.TrimPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
+		Retrieve:    w.retrieve,
+	})
+}
+
+func (w *Watcher) retrieve([]api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Empty, any], error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, err := w.state()
+	if err != nil {
+		return nil, err
+	}
+	// What was told before may reach the scheduler only after what is read now,
+	// so everything in which the two differ is told again.
+	for key := range w.told {
+		if now.keys[key] == "" {
+			delete(w.told, key)
+			w.read[key] = true
+		}
+	}
+	clear(w.down)
+	w.signal()
+	kvs := make([]api.KV[*emptypb.Empty, any], 0, len(now.keys))
+	for key := range now.keys {
+		w.read[key] = w.read[key] || w.told[key] == ""
+		kvs = append(kvs, api.KV[*emptypb.Empty, any]{Key: key, Value: &emptypb.Empty{}, Origin: api.FromSB})
+	}
+	slices.SortFunc(kvs, func(a, b api.KV[*emptypb.Empty, any]) int { return strings.Compare(a.Key, b.Key) })
+	return kvs, nil
+}
+
+// state is what the kernel has: keys with the links that they are about, and
+// all links.
+type state struct {
+	keys  map[string]string
+	links map[string]bool
+}
+
+func (w *Watcher) state() (state, error) {
+	h, err := w.deps.Namespaces.Open(nil)
+	if err != nil {
+		return state{}, err
+	}
+	defer closeHandle(h)
+	links, err := h.Links()
+	if err != nil {
+		return state{}, err
+	}
+	addrs, err := h.Addresses()
+	if err != nil {
+		return state{}, err
+	}
+	s := state{map[string]string{}, map[string]bool{}}
+	names := map[int]string{}
+	for _, l := range links {
+		names[l.Index] = l.Name
+		s.links[l.Name] = true
+		if l.Up && l.Running {
+			s.keys[ifmodel.HostInterfaceKey.Key(l.Name)] = l.Name
+		}
+	}
+	for _, l := range links {
+		if vrf := names[l.Master]; vrf != "" && slices.ContainsFunc(links, func(m netlinkapi.Link) bool {
+			return m.Index == l.Master && m.Kind == netlinkapi.KindVRF
+		}) {
+			s.keys[ifmodel.HostVrfKey.Key(l.Name, vrf)] = l.Name
+		}
+	}
+	for _, a := range addrs {
+		if name := names[a.Link]; name != "" {
+			s.keys[ifmodel.HostAddressKeyFor(name, a.Prefix.String())] = name
+		}
+	}
+	return s, nil
+}
+
+// Run watches until the context ends. Whatever goes wrong is tried again.
+func (w *Watcher) Run(ctx context.Context) {
+	events := make(chan struct{})
+	go func() {
+		defer close(events)
+		w.follow(ctx)
+	}()
+	w.tell(ctx)
+	<-events
+}
+
+// follow wakes tell for every event of the kernel.
+func (w *Watcher) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := w.followOnce(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		w.deps.Log.Warn("changes of links were missed; the state is read again", "error", err)
+		pause(ctx, retryDelay)
+	}
+}
+
+func (w *Watcher) followOnce(ctx context.Context) error {
+	h, err := w.deps.Namespaces.Open(nil)
+	if err != nil {
+		return err
+	}
+	defer closeHandle(h)
+	return h.Watch(ctx, w.signal, func(netlinkapi.Event) { w.signal() })
+}
+
+func (w *Watcher) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// tell reads the state whenever it is woken and tells what changed.
+func (w *Watcher) tell(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		case <-timer.C:
+		}
+		started := time.Now()
+		again, err := w.compare(started)
+		if err != nil {
+			w.deps.Log.Warn("state of links was not read", "error", err)
+			again = retryDelay
+		}
+		if again > 0 {
+			timer.Reset(again)
+		}
+		// With very many links reading takes long; leave time for others.
+		if took := time.Since(started); took > downDelay {
+			pause(ctx, took)
+		}
+	}
+}
+
+// compare tells what changed; again is when to compare again although nothing
+// new happened, if above 0.
+func (w *Watcher) compare(at time.Time) (again time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, err := w.state()
+	if err != nil {
+		return 0, err
+	}
+	var changes []api.KVWithMetadata
+	for key, link := range now.keys {
+		if w.told[key] == "" {
+			w.told[key] = link
+			changes = append(changes, notification(key, &emptypb.Empty{}))
+		}
+		if key == ifmodel.HostInterfaceKey.Key(link) {
+			delete(w.down, link)
+		}
+	}
+	for key, link := range w.told {
+		if now.keys[key] != "" {
+			continue
+		}
+		if key == ifmodel.HostInterfaceKey.Key(link) && now.links[link] {
+			if wait := w.stillDown(link, at); wait > 0 {
+				again = max(again, wait)
+				continue
+			}
+		}
+		delete(w.told, key)
+		delete(w.down, link)
+		changes = append(changes, notification(key, nil))
+	}
+	for key, untold := range w.read {
+		if untold && now.keys[key] == "" {
+			changes = append(changes, notification(key, nil))
+		}
+	}
+	clear(w.read)
+	if len(changes) == 0 {
+		return again, nil
+	}
+	slices.SortFunc(changes, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
+	return again, w.notify(changes...)
+}
+
+// stillDown returns how long to wait until a link that does not run is
+// believed to be down.
+func (w *Watcher) stillDown(link string, at time.Time) time.Duration {
+	since, known := w.down[link]
+	if !known {
+		w.down[link] = at
+		return downDelay
+	}
+	return downDelay - at.Sub(since)
+}
+
+func notification(key string, value proto.Message) api.KVWithMetadata {
+	return api.KVWithMetadata{Key: key, Value: value, Origin: api.FromSB}
+}

@@ -1,0 +1,133 @@
+// Package ifaceidx is the index of configured Linux interfaces: where in the
+// kernel the interface with a logical name is. The descriptor linux-interface
+// fills it; everything that stands on interfaces looks there.
+package ifaceidx
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// Descriptor is the name of the descriptor whose metadata this is.
+const Descriptor = "linux-interface"
+
+// LinuxIfMetadata says where an interface is; its label in the metadata map is
+// the logical name.
+type LinuxIfMetadata struct {
+	LinuxIfIndex int                     // in its namespace
+	VPPTapName   string                  // logical name of the TAP in VPP; empty for other types
+	Namespace    *namespace.NetNamespace // nil: the agent's own
+	HostIfName   string                  // name in the kernel
+	VrfMasterIf  string                  // logical name of the VRF that it is in; empty: none
+	VrfDevRT     uint32                  // routing table, of VRFs only
+}
+
+// ByHostName finds interfaces by their name in the kernel; see HostKey.
+var ByHostName = idxmap.Index[LinuxIfMetadata, string]{
+	Name: "host-iface-name",
+	Keys: func(m LinuxIfMetadata) []string { return []string{HostKey(m.Namespace, m.HostIfName)} },
+}
+
+// ByTapName finds interfaces by the logical name of the TAP in VPP.
+var ByTapName = idxmap.Index[LinuxIfMetadata, string]{
+	Name: "tap-vpp-name",
+	Keys: func(m LinuxIfMetadata) []string {
+		if m.VPPTapName == "" {
+			return nil
+		}
+		return []string{m.VPPTapName}
+	},
+}
+
+// HostKey is the key in ByHostName of an interface in a namespace; nil is the
+// agent's own.
+func HostKey(ns *namespace.NetNamespace, host string) string {
+	if nsmodel.IsOwn(ns) {
+		return host
+	}
+	return fmt.Sprintf("%s/%s/%s", ns.GetType(), ns.GetReference(), host)
+}
+
+// Index looks interfaces up by logical name. It may be used concurrently.
+type Index interface {
+	// Get returns where an interface is; false if it is not configured (yet).
+	Get(name string) (LinuxIfMetadata, bool)
+	// Namespaces lists the namespaces of all interfaces, each once.
+	Namespaces() []*namespace.NetNamespace
+}
+
+// Maps is the part of the scheduler that has metadata maps.
+type Maps interface {
+	GetMetadataMap(descriptor string) idxmap.Reader
+}
+
+// Of returns the index of a scheduler, whether linux-interface is registered
+// there already or later.
+func Of(scheduler Maps) Index { return lazy{scheduler} }
+
+type lazy struct{ scheduler Maps }
+
+// Get implements Index.
+func (l lazy) Get(name string) (LinuxIfMetadata, bool) {
+	m, err := idxmap.Of[LinuxIfMetadata](l.scheduler.GetMetadataMap(Descriptor))
+	if err != nil {
+		return LinuxIfMetadata{}, false
+	}
+	return m.Get(name)
+}
+
+// Namespaces implements Index.
+func (l lazy) Namespaces() []*namespace.NetNamespace {
+	m, err := idxmap.Of[LinuxIfMetadata](l.scheduler.GetMetadataMap(Descriptor))
+	if err != nil {
+		return nil
+	}
+	var all []*namespace.NetNamespace
+	seen := map[string]bool{}
+	for _, meta := range m.All() {
+		if text := nsmodel.Text(meta.Namespace); !seen[text] {
+			seen[text] = true
+			all = append(all, meta.Namespace)
+		}
+	}
+	return all
+}
+
+// Opener opens the namespace of an interface.
+type Opener interface {
+	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+}
+
+// Place is an interface as it was found in the kernel. Close it.
+type Place struct {
+	netlinkapi.Handle
+	Link netlinkapi.Link
+	Meta LinuxIfMetadata
+}
+
+// Find opens the namespace of an interface and checks that the link is there:
+// the very one that was configured, not a later one of the same name. The error
+// is netlinkapi.ErrNotFound or netlinkapi.ErrNamespaceGone if it is not.
+func Find(index Index, namespaces Opener, name string) (*Place, error) {
+	meta, ok := index.Get(name)
+	if !ok {
+		return nil, fmt.Errorf("interface %q is not configured: %w", name, netlinkapi.ErrNotFound)
+	}
+	h, err := namespaces.Open(meta.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("interface %q: %w", name, err)
+	}
+	link, err := h.LinkByName(meta.HostIfName)
+	if err == nil && link.Index != meta.LinuxIfIndex {
+		err = fmt.Errorf("link %q was replaced by another one: %w", meta.HostIfName, netlinkapi.ErrNotFound)
+	}
+	if err != nil {
+		_ = h.Close() // the missing link is what the caller must know
+		return nil, fmt.Errorf("interface %q: %w", name, err)
+	}
+	return &Place{h, link, meta}, nil
+}

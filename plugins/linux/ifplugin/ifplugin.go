@@ -1,0 +1,144 @@
+// Package ifplugin is the plugin for network interfaces of Linux: it registers
+// their descriptors, and tells the scheduler what the kernel has.
+package ifplugin
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+)
+
+// API is what the plugin offers to others. All methods may be called
+// concurrently.
+type API interface {
+	// Index says where configured interfaces are in the kernel.
+	Index() ifaceidx.Index
+	// HostName returns the name in the kernel of an interface in the namespace
+	// of the agent.
+	HostName(logical string) (host string, ok bool)
+	// SetLinkUp sets a link in the namespace of the agent up, whoever made it. A
+	// link that is not there is no error.
+	SetLinkUp(host string) error
+}
+
+// Plugin handles interfaces.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+	index    ifaceidx.Index
+	watcher  *descriptor.Watcher // nil: disabled
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Scheduler handles the values.
+	Scheduler Scheduler
+	// Namespaces opens network namespaces.
+	Namespaces nsplugin.API
+	// ServiceLabel tells the label that marks what belongs to this agent.
+	ServiceLabel Labeller
+	// TAPs knows the TAPs of VPP; nil: there are none.
+	TAPs descriptor.TAPs `optional:"true"`
+}
+
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	api.Registrar
+	api.Notifier
+}
+
+// Labeller tells the label of the agent.
+type Labeller interface{ GetAgentLabel() string }
+
+var (
+	_ API            = (*Plugin)(nil)
+	_ infra.PostInit = (*Plugin)(nil)
+)
+
+// ConfigSpec returns the defaults of linux-ifplugin.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init registers the descriptors.
+func (p *Plugin) Init() (err error) {
+	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+		return err
+	}
+	p.index = ifaceidx.Of(p.Scheduler)
+	if p.cfg.Disabled || !p.Namespaces.Enabled() {
+		p.Log.Info("interfaces of Linux are left alone, as configured")
+		return nil
+	}
+	deps := descriptor.Deps{
+		Namespaces: p.Namespaces,
+		Index:      p.index,
+		Label:      p.ServiceLabel.GetAgentLabel(),
+		TAPs:       p.TAPs,
+		Log:        p.Log,
+	}
+	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
+	err = p.Scheduler.RegisterKVDescriptor(
+		descriptor.NewInterface(deps),
+		descriptor.NewAddress(deps),
+		descriptor.NewVrf(deps),
+		p.watcher.Descriptor(),
+	)
+	if err != nil {
+		return fmt.Errorf("register descriptors: %w", err)
+	}
+	return nil
+}
+
+// AfterInit begins to watch the kernel.
+func (p *Plugin) AfterInit() error {
+	if p.watcher != nil {
+		p.Go(p.watcher.Run)
+	}
+	return nil
+}
+
+// Index returns the index of interfaces; see API.
+func (p *Plugin) Index() ifaceidx.Index { return p.index }
+
+// HostName returns the name of an interface in the kernel; see API.
+func (p *Plugin) HostName(logical string) (string, bool) {
+	meta, ok := p.index.Get(logical)
+	if !ok || meta.Namespace.GetReference() != "" {
+		return "", false
+	}
+	return meta.HostIfName, true
+}
+
+// SetLinkUp sets a link up; see API.
+func (p *Plugin) SetLinkUp(host string) error {
+	h, err := p.Namespaces.Open(nil)
+	if err != nil {
+		return err
+	}
+	link, err := h.LinkByName(host)
+	if err == nil && !link.Up {
+		err = h.SetUp(link.Index, true)
+	}
+	if closeErr := h.Close(); err == nil {
+		err = closeErr
+	}
+	if netlinkapi.IsGone(err) {
+		return nil
+	}
+	return err
+}

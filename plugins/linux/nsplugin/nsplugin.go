@@ -1,0 +1,202 @@
+// Package nsplugin opens the network namespaces that Linux items refer to, and
+// makes named ones that are missing.
+//
+// It is also the session of the southbound "linux": when a named namespace in
+// use is deleted by somebody, everything in Linux is read again and converged,
+// so that what was lost comes back.
+package nsplugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// runDirectory is where ip-netns(8) keeps named namespaces.
+const runDirectory = "/run/netns"
+
+// API is what the plugin offers to those that handle items of Linux. All
+// methods may be called concurrently.
+type API interface {
+	// Open returns a handle on the namespace; nil is the agent's own. The caller
+	// closes it after the operation at hand. The error is
+	// netlinkapi.ErrNamespaceGone if there is no such namespace.
+	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	// Ensure is Open, but makes a named namespace (NSID) that is missing.
+	Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	// Peek is Open for a mere look: what happens to the namespace later is of no
+	// interest.
+	Peek(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	// Named lists the named namespaces that exist, whoever made them.
+	Named() ([]*namespace.NetNamespace, error)
+	// Enabled is false if the configuration says to leave Linux alone.
+	Enabled() bool
+}
+
+// Southbound names the session that the values of Linux plugins live in; for
+// Descriptor.Southbound.
+const Southbound = nsmodel.Southbound
+
+// Plugin opens namespaces.
+type Plugin struct {
+	Deps
+
+	defaults    *Config
+	cfg         Config
+	dir         string
+	kernel      netlinkapi.Namespaces
+	background  func(context.Context) // nil: none
+	forget      func()                // nil: nothing to forget
+	closeKernel func() error          // nil: not ours to close
+
+	mu    sync.Mutex
+	used  map[string]bool // named namespaces that were opened
+	watch *watch          // nil: deletions are not noticed
+	epoch uint64
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	Scheduler Sessions
+}
+
+// Sessions is the part of the scheduler that is told about the southbound.
+type Sessions interface {
+	SouthboundUp(name string, epoch uint64)
+	SouthboundDown(name string, reason error)
+}
+
+var (
+	_ API            = (*Plugin)(nil)
+	_ infra.PostInit = (*Plugin)(nil)
+)
+
+// ConfigSpec returns the defaults of linux-nsplugin.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init reads the configuration and begins to look after namespaces.
+func (p *Plugin) Init() (err error) {
+	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+		return err
+	}
+	p.used = map[string]bool{}
+	if p.cfg.Disabled {
+		return nil
+	}
+	if p.background != nil {
+		p.Go(p.background)
+	}
+	return p.startWatch()
+}
+
+// AfterInit opens the session.
+func (p *Plugin) AfterInit() error {
+	if p.cfg.Disabled {
+		p.Scheduler.SouthboundDown(Southbound, errors.New("disabled in linux-nsplugin.conf"))
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.epoch++
+	p.Scheduler.SouthboundUp(Southbound, p.epoch)
+	return nil
+}
+
+// Close closes all namespaces.
+func (p *Plugin) Close() error {
+	p.StopGoroutines()
+	err := p.stopWatch()
+	if p.closeKernel != nil {
+		err = errors.Join(err, p.closeKernel())
+	}
+	return err
+}
+
+// Enabled tells whether Linux is to be touched at all.
+func (p *Plugin) Enabled() bool { return !p.cfg.Disabled }
+
+// Open returns a handle on a namespace; see API.
+func (p *Plugin) Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
+	if ns.GetType() == namespace.NetNamespace_NSID {
+		p.mu.Lock()
+		p.used[ns.GetReference()] = true
+		p.mu.Unlock()
+	}
+	return p.Peek(ns)
+}
+
+// Peek opens a namespace for a look; see API.
+func (p *Plugin) Peek(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
+	path, err := p.path(ns)
+	if err != nil {
+		return nil, err
+	}
+	return p.kernel.Open(path)
+}
+
+// Ensure is Open for a namespace that may have to be made; see API.
+func (p *Plugin) Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
+	h, err := p.Open(ns)
+	if !errors.Is(err, netlinkapi.ErrNamespaceGone) || ns.GetType() != namespace.NetNamespace_NSID {
+		return h, err
+	}
+	path, err := p.path(ns)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.kernel.Create(path); err != nil && !errors.Is(err, netlinkapi.ErrExists) {
+		return nil, err
+	}
+	p.Log.Info("network namespace created", "name", ns.GetReference())
+	p.watchDirectory()
+	return p.kernel.Open(path)
+}
+
+// path returns the path of the file that stands for the namespace; empty for
+// the agent's own.
+func (p *Plugin) path(ns *namespace.NetNamespace) (string, error) {
+	if err := nsmodel.Validate(ns); err != nil {
+		return "", fmt.Errorf("network namespace: %w", err)
+	}
+	ref := ns.GetReference()
+	switch ns.GetType() {
+	case namespace.NetNamespace_NSID:
+		return filepath.Join(p.dir, ref), nil
+	case namespace.NetNamespace_PID:
+		return "/proc/" + ref + "/ns/net", nil
+	case namespace.NetNamespace_FD:
+		return ref, nil
+	case namespace.NetNamespace_MICROSERVICE:
+		return "", fmt.Errorf("%w: container %q is not known", netlinkapi.ErrNamespaceGone, ref)
+	}
+	return "", nil
+}
+
+// Named lists the named namespaces; see API.
+func (p *Plugin) Named() ([]*namespace.NetNamespace, error) {
+	names, err := p.kernel.Named(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	named := make([]*namespace.NetNamespace, len(names))
+	for i, name := range names {
+		named[i] = &namespace.NetNamespace{Type: namespace.NetNamespace_NSID, Reference: name}
+	}
+	return named, nil
+}
