@@ -11,8 +11,11 @@ import (
 
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
-//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [no-update] [no-retrieve]
+//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve]
 //	           [origin=NB|SB] [after=NAME,NAME] [southbound=NAME] [concurrency=N]
+//
+// The southbound insists on dependencies, except on those on properties, which
+// it does not hold, and on peers, which depend on each other.
 func cmdDescriptor(r *Run, args []string) (string, error) {
 	if r.SB == nil {
 		return "", errors.New("there is no mock southbound")
@@ -34,8 +37,8 @@ func (r *Run) register(args []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if word == "property" {
-			r.properties = append(r.properties, args[1])
+		if word == "property" || word == "peer" {
+			r.lenient = append(r.lenient, args[1])
 		}
 		opts = append(opts, opt)
 	}
@@ -46,9 +49,9 @@ func (r *Run) register(args []string) (string, error) {
 	return r.news(api.NBTransaction), nil
 }
 
-// elsewhere tells the keys that are not in the southbound.
+// elsewhere tells the keys that the southbound does not insist on.
 func (r *Run) elsewhere(key string) bool {
-	for _, prefix := range r.properties {
+	for _, prefix := range r.lenient {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}
@@ -65,6 +68,8 @@ func descriptorOption(word string) (DescriptorOption, error) {
 		return Derived(), nil
 	case "property":
 		return Property(), nil
+	case "peer":
+		return func(*build) {}, nil
 	case "obtained":
 		return Obtained(), nil
 	case "no-update":

@@ -178,8 +178,8 @@ func (sb *MockSB) lacks(key string) bool {
 
 // RequireDependencies makes the southbound refuse to create an item before
 // what it depends on, and to delete what others depend on: at no moment may a
-// value exist without its dependencies. elsewhere tells the keys that the
-// southbound does not hold (properties).
+// value exist without its dependencies. elsewhere tells the keys that it does
+// not insist on, such as those of properties, which it does not hold.
 func (sb *MockSB) RequireDependencies(elsewhere api.KeySelector) {
 	sb.Refuse(func(op api.TxnOperation, key string, value proto.Message, exists func(string) bool) error {
 		switch op {
@@ -191,6 +191,9 @@ func (sb *MockSB) RequireDependencies(elsewhere api.KeySelector) {
 				}
 			}
 		case pb.TxnOperation_DELETE:
+			if elsewhere(key) {
+				return nil
+			}
 			for other, h := range sb.values {
 				item, _ := h.value.(*model.Item)
 				if other != key && !h.foreign && slices.Contains(item.GetDeps(), key) {

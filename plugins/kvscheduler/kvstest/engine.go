@@ -65,7 +65,7 @@ type Run struct {
 	commands   map[string]Command
 	registered [][]string // arguments of "descriptor", for a restart
 	seen       uint64     // sequence number of the next transaction to report
-	properties []string   // prefixes of keys that are not in the southbound
+	lenient    []string   // prefixes of keys that the southbound does not insist on
 	watch      *watch
 }
 
