@@ -21,7 +21,7 @@ type Details struct {
 	Tag             string
 	AdminUp, LinkUp bool
 	MAC             MAC
-	// MTU is the largest payload of a frame, in bytes.
+	// MTU is the largest IP packet, in bytes.
 	MTU uint32
 	// SubInterface: a VLAN of another interface.
 	SubInterface bool
@@ -41,11 +41,18 @@ func (c *Calls) DumpInterfaces() ([]Details, error) {
 			SwIfIndex: uint32(d.SwIfIndex), Name: d.InterfaceName, DevType: d.InterfaceDevType, Tag: d.Tag,
 			AdminUp: d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0,
 			LinkUp:  d.Flags&interface_types.IF_STATUS_API_FLAG_LINK_UP != 0,
-			MAC:     d.L2Address, MTU: uint32(d.LinkMtu),
+			MAC:     d.L2Address, MTU: mtuOf(d),
 			SubInterface: uint32(d.SwIfIndex) != d.SupSwIfIndex,
 		}
 	}
 	return out, nil
+}
+
+func mtuOf(d *interfaces.SwInterfaceDetails) uint32 {
+	if len(d.Mtu) > mtuL3 && d.Mtu[mtuL3] != 0 {
+		return d.Mtu[mtuL3]
+	}
+	return uint32(d.LinkMtu)
 }
 
 // Event is a change of the state of an interface.

@@ -4,6 +4,9 @@
 package vppcalls
 
 import (
+	"errors"
+
+	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -75,12 +78,21 @@ func (c *Calls) SetMAC(swIfIndex uint32, mac MAC) error {
 	}, &interfaces.SwInterfaceSetMacAddressReply{})
 }
 
-// SetMTU sets the largest payload of a frame, in bytes.
+// SetMTU sets the largest payload of a frame, in bytes. Drivers without that
+// (loopbacks) get it as the largest IP packet, which VPP otherwise derives.
 func (c *Calls) SetMTU(swIfIndex, mtu uint32) error {
-	return c.vpp.Call(&interfaces.HwInterfaceSetMtu{
-		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Mtu: uint16(mtu),
-	}, &interfaces.HwInterfaceSetMtuReply{})
+	idx := interface_types.InterfaceIndex(swIfIndex)
+	err := c.vpp.Call(&interfaces.HwInterfaceSetMtu{SwIfIndex: idx, Mtu: uint16(mtu)}, &interfaces.HwInterfaceSetMtuReply{})
+	if !errors.Is(err, api.UNSUPPORTED) {
+		return err
+	}
+	packet := make([]uint32, 4) // for all protocols, and for IPv4, IPv6 and MPLS if different
+	packet[mtuL3] = mtu
+	return c.vpp.Call(&interfaces.SwInterfaceSetMtu{SwIfIndex: idx, Mtu: packet}, &interfaces.SwInterfaceSetMtuReply{})
 }
+
+// mtuL3 is the place of the MTU for all protocols in lists of MTUs.
+const mtuL3 = 0
 
 // optionalMAC tells messages with a flag "use a random address" what to use.
 func optionalMAC(mac *MAC) (address MAC, random bool) {

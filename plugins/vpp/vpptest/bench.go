@@ -1,0 +1,249 @@
+// Package vpptest runs the VPP plugins with a real scheduler against a VPP, in
+// tests: the simulator, or a real one. The same cases run on both, so that the
+// simulator cannot drift from what it stands for.
+package vpptest
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
+)
+
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
+// Target is a VPP to run against.
+type Target struct {
+	// Socket is the path of the API socket.
+	Socket string
+	// Sim is the simulator; nil for a real VPP.
+	Sim *vppsim.VPP
+	// Real is the real VPP; nil for the simulator.
+	Real *realvpptest.VPP
+}
+
+// Simulator starts a simulator that ends with the test.
+func Simulator(tb testing.TB, opts vppsim.Options) Target {
+	tb.Helper()
+	sim, socket := vppsim.New(opts), filepath.Join(tb.TempDir(), "api.sock")
+	if err := sim.ListenUnix(socket); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := sim.Close(); err != nil {
+			tb.Errorf("close the simulator: %v", err)
+		}
+	})
+	return Target{Socket: socket, Sim: sim}
+}
+
+// Real starts a real VPP that ends with the test, which is skipped where none
+// is installed.
+func Real(tb testing.TB) Target {
+	tb.Helper()
+	vpp := realvpptest.Start(tb)
+	return Target{Socket: vpp.Socket, Real: vpp}
+}
+
+// Restart makes the process of VPP another one, with nothing configured.
+func (t Target) Restart(tb testing.TB) {
+	tb.Helper()
+	if t.Real != nil {
+		t.Real.Kill()
+		t.Real.Run()
+		return
+	}
+	if err := t.Sim.Restart(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Bench is an agent with the VPP plugins, connected to a VPP.
+type Bench struct {
+	Target
+	// Scheduler and the plugins of the agent.
+	Scheduler *kvscheduler.Scheduler
+	Mux       *govppmux.Plugin
+	If        *ifplugin.Plugin
+
+	tb    testing.TB
+	agent *agent.Agent
+}
+
+// Option changes an agent before it starts.
+type Option func(*Bench)
+
+// UseIf changes the plugin for interfaces.
+func UseIf(f func(*ifplugin.Plugin)) Option { return func(b *Bench) { f(b.If) } }
+
+// Start starts an agent and waits until it is connected.
+func Start(tb testing.TB, target Target, opts ...Option) *Bench {
+	tb.Helper()
+	conf := govppmux.DefaultConfig()
+	conf.BinAPISocketPath = target.Socket
+	conf.RetryConnectTimeout = 50 * time.Millisecond
+	conf.ReplyTimeout = patience // the machine may be busy
+	conf.HealthCheckProbeInterval = 0
+	b := &Bench{
+		Target: target, tb: tb,
+		Mux:       govppmux.NewPlugin(govppmux.UseConf(conf)),
+		Scheduler: kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard)),
+	}
+	b.If = ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler, d.VPP = b.Scheduler, b.Mux }))
+	for _, o := range opts {
+		o(b)
+	}
+	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
+	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
+	b.agent = agenttest.Start(tb, l2, l3)
+	b.Connected(0)
+	return b
+}
+
+// Stop stops the agent; VPP goes on.
+func (b *Bench) Stop() {
+	b.tb.Helper()
+	if err := b.agent.Stop(); err != nil {
+		b.tb.Fatalf("stop of the agent: %v", err)
+	}
+}
+
+// Connected waits until VPP is connected in a session after the epoch, and the
+// scheduler has taken that in. It returns the epoch.
+func (b *Bench) Connected(after uint64) uint64 {
+	b.tb.Helper()
+	ctx, cancel := context.WithTimeout(b.tb.Context(), patience)
+	defer cancel()
+	s, err := b.Mux.WaitSession(ctx, after)
+	if err != nil {
+		b.tb.Fatalf("no session with VPP: %v", err)
+	}
+	b.Scheduler.TransactionBarrier()
+	return s.Epoch
+}
+
+// Commit makes the values wanted and returns the error of the transaction.
+func (b *Bench) Commit(values map[string]proto.Message, opts ...api.TxnOption) error {
+	b.tb.Helper()
+	txn := b.Scheduler.StartNBTransaction()
+	for key, v := range values {
+		txn.SetValue(key, v)
+	}
+	_, err := txn.Commit(b.tb.Context(), opts...)
+	return err
+}
+
+// Must is Commit that has to succeed.
+func (b *Bench) Must(values map[string]proto.Message, opts ...api.TxnOption) {
+	b.tb.Helper()
+	if err := b.Commit(values, opts...); err != nil {
+		b.tb.Fatalf("commit: %v", err)
+	}
+}
+
+// State returns the state of a value, derived ones included.
+func (b *Bench) State(key string) api.ValueState {
+	return b.Scheduler.GetValueStatus(key).GetValue().GetState()
+}
+
+// Want fails the test unless the values have the states.
+func (b *Bench) Want(states map[string]api.ValueState) {
+	b.tb.Helper()
+	for key, want := range states {
+		if got := b.Scheduler.GetValueStatus(key).GetValue(); got.GetState() != want {
+			b.tb.Errorf("%s is %s, expected %s (%s %v)", key, got.GetState(), want, got.GetError(), got.GetDetails())
+		}
+	}
+}
+
+// Await waits until a value has the state.
+func (b *Bench) Await(key string, want api.ValueState) {
+	b.tb.Helper()
+	changes := make(chan *api.BaseValueStatus, 16)
+	cancel := b.Scheduler.WatchValueStatus(changes, nil)
+	defer cancel()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for b.State(key) != want {
+		select {
+		case <-changes:
+		case <-deadline.C:
+			b.tb.Fatalf("%s is %s, expected %s", key, b.State(key), want)
+		}
+	}
+}
+
+// Resync compares everything that is wanted with VPP and returns the
+// operations, without those that do nothing.
+func (b *Bench) Resync() []string {
+	b.tb.Helper()
+	seq, err := b.Scheduler.StartNBTransaction().Commit(b.tb.Context(), api.WithResync(api.DownstreamResync, false))
+	if err != nil {
+		b.tb.Fatalf("resync: %v", err)
+	}
+	var ops []string
+	for _, op := range b.Scheduler.GetRecordedTransaction(seq).Executed {
+		if !op.NOOP {
+			ops = append(ops, strings.ToLower(op.Operation.String())+" "+op.Key)
+		}
+	}
+	return ops
+}
+
+// InSync fails the test unless a resync has nothing to do.
+func (b *Bench) InSync() {
+	b.tb.Helper()
+	if ops := b.Resync(); len(ops) > 0 {
+		b.tb.Errorf("resync had to\n\t%s", strings.Join(ops, "\n\t"))
+	}
+}
+
+// Dump returns what a descriptor reads from VPP, by key.
+func (b *Bench) Dump(descriptor string) map[string]proto.Message {
+	b.tb.Helper()
+	all, err := b.Scheduler.DumpValuesByDescriptor(descriptor, api.SBView)
+	if err != nil {
+		b.tb.Fatalf("dump %s: %v", descriptor, err)
+	}
+	out := make(map[string]proto.Message, len(all))
+	for _, kv := range all {
+		out[kv.Key] = kv.Value
+	}
+	return out
+}
+
+// CLI runs a command of VPP's command line.
+func (b *Bench) CLI(command string) string {
+	b.tb.Helper()
+	text, err := b.Mux.RunCLI(b.tb.Context(), command)
+	if err != nil {
+		b.tb.Fatalf("vppctl %s: %v", command, err)
+	}
+	return text
+}
+
+// OnBoth runs a case against the simulator and against a real VPP.
+func OnBoth(t *testing.T, run func(t *testing.T, target Target)) {
+	t.Helper()
+	t.Run("simulator", func(t *testing.T) {
+		t.Parallel()
+		run(t, Simulator(t, vppsim.Options{}))
+	})
+	t.Run("real", func(t *testing.T) { run(t, Real(t)) })
+}

@@ -1,0 +1,92 @@
+package vpptest_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
+	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The states that the cases look for.
+const (
+	configured = kvscheduler.ValueState_CONFIGURED
+	pending    = kvscheduler.ValueState_PENDING
+	invalid    = kvscheduler.ValueState_INVALID
+	gone       = kvscheduler.ValueState_NONEXISTENT
+	obtained   = kvscheduler.ValueState_OBTAINED
+)
+
+type (
+	values = map[string]proto.Message
+	states = map[string]kvscheduler.ValueState
+)
+
+func ifKey(name string) string     { return ifmodel.InterfaceModel.KeyFor(name) }
+func bdKey(name string) string     { return l2model.BridgeDomainModel.KeyFor(name) }
+func fibKey(e *l2.FIBEntry) string { return l2model.FIBModel.Key(e) }
+func routeKey(r *l3.Route) string  { return l3model.RouteModel.Key(r) }
+
+// of gives messages of the models their keys.
+func of(messages ...proto.Message) values {
+	out := values{}
+	for _, m := range messages {
+		switch m := m.(type) {
+		case *interfaces.Interface:
+			out[ifmodel.InterfaceModel.Key(m)] = m
+		case *l2.BridgeDomain:
+			out[l2model.BridgeDomainModel.Key(m)] = m
+		case *l2.FIBEntry:
+			out[l2model.FIBModel.Key(m)] = m
+		case *l2.XConnectPair:
+			out[l2model.XConnectModel.Key(m)] = m
+		case *l3.VrfTable:
+			out[l3model.VrfTableModel.Key(m)] = m
+		case *l3.Route:
+			out[l3model.RouteModel.Key(m)] = m
+		case *l3.ARPEntry:
+			out[l3model.ARPModel.Key(m)] = m
+		default:
+			panic("message without model: " + string(m.ProtoReflect().Descriptor().FullName()))
+		}
+	}
+	return out
+}
+
+// deleted turns the values into their removal.
+func deleted(vs values) values {
+	out := values{}
+	for key := range vs {
+		out[key] = nil
+	}
+	return out
+}
+
+func loop(name string, addrs ...string) *interfaces.Interface {
+	return &interfaces.Interface{
+		Name: name, Type: interfaces.Interface_SOFTWARE_LOOPBACK, Enabled: true, IpAddresses: addrs,
+	}
+}
+
+func tap(name string, addrs ...string) *interfaces.Interface {
+	return &interfaces.Interface{
+		Name: name, Type: interfaces.Interface_TAP, Enabled: true, IpAddresses: addrs,
+		Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{Version: 2}},
+	}
+}
+
+func afPacket(name, host string) *interfaces.Interface {
+	return &interfaces.Interface{
+		Name: name, Type: interfaces.Interface_AF_PACKET, Enabled: true,
+		Link: &interfaces.Interface_Afpacket{Afpacket: &interfaces.AfpacketLink{HostIfName: host}},
+	}
+}
