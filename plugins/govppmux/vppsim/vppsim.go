@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cli"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/vnet"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
@@ -83,6 +84,7 @@ func New(opts Options) *VPP {
 		Now:           opts.Now,
 		HostInterface: opts.HostInterface,
 	})
+	cli.Register(v.server, v.net, opts.Version)
 	return v
 }
 

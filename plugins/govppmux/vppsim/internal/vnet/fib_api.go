@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/fib_types"
@@ -17,18 +18,18 @@ const noPathsInRoute = api.VPPApiError(-52)
 func (n *VNet) handleRoutes() {
 	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPRouteAddDel) *ip.IPRouteAddDelReply {
 		stats, rv := n.changeRoute(&routeChange{
-			add: req.IsAdd, multipath: req.IsMultipath, source: sourceAPI,
+			add: req.IsAdd, multipath: req.IsMultipath, source: fib.SourceAPI,
 			table: req.Route.TableID, prefix: req.Route.Prefix, paths: req.Route.Paths,
 		})
 		return &ip.IPRouteAddDelReply{Retval: int32(rv), StatsIndex: stats}
 	})
 	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPRouteAddDelV2) *ip.IPRouteAddDelV2Reply {
 		change := &routeChange{
-			add: req.IsAdd, multipath: req.IsMultipath, source: fibSourceID(req.Route.Src),
+			add: req.IsAdd, multipath: req.IsMultipath, source: fib.SourceID(req.Route.Src),
 			table: req.Route.TableID, prefix: req.Route.Prefix, paths: req.Route.Paths,
 		}
 		if change.source == 0 {
-			change.source = sourceAPI
+			change.source = fib.SourceAPI
 		}
 		stats, rv := n.changeRoute(change)
 		return &ip.IPRouteAddDelV2Reply{Retval: int32(rv), StatsIndex: stats}
@@ -51,7 +52,7 @@ func (n *VNet) handleRoutes() {
 // routeChange is what both versions of ip_route_add_del say.
 type routeChange struct {
 	add, multipath bool
-	source         fibSourceID
+	source         fib.SourceID
 	table          uint32
 	prefix         ip_types.Prefix
 	paths          []fib_types.FibPath
@@ -61,13 +62,13 @@ type routeChange struct {
 // source. Deleting what does not exist succeeds.
 func (n *VNet) changeRoute(c *routeChange) (stats uint32, rv api.VPPApiError) {
 	prefix, valid := prefixOf(c.prefix)
-	t := n.fibs.tables[familyOf(prefix.Addr())][c.table]
+	t := n.fibs.Table(familyOf(prefix.Addr()), c.table)
 	if t == nil {
 		return none, api.NO_SUCH_FIB
 	}
-	paths := make([]fibPath, len(c.paths))
+	paths := make([]fib.Path, len(c.paths))
 	for at := range c.paths {
-		if paths[at], rv = n.decodePath(&c.paths[at], prefix); rv != ok {
+		if paths[at], rv = n.fibs.Decode(&c.paths[at], prefix, n.inUse); rv != ok {
 			return none, rv
 		}
 	}
@@ -77,39 +78,42 @@ func (n *VNet) changeRoute(c *routeChange) (stats uint32, rv api.VPPApiError) {
 	case len(paths) == 0 && (c.multipath || c.add):
 		return none, noPathsInRoute
 	case c.add && c.multipath:
-		return n.fibs.add(t, prefix, c.source, paths).stats, ok
+		return n.fibs.Add(t, prefix, c.source, paths).Stats, ok
 	case c.add:
-		slices.SortStableFunc(paths, fibPath.compare)
-		return n.fibs.set(t, prefix, c.source, paths).stats, ok
+		slices.SortStableFunc(paths, fib.Path.Compare)
+		return n.fibs.Set(t, prefix, c.source, paths).Stats, ok
 	case c.multipath:
-		n.fibs.removePaths(t, prefix, c.source, paths)
+		n.fibs.RemovePaths(t, prefix, c.source, paths)
 	default:
-		n.fibs.remove(t, prefix, c.source)
+		n.fibs.Remove(t, prefix, c.source)
 	}
 	return none, ok
 }
 
+// inUse says whether a sw_if_index is in use.
+func (n *VNet) inUse(index uint32) bool { return n.ifs.at(index) != nil }
+
 // describeRoute fills in a route as the dumps and lookups show it.
-func (t *fibTable) describeRoute(prefix netip.Prefix, entry *fibEntry) ip.IPRouteV2 {
-	paths := t.paths(prefix, entry)
+func describeRoute(t *fib.Table, prefix netip.Prefix, entry *fib.Entry) ip.IPRouteV2 {
+	paths := t.Paths(prefix, entry)
 	route := ip.IPRouteV2{
-		TableID: t.id, StatsIndex: entry.stats, Prefix: apiPrefix(entry.prefix),
-		Src: uint8(entry.best().id), Paths: make([]fib_types.FibPath, len(paths)),
+		TableID: t.ID, StatsIndex: entry.Stats, Prefix: apiPrefix(entry.Prefix),
+		Src: uint8(entry.Best().ID), Paths: make([]fib_types.FibPath, len(paths)),
 	}
 	for at := range paths {
-		route.Paths[at] = paths[at].encode()
+		route.Paths[at] = paths[at].Encode()
 	}
 	route.NPaths = uint8(len(paths))
 	return route
 }
 
 func (n *VNet) routeDump(c *wire.Call, req *ip.IPRouteDump) {
-	t := n.fibs.tables[familyFlag(req.Table.IsIP6)][req.Table.TableID]
+	t := n.fibs.Table(familyFlag(req.Table.IsIP6), req.Table.TableID)
 	if t == nil {
 		return
 	}
-	for prefix, entry := range t.sorted() {
-		route := t.describeRoute(prefix, entry)
+	for prefix, entry := range t.Sorted() {
+		route := describeRoute(t, prefix, entry)
 		c.Send(&ip.IPRouteDetails{Route: ip.IPRoute{
 			TableID: route.TableID, StatsIndex: route.StatsIndex, Prefix: route.Prefix,
 			NPaths: route.NPaths, Paths: route.Paths,
@@ -118,13 +122,13 @@ func (n *VNet) routeDump(c *wire.Call, req *ip.IPRouteDump) {
 }
 
 func (n *VNet) routeDumpV2(c *wire.Call, req *ip.IPRouteV2Dump) {
-	t := n.fibs.tables[familyFlag(req.Table.IsIP6)][req.Table.TableID]
+	t := n.fibs.Table(familyFlag(req.Table.IsIP6), req.Table.TableID)
 	if t == nil {
 		return
 	}
-	for prefix, entry := range t.sorted() {
-		if req.Src == 0 || req.Src == uint8(entry.best().id) {
-			c.Send(&ip.IPRouteV2Details{Route: t.describeRoute(prefix, entry)})
+	for prefix, entry := range t.Sorted() {
+		if req.Src == 0 || req.Src == uint8(entry.Best().ID) {
+			c.Send(&ip.IPRouteV2Details{Route: describeRoute(t, prefix, entry)})
 		}
 	}
 }
@@ -132,7 +136,7 @@ func (n *VNet) routeDumpV2(c *wire.Call, req *ip.IPRouteV2Dump) {
 // lookupRoute finds the route of a prefix or the longest that contains it.
 func (n *VNet) lookupRoute(table uint32, exact bool, want ip_types.Prefix) (ip.IPRouteV2, api.VPPApiError) {
 	prefix, valid := prefixOf(want)
-	t := n.fibs.tables[familyOf(prefix.Addr())][table]
+	t := n.fibs.Table(familyOf(prefix.Addr()), table)
 	if t == nil {
 		return ip.IPRouteV2{}, api.NO_SUCH_FIB
 	}
@@ -140,12 +144,12 @@ func (n *VNet) lookupRoute(table uint32, exact bool, want ip_types.Prefix) (ip.I
 		return ip.IPRouteV2{}, api.NO_SUCH_ENTRY
 	}
 	prefix = prefix.Masked()
-	entry := t.routes[prefix]
+	entry := t.Entry(prefix)
 	if entry == nil && !exact {
-		prefix, entry = t.cover(prefix)
+		prefix, entry = t.Cover(prefix)
 	}
 	if entry == nil {
 		return ip.IPRouteV2{}, api.NO_SUCH_ENTRY
 	}
-	return t.describeRoute(prefix, entry), ok
+	return describeRoute(t, prefix, entry), ok
 }

@@ -1,10 +1,9 @@
 package vnet
 
 import (
-	"maps"
 	"net/netip"
-	"slices"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ip"
@@ -32,23 +31,21 @@ func (n *VNet) handleTables() {
 	})
 }
 
-func (n *VNet) tableExists(f family, id uint32) bool { return n.fibs.tables[f][id] != nil }
-
 // changeTable always succeeds: adding a table twice holds it once, deleting a table
 // that is in use only lets go of it, and table 0 cannot be touched.
 func (n *VNet) changeTable(add bool, table *ip.IPTable) {
 	f := familyFlag(table.IsIP6)
-	t := n.fibs.tables[f][table.TableID]
+	t := n.fibs.Table(f, table.TableID)
 	switch {
 	case table.TableID == 0:
 	case !add && t == nil:
 	case !add:
-		t.api = false
-		n.fibs.release(t)
+		t.API = false
+		n.fibs.Release(t)
 	case t == nil:
-		n.fibs.create(f, table.TableID, table.Name).api = true
+		n.fibs.Create(f, table.TableID, table.Name).API = true
 	default:
-		t.api = true
+		t.API = true
 	}
 }
 
@@ -56,52 +53,48 @@ func (n *VNet) changeTable(add bool, table *ip.IPTable) {
 // in the table.
 func (n *VNet) flushTable(table *ip.IPTable) api.VPPApiError {
 	f := familyFlag(table.IsIP6)
-	t := n.fibs.tables[f][table.TableID]
+	t := n.fibs.Table(f, table.TableID)
 	if t == nil {
 		return api.NO_SUCH_FIB
 	}
 	for _, i := range n.ifs.all() {
-		if i.table[f] == t.id {
+		if i.table[f] == t.ID {
 			n.setAdmin(i, false)
 		}
 	}
-	for _, prefix := range slices.Collect(maps.Keys(t.routes)) {
-		n.fibs.remove(t, prefix, sourceAPI)
-	}
+	n.fibs.Flush(t, fib.SourceAPI)
 	return ok
 }
 
 func (n *VNet) tableDump(c *wire.Call, _ *ip.IPTableDump) {
 	for f := range families {
-		for _, id := range slices.Sorted(maps.Keys(n.fibs.tables[f])) {
-			c.Send(&ip.IPTableDetails{Table: ip.IPTable{
-				TableID: id, IsIP6: f == ip6, Name: n.fibs.tables[f][id].name,
-			}})
+		for t := range n.fibs.All(f) {
+			c.Send(&ip.IPTableDetails{Table: ip.IPTable{TableID: t.ID, IsIP6: f == ip6, Name: t.Name}})
 		}
 	}
 }
 
 func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) api.VPPApiError {
-	t := n.fibs.tables[familyFlag(af == ip_types.ADDRESS_IP6)][id]
+	t := n.fibs.Table(familyFlag(af == ip_types.ADDRESS_IP6), id)
 	if t == nil {
 		return api.NO_SUCH_FIB
 	}
-	t.flowHash = config
+	t.FlowHash = config
 	return ok
 }
 
 // bindTable puts an interface into a table. A table other than 0 is held by the
 // interfaces in it.
 func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
-	old := n.fibs.tables[f][i.table[f]]
+	old := n.fibs.Table(f, i.table[f])
 	n.neighborsRebind(i, f, id)
 	i.table[f] = id
 	if id != 0 {
-		n.fibs.tables[f][id].bound++
+		n.fibs.Table(f, id).Bound++
 	}
-	if old.id != 0 {
-		old.bound--
-		n.fibs.release(old)
+	if old.ID != 0 {
+		old.Bound--
+		n.fibs.Release(old)
 	}
 }
 
@@ -110,9 +103,9 @@ func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
 // peer of a /31.
 func (n *VNet) addAddressRoutes(i *swInterface, address netip.Prefix) {
 	addr, f := address.Addr(), familyOf(address.Addr())
-	t := n.fibs.tables[f][i.table[f]]
+	t := n.fibs.Table(f, i.table[f])
 	host := netip.PrefixFrom(addr, addr.BitLen())
-	n.fibs.set(t, host, sourceInterface, []fibPath{localPath(i.index, addr)})
+	n.fibs.Set(t, host, fib.SourceInterface, []fib.Path{fib.Local(i.index, addr)})
 	if address.IsSingleIP() {
 		return
 	}
@@ -128,13 +121,13 @@ func (n *VNet) addAddressRoutes(i *swInterface, address netip.Prefix) {
 	if f == ip4 {
 		shown = address
 	}
-	n.fibs.set(t, shown, sourceInterface, []fibPath{gleanPath(i.index, f)})
+	n.fibs.Set(t, shown, fib.SourceInterface, []fib.Path{fib.Glean(i.index, f)})
 	for _, special := range specialAddresses(address) {
-		path := dropPath(f)
+		path := fib.Drop(f)
 		if address.Bits() == 31 {
-			path = attachedPath(i.index, special)
+			path = fib.ToNeighbor(i.index, special)
 		}
-		n.fibs.set(t, netip.PrefixFrom(special, 32), sourceInterface, []fibPath{path})
+		n.fibs.Set(t, netip.PrefixFrom(special, 32), fib.SourceInterface, []fib.Path{path})
 	}
 }
 
@@ -142,8 +135,8 @@ func (n *VNet) addAddressRoutes(i *swInterface, address netip.Prefix) {
 // last address in it.
 func (n *VNet) removeAddressRoutes(i *swInterface, address netip.Prefix) {
 	addr, f := address.Addr(), familyOf(address.Addr())
-	t := n.fibs.tables[f][i.table[f]]
-	n.fibs.remove(t, netip.PrefixFrom(addr, addr.BitLen()), sourceInterface)
+	t := n.fibs.Table(f, i.table[f])
+	n.fibs.Remove(t, netip.PrefixFrom(addr, addr.BitLen()), fib.SourceInterface)
 	connected := address.Masked()
 	if i.prefixes[connected] == 0 {
 		return
@@ -153,9 +146,9 @@ func (n *VNet) removeAddressRoutes(i *swInterface, address netip.Prefix) {
 		return
 	}
 	for _, special := range specialAddresses(address) {
-		n.fibs.remove(t, netip.PrefixFrom(special, 32), sourceInterface)
+		n.fibs.Remove(t, netip.PrefixFrom(special, 32), fib.SourceInterface)
 	}
-	n.fibs.remove(t, connected, sourceInterface)
+	n.fibs.Remove(t, connected, fib.SourceInterface)
 }
 
 // specialAddresses returns the first and the last address of an IPv4 subnet, or the

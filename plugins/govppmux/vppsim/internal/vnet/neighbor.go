@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
@@ -117,19 +118,19 @@ func (n *VNet) addNeighborRoute(key neighborKey, nb *neighbor) {
 	if i := n.ifs.at(key.out); i != nil {
 		nb.table = i.table[f]
 	}
-	t := n.fibs.tables[f][nb.table]
-	t.adjs++
-	n.fibs.add(t, netip.PrefixFrom(key.addr, key.addr.BitLen()), sourceADJ, []fibPath{attachedPath(key.out, key.addr)})
+	t := n.fibs.Table(f, nb.table)
+	t.Neighbors++
+	n.fibs.Add(t, netip.PrefixFrom(key.addr, key.addr.BitLen()), fib.SourceADJ, []fib.Path{fib.ToNeighbor(key.out, key.addr)})
 }
 
 func (n *VNet) removeNeighborRoute(key neighborKey, nb *neighbor) {
 	if nb.noFIB || (key.addr.IsLinkLocalUnicast() && key.addr.Is6()) {
 		return
 	}
-	t := n.fibs.tables[familyOf(key.addr)][nb.table]
-	n.fibs.removePaths(t, netip.PrefixFrom(key.addr, key.addr.BitLen()), sourceADJ, []fibPath{attachedPath(key.out, key.addr)})
-	t.adjs--
-	n.fibs.release(t)
+	t := n.fibs.Table(familyOf(key.addr), nb.table)
+	n.fibs.RemovePaths(t, netip.PrefixFrom(key.addr, key.addr.BitLen()), fib.SourceADJ, []fib.Path{fib.ToNeighbor(key.out, key.addr)})
+	t.Neighbors--
+	n.fibs.Release(t)
 }
 
 func (n *VNet) removeNeighbor(key neighborKey) {

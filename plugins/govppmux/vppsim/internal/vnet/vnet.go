@@ -11,12 +11,13 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 )
 
 // none is VPP's "no index": all bits set.
-const none = ^uint32(0)
+const none = fib.None
 
 // ok is the retval of success.
 const ok = api.VPPApiError(0)
@@ -42,7 +43,7 @@ type VNet struct {
 
 	ifs    interfaces
 	l2     layer2
-	fibs   fibs
+	fibs   *fib.Tables
 	nbs    neighbors
 	events interfaceEvents
 }
@@ -70,7 +71,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 // Reset goes back to the state of a VPP that has just started.
 func (n *VNet) Reset() {
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
-	n.fibs = newFIBs()
+	n.fibs = fib.New()
 	n.nbs = neighbors{byKey: make(map[neighborKey]*neighbor), nextAdj: 1}
 	n.l2 = newLayer2()
 	n.ifs = newInterfaces()
@@ -87,31 +88,19 @@ func (n *VNet) ClientGone(client uint32) {
 func (n *VNet) AfterRequest() { n.flushInterfaceEvents() }
 
 // family selects between the two halves of dual state, as an array index.
-type family int
+type family = fib.Family
 
 const (
-	ip4 family = iota
-	ip6
-	families
+	ip4      = fib.IP4
+	ip6      = fib.IP6
+	families = fib.Families
 )
 
-func familyOf(a netip.Addr) family {
-	if a.Is4() {
-		return ip4
-	}
-	return ip6
-}
+func familyOf(a netip.Addr) family { return fib.FamilyOf(a) }
 
 func familyFlag(isIPv6 bool) family {
 	if isIPv6 {
 		return ip6
 	}
 	return ip4
-}
-
-func (f family) String() string {
-	if f == ip6 {
-		return "ip6"
-	}
-	return "ip4"
 }

@@ -36,6 +36,7 @@ type Call struct {
 	server *Server
 	conn   *conn
 	silent bool
+	local  *[]api.Message // collects what is sent, for a call without a client
 }
 
 // Handle makes fn the handler of requests Q. The request is valid until fn
@@ -96,6 +97,10 @@ func (c *Call) Send(m message) {
 	if c.silent {
 		return
 	}
+	if c.local != nil {
+		*c.local = append(*c.local, m)
+		return
+	}
 	e := c.server.table.byName[m.GetMessageName()]
 	if e == nil || e.forgotten {
 		return
@@ -105,6 +110,21 @@ func (c *Call) Send(m message) {
 		return
 	}
 	c.conn.put(e.id, m, c.Context)
+}
+
+// Local makes a request from inside, as VPP's command line does, and returns what
+// its handler sent; nothing without a handler. To be called from handlers.
+func (s *Server) Local(req message) []api.Message {
+	e := s.table.byName[req.GetMessageName()]
+	body, err := req.Marshal(nil)
+	if e == nil || e.run == nil || err != nil {
+		return nil
+	}
+	var sent []api.Message
+	if e.run(&Call{server: s, local: &sent}, body) != nil {
+		return nil
+	}
+	return sent
 }
 
 // SendEvent sends an event to a client, if it is still connected. To be called

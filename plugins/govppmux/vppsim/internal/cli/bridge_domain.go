@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/vnet"
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/l2"
+)
+
+// features names the L2 input features by bit, as VPP does, with their graph nodes.
+func features() []struct{ name, node string } {
+	return []struct{ name, node string }{
+		{"DROP", "feature-bitmap-drop"}, {"XCONNECT", "l2-output"}, {"FLOOD", "l2-flood"},
+		{"ARP_UFWD", "l2-uu-fwd"}, {"ARP_TERM", "arp-term-l2bd"}, {"UU_FLOOD", "l2-flood"},
+		{"UU_FWD", "l2-uu-fwd"}, {"FWD", "l2-fwd"}, {"RW", "l2-rw"}, {"LEARN", "l2-learn"},
+		{"VTR", "l2-input-vtr"}, {"L2_IP_QOS_RECORD", "l2-ip-qos-record"}, {"VPATH", "vpath-input-l2"},
+		{"ACL", "l2-input-acl"}, {"POLICER_CLAS", "l2-policer-classify"},
+		{"INPUT_FEAT_ARC", "l2-input-feat-arc"}, {"INPUT_CLASSIFY", "l2-input-classify"},
+		{"SPAN", "span-l2-input"},
+	}
+}
+
+// Bits of the features that have a column.
+const (
+	bitFlood   = 1 << 2
+	bitARPUFwd = 1 << 3
+	bitARPTerm = 1 << 4
+	bitUUFlood = 1 << 5
+	bitUUFwd   = 1 << 6
+	bitForward = 1 << 7
+	bitLearn   = 1 << 9
+)
+
+func (c *CLI) domainByID(id uint32) *vnet.BridgeDomain {
+	for _, d := range c.net.BridgeDomains() {
+		if d.ID == id {
+			return &d
+		}
+	}
+	return nil
+}
+
+func (c *CLI) showBridgeDomain(cmd *command) error {
+	domains := c.net.BridgeDomains()
+	var detail, members, arp, tag bool
+	if arg := cmd.next(); arg != "" {
+		id, err := strconv.ParseUint(arg, 10, 32)
+		if err == nil && id == 0 {
+			return errors.New("No operations on the default bridge domain are supported")
+		}
+		domain := c.domainByID(uint32(id))
+		if err == nil && domain == nil {
+			return fmt.Errorf("No such bridge domain %d", id)
+		}
+		if err == nil {
+			domains = []vnet.BridgeDomain{*domain}
+			for arg := cmd.next(); arg != ""; arg = cmd.next() {
+				detail = detail || arg == "detail" || arg == "det"
+				members, arp, tag = members || arg == "int", arp || arg == "arp", tag || arg == "bd-tag"
+			}
+		}
+	}
+	if len(domains) == 0 {
+		cmd.line("no bridge-domains in use")
+		return nil
+	}
+	cmd.line("%s %s %s %s %s %s %s %s %s %s %s %s %s", center(8, "BD-ID"), center(7, "Index"), center(4, "BSN"),
+		center(9, "Age(min)"), center(9, "Learning"), center(9, "U-Forwrd"), center(11, "UU-Flood"),
+		center(9, "Flooding"), center(9, "ARP-Term"), center(9, "arp-ufwd"), center(8, "Learn-count"),
+		center(8, "Learn-limit"), center(11, "BVI-Intf"))
+	for _, d := range domains {
+		c.showDomainLine(cmd, &d)
+		if detail {
+			showFeatures(cmd, d.Features)
+		}
+		if detail || members {
+			c.showMembers(cmd, &d)
+		}
+		if (detail || arp) && d.Features&bitARPTerm != 0 {
+			c.showARPTermination(cmd, d.ID)
+		}
+		if (detail || tag) && d.Tag != "" {
+			cmd.line("\n  BD-Tag: %s", d.Tag)
+		}
+	}
+	return nil
+}
+
+func (c *CLI) showDomainLine(cmd *command, d *vnet.BridgeDomain) {
+	age := "off"
+	if d.MACAge > 0 {
+		age = strconv.Itoa(int(d.MACAge))
+	}
+	unknown := "drop"
+	switch {
+	case d.Features&bitUUFwd != 0:
+		unknown = c.nameOrStale(d.UUFwd)
+	case d.Features&bitUUFlood != 0:
+		unknown = "flood"
+	}
+	cmd.line("%s %s %s %s %s %s %s %s %s %s %s %s %s", center(8, d.ID), center(7, d.Index), center(4, d.Seq),
+		center(9, age), center(9, onOff(d.Features&bitLearn != 0)), center(9, onOff(d.Features&bitForward != 0)),
+		center(11, unknown), center(9, onOff(d.Features&bitFlood != 0)), center(9, onOff(d.Features&bitARPTerm != 0)),
+		center(9, onOff(d.Features&bitARPUFwd != 0)), center(8, 0), center(8, d.LearnLimit),
+		center(11, c.nameOrStale(d.BVI)))
+}
+
+func showFeatures(cmd *command, bitmap uint32) {
+	all := features()
+	for bit := len(all) - 1; bit > 0; bit-- {
+		if bitmap&(1<<bit) != 0 {
+			cmd.line("%17s (%s)", all[bit].name, all[bit].node)
+		}
+	}
+}
+
+func (c *CLI) showMembers(cmd *command, d *vnet.BridgeDomain) {
+	for at, m := range d.Members {
+		if at == 0 {
+			cmd.line("\n%s%s%s%s%s%s%s", center(30, "Interface"), center(7, "If-idx"), center(5, "ISN"),
+				center(5, "SHG"), center(5, "BVI"), center(9, "TxFlood"), center(30, "VLAN-Tag-Rewrite"))
+		}
+		cmd.line("%s%s%s%s%s%s%s", center(30, c.nameOrStale(m.Index)), center(7, m.Index), center(5, m.Seq),
+			center(5, m.SHG), center(5, star(m.BVI)), center(9, star(at < d.Flooded)), center(30, c.rewrite(m.Index)))
+	}
+	if d.UUFwd != none {
+		cmd.line("%s%s%s%s%s%s%s", center(30, c.nameOrStale(d.UUFwd)), center(7, d.UUFwd), center(5, 0),
+			center(5, 0), center(5, "uu"), center(9, "-"), center(30, "None"))
+	}
+}
+
+// rewrite describes the VLAN tag rewriting of an interface.
+func (c *CLI) rewrite(index uint32) string {
+	for _, d := range dump[*interfaces.SwInterfaceDetails](c, &interfaces.SwInterfaceDump{SwIfIndex: interface_types.InterfaceIndex(index)}) {
+		if uint32(d.SwIfIndex) != index {
+			continue
+		}
+		kinds := []string{"none", "push-1", "push-2", "pop-1", "pop-2", "trans-1-1", "trans-1-2", "trans-2-1", "trans-2-2"}
+		tagType := "dot1ad"
+		if d.VtrPushDot1q != 0 {
+			tagType = "dot1q"
+		}
+		switch kind := kinds[d.VtrOp]; kind {
+		case "none", "pop-1", "pop-2":
+			return kind
+		case "push-2", "trans-1-2", "trans-2-2":
+			return fmt.Sprintf("%s %s %d %d", kind, tagType, d.VtrTag1, d.VtrTag2)
+		default:
+			return fmt.Sprintf("%s %s %d", kind, tagType, d.VtrTag1)
+		}
+	}
+	return "none"
+}
+
+func (c *CLI) showARPTermination(cmd *command, id uint32) {
+	cmd.line("\n  IP4/IP6 to MAC table for ARP Termination")
+	for _, e := range dump[*l2.BdIPMacDetails](c, &l2.BdIPMacDump{BdID: id}) {
+		cmd.line("%s => %s", center(40, e.Entry.IP), center(20, e.Entry.Mac))
+	}
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"go.fd.io/govpp/binapi/fib_types"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip"
+	"go.fd.io/govpp/binapi/ip_neighbor"
+	"go.fd.io/govpp/binapi/ip_types"
+)
+
+// tables returns the tables of one family.
+func (c *CLI) tables(isIPv6 bool) []ip.IPTable {
+	var tables []ip.IPTable
+	for _, d := range dump[*ip.IPTableDetails](c, &ip.IPTableDump{}) {
+		if d.Table.IsIP6 == isIPv6 {
+			tables = append(tables, d.Table)
+		}
+	}
+	return tables
+}
+
+func (c *CLI) showTables(isIPv6 bool) func(*command) error {
+	return func(cmd *command) error {
+		for at, t := range c.tables(isIPv6) {
+			cmd.line("[%d] table_id:%d %s", at, t.TableID, t.Name)
+		}
+		return nil
+	}
+}
+
+// showFIB prints the routes with what they lead to; the indexes that VPP prints with
+// them have no counterpart here.
+func (c *CLI) showFIB(isIPv6 bool) func(*command) error {
+	version := "ip4"
+	if isIPv6 {
+		version = "ip6"
+	}
+	return func(cmd *command) error {
+		only, prefix := none, ""
+		for len(cmd.args) > 0 {
+			switch arg := cmd.next(); arg {
+			case "table":
+				id, err := strconv.ParseUint(cmd.next(), 10, 32)
+				if err != nil {
+					return unknownInput(cmd.args)
+				}
+				only = uint32(id)
+			default:
+				prefix = arg
+			}
+		}
+		for at, t := range c.tables(isIPv6) {
+			if only != none && only != t.TableID {
+				continue
+			}
+			cmd.line("%s, fib_index:%d, flow hash:[src dst sport dport proto flowlabel ] epoch:0 flags:none locks:[default-route:1, ]", t.Name, at)
+			for _, d := range dump[*ip.IPRouteDetails](c, &ip.IPRouteDump{Table: t}) {
+				if masked := maskedPrefix(d.Route.Prefix); prefix == "" || prefix == masked {
+					c.showRoute(cmd, version, masked, &d.Route)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func maskedPrefix(p ip_types.Prefix) string {
+	prefix, err := netip.ParsePrefix(p.String())
+	if err != nil {
+		return p.String()
+	}
+	return prefix.Masked().String()
+}
+
+func (c *CLI) showRoute(cmd *command, version, prefix string, route *ip.IPRoute) {
+	cmd.line("%s", prefix)
+	cmd.line("  unicast-%s-chain", version)
+	cmd.line("  [@0]: dpo-load-balance: [proto:%s index:%d buckets:%d uRPF:%d to:[0:0]]", version, route.StatsIndex, len(route.Paths), route.StatsIndex)
+	for at := range route.Paths {
+		cmd.line("    [%d] %s", at, c.describePath(version, &route.Paths[at]))
+	}
+}
+
+func (c *CLI) describePath(version string, p *fib_types.FibPath) string {
+	nextHop := p.Nh.Address.GetIP4().String()
+	if p.Proto == fib_types.FIB_API_PATH_NH_PROTO_IP6 {
+		nextHop = p.Nh.Address.GetIP6().String()
+	}
+	zero := p.Nh.Address == ip_types.AddressUnion{}
+	out := c.nameOrStale(p.SwIfIndex)
+	switch {
+	case p.Type == fib_types.FIB_API_PATH_TYPE_DROP:
+		return "[@0]: dpo-drop " + version
+	case p.Type == fib_types.FIB_API_PATH_TYPE_LOCAL:
+		return fmt.Sprintf("[@11]: dpo-receive: %s on %s", nextHop, out)
+	case p.Type == fib_types.FIB_API_PATH_TYPE_ICMP_UNREACH, p.Type == fib_types.FIB_API_PATH_TYPE_ICMP_PROHIBIT:
+		return "[@0]: dpo-icmp-error " + version
+	case p.SwIfIndex == none && zero && p.Type == fib_types.FIB_API_PATH_TYPE_NORMAL:
+		return fmt.Sprintf("[@10]: dst-address,unicast lookup in %s table %d", version, p.TableID)
+	case p.SwIfIndex == none:
+		return fmt.Sprintf("[@12]: via %s in table %d", nextHop, p.TableID)
+	case zero:
+		return fmt.Sprintf("[@4]: ipv%s-glean: %s", version[2:], out)
+	}
+	return fmt.Sprintf("[@5]: ipv%s via %s %s", version[2:], nextHop, out)
+}
+
+func (c *CLI) showNeighbors(cmd *command) error {
+	header := false
+	for _, af := range []ip_types.AddressFamily{ip_types.ADDRESS_IP4, ip_types.ADDRESS_IP6} {
+		for _, d := range dump[*ip_neighbor.IPNeighborDetails](c, &ip_neighbor.IPNeighborDump{SwIfIndex: interface_types.InterfaceIndex(none), Af: af}) {
+			if !header {
+				header = true
+				cmd.line("%s%s%s%s%s", center(12, "Age"), center(40, "IP"), center(8, "Flags"), center(20, "Ethernet"), center(24, "Interface"))
+			}
+			cmd.line("%s%s%s%s %s", center(12, fmt.Sprintf("%.4f", d.Age)), center(40, d.Neighbor.IPAddress),
+				center(8, neighborFlags(d.Neighbor.Flags)), center(20, d.Neighbor.MacAddress), c.nameOrStale(uint32(d.Neighbor.SwIfIndex)))
+		}
+	}
+	return nil
+}
+
+func neighborFlags(flags ip_neighbor.IPNeighborFlags) string {
+	static, noFIB := "D", ""
+	if flags&ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC != 0 {
+		static = "S"
+	}
+	if flags&ip_neighbor.IP_API_NEIGHBOR_FLAG_NO_FIB_ENTRY != 0 {
+		noFIB = "N"
+	}
+	return joinNonEmpty(static, noFIB)
+}

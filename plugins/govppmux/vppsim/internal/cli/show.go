@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.fd.io/govpp/binapi/ethernet_types"
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip"
+	"go.fd.io/govpp/binapi/l2"
+)
+
+const none = ^uint32(0)
+
+func (c *CLI) showVersion(cmd *command) error {
+	cmd.line("vpp v%s built by tenuto on localhost at 2025-10-29T00:00:00", c.version)
+	return nil
+}
+
+func (c *CLI) showPlugins(cmd *command) error {
+	cmd.line(" Plugin path is: (simulated)\n")
+	cmd.line("\n     Plugin                                   Version                          Description")
+	for at, plugin := range []string{"af_packet_plugin.so", "ping_plugin.so"} {
+		cmd.line("%3d. %-40s %-32s %s", at+1, plugin, c.version, "simulated")
+	}
+	return nil
+}
+
+// details returns the interfaces, sorted by name.
+func (c *CLI) details() []*interfaces.SwInterfaceDetails {
+	all := dump[*interfaces.SwInterfaceDetails](c, &interfaces.SwInterfaceDump{SwIfIndex: interface_types.InterfaceIndex(none)})
+	slices.SortStableFunc(all, func(a, b *interfaces.SwInterfaceDetails) int {
+		return cmp.Compare(a.InterfaceName, b.InterfaceName)
+	})
+	return all
+}
+
+func (c *CLI) interfaceByName(name string) *interfaces.SwInterfaceDetails {
+	for _, d := range c.details() {
+		if d.InterfaceName == name {
+			return d
+		}
+	}
+	return nil
+}
+
+func (c *CLI) showInterface(cmd *command) error {
+	var chosen []*interfaces.SwInterfaceDetails
+	addresses := false
+	for len(cmd.args) > 0 {
+		if cmd.args[0] == "address" || cmd.args[0] == "addr" {
+			addresses = true
+		} else if d := c.interfaceByName(cmd.args[0]); d != nil {
+			chosen = append(chosen, d)
+		} else {
+			return unknownInput(cmd.args)
+		}
+		cmd.next()
+	}
+	if chosen == nil {
+		chosen = c.details()
+	}
+	if addresses {
+		for _, d := range chosen {
+			c.showAddresses(cmd, d)
+		}
+		return nil
+	}
+	cmd.line("%s%s%s%s%s%s", center(32, "Name"), center(5, "Idx"), center(10, "State"),
+		center(21, "MTU (L3/IP4/IP6/MPLS)"), center(16, "Counter"), center(16, "Count"))
+	for _, d := range chosen {
+		state := "down"
+		if d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0 {
+			state = "up"
+		}
+		mtu := fmt.Sprintf("%d/%d/%d/%d", d.Mtu[0], d.Mtu[1], d.Mtu[2], d.Mtu[3])
+		cmd.line("%-32s%s%s%s", d.InterfaceName, center(5, d.SwIfIndex), center(10, state), center(21, mtu))
+	}
+	return nil
+}
+
+func (c *CLI) showAddresses(cmd *command, d *interfaces.SwInterfaceDetails) {
+	state := "dn"
+	if d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0 {
+		state = "up"
+	}
+	cmd.line("%s (%s):", d.InterfaceName, state)
+	holder := d.SwIfIndex
+	for _, u := range dump[*ip.IPUnnumberedDetails](c, &ip.IPUnnumberedDump{SwIfIndex: d.SwIfIndex}) {
+		holder = u.IPSwIfIndex
+		cmd.line("  unnumbered, use %s", c.net.InterfaceName(uint32(holder)))
+	}
+	if domain, member, bridged := c.net.L2Of(uint32(d.SwIfIndex)); bridged {
+		bvi := " "
+		if member.BVI {
+			bvi = "bvi"
+		}
+		cmd.line("  L2 bridge bd-id %d idx %d shg %d %s", domain.ID, domain.Index, member.SHG, bvi)
+	}
+	for _, x := range dump[*l2.L2XconnectDetails](c, &l2.L2XconnectDump{}) {
+		if x.RxSwIfIndex == d.SwIfIndex {
+			cmd.line("  L2 xconnect %s", c.net.InterfaceName(uint32(x.TxSwIfIndex)))
+		}
+	}
+	for _, isIPv6 := range []bool{false, true} {
+		table, _ := call[*interfaces.SwInterfaceGetTableReply](c, &interfaces.SwInterfaceGetTable{SwIfIndex: d.SwIfIndex, IsIPv6: isIPv6})
+		for _, a := range dump[*ip.IPAddressDetails](c, &ip.IPAddressDump{SwIfIndex: holder, IsIPv6: isIPv6}) {
+			cmd.line("  L3 %s%s", a.Prefix, tableNote(isIPv6, table))
+		}
+	}
+}
+
+func tableNote(isIPv6 bool, table *interfaces.SwInterfaceGetTableReply) string {
+	if table == nil || table.VrfID == 0 {
+		return ""
+	}
+	version := "ip4"
+	if isIPv6 {
+		version = "ip6"
+	}
+	return fmt.Sprintf(" %s table-id %d fib-idx %d", version, table.VrfID, table.VrfID)
+}
+
+// nameOrStale is how the L2 FIB names an interface.
+func (c *CLI) nameOrStale(index uint32) string {
+	if index == none {
+		return "N/A"
+	}
+	if name := c.net.InterfaceName(index); name != "" {
+		return name
+	}
+	return "Stale"
+}
+
+func (c *CLI) showL2FIB(cmd *command) error {
+	verbose, only := false, none
+	for len(cmd.args) > 0 {
+		switch arg := cmd.next(); arg {
+		case "verbose", "all":
+			verbose = true
+		case "bd_id":
+			id, err := strconv.ParseUint(cmd.next(), 10, 32)
+			if err != nil {
+				return errors.New("expected bridge domain ID")
+			}
+			domain := c.domainByID(uint32(id))
+			if domain == nil {
+				return fmt.Errorf("bridge domain id %d doesn't exist", id)
+			}
+			verbose, only = true, domain.Index
+		}
+	}
+	macs := c.net.MACs()
+	if len(macs) == 0 {
+		cmd.line("no l2fib entries")
+		return nil
+	}
+	if verbose {
+		cmd.line("%s%s%s%s%s%s%s%s%s", center(19, "Mac-Address"), center(7, "BD-Idx"), center(7, "If-Idx"),
+			center(8, "BSN-ISN"), center(9, "Age(min)"), center(7, "static"), center(7, "filter"),
+			center(5, "bvi"), center(30, "Interface-Name"))
+	}
+	for _, m := range macs {
+		if verbose && (only == none || only == m.Domain) {
+			cmd.line("%s%s%s %3d/%-3d%s%s%s%s%s", center(19, ethernet_types.MacAddress(m.Address)),
+				center(7, m.Domain), center(7, int32(m.Interface)), 0, 0, center(9, "no"),
+				center(7, star(m.Static)), center(7, star(m.Filter)), center(5, star(m.BVI)),
+				center(30, c.nameOrStale(m.Interface)))
+		}
+	}
+	cmd.line("L2FIB total/learned entries: %d/0  Last scan time: 0.0000e0sec  Learn limit: %d ", len(macs), 256*1024*64)
+	return nil
+}
+
+func star(set bool) string {
+	if set {
+		return "*"
+	}
+	return "-"
+}
+
+func onOff(set bool) string {
+	if set {
+		return "on"
+	}
+	return "off"
+}
+
+// joinNonEmpty joins words with blanks.
+func joinNonEmpty(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
