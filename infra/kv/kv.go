@@ -83,3 +83,9 @@ type Content struct {
 	Errs    []error // one for everything that is wrong, with file, line and field
 	Broken  bool    // the text could not be read at all, so that nothing is known of its entries
 }
+
+// Writer is implemented by stores that values can be written to.
+type Writer interface {
+	// Put stores the value of a key, prefix included; nil removes it.
+	Put(key string, value proto.Message) error
+}

@@ -1,0 +1,87 @@
+package kvdbsync
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+// event is what changes and resyncs share.
+type event struct {
+	ctx  context.Context // of the watch, for GetContext
+	done chan error      // room for one
+}
+
+// GetContext ends when the watch ends.
+func (e event) GetContext() context.Context { return e.ctx }
+
+// Done tells the store how it went; a second call is ignored.
+func (e event) Done(err error) {
+	select {
+	case e.done <- err:
+	default:
+	}
+}
+
+type change struct {
+	event
+	changes []datasync.ProtoWatchResp
+}
+
+// GetChanges returns the changes.
+func (c change) GetChanges() []datasync.ProtoWatchResp { return c.changes }
+
+type resync struct {
+	event
+	values map[string][]datasync.KeyVal
+}
+
+// GetValues returns the values by prefix.
+func (r resync) GetValues() map[string]datasync.KeyValIterator {
+	its := make(map[string]datasync.KeyValIterator, len(r.values))
+	for prefix, vs := range r.values {
+		its[prefix] = slices.Values(vs)
+	}
+	return its
+}
+
+// keyVal is a change of a store.
+type keyVal struct{ kv.Change }
+
+// GetKey returns the key without the prefix of the agent.
+func (v keyVal) GetKey() string { return v.Key }
+
+// GetRevision returns the revision in the store.
+func (v keyVal) GetRevision() int64 { return v.Revision }
+
+// Location tells where the value was written.
+func (v keyVal) Location() string { return v.Entry.Location }
+
+// Message returns the value if the store decoded it.
+func (v keyVal) Message() proto.Message {
+	if d, ok := v.Value.(kv.Decoded); ok {
+		return d.Message
+	}
+	return nil
+}
+
+// GetChangeType returns Put or Delete.
+func (v keyVal) GetChangeType() datasync.Op {
+	if v.Deleted {
+		return datasync.Delete
+	}
+	return datasync.Put
+}
+
+// GetValue decodes the value; a deleted key leaves an empty message.
+func (v keyVal) GetValue(into proto.Message) error {
+	if v.Value == nil {
+		proto.Reset(into)
+		return nil
+	}
+	return v.Value.Decode(into)
+}

@@ -1,0 +1,152 @@
+// Package kvdbsync is the plugin between a key-value store and the plugins that
+// receive configuration from it: it turns the content of the store below the
+// agent's prefix into the events of datasync.
+package kvdbsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+)
+
+// ErrNotWritable is returned by Put if the store only reads, or is disabled.
+var ErrNotWritable = errors.New("the store cannot be written to")
+
+// Plugin watches one store and publishes into it.
+type Plugin struct {
+	Deps
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	KvPlugin     kv.Store
+	ServiceLabel servicelabel.ReaderAPI
+}
+
+var (
+	_ datasync.KeyValProtoWatcher = (*Plugin)(nil)
+	_ datasync.KeyProtoValWriter  = (*Plugin)(nil)
+)
+
+// Init has nothing to do: a store is followed from Watch on.
+func (p *Plugin) Init() error { return nil }
+
+// Disabled tells that the store is not configured; nothing will be sent.
+func (p *Plugin) Disabled() bool { return p.KvPlugin.Disabled() }
+
+// Source is the name of the store, by which its values are known ("filedb").
+func (p *Plugin) Source() string { return p.KvPlugin.String() }
+
+// Put stores the value of a key of this agent; nil removes it.
+func (p *Plugin) Put(key string, value proto.Message) error {
+	w, ok := p.KvPlugin.(kv.Writer)
+	if !ok || p.Disabled() {
+		return fmt.Errorf("%s: put %s: %w", p.KvPlugin, key, ErrNotWritable)
+	}
+	return w.Put(p.ServiceLabel.GetAgentPrefix()+key, value)
+}
+
+// Watch sends what is, and what changes, below the agent's prefix; without
+// keyPrefixes, all of it. If the store is disabled nothing is ever sent.
+func (p *Plugin) Watch(name string, changes chan<- datasync.ChangeEvent, resyncs chan<- datasync.ResyncEvent,
+	keyPrefixes ...string) (datasync.WatchRegistration, error) {
+	if len(keyPrefixes) == 0 {
+		keyPrefixes = []string{""}
+	}
+	ctx, cancel := context.WithCancel(p.Context())
+	w := &watch{prefixes: keyPrefixes, changes: changes, resyncs: resyncs, ctx: ctx, cancel: cancel, ended: make(chan struct{})}
+	if p.Disabled() {
+		close(w.ended)
+		return w, nil
+	}
+	p.Go(func(context.Context) {
+		defer close(w.ended)
+		err := p.KvPlugin.Watch(ctx, p.ServiceLabel.GetAgentPrefix(), w.handle)
+		if err != nil && ctx.Err() == nil {
+			p.Log.Error("store is no longer followed", "store", p.KvPlugin.String(), "receiver", name, "error", err)
+			p.Health.Failed("the store is no longer followed", err)
+		}
+	})
+	return w, nil
+}
+
+// watch is one receiver.
+type watch struct {
+	prefixes []string
+	changes  chan<- datasync.ChangeEvent
+	resyncs  chan<- datasync.ResyncEvent
+	ctx      context.Context // of the watch; events hand it on
+	cancel   context.CancelFunc
+	ended    chan struct{}
+}
+
+// Close ends the watch.
+func (w *watch) Close() error {
+	w.cancel()
+	<-w.ended
+	return nil
+}
+
+// handle sends an update and waits until it is applied.
+func (w *watch) handle(u kv.Update) error {
+	ev := event{ctx: w.ctx, done: make(chan error, 1)}
+	if u.Resync {
+		return send(w.ctx, w.resyncs, datasync.ResyncEvent(resync{ev, w.sort(u)}), ev.done)
+	}
+	c := change{event: ev}
+	for _, ch := range u.Changes {
+		if _, ok := w.prefixOf(ch.Key); ok {
+			c.changes = append(c.changes, keyVal{ch})
+		}
+	}
+	if len(c.changes) == 0 {
+		return nil
+	}
+	return send(w.ctx, w.changes, datasync.ChangeEvent(c), ev.done)
+}
+
+func send[E any](ctx context.Context, to chan<- E, ev E, done <-chan error) error {
+	select {
+	case to <- ev:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sort puts the entries of a resync under their prefixes.
+func (w *watch) sort(u kv.Update) map[string][]datasync.KeyVal {
+	sorted := make(map[string][]datasync.KeyVal, len(w.prefixes))
+	for _, p := range w.prefixes {
+		sorted[p] = nil
+	}
+	for _, ch := range u.Changes {
+		if p, ok := w.prefixOf(ch.Key); ok && !ch.Deleted {
+			sorted[p] = append(sorted[p], keyVal{ch})
+		}
+	}
+	return sorted
+}
+
+func (w *watch) prefixOf(key string) (string, bool) {
+	for _, p := range w.prefixes {
+		if strings.HasPrefix(key, p) {
+			return p, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,40 @@
+package kvdbsync
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+)
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin for one store, which is given by UseKV.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseKV sets the store.
+func UseKV(store kv.Store) Option { return func(p *Plugin) { p.KvPlugin = store } }
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// SetDefaults gives the plugin its name ("kvdb-etcd-datasync"), and the default
+// label, if it has none.
+func (p *Plugin) SetDefaults() {
+	if p.ServiceLabel == nil {
+		p.ServiceLabel = &servicelabel.DefaultPlugin
+	}
+	if p.String() != "" {
+		return
+	}
+	p.SetName("kvdb-datasync")
+	if p.KvPlugin != nil {
+		p.SetName("kvdb-" + p.KvPlugin.String() + "-datasync")
+	}
+}

@@ -1,0 +1,267 @@
+package filedb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lines is a format for tests: "key = value", one a line; a line without "="
+// is an error, and "BROKEN" breaks the file.
+type lines struct{}
+
+func (lines) Read(file string, text []byte, prefix string) (c kv.Content) {
+	for i, line := range strings.Split(string(text), "\n") {
+		key, value, ok := strings.Cut(line, " = ")
+		switch {
+		case line == "":
+		case line == "BROKEN":
+			return kv.Content{Broken: true, Errs: []error{fmt.Errorf("%s:%d: broken", filepath.Base(file), i+1)}}
+		case !ok:
+			c.Errs = append(c.Errs, fmt.Errorf("%s:%d: bad line", filepath.Base(file), i+1))
+		case strings.HasPrefix(key, "/") && !strings.HasPrefix(key, prefix):
+			c.Foreign++
+		default:
+			c.Entries = append(c.Entries, kv.Entry{
+				Key: strings.TrimPrefix(key, prefix), Value: kv.Decoded{Message: wrapperspb.String(value)}, Location: filepath.Base(file),
+			})
+		}
+	}
+	return c
+}
+
+// store is a running plugin whose updates arrive as text.
+type store struct {
+	*filedb.Plugin
+	t       *testing.T
+	dir     string
+	updates chan string
+}
+
+func start(t *testing.T, dir string, paths ...string) *store {
+	t.Helper()
+	s := &store{t: t, dir: dir, updates: make(chan string, 100)}
+	if paths == nil {
+		paths = []string{dir}
+	}
+	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseConf(filedb.Config{
+		ConfigurationPaths: paths, StatusPath: filepath.Join(dir, "status.json"),
+	}))
+	agenttest.Start(t, s.Plugin)
+	s.Go(func(ctx context.Context) {
+		err := s.Watch(ctx, "/vnf-agent/vpp1/", func(u kv.Update) error {
+			s.updates <- render(u)
+			return errors.New("nobody can apply this")
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func render(u kv.Update) string {
+	var parts []string
+	if u.Resync {
+		parts = append(parts, "resync")
+	}
+	for _, ch := range u.Changes {
+		if ch.Deleted {
+			parts = append(parts, "-"+ch.Key)
+			continue
+		}
+		v := new(wrapperspb.StringValue)
+		if err := ch.Value.Decode(v); err != nil {
+			return err.Error()
+		}
+		parts = append(parts, ch.Key+"="+v.Value)
+	}
+	return strings.Join(parts, " ")
+}
+
+// want waits for the next update.
+func (s *store) want(update string) {
+	s.t.Helper()
+	select {
+	case got := <-s.updates:
+		if got != update {
+			s.t.Fatalf("update %q, want %q", got, update)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("no update, want %q", update)
+	}
+}
+
+func (s *store) write(name, text string) {
+	s.t.Helper()
+	write(s.t, filepath.Join(s.dir, name), text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesComeChangeAndGo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "later")
+	s := start(t, dir)
+	s.want("resync")
+	must(t, os.Mkdir(dir, 0o700))
+	s.write("a.yaml", "x = 1\ny = 1\n/vnf-agent/vpp1/z = 1\n/vnf-agent/other/w = 1\n")
+	s.want("x=1 y=1 z=1")
+	s.write("a.yaml", "x = 2\n")
+	s.want("x=2 -y -z")
+	s.write("notes.txt", "n = 1\n")
+	s.write(".hidden.yaml", "h = 1\n")
+	s.write("b.json", "b = 1\n")
+	s.want("b=1")
+	must(t, os.Remove(filepath.Join(dir, "a.yaml")))
+	s.want("-x")
+	must(t, os.RemoveAll(dir))
+	s.want("-b")
+	must(t, os.Mkdir(dir, 0o700))
+	s.write("c.yml", "c = 1\n")
+	s.want("c=1")
+}
+
+func TestNamedFileOfAnyKind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "net.txt"), "x = 1\n")
+	s := start(t, dir, filepath.Join(dir, "net.txt"))
+	s.want("resync x=1")
+	s.write("other.yaml", "o = 1\n")
+	s.write("net.txt", "x = 2\n")
+	s.want("x=2")
+}
+
+// An editor writes a new file and renames it over the old one, keeping a copy.
+func TestAtomicSaveIsOneChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.yaml"), "x = 1\ny = 1\n")
+	s := start(t, dir)
+	s.want("resync x=1 y=1")
+	for i := 2; i < 5; i++ {
+		must(t, os.Rename(filepath.Join(dir, "a.yaml"), filepath.Join(dir, "a.yaml~")))
+		s.write(".a.swp", "")
+		s.write("a.yaml", "")
+		s.write("a.yaml", fmt.Sprintf("x = %d\n", i))
+		s.write("a.yaml", fmt.Sprintf("x = %d\ny = %d\n", i, i))
+		s.want(fmt.Sprintf("x=%d y=%d", i, i))
+		s.write("new", fmt.Sprintf("x = %d%d\ny = %d\n", i, i, i))
+		must(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "a.yaml")))
+		s.want(fmt.Sprintf("x=%d%d", i, i))
+	}
+}
+
+// A mounted volume changes all its files by one swap of a link.
+func TestLinkSwapIsOneChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	volume := func(gen int) {
+		real := filepath.Join(dir, fmt.Sprintf("..gen%d", gen))
+		must(t, os.Mkdir(real, 0o700))
+		write(t, filepath.Join(real, "a.yaml"), fmt.Sprintf("a = %d\n", gen))
+		write(t, filepath.Join(real, "b.yaml"), fmt.Sprintf("b = %d\n", gen))
+		must(t, os.Symlink(filepath.Base(real), filepath.Join(dir, "..data_tmp")),
+			os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+		must(t, os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..gen%d", gen-1))))
+	}
+	volume(1)
+	must(t, os.Symlink("..data/a.yaml", filepath.Join(dir, "a.yaml")), os.Symlink("..data/b.yaml", filepath.Join(dir, "b.yaml")))
+	s := start(t, dir)
+	s.want("resync a=1 b=1")
+	for gen := 2; gen < 5; gen++ {
+		volume(gen)
+		s.want(fmt.Sprintf("a=%d b=%d", gen, gen))
+	}
+}
+
+func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
+	t.Parallel()
+	s := start(t, t.TempDir())
+	s.want("resync")
+	s.write("a.yaml", "x = 1\ny = 1\n")
+	s.want("x=1 y=1")
+	s.write("a.yaml", "BROKEN\n")
+	s.write("b.yaml", "b = 1\n")
+	s.want("b=1")
+	s.write("a.yaml", "x = 2\ny\n") // the bad line may be what y became
+	s.want("x=2")
+	s.write("a.yaml", "x = 2\nz = 1\n")
+	s.want("-y z=1")
+}
+
+func TestLastFileWins(t *testing.T) {
+	t.Parallel()
+	s := start(t, t.TempDir())
+	s.want("resync")
+	s.write("b.yaml", "x = b\n")
+	s.want("x=b")
+	s.write("a.yaml", "x = a\na = a\n")
+	s.want("a=a")
+	s.write("c.yaml", "x = c\n")
+	s.want("x=c")
+	must(t, os.Remove(filepath.Join(s.dir, "b.yaml")), os.Remove(filepath.Join(s.dir, "c.yaml")))
+	s.want("x=a")
+}
+
+func TestPublish(t *testing.T) {
+	t.Parallel()
+	s := start(t, t.TempDir())
+	s.want("resync")
+	must(t, s.Put("b", wrapperspb.String("2")), s.Put("a", wrapperspb.String("1")), s.Put("b", nil))
+	text, err := os.ReadFile(filepath.Join(s.dir, "status.json"))
+	if want := "{\n  \"data\": [\n    {\n      \"key\": \"a\",\n      \"value\": \"1\"\n    }\n  ]\n}\n"; err != nil || string(text) != want {
+		t.Errorf("status file %v:\n%s\nwant\n%s", err, text, want)
+	}
+	s.write("a.yaml", "x = 1\n") // and the status file is not read back
+	s.want("x=1")
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if err := config.Lint(filedb.DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	p := filedb.NewPlugin()
+	agenttest.Start(t, p)
+	if !p.Disabled() {
+		t.Error("enabled without a configuration")
+	}
+	p = filedb.NewPlugin(filedb.UseFormat(lines{}))
+	p.Cfg = config.Text("filedb", "configuration-paths: [x]")
+	agenttest.Start(t, p)
+	if p.Disabled() {
+		t.Error("disabled although there is a configuration")
+	}
+	if err := p.Put("a", nil); err == nil || !strings.Contains(err.Error(), "status-path") {
+		t.Errorf("put without a status file: %v", err)
+	}
+}

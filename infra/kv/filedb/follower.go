@@ -1,0 +1,169 @@
+package filedb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+const (
+	// rereadEvery is how often small files are read although nothing seems to
+	// have happened to them.
+	rereadEvery = 10 * time.Second
+	// maxDrained bounds how many announcements are taken at once.
+	maxDrained = 1000
+)
+
+// follower follows the files for one receiver. It lives in one goroutine.
+type follower struct {
+	p      *Plugin
+	log    logging.Logger
+	handle func(kv.Update) error
+	reader *reader
+
+	notify   *fsnotify.Watcher // nil if the system has no more of them
+	settling settler
+	forced   map[string]bool // files that were written to
+	reread   bool            // read small files once more
+	told     map[string]kv.Entry
+
+	errors, conflicts, unwatched once
+}
+
+func (f *follower) run(ctx context.Context) error {
+	f.forced = map[string]bool{}
+	var events <-chan fsnotify.Event
+	var errs <-chan error
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		f.log.Warn("changes of files are found by polling only", "error", err)
+	} else {
+		defer func() { _ = w.Close() }() // always nil
+		f.notify, events, errs = w, w.Events, w.Errors
+	}
+	f.watch()
+	f.reader.look()
+	f.load(true)
+
+	poll := time.NewTicker(f.p.cfg.PollInterval)
+	defer poll.Stop()
+	reread := time.NewTicker(rereadEvery)
+	defer reread.Stop()
+	for ctx.Err() == nil {
+		var settled <-chan time.Time
+		if at, ok := f.settling.due(); ok {
+			settled = time.After(time.Until(at))
+		}
+		select {
+		case <-ctx.Done():
+		case ev := <-events:
+			f.announced(ev, events)
+		case err := <-errs:
+			f.log.Debug("announcements of changes were lost", "error", err)
+			f.reread = true
+			f.settling.touch(time.Now(), false)
+		case <-poll.C:
+			f.look(false)
+		case <-reread.C:
+			f.reread = true
+			f.settling.touch(time.Now(), false)
+		case <-settled:
+			if !f.look(false) {
+				f.settling.reset()
+				f.load(false)
+			}
+		}
+	}
+	return nil
+}
+
+// announced handles a change that the file system told, and all that it told
+// with it.
+func (f *follower) announced(ev fsnotify.Event, more <-chan fsnotify.Event) {
+	touched := false
+	for range maxDrained {
+		if f.reader.files[ev.Name] != nil {
+			f.forced[ev.Name], touched = true, true
+		}
+		if ev.Has(fsnotify.Remove|fsnotify.Rename) && slices.Contains(f.notify.WatchList(), ev.Name) {
+			_ = f.notify.Remove(ev.Name) // a new directory may come in its place
+		}
+		select {
+		case ev = <-more:
+			continue
+		default:
+		}
+		break
+	}
+	f.look(touched)
+}
+
+// look looks for changes; if there are any, they have to settle.
+func (f *follower) look(touched bool) (changed bool) {
+	changed, suspicious := f.reader.look()
+	if changed || touched {
+		f.settling.touch(time.Now(), suspicious)
+	}
+	if changed {
+		f.watch()
+	}
+	return changed
+}
+
+// watch asks the file system to announce changes where there may be any.
+func (f *follower) watch() {
+	if f.notify == nil {
+		return
+	}
+	want := f.reader.seen.directories(f.reader.paths)
+	have := f.notify.WatchList()
+	var failed []string
+	for _, dir := range have {
+		if !slices.Contains(want, dir) {
+			_ = f.notify.Remove(dir) // it may be gone
+		}
+	}
+	for _, dir := range want {
+		if slices.Contains(have, dir) {
+			continue
+		}
+		if err := f.notify.Add(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			failed = append(failed, dir)
+			if f.unwatched.first(dir) {
+				f.log.Warn("changes in a directory are found by polling only", "directory", dir, "error", err)
+			}
+		}
+	}
+	f.unwatched.keep(failed)
+}
+
+// load reads what changed and tells the receiver.
+func (f *follower) load(first bool) {
+	changed := f.reader.load(func(path string, info os.FileInfo) bool {
+		return f.forced[path] || f.reread && info.Size() <= smallFile
+	})
+	f.reread = false
+	clear(f.forced)
+	f.report(changed)
+	entries, conflicts := f.reader.merged()
+	if !first && len(changed) == 0 {
+		return
+	}
+	f.reportConflicts(conflicts)
+	u := kv.Update{Resync: first, Changes: difference(f.told, entries)}
+	f.told = entries
+	if !first && len(u.Changes) == 0 {
+		return
+	}
+	f.log.Debug("files changed", "files", changed, "changes", len(u.Changes))
+	if err := f.handle(u); err != nil {
+		f.log.Debug("receiver could not apply all changes", "error", err)
+	}
+}

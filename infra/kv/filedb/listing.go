@@ -1,0 +1,126 @@
+package filedb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// listing is which files there are; links are followed.
+type listing struct {
+	files map[string]os.FileInfo // by path
+	errs  map[string]error       // of files and directories that cannot be looked at
+}
+
+// list looks at the configured paths. The file skip is left out.
+func list(paths []string, skip string) listing {
+	l := listing{files: map[string]os.FileInfo{}, errs: map[string]error{}}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			l.directory(path, skip)
+		default:
+			l.add(path, info, err)
+		}
+	}
+	return l
+}
+
+// directory adds the files of a directory, not those of directories in it.
+func (l *listing) directory(dir, skip string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		l.add(dir, nil, err)
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if path == skip || !isConfiguration(e.Name()) {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() {
+			continue
+		}
+		l.add(path, info, err)
+	}
+}
+
+// isConfiguration tells whether a file of a directory is read. Hidden files are
+// those of editors and of volumes.
+func isConfiguration(name string) bool {
+	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "#") &&
+		slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(name))
+}
+
+func (l *listing) add(path string, info os.FileInfo, err error) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it may appear later
+	case err != nil:
+		l.errs[path] = err
+	case !info.Mode().IsRegular():
+		l.errs[path] = fmt.Errorf("%s: expected a file or a directory, got %v", path, info.Mode().Type())
+	default:
+		l.files[path] = info
+	}
+}
+
+// same tells whether nothing happened between two listings, as far as can be
+// told without reading the files.
+func (l listing) same(other listing) bool {
+	if len(l.files) != len(other.files) || len(l.errs) != len(other.errs) {
+		return false
+	}
+	for path, info := range l.files {
+		if !sameFile(info, other.files[path]) {
+			return false
+		}
+	}
+	for path, err := range l.errs {
+		if o := other.errs[path]; o == nil || o.Error() != err.Error() {
+			return false
+		}
+	}
+	return true
+}
+
+// suspicious tells whether a file that had content is empty or gone.
+func (l listing) suspicious(before listing) bool {
+	for path, info := range before.files {
+		if now := l.files[path]; info.Size() > 0 && (now == nil || now.Size() == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameFile(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// directories lists what to watch so that every change is announced: the
+// directories that are read, those that the paths are in, and those that links
+// lead to.
+func (l listing) directories(paths []string) []string {
+	var dirs []string
+	for _, path := range paths {
+		dirs = append(dirs, filepath.Dir(path))
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			if info, err := os.Stat(real); err == nil && info.IsDir() {
+				dirs = append(dirs, path)
+			}
+		}
+	}
+	for path := range l.files {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			dirs = append(dirs, filepath.Dir(real))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}

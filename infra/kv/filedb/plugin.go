@@ -1,0 +1,141 @@
+// Package filedb is the plugin that makes files a key-value store: every file
+// holds some of the entries, and editing a file changes them while the agent
+// runs.
+//
+// A file that cannot be read, or is not well-formed, keeps the entries that it
+// had when it was last right. In a file with errors in some entries the others
+// take effect, but nothing counts as removed until the errors are mended. Where
+// two files have an entry of the same key, that of the file whose path is last
+// in alphabetical order wins.
+package filedb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+// Plugin is the store of files.
+type Plugin struct {
+	Deps
+	base    *Config // of UseConf; nil: none
+	cfg     Config
+	enabled bool
+
+	status   sync.Mutex // over published and the status file
+	outgoing published
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Format reads the files. Without it the plugin works only while it is
+	// disabled.
+	Format kv.Format `optional:"true"`
+}
+
+// Config is the file filedb.conf. Without that file the plugin is disabled.
+type Config struct {
+	ConfigurationPaths []string      `json:"configuration-paths" desc:"files, and directories whose files *.json, *.yaml and *.yml are read; those that do not exist may appear later"`
+	StatusPath         string        `json:"status-path" desc:"file that published values are written to, in JSON; empty means that nothing can be published"`
+	PollInterval       time.Duration `json:"poll-interval" desc:"how often to look for changes that the file system did not announce"`
+}
+
+// DefaultConfig is what holds where the configuration file says nothing.
+func DefaultConfig() Config { return Config{PollInterval: 500 * time.Millisecond} }
+
+// Validate says which keys have impossible values.
+func (c Config) Validate() error {
+	if c.PollInterval < 10*time.Millisecond || c.PollInterval > time.Hour {
+		return fmt.Errorf("poll-interval: %v: expected 10ms to 1h", c.PollInterval)
+	}
+	for i, p := range c.ConfigurationPaths {
+		if p == "" {
+			return fmt.Errorf("configuration-paths[%d]: expected the path of a file or a directory", i)
+		}
+	}
+	return nil
+}
+
+var (
+	_ kv.Store  = (*Plugin)(nil)
+	_ kv.Writer = (*Plugin)(nil)
+)
+
+// ConfigSpec returns the defaults of filedb.conf.
+func (p *Plugin) ConfigSpec() any {
+	if p.base != nil {
+		return *p.base
+	}
+	return DefaultConfig()
+}
+
+// Init reads the configuration.
+func (p *Plugin) Init() error {
+	def := DefaultConfig()
+	if p.base != nil {
+		def = *p.base
+		def.ConfigurationPaths = slices.Clone(def.ConfigurationPaths)
+		if def.PollInterval == 0 {
+			def.PollInterval = DefaultConfig().PollInterval
+		}
+	}
+	cfg, found, err := config.Load(p.Cfg, def)
+	if err != nil {
+		return err
+	}
+	p.cfg, p.enabled = cfg, found || p.base != nil
+	if !p.enabled {
+		p.Log.Debug("disabled: there is no configuration file")
+		return nil
+	}
+	if p.Format == nil {
+		return errors.New("filedb: Deps.Format is nil: expected the format of the files")
+	}
+	for i, path := range p.cfg.ConfigurationPaths {
+		if p.cfg.ConfigurationPaths[i], err = filepath.Abs(path); err != nil {
+			return fmt.Errorf("configuration-paths[%d]: %w", i, err)
+		}
+	}
+	if p.cfg.StatusPath != "" {
+		if p.cfg.StatusPath, err = filepath.Abs(p.cfg.StatusPath); err != nil {
+			return fmt.Errorf("status-path: %w", err)
+		}
+	}
+	return nil
+}
+
+// Disabled tells that there is no configuration file.
+func (p *Plugin) Disabled() bool { return !p.enabled }
+
+// Watch follows the files, see kv.Store. Each call follows them on its own.
+func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
+	f := &follower{
+		p: p, log: p.Log, handle: handle,
+		reader: newReader(p.Format, prefix, p.cfg.ConfigurationPaths, p.cfg.StatusPath),
+	}
+	return f.run(ctx)
+}
+
+// Put publishes a value into the file named by status-path; nil removes it.
+func (p *Plugin) Put(key string, value proto.Message) error {
+	if p.cfg.StatusPath == "" {
+		return fmt.Errorf("put %s: expected status-path in %s.conf", key, p)
+	}
+	p.status.Lock()
+	defer p.status.Unlock()
+	if err := p.outgoing.set(key, value); err != nil {
+		return fmt.Errorf("put %s: %w", key, err)
+	}
+	return p.outgoing.write(p.cfg.StatusPath)
+}

@@ -1,0 +1,74 @@
+package filedb
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// published is the content of the status file: values by key.
+type published map[string]json.RawMessage
+
+func (m *published) set(key string, value proto.Message) error {
+	if value == nil {
+		delete(*m, key)
+		return nil
+	}
+	text, err := protojson.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var compact bytes.Buffer // protojson puts in spaces at random
+	if err := json.Compact(&compact, text); err != nil {
+		return err
+	}
+	if *m == nil {
+		*m = published{}
+	}
+	(*m)[key] = compact.Bytes()
+	return nil
+}
+
+// write replaces the file as a whole, so that readers never see half of it.
+func (m *published) write(path string) error {
+	type datum struct {
+		Key   string          `json:"key"`
+		Value json.RawMessage `json:"value"`
+	}
+	doc := struct {
+		Data []datum `json:"data"`
+	}{Data: []datum{}}
+	for _, key := range slices.Sorted(maps.Keys(*m)) {
+		doc.Data = append(doc.Data, datum{key, (*m)[key]})
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the published values: %w", err)
+	}
+	return replaceFile(path, append(text, '\n'))
+}
+
+func replaceFile(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,199 @@
+package filedb
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+const (
+	// maxFile bounds what is read of one file, in bytes; the format has a bound
+	// of its own, and is to complain.
+	maxFile = 64<<20 + 1
+	// smallFile is up to which size files are read again now and then although
+	// nothing seems to have happened to them, in bytes.
+	smallFile = 1 << 20
+)
+
+// file is what is known of one file.
+type file struct {
+	info    os.FileInfo
+	sum     [sha256.Size]byte
+	entries map[string]kv.Entry // in effect: the last good ones
+	foreign int
+	errs    []error
+}
+
+// reader holds the files as they were read last.
+type reader struct {
+	format kv.Format
+	prefix string
+	paths  []string
+	skip   string
+
+	seen  listing // what was looked at last
+	files map[string]*file
+}
+
+func newReader(format kv.Format, prefix string, paths []string, skip string) *reader {
+	return &reader{format: format, prefix: prefix, paths: paths, skip: skip, files: map[string]*file{}}
+}
+
+// look tells whether anything happened since the last look, and whether a file
+// is empty or gone that was not when it was read.
+func (r *reader) look() (changed, suspicious bool) {
+	now := list(r.paths, r.skip)
+	before := r.seen
+	r.seen = now
+	read := listing{files: map[string]os.FileInfo{}}
+	for path, f := range r.files {
+		read.files[path] = f.info
+	}
+	return !now.same(before), now.suspicious(read)
+}
+
+// load reads the files that changed, and those named by force, as they were
+// seen by look. It returns the paths of files whose content is new.
+func (r *reader) load(force func(path string, info os.FileInfo) bool) (changed []string) {
+	for path := range r.files {
+		if r.seen.files[path] == nil && r.unreadable(path) == nil {
+			delete(r.files, path)
+			changed = append(changed, path)
+		}
+	}
+	for path, info := range r.seen.files {
+		f := r.files[path]
+		if f != nil && sameFile(f.info, info) && !force(path, info) {
+			continue
+		}
+		if f == nil {
+			f = &file{}
+			r.files[path] = f
+		}
+		f.info = info
+		if r.read(path, f) {
+			changed = append(changed, path)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// unreadable is why a file, or the directory it is in, cannot be looked at.
+func (r *reader) unreadable(path string) error {
+	for p, err := range r.seen.errs {
+		if p == path || len(path) > len(p) && path[:len(p)] == p && os.IsPathSeparator(path[len(p)]) {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads one file; false if it says the same as before.
+func (r *reader) read(path string, f *file) bool {
+	text, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) { // the next look will see that it is gone
+		return false
+	}
+	if err != nil {
+		same := len(f.errs) == 1 && f.errs[0].Error() == err.Error()
+		f.errs, f.sum = []error{err}, [sha256.Size]byte{}
+		return !same
+	}
+	sum := sha256.Sum256(text)
+	if sum == f.sum {
+		return false
+	}
+	f.sum = sum
+	content := r.format.Read(path, text, r.prefix)
+	f.errs, f.foreign = content.Errs, content.Foreign
+	if content.Broken {
+		return true
+	}
+	entries := make(map[string]kv.Entry, len(content.Entries))
+	if len(content.Errs) > 0 { // what seems to be removed may be what is wrong
+		maps.Copy(entries, f.entries)
+	}
+	for _, e := range content.Entries {
+		entries[e.Key] = e
+	}
+	f.entries = entries
+	return true
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return text, nil
+}
+
+// conflict is a key that two files have.
+type conflict struct{ key, loser, winner string }
+
+// merged puts the entries of all files together.
+func (r *reader) merged() (entries map[string]kv.Entry, conflicts []conflict) {
+	entries = map[string]kv.Entry{}
+	from := map[string]string{}
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		for key, e := range r.files[path].entries {
+			if loser, twice := from[key]; twice {
+				conflicts = append(conflicts, conflict{key, loser, path})
+			}
+			entries[key], from[key] = e, path
+		}
+	}
+	slices.SortFunc(conflicts, func(a, b conflict) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.winner, b.winner)) })
+	return entries, conflicts
+}
+
+// errs lists what is wrong with all files, ordered by file.
+func (r *reader) errs() []error {
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(r.seen.errs)) {
+		errs = append(errs, r.seen.errs[path])
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		errs = append(errs, r.files[path].errs...)
+	}
+	return errs
+}
+
+// difference is what leads from one content to another, sorted by key.
+func difference(from, to map[string]kv.Entry) []kv.Change {
+	var changes []kv.Change
+	for key, e := range to {
+		if old, known := from[key]; !known || !sameEntry(old, e) {
+			changes = append(changes, kv.Change{Entry: e})
+		}
+	}
+	for key := range from {
+		if _, stays := to[key]; !stays {
+			changes = append(changes, kv.Change{Entry: kv.Entry{Key: key}, Deleted: true})
+		}
+	}
+	slices.SortFunc(changes, func(a, b kv.Change) int { return cmp.Compare(a.Key, b.Key) })
+	return changes
+}
+
+func sameEntry(a, b kv.Entry) bool {
+	x, okX := a.Value.(kv.Decoded)
+	y, okY := b.Value.(kv.Decoded)
+	return okX && okY && a.Location == b.Location && proto.Equal(x.Message, y.Message)
+}
