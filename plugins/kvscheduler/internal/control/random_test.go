@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -213,7 +214,9 @@ func (s *simulation) revert(values map[string]*model.Item) {
 	}
 	err := s.commit(values, api.WithRevert(), api.WithRetryMaxCount(0))
 	s.w.fail, s.rate = fail, rate
-	if failures == 0 {
+	var txnErr *api.TransactionError
+	refused := errors.As(err, &txnErr) && txnErr.Reverted() // invalid values
+	if failures == 0 && !refused {
 		s.want(values)
 		return
 	}
@@ -304,6 +307,7 @@ func (s *simulation) resync(typ api.ResyncType) {
 func (s *simulation) converge() {
 	rate := s.rate
 	s.rate = 0
+	mark := len(s.w.ops)
 	for range 100 {
 		if s.clock.fire() == 0 {
 			break
@@ -311,6 +315,7 @@ func (s *simulation) converge() {
 		s.c.TransactionBarrier()
 	}
 	s.rate = rate
+	s.log("to check after %q", s.w.ops[mark:])
 	s.check()
 }
 

@@ -10,7 +10,6 @@ import (
 // act compares the target with what exists. A value that stands on something
 // which goes down goes down with it, and up again if it is in the target.
 func (p *planner) act() {
-	p.acting = true
 	var falling []*node
 	for i := 0; i < len(p.list); i++ {
 		n := p.list[i]

@@ -304,7 +304,7 @@ func (s *sorter) states(op *Op, st *step) {
 		op.After = s.afterDown(n)
 	case Note:
 		op.After = noteState(n)
-		if n.exists() && n.holder != "" && n.want != n.have {
+		if n.exists() && n.holder != "" && (n.want != n.have || n.stranded) {
 			op.Held = n.holder
 		}
 		op.Target = n.have

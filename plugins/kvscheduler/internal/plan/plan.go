@@ -122,14 +122,13 @@ func Make(g *graph.Graph, req Request) *Plan {
 		fresh:    btree.NewG(32, func(a, b *node) bool { return a.key < b.key }),
 	}
 	p.seed()
-	for p.expanded < len(p.list) {
-		p.expand()
-		p.prune()
-	}
+	p.expand()
+	p.settled = true
+	p.prune()
 	p.act()
 	if len(p.late) > 0 {
-		// Values that go down and up again carry others with them which were
-		// waiting for an occasion to change: those are planned for, too.
+		// Values that were reached only now have something to change as well,
+		// which may let yet others come up: plan for them from the start.
 		req.Touch = append(slices.Clone(req.Touch), p.late...)
 		return Make(g, req)
 	}
@@ -146,14 +145,15 @@ type node struct {
 	oldWant, want, have *registry.Value
 	target              *registry.Value // what exists afterwards, if in
 
-	changed bool   // given a new wanted value by the request
-	touched bool   // named by the request to be looked at again
-	pinned  bool   // stays as it is
-	holder  string // key of a pinned value that stands on this one
-	in      bool   // exists in the target
-	queued  bool
-	assumed bool // in was set by assume
-	derived bool // derived values were taken from target
+	changed  bool   // given a new wanted value by the request
+	touched  bool   // named by the request to be looked at again
+	pinned   bool   // stays as it is
+	holder   string // key of a pinned value that stands on this one
+	stranded bool   // exists only because of its holder
+	in       bool   // exists in the target
+	queued   bool
+	assumed  bool // in was set by assume
+	derived  bool // derived values were taken from target
 
 	kind     Kind
 	acted    bool
@@ -175,14 +175,17 @@ type planner struct {
 	selected []*node
 	fresh    *btree.BTreeG[*node] // nodes without graph node
 
-	work     []*node
-	seeds    []*node
-	expanded int // how much of list went through expand
-	acting   bool
-	late     []string // touched after the target was settled, with a change of their own
+	work    []*node
+	seeds   []*node
+	settled bool     // all assumptions were made
+	late    []string // touched after that, with a change of their own
 }
 
 func (n *node) exists() bool { return n.have != nil }
+
+// failed: the last operation left the value, or what is derived from it, in a
+// state that may not be complete.
+func (n *node) failed() bool { return n.node != nil && n.node.Err != nil }
 
 // touch returns the planner's view of a key; nil if the key is not known.
 func (p *planner) touch(key string) *node {
@@ -209,7 +212,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	}
 	n.in = n.exists()
 	p.retarget(n)
-	if p.acting && n.target != n.have {
+	if p.settled && (n.target != n.have || n.failed()) {
 		p.late = append(p.late, n.key)
 		n.target = n.have
 	}
@@ -247,7 +250,7 @@ func (p *planner) retarget(n *node) {
 		n.target = n.have
 	case n.want == nil:
 		n.target = nil
-		if n.have != nil && (n.holder != "" || n.keepsUnwanted(&p.req)) {
+		if n.have != nil && n.keepsUnwanted(&p.req) {
 			n.target = n.have
 		}
 	case n.want.Invalid != nil:
@@ -256,6 +259,9 @@ func (p *planner) retarget(n *node) {
 		n.target = nil
 	default:
 		n.target = n.want
+	}
+	if n.target == nil && n.holder != "" {
+		n.target = n.have
 	}
 }
 

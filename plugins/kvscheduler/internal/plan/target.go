@@ -34,9 +34,11 @@ func (p *planner) seed() {
 		p.retarget(n)
 	}
 	for _, key := range p.req.Touch {
-		if n := p.touch(key); n != nil {
-			n.touched = true
+		n := p.touch(key)
+		if n == nil { // never came up, but something may have come up on its account
+			n = p.create(key, nil, nil)
 		}
+		n.touched = true
 	}
 	if p.req.All {
 		p.g.Nodes(func(gn *graph.Node) bool {
@@ -108,8 +110,8 @@ func (p *planner) assume(n *node) {
 	}
 	n.assumed = true
 	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "")
-	named := (n.changed || n.touched) && n.want != nil
-	if n.in && n.base == nil && !n.derived && (n.target != n.have || named) {
+	named := (n.changed || n.touched || n.failed()) && n.want != nil
+	if n.in && n.base == nil && !n.derived && !n.pinned && (n.target != n.have || named) {
 		p.derive(n)
 	}
 }
@@ -127,6 +129,10 @@ func (p *planner) derive(n *node) {
 		d := p.touch(dv.Key)
 		if d == nil {
 			d = p.create(dv.Key, dv.Desc, n)
+		}
+		if d.node == nil && d.base == nil && !d.changed { // named by the request only
+			d.base, d.desc = n, dv.Desc
+			n.children = append(n.children, d)
 		}
 		if d.base != n {
 			continue // a base value has that key: the derived one is left out
@@ -151,8 +157,8 @@ func (p *planner) derive(n *node) {
 // all of them are assumed to come up too.
 func (p *planner) expand() {
 	// The list grows meanwhile, by derived values and by what was waiting.
-	for ; p.expanded < len(p.list); p.expanded++ {
-		n := p.list[p.expanded]
+	for i := 0; i < len(p.list); i++ {
+		n := p.list[i]
 		// An existing value that the request names may be news to those who wait
 		// for it; other existing values are not.
 		if !n.in || n.exists() && !n.touched || p.req.All {
@@ -233,11 +239,7 @@ func (p *planner) out(n *node) {
 	}
 	slices.SortFunc(found, byKey)
 	for _, gn := range found {
-		q := p.touchNode(gn)
-		if q.base == nil && q.target != nil && q.target != q.have && !q.derived {
-			p.derive(q)
-		}
-		p.push(q)
+		p.push(p.touchNode(gn))
 	}
 	for _, d := range n.children {
 		if d.in {
@@ -259,6 +261,7 @@ func (p *planner) stands(n *node) bool {
 		if n.target != n.have && !p.metAll(n.target) {
 			n.target = n.have // it has to stay, so it stays as it is
 		}
+		n.stranded = !p.metAll(n.have) || n.base != nil && !n.base.in || !p.reachable(n)
 		return true
 	}
 	if n.target == nil || !p.reachable(n) {

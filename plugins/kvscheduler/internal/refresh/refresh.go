@@ -205,7 +205,7 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v 
 // are not there.
 func (r *Refresher) derived(n *graph.Node, same bool) {
 	exists := make(map[string]bool, len(n.Have.Derived))
-	mirror := n.Want == nil || n.Want.FromSB
+	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have
 	for i := range n.Have.Derived {
 		dv := &n.Have.Derived[i]
 		child := r.Graph.Node(dv.Key)
@@ -224,7 +224,7 @@ func (r *Refresher) derived(n *graph.Node, same bool) {
 		if child.Want != nil && proto.Equal(child.Want.Msg, v.Msg) {
 			v = child.Want
 		}
-		if mirror {
+		if mirror || child.Want == nil {
 			r.Graph.SetWant(child, v)
 		}
 		if child.Have == nil || !proto.Equal(child.Have.Msg, v.Msg) {
