@@ -112,6 +112,9 @@ func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	b.agent = agenttest.Start(tb, l2, l3)
+	if err := b.Scheduler.RegisterKVDescriptor(hostInterfaces()); err != nil {
+		tb.Fatal(err)
+	}
 	b.Connected(0)
 	return b
 }

@@ -1,12 +1,18 @@
 package vpptest_test
 
 import (
+	"strings"
 	"testing"
 
+	interfacesapi "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
 func TestLoopback(t *testing.T) {
@@ -22,26 +28,235 @@ func TestLoopback(t *testing.T) {
 			"vpp/interface/loop/1/vrf/0/ip-version/both":         configured,
 			"vpp/interface/loop/1/has-IP-address":                configured,
 		})
-		if got := b.Dump("vpp-interface")[ifKey("loop/1")]; !proto.Equal(got, lo) {
-			t.Errorf("read back\n%v\nexpected\n%v", got, lo)
-		}
+		readBack(t, b, "vpp-interface", of(lo))
 		b.InSync()
+		b.Await("vpp/interface/loop/1/link-state/UP", obtained)
 
 		changed := proto.CloneOf(lo)
 		changed.Enabled, changed.Mtu, changed.PhysAddress = false, 2000, "02:00:00:00:00:02"
 		changed.IpAddresses = []string{"10.1.1.2/24"}
 		b.Must(of(changed))
-		if got := b.Dump("vpp-interface")[ifKey("loop/1")]; !proto.Equal(got, changed) {
-			t.Errorf("after the update read back\n%v\nexpected\n%v", got, changed)
-		}
+		readBack(t, b, "vpp-interface", of(changed))
 		b.InSync()
+		b.Await("vpp/interface/loop/1/link-state/UP", gone)
 
 		b.Must(deleted(of(lo)))
-		if got := b.Dump("vpp-interface"); len(got) != 1 { // local0
-			t.Errorf("after the removal read back %v", got)
-		}
+		readBack(t, b, "vpp-interface", nil)
 		b.Want(states{ifKey("loop/1"): gone, ifKey("local0"): obtained})
 	})
 }
 
-var _ = interfaces.Interface_TAP
+// readBack compares what a descriptor reads from VPP, without local0.
+func readBack(t *testing.T, b *vpptest.Bench, descriptor string, want values) {
+	t.Helper()
+	got := b.Dump(descriptor)
+	delete(got, ifKey("local0"))
+	for key, w := range want {
+		if !proto.Equal(got[key], w) {
+			t.Errorf("read back of %s\n%v\nexpected\n%v", key, got[key], w)
+		}
+		delete(got, key)
+	}
+	for key, v := range got {
+		t.Errorf("read back %s, which is not expected: %v", key, v)
+	}
+}
+
+func TestVrfOfInterface(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		lo := loop("lo", "10.1.1.1/24")
+		lo.Vrf = 5
+		b.Must(of(lo))
+		address := "vpp/interface/lo/address/static/10.1.1.1/24"
+		b.Want(states{ifKey("lo"): configured, address: pending, "vpp/interface/lo/vrf/5/ip-version/v4": pending})
+
+		b.Must(of(&l3.VrfTable{Id: 5}, &l3.VrfTable{Id: 6}, &l3.VrfTable{Id: 5, Protocol: l3.VrfTable_IPV6}))
+		b.Want(states{address: configured, "vpp/interface/lo/vrf/5/ip-version/v4": configured})
+		b.InSync()
+
+		both := proto.CloneOf(lo)
+		both.IpAddresses = append(both.IpAddresses, "2001:db8::1/64")
+		b.Must(of(both))
+		b.Want(states{address: configured, "vpp/interface/lo/vrf/5/ip-version/both": configured})
+		readBack(t, b, "vpp-interface", of(as(b, both)))
+		b.InSync()
+
+		moved := proto.CloneOf(lo)
+		moved.Vrf = 6
+		b.Must(of(moved))
+		b.Want(states{address: configured, "vpp/interface/lo/vrf/6/ip-version/v4": configured})
+		readBack(t, b, "vpp-interface", of(as(b, moved)))
+
+		// The table goes, and with it the address; the interface stays.
+		b.Must(deleted(of(&l3.VrfTable{Id: 6})))
+		b.Want(states{ifKey("lo"): configured, address: pending})
+		b.Resync()
+		b.Want(states{ifKey("lo"): configured, address: pending})
+		b.Must(of(&l3.VrfTable{Id: 6}))
+		b.Want(states{address: configured})
+	})
+}
+
+// as fills in what VPP chose for the interface.
+func as(b *vpptest.Bench, i *interfaces.Interface) *interfaces.Interface {
+	out := proto.CloneOf(i)
+	if found, ok := b.Dump("vpp-interface")[ifKey(i.Name)].(*interfaces.Interface); ok {
+		out.PhysAddress, out.Mtu = found.PhysAddress, found.Mtu
+	}
+	return out
+}
+
+func TestUnnumbered(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		borrower := loop("borrower")
+		borrower.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: "lender"}
+		b.Must(of(borrower, loop("lender")))
+		borrowing := "vpp/interface/unnumbered/borrower"
+		b.Want(states{ifKey("borrower"): configured, borrowing: pending})
+
+		b.Must(of(loop("lender", "10.1.1.1/24", "10.2.2.2/24")))
+		b.Want(states{borrowing: configured, "vpp/interface/borrower/vrf/from-interface/lender": configured})
+		readBack(t, b, "vpp-interface", of(as(b, borrower), as(b, loop("lender", "10.1.1.1/24", "10.2.2.2/24"))))
+		b.InSync()
+
+		// One of two addresses goes: any of them is enough.
+		b.Must(of(loop("lender", "10.2.2.2/24")))
+		b.Want(states{borrowing: configured})
+		b.InSync()
+
+		// Into another table, with the borrower behind.
+		lender := loop("lender", "10.2.2.2/24")
+		lender.Vrf = 7
+		b.Must(of(lender, &l3.VrfTable{Id: 7}))
+		b.Want(states{borrowing: configured})
+		b.InSync()
+
+		// The last address goes: the borrowing ends before.
+		b.Must(of(loop("lender")))
+		b.Want(states{ifKey("borrower"): configured, borrowing: pending})
+		b.Resync()
+		b.Want(states{ifKey("borrower"): configured, borrowing: pending})
+	})
+}
+
+func TestAfPacketWaitsForHostInterface(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	af := afPacket("af", "eth1")
+	b.Must(of(af))
+	b.Want(states{ifKey("af"): pending})
+
+	host := "linux/interface/host-name/eth1"
+	b.SetHostInterface("eth1", true)
+	b.Want(states{host: obtained, ifKey("af"): configured})
+	readBack(t, b, "vpp-interface", of(as(b, af)))
+
+	b.SetHostInterface("eth1", false)
+	b.Want(states{ifKey("af"): pending})
+	readBack(t, b, "vpp-interface", nil)
+}
+
+// A TAP cannot change its rings: it is created again, and what depends on it
+// leaves before and comes back after.
+func TestTapIsRecreatedUnderRoute(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	tun := tap("tap1", "10.1.1.1/24")
+	route := &l3.Route{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.2", OutgoingInterface: "tap1"}
+	b.Must(of(tun, route))
+	b.Want(states{ifKey("tap1"): configured, routeKey(route): configured})
+
+	bigger := proto.CloneOf(tun)
+	bigger.GetTap().RxRingSize = 512
+	b.Must(of(bigger))
+	b.Want(states{ifKey("tap1"): configured, routeKey(route): configured})
+	for name, want := range map[string]uint64{"tap_create_v3": 2, "tap_delete_v2": 1, "ip_route_add_del": 3} {
+		if got := target.Sim.Count(name); got != want {
+			t.Errorf("%d times %s, expected %d", got, name, want)
+		}
+	}
+	b.InSync()
+	m, ok := b.If.Interfaces().LookupByName("tap1")
+	if !ok || !strings.HasPrefix(m.TAPHostIfName, "tap-") {
+		t.Errorf("metadata of the TAP: %+v", m)
+	}
+}
+
+func TestInterfacesOfOthersAreLeftAlone(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		// Somebody makes an interface, without a tag.
+		reply := &interfacesapi.CreateLoopbackReply{}
+		if err := b.Mux.Conn().Call(t.Context(), &interfacesapi.CreateLoopback{}, reply); err != nil {
+			t.Fatal(err)
+		}
+		b.Must(of(loop("mine")), kvs.WithResync(kvs.FullResync, false))
+		b.Must(nil, kvs.WithResync(kvs.FullResync, false))
+		readBack(t, b, "vpp-interface", nil)
+		// Setting a flag succeeds only if the interface is still there.
+		err := b.Mux.Conn().Call(t.Context(), &interfacesapi.SwInterfaceSetFlags{
+			SwIfIndex: reply.SwIfIndex, Flags: interface_types.IF_STATUS_API_FLAG_ADMIN_UP,
+		}, &interfacesapi.SwInterfaceSetFlagsReply{})
+		if err != nil {
+			t.Errorf("the interface of somebody else: %v", err)
+		}
+	})
+}
+
+func TestInvalidInterfaces(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	for _, test := range []struct {
+		change func(*interfaces.Interface)
+		want   string
+	}{
+		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_MEMIF }, "type: interfaces of type MEMIF are not supported"},
+		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_UNDEFINED_TYPE }, "type: undefined"},
+		{func(i *interfaces.Interface) { i.PhysAddress = "02:00" }, "phys_address: "},
+		{func(i *interfaces.Interface) { i.Mtu = 10000 }, "mtu: 10000, expected 0 to 9216"},
+		{func(i *interfaces.Interface) { i.IpAddresses = []string{"10.0.0.1"} }, "ip_addresses[0]: "},
+		{func(i *interfaces.Interface) { i.IpAddresses = []string{"alloc:net1"} }, "allocates no addresses"},
+		{func(i *interfaces.Interface) {
+			i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: "a"}
+			i.IpAddresses = []string{"10.0.0.1/24"}
+		}, "unnumbered: "},
+		{func(i *interfaces.Interface) {
+			i.Link = &interfaces.Interface_Tap{Tap: &interfaces.TapLink{}}
+		}, "link: is TapLink, expected none"},
+		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_AF_PACKET }, "link: missing, expected AfpacketLink"},
+		{func(i *interfaces.Interface) {
+			i.Type, i.Link = interfaces.Interface_TAP, &interfaces.Interface_Tap{Tap: &interfaces.TapLink{RxRingSize: 100}}
+		}, "tap.rx_ring_size: 100, expected a power of 2"},
+		{func(i *interfaces.Interface) { i.SetDhcpClient = true }, "set_dhcp_client: not supported"},
+	} {
+		i := loop("x")
+		test.change(i)
+		err := b.Commit(of(i))
+		b.Want(states{ifKey("x"): invalid})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, expected %q", err, test.want)
+		}
+	}
+}
+
+func TestXConnect(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		x := &l2.XConnectPair{ReceiveInterface: "a", TransmitInterface: "b"}
+		back := &l2.XConnectPair{ReceiveInterface: "b", TransmitInterface: "a"}
+		b.Must(of(x, back, loop("a")))
+		for key := range of(x, back) {
+			b.Want(states{key: pending})
+		}
+		b.Must(of(loop("b")))
+		readBack(t, b, "vpp-xconnect", of(x, back))
+		b.InSync()
+		b.Must(deleted(of(loop("a"))))
+		readBack(t, b, "vpp-xconnect", nil)
+		b.InSync()
+	})
+}

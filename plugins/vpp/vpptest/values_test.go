@@ -6,6 +6,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -90,3 +91,5 @@ func afPacket(name, host string) *interfaces.Interface {
 		Link: &interfaces.Interface_Afpacket{Afpacket: &interfaces.AfpacketLink{HostIfName: host}},
 	}
 }
+
+func simOptions() vppsim.Options { return vppsim.Options{} }
