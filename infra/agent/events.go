@@ -52,7 +52,9 @@ type PluginFailed struct {
 	Name  string
 	Phase Phase
 	Err   error
-	Stack string // of the panic or of the hanging callback; else empty
+	// Stack is that of the panic, or of the callback that hangs and of the
+	// goroutines which the plugin started; else it is empty.
+	Stack string
 }
 
 // RollingBack tells that the start failed and that the plugins which are

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -43,8 +42,3 @@ func withCommit(b infra.Build) infra.Build {
 	}
 	return b
 }
-
-// Label identifies the agent in goroutine profiles: the goroutines started by
-// callbacks of its plugins carry it as the label "agent", beside the label
-// "plugin" with the name of the plugin.
-func (a *Agent) Label() string { return fmt.Sprintf("%s-%p", a.opts.build.App, a) }

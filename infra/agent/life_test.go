@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 func TestStartAndStopInOrder(t *testing.T) {
@@ -301,6 +302,73 @@ func TestStopTimeoutClosesTheOthers(t *testing.T) {
 		close(wake)
 	})
 }
+
+// lines is a writer that hands on every line.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
+
+func TestFurtherSignalsSayWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	d := &diary{}
+	p := d.plugin("p")
+	wake := make(chan struct{})
+	p.close = func(*fake) error {
+		raise(t, syscall.SIGWINCH)()
+		<-wake
+		return nil
+	}
+	log := make(lines, 100)
+	a := newAgent(t, agent.QuitSignals(syscall.SIGWINCH), agent.AllPlugins(p), agent.Logging(logging.NewRegistry(logging.WithWriter(log))))
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	raise(t, syscall.SIGWINCH)()
+	for line := range log {
+		if strings.Contains(line, "already stopping") {
+			if !strings.Contains(line, `waiting-for="Close of plugin p"`) {
+				t.Errorf("got %s", line)
+			}
+			break
+		}
+	}
+	close(wake)
+	if err := a.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAGoroutineThatDoesNotEndIsShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &diary{}
+		wake := make(chan struct{})
+		p := d.plugin("p")
+		p.init = func(f *fake) error {
+			f.Go(func(context.Context) { deaf(wake) })
+			return nil
+		}
+		option, events := listen()
+		a := newAgent(t, option, agent.AllPlugins(p))
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Stop(); !errors.Is(err, agent.ErrTimeout) {
+			t.Errorf("got %v", err)
+		}
+		for _, e := range events() {
+			if f, ok := e.(agent.PluginFailed); ok && (!strings.Contains(f.Stack, "StopGoroutines") || !strings.Contains(f.Stack, "agent_test.deaf")) {
+				t.Errorf("the stacks do not show who hangs:\n%s", f.Stack)
+			}
+		}
+		close(wake)
+	})
+}
+
+func deaf(wake chan struct{}) { <-wake }
 
 func TestEvents(t *testing.T) {
 	t.Parallel()

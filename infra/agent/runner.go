@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -41,7 +39,7 @@ func (r *runner) close() { r.worker.close() }
 // goroutine left behind, if the callback returns nil after that.
 func (r *runner) call(ctx context.Context, m *member, phase Phase, f func() error, late func()) error {
 	j := &job{run: f, late: late, done: make(chan error, 1)}
-	j.labels = pprof.WithLabels(context.Background(), pprof.Labels("agent", r.label, "plugin", m.name))
+	j.labels = pprof.WithLabels(context.Background(), pprof.Labels(agentLabel, r.label, pluginLabel, m.name))
 	begin := time.Now()
 	r.worker.do(j)
 	slow := time.NewTimer(slowAfter)
@@ -86,11 +84,11 @@ func (r *runner) leave(m *member, phase Phase, j *job, after time.Duration, caus
 	if !j.abandon() { // it returned just now
 		return r.result(m, phase, <-j.done)
 	}
-	stack := r.worker.stack()
+	stacks := append([]string{stackOf(r.worker.id)}, goroutines(agentLabel, r.label, pluginLabel, m.name)...)
 	r.worker.close()
 	r.worker = newWorker()
 	err := fmt.Errorf("did not return within %v: %w", round(after), cause)
-	r.emit(PluginFailed{m.name, phase, err, stack})
+	r.emit(PluginFailed{m.name, phase, err, strings.Join(stacks, "\n\n")})
 	return &PluginError{m.name, phase, err}
 }
 
@@ -149,22 +147,3 @@ func newWorker() *worker {
 
 func (w *worker) do(j *job) { w.jobs <- j }
 func (w *worker) close()    { close(w.jobs) }
-
-// stack returns the stack of the worker.
-func (w *worker) stack() string {
-	buf := make([]byte, 1<<20)
-	buf = buf[:runtime.Stack(buf, true)]
-	for dump := range bytes.SplitSeq(buf, []byte("\n\n")) {
-		if bytes.HasPrefix(dump, []byte(w.id)) {
-			return string(dump)
-		}
-	}
-	return ""
-}
-
-func goroutineID() string {
-	buf := make([]byte, 64)
-	head := string(buf[:runtime.Stack(buf, false)])
-	id, _, _ := strings.Cut(head, "[")
-	return id
-}

@@ -4,9 +4,6 @@
 package agenttest
 
 import (
-	"bytes"
-	"fmt"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -59,10 +56,9 @@ func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
 // and tests may run beside it.
 func CheckLeaks(tb testing.TB, a *agent.Agent) {
 	tb.Helper()
-	mark := fmt.Sprintf("%q:%q", "agent", a.Label())
 	deadline := time.Now().Add(leakPatience)
 	for pause := time.Millisecond; ; pause *= 2 {
-		leaks := goroutines(mark)
+		leaks := a.Goroutines()
 		if len(leaks) == 0 {
 			return
 		}
@@ -72,19 +68,4 @@ func CheckLeaks(tb testing.TB, a *agent.Agent) {
 		}
 		time.Sleep(pause)
 	}
-}
-
-// goroutines returns the entries of the goroutine profile that carry a label.
-func goroutines(mark string) []string {
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
-		return []string{err.Error()}
-	}
-	var found []string
-	for entry := range strings.SplitSeq(b.String(), "\n\n") {
-		if strings.Contains(entry, mark) {
-			found = append(found, entry)
-		}
-	}
-	return found
 }
