@@ -5,6 +5,7 @@ package nlsim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -23,6 +24,7 @@ type Kernel struct {
 	faults []*fault
 	calls  map[string]int
 	unpriv bool
+	budget int // changes that still work; below 0: no limit
 }
 
 var _ netlinkapi.Namespaces = (*Kernel)(nil)
@@ -54,7 +56,7 @@ type fault struct {
 
 // New returns a kernel with the namespace of the agent, which has a loopback.
 func New() *Kernel {
-	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}}
+	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, budget: -1}
 	k.spaces[""] = k.newSpace()
 	return k
 }
@@ -124,6 +126,25 @@ func (k *Kernel) DropPrivileges() {
 	k.unpriv = true
 }
 
+// ErrCrashed is what operations return after the crash of CrashAfter.
+var ErrCrashed = errors.New("crashed")
+
+// CrashAfter makes everything fail, reading too, once so many more changes
+// have been made, as if the process had been killed then; a negative number
+// ends that.
+func (k *Kernel) CrashAfter(changes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.budget = changes
+}
+
+// Crashed tells whether the crash of CrashAfter has come.
+func (k *Kernel) Crashed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.budget == 0
+}
+
 // Calls returns how often an operation was called.
 func (k *Kernel) Calls(op string) int {
 	k.mu.Lock()
@@ -143,6 +164,12 @@ func (k *Kernel) call(op string, privileged bool, f func() error) error {
 	k.calls[op]++
 	if privileged && k.unpriv {
 		return fmt.Errorf("%s: %w (needs CAP_NET_ADMIN)", op, netlinkapi.ErrPermission)
+	}
+	if k.budget == 0 {
+		return ErrCrashed
+	}
+	if privileged && k.budget > 0 {
+		k.budget--
 	}
 	for _, ft := range k.faults {
 		if ft.op != op || ft.times == 0 {

@@ -9,15 +9,13 @@ import (
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
-	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
 // An address belongs to an interface; the value is the part of the interface
-// that matters for it, the address is in the key. A reference to an allocated
-// address waits for the allocation. With source "existing" nothing is done: the
-// value exists once somebody else has assigned the address.
+// that matters for it, the address is in the key. With source "existing" nothing
+// is done: the value exists once somebody else has assigned the address.
 
 // AddressName is the name of the descriptor of addresses.
 const AddressName = "linux-interface-address"
@@ -26,7 +24,6 @@ const AddressName = "linux-interface-address"
 const (
 	assignedToVrfDependency  = "interface-assigned-to-vrf"
 	assignedByHostDependency = "address-assigned-to-interface"
-	allocationDependency     = "addr-allocated"
 )
 
 type address struct{ Deps }
@@ -63,11 +60,8 @@ func (d address) dependencies(key string, v *interfaces.Interface) []api.Depende
 	if vrf := v.GetVrfMasterInterface(); vrf != "" {
 		deps = append(deps, api.Dependency{Label: assignedToVrfDependency, Key: ifmodel.VrfKey.Key(name, vrf)})
 	}
-	switch source {
-	case netalloc.IPAddressSource_EXISTING:
+	if source == netalloc.IPAddressSource_EXISTING {
 		deps = append(deps, api.Dependency{Label: assignedByHostDependency, Key: ifmodel.HostAddressKeyFor(v.GetHostIfName(), addr)})
-	case netalloc.IPAddressSource_ALLOC_REF:
-		deps = append(deps, api.Dependency{Label: allocationDependency, Key: netallocmodel.AllocationKey(addr, name)})
 	}
 	return deps
 }

@@ -127,13 +127,9 @@ func checkAddresses(v *interfaces.Interface) error {
 	for i, text := range v.GetIpAddresses() {
 		field := fmt.Sprintf("ip_addresses[%d]", i)
 		if netallocmodel.IsRef(text) {
-			if v.GetLinkOnly() {
-				return invalid(field, "%q; a reference is not allowed with link_only", text)
-			}
-			if strings.HasSuffix(text, "/GW") {
-				return invalid(field, "%q; expected the address of an interface, not of a gateway", text)
-			}
-		} else if _, err := netip.ParsePrefix(text); err != nil {
+			return invalid(field, "%q; this agent allocates no addresses, expected an address", text)
+		}
+		if _, err := netip.ParsePrefix(text); err != nil {
 			return invalid(field, "%q; expected an address with prefix length, such as 10.0.0.1/24", text)
 		}
 		key := ifmodel.AddressKeyFor(v.GetName(), text, netalloc.IPAddressSource_STATIC)
@@ -217,11 +213,8 @@ func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
 	}
 	for _, addr := range v.GetIpAddresses() {
 		source := netalloc.IPAddressSource_STATIC
-		switch {
-		case waits:
+		if waits {
 			source = netalloc.IPAddressSource_EXISTING
-		case netallocmodel.IsRef(addr):
-			source = netalloc.IPAddressSource_ALLOC_REF
 		}
 		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.AddressKeyFor(v.GetName(), addr, source), Value: part})
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
-	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
@@ -19,9 +18,6 @@ func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interface
 	v.LinkOnly = want.GetLinkOnly()
 	wanted := map[string]string{}
 	for _, text := range want.GetIpAddresses() {
-		if netallocmodel.IsRef(text) {
-			continue
-		}
 		wanted[usual(v.GetName(), text)] = text
 	}
 	for _, a := range s.addrs[l.Index] {

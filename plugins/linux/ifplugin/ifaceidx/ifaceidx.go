@@ -5,6 +5,7 @@ package ifaceidx
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -56,6 +57,8 @@ func HostKey(ns *namespace.NetNamespace, host string) string {
 type Index interface {
 	// Get returns where an interface is; false if it is not configured (yet).
 	Get(name string) (LinuxIfMetadata, bool)
+	// All iterates over all interfaces by name.
+	All() iter.Seq2[string, LinuxIfMetadata]
 	// Namespaces lists the namespaces of all interfaces, each once.
 	Namespaces() []*namespace.NetNamespace
 }
@@ -80,15 +83,20 @@ func (l lazy) Get(name string) (LinuxIfMetadata, bool) {
 	return m.Get(name)
 }
 
-// Namespaces implements Index.
-func (l lazy) Namespaces() []*namespace.NetNamespace {
+// All implements Index.
+func (l lazy) All() iter.Seq2[string, LinuxIfMetadata] {
 	m, err := idxmap.Of[LinuxIfMetadata](l.scheduler.GetMetadataMap(Descriptor))
 	if err != nil {
-		return nil
+		return func(func(string, LinuxIfMetadata) bool) {}
 	}
+	return m.All()
+}
+
+// Namespaces implements Index.
+func (l lazy) Namespaces() []*namespace.NetNamespace {
 	var all []*namespace.NetNamespace
 	seen := map[string]bool{}
-	for _, meta := range m.All() {
+	for _, meta := range l.All() {
 		if text := nsmodel.Text(meta.Namespace); !seen[text] {
 			seen[text] = true
 			all = append(all, meta.Namespace)

@@ -1,0 +1,109 @@
+package ifplugin_test
+
+import (
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// items are values of all kinds that the agent makes itself.
+func items() []proto.Message {
+	return []proto.Message{
+		veth("x", "y", "", "10.1.0.1/24"),
+		veth("y", "x", "left", "10.1.0.2/24", "fd00:1::2/64"),
+		&interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK, Namespace: named("left"), Enabled: true},
+		&interfaces.Interface{Name: "d", Type: interfaces.Interface_DUMMY, Namespace: named("left"), Enabled: true,
+			IpAddresses: []string{"10.2.0.1/32"}, VrfMasterInterface: "red"},
+		&interfaces.Interface{Name: "red", Type: interfaces.Interface_VRF_DEVICE, Namespace: named("left"), Enabled: true,
+			Link: &interfaces.Interface_VrfDev{VrfDev: &interfaces.VrfDevLink{RoutingTable: 10}}},
+	}
+}
+
+// A restart finds everything as it was and does nothing.
+func TestRestart(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		values := items()
+		if w.Sim == nil {
+			values = values[:3] // kernels without dummy and VRF devices are common
+		}
+		a := linuxtest.Start(t, w)
+		must(t, a.Apply(values...))
+		a.Expect(configured, values...)
+		a.Stop()
+
+		a = linuxtest.Start(t, w)
+		unchanged(t, a, values...)
+		a.Expect(configured, values...)
+		a.Stop()
+
+		a = linuxtest.Start(t, w)
+		must(t, a.Resync())
+		expectLinks(t, w.Open(t, ""))
+		expectLinks(t, w.Open(t, "left"))
+		if l := expectLink(t, w.Open(t, "left"), "lo"); l.Alias != "" {
+			t.Errorf("alias of lo is %q", l.Alias)
+		}
+	})
+}
+
+// Killed at any moment, of coming up or going down, the next run converges to
+// whatever is wanted then, and leaves nothing behind.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, down := range []bool{false, true} {
+		for changes := 0; ; changes++ {
+			if !testKilled(t, changes, down) {
+				t.Logf("down=%t: %d changes", down, changes)
+				break
+			}
+		}
+	}
+}
+
+// testKilled returns false if everything was done before the kill.
+func testKilled(t *testing.T, changes int, down bool) (killed bool) {
+	for _, empty := range []bool{false, true} {
+		t.Run(fmt.Sprintf("down=%t,changes=%d,empty=%t", down, changes, empty), func(t *testing.T) {
+			w := nltest.Sim()
+			before := w.Sim.String()
+			a := linuxtest.Start(t, w)
+			if down {
+				must(t, a.Apply(items()...))
+			}
+			w.Sim.CrashAfter(changes)
+			if down {
+				_ = a.Delete(items()...)
+			} else {
+				_ = a.Apply(items()...)
+			}
+			killed = w.Sim.Crashed()
+			a.Stop()
+			crashed := w.Sim.String()
+			w.Sim.CrashAfter(-1)
+
+			a = linuxtest.Start(t, w)
+			if empty {
+				must(t, a.Resync())
+				w.Sim.RemoveNamespace(w.Path("left"))
+				if after := w.Sim.String(); after != before {
+					t.Errorf("left behind:\n%s\nafter the kill it was:\n%s", after, crashed)
+				}
+				return
+			}
+			must(t, a.Resync(items()...))
+			a.Expect(configured, items()...)
+			unchanged(t, a, items()...)
+			expectLinks(t, w.Open(t, ""), "h-x")
+			expectLinks(t, w.Open(t, "left"), "h-y", "d", "red")
+			if t.Failed() {
+				t.Logf("after the kill it was:\n%s\nthen:\n%s", crashed, w.Sim)
+			}
+		})
+	}
+	return killed
+}

@@ -1,0 +1,137 @@
+// Package descriptor teaches the scheduler routes and neighbours of Linux.
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// Deps is what the descriptors of this package need.
+type Deps struct {
+	// Namespaces opens network namespaces.
+	Namespaces Namespaces
+	// Index is where configured interfaces are found.
+	Index ifaceidx.Index
+	// Log is told what a callback cannot return.
+	Log logging.Logger
+}
+
+// Namespaces opens network namespaces; see nsplugin.API.
+type Namespaces interface {
+	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+}
+
+// find finds an interface in the kernel. Close the place.
+func (d Deps) find(iface string) (*ifaceidx.Place, error) {
+	return ifaceidx.Find(d.Index, d.Namespaces, iface)
+}
+
+// closeHandle ends a lease; that cannot fail in a way that matters here.
+func closeHandle(h netlinkapi.Handle) { _ = h.Close() }
+
+// ignoreGone makes "already gone" a success.
+func ignoreGone(err error) error {
+	if netlinkapi.IsGone(err) {
+		return nil
+	}
+	return err
+}
+
+// visit opens every namespace with configured interfaces, once, and calls f
+// with the interfaces in it by index: index to logical name. A namespace that
+// is gone, or that the process may not enter, has nothing of ours.
+func (d Deps) visit(f func(h netlinkapi.Handle, names map[int]string) error) error {
+	seen := map[netlinkapi.NamespaceID]bool{}
+	for _, ns := range d.Index.Namespaces() {
+		err := func() error {
+			h, err := d.Namespaces.Open(ns)
+			if err != nil {
+				return err
+			}
+			defer closeHandle(h)
+			if seen[h.Namespace()] {
+				return nil
+			}
+			seen[h.Namespace()] = true
+			return f(h, d.names(h.Namespace()))
+		}()
+		switch {
+		case err == nil || errors.Is(err, netlinkapi.ErrNamespaceGone):
+		case errors.Is(err, netlinkapi.ErrPermission):
+			d.Log.Debug("network namespace not read", "namespace", nsmodel.Text(ns), "error", err)
+		default:
+			return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
+		}
+	}
+	return nil
+}
+
+// names lists the interfaces in a namespace by index.
+func (d Deps) names(id netlinkapi.NamespaceID) map[int]string {
+	names := map[int]string{}
+	same := map[string]bool{} // references that lead to the namespace
+	for name, meta := range d.Index.All() {
+		text := nsmodel.Text(meta.Namespace)
+		here, known := same[text]
+		if !known {
+			if h, err := d.Namespaces.Open(meta.Namespace); err == nil {
+				here = h.Namespace() == id
+				closeHandle(h)
+			}
+			same[text] = here
+		}
+		if here {
+			names[meta.LinuxIfIndex] = name
+		}
+	}
+	return names
+}
+
+// hasAddress is the dependency on any address of the interface.
+func hasAddress(label, iface string) api.Dependency {
+	return api.Dependency{Label: label, AnyOf: api.AnyOfDependency{
+		KeyPrefixes: []string{ifmodel.AddressKey.Prefix(iface)},
+	}}
+}
+
+// isUp is the dependency on the interface being up.
+func isUp(label, iface string) api.Dependency {
+	return api.Dependency{Label: label, Key: ifmodel.StateKeyFor(iface, true)}
+}
+
+// invalid is the error about one field of a value.
+func invalid(field, format string, args ...any) error {
+	return api.NewInvalidValueError(fmt.Errorf(format, args...), field)
+}
+
+// checkAddress tells what is wrong with an IP address.
+func checkAddress(text string) error {
+	if netallocmodel.IsRef(text) {
+		return fmt.Errorf("%q; this agent allocates no addresses, expected an address", text)
+	}
+	ip, err := netip.ParseAddr(text)
+	if err != nil || ip.Zone() != "" {
+		return fmt.Errorf("%q; expected an IP address without prefix length", text)
+	}
+	return nil
+}
+
+// address parses an IP address that was checked; invalid if it is empty or
+// unspecified.
+func address(text string) netip.Addr {
+	ip, err := netip.ParseAddr(text)
+	if err != nil || ip.IsUnspecified() {
+		return netip.Addr{}
+	}
+	return ip.Unmap()
+}

@@ -1,0 +1,170 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+)
+
+// A route goes out of one configured interface, in the table of the VRF that
+// the interface is in. Every route in the kernel says who made it: those of the
+// agent carry a protocol number of their own, so they are found again after a
+// restart, and the routes of others are left alone. A static route of somebody
+// else that is just what is wanted is taken over.
+
+// RouteName is the name of the descriptor of routes.
+const RouteName = "linux-route"
+
+// Protocol marks the routes of the agent; "ip route" shows it as "proto 116".
+const Protocol netlinkapi.Protocol = 116
+
+// Labels of the dependencies of a route.
+const (
+	routeInterfaceUp      = "outgoing-interface-is-up"
+	routeInterfaceAddress = "outgoing-interface-has-ip-address"
+	routeGateway          = "gw-reachable"
+)
+
+// defaultMetric6 is what the kernel makes of metric 0 for IPv6.
+const defaultMetric6 = 1024
+
+type route struct{ Deps }
+
+type routeKV = api.KV[*l3.Route, any]
+
+// NewRoute returns the descriptor linux-route.
+func NewRoute(deps Deps) *api.KVDescriptor {
+	d := route{deps}
+	return api.Adapt(api.Describe(l3model.RouteModel, api.Descriptor[*l3.Route, any]{
+		Name:            RouteName,
+		Southbound:      nsmodel.Southbound,
+		ValueComparator: sameRoute,
+		Validate:        validateRoute,
+		Dependencies:    routeDependencies,
+		DerivedValues:   routeDerived,
+		UpdateWithRecreate: func(_ string, a, b *l3.Route, _ any) bool {
+			return metric(a) != metric(b)
+		},
+		Create:               d.create,
+		Update:               d.update,
+		Delete:               d.delete,
+		Retrieve:             d.retrieve,
+		RetrieveValue:        d.retrieveValue,
+		RetrieveDependencies: []string{ifaceidx.Descriptor},
+	}))
+}
+
+// destination parses the destination; an error if it has host bits.
+func destination(v *l3.Route) (netip.Prefix, error) {
+	text := v.GetDstNetwork()
+	if netallocmodel.IsRef(text) {
+		return netip.Prefix{}, fmt.Errorf("%q; this agent allocates no addresses, expected a network", text)
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return p, fmt.Errorf("%q; expected a network with prefix length, such as 10.0.0.0/24", text)
+	}
+	if p != p.Masked() {
+		return p, fmt.Errorf("%q has host bits; expected %s", text, p.Masked())
+	}
+	return p, nil
+}
+
+func validateRoute(_ string, v *l3.Route) error {
+	var errs []error
+	if v.GetOutgoingInterface() == "" {
+		errs = append(errs, invalid("outgoing_interface", "empty; expected the name of an interface"))
+	}
+	dst, err := destination(v)
+	if err != nil {
+		errs = append(errs, invalid("dst_network", "%w", err))
+	}
+	if _, known := scopes[v.GetScope()]; !known {
+		errs = append(errs, invalid("scope", "%d; expected GLOBAL, SITE, LINK or HOST", v.GetScope()))
+	} else if err == nil && dst.Addr().Is4() && v.GetScope() == l3.Route_UNDEFINED {
+		errs = append(errs, invalid("scope", "missing; expected GLOBAL, SITE, LINK or HOST for an IPv4 route"))
+	}
+	return errors.Join(append(errs, validateGateway(v, dst))...)
+}
+
+func validateGateway(v *l3.Route, dst netip.Prefix) error {
+	if v.GetGwAddr() == "" {
+		return nil
+	}
+	if err := checkAddress(v.GetGwAddr()); err != nil {
+		return invalid("gw_addr", "%w", err)
+	}
+	gw := address(v.GetGwAddr())
+	switch {
+	case !gw.IsValid(): // unspecified: the same as none
+		return nil
+	case v.GetScope() == l3.Route_LINK:
+		return invalid("gw_addr", "%q; not allowed with scope LINK", v.GetGwAddr())
+	case dst.IsValid() && gw.Is4() != dst.Addr().Is4():
+		return invalid("gw_addr", "%q is not of the IP version of the destination %s", v.GetGwAddr(), dst)
+	}
+	return nil
+}
+
+func routeDependencies(_ string, v *l3.Route) []api.Dependency {
+	iface := v.GetOutgoingInterface()
+	deps := []api.Dependency{isUp(routeInterfaceUp, iface), hasAddress(routeInterfaceAddress, iface)}
+	gw := address(v.GetGwAddr())
+	if !gw.IsValid() || gw.IsLinkLocalUnicast() && gw.Is6() { // the latter are on every link
+		return deps
+	}
+	return append(deps, api.Dependency{Label: routeGateway, AnyOf: api.AnyOfDependency{
+		KeyPrefixes: []string{ifmodel.AddressKey.Prefix(iface), l3model.LinkLocalRouteKey.Prefix(iface)},
+		KeySelector: func(key string) bool { return reaches(key, gw) },
+	}})
+}
+
+// reaches tells whether the key is of an address or of a link-local route that
+// makes the gateway reachable.
+func reaches(key string, gw netip.Addr) bool {
+	var network string
+	if args, ok := l3model.LinkLocalRouteKey.Parse(key); ok {
+		network = args[1]
+	} else if _, addr, _, ok := ifmodel.ParseAddressKey(key); ok {
+		network = addr
+	}
+	p, err := netip.ParsePrefix(network)
+	return err == nil && p.Contains(gw)
+}
+
+func routeDerived(_ string, v *l3.Route) []api.KeyValuePair {
+	if v.GetScope() != l3.Route_LINK {
+		return nil
+	}
+	key := l3model.LinkLocalRouteKey.Key(v.GetOutgoingInterface(), v.GetDstNetwork())
+	return []api.KeyValuePair{{Key: key, Value: &emptypb.Empty{}}}
+}
+
+func sameRoute(_ string, a, b *l3.Route) bool {
+	dstA, errA := destination(a)
+	dstB, errB := destination(b)
+	if errA != nil || errB != nil || dstA != dstB {
+		return false
+	}
+	return a.GetOutgoingInterface() == b.GetOutgoingInterface() && metric(a) == metric(b) &&
+		address(a.GetGwAddr()) == address(b.GetGwAddr()) && (dstA.Addr().Is6() || a.GetScope() == b.GetScope())
+}
+
+// metric is the metric as the kernel has it.
+func metric(v *l3.Route) uint32 {
+	if dst, err := destination(v); err == nil && dst.Addr().Is6() && v.GetMetric() == 0 {
+		return defaultMetric6
+	}
+	return v.GetMetric()
+}

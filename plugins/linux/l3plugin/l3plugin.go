@@ -1,0 +1,64 @@
+// Package l3plugin is the plugin for routes and neighbours of Linux: it
+// registers their descriptors.
+package l3plugin
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+)
+
+// Plugin handles routes and neighbours.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Scheduler handles the values.
+	Scheduler api.Registrar
+	// Namespaces opens network namespaces.
+	Namespaces nsplugin.API
+	// Interfaces says where configured interfaces are in the kernel.
+	Interfaces Interfaces
+}
+
+// Interfaces is the part of the plugin for interfaces that is used.
+type Interfaces interface{ Index() ifaceidx.Index }
+
+var _ infra.Plugin = (*Plugin)(nil)
+
+// ConfigSpec returns the defaults of linux-l3plugin.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init registers the descriptors.
+func (p *Plugin) Init() (err error) {
+	if p.cfg, _, err = config.Load(p.Cfg, p.base()); err != nil {
+		return err
+	}
+	if p.cfg.Disabled || !p.Namespaces.Enabled() {
+		p.Log.Info("routes and neighbours of Linux are left alone, as configured")
+		return nil
+	}
+	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Log: p.Log}
+	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewARP(deps), descriptor.NewRoute(deps)); err != nil {
+		return fmt.Errorf("register descriptors: %w", err)
+	}
+	return nil
+}

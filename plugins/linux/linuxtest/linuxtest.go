@@ -1,0 +1,206 @@
+// Package linuxtest runs the Linux plugins with the real scheduler, on the fake
+// kernel or in fresh namespaces of the real one, for their tests.
+package linuxtest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
+	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+)
+
+// Label is the label of the agents.
+const Label = "test"
+
+// TAPs are the TAPs of VPP as the tests have them: logical name to name in the
+// kernel.
+type TAPs map[string]string
+
+// TapHostName implements descriptor.TAPs.
+func (t TAPs) TapHostName(tap string) (string, bool) { host, ok := t[tap]; return host, ok }
+
+// Agent is an agent with the Linux plugins.
+type Agent struct {
+	*kvscheduler.Scheduler
+	Interfaces *ifplugin.Plugin
+
+	t     *testing.T
+	agent *agent.Agent
+}
+
+// Start starts an agent in a world; it is stopped at the end of the test.
+func Start(t *testing.T, w *nltest.World, extra ...infra.Plugin) *Agent {
+	return StartWith(t, w, nil, extra...)
+}
+
+// StartWith is Start with TAPs of VPP.
+func StartWith(t *testing.T, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
+	t.Helper()
+	sched := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
+	ns := nsplugin.NewPlugin(nsplugin.UseKernel(w.Namespaces, w.Dir),
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = sched }))
+	var known descriptor.TAPs
+	if taps != nil {
+		known = taps
+	}
+	ifs := ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) {
+		d.Scheduler, d.Namespaces, d.TAPs = sched, ns, known
+		d.ServiceLabel = servicelabel.NewPlugin(servicelabel.UseLabel(Label))
+	}))
+	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {
+		d.Scheduler, d.Namespaces, d.Interfaces = sched, ns, ifs
+	}))
+	a := agenttest.Start(t, append([]infra.Plugin{l3}, extra...)...)
+	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
+}
+
+// Stop stops the agent.
+func (a *Agent) Stop() {
+	a.t.Helper()
+	if err := a.agent.Stop(); err != nil {
+		a.t.Errorf("stop of the agent: %v", err)
+	}
+}
+
+// Key returns the key of an item of Linux.
+func Key(t *testing.T, m proto.Message) string {
+	t.Helper()
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, model := range set.All() {
+		if key, err := model.KeyOf(m); err == nil {
+			return key
+		}
+	}
+	t.Fatalf("%T is no item of Linux", m)
+	return ""
+}
+
+// Apply sets values in one transaction and returns its error.
+func (a *Agent) Apply(values ...proto.Message) error {
+	a.t.Helper()
+	txn := a.StartNBTransaction()
+	for _, v := range values {
+		txn.SetValue(Key(a.t, v), v)
+	}
+	_, err := txn.Commit(a.t.Context())
+	return err
+}
+
+// Resync makes the values the whole configuration.
+func (a *Agent) Resync(values ...proto.Message) error {
+	a.t.Helper()
+	txn := a.StartNBTransaction()
+	for _, v := range values {
+		txn.SetValue(Key(a.t, v), v)
+	}
+	_, err := txn.Commit(a.t.Context(), api.WithResync(api.FullResync, true))
+	return err
+}
+
+// Delete deletes values in one transaction and returns its error.
+func (a *Agent) Delete(values ...proto.Message) error {
+	a.t.Helper()
+	txn := a.StartNBTransaction()
+	for _, v := range values {
+		txn.SetValue(Key(a.t, v), nil)
+	}
+	_, err := txn.Commit(a.t.Context())
+	return err
+}
+
+// Expect checks the states of values.
+func (a *Agent) Expect(state api.ValueState, values ...proto.Message) {
+	a.t.Helper()
+	for _, v := range values {
+		a.ExpectKey(state, Key(a.t, v))
+	}
+}
+
+// ExpectKey checks the state of one value, derived ones included.
+func (a *Agent) ExpectKey(state api.ValueState, key string) {
+	a.t.Helper()
+	if got := a.State(key); got.GetState() != state {
+		a.t.Errorf("%s is %s (%s), expected %s", key, got.GetState(), got.GetError(), state)
+	}
+}
+
+// State returns the status of one value.
+func (a *Agent) State(key string) *api.ValueStatus { return a.GetValueStatus(key).GetValue() }
+
+// Executed lists the operations of the last transaction that were not only
+// bookkeeping, as "CREATE key".
+func (a *Agent) Executed() []string {
+	var ops []string
+	for _, txn := range a.last() {
+		for _, op := range txn.Executed {
+			if !op.NOOP {
+				ops = append(ops, op.Operation.String()+" "+op.Key)
+			}
+		}
+	}
+	return ops
+}
+
+func (a *Agent) last() []*api.RecordedTxn {
+	all := a.GetTransactionHistory(time.Time{}, time.Time{})
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].TxnType == api.NBTransaction {
+			return all[i : i+1]
+		}
+	}
+	return nil
+}
+
+// Quiet waits until everything that the kernel said so far has been handled,
+// and until the condition holds.
+func (a *Agent) Quiet(what string, done func() bool) {
+	a.t.Helper()
+	nltest.Poll(a.t, what, func() bool { a.TransactionBarrier(); return done() })
+}
+
+// ErrorText returns the text of an error without its line breaks.
+func ErrorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	var b bytes.Buffer
+	for err := range strings.SplitSeq(err.Error(), "\n") {
+		b.WriteString(err + " ")
+	}
+	return b.String()
+}
+
+// Failed returns the error of the value with the key in a failed transaction.
+func Failed(err error, key string) error {
+	var txnErr *api.TransactionError
+	if errors.As(err, &txnErr) {
+		for _, kv := range txnErr.GetKVErrors() {
+			if kv.Key == key {
+				return kv.Error
+			}
+		}
+	}
+	return nil
+}
