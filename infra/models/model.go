@@ -39,7 +39,6 @@ type Model[V proto.Message] struct {
 	spec   Spec
 	prefix string
 	name   func(V) string // nil for a singleton
-	proto  protoreflect.MessageType
 }
 
 // New returns a model whose items are named by the function name, which must
@@ -56,12 +55,15 @@ func New[V proto.Message](s Spec, name func(V) string) Model[V] {
 func Singleton[V proto.Message](s Spec) Model[V] { return singleton[V](s) }
 
 func singleton[V proto.Message](s Spec) Model[V] {
+	return Model[V]{spec: s.withDefaults(), prefix: strings.TrimSuffix(s.KeyPrefix(), "/")}
+}
+
+// message is the type of the items. It is not asked for before it is needed: a
+// model may be a variable in the package of the generated code, which is not
+// ready while the package's variables are made.
+func (m Model[V]) message() protoreflect.MessageType {
 	var zero V
-	return Model[V]{
-		spec:   s.withDefaults(),
-		prefix: strings.TrimSuffix(s.KeyPrefix(), "/"),
-		proto:  zero.ProtoReflect().Type(),
-	}
+	return zero.ProtoReflect().Type()
 }
 
 // Spec returns the specification with defaults applied.
@@ -74,10 +76,10 @@ func (m Model[V]) KeyPrefix() string { return m.prefix }
 func (m Model[V]) Singleton() bool { return m.name == nil }
 
 // ProtoName is the full name of the message type.
-func (m Model[V]) ProtoName() protoreflect.FullName { return m.proto.Descriptor().FullName() }
+func (m Model[V]) ProtoName() protoreflect.FullName { return m.message().Descriptor().FullName() }
 
 // NewInstance returns an empty message.
-func (m Model[V]) NewInstance() proto.Message { return m.proto.New().Interface() }
+func (m Model[V]) NewInstance() proto.Message { return m.message().New().Interface() }
 
 // Key returns the key of the item.
 func (m Model[V]) Key(v V) string {
