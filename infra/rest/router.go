@@ -149,7 +149,7 @@ func (p *Plugin) recovering(next http.Handler) http.Handler {
 				return
 			}
 			if v == http.ErrAbortHandler {
-				panic(v) // ok: the way net/http wants an answer to be aborted
+				panic(v) /* ok: net/http wants an answer to be aborted like this */
 			}
 			p.Log.Error("HTTP handler panicked", "method", r.Method, "path", r.URL.Path, "panic", v)
 			WriteError(w, http.StatusInternalServerError, fmt.Errorf("%s %s: internal error", r.Method, r.URL.Path))
