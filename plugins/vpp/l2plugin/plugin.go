@@ -42,7 +42,7 @@ func (p *Plugin) Init() error {
 	}
 	p.bds = bds
 	err = p.Scheduler.RegisterKVDescriptor(
-		descriptor.NewBDInterface(calls, ifs, bds, p.Scheduler),
+		descriptor.NewBDInterface(calls, ifs, bds),
 		descriptor.NewFIB(calls, ifs, bds),
 		descriptor.NewXConnect(calls, ifs),
 	)

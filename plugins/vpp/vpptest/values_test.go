@@ -1,9 +1,14 @@
 package vpptest_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -23,6 +28,7 @@ const (
 	configured = kvscheduler.ValueState_CONFIGURED
 	pending    = kvscheduler.ValueState_PENDING
 	invalid    = kvscheduler.ValueState_INVALID
+	failed     = kvscheduler.ValueState_FAILED
 	gone       = kvscheduler.ValueState_NONEXISTENT
 	obtained   = kvscheduler.ValueState_OBTAINED
 )
@@ -93,3 +99,18 @@ func afPacket(name, host string) *interfaces.Interface {
 }
 
 func simOptions() vppsim.Options { return vppsim.Options{} }
+
+// text is a message on one line, always the same.
+func text(m proto.Message) string {
+	b, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return err.Error()
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, b); err != nil {
+		return err.Error()
+	}
+	return compact.String()
+}
+
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -25,13 +25,6 @@ type BridgeDomain struct {
 	MacAge uint8
 }
 
-// Member is an interface in a bridge domain.
-type Member struct {
-	SwIfIndex         uint32
-	BVI               bool
-	SplitHorizonGroup uint8
-}
-
 // BridgeDomainDetails are what VPP tells about a bridge domain.
 type BridgeDomainDetails struct {
 	ID uint32
@@ -222,33 +215,10 @@ func (c *Calls) DumpBridgeDomains() ([]BridgeDomainDetails, error) {
 			})
 		}
 	}
+	if places, err := c.places(); err == nil {
+		places.learn(out)
+	}
 	return out, nil
-}
-
-// AddMember puts an interface into a bridge domain. VPP takes it out of the one
-// that it was in.
-func (c *Calls) AddMember(id uint32, m Member) error {
-	req := &l2.SwInterfaceSetL2Bridge{
-		RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id,
-		Shg: m.SplitHorizonGroup, Enable: true,
-	}
-	if m.BVI {
-		req.PortType = l2.L2_API_PORT_TYPE_BVI
-	}
-	return c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{})
-}
-
-// RemoveMember takes an interface out of its bridge domain.
-func (c *Calls) RemoveMember(id uint32, m Member) error {
-	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id}
-	if m.BVI {
-		req.PortType = l2.L2_API_PORT_TYPE_BVI
-	}
-	err := c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{})
-	if session.Gone(err) {
-		return nil
-	}
-	return err
 }
 
 // ARPAnswer is what a bridge domain answers to an ARP request.

@@ -26,6 +26,7 @@ type Calls struct {
 type ops struct {
 	bridgeDomain session.Op[func(*Calls, uint32, BridgeDomain, bool) error]
 	ids          session.Op[*idPool]
+	places       session.Op[*places]
 }
 
 // New returns the layer 2 operations on a VPP.
@@ -37,5 +38,6 @@ func chooseOps(s session.Session) ops {
 	return ops{
 		bridgeDomain: pickBridgeDomain(s),
 		ids:          session.Pick(s, "bridge domain numbers", session.Variant(&idPool{})),
+		places:       session.Pick(s, "members", session.Variant(&places{of: map[uint32]uint32{}})),
 	}
 }

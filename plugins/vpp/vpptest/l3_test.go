@@ -1,0 +1,157 @@
+package vpptest_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+func TestRoutes(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		in7 := loop("in7", "10.7.0.1/24", "2001:db8:7::1/64")
+		in7.Vrf = 7
+		routes := []*l3.Route{
+			{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.2", OutgoingInterface: "lo"},
+			{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.3", OutgoingInterface: "lo", Weight: 5},
+			{DstNetwork: "10.8.0.0/16", NextHopAddr: "10.1.1.2"},
+			{DstNetwork: "10.10.0.0/16", OutgoingInterface: "lo", Preference: 4},
+			{DstNetwork: "10.11.0.0/16", Type: l3.Route_DROP},
+			{DstNetwork: "0.0.0.0/0", NextHopAddr: "10.1.1.9", OutgoingInterface: "lo"},
+			{DstNetwork: "2001:DB8:9::/48", NextHopAddr: "2001:db8:0::2", OutgoingInterface: "lo"},
+			{DstNetwork: "2001:db8:a::/48", Type: l3.Route_DROP},
+			{DstNetwork: "10.20.0.0/16", VrfId: 7, NextHopAddr: "10.7.0.2", OutgoingInterface: "in7"},
+			{DstNetwork: "10.21.0.0/16", VrfId: 7, Type: l3.Route_INTER_VRF, ViaVrfId: 0},
+			{DstNetwork: "10.22.0.0/16", Type: l3.Route_INTER_VRF, ViaVrfId: 7},
+			{DstNetwork: "2001:db8:b::/48", VrfId: 7, Type: l3.Route_INTER_VRF, ViaVrfId: 0},
+		}
+		all := values{}
+		for _, r := range routes {
+			all[routeKey(r)] = r
+		}
+		b.Must(all)
+		b.Want(states{routeKey(routes[0]): pending, routeKey(routes[2]): configured, routeKey(routes[8]): pending})
+		b.Must(of(loop("lo", "10.1.1.1/24", "2001:db8::1/64"), in7, &l3.VrfTable{Id: 7}, &l3.VrfTable{Id: 7, Protocol: l3.VrfTable_IPV6}))
+		for key := range all {
+			b.Want(states{key: configured})
+		}
+		b.InSync()
+		want := values{}
+		for key, m := range all {
+			r := proto.CloneOf(m.(*l3.Route))
+			r.Weight = max(r.Weight, 1)
+			want[key] = r
+		}
+		readBack(t, b, "vpp-route", want)
+
+		// One path of two goes, the other one changes its share.
+		b.Must(values{routeKey(routes[0]): nil})
+		other := proto.CloneOf(routes[1])
+		other.Weight = 9
+		b.Must(of(other))
+		b.InSync()
+
+		b.Must(deleted(all))
+		readBack(t, b, "vpp-route", nil)
+		b.InSync()
+	})
+}
+
+func TestRouteWaitsForItsInterface(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		route := &l3.Route{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.2", OutgoingInterface: "lo"}
+		arp := &l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.2", PhysAddress: "02:00:00:00:00:0A", Static: true}
+		b.Must(of(route, arp))
+		b.Want(states{routeKey(route): pending})
+		b.Must(of(loop("lo", "10.1.1.1/24")))
+		b.Want(states{routeKey(route): configured})
+		b.Must(deleted(of(loop("lo"))))
+		b.Want(states{routeKey(route): pending})
+		readBack(t, b, "vpp-route", nil)
+		b.Must(of(loop("lo", "10.1.1.1/24")))
+		b.Want(states{routeKey(route): configured})
+		b.InSync()
+	})
+}
+
+func TestNeighbors(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		entries := []proto.Message{
+			&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.2", PhysAddress: "02:00:00:00:00:0A", Static: true},
+			&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.3", PhysAddress: "02:00:00:00:00:0b"},
+			&l3.ARPEntry{Interface: "lo", IpAddress: "2001:DB8::2", PhysAddress: "02:00:00:00:00:0c", Static: true},
+		}
+		all := of(entries...)
+		b.Must(all)
+		b.Must(of(loop("lo", "10.1.1.1/24", "2001:db8::1/64")))
+		for key := range all {
+			b.Want(states{key: configured})
+		}
+		if got := b.Dump("vpp-arp"); len(got) != len(entries) {
+			t.Errorf("read back %v", got)
+		}
+		b.InSync()
+		changed := proto.CloneOf(entries[0].(*l3.ARPEntry))
+		changed.PhysAddress = "02:00:00:00:00:ff"
+		b.Must(of(changed))
+		b.InSync()
+		b.Must(deleted(all))
+		readBack(t, b, "vpp-arp", nil)
+	})
+}
+
+func TestVrfTable(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		hash := &l3.VrfTable_FlowHashSettings{UseSrcIp: true, UseDstIp: true}
+		named := &l3.VrfTable{Id: 3, Label: "customers", FlowHashSettings: hash}
+		all := of(named, &l3.VrfTable{Id: 3, Protocol: l3.VrfTable_IPV6}, &l3.VrfTable{Id: 0, FlowHashSettings: hash})
+		b.Must(all)
+		for key := range all {
+			b.Want(states{key: configured})
+		}
+		b.InSync()
+		renamed := proto.CloneOf(named)
+		renamed.Label, renamed.FlowHashSettings = "clients", nil
+		b.Must(of(renamed))
+		b.InSync()
+		if text := b.CLI("show ip fib table 3 summary"); strings.Contains(text, "customers") {
+			t.Errorf("after the renaming:\n%s", text)
+		}
+		b.Must(deleted(all))
+		if got := b.Dump("vpp-vrf-table"); len(got) != 2 { // table 0 of both
+			t.Errorf("read back %v", got)
+		}
+	})
+}
+
+func TestInvalidL3(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	for _, test := range []struct {
+		value proto.Message
+		want  string
+	}{
+		{&l3.Route{DstNetwork: "10.1.1.1/24", NextHopAddr: "10.0.0.1"}, `dst_network: "10.1.1.1/24" has host bits, expected 10.1.1.0/24`},
+		{&l3.Route{DstNetwork: "10.1.1.1", NextHopAddr: "10.0.0.1"}, "dst_network: "},
+		{&l3.Route{DstNetwork: "10.1.1.0/24", NextHopAddr: "here"}, "next_hop_addr: "},
+		{&l3.Route{DstNetwork: "2001:db8::/32", NextHopAddr: "10.0.0.1"}, "next_hop_addr: 10.0.0.1 is IPv4"},
+		{&l3.Route{DstNetwork: "10.1.1.0/24"}, "both empty"},
+		{&l3.Route{DstNetwork: "10.1.1.0/24", Type: l3.Route_INTER_VRF}, "via_vrf_id: "},
+		{&l3.Route{DstNetwork: "10.1.1.0/24", NextHopAddr: "10.0.0.1", Weight: 300}, "weight: 300, expected 0 to 255"},
+		{&l3.ARPEntry{Interface: "lo", IpAddress: "10.0.0.1", PhysAddress: "1"}, "phys_address: "},
+		{&l3.ARPEntry{Interface: "lo", IpAddress: "224.0.0.1", PhysAddress: "02:00:00:00:00:01"}, "ip_address: "},
+		{&l3.VrfTable{Id: 1, Label: strings.Repeat("x", 64)}, "label: has 64 bytes"},
+		{&l3.VrfTable{Label: "x"}, "label: "},
+	} {
+		if err := b.Commit(of(test.value)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, expected %q", err, test.want)
+		}
+	}
+}
