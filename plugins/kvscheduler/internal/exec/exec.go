@@ -97,6 +97,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		r.remember()
 	}
 	pl := txn.Plan
+	r.res.Executed = make([]api.RecordedTxnOp, 0, len(pl.Ops))
 	for {
 		failed := r.pass(pl)
 		if len(failed) == 0 {

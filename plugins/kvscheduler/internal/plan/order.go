@@ -14,6 +14,8 @@ type step struct {
 	recreate bool
 
 	preds, succs []*step
+	fewPreds     [2]*step // the room of preds and succs as long as they are few
+	fewSuccs     [1]*step
 	waits        int // preds and needs that are not done yet
 	needs        []*need
 	done         bool
@@ -36,12 +38,11 @@ type need struct {
 type sorter struct {
 	p     *planner
 	steps []*step
-	down  map[*node]*step
-	up    map[*node]*step // Up, Update, Adopt or Note
 	waits map[*step][]*need
 	ready stepHeap
 	out   []*step
 	cut   map[edge]bool // edges given up to break cycles
+	slab  slab[step]
 }
 
 type edge struct{ from, to *step }
@@ -51,7 +52,7 @@ type edge struct{ from, to *step }
 // first, so that equal input gives an equal plan.
 func (p *planner) order() *Plan {
 	for {
-		s := &sorter{p: p, down: map[*node]*step{}, up: map[*node]*step{}, waits: map[*step][]*need{}}
+		s := newSorter(p)
 		s.build()
 		if s.sort() {
 			return s.plan()
@@ -61,18 +62,30 @@ func (p *planner) order() *Plan {
 	}
 }
 
+func newSorter(p *planner) *sorter {
+	return &sorter{
+		p: p, steps: make([]*step, 0, len(p.list)), out: make([]*step, 0, len(p.list)),
+		ready: make(stepHeap, 0, len(p.list)), waits: map[*step][]*need{},
+	}
+}
+
 func (s *sorter) add(n *node, kind Kind, recreate bool) *step {
-	st := &step{n: n, kind: kind, recreate: recreate}
+	st := s.slab.next()
+	st.n, st.kind, st.recreate = n, kind, recreate
+	st.preds, st.succs = st.fewPreds[:0], st.fewSuccs[:0]
 	s.steps = append(s.steps, st)
 	if kind == Down {
-		s.down[n] = st
+		n.stepDown = st
 	} else {
-		s.up[n] = st
+		n.stepUp = st
 	}
 	return st
 }
 
 func (s *sorter) build() {
+	for _, n := range s.p.list {
+		n.stepDown, n.stepUp = nil, nil
+	}
 	for _, n := range s.p.list {
 		switch {
 		case n.bounce:
@@ -113,18 +126,18 @@ func before(a, b *step) {
 func (s *sorter) link(st *step) {
 	n := st.n
 	if st.kind != Down {
-		before(s.down[n], st)
+		before(n.stepDown, st)
 	}
 	if n.base != nil {
 		base := n.base
 		switch {
 		case st.kind == Down:
-			before(st, s.down[base])
-			if s.down[base] == nil {
-				before(st, s.up[base])
+			before(st, base.stepDown)
+			if base.stepDown == nil {
+				before(st, base.stepUp)
 			}
 		default:
-			before(s.up[base], st)
+			before(base.stepUp, st)
 		}
 	}
 	if st.kind == Down || st.kind == Update {
@@ -148,7 +161,7 @@ func (s *sorter) leave(st *step) {
 		}
 		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
 			if w != nil && w != st.n && w != st.n.base {
-				before(st, s.down[w])
+				before(st, w.stepDown)
 			}
 			return true
 		})
@@ -168,8 +181,8 @@ func (s *sorter) arrive(st *step) {
 		}
 		nd := &need{of: st}
 		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
-			if up := s.up[w]; w != nil && w != st.n && up != nil && up.kind == Up {
-				nd.candidates = append(nd.candidates, up)
+			if w != nil && w != st.n && w.stepUp != nil && w.stepUp.kind == Up {
+				nd.candidates = append(nd.candidates, w.stepUp)
 			}
 			return true
 		})
@@ -261,6 +274,11 @@ func (h *stepHeap) Pop() any {
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
 	pl := &Plan{Ops: make([]Op, len(s.out))}
+	edges := 0
+	for _, st := range s.out {
+		edges += len(st.preds)
+	}
+	preds := make([]int, 0, edges)
 	for i, st := range s.out {
 		op := &pl.Ops[i]
 		n := st.n
@@ -278,13 +296,14 @@ func (s *sorter) plan() *Plan {
 				op.SetWant = true
 			}
 		}
-		op.Preds = make([]int, 0, len(st.preds))
+		first := len(preds)
 		for _, pred := range st.preds {
 			if s.cut[edge{pred, st}] {
 				continue
 			}
-			op.Preds = append(op.Preds, pred.index)
+			preds = append(preds, pred.index)
 		}
+		op.Preds = preds[first:len(preds):len(preds)]
 		s.states(op, st)
 	}
 	return pl

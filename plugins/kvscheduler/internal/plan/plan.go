@@ -116,6 +116,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
 		g: g, req: req,
 		nodes:    make(map[string]*node, len(req.Changes)*2+len(req.Touch)),
+		list:     make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 		exact:    map[string][]*node{},
 		prefixes: map[string][]*node{},
 		lengths:  map[int]bool{},
@@ -160,12 +161,15 @@ type node struct {
 	recreate bool // cannot be changed in place
 	bounce   bool // Down and Up, whatever the reason
 	children []*node
+
+	stepDown, stepUp *step // its operations, while they are ordered
 }
 
 type planner struct {
 	g     *graph.Graph
 	req   Request
 	nodes map[string]*node
+	slab  slab[node]
 	list  []*node // in the order of touching
 
 	// Dependencies of values that are not in the graph yet.
@@ -203,7 +207,9 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	if n := p.nodes[gn.Key]; n != nil {
 		return n
 	}
-	n := &node{key: gn.Key, node: gn, desc: gn.Desc, oldWant: gn.Want, want: gn.Want, have: gn.Have}
+	n := p.slab.next()
+	n.key, n.node, n.desc = gn.Key, gn, gn.Desc
+	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
 	p.nodes[gn.Key] = n
 	p.list = append(p.list, n)
 	if gn.Base != nil {
@@ -221,7 +227,8 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 
 // create adds a value that is not in the graph.
 func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
-	n := &node{key: key, desc: d, base: base}
+	n := p.slab.next()
+	n.key, n.desc, n.base = key, d, base
 	p.nodes[key] = n
 	p.list = append(p.list, n)
 	p.fresh.ReplaceOrInsert(n)
