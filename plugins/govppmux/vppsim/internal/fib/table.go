@@ -124,6 +124,22 @@ type Source struct {
 // Best returns the contribution in effect.
 func (e *Entry) Best() *Source { return &e.sources[0] }
 
+// ByUser returns the contributions that did not come about by themselves.
+func (e *Entry) ByUser() []*Source {
+	var asked []*Source
+	for at := range e.sources {
+		switch s := &e.sources[at]; s.ID {
+		case SourceSpecial, SourceInterface, SourceADJ, SourceRecursive, SourceDefault:
+		default:
+			asked = append(asked, s)
+		}
+	}
+	return asked
+}
+
+// Paths returns the paths of a contribution.
+func (s *Source) Paths() []Path { return s.paths }
+
 // from returns the contribution of a source, nil if there is None.
 func (e *Entry) from(id SourceID) *Source {
 	for at := range e.sources {

@@ -11,7 +11,9 @@ import (
 )
 
 const (
-	tapDevice = "virtio"
+	// tapDevice is the device class of TAPs up to VPP 26.01, tapDeviceNew since.
+	tapDevice    = "virtio"
+	tapDeviceNew = "tap"
 	// maxTap is the largest ID of a TAP.
 	maxTap = 8192
 	// defaultRing and maxRing are sizes of a queue, in descriptors.
@@ -115,7 +117,7 @@ func (n *VNet) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
 		req.HostIP6Prefix.Len = 0
 	}
 	hw := &hwInterface{
-		name: fmt.Sprintf("tap%d", req.ID), device: tapDevice, anyFrame: true, adaptive: true,
+		name: fmt.Sprintf("tap%d", req.ID), device: n.tapDevice(), anyFrame: true, adaptive: true,
 		rxQueues: makeQueues(req.NumRxQueues, interface_types.RX_MODE_API_POLLING),
 	}
 	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
@@ -133,9 +135,17 @@ func (n *VNet) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
 	return hw
 }
 
+// tapDevice returns the device class of the simulated release: "25.10-simulated".
+func (n *VNet) tapDevice() string {
+	if n.cfg.Version >= "26.02" {
+		return tapDeviceNew
+	}
+	return tapDevice
+}
+
 func (n *VNet) deleteTap(index interface_types.InterfaceIndex) api.VPPApiError {
 	i := n.byIndex(index)
-	if i == nil || i.hw.device != tapDevice {
+	if i == nil || i.hw.device != n.tapDevice() {
 		return api.INVALID_SW_IF_INDEX
 	}
 	t := n.ifs.taps.at(i.hw.instance)

@@ -52,6 +52,7 @@ func (s *Server) goodbye(c *conn, payload []byte) bool {
 		return true
 	}
 	c.closing()
+	s.unregister(c)
 	return false
 }
 

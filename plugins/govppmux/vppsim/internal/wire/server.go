@@ -95,7 +95,7 @@ func (s *Server) ListenUnix(path string) error {
 	if s.closed {
 		return ErrClosed
 	}
-	ln, err := openUnix(path)
+	ln, err := OpenUnix(path)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,9 @@ func (s *Server) accept(ln net.Listener) {
 	})
 }
 
-func openUnix(path string) (net.Listener, error) {
+// OpenUnix listens on a unix socket, replacing a file that nobody answers on. The
+// file stays when the listener closes.
+func OpenUnix(path string) (*net.UnixListener, error) {
 	if probe, err := net.Dial("unix", path); err == nil {
 		return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, syscall.EADDRINUSE), probe.Close())
 	}
@@ -185,7 +187,7 @@ func (s *Server) Restart(reset func()) error {
 		if l.path == "" {
 			continue
 		}
-		ln, err := openUnix(l.path)
+		ln, err := OpenUnix(l.path)
 		if err != nil {
 			return err
 		}
