@@ -22,6 +22,7 @@ type Kernel struct {
 	spaces map[string]*space // by path; several paths may mean one namespace
 	lastID uint64
 	faults []*fault
+	skip   map[string]int // calls that no fault hits, by operation
 	calls  map[string]int
 	unpriv bool
 	budget int // changes that still work; below 0: no limit
@@ -56,7 +57,7 @@ type fault struct {
 
 // New returns a kernel with the namespace of the agent, which has a loopback.
 func New() *Kernel {
-	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, budget: -1}
+	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, skip: map[string]int{}, budget: -1}
 	k.spaces[""] = k.newSpace()
 	return k
 }
@@ -105,6 +106,15 @@ func (k *Kernel) AddDevice(name string) int {
 	return k.spaces[""].add(netlinkapi.Link{Name: name, MTU: 1500, MAC: mac(uint64(len(name)))}).Index
 }
 
+// RemoveDevice takes a link out of the agent's namespace, as its driver would.
+func (k *Kernel) RemoveDevice(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l := k.spaces[""].byName(name); l != nil {
+		l.remove()
+	}
+}
+
 // Fail makes the next calls of an operation (a method of netlinkapi, "AddVeth")
 // return the error without any effect.
 func (k *Kernel) Fail(op string, err error, times int) { k.addFault(&fault{op, err, times, false}) }
@@ -112,6 +122,21 @@ func (k *Kernel) Fail(op string, err error, times int) { k.addFault(&fault{op, e
 // FailAfter is Fail, but the operation has its effect before it returns the
 // error.
 func (k *Kernel) FailAfter(op string, err error, times int) { k.addFault(&fault{op, err, times, true}) }
+
+// Heal ends all faults.
+func (k *Kernel) Heal() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.faults = nil
+	clear(k.skip)
+}
+
+// Skip makes the next calls of an operation work before its faults begin.
+func (k *Kernel) Skip(op string, times int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.skip[op] = times
+}
 
 func (k *Kernel) addFault(f *fault) {
 	k.mu.Lock()
@@ -171,6 +196,10 @@ func (k *Kernel) call(op string, privileged bool, f func() error) error {
 	if privileged && k.budget > 0 {
 		k.budget--
 	}
+	if k.skip[op] > 0 {
+		k.skip[op]--
+		return wrap(op, f())
+	}
 	for _, ft := range k.faults {
 		if ft.op != op || ft.times == 0 {
 			continue
@@ -181,7 +210,11 @@ func (k *Kernel) call(op string, privileged bool, f func() error) error {
 		}
 		return fmt.Errorf("%s: %w", op, ft.err)
 	}
-	if err := f(); err != nil {
+	return wrap(op, f())
+}
+
+func wrap(op string, err error) error {
+	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	return nil

@@ -1,0 +1,145 @@
+package ifplugin_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// makeDevice makes a link as somebody else would, up and running.
+func makeDevice(t *testing.T, h netlinkapi.Handle, name string) int {
+	t.Helper()
+	must(t, h.AddVeth(name, name+"-p"))
+	for _, n := range []string{name, name + "-p"} {
+		must(t, h.SetUp(nltest.MustLink(t, h, n).Index, true))
+	}
+	return nltest.MustLink(t, h, name).Index
+}
+
+func addAddress(t *testing.T, h netlinkapi.Handle, link int, prefix string) {
+	t.Helper()
+	must(t, h.AddAddress(netlinkapi.Address{Link: link, Prefix: netip.MustParsePrefix(prefix)}))
+}
+
+func exists(a *linuxtest.Agent, key string) func() bool {
+	return func() bool { return a.State(key).GetState() != missing }
+}
+
+// What the kernel has comes as values from the southbound, and goes.
+func TestWatcher(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		makeDevice(t, own, "early")
+		a := linuxtest.Start(t, w)
+		must(t, a.Resync())
+		a.Quiet("what was there is known", exists(a, ifmodel.HostInterfaceKey.Key("early")))
+
+		index := makeDevice(t, own, "late")
+		late := ifmodel.HostInterfaceKey.Key("late")
+		a.Quiet("a new link is known", exists(a, late))
+		addAddress(t, own, index, "10.1.0.1/24")
+		addr := ifmodel.HostAddressKeyFor("late", "10.1.0.1/24")
+		a.Quiet("its address is known", exists(a, addr))
+		a.ExpectKey(obtained, late)
+
+		must(t, own.SetUp(index, false))
+		a.Quiet("it is down", func() bool { return !exists(a, late)() })
+		must(t, own.SetUp(index, true))
+		a.Quiet("it is up", exists(a, late))
+		must(t, own.DeleteLink(index))
+		a.Quiet("it is gone", func() bool { return !exists(a, late)() && !exists(a, addr)() })
+		a.ExpectKey(obtained, ifmodel.HostInterfaceKey.Key("early"))
+	})
+}
+
+// When events were lost the state is read again.
+func TestWatcherOverflow(t *testing.T) {
+	t.Parallel()
+	w := nltest.Sim()
+	a := linuxtest.Start(t, w)
+	must(t, a.Resync())
+	nltest.Poll(t, "the watch runs", func() bool { return w.Sim.Watchers("") == 1 })
+	w.Sim.Overflow("")
+	makeDevice(t, w.Open(t, ""), "lost")
+	a.Quiet("the link is known", exists(a, ifmodel.HostInterfaceKey.Key("lost")))
+}
+
+func existing(name string, addrs ...string) *interfaces.Interface {
+	return &interfaces.Interface{Name: name, Type: interfaces.Interface_EXISTING, HostIfName: "dev", Enabled: true, IpAddresses: addrs}
+}
+
+// An interface of somebody else is waited for, gets addresses, and is left in
+// place in the end.
+func TestExisting(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		a := linuxtest.Start(t, w)
+		e := existing("e", "10.1.0.1/24")
+		must(t, a.Apply(e))
+		a.Expect(pending, e)
+		index := makeDevice(t, own, "dev")
+		a.Quiet("the value is configured", func() bool { return a.State(linuxtest.Key(t, e)).GetState() == configured })
+		if !hasAddress(t, own, "dev", "10.1.0.1/24") {
+			t.Error("the address is missing")
+		}
+		addAddress(t, own, index, "10.9.0.1/24")
+		must(t, a.Resync(e))
+		if hasAddress(t, own, "dev", "10.9.0.1/24") || !hasAddress(t, own, "dev", "10.1.0.1/24") {
+			t.Error("a resync does not leave just the wanted addresses")
+		}
+		unchanged(t, a, e)
+		must(t, own.DeleteLink(index))
+		a.Quiet("the value waits", func() bool { return a.State(linuxtest.Key(t, e)).GetState() == pending })
+		makeDevice(t, own, "dev")
+		a.Quiet("the value is configured again", func() bool { return a.State(linuxtest.Key(t, e)).GetState() == configured })
+		must(t, a.Delete(e))
+		if l := expectLink(t, own, "dev"); !l.Up || l.Alias != "" || hasAddress(t, own, "dev", "10.1.0.1/24") {
+			t.Errorf("link is %+v, expected as it was", l)
+		}
+	})
+}
+
+// With link_only the addresses belong to somebody else: they are waited for if
+// they are named, and never touched.
+func TestExistingLinkOnly(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		index := makeDevice(t, own, "dev")
+		addAddress(t, own, index, "10.9.0.1/24")
+		a := linuxtest.Start(t, w)
+		e := existing("e", "10.1.0.1/24")
+		e.LinkOnly = true
+		must(t, a.Resync(e))
+		a.Quiet("the value is configured", func() bool { return a.State(linuxtest.Key(t, e)).GetState() == configured })
+		status := a.GetValueStatus(linuxtest.Key(t, e))
+		if !derivedIs(status, "/address/existing/10.1.0.1/24", pending) {
+			t.Errorf("derived values are %v, expected that the address is waited for", status.GetDerivedValues())
+		}
+		addAddress(t, own, index, "10.1.0.1/24")
+		a.Quiet("the address is there", func() bool {
+			return derivedIs(a.GetValueStatus(linuxtest.Key(t, e)), "/address/existing/10.1.0.1/24", configured)
+		})
+		must(t, a.Delete(e))
+		for _, addr := range []string{"10.1.0.1/24", "10.9.0.1/24"} {
+			if !hasAddress(t, own, "dev", addr) {
+				t.Errorf("%s was touched", addr)
+			}
+		}
+	})
+}
+
+func derivedIs(status *api.BaseValueStatus, suffix string, state api.ValueState) bool {
+	for _, d := range status.GetDerivedValues() {
+		if strings.HasSuffix(d.GetKey(), suffix) {
+			return d.GetState() == state
+		}
+	}
+	return false
+}
