@@ -43,6 +43,15 @@ type Deps struct {
 	HTTP rest.HTTPHandlers `optional:"true"`
 	// Metrics publishes the counters of the plugin, if there is a registry.
 	Metrics metrics.Registerer `optional:"true"`
+	// Local runs a VPP for the agent, if there is one.
+	Local LocalVPP `optional:"true"`
+}
+
+// LocalVPP is a VPP, or a simulator, that the agent runs itself.
+type LocalVPP interface {
+	// Socket returns the unix socket of its binary API, which replaces the one
+	// of govpp.conf; empty if the agent runs no VPP. It is known after Init.
+	Socket() string
 }
 
 // ConfigSpec returns the defaults of govpp.conf.
@@ -70,6 +79,9 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.cfg = cfg
+	if p.Local != nil && p.Local.Socket() != "" {
+		p.cfg.BinAPISocketPath = p.Local.Socket()
+	}
 	for _, note := range cfg.notes() {
 		p.Log.Warn("setting has no effect", "setting", note.key, "reason", note.reason)
 	}

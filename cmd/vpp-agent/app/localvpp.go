@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+)
+
+// LocalVPP runs a VPP that belongs to the agent: with --simulate a simulated one
+// inside the agent's process, with --start-vpp a real one as its child. It is
+// meant for trying things out and for tests. Without the flags it does nothing,
+// and the agent connects to the VPP that govpp.conf names.
+type LocalVPP struct {
+	infra.PluginDeps
+
+	simulate bool
+	program  string
+
+	dir string // private directory with the sockets; empty: no VPP is run
+	sim *vppsim.VPP
+}
+
+var _ govppmux.LocalVPP = (*LocalVPP)(nil)
+
+const (
+	simulateFlag = "simulate"
+	startFlag    = "start-vpp"
+)
+
+// DefineFlags adds --simulate and --start-vpp.
+func (p *LocalVPP) DefineFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&p.simulate, simulateFlag, p.simulate, "run a simulated VPP inside the agent; it forwards no packets")
+	fs.StringVar(&p.program, startFlag, p.program, "start the VPP that is this `file`, and stop it at the end")
+}
+
+// Init starts the VPP, if one is asked for.
+func (p *LocalVPP) Init() (err error) {
+	switch {
+	case p.simulate && p.program != "":
+		return fmt.Errorf("--%s and --%s: expected only one of them", simulateFlag, startFlag)
+	case !p.simulate && p.program == "":
+		return nil
+	}
+	if p.dir, err = os.MkdirTemp("", "vpp-agent-"); err != nil {
+		return fmt.Errorf("directory for the sockets of VPP: %w", err)
+	}
+	if p.simulate {
+		err = p.startSimulator()
+	} else {
+		err = p.startProcess()
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(p.dir))
+	}
+	return nil
+}
+
+// Socket returns the socket of the binary API; see govppmux.LocalVPP.
+func (p *LocalVPP) Socket() string {
+	if p.dir == "" {
+		return ""
+	}
+	return filepath.Join(p.dir, "api.sock")
+}
+
+// Simulator returns the simulated VPP; nil if the agent runs none.
+func (p *LocalVPP) Simulator() *vppsim.VPP { return p.sim }
+
+// Close stops the VPP.
+func (p *LocalVPP) Close() error {
+	p.StopGoroutines()
+	if p.dir == "" {
+		return nil
+	}
+	var err error
+	if p.sim != nil {
+		err = p.sim.Close()
+	}
+	return errors.Join(err, os.RemoveAll(p.dir))
+}
+
+func (p *LocalVPP) startSimulator() error {
+	p.sim = vppsim.New(vppsim.Options{HostInterface: hostInterface})
+	if err := p.sim.ListenUnix(p.Socket()); err != nil {
+		return fmt.Errorf("simulated VPP: %w", err)
+	}
+	p.Log.Info("VPP is simulated: its state is kept, no packets are forwarded", "socket", p.Socket())
+	p.Health.OK("VPP is simulated")
+	return nil
+}
+
+// hostInterface tells whether the kernel has an interface.
+func hostInterface(name string) bool {
+	_, err := net.InterfaceByName(name)
+	return err == nil
+}
+
+// startProcess starts VPP and keeps it running until the plugin is closed.
+func (p *LocalVPP) startProcess() error {
+	program, err := filepath.Abs(p.program)
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %w", startFlag, err)
+	}
+	conf := filepath.Join(p.dir, "startup.conf")
+	if err := os.WriteFile(conf, []byte(startupConf(p.dir)), 0o600); err != nil {
+		return fmt.Errorf("configuration of VPP: %w", err)
+	}
+	p.Go(func(ctx context.Context) { p.keepRunning(ctx, program, conf) })
+	return nil
+}
+
+// startupConf is the least a VPP needs to run beside others, on a machine that
+// has no huge pages set aside and no core to spare.
+func startupConf(dir string) string {
+	return fmt.Sprintf(`unix {
+  nodaemon
+  nosyslog
+  nocolor
+  nobanner
+  cli-no-pager
+  poll-sleep-usec 100
+  runtime-dir %[1]s
+  cli-listen %[1]s/cli.sock
+  log %[1]s/vpp.log
+}
+api-segment { prefix %[2]s }
+socksvr { socket-name %[1]s/api.sock }
+statseg { socket-name %[1]s/stats.sock size 16M page-size 4K }
+memory { main-heap-size 512M main-heap-page-size default }
+buffers { buffers-per-numa 8192 page-size default }
+physmem { max-size 1G }
+plugins { plugin dpdk_plugin.so { disable } }
+`, dir, filepath.Base(dir))
+}
