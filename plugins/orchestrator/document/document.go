@@ -61,6 +61,9 @@ func New(set *models.Set) *Codec {
 	return c
 }
 
+// Models returns the models whose items are read and written.
+func (c *Codec) Models() *models.Set { return c.set }
+
 // Document is what a text says.
 type Document struct {
 	Items   []Item   // in the order of the text

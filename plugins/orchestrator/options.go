@@ -1,0 +1,60 @@
+package orchestrator
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
+
+// DefaultName is the name of the plugin; its configuration file is
+// orchestrator.conf.
+const DefaultName = "orchestrator"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent; others use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// UseConf sets the values that hold where the configuration file says nothing.
+func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
+
+// UseScheduler sets the scheduler.
+func UseScheduler(s Scheduler) Option { return func(p *Plugin) { p.Scheduler = s } }
+
+// UseWatchers sets the stores to watch, the one with the lowest priority first.
+func UseWatchers(ws ...datasync.KeyValProtoWatcher) Option {
+	return func(p *Plugin) { p.Watchers = ws }
+}
+
+// UseCodec sets the models that are served, and how documents of them are read.
+func UseCodec(c *document.Codec) Option { return func(p *Plugin) { p.Codec = c } }
+
+// UseHTTP sets the server for the endpoints under /configuration.
+func UseHTTP(h rest.HTTPHandlers) Option { return func(p *Plugin) { p.HTTP = h } }
+
+// SetDefaults gives the plugin its name and the default scheduler, if it has
+// none.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+	if p.Scheduler == nil {
+		p.Scheduler = &kvscheduler.DefaultPlugin
+	}
+}

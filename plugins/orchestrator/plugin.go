@@ -1,0 +1,166 @@
+// Package orchestrator is the plugin that brings the northbound together: it
+// receives configuration from several sources (files, key-value stores, clients
+// in the process and remote ones), lets the source of the highest priority win
+// where they disagree about a key, and gives the result to the scheduler.
+//
+// At the start it waits for the state of every source and then synchronises
+// once, so that nothing is removed that a slower source is about to ask for.
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
+
+// Names of sources that are no stores. Their priority is above that of stores,
+// in this order.
+const (
+	// GRPC is the source of remote clients, over gRPC and REST alike.
+	GRPC = "grpc"
+	// LocalClient is the source of clients in the process.
+	LocalClient = "localclient"
+)
+
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	api.Committer
+	GetValueStatus(key string) *api.BaseValueStatus
+	ValidateSemantically(messages []proto.Message) error
+}
+
+// Plugin merges the sources. PushData can be called from AfterInit on.
+type Plugin struct {
+	Deps
+	base *Config // of UseConf; nil: none
+	cfg  Config
+
+	// busy is held, by having sent to it, while a change is made and executed:
+	// changes take effect one after the other.
+	busy chan struct{}
+	// synced is closed when the initial synchronisation has been executed.
+	synced chan struct{}
+
+	mu      sync.RWMutex // over the fields below; not held while waiting
+	store   store
+	reports map[string]*report // by source
+	begun   bool               // the initial synchronisation was given to the scheduler
+	closed  bool               // Withdraw was called
+	missing []string           // sources whose initial state did not come in time
+	syncErr error              // of the initial synchronisation; final when synced is closed
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	Scheduler Scheduler
+	// Codec has the models that are served; nil: all.
+	Codec *document.Codec
+	// Watchers are the stores to watch, the one with the lowest priority first.
+	Watchers datasync.KVProtoWatchers
+	// HTTP serves the endpoints under /configuration; nil: none.
+	HTTP rest.HTTPHandlers `optional:"true"`
+}
+
+// Config is the file orchestrator.conf.
+type Config struct {
+	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source"`
+	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
+}
+
+// DefaultConfig is what holds without a configuration file.
+func DefaultConfig() Config { return Config{InitialSyncTimeout: 10 * time.Second} }
+
+// Validate says which keys have impossible values.
+func (c Config) Validate() error {
+	var errs []error
+	if c.InitialSyncTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("initial-sync-timeout: %v: expected a positive duration", c.InitialSyncTimeout))
+	}
+	seen := map[string]bool{}
+	for i, name := range c.SourcePriority {
+		if name == "" || seen[name] {
+			errs = append(errs, fmt.Errorf("source-priority[%d]: %q: expected every name once", i, name))
+		}
+		seen[name] = true
+	}
+	return errors.Join(errs...)
+}
+
+var _ infra.PostInit = (*Plugin)(nil)
+
+// ConfigSpec returns the defaults of orchestrator.conf.
+func (p *Plugin) ConfigSpec() any { return p.defaults() }
+
+func (p *Plugin) defaults() Config {
+	if p.base != nil {
+		return *p.base
+	}
+	return DefaultConfig()
+}
+
+// Init reads the configuration and adds the endpoints.
+func (p *Plugin) Init() error {
+	cfg, _, err := config.Load(p.Cfg, p.defaults())
+	if err != nil {
+		return err
+	}
+	p.cfg = cfg
+	if p.Codec == nil {
+		set, err := allmodels.Set()
+		if err != nil {
+			return fmt.Errorf("models: %w", err)
+		}
+		p.Codec = document.New(set)
+	}
+	p.busy, p.synced = make(chan struct{}, 1), make(chan struct{})
+	p.reports = map[string]*report{}
+	p.store = store{rank: ranking(p.cfg.SourcePriority, flatten(p.Watchers))}
+	if p.HTTP == nil {
+		return nil
+	}
+	return p.HTTP.Register(p.String(), p.endpoints()...)
+}
+
+// AfterInit begins to watch the stores.
+func (p *Plugin) AfterInit() error { return p.watch() }
+
+// ranking orders the sources: stores, then sources that nobody announced, then
+// remote and local clients, and above them those that are listed.
+func ranking(listed []string, watchers []datasync.KeyValProtoWatcher) func(string) rank {
+	ranks := map[string]rank{GRPC: {2, 0, GRPC}, LocalClient: {2, 1, LocalClient}}
+	for i, w := range watchers {
+		ranks[sourceName(w)] = rank{0, i, ""}
+	}
+	for i, name := range listed {
+		ranks[name] = rank{3, i, ""}
+	}
+	return func(name string) rank {
+		if r, ok := ranks[name]; ok {
+			return r
+		}
+		return rank{1, 0, name}
+	}
+}
+
+// sourceName is the name of a store.
+func sourceName(w datasync.KeyValProtoWatcher) string {
+	switch w := w.(type) {
+	case interface{ Source() string }:
+		return w.Source()
+	case fmt.Stringer:
+		return w.String()
+	}
+	return "datasync"
+}

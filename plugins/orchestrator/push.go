@@ -1,0 +1,280 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Errors of PushData. Compare with errors.Is.
+var (
+	// ErrInvalidItems: an item cannot belong to the configuration, and nothing
+	// was done; the results say which.
+	ErrInvalidItems = errors.New("invalid items")
+	// ErrWithdrawn: the configuration was withdrawn because the agent stops.
+	ErrWithdrawn = errors.New("the configuration is withdrawn")
+)
+
+// Result is what became of one item.
+type Result struct {
+	Key string
+	// Source is the source whose value is in effect; empty: none has one.
+	Source string
+	// Status is the state of the value in the scheduler, after the change was
+	// executed; nil if the item is invalid.
+	Status *api.BaseValueStatus
+	// Err says why the item is invalid, or why its operation failed.
+	Err error
+}
+
+// PushOption is an option of PushData.
+type PushOption func(*pushOptions)
+
+type pushOptions struct {
+	resync, revert bool
+	description    string
+}
+
+// WithResync makes the items all that the source wants, and synchronises
+// everything with the southbound.
+func WithResync() PushOption { return func(o *pushOptions) { o.resync = true } }
+
+// WithRevert undoes everything if one item fails. It does not go with
+// WithResync.
+func WithRevert() PushOption { return func(o *pushOptions) { o.revert = true } }
+
+// WithDescription says what the change is for; it is shown in the history.
+func WithDescription(text string) PushOption { return func(o *pushOptions) { o.description = text } }
+
+// PushData changes what a source wants and returns, in the order of the items,
+// what became of them. The error is ErrInvalidItems, the *api.TransactionError
+// of the scheduler, or that ctx ended; a change that has begun goes on then.
+// Before the initial synchronisation the items become a part of it.
+func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, opts ...PushOption) ([]Result, error) {
+	var o pushOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.resync && o.revert {
+		return nil, api.ErrRevertNotSupportedWithResync
+	}
+	if results := p.check(items); results != nil {
+		return results, ErrInvalidItems
+	}
+	if o.revert { // only a transaction of its own can be reverted
+		if err := p.waitSynced(ctx); err != nil {
+			return nil, err
+		}
+	}
+	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true, description: o.description}
+	joined, err := p.apply(ctx, ch)
+	if err == nil && joined {
+		err = p.waitInitial(ctx, items)
+	}
+	if errors.Is(err, ErrWithdrawn) {
+		return nil, err
+	}
+	return p.results(items, err), err
+}
+
+// waitInitial waits for the initial synchronisation and returns its error if
+// that concerns the items.
+func (p *Plugin) waitInitial(ctx context.Context, items []KeyVal) error {
+	if err := p.waitSynced(ctx); err != nil {
+		return err
+	}
+	p.mu.RLock()
+	err := p.syncErr
+	p.mu.RUnlock()
+	var txn *api.TransactionError
+	if !errors.As(err, &txn) || txn.GetTxnInitError() != nil {
+		return err
+	}
+	mine := map[string]bool{}
+	for _, it := range items {
+		mine[it.Key] = true
+	}
+	for _, kv := range txn.GetKVErrors() {
+		if mine[kv.Key] {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plugin) waitSynced(ctx context.Context) error {
+	select {
+	case <-p.synced:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the initial synchronisation: %w", ctx.Err())
+	case <-p.Context().Done():
+		return ErrWithdrawn
+	}
+}
+
+// check returns nil if all items can belong to the configuration.
+func (p *Plugin) check(items []KeyVal) []Result {
+	results, good := make([]Result, len(items)), true
+	seen := map[string]bool{}
+	for i, it := range items {
+		results[i] = Result{Key: it.Key, Err: p.checkItem(it.Key, it.Val)}
+		if results[i].Err == nil && seen[it.Key] {
+			results[i].Err = fmt.Errorf("key %s: given twice", it.Key)
+		}
+		seen[it.Key] = true
+		good = good && results[i].Err == nil
+	}
+	if good {
+		return nil
+	}
+	return results
+}
+
+// checkItem says what is wrong with an item.
+func (p *Plugin) checkItem(key string, val proto.Message) error {
+	model, ok := p.Codec.Models().ForKey(key)
+	if !ok || !model.Matches(key) {
+		return fmt.Errorf("key %s: no model has such keys", key)
+	}
+	if val == nil {
+		return nil
+	}
+	real, err := model.KeyOf(val)
+	if err != nil {
+		return fmt.Errorf("key %s: %w", key, err)
+	}
+	if real != key {
+		return fmt.Errorf("key %s does not belong to its value, whose key is %s", key, real)
+	}
+	return nil
+}
+
+// change is a change of what one source wants.
+type change struct {
+	source      string
+	items       []KeyVal
+	resync      bool
+	revert      bool
+	again       bool // see store.edit
+	description string
+}
+
+// apply makes a change and executes it. joined tells that it will be executed
+// by the initial synchronisation.
+func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) {
+	select {
+	case p.busy <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { <-p.busy }()
+
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return false, ErrWithdrawn
+	}
+	effects, undo := p.edit(ch)
+	joined = !p.begun
+	p.mu.Unlock()
+	if joined || len(effects) == 0 && !ch.resync {
+		p.noteChange(ch.source, nil)
+		return joined, nil
+	}
+	err = p.commit(ctx, effects, ch)
+	var txn *api.TransactionError
+	if errors.As(err, &txn) && (txn.Reverted() || notStarted(txn)) {
+		p.mu.Lock()
+		undo()
+		p.mu.Unlock()
+	}
+	p.noteChange(ch.source, err)
+	return false, err
+}
+
+// notStarted tells whether a transaction had no effect at all.
+func notStarted(txn *api.TransactionError) bool {
+	err := txn.GetTxnInitError()
+	return err != nil && !errors.Is(err, api.ErrTxnWaitCanceled)
+}
+
+// edit changes the store. The lock is held.
+func (p *Plugin) edit(ch change) (effects []KeyVal, undo func()) {
+	if ch.resync {
+		undo = p.store.replace(ch.source, ch.items)
+		return p.store.all(), undo
+	}
+	return p.store.edit(ch.source, ch.items, ch.again)
+}
+
+// commit gives values to the scheduler and waits until it is done.
+func (p *Plugin) commit(ctx context.Context, effects []KeyVal, ch change) error {
+	opts := []api.TxnOption{api.WithRetryDefault(), api.WithDescription(ch.text())}
+	if ch.resync {
+		opts = append(opts, api.WithResync(api.FullResync, false))
+	}
+	if ch.revert {
+		opts = append(opts, api.WithRevert())
+	}
+	txn := p.Scheduler.StartNBTransaction()
+	for _, kv := range effects {
+		txn.SetValue(kv.Key, kv.Val)
+	}
+	_, err := txn.Commit(ctx, opts...)
+	return err
+}
+
+// text describes the change in the history of transactions.
+func (ch change) text() string {
+	if ch.description != "" {
+		return ch.description
+	}
+	if ch.resync {
+		return "resync of " + ch.source
+	}
+	return "change from " + ch.source
+}
+
+// results says what became of the items of a change that ended with err.
+func (p *Plugin) results(items []KeyVal, err error) []Result {
+	failed := map[string]error{}
+	var txn *api.TransactionError
+	if errors.As(err, &txn) {
+		for _, kv := range txn.GetKVErrors() {
+			failed[kv.Key] = kv.Error
+		}
+	}
+	results := make([]Result, len(items))
+	for i, it := range items {
+		p.mu.RLock()
+		_, owner := p.store.effective(it.Key)
+		p.mu.RUnlock()
+		results[i] = Result{Key: it.Key, Status: p.Scheduler.GetValueStatus(it.Key), Err: failed[it.Key]}
+		if owner != nil {
+			results[i].Source = owner.name
+		}
+	}
+	return results
+}
+
+// Withdraw removes everything that the plugin asked for, of all sources, and
+// makes it deaf to further changes: the clean end of an agent that is to leave
+// nothing behind.
+func (p *Plugin) Withdraw(ctx context.Context) error {
+	select {
+	case p.busy <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.busy }()
+	p.mu.Lock()
+	p.closed, p.begun = true, true
+	p.store.sources = nil
+	p.mu.Unlock()
+	return p.commit(ctx, nil, change{resync: true, description: "withdraw the configuration"})
+}

@@ -1,0 +1,188 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+)
+
+const (
+	// bodyName stands for the file in errors about the body of a request.
+	bodyName = "body"
+	// maxBody bounds a body, in bytes; it is a little more than what a document
+	// may have, so that the answer tells.
+	maxBody = 65 << 20
+)
+
+func (p *Plugin) endpoints() []rest.Endpoint {
+	return []rest.Endpoint{
+		{Path: "/configuration", Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants"},
+		{Path: "/configuration", Methods: []string{http.MethodPut}, Handler: p.putConfiguration,
+			Doc: "adds or changes the items of the body (YAML or JSON); with replace, items that clients put before and that are not in it are removed"},
+		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Handler: p.validate, Doc: "what is wrong with the items of the body"},
+		{Path: "/configuration/sources", Handler: p.getSources, Doc: "where the configuration comes from, the source with the highest priority last"},
+	}
+}
+
+func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
+	source := r.URL.Query().Get("source")
+	var values []proto.Message
+	for _, kv := range p.ListData(source) {
+		values = append(values, kv.Val)
+	}
+	text, err := p.Codec.Encode(values...)
+	if err != nil {
+		rest.WriteError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
+	_, _ = w.Write(text) // the client is gone if this fails
+}
+
+func (p *Plugin) getSources(w http.ResponseWriter, _ *http.Request) {
+	rest.WriteJSON(w, http.StatusOK, p.Sources())
+}
+
+// problem is what is wrong with one item of a body.
+type problem struct {
+	Path   string `json:"path"` // of the field, or the key of the item
+	Error  string `json:"error"`
+	Key    string `json:"key,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
+	if _, problems, err := p.body(w, r); err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+	} else if len(problems) > 0 {
+		rest.WriteJSON(w, http.StatusBadRequest, problems)
+	} else {
+		rest.WriteJSON(w, http.StatusOK, []problem{})
+	}
+}
+
+// outcome is the answer to a change.
+type outcome struct {
+	Error   string        `json:"error,omitempty"`
+	Results []itemOutcome `json:"results"`
+}
+
+type itemOutcome struct {
+	Key    string `json:"key"`
+	State  string `json:"state,omitempty"`
+	Source string `json:"source,omitempty"` // whose value is in effect
+	Error  string `json:"error,omitempty"`
+}
+
+func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
+	replace, err := boolean(r, "replace")
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	items, problems, err := p.body(w, r)
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	if len(problems) > 0 {
+		rest.WriteJSON(w, http.StatusBadRequest, problems)
+		return
+	}
+	var opts []PushOption
+	if replace {
+		opts = append(opts, WithResync())
+	}
+	results, err := p.PushData(r.Context(), GRPC, items, append(opts, WithDescription(r.Method+" "+r.URL.Path))...)
+	status, out := http.StatusOK, outcome{Results: []itemOutcome{}}
+	if err != nil {
+		status, out.Error = http.StatusInternalServerError, err.Error()
+	}
+	for _, res := range results {
+		o := itemOutcome{Key: res.Key, Source: res.Source}
+		if res.Status != nil {
+			o.State = res.Status.GetValue().GetState().String()
+			o.Error = res.Status.GetValue().GetError()
+		}
+		if res.Err != nil {
+			o.Error = res.Err.Error()
+		}
+		out.Results = append(out.Results, o)
+	}
+	rest.WriteJSON(w, status, out)
+}
+
+// boolean reads a parameter that is true if it is there without a value.
+func boolean(r *http.Request, name string) (bool, error) {
+	if !r.URL.Query().Has(name) {
+		return false, nil
+	}
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return true, nil
+	}
+	v, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("parameter %s: %q: expected true or false", name, text)
+	}
+	return v, nil
+}
+
+// body reads the items of a request and what is wrong with them.
+func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []problem, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the body: %w", err)
+	}
+	doc := p.Codec.Decode(bodyName, text, "")
+	var problems []problem
+	for _, e := range doc.Errs {
+		problems = append(problems, problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column})
+	}
+	items := make([]KeyVal, 0, len(doc.Items))
+	for _, it := range doc.Items {
+		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: it.Position.String()})
+	}
+	return items, append(problems, p.semantic(doc)...), nil
+}
+
+// semantic asks the descriptors what is wrong with the items.
+func (p *Plugin) semantic(doc *document.Document) []problem {
+	byMessage := make(map[proto.Message]document.Item, len(doc.Items))
+	messages := make([]proto.Message, 0, len(doc.Items))
+	for _, it := range doc.Items {
+		byMessage[it.Value] = it
+		messages = append(messages, it.Value)
+	}
+	err := p.Scheduler.ValidateSemantically(messages)
+	var invalid *api.InvalidMessagesError
+	if !errors.As(err, &invalid) {
+		if err != nil {
+			return []problem{{Error: err.Error()}}
+		}
+		return nil
+	}
+	var problems []problem
+	for _, e := range invalid.MessageErrors {
+		it, ok := byMessage[e.Message]
+		if !ok {
+			it = byMessage[e.ParentMessage]
+		}
+		path := it.Key
+		if len(e.InvalidFields) > 0 {
+			path += ": " + strings.Join(e.InvalidFields, ", ")
+		}
+		problems = append(problems, problem{Path: path, Error: e.Err.Error(), Key: it.Key, Line: it.Line, Column: it.Column})
+	}
+	return problems
+}

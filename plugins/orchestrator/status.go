@@ -1,0 +1,192 @@
+package orchestrator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// maxTold bounds how many failures of one kind are logged or kept.
+const maxTold = 20
+
+// Rejected is an item of a store that cannot belong to the configuration.
+type Rejected struct {
+	Key      string
+	Location string // where it was written; may be empty
+	Err      error
+}
+
+// SourceStatus is the state of one source.
+type SourceStatus struct {
+	Name       string    `json:"name"`
+	Items      int       `json:"items"`                // that it wants
+	Shadowed   int       `json:"shadowed"`             // of these, for which the value of another source is in effect
+	LastChange time.Time `json:"last_change,omitzero"` // when it changed what it wants
+	LastError  string    `json:"last_error,omitempty"` // of its last change
+	Rejected   []string  `json:"rejected,omitempty"`   // items that were left out; the first ones
+}
+
+// report is what is remembered about a source.
+type report struct {
+	lastChange time.Time
+	lastErr    error
+	rejected   map[string]Rejected // by key, until a good value comes
+}
+
+func (p *Plugin) report(source string) *report {
+	r := p.reports[source]
+	if r == nil {
+		r = &report{rejected: map[string]Rejected{}}
+		p.reports[source] = r
+	}
+	return r
+}
+
+// noteChange remembers how a change of a source ended.
+func (p *Plugin) noteChange(source string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.report(source)
+	r.lastChange, r.lastErr = time.Now(), err
+	var txn *api.TransactionError
+	if !errors.As(err, &txn) || txn.GetTxnInitError() != nil || txn.Reverted() {
+		return
+	}
+	for _, kv := range txn.GetKVErrors() {
+		if _, owner := p.store.effective(kv.Key); owner != nil && owner.name == source {
+			return
+		}
+	}
+	r.lastErr = nil // it was others whose values failed
+}
+
+// noteRejected logs and remembers items that were left out of a change; good
+// are the others in it. all tells that what was remembered before is void.
+func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal, all bool) {
+	p.mu.Lock()
+	r := p.report(source)
+	if all {
+		clear(r.rejected)
+	}
+	for _, item := range good {
+		delete(r.rejected, item.Key)
+	}
+	for _, item := range rejected {
+		r.rejected[item.Key] = item
+	}
+	p.mu.Unlock()
+	for _, item := range rejected[:min(len(rejected), maxTold)] {
+		p.Log.Warn("item rejected", "source", source, "location", item.Location, "error", item.Err)
+	}
+	if n := len(rejected) - maxTold; n > 0 {
+		p.Log.Warn("more items rejected", "source", source, "items", n)
+	}
+}
+
+// tellFailures logs the values of a transaction that failed, with the places
+// where they were written.
+func (p *Plugin) tellFailures(err error) {
+	var txn *api.TransactionError
+	switch {
+	case err == nil, errors.Is(err, ErrWithdrawn):
+		return
+	case !errors.As(err, &txn):
+		p.Log.Error("configuration was not applied", "error", err)
+		return
+	case txn.GetTxnInitError() != nil:
+		p.Log.Error("configuration was not applied", "error", txn.GetTxnInitError())
+	}
+	failed := txn.GetKVErrors()
+	for _, kv := range failed[:min(len(failed), maxTold)] {
+		p.mu.RLock()
+		item, _ := p.store.effective(kv.Key)
+		p.mu.RUnlock()
+		p.Log.Warn("value failed", "key", kv.Key, "location", item.Location, "error", kv.Error)
+	}
+	if n := len(failed) - maxTold; n > 0 {
+		p.Log.Warn("more values failed", "values", n)
+	}
+}
+
+// tellHealth reports what the sources are like.
+func (p *Plugin) tellHealth() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.missing = slices.DeleteFunc(p.missing, func(name string) bool {
+		r := p.reports[name]
+		return r != nil && !r.lastChange.IsZero()
+	})
+	items := 0
+	var errs []error
+	for _, s := range p.store.sources {
+		items += len(s.items)
+		for _, r := range p.report(s.name).rejected {
+			errs = append(errs, r.Err)
+		}
+	}
+	switch {
+	case len(p.missing) > 0:
+		p.Health.Degraded("no initial state from "+strings.Join(p.missing, ", "), nil)
+	case len(errs) > 0:
+		slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), errors.Join(errs[:min(len(errs), maxTold)]...))
+	default:
+		p.Health.OK(fmt.Sprintf("%d items from %d sources", items, len(p.store.sources)))
+	}
+}
+
+// Sources returns the states of all sources, the one with the lowest priority
+// first.
+func (p *Plugin) Sources() []SourceStatus {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var all []SourceStatus
+	for _, s := range p.store.sources {
+		st := SourceStatus{Name: s.name, Items: len(s.items)}
+		for key := range s.items {
+			if _, owner := p.store.effective(key); owner != s {
+				st.Shadowed++
+			}
+		}
+		if r := p.reports[s.name]; r != nil {
+			st.LastChange = r.lastChange
+			if r.lastErr != nil {
+				st.LastError = r.lastErr.Error()
+			}
+			for _, item := range r.rejected {
+				st.Rejected = append(st.Rejected, strings.TrimPrefix(item.Location+": "+item.Err.Error(), ": "))
+			}
+			slices.Sort(st.Rejected)
+			st.Rejected = st.Rejected[:min(len(st.Rejected), maxTold)]
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// ListData returns the items in effect, or those of one source, sorted by key.
+// The values must not be changed.
+func (p *Plugin) ListData(name string) []KeyVal {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if name == "" {
+		return p.store.all()
+	}
+	for _, s := range p.store.sources {
+		if s.name == name {
+			return (&store{sources: []*source{s}}).all()
+		}
+	}
+	return nil
+}
+
+// Status returns the state of the value of a key, and the source it comes from.
+func (p *Plugin) Status(key string) Result { return p.results([]KeyVal{{Key: key}}, nil)[0] }
+
+// Synced is closed when the initial synchronisation has been executed.
+func (p *Plugin) Synced() <-chan struct{} { return p.synced }

@@ -1,0 +1,128 @@
+package orchestrator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// KeyVal is an item of a source: its key, and its value or nil to remove it.
+type KeyVal struct {
+	Key string
+	Val proto.Message // must not be changed once it was given
+	// Labels are stored with the item, for whoever selects items by them.
+	Labels map[string]string
+	// Location says where the item was written ("net.yaml:12"); may be empty.
+	Location string
+}
+
+// source is what one source wants.
+type source struct {
+	name  string
+	items map[string]KeyVal // by key
+}
+
+// store is what every source wants, in the order of their priority: where
+// several have a value for one key, that of the last one is in effect. It has
+// no lock.
+type store struct {
+	rank    func(name string) rank
+	sources []*source
+}
+
+// rank orders sources: by tier, then by place, then by name.
+type rank struct {
+	tier, place int
+	name        string
+}
+
+func compareRanks(a, b rank) int {
+	return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.place, b.place), cmp.Compare(a.name, b.name))
+}
+
+// source returns the source of the name; it is created if it is new.
+func (s *store) source(name string) *source {
+	for _, src := range s.sources {
+		if src.name == name {
+			return src
+		}
+	}
+	src := &source{name: name, items: map[string]KeyVal{}}
+	s.sources = append(s.sources, src)
+	slices.SortFunc(s.sources, func(a, b *source) int { return compareRanks(s.rank(a.name), s.rank(b.name)) })
+	return src
+}
+
+// effective returns the value that is in effect for a key, and the source it
+// comes from; a nil source means that nobody wants the key.
+func (s *store) effective(key string) (KeyVal, *source) {
+	for _, src := range slices.Backward(s.sources) {
+		if kv, ok := src.items[key]; ok {
+			return kv, src
+		}
+	}
+	return KeyVal{Key: key}, nil
+}
+
+// all returns what is in effect, sorted by key.
+func (s *store) all() []KeyVal {
+	merged := map[string]KeyVal{}
+	for _, src := range s.sources {
+		maps.Copy(merged, src.items)
+	}
+	kvs := make([]KeyVal, 0, len(merged))
+	for _, kv := range merged {
+		kvs = append(kvs, kv)
+	}
+	slices.SortFunc(kvs, func(a, b KeyVal) int { return cmp.Compare(a.Key, b.Key) })
+	return kvs
+}
+
+// edit changes what a source wants. It returns what the changes do to the
+// values in effect, and a function that takes them back. With again, values
+// that the source has put already count as changed if they are in effect, so
+// that putting a value that failed tries once more.
+func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVal, undo func()) {
+	src := s.source(name)
+	var before []KeyVal
+	for _, ch := range changes {
+		old, owner := s.effective(ch.Key)
+		before = append(before, src.items[ch.Key])
+		if ch.Val == nil {
+			delete(src.items, ch.Key)
+		} else {
+			src.items[ch.Key] = ch
+		}
+		now, winner := s.effective(ch.Key)
+		switch {
+		case winner == nil && owner == nil:
+		case winner != nil && owner != nil && proto.Equal(old.Val, now.Val) && !(again && winner == src):
+		default:
+			effects = append(effects, now)
+		}
+	}
+	return effects, func() {
+		for i, ch := range slices.Backward(changes) {
+			if before[i].Val == nil {
+				delete(src.items, ch.Key)
+			} else {
+				src.items[ch.Key] = before[i]
+			}
+		}
+	}
+}
+
+// replace sets all that a source wants; undo takes it back.
+func (s *store) replace(name string, items []KeyVal) (undo func()) {
+	src := s.source(name)
+	before := src.items
+	src.items = make(map[string]KeyVal, len(items))
+	for _, kv := range items {
+		if kv.Val != nil {
+			src.items[kv.Key] = kv
+		}
+	}
+	return func() { src.items = before }
+}

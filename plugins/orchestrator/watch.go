@@ -1,0 +1,224 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/datasync"
+)
+
+// watched is one store.
+type watched struct {
+	name    string
+	changes chan datasync.ChangeEvent
+	resyncs chan datasync.ResyncEvent
+	arrived chan struct{} // closed when its initial state is known
+}
+
+// watch begins to watch all stores that are enabled, and to wait for their
+// initial state.
+func (p *Plugin) watch() error {
+	var all []*watched
+	var regs []datasync.WatchRegistration
+	for _, w := range flatten(p.Watchers) {
+		if d, ok := w.(interface{ Disabled() bool }); ok && d.Disabled() {
+			continue
+		}
+		s := &watched{
+			name: sourceName(w), changes: make(chan datasync.ChangeEvent), resyncs: make(chan datasync.ResyncEvent),
+			arrived: make(chan struct{}),
+		}
+		reg, err := w.Watch(p.String(), s.changes, s.resyncs, p.keyPrefixes()...)
+		if err != nil {
+			for _, r := range regs {
+				_ = r.Close() // the first error tells more
+			}
+			return fmt.Errorf("watch %s: %w", s.name, err)
+		}
+		regs, all = append(regs, reg), append(all, s)
+	}
+	for i, s := range all {
+		p.Go(func(ctx context.Context) {
+			p.follow(ctx, s)
+			_ = regs[i].Close() // the agent stops
+		})
+	}
+	p.Go(func(ctx context.Context) { p.synchronise(ctx, all) })
+	return nil
+}
+
+func flatten(ws datasync.KVProtoWatchers) (flat []datasync.KeyValProtoWatcher) {
+	for _, w := range ws {
+		if more, ok := w.(datasync.KVProtoWatchers); ok {
+			flat = append(flat, flatten(more)...)
+			continue
+		}
+		flat = append(flat, w)
+	}
+	return flat
+}
+
+// keyPrefixes are what all keys of the models begin with ("config/").
+func (p *Plugin) keyPrefixes() []string {
+	prefixes := map[string]bool{}
+	for _, m := range p.Codec.Models().All() {
+		prefixes[m.Spec().Class+"/"] = true
+	}
+	return slices.Sorted(maps.Keys(prefixes))
+}
+
+// synchronise waits for the initial state of all stores, but not for ever, and
+// then synchronises everything once.
+func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
+	timeout := time.NewTimer(p.cfg.InitialSyncTimeout)
+	defer timeout.Stop()
+	var missing []string
+	for _, s := range all {
+		select {
+		case <-s.arrived:
+			continue
+		default:
+		}
+		select {
+		case <-s.arrived:
+		case <-timeout.C:
+			missing = append(missing, s.name)
+			timeout.Reset(0) // the others have had their time, too
+		case <-ctx.Done():
+			return
+		}
+	}
+	if len(missing) > 0 {
+		p.Log.Warn("initial state of sources is unknown; what only they want is removed until they send it",
+			"sources", strings.Join(missing, ", "), "waited", p.cfg.InitialSyncTimeout)
+	}
+	p.initialSync(ctx, missing)
+}
+
+func (p *Plugin) initialSync(ctx context.Context, missing []string) {
+	select {
+	case p.busy <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-p.busy }()
+	defer close(p.synced)
+	p.mu.Lock()
+	p.begun, p.missing = true, missing
+	effects, closed := p.store.all(), p.closed
+	p.mu.Unlock()
+	if closed {
+		return
+	}
+	err := p.commit(ctx, effects, change{resync: true, description: "initial synchronisation"})
+	p.mu.Lock()
+	p.syncErr = err
+	sources := slices.Clone(p.store.sources)
+	p.mu.Unlock()
+	for _, s := range sources {
+		p.noteChange(s.name, err)
+	}
+	p.tellFailures(err)
+	p.tellHealth()
+}
+
+// follow applies what a store sends.
+func (p *Plugin) follow(ctx context.Context, s *watched) {
+	var once sync.Once
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case ev := <-s.resyncs:
+			items, rejected := p.read(resyncItems(ev))
+			p.noteRejected(s.name, rejected, items, true)
+			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true})
+			once.Do(func() { close(s.arrived) })
+			if joined && err == nil {
+				err = p.waitInitial(ctx, items)
+			} else {
+				p.tellFailures(err)
+			}
+			p.tellHealth()
+			ev.Done(err)
+		case ev := <-s.changes:
+			items, rejected := p.read(changeItems(ev))
+			p.noteRejected(s.name, rejected, items, false)
+			_, err := p.apply(ctx, change{source: s.name, items: items})
+			p.tellFailures(err)
+			p.tellHealth()
+			ev.Done(err)
+		}
+	}
+}
+
+// incoming is an item as a store sent it.
+type incoming struct {
+	datasync.KeyVal
+	deleted bool
+}
+
+func resyncItems(ev datasync.ResyncEvent) (items []incoming) {
+	for _, values := range ev.GetValues() {
+		for kv := range values {
+			items = append(items, incoming{KeyVal: kv})
+		}
+	}
+	return items
+}
+
+func changeItems(ev datasync.ChangeEvent) (items []incoming) {
+	for _, ch := range ev.GetChanges() {
+		items = append(items, incoming{ch, ch.GetChangeType() == datasync.Delete})
+	}
+	return items
+}
+
+// read decodes the items. Those that cannot belong to the configuration are
+// left out, so that the rest takes effect.
+func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
+	for _, i := range in {
+		kv := KeyVal{Key: i.GetKey()}
+		if l, ok := i.KeyVal.(datasync.Located); ok {
+			kv.Location = l.Location()
+		}
+		var err error
+		if !i.deleted {
+			kv.Val, err = p.decode(i)
+		}
+		if err == nil {
+			err = p.checkItem(kv.Key, kv.Val)
+		}
+		switch {
+		case err == nil:
+			items = append(items, kv)
+		case !i.deleted:
+			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location, Err: err})
+		}
+	}
+	return items, rejected
+}
+
+func (p *Plugin) decode(i incoming) (proto.Message, error) {
+	if d, ok := i.KeyVal.(datasync.Decoded); ok {
+		if m := d.Message(); m != nil {
+			return m, nil
+		}
+	}
+	model, ok := p.Codec.Models().ForKey(i.GetKey())
+	if !ok {
+		return nil, fmt.Errorf("key %s: no model has such keys", i.GetKey())
+	}
+	msg := model.NewInstance()
+	if err := i.GetValue(msg); err != nil {
+		return nil, fmt.Errorf("key %s: decode the value: %w", i.GetKey(), err)
+	}
+	return msg, nil
+}
