@@ -1,10 +1,12 @@
 package orchestrator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,7 +155,9 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	for _, it := range doc.Items {
 		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: it.Position.String()})
 	}
-	return items, append(problems, p.semantic(doc)...), nil
+	problems = append(problems, p.semantic(doc)...)
+	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })
+	return items, problems, nil
 }
 
 // semantic asks the descriptors what is wrong with the items.

@@ -1,0 +1,112 @@
+package orchestrator_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// server collects the endpoints and answers in memory.
+type server struct {
+	*http.ServeMux
+	t *testing.T
+}
+
+func (s server) Register(_ string, endpoints ...rest.Endpoint) error {
+	for _, e := range endpoints {
+		methods := e.Methods
+		if methods == nil {
+			methods = []string{http.MethodGet}
+		}
+		for _, m := range methods {
+			s.Handle(m+" "+e.Path, e.Handler)
+		}
+	}
+	return nil
+}
+
+func (s server) RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error {
+	return s.Register("", rest.Endpoint{Path: path, Handler: h, Methods: methods})
+}
+
+// do sends a request and checks the status and parts of the answer.
+func (s server) do(method, path, body string, status int, parts ...string) string {
+	s.t.Helper()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body)))
+	answer, err := io.ReadAll(w.Result().Body)
+	if err != nil || w.Code != status {
+		s.t.Errorf("%s %s: status %d, want %d: %v\n%s", method, path, w.Code, status, err, answer)
+	}
+	for _, part := range parts {
+		if !strings.Contains(string(answer), part) {
+			s.t.Errorf("%s %s: no %s in\n%s", method, path, part, answer)
+		}
+	}
+	return string(answer)
+}
+
+func TestREST(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: a, mtu: 1}, {name: b}]}", 200, `"state": "CONFIGURED"`, `"source": "grpc"`)
+	w.wantMTU("a", 1)
+	want := "vppConfig:\n  interfaces:\n    - name: a\n      mtu: 1\n    - name: b\nlinuxConfig: {}\nnetallocConfig: {}\n"
+	if got := s.do("GET", "/configuration", "", 200); got != want {
+		t.Errorf("configuration\n%s\nwant\n%s", got, want)
+	}
+	if got := s.do("GET", "/configuration?source=localclient", "", 200); strings.Contains(got, "name") {
+		t.Errorf("configuration of localclient\n%s", got)
+	}
+	s.do("PUT", "/configuration?replace", `{"vppConfig": {"interfaces": [{"name": "a", "mtu": 2}]}}`, 200)
+	w.wantMTU("a", 2)
+	w.wantMTU("b", -1)
+	s.do("PUT", "/configuration?replace=false", "vppConfig: {interfaces: [{name: c, mtu: 9}]}", 200)
+	w.wantMTU("a", 2)
+	s.do("GET", "/configuration/sources", "", 200, `"name": "grpc"`, `"items": 2`)
+
+	w.sb.Inject(kvstest.Fault{Op: pb.TxnOperation_CREATE, Key: iface("d", 0).Key})
+	s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: d}]}", 500, `"error":`, "injected failure", `"key": "config/vpp/v2/interfaces/d"`)
+}
+
+// Nothing of a body with errors takes effect, and all errors are told.
+func TestRESTErrors(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	bad := "vppConfig:\n  interfaces:\n  - {name: good, mtu: 1}\n  - {name: a, mtu: 9100}\n  - {name: b, mtu: -1}\n  - {nam: c}\n"
+	answers := []string{
+		s.do("PUT", "/configuration", bad, 400),
+		s.do("PUT", "/configuration?replace=true", bad, 400),
+		s.do("POST", "/configuration/validate", bad, 400),
+	}
+	for _, answer := range answers {
+		var got []struct {
+			Path, Error string
+			Line        int
+		}
+		if err := json.Unmarshal([]byte(answer), &got); err != nil || len(got) != 3 {
+			t.Fatalf("%v in\n%s", err, answer)
+		}
+		lines := fmt.Sprint(got[0].Line, got[1].Line, got[2].Line)
+		if lines != "4 5 6" || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
+			t.Errorf("problems %+v", got)
+		}
+	}
+	w.wantMTU("good", -1)
+	s.do("POST", "/configuration/validate", "vppConfig: {interfaces: [{name: good}]}", 200, "[]")
+	s.do("POST", "/configuration/validate", "{", 400, "malformed")
+	s.do("PUT", "/configuration?replace=maybe", "", 400, "expected true or false")
+}
