@@ -157,11 +157,12 @@ func (g *Graph) Forget(n *Node) {
 	if n.Want != nil || n.Have != nil || n.Err != nil || len(n.derived) > 0 {
 		return
 	}
-	if n.Base != nil {
-		delete(n.Base.derived, n.Key)
-	}
 	delete(g.nodes, n.Key)
 	g.sorted.Delete(n)
+	if n.Base != nil {
+		delete(n.Base.derived, n.Key)
+		g.Forget(n.Base) // which may have been kept for this one only
+	}
 }
 
 // Wait makes the dependencies of the derived values of n lead to n, until Want
