@@ -15,6 +15,8 @@ type oracle struct {
 	notified map[string]*model.Item
 	// kept are old values of keys whose wanted value is invalid.
 	kept map[string]*model.Item
+	// down: the session of the values below "c/" is down.
+	down bool
 }
 
 // expected are the values that must exist in the southbound, and the wanted
@@ -42,7 +44,7 @@ func (o *oracle) expected() (exists map[string]*model.Item, pending []string) {
 		changed = false
 		for key, it := range in {
 			b, derived := base[key]
-			if derived && in[b] == nil || !o.met(in, it) {
+			if derived && in[b] == nil || o.down && inSession(key) || !o.met(in, it) {
 				delete(in, key)
 				changed = true
 			}

@@ -43,6 +43,12 @@ func (c *manualClock) AfterFunc(_ time.Duration, f func()) func() bool {
 	return func() bool { return true }
 }
 
+func (c *manualClock) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timers = nil
+}
+
 func (c *manualClock) fire() int {
 	c.mu.Lock()
 	timers := c.timers
@@ -64,6 +70,9 @@ type simulation struct {
 	c     *control.Control
 	stop  func()
 
+	epoch   uint64
+	settled bool // nothing changed since the last check
+
 	rng   *rand.Rand
 	rate  float64
 	steps []string
@@ -72,7 +81,9 @@ type simulation struct {
 func start(t *rapid.T) *simulation {
 	s := &simulation{
 		T: t, w: newWorld(), clock: &manualClock{now: time.Unix(1e9, 0)},
-		o:     &oracle{map[string]*model.Item{}, map[string]*model.Item{}, map[string]*model.Item{}},
+		o: &oracle{
+			wanted: map[string]*model.Item{}, notified: map[string]*model.Item{}, kept: map[string]*model.Item{},
+		},
 		reach: &reach{map[string]map[string]bool{}},
 		rng:   rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
 	}
@@ -101,6 +112,66 @@ func (s *simulation) boot() {
 	done := make(chan struct{})
 	go func() { defer close(done); s.c.Run(ctx) }()
 	s.stop = func() { cancel(); <-done }
+	s.epoch++
+	if !s.o.down {
+		s.c.SouthboundUp("s", s.epoch)
+	}
+}
+
+// session lets the southbound of the values below "c/" go away, with or
+// without its state, or come back.
+func (s *simulation) session() {
+	if s.o.down {
+		s.epoch++
+		s.o.down = false
+		s.log("session up")
+		s.w.cyclic = func(string) bool { return true } // found values may be stranded
+		s.c.SouthboundUp("s", s.epoch)
+		s.c.TransactionBarrier()
+		s.converge()
+		s.w.cyclic = s.reach.cyclic
+		return
+	}
+	s.converge()
+	s.o.down = true
+	lost := rapid.Bool().Draw(s.T, "lost")
+	s.log("session down, state lost: %v", lost)
+	if lost {
+		s.w.crash()
+	} else {
+		s.w.cyclic = func(string) bool { return true } // nobody looks after what is left there
+	}
+	s.c.SouthboundDown("s", errors.New("gone"))
+	s.c.TransactionBarrier()
+	if !lost {
+		s.session()
+	}
+}
+
+// restart is a crash of the scheduler between two transactions.
+func (s *simulation) restart() {
+	s.log("restart")
+	s.stop()
+	s.clock.drop()
+	for key, it := range s.o.wanted {
+		if !it.Invalid {
+			continue
+		}
+		// What stayed in force survives as far as it is in the southbound.
+		delete(s.o.kept, key)
+		if found, _ := s.w.retrieve(key); len(found) > 0 && found[0].Key == key && !(s.o.down && inSession(key)) {
+			s.o.kept[key] = found[0].Value
+		}
+	}
+	before := s.w.snapshot()
+	s.boot()
+	s.c.TransactionBarrier()
+	mark := len(s.w.ops)
+	settled := s.settled
+	s.resync(api.FullResync)
+	if settled && s.rate == 0 && len(s.w.ops) > mark {
+		s.fatal("a restart touches what was right: %q\n%q", s.w.ops[mark:], slices.Sorted(maps.Keys(before)))
+	}
 }
 
 // drawItem makes a value whose relations stay within a small world.
@@ -156,6 +227,7 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 		}
 	}
 	mark := len(s.w.ops)
+	s.settled = false
 	_, err := txn.Commit(context.Background(), opts...)
 	s.log("  ops %q err %v", s.w.ops[mark:], err)
 	return err
@@ -261,6 +333,7 @@ func (s *simulation) notify() {
 		s.w.notified[key], s.o.notified[key] = it, it
 	}
 	s.w.mu.Unlock()
+	s.settled = false
 	mark := len(s.w.ops)
 	kv := api.KVWithMetadata{Key: key}
 	if it != nil {
@@ -317,6 +390,7 @@ func (s *simulation) converge() {
 	s.rate = rate
 	s.log("to check after %q", s.w.ops[mark:])
 	s.check()
+	s.settled = true
 }
 
 func (s *simulation) check() {
@@ -355,6 +429,15 @@ func (s *simulation) check() {
 
 func (s *simulation) fatal(format string, args ...any) {
 	s.T.Helper()
+	for _, txn := range s.c.GetTransactionHistory(time.Time{}, time.Time{}) {
+		s.log("#%d %v", txn.SeqNum, txn.TxnType)
+		for _, op := range txn.Planned {
+			s.log("   planned  %v %s noop=%v %v -> %v", op.Operation, op.Key, op.NOOP, op.PrevState, op.NewState)
+		}
+		for _, op := range txn.Executed {
+			s.log("   executed %v %s noop=%v %v -> %v %s", op.Operation, op.Key, op.NOOP, op.PrevState, op.NewState, op.NewErrMsg)
+		}
+	}
 	s.Fatalf("%s\n\n%s", fmt.Sprintf(format, args...), strings.Join(s.steps, "\n"))
 }
 
@@ -367,7 +450,7 @@ func TestRandom(t *testing.T) {
 		defer func() { s.stop() }()
 		s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"change", "change", "change", "notify", "converge", "resync", "foreign"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart"}).Draw(t, "step") {
 			case "change":
 				s.change()
 			case "notify":
@@ -379,9 +462,14 @@ func TestRandom(t *testing.T) {
 			case "foreign":
 				s.converge()
 				s.foreign()
+			case "session":
+				s.session()
+			case "restart":
+				s.restart()
 			}
 		}
 		s.converge()
+		s.rate = 0
 		mark := len(s.w.ops)
 		s.resync(api.DownstreamResync)
 		if extra := s.w.ops[mark:]; len(extra) > 0 {

@@ -201,6 +201,22 @@ func (w *world) retrieve(prefix string) ([]api.KV[*model.Item, any], error) {
 	return out, nil
 }
 
+// crash loses everything that lives in the session.
+func (w *world) crash() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key := range w.exists {
+		if inSession(key) {
+			delete(w.exists, key)
+			delete(w.meta, key)
+		}
+	}
+}
+
+func inSession(key string) bool {
+	return strings.HasPrefix(key, "c/") || strings.HasPrefix(key, "d/c/") || strings.HasPrefix(key, "p/c/")
+}
+
 func (w *world) retrieveNotified() ([]api.KV[*model.Item, any], error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -273,8 +289,9 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	switch name {
 	case "b":
 		d.RetrieveDependencies = []string{"a"}
-	case "c": // cannot change anything in place
+	case "c": // cannot change anything in place, and lives in a session
 		d.Update, d.UpdateWithRecreate = nil, nil
+		d.Southbound = "s"
 	}
 	return d
 }

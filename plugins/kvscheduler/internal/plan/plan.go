@@ -127,13 +127,17 @@ func Make(g *graph.Graph, req Request) *Plan {
 	p.settled = true
 	p.prune()
 	p.act()
+	var pl *Plan
+	if len(p.late) == 0 {
+		pl = p.order()
+	}
 	if len(p.late) > 0 {
 		// Values that were reached only now have something to change as well,
 		// which may let yet others come up: plan for them from the start.
 		req.Touch = append(slices.Clone(req.Touch), p.late...)
 		return Make(g, req)
 	}
-	return p.order()
+	return pl
 }
 
 // node is a value as the planner sees it.

@@ -270,7 +270,22 @@ func (p *planner) stands(n *node) bool {
 	if n.base != nil && !n.base.in {
 		return false
 	}
+	if n.exists() && (n.want == nil || n.base != nil && n.base.want == nil) {
+		return !p.undermined(n)
+	}
 	return p.metAll(n.target)
+}
+
+// undermined: something that an unwanted value stands on is about to go. What
+// such a value lacked when it was found is no reason to remove it.
+func (p *planner) undermined(n *node) bool {
+	for i := range n.target.Deps {
+		dep := &n.target.Deps[i]
+		if p.g.Witness(dep) != nil && !p.met(dep) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *planner) metAll(v *registry.Value) bool {
