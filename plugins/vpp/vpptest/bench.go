@@ -137,6 +137,7 @@ func (b *Bench) Connected(after uint64) uint64 {
 	if err != nil {
 		b.tb.Fatalf("no session with VPP: %v", err)
 	}
+	b.Mux.OnSession(func(govppmux.Session) {})() // all others have been told
 	b.Scheduler.TransactionBarrier()
 	return s.Epoch
 }
@@ -175,18 +176,14 @@ func (b *Bench) Want(states map[string]api.ValueState) {
 	}
 }
 
-// Await waits until a value has the state.
+// Await polls until a value has the state: it follows from what another process
+// does.
 func (b *Bench) Await(key string, want api.ValueState) {
 	b.tb.Helper()
-	changes := make(chan *api.BaseValueStatus, 16)
-	cancel := b.Scheduler.WatchValueStatus(changes, nil)
-	defer cancel()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for b.State(key) != want {
-		select {
-		case <-changes:
-		case <-deadline.C:
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); b.State(key) != want; <-tick.C {
+		if time.Now().After(deadline) {
 			b.tb.Fatalf("%s is %s, expected %s", key, b.State(key), want)
 		}
 	}
@@ -200,6 +197,10 @@ func (b *Bench) Resync() []string {
 	if err != nil {
 		b.tb.Fatalf("resync: %v", err)
 	}
+	return b.operations(seq)
+}
+
+func (b *Bench) operations(seq uint64) []string {
 	var ops []string
 	for _, op := range b.Scheduler.GetRecordedTransaction(seq).Executed {
 		if !op.NOOP {
@@ -207,6 +208,21 @@ func (b *Bench) Resync() []string {
 		}
 	}
 	return ops
+}
+
+// FullResync makes the values the only ones that are wanted, compares with VPP
+// and returns the operations, without those that do nothing.
+func (b *Bench) FullResync(values map[string]proto.Message) []string {
+	b.tb.Helper()
+	txn := b.Scheduler.StartNBTransaction()
+	for key, v := range values {
+		txn.SetValue(key, v)
+	}
+	seq, err := txn.Commit(b.tb.Context(), api.WithResync(api.FullResync, false))
+	if err != nil {
+		b.tb.Fatalf("resync: %v", err)
+	}
+	return b.operations(seq)
 }
 
 // InSync fails the test unless a resync has nothing to do.

@@ -114,3 +114,7 @@ func text(m proto.Message) string {
 }
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+func unnumbered(lender string) *interfaces.Interface_Unnumbered {
+	return &interfaces.Interface_Unnumbered{InterfaceWithIp: lender}
+}

@@ -46,7 +46,9 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 		return nil, err
 	}
 	for _, kv := range correlate {
-		r.wanted[kv.Value.GetName()] = kv.Value
+		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
+			r.wanted[kv.Value.GetName()] = kv.Value
+		}
 	}
 	seen := map[string]int{}
 	var out []interfaceKV

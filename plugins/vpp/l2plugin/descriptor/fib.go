@@ -137,8 +137,10 @@ func (d *fibDescriptor) retrieve(correlate []fibKV) ([]fibKV, error) {
 	}
 	wanted := make(map[fibID]fibKV, len(correlate))
 	for _, kv := range correlate {
-		if mac, err := ipconv.ParseMAC(kv.Value.GetPhysAddress()); err == nil {
-			wanted[fibID{kv.Value.GetBridgeDomain(), mac}] = kv
+		mac, err := ipconv.ParseMAC(kv.Value.GetPhysAddress())
+		id := fibID{kv.Value.GetBridgeDomain(), mac}
+		if err == nil && wanted[id].Value == nil { // what is asked for comes first
+			wanted[id] = kv
 		}
 	}
 	var out []fibKV

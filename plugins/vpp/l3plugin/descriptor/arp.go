@@ -113,8 +113,10 @@ func (d *arpDescriptor) retrieve(correlate []arpKV) ([]arpKV, error) {
 	}
 	wanted := make(map[arpID]arpKV, len(correlate))
 	for _, kv := range correlate {
-		if addr, err := ipconv.ParseAddr(kv.Value.GetIpAddress()); err == nil {
-			wanted[arpID{kv.Value.GetInterface(), addr}] = kv
+		addr, err := ipconv.ParseAddr(kv.Value.GetIpAddress())
+		id := arpID{kv.Value.GetInterface(), addr}
+		if err == nil && wanted[id].Value == nil { // what is asked for comes first
+			wanted[id] = kv
 		}
 	}
 	var out []arpKV

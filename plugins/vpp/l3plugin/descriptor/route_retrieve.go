@@ -15,7 +15,7 @@ type routeKV = kvs.KV[*l3.Route, kvs.Metadata]
 func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 	wanted := make(map[routeID]routeKV, len(correlate))
 	for _, kv := range correlate {
-		if id, err := idOf(kv.Value); err == nil {
+		if id, err := idOf(kv.Value); err == nil && wanted[id].Value == nil { // what is asked for comes first
 			wanted[id] = kv
 		}
 	}

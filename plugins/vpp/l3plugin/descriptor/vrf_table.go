@@ -144,7 +144,9 @@ func (d *vrfTableDescriptor) retrieve(correlate []vrfTableKV) ([]vrfTableKV, err
 	}
 	wanted := make(map[string]vrfTableKV, len(correlate))
 	for _, kv := range correlate {
-		wanted[kv.Key] = kv
+		if w, ok := wanted[kv.Key]; !ok || w.Metadata == nil {
+			wanted[kv.Key] = kv
+		}
 	}
 	var out []vrfTableKV
 	for _, found := range all {

@@ -1,0 +1,236 @@
+package vpptest_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.fd.io/govpp/api"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// network is one value of every item that works on any VPP.
+func network() values {
+	inVrf := loop("in7", "10.7.0.1/24")
+	inVrf.Vrf = 7
+	borrower := loop("borrower")
+	borrower.Unnumbered = unnumbered("lo")
+	bd := bridge("bd1", "bvi", "port")
+	bd.Interfaces[0].BridgedVirtualInterface = true
+	return of(
+		loop("lo", "10.1.1.1/24", "2001:db8::1/64"), loop("bvi", "10.2.1.1/24"), loop("port"), loop("x1"), loop("x2"),
+		inVrf, borrower, bd,
+		&l3.VrfTable{Id: 7, FlowHashSettings: &l3.VrfTable_FlowHashSettings{UseSrcIp: true}},
+		&l2.FIBEntry{PhysAddress: "62:89:c6:a3:6d:5c", BridgeDomain: "bd1", OutgoingInterface: "port", StaticConfig: true},
+		&l2.FIBEntry{PhysAddress: "62:89:c6:a3:6d:5d", BridgeDomain: "bd1", Action: l2.FIBEntry_DROP},
+		&l2.XConnectPair{ReceiveInterface: "x1", TransmitInterface: "x2"},
+		&l3.Route{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.2", OutgoingInterface: "lo"},
+		&l3.Route{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.3", OutgoingInterface: "lo"},
+		&l3.Route{DstNetwork: "10.8.0.0/16", VrfId: 7, Type: l3.Route_INTER_VRF},
+		&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.2", PhysAddress: "02:00:00:00:00:0a", Static: true},
+	)
+}
+
+func allConfigured(t *testing.T, b *vpptest.Bench, vs values) {
+	t.Helper()
+	for key := range vs {
+		status := b.Scheduler.GetValueStatus(key)
+		for _, v := range append(status.GetDerivedValues(), status.GetValue()) {
+			if v.GetState() != configured {
+				t.Errorf("%s is %s: %s %v", v.GetKey(), v.GetState(), v.GetError(), v.GetDetails())
+			}
+		}
+	}
+}
+
+// VPP crashes and comes back with nothing.
+func TestRestartOfVPP(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		b.Must(network())
+		allConfigured(t, b, network())
+		epoch := b.Mux.Session().Epoch
+		target.Restart(t)
+		b.Connected(epoch)
+		allConfigured(t, b, network())
+		b.InSync()
+		b.Must(deleted(network()))
+		readBack(t, b, "vpp-interface", nil)
+	})
+}
+
+// The agent ends and another one begins, with VPP as it is: nothing is deleted
+// or created again, and what is not wanted any more goes.
+func TestRestartOfAgent(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		first := vpptest.Start(t, target)
+		first.Must(network(), kvs.WithResync(kvs.FullResync, false))
+		allConfigured(t, first, network())
+		first.Stop()
+
+		second := vpptest.Start(t, target)
+		ops := second.FullResync(network())
+		for _, op := range ops {
+			// The flow hash cannot be read back.
+			if op != "update config/vpp/v2/vrf-table/id/7/protocol/IPV4" {
+				t.Errorf("the second agent had to %s", op)
+			}
+		}
+		allConfigured(t, second, network())
+		second.InSync()
+
+		rest := network()
+		delete(rest, ifKey("x2"))
+		delete(rest, bdKey("bd1"))
+		second.FullResync(rest)
+		if got := second.Dump("vpp-interface"); got[ifKey("x2")] != nil || len(second.Dump("vpp-bridge-domain")) != 0 {
+			t.Errorf("left over: %v", got)
+		}
+		second.InSync()
+	})
+}
+
+// While VPP is not there, values wait and say for what.
+func TestVPPIsDown(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	b.Must(network())
+	epoch := b.Mux.Session().Epoch
+	if err := target.Sim.Die(); err != nil {
+		t.Fatal(err)
+	}
+	b.Await(ifKey("lo"), pending)
+	if why := b.Scheduler.GetValueStatus(ifKey("lo")).GetValue(); !strings.Contains(why.String(), "vpp: disconnected") {
+		t.Errorf("status: %v", why)
+	}
+	more := of(loop("while-down"))
+	b.Must(more)
+	b.Want(states{ifKey("while-down"): pending})
+	if err := target.Sim.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	b.Connected(epoch)
+	allConfigured(t, b, network())
+	allConfigured(t, b, more)
+	b.InSync()
+}
+
+// A VPP without any variant of a message: that value alone fails, for good, and
+// says what is missing.
+func TestUnsupportedOperation(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	for _, name := range []string{"tap_create_v3", "tap_create_v2"} {
+		if err := target.Sim.Forget(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := vpptest.Start(t, target)
+	err := b.Commit(of(tap("tap1"), loop("lo")), kvs.WithRetryDefault())
+	if err == nil || !strings.Contains(err.Error(), "create tap: not supported by the connected VPP") ||
+		!strings.Contains(err.Error(), "tap_create_v3_") {
+		t.Errorf("error %v", err)
+	}
+	b.Want(states{ifKey("tap1"): failed, ifKey("lo"): configured})
+}
+
+func TestOlderVariants(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	for _, name := range []string{"tap_create_v3", "af_packet_create_v3", "bridge_domain_add_del_v2", "ip_table_add_del_v2"} {
+		if err := target.Sim.Forget(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	everyItem(t, target)
+}
+
+// everyItem configures one of each, on the simulator.
+func everyItem(t *testing.T, target vpptest.Target) {
+	t.Helper()
+	b := vpptest.Start(t, target)
+	all := network()
+	for key, v := range of(tap("tap1"), afPacket("af", "eth0")) {
+		all[key] = v
+	}
+	b.SetHostInterface("eth0", true)
+	b.Must(all)
+	allConfigured(t, b, all)
+	b.InSync()
+	b.Must(deleted(all))
+	readBack(t, b, "vpp-interface", nil)
+}
+
+// Every release that the agent supports, by the names and CRCs of its messages.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	for _, release := range binding.Releases() {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			table, err := binding.Release(release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			everyItem(t, vpptest.Simulator(t, vppsim.Options{Release: table, Version: release + "-simulated"}))
+		})
+	}
+}
+
+// VPP refuses: the error names the message and what VPP said, nothing half-made
+// is left, and a retry mends it.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	if err := target.Sim.Fail("sw_interface_tag_add_del", api.VPPApiError(-1), 1); err != nil {
+		t.Fatal(err)
+	}
+	err := b.Commit(of(loop("lo")))
+	if err == nil || !strings.Contains(err.Error(), "sw_interface_tag_add_del") || !strings.Contains(err.Error(), "Unspecified") {
+		t.Errorf("error %v", err)
+	}
+	if target.Sim.Count("delete_loopback") != 1 {
+		t.Error("the loopback without tag was left behind")
+	}
+	b.Must(of(loop("lo")))
+	b.InSync()
+}
+
+// The reply is lost although VPP did what it was asked: no interface is made
+// twice.
+func TestLostReply(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	if err := target.Sim.FailAfter("tap_create_v3", api.VPPApiError(-1), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Commit(of(tap("tap1"))); err == nil {
+		t.Error("no error")
+	}
+	b.Resync()
+	b.Want(states{ifKey("tap1"): configured})
+	readBackNames(t, b, "tap1")
+	b.InSync()
+}
+
+func readBackNames(t *testing.T, b *vpptest.Bench, names ...string) {
+	t.Helper()
+	got := b.Dump("vpp-interface")
+	delete(got, ifKey("local0"))
+	for _, name := range names {
+		if _, ok := got[ifKey(name)]; !ok {
+			t.Errorf("%s does not exist", name)
+		}
+		delete(got, ifKey(name))
+	}
+	for key := range got {
+		t.Errorf("%s exists", key)
+	}
+}
