@@ -1,0 +1,85 @@
+# Everything there is to do with this repository. "make help" lists it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# The agent is pure Go: one static binary, the same on every Linux.
+export CGO_ENABLED := 0
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+DATE    := $(shell git log -1 --format=%cI 2>/dev/null)
+INFO    := github.com/tenuto-dev/tenuto/cmd/internal/buildinfo
+LDFLAGS := -s -w -X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE)
+
+# Where "make run" looks for a VPP that runs already.
+VPP_SOCKET ?= /run/vpp/api.sock
+# Cases of "make sim", time per target of "make fuzz".
+CASES    ?= 20000
+FUZZTIME ?= 10s
+BENCH    ?= .
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Variables: VPP_BIN (a VPP to start or to test against), CASES, FUZZTIME, BENCH."
+
+.PHONY: build
+build: ## build the programs into bin/
+	@mkdir -p bin
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: run
+run: build ## start the agent with examples/quickstart; Ctrl-C ends it and cleans up
+	@./.ci/need ip ping
+	@VPP_SOCKET='$(VPP_SOCKET)' exec ./examples/quickstart/run.sh
+
+.PHONY: test
+test: ## vet and test all packages
+	@./.ci/need ip ping
+	go vet ./...
+	go test ./...
+
+.PHONY: race
+race: ## test with the race detector (needs gcc)
+	@command -v gcc >/dev/null || { echo "make race: the race detector needs gcc, which is not installed" >&2; exit 1; }
+	CGO_ENABLED=1 go test -race ./...
+
+.PHONY: check
+check: ## formatting, go.mod, linter, generated code
+	@./.ci/check
+
+.PHONY: generate
+generate: ## generate code again (needs protoc)
+	@./.ci/need protoc
+	go generate ./...
+
+.PHONY: bench
+bench: ## run the benchmarks once each; BENCH=regexp selects
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./... | grep -Ev '^(ok|\?|PASS|goos|goarch|cpu)'
+
+.PHONY: sim
+sim: ## the scheduler against its oracle, CASES random histories with faults
+	go test ./plugins/kvscheduler/internal/... -run Random -rapid.checks=$(CASES) -timeout 0
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser of outside input, FUZZTIME each
+	@set -e; for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+		for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | cut -d' ' -f2); do \
+			echo "$$pkg $$f"; go test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) >/tmp/fuzz.$$$$ 2>&1 \
+				|| { cat /tmp/fuzz.$$$$; rm -f /tmp/fuzz.$$$$; exit 1; }; rm -f /tmp/fuzz.$$$$; \
+		done; done
+
+.PHONY: tutorials
+tutorials: ## run the tutorials and examples, one after another
+	@set -e; for main in $$(grep -rlE '^package main' --include=main.go examples | xargs -n1 dirname | sort); do \
+		echo "--- $$main"; timeout 60 go run ./$$main </dev/null; done
+
+.PHONY: get-desc-adapter-generator
+get-desc-adapter-generator: ## install the descriptor-adapter command
+	go install ./plugins/kvscheduler/descriptor-adapter
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
