@@ -13,7 +13,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
-	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // Executor executes transactions on a graph, one at a time.
@@ -121,13 +120,6 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	return r.res
 }
 
-func (r *run) startRevert() {
-	r.reverted = true
-	r.res.Reverted = true
-	r.takeFailures() // the causes
-	clear(r.applied)
-}
-
 // takeFailures moves the failures, sorted by key, into the result.
 func (r *run) takeFailures() {
 	keys := slices.Sorted(maps.Keys(r.failures))
@@ -135,30 +127,6 @@ func (r *run) takeFailures() {
 		r.res.Failures = append(r.res.Failures, r.failures[key])
 	}
 	clear(r.failures)
-}
-
-// remember keeps the wishes from before the transaction.
-func (r *run) remember() {
-	for key, c := range r.txn.Request.Changes {
-		var want *registry.Value
-		if n := r.Graph.Node(key); n != nil {
-			want = n.Want
-			if want == nil && n.Have != nil {
-				kept := *n.Have
-				kept.Unwanted = true
-				want = &kept
-			}
-		}
-		r.before[key] = plan.Change{Desc: c.Desc, Want: want}
-	}
-}
-
-func (r *run) revertRequest() plan.Request {
-	req := plan.Request{Changes: r.before, Closed: r.txn.Request.Closed}
-	for key := range r.touched {
-		req.Touch = append(req.Touch, key)
-	}
-	return req
 }
 
 // nextRequest plans what is left after failures.
@@ -338,18 +306,6 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	}
 }
 
-// disown makes the values that existed without being wanted before the
-// transaction the same again.
-func (r *run) disown() {
-	r.Lock.Lock()
-	defer r.Lock.Unlock()
-	for key, c := range r.before {
-		if n := r.Graph.Node(key); n != nil && c.Want != nil && c.Want.Unwanted && n.Want == c.Want {
-			r.Graph.SetWant(n, nil)
-		}
-	}
-}
-
 func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	n.Err = err
 	retry := n.Root().Retry
@@ -372,80 +328,4 @@ func (r *run) forget(n *graph.Node) {
 	defer r.Lock.Unlock()
 	r.Graph.Wait(n)
 	r.Graph.Forget(n)
-}
-
-// record describes the operation for the history.
-func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time, called bool, err error) {
-	if op.Silent() && err == nil {
-		return
-	}
-	rec := Record(op)
-	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = prev.state, prev.value, text(prev.err)
-	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
-		rec.PrevState = op.Before
-	}
-	_, notified := r.txn.Notified[op.Key]
-	rec.NOOP = !called && !notified && !op.Desc.IsProperty() || op.Kind == plan.Note || op.Kind == plan.Adopt
-	rec.IsRevert = r.reverted
-	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
-	if n.Err != nil {
-		rec.NewState, rec.NewErrMsg = plan.State(n), text(n.Err)
-	} else if n.Want != nil && n.Want.Invalid != nil {
-		rec.NewErrMsg = text(n.Want.Invalid)
-	}
-	if called {
-		rec.Start, rec.End = start, r.Now()
-	}
-	r.res.Executed = append(r.res.Executed, rec)
-}
-
-func text(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// Record describes a planned operation.
-func Record(op *plan.Op) api.RecordedTxnOp {
-	rec := api.RecordedTxnOp{
-		Operation:  operation(op),
-		Key:        op.Key,
-		PrevState:  op.Before,
-		NewState:   op.After,
-		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt,
-		IsDerived:  op.Base != "",
-		IsProperty: op.Base != "" && op.Desc.IsProperty(),
-		IsRecreate: op.Recreate,
-	}
-	if op.Have != nil {
-		rec.PrevValue = op.Have.Msg
-	}
-	switch {
-	case op.Kind == plan.Down:
-	case op.Target != nil && op.Kind != plan.Note:
-		rec.NewValue = op.Target.Msg
-	case op.Want != nil:
-		rec.NewValue = op.Want.Msg
-	}
-	return rec
-}
-
-// operation is the kind of operation as users know it.
-func operation(op *plan.Op) api.TxnOperation {
-	switch op.Kind {
-	case plan.Up:
-		return kvscheduler.TxnOperation_CREATE
-	case plan.Down:
-		return kvscheduler.TxnOperation_DELETE
-	case plan.Update, plan.Adopt:
-		return kvscheduler.TxnOperation_UPDATE
-	}
-	switch {
-	case op.Want == nil:
-		return kvscheduler.TxnOperation_DELETE
-	case op.Before == kvscheduler.ValueState_NONEXISTENT:
-		return kvscheduler.TxnOperation_CREATE
-	}
-	return kvscheduler.TxnOperation_UPDATE
 }

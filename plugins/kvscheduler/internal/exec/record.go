@@ -1,0 +1,86 @@
+package exec
+
+import (
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// record describes the operation for the history.
+func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time, called bool, err error) {
+	if op.Silent() && err == nil {
+		return
+	}
+	rec := Record(op)
+	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = prev.state, prev.value, text(prev.err)
+	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
+		rec.PrevState = op.Before
+	}
+	_, notified := r.txn.Notified[op.Key]
+	rec.NOOP = !called && !notified && !op.Desc.IsProperty() || op.Kind == plan.Note || op.Kind == plan.Adopt
+	rec.IsRevert = r.reverted
+	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
+	if n.Err != nil {
+		rec.NewState, rec.NewErrMsg = plan.State(n), text(n.Err)
+	} else if n.Want != nil && n.Want.Invalid != nil {
+		rec.NewErrMsg = text(n.Want.Invalid)
+	}
+	if called {
+		rec.Start, rec.End = start, r.Now()
+	}
+	r.res.Executed = append(r.res.Executed, rec)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Record describes a planned operation.
+func Record(op *plan.Op) api.RecordedTxnOp {
+	rec := api.RecordedTxnOp{
+		Operation:  operation(op),
+		Key:        op.Key,
+		PrevState:  op.Before,
+		NewState:   op.After,
+		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt,
+		IsDerived:  op.Base != "",
+		IsProperty: op.Base != "" && op.Desc.IsProperty(),
+		IsRecreate: op.Recreate,
+	}
+	if op.Have != nil {
+		rec.PrevValue = op.Have.Msg
+	}
+	switch {
+	case op.Kind == plan.Down:
+	case op.Target != nil && op.Kind != plan.Note:
+		rec.NewValue = op.Target.Msg
+	case op.Want != nil:
+		rec.NewValue = op.Want.Msg
+	}
+	return rec
+}
+
+// operation is the kind of operation as users know it.
+func operation(op *plan.Op) api.TxnOperation {
+	switch op.Kind {
+	case plan.Up:
+		return kvscheduler.TxnOperation_CREATE
+	case plan.Down:
+		return kvscheduler.TxnOperation_DELETE
+	case plan.Update, plan.Adopt:
+		return kvscheduler.TxnOperation_UPDATE
+	}
+	switch {
+	case op.Want == nil:
+		return kvscheduler.TxnOperation_DELETE
+	case op.Before == kvscheduler.ValueState_NONEXISTENT:
+		return kvscheduler.TxnOperation_CREATE
+	}
+	return kvscheduler.TxnOperation_UPDATE
+}

@@ -1,0 +1,50 @@
+package exec
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// remember keeps the wishes from before the transaction.
+func (r *run) remember() {
+	for key, c := range r.txn.Request.Changes {
+		var want *registry.Value
+		if n := r.Graph.Node(key); n != nil {
+			want = n.Want
+			if want == nil && n.Have != nil {
+				kept := *n.Have
+				kept.Unwanted = true
+				want = &kept
+			}
+		}
+		r.before[key] = plan.Change{Desc: c.Desc, Want: want}
+	}
+}
+
+func (r *run) revertRequest() plan.Request {
+	req := plan.Request{Changes: r.before, Closed: r.txn.Request.Closed}
+	for key := range r.touched {
+		req.Touch = append(req.Touch, key)
+	}
+	return req
+}
+
+func (r *run) startRevert() {
+	r.reverted = true
+	r.res.Reverted = true
+	r.takeFailures() // the causes
+	clear(r.applied)
+}
+
+// disown makes the values that existed without being wanted before the
+// transaction the same again.
+func (r *run) disown() {
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	for key, c := range r.before {
+		if n := r.Graph.Node(key); n != nil && c.Want != nil && c.Want.Unwanted && n.Want == c.Want {
+			r.Graph.SetWant(n, nil)
+		}
+	}
+}
+
