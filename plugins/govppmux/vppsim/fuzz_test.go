@@ -2,6 +2,7 @@ package vppsim_test
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -16,6 +17,7 @@ func FuzzRequests(f *testing.F) {
 	for nameCRC := range dial(f, socket).ids {
 		names = append(names, nameCRC)
 	}
+	slices.Sort(names)
 	f.Add("create_loopback_42bb5d22", []byte{0, 0, 0, 0, 0, 1})
 	f.Add("ip_route_add_del_b8ecfe0d", make([]byte, 300))
 	f.Add("cli_inband_f8377302", []byte("\x00\x00\x00\x08show int"))
@@ -24,7 +26,7 @@ func FuzzRequests(f *testing.F) {
 		c := dial(t, socket)
 		id, known := c.ids[which]
 		if !known && len(which) > 0 {
-			id = c.ids[names[int(which[0])%len(names)]]
+			id = c.ids[names[(int(which[0])<<8+len(which))%len(names)]]
 		}
 		if id <= 18 {
 			return // the connection's own business

@@ -16,6 +16,7 @@ import (
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/ip"
 	"go.fd.io/govpp/binapi/memclnt"
+	"go.fd.io/govpp/binapi/vlib"
 	"go.fd.io/govpp/binapi/vpe"
 )
 
@@ -162,6 +163,9 @@ func TestUnimplemented(t *testing.T) {
 	c := dial(t, socket)
 	if reply := call[ip.IPReassemblyGetReply](c, &ip.IPReassemblyGet{}); reply.Retval != int32(api.UNIMPLEMENTED) {
 		t.Errorf("retval %d", reply.Retval)
+	}
+	if reply := call[vlib.GetF64EndianValueReply](c, &vlib.GetF64EndianValue{}); int32(reply.Retval) != int32(api.UNIMPLEMENTED) {
+		t.Errorf("an unsigned retval %d", reply.Retval)
 	}
 	if got := c.exchange(&ip.IPMrouteDump{}); len(got) != 0 {
 		t.Errorf("a dump of something not simulated returned %v", got)

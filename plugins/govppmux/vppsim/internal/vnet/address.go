@@ -90,6 +90,7 @@ func (n *VNet) addAddress(i *swInterface, prefix netip.Prefix) api.VPPApiError {
 	}
 	n.takeStale(i, addr)
 	i.addresses[f] = append(i.addresses[f], ifAddress{prefix: prefix})
+	n.subnets.add(i.table[f], prefix)
 	if f == ip6 {
 		n.enableLink(i)
 	}
@@ -103,6 +104,9 @@ func (n *VNet) addAddress(i *swInterface, prefix netip.Prefix) api.VPPApiError {
 // addresses of one subnet on one interface are fine.
 func (n *VNet) conflicts(i *swInterface, prefix netip.Prefix) bool {
 	f := familyOf(prefix.Addr())
+	if !n.subnets.mayOverlap(i.table[f], prefix) {
+		return false
+	}
 	for _, other := range n.ifs.all() {
 		if other.table[f] != i.table[f] {
 			continue
@@ -124,6 +128,9 @@ func (n *VNet) conflicts(i *swInterface, prefix netip.Prefix) bool {
 // another one gets it.
 func (n *VNet) takeStale(i *swInterface, addr netip.Addr) {
 	f := familyOf(addr)
+	if !n.subnets.replacing {
+		return
+	}
 	for _, other := range n.ifs.all() {
 		if other == i || other.table[f] != i.table[f] {
 			continue
@@ -155,6 +162,7 @@ func (n *VNet) removeAddress(i *swInterface, prefix netip.Prefix) api.VPPApiErro
 	if at < 0 {
 		return api.ADDRESS_NOT_FOUND_FOR_INTERFACE
 	}
+	n.subnets.remove(i.table[f], i.addresses[f][at].prefix)
 	i.addresses[f] = slices.Delete(i.addresses[f], at, at+1)
 	if i.adminUp {
 		n.removeAddressRoutes(i, prefix)

@@ -86,6 +86,7 @@ func (n *VNet) swInterfaceSetUnnumbered(_ *wire.Call, req *interfaces_api.SwInte
 }
 
 func (n *VNet) addressReplaceBegin(*wire.Call, *interfaces_api.SwInterfaceAddressReplaceBegin) *interfaces_api.SwInterfaceAddressReplaceBeginReply {
+	n.subnets.replacing = true
 	for _, i := range n.ifs.all() {
 		for f := range families {
 			for at := range i.addresses[f] {
@@ -110,6 +111,7 @@ func (n *VNet) addressReplaceEnd(*wire.Call, *interfaces_api.SwInterfaceAddressR
 			n.removeAddress(i, prefix)
 		}
 	}
+	n.subnets.replacing = false
 	return &interfaces_api.SwInterfaceAddressReplaceEndReply{}
 }
 

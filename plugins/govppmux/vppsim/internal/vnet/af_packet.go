@@ -61,10 +61,8 @@ func (n *VNet) macOrRandom(mac ethernet_types.MacAddress, random bool) ethernet_
 // createAFPacket makes host-<name>, link up. A second one on the same host
 // interface is refused, with the index of the first.
 func (n *VNet) createAFPacket(host string, mac ethernet_types.MacAddress, queues uint16, ethernet bool) (interface_types.InterfaceIndex, api.VPPApiError) {
-	for _, a := range n.ifs.afPackets.all() {
-		if a.host == host {
-			return interface_types.InterfaceIndex(a.swIndex), api.IF_ALREADY_EXISTS
-		}
+	if instance, exists := n.ifs.afByHost[host]; exists {
+		return interface_types.InterfaceIndex(n.ifs.afPackets.at(instance).swIndex), api.IF_ALREADY_EXISTS
 	}
 	if n.cfg.HostInterface != nil && !n.cfg.HostInterface(host) {
 		return 0, api.INVALID_INTERFACE
@@ -79,19 +77,20 @@ func (n *VNet) createAFPacket(host string, mac ethernet_types.MacAddress, queues
 	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
 	i := n.createHardware(hw)
 	hw.instance = n.ifs.afPackets.add(&afPacket{swIndex: i.index, host: host})
+	n.ifs.afByHost[host] = hw.instance
 	n.setLink(hw, true)
 	return interface_types.InterfaceIndex(i.index), ok
 }
 
 func (n *VNet) deleteAFPacket(host string) api.VPPApiError {
-	for instance, a := range n.ifs.afPackets.all() {
-		if a.host == host {
-			n.deleteHardware(n.ifs.at(a.swIndex).hw)
-			n.ifs.afPackets.remove(instance)
-			return ok
-		}
+	instance, exists := n.ifs.afByHost[host]
+	if !exists {
+		return api.SYSCALL_ERROR_1
 	}
-	return api.SYSCALL_ERROR_1
+	n.deleteHardware(n.ifs.at(n.ifs.afPackets.at(instance).swIndex).hw)
+	n.ifs.afPackets.remove(instance)
+	delete(n.ifs.afByHost, host)
+	return ok
 }
 
 // randomMAC makes up an address of the form VPP makes up, the same sequence after

@@ -72,12 +72,7 @@ func (bd *bridgeDomain) removeMember(i *swInterface) {
 
 // add takes the lowest free slot for a new bridge domain.
 func (s *layer2) add(id uint32) uint32 {
-	index := uint32(0)
-	for ; int(index) < len(s.domains); index++ {
-		if bd := s.domains[index]; bd.features == 0 && bd.id == none {
-			break
-		}
-	}
+	index := s.indexes.take()
 	if int(index) == len(s.domains) {
 		s.domains = append(s.domains, &bridgeDomain{})
 	}
@@ -99,6 +94,7 @@ func (s *layer2) remove(index uint32) {
 	bd := s.domains[index]
 	bd.seq++
 	delete(s.byID, bd.id)
+	s.indexes.release(index)
 	bd.id, bd.features, bd.tag, bd.learnLimit = none, 0, "", 0
 	bd.members, bd.arp = nil, nil
 }

@@ -161,7 +161,7 @@ func describePath(p *fib_types.FibPath) string {
 
 func (n *VNet) dumpNeighbors(b *strings.Builder) {
 	for _, key := range n.sortedNeighbors() {
-		nb := n.nbs.byKey[key]
+		nb := n.nbs.get(key)
 		fmt.Fprintf(b, "neighbor %s at %s on %s", key.addr, nb.mac, orStale(key.out, n.inUse(key.out)))
 		dumpWord(b, nb.static, "static")
 		dumpWord(b, nb.noFIB, "no-fib-entry")

@@ -89,11 +89,12 @@ type interfaces struct {
 	tapIDs    instances
 	taps      pool[tap]
 	afPackets pool[afPacket]
+	afByHost  map[string]uint32 // pool index by name of the host interface
 	macSeed   uint32
 }
 
 func newInterfaces() interfaces {
-	return interfaces{loops: make(instances), tapIDs: make(instances)}
+	return interfaces{afByHost: make(map[string]uint32)}
 }
 
 // byIndex returns an interface of the API, nil for an index not in use.

@@ -88,6 +88,10 @@ func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) api.VPP
 func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
 	old := n.fibs.Table(f, i.table[f])
 	n.neighborsRebind(i, f, id)
+	for _, a := range i.addresses[f] { // an unnumbered interface may have its own
+		n.subnets.remove(old.ID, a.prefix)
+		n.subnets.add(id, a.prefix)
+	}
 	i.table[f] = id
 	if id != 0 {
 		n.fibs.Table(f, id).Bound++

@@ -56,6 +56,7 @@ const (
 // layer2 is the state of bridging.
 type layer2 struct {
 	domains  []*bridgeDomain // by index; entries stay when a domain is deleted
+	indexes  instances
 	byID     map[uint32]uint32
 	fib      map[macKey]macEntry
 	rewrites map[uint32]tagRewrite // by sw_if_index, deleted interfaces included

@@ -45,10 +45,10 @@ func (n *VNet) createLoopback(mac ethernet_types.MacAddress, want *uint32) (inte
 		if instance >= maxLoopbacks || !n.ifs.loops.claim(instance) {
 			return refused, api.INVALID_REGISTRATION
 		}
-	case len(n.ifs.loops) >= maxLoopbacks:
+	case n.ifs.loops.len() >= maxLoopbacks:
 		return refused, api.INVALID_REGISTRATION
 	default:
-		instance = n.ifs.loops.take(0)
+		instance = n.ifs.loops.take()
 	}
 	if mac == (ethernet_types.MacAddress{}) {
 		mac = ethernet_types.MacAddress{0xde, 0xad, 0, 0, 0, byte(instance)}

@@ -39,18 +39,22 @@ type neighbor struct {
 
 // neighbors is the ARP and ND state.
 type neighbors struct {
-	byKey   map[neighborKey]*neighbor
+	byOut   map[uint32]map[netip.Addr]*neighbor // by interface and address
 	count   [families]int
 	nextAdj uint32
 }
+
+func (s *neighbors) get(key neighborKey) *neighbor { return s.byOut[key.out][key.addr] }
 
 func (n *VNet) handleNeighbors() {
 	wire.Handle(n.server, n.neighborAddDel)
 	wire.HandleDump(n.server, n.neighborDump)
 	wire.Handle(n.server, n.neighborFlush)
 	wire.Handle(n.server, func(*wire.Call, *ip_neighbor.IPNeighborReplaceBegin) *ip_neighbor.IPNeighborReplaceBeginReply {
-		for _, nb := range n.nbs.byKey {
-			nb.stale = true
+		for _, of := range n.nbs.byOut {
+			for _, nb := range of {
+				nb.stale = true
+			}
 		}
 		return &ip_neighbor.IPNeighborReplaceBeginReply{}
 	})
@@ -68,7 +72,7 @@ func (n *VNet) neighborAddDel(_ *wire.Call, req *ip_neighbor.IPNeighborAddDel) *
 		rv = api.INVALID_SW_IF_INDEX
 	case req.IsAdd:
 		stats, rv = n.addNeighbor(key, &req.Neighbor)
-	case n.nbs.byKey[key] == nil:
+	case n.nbs.get(key) == nil:
 		rv = api.NO_SUCH_ENTRY
 	default:
 		n.removeNeighbor(key)
@@ -80,14 +84,17 @@ func (n *VNet) neighborAddDel(_ *wire.Call, req *ip_neighbor.IPNeighborAddDel) *
 // the other way round, and cannot change the MAC of a static one.
 func (n *VNet) addNeighbor(key neighborKey, req *ip_neighbor.IPNeighbor) (stats uint32, rv api.VPPApiError) {
 	static := req.Flags&ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC != 0
-	nb := n.nbs.byKey[key]
+	nb := n.nbs.get(key)
 	if nb == nil {
 		f := familyOf(key.addr)
 		if n.nbs.count[f] >= maxNeighbors {
 			return none, api.LIMIT_EXCEEDED
 		}
 		nb = &neighbor{static: static, noFIB: req.Flags&ip_neighbor.IP_API_NEIGHBOR_FLAG_NO_FIB_ENTRY != 0, adj: none}
-		n.nbs.byKey[key] = nb
+		if n.nbs.byOut[key.out] == nil {
+			n.nbs.byOut[key.out] = make(map[netip.Addr]*neighbor)
+		}
+		n.nbs.byOut[key.out][key.addr] = nb
 		n.nbs.count[f]++
 		n.addNeighborRoute(key, nb)
 	}
@@ -134,15 +141,25 @@ func (n *VNet) removeNeighborRoute(key neighborKey, nb *neighbor) {
 }
 
 func (n *VNet) removeNeighbor(key neighborKey) {
-	n.removeNeighborRoute(key, n.nbs.byKey[key])
-	delete(n.nbs.byKey, key)
+	n.removeNeighborRoute(key, n.nbs.get(key))
+	delete(n.nbs.byOut[key.out], key.addr)
+	if len(n.nbs.byOut[key.out]) == 0 {
+		delete(n.nbs.byOut, key.out)
+	}
 	n.nbs.count[familyOf(key.addr)]--
 }
 
 // removeNeighbors removes all that match.
 func (n *VNet) removeNeighbors(match func(neighborKey, *neighbor) bool) {
-	for _, key := range n.sortedNeighbors() {
-		if match(key, n.nbs.byKey[key]) {
+	for _, out := range slices.Collect(maps.Keys(n.nbs.byOut)) {
+		n.removeNeighborsOf(out, match)
+	}
+}
+
+// removeNeighborsOf removes those of one interface that match.
+func (n *VNet) removeNeighborsOf(out uint32, match func(neighborKey, *neighbor) bool) {
+	for _, addr := range slices.SortedFunc(maps.Keys(n.nbs.byOut[out]), netip.Addr.Compare) {
+		if key := (neighborKey{out, addr}); match(key, n.nbs.get(key)) {
 			n.removeNeighbor(key)
 		}
 	}
@@ -151,22 +168,23 @@ func (n *VNet) removeNeighbors(match func(neighborKey, *neighbor) bool) {
 // flushDynamic removes the dynamic neighbours of an interface that goes down or
 // away; static ones stay.
 func (n *VNet) flushDynamic(index uint32) {
-	n.removeNeighbors(func(key neighborKey, nb *neighbor) bool { return key.out == index && !nb.static })
+	n.removeNeighborsOf(index, func(_ neighborKey, nb *neighbor) bool { return !nb.static })
 }
 
 // flushCovered removes the dynamic neighbours in a subnet that the interface has no
 // longer an address in.
 func (n *VNet) flushCovered(index uint32, prefix netip.Prefix) {
-	n.removeNeighbors(func(key neighborKey, nb *neighbor) bool {
-		return key.out == index && !nb.static && prefix.Contains(key.addr)
+	n.removeNeighborsOf(index, func(key neighborKey, nb *neighbor) bool {
+		return !nb.static && prefix.Contains(key.addr)
 	})
 }
 
 // neighborsRebind moves the host routes of an interface's neighbours to the table
 // that it is being bound to.
 func (n *VNet) neighborsRebind(i *swInterface, f family, table uint32) {
-	for key, nb := range n.nbs.byKey {
-		if key.out != i.index || familyOf(key.addr) != f || nb.table == table {
+	for addr, nb := range n.nbs.byOut[i.index] {
+		key := neighborKey{i.index, addr}
+		if familyOf(addr) != f || nb.table == table {
 			continue
 		}
 		n.removeNeighborRoute(key, nb)
@@ -178,9 +196,16 @@ func (n *VNet) neighborsRebind(i *swInterface, f family, table uint32) {
 }
 
 func (n *VNet) sortedNeighbors() []neighborKey {
-	return slices.SortedFunc(maps.Keys(n.nbs.byKey), func(a, b neighborKey) int {
+	var keys []neighborKey
+	for out, of := range n.nbs.byOut {
+		for addr := range of {
+			keys = append(keys, neighborKey{out, addr})
+		}
+	}
+	slices.SortFunc(keys, func(a, b neighborKey) int {
 		return cmp.Or(cmp.Compare(a.out, b.out), a.addr.Compare(b.addr))
 	})
+	return keys
 }
 
 func (n *VNet) neighborDump(c *wire.Call, req *ip_neighbor.IPNeighborDump) {
@@ -189,7 +214,7 @@ func (n *VNet) neighborDump(c *wire.Call, req *ip_neighbor.IPNeighborDump) {
 		if familyOf(key.addr) != f || (uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != key.out) {
 			continue
 		}
-		nb := n.nbs.byKey[key]
+		nb := n.nbs.get(key)
 		details := &ip_neighbor.IPNeighborDetails{
 			Age: n.cfg.Now().Sub(nb.updated).Seconds(),
 			Neighbor: ip_neighbor.IPNeighbor{

@@ -54,24 +54,41 @@ func (p *pool[T]) all() iter.Seq2[uint32, *T] {
 }
 
 // instances hands out numbers as VPP's bitmaps do: the lowest clear one.
-type instances map[uint32]struct{}
+type instances struct {
+	used map[uint32]struct{}
+	low  uint32 // no number below is free
+}
 
-// take returns the lowest free number from first on.
-func (s instances) take(first uint32) uint32 {
-	for n := first; ; n++ {
-		if s.claim(n) {
-			return n
-		}
+// take returns the lowest free number.
+func (s *instances) take() uint32 {
+	for !s.claim(s.low) {
+		s.low++
 	}
+	s.low++
+	return s.low - 1
 }
 
 // claim takes a certain number; false if it is in use.
-func (s instances) claim(n uint32) bool {
-	if _, used := s[n]; used {
+func (s *instances) claim(n uint32) bool {
+	if s.inUse(n) {
 		return false
 	}
-	s[n] = struct{}{}
+	if s.used == nil {
+		s.used = make(map[uint32]struct{})
+	}
+	s.used[n] = struct{}{}
 	return true
 }
 
-func (s instances) release(n uint32) { delete(s, n) }
+func (s *instances) inUse(n uint32) bool {
+	_, used := s.used[n]
+	return used
+}
+
+func (s *instances) release(n uint32) {
+	delete(s.used, n)
+	s.low = min(s.low, n)
+}
+
+// len returns how many numbers are in use.
+func (s *instances) len() int { return len(s.used) }

@@ -67,14 +67,14 @@ func tapFromV2(v2 *tapv2.TapCreateV2) tapv2.TapCreateV3 {
 // if none is asked for.
 func (n *VNet) createTap(req tapv2.TapCreateV3) (interface_types.InterfaceIndex, api.VPPApiError) {
 	refused := interface_types.InterfaceIndex(none)
-	if _, used := n.ifs.tapIDs[req.ID]; used {
+	if n.ifs.tapIDs.inUse(req.ID) {
 		return refused, api.INVALID_INTERFACE
 	}
 	if rv := checkTap(&req); rv != ok {
 		return refused, rv
 	}
 	if req.ID == none {
-		req.ID = n.ifs.tapIDs.take(0)
+		req.ID = n.ifs.tapIDs.take()
 	} else if req.ID > maxTap || !n.ifs.tapIDs.claim(req.ID) {
 		return refused, api.UNSPECIFIED
 	}

@@ -41,11 +41,12 @@ type VNet struct {
 	cfg    Config
 	server *wire.Server
 
-	ifs    interfaces
-	l2     layer2
-	fibs   *fib.Tables
-	nbs    neighbors
-	events interfaceEvents
+	ifs     interfaces
+	l2      layer2
+	fibs    *fib.Tables
+	subnets subnets
+	nbs     neighbors
+	events  interfaceEvents
 }
 
 // New registers the handlers of all features with the server.
@@ -72,7 +73,8 @@ func New(server *wire.Server, cfg Config) *VNet {
 func (n *VNet) Reset() {
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
 	n.fibs = fib.New()
-	n.nbs = neighbors{byKey: make(map[neighborKey]*neighbor), nextAdj: 1}
+	n.subnets = newSubnets()
+	n.nbs = neighbors{byOut: make(map[uint32]map[netip.Addr]*neighbor), nextAdj: 1}
 	n.l2 = newLayer2()
 	n.ifs = newInterfaces()
 	n.createLocal0()

@@ -246,10 +246,20 @@ func (s *Server) refuse(call *Call, e *entry, retval int32) {
 	reply := e.reply.newInstance()
 	if reply == nil {
 		reply = bareReply{name: e.reply.name, retval: retval}
-	} else if field := reflect.ValueOf(reply).Elem().FieldByName("Retval"); field.IsValid() && field.CanSet() {
-		field.SetInt(int64(retval))
+	} else {
+		setRetval(reply, retval)
 	}
 	call.Send(reply)
+}
+
+// setRetval sets the retval of a reply, if it has one. A few are unsigned.
+func setRetval(reply message, retval int32) {
+	switch field := reflect.ValueOf(reply).Elem().FieldByName("Retval"); {
+	case field.CanInt():
+		field.SetInt(int64(retval))
+	case field.CanUint():
+		field.SetUint(uint64(uint32(retval)))
+	}
 }
 
 // bareReply is the reply of a message whose layout is not known: its retval alone.
