@@ -2,6 +2,7 @@ package nltest
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -18,24 +19,38 @@ func (w *World) MakeTap(t *testing.T, name string) {
 		w.Sim.AddDevice(name)
 		return
 	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		done <- w.tapHere(name)
-	}()
-	if err := <-done; err != nil {
+	err := w.inside("own", func() error {
+		return netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: name}, Mode: netlink.TUNTAP_MODE_TAP})
+	})
+	if err != nil {
 		t.Skipf("SKIPPED: TAPs are not tested on the kernel, because one cannot be made here: %v", err)
 	}
 }
 
-func (w *World) tapHere(name string) error {
-	own, err := os.Open(w.Path("own"))
+// WriteSysctl writes a kernel parameter of a named namespace. Where /proc/sys
+// cannot be written the test is skipped.
+func (w *World) WriteSysctl(t *testing.T, name, value string, path ...string) {
+	t.Helper()
+	file := filepath.Join(append([]string{"/proc/sys"}, path...)...)
+	err := w.inside(name, func() error { return os.WriteFile(file, []byte(value), 0o644) })
 	if err != nil {
-		return err
+		t.Skipf("SKIPPED: kernel parameters cannot be written here: %v", err)
 	}
-	defer own.Close()
-	if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
-		return err
-	}
-	return netlink.LinkAdd(&netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: name}, Mode: netlink.TUNTAP_MODE_TAP})
+}
+
+// inside runs f in a namespace of the real kernel, on a thread of its own.
+func (w *World) inside(name string, f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		ns, err := os.Open(w.Path(name))
+		if err == nil {
+			err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
+		}
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	return <-done
 }

@@ -1,0 +1,151 @@
+package nsplugin_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sessions records what the scheduler is told.
+type sessions chan string
+
+func (s sessions) SouthboundUp(name string, epoch uint64) { s <- fmt.Sprintf("%s up %d", name, epoch) }
+func (s sessions) SouthboundDown(name string, reason error) {
+	s <- fmt.Sprintf("%s down: %v", name, reason)
+}
+
+func start(t *testing.T, w *nltest.World, opts ...nsplugin.Option) (*nsplugin.Plugin, sessions) {
+	t.Helper()
+	told := make(sessions, 10)
+	p := nsplugin.NewPlugin(append(opts, nsplugin.UseKernel(w.Namespaces, w.Dir),
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = told }))...)
+	agenttest.Start(t, p)
+	return p, told
+}
+
+func nsid(name string) *namespace.NetNamespace {
+	return &namespace.NetNamespace{Type: namespace.NetNamespace_NSID, Reference: name}
+}
+
+func TestEnsureAndNamed(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		p, told := start(t, w)
+		if got := <-told; got != "linux up 1" {
+			t.Errorf("the scheduler was told %q", got)
+		}
+		if _, err := p.Open(nsid("a")); !errors.Is(err, netlinkapi.ErrNamespaceGone) {
+			t.Errorf("open a missing namespace: %v", err)
+		}
+		h, err := p.Ensure(nsid("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		again, err := p.Open(nsid("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if h.Namespace() != again.Namespace() {
+			t.Error("the namespace that was made is not the one that is opened")
+		}
+		named, err := p.Named()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, ns := range named {
+			found = found || nsmodel.Equal(ns, nsid("a"))
+		}
+		if !found {
+			t.Errorf("the named namespaces are %v", named)
+		}
+	})
+}
+
+// The deletion of a namespace in use is a new epoch of the southbound; that of
+// another one is of no interest.
+func TestDeletion(t *testing.T) {
+	t.Parallel()
+	w := nltest.Kernel(t)
+	p, told := start(t, w)
+	if got := <-told; got != "linux up 1" {
+		t.Errorf("the scheduler was told %q", got)
+	}
+	for _, name := range []string{"used", "other"} {
+		if err := w.Create(w.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, open := range []func() (netlinkapi.Handle, error){
+		func() (netlinkapi.Handle, error) { return p.Peek(nsid("other")) },
+		func() (netlinkapi.Handle, error) { return p.Open(nsid("used")) },
+	} {
+		h, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Remove(t, "other")
+	w.Remove(t, "used")
+	if got := <-told; got != "linux up 2" {
+		t.Errorf("the scheduler was told %q", got)
+	}
+	if len(told) != 0 {
+		t.Errorf("the scheduler was also told %q", <-told)
+	}
+}
+
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	w := nltest.Kernel(t)
+	p, _ := start(t, w)
+	h, err := p.Open(&namespace.NetNamespace{Type: namespace.NetNamespace_PID, Reference: fmt.Sprint(os.Getpid())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ns   *namespace.NetNamespace
+		want string
+	}{
+		{&namespace.NetNamespace{Type: namespace.NetNamespace_FD, Reference: plain}, "does not stand for one"},
+		{&namespace.NetNamespace{Type: namespace.NetNamespace_FD, Reference: plain + "x"}, "does not exist"},
+		{&namespace.NetNamespace{Type: namespace.NetNamespace_MICROSERVICE, Reference: "web"}, `container "web" is not known`},
+		{&namespace.NetNamespace{Reference: "x"}, "has no type"},
+	} {
+		if _, err := p.Ensure(c.ns); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: error is %v, expected %q", c.ns, err, c.want)
+		}
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	t.Parallel()
+	w := nltest.Sim()
+	p, told := start(t, w, nsplugin.UseConf(nsplugin.Config{Disabled: true}))
+	if got := <-told; !strings.HasPrefix(got, "linux down: disabled") || p.Enabled() {
+		t.Errorf("the scheduler was told %q", got)
+	}
+}
