@@ -167,6 +167,9 @@ type change struct {
 // apply makes a change and executes it. joined tells that it will be executed
 // by the initial synchronisation.
 func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	select {
 	case p.busy <- struct{}{}:
 	case <-ctx.Done():

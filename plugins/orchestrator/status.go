@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -190,3 +191,6 @@ func (p *Plugin) Status(key string) Result { return p.results([]KeyVal{{Key: key
 
 // Synced is closed when the initial synchronisation has been executed.
 func (p *Plugin) Synced() <-chan struct{} { return p.synced }
+
+// Models returns the models that are served; from Init on.
+func (p *Plugin) Models() *models.Set { return p.Codec.Models() }
