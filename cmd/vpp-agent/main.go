@@ -12,13 +12,20 @@ import (
 )
 
 func main() {
-	version, date, commit := buildinfo.Version()
-	a := agent.NewAgent(
-		agent.Name("vpp-agent"), agent.Version(version, date, commit),
-		agent.AllPlugins(app.New()),
-	)
-	if err := a.Run(); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "ERROR: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+func run() error {
+	plugins, err := app.New()
+	if err != nil {
+		return err
+	}
+	version, date, commit := buildinfo.Version()
+	return agent.NewAgent(
+		agent.Name("vpp-agent"), agent.Version(version, date, commit),
+		agent.AllPlugins(plugins),
+	).Run()
 }

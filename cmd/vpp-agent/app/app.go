@@ -1,22 +1,34 @@
 // Package app puts the plugins of vpp-agent together. An agent with plugins of
 // its own starts from it:
 //
-//	vpp := app.New()
+//	vpp, err := app.New()
+//	...
 //	mine := &myplugin.Plugin{Deps: myplugin.Deps{Scheduler: vpp.Scheduler}}
-//	err := agent.NewAgent(agent.AllPlugins(vpp, mine)).Run()
+//	err = agent.NewAgent(agent.AllPlugins(vpp, mine)).Run()
 package app
 
 import (
+	"fmt"
+
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
+	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
+	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
+	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
 )
 
 // name is the name of the plugin that stands for the agent as a whole.
@@ -24,13 +36,18 @@ const name = "VPPAgent"
 
 // VPPAgent is all plugins of vpp-agent; it is itself the plugin to run. The
 // fields may be changed between New and the start.
+//
+// The order of the fields is the order of Init where no dependency says
+// otherwise: what is last is closed first.
 type VPPAgent struct {
 	infra.PluginDeps
 
 	Infra
-	VPP
 	Scheduler *kvscheduler.Scheduler
-	Cleanup   *Cleanup
+	Linux
+	VPP
+	Northbound
+	Cleanup *Cleanup
 }
 
 // Infra is what any agent has.
@@ -42,25 +59,45 @@ type Infra struct {
 	Metrics *metrics.Plugin
 }
 
+// Linux is what handles the networking of Linux.
+type Linux struct {
+	Namespaces    *nsplugin.Plugin
+	LinuxIfPlugin *linuxif.Plugin
+	LinuxL3Plugin *linuxl3.Plugin
+}
+
 // VPP is what handles VPP.
 type VPP struct {
-	Local    *LocalVPP
-	GoVPP    *govppmux.Plugin
-	IfPlugin *vppif.Plugin
-	L2Plugin *vppl2.Plugin
+	LocalVPP    *LocalVPP
+	GoVPP       *govppmux.Plugin
+	VPPIfPlugin *vppif.Plugin
+	VPPL2Plugin *vppl2.Plugin
+	VPPL3Plugin *vppl3.Plugin
+}
+
+// Northbound is where the configuration comes from.
+type Northbound struct {
+	Files        *filedb.Plugin
+	FilesSync    *kvdbsync.Plugin
+	Orchestrator *orchestrator.Plugin
 }
 
 // New returns the plugins with default settings, wired. Nothing is shared with
 // other agents in the process.
-func New() *VPPAgent {
-	a := &VPPAgent{}
+func New() (*VPPAgent, error) {
+	set, err := allmodels.Set()
+	if err != nil {
+		return nil, fmt.Errorf("models: %w", err)
+	}
+	a := &VPPAgent{Cleanup: newCleanup()}
 	a.SetName(name)
 	a.Infra = newInfra()
 	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) { d.HTTP = a.HTTP }))
-	a.VPP = newVPP(a.Infra, a.Scheduler)
-	a.Cleanup = &Cleanup{CleanupDeps: CleanupDeps{Scheduler: a.Scheduler}}
-	a.Cleanup.SetName("cleanup")
-	return a
+	a.Linux = newLinux(a)
+	a.VPP = newVPP(a)
+	a.Northbound = newNorthbound(a, document.New(set))
+	a.Cleanup.Northbound, a.Cleanup.Label = a.Orchestrator, a.Label
+	return a, nil
 }
 
 func newInfra() Infra {
@@ -71,23 +108,61 @@ func newInfra() Infra {
 	return i
 }
 
-func newVPP(i Infra, scheduler *kvscheduler.Scheduler) VPP {
-	v := VPP{Local: &LocalVPP{}}
-	v.Local.SetName("local-vpp")
+func newLinux(a *VPPAgent) Linux {
+	var l Linux
+	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(a.Cleanup.created),
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = a.Scheduler }))
+	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel, d.TAPs = a.Scheduler, l.Namespaces, a.Label, taps{a}
+	}))
+	l.LinuxL3Plugin = linuxl3.NewPlugin(linuxl3.UseDeps(func(d *linuxl3.Deps) {
+		d.Scheduler, d.Namespaces, d.Interfaces = a.Scheduler, l.Namespaces, l.LinuxIfPlugin
+	}))
+	return l
+}
+
+func newVPP(a *VPPAgent) VPP {
+	v := VPP{LocalVPP: newLocalVPP()}
 	v.GoVPP = govppmux.NewPlugin(govppmux.UseDeps(func(d *govppmux.Deps) {
-		d.HTTP, d.Metrics, d.Local = i.HTTP, i.Metrics, v.Local
+		d.HTTP, d.Metrics, d.Local = a.HTTP, a.Metrics, v.LocalVPP
 	}))
-	v.IfPlugin = vppif.NewPlugin(vppif.UseDeps(func(d *vppif.Deps) {
-		d.Scheduler, d.VPP = scheduler, v.GoVPP
+	v.VPPIfPlugin = vppif.NewPlugin(vppif.UseDeps(func(d *vppif.Deps) {
+		d.Scheduler, d.VPP, d.Host = a.Scheduler, v.GoVPP, a.LinuxIfPlugin
 	}))
-	v.L2Plugin = vppl2.NewPlugin(vppl2.UseDeps(func(d *vppl2.Deps) {
-		d.Scheduler, d.IfPlugin = scheduler, v.IfPlugin
+	v.VPPL2Plugin = vppl2.NewPlugin(vppl2.UseDeps(func(d *vppl2.Deps) {
+		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
+	}))
+	v.VPPL3Plugin = vppl3.NewPlugin(vppl3.UseDeps(func(d *vppl3.Deps) {
+		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
 	return v
+}
+
+func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
+	n := Northbound{Files: filedb.NewPlugin(filedb.UseFormat(codec))}
+	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), kvdbsync.UseDeps(func(d *kvdbsync.Deps) {
+		d.ServiceLabel = a.Label
+	}))
+	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.FilesSync))
+	return n
 }
 
 // Init tells which agent this is.
 func (a *VPPAgent) Init() error {
 	a.Log.Debug("agent composed", "label", a.Label.GetAgentLabel())
 	return nil
+}
+
+// taps tells the plugin for Linux interfaces about the TAPs of VPP. It is no
+// dependency between the two plugins, which would be mutual.
+type taps struct{ agent *VPPAgent }
+
+// TapHostName returns the name that the Linux side of a TAP has in the kernel.
+func (t taps) TapHostName(name string) (host string, ok bool) {
+	meta, ok := t.agent.VPPIfPlugin.Interfaces().LookupByName(name)
+	if !ok || meta.TAPHostIfName == "" {
+		return "", false
+	}
+	return meta.TAPHostIfName, true
 }

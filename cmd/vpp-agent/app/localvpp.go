@@ -31,6 +31,12 @@ type LocalVPP struct {
 
 var _ govppmux.LocalVPP = (*LocalVPP)(nil)
 
+func newLocalVPP() *LocalVPP {
+	p := &LocalVPP{}
+	p.SetName("local-vpp")
+	return p
+}
+
 const (
 	simulateFlag = "simulate"
 	startFlag    = "start-vpp"

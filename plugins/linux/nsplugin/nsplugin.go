@@ -56,6 +56,7 @@ type Plugin struct {
 	background  func(context.Context) // nil: none
 	forget      func()                // nil: nothing to forget
 	closeKernel func() error          // nil: not ours to close
+	onCreate    func(name string)     // nil: nobody wants to know
 
 	mu    sync.Mutex
 	used  map[string]bool // named namespaces that were opened
@@ -164,6 +165,9 @@ func (p *Plugin) Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
 		return nil, err
 	}
 	p.Log.Info("network namespace created", "name", ns.GetReference())
+	if p.onCreate != nil {
+		p.onCreate(ns.GetReference())
+	}
 	p.watchDirectory()
 	return p.kernel.Open(path)
 }

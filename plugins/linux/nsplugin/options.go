@@ -44,6 +44,10 @@ func UseKernel(k netlinkapi.Namespaces, dir string) Option {
 	}
 }
 
+// OnCreate sets a function that is told the name of every namespace that the
+// plugin has made. It may be called concurrently, and must not call the plugin.
+func OnCreate(f func(name string)) Option { return func(p *Plugin) { p.onCreate = f } }
+
 // SetDefaults fills what was left open.
 func (p *Plugin) SetDefaults() {
 	if p.String() == "" {
