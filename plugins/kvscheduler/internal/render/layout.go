@@ -68,6 +68,9 @@ func (d *drawing) layers() (connected [][]int, alone []int) {
 			continue
 		}
 		b.layer = layerOf[component[i]]
+		if len(b.in) == 0 {
+			b.layer = d.nearest(b, component, layerOf)
+		}
 		for len(connected) <= b.layer {
 			connected = append(connected, nil)
 		}
@@ -75,6 +78,16 @@ func (d *drawing) layers() (connected [][]int, alone []int) {
 		connected[b.layer] = append(connected[b.layer], i)
 	}
 	return connected, alone
+}
+
+// nearest is the layer just before what b leads to: nothing leads to b, so it
+// need not stay at the very left.
+func (d *drawing) nearest(b *box, component []int, layerOf map[int]int) int {
+	nearest := layerOf[component[d.edges[b.out[0]].to]]
+	for _, e := range b.out {
+		nearest = min(nearest, layerOf[component[d.edges[e].to]])
+	}
+	return max(0, nearest-1)
 }
 
 // components numbers the strongly connected components (Tarjan's algorithm,
