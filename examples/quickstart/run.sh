@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Starts the agent with the quickstart and tells what to try. "make run" calls it
+# when the programs are built. Ctrl-C ends the agent, which then removes what it
+# has configured.
+#
+# VPP: the one that is the file $VPP_BIN, which is started and stopped; else one
+# that listens on $VPP_SOCKET; else a simulated one, which forwards no packets.
+set -u
+cd "$(dirname "$0")/../.."
+socket=${VPP_SOCKET:-/run/vpp/api.sock}
+port=${HTTP_PORT:-9191}
+
+if [ -n "${VPP_BIN:-}" ]; then
+	which="the VPP that is $VPP_BIN" vpp=(--start-vpp "$VPP_BIN")
+elif [ -S "$socket" ]; then
+	which="the VPP that listens on $socket" vpp=()
+else
+	which="a simulated VPP, as there is no VPP here" vpp=(--simulate)
+fi
+
+# Told beside the agent, when it is ready; ends with it.
+tell() {
+	./bin/agentctl --http-port "$port" --timeout 20s status --wait >/dev/null 2>&1 || return
+	sleep 0.5 # the last values are on their way
+	cat <<TEXT
+
+----------------------------------------------------------------------------
+The agent runs with $which.
+It made two network namespaces (qs-red, qs-blue), a cable from each to VPP,
+and in VPP a bridge domain between them, as examples/quickstart/network.yaml
+asks for. Try, in another terminal:
+
+  bin/agentctl values                       the state of all there is
+  bin/agentctl why vpp.l2.bridge-domain/bd1 what something stands on or waits for
+  edit examples/quickstart/network.yaml     and look at the values again
+TEXT
+	if [ "$1" = simulated ]; then
+		echo "  bin/agentctl vpp cli show version         the simulator; it forwards no packets, so no ping"
+	else
+		echo "  ip netns exec qs-red ping 10.10.0.2       through the bridge domain"
+		echo "  ip netns exec qs-red ping 10.20.0.1       routed by VPP"
+		echo "  bin/agentctl vpp cli show l2fib verbose   VPP's own view"
+	fi
+	[ "$(id -u)" = 0 ] || echo "  Not root: the namespaces and cables fail, \"agentctl values\" says why."
+	cat <<TEXT
+  http://127.0.0.1:$port/                    all of it in a browser
+
+Ctrl-C ends the agent and removes what it made.
+----------------------------------------------------------------------------
+TEXT
+}
+case "${vpp[*]-}" in *--simulate*) tell simulated & ;; *) tell real & ;; esac
+
+exec ./bin/vpp-agent --config-dir examples/quickstart/config --http-port "$port" --cleanup-on-exit ${vpp[@]+"${vpp[@]}"}
