@@ -1,13 +1,20 @@
 package ifplugin
 
+import "fmt"
+
 // Config is linux-ifplugin.conf.
 type Config struct {
-	// Disabled leaves the interfaces of Linux alone.
-	Disabled bool `json:"disabled"`
-	// GoRoutinesCount is accepted from existing configurations. Namespaces are
-	// read one after the other.
-	GoRoutinesCount int `json:"go-routines-count"`
+	Disabled        bool `yaml:"disabled" desc:"leave the interfaces of Linux alone"`
+	GoRoutinesCount int  `yaml:"go-routines-count" desc:"accepted from existing configurations, without effect"`
 }
 
-// DefaultConfig is what holds where the file says nothing.
+// DefaultConfig is what holds without a configuration file.
 func DefaultConfig() Config { return Config{GoRoutinesCount: 10} }
+
+// Validate says what is wrong with a configuration.
+func (c Config) Validate() error {
+	if c.GoRoutinesCount < 1 {
+		return fmt.Errorf("go-routines-count: %d, expected 1 or more", c.GoRoutinesCount)
+	}
+	return nil
+}

@@ -1,14 +1,20 @@
 package nsplugin
 
+import "fmt"
+
 // Config is linux-nsplugin.conf.
 type Config struct {
-	// Disabled leaves the network namespaces of Linux alone; items of Linux
-	// wait.
-	Disabled bool `json:"disabled"`
-	// GoRoutinesCount is accepted from existing configurations. Access to
-	// namespaces needs no goroutines of its own.
-	GoRoutinesCount int `json:"go-routines-count"`
+	Disabled        bool `yaml:"disabled" desc:"leave Linux alone; its items wait"`
+	GoRoutinesCount int  `yaml:"go-routines-count" desc:"accepted from existing configurations, without effect"`
 }
 
-// DefaultConfig is what holds where the file says nothing.
+// DefaultConfig is what holds without a configuration file.
 func DefaultConfig() Config { return Config{GoRoutinesCount: 10} }
+
+// Validate says what is wrong with a configuration.
+func (c Config) Validate() error {
+	if c.GoRoutinesCount < 1 {
+		return fmt.Errorf("go-routines-count: %d, expected 1 or more", c.GoRoutinesCount)
+	}
+	return nil
+}

@@ -144,7 +144,7 @@ func TestReferences(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	t.Parallel()
 	w := nltest.Sim()
-	p, told := start(t, w, nsplugin.UseConf(nsplugin.Config{Disabled: true}))
+	p, told := start(t, w, nsplugin.UseConf(nsplugin.Config{Disabled: true, GoRoutinesCount: 1}))
 	if got := <-told; !strings.HasPrefix(got, "linux down: disabled") || p.Enabled() {
 		t.Errorf("the scheduler was told %q", got)
 	}

@@ -68,7 +68,7 @@ func TestOwnThread(t *testing.T) {
 	}
 	before := here().Ino
 	for range 20 {
-		err := onOwnThread(func() error {
+		err := OnOwnThread(func() error {
 			if unix.Gettid() == unix.Getpid() {
 				t.Error("ran on the main thread")
 			}

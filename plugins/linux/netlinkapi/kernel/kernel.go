@@ -140,7 +140,7 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 	}
 	var err error
 	if current(id) { // needs no privileges
-		err = onOwnThread(open)
+		err = OnOwnThread(open)
 	} else {
 		err = inNamespace(file, open)
 	}

@@ -52,7 +52,7 @@ func create(path string) error {
 	if exists {
 		return netlinkapi.ErrExists
 	}
-	err = onOwnThread(func() error {
+	err = OnOwnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return enterError(err)
 		}

@@ -80,7 +80,7 @@ func (h *handle) writeSysctl(value string, path ...string) error {
 		return nil
 	}
 	if current(h.ns.id) {
-		return onOwnThread(write)
+		return OnOwnThread(write)
 	}
 	return inNamespace(h.ns.file, write)
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -65,21 +64,18 @@ func TestWithoutPrivileges(t *testing.T) {
 func again(t *testing.T) {
 	t.Helper()
 	var output []byte
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread has lost its privileges
+	err := kernel.OnOwnThread(func() error {
 		for _, c := range []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN} {
 			if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
-				done <- err
-				return
+				return err
 			}
 		}
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-		out, err := cmd.CombinedOutput()
-		output = out
-		done <- err
-	}()
-	if err := <-done; err != nil {
+		var err error
+		output, err = cmd.CombinedOutput()
+		return err
+	})
+	if err != nil {
 		t.Errorf("without privileges: %v\n%s", err, output)
 	}
 }

@@ -53,7 +53,7 @@ func (h *handle) subscribe() (socket *nl.NetlinkSocket, err error) {
 		return classify("subscribe to changes of links", err)
 	}
 	if current(h.ns.id) {
-		err = onOwnThread(open)
+		err = OnOwnThread(open)
 	} else {
 		err = inNamespace(h.ns.file, open)
 	}

@@ -3,11 +3,12 @@ package nltest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/kernel"
 )
 
 // MakeTap makes a link in the agent's namespace that is like the Linux side of
@@ -40,17 +41,15 @@ func (w *World) WriteSysctl(t *testing.T, name, value string, path ...string) {
 
 // inside runs f in a namespace of the real kernel, on a thread of its own.
 func (w *World) inside(name string, f func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+	return kernel.OnOwnThread(func() error {
 		ns, err := os.Open(w.Path(name))
-		if err == nil {
-			err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = f()
+		defer ns.Close()
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			return err
 		}
-		done <- err
-	}()
-	return <-done
+		return f()
+	})
 }

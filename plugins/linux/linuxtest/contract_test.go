@@ -1,0 +1,61 @@
+package linuxtest_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	ifdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	l3descriptor "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// TestContract: the descriptors of all Linux plugins keep what every
+// descriptor promises.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	ifDeps := ifdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop(), TAPs: linuxtest.TAPs{}}
+	l3Deps := l3descriptor.Deps{Log: logging.Nop()}
+	watcher := ifdescriptor.NewWatcher(ifDeps, func(...api.KVWithMetadata) error { return nil })
+	ns := &namespace.NetNamespace{Type: namespace.NetNamespace_NSID, Reference: "a"}
+	web := &namespace.NetNamespace{Type: namespace.NetNamespace_MICROSERVICE, Reference: "web"}
+	values := []proto.Message{
+		&interfaces.Interface{Name: "x", Type: interfaces.Interface_VETH, Enabled: true, Namespace: ns,
+			IpAddresses: []string{"10.0.0.1/24", "fd00::1/64"}, VrfMasterInterface: "red",
+			Link: &interfaces.Interface_Veth{Veth: &interfaces.VethLink{PeerIfName: "y/1"}}},
+		&interfaces.Interface{Name: "y/1", Type: interfaces.Interface_VETH, HostIfName: "y", Namespace: web,
+			Link: &interfaces.Interface_Veth{Veth: &interfaces.VethLink{PeerIfName: "x"}}},
+		&interfaces.Interface{Name: "red", Type: interfaces.Interface_VRF_DEVICE,
+			Link: &interfaces.Interface_VrfDev{VrfDev: &interfaces.VrfDevLink{RoutingTable: 7}}},
+		&interfaces.Interface{Name: "e", Type: interfaces.Interface_EXISTING, LinkOnly: true, IpAddresses: []string{"10.0.0.9/24"},
+			VrfMasterInterface: "red"},
+		&interfaces.Interface{Name: "lo1", Type: interfaces.Interface_LOOPBACK},
+		&interfaces.Interface{Name: "d", Type: interfaces.Interface_DUMMY, Mtu: 1400},
+		&interfaces.Interface{Name: "t", Type: interfaces.Interface_TAP_TO_VPP,
+			Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{VppTapIfName: "tap"}}},
+		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.9.0.0/16", Scope: l3.Route_LINK},
+		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.8.0.0/16", GwAddr: "10.9.0.1", Scope: l3.Route_GLOBAL},
+		&l3.Route{OutgoingInterface: "y/1", DstNetwork: "::/0", GwAddr: "fe80::1"},
+		&l3.ARPEntry{Interface: "x", IpAddress: "10.0.0.7", HwAddress: "02:00:00:00:00:01"},
+		&l3.ARPEntry{Interface: "y/1", IpAddress: "fd00::7", HwAddress: "02:00:00:00:00:0A"},
+	}
+	samples := []kvstest.Sample{
+		{Key: ifmodel.HostInterfaceKey.Key("eth0"), Value: &emptypb.Empty{}},
+		{Key: ifmodel.HostAddressKeyFor("eth0", "10.0.0.1/24"), Value: &emptypb.Empty{}},
+		{Key: ifmodel.HostVrfKey.Key("eth0", "red"), Value: &emptypb.Empty{}},
+	}
+	for _, v := range values {
+		samples = append(samples, kvstest.Sample{Key: linuxtest.Key(t, v), Value: v})
+	}
+	kvstest.CheckSamples(t, samples,
+		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), watcher.Descriptor(),
+		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps))
+}
