@@ -11,12 +11,15 @@ import (
 	"testing"
 	"time"
 
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -84,6 +87,7 @@ type Bench struct {
 
 	tb    testing.TB
 	agent *agent.Agent
+	conf  govppmux.Config
 }
 
 // Option changes an agent before it starts.
@@ -91,6 +95,9 @@ type Option func(*Bench)
 
 // UseIf changes the plugin for interfaces.
 func UseIf(f func(*ifplugin.Plugin)) Option { return func(b *Bench) { f(b.If) } }
+
+// ReplyTimeout is how long VPP may be silent before a request fails.
+func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.ReplyTimeout = d } }
 
 // Start starts an agent and waits until it is connected.
 func Start(tb testing.TB, target Target, opts ...Option) *Bench {
@@ -101,14 +108,15 @@ func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	conf.ReplyTimeout = patience // the machine may be busy
 	conf.HealthCheckProbeInterval = 0
 	b := &Bench{
-		Target: target, tb: tb,
-		Mux:       govppmux.NewPlugin(govppmux.UseConf(conf)),
+		Target: target, tb: tb, conf: conf,
 		Scheduler: kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard)),
 	}
-	b.If = ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler, d.VPP = b.Scheduler, b.Mux }))
+	b.If = ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler = b.Scheduler }))
 	for _, o := range opts {
 		o(b)
 	}
+	b.Mux = govppmux.NewPlugin(govppmux.UseConf(b.conf))
+	b.If.VPP = b.Mux
 	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	b.agent = agenttest.Start(tb, l2, l3)
@@ -245,6 +253,17 @@ func (b *Bench) Dump(descriptor string) map[string]proto.Message {
 		out[kv.Key] = kv.Value
 	}
 	return out
+}
+
+// AllInterfaces returns the interfaces in VPP, whoever made them.
+func (b *Bench) AllInterfaces() []*interfaces.SwInterfaceDetails {
+	b.tb.Helper()
+	all, err := vppclient.Dump[*interfaces.SwInterfaceDetails](b.tb.Context(), b.Mux.Conn(),
+		&interfaces.SwInterfaceDump{SwIfIndex: ^interface_types.InterfaceIndex(0)})
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	return all
 }
 
 // CLI runs a command of VPP's command line.

@@ -3,6 +3,7 @@ package vpptest_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"go.fd.io/govpp/api"
 
@@ -232,5 +233,45 @@ func readBackNames(t *testing.T, b *vpptest.Bench, names ...string) {
 	}
 	for key := range got {
 		t.Errorf("%s exists", key)
+	}
+}
+
+// VPP does what it is asked, but the reply never comes. Once VPP answers again,
+// everything exists exactly once.
+func TestNoReply(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target, vpptest.ReplyTimeout(50*time.Millisecond))
+	b.SetHostInterface("eth0", true)
+	for _, name := range []string{"create_loopback", "tap_create_v3", "af_packet_create_v3", "bridge_domain_add_del_v2", "ip_route_add_del"} {
+		if err := target.Sim.Mute(name, 1); err != nil {
+			t.Fatal(err)
+		}
+		// Reading the state fails too, at first.
+		for _, dump := range []string{"sw_interface_dump", "bridge_domain_dump"} {
+			if err := target.Sim.Drop(dump, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all := of(loop("lo"), tap("tap1"), afPacket("af", "eth0"), bridge("bd1", "lo"),
+		&l3.Route{DstNetwork: "10.0.0.0/8", Type: l3.Route_DROP})
+	if err := b.Commit(all); err == nil {
+		t.Error("no error")
+	}
+	for range 3 {
+		b.Resync()
+	}
+	allConfigured(t, b, all)
+	b.InSync()
+	names := map[string]int{}
+	for _, d := range b.AllInterfaces() {
+		names[strings.TrimRight(d.InterfaceName, "0123456789")]++
+	}
+	if names["loop"] != 1 || names["tap"] != 1 || names["host-eth"] != 1 {
+		t.Errorf("interfaces %v", names)
+	}
+	if text := b.CLI("show bridge-domain"); strings.Count(text, "\n") > 3 {
+		t.Errorf("bridge domains:\n%s", text)
 	}
 }

@@ -1,8 +1,6 @@
 package descriptor
 
 import (
-	"strings"
-
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -11,11 +9,12 @@ import (
 
 // A loopback in VPP is an Ethernet interface without a wire. It is created by
 // create_loopback and named loop0, loop1 and so on; it can be the BVI of a
-// bridge domain.
+// bridge domain. An address that is not asked for is a random one: VPP would
+// give the same to the first loopback of every machine.
 
 // loopbackCalls is what loopbacks need of VPP.
 type loopbackCalls interface {
-	CreateLoopback(mac *vppcalls.MAC) (swIfIndex uint32, err error)
+	CreateLoopback(name string, mac *vppcalls.MAC) (swIfIndex uint32, err error)
 	DeleteLoopback(swIfIndex uint32) error
 }
 
@@ -29,8 +28,8 @@ func (loopback) dependencies(*interfaces.Interface) []kvs.Dependency { return ni
 
 func (loopback) sameLink(_, _ *interfaces.Interface) bool { return true }
 
-func (k loopback) create(_ *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	idx, err := k.vpp.CreateLoopback(mac)
+func (k loopback) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	idx, err := k.vpp.CreateLoopback(i.GetName(), mac)
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
@@ -41,7 +40,7 @@ func (k loopback) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 func (loopback) afterAdminDown(*interfaces.Interface) error { return nil }
 
 func (loopback) recognise(d vppcalls.Details, _ dumps, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-	if d.SubInterface || !strings.HasPrefix(d.Name, "loop") {
+	if d.SubInterface || !vppcalls.IsLoopbackName(d.Name) {
 		return false
 	}
 	i.Type = interfaces.Interface_SOFTWARE_LOOPBACK

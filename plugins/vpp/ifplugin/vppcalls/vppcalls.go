@@ -27,11 +27,12 @@ type Calls struct {
 	ops *session.Ops[ops]
 }
 
-// ops are the operations that have variants.
+// ops are the operations that have variants, and what is known in a session.
 type ops struct {
 	createTap      session.Op[func(*Calls, TapParams) (uint32, error)]
 	createAfPacket session.Op[func(*Calls, AfPacketParams) (uint32, error)]
 	dumpAfPacket   session.Op[func(*Calls) (map[uint32]string, error)]
+	loopbacks      session.Op[*unanswered]
 }
 
 // New returns the operations on the interfaces of a VPP.
@@ -44,6 +45,7 @@ func chooseOps(s session.Session) ops {
 		createTap:      pickCreateTap(s),
 		createAfPacket: pickCreateAfPacket(s),
 		dumpAfPacket:   pickDumpAfPacket(s),
+		loopbacks:      session.Pick(s, "loopbacks", session.Variant(&unanswered{mac: map[string]MAC{}})),
 	}
 }
 

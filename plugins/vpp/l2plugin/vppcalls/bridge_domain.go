@@ -40,28 +40,34 @@ type idPool struct {
 	next  uint32 // all smaller numbers are taken
 }
 
-// take returns a free number; list tells those in VPP if they are not known.
-func (p *idPool) take(list func() ([]uint32, error)) (uint32, error) {
+// take returns a free number, or the number of the bridge domain with the tag
+// if there is one already; list tells those in VPP if they are not known.
+func (p *idPool) take(tag string, list func() ([]BridgeDomainDetails, error)) (id uint32, existing *BridgeDomainDetails, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.known {
-		ids, err := list()
+		all, err := list()
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
-		p.taken = make(map[uint32]bool, len(ids))
-		for _, id := range ids {
-			p.taken[id] = true
+		p.known, p.next, p.taken = true, 1, make(map[uint32]bool, len(all))
+		for n := range all {
+			p.taken[all[n].ID] = true
+			if all[n].Tag == tag {
+				existing = &all[n]
+			}
 		}
-		p.known, p.next = true, 1
+	}
+	if existing != nil {
+		return existing.ID, existing, nil
 	}
 	for id := p.next; id <= maxID; id++ {
 		if !p.taken[id] {
 			p.taken[id], p.next = true, id+1
-			return id, nil
+			return id, nil, nil
 		}
 	}
-	return 0, errors.New("all numbers of bridge domains are in use")
+	return 0, nil, errors.New("all numbers of bridge domains are in use")
 }
 
 func (p *idPool) release(id uint32) {
@@ -116,35 +122,31 @@ func (c *Calls) ids() (*idPool, error) {
 // attempts bounds how often a number is tried that somebody else has taken.
 const attempts = 8
 
-// CreateBridgeDomain creates a bridge domain with the lowest free number. VPP
-// itself would choose a random one.
+// CreateBridgeDomain creates a bridge domain with the lowest free number; VPP
+// itself would choose a random one. If an earlier attempt ended without a
+// reply, the bridge domain that it may have left is taken over.
 func (c *Calls) CreateBridgeDomain(bd BridgeDomain) (id uint32, err error) {
 	pool, err := c.ids()
 	if err != nil {
 		return 0, err
 	}
 	for range attempts {
-		if id, err = pool.take(c.listIDs); err != nil {
+		id, existing, err := pool.take(bd.Tag, c.DumpBridgeDomains)
+		if err != nil {
 			return 0, err
+		}
+		if existing != nil {
+			return id, c.UpdateBridgeDomain(id, existing.BridgeDomain, bd)
 		}
 		if err = c.addDel(id, bd, true); err == nil {
 			return id, nil
 		}
 		pool.forget()
 		if !errors.Is(err, api.BD_ALREADY_EXISTS) {
-			break
+			return 0, err
 		}
 	}
-	return 0, err
-}
-
-func (c *Calls) listIDs() ([]uint32, error) {
-	all, err := c.DumpBridgeDomains()
-	ids := make([]uint32, len(all))
-	for i, bd := range all {
-		ids[i] = bd.ID
-	}
-	return ids, err
+	return 0, fmt.Errorf("numbers of bridge domains are taken faster than they are found free: %w", api.BD_ALREADY_EXISTS)
 }
 
 // DeleteBridgeDomain deletes a bridge domain. If it does not exist, that is a

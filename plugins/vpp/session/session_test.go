@@ -1,0 +1,143 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"go.fd.io/govpp/api"
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/tapv2"
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// connect returns a session with a simulator that has forgotten messages.
+func connect(t *testing.T, epoch uint64, forgotten ...string) session.Session {
+	t.Helper()
+	sim, socket := vppsim.New(vppsim.Options{}), filepath.Join(t.TempDir(), "api.sock")
+	for _, name := range forgotten {
+		if err := sim.Forget(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sim.ListenUnix(socket); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := vppclient.Dial(t.Context(), vppclient.Options{Socket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		_ = sim.Close()
+	})
+	return session.Session{Epoch: epoch, Client: conn}
+}
+
+func TestWithoutSession(t *testing.T) {
+	t.Parallel()
+	var h session.Holder
+	reason := errors.New("socket does not exist")
+	for _, set := range []func(){func() {}, func() { h.Clear(reason) }} {
+		set()
+		v := session.New(t.Context(), &h)
+		err := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+		if !errors.Is(err, vppclient.ErrDisconnected) {
+			t.Errorf("call: %v", err)
+		}
+		if _, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
+			t.Errorf("dump: %v", err)
+		}
+		if v.Has(&interfaces.CreateLoopback{}) {
+			t.Error("knows a message of no VPP")
+		}
+	}
+	if _, err := h.Session(); !errors.Is(err, reason) {
+		t.Errorf("the reason is lost: %v", err)
+	}
+}
+
+func TestCallAndDump(t *testing.T) {
+	t.Parallel()
+	var h session.Holder
+	h.Set(connect(t, 1))
+	v := session.New(t.Context(), &h)
+	if err := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex})
+	if err != nil || len(all) != 2 {
+		t.Errorf("%d interfaces, %v", len(all), err)
+	}
+	err = v.Call(&interfaces.DeleteLoopback{SwIfIndex: 77}, &interfaces.DeleteLoopbackReply{})
+	if !errors.Is(err, api.INVALID_SW_IF_INDEX) || !session.Gone(err) || session.Gone(nil) || session.Gone(errors.New("other")) {
+		t.Errorf("refusal: %v", err)
+	}
+}
+
+func TestContextEndsCalls(t *testing.T) {
+	t.Parallel()
+	var h session.Holder
+	h.Set(connect(t, 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := session.New(ctx, &h).Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("call: %v", err)
+	}
+}
+
+// Operations are chosen for each session, once.
+func TestOperationsFollowTheSession(t *testing.T) {
+	t.Parallel()
+	type ops struct{ name session.Op[func() string] }
+	chosen := 0
+	per := session.Per(func(s session.Session) ops {
+		chosen++
+		return ops{session.Pick(s, "create tap",
+			session.Variant(func() string { return "v3" }, (*tapv2.TapCreateV3)(nil)),
+			session.Variant(func() string { return "v2" }, (*tapv2.TapCreateV2)(nil)),
+		)}
+	})
+	var h session.Holder
+	v := session.New(t.Context(), &h)
+	do := func() (func() string, error) {
+		return session.Do(v, per, func(o ops) session.Op[func() string] { return o.name })
+	}
+	if _, err := do(); !errors.Is(err, vppclient.ErrDisconnected) || errors.Is(err, kvs.ErrPermanent) {
+		t.Errorf("without session: %v", err)
+	}
+	for epoch, test := range []struct {
+		forgotten []string
+		want      string
+	}{
+		{nil, "v3"},
+		{[]string{"tap_create_v3"}, "v2"},
+		{[]string{"tap_create_v3", "tap_create_v2"}, ""},
+	} {
+		h.Set(connect(t, uint64(epoch+1), test.forgotten...))
+		for range 2 {
+			name, err := do()
+			switch {
+			case test.want == "":
+				if !errors.Is(err, binding.ErrUnsupported) || !errors.Is(err, kvs.ErrPermanent) {
+					t.Errorf("no variant: %v", err)
+				}
+			case err != nil || name() != test.want:
+				t.Errorf("epoch %d: %v", epoch+1, err)
+			}
+		}
+	}
+	if chosen != 3 {
+		t.Errorf("chosen %d times for 3 sessions", chosen)
+	}
+}
