@@ -61,6 +61,7 @@ type Infra struct {
 
 // Linux is what handles the networking of Linux.
 type Linux struct {
+	OwnNamespaces *OwnNamespaces
 	Namespaces    *nsplugin.Plugin
 	LinuxIfPlugin *linuxif.Plugin
 	LinuxL3Plugin *linuxl3.Plugin
@@ -96,7 +97,7 @@ func New() (*VPPAgent, error) {
 	a.Linux = newLinux(a)
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
-	a.Cleanup.Northbound, a.Cleanup.Label = a.Orchestrator, a.Label
+	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
 }
 
@@ -109,8 +110,8 @@ func newInfra() Infra {
 }
 
 func newLinux(a *VPPAgent) Linux {
-	var l Linux
-	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(a.Cleanup.created),
+	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label, a.Cleanup.Enabled)}
+	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(l.OwnNamespaces.created),
 		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = a.Scheduler }))
 	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.TAPs = a.Scheduler, l.Namespaces, a.Label, taps{a}

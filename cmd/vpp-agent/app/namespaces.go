@@ -1,0 +1,150 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/infra"
+)
+
+// OwnNamespaces removes, at the end of an agent with --cleanup-on-exit, the
+// network namespaces that were made for its configuration. Which ones these are
+// is kept in a file below /run, which lives as long as the namespaces do, so
+// that a later agent with the same label removes those of one that was killed.
+//
+// It is closed after the plugins that use namespaces.
+type OwnNamespaces struct {
+	OwnNamespacesDeps
+	netns string // where named namespaces are
+	state string // directory of the file, without the label
+
+	mu   sync.Mutex
+	file string // with the namespaces that are ours; empty before Init
+}
+
+// OwnNamespacesDeps is what OwnNamespaces needs.
+type OwnNamespacesDeps struct {
+	infra.PluginDeps
+	Label Labeller
+	// Wanted tells whether namespaces are to be removed; asked from Init on.
+	Wanted func() bool
+}
+
+// Labeller tells the label of the agent.
+type Labeller interface{ GetAgentLabel() string }
+
+const (
+	// netnsDirectory is where ip-netns(8) keeps named namespaces.
+	netnsDirectory = "/run/netns"
+	stateDirectory = "/run/vpp-agent"
+)
+
+func newOwnNamespaces(label Labeller, wanted func() bool) *OwnNamespaces {
+	o := &OwnNamespaces{netns: netnsDirectory, state: stateDirectory}
+	o.SetName("own-namespaces")
+	o.Label, o.Wanted = label, wanted
+	return o
+}
+
+// Init settles where the names of namespaces are kept.
+func (o *OwnNamespaces) Init() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.file = filepath.Join(o.state, o.Label.GetAgentLabel(), "namespaces")
+	return nil
+}
+
+// created notes a namespace that was made for the configuration.
+func (o *OwnNamespaces) created(name string) {
+	if !o.Wanted() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.note(name); err != nil {
+		o.Log.Warn("namespace is not noted for the clean-up", "name", name, "error", err)
+	}
+}
+
+func (o *OwnNamespaces) note(name string) error {
+	inode, err := inodeOf(filepath.Join(o.netns, name))
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(o.file), 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(o.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%d %s\n", inode, name)
+	return errors.Join(err, f.Close())
+}
+
+// Close removes the namespaces.
+func (o *OwnNamespaces) Close() error {
+	if !o.Wanted() {
+		return nil
+	}
+	if err := o.removeNamespaces(); err != nil {
+		return fmt.Errorf("remove network namespaces: %w", err)
+	}
+	return nil
+}
+
+func (o *OwnNamespaces) removeNamespaces() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text, err := os.ReadFile(o.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for line := range strings.Lines(string(text)) {
+		inode, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		path := filepath.Join(o.netns, filepath.Base(name))
+		if now, err := inodeOf(path); err != nil || strconv.FormatUint(now, 10) != inode {
+			continue // gone, or somebody else's by now
+		}
+		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
+			errs = append(errs, fmt.Errorf("unmount %s: %w", path, err))
+			continue
+		}
+		errs = append(errs, os.Remove(path))
+		o.Log.Info("network namespace removed", "name", name)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	err = os.Remove(o.file)
+	// The directories go with the last file in them.
+	_ = os.Remove(filepath.Dir(o.file))
+	_ = os.Remove(o.state)
+	return err
+}
+
+// inodeOf tells namespaces apart that had the same name one after the other.
+func inodeOf(path string) (uint64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, fmt.Errorf("%s: no inode", path)
+	}
+	return stat.Ino, nil
+}
