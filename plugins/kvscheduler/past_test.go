@@ -63,7 +63,9 @@ func TestThePast(t *testing.T) {
 		func() error { return s.PushSBNotification(api.KVWithMetadata{Key: "link/1", Value: &model.Item{}}) },
 		func() error { return commit(t, s, map[string]*model.Item{"tap/1": with}) },
 		func() error { return commit(t, s, map[string]*model.Item{"tap/1": {Value: 2}, "tap/2": {Value: 5}}) },
-		func() error { return commit(t, s, map[string]*model.Item{"tap/1": with, "tap/2": {Value: 6, Recreate: true}}) },
+		func() error {
+			return commit(t, s, map[string]*model.Item{"tap/1": with, "tap/2": {Value: 6, Recreate: true}})
+		},
 		func() error { return s.PushSBNotification(api.KVWithMetadata{Key: "link/1"}) },
 		func() error { return commit(t, s, map[string]*model.Item{"route/1": nil, "tap/1": nil}) },
 	} {
