@@ -28,8 +28,9 @@ func startFiles(t *testing.T, sb *kvstest.MockSB, dir string) *world {
 	sync := kvdbsync.NewPlugin(kvdbsync.UseKV(files), kvdbsync.UseDeps(func(d *kvdbsync.Deps) {
 		d.ServiceLabel = servicelabel.NewPlugin()
 	}))
-	w := start(t, sb, orchestrator.UseWatchers(sync), orchestrator.UseCodec(codec))
-	w.waitSynced()
+	w := start(t, sb, orchestrator.UseWatchers(sync), orchestrator.UseCodec(codec),
+		orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: 10 * patience})) // reading is slow under the race detector
+	<-w.Synced()
 	return w
 }
 

@@ -80,7 +80,7 @@ type Config struct {
 }
 
 // DefaultConfig is what holds without a configuration file.
-func DefaultConfig() Config { return Config{InitialSyncTimeout: 10 * time.Second} }
+func DefaultConfig() Config { return Config{InitialSyncTimeout: 30 * time.Second} }
 
 // Validate says which keys have impossible values.
 func (c Config) Validate() error {

@@ -300,3 +300,19 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkDecode(b *testing.B) {
+	c := codec(b)
+	var yaml strings.Builder
+	yaml.WriteString("vppConfig:\n  routes:\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&yaml, "  - dstNetwork: 10.%d.%d.%d/32\n    nextHopAddr: 192.168.100.1\n    outgoingInterface: loop1\n    weight: 1\n", i>>16, i>>8&255, i&255)
+	}
+	b.SetBytes(int64(yaml.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if doc := c.Decode("f.yaml", []byte(yaml.String()), ""); len(doc.Items) != 10_000 {
+			b.Fatal(doc.Errs)
+		}
+	}
+}
