@@ -20,12 +20,18 @@ type linkWatcher struct {
 	index     ifaceidx.Index
 	log       logging.Logger
 
-	// names of the interfaces that the scheduler was told of, by index; used by
-	// the goroutine only.
-	names map[uint32]string
+	// told is what the scheduler was told last, by index; used by the goroutine
+	// only.
+	told map[uint32]link
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the last goroutine has ended
+}
+
+// link is the state of the link of an interface.
+type link struct {
+	name string
+	up   bool
 }
 
 // start watches the events of the current session.
@@ -38,7 +44,7 @@ func (w *linkWatcher) start(ctx context.Context, run func(func(context.Context))
 		if before != nil {
 			<-before
 		}
-		clear(w.names)
+		clear(w.told)
 		err := w.calls.WatchEvents(ctx, w.tellAll, w.tell)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, vppclient.ErrDisconnected) {
 			w.log.Warn("the state of links is not followed", "error", err)
@@ -66,30 +72,30 @@ func (w *linkWatcher) tellAll() {
 	var changes []kvs.KVWithMetadata
 	for _, d := range all {
 		if name, _, ok := w.index.LookupBySwIfIndex(d.SwIfIndex); ok {
-			w.names[d.SwIfIndex] = name
+			w.told[d.SwIfIndex] = link{name, d.LinkUp}
 			changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
 		}
 	}
 	w.push(changes)
 }
 
-// tell passes an event on. The transaction that created the interface may
-// still be running, so its name is looked up when that has ended.
+// tell passes an event on, if it is news: VPP sends some twice. The transaction
+// that created the interface may still be running, so its name is looked up when
+// that has ended.
 func (w *linkWatcher) tell(e vppcalls.Event) {
 	if e.Deleted {
-		if name, ok := w.names[e.SwIfIndex]; ok {
-			delete(w.names, e.SwIfIndex)
-			w.push(descriptor.LinkStateChange(name, false, true))
+		if before, ok := w.told[e.SwIfIndex]; ok {
+			delete(w.told, e.SwIfIndex)
+			w.push(descriptor.LinkStateChange(before.name, false, true))
 		}
 		return
 	}
 	w.scheduler.TransactionBarrier()
 	name, _, ok := w.index.LookupBySwIfIndex(e.SwIfIndex)
-	if !ok {
-		return // somebody else's
+	if now := (link{name, e.LinkUp}); ok && w.told[e.SwIfIndex] != now {
+		w.told[e.SwIfIndex] = now
+		w.push(descriptor.LinkStateChange(name, e.LinkUp, false))
 	}
-	w.names[e.SwIfIndex] = name
-	w.push(descriptor.LinkStateChange(name, e.LinkUp, false))
 }
 
 func (w *linkWatcher) push(changes []kvs.KVWithMetadata) {

@@ -102,7 +102,7 @@ func (p *Plugin) Init() error {
 	if err := p.register(); err != nil {
 		return err
 	}
-	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, names: map[uint32]string{}}
+	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, told: map[uint32]link{}}
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
 	return nil

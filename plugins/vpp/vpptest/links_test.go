@@ -1,0 +1,83 @@
+package vpptest_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// The state of a link follows events, in this and in later sessions.
+func TestLinkState(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		up, down := "vpp/interface/lo/link-state/UP", "vpp/interface/lo/link-state/DOWN"
+		lo := loop("lo")
+		disabled := proto.CloneOf(lo)
+		disabled.Enabled = false
+		follow := func() {
+			t.Helper()
+			b.Must(of(lo))
+			b.Await(up, obtained)
+			b.Await(down, gone)
+			b.Must(of(disabled))
+			b.Await(down, obtained)
+			b.Await(up, gone)
+			b.Must(of(lo))
+			b.Await(up, obtained)
+		}
+		follow()
+		epoch := b.Mux.Session().Epoch
+		target.Restart(t)
+		b.Connected(epoch)
+		b.Await(up, obtained)
+		follow()
+		b.Must(deleted(of(lo)))
+		b.Await(up, gone)
+		b.Await(down, gone)
+		// The index of the interface is given to another one.
+		b.Must(of(loop("other")))
+		b.Await("vpp/interface/other/link-state/UP", obtained)
+		b.Want(states{up: gone})
+	})
+}
+
+func TestDefaultMTU(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target, vpptest.UseIf(func(p *ifplugin.Plugin) {
+			ifplugin.UseConf(ifplugin.Config{MTU: 1500})(p)
+		}))
+		own := loop("own")
+		own.Mtu = 1300
+		b.Must(of(loop("lo"), own))
+		got := b.Dump("vpp-interface")
+		for name, want := range map[string]uint32{"lo": 1500, "own": 1300} {
+			if mtu := got[ifKey(name)].(*interfaces.Interface).GetMtu(); mtu != want {
+				t.Errorf("MTU of %s is %d, expected %d", name, mtu, want)
+			}
+		}
+		b.InSync()
+		b.Must(of(loop("own"))) // back to the default
+		if mtu := b.Dump("vpp-interface")[ifKey("own")].(*interfaces.Interface).GetMtu(); mtu != 1500 {
+			t.Errorf("MTU is %d", mtu)
+		}
+	})
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if err := config.Lint(ifplugin.DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	for text, ok := range map[string]bool{
+		"mtu: 9000\nstatus-publishers: [etcd, redis]": true, "mtu: 9217": false, "mtu: -1": false, "status-publisher: x": false,
+	} {
+		if _, _, err := config.Load(config.Text("vpp-ifplugin", text), ifplugin.DefaultConfig()); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
