@@ -159,19 +159,29 @@ func (c *client) receive() (message, uint32, error) {
 // the request: a reply, the records of a dump, or nothing.
 func (c *client) exchange(req message) []message {
 	c.t.Helper()
+	got, err := c.tryExchange(req)
+	if err != nil {
+		c.t.Fatalf("%s: %v", req.GetMessageName(), err)
+	}
+	return got
+}
+
+// tryExchange is exchange with a server that may crash.
+func (c *client) tryExchange(req message) ([]message, error) {
+	c.t.Helper()
 	context := c.send(req)
 	ping := c.send(&memclnt.ControlPing{})
 	var got []message
 	for {
 		m, answered, err := c.receive()
 		if err != nil {
-			c.t.Fatalf("%s: %v", req.GetMessageName(), err)
+			return nil, err
 		}
 		switch answered {
 		case context:
 			got = append(got, m)
 		case ping:
-			return got
+			return got, nil
 		default:
 			c.t.Fatalf("%s: %s %+v with context %d, expected %d", req.GetMessageName(), m.GetMessageName(), m, answered, context)
 		}

@@ -41,8 +41,12 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// unordered sorts the answers of each request: VPP's tables are hashes.
+// unordered sorts the answers of each request, because VPP's tables are hashes, and
+// leaves out the indexes of counters, which may be zero and then are not printed.
 func unordered(script string) string {
+	script = strings.ReplaceAll(script, `"stats_index":"*",`, "")
+	script = strings.ReplaceAll(script, `,"stats_index":"*"`, "")
+	script = strings.ReplaceAll(script, `"stats_index":"*"`, "")
 	var out []string
 	from := 0
 	for _, line := range append(strings.Split(script, "\n"), "") {

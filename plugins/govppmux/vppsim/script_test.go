@@ -36,24 +36,38 @@ var update = flag.Bool("update", false, "rewrite the expected answers in testdat
 // runScript runs a script and returns it with the answers it got.
 func runScript(t *testing.T, c *client, script string) string {
 	t.Helper()
+	out, err := tryScript(t, c, script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// tryScript is runScript up to the request that the server did not survive.
+func tryScript(t *testing.T, c *client, script string) (string, error) {
+	t.Helper()
 	var out strings.Builder
 	lines := bufio.NewScanner(strings.NewReader(script))
 	for lines.Scan() {
 		line := lines.Text()
 		switch {
 		case strings.HasPrefix(line, "> "):
+			answers, err := runRequest(t, c, strings.TrimPrefix(line, "> "))
+			if err != nil {
+				return out.String(), fmt.Errorf("%s: %w", line, err)
+			}
 			fmt.Fprintln(&out, line)
-			for _, answer := range runRequest(t, c, strings.TrimPrefix(line, "> ")) {
+			for _, answer := range answers {
 				fmt.Fprintln(&out, answer)
 			}
 		case line == "", strings.HasPrefix(line, "#"):
 			fmt.Fprintln(&out, line)
 		}
 	}
-	return out.String()
+	return out.String(), nil
 }
 
-func runRequest(t *testing.T, c *client, request string) []string {
+func runRequest(t *testing.T, c *client, request string) ([]string, error) {
 	t.Helper()
 	name, fields, _ := strings.Cut(request, " ")
 	req := newRequest(t, name)
@@ -66,15 +80,21 @@ func runRequest(t *testing.T, c *client, request string) []string {
 	}
 	setCounts(reflect.ValueOf(req).Elem())
 	var answers []string
-	for _, m := range c.exchange(req) {
+	got, err := c.tryExchange(req)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range got {
 		answers = append(answers, render(t, m))
 	}
-	c.exchange(newRequest(t, "control_ping")) // lets events arrive that belong here
+	if _, err := c.tryExchange(newRequest(t, "control_ping")); err != nil { // lets events arrive
+		return nil, err
+	}
 	for _, event := range c.events {
 		answers = append(answers, "event "+event.GetMessageName()+" "+render(t, event))
 	}
 	c.events = nil
-	return answers
+	return answers, nil
 }
 
 func newRequest(t *testing.T, name string) message {

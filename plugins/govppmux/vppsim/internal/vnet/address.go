@@ -203,7 +203,9 @@ func (n *VNet) addressesGone(i *swInterface) {
 	n.removeAllAddresses(i)
 	i.linkLocal, i.linkLocalLocks = netip.Addr{}, 0
 	for f := range families {
-		n.bindTable(i, f, 0)
+		if i.table[f] != 0 {
+			n.bindTable(i, f, 0)
+		}
 	}
 }
 

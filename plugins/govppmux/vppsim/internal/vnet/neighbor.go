@@ -33,7 +33,8 @@ type neighbor struct {
 	noFIB   bool
 	stale   bool // not added again since ip_neighbor_replace_begin
 	adj     uint32
-	table   uint32 // where its FIB entry is, unless noFIB
+	routed  bool // has a host route, in table
+	table   uint32
 	updated time.Time
 }
 
@@ -96,7 +97,9 @@ func (n *VNet) addNeighbor(key neighborKey, req *ip_neighbor.IPNeighbor) (stats 
 		}
 		n.nbs.byOut[key.out][key.addr] = nb
 		n.nbs.count[f]++
-		n.addNeighborRoute(key, nb)
+		if !nb.noFIB {
+			n.addNeighborRoute(key, nb)
+		}
 	}
 	nb.stale = false
 	if nb.static && !static {
@@ -113,9 +116,7 @@ func (n *VNet) addNeighbor(key neighborKey, req *ip_neighbor.IPNeighbor) (stats 
 // addNeighborRoute puts the host route of a neighbour into the table of its
 // interface. Link-local ones live in tables of their own, which dumps leave out.
 func (n *VNet) addNeighborRoute(key neighborKey, nb *neighbor) {
-	if nb.noFIB {
-		return
-	}
+	nb.routed = true
 	nb.adj = n.nbs.nextAdj
 	n.nbs.nextAdj++
 	if key.addr.IsLinkLocalUnicast() && key.addr.Is6() {
@@ -131,7 +132,7 @@ func (n *VNet) addNeighborRoute(key neighborKey, nb *neighbor) {
 }
 
 func (n *VNet) removeNeighborRoute(key neighborKey, nb *neighbor) {
-	if nb.noFIB || (key.addr.IsLinkLocalUnicast() && key.addr.Is6()) {
+	if !nb.routed || (key.addr.IsLinkLocalUnicast() && key.addr.Is6()) {
 		return
 	}
 	t := n.fibs.Table(familyOf(key.addr), nb.table)
@@ -180,11 +181,11 @@ func (n *VNet) flushCovered(index uint32, prefix netip.Prefix) {
 }
 
 // neighborsRebind moves the host routes of an interface's neighbours to the table
-// that it is being bound to.
+// that it is being bound to. Those that were not to have one get one, as in VPP.
 func (n *VNet) neighborsRebind(i *swInterface, f family, table uint32) {
 	for addr, nb := range n.nbs.byOut[i.index] {
 		key := neighborKey{i.index, addr}
-		if familyOf(addr) != f || nb.table == table {
+		if familyOf(addr) != f {
 			continue
 		}
 		n.removeNeighborRoute(key, nb)

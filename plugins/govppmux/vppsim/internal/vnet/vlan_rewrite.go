@@ -74,6 +74,9 @@ func (n *VNet) vlanTagRewrite(_ *wire.Call, req *l2.L2InterfaceVlanTagRewrite) *
 		rv = api.INVALID_INTERFACE
 	case i.configuredTags() < vtrPops(req.VtrOp):
 		rv = api.INVALID_VLAN_TAG_COUNT
+		if old, exists := n.l2.rewrites[i.index]; exists {
+			n.l2.rewrites[i.index] = tagRewrite{op: old.op} // VPP has forgotten the tags by then
+		}
 	case req.VtrOp == vtrDisabled:
 		delete(n.l2.rewrites, i.index)
 		i.l2.features &^= featVTR
