@@ -1,0 +1,77 @@
+package filedb_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+)
+
+// warnings counts what is logged as a warning.
+type warnings struct {
+	logging.PluginLogger
+	mu   sync.Mutex
+	seen []string
+}
+
+func (w *warnings) Warn(msg string, kv ...any) {
+	w.mu.Lock()
+	w.seen = append(w.seen, msg)
+	w.mu.Unlock()
+	w.PluginLogger.Warn(msg, kv...)
+}
+
+func (w *warnings) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.seen)
+}
+
+// Trouble with files is told once in the log, and in the health tree until it
+// is over.
+func TestTroubleIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tree := health.NewTree(nil)
+	log := &warnings{PluginLogger: logtest.New(t, "filedb")}
+	s := &store{t: t, dir: dir, updates: make(chan string, 100)}
+	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseConf(filedb.Config{ConfigurationPaths: []string{dir}}))
+	s.Health, s.Log = tree.Plugin("filedb"), log
+	s.write("a.yaml", "x = 1\nbad\n")
+	must(t, os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")))
+	agenttest.Start(t, s.Plugin)
+	s.Go(func(ctx context.Context) {
+		_ = s.Watch(ctx, "/vnf-agent/vpp1/", func(u kv.Update) error { s.updates <- render(u); return nil })
+	})
+	s.want("resync x=1")
+	got := tree.Snapshot().Plugins[0]
+	if got.State != health.Degraded || !strings.Contains(got.Error, "a.yaml:2: bad line") || !strings.Contains(got.Error, "loop.yaml") {
+		t.Errorf("health %+v", got)
+	}
+	if n := log.count(); n != 2 {
+		t.Errorf("%d warnings, want 2: %q", n, log.seen)
+	}
+	s.write("b.yaml", "y = 1\n")
+	s.want("y=1")
+	if n := log.count(); n != 2 {
+		t.Errorf("%d warnings after another change, want 2: %q", n, log.seen)
+	}
+	must(t, os.Remove(filepath.Join(dir, "loop.yaml")))
+	s.write("a.yaml", "x = 2\ny = 2\n")
+	s.want("x=2")
+	if got := tree.Snapshot().Plugins[0]; got.State != health.OK {
+		t.Errorf("health when all is well %+v", got)
+	}
+	if n := log.count(); n != 3 || log.seen[2] != "two files have a value for the same key" {
+		t.Errorf("warnings %q", log.seen)
+	}
+}
