@@ -62,6 +62,19 @@ func readBack(t *testing.T, b *vpptest.Bench, descriptor string, want values) {
 	}
 }
 
+func TestLinkLocalAddress(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		for _, lo := range []*interfaces.Interface{
+			loop("lo", "fe80::5/64"), loop("lo", "2001:db8::1/64", "fe80::6/10"), loop("lo", "2001:db8::1/64"),
+		} {
+			b.Must(of(lo))
+			readBack(t, b, "vpp-interface", of(as(b, lo)))
+			b.InSync()
+		}
+	})
+}
+
 func TestVrfOfInterface(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
@@ -219,6 +232,7 @@ func TestInvalidInterfaces(t *testing.T) {
 		{func(i *interfaces.Interface) { i.PhysAddress = "02:00" }, "phys_address: "},
 		{func(i *interfaces.Interface) { i.Mtu = 10000 }, "mtu: 10000, expected 0 to 9216"},
 		{func(i *interfaces.Interface) { i.IpAddresses = []string{"10.0.0.1"} }, "ip_addresses[0]: "},
+		{func(i *interfaces.Interface) { i.IpAddresses = []string{"fe80::1/64", "fe80::2/64"} }, "ip_addresses[1]: fe80::2/64: fe80::1/64 is"},
 		{func(i *interfaces.Interface) { i.IpAddresses = []string{"alloc:net1"} }, "allocates no addresses"},
 		{func(i *interfaces.Interface) {
 			i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: "a"}

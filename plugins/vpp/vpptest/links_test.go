@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -66,18 +65,4 @@ func TestDefaultMTU(t *testing.T) {
 			t.Errorf("MTU is %d", mtu)
 		}
 	})
-}
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	if err := config.Lint(ifplugin.DefaultConfig()); err != nil {
-		t.Error(err)
-	}
-	for text, ok := range map[string]bool{
-		"mtu: 9000\nstatus-publishers: [etcd, redis]": true, "mtu: 9217": false, "mtu: -1": false, "status-publisher: x": false,
-	} {
-		if _, _, err := config.Load(config.Text("vpp-ifplugin", text), ifplugin.DefaultConfig()); (err == nil) != ok {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
 }

@@ -21,6 +21,7 @@ type interfaceDumps interface {
 	DumpAfPackets() (map[uint32]string, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
 	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
+	LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err error)
 	Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
 }
 
@@ -184,7 +185,11 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 			i.IpAddresses = append(i.IpAddresses, a.String())
 		}
 	}
-	i.IpAddresses = append(i.IpAddresses, linkLocal(wanted)...)
+	local, err := r.linkLocal(m.SwIfIndex, wanted)
+	if err != nil {
+		return err
+	}
+	i.IpAddresses = append(i.IpAddresses, local...)
 	if len(i.IpAddresses) == 0 && wanted != nil {
 		// The table has a meaning only together with addresses.
 		i.Vrf = wanted.GetVrf()
@@ -195,14 +200,22 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 	return err
 }
 
-// linkLocal returns the wanted IPv6 link-local addresses, which VPP does not
-// tell.
-func linkLocal(wanted *interfaces.Interface) []string {
-	var out []string
-	for _, addr := range wanted.GetIpAddresses() {
-		if p, err := ipconv.ParsePrefix(addr); err == nil && p.Addr().Is6() && p.Addr().IsLinkLocalUnicast() {
-			out = append(out, addr)
+// linkLocal returns the wanted IPv6 link-local address if the interface has it.
+// VPP does not list it with the others, and gives every interface one.
+func (r *reading) linkLocal(swIfIndex uint32, wanted *interfaces.Interface) ([]string, error) {
+	for _, text := range wanted.GetIpAddresses() {
+		p, err := ipconv.ParsePrefix(text)
+		if err != nil || !vppcalls.IsLinkLocal(p) {
+			continue
 		}
+		has, known, err := r.d.vpp.LinkLocal(swIfIndex)
+		if err != nil {
+			return nil, err
+		}
+		if !known || has == p.Addr() {
+			return []string{text}, nil
+		}
+		return nil, nil
 	}
-	return out
+	return nil, nil
 }

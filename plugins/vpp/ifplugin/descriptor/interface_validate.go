@@ -8,6 +8,7 @@ import (
 
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -67,12 +68,20 @@ func unsupportedType(t interfaces.Interface_Type) error {
 
 func validateAddresses(i *interfaces.Interface) error {
 	var errs []error
+	local := ""
 	for n, addr := range i.GetIpAddresses() {
 		field := fmt.Sprintf("ip_addresses[%d]", n)
-		if netallocmodel.IsRef(addr) {
+		p, err := ipconv.ParsePrefix(addr)
+		switch {
+		case netallocmodel.IsRef(addr):
 			errs = append(errs, invalid(field, "%q: this agent allocates no addresses", addr))
-		} else if _, err := ipconv.ParsePrefix(addr); err != nil {
+		case err != nil:
 			errs = append(errs, invalid(field, "%w", err))
+		case !vppcalls.IsLinkLocal(p):
+		case local != "" && !ipconv.SamePrefix(local, addr):
+			errs = append(errs, invalid(field, "%s: %s is the link-local address already, expected at most one", addr, local))
+		default:
+			local = addr
 		}
 	}
 	if u := i.GetUnnumbered(); u != nil {

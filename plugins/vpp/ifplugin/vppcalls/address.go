@@ -9,12 +9,14 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // AddAddress gives an address to an interface. If the interface has exactly
-// this address already, that is a success.
+// this address already, that is a success. An IPv6 link-local address replaces
+// the one that the interface has.
 func (c *Calls) AddAddress(swIfIndex uint32, addr netip.Prefix) error {
 	err := c.address(true, swIfIndex, addr)
 	if errors.Is(err, api.DUPLICATE_IF_ADDRESS) || errors.Is(err, api.ADDRESS_IN_USE) {
@@ -32,16 +34,25 @@ func (c *Calls) AddAddress(swIfIndex uint32, addr netip.Prefix) error {
 }
 
 // RemoveAddress takes an address away. If the interface does not have it, that
-// is a success.
+// is a success. An IPv6 link-local address stays: VPP wants to have one.
 func (c *Calls) RemoveAddress(swIfIndex uint32, addr netip.Prefix) error {
 	err := c.address(false, swIfIndex, addr)
-	if session.Gone(err, api.ADDRESS_NOT_FOUND_FOR_INTERFACE) {
+	if session.Gone(err, api.ADDRESS_NOT_FOUND_FOR_INTERFACE) || IsLinkLocal(addr) && errors.Is(err, api.ADDRESS_NOT_DELETABLE) {
 		return nil
 	}
 	return err
 }
 
+// IsLinkLocal tells whether VPP treats the address as the IPv6 link-local one
+// of an interface.
+func IsLinkLocal(addr netip.Prefix) bool {
+	return addr.Addr().Is6() && addr.Addr().IsLinkLocalUnicast()
+}
+
 func (c *Calls) address(add bool, swIfIndex uint32, addr netip.Prefix) error {
+	if IsLinkLocal(addr) {
+		addr = netip.PrefixFrom(addr.Addr(), addr.Addr().BitLen()) // VPP takes no other length
+	}
 	return c.vpp.Call(&interfaces.SwInterfaceAddDelAddress{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsAdd: add, Prefix: ipconv.Interface(addr),
 	}, &interfaces.SwInterfaceAddDelAddressReply{})
@@ -61,6 +72,24 @@ func (c *Calls) DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, erro
 		addrs = append(addrs, ipconv.FromInterface(d.Prefix))
 	}
 	return addrs, nil
+}
+
+// LinkLocal returns the IPv6 link-local address of an interface; invalid if it
+// has none. known is false if this VPP cannot tell.
+func (c *Calls) LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err error) {
+	reply := &ip.SwInterfaceIP6GetLinkLocalAddressReply{}
+	err = c.vpp.Call(&ip.SwInterfaceIP6GetLinkLocalAddress{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	}, reply)
+	switch {
+	case errors.Is(err, api.UNIMPLEMENTED), errors.Is(err, vppclient.ErrUnknownMessage):
+		return netip.Addr{}, false, nil
+	case errors.Is(err, api.IP6_NOT_ENABLED):
+		return netip.Addr{}, true, nil
+	case err != nil:
+		return netip.Addr{}, false, err
+	}
+	return netip.AddrFrom16(reply.IP), true, nil
 }
 
 // SetTable puts an interface into a VRF table for one version of IP. VPP
