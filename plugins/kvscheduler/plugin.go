@@ -90,12 +90,15 @@ func (s *Scheduler) AfterInit() error {
 // print logs a transaction: one line at the info level when it ended, and its
 // text form if so configured.
 func (s *Scheduler) print(txn *api.RecordedTxn) {
+	if s.cfg.PrintTxnSummary {
+		s.printText(txn)
+	}
 	if !txn.PreRecord {
 		s.summary(txn)
 	}
-	if !s.cfg.PrintTxnSummary {
-		return
-	}
+}
+
+func (s *Scheduler) printText(txn *api.RecordedTxn) {
 	part := record.PartPlan
 	if !txn.PreRecord {
 		part = record.PartResult

@@ -193,6 +193,8 @@ func (c *Control) prepareNotification(j *job, p *prepared) bool {
 			continue
 		case kv.Value == nil && (n == nil || n.Have == nil):
 			continue
+		case kv.Value != nil && n != nil && n.Have != nil && n.Want != nil && !d.WithMetadata && proto.Equal(kv.Value, n.Have.Msg):
+			continue // no news
 		}
 		change := plan.Change{Desc: d}
 		if kv.Value != nil {

@@ -19,8 +19,7 @@ func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time,
 	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
 		rec.PrevState = op.Before
 	}
-	_, notified := r.txn.Notified[op.Key]
-	rec.NOOP = !called && !notified && !op.Desc.IsProperty() || op.Kind == plan.Note || op.Kind == plan.Adopt
+	rec.NOOP = rec.NOOP || !called && !op.Desc.IsProperty()
 	rec.IsRevert = r.reverted
 	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
 	if n.Err != nil {
@@ -48,7 +47,7 @@ func Record(op *plan.Op) api.RecordedTxnOp {
 		Key:        op.Key,
 		PrevState:  op.Before,
 		NewState:   op.After,
-		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt,
+		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt || op.Notified,
 		IsDerived:  op.Base != "",
 		IsProperty: op.Base != "" && op.Desc.IsProperty(),
 		IsRecreate: op.Recreate,

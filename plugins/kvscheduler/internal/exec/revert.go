@@ -47,4 +47,3 @@ func (r *run) disown() {
 		}
 	}
 }
-

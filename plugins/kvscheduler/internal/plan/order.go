@@ -283,7 +283,7 @@ func (s *sorter) plan() *Plan {
 		op := &pl.Ops[i]
 		n := st.n
 		*op = Op{
-			Key: n.key, Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed,
+			Key: n.key, Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed, Notified: s.p.req.Notified[n.key],
 			Want: n.want, SetWant: n.want != n.oldWant, Have: n.have, Target: n.target,
 		}
 		if n.base != nil {

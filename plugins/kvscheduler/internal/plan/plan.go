@@ -54,6 +54,8 @@ type Op struct {
 
 	// Recreate: Down and Up of a value that cannot be changed in place.
 	Recreate bool
+	// Notified: the southbound did it already.
+	Notified bool
 	// Changed: the key was named in the request.
 	Changed bool
 	// Held tells why the value stays as it is although something else is
