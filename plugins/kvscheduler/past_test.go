@@ -25,7 +25,15 @@ func now(t *testing.T, clock *kvstest.Clock, s api.KVScheduler) then {
 	t.Helper()
 	g := then{clock.Now(), map[string]string{}}
 	for _, n := range s.GraphSnapshot() {
-		g.values[n.Key] = describe(t, n.State.String(), api.JSONValue{Message: n.Value})
+		text := describe(t, n.State.String(), api.JSONValue{Message: n.Value})
+		for _, target := range n.Targets {
+			if target.Satisfied {
+				text += fmt.Sprint(" ", target.Relation, target.Keys)
+			} else {
+				text += fmt.Sprint(" ", target.Relation, []string{})
+			}
+		}
+		g.values[n.Key] = text
 	}
 	return g
 }
@@ -82,7 +90,11 @@ func TestThePast(t *testing.T) {
 		get(fmt.Sprintf("/scheduler/graph-snapshot?time=%d", moment.at.UnixNano()), &nodes)
 		got := map[string]string{}
 		for _, n := range nodes {
-			got[n.Key] = describe(t, n.Flags["value-state"], n.Value)
+			text := describe(t, n.Flags["value-state"], n.Value)
+			for _, target := range n.Targets {
+				text += fmt.Sprint(" ", target.Relation, target.MatchingKeys)
+			}
+			got[n.Key] = text
 		}
 		if !maps.Equal(got, moment.values) {
 			t.Errorf("after transaction %d:\ngot  %v\nwant %v", i-1, got, moment.values)
@@ -96,9 +108,13 @@ func TestThePast(t *testing.T) {
 }
 
 type snapshotNode struct {
-	Key   string
-	Value api.JSONValue
-	Flags map[string]string
+	Key     string
+	Value   api.JSONValue
+	Flags   map[string]string
+	Targets []struct {
+		Relation     string
+		MatchingKeys []string
+	}
 }
 
 // client returns a function that asks the REST API.

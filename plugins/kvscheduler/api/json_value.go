@@ -14,7 +14,8 @@ import (
 
 // JSONValue is a message in JSON together with the name of its type:
 // {"ProtoMsgName": "ligato.vpp.l2.FIBEntry", "ProtoMsgData": {...}}. Secrets
-// are written as they are.
+// are written as they are. A message that cannot be written (its text is not
+// UTF-8) has the data {"error": "..."}.
 type JSONValue struct{ proto.Message }
 
 // NewJSONValue returns nil for a nil message.
@@ -38,7 +39,11 @@ func (v JSONValue) MarshalJSON() ([]byte, error) {
 	name := v.ProtoReflect().Descriptor().FullName()
 	data, err := protojson.MarshalOptions{AllowPartial: true}.Marshal(v.Message)
 	if err != nil {
-		return nil, fmt.Errorf("write %s as JSON: %w", name, err)
+		// Text that is not UTF-8, most likely. One bad value must not make a whole
+		// list unreadable.
+		if data, err = json.Marshal(map[string]string{"error": err.Error()}); err != nil {
+			return nil, err
+		}
 	}
 	return json.Marshal(jsonValue{string(name), data})
 }

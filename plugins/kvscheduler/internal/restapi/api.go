@@ -17,8 +17,6 @@ import (
 type Scheduler interface {
 	api.Committer
 	api.Inspector
-	// GetRegisteredNBKeyPrefixes returns the NBKeyPrefix of all descriptors, sorted.
-	GetRegisteredNBKeyPrefixes() []string
 }
 
 // Deps are what the endpoints work with.

@@ -61,12 +61,17 @@ func (f *fake) GraphSnapshot() []api.GraphNode {
 func (f *fake) ListDescriptors() []*api.KVDescriptor {
 	return []*api.KVDescriptor{
 		{Name: "bd", NBKeyPrefix: "bd/", KeySelector: func(k string) bool { return strings.Count(k, "/") == 1 },
-			Retrieve: func([]api.KVWithMetadata) ([]api.KVWithMetadata, error) { return nil, nil }},
-		{Name: "bd-if", KeySelector: func(k string) bool { return strings.HasSuffix(k, "/if") }},
+			KeyLabel: func(k string) string { return strings.TrimPrefix(k, "bd/") },
+			Retrieve: func([]api.KVWithMetadata) ([]api.KVWithMetadata, error) { return nil, nil },
+			DerivedValues: func(k string, _ proto.Message) []api.KeyValuePair {
+				return []api.KeyValuePair{{Key: k + "/if", Value: item(0)}}
+			}},
+		{Name: "bd-if", KeySelector: func(k string) bool { return strings.HasSuffix(k, "/if") },
+			Dependencies: func(string, proto.Message) []api.Dependency {
+				return []api.Dependency{{Label: "interface-exists", Key: "if/1"}}
+			}},
 	}
 }
-
-func (f *fake) GetRegisteredNBKeyPrefixes() []string { return []string{"bd/"} }
 
 func (f *fake) GetTransactionHistory(since, until time.Time) (found []*api.RecordedTxn) {
 	for _, txn := range f.history {

@@ -59,11 +59,10 @@ func (s *server) snapshot(_ *http.Request, args arguments) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	past := s.past()
 	if at.IsZero() {
 		at = s.Now()
-	}
-	past := s.past()
-	if err := past.Reaches(at); err != nil {
+	} else if err := past.Reaches(at); err != nil {
 		return nil, notFound(fmt.Errorf("argument %w", err))
 	}
 	return asJSON(jsonNodes(past.Snapshot(at))), nil

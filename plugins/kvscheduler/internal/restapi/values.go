@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -50,8 +49,8 @@ func (s *server) dump(_ *http.Request, args arguments) (answer, error) {
 		kvs, err = s.Scheduler.DumpValuesByDescriptor(args.text(by), view)
 	} else {
 		prefix := args.text(by)
-		if !slices.Contains(s.Scheduler.GetRegisteredNBKeyPrefixes(), prefix) {
-			return nil, notFound(fmt.Errorf("argument %q is %q: no descriptor has this NB key prefix; /scheduler/dump lists them", by, prefix))
+		if err := s.canDumpPrefix(prefix, view); err != nil {
+			return nil, err
 		}
 		kvs, err = s.Scheduler.DumpValuesByKeyPrefix(prefix, view)
 	}
@@ -88,10 +87,26 @@ func (s *server) descriptor(name string) (*api.KVDescriptor, error) {
 
 func (s *server) canDump(name string, view api.View) error {
 	d, err := s.descriptor(name)
-	if err == nil && view == api.SBView && d.Retrieve == nil {
-		err = badRequest(fmt.Errorf("argument %q is %q: descriptor %s cannot read the southbound; expected NB or cached", "view", view, name))
+	if err != nil {
+		return err
 	}
-	return err
+	return readable(d, view)
+}
+
+func (s *server) canDumpPrefix(prefix string, view api.View) error {
+	for _, d := range s.Scheduler.ListDescriptors() {
+		if prefix != "" && d.NBKeyPrefix == prefix {
+			return readable(d, view)
+		}
+	}
+	return notFound(fmt.Errorf("argument %q is %q: no descriptor has this NB key prefix; /scheduler/dump lists them", "key-prefix", prefix))
+}
+
+func readable(d *api.KVDescriptor, view api.View) error {
+	if view == api.SBView && d.Retrieve == nil {
+		return badRequest(fmt.Errorf("argument %q is %q: descriptor %s cannot read the southbound; expected NB or cached", "view", view, d.Name))
+	}
+	return nil
 }
 
 func (s *server) status(_ *http.Request, args arguments) (answer, error) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -43,6 +41,8 @@ type Timeline struct {
 	src   Source
 	nodes map[string]*api.GraphNode
 	steps map[string][]step // by key, oldest first
+	keys  []string          // of both, sorted
+	last  time.Time         // of the last step
 }
 
 // step is what one transaction did to one value.
@@ -70,8 +70,18 @@ func New(src Source) *Timeline {
 				continue
 			}
 			t.steps[op.Key] = append(steps, step{txn.Stop, txn.SeqNum, op, op})
+			t.last = txn.Stop
 		}
 	}
+	for key := range t.nodes {
+		t.keys = append(t.keys, key)
+	}
+	for key := range t.steps {
+		if t.nodes[key] == nil {
+			t.keys = append(t.keys, key)
+		}
+	}
+	slices.Sort(t.keys)
 	return t
 }
 
@@ -79,6 +89,9 @@ func New(src Source) *Timeline {
 // moment, so that nothing can be said about it.
 func (t *Timeline) Reaches(at time.Time) error {
 	h := t.src.History
+	if len(h) == 0 && len(t.nodes) > 0 {
+		return fmt.Errorf("time %s: there is no history", rfc(at))
+	}
 	for i := len(h) - 1; i > 0 && h[i].Stop.After(at); i-- {
 		if h[i-1].SeqNum+1 != h[i].SeqNum {
 			return fmt.Errorf("time %s: transactions %d to %d are no longer in the history; expected a time after %s",
@@ -99,6 +112,9 @@ func (t *Timeline) Of(key string) []Revision {
 	steps := t.steps[key]
 	for i := range len(steps) + 1 {
 		r := t.revision(key, i)
+		if !r.Current {
+			t.describe(&r.Node, r.Since)
+		}
 		if r.Node.State != pb.ValueState_NONEXISTENT && r.Node.State != pb.ValueState_REMOVED {
 			revisions = append(revisions, r)
 		}
@@ -109,23 +125,16 @@ func (t *Timeline) Of(key string) []Revision {
 // At returns the value at the moment; false if it was not known then.
 func (t *Timeline) At(key string, at time.Time) (Revision, bool) {
 	r := t.revision(key, t.stepsUntil(key, at))
+	if !r.Current || at.Before(t.last) {
+		t.describe(&r.Node, at)
+	}
 	return r, r.Node.State != pb.ValueState_NONEXISTENT && r.Node.State != pb.ValueState_REMOVED
 }
 
 // Snapshot returns all values known at the moment, sorted by key.
 func (t *Timeline) Snapshot(at time.Time) []Revision {
-	keys := make([]string, 0, len(t.nodes))
-	for key := range t.nodes {
-		keys = append(keys, key)
-	}
-	for key := range t.steps {
-		if t.nodes[key] == nil {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
 	var revisions []Revision
-	for _, key := range keys {
+	for _, key := range t.keys {
 		if r, ok := t.At(key, at); ok {
 			revisions = append(revisions, r)
 		}
@@ -162,7 +171,6 @@ func (t *Timeline) revision(key string, n int) Revision {
 		r.Node.Value = steps[n-1].last.NewValue
 	}
 	r.Node.Exists = exists(next.PrevState)
-	t.describe(&r.Node, r.Since)
 	return r
 }
 
@@ -170,29 +178,27 @@ func exists(s api.ValueState) bool {
 	return s == pb.ValueState_CONFIGURED || s == pb.ValueState_OBTAINED || s == pb.ValueState_DISCOVERED
 }
 
-// describe fills in what the value itself tells: descriptor, label, relations.
-// What does not depend on time is taken from the node as it is now.
-func (t *Timeline) describe(n *api.GraphNode, since time.Time) {
-	n.Label = n.Key
-	now := t.nodes[n.Key]
-	if now != nil {
-		n.Label, n.Descriptor, n.Base, n.Origin = now.Label, now.Descriptor, now.Base, now.Origin
-		if n.Value != nil && now.Value != nil && proto.Equal(n.Value, now.Value) {
-			n.Targets = now.Targets
-			return
+// describe fills in what the value itself tells: descriptor, label, relations
+// as they were at the moment. What does not depend on time is taken from the
+// value as it is now.
+func (t *Timeline) describe(n *api.GraphNode, at time.Time) {
+	d := t.descriptor(n.Key)
+	n.Label, n.Targets = n.Key, nil
+	if d != nil {
+		n.Descriptor = d.Name
+		if d.KeyLabel != nil {
+			n.Label = d.KeyLabel(n.Key)
 		}
 	}
-	d := t.descriptor(n.Key)
+	if now := t.nodes[n.Key]; now != nil {
+		n.Label, n.Descriptor, n.Base, n.Origin = now.Label, now.Descriptor, now.Base, now.Origin
+	}
 	if d == nil || n.Value == nil {
 		return
 	}
-	n.Descriptor = d.Name
-	if d.KeyLabel != nil {
-		n.Label = d.KeyLabel(n.Key)
-	}
 	if d.Dependencies != nil && n.State != pb.ValueState_OBTAINED {
 		for _, dep := range d.Dependencies(n.Key, n.Value) {
-			n.Targets = append(n.Targets, t.dependency(dep, since))
+			n.Targets = append(n.Targets, t.dependency(dep, at))
 		}
 	}
 	if d.DerivedValues != nil {
@@ -204,8 +210,12 @@ func (t *Timeline) describe(n *api.GraphNode, since time.Time) {
 }
 
 func (t *Timeline) descriptor(key string) *api.KVDescriptor {
+	name := ""
+	if now := t.nodes[key]; now != nil {
+		name = now.Descriptor
+	}
 	for _, d := range t.src.Descriptors {
-		if d.KeySelector != nil && d.KeySelector(key) {
+		if d.Name == name || name == "" && d.KeySelector != nil && d.KeySelector(key) {
 			return d
 		}
 	}
@@ -220,27 +230,31 @@ func (t *Timeline) dependency(dep api.Dependency, at time.Time) api.GraphEdge {
 		return edge
 	}
 	edge.AnyOf = dep.AnyOf.KeyPrefixes
-	for key := range t.steps {
-		if matches(dep.AnyOf, key) && t.existed(key, at) {
+	for _, key := range t.candidates(dep.AnyOf) {
+		if t.existed(key, at) {
 			edge.Keys = append(edge.Keys, key)
 		}
 	}
-	for key := range t.nodes {
-		if t.steps[key] == nil && matches(dep.AnyOf, key) && t.existed(key, at) {
-			edge.Keys = append(edge.Keys, key)
-		}
-	}
-	slices.Sort(edge.Keys)
 	edge.Satisfied = len(edge.Keys) > 0
 	return edge
 }
 
-func matches(any api.AnyOfDependency, key string) bool {
-	prefixed := len(any.KeyPrefixes) == 0
-	for _, p := range any.KeyPrefixes {
-		prefixed = prefixed || strings.HasPrefix(key, p)
+// candidates are the keys that meet the dependency if they exist.
+func (t *Timeline) candidates(any api.AnyOfDependency) (keys []string) {
+	prefixes := any.KeyPrefixes
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
 	}
-	return prefixed && (any.KeySelector == nil || any.KeySelector(key))
+	for _, prefix := range prefixes {
+		i, _ := slices.BinarySearch(t.keys, prefix)
+		for ; i < len(t.keys) && strings.HasPrefix(t.keys[i], prefix); i++ {
+			if any.KeySelector == nil || any.KeySelector(t.keys[i]) {
+				keys = append(keys, t.keys[i])
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 func (t *Timeline) existed(key string, at time.Time) bool {
