@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,19 +30,41 @@ func (o ownOnly) Ensure(*namespace.NetNamespace) (netlinkapi.Handle, error) {
 func (o ownOnly) Peek(*namespace.NetNamespace) (netlinkapi.Handle, error) { return o.Kernel.Open("") }
 func (o ownOnly) Named() ([]*namespace.NetNamespace, error)               { return nil, nil }
 
+// record is what was told, since the last look.
+type record struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (r *record) add(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, what)
+}
+
+func (r *record) expect(t *testing.T, want ...string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Equal(r.told, want) {
+		t.Errorf("told %v, expected %v", r.told, want)
+	}
+	r.told = nil
+}
+
 // watched runs a watcher over a link "dev" and collects what it tells.
-func watched(t *testing.T, test func(t *testing.T, k *nlsim.Kernel, dev netlinkapi.Handle, index int, w *Watcher, told *[]string)) {
+func watched(t *testing.T, test func(t *testing.T, k *nlsim.Kernel, dev netlinkapi.Handle, index int, w *Watcher, told *record)) {
 	synctest.Test(t, func(t *testing.T) {
 		k := nlsim.New()
 		index := k.AddDevice("dev")
-		var told []string
+		told := &record{}
 		w := NewWatcher(Deps{Namespaces: ownOnly{k}, Log: logging.Nop()}, func(kvs ...api.KVWithMetadata) error {
 			for _, kv := range kvs {
 				sign := "+"
 				if kv.Value == nil {
 					sign = "-"
 				}
-				told = append(told, sign+strings.TrimPrefix(kv.Key, "linux/interface/host-name/"))
+				told.add(sign + strings.TrimPrefix(kv.Key, "linux/interface/host-name/"))
 			}
 			return nil
 		})
@@ -54,14 +77,17 @@ func watched(t *testing.T, test func(t *testing.T, k *nlsim.Kernel, dev netlinka
 		}
 		set(t, h, index, true)
 		synctest.Wait()
-		if !slices.Equal(told, []string{"+dev"}) {
-			t.Errorf("told %v, expected that dev is there", told)
-		}
-		told = nil
-		test(t, k, h, index, w, &told)
+		told.expect(t, "+dev")
+		test(t, k, h, index, w, told)
 		cancel()
 		<-done
 	})
+}
+
+// pass lets the fake time pass, and then everything happen that is due.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 func set(t *testing.T, h netlinkapi.Handle, index int, up bool) {
@@ -73,61 +99,47 @@ func set(t *testing.T, h netlinkapi.Handle, index int, up bool) {
 
 // A link that is down for an instant is not told; one that stays down is.
 func TestDownForAnInstant(t *testing.T) {
-	watched(t, func(t *testing.T, _ *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *[]string) {
+	watched(t, func(t *testing.T, _ *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *record) {
 		set(t, h, index, false)
 		synctest.Wait()
-		time.Sleep(downDelay / 2)
+		pass(downDelay / 2)
 		set(t, h, index, true)
-		time.Sleep(time.Minute)
-		if len(*told) != 0 {
-			t.Errorf("told %v, expected nothing", *told)
-		}
+		pass(time.Minute)
+		told.expect(t)
 		set(t, h, index, false)
 		synctest.Wait()
-		if len(*told) != 0 {
-			t.Errorf("told %v at once", *told)
-		}
-		time.Sleep(2 * downDelay)
-		if !slices.Equal(*told, []string{"-dev"}) {
-			t.Errorf("told %v, expected that dev is down", *told)
-		}
+		told.expect(t)
+		pass(2 * downDelay)
+		told.expect(t, "-dev")
 	})
 }
 
 // A link that is gone or has another name is told at once.
 func TestGone(t *testing.T) {
-	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *[]string) {
+	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *record) {
 		if err := h.Rename(index, "renamed"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !slices.Equal(*told, []string{"-dev", "+renamed"}) {
-			t.Errorf("told %v, expected the new name", *told)
-		}
-		*told = nil
+		told.expect(t, "-dev", "+renamed")
 		k.RemoveDevice("renamed")
 		synctest.Wait()
-		if !slices.Equal(*told, []string{"-renamed"}) {
-			t.Errorf("told %v, expected that it is gone", *told)
-		}
+		told.expect(t, "-renamed")
 	})
 }
 
 // What the scheduler reads by itself may be overtaken by what it is told; so
 // what changed since is told again.
 func TestReadByScheduler(t *testing.T) {
-	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, w *Watcher, told *[]string) {
+	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, w *Watcher, told *record) {
 		set(t, h, index, false)
-		time.Sleep(time.Second) // told as down
+		pass(time.Second) // told as down
 		set(t, h, index, true)
 		if _, err := w.retrieve(nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !slices.Equal(*told, []string{"-dev", "+dev"}) {
-			t.Errorf("told %v, expected the last to be that dev is there", *told)
-		}
-		*told = nil
+		told.expect(t, "-dev", "+dev")
 		index = k.AddDevice("brief")
 		w.mu.Lock() // the watcher does not get to see it
 		if err := h.SetUp(index, true); err != nil {
@@ -137,22 +149,18 @@ func TestReadByScheduler(t *testing.T) {
 		k.RemoveDevice("brief")
 		w.mu.Unlock()
 		synctest.Wait()
-		if !slices.Equal(*told, []string{"-brief-was-read"}) {
-			t.Errorf("told %v, expected that what was read is gone", *told)
-		}
+		told.expect(t, "-brief-was-read")
 	})
 }
 
 // Where events are lost or the state cannot be read, it is tried again.
 func TestWatchFails(t *testing.T) {
-	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *[]string) {
+	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *record) {
 		k.Overflow("")
 		k.Fail("Links", netlinkapi.ErrIncomplete, 2)
 		set(t, h, index, false)
-		time.Sleep(time.Minute)
-		if !slices.Equal(*told, []string{"-dev"}) {
-			t.Errorf("told %v, expected that dev is down", *told)
-		}
+		pass(time.Minute)
+		told.expect(t, "-dev")
 		if k.Watchers("") != 1 {
 			t.Errorf("%d watches run", k.Watchers(""))
 		}
