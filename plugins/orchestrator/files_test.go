@@ -88,17 +88,17 @@ func TestFilesToSouthbound(t *testing.T) {
 // 10 MB of YAML take effect.
 func TestLargeFile(t *testing.T) {
 	t.Parallel()
-	const n = 60_000
+	const n = 40_000
 	dir := t.TempDir()
 	var text strings.Builder
 	text.WriteString("vppConfig:\n  interfaces:\n")
 	for i := range n {
-		fmt.Fprintf(&text, "  - name: interface%06d\n    type: SOFTWARE_LOOPBACK\n    enabled: true\n    mtu: 1500\n"+
-			"    ip_addresses: [10.%d.%d.%d/32, \"2001:db8:0:0:0:0:0:%x/128\"]\n", i, i>>16, i>>8&255, i&255, i)
+		fmt.Fprintf(&text, "  - name: interface%06d\n    type: SOFTWARE_LOOPBACK\n    enabled: true\n    mtu: 1500\n    phys_address: \"02:00:00:00:00:01\"\n"+
+			"    # %s\n    ip_addresses: [10.%d.%d.%d/32, \"2001:db8:0:0:0:0:0:%x/128\"]\n", i, strings.Repeat("comment ", 10), i>>16, i>>8&255, i&255, i)
 	}
 	write(t, filepath.Join(dir, "large.yaml"), text.String())
 	w := startFiles(t, nil, dir)
-	if got := len(w.sb.Keys()); got != n || text.Len() < 8<<20 {
+	if got := len(w.sb.Keys()); got != n || text.Len() < 10_000_000 {
 		t.Errorf("%d of %d values of %d bytes", got, n, text.Len())
 	}
 }

@@ -249,10 +249,10 @@ netallocConfig: {}
 	}
 }
 
-// Ten megabytes are read whole, with the right number of items and lines.
+// A large text is read whole, with the right number of items and lines.
 func TestLarge(t *testing.T) {
 	t.Parallel()
-	const n = 100_000
+	const n = 20_000
 	var b strings.Builder
 	b.WriteString("vppConfig:\n  routes:\n")
 	for i := range n {
