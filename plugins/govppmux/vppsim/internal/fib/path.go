@@ -39,6 +39,7 @@ type Path struct {
 	out        uint32   // sw_if_index, None without
 	table      uint32   // ID of the table of a recursive path or a lookup
 	object     uint32
+	life       uint32 // deletions of its interface before the path was made
 	labels     []fib_types.FibMplsLabel
 }
 
@@ -88,8 +89,6 @@ func rawAddr(a netip.Addr) [16]byte {
 	copy(raw[:], a.AsSlice())
 	return raw
 }
-
-func (p Path) isAttached() bool { return p.kind == KindAttached }
 
 // Family is the address family of the next hop.
 func (p *Path) Family() Family {

@@ -77,7 +77,7 @@ func (t *Table) Paths(prefix netip.Prefix, entry *Entry) []Path {
 			continue
 		}
 		paths := cover.Best().paths
-		if at := slices.IndexFunc(paths, Path.isAttached); at >= 0 {
+		if at := slices.IndexFunc(paths, t.leadsOntoLink); at >= 0 {
 			return []Path{ToNeighbor(paths[at].out, prefix.Addr())}
 		}
 		if slices.ContainsFunc(paths, func(p Path) bool {
@@ -88,6 +88,11 @@ func (t *Table) Paths(prefix netip.Prefix, entry *Entry) []Path {
 		return paths
 	}
 	return entry.Best().paths
+}
+
+// leadsOntoLink says whether a path goes onto a link that still exists.
+func (t *Table) leadsOntoLink(p Path) bool {
+	return p.kind == KindAttached && p.life == t.all.deleted[p.out]
 }
 
 // Sorted walks the prefixes from the shortest to the longest, by address in between.

@@ -77,6 +77,7 @@ func (s SourceID) priority() uint8 {
 // Tables holds the routing tables by family and table ID.
 type Tables struct {
 	tables    [Families]map[uint32]*Table
+	deleted   map[uint32]uint32 // how often an interface of each index was deleted
 	nextStats uint32
 	freeStats []uint32
 }
@@ -97,6 +98,7 @@ type Table struct {
 	// FlowHash is the configuration of load balancing, as the API gave it.
 	FlowHash uint32
 
+	all     *Tables
 	lookups int // paths of other routes that continue here
 	routes  map[netip.Prefix]*Entry
 }
@@ -166,7 +168,7 @@ func (f *Tables) All(family Family) iter.Seq[*Table] {
 
 // New makes the tables that always exist.
 func New() *Tables {
-	f := &Tables{nextStats: 1}
+	f := &Tables{nextStats: 1, deleted: make(map[uint32]uint32)}
 	for fam := range Families {
 		f.tables[fam] = make(map[uint32]*Table)
 		f.Create(fam, 0, "").API = true
@@ -179,7 +181,7 @@ func (f *Tables) Create(fam Family, id uint32, name string) *Table {
 	if name == "" {
 		name = fmt.Sprintf("%s-VRF:%d", []string{"ipv4", "ipv6"}[fam], id)
 	}
-	t := &Table{ID: id, Family: fam, Name: name, routes: make(map[netip.Prefix]*Entry)}
+	t := &Table{all: f, ID: id, Family: fam, Name: name, routes: make(map[netip.Prefix]*Entry)}
 	f.tables[fam][id] = t
 	drop := []Path{Drop(fam)}
 	if fam == IP6 {
@@ -212,6 +214,7 @@ func (f *Tables) Release(t *Table) {
 func (f *Tables) Set(t *Table, prefix netip.Prefix, id SourceID, paths []Path) *Entry {
 	entry, source := f.source(t, prefix, id)
 	old := source.paths
+	f.stamp(paths)
 	source.paths = paths
 	f.track(paths)
 	f.untrack(old)
@@ -224,6 +227,7 @@ func (f *Tables) Add(t *Table, prefix netip.Prefix, id SourceID, paths []Path) *
 	entry, source := f.source(t, prefix, id)
 	old := source.paths
 	merged := slices.Clone(old)
+	f.stamp(paths)
 	for _, p := range paths {
 		if !slices.ContainsFunc(old, p.Same) {
 			merged = append(merged, p)
@@ -234,6 +238,17 @@ func (f *Tables) Add(t *Table, prefix netip.Prefix, id SourceID, paths []Path) *
 	f.track(merged)
 	f.untrack(old)
 	return entry
+}
+
+// InterfaceDeleted tells that an interface is gone. Paths over it stay in the dumps
+// but are dead, even when its index is used again.
+func (f *Tables) InterfaceDeleted(index uint32) { f.deleted[index]++ }
+
+// stamp notes which interface of an index the paths go over.
+func (f *Tables) stamp(paths []Path) {
+	for at := range paths {
+		paths[at].life = f.deleted[paths[at].out]
+	}
 }
 
 // RemovePaths takes paths out of the contribution of a source, and the source out

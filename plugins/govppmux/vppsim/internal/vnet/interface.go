@@ -147,6 +147,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	n.addressesGone(i)
 	n.flushDynamic(i.index)
 	n.l2Gone(i)
+	n.fibs.InterfaceDeleted(i.index)
 	n.ifs.remove(i.index)
 }
 

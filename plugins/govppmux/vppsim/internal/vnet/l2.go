@@ -161,6 +161,7 @@ func (n *VNet) l2Gone(i *swInterface) {
 		if peer := n.ifs.at(i.l2.peer); peer != nil {
 			n.toL3(peer)
 		}
+		delete(n.l2.rewrites, i.l2.peer)
 	}
 	if i.l2.mode != modeL3 {
 		n.toL3(i)
