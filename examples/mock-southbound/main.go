@@ -46,9 +46,14 @@ func main() {
 	}
 }
 
+// isTerminal: a terminal is a character device, but so is the null device.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // run starts the agent and plays what the input asks for; everything, if there
