@@ -79,23 +79,64 @@ func (w *linkWatcher) tellAll() {
 	w.push(changes)
 }
 
-// tell passes an event on, if it is news: VPP sends some twice. The transaction
-// that created the interface may still be running, so its name is looked up when
-// that has ended.
-func (w *linkWatcher) tell(e vppcalls.Event) {
-	if e.Deleted {
-		if before, ok := w.told[e.SwIfIndex]; ok {
-			delete(w.told, e.SwIfIndex)
-			w.push(descriptor.LinkStateChange(before.name, false, true))
-		}
+// fewInterfaces is up to how many interfaces are read one by one.
+const fewInterfaces = 8
+
+// tell looks what has become of interfaces and passes on what is news. The
+// transaction that created them may still be running, so their names are looked
+// up when that has ended.
+func (w *linkWatcher) tell(swIfIndexes []uint32) {
+	w.scheduler.TransactionBarrier()
+	found, err := w.read(swIfIndexes)
+	if err != nil {
+		w.log.Debug("the state of links was not read", "error", err)
 		return
 	}
-	w.scheduler.TransactionBarrier()
-	name, _, ok := w.index.LookupBySwIfIndex(e.SwIfIndex)
-	if now := (link{name, e.LinkUp}); ok && w.told[e.SwIfIndex] != now {
-		w.told[e.SwIfIndex] = now
-		w.push(descriptor.LinkStateChange(name, e.LinkUp, false))
+	var changes []kvs.KVWithMetadata
+	for _, idx := range swIfIndexes {
+		changes = append(changes, w.news(idx, found[idx])...)
 	}
+	w.push(changes)
+}
+
+func (w *linkWatcher) read(swIfIndexes []uint32) (map[uint32]*vppcalls.Details, error) {
+	found := make(map[uint32]*vppcalls.Details, len(swIfIndexes))
+	if len(swIfIndexes) > fewInterfaces {
+		all, err := w.calls.DumpInterfaces()
+		for i := range all {
+			found[all[i].SwIfIndex] = &all[i]
+		}
+		return found, err
+	}
+	for _, idx := range swIfIndexes {
+		d, err := w.calls.DumpInterface(idx)
+		if err != nil {
+			return nil, err
+		}
+		found[idx] = d
+	}
+	return found, nil
+}
+
+// news is what the scheduler does not know yet of an interface; d is nil if it
+// does not exist.
+func (w *linkWatcher) news(swIfIndex uint32, d *vppcalls.Details) (changes []kvs.KVWithMetadata) {
+	name, _, known := w.index.LookupBySwIfIndex(swIfIndex)
+	if before, ok := w.told[swIfIndex]; ok && (d == nil || !known || name != before.name) {
+		delete(w.told, swIfIndex)
+		// It may be back with another index.
+		if m, ok := w.index.LookupByName(before.name); !ok || m.SwIfIndex == swIfIndex {
+			changes = descriptor.LinkStateChange(before.name, false, true)
+		}
+	}
+	if d == nil || !known {
+		return changes // gone, or somebody else's
+	}
+	if now := (link{name, d.LinkUp}); w.told[swIfIndex] != now {
+		w.told[swIfIndex] = now
+		changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
+	}
+	return changes
 }
 
 func (w *linkWatcher) push(changes []kvs.KVWithMetadata) {

@@ -64,6 +64,8 @@ func TestAfPacketOnKernelInterface(t *testing.T) {
 	b.Want(states{ifKey("af"): pending})
 	b.SetHostInterface(host, true)
 	b.Want(states{ifKey("af"): configured})
+	b.Await("vpp/interface/af/link-state/UP", obtained)
+	b.Await("vpp/interface/af/link-state/DOWN", gone)
 	readBack(t, b, "vpp-interface", of(af))
 	b.InSync()
 

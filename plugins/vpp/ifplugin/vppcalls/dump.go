@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
+	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
@@ -28,9 +30,23 @@ type Details struct {
 }
 
 // DumpInterfaces returns all interfaces.
-func (c *Calls) DumpInterfaces() ([]Details, error) {
+func (c *Calls) DumpInterfaces() ([]Details, error) { return c.dumpInterfaces(NoInterface) }
+
+// DumpInterface returns one interface, or nil if there is none of that index.
+func (c *Calls) DumpInterface(swIfIndex uint32) (*Details, error) {
+	found, err := c.dumpInterfaces(swIfIndex)
+	for i := range found {
+		if found[i].SwIfIndex == swIfIndex {
+			return &found[i], err
+		}
+	}
+	return nil, err
+}
+
+// dumpInterfaces returns one interface, or all of them for NoInterface.
+func (c *Calls) dumpInterfaces(which uint32) ([]Details, error) {
 	found, err := session.Dump[*interfaces.SwInterfaceDetails](c.vpp, &interfaces.SwInterfaceDump{
-		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
+		SwIfIndex: interface_types.InterfaceIndex(which),
 	})
 	if err != nil {
 		return nil, err
@@ -55,18 +71,16 @@ func mtuOf(d *interfaces.SwInterfaceDetails) uint32 {
 	return uint32(d.LinkMtu)
 }
 
-// Event is a change of the state of an interface.
-type Event struct {
-	SwIfIndex uint32
-	LinkUp    bool
-	Deleted   bool
-}
-
 // WatchEvents asks for events about interfaces, calls ready once it is certain
-// that none is missed from then on, and gives them to handle, one after the
-// other, until ctx ends or the session does. Without error it has ended with
-// ctx.
-func (c *Calls) WatchEvents(ctx context.Context, ready func(), handle func(Event)) error {
+// that none is missed from then on, and calls changed with the indexes of
+// interfaces that were created, changed or deleted, until ctx ends or the
+// session does. Events that arrive while changed works are given to it together,
+// each interface once. Without error it has ended with ctx.
+//
+// The flags of the events are of no use: VPP sets in each only those that came
+// up since the last one, so that going administratively up looks as if the link
+// went down.
+func (c *Calls) WatchEvents(ctx context.Context, ready func(), changed func(swIfIndexes []uint32)) error {
 	s, err := c.vpp.Session()
 	if err != nil {
 		return err
@@ -93,12 +107,28 @@ func (c *Calls) WatchEvents(ctx context.Context, ready func(), handle func(Event
 			if !ok {
 				return fmt.Errorf("interface events: %w", vppclient.ErrDisconnected)
 			}
-			if e, isEvent := m.(*interfaces.SwInterfaceEvent); isEvent {
-				handle(Event{
-					SwIfIndex: uint32(e.SwIfIndex), Deleted: e.Deleted,
-					LinkUp: e.Flags&interface_types.IF_STATUS_API_FLAG_LINK_UP != 0,
-				})
-			}
+			changed(waiting(m, watch.Events()))
 		}
 	}
 }
+
+// waiting returns the interfaces of an event and of those that wait behind it.
+func waiting(first api.Message, more <-chan api.Message) []uint32 {
+	var out []uint32
+	for m := first; ; {
+		if e, ok := m.(*interfaces.SwInterfaceEvent); ok && !slices.Contains(out, uint32(e.SwIfIndex)) {
+			out = append(out, uint32(e.SwIfIndex))
+		}
+		ok := false
+		select {
+		case m, ok = <-more:
+		default:
+		}
+		if !ok || len(out) >= maxBatch {
+			return out
+		}
+	}
+}
+
+// maxBatch bounds the interfaces that are looked at together.
+const maxBatch = 256
