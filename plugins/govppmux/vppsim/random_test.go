@@ -14,7 +14,11 @@ import (
 
 // randomRequest makes up one request over a small world, so that requests meet.
 func randomRequest(r *rand.Rand) string {
-	pick := func(values ...string) string { return values[r.IntN(len(values))] }
+	requests := randomRequests(func(values ...string) string { return values[r.IntN(len(values))] })
+	return requests[r.IntN(len(requests))]()
+}
+
+func randomRequests(pick func(...string) string) []func() string {
 	index := func() string { return pick("1", "2", "3", "4", "5") }
 	flag := func() string { return pick("true", "false") }
 	addr := func() string { return pick("10.0.0.1", "10.0.0.2", "10.0.1.1", "10.1.0.1", "10.0.0.255") }
@@ -32,7 +36,7 @@ func randomRequest(r *rand.Rand) string {
 			`{"sw_if_index":4294967295,"table_id":`+table()+`}`,
 		)
 	}
-	requests := []func() string{
+	return []func() string{
 		func() string { return `create_loopback {"mac_address":"` + mac() + `"}` },
 		func() string { return `create_loopback` },
 		func() string { return `delete_loopback {"sw_if_index":` + index() + `}` },
@@ -73,7 +77,6 @@ func randomRequest(r *rand.Rand) string {
 			return `l2_interface_vlan_tag_rewrite {"sw_if_index":` + index() + `,"vtr_op":` + pick("0", "1", "3", "5") + `,"push_dot1q":1,"tag1":9}`
 		},
 	}
-	return requests[r.IntN(len(requests))]()
 }
 
 // randomScript is a sequence of random requests with everything dumped now and then.

@@ -35,6 +35,7 @@ func FamilyOf(a netip.Addr) Family {
 	return IP6
 }
 
+// String names the family as VPP's command line does.
 func (f Family) String() string {
 	if f == IP6 {
 		return "ip6"

@@ -209,41 +209,6 @@ func (n *VNet) addressesGone(i *swInterface) {
 	}
 }
 
-// setLinkLocal gives an interface a link-local address of the user's choice,
-// enabling IPv6 on it if necessary.
-func (n *VNet) setLinkLocal(i *swInterface, addr netip.Addr) {
-	if !i.linkLocal.IsValid() {
-		i.linkLocalLocks++
-	}
-	i.linkLocal = addr
-}
-
-// enableLink enables IPv6 on an interface, once for each reason.
-func (n *VNet) enableLink(i *swInterface) {
-	if !i.linkLocal.IsValid() {
-		i.linkLocal = linkLocalFromMAC(i.hw.mac)
-	}
-	i.linkLocalLocks++
-}
-
-func (n *VNet) disableLink(i *swInterface) {
-	if i.linkLocalLocks == 0 {
-		return
-	}
-	i.linkLocalLocks--
-	if i.linkLocalLocks == 0 {
-		i.linkLocal = netip.Addr{}
-	}
-}
-
-// linkLocalFromMAC is the EUI-64 address of a MAC.
-func linkLocalFromMAC(mac [6]byte) netip.Addr {
-	return netip.AddrFrom16([16]byte{
-		0xfe, 0x80, 0, 0, 0, 0, 0, 0,
-		mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5],
-	})
-}
-
 // setUnnumbered makes an interface borrow the addresses of another one; both must
 // be in the same tables.
 func (n *VNet) setUnnumbered(i, lender *swInterface) api.VPPApiError {

@@ -62,6 +62,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleAFPackets()
 	n.handleRxQueues()
 	n.handleAddresses()
+	n.handleIP6Links()
 	n.handleTables()
 	n.handleRoutes()
 	n.handleNeighbors()
