@@ -48,6 +48,9 @@ func (c *Control) process(j *job) outcome {
 		c.fullResyncDone = true
 	}
 	c.scheduleRetries(txn, res)
+	if j.session != nil {
+		c.addValuesOf(j.session.name, res.Changed)
+	}
 	c.notifyWatchers(res.Changed)
 	return outcome{txn.Seq, transactionError(p.rejected, res)}
 }
