@@ -280,12 +280,13 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	if op.Kind == plan.Note && r.pinned[op.Key] {
 		return // a new wish; the failure stands
 	}
-	n.Err, n.Retrying = nil, false
+	n.Err, n.Retrying, n.Held = nil, false, false
 	delete(r.failures, n.Key)
 	switch op.Kind {
 	case plan.Note:
 		if op.Held != "" {
 			r.fail(op, n, fmt.Errorf("held by %s, which could not be removed", op.Held))
+			n.Held = true
 		} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
 			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
 		}
@@ -307,7 +308,7 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 }
 
 func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
-	n.Err = err
+	n.Err, n.Held = err, false
 	retry := n.Root().Retry
 	if retry == nil && !r.txn.KeepRetry {
 		retry = r.txn.Retry

@@ -19,7 +19,7 @@ func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time,
 	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
 		rec.PrevState = op.Before
 	}
-	rec.NOOP = rec.NOOP || !called && !op.Desc.IsProperty()
+	rec.NOOP = rec.NOOP || !called && !op.Notified && !op.Desc.IsProperty()
 	rec.IsRevert = r.reverted
 	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
 	if n.Err != nil {
@@ -47,9 +47,9 @@ func Record(op *plan.Op) api.RecordedTxnOp {
 		Key:        op.Key,
 		PrevState:  op.Before,
 		NewState:   op.After,
-		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt || op.Notified,
+		NOOP:       op.Kind == plan.Note || op.Kind == plan.Adopt,
 		IsDerived:  op.Base != "",
-		IsProperty: op.Base != "" && op.Desc.IsProperty(),
+		IsProperty: op.Base != "" && op.Desc == nil,
 		IsRecreate: op.Recreate,
 	}
 	if op.Have != nil {

@@ -36,6 +36,8 @@ type Outcome struct {
 	// Err is why the last operation failed, or why the value could not be
 	// changed; nil if it was successful.
 	Err error
+	// Held tells that Err is for a value which another one holds.
+	Held bool
 	// Retrying tells that the failed operation will be tried again.
 	Retrying bool
 	// Missing tells that a refresh did not find the value.

@@ -29,11 +29,30 @@ func (p *planner) actOn(n *node) {
 	switch {
 	case n.exists() && !n.in:
 		n.kind = Down
+		p.letGo(n)
 	case !n.exists() && n.in:
 		n.kind = Up
 	case n.exists() && n.target != n.have:
 		n.kind, n.recreate = p.change(n)
 		n.bounce = n.recreate
+	}
+}
+
+// letGo looks again at what n may have held: values that it stands on and
+// that were to change or to go.
+func (p *planner) letGo(n *node) {
+	look := func(gn *graph.Node) {
+		for ; gn != nil; gn = gn.Base { // a derived value holds its base
+			if gn.Held && p.nodes[gn.Key] == nil {
+				p.late = append(p.late, gn.Key)
+			}
+		}
+	}
+	look(n.node.Base)
+	for i := range n.have.Deps {
+		if dep := &n.have.Deps[i]; dep.Key != "" {
+			look(p.g.Node(dep.Key))
+		}
 	}
 }
 
