@@ -275,3 +275,26 @@ func TestNoReply(t *testing.T) {
 		t.Errorf("bridge domains:\n%s", text)
 	}
 }
+
+// Only the socket fails: VPP keeps everything, and nothing is done to it.
+func TestLostConnection(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	b.Must(network())
+	before, state, epoch := target.Sim.Counts(), target.Sim.Dump(), b.Mux.Session().Epoch
+	target.Sim.Disconnect()
+	b.Connected(epoch)
+	allConfigured(t, b, network())
+	if now := target.Sim.Dump(); now != state {
+		t.Errorf("the state of VPP was\n%s\nand is\n%s", state, now)
+	}
+	for name, n := range target.Sim.Counts() {
+		reading := strings.HasSuffix(name, "_dump") || strings.HasPrefix(name, "want_") || strings.HasPrefix(name, "show_") ||
+			strings.HasPrefix(name, "control_") || strings.HasPrefix(name, "sockclnt_") || strings.HasSuffix(name, "_get_table")
+		// The flow hash cannot be read back.
+		if n != before[name] && !reading && name != "set_ip_flow_hash_v2" {
+			t.Errorf("sent %d times %s after the reconnection", n-before[name], name)
+		}
+	}
+}
