@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 )
 
-// linkWatcher tells the scheduler of links that go up and down, in one
-// goroutine per session.
+// linkWatcher tells the scheduler of links that go up and down, and of devices
+// that come and go, in one goroutine per session.
 type linkWatcher struct {
 	calls     *vppcalls.Calls
 	scheduler kvs.Notifier
@@ -23,6 +23,8 @@ type linkWatcher struct {
 	// told is what the scheduler was told last, by index; used by the goroutine
 	// only.
 	told map[uint32]link
+	// devices are the physical interfaces by index; used by the goroutine only.
+	devices map[uint32]string
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the last goroutine has ended
@@ -45,6 +47,7 @@ func (w *linkWatcher) start(ctx context.Context, run func(func(context.Context))
 			<-before
 		}
 		clear(w.told)
+		clear(w.devices)
 		err := w.calls.WatchEvents(ctx, w.tellAll, w.tell)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, vppclient.ErrDisconnected) {
 			w.log.Warn("the state of links is not followed", "error", err)
@@ -71,6 +74,7 @@ func (w *linkWatcher) tellAll() {
 	w.scheduler.TransactionBarrier()
 	var changes []kvs.KVWithMetadata
 	for _, d := range all {
+		changes = append(changes, w.device(d.SwIfIndex, &d)...)
 		if name, _, ok := w.index.LookupBySwIfIndex(d.SwIfIndex); ok {
 			w.told[d.SwIfIndex] = link{name, d.LinkUp}
 			changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
@@ -94,6 +98,7 @@ func (w *linkWatcher) tell(swIfIndexes []uint32) {
 	}
 	var changes []kvs.KVWithMetadata
 	for _, idx := range swIfIndexes {
+		changes = append(changes, w.device(idx, found[idx])...)
 		changes = append(changes, w.news(idx, found[idx])...)
 	}
 	w.push(changes)
@@ -135,6 +140,24 @@ func (w *linkWatcher) news(swIfIndex uint32, d *vppcalls.Details) (changes []kvs
 	if now := (link{name, d.LinkUp}); w.told[swIfIndex] != now {
 		w.told[swIfIndex] = now
 		changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
+	}
+	return changes
+}
+
+// device is what the scheduler does not know yet of devices.
+func (w *linkWatcher) device(swIfIndex uint32, d *vppcalls.Details) (changes []kvs.KVWithMetadata) {
+	before, had := w.devices[swIfIndex]
+	now := ""
+	if d != nil && descriptor.IsPhysical(*d) {
+		now = d.Name
+	}
+	if had && before != now {
+		delete(w.devices, swIfIndex)
+		changes = append(changes, descriptor.PhysicalChange(before, false))
+	}
+	if now != "" && before != now {
+		w.devices[swIfIndex] = now
+		changes = append(changes, descriptor.PhysicalChange(now, true))
 	}
 	return changes
 }

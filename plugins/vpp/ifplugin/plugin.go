@@ -102,7 +102,7 @@ func (p *Plugin) Init() error {
 	if err := p.register(); err != nil {
 		return err
 	}
-	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, told: map[uint32]link{}}
+	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, told: map[uint32]link{}, devices: map[uint32]string{}}
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
 	return nil
@@ -124,6 +124,7 @@ func (p *Plugin) register() error {
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewLinkState(p.calls, p.index),
+		descriptor.NewPhysical(p.calls),
 	)
 	if err != nil {
 		return fmt.Errorf("register descriptors: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -28,6 +29,7 @@ func TestContract(t *testing.T) {
 		{Key: "vpp/interface/lo/vrf/from-interface/a/b", Value: &emptypb.Empty{}},
 		{Key: "vpp/interface/unnumbered/lo", Value: unnumbered("a/b")},
 		{Key: "vpp/interface/lo/link-state/UP", Value: &emptypb.Empty{}},
+		{Key: "vpp/interface/physical/GigabitEthernet0/8/0", Value: &emptypb.Empty{}},
 		{Key: "vpp/bd/bd1/interface/a/b", Value: &l2.BridgeDomain_Interface{Name: "a/b"}},
 		{Key: "linux/interface/host-name/eth0", Value: &emptypb.Empty{}},
 	}
@@ -40,6 +42,7 @@ func TestContract(t *testing.T) {
 	}
 	add(loop("x"), loop("x", "10.1.1.1/24", "2001:db8::1/64"), loop("x", "2001:DB8:0::1/64", "10.1.1.1/24"),
 		tap("x"), tap("x", "10.1.1.1/24"), afPacket("x", "eth0"), afPacket("x", "eth1"))
+	add(&interfaces.Interface{Name: "GigabitEthernet0/8/0", Type: interfaces.Interface_DPDK, Enabled: true})
 	borrower := loop("x")
 	borrower.Unnumbered, borrower.Vrf = unnumbered("lo"), 5
 	add(borrower)

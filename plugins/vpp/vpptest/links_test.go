@@ -3,6 +3,7 @@ package vpptest_test
 import (
 	"testing"
 
+	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
@@ -65,4 +66,35 @@ func TestDefaultMTU(t *testing.T) {
 			t.Errorf("MTU is %d", mtu)
 		}
 	})
+}
+
+// A physical interface is only configured: the value waits for the device,
+// marks it, and gives it back. The packet generator of VPP makes the device;
+// the simulator has none.
+func TestPhysicalInterface(t *testing.T) {
+	b := vpptest.Start(t, vpptest.Real(t))
+	nic := &interfaces.Interface{
+		Name: "pg0", Type: interfaces.Interface_DPDK, Enabled: true, PhysAddress: "02:00:00:00:00:09",
+		IpAddresses: []string{"10.1.1.1/24"},
+	}
+	b.Must(of(nic))
+	b.Want(states{ifKey("pg0"): pending})
+	b.CLI("create packet-generator interface pg0")
+	b.Await(ifKey("pg0"), configured)
+	readBack(t, b, "vpp-interface", of(as(b, nic)))
+	b.InSync()
+
+	changed := proto.CloneOf(nic)
+	changed.PhysAddress, changed.IpAddresses = "02:00:00:00:00:0a", nil
+	b.Must(of(changed))
+	readBack(t, b, "vpp-interface", of(as(b, changed)))
+
+	b.Must(deleted(of(nic)))
+	readBack(t, b, "vpp-interface", nil)
+	b.Want(states{"vpp/interface/physical/pg0": obtained})
+	for _, d := range b.AllInterfaces() {
+		if d.InterfaceName == "pg0" && (d.Tag != "" || d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0) {
+			t.Errorf("the device was not given back: %+v", d)
+		}
+	}
 }

@@ -21,6 +21,7 @@ const (
 	VrfName        = "vpp-interface-vrf"
 	UnnumberedName = "vpp-unnumbered-interface"
 	LinkStateName  = "vpp-interface-link-state"
+	PhysicalName   = "vpp-physical-interface"
 )
 
 // index finds the interfaces that exist in VPP.

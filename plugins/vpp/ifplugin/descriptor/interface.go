@@ -51,6 +51,7 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp},
 		interfaces.Interface_TAP:               tap{vpp},
 		interfaces.Interface_AF_PACKET:         afPacket{vpp, opts.Host},
+		interfaces.Interface_DPDK:              physical{vpp},
 	}}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{
 		Name:               InterfaceName,
@@ -88,7 +89,7 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
 	}
 	m.Vrf, m.IPAddresses = i.GetVrf(), i.GetIpAddresses()
-	if err := d.finish(i, m, kind); err != nil {
+	if err := d.finish(i, m, mac, kind); err != nil {
 		return nil, errors.Join(err, kind.remove(i, m)) // leave nothing half-made
 	}
 	return m, nil
@@ -96,10 +97,15 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 
 // finish completes an interface that was just created. The tag comes first:
 // it tells whose the interface is if the agent ends in between.
-func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta, kind linkKind) error {
+func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta, mac *vppcalls.MAC, kind linkKind) error {
 	if !kind.traits().tagged {
 		if err := d.vpp.SetTag(m.SwIfIndex, i.GetName()); err != nil {
 			return fmt.Errorf("set tag: %w", err)
+		}
+	}
+	if mac != nil && kind.traits().macAfter {
+		if err := d.vpp.SetMAC(m.SwIfIndex, *mac); err != nil {
+			return fmt.Errorf("set MAC address: %w", err)
 		}
 	}
 	if mtu := d.wantedMTU(i); mtu != 0 {

@@ -38,6 +38,8 @@ type traits struct {
 	tagged bool
 	// macInPlace: the MAC address can be changed while the interface exists.
 	macInPlace bool
+	// macAfter: create does not set the MAC address.
+	macAfter bool
 	// link makes an empty message of the link; nil for types without one.
 	link func() proto.Message
 	// linkOptional: a missing link means all defaults.

@@ -52,6 +52,10 @@ var (
 	// LinkStateKey tells the state of the link, UP or DOWN; it comes from VPP.
 	LinkStateKey = models.MustKeyTemplate("vpp/interface/{iface}/link-state/{state}")
 
+	// PhysicalKey exists while VPP has a device of the name, which is the one that
+	// VPP gave ("GigabitEthernet0/8/0"); it comes from VPP.
+	PhysicalKey = models.MustKeyTemplate("vpp/interface/physical/{device}")
+
 	// RxModesKey carries the modes of the receive queues.
 	RxModesKey = models.MustKeyTemplate("vpp/interface/{iface}/rx-modes")
 
@@ -73,7 +77,7 @@ const MaxNameLength = 63
 // Names that stand where the name of an interface does in some keys, and
 // elements that follow the name in others.
 const (
-	reservedNames    = "/unnumbered/ip6nd/dhcp-client/dhcp-lease/"
+	reservedNames    = "/unnumbered/ip6nd/dhcp-client/dhcp-lease/physical/"
 	reservedElements = "/address/vrf/has-IP-address/link-state/rx-modes/rx-placement/interface/"
 )
 
@@ -197,7 +201,7 @@ func RxPlacementKeyFor(iface string, queue uint32) string {
 // parse splits a key that starts with the name of an interface, unless it
 // belongs to the keys in whose place of a name there is a fixed element.
 func parse(t models.KeyTemplate, key string) ([]string, bool) {
-	for _, fixed := range []models.KeyTemplate{UnnumberedKey, IP6NDKey, DHCPClientKey, DHCPLeaseKey} {
+	for _, fixed := range []models.KeyTemplate{UnnumberedKey, IP6NDKey, DHCPClientKey, DHCPLeaseKey, PhysicalKey} {
 		if fixed.Matches(key) {
 			return nil, false
 		}

@@ -1,0 +1,125 @@
+package descriptor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// A physical interface (type DPDK) is neither created nor deleted: VPP has it
+// from the start, or gets it when a device is plugged in. The value is called as
+// VPP calls the device, waits for it, and marks it as ours by the tag; removed,
+// it gives the device back, down and without tag. Which devices there are is
+// told by keys of their own, so that a value may come before its device.
+
+// physicalCalls is what physical interfaces need of VPP.
+type physicalCalls interface {
+	DumpInterfaces() ([]vppcalls.Details, error)
+	SetAdminState(swIfIndex uint32, up bool) error
+	RemoveTag(swIfIndex uint32) error
+}
+
+type physical struct{ vpp physicalCalls }
+
+func (physical) traits() traits { return traits{macInPlace: true, macAfter: true} }
+
+func (physical) check(i *interfaces.Interface) error {
+	if isVirtual(i.GetName()) {
+		return invalid("name", "%q is how VPP calls an interface that was made, expected the name of a device", i.GetName())
+	}
+	return nil
+}
+
+func (physical) dependencies(i *interfaces.Interface) []kvs.Dependency {
+	return []kvs.Dependency{{Label: "device-exists", Key: model.PhysicalKey.Key(i.GetName())}}
+}
+
+func (physical) sameLink(_, _ *interfaces.Interface) bool { return true }
+
+func (k physical) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	all, err := k.vpp.DumpInterfaces()
+	if err != nil {
+		return &ifaceidx.IfMeta{}, err
+	}
+	for _, d := range all {
+		switch {
+		case d.Name != i.GetName() || !IsPhysical(d):
+		case d.Tag != "" && d.Tag != i.GetName():
+			return &ifaceidx.IfMeta{}, fmt.Errorf("device %q is in use as %q", d.Name, d.Tag)
+		default:
+			return &ifaceidx.IfMeta{SwIfIndex: d.SwIfIndex, InternalName: d.Name, DevType: d.DevType}, nil
+		}
+	}
+	return &ifaceidx.IfMeta{}, fmt.Errorf("VPP has no device %q", i.GetName())
+}
+
+func (k physical) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := k.vpp.SetAdminState(m.SwIfIndex, false); err != nil {
+		return err
+	}
+	return k.vpp.RemoveTag(m.SwIfIndex)
+}
+
+func (physical) afterAdminDown(*interfaces.Interface) error { return nil }
+
+func (physical) recognise(d vppcalls.Details, _ dumps, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+	if !IsPhysical(d) || d.Tag != d.Name {
+		return false
+	}
+	i.Type = interfaces.Interface_DPDK
+	return true
+}
+
+// IsPhysical tells whether an interface of VPP is a device.
+func IsPhysical(d vppcalls.Details) bool { return !d.SubInterface && !isVirtual(d.Name) }
+
+// isVirtual tells whether VPP gives such names to interfaces that are made
+// rather than found.
+func isVirtual(name string) bool {
+	return slices.ContainsFunc([]string{
+		"local", "loop", "tap", "tun", "host-", "memif", "vxlan", "gre", "ipip", "ipsec", "Bond", "gtpu", "wg",
+		"VirtualEthernet", "vmxnet3-", "rdma-", "geneve", "l2tpv3", "lisp", "pipe", "bvi", "mpls-tunnel",
+	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// NewPhysical describes the keys that tell which devices there are.
+func NewPhysical(vpp physicalCalls) *kvs.KVDescriptor {
+	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
+		Name:        PhysicalName,
+		Southbound:  Southbound,
+		KeySelector: model.PhysicalKey.Matches,
+		Retrieve: func([]kvs.KV[*emptypb.Empty, kvs.Metadata]) ([]kvs.KV[*emptypb.Empty, kvs.Metadata], error) {
+			all, err := vpp.DumpInterfaces()
+			if err != nil {
+				return nil, err
+			}
+			var out []kvs.KV[*emptypb.Empty, kvs.Metadata]
+			for _, d := range all {
+				if IsPhysical(d) {
+					out = append(out, kvs.KV[*emptypb.Empty, kvs.Metadata]{
+						Key: model.PhysicalKey.Key(d.Name), Value: &emptypb.Empty{}, Origin: kvs.FromSB,
+					})
+				}
+			}
+			return out, nil
+		},
+	})
+}
+
+// PhysicalChange returns the notification that VPP has a device, or not any
+// more.
+func PhysicalChange(device string, exists bool) kvs.KVWithMetadata {
+	kv := kvs.KVWithMetadata{Key: model.PhysicalKey.Key(device), Origin: kvs.FromSB}
+	if exists {
+		kv.Value = &emptypb.Empty{}
+	}
+	return kv
+}
