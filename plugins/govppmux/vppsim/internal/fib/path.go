@@ -39,7 +39,7 @@ type Path struct {
 	out        uint32   // sw_if_index, None without
 	table      uint32   // ID of the table of a recursive path or a lookup
 	object     uint32
-	life       uint32 // deletions of its interface before the path was made
+	life       int // deletions of its interface before the path was made
 	labels     []fib_types.FibMplsLabel
 }
 

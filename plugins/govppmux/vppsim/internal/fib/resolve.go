@@ -17,6 +17,9 @@ func (f *Tables) track(paths []Path) {
 		case t == nil:
 		case p.kind == KindRecursive:
 			_, source := f.source(t, p.hostPrefix(), SourceRecursive)
+			if source.refs == 0 {
+				source.since = f.clock
+			}
 			source.refs++
 		case p.kind == KindDeag:
 			t.lookups++
@@ -67,6 +70,7 @@ func (t *Table) Cover(prefix netip.Prefix) (netip.Prefix, *Entry) {
 // Paths returns the paths that a prefix forwards with, as dumps show them. A prefix
 // that is there only because routes resolve through it uses those of its cover.
 func (t *Table) Paths(prefix netip.Prefix, entry *Entry) []Path {
+	since := entry.Best().since
 	for hops := 0; entry.Best().ID == SourceRecursive; hops++ {
 		wider, cover := t.Cover(prefix)
 		if cover == nil || hops > prefix.Addr().BitLen() {
@@ -77,7 +81,7 @@ func (t *Table) Paths(prefix netip.Prefix, entry *Entry) []Path {
 			continue
 		}
 		paths := cover.Best().paths
-		if at := slices.IndexFunc(paths, t.leadsOntoLink); at >= 0 {
+		if at := slices.IndexFunc(paths, func(p Path) bool { return t.leadsOntoLink(&p, since) }); at >= 0 {
 			return []Path{ToNeighbor(paths[at].out, prefix.Addr())}
 		}
 		if slices.ContainsFunc(paths, func(p Path) bool {
@@ -90,9 +94,14 @@ func (t *Table) Paths(prefix netip.Prefix, entry *Entry) []Path {
 	return entry.Best().paths
 }
 
-// leadsOntoLink says whether a path goes onto a link that still exists.
-func (t *Table) leadsOntoLink(p Path) bool {
-	return p.kind == KindAttached && p.life == t.all.deleted[p.out]
+// leadsOntoLink says whether a path goes onto a link that existed at some time: what
+// was resolved then stays resolved.
+func (t *Table) leadsOntoLink(p *Path, since uint64) bool {
+	if p.kind != KindAttached {
+		return false
+	}
+	deaths := t.all.deaths[p.out]
+	return p.life >= len(deaths) || deaths[p.life] > since
 }
 
 // Sorted walks the prefixes from the shortest to the longest, by address in between.

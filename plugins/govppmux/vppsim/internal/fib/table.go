@@ -78,7 +78,8 @@ func (s SourceID) priority() uint8 {
 // Tables holds the routing tables by family and table ID.
 type Tables struct {
 	tables    [Families]map[uint32]*Table
-	deleted   map[uint32]uint32 // how often an interface of each index was deleted
+	deaths    map[uint32][]uint64 // when interfaces of each index were deleted, by clock
+	clock     uint64              // counts deletions of interfaces
 	nextStats uint32
 	freeStats []uint32
 }
@@ -120,7 +121,8 @@ type Source struct {
 	// ID says who it comes from.
 	ID SourceID
 
-	refs  int // of sources that count: how many routes resolve through the prefix
+	refs  int    // of sources that count: how many routes resolve through the prefix
+	since uint64 // of the same: the clock when the first did
 	paths []Path
 }
 
@@ -169,7 +171,7 @@ func (f *Tables) All(family Family) iter.Seq[*Table] {
 
 // New makes the tables that always exist.
 func New() *Tables {
-	f := &Tables{nextStats: 1, deleted: make(map[uint32]uint32)}
+	f := &Tables{nextStats: 1, deaths: make(map[uint32][]uint64)}
 	for fam := range Families {
 		f.tables[fam] = make(map[uint32]*Table)
 		f.Create(fam, 0, "").API = true
@@ -243,12 +245,15 @@ func (f *Tables) Add(t *Table, prefix netip.Prefix, id SourceID, paths []Path) *
 
 // InterfaceDeleted tells that an interface is gone. Paths over it stay in the dumps
 // but are dead, even when its index is used again.
-func (f *Tables) InterfaceDeleted(index uint32) { f.deleted[index]++ }
+func (f *Tables) InterfaceDeleted(index uint32) {
+	f.clock++
+	f.deaths[index] = append(f.deaths[index], f.clock)
+}
 
 // stamp notes which interface of an index the paths go over.
 func (f *Tables) stamp(paths []Path) {
 	for at := range paths {
-		paths[at].life = f.deleted[paths[at].out]
+		paths[at].life = len(f.deaths[paths[at].out])
 	}
 }
 
