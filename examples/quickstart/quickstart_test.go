@@ -1,0 +1,165 @@
+package quickstart
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// items is how many configuration items network.yaml has.
+const items = 12
+
+const (
+	bdKey     = "config/vpp/l2/v2/bridge-domain/bd1"
+	fibKey    = "config/vpp/l2/v2/fib/bd1/mac/02:00:00:00:00:02"
+	redKey    = "config/linux/interfaces/v2/interface/red0"
+	bviKey    = "config/vpp/v2/interfaces/bvi"
+	afKey     = "config/vpp/v2/interfaces/blue"
+	thirdKey  = "linux/interface/blue0/address/static/10.30.0.1/24"
+	blueMAC   = "02:00:00:00:00:02"
+	bdSection = "  bridgeDomains:"
+)
+
+func TestSimulated(t *testing.T) {
+	needRoot(t)
+	t.Parallel()
+	s := newSetup(t, 1, "--simulate")
+	p := story(t, s, func(*testing.T, *process) {})
+	text, err := p.get(http.MethodGet, "/readiness", "")
+	if err != nil || !strings.Contains(string(text), "simulated") {
+		t.Errorf("readiness does not say that VPP is simulated: %v\n%s", err, text)
+	}
+	p.interrupt(t)
+	s.checkNothingLeft(t)
+}
+
+func TestRealVPP(t *testing.T) {
+	program := os.Getenv("VPP_BIN")
+	if program == "" {
+		found, err := exec.LookPath("vpp")
+		if err != nil {
+			t.Skip("SKIPPED: no real VPP here: set VPP_BIN, or have vpp in PATH; no packet was forwarded in this test")
+		}
+		program = found
+	}
+	needRoot(t)
+	t.Parallel()
+	s := newSetup(t, 2, "--start-vpp", program)
+	p := story(t, s, s.checkForwarding)
+	p.interrupt(t)
+	s.checkNothingLeft(t)
+}
+
+// story lives through what the quickstart invites to, and returns the agent of
+// the second life.
+func story(t *testing.T, s *setup, check func(*testing.T, *process)) *process {
+	t.Helper()
+	first := s.start(t)
+	first.awaitAllConfigured(t, items)
+	check(t, first)
+
+	s.edit(t, func(text string) string {
+		return strings.ReplaceAll(text, "10.20.0.1/24]", "10.20.0.1/24, 10.30.0.1/24]")
+	})
+	first.await(t, map[string]string{thirdKey: "CONFIGURED"})
+
+	s.edit(t, withoutBridgeDomain)
+	first.await(t, map[string]string{bdKey: "", fibKey: "PENDING", thirdKey: ""})
+	s.edit(t, func(text string) string { return text })
+	first.awaitAllConfigured(t, items)
+	check(t, first)
+
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	first.wait(t)
+	second := s.start(t)
+	second.awaitAllConfigured(t, items)
+	check(t, second)
+	return second
+}
+
+// withoutBridgeDomain cuts the bridge domain out of the file.
+func withoutBridgeDomain(text string) string {
+	before, rest, _ := strings.Cut(text, bdSection)
+	_, after, _ := strings.Cut(rest, "\n  fibs:")
+	return before + "  fibs:" + after
+}
+
+// checkForwarding pings from one namespace to the other, switched and routed,
+// and compares what VPP says of the bridge domain.
+func (s *setup) checkForwarding(t *testing.T, p *process) {
+	t.Helper()
+	for _, address := range []string{"10.10.0.2", "10.20.0.1"} {
+		poll(t, "red reaches "+address, func() (bool, string) {
+			out, err := exec.Command("ip", "netns", "exec", s.prefix+"red", "ping", "-c", "1", "-W", "1", address).CombinedOutput()
+			return err == nil, fmt.Sprintf("%v\n%s", err, out)
+		})
+	}
+	bd := p.vpp(t, "show bridge-domain 1 detail")
+	for _, want := range []string{"BD-Tag: bd1", "loop0", "host-" + s.prefix + "vpp-red", "host-" + s.prefix + "vpp-blue"} {
+		if !strings.Contains(bd, want) {
+			t.Errorf("the bridge domain lacks %q:\n%s", want, bd)
+		}
+	}
+	entries := 0
+	fib := p.vpp(t, "show l2fib verbose")
+	for line := range strings.Lines(fib) {
+		if strings.Contains(line, blueMAC) {
+			entries++
+			if !strings.Contains(line, "host-"+s.prefix+"vpp-blue") {
+				t.Errorf("the entry of blue leads elsewhere: %s", line)
+			}
+		}
+	}
+	if entries != 1 {
+		t.Errorf("%d entries for %s, expected 1:\n%s", entries, blueMAC, fib)
+	}
+}
+
+func (s *setup) checkNothingLeft(t *testing.T) {
+	t.Helper()
+	for _, ns := range []string{"red", "blue"} {
+		if _, err := os.Stat("/run/netns/" + s.prefix + ns); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("namespace %s%s is left behind: %v", s.prefix, ns, err)
+		}
+		if _, err := net.InterfaceByName(s.prefix + "vpp-" + ns); err == nil {
+			t.Errorf("link %svpp-%s is left behind", s.prefix, ns)
+		}
+	}
+	if _, err := os.Stat(filepath.Join("/run/vpp-agent", s.label)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the list of namespaces is left behind: %v", err)
+	}
+}
+
+// TestWithoutRoot: the Linux values say why they failed, and the rest works.
+func TestWithoutRoot(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, 3, "--simulate")
+	if os.Getuid() == 0 {
+		s.as = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	p := s.start(t)
+	p.await(t, map[string]string{bviKey: "CONFIGURED", bdKey: "CONFIGURED", afKey: "PENDING"})
+	poll(t, "the interface says which privilege is missing", func() (bool, string) {
+		all, err := p.values()
+		red := all[redKey]
+		return err == nil && strings.Contains(red.Error, "CAP_"), fmt.Sprint(err, red)
+	})
+	p.interrupt(t)
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: needs root, to make network namespaces and links")
+	}
+}
