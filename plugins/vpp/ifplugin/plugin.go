@@ -125,6 +125,8 @@ func (p *Plugin) register() error {
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewLinkState(p.calls, p.index),
 		descriptor.NewPhysical(p.calls),
+		descriptor.NewRxMode(p.calls, p.index),
+		descriptor.NewRxPlacement(p.calls, p.index),
 	)
 	if err != nil {
 		return fmt.Errorf("register descriptors: %w", err)

@@ -69,6 +69,15 @@ func TestAfPacketOnKernelInterface(t *testing.T) {
 	readBack(t, b, "vpp-interface", of(af))
 	b.InSync()
 
+	// How its queue is served.
+	queues := proto.CloneOf(af)
+	queues.RxModes = []*interfaces.Interface_RxMode{{DefaultMode: true, Mode: interfaces.Interface_RxMode_POLLING}}
+	queues.RxPlacements = []*interfaces.Interface_RxPlacement{{MainThread: true}}
+	b.Must(of(queues))
+	b.Want(states{"vpp/interface/af/rx-modes": configured, "vpp/interface/af/rx-placement/queue/0": configured})
+	readBack(t, b, "vpp-interface", of(queues))
+	b.InSync()
+
 	// Another MAC address is another interface.
 	other := proto.CloneOf(af)
 	other.PhysAddress = "02:00:00:00:00:08"

@@ -33,6 +33,19 @@ func TestContract(t *testing.T) {
 		{Key: "vpp/bd/bd1/interface/a/b", Value: &l2.BridgeDomain_Interface{Name: "a/b"}},
 		{Key: "linux/interface/host-name/eth0", Value: &emptypb.Empty{}},
 	}
+	modes := func(ms ...*interfaces.Interface_RxMode) proto.Message {
+		return &interfaces.Interface{Name: "lo", Type: interfaces.Interface_TAP, RxModes: ms}
+	}
+	for _, m := range []proto.Message{
+		modes(&interfaces.Interface_RxMode{Mode: interfaces.Interface_RxMode_DEFAULT}),
+		modes(&interfaces.Interface_RxMode{Mode: interfaces.Interface_RxMode_INTERRUPT}),
+		modes(&interfaces.Interface_RxMode{Mode: interfaces.Interface_RxMode_POLLING, DefaultMode: true}),
+	} {
+		samples = append(samples, kvstest.Sample{Key: "vpp/interface/lo/rx-modes", Value: m})
+	}
+	for _, p := range []*interfaces.Interface_RxPlacement{{Worker: 1}, {Worker: 1, MainThread: true}, {MainThread: true}} {
+		samples = append(samples, kvstest.Sample{Key: "vpp/interface/lo/rx-placement/queue/0", Value: p})
+	}
 	add := func(messages ...proto.Message) {
 		for _, m := range messages {
 			for key := range of(m) {

@@ -62,6 +62,47 @@ func readBack(t *testing.T, b *vpptest.Bench, descriptor string, want values) {
 	}
 }
 
+func TestRxQueues(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	tun := tap("tap1")
+	tun.RxModes = []*interfaces.Interface_RxMode{
+		{DefaultMode: true, Mode: interfaces.Interface_RxMode_ADAPTIVE}, {Queue: 0, Mode: interfaces.Interface_RxMode_POLLING},
+	}
+	tun.RxPlacements = []*interfaces.Interface_RxPlacement{{Queue: 0, MainThread: true, Worker: 7}, {Queue: 5}}
+	modes, first, fifth := "vpp/interface/tap1/rx-modes", "vpp/interface/tap1/rx-placement/queue/0", "vpp/interface/tap1/rx-placement/queue/5"
+	b.Must(of(tun))
+	b.Await(modes, configured) // when the link is up
+	b.Await(fifth, failed) // there is no queue 5
+	b.Want(states{ifKey("tap1"): configured, first: configured})
+
+	tun = proto.CloneOf(tun)
+	tun.RxPlacements = tun.RxPlacements[:1]
+	tun.RxModes = tun.RxModes[1:]
+	b.Must(of(tun))
+	b.InSync()
+	got, _ := b.Dump("vpp-interface")[ifKey("tap1")].(*interfaces.Interface)
+	if len(got.GetRxModes()) != 1 || got.GetRxModes()[0].GetMode() != interfaces.Interface_RxMode_POLLING {
+		t.Errorf("read back %v", got)
+	}
+
+	// No link: the queues wait.
+	down := proto.CloneOf(tun)
+	down.Enabled = false
+	b.Must(of(down))
+	b.Await(modes, pending)
+
+	wrong := proto.CloneOf(tun)
+	wrong.RxModes = []*interfaces.Interface_RxMode{{DefaultMode: true, Mode: 1}, {DefaultMode: true, Mode: 2}, {Queue: 3}}
+	err := b.Commit(of(wrong))
+	b.Want(states{ifKey("tap1"): configured, modes: invalid})
+	for _, want := range []string{"rx_modes[1].default_mode: ", "rx_modes[2].mode: UNKNOWN"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected %q", err, want)
+		}
+	}
+}
+
 func TestLinkLocalAddress(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

@@ -15,13 +15,15 @@ const Southbound = "vpp"
 
 // Names of the descriptors.
 const (
-	InterfaceName  = "vpp-interface"
-	AddressName    = "vpp-interface-address"
-	HasAddressName = "vpp-interface-has-address"
-	VrfName        = "vpp-interface-vrf"
-	UnnumberedName = "vpp-unnumbered-interface"
-	LinkStateName  = "vpp-interface-link-state"
-	PhysicalName   = "vpp-physical-interface"
+	InterfaceName   = "vpp-interface"
+	AddressName     = "vpp-interface-address"
+	HasAddressName  = "vpp-interface-has-address"
+	VrfName         = "vpp-interface-vrf"
+	UnnumberedName  = "vpp-unnumbered-interface"
+	LinkStateName   = "vpp-interface-link-state"
+	PhysicalName    = "vpp-physical-interface"
+	RxModeName      = "vpp-interface-rx-mode"
+	RxPlacementName = "vpp-interface-rx-placement"
 )
 
 // index finds the interfaces that exist in VPP.

@@ -12,6 +12,20 @@ import (
 
 // derivedValues are what can come and go while the interface stays.
 func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
+	out := addressing(i)
+	if len(i.GetRxModes()) > 0 {
+		out = append(out, kvs.KeyValuePair{Key: model.RxModesKey.Key(i.GetName()), Value: &interfaces.Interface{
+			Name: i.GetName(), Type: i.GetType(), RxModes: i.GetRxModes(),
+		}})
+	}
+	for _, p := range i.GetRxPlacements() {
+		out = append(out, kvs.KeyValuePair{Key: model.RxPlacementKeyFor(i.GetName(), p.GetQueue()), Value: p})
+	}
+	return out
+}
+
+// addressing are the addresses, own or borrowed, and the VRF tables.
+func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	name := i.GetName()
 	if u := i.GetUnnumbered(); u != nil {
 		return []kvs.KeyValuePair{

@@ -20,6 +20,7 @@ type interfaceDumps interface {
 	DumpTaps() (map[uint32]vppcalls.Tap, error)
 	DumpAfPackets() (map[uint32]string, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
+	DumpRxQueues() (map[uint32][]vppcalls.RxQueue, error)
 	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
 	LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err error)
 	Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
@@ -33,7 +34,8 @@ type reading struct {
 	all     []vppcalls.Details
 	dumps   dumps
 	lenders map[uint32]uint32
-	names   map[uint32]string // tags by index
+	queues  map[uint32][]vppcalls.RxQueue // read when needed
+	names   map[uint32]string             // tags by index
 	wanted  map[string]*interfaces.Interface
 }
 
@@ -154,6 +156,9 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	if err := r.addAddresses(i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
+	if err := r.addQueues(i, m, wanted); err != nil {
+		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
+	}
 	m.Vrf, m.IPAddresses = i.Vrf, i.IpAddresses
 	return i, m, nil
 }
@@ -218,4 +223,53 @@ func (r *reading) linkLocal(swIfIndex uint32, wanted *interfaces.Interface) ([]s
 		return nil, nil
 	}
 	return nil, nil
+}
+
+// addQueues tells modes and placements of those receive queues that somebody
+// has a wish for: every interface has queues.
+func (r *reading) addQueues(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
+	if len(wanted.GetRxModes()) == 0 && len(wanted.GetRxPlacements()) == 0 {
+		return nil
+	}
+	if r.queues == nil {
+		var err error
+		if r.queues, err = r.d.vpp.DumpRxQueues(); err != nil {
+			return err
+		}
+	}
+	queues := r.queues[m.SwIfIndex]
+	if len(wanted.GetRxModes()) > 0 {
+		i.RxModes = foundModes(i, wanted, queues)
+	}
+	for _, p := range wanted.GetRxPlacements() {
+		for _, q := range queues {
+			if q.ID != p.GetQueue() {
+				continue
+			}
+			found := &interfaces.Interface_RxPlacement{Queue: q.ID, MainThread: q.Thread == 0}
+			if q.Thread > 0 {
+				found.Worker = q.Thread - 1
+			}
+			if threadOf(p) == q.Thread {
+				found = p
+			}
+			i.RxPlacements = append(i.RxPlacements, found)
+		}
+	}
+	return nil
+}
+
+// foundModes returns the wanted modes if all queues have them, else the modes
+// that the queues have.
+func foundModes(i, wanted *interfaces.Interface, queues []vppcalls.RxQueue) []*interfaces.Interface_RxMode {
+	modes, same := rxModesOf(wanted), len(queues) > 0
+	found := make([]*interfaces.Interface_RxMode, 0, len(queues))
+	for _, q := range queues {
+		same = same && (i.GetType() != wanted.GetType() || modes.of(q.ID) == q.Mode)
+		found = append(found, &interfaces.Interface_RxMode{Queue: q.ID, Mode: interfaces.Interface_RxMode_Type(q.Mode)})
+	}
+	if same {
+		return wanted.GetRxModes()
+	}
+	return found
 }

@@ -26,6 +26,7 @@ func (d *interfaceDescriptor) validate(_ string, i *interfaces.Interface) error 
 		d.validateType(i),
 		validateAddresses(i),
 		validateNumbers(i),
+		validateRxPlacements(i),
 		validateLater(i),
 	)
 }
@@ -117,8 +118,6 @@ func validateLater(i *interfaces.Interface) error {
 	for field, set := range map[string]bool{
 		"set_dhcp_client": i.GetSetDhcpClient(),
 		"ip6_nd":          i.GetIp6Nd() != nil,
-		"rx_modes":        len(i.GetRxModes()) > 0,
-		"rx_placements":   len(i.GetRxPlacements()) > 0,
 	} {
 		if set {
 			fields = append(fields, field)
