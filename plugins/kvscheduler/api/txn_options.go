@@ -57,6 +57,7 @@ type TxnOptions struct {
 	Revert      bool
 	NonBlocking bool
 	Simulation  bool
+	KeepFound   bool       // WithoutRemoval
 	Retry       *RetryOpts // nil: no retry
 	Description string
 }
@@ -77,6 +78,13 @@ func ApplyTxnOptions(opts []TxnOption) TxnOptions {
 func WithResync(t ResyncType, verbose bool) TxnOption {
 	return func(o *TxnOptions) { o.Resync, o.Verbose = t, verbose }
 }
+
+// WithoutRemoval keeps a resync from removing what it finds in the southbound
+// and nobody asks for: such values stay DISCOVERED, now and at later
+// reconnections and downstream resyncs, until a full resync without this
+// option (if there was none before). It is for northbounds that do not know yet all that they are going
+// to ask for. What the northbound asked for itself, and gives up, is removed.
+func WithoutRemoval() TxnOption { return func(o *TxnOptions) { o.KeepFound = true } }
 
 // WithoutBlocking makes Commit return once the transaction is queued.
 func WithoutBlocking() TxnOption { return func(o *TxnOptions) { o.NonBlocking = true } }

@@ -14,7 +14,7 @@ import (
 // cmdCommit commits a transaction and prints what was done:
 //
 //	commit [--revert] [--retry[=COUNT]] [--resync=full|upstream|downstream] [--verbose]
-//	       [--no-wait] [--simulation] [--description=TEXT] VALUE...
+//	       [--without-removal] [--no-wait] [--simulation] [--description=TEXT] VALUE...
 //
 // Further transactions that it caused follow under a title of their own.
 func cmdCommit(r *Run, args []string) (string, error) {
@@ -78,6 +78,8 @@ func txnOptions(flags map[string]string) (opts []api.TxnOption, err error) {
 				return nil, fmt.Errorf("--resync=%s: expected full, upstream or downstream", value)
 			}
 		case "verbose":
+		case "without-removal":
+			opts = append(opts, api.WithoutRemoval())
 		case "no-wait":
 			opts = append(opts, api.WithoutBlocking())
 		case "simulation":
@@ -112,7 +114,7 @@ func cmdPlan(r *Run, args []string) (string, error) {
 	return text.String(), nil
 }
 
-// cmdResync is commit with --resync: resync full|upstream|downstream VALUE...
+// cmdResync is commit with --resync: resync full|upstream|downstream [OPTION...] VALUE...
 func cmdResync(r *Run, args []string) (string, error) {
 	if len(args) == 0 {
 		return "", errors.New("expected full, upstream or downstream")

@@ -44,7 +44,7 @@ func (c *Control) process(j *job) outcome {
 	rec := c.preRecord(j, txn)
 	res := c.exec.Execute(txn)
 	c.complete(rec, res)
-	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync {
+	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
 		c.fullResyncDone = true
 	}
 	c.scheduleRetries(txn, res)
@@ -86,12 +86,12 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 	switch j.opts.Resync {
 	case api.FullResync:
 		c.refresher(p.request.Closed).All(correlation(j.values))
-		p.request.All, p.request.DropUnwanted = true, true
+		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
 	case api.DownstreamResync:
 		c.refresher(p.request.Closed).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
-		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone
+		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
 	}
 	p.request.Changes = make(map[string]plan.Change, len(j.values))
 	for _, kv := range j.values {
@@ -254,6 +254,9 @@ func (c *Control) preRecord(j *job, txn *exec.Txn) *api.RecordedTxn {
 	}
 	if j.session != nil {
 		rec.Description = j.session.String()
+	}
+	if j.opts.Resync != api.NotResync && j.opts.KeepFound {
+		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
 	}
 	if c.opts.Record {
 		c.history.PreRecord(rec)
