@@ -25,6 +25,10 @@ func Describe[V proto.Message, M any](m models.Model[V], d Descriptor[V, M]) *De
 	if d.KeyLabel == nil {
 		d.KeyLabel = m.Label
 	}
+	d.keyOf = func(value V) (string, bool) {
+		key := m.Key(value)
+		return key, m.Matches(key)
+	}
 	return &d
 }
 
@@ -54,6 +58,15 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 	a.adaptOperations(k)
 	a.adaptPureCallbacks(k)
 	return k
+}
+
+// KeyOf returns the key of a value of the descriptor; false if the descriptor
+// was not made with Describe, or the value is none of its model.
+func KeyOf(d *KVDescriptor, value proto.Message) (string, bool) {
+	if d.keyOf == nil {
+		return "", false
+	}
+	return d.keyOf(value)
 }
 
 // NewMetadataMap makes the metadata map of a descriptor.
@@ -181,6 +194,15 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 
 func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 	d := a.d
+	if d.keyOf != nil {
+		k.keyOf = func(value proto.Message) (string, bool) {
+			v, ok := value.(V)
+			if !ok {
+				return "", false
+			}
+			return d.keyOf(v)
+		}
+	}
 	if d.ValueComparator != nil {
 		k.ValueComparator = func(key string, oldValue, newValue proto.Message) bool {
 			ov, err1 := a.value(key, oldValue)

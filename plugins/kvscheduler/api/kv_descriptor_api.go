@@ -138,6 +138,9 @@ type Descriptor[V proto.Message, M any] struct {
 
 	// newMap makes a metadata map of the M of the typed descriptor; set by Adapt.
 	newMap func(title string) *idxmap.Store
+
+	// keyOf tells the key of a value; set by Describe, nil without a model.
+	keyOf func(value V) (string, bool)
 }
 
 // KV is a value with its key, metadata and origin.

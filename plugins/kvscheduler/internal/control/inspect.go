@@ -172,14 +172,22 @@ func (c *Control) ValidateSemantically(messages []proto.Message) error {
 	return &api.InvalidMessagesError{MessageErrors: invalid}
 }
 
-// validate finds the descriptor by the type of the message.
+// validate finds the descriptor by the type of the message, and by its key if
+// the descriptor can tell it.
 func validate(reg *registry.Registry, msg proto.Message) (invalid []*api.InvalidMessageError) {
 	name := string(msg.ProtoReflect().Descriptor().FullName())
 	for _, d := range reg.All() {
 		if d.ValueTypeName != name || d.NBKeyPrefix == "" {
 			continue
 		}
-		v := wanted(reg, d.NBKeyPrefix, d, msg)
+		key, known := api.KeyOf(d.KVDescriptor, msg)
+		switch {
+		case !known:
+			key = d.NBKeyPrefix
+		case !d.KeySelector(key):
+			continue // a value of another descriptor
+		}
+		v := wanted(reg, key, d, msg)
 		if v.Invalid != nil {
 			invalid = append(invalid, invalidMessage(msg, nil, v.Invalid))
 		}
