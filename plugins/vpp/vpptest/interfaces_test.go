@@ -73,7 +73,7 @@ func TestRxQueues(t *testing.T) {
 	modes, first, fifth := "vpp/interface/tap1/rx-modes", "vpp/interface/tap1/rx-placement/queue/0", "vpp/interface/tap1/rx-placement/queue/5"
 	b.Must(of(tun))
 	b.Await(modes, configured) // when the link is up
-	b.Await(fifth, failed) // there is no queue 5
+	b.Await(fifth, failed)     // there is no queue 5
 	b.Want(states{ifKey("tap1"): configured, first: configured})
 
 	tun = proto.CloneOf(tun)
