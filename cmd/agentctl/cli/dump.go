@@ -44,7 +44,11 @@ func (a *app) dumpCommand() *cobra.Command {
 			if o.format != "" {
 				return a.write(o.format, items)
 			}
-			return a.printDump(items)
+			if err := a.printDump(items); err != nil {
+				return err
+			}
+			a.noteSimulation(cmd.Context())
+			return nil
 		},
 	}
 	formatFlag(cmd, &o.format)

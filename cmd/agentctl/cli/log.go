@@ -31,7 +31,7 @@ func (a *app) logList() *cobra.Command {
 				}
 			}
 			if len(selected) == 0 {
-				return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", args)
+				return fmt.Errorf("no logger has %q in its name; 'agentctl log list' has all", strings.Join(args, " "))
 			}
 			sort.Slice(selected, func(i, j int) bool { return selected[i].Logger < selected[j].Logger })
 			if format != "" {

@@ -30,7 +30,11 @@ func (a *app) valuesCommand() *cobra.Command {
 			if format != "" {
 				return a.write(format, list)
 			}
-			return a.printValues(list)
+			if err := a.printValues(list); err != nil {
+				return err
+			}
+			a.noteSimulation(cmd.Context())
+			return nil
 		},
 	}
 	formatFlag(cmd, &format)
@@ -100,6 +104,14 @@ func (a *app) printValues(list []client.BaseValueStatus) error {
 		return err
 	}
 	return t.write(a.Out)
+}
+
+// noteSimulation says beside the output that no real VPP is behind it. Agents
+// without VPP cannot tell, so errors are of no interest.
+func (a *app) noteSimulation(ctx context.Context) {
+	if simulated, err := a.client.Simulated(ctx); err == nil && simulated {
+		fmt.Fprintln(a.Err, "VPP is simulated: what is CONFIGURED in it forwards no packets")
+	}
 }
 
 func (a *app) whyCommand() *cobra.Command {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -85,12 +87,41 @@ func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
 		if json.Unmarshal(e.Body, &s) != nil || s.PluginStatus == nil {
 			return Status{}, false, err // not the status, but an error in making it
 		}
+		s.fillHealth()
 		return s, false, nil
 	}
 	if err != nil {
 		return Status{}, false, err
 	}
-	return s, true, decode("/readiness", body, &s)
+	err = decode("/readiness", body, &s)
+	s.fillHealth()
+	return s, true, err
+}
+
+// fillHealth makes the tree of an agent that does not tell it, because it is an
+// older one, from the states that it tells.
+func (s *Status) fillHealth() {
+	if s.Health.State != "" {
+		return
+	}
+	names := []string{"INIT", "OK", "ERROR"}
+	state := func(n int) string {
+		if n < 0 || n >= len(names) {
+			return "ERROR"
+		}
+		return names[n]
+	}
+	s.Health = Health{
+		State: state(s.State), Started: time.Unix(s.StartTime, 0),
+		LastChange: time.Unix(s.LastChange, 0), Taken: time.Unix(s.LastUpdate, 0),
+	}
+	for name, p := range s.PluginStatus {
+		changed := time.Unix(p.LastChange, 0)
+		s.Health.Plugins = append(s.Health.Plugins, HealthState{
+			Name: name, State: state(p.State), Error: p.Error, Since: changed, LastChange: changed,
+		})
+	}
+	slices.SortFunc(s.Health.Plugins, func(a, b HealthState) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // LoggerLevel is the level of one logger.
@@ -114,6 +145,17 @@ func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set Log
 		return set, err
 	}
 	return set, decode(path, body, &set)
+}
+
+// Simulated tells whether the agent is connected to a simulated VPP.
+func (c *Client) Simulated(ctx context.Context) (bool, error) {
+	var stats struct {
+		Session struct {
+			Simulated bool `json:"simulated"`
+		} `json:"session"`
+	}
+	err := c.getJSON(ctx, "/govppmux/stats", nil, &stats)
+	return stats.Session.Simulated, err
 }
 
 // VPPCommand runs a command of VPP's command line and returns what it prints.

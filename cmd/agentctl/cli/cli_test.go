@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var update = flag.Bool("update", false, "write the outputs that the commands have now into testdata")
+
+// asked is a request that the fake agent got.
+type asked struct {
+	method, path string
+	query        url.Values
+	body         string
+	user         string
+}
+
+// fakeAgent answers with files, by method, path and some of the query.
+type fakeAgent struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []asked
+}
+
+func newFakeAgent(t *testing.T) *fakeAgent {
+	t.Helper()
+	f := &fakeAgent{}
+	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
+	body := new(bytes.Buffer)
+	_, _ = body.ReadFrom(r.Body)
+	user, _, _ := r.BasicAuth()
+	f.mu.Lock()
+	f.requests = append(f.requests, asked{r.Method, r.URL.Path, r.URL.Query(), body.String(), user})
+	f.mu.Unlock()
+	status, file, text := answerTo(r, body.String())
+	if file != "" {
+		data, err := os.ReadFile(filepath.Join("testdata", "rest", file))
+		if err != nil {
+			status, data = http.StatusInternalServerError, []byte(err.Error())
+		}
+		text = string(data)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+// asked returns a request; an empty one if there were fewer.
+func (f *fakeAgent) asked(n int) asked {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n >= len(f.requests) {
+		return asked{}
+	}
+	return f.requests[n]
+}
+
+func answerTo(r *http.Request, body string) (status int, file, text string) {
+	q := r.URL.Query()
+	switch r.Method + " " + r.URL.Path {
+	case "GET /readiness":
+		return http.StatusServiceUnavailable, "readiness.json", ""
+	case "GET /info/version":
+		return http.StatusOK, "info-version.json", ""
+	case "GET /scheduler/status":
+		return http.StatusOK, "scheduler-status.json", ""
+	case "GET /scheduler/dump":
+		switch q.Get("key-prefix") {
+		case "":
+			return http.StatusOK, "dump-index.json", ""
+		case "config/vpp/v2/interfaces/":
+			return http.StatusOK, "dump-interfaces.json", ""
+		}
+		return http.StatusOK, "dump-bds.json", ""
+	case "GET /scheduler/txn-history":
+		return history(q)
+	case "GET /scheduler/why":
+		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
+	case "POST /scheduler/downstream-resync":
+		return http.StatusOK, "resync.json", ""
+	case "GET /scheduler/graph":
+		return http.StatusOK, "", "<" + q.Get("format") + " of " + fmt.Sprint(q["prefix"]) + " " + q.Get("txn") + "/>\n"
+	case "GET /configuration":
+		return http.StatusOK, "configuration.yaml", ""
+	case "GET /log/list":
+		return http.StatusOK, "log-list.json", ""
+	case "PUT /log/govpp/debug":
+		return http.StatusOK, "", `{"logger": "govpp", "level": "debug"}`
+	case "GET /govppmux/stats":
+		return http.StatusOK, "", `{"session": {"connected": true, "simulated": true}}`
+	case "POST /vpp/command":
+		answer, _ := json.Marshal("answer to " + body)
+		return http.StatusOK, "", string(answer)
+	}
+	return http.StatusNotFound, "", fmt.Sprintf(`{"error": "no endpoint %s"}`, r.URL.Path)
+}
+
+func history(q url.Values) (status int, file, text string) {
+	switch {
+	case q.Get("format") == "text":
+		return http.StatusOK, "", "Transaction #" + q.Get("seq-num") + "\n"
+	case q.Get("seq-num") == "":
+		return http.StatusOK, "txn-history.json", ""
+	case q.Get("seq-num") != "6":
+		return http.StatusNotFound, "", `{"error": "argument \"seq-num\" is ` + q.Get("seq-num") + `: no such transaction in the history"}`
+	}
+	return http.StatusOK, "resync.json", ""
+}
+
+// result is what a run of agentctl gave.
+type result struct {
+	out, err string
+	code     int
+}
+
+func (f *fakeAgent) run(t *testing.T, env map[string]string, args ...string) result {
+	t.Helper()
+	host, port, err := net.SplitHostPort(f.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run(t, env, append([]string{"--host", host, "--http-port", port}, args...)...)
+}
+
+func run(t *testing.T, env map[string]string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	now := time.Date(2026, 11, 21, 0, 38, 0, 0, time.UTC)
+	a := &app{
+		Streams: Streams{&out, &errs}, environ: config.EnvMap(env), now: func() time.Time { return now },
+	}
+	code := a.run(t.Context(), args)
+	return result{out.String(), errs.String(), code}
+}
+
+// TestCommands runs the command lines in testdata/commands and compares what
+// they print with what is written below each.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/commands/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no command lines", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			f := newFakeAgent(t)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for line := range strings.Lines(string(text)) {
+				command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ agentctl ")
+				if !ok {
+					continue
+				}
+				r := f.run(t, nil, words(command)...)
+				fmt.Fprintf(&got, "$ agentctl %s\n%s%s[exit %d]\n\n", command, r.out, r.err, r.code)
+			}
+			want := string(text)
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got.String() != want {
+				t.Errorf("%s: the commands print\n%s\nexpected\n%s\n(-update writes what they print)", file, got.String(), want)
+			}
+		})
+	}
+}
+
+// words splits a command line at spaces, except within single quotes.
+func words(line string) (list []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			list = append(list, part)
+		} else {
+			list = append(list, strings.Fields(part)...)
+		}
+	}
+	return list
+}
+
+func TestStatusOfOlderAgents(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		file := map[string]string{"/readiness": "readiness-old.json", "/info/version": "info-version.json"}[r.URL.Path]
+		http.ServeFile(w, r, filepath.Join("testdata", "rest", file))
+	}))
+	t.Cleanup(server.Close)
+	f := &fakeAgent{Server: server}
+	r := f.run(t, nil, "status")
+	if r.code != 0 || !strings.Contains(r.out, "etcd:         OK") {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestEnvironmentAndFile(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	host, port, _ := net.SplitHostPort(f.Listener.Addr().String())
+	env := map[string]string{"AGENT_HOST": host, "HTTP_PORT": port, "AGENTCTL_HTTP_BASIC_AUTH": "me:secret"}
+	if r := run(t, env, "log", "list"); r.code != 0 || f.asked(0).user != "me" {
+		t.Errorf("by environment: exit %d, %s, first %v, second %v", r.code, r.err, f.asked(0), f.asked(1))
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte("host: "+host+"\nhttp-port: "+port+"\nhttp-basic-auth: you:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, nil, "--config-dir", dir, "log", "list"); r.code != 0 || f.asked(1).user != "you" {
+		t.Errorf("by file: exit %d, %s, first %v, second %v", r.code, r.err, f.asked(0), f.asked(1))
+	}
+	if r := run(t, map[string]string{"HTTP_PORT": "many"}, "log", "list"); r.code != exitUsage || !strings.Contains(r.err, "HTTP_PORT") {
+		t.Errorf("a malformed variable: exit %d, %s", r.code, r.err)
+	}
+	if err := os.WriteFile(file, []byte("hots: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, nil, "--config", file, "log", "list"); r.code != exitError || !strings.Contains(r.err, "config.yaml:1") {
+		t.Errorf("a malformed file: exit %d, %s", r.code, r.err)
+	}
+}
+
+func TestTimeoutIsHonoured(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	f := &fakeAgent{Server: server}
+	if r := f.run(t, nil, "--timeout", "20ms", "values"); r.code != exitError || !strings.Contains(r.err, "did not answer in time") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	f.Close()
+	if r := f.run(t, nil, "values"); r.code != exitError || !strings.Contains(r.err, "is it running there?") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
+
+func TestGraphIntoFile(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	file := filepath.Join(t.TempDir(), "graph.svg")
+	if r := f.run(t, nil, "graph", "-o", file); r.code != 0 || r.out != "" {
+		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "<svg") {
+		t.Errorf("%v: %q", err, text)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	for _, c := range []struct{ args, want string }{
+		{"__complete dump vpp.l2.", "vpp.l2.bridge-domain"},
+		{"__complete why vpp/bd/", "vpp/bd/bd1/interface/if1"},
+		{"__complete values -f y", "yaml"},
+	} {
+		if r := f.run(t, nil, strings.Fields(c.args)...); !strings.Contains(r.out, c.want) {
+			t.Errorf("%s: %q lacks %q", c.args, r.out, c.want)
+		}
+	}
+	if r := f.run(t, nil, "completion", "bash"); r.code != 0 || !strings.Contains(r.out, "agentctl") {
+		t.Errorf("completion bash: exit %d, %s", r.code, r.err)
+	}
+}
+
+func TestColoursDoNotWidenTables(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, string(red) + "abc" + string(reset): 3, "é" + string(red) + "x": 2} {
+		if got := width(text); got != want {
+			t.Errorf("width(%q) = %d, expected %d", text, got, want)
+		}
+	}
+}
