@@ -50,6 +50,7 @@ type Control struct {
 	// Of the worker.
 	nextSeq        uint64
 	fullResyncDone bool
+	resyncs        uint64 // that named all that is wanted
 
 	sessMu   sync.Mutex
 	sessions map[string]session // southbounds that were heard of

@@ -100,12 +100,12 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
 			continue
 		}
-		if change != nil {
+		if change != nil && !c.settled(kv.Key, change, j.opts.Retry) {
 			p.request.Changes[kv.Key] = *change
 		}
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
-		c.dropObsolete(p.request.Changes)
+		c.dropObsolete(j.values, p.request.Changes)
 	}
 }
 
@@ -119,14 +119,29 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 	return out
 }
 
+// settled tells that a value is asked for which exists already, just so. Only
+// the way in which failures are retried is taken from the new request.
+func (c *Control) settled(key string, change *plan.Change, retry *api.RetryOpts) bool {
+	n := c.graph.Node(key)
+	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want || n.Err != nil {
+		return false
+	}
+	n.Retry = retry
+	return true
+}
+
 // dropObsolete: what the northbound wanted before and does not name any more
 // is not wanted.
-func (c *Control) dropObsolete(changes map[string]plan.Change) {
+func (c *Control) dropObsolete(named []api.RecordedKVPair, changes map[string]plan.Change) {
+	c.resyncs++
+	for i := range named {
+		if n := c.graph.Node(named[i].Key); n != nil {
+			n.Named = c.resyncs
+		}
+	}
 	c.graph.Nodes(func(n *graph.Node) bool {
-		if n.Base == nil && n.Want != nil && !n.Want.FromSB {
-			if _, named := changes[n.Key]; !named {
-				changes[n.Key] = plan.Change{Desc: n.Desc}
-			}
+		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.resyncs {
+			changes[n.Key] = plan.Change{Desc: n.Desc}
 		}
 		return true
 	})

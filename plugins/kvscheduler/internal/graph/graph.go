@@ -44,6 +44,8 @@ type Outcome struct {
 	Missing bool
 	LastOp  api.TxnOperation
 	LastTxn uint64
+	// Named is the last resync of the northbound that named the value.
+	Named uint64
 	// Revision counts the changes of Want of a base value; a retry that was
 	// planned for another revision is obsolete.
 	Revision uint64

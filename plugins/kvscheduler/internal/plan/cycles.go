@@ -1,7 +1,5 @@
 package plan
 
-import "container/heap"
-
 // breakCycles is called when nothing is ready: the rest contains values that
 // depend on each other. In every component of the rest that waits for no other
 // component, the value with the smallest key stops waiting for the members of
@@ -97,7 +95,7 @@ func (s *sorter) free(members []*step) {
 		}
 	}
 	if first.waits == 0 {
-		heap.Push(&s.ready, first)
+		s.ready.push(first.order)
 	}
 }
 

@@ -1,7 +1,8 @@
 package plan
 
 import (
-	"container/heap"
+	"slices"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -20,6 +21,7 @@ type step struct {
 	needs        []*need
 	done         bool
 	index        int
+	order        uint64 // place among the ready steps
 
 	// For Tarjan's algorithm.
 	num, low int
@@ -36,13 +38,14 @@ type need struct {
 }
 
 type sorter struct {
-	p     *planner
-	steps []*step
-	waits map[*step][]*need
-	ready stepHeap
-	out   []*step
-	cut   map[edge]bool // edges given up to break cycles
-	slab  slab[step]
+	p      *planner
+	steps  []*step
+	waits  map[*step][]*need
+	ready  stepHeap
+	ranked []*step // by key
+	out    []*step
+	cut    map[edge]bool // edges given up to break cycles
+	slab   slab[step]
 }
 
 type edge struct{ from, to *step }
@@ -65,7 +68,7 @@ func (p *planner) order() *Plan {
 func newSorter(p *planner) *sorter {
 	return &sorter{
 		p: p, steps: make([]*step, 0, len(p.list)), out: make([]*step, 0, len(p.list)),
-		ready: make(stepHeap, 0, len(p.list)), waits: map[*step][]*need{},
+		waits: map[*step][]*need{},
 	}
 }
 
@@ -208,17 +211,18 @@ func (s *sorter) await(st *step, nd *need) {
 // sort is Kahn's algorithm. It reports false if it had to turn an update into
 // a re-creation, so that the order must be sought again.
 func (s *sorter) sort() bool {
+	s.rank()
 	for _, st := range s.steps {
 		if st.waits == 0 {
-			s.ready = append(s.ready, st)
+			s.ready = append(s.ready, st.order)
 		}
 	}
-	heap.Init(&s.ready)
+	slices.Sort(s.ready) // a sorted list is a heap
 	for len(s.out) < len(s.steps) {
 		if len(s.ready) == 0 && !s.breakCycles() {
 			return false
 		}
-		s.emit(heap.Pop(&s.ready).(*step))
+		s.emit(s.ranked[s.ready.pop()&rankMask])
 	}
 	return true
 }
@@ -243,33 +247,28 @@ func (s *sorter) emit(st *step) {
 
 func (s *sorter) release(st *step) {
 	if st.waits--; st.waits == 0 && !st.done {
-		heap.Push(&s.ready, st)
+		s.ready.push(st.order)
 	}
 }
 
-// stepHeap orders steps that are ready: removals first, then by key.
-type stepHeap []*step
-
-func (h stepHeap) Len() int { return len(h) }
-func (h stepHeap) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	if (a.kind == Down) != (b.kind == Down) {
-		return a.kind == Down
+// rank gives every step its place among those that are ready: removals first,
+// then by key.
+func (s *sorter) rank() {
+	s.ranked = slices.Clone(s.steps)
+	slices.SortFunc(s.ranked, func(a, b *step) int { return strings.Compare(a.n.key, b.n.key) })
+	for i, st := range s.ranked {
+		st.order = uint64(i)
+		if st.kind != Down {
+			st.order |= notDown
+		}
 	}
-	return a.n.key < b.n.key
+	s.ready = make(stepHeap, 0, len(s.steps))
 }
-func (h stepHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push implements heap.Interface.
-func (h *stepHeap) Push(x any) { *h = append(*h, x.(*step)) }
-
-// Pop implements heap.Interface.
-func (h *stepHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
-}
+const (
+	rankMask = 1<<32 - 1
+	notDown  = 1 << 32
+)
 
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
