@@ -119,12 +119,18 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 	return out
 }
 
-// settled tells that a value is asked for which exists already, just so. Only
+// settled tells that a value is asked for which exists already, just so, and
+// nothing derived from it has failed. Only
 // the way in which failures are retried is taken from the new request.
 func (c *Control) settled(key string, change *plan.Change, retry *api.RetryOpts) bool {
 	n := c.graph.Node(key)
 	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want || n.Err != nil {
 		return false
+	}
+	for child := range n.Derived {
+		if child.Err != nil {
+			return false // asked for again, what failed is tried again
+		}
 	}
 	n.Retry = retry
 	return true
