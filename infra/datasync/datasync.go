@@ -36,6 +36,14 @@ type Decoded interface {
 	Message() proto.Message
 }
 
+// Partial is implemented by events, of either kind, whose store knows whether
+// it has told all of its content.
+type Partial interface {
+	// Incomplete names, for people, what of the content is not known as of this
+	// event ("net.yaml"), so that there may be more values; empty: all is known.
+	Incomplete() []string
+}
+
 // Op says what happened to a key.
 type Op int
 
@@ -56,6 +64,7 @@ type ProtoWatchResp interface {
 // ChangeEvent is a set of changes that were made at once.
 type ChangeEvent interface {
 	GetContext() context.Context
+	// GetChanges returns the changes; there are none if only Partial changed.
 	GetChanges() []ProtoWatchResp
 	// Done must be called once, when the changes are applied; the error says
 	// what could not be.

@@ -33,6 +33,11 @@ type Update struct {
 	// them does not exist.
 	Resync  bool
 	Changes []Change
+	// Incomplete names, for people, what of the store's content could not be
+	// read and was never known ("net.yaml"): the store may have more entries than
+	// it has told. Empty: all of the content is known, as of this update. When
+	// that alone changes, there is an update without Changes.
+	Incomplete []string
 }
 
 // Change is a key that was put or deleted.

@@ -14,7 +14,12 @@ import (
 type event struct {
 	ctx  context.Context // of the watch, for GetContext
 	done chan error      // room for one
+
+	incomplete []string
 }
+
+// Incomplete implements datasync.Partial.
+func (e event) Incomplete() []string { return e.incomplete }
 
 // GetContext ends when the watch ends.
 func (e event) GetContext() context.Context { return e.ctx }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -87,6 +88,8 @@ type watch struct {
 	ctx      context.Context // of the watch; events hand it on
 	cancel   context.CancelFunc
 	ended    chan struct{}
+
+	incomplete []string // as told last; only for handle
 }
 
 // Close ends the watch.
@@ -98,7 +101,9 @@ func (w *watch) Close() error {
 
 // handle sends an update and waits until it is applied.
 func (w *watch) handle(u kv.Update) error {
-	ev := event{ctx: w.ctx, done: make(chan error, 1)}
+	ev := event{ctx: w.ctx, done: make(chan error, 1), incomplete: u.Incomplete}
+	news := !slices.Equal(u.Incomplete, w.incomplete)
+	w.incomplete = u.Incomplete
 	if u.Resync {
 		return send(w.ctx, w.resyncs, datasync.ResyncEvent(resync{ev, w.sort(u)}), ev.done)
 	}
@@ -108,7 +113,7 @@ func (w *watch) handle(u kv.Update) error {
 			c.changes = append(c.changes, keyVal{ch})
 		}
 	}
-	if len(c.changes) == 0 {
+	if len(c.changes) == 0 && !news {
 		return nil
 	}
 	return send(w.ctx, w.changes, datasync.ChangeEvent(c), ev.done)

@@ -105,6 +105,22 @@ func TestEvents(t *testing.T) {
 	if err := c.GetChanges()[0].GetValue(wrapperspb.Bool(true)); err == nil {
 		t.Error("a value was decoded into a message of another type")
 	}
+	c.Done(nil)
+	if err := <-m.results; err != nil {
+		t.Error(err)
+	}
+
+	for _, missing := range [][]string{{"x.yaml"}, nil} { // told although nothing of interest changed
+		m.updates <- kv.Update{Changes: []kv.Change{entry("c/1", "z")}, Incomplete: missing}
+		c = <-changes
+		if got := c.(datasync.Partial).Incomplete(); !slices.Equal(got, missing) || len(c.GetChanges()) != 0 {
+			t.Errorf("changes %v, incomplete %q, want none and %q", c.GetChanges(), got, missing)
+		}
+		if missing != nil {
+			c.Done(nil)
+			<-m.results
+		}
+	}
 	if err := reg.Close(); err != nil { // while Done is outstanding
 		t.Error(err)
 	}

@@ -91,6 +91,9 @@ func render(u kv.Update) string {
 		}
 		parts = append(parts, ch.Key+"="+v.Value)
 	}
+	for _, path := range u.Incomplete {
+		parts = append(parts, "?"+filepath.Base(path))
+	}
 	return strings.Join(parts, " ")
 }
 
@@ -216,6 +219,29 @@ func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
 	s.want("x=2")
 	s.write("a.yaml", "x = 2\nz = 1\n")
 	s.want("-y z=1")
+}
+
+// A file that was never right is told as missing, until it is mended or gone.
+func TestIncomplete(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.yaml"), "BROKEN\n")
+	write(t, filepath.Join(dir, "b.yaml"), "b = 1\nbad\n")
+	write(t, filepath.Join(dir, "c.yaml"), "BROKEN\n")
+	write(t, filepath.Join(dir, "d.yaml"), "d = 1\n")
+	s := start(t, dir)
+	s.want("resync b=1 d=1 ?a.yaml ?b.yaml ?c.yaml")
+	must(t, os.Remove(filepath.Join(dir, "c.yaml")))
+	s.want("?a.yaml ?b.yaml")
+	s.write("a.yaml", "a = 1\nbad\n")
+	s.want("a=1 ?a.yaml ?b.yaml")
+	s.write("b.yaml", "b = 1\n")
+	s.want("?a.yaml")
+	s.write("a.yaml", "")
+	s.want("-a")
+	s.write("b.yaml", "BROKEN\n")
+	s.write("d.yaml", "d = 2\nbad\n") // what they said before stays in effect
+	s.want("d=2")
 }
 
 func TestLastFileWins(t *testing.T) {

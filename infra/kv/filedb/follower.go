@@ -34,6 +34,8 @@ type follower struct {
 	reread   bool            // read small files once more
 	told     map[string]kv.Entry
 
+	incomplete []string // as told last
+
 	errors, conflicts, unwatched once
 }
 
@@ -153,13 +155,15 @@ func (f *follower) load(first bool) {
 	clear(f.forced)
 	f.report(changed)
 	entries, conflicts := f.reader.merged()
-	if !first && len(changed) == 0 {
+	u := kv.Update{Resync: first, Incomplete: f.reader.incomplete()}
+	news := first || !slices.Equal(u.Incomplete, f.incomplete)
+	if !news && len(changed) == 0 {
 		return
 	}
 	f.reportConflicts(conflicts)
-	u := kv.Update{Resync: first, Changes: difference(f.told, entries)}
-	f.told = entries
-	if !first && len(u.Changes) == 0 {
+	u.Changes = difference(f.told, entries)
+	f.told, f.incomplete = entries, u.Incomplete
+	if !news && len(u.Changes) == 0 {
 		return
 	}
 	f.log.Debug("files changed", "files", changed, "changes", len(u.Changes))

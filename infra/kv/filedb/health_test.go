@@ -52,7 +52,7 @@ func TestTroubleIsTold(t *testing.T) {
 	s.Go(func(ctx context.Context) {
 		_ = s.Watch(ctx, "/vnf-agent/vpp1/", func(u kv.Update) error { s.updates <- render(u); return nil })
 	})
-	s.want("resync x=1")
+	s.want("resync x=1 ?a.yaml ?loop.yaml")
 	got := tree.Snapshot().Plugins[0]
 	if got.State != health.Degraded || !strings.Contains(got.Error, "a.yaml:2: bad line") || !strings.Contains(got.Error, "loop.yaml") {
 		t.Errorf("health %+v", got)
@@ -61,11 +61,12 @@ func TestTroubleIsTold(t *testing.T) {
 		t.Errorf("%d warnings, want 2: %q", n, log.seen)
 	}
 	s.write("b.yaml", "y = 1\n")
-	s.want("y=1")
+	s.want("y=1 ?a.yaml ?loop.yaml")
 	if n := log.count(); n != 2 {
 		t.Errorf("%d warnings after another change, want 2: %q", n, log.seen)
 	}
 	must(t, os.Remove(filepath.Join(dir, "loop.yaml")))
+	s.want("?a.yaml")
 	s.write("a.yaml", "x = 2\ny = 2\n")
 	s.want("x=2")
 	if got := tree.Snapshot().Plugins[0]; got.State != health.OK {

@@ -4,9 +4,10 @@
 //
 // A file that cannot be read, or is not well-formed, keeps the entries that it
 // had when it was last right. In a file with errors in some entries the others
-// take effect, but nothing counts as removed until the errors are mended. Where
-// two files have an entry of the same key, that of the file whose path is last
-// in alphabetical order wins.
+// take effect, but nothing counts as removed until the errors are mended. While
+// there is a file that had errors whenever it was read, the store tells that its
+// content is incomplete. Where two files have an entry of the same key, that of
+// the file whose path is last in alphabetical order wins.
 package filedb
 
 import (

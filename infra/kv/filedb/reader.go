@@ -30,6 +30,7 @@ type file struct {
 	info    os.FileInfo
 	sum     [sha256.Size]byte
 	entries map[string]kv.Entry // in effect: the last good ones
+	known   bool                // it was without errors once
 	foreign int
 	errs    []error
 }
@@ -92,11 +93,16 @@ func (r *reader) load(force func(path string, info os.FileInfo) bool) (changed [
 // unreadable is why a file, or the directory it is in, cannot be looked at.
 func (r *reader) unreadable(path string) error {
 	for p, err := range r.seen.errs {
-		if p == path || len(path) > len(p) && path[:len(p)] == p && os.IsPathSeparator(path[len(p)]) {
+		if isBelow(path, p) {
 			return err
 		}
 	}
 	return nil
+}
+
+// isBelow tells whether the path is dir or in it.
+func isBelow(path, dir string) bool {
+	return path == dir || len(path) > len(dir) && path[:len(dir)] == dir && os.IsPathSeparator(path[len(dir)])
 }
 
 // read reads one file; false if it says the same as before.
@@ -127,7 +133,7 @@ func (r *reader) read(path string, f *file) bool {
 	for _, e := range content.Entries {
 		entries[e.Key] = e
 	}
-	f.entries = entries
+	f.entries, f.known = entries, f.known || len(content.Errs) == 0
 	return true
 }
 
@@ -173,6 +179,34 @@ func (r *reader) errs() []error {
 		errs = append(errs, r.files[path].errs...)
 	}
 	return errs
+}
+
+// incomplete lists, in order, the files that were never without errors, and
+// the directories that could never be read: what they say is not known.
+func (r *reader) incomplete() []string {
+	var paths []string
+	for path, f := range r.files {
+		if !f.known {
+			paths = append(paths, path)
+		}
+	}
+	for path := range r.seen.errs {
+		if !r.knows(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// knows tells whether the file, or files of the directory, were read before.
+func (r *reader) knows(path string) bool {
+	for p := range r.files {
+		if isBelow(p, path) {
+			return true
+		}
+	}
+	return false
 }
 
 // difference is what leads from one content to another, sorted by key.
