@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -154,7 +155,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	if !s.Up {
 		p.links.stop()
 		p.holder.Clear(s.Err)
-		p.Scheduler.SouthboundDown(descriptor.Southbound, s.Err)
+		p.Scheduler.SouthboundDown(descriptor.Southbound, reason(s.Err))
 		return
 	}
 	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn})
@@ -164,4 +165,16 @@ func (p *Plugin) onSession(s govppmux.Session) {
 		p.epoch = s.Epoch
 	}
 	p.Scheduler.SouthboundUp(descriptor.Southbound, p.epoch)
+}
+
+// reason is why VPP is not connected, without saying once more that it is not.
+func reason(err error) error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range all.Unwrap() {
+			if e != vppclient.ErrDisconnected {
+				return e
+			}
+		}
+	}
+	return err
 }
