@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -108,13 +109,29 @@ func newBench(tb testing.TB, n int) *bench {
 	return b
 }
 
-func (b *bench) commit(tb testing.TB, values map[string]*model.Item, opts ...api.TxnOption) {
+// change is a list of values in the order of a configuration; nil deletes.
+type change struct {
+	keys  []string
+	items []*model.Item
+}
+
+func (c *change) set(key string, it *model.Item) {
+	c.keys, c.items = append(c.keys, key), append(c.items, it)
+}
+
+func one(key string, it *model.Item) *change {
+	c := &change{}
+	c.set(key, it)
+	return c
+}
+
+func (b *bench) commit(tb testing.TB, c *change, opts ...api.TxnOption) {
 	txn := b.c.StartNBTransaction()
-	for key, it := range values {
-		if it == nil {
+	for i, key := range c.keys {
+		if c.items[i] == nil {
 			txn.SetValue(key, nil)
 		} else {
-			txn.SetValue(key, it)
+			txn.SetValue(key, c.items[i])
 		}
 	}
 	if _, err := txn.Commit(context.Background(), opts...); err != nil && b.broken == "" {
@@ -122,16 +139,20 @@ func (b *bench) commit(tb testing.TB, values map[string]*model.Item, opts ...api
 	}
 }
 
-func (b *bench) all(deleted bool) map[string]*model.Item {
-	values := make(map[string]*model.Item, len(b.keys))
+func (b *bench) all(of func(*model.Item) *model.Item) *change {
+	c := &change{}
 	for i, key := range b.keys {
-		if deleted {
-			values[key] = nil
-		} else {
-			values[key] = b.values[i]
-		}
+		c.set(key, of(b.values[i]))
 	}
-	return values
+	return c
+}
+
+func same(it *model.Item) *model.Item { return it }
+func deleted(*model.Item) *model.Item { return nil }
+func changed(it *model.Item) *model.Item {
+	other := proto.Clone(it).(*model.Item)
+	other.Value += 10
+	return other
 }
 
 func sizes(b *testing.B, f func(b *testing.B, n int)) {
@@ -150,7 +171,7 @@ func BenchmarkCreate(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
 			s := newBench(b, n)
-			values := s.all(false)
+			values := s.all(same)
 			runtime.GC()
 			b.StartTimer()
 			s.commit(b, values)
@@ -165,8 +186,8 @@ func BenchmarkDelete(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
 			s := newBench(b, n)
-			s.commit(b, s.all(false))
-			values := s.all(true)
+			s.commit(b, s.all(same))
+			values := s.all(deleted)
 			runtime.GC()
 			b.StartTimer()
 			s.commit(b, values)
@@ -179,7 +200,7 @@ func BenchmarkDelete(b *testing.B) {
 func BenchmarkResync(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		s := newBench(b, n)
-		values := s.all(false)
+		values := s.all(same)
 		s.commit(b, values)
 		b.ResetTimer()
 		for range b.N {
@@ -193,10 +214,10 @@ func BenchmarkResync(b *testing.B) {
 func BenchmarkOneChange(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		s := newBench(b, n)
-		s.commit(b, s.all(false))
+		s.commit(b, s.all(same))
 		b.ResetTimer()
 		for i := range b.N {
-			s.commit(b, map[string]*model.Item{"config/interface/if7": {Value: int64(i)}})
+			s.commit(b, one("config/interface/if7", &model.Item{Value: int64(i)}))
 		}
 	})
 }
@@ -205,11 +226,11 @@ func BenchmarkOneChange(b *testing.B) {
 func BenchmarkOneFailure(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		s := newBench(b, n)
-		s.commit(b, s.all(false))
+		s.commit(b, s.all(same))
 		s.broken = "config/interface/if7"
 		b.ResetTimer()
 		for i := range b.N {
-			s.commit(b, map[string]*model.Item{s.broken: {Value: int64(i + 2)}})
+			s.commit(b, one(s.broken, &model.Item{Value: int64(i + 2)}))
 		}
 	})
 }
@@ -218,16 +239,16 @@ func BenchmarkOneFailure(b *testing.B) {
 func BenchmarkCascade(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		s := newBench(b, 1000)
-		values := map[string]*model.Item{"config/interface/hub": {}}
+		values := one("config/interface/hub", &model.Item{})
 		for i := range n {
-			values[fmt.Sprintf("config/route/hub/%d", i)] = &model.Item{Deps: []string{"config/interface/hub"}}
+			values.set(fmt.Sprintf("config/route/hub/%d", i), &model.Item{Deps: []string{"config/interface/hub"}})
 		}
 		s.commit(b, values)
 		b.ResetTimer()
 		for range b.N {
-			s.commit(b, map[string]*model.Item{"config/interface/hub": nil})
+			s.commit(b, one("config/interface/hub", nil))
 			b.StopTimer()
-			s.commit(b, map[string]*model.Item{"config/interface/hub": {}})
+			s.commit(b, one("config/interface/hub", &model.Item{}))
 			b.StartTimer()
 		}
 		perValue(b, n)
@@ -243,7 +264,7 @@ func BenchmarkHeap(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			s := newBench(b, n)
-			s.commit(b, s.all(false))
+			s.commit(b, s.all(same))
 			runtime.GC()
 			runtime.GC()
 			runtime.ReadMemStats(&after)
@@ -252,4 +273,32 @@ func BenchmarkHeap(b *testing.B) {
 		}
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/value")
 	})
+}
+
+// BenchmarkLinear creates, changes, resyncs and deletes everything, with ten
+// thousand and with a hundred thousand values in one run. x/10x is how many
+// times longer the larger one takes; the budget is 12.
+func BenchmarkLinear(b *testing.B) {
+	cycle := func(n int) time.Duration {
+		s := newBench(b, n)
+		defer s.stop()
+		created, updated, removed := s.all(same), s.all(changed), s.all(deleted)
+		runtime.GC()
+		start := time.Now()
+		s.commit(b, created)
+		s.commit(b, updated)
+		s.commit(b, updated, api.WithResync(api.FullResync, false))
+		s.commit(b, removed)
+		return time.Since(start)
+	}
+	var small, large time.Duration
+	for range b.N {
+		for range 5 {
+			small += cycle(10_000) / 5
+		}
+		large += cycle(100_000)
+	}
+	b.ReportMetric(float64(small.Nanoseconds())/float64(b.N)/10_000, "ns/value@10k")
+	b.ReportMetric(float64(large.Nanoseconds())/float64(b.N)/100_000, "ns/value@100k")
+	b.ReportMetric(float64(large)/float64(small), "x/10x")
 }

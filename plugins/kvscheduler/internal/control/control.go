@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -204,13 +203,4 @@ func (c *Control) PushSBNotification(notifications ...api.KVWithMetadata) error 
 		j.meta[kv.Key] = kv.Metadata
 	}
 	return c.push(j)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range maps.Keys(m) {
-		keys = append(keys, key)
-	}
-	sortStrings(keys)
-	return keys
 }

@@ -17,8 +17,6 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-func sortStrings(s []string) { slices.Sort(s) }
-
 // prepared is a transaction ready to be planned.
 type prepared struct {
 	request  plan.Request
@@ -49,7 +47,7 @@ func (c *Control) process(j *job) outcome {
 	}
 	c.scheduleRetries(txn, res)
 	if j.session != nil {
-		c.addValuesOf(j.session.name, res.Changed)
+		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
 	}
 	c.notifyWatchers(res.Changed)
 	return outcome{txn.Seq, transactionError(p.rejected, res)}
@@ -93,7 +91,7 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
 	}
-	p.request.Changes = make(map[string]plan.Change, len(j.values))
+	p.request.Changes = make([]plan.Change, 0, len(j.values))
 	for _, kv := range j.values {
 		change, err := c.change(kv)
 		if err != nil {
@@ -101,11 +99,11 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 			continue
 		}
 		if change != nil && !c.settled(kv.Key, change, j.opts.Retry) {
-			p.request.Changes[kv.Key] = *change
+			p.request.Changes = append(p.request.Changes, *change)
 		}
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
-		c.dropObsolete(j.values, p.request.Changes)
+		p.request.Changes = c.dropObsolete(j.values, p.request.Changes)
 	}
 }
 
@@ -138,7 +136,7 @@ func (c *Control) settled(key string, change *plan.Change, retry *api.RetryOpts)
 
 // dropObsolete: what the northbound wanted before and does not name any more
 // is not wanted.
-func (c *Control) dropObsolete(named []api.RecordedKVPair, changes map[string]plan.Change) {
+func (c *Control) dropObsolete(named []api.RecordedKVPair, changes []plan.Change) []plan.Change {
 	c.resyncs++
 	for i := range named {
 		if n := c.graph.Node(named[i].Key); n != nil {
@@ -147,10 +145,11 @@ func (c *Control) dropObsolete(named []api.RecordedKVPair, changes map[string]pl
 	}
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.resyncs {
-			changes[n.Key] = plan.Change{Desc: n.Desc}
+			changes = append(changes, plan.Change{Key: n.Key, Desc: n.Desc})
 		}
 		return true
 	})
+	return changes
 }
 
 // change describes what the northbound asks for; nil if that is no change.
@@ -167,10 +166,10 @@ func (c *Control) change(kv api.RecordedKVPair) (*plan.Change, error) {
 		if n == nil || n.Want != nil && n.Want.FromSB {
 			return nil, nil
 		}
-		return &plan.Change{Desc: n.Desc}, nil
+		return &plan.Change{Key: kv.Key, Desc: n.Desc}, nil
 	}
 	if n != nil && n.Want != nil && !n.Want.FromSB && !n.Want.Unwanted && proto.Equal(n.Want.Msg, kv.Value) && n.Desc != nil {
-		return &plan.Change{Desc: n.Desc, Want: n.Want}, nil
+		return &plan.Change{Key: kv.Key, Desc: n.Desc, Want: n.Want}, nil
 	}
 	reg := c.registry.Load()
 	d, err := reg.Lookup(kv.Key)
@@ -184,7 +183,7 @@ func (c *Control) change(kv api.RecordedKVPair) (*plan.Change, error) {
 	case n != nil:
 		v = v.Instead(n.Want)
 	}
-	return &plan.Change{Desc: d, Want: v}, nil
+	return &plan.Change{Key: kv.Key, Desc: d, Want: v}, nil
 }
 
 // wanted is Registry.Wanted, with a panic of the descriptor as the reason why
@@ -200,7 +199,6 @@ func wanted(reg *registry.Registry, key string, d *registry.Descriptor, msg prot
 
 // prepareNotification drops what nobody describes or the northbound manages.
 func (c *Control) prepareNotification(j *job, p *prepared) bool {
-	p.request.Changes = map[string]plan.Change{}
 	p.request.Notified = map[string]bool{}
 	p.notified = map[string]api.Metadata{}
 	var kept []api.RecordedKVPair
@@ -220,11 +218,11 @@ func (c *Control) prepareNotification(j *job, p *prepared) bool {
 		case kv.Value != nil && n != nil && n.Have != nil && n.Want != nil && !d.WithMetadata && proto.Equal(kv.Value, n.Have.Msg):
 			continue // no news
 		}
-		change := plan.Change{Desc: d}
+		change := plan.Change{Key: kv.Key, Desc: d}
 		if kv.Value != nil {
 			change.Want = reg.Found(kv.Key, d, kv.Value, true)
 		}
-		p.request.Changes[kv.Key] = change
+		p.request.Changes = append(p.request.Changes, change)
 		p.request.Notified[kv.Key] = true
 		p.notified[kv.Key] = j.meta[kv.Key]
 		kept = append(kept, kv)
@@ -234,19 +232,19 @@ func (c *Control) prepareNotification(j *job, p *prepared) bool {
 }
 
 func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
-	p.request.Changes = map[string]plan.Change{}
 	reg := c.registry.Load()
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Desc != nil || n.Base != nil || n.Want == nil {
 			return true
 		}
 		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
-			p.request.Changes[n.Key] = plan.Change{Desc: d, Want: wanted(reg, n.Key, d, n.Want.Msg)}
+			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: wanted(reg, n.Key, d, n.Want.Msg)})
 		}
 		return true
 	})
-	for _, key := range sortedKeys(p.request.Changes) {
-		j.values = append(j.values, api.RecordedKVPair{Key: key, Value: p.request.Changes[key].Want.Msg, Origin: api.FromNB})
+	slices.SortFunc(p.request.Changes, func(a, b plan.Change) int { return strings.Compare(a.Key, b.Key) })
+	for _, c := range p.request.Changes {
+		j.values = append(j.values, api.RecordedKVPair{Key: c.Key, Value: c.Want.Msg, Origin: api.FromNB})
 	}
 	return len(p.request.Changes) > 0
 }

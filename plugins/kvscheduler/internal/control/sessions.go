@@ -120,15 +120,16 @@ func (c *Control) abandon(name string) []string {
 	return keys
 }
 
-// addValuesOf adds the keys of the base values in a southbound: its coming and
-// going is part of their status, whether or not an operation was executed.
-func (c *Control) addValuesOf(name string, keys map[string]struct{}) {
+// valuesOf lists the base values in a southbound: its coming and going is part
+// of their status, whether or not an operation was executed.
+func (c *Control) valuesOf(name string) (keys []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if !n.IsDerived() && n.Desc.Session() == name {
-			keys[n.Key] = struct{}{}
+			keys = append(keys, n.Key)
 		}
 		return true
 	})
+	return keys
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -97,13 +98,14 @@ func (w *watcher) run() {
 	}
 }
 
-func (c *Control) notifyWatchers(changed map[string]struct{}) {
+func (c *Control) notifyWatchers(changed []string) {
 	c.watchMu.Lock()
 	defer c.watchMu.Unlock()
 	if len(c.watchers) == 0 {
 		return
 	}
-	for _, key := range sortedKeys(changed) {
+	slices.Sort(changed)
+	for _, key := range slices.Compact(changed) {
 		status := c.GetValueStatus(key)
 		for w := range c.watchers {
 			w.put(status)

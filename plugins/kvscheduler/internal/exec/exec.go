@@ -61,8 +61,9 @@ type Result struct {
 	Failures []Failure
 	Invalid  []api.KeyWithError
 	Reverted bool
-	// Changed are the keys of the base values whose status may have changed.
-	Changed map[string]struct{}
+	// Changed are the keys of the base values whose status may have changed;
+	// some occur more than once.
+	Changed []string
 }
 
 // run is the state of one transaction.
@@ -70,8 +71,7 @@ type run struct {
 	*Executor
 	txn      *Txn
 	res      *Result
-	before   map[string]plan.Change // wanted values to go back to
-	applied  map[string]bool        // keys whose new wish is in the graph
+	before   []plan.Change // wanted values to go back to
 	pinned   map[string]bool
 	touched  map[string]bool // keys that were operated on or left out
 	failures map[string]Failure
@@ -83,9 +83,7 @@ type run struct {
 func (x *Executor) Execute(txn *Txn) *Result {
 	r := &run{
 		Executor: x, txn: txn,
-		res:     &Result{Changed: map[string]struct{}{}},
-		before:  map[string]plan.Change{},
-		applied: map[string]bool{},
+		res:     &Result{},
 		pinned:  map[string]bool{},
 		touched: map[string]bool{}, failures: map[string]Failure{},
 	}
@@ -137,10 +135,10 @@ func (r *run) nextRequest() plan.Request {
 		req = plan.Request{Closed: req.Closed}
 		changes = r.before
 	}
-	req.Changes = map[string]plan.Change{}
-	for key, c := range changes {
-		if !r.applied[key] {
-			req.Changes[key] = c
+	req.Changes = nil
+	for _, c := range changes {
+		if n := r.Graph.Node(c.Key); n == nil && c.Want != nil || n != nil && n.Want != c.Want {
+			req.Changes = append(req.Changes, c)
 		}
 	}
 	req.All = false
@@ -249,13 +247,14 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 		}
 	}
 	if base == nil && op.Changed {
-		r.applied[op.Key] = true
 		if !r.txn.KeepRetry {
 			n.Retry = r.txn.Retry
 		}
 	}
 	n.LastTxn = r.txn.Seq
-	r.res.Changed[n.Root().Key] = struct{}{}
+	if root, last := n.Root().Key, len(r.res.Changed)-1; last < 0 || r.res.Changed[last] != root {
+		r.res.Changed = append(r.res.Changed, root)
+	}
 	return n, prev
 }
 

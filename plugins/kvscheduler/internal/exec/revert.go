@@ -7,9 +7,9 @@ import (
 
 // remember keeps the wishes from before the transaction.
 func (r *run) remember() {
-	for key, c := range r.txn.Request.Changes {
+	for _, c := range r.txn.Request.Changes {
 		var want *registry.Value
-		if n := r.Graph.Node(key); n != nil {
+		if n := r.Graph.Node(c.Key); n != nil {
 			want = n.Want
 			if want == nil && n.Have != nil {
 				kept := *n.Have
@@ -17,7 +17,7 @@ func (r *run) remember() {
 				want = &kept
 			}
 		}
-		r.before[key] = plan.Change{Desc: c.Desc, Want: want}
+		r.before = append(r.before, plan.Change{Key: c.Key, Desc: c.Desc, Want: want})
 	}
 }
 
@@ -33,7 +33,6 @@ func (r *run) startRevert() {
 	r.reverted = true
 	r.res.Reverted = true
 	r.takeFailures() // the causes
-	clear(r.applied)
 }
 
 // disown makes the values that existed without being wanted before the
@@ -41,8 +40,8 @@ func (r *run) startRevert() {
 func (r *run) disown() {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
-	for key, c := range r.before {
-		if n := r.Graph.Node(key); n != nil && c.Want != nil && c.Want.Unwanted && n.Want == c.Want {
+	for _, c := range r.before {
+		if n := r.Graph.Node(c.Key); n != nil && c.Want != nil && c.Want.Unwanted && n.Want == c.Want {
 			r.Graph.SetWant(n, nil)
 		}
 	}

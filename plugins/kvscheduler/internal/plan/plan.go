@@ -89,8 +89,8 @@ type Plan struct {
 
 // Request says what to plan.
 type Request struct {
-	// Changes are the new wanted values of base keys; nil: not wanted any more.
-	Changes map[string]Change
+	// Changes are the new wanted values of base keys, each key once.
+	Changes []Change
 	// Touch are keys to look at again: failed, lost or found values.
 	Touch []string
 	// All looks at everything.
@@ -109,8 +109,9 @@ type Request struct {
 
 // Change is the new wanted value of a base key.
 type Change struct {
+	Key  string
 	Desc *registry.Descriptor
-	Want *registry.Value
+	Want *registry.Value // nil: not wanted any more
 }
 
 // Make plans.
@@ -329,9 +330,10 @@ func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
 // returns false. Keys that were not touched are given with their graph node.
 func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bool) {
 	if dep.Key != "" {
-		gn, n := p.g.Node(dep.Key), p.nodes[dep.Key]
-		if gn != nil || n != nil {
-			yield(gn, n)
+		if n := p.nodes[dep.Key]; n != nil {
+			yield(n.node, n)
+		} else if gn := p.g.Node(dep.Key); gn != nil {
+			yield(gn, nil)
 		}
 		return
 	}
@@ -367,14 +369,4 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 			return
 		}
 	}
-}
-
-// sortedKeys makes iteration over a request deterministic.
-func sortedKeys(m map[string]Change) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

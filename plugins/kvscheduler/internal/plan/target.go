@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -17,14 +18,16 @@ func (p *planner) seed() {
 			p.retarget(n)
 		}
 	}
-	for _, key := range sortedKeys(p.req.Changes) {
-		c := p.req.Changes[key]
-		n := p.touch(key)
+	changes := slices.Clone(p.req.Changes)
+	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
+	for i := range changes {
+		c := &changes[i]
+		n := p.touch(c.Key)
 		if n == nil {
 			if c.Want == nil {
 				continue
 			}
-			n = p.create(key, c.Desc, nil)
+			n = p.create(c.Key, c.Desc, nil)
 		}
 		n.changed = true
 		if n.desc == nil {
