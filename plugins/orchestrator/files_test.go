@@ -17,7 +17,7 @@ import (
 )
 
 // startFiles starts an agent that reads the directory.
-func startFiles(t *testing.T, sb *kvstest.MockSB, dir string) *world {
+func startFiles(t *testing.T, sb *kvstest.MockSB, dir string, opts ...orchestrator.Option) *world {
 	t.Helper()
 	set, err := allmodels.Set()
 	if err != nil {
@@ -28,8 +28,8 @@ func startFiles(t *testing.T, sb *kvstest.MockSB, dir string) *world {
 	sync := kvdbsync.NewPlugin(kvdbsync.UseKV(files), kvdbsync.UseDeps(func(d *kvdbsync.Deps) {
 		d.ServiceLabel = servicelabel.NewPlugin()
 	}))
-	w := start(t, sb, orchestrator.UseWatchers(sync), orchestrator.UseCodec(codec),
-		orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: 10 * patience})) // reading is slow under the race detector
+	w := start(t, sb, append(opts, orchestrator.UseWatchers(sync), orchestrator.UseCodec(codec),
+		orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: 10 * patience}))...) // reading is slow under the race detector
 	<-w.Synced()
 	return w
 }

@@ -4,7 +4,9 @@
 // where they disagree about a key, and gives the result to the scheduler.
 //
 // At the start it waits for the state of every source and then synchronises
-// once, so that nothing is removed that a slower source is about to ask for.
+// once, so that nothing is removed that a slower source is about to ask for. If
+// a source does not send its state in time, or could not read all of it, nothing
+// that is found in the southbound is removed until it has.
 package orchestrator
 
 import (
@@ -57,7 +59,8 @@ type Plugin struct {
 	reports map[string]*report // by source
 	begun   bool               // the initial synchronisation was given to the scheduler
 	closed  bool               // Withdraw was called
-	missing []string           // sources whose initial state did not come in time
+	stores  []*watched         // those that are enabled
+	keeping bool               // nothing found is removed, as there were gaps
 	syncErr error              // of the initial synchronisation; final when synced is closed
 }
 
@@ -75,7 +78,7 @@ type Deps struct {
 
 // Config is the file orchestrator.conf.
 type Config struct {
-	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source"`
+	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; until one that is late has sent it nothing is removed that was found"`
 	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
 }
 

@@ -161,7 +161,11 @@ type change struct {
 	resync      bool
 	revert      bool
 	again       bool // see store.edit
+	keep        bool // a resync does not remove what it finds
 	description string
+
+	store      *watched // where the change comes from; nil: a client
+	incomplete []string // what the store does not know
 }
 
 // apply makes a change and executes it. joined tells that it will be executed
@@ -184,6 +188,10 @@ func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) 
 	}
 	effects, undo := p.edit(ch)
 	joined = !p.begun
+	last := p.learn(&ch)
+	if last {
+		effects = p.store.all()
+	}
 	p.mu.Unlock()
 	if joined || len(effects) == 0 && !ch.resync {
 		p.noteChange(ch.source, nil)
@@ -191,11 +199,14 @@ func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) 
 	}
 	err = p.commit(ctx, effects, ch)
 	var txn *api.TransactionError
+	p.mu.Lock()
 	if errors.As(err, &txn) && (txn.Reverted() || notStarted(txn)) {
-		p.mu.Lock()
 		undo()
-		p.mu.Unlock()
+	} else if last {
+		p.keeping = false
+		p.Log.Info("all of the configuration is known now; what was found and nobody asks for is removed")
 	}
+	p.mu.Unlock()
 	p.noteChange(ch.source, err)
 	return false, err
 }
@@ -220,6 +231,9 @@ func (p *Plugin) commit(ctx context.Context, effects []KeyVal, ch change) error 
 	opts := []api.TxnOption{api.WithRetryDefault(), api.WithDescription(ch.text())}
 	if ch.resync {
 		opts = append(opts, api.WithResync(api.FullResync, false))
+	}
+	if ch.keep {
+		opts = append(opts, api.WithoutRemoval())
 	}
 	if ch.revert {
 		opts = append(opts, api.WithRevert())
@@ -267,7 +281,8 @@ func (p *Plugin) results(items []KeyVal, err error) []Result {
 
 // Withdraw removes everything that the plugin asked for, of all sources, and
 // makes it deaf to further changes: the clean end of an agent that is to leave
-// nothing behind.
+// nothing behind. What was found in the southbound and nobody has asked for is
+// removed, too, if all sources have told what they want.
 func (p *Plugin) Withdraw(ctx context.Context) error {
 	select {
 	case p.busy <- struct{}{}:
@@ -276,8 +291,9 @@ func (p *Plugin) Withdraw(ctx context.Context) error {
 	}
 	defer func() { <-p.busy }()
 	p.mu.Lock()
+	keep := p.keeping || !p.begun && len(p.gaps()) > 0
 	p.closed, p.begun = true, true
 	p.store.sources = nil
 	p.mu.Unlock()
-	return p.commit(ctx, nil, change{resync: true, description: "withdraw the configuration"})
+	return p.commit(ctx, nil, change{resync: true, keep: keep, description: "withdraw the configuration"})
 }

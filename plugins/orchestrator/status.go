@@ -67,8 +67,9 @@ func (p *Plugin) noteChange(source string, err error) {
 }
 
 // noteRejected logs and remembers items that were left out of a change; good
-// are the others in it. all tells that what was remembered before is void.
-func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal, all bool) {
+// are the others in it. all tells that what was remembered before is void. It
+// returns the keys, or rather the places, of what is remembered now.
+func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal, all bool) (places []string) {
 	p.mu.Lock()
 	r := p.report(source)
 	if all {
@@ -80,13 +81,18 @@ func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal,
 	for _, item := range rejected {
 		r.rejected[item.Key] = item
 	}
+	for key, item := range r.rejected {
+		places = append(places, cmp.Or(item.Location, key))
+	}
 	p.mu.Unlock()
+	slices.Sort(places)
 	for _, item := range rejected[:min(len(rejected), maxTold)] {
 		p.Log.Warn("item rejected", "source", source, "location", item.Location, "error", item.Err)
 	}
 	if n := len(rejected) - maxTold; n > 0 {
 		p.Log.Warn("more items rejected", "source", source, "items", n)
 	}
+	return places
 }
 
 // tellFailures logs the values of a transaction that failed, with the places
@@ -118,10 +124,6 @@ func (p *Plugin) tellFailures(err error) {
 func (p *Plugin) tellHealth() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.missing = slices.DeleteFunc(p.missing, func(name string) bool {
-		r := p.reports[name]
-		return r != nil && !r.lastChange.IsZero()
-	})
 	items := 0
 	var errs []error
 	for _, s := range p.store.sources {
@@ -130,12 +132,13 @@ func (p *Plugin) tellHealth() {
 			errs = append(errs, r.Err)
 		}
 	}
+	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	told := errors.Join(errs[:min(len(errs), maxTold)]...)
 	switch {
-	case len(p.missing) > 0:
-		p.Health.Degraded("no initial state from "+strings.Join(p.missing, ", "), nil)
+	case p.keeping:
+		p.Health.Degraded("a part of the configuration is unknown ("+strings.Join(p.gaps(), "; ")+"); nothing found in the southbound is removed", told)
 	case len(errs) > 0:
-		slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), errors.Join(errs[:min(len(errs), maxTold)]...))
+		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), told)
 	default:
 		p.Health.OK(fmt.Sprintf("%d items from %d sources", items, len(p.store.sources)))
 	}

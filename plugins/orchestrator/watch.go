@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +19,9 @@ type watched struct {
 	changes chan datasync.ChangeEvent
 	resyncs chan datasync.ResyncEvent
 	arrived chan struct{} // closed when its initial state is known
+
+	known      bool     // its initial state is known; under Plugin.mu
+	incomplete []string // what it does not know itself; under Plugin.mu
 }
 
 // watch begins to watch all stores that are enabled, and to wait for their
@@ -44,6 +46,9 @@ func (p *Plugin) watch() error {
 		}
 		regs, all = append(regs, reg), append(all, s)
 	}
+	p.mu.Lock()
+	p.stores = all
+	p.mu.Unlock()
 	for i, s := range all {
 		p.Go(func(ctx context.Context) {
 			p.follow(ctx, s)
@@ -79,7 +84,6 @@ func (p *Plugin) keyPrefixes() []string {
 func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
 	timeout := time.NewTimer(p.cfg.InitialSyncTimeout)
 	defer timeout.Stop()
-	var missing []string
 	for _, s := range all {
 		select {
 		case <-s.arrived:
@@ -89,20 +93,15 @@ func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
 		select {
 		case <-s.arrived:
 		case <-timeout.C:
-			missing = append(missing, s.name)
 			timeout.Reset(0) // the others have had their time, too
 		case <-ctx.Done():
 			return
 		}
 	}
-	if len(missing) > 0 {
-		p.Log.Warn("initial state of sources is unknown; what only they want is removed until they send it",
-			"sources", strings.Join(missing, ", "), "waited", p.cfg.InitialSyncTimeout)
-	}
-	p.initialSync(ctx, missing)
+	p.initialSync(ctx)
 }
 
-func (p *Plugin) initialSync(ctx context.Context, missing []string) {
+func (p *Plugin) initialSync(ctx context.Context) {
 	select {
 	case p.busy <- struct{}{}:
 	case <-ctx.Done():
@@ -111,13 +110,15 @@ func (p *Plugin) initialSync(ctx context.Context, missing []string) {
 	defer func() { <-p.busy }()
 	defer close(p.synced)
 	p.mu.Lock()
-	p.begun, p.missing = true, missing
+	gaps := p.gaps()
+	p.begun, p.keeping = true, len(gaps) > 0
 	effects, closed := p.store.all(), p.closed
 	p.mu.Unlock()
 	if closed {
 		return
 	}
-	err := p.commit(ctx, effects, change{resync: true, description: "initial synchronisation"})
+	p.tellGaps(gaps)
+	err := p.commit(ctx, effects, change{resync: true, keep: len(gaps) > 0, description: "initial synchronisation"})
 	p.mu.Lock()
 	p.syncErr = err
 	sources := slices.Clone(p.store.sources)
@@ -138,8 +139,8 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			return
 		case ev := <-s.resyncs:
 			items, rejected := p.read(resyncItems(ev))
-			p.noteRejected(s.name, rejected, items, true)
-			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true})
+			missing := p.noteRejected(s.name, rejected, items, true)
+			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
 			once.Do(func() { close(s.arrived) })
 			if joined && err == nil {
 				err = p.waitInitial(ctx, items)
@@ -150,8 +151,8 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			ev.Done(err)
 		case ev := <-s.changes:
 			items, rejected := p.read(changeItems(ev))
-			p.noteRejected(s.name, rejected, items, false)
-			_, err := p.apply(ctx, change{source: s.name, items: items})
+			missing := p.noteRejected(s.name, rejected, items, false)
+			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
 			p.tellFailures(err)
 			p.tellHealth()
 			ev.Done(err)
@@ -191,17 +192,15 @@ func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
 		}
 		var err error
 		if !i.deleted {
-			kv.Val, err = p.decode(i)
+			if kv.Val, err = p.decode(i); err == nil {
+				err = p.checkItem(kv.Key, kv.Val)
+			}
 		}
-		if err == nil {
-			err = p.checkItem(kv.Key, kv.Val)
-		}
-		switch {
-		case err == nil:
-			items = append(items, kv)
-		case !i.deleted:
+		if err != nil {
 			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location, Err: err})
+			continue
 		}
+		items = append(items, kv)
 	}
 	return items, rejected
 }
