@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
+	"github.com/tenuto-dev/tenuto/infra/kv/initfile"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -78,9 +79,11 @@ type VPP struct {
 
 // Northbound is where the configuration comes from.
 type Northbound struct {
-	Files        *filedb.Plugin
-	FilesSync    *kvdbsync.Plugin
-	Orchestrator *orchestrator.Plugin
+	InitialFile     *initfile.Plugin
+	InitialFileSync *kvdbsync.Plugin
+	Files           *filedb.Plugin
+	FilesSync       *kvdbsync.Plugin
+	Orchestrator    *orchestrator.Plugin
 }
 
 // New returns the plugins with default settings, wired. Nothing is shared with
@@ -140,12 +143,15 @@ func newVPP(a *VPPAgent) VPP {
 }
 
 func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
-	n := Northbound{Files: filedb.NewPlugin(filedb.UseFormat(codec))}
-	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), kvdbsync.UseDeps(func(d *kvdbsync.Deps) {
-		d.ServiceLabel = a.Label
-	}))
+	n := Northbound{
+		InitialFile: initfile.NewPlugin(initfile.UseFormat(codec)),
+		Files:       filedb.NewPlugin(filedb.UseFormat(codec)),
+	}
+	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel = a.Label })
+	n.InitialFileSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.InitialFile), label)
+	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), label)
 	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
-		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.FilesSync))
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync))
 	return n
 }
 
