@@ -16,42 +16,41 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// load is a network like those of users: of n values one in ten is an
-// interface, one in 200 a bridge domain with 100 bindings derived from it, and
-// the rest are routes on the interfaces.
+// load is a network like those of users, of about n values: one in ten is an
+// interface with four routes on it, and every other value binds an interface
+// to one of the bridge domains, of which each derives 100.
 type load struct {
 	keys   []string
 	values []*model.Item
 	broken string // key whose operations fail
-	stored map[string]proto.Message
 }
 
 func newLoad(n int) *load {
-	l := &load{stored: map[string]proto.Message{}}
-	interfaces := n / 10
+	l := &load{}
 	add := func(key string, it *model.Item) {
 		l.keys, l.values = append(l.keys, key), append(l.values, it)
 	}
-	for i := range interfaces {
-		add(fmt.Sprintf("config/interface/if%d", i), &model.Item{Value: 1})
-	}
+	iface := func(i int) string { return fmt.Sprintf("if%06d", i) }
+	interfaces := n / 10
 	for i := range n / 200 {
 		it := &model.Item{}
 		for j := range 100 {
-			iface := (i*100 + j) % interfaces
+			name := iface((i*100 + j) % interfaces)
 			it.Derived = append(it.Derived, &model.Derived{
-				Key:  fmt.Sprintf("bd/%d/interface/if%d", i, iface),
-				Item: &model.Item{Deps: []string{fmt.Sprintf("config/interface/if%d", iface)}},
+				Key: fmt.Sprintf("bd/%04d/interface/%s", i, name), Item: &model.Item{Deps: []string{"config/interface/" + name}},
 			})
 		}
-		add(fmt.Sprintf("config/bd/%d", i), it)
+		add(fmt.Sprintf("config/bd/%04d", i), it)
 	}
-	for i := 0; len(l.keys)+n/2 < n; i++ {
-		add(fmt.Sprintf("config/route/if%d/10.%d.%d.0", i%interfaces, i>>8, i&255), &model.Item{
-			Deps: []string{fmt.Sprintf("config/interface/if%d", i%interfaces)},
-		})
+	for i := range interfaces {
+		add("config/interface/"+iface(i), &model.Item{Value: 1})
 	}
-	return l // with the bindings about n values
+	for i := range interfaces {
+		for j := range 4 {
+			add(fmt.Sprintf("config/route/%s/10.%d.0.0", iface(i), j), &model.Item{Deps: []string{"config/interface/" + iface(i)}})
+		}
+	}
+	return l
 }
 
 func (l *load) descriptors() []*api.KVDescriptor {
@@ -217,7 +216,7 @@ func BenchmarkOneChange(b *testing.B) {
 		s.commit(b, s.all(same))
 		b.ResetTimer()
 		for i := range b.N {
-			s.commit(b, one("config/interface/if7", &model.Item{Value: int64(i)}))
+			s.commit(b, one("config/interface/if000007", &model.Item{Value: int64(i)}))
 		}
 	})
 }
@@ -227,7 +226,7 @@ func BenchmarkOneFailure(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		s := newBench(b, n)
 		s.commit(b, s.all(same))
-		s.broken = "config/interface/if7"
+		s.broken = "config/interface/if000007"
 		b.ResetTimer()
 		for i := range b.N {
 			s.commit(b, one(s.broken, &model.Item{Value: int64(i + 2)}))
