@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vishvananda/netlink"
 )
 
 // TestConformance runs every script against a real VPP, a fresh one for each, and
@@ -32,12 +34,38 @@ func TestConformance(t *testing.T) {
 			if _, err := os.Stat("/dev/vhost-net"); err != nil && strings.Contains(file, "tap.script") {
 				t.Skip("NOT CHECKED AGAINST A REAL VPP: a TAP needs /dev/vhost-net")
 			}
+			if strings.Contains(string(script), hostInterface) {
+				addHostInterface(t)
+			}
 			socket := startVPP(t, vpp)
 			got := runScript(t, dial(t, socket), string(script))
 			if want := unordered(string(script)); unordered(got) != want {
 				t.Errorf("a real VPP answers differently:\n%s", diff(want, unordered(got)))
 			}
 		})
+	}
+}
+
+// addHostInterface makes the interface of the kernel that scripts attach to.
+func addHostInterface(t *testing.T) {
+	t.Helper()
+	link := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: hostInterface}, PeerName: hostInterface + "-peer"}
+	if err := netlink.LinkAdd(link); err != nil {
+		t.Fatalf("add veth %s: %v", hostInterface, err)
+	}
+	t.Cleanup(func() {
+		if err := netlink.LinkDel(link); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, name := range []string{hostInterface, hostInterface + "-peer"} {
+		l, err := netlink.LinkByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := netlink.LinkSetUp(l); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

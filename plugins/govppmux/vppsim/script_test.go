@@ -190,6 +190,10 @@ func startSimulator(t testing.TB, opts vppsim.Options) (*vppsim.VPP, string) {
 	return vpp, socket
 }
 
+// hostInterface is the interface of the kernel in the scripts. Deleting it from
+// VPP takes it down, so it is none that anybody else uses.
+const hostInterface = "simhost"
+
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	for _, file := range scripts(t) {
@@ -199,7 +203,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, socket := startSimulator(t, vppsim.Options{HostInterface: func(name string) bool { return name == "lo" }})
+			_, socket := startSimulator(t, vppsim.Options{HostInterface: func(name string) bool { return name == hostInterface }})
 			got := runScript(t, dial(t, socket), string(script))
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
