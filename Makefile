@@ -1,6 +1,7 @@
 # Everything there is to do with this repository. "make help" lists it.
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -39,7 +40,7 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 test: ## vet and test all packages
 	@./.ci/need ip ping
 	go vet ./...
-	go test ./...
+	go test -v ./... 2>&1 | ./.ci/summary
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)
@@ -57,7 +58,7 @@ generate: ## generate code again (needs protoc)
 
 .PHONY: bench
 bench: ## run the benchmarks once each; BENCH=regexp selects
-	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./... | grep -Ev '^(ok|\?|PASS|goos|goarch|cpu)'
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./... | { grep -E '^(Benchmark|pkg:|FAIL|---|panic)' || true; }
 
 .PHONY: sim
 sim: ## the scheduler against its oracle, CASES random histories with faults

@@ -59,7 +59,7 @@ type setup struct {
 	as     *syscall.Credential // nil: as this process
 }
 
-func newSetup(t *testing.T, n int, args ...string) *setup {
+func newSetup(t testing.TB, n int, args ...string) *setup {
 	t.Helper()
 	id := fmt.Sprintf("%d%d", n, os.Getpid()%10_000)
 	s := &setup{prefix: "q" + id + "-", label: "quickstart-test-" + id, args: args}
@@ -82,7 +82,7 @@ func newSetup(t *testing.T, n int, args ...string) *setup {
 }
 
 // edit changes the configuration of the network, beginning with the original.
-func (s *setup) edit(t *testing.T, change func(string) string) {
+func (s *setup) edit(t testing.TB, change func(string) string) {
 	t.Helper()
 	text, err := os.ReadFile("network.yaml")
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *setup) edit(t *testing.T, change func(string) string) {
 	s.save(t, "network.yaml", change(strings.ReplaceAll(string(text), "qs-", s.prefix)))
 }
 
-func (s *setup) save(t *testing.T, name, text string) {
+func (s *setup) save(t testing.TB, name, text string) {
 	t.Helper()
 	path := filepath.Join(s.dir, name)
 	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
@@ -111,7 +111,7 @@ type process struct {
 	err  error         // of its end
 }
 
-func (s *setup) start(t *testing.T) *process {
+func (s *setup) start(t testing.TB) *process {
 	t.Helper()
 	p := &process{log: filepath.Join(t.TempDir(), "log"), done: make(chan struct{})}
 	log, err := os.Create(p.log)
@@ -175,8 +175,23 @@ func (p *process) output() string {
 	return string(text)
 }
 
+// memory is what the process has resident, in KiB.
+func (p *process) memory(t testing.TB) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	var kib int
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatalf("VmRSS: %v", err)
+	}
+	return kib
+}
+
 // interrupt ends the agent as Ctrl-C does.
-func (p *process) interrupt(t *testing.T) {
+func (p *process) interrupt(t testing.TB) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -187,7 +202,7 @@ func (p *process) interrupt(t *testing.T) {
 	}
 }
 
-func (p *process) wait(t *testing.T) {
+func (p *process) wait(t testing.TB) {
 	t.Helper()
 	select {
 	case <-p.done:
@@ -197,7 +212,7 @@ func (p *process) wait(t *testing.T) {
 }
 
 // poll asks until the answer is yes; what is the answer hoped for.
-func poll(t *testing.T, what string, ask func() (yes bool, instead string)) {
+func poll(t testing.TB, what string, ask func() (yes bool, instead string)) {
 	t.Helper()
 	late := time.After(patience)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -245,7 +260,7 @@ func (p *process) values() (map[string]status, error) {
 }
 
 // await waits until the values have states; a key with state "" must be absent.
-func (p *process) await(t *testing.T, states map[string]string) {
+func (p *process) await(t testing.TB, states map[string]string) {
 	t.Helper()
 	poll(t, fmt.Sprint("values are ", states), func() (bool, string) {
 		all, err := p.values()
@@ -263,7 +278,7 @@ func (p *process) await(t *testing.T, states map[string]string) {
 }
 
 // awaitAllConfigured waits until everything that was asked for is in place.
-func (p *process) awaitAllConfigured(t *testing.T, count int) {
+func (p *process) awaitAllConfigured(t testing.TB, count int) {
 	t.Helper()
 	poll(t, "all values are configured", func() (bool, string) {
 		all, err := p.values()
@@ -288,7 +303,7 @@ func (p *process) awaitAllConfigured(t *testing.T, count int) {
 }
 
 // vpp runs a command of VPP's command line.
-func (p *process) vpp(t *testing.T, command string) string {
+func (p *process) vpp(t testing.TB, command string) string {
 	t.Helper()
 	text, err := p.get(http.MethodPost, "/vpp/command", fmt.Sprintf(`{"vppclicommand": %q}`, command))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // items is how many configuration items network.yaml has.
@@ -155,6 +156,28 @@ func TestWithoutRoot(t *testing.T) {
 		return err == nil && strings.Contains(red.Error, "CAP_"), fmt.Sprint(err, red)
 	})
 	p.interrupt(t)
+}
+
+// BenchmarkStart measures a whole process: how long it takes until it is ready,
+// and how much memory it has when it has nothing to do.
+func BenchmarkStart(b *testing.B) {
+	s := newSetup(b, 4, "--simulate")
+	s.save(b, "network.yaml", "")
+	var took time.Duration
+	var memory int
+	for b.Loop() {
+		begin := time.Now()
+		p := s.start(b)
+		poll(b, "the agent is ready", func() (bool, string) {
+			_, err := p.get(http.MethodGet, "/readiness", "")
+			return err == nil, fmt.Sprint(err)
+		})
+		took += time.Since(begin)
+		memory += p.memory(b)
+		p.interrupt(b)
+	}
+	b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms-to-ready")
+	b.ReportMetric(float64(memory)/float64(b.N)/1024, "MB-resident")
 }
 
 func needRoot(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -59,7 +60,11 @@ func newHouse(t testing.TB, text string, args ...string) *house {
 	h.write(t, "linux-nsplugin.conf", "disabled: true\n")
 	h.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
 	args = append([]string{"--config-dir", h.dir, "--http-port", "0"}, args...)
-	h.agent = agenttest.New(t, agent.AllPlugins(plugins), agent.Args(args...))
+	opts := []agent.Option{agent.AllPlugins(plugins), agent.Args(args...)}
+	if _, measured := t.(*testing.B); measured {
+		opts = append(opts, agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))))
+	}
+	h.agent = agenttest.New(t, opts...)
 	return h
 }
 
