@@ -49,7 +49,7 @@ type Control struct {
 	// Of the worker.
 	nextSeq        uint64
 	fullResyncDone bool
-	resyncs        uint64 // that named all that is wanted
+	named          uint64 // counts transactions of the northbound; see graph.Outcome
 
 	sessMu   sync.Mutex
 	sessions map[string]session // southbounds that were heard of

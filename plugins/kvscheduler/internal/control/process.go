@@ -91,19 +91,24 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
 	}
+	c.named++
 	p.request.Changes = make([]plan.Change, 0, len(j.values))
 	for _, kv := range j.values {
-		change, err := c.change(kv)
+		n := c.graph.Node(kv.Key)
+		if n != nil {
+			n.Named = c.named
+		}
+		change, err := c.change(n, kv)
 		if err != nil {
 			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
 			continue
 		}
-		if change != nil && !c.settled(kv.Key, change, j.opts.Retry) {
+		if change != nil && !settled(n, change, j.opts.Retry) {
 			p.request.Changes = append(p.request.Changes, *change)
 		}
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
-		p.request.Changes = c.dropObsolete(j.values, p.request.Changes)
+		p.request.Changes = c.dropObsolete(p.request.Changes)
 	}
 }
 
@@ -118,10 +123,9 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 }
 
 // settled tells that a value is asked for which exists already, just so, and
-// nothing derived from it has failed. Only
-// the way in which failures are retried is taken from the new request.
-func (c *Control) settled(key string, change *plan.Change, retry *api.RetryOpts) bool {
-	n := c.graph.Node(key)
+// nothing derived from it has failed. Only the way in which failures are
+// retried is taken from the new request.
+func settled(n *graph.Node, change *plan.Change, retry *api.RetryOpts) bool {
 	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want || n.Err != nil {
 		return false
 	}
@@ -136,15 +140,9 @@ func (c *Control) settled(key string, change *plan.Change, retry *api.RetryOpts)
 
 // dropObsolete: what the northbound wanted before and does not name any more
 // is not wanted.
-func (c *Control) dropObsolete(named []api.RecordedKVPair, changes []plan.Change) []plan.Change {
-	c.resyncs++
-	for i := range named {
-		if n := c.graph.Node(named[i].Key); n != nil {
-			n.Named = c.resyncs
-		}
-	}
+func (c *Control) dropObsolete(changes []plan.Change) []plan.Change {
 	c.graph.Nodes(func(n *graph.Node) bool {
-		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.resyncs {
+		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.named {
 			changes = append(changes, plan.Change{Key: n.Key, Desc: n.Desc})
 		}
 		return true
@@ -153,8 +151,7 @@ func (c *Control) dropObsolete(named []api.RecordedKVPair, changes []plan.Change
 }
 
 // change describes what the northbound asks for; nil if that is no change.
-func (c *Control) change(kv api.RecordedKVPair) (*plan.Change, error) {
-	n := c.graph.Node(kv.Key)
+func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, error) {
 	if kv.Key == "" {
 		return nil, errors.New("empty key")
 	}

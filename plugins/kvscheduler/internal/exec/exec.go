@@ -230,16 +230,20 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	defer r.Lock.Unlock()
 	var base *graph.Node
 	if op.Base != "" {
-		base = r.Graph.Node(op.Base)
+		base = r.node(op.BaseSelf, op.Base)
 	}
 	var prev previous
-	if old := r.Graph.Node(op.Key); old != nil { // as it is before it gets a descriptor
+	n := r.node(op.Self, op.Key)
+	if old := n; old != nil { // as it is before it gets a descriptor
 		prev = previous{state: plan.State(old), err: old.Err}
 		if v := shown(old); v != nil {
 			prev.value = v.Msg
 		}
 	}
-	n := r.Graph.Ensure(op.Key, op.Desc, base)
+	if n == nil || n.Desc == nil || n.Base != base {
+		n = r.Graph.Ensure(op.Key, op.Desc, base)
+		op.Self.Node = n
+	}
 	if op.SetWant {
 		r.Graph.SetWant(n, op.Want)
 		if base == nil {
@@ -256,6 +260,14 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 		r.res.Changed = append(r.res.Changed, root)
 	}
 	return n, prev
+}
+
+// node returns the node of a key, or nil.
+func (r *run) node(h *plan.Handle, key string) *graph.Node {
+	if h.Node == nil || h.Node.Gone() {
+		h.Node = r.Graph.Node(key)
+	}
+	return h.Node
 }
 
 // shown is the value that a person wants to see of a node.

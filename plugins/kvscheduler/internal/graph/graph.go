@@ -29,6 +29,7 @@ type Node struct {
 
 	derived map[string]*Node // nodes with Base == this
 	waits   bool             // see Wait
+	gone    bool             // see Gone
 }
 
 // Outcome is what came of the last operation.
@@ -44,7 +45,8 @@ type Outcome struct {
 	Missing bool
 	LastOp  api.TxnOperation
 	LastTxn uint64
-	// Named is the last resync of the northbound that named the value.
+	// Named is the last transaction of the northbound, by its own count, that
+	// named the value.
 	Named uint64
 	// Revision counts the changes of Want of a base value; a retry that was
 	// planned for another revision is obsolete.
@@ -52,6 +54,9 @@ type Outcome struct {
 	// Retry is how failures are retried, as the last transaction asked; nil: not.
 	Retry *api.RetryOpts
 }
+
+// Gone tells that the node was forgotten; the key may have another one.
+func (n *Node) Gone() bool { return n.gone }
 
 // IsDerived tells that the value is derived from another one.
 func (n *Node) IsDerived() bool { return n.Base != nil }
@@ -161,6 +166,7 @@ func (g *Graph) Forget(n *Node) {
 	if n.Want != nil || n.Have != nil || n.Err != nil || len(n.derived) > 0 {
 		return
 	}
+	n.gone = true
 	delete(g.nodes, n.Key)
 	g.sorted.Delete(n)
 	if n.Base != nil {

@@ -179,8 +179,14 @@ func (s *sorter) arrive(st *step) {
 	}
 	for i := range st.n.target.Deps {
 		dep := &st.n.target.Deps[i]
-		if s.p.hasStaying(dep) {
+		if w := s.p.exactTarget(st.n, i); w != nil {
+			if !w.stays() && w != st.n && w.stepUp != nil && w.stepUp.kind == Up {
+				before(w.stepUp, st)
+			}
 			continue
+		}
+		if dep.Key != "" || s.p.hasStaying(dep) {
+			continue // an exact one was not touched, so it stays
 		}
 		nd := &need{of: st}
 		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
@@ -281,12 +287,14 @@ func (s *sorter) plan() *Plan {
 	for i, st := range s.out {
 		op := &pl.Ops[i]
 		n := st.n
+		n.self.Node = n.node
 		*op = Op{
-			Key: n.key, Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed, Notified: s.p.req.Notified[n.key],
+			Key: n.key, Self: &n.self, Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed, Notified: s.p.req.Notified[n.key],
 			Want: n.want, SetWant: n.want != n.oldWant, Have: n.have, Target: n.target,
 		}
 		if n.base != nil {
-			op.Base = n.base.key
+			op.Base, op.BaseSelf = n.base.key, &n.base.self
+			n.base.self.Node = n.base.node
 			// A derived value is wanted only while its base exists.
 			switch {
 			case !n.base.in || st.kind == Down && n.bounce && n.base.bounce:

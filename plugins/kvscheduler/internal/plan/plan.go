@@ -38,12 +38,19 @@ const (
 	Update
 )
 
+// Handle finds the node of a value without looking for it by key. All
+// operations of a plan on one value share it.
+type Handle struct{ Node *graph.Node }
+
 // Op is one operation of a plan.
 type Op struct {
 	Key  string
 	Kind Kind
-	Desc *registry.Descriptor
-	Base string // key of the base value; empty: not derived
+	// Self and BaseSelf are the nodes of the value and of its base, as far as
+	// they are known; the executor keeps them up to date.
+	Self, BaseSelf *Handle
+	Desc           *registry.Descriptor
+	Base           string // key of the base value; empty: not derived
 
 	// Want is what the key is to have as wanted value from now on; SetWant tells
 	// that this changes.
@@ -170,6 +177,8 @@ type node struct {
 	children []*node
 
 	stepDown, stepUp *step // its operations, while they are ordered
+	exact            [2]*node
+	self             Handle
 }
 
 type planner struct {

@@ -168,8 +168,8 @@ func (p *planner) expand() {
 			continue
 		}
 		var found []*graph.Node
-		p.dependents(n.key, func(gn *graph.Node, q *node) {
-			if q == nil && gn.Have == nil && gn.Want != nil {
+		p.g.Dependents(n.key, func(gn *graph.Node) {
+			if gn.Have == nil && gn.Want != nil && p.nodes[gn.Key] == nil {
 				found = append(found, gn)
 			}
 		})
@@ -276,7 +276,37 @@ func (p *planner) stands(n *node) bool {
 	if n.exists() && (n.want == nil || n.base != nil && n.base.want == nil) {
 		return !p.undermined(n)
 	}
-	return p.metAll(n.target)
+	if n.target.FromSB {
+		return true
+	}
+	for i := range n.target.Deps {
+		dep := &n.target.Deps[i]
+		if w := p.exactTarget(n, i); w != nil {
+			if !w.in {
+				return false
+			}
+		} else if !p.met(dep) {
+			return false
+		}
+	}
+	return true
+}
+
+// exactTarget returns the touched value that dependency i of the target of n
+// names by its key; nil if it names none or one that was not touched. It is
+// remembered, because looking it up is most of the work on a large plan.
+func (p *planner) exactTarget(n *node, i int) *node {
+	if i < len(n.exact) && n.exact[i] != nil && n.exact[i].key == n.target.Deps[i].Key {
+		return n.exact[i]
+	}
+	if n.target.Deps[i].Key == "" {
+		return nil
+	}
+	w := p.nodes[n.target.Deps[i].Key]
+	if i < len(n.exact) {
+		n.exact[i] = w
+	}
+	return w
 }
 
 // undermined: something that an unwanted value stands on is about to go. What
