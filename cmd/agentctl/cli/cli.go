@@ -34,9 +34,6 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errReported ends a command that has said itself what is wrong.
-var errReported = errors.New("reported")
-
 // app is one run of the program.
 type app struct {
 	Streams
@@ -66,9 +63,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	if !errors.Is(err, errReported) {
-		fmt.Fprintf(a.Err, "ERROR: %v\n", err)
-	}
+	fmt.Fprintf(a.Err, "ERROR: %v\n", err)
 	if ue := (usageError{}); errors.As(err, &ue) {
 		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", cmd.CommandPath())
 		return exitUsage

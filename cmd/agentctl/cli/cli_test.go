@@ -102,6 +102,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "resync.json", ""
 	case "GET /scheduler/graph":
 		return http.StatusOK, "", "<" + q.Get("format") + " of " + fmt.Sprint(q["prefix"]) + " " + q.Get("txn") + "/>\n"
+	case "POST /configuration/validate", "PUT /configuration":
+		return configure(r, body)
 	case "GET /configuration":
 		return http.StatusOK, "configuration.yaml", ""
 	case "GET /log/list":
@@ -115,6 +117,20 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "", string(answer)
 	}
 	return http.StatusNotFound, "", fmt.Sprintf(`{"error": "no endpoint %s"}`, r.URL.Path)
+}
+
+func configure(r *http.Request, body string) (status int, file, text string) {
+	if strings.Contains(body, "mtuu") {
+		return http.StatusBadRequest, "", `[{"path": "vppConfig.interfaces[0].mtuu", "error": "unknown field", "line": 3, "column": 5}]`
+	}
+	if r.Method == http.MethodPost {
+		return http.StatusOK, "", "[]"
+	}
+	state := "CONFIGURED"
+	if r.URL.Query().Get("replace") == "true" {
+		state = "PENDING"
+	}
+	return http.StatusOK, "", fmt.Sprintf(`{"results": [{"key": "config/vpp/v2/interfaces/loop7", "state": %q, "source": "grpc"}]}`, state)
 }
 
 func history(q url.Values) (status int, file, text string) {

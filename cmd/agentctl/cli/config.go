@@ -14,7 +14,8 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return parent("config", "Show and repair the configuration", a.configGet(), a.configHistory(), a.configResync())
+	return parent("config", "Show, change and repair the configuration",
+		a.configGet(), a.configUpdate(), a.configValidate(), a.configHistory(), a.configResync())
 }
 
 func (a *app) configGet() *cobra.Command {

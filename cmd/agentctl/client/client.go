@@ -119,8 +119,12 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > 0 {
+	switch {
+	case len(body) == 0:
+	case json.Valid(body):
 		req.Header.Set("Content-Type", "application/json")
+	default:
+		req.Header.Set("Content-Type", "application/yaml")
 	}
 	if user, password, ok := strings.Cut(c.opts.BasicAuth, ":"); ok {
 		req.SetBasicAuth(user, password)

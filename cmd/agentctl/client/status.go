@@ -171,8 +171,3 @@ func (c *Client) VPPCommand(ctx context.Context, command string) (output string,
 	}
 	return output, decode(path, body, &output)
 }
-
-// Configuration returns what the northbound asks for now, as YAML.
-func (c *Client) Configuration(ctx context.Context) ([]byte, error) {
-	return c.get(ctx, "/configuration", nil)
-}
