@@ -8,14 +8,13 @@ import (
 
 // readerState belongs to the reading goroutine.
 type readerState struct {
-	freed    []freed
-	seq      uint64 // highest answered in this batch
-	live     bool   // a message of this batch had a live context
-	replies  uint64
-	late     uint64
-	events   uint64
-	bytes    uint64
-	messages uint64
+	freed   []freed
+	seq     uint64 // highest answered in this batch
+	live    bool   // a message of this batch had a live context
+	replies uint64
+	late    uint64
+	events  uint64
+	bytes   uint64
 }
 
 // readLoop hands every message to whom it belongs until the socket closes.

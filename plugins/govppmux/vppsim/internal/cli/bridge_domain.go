@@ -50,10 +50,12 @@ func (c *CLI) showBridgeDomain(cmd *command) error {
 	if arg := cmd.next(); arg != "" {
 		id, err := strconv.ParseUint(arg, 10, 32)
 		if err == nil && id == 0 {
+			//lint:ignore ST1005 the words of VPP
 			return errors.New("No operations on the default bridge domain are supported")
 		}
 		domain := c.domainByID(uint32(id))
 		if err == nil && domain == nil {
+			//lint:ignore ST1005 the words of VPP
 			return fmt.Errorf("No such bridge domain %d", id)
 		}
 		if err == nil {

@@ -207,6 +207,7 @@ func (c *CLI) l2fibAdd(cmd *command) error {
 	arg := cmd.next()
 	req.StaticMac, req.BviMac = arg == "static" || arg == "bvi", arg == "bvi"
 	if reply, _ := call[*l2.L2fibAddDelReply](c, req); reply == nil || reply.Retval != 0 {
+		//lint:ignore ST1005 the words of VPP
 		return fmt.Errorf("Interface sw_if_index %d not in L2 mode", d.SwIfIndex)
 	}
 	return nil

@@ -79,9 +79,6 @@ func (i *swInterface) name() string {
 	return i.hw.name
 }
 
-// up says whether the interface carries traffic.
-func (i *swInterface) up() bool { return i.adminUp && i.hw.linkUp }
-
 // interfaces is the pool of sw_if_indexes and what hangs on it by name.
 type interfaces struct {
 	pool[swInterface]
