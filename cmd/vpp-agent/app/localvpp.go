@@ -25,7 +25,7 @@ type LocalVPP struct {
 	simulate bool
 	program  string
 
-	dir string // private directory with the sockets; empty: no VPP is run
+	dir tempDir // with the sockets; without path: no VPP is run
 	sim *vppsim.VPP
 }
 
@@ -56,7 +56,7 @@ func (p *LocalVPP) Init() (err error) {
 	case !p.simulate && p.program == "":
 		return nil
 	}
-	if p.dir, err = os.MkdirTemp("", "vpp-agent-"); err != nil {
+	if p.dir, err = newTempDir(); err != nil {
 		return fmt.Errorf("directory for the sockets of VPP: %w", err)
 	}
 	if p.simulate {
@@ -65,17 +65,17 @@ func (p *LocalVPP) Init() (err error) {
 		err = p.startProcess()
 	}
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(p.dir))
+		return errors.Join(err, p.dir.remove())
 	}
 	return nil
 }
 
 // Socket returns the socket of the binary API; see govppmux.LocalVPP.
 func (p *LocalVPP) Socket() string {
-	if p.dir == "" {
+	if p.dir.path == "" {
 		return ""
 	}
-	return filepath.Join(p.dir, "api.sock")
+	return filepath.Join(p.dir.path, "api.sock")
 }
 
 // Simulator returns the simulated VPP; nil if the agent runs none.
@@ -84,14 +84,14 @@ func (p *LocalVPP) Simulator() *vppsim.VPP { return p.sim }
 // Close stops the VPP.
 func (p *LocalVPP) Close() error {
 	p.StopGoroutines()
-	if p.dir == "" {
+	if p.dir.path == "" {
 		return nil
 	}
 	var err error
 	if p.sim != nil {
 		err = p.sim.Close()
 	}
-	return errors.Join(err, os.RemoveAll(p.dir))
+	return errors.Join(err, p.dir.remove())
 }
 
 func (p *LocalVPP) startSimulator() error {
@@ -119,8 +119,8 @@ func (p *LocalVPP) startProcess() error {
 	if err != nil {
 		return fmt.Errorf("--%s: %w", startFlag, err)
 	}
-	conf := filepath.Join(p.dir, "startup.conf")
-	if err := os.WriteFile(conf, []byte(startupConf(p.dir)), 0o600); err != nil {
+	conf := filepath.Join(p.dir.path, "startup.conf")
+	if err := os.WriteFile(conf, []byte(startupConf(p.dir.path)), 0o600); err != nil {
 		return fmt.Errorf("configuration of VPP: %w", err)
 	}
 	p.Go(func(ctx context.Context) { p.keepRunning(ctx, program, conf) })

@@ -58,7 +58,7 @@ func (p *LocalVPP) runOnce(ctx context.Context, program, conf string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.Log.Info("VPP started", "program", program, "pid", cmd.Process.Pid, "dir", p.dir)
+	p.Log.Info("VPP started", "program", program, "pid", cmd.Process.Pid, "dir", p.dir.path)
 	p.Health.OK(fmt.Sprintf("VPP runs, pid %d", cmd.Process.Pid))
 	err := cmd.Wait()
 	if said := output.String(); said != "" && ctx.Err() == nil {
