@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"io"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -64,17 +63,7 @@ func (s *Scheduler) Init() error {
 		return err
 	}
 	s.cfg = cfg
-	if s.output == nil {
-		s.output = os.Stdout
-	}
-	opts := control.Options{
-		Log: s.Log, Rand: s.rand, History: cfg.history(), Record: cfg.RecordTransactionHistory, Print: s.print,
-	}
-	if s.clock != nil {
-		opts.Clock = s.clock
-	}
-	s.control = control.New(opts)
-	s.KVScheduler = s.control
+	s.start()
 	return s.registerREST()
 }
 
