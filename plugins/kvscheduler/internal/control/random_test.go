@@ -97,6 +97,7 @@ func start(t *rapid.T) *simulation {
 		return ""
 	}
 	s.w.cyclic = s.reach.cyclic
+	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")
 	s.boot()
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,13 +32,19 @@ type world struct {
 	// cyclic are the keys that depend on themselves, directly or not; they come
 	// up together, so one of them is first.
 	cyclic func(key string) bool
+	// concurrency of the descriptors "a" and "d"; below 1 nothing runs beside
+	// anything else.
+	concurrency int
+	running     map[string]string // operation by key
+	most        int               // that ran at once
+
 	// blind southbounds do not report what is there.
 	retrieveErr error
 }
 
 func newWorld() *world {
 	return &world{
-		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{},
+		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
 		fail:   func(string, string) string { return "" },
 		cyclic: func(string) bool { return false },
 	}
@@ -86,6 +93,7 @@ func (w *world) met(it *model.Item, without string) (missing string, ok bool) {
 
 func (w *world) call(op, key string, effect func()) error {
 	mode := w.fail(op, key)
+	w.runFor(op, key)
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
 	if mode == "before" {
 		return fmt.Errorf("%s %s: %w", op, key, errInjected)
@@ -95,6 +103,32 @@ func (w *world) call(op, key string, effect func()) error {
 		return fmt.Errorf("%s %s, done: %w", op, key, errInjected)
 	}
 	return nil
+}
+
+// runFor lets others run while an operation is under way, and checks that they
+// may. The lock is held before and after.
+func (w *world) runFor(op, key string) {
+	if other := w.running[key]; other != "" {
+		w.problem("%s %s: while %s", op, key, other)
+	}
+	w.running[key] = op
+	w.most = max(w.most, len(w.running))
+	if w.concurrency > 1 {
+		w.mu.Unlock()
+		for range 3 {
+			runtime.Gosched()
+		}
+		w.mu.Lock()
+	}
+	delete(w.running, key)
+	for other, what := range w.running {
+		if op != "delete" || w.cyclic(other) || what == "delete" {
+			continue
+		}
+		if it := w.exists[other]; it != nil && slices.Contains(it.Deps, key) {
+			w.problem("delete %s: while %s %s, which depends on it", key, what, other)
+		}
+	}
 }
 
 func (w *world) create(key string, it *model.Item) (any, error) {
@@ -288,6 +322,7 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	d.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieve(name + "/") }
 	switch name {
 	case "b":
+		d.Concurrency = min(1, w.concurrency)
 		d.RetrieveDependencies = []string{"a"}
 	case "c": // cannot change anything in place, and lives in a session
 		d.Update, d.UpdateWithRecreate = nil, nil
@@ -300,7 +335,7 @@ func (w *world) derivedDescriptor() *api.Descriptor[*model.Item, any] {
 	return &api.Descriptor[*model.Item, any]{
 		Name: "d", KeySelector: hasPrefix("d/"),
 		ValueComparator: sameItem, Validate: validItem, Dependencies: itemDeps,
-		Create: w.create, Update: w.update, Delete: w.delete,
+		Create: w.create, Update: w.update, Delete: w.delete, Concurrency: w.concurrency,
 		UpdateWithRecreate: func(_ string, a, b *model.Item, _ any) bool { return a.Recreate || b.Recreate },
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
@@ -27,8 +26,9 @@ func (e *PanicError) Error() string {
 // Is makes a panic a permanent failure: repeating it would not help.
 func (e *PanicError) Is(target error) bool { return target == api.ErrPermanent }
 
-// call runs the callback for an operation. It returns the new metadata.
-func call(op *plan.Op, n *graph.Node) (meta api.Metadata, err error) {
+// call runs the callback for an operation on a value with the given metadata.
+// It returns the new metadata.
+func call(op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &PanicError{op.Desc.Name, r, debug.Stack()}
@@ -38,8 +38,8 @@ func call(op *plan.Op, n *graph.Node) (meta api.Metadata, err error) {
 	case plan.Up:
 		return op.Desc.Create(op.Key, op.Target.Msg)
 	case plan.Down:
-		return nil, op.Desc.Delete(op.Key, op.Have.Msg, n.Meta)
+		return nil, op.Desc.Delete(op.Key, op.Have.Msg, old)
 	default:
-		return op.Desc.Update(op.Key, op.Have.Msg, op.Target.Msg, n.Meta)
+		return op.Desc.Update(op.Key, op.Have.Msg, op.Target.Msg, old)
 	}
 }

@@ -22,6 +22,8 @@ type Executor struct {
 	Lock sync.Locker
 	// Now is the clock.
 	Now func() time.Time
+	// Limit is how many callbacks may run at once in all; 0 is DefaultLimit.
+	Limit int
 	// Refresh reads the given keys from the southbound into the graph.
 	Refresh func(keys []string)
 }
@@ -151,32 +153,15 @@ func (r *run) nextRequest() plan.Request {
 }
 
 // pass executes one plan. An operation whose predecessor failed is left out.
-// It returns the keys that failed; with revert it stops at the first one.
+// It returns the keys that failed; with revert nothing is started after the
+// first one.
 func (r *run) pass(pl *plan.Plan) (failed []string) {
-	bad := make([]bool, len(pl.Ops))
-	var left []*plan.Op
-	for i := range pl.Ops {
+	w := newWalk(r, pl)
+	from := len(r.res.Executed)
+	w.execute()
+	w.sortRecords(from)
+	for _, i := range w.left {
 		op := &pl.Ops[i]
-		for _, pred := range op.Preds {
-			bad[i] = bad[i] || bad[pred]
-		}
-		if bad[i] {
-			left = append(left, op)
-			continue
-		}
-		if !r.do(op) {
-			bad[i] = true
-			failed = append(failed, op.Key)
-			left = append(left, op)
-			if r.txn.Revert && !r.reverted {
-				break
-			}
-		}
-	}
-	if len(failed) == 0 && !r.txn.Revert {
-		return nil
-	}
-	for _, op := range left {
 		r.touched[op.Key] = true
 		if op.Base != "" { // the value itself may not be known yet
 			r.touched[op.Base] = true
@@ -187,26 +172,8 @@ func (r *run) pass(pl *plan.Plan) (failed []string) {
 			r.touched[pl.Ops[i].Key] = true
 		}
 	}
-	return failed
-}
-
-// do executes one operation and reports whether it succeeded.
-func (r *run) do(op *plan.Op) bool {
-	n, prev := r.begin(op)
-	var err error
-	var meta api.Metadata
-	start := r.Now()
-	called := r.calls(op)
-	switch {
-	case called:
-		meta, err = call(op, n)
-	case op.Kind == plan.Up || op.Kind == plan.Update:
-		meta = r.txn.Notified[op.Key]
-	}
-	r.finish(op, n, meta, err)
-	r.record(op, n, prev, start, called, err)
-	r.forget(n)
-	return err == nil
+	slices.Sort(w.failed)
+	return w.failed
 }
 
 // calls tells whether the operation runs a callback.

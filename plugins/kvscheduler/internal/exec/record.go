@@ -1,36 +1,32 @@
 package exec
 
 import (
-	"time"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// record describes the operation for the history.
-func (r *run) record(op *plan.Op, n *graph.Node, prev previous, start time.Time, called bool, err error) {
-	if op.Silent() && err == nil {
-		return
+// record describes an executed operation for the history; false if there is
+// nothing to tell.
+func (r *run) record(op *plan.Op, j *job) (rec api.RecordedTxnOp, tell bool) {
+	if op.Silent() && j.err == nil {
+		return rec, false
 	}
-	rec := Record(op)
-	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = prev.state, prev.value, text(prev.err)
+	rec = Record(op)
+	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = j.before.state, j.before.value, text(j.before.err)
 	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
 		rec.PrevState = op.Before
 	}
-	rec.NOOP = rec.NOOP || !called && !op.Notified && !op.Desc.IsProperty()
+	rec.NOOP = rec.NOOP || !j.called && !op.Notified && !op.Desc.IsProperty()
 	rec.IsRevert = r.reverted
-	rec.IsRetry = r.txn.Attempt > 0 && prev.err != nil
-	if n.Err != nil {
-		rec.NewState, rec.NewErrMsg = plan.State(n), text(n.Err)
-	} else if n.Want != nil && n.Want.Invalid != nil {
-		rec.NewErrMsg = text(n.Want.Invalid)
+	rec.IsRetry = r.txn.Attempt > 0 && j.before.err != nil
+	if j.n.Err != nil {
+		rec.NewState, rec.NewErrMsg = plan.State(j.n), text(j.n.Err)
+	} else if j.n.Want != nil && j.n.Want.Invalid != nil {
+		rec.NewErrMsg = text(j.n.Want.Invalid)
 	}
-	if called {
-		rec.Start, rec.End = start, r.Now()
-	}
-	r.res.Executed = append(r.res.Executed, rec)
+	rec.Start, rec.End = j.start, j.end
+	return rec, true
 }
 
 func text(err error) string {

@@ -95,7 +95,7 @@ func (s *sorter) free(members []*step) {
 		}
 	}
 	if first.waits == 0 {
-		s.ready.push(first.order)
+		s.ready.Push(first.order)
 	}
 }
 

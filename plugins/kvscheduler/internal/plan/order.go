@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
 )
 
 // step is an operation while its order is sought.
@@ -41,7 +42,7 @@ type sorter struct {
 	p      *planner
 	steps  []*step
 	waits  map[*step][]*need
-	ready  stepHeap
+	ready  minheap.Heap[uint64]
 	ranked []*step // by key
 	out    []*step
 	cut    map[edge]bool // edges given up to break cycles
@@ -228,7 +229,7 @@ func (s *sorter) sort() bool {
 		if len(s.ready) == 0 && !s.breakCycles() {
 			return false
 		}
-		s.emit(s.ranked[s.ready.pop()&rankMask])
+		s.emit(s.ranked[s.ready.Pop()&rankMask])
 	}
 	return true
 }
@@ -253,7 +254,7 @@ func (s *sorter) emit(st *step) {
 
 func (s *sorter) release(st *step) {
 	if st.waits--; st.waits == 0 && !st.done {
-		s.ready.push(st.order)
+		s.ready.Push(st.order)
 	}
 }
 
@@ -268,7 +269,7 @@ func (s *sorter) rank() {
 			st.order |= notDown
 		}
 	}
-	s.ready = make(stepHeap, 0, len(s.steps))
+	s.ready = make(minheap.Heap[uint64], 0, len(s.steps))
 }
 
 const (

@@ -1,10 +1,14 @@
-package plan
+// Package minheap is a binary heap of ordered values, without the boxing of
+// container/heap.
+package minheap
 
-// stepHeap holds the places of the steps that are ready, as a binary heap. It
-// is container/heap without the boxing of every element.
-type stepHeap []uint64
+import "cmp"
 
-func (h *stepHeap) push(x uint64) {
+// Heap has its least element at index 0. A sorted slice is a heap.
+type Heap[T cmp.Ordered] []T
+
+// Push adds an element.
+func (h *Heap[T]) Push(x T) {
 	s := append(*h, x)
 	for i := len(s) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -17,10 +21,10 @@ func (h *stepHeap) push(x uint64) {
 	*h = s
 }
 
-func (h *stepHeap) pop() uint64 {
+// Pop removes the least element; the heap must not be empty.
+func (h *Heap[T]) Pop() T {
 	s := *h
-	least := s[0]
-	last := len(s) - 1
+	least, last := s[0], len(s)-1
 	s[0] = s[last]
 	s = s[:last]
 	for i := 0; ; {

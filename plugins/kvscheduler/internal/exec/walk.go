@@ -1,0 +1,268 @@
+package exec
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// DefaultLimit is how many callbacks may run at once in all.
+const DefaultLimit = 1024
+
+// walk executes the operations of one plan as their order allows. Callbacks of
+// descriptors that ask for concurrency run in goroutines, within the limit of
+// the descriptor and that of the executor; everything else runs here, one
+// after the other. Of what could start the operation that comes first in the
+// plan does, so that with a limit of one the plan is executed as it stands.
+//
+// Nothing comes up or is changed before all removals that precede it in the
+// plan are done: what is removed may be in the way (an address that moves from
+// one interface to another) without there being a dependency.
+type walk struct {
+	*run
+	ops []plan.Op
+
+	waits []int32 // predecessors that are not done, by operation
+	first []int32 // succs[first[i]:first[i+1]] follow operation i
+	succs []int32
+	bad   []bool // failed, or a predecessor did
+
+	removals []int32 // those not known to be done yet, in order
+	over     []bool  // done or left out, by operation
+
+	inline  minheap.Heap[int32]
+	lanes   []*lane
+	byDesc  map[*registry.Descriptor]*lane
+	running int
+	done    chan *job
+	stopped bool // after a failure, with revert
+
+	told   []int32 // the operations that were recorded, in this order
+	failed []string
+	left   []int32 // failed or left out
+}
+
+// lane is the operations of one descriptor that may run beside others.
+type lane struct {
+	ready   minheap.Heap[int32]
+	running int
+	limit   int
+}
+
+// job is an operation that was started.
+type job struct {
+	index      int32
+	n          *graph.Node
+	before     previous
+	called     bool
+	start, end time.Time
+	meta       api.Metadata
+	err        error
+}
+
+func newWalk(r *run, pl *plan.Plan) *walk {
+	n := len(pl.Ops)
+	w := &walk{
+		run: r, ops: pl.Ops,
+		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
+		inline: make(minheap.Heap[int32], 0, n), byDesc: map[*registry.Descriptor]*lane{}, done: make(chan *job, r.limit()),
+	}
+	for i := range pl.Ops {
+		w.waits[i] = int32(len(pl.Ops[i].Preds))
+		for _, pred := range pl.Ops[i].Preds {
+			w.first[pred+1]++
+		}
+		if pl.Ops[i].Kind == plan.Down {
+			w.removals = append(w.removals, int32(i))
+		}
+	}
+	for i := range n {
+		w.first[i+1] += w.first[i]
+	}
+	w.succs = make([]int32, w.first[n])
+	next := append([]int32(nil), w.first[:n]...)
+	for i := range pl.Ops {
+		for _, pred := range pl.Ops[i].Preds {
+			w.succs[next[pred]] = int32(i)
+			next[pred]++
+		}
+	}
+	for i := range pl.Ops {
+		if w.waits[i] == 0 {
+			w.push(int32(i))
+		}
+	}
+	return w
+}
+
+func (x *Executor) limit() int {
+	if x.Limit > 0 {
+		return x.Limit
+	}
+	return DefaultLimit
+}
+
+// push makes an operation wait for its turn.
+func (w *walk) push(i int32) {
+	op := &w.ops[i]
+	if op.Desc == nil || op.Desc.Concurrency < 1 || w.limit() == 1 || !w.calls(op) {
+		w.inline.Push(i)
+		return
+	}
+	l := w.byDesc[op.Desc]
+	if l == nil {
+		l = &lane{limit: op.Desc.Concurrency}
+		w.byDesc[op.Desc] = l
+		w.lanes = append(w.lanes, l)
+	}
+	l.ready.Push(i)
+}
+
+// execute executes everything that can be executed.
+func (w *walk) execute() {
+	for {
+		w.startLanes()
+		if len(w.inline) > 0 && w.mayStart(w.inline[0]) {
+			i := w.inline.Pop()
+			j := w.begun(i)
+			w.call(j)
+			w.complete(j)
+			w.drain()
+			continue
+		}
+		if w.running == 0 {
+			return
+		}
+		w.finished(<-w.done)
+	}
+}
+
+func (w *walk) startLanes() {
+	for _, l := range w.lanes {
+		for len(l.ready) > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready[0]) {
+			j := w.begun(l.ready.Pop())
+			l.running++
+			w.running++
+			go func() {
+				w.call(j)
+				w.done <- j
+			}()
+		}
+	}
+}
+
+// drain takes what is finished without waiting.
+func (w *walk) drain() {
+	for {
+		select {
+		case j := <-w.done:
+			w.finished(j)
+		default:
+			return
+		}
+	}
+}
+
+func (w *walk) finished(j *job) {
+	w.running--
+	w.byDesc[w.ops[j.index].Desc].running--
+	w.complete(j)
+}
+
+// mayStart tells whether a ready operation may start beside those that run.
+func (w *walk) mayStart(i int32) bool {
+	if w.stopped {
+		return false
+	}
+	if w.ops[i].Kind == plan.Down {
+		return true
+	}
+	for len(w.removals) > 0 && w.over[w.removals[0]] {
+		w.removals = w.removals[1:]
+	}
+	return len(w.removals) == 0 || w.removals[0] > i
+}
+
+func (w *walk) begun(i int32) *job {
+	op := &w.ops[i]
+	j := &job{index: i, called: w.calls(op)}
+	j.n, j.before = w.begin(op)
+	j.meta = j.n.Meta
+	return j
+}
+
+// call runs the callback, if there is one. It touches nothing that others use.
+func (w *walk) call(j *job) {
+	op := &w.ops[j.index]
+	switch {
+	case j.called:
+		j.start = w.Now()
+		j.meta, j.err = call(op, j.meta)
+		j.end = w.Now()
+	case op.Kind == plan.Up || op.Kind == plan.Update:
+		j.meta = w.txn.Notified[op.Key]
+	}
+}
+
+// complete brings the outcome of an operation into the graph and lets those go
+// on that waited for it.
+func (w *walk) complete(j *job) {
+	op := &w.ops[j.index]
+	w.finish(op, j.n, j.meta, j.err)
+	if rec, ok := w.record(op, j); ok {
+		w.told = append(w.told, j.index)
+		w.res.Executed = append(w.res.Executed, rec)
+	}
+	w.forget(j.n)
+	if j.err != nil {
+		w.failed = append(w.failed, op.Key)
+		w.bad[j.index] = true
+		w.stopped = w.stopped || w.txn.Revert && !w.reverted
+	}
+	w.close(j.index)
+}
+
+// close ends an operation; what must not be done without it is left out.
+func (w *walk) close(i int32) {
+	stack := []int32{i}
+	for len(stack) > 0 {
+		i = stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		w.over[i] = true
+		if w.bad[i] {
+			w.left = append(w.left, i)
+		}
+		for _, next := range w.succs[w.first[i]:w.first[i+1]] {
+			w.bad[next] = w.bad[next] || w.bad[i]
+			if w.waits[next]--; w.waits[next] > 0 {
+				continue
+			}
+			if w.bad[next] {
+				stack = append(stack, next)
+			} else {
+				w.push(next)
+			}
+		}
+	}
+}
+
+// sortRecords brings what was recorded since from into the order of the plan.
+func (w *walk) sortRecords(from int) {
+	if slices.IsSorted(w.told) {
+		return
+	}
+	at := make([]int, len(w.told))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortFunc(at, func(a, b int) int { return int(w.told[a] - w.told[b]) })
+	records := slices.Clone(w.res.Executed[from:])
+	for i, j := range at {
+		w.res.Executed[from+i] = records[j]
+	}
+}

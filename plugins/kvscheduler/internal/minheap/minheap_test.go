@@ -1,0 +1,31 @@
+package minheap_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
+)
+
+func TestPopsInOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var h minheap.Heap[int]
+		var left []int
+		for range rapid.IntRange(0, 50).Draw(t, "steps") {
+			if len(h) > 0 && rapid.Bool().Draw(t, "pop") {
+				slices.Sort(left)
+				if got := h.Pop(); got != left[0] {
+					t.Fatalf("popped %d, expected %d", got, left[0])
+				}
+				left = left[1:]
+				continue
+			}
+			x := rapid.IntRange(0, 9).Draw(t, "x")
+			h.Push(x)
+			left = append(left, x)
+		}
+	})
+}
