@@ -27,6 +27,8 @@ var (
 	ErrUnimplementedCreate = errors.New("descriptor has no Create")
 	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
 	ErrPermanent = errors.New("permanent failure")
+	// ErrNotVerified: the southbound does not have what the transaction did.
+	ErrNotVerified = errors.New("not verified")
 )
 
 type permanentError struct{ error }

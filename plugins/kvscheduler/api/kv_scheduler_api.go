@@ -43,6 +43,11 @@ type Committer interface {
 	// StartNBTransaction returns an empty transaction. Nothing happens until
 	// Commit.
 	StartNBTransaction() Txn
+	// Apply commits the values of a plan made by Txn.Plan, here or in an earlier
+	// process, if that does exactly what the plan says; otherwise the error is
+	// an ErrPlanStale and nothing is done. Whether it is a resync follows from
+	// the plan, not from the options.
+	Apply(ctx context.Context, plan *Plan, opts ...TxnOption) (seqNum uint64, err error)
 }
 
 // Txn collects changes. It must not be used concurrently nor after Commit.

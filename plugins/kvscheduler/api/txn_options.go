@@ -60,6 +60,7 @@ type TxnOptions struct {
 	KeepFound   bool       // WithoutRemoval
 	Retry       *RetryOpts // nil: no retry
 	Description string
+	Verify      bool
 }
 
 // TxnOption is an option of Commit.
@@ -111,3 +112,10 @@ func WithDescription(text string) TxnOption { return func(o *TxnOptions) { o.Des
 // WithSimulation prints the plan before it is executed even where printing of
 // transactions is otherwise limited to the summary.
 func WithSimulation() TxnOption { return func(o *TxnOptions) { o.Simulation = true } }
+
+// WithVerify reads the descriptors of all values that the transaction named or
+// touched from the southbound again, once it is executed. A value that is not
+// there as it should be is an ErrNotVerified of its key; together with
+// WithRevert the values that the transaction named go back to what was wanted
+// before. Descriptors without Retrieve cannot be verified and are left out.
+func WithVerify() TxnOption { return func(o *TxnOptions) { o.Verify = true } }

@@ -97,9 +97,3 @@ type RecordedTxn struct {
 	// Reverted tells that a failure made the transaction undo itself.
 	Reverted bool
 }
-
-// Plan is what a transaction would do.
-type Plan struct {
-	Values     []RecordedKVPair
-	Operations []RecordedTxnOp
-}

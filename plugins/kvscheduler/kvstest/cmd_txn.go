@@ -14,7 +14,7 @@ import (
 // cmdCommit commits a transaction and prints what was done:
 //
 //	commit [--revert] [--retry[=COUNT]] [--resync=full|upstream|downstream] [--verbose]
-//	       [--without-removal] [--no-wait] [--simulation] [--description=TEXT] VALUE...
+//	       [--without-removal] [--no-wait] [--verify] [--simulation] [--description=TEXT] VALUE...
 //
 // Further transactions that it caused follow under a title of their own.
 func cmdCommit(r *Run, args []string) (string, error) {
@@ -82,6 +82,8 @@ func txnOptions(flags map[string]string) (opts []api.TxnOption, err error) {
 			opts = append(opts, api.WithoutRemoval())
 		case "no-wait":
 			opts = append(opts, api.WithoutBlocking())
+		case "verify":
+			opts = append(opts, api.WithVerify())
 		case "simulation":
 			opts = append(opts, api.WithSimulation())
 		case "description":
@@ -95,23 +97,6 @@ func txnOptions(flags map[string]string) (opts []api.TxnOption, err error) {
 		opts = append(opts, api.WithResync(resync, verbose))
 	}
 	return opts, nil
-}
-
-// cmdPlan prints what a commit of the same arguments would do.
-func cmdPlan(r *Run, args []string) (string, error) {
-	txn, opts, err := r.transaction(args)
-	if err != nil {
-		return "", err
-	}
-	var text strings.Builder
-	plan, err := txn.Plan(r.T.Context(), opts...)
-	if plan != nil {
-		for i := range plan.Operations {
-			text.WriteString(operation(&plan.Operations[i]))
-		}
-	}
-	r.printError(&text, err)
-	return text.String(), nil
 }
 
 // cmdResync is commit with --resync: resync full|upstream|downstream [OPTION...] VALUE...

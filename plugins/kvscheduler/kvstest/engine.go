@@ -67,6 +67,7 @@ type Run struct {
 	seen       uint64     // sequence number of the next transaction to report
 	lenient    []string   // prefixes of keys that the southbound does not insist on
 	watch      *watch
+	plan       []byte // saved by "plan"
 }
 
 // RunScripts runs every scenario that matches the glob, as a parallel subtest
@@ -174,7 +175,7 @@ func (r *Run) execute(words []string) (string, error) {
 func builtin() map[string]Command {
 	return map[string]Command{
 		"descriptor": cmdDescriptor, "restart": cmdRestart,
-		"commit": cmdCommit, "plan": cmdPlan, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory,
+		"commit": cmdCommit, "plan": cmdPlan, "apply": cmdApply, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory,
 		"notify": cmdNotify, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
 		"sb": cmdSB, "calls": cmdCalls, "sb-restart": cmdSBRestart, "session": cmdSession,
 		"tick": cmdTick, "timers": cmdTimers,

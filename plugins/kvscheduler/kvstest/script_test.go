@@ -88,7 +88,7 @@ func TestScriptErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"> output":                         "line 1: output without a command",
 		"commit 'if/1":                     "quote is not closed",
-		"fly":                              "unknown command: expected one of calls, changes, commit",
+		"fly":                              "unknown command: expected one of apply, calls, changes, commit",
 		"commit if/1=nowhere":              `there is no file "nowhere"`,
 		"commit 'if/1={color: 1}'":         "unknown field",
 		"commit 'if/1={value: [}'":         "yaml",

@@ -34,11 +34,15 @@ func (c *Control) process(j *job) outcome {
 		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
 	}
+	txn.Plan = plan.Make(c.graph, p.request)
+	if err := c.stale(j.expect, txn.Plan); err != nil {
+		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
+	}
 	c.nextSeq++
 	if j.retry != nil {
 		txn.Attempt = j.retry.attempt
 	}
-	txn.Plan = plan.Make(c.graph, p.request)
+	before := c.wantedBefore(j)
 	rec := c.preRecord(j, txn)
 	res := c.exec.Execute(txn)
 	c.complete(rec, res)
@@ -50,7 +54,7 @@ func (c *Control) process(j *job) outcome {
 		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
 	}
 	c.notifyWatchers(res.Changed)
-	return outcome{txn.Seq, transactionError(p.rejected, res)}
+	return outcome{txn.Seq, c.verified(j, before, res, transactionError(p.rejected, res))}
 }
 
 func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
@@ -103,8 +107,12 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
 			continue
 		}
-		if change != nil && !settled(n, change, j.opts.Retry) {
+		switch {
+		case change == nil:
+		case !settled(n, change):
 			p.request.Changes = append(p.request.Changes, *change)
+		case !j.dry: // only how failures are retried is new
+			n.Retry = j.opts.Retry
 		}
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
@@ -123,9 +131,8 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 }
 
 // settled tells that a value is asked for which exists already, just so, and
-// nothing derived from it has failed. Only the way in which failures are
-// retried is taken from the new request.
-func settled(n *graph.Node, change *plan.Change, retry *api.RetryOpts) bool {
+// nothing derived from it has failed.
+func settled(n *graph.Node, change *plan.Change) bool {
 	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want || n.Err != nil {
 		return false
 	}
@@ -134,7 +141,6 @@ func settled(n *graph.Node, change *plan.Change, retry *api.RetryOpts) bool {
 			return false // asked for again, what failed is tried again
 		}
 	}
-	n.Retry = retry
 	return true
 }
 

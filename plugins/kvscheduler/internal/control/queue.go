@@ -22,6 +22,9 @@ type job struct {
 	meta   map[string]api.Metadata // of notified values
 	opts   api.TxnOptions
 
+	expect *api.Plan // refuse to do anything else
+	dry    bool      // only planned
+
 	retry   *retry
 	session *sessionChange
 

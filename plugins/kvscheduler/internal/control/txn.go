@@ -47,21 +47,23 @@ func (t *txn) check(o *api.TxnOptions) error {
 
 // Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
-	o := api.ApplyTxnOptions(opts)
+	return t.commit(ctx, &job{typ: api.NBTransaction, values: t.values, opts: api.ApplyTxnOptions(opts)})
+}
+
+func (t *txn) commit(ctx context.Context, j *job) (seqNum uint64, err error) {
 	fail := func(err error) (uint64, error) {
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
 	}
-	if err := t.check(&o); err != nil {
+	if err := t.check(&j.opts); err != nil {
 		return fail(err)
 	}
-	j := &job{typ: api.NBTransaction, values: t.values, opts: o}
-	if !o.NonBlocking {
+	if !j.opts.NonBlocking {
 		j.done = make(chan outcome, 1)
 	}
 	if err := t.c.queue.push(ctx, j); err != nil {
 		return fail(err)
 	}
-	if o.NonBlocking {
+	if j.opts.NonBlocking {
 		return api.NoSeqNum, nil
 	}
 	select {
@@ -81,9 +83,9 @@ func (t *txn) Plan(_ context.Context, opts ...api.TxnOption) (*api.Plan, error) 
 	var result *api.Plan
 	var rejected []api.KeyWithError
 	err := t.c.onWorker(func() {
-		p, _ := t.c.prepare(&job{typ: api.NBTransaction, values: t.values, opts: o})
+		p, _ := t.c.prepare(&job{typ: api.NBTransaction, values: t.values, opts: o, dry: true})
 		rejected = p.rejected
-		result = &api.Plan{Values: t.values, Operations: recordPlan(plan.Make(t.c.graph, p.request))}
+		result = t.c.planned(t.values, &o, plan.Make(t.c.graph, p.request))
 	})
 	if err != nil {
 		return nil, api.NewTransactionError(err, nil, false)

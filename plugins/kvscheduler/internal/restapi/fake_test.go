@@ -134,6 +134,8 @@ func (f *fake) Explain(key string) *api.Explanation {
 
 func (f *fake) StartNBTransaction() api.Txn { return fakeTxn{f} }
 
+func (f *fake) Apply(context.Context, *api.Plan, ...api.TxnOption) (uint64, error) { return 0, nil }
+
 type fakeTxn struct{ f *fake }
 
 func (t fakeTxn) SetValue(string, proto.Message) api.Txn { return t }

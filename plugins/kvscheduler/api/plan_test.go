@@ -1,0 +1,75 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+func somePlan() *api.Plan {
+	values := []api.RecordedKVPair{
+		{Key: "tap/1", Value: &model.Item{Value: 1, Deps: []string{"<&>"}}, Origin: api.FromNB},
+		{Key: "tap/2", Origin: api.FromNB},
+	}
+	return &api.Plan{
+		Created: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Description: "a change", Values: values,
+		Operations: []api.RecordedTxnOp{{Operation: pb.TxnOperation_CREATE, Key: "tap/1", NewValue: values[0].Value, NewState: pb.ValueState_CONFIGURED}},
+		Base:       []api.PlanBase{{Key: "tap/1"}, {Key: "tap/2", Wanted: "x", Exists: "x"}},
+		Digest:     api.ValuesDigest(values),
+	}
+}
+
+func TestSavedPlan(t *testing.T) {
+	t.Parallel()
+	text, err := api.SealPlan(somePlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compact bytes.Buffer // white space does not matter
+	if err := json.Compact(&compact, text); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range [][]byte{text, compact.Bytes()} {
+		var got api.Plan
+		if err := api.OpenPlan(form, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Digest != api.ValuesDigest(got.Values) || len(got.Operations) != 1 || !got.Created.Equal(somePlan().Created) {
+			t.Errorf("read %+v", got)
+		}
+	}
+}
+
+func TestSavedPlanErrors(t *testing.T) {
+	t.Parallel()
+	text, err := api.SealPlan(somePlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := api.SealPlan(map[string]any{"Values": nil, "Novelty": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		text []byte
+		want error
+	}{
+		"empty":         {nil, api.ErrPlanDamaged},
+		"cut":           {text[:len(text)/2], api.ErrPlanDamaged},
+		"edited":        {bytes.Replace(text, []byte(`"tap/2"`), []byte(`"tap/3"`), 1), api.ErrPlanDamaged},
+		"another file":  {[]byte(`{"vppConfig": {}}`), api.ErrPlanDamaged},
+		"longer":        {append(bytes.Clone(text), "{}"...), api.ErrPlanDamaged},
+		"newer":         {bytes.Replace(text, []byte(`"PlanFormat": 1`), []byte(`"PlanFormat": 2`), 1), api.ErrPlanVersion},
+		"unknown field": {foreign, api.ErrPlanVersion},
+	} {
+		if err := api.OpenPlan(c.text, new(api.Plan)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}

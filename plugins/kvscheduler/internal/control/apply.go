@@ -1,0 +1,199 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Apply implements api.Committer.
+func (c *Control) Apply(ctx context.Context, pl *api.Plan, opts ...api.TxnOption) (seqNum uint64, err error) {
+	if api.ValuesDigest(pl.Values) != pl.Digest {
+		err := fmt.Errorf("%w: its values do not match their digest", api.ErrPlanVersion)
+		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
+	}
+	o := api.ApplyTxnOptions(opts)
+	o.Resync, o.KeepFound = pl.Resync, pl.KeepFound
+	if o.Description == "" {
+		o.Description = pl.Description
+	}
+	t := &txn{c: c, values: pl.Values}
+	return t.commit(ctx, &job{typ: api.NBTransaction, values: pl.Values, opts: o, expect: pl})
+}
+
+// planned describes a plan with the state that it is made for.
+func (c *Control) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {
+	out := &api.Plan{
+		Created: c.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
+		Values: values, Operations: recordPlan(pl), Reasons: c.reasons(pl), Digest: api.ValuesDigest(values),
+	}
+	keys := map[string]bool{}
+	for _, kv := range values {
+		keys[kv.Key] = true
+	}
+	for i := range pl.Ops {
+		if op := &pl.Ops[i]; op.Base == "" {
+			keys[op.Key] = true
+		} else {
+			keys[op.Base] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		out.Base = append(out.Base, c.base(key))
+	}
+	return out
+}
+
+func (c *Control) base(key string) api.PlanBase {
+	b := api.PlanBase{Key: key}
+	if n := c.graph.Node(key); n != nil {
+		if n.Want != nil && !n.Want.Unwanted {
+			b.Wanted = api.ValueDigest(n.Want.Msg)
+		}
+		if n.Have != nil {
+			b.Exists = api.ValueDigest(n.Have.Msg)
+		}
+	}
+	return b
+}
+
+// reasons say of the values that stay PENDING or INVALID why.
+func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
+	after := map[string]bool{} // whether a value exists after the plan, where that changes
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		if op.Kind != plan.Note {
+			after[op.Key] = op.Target != nil
+		}
+	}
+	var list []api.PlanReason
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		if op.Kind == plan.Down || op.Want == nil {
+			continue
+		}
+		switch op.After {
+		case kvscheduler.ValueState_INVALID:
+			if op.Want.Invalid != nil {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: op.Want.Invalid.Error()})
+			}
+		case kvscheduler.ValueState_PENDING:
+			list = append(list, api.PlanReason{Key: op.Key, Reason: c.waitsFor(op, after)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
+	return slices.Compact(list)
+}
+
+func (c *Control) waitsFor(op *plan.Op, after map[string]bool) string {
+	if problem := c.sessionProblem(op.Desc.Session()); problem != "" {
+		return problem
+	}
+	var unmet []string
+	for i := range op.Want.Deps {
+		dep := &op.Want.Deps[i]
+		if c.metAfter(dep, after) {
+			continue
+		}
+		what := dep.Key
+		if what == "" {
+			what = strings.Join(dep.AnyOf.KeyPrefixes, " or ") + "*"
+		}
+		if dep.Label != "" && dep.Label != what {
+			what += " (" + dep.Label + ")"
+		}
+		unmet = append(unmet, what)
+	}
+	if len(unmet) == 0 {
+		return "waits for what does not exist yet"
+	}
+	return "waits for " + strings.Join(unmet, ", ")
+}
+
+// metAfter tells whether something meets the dependency after the plan.
+func (c *Control) metAfter(dep *api.Dependency, after map[string]bool) bool {
+	if dep.Key != "" {
+		if exists, planned := after[dep.Key]; planned {
+			return exists
+		}
+		return c.graph.Witness(dep) != nil
+	}
+	for key, exists := range after {
+		if exists && graph.Meets(dep, key) {
+			return true
+		}
+	}
+	prefixes := dep.AnyOf.KeyPrefixes
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
+	}
+	met := false
+	for _, prefix := range prefixes {
+		c.graph.Ascend(prefix, func(n *graph.Node) bool {
+			_, planned := after[n.Key]
+			met = n.Have != nil && !planned && graph.Meets(dep, n.Key)
+			return !met
+		})
+		if met {
+			break
+		}
+	}
+	return met
+}
+
+// maxMoved bounds the keys that are named of a stale plan.
+const maxMoved = 5
+
+// stale refuses to execute something else than what was planned before.
+func (c *Control) stale(expected *api.Plan, now *plan.Plan) error {
+	if expected == nil {
+		return nil
+	}
+	var moved []string
+	for _, b := range expected.Base {
+		if c.base(b.Key) != b {
+			moved = append(moved, b.Key)
+		}
+	}
+	if len(moved) == 0 {
+		moved = differing(expected.Operations, recordPlan(now))
+	}
+	switch n := len(moved) - maxMoved; {
+	case len(moved) == 0:
+		return nil
+	case n > 0:
+		return fmt.Errorf("%w: changed since then: %s and %d more", api.ErrPlanStale, strings.Join(moved[:maxMoved], ", "), n)
+	}
+	return fmt.Errorf("%w: changed since then: %s", api.ErrPlanStale, strings.Join(moved, ", "))
+}
+
+// differing lists the keys on which something else is done, sorted.
+func differing(planned, now []api.RecordedTxnOp) []string {
+	keys := map[string]bool{}
+	for i := range max(len(planned), len(now)) {
+		switch {
+		case i >= len(planned):
+			keys[now[i].Key] = true
+		case i >= len(now):
+			keys[planned[i].Key] = true
+		case !sameOp(&planned[i], &now[i]):
+			keys[planned[i].Key], keys[now[i].Key] = true, true
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+func sameOp(a, b *api.RecordedTxnOp) bool {
+	return a.Operation == b.Operation && a.Key == b.Key && a.NOOP == b.NOOP && a.IsRecreate == b.IsRecreate &&
+		a.NewState == b.NewState && a.PrevState == b.PrevState &&
+		proto.Equal(a.NewValue, b.NewValue) && proto.Equal(a.PrevValue, b.PrevValue)
+}

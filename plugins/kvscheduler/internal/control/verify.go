@@ -1,0 +1,130 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// wantedBefore is what a transaction that may turn out to be not verified goes
+// back to. What belonged to the southbound is left out.
+func (c *Control) wantedBefore(j *job) (values []api.RecordedKVPair) {
+	if !j.opts.Verify || !j.opts.Revert {
+		return nil
+	}
+	for _, kv := range j.values {
+		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
+		switch n := c.graph.Node(kv.Key); {
+		case n == nil || n.Want == nil && n.Have == nil:
+		case n.IsDerived() || n.Want == nil || n.Want.FromSB || n.Want.Unwanted:
+			continue
+		default:
+			pair.Value = n.Want.Msg
+		}
+		values = append(values, pair)
+	}
+	return values
+}
+
+// verified adds to the error of a transaction what is not as it should be.
+func (c *Control) verified(j *job, before []api.RecordedKVPair, res *exec.Result, err error) error {
+	if !j.opts.Verify || res.Reverted {
+		return err
+	}
+	wrong := c.verify(j, res)
+	if len(wrong) == 0 {
+		return err
+	}
+	keys := make([]string, len(wrong))
+	for i, kv := range wrong {
+		keys[i] = kv.Key
+	}
+	c.refreshKeys(keys)
+	c.notifyWatchers(keys)
+	if j.opts.Revert {
+		back := c.process(&job{typ: api.NBTransaction, values: before, opts: api.TxnOptions{
+			Retry: j.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error(),
+		}})
+		if te := (*api.TransactionError)(nil); errors.As(back.err, &te) {
+			wrong = append(wrong, te.GetKVErrors()...)
+		}
+	}
+	if te := (*api.TransactionError)(nil); errors.As(err, &te) {
+		wrong = append(te.GetKVErrors(), wrong...)
+	}
+	return api.NewTransactionError(nil, wrong, j.opts.Revert)
+}
+
+// verify reads what the transaction named or touched and compares.
+func (c *Control) verify(j *job, res *exec.Result) (wrong []api.KeyWithError) {
+	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
+	add := func(key string) {
+		n := c.graph.Node(key)
+		if n == nil { // gone: the descriptor is found by the key
+			d, _ := c.registry.Load().Lookup(key) // no descriptor, nothing to read
+			n = &graph.Node{Key: key, Desc: d}
+		}
+		n = n.Root()
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Want != nil && n.Want.FromSB {
+			return
+		}
+		if byDescriptor[n.Desc] == nil {
+			byDescriptor[n.Desc] = map[string]*graph.Node{}
+		}
+		byDescriptor[n.Desc][n.Key] = n
+	}
+	for _, kv := range j.values {
+		add(kv.Key)
+	}
+	for i := range res.Executed {
+		if op := &res.Executed[i]; !op.IsDerived {
+			add(op.Key)
+		}
+	}
+	closed := c.closedSessions()
+	for _, d := range c.registry.Load().RetrieveOrder() {
+		if nodes := byDescriptor[d]; nodes != nil && !closed[d.Session()] {
+			wrong = append(wrong, c.compare(d, nodes)...)
+		}
+	}
+	slices.SortFunc(wrong, func(a, b api.KeyWithError) int { return strings.Compare(a.Key, b.Key) })
+	return wrong
+}
+
+// compare reads a descriptor and compares some of its values.
+func (c *Control) compare(d *registry.Descriptor, nodes map[string]*graph.Node) (wrong []api.KeyWithError) {
+	found := map[string]proto.Message{}
+	kvs, err := c.refresher(nil).Descriptor(d)
+	for _, kv := range kvs {
+		found[kv.Key] = kv.Value
+	}
+	for key, n := range nodes {
+		real, exists := found[key]
+		problem := ""
+		switch {
+		case err != nil:
+			problem = "retrieve: " + err.Error()
+		case n.Have == nil && exists:
+			problem = "the southbound still has the value"
+		case n.Have != nil && !exists:
+			problem = "the southbound does not have the value"
+		case n.Have != nil && !d.Equivalent(key, real, n.Have.Msg):
+			problem = "the southbound has another value"
+		default:
+			continue
+		}
+		wrong = append(wrong, api.KeyWithError{
+			Key: key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: fmt.Errorf("%w: %s", api.ErrNotVerified, problem),
+		})
+	}
+	return wrong
+}

@@ -1,0 +1,57 @@
+package kvstest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// cmdPlan prints what a commit of the same arguments would do, and why some of
+// it would have no effect yet, and saves the plan for apply.
+func cmdPlan(r *Run, args []string) (string, error) {
+	txn, opts, err := r.transaction(args)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	plan, err := txn.Plan(r.T.Context(), opts...)
+	if plan != nil {
+		for i := range plan.Operations {
+			text.WriteString(operation(&plan.Operations[i]))
+		}
+		for _, reason := range plan.Reasons {
+			fmt.Fprintf(&text, "%s: %s\n", reason.Key, reason.Reason)
+		}
+		sealed, serr := api.SealPlan(plan)
+		if serr != nil {
+			return "", serr
+		}
+		r.plan = sealed
+	}
+	r.printError(&text, err)
+	return text.String(), nil
+}
+
+// cmdApply applies the plan that was saved last: apply [--revert] [--verify].
+func cmdApply(r *Run, args []string) (string, error) {
+	flags, rest := options(args)
+	if len(rest) > 0 || r.plan == nil {
+		return "", errors.New("expected options only, after plan")
+	}
+	opts, err := txnOptions(flags)
+	if err != nil {
+		return "", err
+	}
+	var plan api.Plan
+	if err := api.OpenPlan(r.plan, &plan); err != nil {
+		return "", err
+	}
+	_, err = r.Scheduler.Apply(r.T.Context(), &plan, opts...)
+	r.Scheduler.TransactionBarrier()
+	var text strings.Builder
+	text.WriteString(r.news(api.NBTransaction))
+	r.printError(&text, err)
+	return text.String(), nil
+}
