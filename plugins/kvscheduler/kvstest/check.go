@@ -81,7 +81,7 @@ func checkScope(d *api.KVDescriptor) (problems []error) {
 	foreign := []string{"", "/", "kvstest/foreign/key", "x" + d.NBKeyPrefix + "key", strings.TrimSuffix(d.NBKeyPrefix, "/") + "-other/key"}
 	for _, key := range foreign {
 		if key != d.NBKeyPrefix && d.KeySelector(key) {
-			problems = append(problems, fmt.Errorf("KeySelector selects the foreign key %q", key))
+			problems = append(problems, fmt.Errorf("KeySelector selects the foreign key %q: it must select the keys below %q and no others", key, d.NBKeyPrefix))
 		}
 	}
 	return problems
@@ -92,7 +92,7 @@ func checkScope(d *api.KVDescriptor) (problems []error) {
 func checkEmpty(d *api.KVDescriptor) []error {
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(d.ValueTypeName))
 	if err != nil {
-		return []error{fmt.Errorf("descriptor %q: ValueTypeName %q: %w", d.Name, d.ValueTypeName, err)}
+		return []error{fmt.Errorf("descriptor %q: ValueTypeName %q: %w: it must be the full name of a message whose Go package is imported", d.Name, d.ValueTypeName, err)}
 	}
 	return checkValue(d, Sample{d.NBKeyPrefix + "kvstest", typ.New().Interface()})
 }
@@ -129,7 +129,7 @@ func describer(key string, descriptors []*api.KVDescriptor) (*api.KVDescriptor, 
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf("no descriptor selects key %q", key)
+		return nil, fmt.Errorf("no descriptor selects the key %q of a sample: look at its KeySelector", key)
 	default:
 		return nil, fmt.Errorf("key %q is selected by several descriptors: %s", key, strings.Join(names, ", "))
 	}
@@ -141,7 +141,7 @@ func checkValue(d *api.KVDescriptor, s Sample) []error {
 		before := proto.Clone(s.Value)
 		pure := func(name string, given bool, call func() any) {
 			if given && !reflect.DeepEqual(call(), call()) {
-				problems = append(problems, fmt.Errorf("%s is not pure: it answers the same question for %s in two ways", name, s.Key))
+				problems = append(problems, fmt.Errorf("%s is not pure: it answers the same question for %s in two ways; it must depend on its arguments only", name, s.Key))
 			}
 		}
 		pure("KeySelector", true, func() any { return d.KeySelector(s.Key) })
@@ -157,7 +157,7 @@ func checkValue(d *api.KVDescriptor, s Sample) []error {
 			problems = append(problems, checkDerived(s.Key, d.DerivedValues(s.Key, s.Value))...)
 		}
 		if !proto.Equal(before, s.Value) {
-			problems = append(problems, fmt.Errorf("a callback changed the value of %s", s.Key))
+			problems = append(problems, fmt.Errorf("a callback changed the value of %s: messages are shared and must not be changed, clone them", s.Key))
 		}
 		return problems
 	})
@@ -197,18 +197,18 @@ func checkDependencies(key string, deps []api.Dependency) (problems []error) {
 		anyOf := len(d.AnyOf.KeyPrefixes) > 0 || d.AnyOf.KeySelector != nil
 		switch {
 		case d.Label == "":
-			fail("one has no label")
+			fail("one has no Label: it is what a pending value is said to wait for")
 		case labels[d.Label]:
-			fail("the label %q is given twice", d.Label)
+			fail("the label %q is given twice: one of the two could not be told from the other", d.Label)
 		}
 		labels[d.Label] = true
 		switch {
 		case d.Key == "" && !anyOf:
-			fail("%q has neither Key nor AnyOf", d.Label)
+			fail("%q has neither Key nor AnyOf: nothing could ever meet it", d.Label)
 		case d.Key != "" && anyOf:
-			fail("%q has both Key and AnyOf", d.Label)
+			fail("%q has both Key and AnyOf: make it two dependencies", d.Label)
 		case d.Key == key:
-			fail("%q is the value itself", d.Label)
+			fail("%q is the value itself: it would wait for ever", d.Label)
 		}
 	}
 	return problems
@@ -219,11 +219,11 @@ func checkDerived(key string, derived []api.KeyValuePair) (problems []error) {
 	for _, kv := range derived {
 		switch {
 		case kv.Key == "":
-			problems = append(problems, fmt.Errorf("a derived value of %s has no key", key))
+			problems = append(problems, fmt.Errorf("a derived value of %s has no key: it would be left out", key))
 		case seen[kv.Key]:
 			problems = append(problems, fmt.Errorf("derived values of %s: the key %q is taken twice", key, kv.Key))
 		case kv.Value == nil || !kv.Value.ProtoReflect().IsValid():
-			problems = append(problems, fmt.Errorf("the derived value %q of %s is nil", kv.Key, key))
+			problems = append(problems, fmt.Errorf("the derived value %q of %s is nil: derive an empty message where there is nothing to say", kv.Key, key))
 		}
 		seen[kv.Key] = true
 	}
@@ -238,7 +238,7 @@ func checkLabels(d *api.KVDescriptor, samples []Sample) (problems []error) {
 	for _, s := range samples {
 		label := d.KeyLabel(s.Key)
 		if other, taken := keys[label]; taken && other != s.Key {
-			problems = append(problems, fmt.Errorf("keys %q and %q have the same label %q", other, s.Key, label))
+			problems = append(problems, fmt.Errorf("KeyLabel: keys %q and %q have the same label %q: their metadata would overwrite each other", other, s.Key, label))
 		}
 		keys[label] = s.Key
 	}

@@ -46,7 +46,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 		"same label":       func(d *api.KVDescriptor) { d.KeyLabel = func(string) string { return "one" } },
 		"given twice":      dependsOn(api.Dependency{Label: "x", Key: "a"}, api.Dependency{Label: "x", Key: "b"}),
-		"no label":         dependsOn(api.Dependency{Key: "a"}),
+		"no Label":         dependsOn(api.Dependency{Key: "a"}),
 		"neither Key nor":  dependsOn(api.Dependency{Label: "x"}),
 		"both Key and":     dependsOn(api.Dependency{Label: "x", Key: "a", AnyOf: api.AnyOfDependency{KeyPrefixes: []string{"b"}}}),
 		"the value itself": dependsOn(api.Dependency{Label: "x", Key: "item/a"}),

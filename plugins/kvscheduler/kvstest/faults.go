@@ -16,7 +16,8 @@ const Retrieve = pb.TxnOperation_VALIDATE
 // ErrInjected is the error of every fault that has none of its own.
 var ErrInjected = errors.New("injected failure")
 
-// Fault makes an operation of a MockSB fail.
+// Fault makes an operation of a southbound fail: of a MockSB, or of any other
+// behind a descriptor; see Faulty.
 type Fault struct {
 	// Op is the operation: CREATE, UPDATE, DELETE or Retrieve.
 	Op api.TxnOperation
@@ -35,12 +36,35 @@ type Fault struct {
 	left int
 }
 
+// faultList are the faults of a southbound, the first that applies counts.
+type faultList []*Fault
+
+func (l *faultList) add(f Fault) {
+	f.left = f.Times
+	*l = append(*l, &f)
+}
+
+// take returns the first fault that applies and counts it.
+func (l *faultList) take(op api.TxnOperation, key string) *Fault {
+	for i, f := range *l {
+		if f.Op != op || !f.matches(key) {
+			continue
+		}
+		if f.Times > 0 {
+			if f.left--; f.left == 0 {
+				*l = append((*l)[:i:i], (*l)[i+1:]...)
+			}
+		}
+		return f
+	}
+	return nil
+}
+
 // Inject adds a fault.
 func (sb *MockSB) Inject(f Fault) {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
-	f.left = f.Times
-	sb.faults = append(sb.faults, &f)
+	sb.faults.add(f)
 }
 
 // Heal removes all faults.
@@ -48,22 +72,6 @@ func (sb *MockSB) Heal() {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	sb.faults = nil
-}
-
-// fault returns the first fault that applies and counts it.
-func (sb *MockSB) fault(op api.TxnOperation, key string) *Fault {
-	for i, f := range sb.faults {
-		if f.Op != op || !f.matches(key) {
-			continue
-		}
-		if f.Times > 0 {
-			if f.left--; f.left == 0 {
-				sb.faults = append(sb.faults[:i:i], sb.faults[i+1:]...)
-			}
-		}
-		return f
-	}
-	return nil
 }
 
 func (f *Fault) matches(key string) bool {
@@ -76,11 +84,7 @@ func (f *Fault) matches(key string) bool {
 func (f *Fault) strike(op api.TxnOperation, key string) error {
 	err := f.Err
 	if err == nil {
-		name := strings.ToLower(op.String())
-		if op == Retrieve {
-			name = "retrieve"
-		}
-		err = fmt.Errorf("%w of %s %s", ErrInjected, name, key)
+		err = fmt.Errorf("%w of %s %s", ErrInjected, opName(op), key)
 	}
 	if f.Panic {
 		panic(err.Error())

@@ -1,7 +1,3 @@
-// Package kvstest is for tests of descriptors and of the scheduler: a
-// southbound that keeps state and refuses what is impossible, descriptors for
-// it, a clock that stands still, checks of what every descriptor promises, and
-// scenarios written as text.
 package kvstest
 
 import (
@@ -31,7 +27,7 @@ type MockSB struct {
 	values map[string]*held
 	next   int // handle
 	calls  []string
-	faults []*Fault
+	faults faultList
 	refuse []Rule
 	pieces []string // prefixes of derived values that are stored on their own
 }
@@ -110,7 +106,7 @@ func (h *held) check(key string, meta *Meta) error {
 func (sb *MockSB) do(op api.TxnOperation, key string, value proto.Message, effect func(*held) error) error {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
-	fault := sb.fault(op, key)
+	fault := sb.faults.take(op, key)
 	sb.calls = append(sb.calls, strings.ToLower(op.String())+" "+key)
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
@@ -142,7 +138,7 @@ func (sb *MockSB) Retrieve(name string, selected api.KeySelector) ([]api.KVWithM
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	sb.calls = append(sb.calls, "retrieve "+name)
-	if fault := sb.fault(Retrieve, name); fault != nil {
+	if fault := sb.faults.take(Retrieve, name); fault != nil {
 		return nil, fault.strike(Retrieve, name)
 	}
 	var found []api.KVWithMetadata
