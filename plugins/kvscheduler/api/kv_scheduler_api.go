@@ -19,6 +19,7 @@ type KVScheduler interface {
 	Notifier
 	Inspector
 	Sessions
+	DriftDetector
 }
 
 // Registrar is used by plugins in Init, to register descriptors.

@@ -58,6 +58,8 @@ type Control struct {
 	watchers map[*watcher]struct{}
 	waiting  map[string][]chan struct{} // for the registration of a prefix
 
+	drifts *drifts
+
 	timersMu sync.Mutex
 	timers   map[*timer]struct{}
 	stopped  chan struct{}
@@ -84,6 +86,7 @@ func New(opts Options) *Control {
 		sessions: map[string]session{},
 		watchers: map[*watcher]struct{}{},
 		waiting:  map[string][]chan struct{}{},
+		drifts:   newDrifts(),
 		timers:   map[*timer]struct{}{},
 		stopped:  make(chan struct{}),
 	}

@@ -73,6 +73,9 @@ func (c *Control) prepare(j *job) (p prepared, ok bool) {
 	switch {
 	case j.session != nil:
 		return p, c.prepareSession(j.session, &p)
+	case j.repair != nil:
+		c.prepareRepair(j.repair, &p)
+		return p, true
 	case j.typ == api.SBNotification:
 		return p, c.prepareNotification(j, &p)
 	case j.typ == api.RetryFailedOps:

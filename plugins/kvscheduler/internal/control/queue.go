@@ -27,6 +27,7 @@ type job struct {
 
 	retry   *retry
 	session *sessionChange
+	repair  []api.Drift // instead of values
 
 	done chan outcome // buffered; nil: nobody waits
 }

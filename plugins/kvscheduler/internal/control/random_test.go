@@ -363,7 +363,11 @@ func (s *simulation) foreign() {
 	}
 	s.w.mu.Unlock()
 	s.w.cyclic = func(string) bool { return true } // dependants are stranded for now
-	s.resync(api.DownstreamResync)
+	if rapid.Bool().Draw(s.T, "drift") {
+		s.repairDrift()
+	} else {
+		s.resync(api.DownstreamResync)
+	}
 	s.converge()
 	s.w.cyclic = s.reach.cyclic
 }
@@ -426,6 +430,7 @@ func (s *simulation) check() {
 			s.fatal("%s is %v, expected %v", key, state, expected)
 		}
 	}
+	s.noDrift()
 }
 
 func (s *simulation) fatal(format string, args ...any) {

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// DriftDetector is used by whoever wants to know whether the southbound still
+// is what the scheduler made of it. Detection only reads: it changes neither
+// the state nor the status of any value. Repair is a step of its own.
+type DriftDetector interface {
+	// DetectDrift reads the southbound and compares it with what the scheduler
+	// believes to exist. It reads one descriptor at a time, in between
+	// transactions, so that a transaction waits for one Retrieve at most. One
+	// detection runs at a time; others wait for their turn. The error is that of
+	// the context, or ErrClosedScheduler.
+	DetectDrift(ctx context.Context) (*DriftReport, error)
+	// LastDrift returns the report of the last detection; nil before the first.
+	LastDrift() *DriftReport
+	// RepairDrift is a downstream resync of the values named by the drifts and of
+	// no others: they are read again and brought to what is wanted. It waits
+	// until that is done, bounded by ctx; the error is a *TransactionError.
+	// Without drifts it does nothing and returns NoSeqNum. Of the options those
+	// about retries and the description count.
+	RepairDrift(ctx context.Context, drifts []Drift, opts ...TxnOption) (seqNum uint64, err error)
+}
+
+// DriftKind says in which way the southbound differs.
+type DriftKind string
+
+// The kinds of drift.
+const (
+	// DriftMissing: the value is believed to exist, and does not.
+	DriftMissing DriftKind = "missing"
+	// DriftDiffers: the value is not equivalent to the one believed to exist.
+	DriftDiffers DriftKind = "differs"
+	// DriftUnexpected: the value exists, nobody asks for it (or it waits for
+	// something), and it does not belong to the southbound.
+	DriftUnexpected DriftKind = "unexpected"
+)
+
+// DriftKinds returns all kinds.
+func DriftKinds() []DriftKind {
+	return []DriftKind{DriftMissing, DriftDiffers, DriftUnexpected}
+}
+
+// Drift is one value that is not in the southbound what it should be there.
+type Drift struct {
+	Key        string
+	Descriptor string
+	Base       string // key of the value it is derived from; empty: none
+	Kind       DriftKind
+	Believed   proto.Message // nil if unexpected
+	Found      proto.Message // nil if missing
+	Fields     []FieldDiff   // of a value that differs
+}
+
+// FieldDiff is a field of which two messages have different values, as JSON;
+// empty where it is not set. The path is in the names of the protobuf schema:
+// "ip_addresses[1]", "link.ring_size".
+type FieldDiff struct {
+	Field    string
+	Believed string `json:",omitempty"`
+	Found    string `json:",omitempty"`
+}
+
+// DriftReport is the result of one detection.
+type DriftReport struct {
+	Start, Stop time.Time
+	// Values is the number of values that were compared, with derived ones.
+	Values int
+	// Drifts are sorted by key.
+	Drifts []Drift `json:",omitempty"`
+	// Unread are the descriptors whose values are not known, sorted by name.
+	Unread []DriftUnread `json:",omitempty"`
+	// Repairs are the transactions that repaired drifts of this report.
+	Repairs []uint64 `json:",omitempty"`
+}
+
+// DriftUnread is a descriptor that could not be read, and why.
+type DriftUnread struct {
+	Descriptor string
+	Reason     string
+}
+
+// Count is the number of drifts of a kind.
+func (r *DriftReport) Count(kind DriftKind) int {
+	n := 0
+	for i := range r.Drifts {
+		if r.Drifts[i].Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// jsonDrift is Drift with values that tell their type.
+type jsonDrift struct {
+	Key        string
+	Descriptor string
+	Base       string `json:",omitempty"`
+	Kind       DriftKind
+	Believed   *JSONValue  `json:",omitempty"`
+	Found      *JSONValue  `json:",omitempty"`
+	Fields     []FieldDiff `json:",omitempty"`
+}
+
+// MarshalJSON writes the values with their types; see JSONValue.
+func (d Drift) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonDrift{
+		d.Key, d.Descriptor, d.Base, d.Kind, NewJSONValue(d.Believed), NewJSONValue(d.Found), d.Fields,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Drift) UnmarshalJSON(data []byte) error {
+	var j jsonDrift
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*d = Drift{j.Key, j.Descriptor, j.Base, j.Kind, j.Believed.message(), j.Found.message(), j.Fields}
+	return nil
+}

@@ -1,0 +1,187 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// drifts is the state of the detection of drift.
+type drifts struct {
+	turn chan struct{} // holds one token while a detection runs
+
+	mu   sync.Mutex
+	last *api.DriftReport // replaced, never changed
+}
+
+func newDrifts() *drifts { return &drifts{turn: make(chan struct{}, 1)} }
+
+// reading is what one descriptor found, and what was believed when it did.
+type reading struct {
+	believed []drift.Belief
+	found    []api.KVWithMetadata
+	err      error
+}
+
+// LastDrift implements api.DriftDetector.
+func (c *Control) LastDrift() *api.DriftReport {
+	c.drifts.mu.Lock()
+	defer c.drifts.mu.Unlock()
+	return c.drifts.last
+}
+
+// DetectDrift implements api.DriftDetector.
+func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
+	select {
+	case c.drifts.turn <- struct{}{}:
+		defer func() { <-c.drifts.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-c.stopped:
+		return nil, api.ErrClosedScheduler
+	}
+	report := &api.DriftReport{Start: c.clock.Now()}
+	reg := c.registry.Load()
+	for _, d := range reg.RetrieveOrder() {
+		if d.Retrieve == nil {
+			if d.NBKeyPrefix != "" && d.Create != nil {
+				report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: "the descriptor has no Retrieve"})
+			}
+			continue
+		}
+		r, err := c.read(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		var found []api.Drift
+		var values int
+		if r.err == nil { // compared here, not in the worker
+			found, values, r.err = drift.Compare(reg, d, r.believed, r.found)
+		}
+		if r.err != nil {
+			report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: r.err.Error()})
+		}
+		report.Drifts = append(report.Drifts, found...)
+		report.Values += values
+	}
+	drift.Sort(report.Drifts)
+	slices.SortFunc(report.Unread, func(a, b api.DriftUnread) int { return strings.Compare(a.Descriptor, b.Descriptor) })
+	report.Stop = c.clock.Now()
+	c.drifts.mu.Lock()
+	defer c.drifts.mu.Unlock()
+	c.drifts.last = report
+	return report, nil
+}
+
+// read runs one Retrieve in the worker, in the order of the queue: what was
+// queued before, and what is queued until the next read, comes first.
+func (c *Control) read(ctx context.Context, d *registry.Descriptor) (reading, error) {
+	done := make(chan reading, 1)
+	err := c.push(&job{call: func() {
+		if ctx.Err() == nil {
+			done <- c.readNow(d)
+		}
+	}})
+	if err != nil {
+		return reading{}, err
+	}
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+		return reading{}, context.Cause(ctx)
+	case <-c.stopped:
+		return reading{}, api.ErrClosedScheduler
+	}
+}
+
+func (c *Control) readNow(d *registry.Descriptor) (r reading) {
+	known, found, err := c.refresher(c.closedSessions()).Read(d)
+	r.found, r.err = found, err
+	r.believed = make([]drift.Belief, len(known))
+	for i, n := range known {
+		r.believed[i] = drift.Believe(n)
+	}
+	return r
+}
+
+// RepairDrift implements api.DriftDetector.
+func (c *Control) RepairDrift(ctx context.Context, found []api.Drift, opts ...api.TxnOption) (seqNum uint64, err error) {
+	if len(found) == 0 {
+		return api.NoSeqNum, nil
+	}
+	o := api.ApplyTxnOptions(opts)
+	j := &job{typ: api.NBTransaction, repair: found, done: make(chan outcome, 1), opts: api.TxnOptions{
+		Resync: api.DownstreamResync, Retry: o.Retry, Description: o.Description,
+	}}
+	if o.Description == "" {
+		j.opts.Description = "repair of drift in " + counted(len(found), "value")
+	}
+	if err := c.queue.push(ctx, j); err != nil {
+		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
+	}
+	select {
+	case out := <-j.done:
+		c.repaired(out.seq)
+		return out.seq, out.err
+	case <-ctx.Done():
+		return api.NoSeqNum, api.NewTransactionError(errors.Join(api.ErrTxnWaitCanceled, context.Cause(ctx)), nil, false)
+	}
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (c *Control) repaired(seq uint64) {
+	c.drifts.mu.Lock()
+	defer c.drifts.mu.Unlock()
+	if c.drifts.last == nil || seq == api.NoSeqNum {
+		return
+	}
+	next := *c.drifts.last
+	next.Repairs = append(slices.Clone(next.Repairs), seq)
+	c.drifts.last = &next
+}
+
+// prepareRepair reads the drifted values again and has them planned anew.
+func (c *Control) prepareRepair(found []api.Drift, p *prepared) {
+	keys := map[*registry.Descriptor]map[string]bool{}
+	reg := c.registry.Load()
+	for i := range found {
+		f := &found[i]
+		base := f.Key
+		if f.Base != "" {
+			base = f.Base
+			p.request.Touch = append(p.request.Touch, base)
+		}
+		p.request.Touch = append(p.request.Touch, f.Key)
+		d, err := reg.Lookup(base)
+		if err != nil || d == nil || d.Retrieve == nil {
+			continue // nobody can tell anything new about it
+		}
+		if keys[d] == nil {
+			keys[d] = map[string]bool{}
+		}
+		keys[d][base] = true
+	}
+	r := c.refresher(p.request.Closed)
+	for _, d := range reg.RetrieveOrder() {
+		if keys[d] != nil {
+			r.Among(d, keys[d])
+		}
+	}
+	slices.Sort(p.request.Touch)
+	p.request.Touch = slices.Compact(p.request.Touch)
+	p.request.DropUnwanted = c.fullResyncDone
+}

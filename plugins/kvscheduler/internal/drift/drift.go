@@ -1,0 +1,171 @@
+// Package drift compares what a descriptor read from the southbound with what
+// is believed to exist there. It changes nothing, and needs no lock: beliefs
+// are a copy of what it has to know of the graph.
+package drift
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Belief is what the scheduler holds of one value.
+type Belief struct {
+	Key        string
+	Desc       *registry.Descriptor
+	Want, Have *registry.Value
+	Derived    []Belief
+}
+
+// Believe copies what is believed of a base value.
+func Believe(n *graph.Node) Belief {
+	b := Belief{Key: n.Key, Desc: n.Desc, Want: n.Want, Have: n.Have}
+	for child := range n.Derived {
+		b.Derived = append(b.Derived, Belief{Key: child.Key, Desc: child.Desc, Want: child.Want, Have: child.Have})
+	}
+	return b
+}
+
+// foreign tells that the value belongs to the southbound, which may change it
+// as it likes.
+func (b *Belief) foreign() bool {
+	if b.Want != nil {
+		return b.Want.FromSB
+	}
+	return b.Have != nil && b.Have.FromSB
+}
+
+// comparison is one descriptor being compared.
+type comparison struct {
+	reg    *registry.Registry
+	desc   *registry.Descriptor
+	drifts []api.Drift
+	values int
+}
+
+// Compare compares what a descriptor found with what is believed of its base
+// values. It returns the drifts, in no order, and how many values were
+// compared. The error tells that the descriptor panicked, or that what it
+// returned is of no use.
+func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, found []api.KVWithMetadata) (drifts []api.Drift, values int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			drifts, values, err = nil, 0, fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
+		}
+	}()
+	c := &comparison{reg: reg, desc: d}
+	at := make(map[string]int, len(found))
+	for i := range found {
+		kv := &found[i]
+		if _, twice := at[kv.Key]; twice || kv.Value == nil || !d.KeySelector(kv.Key) {
+			return nil, 0, fmt.Errorf("retrieved key %q twice, without a value, or without selecting it", kv.Key)
+		}
+		at[kv.Key] = i
+	}
+	for i := range believed {
+		b := &believed[i]
+		j, ok := at[b.Key]
+		delete(at, b.Key)
+		switch {
+		case b.foreign():
+		case ok:
+			c.found(b, &found[j])
+		case b.Have != nil:
+			c.missing(b, "")
+		}
+	}
+	for _, i := range at { // what nobody has heard of
+		if kv := &found[i]; kv.Origin == api.FromNB {
+			c.values++
+			c.add(api.Drift{Key: kv.Key, Descriptor: d.Name, Kind: api.DriftUnexpected, Found: kv.Value})
+		}
+	}
+	return c.drifts, c.values, nil
+}
+
+func (c *comparison) add(d api.Drift) { c.drifts = append(c.drifts, d) }
+
+func (c *comparison) missing(b *Belief, base string) {
+	c.values++
+	c.add(api.Drift{Key: b.Key, Descriptor: name(b.Desc), Base: base, Kind: api.DriftMissing, Believed: b.Have.Msg})
+}
+
+func name(d *registry.Descriptor) string {
+	if d == nil {
+		return ""
+	}
+	return d.Name
+}
+
+// found compares a base value that is there.
+func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) {
+	if b.Want == nil && b.Have == nil && kv.Origin != api.FromNB {
+		return // a failure is remembered of it, nothing else; it may be anyone's
+	}
+	c.values++
+	if b.Have == nil || b.Want == nil {
+		c.add(api.Drift{Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftUnexpected, Found: kv.Value})
+		return
+	}
+	if proto.Equal(b.Have.Msg, kv.Value) {
+		c.values += len(b.Derived)
+		return
+	}
+	if !b.Desc.Equivalent(b.Key, kv.Value, b.Have.Msg) {
+		c.add(api.Drift{
+			Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftDiffers,
+			Believed: b.Have.Msg, Found: kv.Value, Fields: Fields(b.Have.Msg, kv.Value),
+		})
+	}
+	c.derived(b, c.reg.Found(b.Key, b.Desc, kv.Value, false).Derived)
+}
+
+// derived compares the values derived from a base that is not just as it was
+// believed to be. Properties follow from their base and are not compared.
+func (c *comparison) derived(b *Belief, found []registry.Derived) {
+	there := make(map[string]*registry.Derived, len(found))
+	for i := range found {
+		there[found[i].Key] = &found[i]
+	}
+	for i := range b.Derived {
+		child := &b.Derived[i]
+		dv := there[child.Key]
+		delete(there, child.Key)
+		switch {
+		case child.Desc.IsProperty() || child.Have == nil:
+			// A value that waits is often returned with its base all the same.
+		case dv == nil:
+			c.missing(child, b.Key)
+		default:
+			c.derivedFound(b, child, dv)
+		}
+	}
+	for _, dv := range there {
+		if !dv.Desc.IsProperty() {
+			c.values++
+			c.add(api.Drift{Key: dv.Key, Descriptor: dv.Desc.Name, Base: b.Key, Kind: api.DriftUnexpected, Found: dv.Value.Msg})
+		}
+	}
+}
+
+func (c *comparison) derivedFound(b, child *Belief, dv *registry.Derived) {
+	c.values++
+	if child.Desc.Equivalent(child.Key, dv.Value.Msg, child.Have.Msg) {
+		return
+	}
+	c.add(api.Drift{
+		Key: child.Key, Descriptor: child.Desc.Name, Base: b.Key, Kind: api.DriftDiffers,
+		Believed: child.Have.Msg, Found: dv.Value.Msg, Fields: Fields(child.Have.Msg, dv.Value.Msg),
+	})
+}
+
+// Sort orders drifts by key.
+func Sort(drifts []api.Drift) {
+	slices.SortFunc(drifts, func(a, b api.Drift) int { return strings.Compare(a.Key, b.Key) })
+}

@@ -1,0 +1,69 @@
+package refresh
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Read reads all values of one descriptor without changing the graph, and
+// returns them with the base values that are known of it, sorted by key. Known
+// are the values with the NB key prefix, and what was found elsewhere.
+func (r *Refresher) Read(d *registry.Descriptor) (known []*graph.Node, found []api.KVWithMetadata, err error) {
+	if d.Retrieve == nil {
+		return nil, nil, fmt.Errorf("descriptor %q has no Retrieve: the southbound state cannot be read", d.Name)
+	}
+	if r.Closed[d.Session()] {
+		return nil, nil, fmt.Errorf("southbound %q is disconnected", d.Session())
+	}
+	known = r.known(d)
+	if found, err = r.retrieve(d, r.correlate(known, nil, nil)); err != nil {
+		return nil, nil, err
+	}
+	listed := make(map[string]bool, len(known))
+	for _, n := range known {
+		listed[n.Key] = true
+	}
+	for _, kv := range found {
+		if n := r.Graph.Node(kv.Key); n != nil && n.Desc == d && n.Base == nil && !listed[kv.Key] {
+			listed[kv.Key] = true
+			known = append(known, n)
+		}
+	}
+	return known, found, nil
+}
+
+func (r *Refresher) known(d *registry.Descriptor) (known []*graph.Node) {
+	r.Graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+		if n.Desc == d && n.Base == nil {
+			known = append(known, n)
+		}
+		return true
+	})
+	return known
+}
+
+// Among reads one descriptor and takes over what it says about the base values
+// with the given keys; others stay what they are believed to be.
+func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
+	all, found, err := r.Read(d)
+	if err != nil {
+		r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
+		return
+	}
+	var known []*graph.Node
+	for _, n := range all {
+		if keys[n.Key] {
+			known = append(known, n)
+		}
+	}
+	var kept []api.KVWithMetadata
+	for _, kv := range found {
+		if keys[kv.Key] {
+			kept = append(kept, kv)
+		}
+	}
+	r.apply(d, known, kept, nil)
+}
