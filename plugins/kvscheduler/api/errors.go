@@ -25,6 +25,12 @@ var (
 	ErrDescriptorExists = errors.New("descriptor already exists")
 	// ErrUnimplementedCreate: the descriptor of a northbound value has no Create.
 	ErrUnimplementedCreate = errors.New("descriptor has no Create")
+	// ErrWatchClosed: the watch was closed by its owner.
+	ErrWatchClosed = errors.New("watch is closed")
+	// ErrWaitHopeless: the scheduler will not bring the values there by itself.
+	ErrWaitHopeless = errors.New("waiting is of no use")
+	// ErrNoSuchTransaction: the transaction is neither running nor in the history.
+	ErrNoSuchTransaction = errors.New("no such transaction in the history")
 	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
 	ErrPermanent = errors.New("permanent failure")
 	// ErrNotVerified: the southbound does not have what the transaction did.

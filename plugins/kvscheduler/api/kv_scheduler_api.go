@@ -18,6 +18,7 @@ type KVScheduler interface {
 	Committer
 	Notifier
 	Inspector
+	Watcher
 	Sessions
 	DriftDetector
 }

@@ -54,9 +54,11 @@ type Control struct {
 	sessMu   sync.Mutex
 	sessions map[string]session // southbounds that were heard of
 
-	watchMu  sync.Mutex
-	watchers map[*watcher]struct{}
-	waiting  map[string][]chan struct{} // for the registration of a prefix
+	watchMu sync.Mutex
+	waiting map[string][]chan struct{} // for the registration of a prefix
+
+	changes   *changes // of statuses
+	refreshed []string // of the worker: base values that a refresh changed
 
 	drifts *drifts
 
@@ -84,7 +86,7 @@ func New(opts Options) *Control {
 		history:  record.NewRing(opts.History),
 		graph:    graph.New(),
 		sessions: map[string]session{},
-		watchers: map[*watcher]struct{}{},
+		changes:  newChanges(rand.Uint64()),
 		waiting:  map[string][]chan struct{}{},
 		drifts:   newDrifts(),
 		timers:   map[*timer]struct{}{},
@@ -106,9 +108,11 @@ func (c *Control) Run(ctx context.Context) {
 		}
 		if j.call != nil {
 			j.call()
+			c.notifyWatchers(nil) // a dry run may have refreshed values
 			continue
 		}
 		out := c.process(j)
+		c.notifyWatchers(nil) // of what was read and not executed
 		if j.done != nil {
 			j.done <- out
 		}
@@ -123,7 +127,7 @@ func (c *Control) stop() {
 	}
 	close(c.stopped)
 	c.stopTimers()
-	c.stopWatchers()
+	c.changes.close()
 }
 
 // QueueLength is the number of jobs that wait.

@@ -63,12 +63,16 @@ func (c *Control) GetValueStatus(key string) *api.BaseValueStatus {
 
 // ListValueStatus implements api.Inspector.
 func (c *Control) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
+	return c.listStatus(keyPrefix, nil)
+}
+
+func (c *Control) listStatus(keyPrefix string, selector api.KeySelector) []*api.BaseValueStatus {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []*api.BaseValueStatus
 	r := c.reader()
 	c.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
-		if !n.IsDerived() {
+		if !n.IsDerived() && (selector == nil || selector(n.Key)) {
 			out = append(out, r.Base(n.Key))
 		}
 		return true

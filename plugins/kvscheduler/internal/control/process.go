@@ -258,6 +258,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
+		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
 		},

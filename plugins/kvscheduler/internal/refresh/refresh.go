@@ -24,6 +24,9 @@ type Refresher struct {
 	Closed map[string]bool
 	// Only restricts All to some descriptors; nil: all of them.
 	Only func(d *registry.Descriptor) bool
+	// Changed is told the keys of base values whose status All has changed; it
+	// may be nil.
+	Changed func(key string)
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
 }
@@ -158,6 +161,7 @@ func (r *Refresher) unusable(d *registry.Descriptor, kv api.KVWithMetadata, seen
 // found brings one value into the graph.
 func (r *Refresher) found(d *registry.Descriptor, kv api.KVWithMetadata, requested bool) {
 	n := r.Graph.Ensure(kv.Key, d, nil)
+	defer r.compare(n, look(n))
 	have, same := r.value(n, kv, r.fromSB(n, kv, requested))
 	n.Missing = false
 	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
@@ -248,6 +252,7 @@ func (r *Refresher) derived(n *graph.Node, same bool) {
 
 // lost takes a value that was not found out of the graph.
 func (r *Refresher) lost(n *graph.Node) {
+	defer r.compare(n, look(n))
 	var children []*graph.Node
 	for child := range n.Derived {
 		children = append(children, child)

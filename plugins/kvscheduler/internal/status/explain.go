@@ -25,7 +25,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	}
 	e.State = plan.State(n)
 	e.Since = r.TxnStart(n.LastTxn)
-	e.Reason = r.reason(n)
+	e.Reason = Reason(r.value(n))
 	if seen[key] {
 		return e
 	}
@@ -45,8 +45,9 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	return e
 }
 
-func (r *Reader) reason(n *graph.Node) string {
-	s := r.value(n)
+// Reason says why a value is in its state: the error, or what it waits for;
+// empty if there is nothing to say.
+func Reason(s *api.ValueStatus) string {
 	switch {
 	case s.Error != "":
 		return s.Error

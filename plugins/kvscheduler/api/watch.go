@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Watcher is used by whoever follows the status of values or waits for it.
+type Watcher interface {
+	// Revision is that of the latest change of a status.
+	Revision() StatusRevision
+	// Watch begins to follow the status of values. The watch must be closed.
+	Watch(req WatchRequest) StatusWatch
+	// WaitFor returns nil as soon as everything asked for is true at the end of
+	// a transaction, and a *WaitError when ctx ends, when the scheduler is
+	// closed, or when a value cannot get there without a change by somebody.
+	// Nothing is polled.
+	WaitFor(ctx context.Context, req WaitRequest) error
+}
+
+// StatusRevision counts the changes of statuses in one run of a scheduler. The
+// zero value is before all of them.
+type StatusRevision struct {
+	// Incarnation is another one for each run: revisions of different runs
+	// cannot be compared.
+	Incarnation uint64
+	// Number grows with each change.
+	Number uint64
+}
+
+// String is a form that ParseStatusRevision reads.
+func (r StatusRevision) String() string {
+	return fmt.Sprintf("%016x-%d", r.Incarnation, r.Number)
+}
+
+// ParseStatusRevision reads what String wrote.
+func ParseStatusRevision(text string) (r StatusRevision, err error) {
+	run, number, ok := strings.Cut(text, "-")
+	if ok {
+		r.Incarnation, err = strconv.ParseUint(run, 16, 64)
+	}
+	if ok && err == nil {
+		r.Number, err = strconv.ParseUint(number, 10, 64)
+	}
+	if !ok || err != nil {
+		return StatusRevision{}, fmt.Errorf("revision %q: expected one that a watch has told, as in 00c0ffee00c0ffee-17", text)
+	}
+	return r, nil
+}
+
+// WatchRequest says what to watch; the zero value is everything from now on,
+// after a snapshot.
+type WatchRequest struct {
+	// Prefix of the keys of the base values to watch; empty: all.
+	Prefix string
+	// Selector of the keys of the base values, besides Prefix; nil: all. It
+	// must not call the scheduler.
+	Selector KeySelector
+	// Since is the revision of the last event that was received, to go on from
+	// there; zero: begin with a snapshot.
+	Since StatusRevision
+	// NoSnapshot begins with the changes from now on.
+	NoSnapshot bool
+}
+
+// StatusWatch gives the events of one watch.
+type StatusWatch interface {
+	// Next waits for an event. Its error is that of ctx, ErrWatchClosed or
+	// ErrClosedScheduler. A receiver that is slow gets the latest status of
+	// each value; none is lost. Calls wait for each other.
+	Next(ctx context.Context) (*WatchEvent, error)
+	// Close ends the watch and returns when no Next is running any more. It
+	// may be called repeatedly.
+	Close()
+}
+
+// WatchKind says what the values of an event are.
+type WatchKind string
+
+// The kinds of events.
+const (
+	// WatchSnapshot are all values that exist: the first event.
+	WatchSnapshot WatchKind = "snapshot"
+	// WatchDelta are values whose status changed, in the order of the changes;
+	// those that went away are NONEXISTENT.
+	WatchDelta WatchKind = "delta"
+	// WatchResync is a snapshot instead of the changes since a revision that is
+	// too old, or of another run: values that are not in it do not exist.
+	WatchResync WatchKind = "resync"
+)
+
+// WatchEvent is a step of a watch. Whoever has received it knows everything up
+// to Revision; values may be newer than that already.
+type WatchEvent struct {
+	Kind     WatchKind
+	Revision StatusRevision
+	Values   []*BaseValueStatus // not to be changed
+}
+
+// WaitRequest says what to wait for: all of it at the same time.
+type WaitRequest struct {
+	// Keys of values, base or derived.
+	Keys []string
+	// Prefixes of base values: all those that the northbound asks for, and at
+	// least one (unless NONEXISTENT is waited for).
+	Prefixes []string
+	// Txn is a transaction: the values that it set, and the absence of those
+	// that it deleted. It must be running or in the history; nil: none.
+	Txn *uint64
+	// Revision that has to be reached at least; zero: any.
+	Revision StatusRevision
+	// States of which each of Keys and Prefixes must have one; empty:
+	// CONFIGURED. NONEXISTENT is the absence of the value. A value is CONFIGURED
+	// if all that is derived from it is, and NONEXISTENT if none of that is left.
+	States []ValueState
+}
+
+// UnmetValue is a value that is not as it is waited for.
+type UnmetValue struct {
+	Key    string
+	State  ValueState
+	Reason string // the error, or what it waits for
+	// Final: it stays so until somebody changes something.
+	Final bool
+}
+
+// WaitError says what is not as it was waited for, and why.
+type WaitError struct {
+	Unmet []UnmetValue // sorted by key
+	// Cause is why the waiting ended: ErrWaitHopeless, ErrNoSuchTransaction,
+	// ErrClosedScheduler or that of the context.
+	Cause error
+}
+
+// maxUnmetInText bounds the values in the text of a WaitError.
+const maxUnmetInText = 10
+
+// Error names the cause and the first of the values.
+func (e *WaitError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Cause.Error())
+	for i, u := range e.Unmet {
+		if i == maxUnmetInText {
+			fmt.Fprintf(&b, "; and %d more", len(e.Unmet)-i)
+			break
+		}
+		sep := "; "
+		if i == 0 {
+			sep = ": "
+		}
+		fmt.Fprintf(&b, "%s%s is %v", sep, u.Key, u.State)
+		if u.Reason != "" {
+			b.WriteString(" (" + u.Reason + ")")
+		}
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *WaitError) Unwrap() error { return e.Cause }
