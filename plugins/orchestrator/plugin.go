@@ -40,6 +40,7 @@ type Scheduler interface {
 	api.Committer
 	GetValueStatus(key string) *api.BaseValueStatus
 	ValidateSemantically(messages []proto.Message) error
+	GetTransactionHistory(since, until time.Time) []*api.RecordedTxn
 }
 
 // Plugin merges the sources. PushData can be called from AfterInit on.
@@ -54,14 +55,15 @@ type Plugin struct {
 	// synced is closed when the initial synchronisation has been executed.
 	synced chan struct{}
 
-	mu      sync.RWMutex // over the fields below; not held while waiting
-	store   store
-	reports map[string]*report // by source
-	begun   bool               // the initial synchronisation was given to the scheduler
-	closed  bool               // Withdraw was called
-	stores  []*watched         // those that are enabled
-	keeping bool               // nothing found is removed, as there were gaps
-	syncErr error              // of the initial synchronisation; final when synced is closed
+	mu          sync.RWMutex // over the fields below; not held while waiting
+	store       store
+	reports     map[string]*report // by source
+	begun       bool               // the initial synchronisation was given to the scheduler
+	closed      bool               // Withdraw was called
+	stores      []*watched         // those that are enabled
+	keeping     bool               // nothing found is removed, as there were gaps
+	unconfirmed *unconfirmed       // nil: no change waits to be confirmed
+	syncErr     error              // of the initial synchronisation; final when synced is closed
 }
 
 // Deps is what the plugin needs.
@@ -72,7 +74,7 @@ type Deps struct {
 	Codec *document.Codec
 	// Watchers are the stores to watch, the one with the lowest priority first.
 	Watchers datasync.KVProtoWatchers
-	// HTTP serves the endpoints under /configuration; nil: none.
+	// HTTP serves the endpoints under /configuration and those of plans; nil: none.
 	HTTP rest.HTTPHandlers `optional:"true"`
 }
 
@@ -133,7 +135,7 @@ func (p *Plugin) Init() error {
 	if p.HTTP == nil {
 		return nil
 	}
-	return p.HTTP.Register(p.String(), p.endpoints()...)
+	return p.HTTP.Register(p.String(), append(p.endpoints(), p.planEndpoints()...)...)
 }
 
 // AfterInit begins to watch the stores.

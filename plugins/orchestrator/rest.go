@@ -106,10 +106,15 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		opts = append(opts, WithResync())
 	}
 	results, err := p.PushData(r.Context(), GRPC, items, append(opts, WithDescription(r.Method+" "+r.URL.Path))...)
-	status, out := http.StatusOK, outcome{Results: []itemOutcome{}}
+	status, out := http.StatusOK, outcome{Results: outcomes(results)}
 	if err != nil {
 		status, out.Error = http.StatusInternalServerError, err.Error()
 	}
+	rest.WriteJSON(w, status, out)
+}
+
+func outcomes(results []Result) []itemOutcome {
+	list := make([]itemOutcome, 0, len(results))
 	for _, res := range results {
 		o := itemOutcome{Key: res.Key, Source: res.Source}
 		if res.Status != nil {
@@ -119,9 +124,9 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		if res.Err != nil {
 			o.Error = res.Err.Error()
 		}
-		out.Results = append(out.Results, o)
+		list = append(list, o)
 	}
-	rest.WriteJSON(w, status, out)
+	return list
 }
 
 // boolean reads a parameter that is true if it is there without a value.

@@ -1,0 +1,227 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// ErrUnconfirmed: a change still waits to be confirmed; until then, or until it
+// is taken back, no other plan is applied. Compare with errors.Is.
+var ErrUnconfirmed = errors.New("a change waits to be confirmed")
+
+// Plan is a change of what a source wants, with all that it would do. It can be
+// saved with api.SealPlan.
+type Plan struct {
+	Source string
+	// Items are what the source asks for anew; a nil Value is given up.
+	Items []api.RecordedKVPair
+	// Left are the items that have no effect, or values that a rollback cannot
+	// restore, and why; sorted by key.
+	Left []api.PlanReason `json:",omitempty"`
+	// Changes is what the scheduler would do.
+	Changes *api.Plan
+}
+
+// ApplyOptions say how a plan is applied.
+type ApplyOptions struct {
+	// Revert undoes everything if one value fails.
+	Revert bool
+	// Verify reads the southbound again and compares; see api.WithVerify.
+	Verify bool
+	// ConfirmTimeout takes the change back unless Confirm is called in time; 0
+	// is no limit.
+	ConfirmTimeout time.Duration
+}
+
+// Applied is what became of a plan.
+type Applied struct {
+	SeqNum    uint64    // of the transaction; api.NoSeqNum if there was nothing to do
+	Results   []Result  // of the items
+	ConfirmBy time.Time // zero: needs no confirmation
+}
+
+// PlanData tells what PushData with the items would do. With WithResync, items
+// that the source asked for and that are not given are removed; the southbound
+// is not read for that. It waits for the initial synchronisation.
+func (p *Plugin) PlanData(ctx context.Context, source string, items []KeyVal, opts ...PushOption) (*Plan, error) {
+	var o pushOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if results := p.check(items); results != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidItems, firstError(results))
+	}
+	release, err := p.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if o.resync {
+		items = append(slices.Clone(items), p.obsolete(source, items)...)
+	}
+	return p.plan(ctx, source, items, o.description)
+}
+
+func firstError(results []Result) error {
+	for _, r := range results {
+		if r.Err != nil {
+			return r.Err
+		}
+	}
+	return nil
+}
+
+// begin waits until no other change is made. release ends that.
+func (p *Plugin) begin(ctx context.Context) (release func(), err error) {
+	if err := p.waitSynced(ctx); err != nil {
+		return nil, err
+	}
+	select {
+	case p.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.closed {
+		<-p.busy
+		return nil, ErrWithdrawn
+	}
+	return func() { <-p.busy }, nil
+}
+
+// obsolete are the removals of what the source wants and is not given.
+func (p *Plugin) obsolete(source string, items []KeyVal) (gone []KeyVal) {
+	given := map[string]bool{}
+	for _, it := range items {
+		given[it.Key] = true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(p.store.source(source).items)) {
+		if !given[key] {
+			gone = append(gone, KeyVal{Key: key})
+		}
+	}
+	return gone
+}
+
+// plan asks the scheduler what a change of a source would do.
+func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, description string) (*Plan, error) {
+	out := &Plan{Source: source}
+	p.mu.Lock()
+	effects, undo := p.store.edit(source, items, true)
+	for _, it := range items {
+		out.Items = append(out.Items, api.RecordedKVPair{Key: it.Key, Value: it.Val, Origin: api.FromNB})
+		if _, owner := p.store.effective(it.Key); owner != nil && owner.name != source {
+			out.Left = append(out.Left, api.PlanReason{Key: it.Key, Reason: "source " + owner.name + " decides about it"})
+		}
+	}
+	undo()
+	p.mu.Unlock()
+	slices.SortStableFunc(out.Left, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
+	txn := p.Scheduler.StartNBTransaction()
+	for _, kv := range effects {
+		txn.SetValue(kv.Key, kv.Val)
+	}
+	if description == "" {
+		description = "plan of " + source
+	}
+	var err error
+	out.Changes, err = txn.Plan(ctx, api.WithDescription(description))
+	if out.Changes == nil {
+		return nil, err
+	}
+	return out, err
+}
+
+// ApplyPlan makes the change of a plan if it does exactly what the plan says;
+// otherwise the error is an api.ErrPlanStale and nothing is done. The other
+// errors are those of PushData, and ErrUnconfirmed.
+func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (Applied, error) {
+	out := Applied{SeqNum: api.NoSeqNum}
+	items := make([]KeyVal, len(plan.Items))
+	for i, kv := range plan.Items {
+		items[i] = KeyVal{Key: kv.Key, Val: kv.Value}
+	}
+	if results := p.check(items); results != nil {
+		out.Results = results
+		return out, fmt.Errorf("%w: %w", ErrInvalidItems, firstError(results))
+	}
+	release, err := p.begin(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	p.mu.Lock()
+	if u := p.unconfirmed; u != nil {
+		p.mu.Unlock()
+		return out, fmt.Errorf("%w: %s", ErrUnconfirmed, u)
+	}
+	before := p.wants(plan.Source, items)
+	effects, undo := p.store.edit(plan.Source, items, true)
+	if moved := differing(plan.Changes.Values, effects); moved != "" {
+		undo()
+		p.mu.Unlock()
+		return out, fmt.Errorf("%w: what the sources want has changed since then: %s", api.ErrPlanStale, moved)
+	}
+	p.mu.Unlock()
+	if len(effects) > 0 {
+		out.SeqNum, err = p.Scheduler.Apply(ctx, plan.Changes, o.txn()...)
+	}
+	var txn *api.TransactionError
+	if errors.As(err, &txn) && (txn.Reverted() || notStarted(txn)) {
+		p.mu.Lock()
+		undo()
+		p.mu.Unlock()
+	} else if o.ConfirmTimeout > 0 {
+		out.ConfirmBy = p.expectConfirmation(out.SeqNum, o.ConfirmTimeout, plan.Source, before, items)
+	}
+	p.noteChange(plan.Source, err)
+	out.Results = p.results(items, err)
+	return out, err
+}
+
+func (o ApplyOptions) txn() []api.TxnOption {
+	opts := []api.TxnOption{api.WithRetryDefault()}
+	if o.Revert {
+		opts = append(opts, api.WithRevert())
+	}
+	if o.Verify {
+		opts = append(opts, api.WithVerify())
+	}
+	return opts
+}
+
+// wants returns what the source wants of the items now. The lock is held.
+func (p *Plugin) wants(source string, items []KeyVal) []KeyVal {
+	src := p.store.source(source)
+	now := make([]KeyVal, len(items))
+	for i, it := range items {
+		now[i] = src.items[it.Key]
+		now[i].Key = it.Key
+	}
+	return now
+}
+
+// differing is the first key with another effect than planned; empty: none.
+func differing(planned []api.RecordedKVPair, effects []KeyVal) string {
+	for i := range max(len(planned), len(effects)) {
+		switch {
+		case i >= len(effects):
+			return planned[i].Key
+		case i >= len(planned) || planned[i].Key != effects[i].Key || !proto.Equal(planned[i].Value, effects[i].Val):
+			return effects[i].Key
+		}
+	}
+	return ""
+}

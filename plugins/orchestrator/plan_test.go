@@ -1,0 +1,205 @@
+package orchestrator_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+func (w *world) plan(items []orchestrator.KeyVal, opts ...orchestrator.PushOption) *orchestrator.Plan {
+	w.t.Helper()
+	plan, err := w.PlanData(w.t.Context(), orchestrator.GRPC, items, opts...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return plan
+}
+
+func (w *world) applyPlan(plan *orchestrator.Plan, o orchestrator.ApplyOptions) orchestrator.Applied {
+	w.t.Helper()
+	applied, err := w.ApplyPlan(w.t.Context(), plan, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return applied
+}
+
+func items(list ...orchestrator.KeyVal) []orchestrator.KeyVal { return list }
+
+// What is applied is what the source wants from then on: a synchronisation
+// keeps it.
+func TestPlanAndApply(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	w.push(orchestrator.GRPC, iface("a", 1), iface("old", 1))
+	w.push(orchestrator.LocalClient, iface("local", 1))
+	plan := w.plan(items(iface("a", 2), iface("b", 1), iface("local", 7)), orchestrator.WithResync())
+	if n := len(plan.Changes.Operations); n != 3 {
+		t.Errorf("%d operations: %v", n, plan.Changes.Operations)
+	}
+	if len(plan.Left) != 1 || !strings.Contains(plan.Left[0].Reason, "source localclient") {
+		t.Errorf("left: %v", plan.Left)
+	}
+	w.wantMTU("a", 1)
+	w.applyPlan(plan, orchestrator.ApplyOptions{Verify: true})
+	for range 2 {
+		w.wantMTU("a", 2)
+		w.wantMTU("b", 1)
+		w.wantMTU("old", -1)
+		w.wantMTU("local", 1)
+		if _, err := w.PushData(t.Context(), orchestrator.LocalClient, items(iface("local", 1)), orchestrator.WithResync()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := w.plan(items(iface("a", 2), iface("b", 1))); len(again.Changes.Changes()) != 0 {
+		t.Errorf("the same again: %v", again.Changes.Operations)
+	}
+}
+
+func TestStalePlans(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	plan := w.plan(items(iface("a", 1)))
+	w.push(orchestrator.GRPC, iface("a", 5))
+	if _, err := w.ApplyPlan(t.Context(), plan, orchestrator.ApplyOptions{}); !errors.Is(err, api.ErrPlanStale) || !strings.Contains(err.Error(), "interfaces/a") {
+		t.Errorf("the value changed: %v", err)
+	}
+	w.wantMTU("a", 5)
+	plan = w.plan(items(iface("b", 1)))
+	w.push(orchestrator.LocalClient, iface("b", 5))
+	if _, err := w.ApplyPlan(t.Context(), plan, orchestrator.ApplyOptions{}); !errors.Is(err, api.ErrPlanStale) {
+		t.Errorf("another source came: %v", err)
+	}
+	// A stale plan leaves nothing behind in what the source wants.
+	w.push(orchestrator.LocalClient, gone("b"))
+	w.wantMTU("b", -1)
+}
+
+func TestApplyReverts(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	w.push(orchestrator.GRPC, iface("a", 1))
+	w.sb.Inject(kvstest.Fault{Op: pb.TxnOperation_CREATE, Key: iface("b", 0).Key, Times: 1})
+	var txn *api.TransactionError
+	_, err := w.ApplyPlan(t.Context(), w.plan(items(iface("a", 2), iface("b", 1))),
+		orchestrator.ApplyOptions{Revert: true, ConfirmTimeout: time.Hour})
+	if !errors.As(err, &txn) || !txn.Reverted() {
+		t.Errorf("not reverted: %v", err)
+	}
+	w.wantMTU("a", 1)
+	if _, err := w.Confirm(); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
+		t.Errorf("confirm after a revert: %v", err)
+	}
+	w.sb.Put(iface("a", 0).Key, iface("a", 9).Val)
+	_, err = w.ApplyPlan(t.Context(), w.plan(items(iface("a", 1), iface("c", 1))), orchestrator.ApplyOptions{Revert: true, Verify: true})
+	if !errors.Is(err, api.ErrNotVerified) {
+		t.Errorf("not verified: %v", err)
+	}
+	w.wantMTU("c", -1)
+}
+
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	w.push(orchestrator.GRPC, iface("a", 1))
+	applied := w.applyPlan(w.plan(items(iface("a", 2))), orchestrator.ApplyOptions{ConfirmTimeout: time.Hour})
+	if applied.ConfirmBy.IsZero() {
+		t.Error("nothing to confirm")
+	}
+	if _, err := w.ApplyPlan(t.Context(), w.plan(items(iface("b", 2))), orchestrator.ApplyOptions{}); !errors.Is(err, orchestrator.ErrUnconfirmed) {
+		t.Errorf("a second plan before the confirmation: %v", err)
+	}
+	if seq, err := w.Confirm(); err != nil || seq != applied.SeqNum {
+		t.Errorf("confirm: %d, %v", seq, err)
+	}
+	w.wantMTU("a", 2)
+	// Not confirmed: only what nobody changed meanwhile is taken back. The change
+	// waits for the scheduler, and the time begins when it is done.
+	w.applyPlan(w.plan(items(iface("a", 3), iface("b", 3), iface("c", 3))), orchestrator.ApplyOptions{ConfirmTimeout: 200 * time.Millisecond})
+	w.push(orchestrator.GRPC, iface("c", 4))
+	until(t, "a and b are taken back", func() bool { return w.mtu("a") == 2 && w.mtu("b") == -1 })
+	w.wantMTU("c", 4)
+	if _, err := w.Confirm(); !errors.Is(err, orchestrator.ErrNothingToConfirm) {
+		t.Errorf("confirm too late: %v", err)
+	}
+}
+
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	w.push(orchestrator.GRPC, iface("a", 1), iface("b", 1))
+	history := w.scheduler.GetTransactionHistory(time.Time{}, time.Time{})
+	to := history[len(history)-1].SeqNum
+	w.push(orchestrator.GRPC, iface("a", 2), gone("b"), iface("c", 1))
+	w.push(orchestrator.LocalClient, iface("local", 1))
+	if _, err := w.PushData(t.Context(), orchestrator.GRPC, items(iface("a", 3)), orchestrator.WithResync()); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := w.PlanRollback(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Left) != 1 || plan.Left[0].Key != iface("local", 0).Key {
+		t.Errorf("left: %v", plan.Left)
+	}
+	w.applyPlan(plan, orchestrator.ApplyOptions{Verify: true})
+	w.wantMTU("a", 1)
+	w.wantMTU("b", 1)
+	w.wantMTU("c", -1)
+	w.wantMTU("local", 1)
+	if _, err := w.PlanRollback(t.Context(), 999); err == nil || !strings.Contains(err.Error(), "not in the history") {
+		t.Errorf("a transaction that never was: %v", err)
+	}
+}
+
+func TestPlanREST(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	const a1 = "vppConfig: {interfaces: [{name: a, mtu: 1}, {name: b}]}"
+	saved := s.do("POST", "/scheduler/plan", a1, 200, `"PlanFormat": 1`, `"CREATE"`)
+	w.wantMTU("a", -1)
+	applied := s.do("POST", "/scheduler/apply?verify&revert", saved, 200, `"state": "CONFIGURED"`, `"seq_num"`)
+	w.wantMTU("a", 1)
+	s.do("POST", "/scheduler/apply", saved, 409, "the plan is stale", "interfaces/a")
+	s.do("POST", "/scheduler/apply", saved[:100], 400, "damaged")
+	s.do("POST", "/scheduler/apply", strings.Replace(saved, `"PlanFormat": 1`, `"PlanFormat": 9`, 1), 400, "another version")
+	s.do("POST", "/scheduler/apply?confirm-timeout=soon", saved, 400, "expected a positive duration")
+	s.do("POST", "/scheduler/plan", "vppConfig: {interfaces: [{nam: a}]}", 400, `"line": 1`)
+	s.do("POST", "/scheduler/confirm", "", 409, "no change waits")
+
+	saved = s.do("POST", "/scheduler/plan?replace", "vppConfig: {interfaces: [{name: a, mtu: 2}]}", 200, `"DELETE"`)
+	s.do("POST", "/scheduler/apply?confirm-timeout=1h", saved, 200, `"confirm_by"`)
+	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan", a1, 200), 409, "waits to be confirmed")
+	s.do("POST", "/scheduler/confirm", "", 200, `"seq_num"`)
+	w.wantMTU("a", 2)
+	w.wantMTU("b", -1)
+
+	var first struct {
+		SeqNum json.Number `json:"seq_num"`
+	}
+	if err := json.Unmarshal([]byte(applied), &first); err != nil {
+		t.Fatal(err)
+	}
+	s.do("POST", "/scheduler/rollback?dry-run&to="+first.SeqNum.String(), "", 200, `"PlanFormat": 1`)
+	w.wantMTU("a", 2)
+	s.do("POST", "/scheduler/rollback?to="+first.SeqNum.String(), "", 200, `"seq_num"`)
+	w.wantMTU("a", 1)
+	w.wantMTU("b", 0)
+	s.do("POST", "/scheduler/rollback?to=yesterday", "", 400, "expected the number of a transaction")
+	s.do("POST", "/scheduler/rollback?to=12345", "", 400, "not in the history")
+}

@@ -1,0 +1,182 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// planEndpoints are those of plans. They are here and not in the scheduler
+// because what is applied must also be what its source wants: otherwise the
+// next synchronisation would take it back.
+func (p *Plugin) planEndpoints() []rest.Endpoint {
+	post := []string{http.MethodPost}
+	return []rest.Endpoint{
+		{Path: "/scheduler/plan", Methods: post, Handler: p.postPlan,
+			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace"},
+		{Path: "/scheduler/apply", Methods: post, Handler: p.postApply,
+			Doc: "apply a plan, if nothing that it touches has changed (else 409); ?revert, ?verify, ?confirm-timeout=60s"},
+		{Path: "/scheduler/confirm", Methods: post, Handler: p.postConfirm,
+			Doc: "keep the change that was applied with a confirm-timeout"},
+		{Path: "/scheduler/rollback", Methods: post, Handler: p.postRollback,
+			Doc: "ask again for what was wanted after transaction ?to=N; ?dry-run for the plan, ?revert, ?verify, ?confirm-timeout=60s"},
+	}
+}
+
+func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
+	replace, err := boolean(r, "replace")
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	items, problems, err := p.body(w, r)
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	if len(problems) > 0 {
+		rest.WriteJSON(w, http.StatusBadRequest, problems)
+		return
+	}
+	var opts []PushOption
+	if replace {
+		opts = append(opts, WithResync())
+	}
+	plan, err := p.PlanData(r.Context(), GRPC, items, opts...)
+	if err != nil {
+		rest.WriteError(w, planStatus(err), err)
+		return
+	}
+	writePlan(w, plan)
+}
+
+func writePlan(w http.ResponseWriter, plan *Plan) {
+	text, err := api.SealPlan(plan)
+	if err != nil {
+		rest.WriteError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(append(text, '\n')) // the client is gone if this fails
+}
+
+// planStatus is the HTTP status of an error.
+func planStatus(err error) int {
+	for status, kinds := range map[int][]error{
+		http.StatusConflict:   {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm},
+		http.StatusBadRequest: {api.ErrPlanDamaged, api.ErrPlanVersion, ErrInvalidItems},
+	} {
+		for _, kind := range kinds {
+			if errors.Is(err, kind) {
+				return status
+			}
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// applyOptions reads the parameters of apply and rollback.
+func applyOptions(r *http.Request) (o ApplyOptions, err error) {
+	if o.Revert, err = boolean(r, "revert"); err != nil {
+		return o, err
+	}
+	if o.Verify, err = boolean(r, "verify"); err != nil {
+		return o, err
+	}
+	if text := r.URL.Query().Get("confirm-timeout"); text != "" {
+		if o.ConfirmTimeout, err = time.ParseDuration(text); err != nil || o.ConfirmTimeout <= 0 {
+			return o, fmt.Errorf("parameter confirm-timeout: %q: expected a positive duration such as 60s", text)
+		}
+	}
+	return o, nil
+}
+
+func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
+	o, err := applyOptions(r)
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPlan))
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
+		return
+	}
+	var plan Plan
+	if err := api.OpenPlan(text, &plan); err != nil {
+		rest.WriteError(w, planStatus(err), err)
+		return
+	}
+	if plan.Changes == nil || plan.Source != GRPC {
+		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("%w: it is none of source %s", api.ErrPlanDamaged, GRPC))
+		return
+	}
+	p.writeApplied(w, r, &plan, o)
+}
+
+// maxPlan bounds a plan, in bytes; plans are larger than documents.
+const maxPlan = 4 * maxBody
+
+// planOutcome is the answer to a plan that was applied.
+type planOutcome struct {
+	outcome
+	SeqNum    *uint64          `json:"seq_num,omitempty"`
+	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
+	Left      []api.PlanReason `json:"left,omitempty"`
+}
+
+func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan, o ApplyOptions) {
+	applied, err := p.ApplyPlan(r.Context(), plan, o)
+	status := http.StatusOK
+	out := planOutcome{outcome: outcome{Results: outcomes(applied.Results)}, ConfirmBy: applied.ConfirmBy, Left: plan.Left}
+	if applied.SeqNum != api.NoSeqNum {
+		out.SeqNum = &applied.SeqNum
+	}
+	if err != nil {
+		status, out.Error = planStatus(err), err.Error()
+	}
+	rest.WriteJSON(w, status, out)
+}
+
+func (p *Plugin) postConfirm(w http.ResponseWriter, _ *http.Request) {
+	seq, err := p.Confirm()
+	if err != nil {
+		rest.WriteError(w, planStatus(err), err)
+		return
+	}
+	var out struct {
+		SeqNum *uint64 `json:"seq_num,omitempty"`
+	}
+	if seq != api.NoSeqNum {
+		out.SeqNum = &seq
+	}
+	rest.WriteJSON(w, http.StatusOK, out)
+}
+
+func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
+	o, err := applyOptions(r)
+	dry, derr := boolean(r, "dry-run")
+	to, terr := strconv.ParseUint(r.URL.Query().Get("to"), 10, 64)
+	if terr != nil {
+		terr = fmt.Errorf("parameter to: %q: expected the number of a transaction", r.URL.Query().Get("to"))
+	}
+	if err := errors.Join(err, derr, terr); err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	plan, err := p.PlanRollback(r.Context(), to)
+	switch {
+	case err != nil:
+		rest.WriteError(w, http.StatusBadRequest, err)
+	case dry:
+		writePlan(w, plan)
+	default:
+		p.writeApplied(w, r, plan, o)
+	}
+}

@@ -1,0 +1,132 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// PlanRollback plans to go back to what was wanted after a transaction, as far
+// as the history of the scheduler reaches. The values become those of the
+// source of remote clients; what it cannot restore (because another source
+// decides, or the history is too short) is in Plan.Left.
+func (p *Plugin) PlanRollback(ctx context.Context, to uint64) (*Plan, error) {
+	release, err := p.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	then, err := wantedAfter(p.Scheduler.GetTransactionHistory(time.Time{}, time.Time{}), to)
+	if err != nil {
+		return nil, err
+	}
+	items, left := p.restore(then)
+	plan, err := p.plan(ctx, GRPC, items, fmt.Sprintf("rollback to transaction %d", to))
+	if plan != nil {
+		plan.Left = left
+	}
+	return plan, err
+}
+
+// past is what was wanted at one moment.
+type past struct {
+	values   map[string]proto.Message // nil: not wanted
+	complete bool                     // what is not in values was not wanted
+	touched  map[string]bool          // later
+	all      bool                     // later, everything may have changed
+}
+
+// wantedAfter replays the history.
+func wantedAfter(history []*api.RecordedTxn, to uint64) (*past, error) {
+	if len(history) == 0 {
+		return nil, fmt.Errorf("transaction %d: the history is empty", to)
+	}
+	first, last := history[0].SeqNum, history[len(history)-1].SeqNum
+	if to < first || to > last {
+		return nil, fmt.Errorf("transaction %d: not in the history, which has %d to %d", to, first, last)
+	}
+	then := &past{values: map[string]proto.Message{}, complete: first == 0, touched: map[string]bool{}}
+	for _, txn := range history {
+		if txn.TxnType != api.NBTransaction || txn.Reverted || txn.PreRecord {
+			continue
+		}
+		all := txn.ResyncType == api.FullResync || txn.ResyncType == api.UpstreamResync
+		if txn.SeqNum > to {
+			then.all = then.all || all
+			for _, kv := range txn.Values {
+				then.touched[kv.Key] = true
+			}
+			continue
+		}
+		if all {
+			clear(then.values)
+			then.complete = true
+		}
+		for _, kv := range txn.Values {
+			then.values[kv.Key] = kv.Value
+		}
+	}
+	return then, nil
+}
+
+// restore finds the items of the source of remote clients with which the
+// values in effect are those of then.
+func (p *Plugin) restore(then *past) (items []KeyVal, left []api.PlanReason) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := map[string]proto.Message{}
+	for _, kv := range p.store.all() {
+		now[kv.Key] = kv.Val
+	}
+	keys := maps.Clone(then.touched)
+	for key := range now {
+		if then.complete || then.all {
+			keys[key] = true
+		}
+	}
+	for key := range then.values {
+		keys[key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		want, known := then.values[key]
+		switch {
+		case !known && !then.complete:
+			left = append(left, api.PlanReason{Key: key, Reason: "the history does not tell what was wanted then"})
+		case proto.Equal(want, now[key]):
+		case want != nil && p.checkItem(key, want) != nil:
+			left = append(left, api.PlanReason{Key: key, Reason: "it is none of the configuration"})
+		default:
+			item, reason := p.itemFor(key, want)
+			if reason != "" {
+				left = append(left, api.PlanReason{Key: key, Reason: reason})
+				continue
+			}
+			items = append(items, item)
+		}
+	}
+	return items, left
+}
+
+// itemFor finds the item of the source of remote clients that brings a value
+// into effect (nil: none), or the reason why there is no such item.
+func (p *Plugin) itemFor(key string, want proto.Message) (item KeyVal, reason string) {
+	for _, val := range []proto.Message{nil, want} {
+		item = KeyVal{Key: key, Val: val}
+		_, undo := p.store.edit(GRPC, []KeyVal{item}, false)
+		got, owner := p.store.effective(key)
+		undo()
+		if proto.Equal(got.Val, want) {
+			return item, ""
+		}
+		if owner != nil && owner.name != GRPC {
+			reason = "source " + owner.name + " decides about it"
+		}
+	}
+	return item, reason
+}
