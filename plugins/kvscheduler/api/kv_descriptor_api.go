@@ -127,8 +127,10 @@ type Descriptor[V proto.Message, M any] struct {
 	// was found. Optional.
 	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
-	// Concurrency is how many callbacks of this descriptor may run at once; 0
-	// and 1 mean one at a time.
+	// Concurrency is how many callbacks of this descriptor may run at once, each
+	// for another key; 0 and 1 mean one at a time. With 1 and more they also run
+	// beside callbacks of other descriptors; those of all descriptors with 0 run
+	// one after the other, in the order of the plan.
 	Concurrency int
 
 	// Southbound names the session that the values live in ("vpp"). While that

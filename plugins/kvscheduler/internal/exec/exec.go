@@ -15,7 +15,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Executor executes transactions on a graph, one at a time.
+// Executor executes transactions on a graph, one after the other. Within one,
+// operations run in parallel; see walk.
 type Executor struct {
 	Graph *graph.Graph
 	// Lock is held while the graph changes, never while a callback runs.
