@@ -40,6 +40,7 @@ func TestRESTInAgent(t *testing.T) {
 		{"POST", "/scheduler/downstream-resync", `"PrevState": "MISSING"`},
 		{"GET", "/scheduler/stats", `"TotalProcessed": 2`},
 		{"GET", "/scheduler/flag-stats?flag=value-state", `"CONFIGURED": 1`},
+		{"GET", "/scheduler/wait?key=tap/1&timeout=1m", "200 OK"},
 		{"GET", "/scheduler/nothing", "404"},
 		{"GET", "/", "/scheduler/txn-history"},
 	} {

@@ -17,6 +17,7 @@ import (
 type Scheduler interface {
 	api.Committer
 	api.Inspector
+	api.Watcher
 }
 
 // Deps are what the endpoints work with.
@@ -60,6 +61,10 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{Path: "/scheduler/stats", Methods: get, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},
 		{Path: "/scheduler/why", Methods: get, Handler: handle(s.why, "key", "format"),
 			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"},
+		{Path: "/scheduler/watch", Methods: get, Handler: handle(s.watch, "prefix", "since"),
+			Doc: "states of values as they change, as server-sent events; ?prefix=P, ?since=REVISION (the id of an event)"},
+		{Path: "/scheduler/wait", Methods: get, Handler: handle(s.wait, "key...", "prefix", "txn", "state...", "revision", "timeout"),
+			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, ?state=S (repeatable), ?revision=R, ?timeout=30s"},
 	}
 }
 

@@ -14,12 +14,21 @@ import (
 // with status 400 that name the argument and what was expected.
 type arguments struct{ values url.Values }
 
+// parseArguments refuses what is not known. A known name with "..." at its end
+// may be given several times.
 func parseArguments(r *http.Request, known []string) (arguments, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return arguments{}, badRequest(fmt.Errorf("query: %w", err))
 	}
-	repeatable := []string{"prefix"}
+	repeatable, names := []string{"prefix"}, make([]string, len(known))
+	for i, name := range known {
+		plain, many := strings.CutSuffix(name, "...")
+		if names[i] = plain; many {
+			repeatable = append(repeatable, plain)
+		}
+	}
+	known = names
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name) && len(known) == 0:

@@ -21,6 +21,7 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 // its interface, after three transactions.
 type fake struct {
 	api.Inspector
+	api.Watcher
 	history []*api.RecordedTxn
 	commit  func(opts api.TxnOptions) (uint64, error)
 }

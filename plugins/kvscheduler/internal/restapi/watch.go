@@ -1,0 +1,202 @@
+package restapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+const (
+	// heartbeat is how often a watch without events sends a comment, so that
+	// proxies keep the connection and a client that is gone is noticed.
+	heartbeat = 15 * time.Second
+	// patience is how long a client may take to receive one event.
+	patience = 30 * time.Second
+)
+
+// jsonWatch is the data of an event.
+type jsonWatch struct {
+	Revision string            `json:"revision"`
+	Values   []json.RawMessage `json:"values"`
+}
+
+// watch streams the changes of statuses as server-sent events.
+func (s *server) watch(r *http.Request, args arguments) (answer, error) {
+	req := api.WatchRequest{Prefix: args.text("prefix")}
+	if len(args.list("prefix")) > 1 {
+		return nil, badRequest(errors.New("argument \"prefix\": expected once"))
+	}
+	since, where := r.Header.Get("Last-Event-ID"), "header \"Last-Event-ID\"" // of a client that comes back
+	if args.has("since") {
+		since, where = args.text("since"), "argument \"since\""
+	}
+	if since != "" {
+		var err error
+		if req.Since, err = api.ParseStatusRevision(since); err != nil {
+			return nil, badRequest(fmt.Errorf("%s: %w", where, err))
+		}
+	}
+	return func(w http.ResponseWriter) {
+		watch := s.Scheduler.Watch(req)
+		defer watch.Close()
+		stream := http.NewResponseController(w)
+		_ = stream.SetReadDeadline(time.Time{}) // the bound on requests is none on streams
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Cache-Control", "no-store")
+		for more := true; more; {
+			var text string
+			text, more = nextEvent(r.Context(), watch)
+			_ = stream.SetWriteDeadline(time.Now().Add(patience))
+			if _, err := w.Write([]byte(text)); err != nil || stream.Flush() != nil {
+				return // the client is gone
+			}
+		}
+	}, nil
+}
+
+// nextEvent returns the text to send next; false if it is the last one.
+func nextEvent(ctx context.Context, watch api.StatusWatch) (text string, more bool) {
+	bound, cancel := context.WithTimeout(ctx, heartbeat)
+	defer cancel()
+	ev, err := watch.Next(bound)
+	switch {
+	case err == nil:
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return ":\n\n", true
+	default:
+		return ": the end\n\n", false
+	}
+	data := jsonWatch{Revision: ev.Revision.String(), Values: make([]json.RawMessage, 0, len(ev.Values))}
+	for _, status := range ev.Values {
+		var one json.RawMessage
+		if one, err = statusJSON(status); err != nil {
+			return fmt.Sprintf(": %v\n\n", err), false
+		}
+		data.Values = append(data.Values, one)
+	}
+	body, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Sprintf(": %v\n\n", err), false
+	}
+	return fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", data.Revision, ev.Kind, body), true
+}
+
+// jsonUnmet is a value that is not as it is waited for.
+type jsonUnmet struct {
+	Key    string `json:"key"`
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	Final  bool   `json:"final,omitempty"`
+}
+
+// jsonWait is the answer to a wait; Error and Unmet only if it was in vain.
+type jsonWait struct {
+	Error    string      `json:"error,omitempty"`
+	Unmet    []jsonUnmet `json:"unmet,omitempty"`
+	Revision string      `json:"revision"`
+}
+
+// wait answers when values are in the states asked for, or cannot be.
+func (s *server) wait(r *http.Request, args arguments) (answer, error) {
+	req, err1 := waitRequest(args)
+	timeout, err2 := args.duration("timeout")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, badRequest(err)
+	}
+	return func(w http.ResponseWriter) {
+		ctx := r.Context()
+		stream := http.NewResponseController(w)
+		_ = stream.SetReadDeadline(time.Time{})
+		_ = stream.SetWriteDeadline(time.Time{})
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, timeout, timeoutError{timeout})
+			defer cancel()
+		}
+		err := s.Scheduler.WaitFor(ctx, req)
+		body := jsonWait{Revision: s.Scheduler.Revision().String()}
+		if err == nil {
+			rest.WriteJSON(w, http.StatusOK, body)
+			return
+		}
+		body.Error = err.Error()
+		var we *api.WaitError
+		if errors.As(err, &we) {
+			for _, u := range we.Unmet {
+				body.Unmet = append(body.Unmet, jsonUnmet{u.Key, u.State.String(), u.Reason, u.Final})
+			}
+		}
+		rest.WriteJSON(w, waitStatus(err), body)
+	}, nil
+}
+
+// timeoutError is the cause when the time that the client gave is over.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string      { return fmt.Sprintf("not within %v", e.after) }
+func (timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+func waitStatus(err error) int {
+	switch {
+	case errors.Is(err, api.ErrWaitHopeless):
+		return http.StatusConflict
+	case errors.Is(err, api.ErrNoSuchTransaction):
+		return http.StatusNotFound
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusServiceUnavailable
+}
+
+func waitRequest(args arguments) (req api.WaitRequest, err error) {
+	req.Keys, req.Prefixes = args.list("key"), args.list("prefix")
+	for _, list := range args.list("state") {
+		for name := range strings.SplitSeq(list, ",") {
+			state, ok := kvscheduler.ValueState_value[strings.ToUpper(name)]
+			if strings.EqualFold(name, "absent") {
+				state, ok = int32(kvscheduler.ValueState_NONEXISTENT), true
+			}
+			if !ok {
+				return req, fmt.Errorf("argument %q is %q: expected a state as in CONFIGURED, PENDING, or ABSENT", "state", name)
+			}
+			req.States = append(req.States, kvscheduler.ValueState(state))
+		}
+	}
+	if args.has("txn") {
+		n, err := strconv.ParseUint(args.text("txn"), 10, 64)
+		if err != nil {
+			return req, fmt.Errorf("argument %q is %q: expected the sequence number of a transaction", "txn", args.text("txn"))
+		}
+		req.Txn = &n
+	}
+	if args.has("revision") {
+		if req.Revision, err = api.ParseStatusRevision(args.text("revision")); err != nil {
+			return req, fmt.Errorf("argument %q: %w", "revision", err)
+		}
+	}
+	if len(req.Keys)+len(req.Prefixes) == 0 && req.Txn == nil && !args.has("revision") {
+		return req, errors.New("expected an argument \"key\", \"prefix\", \"txn\" or \"revision\"")
+	}
+	return req, nil
+}
+
+// duration is a positive time as in "30s"; 0 if not given.
+func (a arguments) duration(name string) (time.Duration, error) {
+	if !a.has(name) {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(a.text(name))
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("argument %q is %q: expected a time as in 30s", name, a.text(name))
+	}
+	return d, nil
+}
