@@ -16,6 +16,10 @@ type Config struct {
 	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes"`
 	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed"`
 	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output"`
+
+	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
+	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`
+	DriftRepairFor         map[string]string `yaml:"drift-repair-for" desc:"the same for a descriptor (by name) or for keys (by prefix; the longest wins)"`
 }
 
 // DefaultConfig is what holds without a configuration file.
@@ -27,6 +31,7 @@ func DefaultConfig() Config {
 		TransactionHistoryMaxEntries:  10_000,
 		TransactionHistoryMaxBytes:    64 << 20,
 		PrintTxnSummary:               true,
+		DriftRepair:                   DriftReport,
 	}
 }
 
@@ -39,7 +44,7 @@ func (c Config) Validate() error {
 	if c.TransactionHistoryMaxBytes < 1<<16 {
 		errs = append(errs, errors.New("transaction-history-max-bytes: expected at least 65536"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.validateDrift())...)
 }
 
 func (c Config) history() record.Options {

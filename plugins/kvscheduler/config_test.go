@@ -18,6 +18,14 @@ func TestConfig(t *testing.T) {
 		t.Errorf("the defaults are not valid: %v", err)
 	}
 	err := kvscheduler.Config{}.Validate()
+	bad := kvscheduler.Config{
+		DriftDetectionInterval: 1, DriftRepair: "always", DriftRepairFor: map[string]string{"tap": "fix"},
+	}.Validate()
+	for _, key := range []string{"drift-detection-interval", `drift-repair is "always"`, `drift-repair-for.tap is "fix"`} {
+		if bad == nil || !strings.Contains(bad.Error(), key) {
+			t.Errorf("the error does not say %s: %v", key, bad)
+		}
+	}
 	for _, key := range []string{"transaction-history-max-entries", "transaction-history-max-bytes"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("the error does not name %s: %v", key, err)

@@ -121,7 +121,9 @@ type snapshotNode struct {
 func client(t *testing.T, s api.KVScheduler, clock *kvstest.Clock) func(url string, into any) {
 	mux := http.NewServeMux()
 	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: s, Now: clock.Now}) {
-		mux.HandleFunc(e.Path, e.Handler)
+		for _, method := range e.Methods {
+			mux.HandleFunc(method+" "+e.Path, e.Handler)
+		}
 	}
 	return func(url string, into any) {
 		t.Helper()

@@ -5,6 +5,7 @@ package kvscheduler
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -73,6 +74,9 @@ func (s *Scheduler) AfterInit() error {
 		return err
 	}
 	s.Go(s.control.Run)
+	if s.cfg.DriftDetectionInterval > 0 {
+		s.Go(func(ctx context.Context) { s.control.DetectPeriodically(ctx, s.cfg.drift()) })
+	}
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 // What is committed afterwards fails with api.ErrClosedScheduler. The
 // southbound stays as it is.
 //
-// Of the options, UseConf (history and printing), UseClock, UseRand, UseOutput
+// Of the options, UseConf (history, printing, drift), UseClock, UseRand, UseOutput
 // and a logger in UseDeps apply. Unlike in an agent, transactions are printed
 // only if UseConf or UseOutput say so.
 func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (scheduler api.KVScheduler, stop func(), err error) {
@@ -42,6 +42,9 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { s.control.Run(ctx) })
+	if s.cfg.DriftDetectionInterval > 0 {
+		running.Go(func() { s.control.DetectPeriodically(ctx, s.cfg.drift()) })
+	}
 	return s.control, func() { cancel(); running.Wait() }, nil
 }
 

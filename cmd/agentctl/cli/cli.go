@@ -1,7 +1,7 @@
 // Package cli is the command line of agentctl. Commands print tables for people
 // or, with -f, JSON, YAML or what a Go template makes of the data, for programs.
-// The exit code is 0 if all went well, 1 after an error, 125 if the command line
-// was wrong.
+// The exit code is 0 if all went well, 1 after an error, 2 if something was found
+// (drift, say), 125 if the command line was wrong.
 package cli
 
 import (
@@ -20,8 +20,9 @@ import (
 
 // The exit codes besides 0.
 const (
-	exitError = 1
-	exitUsage = 125
+	exitError   = 1
+	exitFinding = 2
+	exitUsage   = 125
 )
 
 // Streams are where a command writes to.
@@ -31,6 +32,9 @@ type Streams struct{ Out, Err io.Writer }
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
+
+// findingError is no failure: what was looked for was found.
+type findingError struct{ error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
@@ -63,6 +67,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	if fe := (findingError{}); errors.As(err, &fe) {
+		fmt.Fprintln(a.Err, fe)
+		return exitFinding
+	}
 	fmt.Fprintf(a.Err, "ERROR: %v\n", err)
 	if ue := (usageError{}); errors.As(err, &ue) {
 		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", cmd.CommandPath())
@@ -77,7 +85,7 @@ func (a *app) root() *cobra.Command {
 		Use:   "agentctl COMMAND",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
-			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 125 the command line is wrong.",
+			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 2 something was found, 125 the command line is wrong.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -92,6 +100,7 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.dumpCommand(), a.configCommand(),
 		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
 	)
+	root.AddCommand(a.driftCommand())
 	return root
 }
 

@@ -100,6 +100,16 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
 	case "POST /scheduler/downstream-resync":
 		return http.StatusOK, "resync.json", ""
+	case "GET /scheduler/drift":
+		if q.Get("detect") == "" {
+			return http.StatusOK, "", `{"Values": 3}`
+		}
+		return http.StatusOK, "drift.json", ""
+	case "POST /scheduler/drift":
+		if q.Get("retry") == "" {
+			return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7], "Errors": ["a: refused"]}`
+		}
+		return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7]}`
 	case "GET /scheduler/graph":
 		return http.StatusOK, "", "<" + q.Get("format") + " of " + fmt.Sprint(q["prefix"]) + " " + q.Get("txn") + "/>\n"
 	case "POST /configuration/validate", "PUT /configuration":

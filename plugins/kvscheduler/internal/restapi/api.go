@@ -15,6 +15,7 @@ import (
 
 // Scheduler is what the endpoints need of the scheduler.
 type Scheduler interface {
+	api.DriftDetector
 	api.Committer
 	api.Inspector
 	api.Watcher
@@ -52,6 +53,10 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "number of values by ?flag=value-state|descriptor|last-update|error|unavailable|derived; ?prefix=P (repeatable)"},
 		{Path: "/scheduler/downstream-resync", Methods: post, Handler: handle(s.resync, "retry", "verbose"),
 			Doc: "read the southbound again and repair what differs; ?retry=1, ?verbose=1"},
+		{Path: "/scheduler/drift", Methods: get, Handler: handle(s.drift, "detect"),
+			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"},
+		{Path: "/scheduler/drift", Methods: post, Handler: handle(s.repairDrift, "repair", "retry"),
+			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"},
 		{Path: "/scheduler/dump", Methods: get, Handler: handle(s.dump, "descriptor", "key-prefix", "view"),
 			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"},
 		{Path: "/scheduler/status", Methods: get, Handler: handle(s.status, "key", "key-prefix", "descriptor"),

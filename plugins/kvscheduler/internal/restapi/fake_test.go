@@ -20,6 +20,7 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 // fake is a scheduler at rest: a bridge domain with a binding that waits for
 // its interface, after three transactions.
 type fake struct {
+	api.DriftDetector
 	api.Inspector
 	api.Watcher
 	history []*api.RecordedTxn

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+func (a *app) driftCommand() *cobra.Command {
+	var format string
+	var last, repair, retry bool
+	cmd := &cobra.Command{
+		Use:   "drift",
+		Short: "Show how the southbound differs from what the agent made of it",
+		Long: "Makes the agent read the southbound and compare it with what it believes to exist:\n" +
+			"values that are missing, that differ, and that nobody asked for. That changes\n" +
+			"nothing; with --repair exactly these values are repaired.\n\n" +
+			"The exit code is 2 if there is drift that was not repaired, 1 if its repair failed.",
+		Example: "  agentctl drift\n  agentctl drift --repair",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case last && repair:
+				return usage("--last and --repair: expected only one of them")
+			case retry && !repair:
+				return usage("--retry: expected together with --repair")
+			}
+			report, err := a.detectDrift(cmd.Context(), last, repair, retry)
+			if err != nil {
+				return err
+			}
+			return a.showDrift(report, format)
+		},
+	}
+	formatFlag(cmd, &format)
+	cmd.Flags().BoolVar(&last, "last", false, "show what was found last, without looking again")
+	cmd.Flags().BoolVar(&repair, "repair", false, "repair what is found")
+	cmd.Flags().BoolVar(&retry, "retry", false, "try again later what fails of the repair")
+	return cmd
+}
+
+func (a *app) detectDrift(ctx context.Context, last, repair, retry bool) (client.DriftReport, error) {
+	switch {
+	case repair:
+		return a.client.RepairDrift(ctx, retry)
+	case last:
+		return a.client.LastDrift(ctx)
+	}
+	return a.client.DetectDrift(ctx)
+}
+
+func (a *app) showDrift(r client.DriftReport, format string) error {
+	var err error
+	switch {
+	case format == "":
+		err = a.printDrift(r)
+	case strings.Contains(format, "{{"):
+		err = a.write(format, r)
+	default:
+		err = a.write(format, r.Raw)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(r.Errors) > 0:
+		return fmt.Errorf("the repair failed: %s", strings.Join(r.Errors, "; "))
+	case len(r.Drifts) > 0 && len(r.Repairs) == 0:
+		return findingError{fmt.Errorf("drift: %d of %d values", len(r.Drifts), r.Values)}
+	}
+	return nil
+}
+
+func (a *app) printDrift(r client.DriftReport) error {
+	if len(r.Drifts) > 0 {
+		t := newTable("KEY", "DRIFT", "FIELDS")
+		for _, d := range r.Drifts {
+			t.row(d.Key, a.paintDrift(d.Kind), driftFields(d))
+		}
+		if err := t.write(a.Out); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.Unread {
+		fmt.Fprintf(a.Out, "%s: not compared: %s\n", u.Descriptor, u.Reason)
+	}
+	switch {
+	case len(r.Drifts) == 0:
+		fmt.Fprintf(a.Out, "No drift: %d values compared.\n", r.Values)
+	case len(r.Repairs) > 0 && len(r.Errors) == 0:
+		fmt.Fprintf(a.Out, "Repaired by transaction %d.\n", r.Repairs[len(r.Repairs)-1])
+	}
+	return nil
+}
+
+func (a *app) paintDrift(kind string) string {
+	if kind == "missing" {
+		return a.paint(red, kind)
+	}
+	return a.paint(yellow, kind)
+}
+
+// driftFields is a line per field, from what is believed to what was found.
+func driftFields(d client.Drift) string {
+	lines := make([]string, len(d.Fields))
+	for i, f := range d.Fields {
+		lines[i] = fmt.Sprintf("%s: %s -> %s", f.Field, orUnset(f.Believed), orUnset(f.Found))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func orUnset(value string) string {
+	if value == "" {
+		return "(unset)"
+	}
+	return value
+}

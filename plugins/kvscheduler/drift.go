@@ -1,0 +1,68 @@
+package kvscheduler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+)
+
+// The policies of drift-repair.
+const (
+	// DriftReport only reports what the periodic detection finds.
+	DriftReport = "report"
+	// DriftRepair repairs it as well.
+	DriftRepair = "repair"
+)
+
+// minDriftInterval keeps a typo from making the agent read all the time.
+const minDriftInterval = time.Second
+
+func (c Config) validateDrift() error {
+	var errs []error
+	if c.DriftDetectionInterval != 0 && c.DriftDetectionInterval < minDriftInterval {
+		errs = append(errs, fmt.Errorf("drift-detection-interval: expected 0 (never) or at least %v", minDriftInterval))
+	}
+	if !policy(c.DriftRepair) {
+		errs = append(errs, policyError("drift-repair", c.DriftRepair))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.DriftRepairFor)) {
+		if !policy(c.DriftRepairFor[name]) {
+			errs = append(errs, policyError("drift-repair-for."+name, c.DriftRepairFor[name]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// policy accepts the names of policies; nothing is the default.
+func policy(name string) bool {
+	return name == "" || name == DriftReport || name == DriftRepair
+}
+
+func policyError(field, value string) error {
+	return fmt.Errorf("%s is %q: expected %s or %s", field, value, DriftReport, DriftRepair)
+}
+
+// repairs decides about one drift: the longest key prefix wins, then the name
+// of the descriptor, then the general policy.
+func (c Config) repairs(d *api.Drift) bool {
+	policy, best := c.DriftRepair, -1
+	if p, ok := c.DriftRepairFor[d.Descriptor]; ok {
+		policy = p
+	}
+	for prefix, p := range c.DriftRepairFor {
+		if strings.Contains(prefix, "/") && strings.HasPrefix(d.Key, prefix) && len(prefix) > best {
+			policy, best = p, len(prefix)
+		}
+	}
+	return policy == DriftRepair
+}
+
+func (c Config) drift() control.DriftOptions {
+	return control.DriftOptions{Interval: c.DriftDetectionInterval, Repair: c.repairs}
+}
