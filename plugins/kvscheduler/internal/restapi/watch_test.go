@@ -37,7 +37,9 @@ func live(t *testing.T) (mux *http.ServeMux, s api.KVScheduler, sb *kvstest.Mock
 	}
 	mux = http.NewServeMux()
 	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: s}) {
-		mux.Handle(e.Path, e.Handler)
+		for _, method := range e.Methods {
+			mux.Handle(method+" "+e.Path, e.Handler)
+		}
 	}
 	return mux, s, sb, stop
 }
