@@ -1,0 +1,175 @@
+package status_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+type fixture struct {
+	t *testing.T
+	r *registry.Registry
+	g *graph.Graph
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	sb := kvstest.NewMockSB()
+	r, err := registry.New().With([]*api.KVDescriptor{
+		sb.Descriptor("tap", "tap/"), sb.Descriptor("route", "route/"),
+		sb.Descriptor("remote", "remote/", kvstest.WithSouthbound("remote")),
+		sb.Descriptor("piece", "piece/", kvstest.Derived()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fixture{t, r, graph.New()}
+}
+
+// put makes a value wanted and, if so, existing, with its derived values.
+func (f *fixture) put(key string, item *model.Item, exists bool) *graph.Node {
+	f.t.Helper()
+	d, err := f.r.Lookup(key)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	v := f.r.Wanted(key, d, item)
+	n := f.g.Ensure(key, d, nil)
+	f.g.SetWant(n, v)
+	if exists {
+		_ = f.g.SetHave(n, v, nil)
+	}
+	for i := range v.Derived {
+		child := f.g.Ensure(v.Derived[i].Key, v.Derived[i].Desc, n)
+		f.g.SetWant(child, v.Derived[i].Value)
+	}
+	return n
+}
+
+func (f *fixture) reader() *status.Reader {
+	return &status.Reader{
+		Graph: f.g,
+		SessionProblem: func(name string) string {
+			if name == "remote" {
+				return "remote: disconnected"
+			}
+			return ""
+		},
+		TxnStart: func(seq uint64) time.Time { return time.Unix(int64(seq), 0).UTC() },
+	}
+}
+
+func TestBase(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put("tap/1", &model.Item{Derived: []*model.Derived{
+		{Key: "piece/b", Item: &model.Item{Deps: []string{"route/9"}}}, {Key: "piece/a", Item: &model.Item{Deps: []string{"tap/1"}}},
+	}}, true)
+	f.put("route/1", &model.Item{Deps: []string{"tap/1", "tap/2"}, AnyOf: []string{"bridge/"}}, false)
+	f.put("route/2", &model.Item{Invalid: true}, false)
+	f.put("route/3", &model.Item{}, true).Err = errors.New("refused")
+	retried := f.put("route/4", &model.Item{}, false)
+	retried.Err, retried.Retrying = errors.New("no reply"), true
+	f.put("route/5", &model.Item{}, false).Missing = true
+	f.put("remote/1", &model.Item{Deps: []string{"tap/2"}}, false)
+	f.put("nobody/1", &model.Item{}, false)
+	for key, want := range map[string]string{
+		"tap/1":    "CONFIGURED ; piece/a PENDING , piece/b PENDING route/9",
+		"route/1":  "PENDING tap/2+any of bridge/",
+		"route/2":  "INVALID invalid (invalid: item is invalid)",
+		"route/3":  "FAILED (refused)",
+		"route/4":  "RETRYING (no reply)",
+		"route/5":  "MISSING",
+		"remote/1": "PENDING remote: disconnected",
+		"nobody/1": "UNIMPLEMENTED",
+		"tap/77":   "NONEXISTENT",
+		"piece/b":  "PENDING route/9",
+	} {
+		s := f.reader().Base(key)
+		got := line(s.Value)
+		for i, d := range s.DerivedValues {
+			got += []string{" ; ", " , "}[min(i, 1)] + d.Key + " " + line(d)
+		}
+		if strings.Join(strings.Fields(got), " ") != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+}
+
+func line(s *api.ValueStatus) string {
+	text := s.State.String() + " " + strings.Join(s.Details, "+")
+	if s.Error != "" {
+		text += " (" + s.Error + ")"
+	}
+	return strings.TrimSpace(text)
+}
+
+// The tree goes down to what blocks, and ends although values wait for each
+// other.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put("tap/1", &model.Item{Deps: []string{"route/1"}}, false).LastTxn = 5
+	f.put("route/1", &model.Item{Deps: []string{"tap/1", "route/2"}, AnyOf: []string{"bridge/"}}, false)
+	f.put("route/2", &model.Item{}, false).Err = errors.New("refused")
+	var text strings.Builder
+	write(&text, f.reader().Explain("tap/1"), "")
+	want := `tap/1 PENDING: waits for route/1
+  route/1 PENDING: waits for tap/1, route/2, any of bridge/
+    tap/1 PENDING: waits for route/1
+    route/2 FAILED: refused
+    bridge/* NONEXISTENT: nothing like this exists or is asked for
+`
+	if text.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", &text, want)
+	}
+	if e := f.reader().Explain("tap/1"); !e.Since.Equal(time.Unix(5, 0)) {
+		t.Errorf("since %v", e.Since)
+	}
+	if e := f.reader().Explain("tap/9"); e.Reason != "nobody asked for it" {
+		t.Errorf("unknown key: %+v", e)
+	}
+}
+
+func write(b *strings.Builder, e *api.Explanation, indent string) {
+	fmt.Fprintf(b, "%s%s %s: %s\n", indent, e.Key, e.State, e.Reason)
+	for _, c := range e.Children {
+		write(b, c, indent+"  ")
+	}
+}
+
+func TestNode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put("tap/1", &model.Item{Derived: []*model.Derived{{Key: "piece/a"}}}, true)
+	n := f.put("route/1", &model.Item{Deps: []string{"tap/1", "tap/2"}, AnyOf: []string{"tap/"}}, false)
+	got := f.reader().Node(n)
+	if got.Descriptor != "route" || got.Label != "1" || got.State != pb.ValueState_PENDING || got.Exists || got.Origin != api.FromNB {
+		t.Errorf("got %+v", got)
+	}
+	satisfied := map[string]bool{"tap/1": true, "tap/2": false, "any of tap/": true}
+	for _, e := range got.Targets {
+		if e.Relation != api.RelationDependsOn || satisfied[e.Label] != e.Satisfied {
+			t.Errorf("edge %+v", e)
+		}
+	}
+	if len(got.Targets) != 3 || !slices.Equal(got.Targets[2].Keys, []string{"tap/1"}) {
+		t.Errorf("targets %+v", got.Targets)
+	}
+	piece := f.reader().Node(f.g.Node("piece/a"))
+	base := f.reader().Node(f.g.Node("tap/1"))
+	if piece.Base != "tap/1" || len(base.Targets) != 1 || base.Targets[0].Relation != api.RelationDerives || base.Targets[0].Satisfied {
+		t.Errorf("piece %+v, base %+v", piece, base)
+	}
+}
