@@ -97,7 +97,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	a.global.define(root.PersistentFlags())
 	root.AddCommand(
-		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.dumpCommand(), a.configCommand(),
+		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.waitCommand(), a.dumpCommand(), a.configCommand(),
 		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.driftCommand())

@@ -98,6 +98,10 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return history(q)
 	case "GET /scheduler/why":
 		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
+	case "GET /scheduler/watch":
+		return http.StatusOK, "watch.txt", ""
+	case "GET /scheduler/wait":
+		return wait(q)
 	case "POST /scheduler/downstream-resync":
 		return http.StatusOK, "resync.json", ""
 	case "GET /scheduler/drift":
@@ -127,6 +131,18 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "", string(answer)
 	}
 	return http.StatusNotFound, "", fmt.Sprintf(`{"error": "no endpoint %s"}`, r.URL.Path)
+}
+
+func wait(q url.Values) (status int, file, text string) {
+	switch {
+	case q.Has("txn"):
+		return http.StatusNotFound, "", `{"error": "transaction ` + q.Get("txn") + `: no such transaction in the history"}`
+	case q.Get("state") == "ABSENT":
+		return http.StatusOK, "", `{"revision": "00c0ffee00c0ffee-7"}`
+	}
+	reason := fmt.Sprintf("waiting is of no use (%s, %s): %s is FAILED (no such host)", q.Get("timeout"), q.Get("prefix"), q.Get("key"))
+	return http.StatusConflict, "", fmt.Sprintf(`{"error": %q, "unmet": [{"key": %q, "state": "FAILED", "reason": "no such host", "final": true}], "revision": "00c0ffee00c0ffee-7"}`,
+		reason, q.Get("key"))
 }
 
 func configure(r *http.Request, body string) (status int, file, text string) {

@@ -15,15 +15,27 @@ import (
 func (a *app) valuesCommand() *cobra.Command {
 	var format string
 	var states []string
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "values [MODEL...]",
 		Short: "Show the states of the values of the scheduler",
 		Long: "Shows the states of the values of the scheduler: those of the given models (names or\n" +
 			"patterns) or all. Values that are derived from another one are indented below it.",
-		Example:           "  agentctl values 'vpp.l2.*'\n  agentctl values --state PENDING,FAILED",
+		Example:           "  agentctl values 'vpp.l2.*'\n  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
 		ValidArgsFunction: completeModels,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
-			list, err := a.selectValues(cmd.Context(), patterns, states)
+			if _, err := selectValues(nil, patterns, states); err != nil {
+				return err // nobody needs to be asked for this
+			}
+			if watch {
+				return a.watchValues(cmd.Context(), format, func(list []client.BaseValueStatus) ([]client.BaseValueStatus, error) {
+					return selectValues(list, patterns, states)
+				})
+			}
+			list, err := a.client.Values(cmd.Context())
+			if err == nil {
+				list, err = selectValues(list, patterns, states)
+			}
 			if err != nil {
 				return err
 			}
@@ -38,11 +50,13 @@ func (a *app) valuesCommand() *cobra.Command {
 		},
 	}
 	formatFlag(cmd, &format)
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "print the changes too, one line each, until interrupted")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only values in one of these `states`, with what is derived from them")
 	return cmd
 }
 
-func (a *app) selectValues(ctx context.Context, patterns, states []string) ([]client.BaseValueStatus, error) {
+// selectValues picks the values of models (all, if there are no patterns) and in states.
+func selectValues(list []client.BaseValueStatus, patterns, states []string) ([]client.BaseValueStatus, error) {
 	wanted := map[string]bool{}
 	if len(patterns) > 0 {
 		found, err := selectModels(patterns)
@@ -54,10 +68,6 @@ func (a *app) selectValues(ctx context.Context, patterns, states []string) ([]cl
 		}
 	}
 	set, err := allmodels.Set()
-	if err != nil {
-		return nil, err
-	}
-	list, err := a.client.Values(ctx)
 	if err != nil {
 		return nil, err
 	}

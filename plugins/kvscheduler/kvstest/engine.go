@@ -179,7 +179,7 @@ func builtin() map[string]Command {
 		"notify": cmdNotify, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
 		"sb": cmdSB, "calls": cmdCalls, "sb-restart": cmdSBRestart, "session": cmdSession,
 		"tick": cmdTick, "timers": cmdTimers,
-		"status": cmdStatus, "watch": cmdWatch, "changes": cmdChanges,
+		"status": cmdStatus, "wait": cmdWait, "watch": cmdWatch, "changes": cmdChanges,
 		"dump": cmdDump, "metadata": cmdMetadata, "why": cmdWhy, "validate": cmdValidate,
 	}
 }

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+// watchValues prints the states of values and then each change, until the
+// context ends.
+func (a *app) watchValues(ctx context.Context, format string, selected func([]client.BaseValueStatus) ([]client.BaseValueStatus, error)) error {
+	err := a.client.Watch(ctx, "", "", func(ev client.WatchEvent) error {
+		var err error
+		if ev.Values, err = selected(ev.Values); err != nil {
+			return err
+		}
+		if len(ev.Values) == 0 {
+			return nil
+		}
+		if format != "" {
+			return a.write(format, ev)
+		}
+		for _, v := range ev.Values {
+			a.printChange("", v.Value)
+			for _, d := range v.DerivedValues {
+				a.printChange("  ", d)
+			}
+		}
+		return nil
+	})
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil // the user has seen enough
+	}
+	return err
+}
+
+func (a *app) printChange(indent string, s client.ValueStatus) {
+	state := s.State
+	if state == "" {
+		state = "NONEXISTENT"
+	}
+	padding := strings.Repeat(" ", max(0, len("UNIMPLEMENTED")-len(state)))
+	line := a.paintState(state) + padding + "  " + indent + s.Key
+	for _, more := range []string{strings.Join(s.Details, ", "), s.Error} {
+		if more != "" {
+			line += "  (" + more + ")"
+		}
+	}
+	fmt.Fprintln(a.Out, line)
+}
+
+func (a *app) waitCommand() *cobra.Command {
+	var q client.WaitQuery
+	var format, txn string
+	cmd := &cobra.Command{
+		Use:   "wait [KEY...]",
+		Short: "Wait until values are configured, or say why they cannot be",
+		Long: "Waits until all of the values, with what is derived from them, are configured (or in\n" +
+			"one of the states given with --for; ABSENT is one too). Keys may be given whole, or as\n" +
+			"MODEL/NAME. It gives up at once when a value cannot get there without a change, and after\n" +
+			"--timeout; the exit code is 1 then, and what is missing is printed with the reason.",
+		Example: "  agentctl wait vpp.interfaces/loop1 vpp.l2.bridge-domain/bd1 --timeout 30s\n" +
+			"  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
+		ValidArgsFunction: a.completeKeys,
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			for _, k := range keys {
+				key, err := fullKey(k)
+				if err != nil {
+					return err
+				}
+				q.Keys = append(q.Keys, key)
+			}
+			if txn != "" {
+				seq, err := seqNum(txn)
+				if err != nil {
+					return err
+				}
+				q.Txn = &seq
+			}
+			if len(q.Keys)+len(q.Prefixes) == 0 && q.Txn == nil {
+				return usage("expected a KEY, --prefix or --txn")
+			}
+			return a.wait(cmd.Context(), format, q)
+		},
+	}
+	formatFlag(cmd, &format)
+	cmd.Flags().StringSliceVar(&q.States, "for", nil, "wait for one of these `states` (default CONFIGURED)")
+	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "wait for all values whose keys have this `prefix`, at least one")
+	cmd.Flags().StringVar(&txn, "txn", "", "wait for the values of the transaction with this sequence `number`")
+	return cmd
+}
+
+func (a *app) wait(ctx context.Context, format string, q client.WaitQuery) error {
+	q.Timeout = a.global.timeout
+	result, err := a.client.Wait(ctx, q)
+	if err != nil {
+		return err
+	}
+	if format != "" {
+		if err := a.write(format, result); err != nil {
+			return err
+		}
+	}
+	if result.Error != "" {
+		return errors.New(result.Error)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WatchEvent is a step of a watch.
+type WatchEvent struct {
+	// Kind is "snapshot" (all values), "delta" (those that changed) or "resync"
+	// (all values, since the changes are not known any more).
+	Kind     string            `json:"kind"`
+	Revision string            `json:"revision"` // to go on from
+	Values   []BaseValueStatus `json:"values"`
+}
+
+// ErrStreamEnded is the error of a watch that the agent ended.
+var ErrStreamEnded = errors.New("the agent ended the stream")
+
+// maxEvent bounds one event of a watch, in bytes.
+const maxEvent = maxAnswer
+
+// Watch calls f for the states of the values now, or for what changed since a
+// revision, and for each change from then on, until f returns an error, the
+// agent ends the stream (ErrStreamEnded) or ctx ends. Options.Timeout is no
+// bound on it.
+func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEvent) error) error {
+	query := url.Values{}
+	for name, value := range map[string]string{"prefix": prefix, "since": since} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	const path = "/scheduler/watch"
+	resp, err := c.stream(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		if err != nil {
+			return c.explain(err)
+		}
+		return refusal(http.MethodGet, path, resp.StatusCode, body)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxEvent)
+	kind := ""
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "event":
+			kind = value
+		case "data":
+			ev := WatchEvent{Kind: kind}
+			if err := json.Unmarshal([]byte(value), &ev); err != nil {
+				return fmt.Errorf("event of %s: %w", path, err)
+			}
+			if err := f(ev); err != nil {
+				return err
+			}
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.Join(ErrStreamEnded, lines.Err())
+}
+
+// stream sends a request whose answer may take as long as it likes.
+func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	u := c.base + path + "?" + query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return nil, err
+	}
+	if user, password, ok := strings.Cut(c.opts.BasicAuth, ":"); ok {
+		req.SetBasicAuth(user, password)
+	}
+	begin := time.Now()
+	resp, err := (&http.Client{Transport: c.http.Transport}).Do(req)
+	if err != nil {
+		c.trace(http.MethodGet, u, "no answer", begin)
+		return nil, c.explain(err)
+	}
+	c.trace(http.MethodGet, u, resp.Status, begin)
+	return resp, nil
+}
+
+// WaitQuery says what to wait for.
+type WaitQuery struct {
+	Keys     []string
+	Prefixes []string      // of keys
+	Txn      *uint64       // the values of a transaction; nil: none
+	States   []string      // "CONFIGURED" if empty; "ABSENT" is one
+	Timeout  time.Duration // 0: no bound
+}
+
+// UnmetValue is a value that is not as it is waited for.
+type UnmetValue struct {
+	Key    string `json:"key"`
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	Final  bool   `json:"final,omitempty"` // until somebody changes something
+}
+
+// WaitResult is what came of a wait. Error is empty if it was successful.
+type WaitResult struct {
+	Error    string       `json:"error,omitempty"`
+	Unmet    []UnmetValue `json:"unmet,omitempty"`
+	Revision string       `json:"revision"`
+}
+
+// Wait returns when values are in the states asked for, or cannot be, or the
+// time is over; Options.Timeout is no bound on it.
+func (c *Client) Wait(ctx context.Context, q WaitQuery) (result WaitResult, err error) {
+	query := url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States}
+	if q.Txn != nil {
+		query.Set("txn", strconv.FormatUint(*q.Txn, 10))
+	}
+	if q.Timeout > 0 {
+		query.Set("timeout", q.Timeout.String())
+	}
+	const path = "/scheduler/wait"
+	resp, err := c.stream(ctx, path, query)
+	if err != nil {
+		return result, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return result, c.explain(err)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusConflict, http.StatusGatewayTimeout, http.StatusServiceUnavailable:
+		return result, decode(path, body, &result)
+	}
+	return result, refusal(http.MethodGet, path, resp.StatusCode, body)
+}
