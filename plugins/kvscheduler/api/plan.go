@@ -60,11 +60,16 @@ type PlanBase struct {
 }
 
 // Changes are the operations that change something: those that run a callback,
-// and those after which a value or its state is another one.
+// and those after which a value, its state or what is wanted is another one.
 func (p *Plan) Changes() []RecordedTxnOp {
+	wanted := make(map[string]string, len(p.Base))
+	for _, b := range p.Base {
+		wanted[b.Key] = b.Wanted
+	}
 	var changes []RecordedTxnOp
 	for _, op := range p.Operations {
-		if !op.NOOP || op.NewState != op.PrevState {
+		before, base := wanted[op.Key]
+		if !op.NOOP || op.NewState != op.PrevState || base && before != ValueDigest(op.NewValue) {
 			changes = append(changes, op)
 		}
 	}

@@ -78,7 +78,7 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
-		if op.Kind == plan.Down || op.Want == nil {
+		if op.Want == nil || op.Kind == plan.Down && op.Recreate {
 			continue
 		}
 		switch op.After {

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var file, output, format string
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE",
+		Short: "Show what a file would change, and why some of it has to wait",
+		Long: "Shows what \"apply -f FILE\" would do, without doing it, in the order of the operations.\n" +
+			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
+			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + legend,
+		Example: "  agentctl plan -f net.yaml -o net.plan\n  agentctl apply net.plan --verify",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			plan, err := a.planFile(cmd, file, replace)
+			if err != nil {
+				return err
+			}
+			if output != "" {
+				if err := os.WriteFile(output, plan, 0o600); err != nil { // it may hold secrets
+					return err
+				}
+			}
+			return a.showPlan(plan, format)
+		},
+	}
+	fileFlag(cmd, &file)
+	cmd.Flags().StringVarP(&output, "output", "o", "", "save the plan in this `file`")
+	cmd.Flags().StringVar(&format, "format", "", "json, yaml or a Go `template`")
+	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
+	return cmd
+}
+
+func fileFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVarP(file, "file", "f", "", "the `file` with the configuration, in YAML or JSON (\"-\" is the standard input)")
+}
+
+func (a *app) planFile(cmd *cobra.Command, file string, replace bool) ([]byte, error) {
+	if file == "" {
+		return nil, usage("-f, --file: expected the file with the configuration")
+	}
+	document, err := readDocument(cmd, file)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := a.client.Plan(cmd.Context(), document, replace)
+	if err != nil {
+		return nil, a.tellProblems(file, err)
+	}
+	return plan, nil
+}
+
+// showPlan prints a plan; the error is a findingError if it has
+// changes.
+func (a *app) showPlan(text []byte, format string) error {
+	plan, err := openPlan(text)
+	if err != nil {
+		return err
+	}
+	if format == "" {
+		err = a.printPlan(plan)
+	} else {
+		var data any
+		if err = json.Unmarshal(text, &data); err == nil {
+			err = a.write(format, data)
+		}
+	}
+	if err == nil && len(plan.Changes.Changes()) > 0 {
+		return findingError{errors.New("there are changes")}
+	}
+	return err
+}
+
+func applyFlags(cmd *cobra.Command, o *client.ApplyOptions) {
+	cmd.Flags().BoolVar(&o.Verify, "verify", false, "read the southbound again and compare")
+	cmd.Flags().BoolVar(&o.Revert, "revert-on-failure", false, "undo everything if a value fails, or with --verify is not there")
+	cmd.Flags().DurationVar(&o.ConfirmTimeout, "confirm-timeout", 0, "take the change back after this `time`, unless \"agentctl confirm\" comes before")
+}
+
+func checkTimeout(o client.ApplyOptions) error {
+	if o.ConfirmTimeout < 0 {
+		return usage("--confirm-timeout: %v: expected a positive duration", o.ConfirmTimeout)
+	}
+	return nil
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	var file string
+	var replace bool
+	var o client.ApplyOptions
+	cmd := &cobra.Command{
+		Use:   "apply PLAN | apply -f FILE",
+		Short: "Apply a saved plan, or a file with a configuration",
+		Long: "Applies a plan saved by \"agentctl plan -o\"; it is refused if anything that it touches\n" +
+			"has changed since then. With -f a file is planned, shown and applied at once.\n" +
+			"The exit code is 1 if a value failed.",
+		Example: "  agentctl apply net.plan --verify --revert-on-failure\n  agentctl apply -f net.yaml --confirm-timeout 60s && agentctl confirm",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkTimeout(o); err != nil {
+				return err
+			}
+			if (file == "") == (len(args) == 0) || replace && file == "" {
+				return usage("expected either a saved plan or -f FILE (and --replace with -f only)")
+			}
+			var plan []byte
+			var err error
+			if file == "" {
+				plan, err = readDocument(cmd, args[0])
+			} else if plan, err = a.planFile(cmd, file, replace); err == nil {
+				if err = a.showPlan(plan, ""); errors.As(err, &findingError{}) {
+					err = nil
+				}
+			}
+			if err != nil {
+				return err
+			}
+			applied, err := a.client.Apply(cmd.Context(), plan, o)
+			return a.tellApplied(applied, err)
+		},
+	}
+	fileFlag(cmd, &file)
+	cmd.Flags().BoolVar(&replace, "replace", false, "with -f: remove items that were given before and are not in the file")
+	applyFlags(cmd, &o)
+	return cmd
+}
+
+// tellApplied prints what became of a plan.
+func (a *app) tellApplied(applied client.Applied, err error) error {
+	for _, left := range applied.Left {
+		fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)
+	}
+	if applied.SeqNum != nil {
+		fmt.Fprintf(a.Out, "transaction %d\n", *applied.SeqNum)
+	}
+	if !applied.ConfirmBy.IsZero() {
+		fmt.Fprintf(a.Out, "will be taken back at %s unless \"agentctl confirm\" comes before\n", applied.ConfirmBy.UTC().Format(time.TimeOnly+" MST"))
+	}
+	if err != nil {
+		return err
+	}
+	return a.tellResults(applied.Results, true)
+}
+
+func (a *app) confirmCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "confirm",
+		Short: "Keep the change that was applied with --confirm-timeout",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			seq, err := a.client.Confirm(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if seq == nil {
+				_, err = fmt.Fprintln(a.Out, "confirmed")
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "transaction %d is confirmed\n", *seq)
+			return err
+		},
+	}
+}
+
+func (a *app) rollbackCommand() *cobra.Command {
+	var to uint64
+	var dry bool
+	var o client.ApplyOptions
+	cmd := &cobra.Command{
+		Use:   "rollback --to SEQ",
+		Short: "Ask again for what was wanted after a transaction",
+		Long: "Makes the agent want what it wanted after the transaction, as far as its history\n" +
+			"reaches, and says what it cannot restore. The restored values count as given by\n" +
+			"clients; those of stores with a higher priority are left as they are.",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("to") {
+				return usage("--to: expected the number of a transaction, as in \"agentctl config history\"")
+			}
+			if err := checkTimeout(o); err != nil {
+				return err
+			}
+			if dry {
+				plan, err := a.client.PlanRollback(cmd.Context(), to)
+				if err != nil {
+					return err
+				}
+				return a.showPlan(plan, "")
+			}
+			applied, err := a.client.Rollback(cmd.Context(), to, o)
+			return a.tellApplied(applied, err)
+		},
+	}
+	cmd.Flags().Uint64Var(&to, "to", 0, "the `number` of the transaction")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show the plan")
+	applyFlags(cmd, &o)
+	return cmd
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// planned answers for the endpoints of plans.
+func planned(r *http.Request, body string) (status int, file, text string) {
+	q := r.URL.Query()
+	switch r.URL.Path {
+	case "/scheduler/confirm":
+		return http.StatusOK, "", `{"seq_num": 12}`
+	case "/scheduler/rollback":
+		switch {
+		case q.Get("to") != "6":
+			return http.StatusBadRequest, "", `{"error": "transaction ` + q.Get("to") + `: not in the history, which has 0 to 6"}`
+		case q.Has("dry-run"):
+			return http.StatusOK, "plan.json", ""
+		}
+		return http.StatusOK, "", `{"results": [], "seq_num": 13, "left": [{"Key": "config/vpp/v2/interfaces/loop2", "Reason": "source etcd decides about it"}]}`
+	case "/scheduler/apply":
+		if q.Get("confirm-timeout") == "1m0s" && q.Get("verify") == "true" && q.Get("revert") == "true" {
+			return http.StatusOK, "applied.json", ""
+		}
+		if strings.Contains(body, `"Items": null`) && !q.Has("verify") {
+			return http.StatusConflict, "", `{"results": [], "error": "the plan is stale: changed since then: config/vpp/v2/interfaces/loop1"}`
+		}
+		return http.StatusOK, "", `{"results": [{"key": "a", "state": "FAILED", "error": "no memory"}], "seq_num": 12}`
+	}
+	if q.Get("replace") == "true" {
+		return http.StatusOK, "plan-empty.json", ""
+	}
+	if strings.Contains(body, "mtuu") {
+		return configure(r, body)
+	}
+	return http.StatusOK, "plan.json", ""
+}
+
+// A plan is saved as the agent gave it, for its owner only.
+func TestSavePlan(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	saved := filepath.Join(t.TempDir(), "net.plan")
+	if r := f.run(t, nil, "plan", "-f", "testdata/rest/configuration.yaml", "-o", saved); r.code != exitFinding {
+		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	want, err := os.ReadFile("testdata/rest/plan.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(saved)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v: saved\n%s", err, got)
+	}
+	if info, err := os.Stat(saved); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v: mode %v", err, info.Mode())
+	}
+	if r := f.run(t, nil, "apply", saved, "--verify", "--revert-on-failure", "--confirm-timeout", "60s"); r.code != 0 || f.asked(1).body != string(want) {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
