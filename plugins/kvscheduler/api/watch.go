@@ -84,7 +84,8 @@ const (
 	// WatchSnapshot are all values that exist: the first event.
 	WatchSnapshot WatchKind = "snapshot"
 	// WatchDelta are values whose status changed, in the order of the changes;
-	// those that went away are NONEXISTENT.
+	// those that went away are NONEXISTENT. What a PENDING value waits for (its
+	// details) is told as of the last change of its own state.
 	WatchDelta WatchKind = "delta"
 	// WatchResync is a snapshot instead of the changes since a revision that is
 	// too old, or of another run: values that are not in it do not exist.

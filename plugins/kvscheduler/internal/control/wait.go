@@ -40,10 +40,19 @@ func (c *Control) WaitFor(ctx context.Context, req api.WaitRequest) error {
 		}
 		ev, err := w.Next(ctx)
 		if err != nil {
-			return &api.WaitError{Unmet: x.report(), Cause: err}
+			return &api.WaitError{Unmet: c.unmetNow(req, x), Cause: err}
 		}
 		x.apply(ev)
 	}
+}
+
+// unmetNow is what a wait reports that ends too early. What a value waits for
+// may be less by now than when its own status last changed.
+func (c *Control) unmetNow(req api.WaitRequest, x *wait) []api.UnmetValue {
+	if now := c.newWait(req).report(); len(now) > 0 {
+		return now
+	}
+	return x.report() // as it was before the running transaction
 }
 
 // target is what one value shall be.

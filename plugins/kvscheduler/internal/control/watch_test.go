@@ -304,6 +304,24 @@ func TestWaitForNothing(t *testing.T) {
 	}
 }
 
+// The reason is that of now, also where the state did not change meanwhile.
+func TestWaitForTellsWhatIsMissingNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(t)
+		f.must(map[string]*model.Item{"route/1": {Deps: []string{"tap/1", "tap/2"}}})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.s.WaitFor(ctx, api.WaitRequest{Keys: []string{"route/1"}}) }()
+		synctest.Wait()
+		f.must(map[string]*model.Item{"tap/1": {}})
+		cancel(errors.New("enough"))
+		if err := <-ended; err == nil || err.Error() != "enough: route/1 is PENDING (waits for tap/2)" {
+			t.Error(err)
+		}
+	})
+}
+
 // Somebody who follows a watch, slowly and with interruptions, knows in the end
 // the status of every value.
 func TestFollowing(t *testing.T) {
