@@ -152,7 +152,7 @@ func settled(n *graph.Node, change *plan.Change) bool {
 func (c *Control) dropObsolete(changes []plan.Change) []plan.Change {
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.named {
-			changes = append(changes, plan.Change{Key: n.Key, Desc: n.Desc})
+			changes = append(changes, plan.Change{Key: n.Key, Node: n, Desc: n.Desc})
 		}
 		return true
 	})
@@ -172,10 +172,10 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, er
 		if n == nil || n.Want != nil && n.Want.FromSB {
 			return nil, nil
 		}
-		return &plan.Change{Key: kv.Key, Desc: n.Desc}, nil
+		return &plan.Change{Key: kv.Key, Node: n, Desc: n.Desc}, nil
 	}
 	if n != nil && n.Want != nil && !n.Want.FromSB && !n.Want.Unwanted && proto.Equal(n.Want.Msg, kv.Value) && n.Desc != nil {
-		return &plan.Change{Key: kv.Key, Desc: n.Desc, Want: n.Want}, nil
+		return &plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
 	}
 	reg := c.registry.Load()
 	d, err := reg.Lookup(kv.Key)
@@ -189,7 +189,7 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, er
 	case n != nil:
 		v = v.Instead(n.Want)
 	}
-	return &plan.Change{Key: kv.Key, Desc: d, Want: v}, nil
+	return &plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}, nil
 }
 
 // wanted is Registry.Wanted, with a panic of the descriptor as the reason why

@@ -201,10 +201,13 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 		base = r.node(op.BaseSelf, op.Base)
 	}
 	var prev previous
-	n := r.node(op.Self, op.Key)
-	if old := n; old != nil { // as it is before it gets a descriptor
-		prev = previous{state: plan.State(old), err: old.Err}
-		if v := shown(old); v != nil {
+	n := op.Self.Node
+	if n != nil && n.Gone() {
+		n = nil
+	}
+	if n != nil { // as it is before it gets a descriptor
+		prev = previous{state: plan.State(n), err: n.Err}
+		if v := shown(n); v != nil {
 			prev.value = v.Msg
 		}
 	}

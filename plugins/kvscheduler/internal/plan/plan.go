@@ -117,6 +117,7 @@ type Request struct {
 // Change is the new wanted value of a base key.
 type Change struct {
 	Key  string
+	Node *graph.Node // of the key, if it is known
 	Desc *registry.Descriptor
 	Want *registry.Value // nil: not wanted any more
 }
@@ -197,6 +198,7 @@ type planner struct {
 
 	work    []*node
 	seeds   []*node
+	linked  bool     // exact, prefixes and selected are complete
 	settled bool     // all assumptions were made
 	late    []string // touched after that, with a change of their own
 }
@@ -260,7 +262,7 @@ func (p *planner) setWant(n *node, v *registry.Value) {
 		return
 	}
 	n.want = v
-	if v != nil && v != n.oldWant && v != n.have {
+	if p.linked && v != nil && v != n.oldWant && v != n.have {
 		p.link(n, v)
 	}
 	p.retarget(n)
@@ -299,6 +301,17 @@ func (n *node) keepsUnwanted(req *Request) bool {
 	return n.base == nil && n.oldWant == nil && !n.changed && !req.DropUnwanted && n.node.Err == nil
 }
 
+// linkAll notes the dependencies of all new wishes. Most plans take no
+// assumption back, and need none of it.
+func (p *planner) linkAll() {
+	p.linked = true
+	for _, n := range p.list {
+		if n.want != nil && n.want != n.oldWant && n.want != n.have {
+			p.link(n, n.want)
+		}
+	}
+}
+
 func (p *planner) link(n *node, v *registry.Value) {
 	for i := range v.Deps {
 		dep := &v.Deps[i]
@@ -319,6 +332,9 @@ func (p *planner) link(n *node, v *registry.Value) {
 // dependents iterates over the values that may depend on the key: all of
 // those in the graph, touched or not, and the new ones.
 func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
+	if !p.linked {
+		p.linkAll()
+	}
 	p.g.Dependents(key, func(gn *graph.Node) { yield(gn, p.nodes[gn.Key]) })
 	for _, n := range p.exact[key] {
 		yield(n.node, n)

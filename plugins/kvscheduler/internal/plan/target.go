@@ -22,7 +22,12 @@ func (p *planner) seed() {
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
 	for i := range changes {
 		c := &changes[i]
-		n := p.touch(c.Key)
+		var n *node
+		if c.Node != nil && !c.Node.Gone() {
+			n = p.touchNode(c.Node)
+		} else {
+			n = p.touch(c.Key)
+		}
 		if n == nil {
 			if c.Want == nil {
 				continue
