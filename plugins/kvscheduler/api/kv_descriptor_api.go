@@ -100,7 +100,9 @@ type Descriptor[V proto.Message, M any] struct {
 	// Retrieve reads all values that exist in the southbound. correlate are the
 	// values that the scheduler expects there, to recognise names, references
 	// and attributes that the southbound does not return. An error means "state
-	// unknown", never "nothing there". Default: the state cannot be read and is
+	// unknown", never "nothing there". Values that are known to be the agent's
+	// own work need Origin FromNB: what is of unknown origin, and was not asked
+	// for, is left alone. Default: the state cannot be read and is
 	// assumed to be what the scheduler did last.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
 
