@@ -12,9 +12,11 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/meter"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/restapi"
 )
@@ -33,6 +35,7 @@ type Scheduler struct {
 	output   io.Writer
 
 	control *control.Control
+	meter   *meter.Meter // nil: no metrics
 }
 
 // Deps is what the scheduler needs.
@@ -40,6 +43,8 @@ type Deps struct {
 	infra.PluginDeps
 	// HTTP serves the endpoints under /scheduler; nil: none.
 	HTTP rest.HTTPHandlers `optional:"true"`
+	// Metrics is where the metrics are registered; nil: none.
+	Metrics metrics.Registerer `optional:"true"`
 }
 
 var (
@@ -65,6 +70,9 @@ func (s *Scheduler) Init() error {
 	}
 	s.cfg = cfg
 	s.start()
+	if err := s.registerMetrics(); err != nil {
+		return err
+	}
 	return s.registerREST()
 }
 
@@ -87,6 +95,9 @@ func (s *Scheduler) print(txn *api.RecordedTxn) {
 		s.printText(txn)
 	}
 	if !txn.PreRecord {
+		if s.meter != nil {
+			s.meter.Observe(txn)
+		}
 		s.summary(txn)
 	}
 }

@@ -55,6 +55,7 @@ func (s *Scheduler) start() {
 	}
 	opts := control.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
+		Waited: s.waited,
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock

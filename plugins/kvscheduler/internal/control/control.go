@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -28,6 +29,8 @@ type Options struct {
 	// Record keeps the history; without it only the running transaction is known.
 	Record bool
 	Print  Printer
+	// Waited is told how long a transaction was in the queue; nil: nobody is.
+	Waited func(t api.TxnType, d time.Duration)
 }
 
 // Control is the scheduler without its plugin: it implements
@@ -82,7 +85,7 @@ func New(opts Options) *Control {
 	}
 	c := &Control{
 		opts: opts, log: opts.Log, clock: opts.Clock,
-		queue:    newQueue(),
+		queue:    newQueue(opts.Clock.Now),
 		history:  record.NewRing(opts.History),
 		graph:    graph.New(),
 		sessions: map[string]session{},
@@ -110,6 +113,9 @@ func (c *Control) Run(ctx context.Context) {
 			j.call()
 			c.notifyWatchers(nil) // a dry run may have refreshed values
 			continue
+		}
+		if c.opts.Waited != nil {
+			c.opts.Waited(j.typ, c.clock.Now().Sub(j.queued))
 		}
 		out := c.process(j)
 		c.notifyWatchers(nil) // of what was read and not executed

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
@@ -28,6 +29,7 @@ type job struct {
 	retry   *retry
 	session *sessionChange
 	repair  []api.Drift // instead of values
+	queued  time.Time
 
 	done chan outcome // buffered; nil: nobody waits
 }
@@ -53,6 +55,7 @@ type sessionChange struct {
 
 // queue is the order in which jobs are executed.
 type queue struct {
+	now    func() time.Time
 	mu     sync.Mutex
 	jobs   []*job
 	nb     int // transactions of the northbound among them
@@ -61,8 +64,8 @@ type queue struct {
 	room   chan struct{} // closed and replaced when there is room again
 }
 
-func newQueue() *queue {
-	return &queue{wake: make(chan struct{}, 1), room: make(chan struct{})}
+func newQueue(now func() time.Time) *queue {
+	return &queue{now: now, wake: make(chan struct{}, 1), room: make(chan struct{})}
 }
 
 // push appends a job. With a full queue a transaction of the northbound waits,
@@ -98,6 +101,7 @@ func (q *queue) try(j *job, limited bool) (room <-chan struct{}, err error) {
 		}
 		q.nb++
 	}
+	j.queued = q.now()
 	if !q.merge(j) {
 		q.jobs = append(q.jobs, j)
 	}

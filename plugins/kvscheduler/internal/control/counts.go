@@ -1,0 +1,56 @@
+package control
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// QueueCapacity is how many transactions of the northbound can wait.
+func (c *Control) QueueCapacity() int { return queueCapacity }
+
+// RetriesPending is the number of retries that wait for their time.
+func (c *Control) RetriesPending() int {
+	c.timersMu.Lock()
+	defer c.timersMu.Unlock()
+	return len(c.timers)
+}
+
+// DescriptorOf is the name of the descriptor of a key; empty if there is none.
+func (c *Control) DescriptorOf(key string) string {
+	d, err := c.registry.Load().Lookup(key)
+	if d == nil || err != nil {
+		return ""
+	}
+	return d.Name
+}
+
+// countedAtOnce is how many values are counted before others get their turn.
+const countedAtOnce = 4096
+
+// CountStates counts the values, with derived ones, by state. The transactions
+// that run meanwhile wait for a part of the values only, so that the counts of
+// a changing state may be of several moments.
+func (c *Control) CountStates() map[api.ValueState]int {
+	counts := map[api.ValueState]int{}
+	for next, more := "", true; more; {
+		next, more = c.countSome(next, counts)
+	}
+	return counts
+}
+
+func (c *Control) countSome(from string, counts map[api.ValueState]int) (next string, more bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := 0
+	c.graph.From(from, func(v *graph.Node) bool {
+		if n == countedAtOnce {
+			next, more = v.Key, true
+			return false
+		}
+		n++
+		counts[plan.State(v)]++
+		return true
+	})
+	return next, more
+}

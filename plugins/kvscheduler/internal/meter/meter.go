@@ -1,0 +1,179 @@
+// Package meter shows to Prometheus what the scheduler does. No label has more
+// values than there are descriptors; keys are none.
+package meter
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Source is what the metrics are read from when they are asked for.
+type Source interface {
+	QueueLength() int
+	QueueCapacity() int
+	RetriesPending() int
+	CountStates() map[api.ValueState]int
+	LastDrift() *api.DriftReport
+	DescriptorOf(key string) string
+}
+
+// Meter collects. Observe and Waited must not be called concurrently.
+type Meter struct {
+	source Source
+
+	processed  prometheus.Counter
+	txns       *prometheus.CounterVec   // txn_type, result
+	txnTime    *prometheus.HistogramVec // txn_type
+	wait       *prometheus.HistogramVec // txn_type
+	operations *prometheus.CounterVec   // descriptor, operation, result
+	callTime   *prometheus.HistogramVec // descriptor, operation
+}
+
+// The names of the predecessor are kept where it had the same metric.
+const (
+	namespace = "ligato"
+	subsystem = "kvscheduler"
+)
+
+// buckets reach from 10 us, a call of a local southbound, to 20 s.
+func buckets() []float64 { return prometheus.ExponentialBuckets(10e-6, 5, 10) }
+
+// New returns a meter that was not registered yet.
+func New(source Source) *Meter {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: name, Help: help, Buckets: buckets()}, labels)
+	}
+	return &Meter{
+		source: source,
+		processed: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "txn_processed", Help: "Transactions executed."}),
+		txns:       counter("transactions_total", "Transactions executed, by type and result (ok, failed, reverted).", "txn_type", "result"),
+		txnTime:    histogram("txn_duration_seconds", "Time from the start to the end of transactions.", "txn_type"),
+		wait:       histogram("queue_wait_seconds", "Time that transactions waited in the queue.", "txn_type"),
+		operations: counter("operations_total", "Operations executed, by result (ok, failed, noop).", "descriptor", "operation", "result"),
+		callTime:   histogram("operation_duration_seconds", "Time that operations took in their descriptor.", "descriptor", "operation"),
+	}
+}
+
+// Register registers all metrics.
+func (m *Meter) Register(r prometheus.Registerer) error {
+	for _, c := range []prometheus.Collector{m.processed, m.txns, m.txnTime, m.wait, m.operations, m.callTime, current{m.source}} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Waited notes how long a transaction waited in the queue.
+func (m *Meter) Waited(t api.TxnType, d time.Duration) {
+	m.wait.WithLabelValues(typeName(t)).Observe(d.Seconds())
+}
+
+func typeName(t api.TxnType) string {
+	text, err := t.MarshalText()
+	if err != nil {
+		return t.String()
+	}
+	return string(text)
+}
+
+// group is what the operations with the same labels have in common.
+type group struct{ descriptor, operation string }
+
+type tally struct {
+	ok, failed, noop int
+	time             prometheus.Observer
+}
+
+// Observe notes an executed transaction.
+func (m *Meter) Observe(txn *api.RecordedTxn) {
+	groups := map[group]*tally{}
+	failed := 0
+	for i := range txn.Executed {
+		op := &txn.Executed[i]
+		t := m.tally(groups, op)
+		switch {
+		case op.NewErrMsg != "":
+			t.failed++
+			failed++
+		case op.NOOP:
+			t.noop++
+		default:
+			t.ok++
+		}
+		if !op.NOOP && !op.End.IsZero() {
+			t.time.Observe(op.End.Sub(op.Start).Seconds())
+		}
+	}
+	for g, t := range groups {
+		for result, n := range map[string]int{"ok": t.ok, "failed": t.failed, "noop": t.noop} {
+			if n > 0 {
+				m.operations.WithLabelValues(g.descriptor, g.operation, result).Add(float64(n))
+			}
+		}
+	}
+	result := "ok"
+	switch {
+	case txn.Reverted:
+		result = "reverted"
+	case failed > 0:
+		result = "failed"
+	}
+	m.processed.Inc()
+	m.txns.WithLabelValues(typeName(txn.TxnType), result).Inc()
+	m.txnTime.WithLabelValues(typeName(txn.TxnType)).Observe(txn.Stop.Sub(txn.Start).Seconds())
+}
+
+func (m *Meter) tally(groups map[group]*tally, op *api.RecordedTxnOp) *tally {
+	g := group{m.source.DescriptorOf(op.Key), op.Operation.String()}
+	t := groups[g]
+	if t == nil {
+		t = &tally{time: m.callTime.WithLabelValues(g.descriptor, g.operation)}
+		groups[g] = t
+	}
+	return t
+}
+
+// current are the metrics that are read when they are asked for.
+type current struct{ source Source }
+
+// Describe sends the descriptions of the metrics.
+func (c current) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
+
+// Collect sends the metrics.
+func (c current) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(name, help string, v float64, labels ...string) {
+		var names, values []string
+		for i := 0; i < len(labels); i += 2 {
+			names, values = append(names, labels[i]), append(values, labels[i+1])
+		}
+		desc := prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, names, nil)
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, values...)
+	}
+	gauge("queue_length", "Entries of the queue that wait.", float64(c.source.QueueLength()))
+	gauge("queue_capacity", "Transactions of the northbound that can wait.", float64(c.source.QueueCapacity()))
+	gauge("retries_pending", "Retries that wait for their time.", float64(c.source.RetriesPending()))
+	counts := c.source.CountStates()
+	for number, name := range kvscheduler.ValueState_name {
+		if state := api.ValueState(number); state != kvscheduler.ValueState_NONEXISTENT {
+			gauge("values", "Values by state, with derived ones.", float64(counts[state]), "state", name)
+		}
+	}
+	report := c.source.LastDrift()
+	if report == nil {
+		return
+	}
+	gauge("drift_detection_timestamp_seconds", "When drift was looked for last.", float64(report.Stop.UnixMilli())/1000)
+	for _, kind := range api.DriftKinds() {
+		gauge("drift_values", "Values that drifted, as found last.", float64(report.Count(kind)), "kind", string(kind))
+	}
+}
