@@ -415,6 +415,11 @@ func (s *simulation) check() {
 	if got := s.w.snapshot(); !maps.Equal(got, wantSB) {
 		s.fatal("southbound has %q\nexpected %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(wantSB)))
 	}
+	for _, status := range s.c.ListValueStatus("") {
+		if status.GetValue().GetState() == kvscheduler.ValueState_NONEXISTENT {
+			s.fatal("%s is listed, and does not exist", status.GetValue().GetKey())
+		}
+	}
 	for _, key := range pending {
 		if it := s.o.wanted[key]; it != nil && it.Invalid {
 			continue

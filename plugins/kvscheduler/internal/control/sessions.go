@@ -116,6 +116,7 @@ func (c *Control) abandon(name string) []string {
 		}
 		n.Err, n.Retrying = nil, false
 		_ = c.graph.SetHave(n, nil, nil) // removing metadata cannot fail
+		c.graph.Forget(n)
 	}
 	return keys
 }
