@@ -13,12 +13,12 @@ import (
 // txn collects the changes of one transaction.
 type txn struct {
 	c      *Control
-	at     map[string]int
 	values []api.RecordedKVPair
+	at     map[string]int // of a key in values; nil while they come in order
 }
 
 // StartNBTransaction implements api.Committer.
-func (c *Control) StartNBTransaction() api.Txn { return &txn{c: c, at: map[string]int{}} }
+func (c *Control) StartNBTransaction() api.Txn { return &txn{c: c} }
 
 // SetValue implements api.Txn.
 func (t *txn) SetValue(key string, value proto.Message) api.Txn {
@@ -26,6 +26,14 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 		value = nil // a typed nil pointer
 	}
 	pair := api.RecordedKVPair{Key: key, Value: value, Origin: api.FromNB}
+	last := len(t.values) - 1
+	if t.at == nil {
+		if last < 0 || t.values[last].Key < key {
+			t.values = append(t.values, pair)
+			return t
+		}
+		t.index()
+	}
 	if i, ok := t.at[key]; ok {
 		t.values[i] = pair
 	} else {
@@ -33,6 +41,14 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 		t.values = append(t.values, pair)
 	}
 	return t
+}
+
+// index notes where the keys are, once they do not come in order.
+func (t *txn) index() {
+	t.at = make(map[string]int, len(t.values)+1)
+	for i := range t.values {
+		t.at[t.values[i].Key] = i
+	}
 }
 
 func (t *txn) check(o *api.TxnOptions) error {

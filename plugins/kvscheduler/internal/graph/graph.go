@@ -30,6 +30,7 @@ type Node struct {
 	derived map[string]*Node // nodes with Base == this
 	waits   bool             // see Wait
 	gone    bool             // see Gone
+	marks   [2]uint32        // see Mark
 }
 
 // Outcome is what came of the last operation.
@@ -88,6 +89,7 @@ type Graph struct {
 	prefixes map[string]nodeSet
 	lengths  map[int]int // lengths of the prefixes, with counts
 	selected nodeSet
+	round    uint32 // see NextRound
 }
 
 type nodeSet map[*Node]struct{}
@@ -109,6 +111,22 @@ func (g *Graph) Len() int { return len(g.nodes) }
 
 // Node returns the node of a key, or nil.
 func (g *Graph) Node(key string) *Node { return g.nodes[key] }
+
+// Marks say what happened to a node in the present round; a mark on the node
+// is cheaper than a set of keys where a round concerns all of them.
+const (
+	Asked = iota // the northbound is about to ask for the value
+	Seen         // the southbound has it
+)
+
+// NextRound takes all marks away.
+func (g *Graph) NextRound() { g.round++ }
+
+// Mark sets a mark of the present round.
+func (g *Graph) Mark(n *Node, mark int) { n.marks[mark] = g.round }
+
+// Marked tells whether the node has the mark in the present round.
+func (g *Graph) Marked(n *Node, mark int) bool { return g.round != 0 && n.marks[mark] == g.round }
 
 // Ensure returns the node of a key, creating an empty one if needed. base is
 // the value it is derived from, or nil.

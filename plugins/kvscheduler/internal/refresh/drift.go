@@ -19,7 +19,7 @@ func (r *Refresher) Read(d *registry.Descriptor) (known []*graph.Node, found []a
 		return nil, nil, fmt.Errorf("southbound %q is disconnected", d.Session())
 	}
 	known = r.known(d)
-	if found, err = r.retrieve(d, r.correlate(known, nil, nil)); err != nil {
+	if found, err = r.expect(d, known); err != nil {
 		return nil, nil, err
 	}
 	listed := make(map[string]bool, len(known))
@@ -65,5 +65,5 @@ func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
 			kept = append(kept, kv)
 		}
 	}
-	r.apply(d, known, kept, nil)
+	r.apply(d, known, kept)
 }

@@ -88,7 +88,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) {
 			roots = append(roots, root)
 		}
 	}
-	found, err := r.retrieve(d, r.correlate(slices.Compact(roots), nil, nil))
+	found, err := r.expect(d, slices.Compact(roots))
 	if err != nil {
 		r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
 		return

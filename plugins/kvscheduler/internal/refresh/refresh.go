@@ -27,6 +27,8 @@ type Refresher struct {
 	// Changed is told the keys of base values whose status All has changed; it
 	// may be nil.
 	Changed func(key string)
+	asked   map[string]bool // requested keys that the graph does not have
+
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
 }
@@ -34,12 +36,18 @@ type Refresher struct {
 // All reads everything. requested are values that the northbound is about to
 // ask for; they help descriptors to recognise what is theirs.
 func (r *Refresher) All(requested []api.KVWithMetadata) {
+	r.Graph.NextRound()
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
-	requestedKeys := map[string]bool{}
+	r.asked = map[string]bool{}
 	for _, kv := range requested {
-		if d, _ := r.Registry.Lookup(kv.Key); d != nil {
+		n := r.Graph.Node(kv.Key)
+		if n != nil && n.Desc != nil {
+			r.Graph.Mark(n, graph.Asked)
+			kv.Metadata = n.Meta
+			wanted[n.Desc] = append(wanted[n.Desc], kv)
+		} else if d, _ := r.Registry.Lookup(kv.Key); d != nil {
+			r.asked[kv.Key] = true
 			wanted[d] = append(wanted[d], kv)
-			requestedKeys[kv.Key] = true
 		}
 	}
 	nodes := map[*registry.Descriptor][]*graph.Node{}
@@ -55,12 +63,12 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		}
 		known := nodes[d]
 		slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-		found, err := r.retrieve(d, r.correlate(known, wanted[d], requestedKeys))
+		found, err := r.retrieve(d, r.correlate(known, wanted[d]))
 		if err != nil {
 			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
 			continue
 		}
-		r.apply(d, known, found, requestedKeys)
+		r.apply(d, known, found)
 	}
 }
 
@@ -80,7 +88,13 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 		return true
 	})
 	slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-	return r.retrieve(d, r.correlate(known, nil, nil))
+	return r.expect(d, known)
+}
+
+// expect retrieves what is known of a descriptor.
+func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.KVWithMetadata, error) {
+	r.Graph.NextRound()
+	return r.retrieve(d, r.correlate(known, nil))
 }
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) (found []api.KVWithMetadata, err error) {
@@ -93,10 +107,11 @@ func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetad
 }
 
 // correlate lists what is expected in the southbound.
-func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata, skip map[string]bool) []api.KVWithMetadata {
-	out := slices.Clone(requested)
+func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata) []api.KVWithMetadata {
+	out := make([]api.KVWithMetadata, 0, len(requested)+len(known))
+	out = append(out, requested...)
 	for _, n := range known {
-		if skip[n.Key] {
+		if r.Graph.Marked(n, graph.Asked) {
 			continue
 		}
 		if v := expected(n); v != nil {
@@ -124,33 +139,35 @@ func origin(fromSB bool) api.ValueOrigin {
 }
 
 // apply brings what was found into the graph.
-func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata, requested map[string]bool) {
+func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
-	seen := make(map[string]bool, len(found))
 	for _, kv := range found {
-		if problem := r.unusable(d, kv, seen); problem != "" {
+		n := r.Graph.Node(kv.Key)
+		if problem := r.unusable(d, n, kv); problem != "" {
 			r.Warn(d.Name, problem)
 			continue
 		}
-		seen[kv.Key] = true
-		r.found(d, kv, requested[kv.Key])
+		if n == nil || n.Desc == nil {
+			n = r.Graph.Ensure(kv.Key, d, nil)
+		}
+		r.Graph.Mark(n, graph.Seen)
+		r.found(n, kv)
 	}
 	for _, n := range known {
-		if !seen[n.Key] {
+		if !r.Graph.Marked(n, graph.Seen) {
 			r.lost(n)
 		}
 	}
 }
 
-func (r *Refresher) unusable(d *registry.Descriptor, kv api.KVWithMetadata, seen map[string]bool) string {
-	n := r.Graph.Node(kv.Key)
+func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWithMetadata) string {
 	switch {
 	case kv.Value == nil:
 		return fmt.Sprintf("retrieved key %q without a value", kv.Key)
 	case !d.KeySelector(kv.Key):
 		return fmt.Sprintf("retrieved key %q, which it does not select", kv.Key)
-	case seen[kv.Key]:
+	case n != nil && r.Graph.Marked(n, graph.Seen):
 		return fmt.Sprintf("retrieved key %q twice", kv.Key)
 	case n != nil && n.IsDerived():
 		return fmt.Sprintf("retrieved key %q, which is derived from %q", kv.Key, n.Base.Key)
@@ -159,10 +176,11 @@ func (r *Refresher) unusable(d *registry.Descriptor, kv api.KVWithMetadata, seen
 }
 
 // found brings one value into the graph.
-func (r *Refresher) found(d *registry.Descriptor, kv api.KVWithMetadata, requested bool) {
-	n := r.Graph.Ensure(kv.Key, d, nil)
+func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
+	d := n.Desc
 	defer r.compare(n, look(n))
-	have, same := r.value(n, kv, r.fromSB(n, kv, requested))
+	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
+	have, same := r.value(n, kv, r.fromSB(n, kv, asked))
 	n.Missing = false
 	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
 		r.Graph.SetWant(n, have)
