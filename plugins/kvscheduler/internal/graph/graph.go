@@ -31,6 +31,9 @@ type Node struct {
 	waits   bool             // see Wait
 	gone    bool             // see Gone
 	marks   [2]uint32        // see Mark
+
+	// Scratch belongs to the planner while it makes a plan, and is nil else.
+	Scratch any
 }
 
 // Outcome is what came of the last operation.

@@ -43,7 +43,7 @@ func (p *planner) actOn(n *node) {
 func (p *planner) letGo(n *node) {
 	look := func(gn *graph.Node) {
 		for ; gn != nil; gn = gn.Base { // a derived value holds its base
-			if gn.Held && p.nodes[gn.Key] == nil {
+			if gn.Held && p.of(gn) == nil {
 				p.late = append(p.late, gn.Key)
 			}
 		}

@@ -126,12 +126,12 @@ type Change struct {
 func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
 		g: g, req: req,
-		nodes:    make(map[string]*node, len(req.Changes)*2+len(req.Touch)),
+		fresh:    map[string]*node{},
 		list:     make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 		exact:    map[string][]*node{},
 		prefixes: map[string][]*node{},
 		lengths:  map[int]bool{},
-		fresh:    btree.NewG(32, func(a, b *node) bool { return a.key < b.key }),
+		sorted:   btree.NewG(32, func(a, b *node) bool { return a.key < b.key }),
 	}
 	p.seed()
 	p.expand()
@@ -142,6 +142,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 	if len(p.late) == 0 {
 		pl = p.order()
 	}
+	p.release()
 	if len(p.late) > 0 {
 		// Values that were reached only now have something to change as well,
 		// which may let yet others come up: plan for them from the start.
@@ -183,18 +184,18 @@ type node struct {
 }
 
 type planner struct {
-	g     *graph.Graph
-	req   Request
-	nodes map[string]*node
-	slab  slab[node]
-	list  []*node // in the order of touching
+	g    *graph.Graph
+	req  Request
+	slab slab[node]
+	list []*node // in the order of touching
 
 	// Dependencies of values that are not in the graph yet.
 	exact    map[string][]*node
 	prefixes map[string][]*node
 	lengths  map[int]bool
 	selected []*node
-	fresh    *btree.BTreeG[*node] // nodes without graph node
+	fresh    map[string]*node     // nodes without graph node
+	sorted   *btree.BTreeG[*node] // the same, by key
 
 	work    []*node
 	seeds   []*node
@@ -209,9 +210,35 @@ func (n *node) exists() bool { return n.have != nil }
 // state that may not be complete.
 func (n *node) failed() bool { return n.node != nil && n.node.Err != nil }
 
+// of returns the planner's view of a node; nil if it was not touched.
+func (p *planner) of(gn *graph.Node) *node {
+	n, _ := gn.Scratch.(*node)
+	return n
+}
+
+// touched returns the planner's view of a key; nil if it was not touched.
+func (p *planner) touched(key string) *node {
+	if n := p.fresh[key]; n != nil {
+		return n
+	}
+	if gn := p.g.Node(key); gn != nil {
+		return p.of(gn)
+	}
+	return nil
+}
+
+// release takes the planner's views off the graph.
+func (p *planner) release() {
+	for _, n := range p.list {
+		if n.node != nil {
+			n.node.Scratch = nil
+		}
+	}
+}
+
 // touch returns the planner's view of a key; nil if the key is not known.
 func (p *planner) touch(key string) *node {
-	if n := p.nodes[key]; n != nil {
+	if n := p.fresh[key]; n != nil {
 		return n
 	}
 	gn := p.g.Node(key)
@@ -222,13 +249,13 @@ func (p *planner) touch(key string) *node {
 }
 
 func (p *planner) touchNode(gn *graph.Node) *node {
-	if n := p.nodes[gn.Key]; n != nil {
+	if n := p.of(gn); n != nil {
 		return n
 	}
 	n := p.slab.next()
 	n.key, n.node, n.desc = gn.Key, gn, gn.Desc
 	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
-	p.nodes[gn.Key] = n
+	gn.Scratch = n
 	p.list = append(p.list, n)
 	if gn.Base != nil {
 		n.base = p.touchNode(gn.Base)
@@ -247,9 +274,9 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n := p.slab.next()
 	n.key, n.desc, n.base = key, d, base
-	p.nodes[key] = n
+	p.fresh[key] = n
 	p.list = append(p.list, n)
-	p.fresh.ReplaceOrInsert(n)
+	p.sorted.ReplaceOrInsert(n)
 	if base != nil {
 		base.children = append(base.children, n)
 	}
@@ -335,7 +362,7 @@ func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
 	if !p.linked {
 		p.linkAll()
 	}
-	p.g.Dependents(key, func(gn *graph.Node) { yield(gn, p.nodes[gn.Key]) })
+	p.g.Dependents(key, func(gn *graph.Node) { yield(gn, p.of(gn)) })
 	for _, n := range p.exact[key] {
 		yield(n.node, n)
 	}
@@ -355,10 +382,10 @@ func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
 // returns false. Keys that were not touched are given with their graph node.
 func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bool) {
 	if dep.Key != "" {
-		if n := p.nodes[dep.Key]; n != nil {
-			yield(n.node, n)
+		if n := p.fresh[dep.Key]; n != nil {
+			yield(nil, n)
 		} else if gn := p.g.Node(dep.Key); gn != nil {
-			yield(gn, nil)
+			yield(gn, p.of(gn))
 		}
 		return
 	}
@@ -374,14 +401,14 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 	for _, prefix := range prefixes {
 		p.g.Ascend(prefix, func(gn *graph.Node) bool {
 			if sel == nil || sel(gn.Key) {
-				more = yield(gn, p.nodes[gn.Key])
+				more = yield(gn, p.of(gn))
 			}
 			return more
 		})
 		if !more {
 			return
 		}
-		p.fresh.AscendGreaterOrEqual(&node{key: prefix}, func(n *node) bool {
+		p.sorted.AscendGreaterOrEqual(&node{key: prefix}, func(n *node) bool {
 			if !strings.HasPrefix(n.key, prefix) {
 				return false
 			}

@@ -174,7 +174,7 @@ func (p *planner) expand() {
 		}
 		var found []*graph.Node
 		p.g.Dependents(n.key, func(gn *graph.Node) {
-			if gn.Have == nil && gn.Want != nil && p.nodes[gn.Key] == nil {
+			if gn.Have == nil && gn.Want != nil && p.of(gn) == nil {
 				found = append(found, gn)
 			}
 		})
@@ -240,7 +240,7 @@ func (p *planner) out(n *node) {
 	})
 	if n.node != nil && n.base == nil {
 		for gn := range n.node.Derived {
-			if p.nodes[gn.Key] == nil {
+			if p.of(gn) == nil {
 				found = append(found, gn)
 			}
 		}
@@ -307,7 +307,7 @@ func (p *planner) exactTarget(n *node, i int) *node {
 	if n.target.Deps[i].Key == "" {
 		return nil
 	}
-	w := p.nodes[n.target.Deps[i].Key]
+	w := p.touched(n.target.Deps[i].Key)
 	if i < len(n.exact) {
 		n.exact[i] = w
 	}
