@@ -52,6 +52,7 @@ const (
 	SourceSpecial   SourceID = 1
 	SourceInterface SourceID = 4
 	SourceAPI       SourceID = 8
+	SourceDHCP      SourceID = 12
 	SourceADJ       SourceID = 15
 	SourceRecursive SourceID = 18
 	SourceDefault   SourceID = 20
@@ -95,8 +96,8 @@ type Table struct {
 	// API is set while the table is held through ip_table_add_del.
 	API bool
 	// Bound counts the interfaces in the table (not for table 0), Neighbors the
-	// neighbours with a route in it.
-	Bound, Neighbors int
+	// neighbours with a route in it, Proxies the DHCP proxies and servers.
+	Bound, Neighbors, Proxies int
 	// FlowHash is the configuration of load balancing, as the API gave it.
 	FlowHash uint32
 
@@ -202,7 +203,7 @@ func (f *Tables) Create(fam Family, id uint32, name string) *Table {
 
 // Release destroys a table that nothing holds any more, with all routes in it.
 func (f *Tables) Release(t *Table) {
-	if t.API || t.Bound > 0 || t.Neighbors > 0 || t.lookups > 0 {
+	if t.API || t.Bound > 0 || t.Neighbors > 0 || t.Proxies > 0 || t.lookups > 0 {
 		return
 	}
 	for prefix, entry := range t.routes {

@@ -19,6 +19,7 @@ func (n *VNet) Dump() string {
 	n.dumpBridgeDomains(&b)
 	n.dumpTables(&b)
 	n.dumpNeighbors(&b)
+	n.dumpL3(&b)
 	return b.String()
 }
 

@@ -88,6 +88,7 @@ func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) api.VPP
 func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
 	old := n.fibs.Table(f, i.table[f])
 	n.neighborsRebind(i, f, id)
+	n.endpointsRebind(i, f, id)
 	for _, a := range i.addresses[f] { // an unnumbered interface may have its own
 		n.subnets.remove(old.ID, a.prefix)
 		n.subnets.add(id, a.prefix)

@@ -16,9 +16,6 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 )
 
-// maxNeighbors is the default limit of neighbours per address family.
-const maxNeighbors = 50000
-
 // neighborKey identifies a neighbour. The interface may be gone: static neighbours
 // stay when it is deleted and belong to the next one with its index.
 type neighborKey struct {
@@ -36,6 +33,7 @@ type neighbor struct {
 	routed  bool // has a host route, in table
 	table   uint32
 	updated time.Time
+	turn    uint64 // when it was updated, among all
 }
 
 // neighbors is the ARP and ND state.
@@ -43,6 +41,7 @@ type neighbors struct {
 	byOut   map[uint32]map[netip.Addr]*neighbor // by interface and address
 	count   [families]int
 	nextAdj uint32
+	turn    uint64
 }
 
 func (s *neighbors) get(key neighborKey) *neighbor { return s.byOut[key.out][key.addr] }
@@ -88,7 +87,7 @@ func (n *VNet) addNeighbor(key neighborKey, req *ip_neighbor.IPNeighbor) (stats 
 	nb := n.nbs.get(key)
 	if nb == nil {
 		f := familyOf(key.addr)
-		if n.nbs.count[f] >= maxNeighbors {
+		if !n.roomForNeighbor(f) {
 			return none, api.LIMIT_EXCEEDED
 		}
 		nb = &neighbor{static: static, noFIB: req.Flags&ip_neighbor.IP_API_NEIGHBOR_FLAG_NO_FIB_ENTRY != 0, adj: none}
@@ -109,7 +108,8 @@ func (n *VNet) addNeighbor(key neighborKey, req *ip_neighbor.IPNeighbor) (stats 
 		return nb.adj, ok
 	}
 	nb.static = nb.static || static
-	nb.mac, nb.updated = req.MacAddress, n.cfg.Now()
+	n.nbs.turn++
+	nb.mac, nb.updated, nb.turn = req.MacAddress, n.cfg.Now(), n.nbs.turn
 	return nb.adj, ok
 }
 

@@ -46,7 +46,9 @@ type VNet struct {
 	fibs    *fib.Tables
 	subnets subnets
 	nbs     neighbors
+	l3      layer3
 	events  interfaceEvents
+	memifs  memifs
 }
 
 // New registers the handlers of all features with the server.
@@ -60,6 +62,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleSubInterfaces()
 	n.handleTaps()
 	n.handleAFPackets()
+	n.handleMemifs()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -67,6 +70,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleRoutes()
 	n.handleNeighbors()
 	n.handleL2()
+	n.handleL3()
 	return n
 }
 
@@ -77,7 +81,9 @@ func (n *VNet) Reset() {
 	n.subnets = newSubnets()
 	n.nbs = neighbors{byOut: make(map[uint32]map[netip.Addr]*neighbor), nextAdj: 1}
 	n.l2 = newLayer2()
+	n.l3 = newLayer3()
 	n.ifs = newInterfaces()
+	n.memifs = newMemifs()
 	n.createLocal0()
 	clear(n.events.pending)
 }

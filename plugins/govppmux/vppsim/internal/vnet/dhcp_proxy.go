@@ -1,0 +1,148 @@
+package vnet
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/dhcp"
+	"go.fd.io/govpp/binapi/ip_types"
+)
+
+// dhcpProxy relays the requests of the clients in one table to servers. The source
+// address is that of the first server's request, whatever the others said.
+type dhcpProxy struct {
+	source  netip.Addr
+	servers []dhcpServer
+}
+
+type dhcpServer struct {
+	addr  netip.Addr
+	table *fib.Table
+}
+
+// broadcast is for the proxy itself while there is one in an IPv4 table.
+var broadcast = netip.MustParsePrefix("255.255.255.255/32")
+
+// vssNone is how VPP says that there is no VPN information: it forgets to swap the
+// bytes of the number.
+const vssNone = dhcp.VssType(uint32(dhcp.VSS_TYPE_API_INVALID) << 24)
+
+func (n *VNet) handleDHCPProxies() {
+	wire.Handle(n.server, n.dhcpProxyConfig)
+	wire.HandleDump(n.server, n.dhcpProxyDump)
+}
+
+func (n *VNet) dhcpProxyConfig(_ *wire.Call, req *dhcp.DHCPProxyConfig) *dhcp.DHCPProxyConfigReply {
+	server, source, rv := addrOf(req.DHCPServer), addrOf(req.DHCPSrcAddress), ok
+	switch {
+	case req.DHCPServer.Af != req.DHCPSrcAddress.Af:
+		rv = api.INVALID_ARGUMENT
+	case server.IsUnspecified():
+		rv = api.INVALID_DST_ADDRESS
+	case source.IsUnspecified():
+		rv = api.INVALID_SRC_ADDRESS
+	case req.IsAdd:
+		n.addDHCPServer(req.RxVrfID, source, server, req.ServerVrfID)
+	default:
+		n.removeDHCPServer(req.RxVrfID, server, req.ServerVrfID)
+	}
+	return &dhcp.DHCPProxyConfigReply{Retval: int32(rv)}
+}
+
+// addDHCPServer makes the tables that do not exist. Of IPv6 clients only the
+// multicast table is needed, which is not simulated.
+func (n *VNet) addDHCPServer(rx uint32, source, server netip.Addr, table uint32) {
+	f := familyOf(server)
+	p := n.l3.dhcp[f][rx]
+	if p == nil {
+		p = &dhcpProxy{source: source}
+		n.l3.dhcp[f][rx] = p
+		if f == ip4 {
+			t := n.holdTable(f, rx)
+			n.fibs.Set(t, broadcast, fib.SourceDHCP, []fib.Path{fib.Local(none, netip.IPv4Unspecified())})
+		}
+	}
+	if slices.ContainsFunc(p.servers, func(s dhcpServer) bool { return s.addr == server && s.table.ID == table }) {
+		return
+	}
+	p.servers = append(p.servers, dhcpServer{server, n.holdTable(f, table)})
+}
+
+// removeDHCPServer: the proxy goes with its last server. Nothing to remove is fine.
+func (n *VNet) removeDHCPServer(rx uint32, server netip.Addr, table uint32) {
+	f := familyOf(server)
+	p := n.l3.dhcp[f][rx]
+	if p == nil {
+		return
+	}
+	at := slices.IndexFunc(p.servers, func(s dhcpServer) bool { return s.addr == server && s.table.ID == table })
+	if at < 0 {
+		return
+	}
+	n.releaseTable(p.servers[at].table)
+	last := len(p.servers) - 1
+	p.servers[at] = p.servers[last] // VPP fills the gap with the last one
+	p.servers = p.servers[:last]
+	if last > 0 {
+		return
+	}
+	delete(n.l3.dhcp[f], rx)
+	if t := n.fibs.Table(f, rx); f == ip4 {
+		n.fibs.Remove(t, broadcast, fib.SourceDHCP)
+		n.releaseTable(t)
+	}
+}
+
+func (n *VNet) holdTable(f family, id uint32) *fib.Table {
+	t := n.fibs.Table(f, id)
+	if t == nil {
+		t = n.fibs.Create(f, id, "")
+	}
+	t.Proxies++
+	return t
+}
+
+func (n *VNet) releaseTable(t *fib.Table) {
+	t.Proxies--
+	n.fibs.Release(t)
+}
+
+// dhcpProxyDump leaves the family out of the addresses, as VPP does.
+func (n *VNet) dhcpProxyDump(c *wire.Call, req *dhcp.DHCPProxyDump) {
+	f := familyFlag(req.IsIP6)
+	for _, rx := range slices.Sorted(maps.Keys(n.l3.dhcp[f])) {
+		p := n.l3.dhcp[f][rx]
+		details := &dhcp.DHCPProxyDetails{
+			RxVrfID: rx, IsIPv6: f == ip6, VssType: vssNone,
+			DHCPSrcAddress: ip_types.Address{Un: apiAddr(p.source).Un},
+		}
+		for _, s := range p.servers {
+			details.Servers = append(details.Servers, dhcp.DHCPServer{
+				ServerVrfID: s.table.ID, DHCPServer: ip_types.Address{Un: apiAddr(s.addr).Un},
+			})
+		}
+		details.Count = uint8(len(details.Servers))
+		c.Send(details)
+	}
+}
+
+func (n *VNet) dumpDHCPProxies(b *strings.Builder) {
+	for f := range families {
+		for _, rx := range slices.Sorted(maps.Keys(n.l3.dhcp[f])) {
+			p := n.l3.dhcp[f][rx]
+			fmt.Fprintf(b, "%s dhcp-proxy in %d from %s to", f, rx, p.source)
+			var servers []string
+			for _, s := range p.servers {
+				servers = append(servers, fmt.Sprintf("%s in %d", s.addr, s.table.ID))
+			}
+			slices.Sort(servers)
+			fmt.Fprintf(b, " %s\n", strings.Join(servers, ", "))
+		}
+	}
+}
