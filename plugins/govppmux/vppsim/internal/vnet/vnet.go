@@ -48,7 +48,6 @@ type VNet struct {
 	nbs     neighbors
 	l3      layer3
 	events  interfaceEvents
-	memifs  memifs
 }
 
 // New registers the handlers of all features with the server.
@@ -62,7 +61,6 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleSubInterfaces()
 	n.handleTaps()
 	n.handleAFPackets()
-	n.handleMemifs()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -83,7 +81,6 @@ func (n *VNet) Reset() {
 	n.l2 = newLayer2()
 	n.l3 = newLayer3()
 	n.ifs = newInterfaces()
-	n.memifs = newMemifs()
 	n.createLocal0()
 	clear(n.events.pending)
 }
