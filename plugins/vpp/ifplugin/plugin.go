@@ -111,7 +111,7 @@ func (p *Plugin) Init() error {
 
 func (p *Plugin) register() error {
 	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.calls, descriptor.Options{
-		MTU: p.cfg.MTU, Host: p.Host,
+		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index,
 	}))
 	if err != nil {
 		return fmt.Errorf("register descriptor: %w", err)

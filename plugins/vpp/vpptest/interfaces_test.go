@@ -268,7 +268,7 @@ func TestInvalidInterfaces(t *testing.T) {
 		change func(*interfaces.Interface)
 		want   string
 	}{
-		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_MEMIF }, "type: interfaces of type MEMIF are not supported"},
+		{func(i *interfaces.Interface) { i.Type = 99 }, "type: interfaces of type 99 are not supported"},
 		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_UNDEFINED_TYPE }, "type: undefined"},
 		{func(i *interfaces.Interface) { i.PhysAddress = "02:00" }, "phys_address: "},
 		{func(i *interfaces.Interface) { i.Mtu = 10000 }, "mtu: 10000, expected 0 to 9216"},

@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -26,6 +27,8 @@ type interfaceCalls interface {
 	SetAdminState(swIfIndex uint32, up bool) error
 	SetMAC(swIfIndex uint32, mac vppcalls.MAC) error
 	SetMTU(swIfIndex, mtu uint32) error
+	SetPacketMTU(swIfIndex, mtu uint32) error
+	RemoveTag(swIfIndex uint32) error
 	interfaceDumps
 }
 
@@ -37,6 +40,9 @@ type Options struct {
 	// Host gives access to the interfaces of the kernel; nil if this agent has
 	// none.
 	Host HostInterfaces
+	// Interfaces finds the interfaces that exist. It is not asked before the
+	// first interface is created, so it may be filled in after the registration.
+	Interfaces index
 }
 
 type interfaceDescriptor struct {
@@ -48,10 +54,11 @@ type interfaceDescriptor struct {
 // NewInterface describes interfaces.
 func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 	d := &interfaceDescriptor{vpp: vpp, mtu: opts.MTU, kinds: map[interfaces.Interface_Type]linkKind{
-		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp},
-		interfaces.Interface_TAP:               tap{vpp},
-		interfaces.Interface_AF_PACKET:         afPacket{vpp, opts.Host},
-		interfaces.Interface_DPDK:              physical{vpp},
+		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: vpp},
+		interfaces.Interface_TAP:               tap{vpp: vpp},
+		interfaces.Interface_AF_PACKET:         afPacket{vpp: vpp, host: opts.Host},
+		interfaces.Interface_DPDK:              physical{vpp: vpp},
+		interfaces.Interface_MEMIF:             memif{vpp: vpp},
 	}}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{
 		Name:               InterfaceName,
@@ -90,9 +97,21 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 	}
 	m.Vrf, m.IPAddresses = i.GetVrf(), i.GetIpAddresses()
 	if err := d.finish(i, m, mac, kind); err != nil {
-		return nil, errors.Join(err, kind.remove(i, m)) // leave nothing half-made
+		return nil, errors.Join(err, d.removeKind(kind, i, m)) // leave nothing half-made
 	}
 	return m, nil
+}
+
+// removeKind deletes an interface together with its tag.
+func (d *interfaceDescriptor) removeKind(kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if kind.traits().keepsTag {
+		if err := d.vpp.RemoveTag(m.SwIfIndex); session.Gone(err) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("remove tag: %w", err)
+		}
+	}
+	return kind.remove(i, m)
 }
 
 // finish completes an interface that was just created. The tag comes first:
@@ -109,14 +128,25 @@ func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta
 		}
 	}
 	if mtu := d.wantedMTU(i); mtu != 0 {
-		if err := d.vpp.SetMTU(m.SwIfIndex, mtu); err != nil {
-			return fmt.Errorf("set MTU %d: %w", mtu, err)
+		if err := d.setMTU(i, m, mtu); err != nil {
+			return err
 		}
 	}
-	if i.GetEnabled() {
-		if err := d.vpp.SetAdminState(m.SwIfIndex, true); err != nil {
-			return fmt.Errorf("set up: %w", err)
+	if i.GetEnabled() != kind.traits().startsUp {
+		if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
+			return fmt.Errorf("set administrative state: %w", err)
 		}
+	}
+	return nil
+}
+
+func (d *interfaceDescriptor) setMTU(i *interfaces.Interface, m *ifaceidx.IfMeta, mtu uint32) error {
+	set := d.vpp.SetMTU
+	if d.kinds[i.GetType()].traits().packetMTU {
+		set = d.vpp.SetPacketMTU
+	}
+	if err := set(m.SwIfIndex, mtu); err != nil {
+		return fmt.Errorf("set MTU %d: %w", mtu, err)
 	}
 	return nil
 }
@@ -140,8 +170,13 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 		}
 	}
 	if mtu := d.wantedMTU(i); mtu != 0 && mtu != d.wantedMTU(old) {
-		if err := d.vpp.SetMTU(m.SwIfIndex, mtu); err != nil {
-			return m, fmt.Errorf("set MTU %d: %w", mtu, err)
+		if err := d.setMTU(i, m, mtu); err != nil {
+			return m, err
+		}
+	}
+	if k, ok := d.kinds[i.GetType()].(linkUpdater); ok && !d.sameLink(old, i) {
+		if err := k.updateLink(old, i, m); err != nil {
+			return m, err
 		}
 	}
 	now := *m
@@ -171,7 +206,7 @@ func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *iface
 		}
 		m = &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name}
 	}
-	return kind.remove(i, m)
+	return d.removeKind(kind, i, m)
 }
 
 // equivalent tells that nothing has to be done to make the new out of the old
@@ -196,10 +231,15 @@ func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface)
 }
 
 func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-	if old.GetType() != i.GetType() || !d.sameLink(old, i) {
+	if old.GetType() != i.GetType() {
 		return true
 	}
 	kind := d.kinds[i.GetType()]
+	if !d.sameLink(old, i) {
+		if k, ok := kind.(linkUpdater); !ok || !k.inPlace(old, i) {
+			return true
+		}
+	}
 	return kind != nil && !kind.traits().macInPlace && i.GetPhysAddress() != "" &&
 		!ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress())
 }
@@ -211,7 +251,7 @@ func (d *interfaceDescriptor) sameLink(a, b *interfaces.Interface) bool {
 
 // wantedMTU is the MTU to set; 0: none.
 func (d *interfaceDescriptor) wantedMTU(i *interfaces.Interface) uint32 {
-	if i.GetMtu() != 0 {
+	if kind := d.kinds[i.GetType()]; i.GetMtu() != 0 || kind == nil || kind.traits().packetMTU {
 		return i.GetMtu()
 	}
 	return d.mtu

@@ -17,8 +17,6 @@ import (
 // interfaceDumps is what reading the interfaces needs of VPP.
 type interfaceDumps interface {
 	DumpInterfaces() ([]vppcalls.Details, error)
-	DumpTaps() (map[uint32]vppcalls.Tap, error)
-	DumpAfPackets() (map[uint32]string, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
 	DumpRxQueues() (map[uint32][]vppcalls.RxQueue, error)
 	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
@@ -32,7 +30,7 @@ type interfaceKV = kvs.KV[*interfaces.Interface, *ifaceidx.IfMeta]
 type reading struct {
 	d       *interfaceDescriptor
 	all     []vppcalls.Details
-	dumps   dumps
+	kinds   map[linkKind]recogniser // read when needed
 	lenders map[uint32]uint32
 	queues  map[uint32][]vppcalls.RxQueue // read when needed
 	names   map[uint32]string             // tags by index
@@ -106,15 +104,11 @@ func (d *interfaceDescriptor) find(name string) (*vppcalls.Details, error) {
 }
 
 func (d *interfaceDescriptor) read() (*reading, error) {
-	r := &reading{d: d, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{}}
+	r := &reading{
+		d: d, kinds: map[linkKind]recogniser{}, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{},
+	}
 	var err error
 	if r.all, err = d.vpp.DumpInterfaces(); err != nil {
-		return nil, err
-	}
-	if r.dumps.taps, err = d.vpp.DumpTaps(); err != nil {
-		return nil, err
-	}
-	if r.dumps.hosts, err = d.vpp.DumpAfPackets(); err != nil {
 		return nil, err
 	}
 	if r.lenders, err = d.vpp.DumpUnnumbered(); err != nil {
@@ -144,11 +138,14 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	}
 	wanted := r.wanted[found.Tag]
 	i := &interfaces.Interface{
-		Name: found.Tag, Enabled: found.AdminUp, PhysAddress: found.MAC.String(), Mtu: found.MTU,
+		Name: found.Tag, Enabled: found.AdminUp, Mtu: found.MTU,
+	}
+	if found.MAC != (vppcalls.MAC{}) {
+		i.PhysAddress = found.MAC.String()
 	}
 	m := &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name, DevType: found.DevType}
-	if !r.recognised(found, wanted, i, m) {
-		return nil, nil, nil
+	if known, err := r.recognised(found, wanted, i, m); !known {
+		return nil, nil, err
 	}
 	if i.Mtu >= maxMTU {
 		i.Mtu = 0 // no limit of its own
@@ -163,13 +160,25 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	return i, m, nil
 }
 
-func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
+// recognised describes the part of an interface that depends on its type; false
+// if no type claims it.
+func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
 	for _, kind := range r.d.kinds {
-		if kind.recognise(found, r.dumps, wanted, i, m) {
-			return true
+		if !kind.claims(found) {
+			continue
 		}
+		recognise, ok := r.kinds[kind]
+		if !ok {
+			var err error
+			recognise, err = kind.read(func(idx uint32) string { return r.names[idx] })
+			if err != nil {
+				return false, err
+			}
+			r.kinds[kind] = recognise
+		}
+		return recognise(found, wanted, i, m), nil
 	}
-	return false
+	return false, nil
 }
 
 func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {

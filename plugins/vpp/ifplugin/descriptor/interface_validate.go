@@ -55,6 +55,8 @@ func (d *interfaceDescriptor) validateType(i *interfaces.Interface) error {
 	case link != nil && link.ProtoReflect().Descriptor() != t.link().ProtoReflect().Descriptor():
 		return invalid("link", "is %s, expected %s for type %s",
 			link.ProtoReflect().Descriptor().Name(), t.link().ProtoReflect().Descriptor().Name(), i.GetType())
+	case i.GetPhysAddress() != "" && t.noMAC != nil && t.noMAC(i) != "":
+		return errors.Join(invalid("phys_address", "%s has no MAC address", t.noMAC(i)), kind.check(i))
 	}
 	return kind.check(i)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // linkKind is what distinguishes one type of interface from the others. The
-// methods check, dependencies, sameLink, recognise and traits are pure.
+// methods check, dependencies, sameLink, claims and traits are pure.
 type linkKind interface {
 	traits() traits
 	// check reports what is wrong with the link of the interface.
@@ -26,11 +26,38 @@ type linkKind interface {
 	remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error
 	// afterAdminDown is called when the interface was set down and stays.
 	afterAdminDown(i *interfaces.Interface) error
-	// recognise tells whether d, found in VPP, is of this kind, and if so fills
-	// the type and the link of i and what it knows of m. wanted is the value
-	// expected under this name, or nil.
-	recognise(d vppcalls.Details, all dumps, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool
+	// claims tells whether d, found in VPP, is of this kind. No two kinds claim
+	// the same interface.
+	claims(d vppcalls.Details) bool
+	// read reads what VPP tells of the interfaces of this kind; it is called once
+	// for all of them, and only if there are any. names gives the logical name of
+	// an interface by its index, "" if it has none.
+	read(names func(swIfIndex uint32) string) (recogniser, error)
 }
+
+// recogniser fills the type and the link of i and what it knows of m from d,
+// which is of the kind. wanted is the value expected under this name, or nil.
+// False means that nothing is known of d: it has gone meanwhile.
+type recogniser func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool
+
+// linkUpdater is a kind whose link can change in part while the interface
+// exists.
+type linkUpdater interface {
+	// inPlace tells that the link of b can be made of the one of a.
+	inPlace(a, b *interfaces.Interface) bool
+	updateLink(old, i *interfaces.Interface, m *ifaceidx.IfMeta) error
+}
+
+// kindDefaults are the answers of most kinds.
+type kindDefaults struct{}
+
+func (kindDefaults) check(*interfaces.Interface) error { return nil }
+
+func (kindDefaults) dependencies(*interfaces.Interface) []kvs.Dependency { return nil }
+
+func (kindDefaults) sameLink(_, _ *interfaces.Interface) bool { return true }
+
+func (kindDefaults) afterAdminDown(*interfaces.Interface) error { return nil }
 
 // traits are facts about a type of interface.
 type traits struct {
@@ -40,16 +67,20 @@ type traits struct {
 	macInPlace bool
 	// macAfter: create does not set the MAC address.
 	macAfter bool
+	// noMAC tells why an interface has no MAC address; nil or "": it has one.
+	noMAC func(i *interfaces.Interface) string
+	// packetMTU: the MTU is only a limit for IP packets, not one of a device; the
+	// default MTU of the agent does not apply.
+	packetMTU bool
+	// startsUp: VPP creates it administratively up.
+	startsUp bool
+	// keepsTag: VPP keeps the tag when the interface is deleted, for the next one
+	// with the same index.
+	keepsTag bool
 	// link makes an empty message of the link; nil for types without one.
 	link func() proto.Message
 	// linkOptional: a missing link means all defaults.
 	linkOptional bool
-}
-
-// dumps are the details of all interfaces of the types that have some.
-type dumps struct {
-	taps  map[uint32]vppcalls.Tap
-	hosts map[uint32]string // host interfaces of AF_PACKET
 }
 
 // linkOf returns the message in the oneof link, nil if there is none.

@@ -23,6 +23,7 @@ import (
 type afPacketCalls interface {
 	CreateAfPacket(p vppcalls.AfPacketParams) (swIfIndex uint32, err error)
 	DeleteAfPacket(hostIfName string) error
+	DumpAfPackets() (map[uint32]string, error)
 	DumpInterfaces() ([]vppcalls.Details, error)
 }
 
@@ -37,6 +38,7 @@ type HostInterfaces interface {
 }
 
 type afPacket struct {
+	kindDefaults
 	vpp  afPacketCalls
 	host HostInterfaces // nil: no Linux plugins in this agent
 }
@@ -156,21 +158,25 @@ func (k afPacket) setLinkUp(host string) error {
 	return k.host.SetLinkUp(host)
 }
 
-func (k afPacket) recognise(d vppcalls.Details, all dumps, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-	if d.SubInterface || !vppcalls.IsAfPacketName(d.Name) {
-		return false
-	}
-	host, ok := all.hosts[d.SwIfIndex]
-	if !ok {
-		host = d.Name[len(vppcalls.AfPacketName("")):]
-	}
-	i.Type = interfaces.Interface_AF_PACKET
-	l := &interfaces.AfpacketLink{HostIfName: host}
-	if w := wanted.GetAfpacket(); w.GetLinuxInterface() != "" && k.host != nil {
-		if name, known := k.host.HostName(w.GetLinuxInterface()); known && name == host {
-			l = proto.CloneOf(w)
+func (afPacket) claims(d vppcalls.Details) bool {
+	return !d.SubInterface && vppcalls.IsAfPacketName(d.Name)
+}
+
+func (k afPacket) read(func(uint32) string) (recogniser, error) {
+	hosts, err := k.vpp.DumpAfPackets()
+	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+		host, ok := hosts[d.SwIfIndex]
+		if !ok {
+			host = d.Name[len(vppcalls.AfPacketName("")):]
 		}
-	}
-	i.Link = &interfaces.Interface_Afpacket{Afpacket: l}
-	return true
+		i.Type = interfaces.Interface_AF_PACKET
+		l := &interfaces.AfpacketLink{HostIfName: host}
+		if w := wanted.GetAfpacket(); w.GetLinuxInterface() != "" && k.host != nil {
+			if name, known := k.host.HostName(w.GetLinuxInterface()); known && name == host {
+				l = proto.CloneOf(w)
+			}
+		}
+		i.Link = &interfaces.Interface_Afpacket{Afpacket: l}
+		return true
+	}, err
 }

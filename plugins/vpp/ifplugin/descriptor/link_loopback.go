@@ -1,7 +1,6 @@
 package descriptor
 
 import (
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -18,15 +17,12 @@ type loopbackCalls interface {
 	DeleteLoopback(swIfIndex uint32) error
 }
 
-type loopback struct{ vpp loopbackCalls }
+type loopback struct {
+	kindDefaults
+	vpp loopbackCalls
+}
 
 func (loopback) traits() traits { return traits{macInPlace: true} }
-
-func (loopback) check(*interfaces.Interface) error { return nil }
-
-func (loopback) dependencies(*interfaces.Interface) []kvs.Dependency { return nil }
-
-func (loopback) sameLink(_, _ *interfaces.Interface) bool { return true }
 
 func (k loopback) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	idx, err := k.vpp.CreateLoopback(i.GetName(), mac)
@@ -37,12 +33,13 @@ func (k loopback) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.DeleteLoopback(m.SwIfIndex)
 }
 
-func (loopback) afterAdminDown(*interfaces.Interface) error { return nil }
+func (loopback) claims(d vppcalls.Details) bool {
+	return !d.SubInterface && vppcalls.IsLoopbackName(d.Name)
+}
 
-func (loopback) recognise(d vppcalls.Details, _ dumps, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-	if d.SubInterface || !vppcalls.IsLoopbackName(d.Name) {
-		return false
-	}
-	i.Type = interfaces.Interface_SOFTWARE_LOOPBACK
-	return true
+func (loopback) read(func(uint32) string) (recogniser, error) {
+	return func(_ vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+		i.Type = interfaces.Interface_SOFTWARE_LOOPBACK
+		return true
+	}, nil
 }

@@ -27,7 +27,10 @@ type physicalCalls interface {
 	RemoveTag(swIfIndex uint32) error
 }
 
-type physical struct{ vpp physicalCalls }
+type physical struct {
+	kindDefaults
+	vpp physicalCalls
+}
 
 func (physical) traits() traits { return traits{macInPlace: true, macAfter: true} }
 
@@ -41,8 +44,6 @@ func (physical) check(i *interfaces.Interface) error {
 func (physical) dependencies(i *interfaces.Interface) []kvs.Dependency {
 	return []kvs.Dependency{{Label: "device-exists", Key: model.PhysicalKey.Key(i.GetName())}}
 }
-
-func (physical) sameLink(_, _ *interfaces.Interface) bool { return true }
 
 func (k physical) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	all, err := k.vpp.DumpInterfaces()
@@ -68,14 +69,13 @@ func (k physical) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.RemoveTag(m.SwIfIndex)
 }
 
-func (physical) afterAdminDown(*interfaces.Interface) error { return nil }
+func (physical) claims(d vppcalls.Details) bool { return IsPhysical(d) && d.Tag == d.Name }
 
-func (physical) recognise(d vppcalls.Details, _ dumps, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-	if !IsPhysical(d) || d.Tag != d.Name {
-		return false
-	}
-	i.Type = interfaces.Interface_DPDK
-	return true
+func (physical) read(func(uint32) string) (recogniser, error) {
+	return func(_ vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+		i.Type = interfaces.Interface_DPDK
+		return true
+	}, nil
 }
 
 // IsPhysical tells whether an interface of VPP is a device.

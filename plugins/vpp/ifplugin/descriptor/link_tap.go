@@ -34,9 +34,13 @@ const microserviceKeyPrefix = "linux/microservice/"
 type tapCalls interface {
 	CreateTap(p vppcalls.TapParams) (swIfIndex uint32, err error)
 	DeleteTap(swIfIndex uint32) error
+	DumpTaps() (map[uint32]vppcalls.Tap, error)
 }
 
-type tap struct{ vpp tapCalls }
+type tap struct {
+	kindDefaults
+	vpp tapCalls
+}
 
 func (tap) traits() traits {
 	return traits{
@@ -120,22 +124,25 @@ func (k tap) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.DeleteTap(m.SwIfIndex)
 }
 
-func (tap) afterAdminDown(*interfaces.Interface) error { return nil }
+func (tap) claims(d vppcalls.Details) bool { return !d.SubInterface && vppcalls.IsTapName(d.Name) }
 
-func (tap) recognise(d vppcalls.Details, all dumps, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
-	found, ok := all.taps[d.SwIfIndex]
-	if !ok || d.SubInterface {
-		return false
-	}
-	i.Type = interfaces.Interface_TAP
-	m.TAPHostIfName = found.HostIfName
-	l := &interfaces.TapLink{
-		Version: 2, HostIfName: found.HostIfName,
-		RxRingSize: found.RxRingSize, TxRingSize: found.TxRingSize,
-		EnableGso: found.GSO, EnableTunnel: found.Tunnel,
-	}
-	// VPP does not know about containers; the Linux side is moved by others.
-	l.ToMicroservice = wanted.GetTap().GetToMicroservice()
-	i.Link = &interfaces.Interface_Tap{Tap: l}
-	return true
+func (k tap) read(func(uint32) string) (recogniser, error) {
+	taps, err := k.vpp.DumpTaps()
+	return func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
+		found, ok := taps[d.SwIfIndex]
+		if !ok {
+			return false
+		}
+		i.Type = interfaces.Interface_TAP
+		m.TAPHostIfName = found.HostIfName
+		l := &interfaces.TapLink{
+			Version: 2, HostIfName: found.HostIfName,
+			RxRingSize: found.RxRingSize, TxRingSize: found.TxRingSize,
+			EnableGso: found.GSO, EnableTunnel: found.Tunnel,
+		}
+		// VPP does not know about containers; the Linux side is moved by others.
+		l.ToMicroservice = wanted.GetTap().GetToMicroservice()
+		i.Link = &interfaces.Interface_Tap{Tap: l}
+		return true
+	}, err
 }

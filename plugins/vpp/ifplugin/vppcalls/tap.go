@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"strings"
+
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/tapv2"
 
@@ -114,4 +116,9 @@ func (c *Calls) DumpTaps() (map[uint32]Tap, error) {
 		}
 	}
 	return taps, nil
+}
+
+// IsTapName tells whether VPP gave the name to a TAP.
+func IsTapName(internalName string) bool {
+	return strings.HasPrefix(internalName, "tap") || strings.HasPrefix(internalName, "tun")
 }

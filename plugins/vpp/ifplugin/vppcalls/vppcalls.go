@@ -33,6 +33,9 @@ type ops struct {
 	createAfPacket session.Op[func(*Calls, AfPacketParams) (uint32, error)]
 	dumpAfPacket   session.Op[func(*Calls) (map[uint32]string, error)]
 	loopbacks      session.Op[*unanswered]
+	createMemif    session.Op[createMemif]
+	addMemifSocket session.Op[addMemifSocket]
+	memifSockets   session.Op[*memifSockets]
 }
 
 // New returns the operations on the interfaces of a VPP.
@@ -46,6 +49,9 @@ func chooseOps(s session.Session) ops {
 		createAfPacket: pickCreateAfPacket(s),
 		dumpAfPacket:   pickDumpAfPacket(s),
 		loopbacks:      session.Pick(s, "loopbacks", session.Variant(&unanswered{mac: map[string]MAC{}})),
+		createMemif:    pickCreateMemif(s),
+		addMemifSocket: pickAddMemifSocket(s),
+		memifSockets:   session.Pick(s, "memif sockets", session.Variant(&memifSockets{own: map[uint32]bool{}})),
 	}
 }
 
@@ -88,9 +94,16 @@ func (c *Calls) SetMTU(swIfIndex, mtu uint32) error {
 	if !errors.Is(err, api.UNSUPPORTED) {
 		return err
 	}
+	return c.SetPacketMTU(swIfIndex, mtu)
+}
+
+// SetPacketMTU sets the largest IP packet, in bytes; 0 is the MTU of the device.
+func (c *Calls) SetPacketMTU(swIfIndex, mtu uint32) error {
 	packet := make([]uint32, 4) // for all protocols, and for IPv4, IPv6 and MPLS if different
 	packet[mtuL3] = mtu
-	return c.vpp.Call(&interfaces.SwInterfaceSetMtu{SwIfIndex: idx, Mtu: packet}, &interfaces.SwInterfaceSetMtuReply{})
+	return c.vpp.Call(&interfaces.SwInterfaceSetMtu{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Mtu: packet,
+	}, &interfaces.SwInterfaceSetMtuReply{})
 }
 
 // mtuL3 is the place of the MTU for all protocols in lists of MTUs.

@@ -16,6 +16,7 @@ import (
 func (n *VNet) Dump() string {
 	var b strings.Builder
 	n.dumpInterfaces(&b)
+	n.dumpMemifSockets(&b)
 	n.dumpBridgeDomains(&b)
 	n.dumpTables(&b)
 	n.dumpNeighbors(&b)

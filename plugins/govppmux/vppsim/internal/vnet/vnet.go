@@ -48,6 +48,7 @@ type VNet struct {
 	nbs     neighbors
 	l3      layer3
 	events  interfaceEvents
+	memifs  memifs
 }
 
 // New registers the handlers of all features with the server.
@@ -61,6 +62,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleSubInterfaces()
 	n.handleTaps()
 	n.handleAFPackets()
+	n.handleMemifs()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -81,6 +83,7 @@ func (n *VNet) Reset() {
 	n.l2 = newLayer2()
 	n.l3 = newLayer3()
 	n.ifs = newInterfaces()
+	n.memifs = newMemifs()
 	n.createLocal0()
 	clear(n.events.pending)
 }

@@ -1,0 +1,178 @@
+package vnet
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/interface_types"
+	memif_api "go.fd.io/govpp/binapi/memif"
+)
+
+const (
+	memifDevice = "memif"
+	// runtimeDir is where sockets without a directory go.
+	runtimeDir = "/run/vpp"
+)
+
+// memifs are the memifs and the sockets they meet at. Nobody connects to a
+// simulated memif: its link stays down.
+type memifs struct {
+	pool[memif]
+	sockets map[uint32]*memifSocket
+}
+
+type memif struct {
+	swIndex uint32
+	config  memif_api.MemifCreateV2
+}
+
+type memifSocket struct {
+	path   string
+	master bool              // what its memifs are
+	ids    map[uint32]uint32 // index of the memif by ID
+}
+
+func newMemifs() memifs {
+	return memifs{sockets: map[uint32]*memifSocket{0: {path: runtimeDir + "/memif.sock", ids: map[uint32]uint32{}}}}
+}
+
+func (n *VNet) handleMemifs() {
+	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifSocketFilenameAddDel) *memif_api.MemifSocketFilenameAddDelReply {
+		rv := n.setMemifSocket(req.IsAdd, req.SocketID, req.SocketFilename)
+		return &memif_api.MemifSocketFilenameAddDelReply{Retval: int32(rv)}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifSocketFilenameAddDelV2) *memif_api.MemifSocketFilenameAddDelV2Reply {
+		id := req.SocketID
+		if id == none && req.IsAdd {
+			id = n.freeMemifSocket()
+		}
+		rv := n.setMemifSocket(req.IsAdd, id, req.SocketFilename)
+		return &memif_api.MemifSocketFilenameAddDelV2Reply{Retval: int32(rv), SocketID: id}
+	})
+	wire.HandleDump(n.server, func(c *wire.Call, _ *memif_api.MemifSocketFilenameDump) {
+		for _, id := range slices.Sorted(maps.Keys(n.memifs.sockets)) {
+			c.Send(&memif_api.MemifSocketFilenameDetails{SocketID: id, SocketFilename: n.memifs.sockets[id].path})
+		}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifCreate) *memif_api.MemifCreateReply {
+		index, rv := n.createMemif(memif_api.MemifCreateV2{
+			Role: req.Role, Mode: req.Mode, RxQueues: req.RxQueues, TxQueues: req.TxQueues, ID: req.ID, SocketID: req.SocketID,
+			RingSize: req.RingSize, BufferSize: req.BufferSize, NoZeroCopy: req.NoZeroCopy, HwAddr: req.HwAddr, Secret: req.Secret,
+		})
+		return &memif_api.MemifCreateReply{Retval: int32(rv), SwIfIndex: index}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifCreateV2) *memif_api.MemifCreateV2Reply {
+		index, rv := n.createMemif(*req)
+		return &memif_api.MemifCreateV2Reply{Retval: int32(rv), SwIfIndex: index}
+	})
+	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifDelete) *memif_api.MemifDeleteReply {
+		return &memif_api.MemifDeleteReply{Retval: int32(n.deleteMemif(req.SwIfIndex))}
+	})
+	wire.HandleDump(n.server, n.memifDump)
+}
+
+func (n *VNet) freeMemifSocket() uint32 {
+	id := uint32(1)
+	for n.memifs.sockets[id] != nil {
+		id++
+	}
+	return id
+}
+
+func (n *VNet) setMemifSocket(add bool, id uint32, path string) api.VPPApiError {
+	has := n.memifs.sockets[id]
+	if id == 0 || id == none {
+		return api.INVALID_ARGUMENT
+	}
+	if !add {
+		switch {
+		case has == nil:
+			return api.INVALID_ARGUMENT
+		case len(has.ids) > 0:
+			return api.UNEXPECTED_INTF_STATE
+		}
+		delete(n.memifs.sockets, id)
+		return ok
+	}
+	if path == "" {
+		return api.INVALID_ARGUMENT
+	}
+	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "abstract:") {
+		path = runtimeDir + "/" + path
+	}
+	switch {
+	case has == nil:
+		n.memifs.sockets[id] = &memifSocket{path: path, ids: map[uint32]uint32{}}
+	case has.path != path:
+		return api.ENTRY_ALREADY_EXISTS
+	}
+	return ok
+}
+
+// createMemif makes memif<socket>/<id>, link down.
+func (n *VNet) createMemif(req memif_api.MemifCreateV2) (interface_types.InterfaceIndex, api.VPPApiError) {
+	socket, master := n.memifs.sockets[req.SocketID], req.Role == memif_api.MEMIF_ROLE_API_MASTER
+	if bits.OnesCount32(req.RingSize) > 1 || socket == nil {
+		return 0, api.INVALID_ARGUMENT
+	}
+	_, exists := socket.ids[req.ID]
+	switch {
+	case exists, len(socket.ids) > 0 && socket.master != master:
+		return 0, api.SUBIF_ALREADY_EXISTS
+	case req.Mode != memif_api.MEMIF_MODE_API_ETHERNET && req.Mode != memif_api.MEMIF_MODE_API_IP:
+		return 0, api.SYSCALL_ERROR_2
+	}
+	hw := &hwInterface{name: fmt.Sprintf("memif%d/%d", req.SocketID, req.ID), device: memifDevice}
+	if req.Mode == memif_api.MEMIF_MODE_API_ETHERNET {
+		hw.ethernet, hw.anyFrame, hw.mac = true, true, req.HwAddr
+		if hw.mac == (ethernet_types.MacAddress{}) {
+			hw.mac = n.randomMAC()
+		}
+	}
+	i := n.createHardware(hw)
+	hw.instance = n.memifs.add(&memif{swIndex: i.index, config: req})
+	socket.master, socket.ids[req.ID] = master, hw.instance
+	return interface_types.InterfaceIndex(i.index), ok
+}
+
+func (n *VNet) deleteMemif(index interface_types.InterfaceIndex) api.VPPApiError {
+	i := n.byIndex(index)
+	if i == nil || i.hw.device != memifDevice {
+		return api.INVALID_SW_IF_INDEX
+	}
+	config := n.memifs.at(i.hw.instance).config
+	delete(n.memifs.sockets[config.SocketID].ids, config.ID)
+	n.memifs.remove(i.hw.instance)
+	n.deleteHardware(i.hw)
+	return ok
+}
+
+func (n *VNet) memifDump(c *wire.Call, _ *memif_api.MemifDump) {
+	for _, m := range n.memifs.all() {
+		i := n.ifs.at(m.swIndex)
+		d := &memif_api.MemifDetails{
+			SwIfIndex: interface_types.InterfaceIndex(m.swIndex), HwAddr: i.hw.mac, ID: m.config.ID,
+			Role: m.config.Role, Mode: m.config.Mode, SocketID: m.config.SocketID,
+			ZeroCopy: m.config.Role == memif_api.MEMIF_ROLE_API_SLAVE && !m.config.NoZeroCopy,
+			RingSize: 1, IfName: i.name(), // rings and buffers are made by the connection
+		}
+		if i.adminUp {
+			d.Flags |= interface_types.IF_STATUS_API_FLAG_ADMIN_UP
+		}
+		c.Send(d)
+	}
+}
+
+func (n *VNet) dumpMemifSockets(b *strings.Builder) {
+	for _, id := range slices.Sorted(maps.Keys(n.memifs.sockets)) {
+		if id != 0 {
+			fmt.Fprintf(b, "memif socket %d %q of %d\n", id, n.memifs.sockets[id].path, len(n.memifs.sockets[id].ids))
+		}
+	}
+}

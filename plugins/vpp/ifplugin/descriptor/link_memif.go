@@ -1,0 +1,156 @@
+package descriptor
+
+import (
+	"errors"
+
+	"go.fd.io/govpp/api"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// A memif is one side of a connection through shared memory. The two sides meet
+// at a socket, where the master listens, and at an ID on it; a socket has
+// memifs of one role only. The link comes up with the other side. VPP tells
+// neither the secret nor the numbers of queues, and the sizes of rings and
+// buffers only while connected; then those of a master are what the slave asked
+// for. What it does not tell is taken to be as wanted.
+
+const (
+	defaultMemifRing   = 1024
+	maxMemifRing       = 1 << 14
+	defaultMemifBuffer = 2048
+	maxMemifSecret     = 23  // bytes, of 24 that end with a zero
+	maxMemifSocket     = 107 // bytes, of 108 that end with a zero
+)
+
+// memifCalls is what memifs need of VPP.
+type memifCalls interface {
+	CreateMemif(p vppcalls.MemifParams) (swIfIndex uint32, err error)
+	DeleteMemif(swIfIndex uint32) error
+	DumpMemifs() (map[uint32]vppcalls.Memif, error)
+	DumpInterfaces() ([]vppcalls.Details, error)
+}
+
+type memif struct {
+	kindDefaults
+	vpp memifCalls
+}
+
+func (memif) traits() traits {
+	return traits{
+		macInPlace: true, link: func() proto.Message { return &interfaces.MemifLink{} },
+		noMAC: func(i *interfaces.Interface) string {
+			if i.GetMemif().GetMode() == interfaces.MemifLink_IP {
+				return "a memif of mode IP"
+			}
+			return ""
+		},
+	}
+}
+
+func (memif) check(i *interfaces.Interface) error {
+	l := i.GetMemif()
+	var errs []error
+	if m := l.GetMode(); m != interfaces.MemifLink_ETHERNET && m != interfaces.MemifLink_IP {
+		errs = append(errs, invalid("memif.mode", "%s, expected ETHERNET or IP: VPP has no other", m))
+	}
+	if n := l.GetSocketFilename(); len(n) > maxMemifSocket {
+		errs = append(errs, invalid("memif.socket_filename", "has %d bytes, expected at most %d", len(n), maxMemifSocket))
+	}
+	if n := len(l.GetSecret()); n > maxMemifSecret {
+		errs = append(errs, invalid("memif.secret", "has %d bytes, expected at most %d", n, maxMemifSecret))
+	}
+	if n := l.GetRingSize(); n > maxMemifRing || n&(n-1) != 0 {
+		errs = append(errs, invalid("memif.ring_size", "%d, expected a power of 2 up to %d, or 0 for %d",
+			n, maxMemifRing, defaultMemifRing))
+	}
+	return errors.Join(append(errs,
+		atMost("memif.buffer_size", l.GetBufferSize(), 65535),
+		atMost("memif.rx_queues", l.GetRxQueues(), 255),
+		atMost("memif.tx_queues", l.GetTxQueues(), 255),
+	)...)
+}
+
+func (memif) sameLink(a, b *interfaces.Interface) bool {
+	return proto.Equal(fullMemif(a), fullMemif(b))
+}
+
+// fullMemif returns the link with the defaults filled in.
+func fullMemif(i *interfaces.Interface) *interfaces.MemifLink {
+	l := &interfaces.MemifLink{}
+	if have := i.GetMemif(); have != nil {
+		l = proto.CloneOf(have)
+	}
+	l.RingSize = orDefault(l.RingSize, defaultMemifRing)
+	l.BufferSize = orDefault(l.BufferSize, defaultMemifBuffer)
+	l.RxQueues = orDefault(l.RxQueues, 1)
+	l.TxQueues = orDefault(l.TxQueues, 1)
+	return l
+}
+
+func (k memif) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	l := fullMemif(i)
+	idx, err := k.vpp.CreateMemif(vppcalls.MemifParams{
+		Socket: l.SocketFilename, ID: l.Id, Master: l.Master, IP: l.Mode == interfaces.MemifLink_IP, MAC: mac, Secret: l.Secret,
+		RingSize: l.RingSize, BufferSize: uint16(l.BufferSize), RxQueues: uint8(l.RxQueues), TxQueues: uint8(l.TxQueues),
+	})
+	if errors.Is(err, api.SUBIF_ALREADY_EXISTS) {
+		idx, err = k.adopt(l, err)
+	}
+	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+}
+
+// adopt takes over a memif without tag.
+func (k memif) adopt(l *interfaces.MemifLink, cause error) (uint32, error) {
+	all, err := k.vpp.DumpMemifs()
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	for idx, m := range all {
+		same := m.ID == l.Id && (vppcalls.SameSocket(m.Socket, l.SocketFilename) || m.SocketID == 0 && l.SocketFilename == "")
+		if same && m.Master == l.Master && m.IP == (l.Mode == interfaces.MemifLink_IP) {
+			return adoptUntagged(k.vpp, idx, cause)
+		}
+	}
+	return vppcalls.NoInterface, cause
+}
+
+func (k memif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteMemif(m.SwIfIndex)
+}
+
+func (memif) claims(d vppcalls.Details) bool {
+	return !d.SubInterface && d.DevType == vppcalls.MemifDevice
+}
+
+func (k memif) read(func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpMemifs()
+	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+		found, ok := all[d.SwIfIndex]
+		if !ok {
+			return false
+		}
+		w := fullMemif(wanted)
+		l := &interfaces.MemifLink{
+			Master: found.Master, Id: found.ID, Secret: w.Secret,
+			RingSize: w.RingSize, BufferSize: w.BufferSize, RxQueues: w.RxQueues, TxQueues: w.TxQueues,
+		}
+		if found.IP {
+			l.Mode = interfaces.MemifLink_IP
+		}
+		switch {
+		case vppcalls.SameSocket(found.Socket, w.SocketFilename):
+			l.SocketFilename = w.SocketFilename
+		case found.SocketID != 0:
+			l.SocketFilename = found.Socket
+		}
+		if connected := found.BufferSize != 0; connected && !found.Master {
+			l.RingSize, l.BufferSize = found.RingSize, uint32(found.BufferSize)
+		}
+		i.Type, i.Link = interfaces.Interface_MEMIF, &interfaces.Interface_Memif{Memif: l}
+		return true
+	}, err
+}

@@ -1,0 +1,271 @@
+package vppcalls
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/memif"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// MemifDevice is the device class of memifs.
+const MemifDevice = "memif"
+
+// MemifParams describe a memif to create.
+type MemifParams struct {
+	// Socket is the path of the socket; empty for the one that every VPP has.
+	Socket string
+	// ID is the number of the memif on its socket.
+	ID uint32
+	// Master listens on the socket, the other side connects to it.
+	Master bool
+	// IP carries IP packets without Ethernet header.
+	IP bool
+	// MAC of the interface; nil for one that VPP makes up.
+	MAC *MAC
+	// Secret must be the same on both sides; empty for none.
+	Secret string
+	// RingSize is a number of descriptors, a power of 2.
+	RingSize uint32
+	// BufferSize is in bytes.
+	BufferSize uint16
+	// RxQueues and TxQueues are numbers of rings; VPP asks the slave alone.
+	RxQueues, TxQueues uint8
+}
+
+// Memif is a memif as VPP has it.
+type Memif struct {
+	// SocketID is 0 for the socket that every VPP has.
+	SocketID uint32
+	// Socket is the path of the socket as VPP uses it, always absolute.
+	Socket     string
+	ID         uint32
+	Master, IP bool
+	// RingSize and BufferSize are those of the connection; 1 and 0 without one.
+	RingSize   uint32
+	BufferSize uint16
+}
+
+// memifSockets are the sockets that were added in a session.
+type memifSockets struct {
+	mu  sync.Mutex
+	own map[uint32]bool
+}
+
+func (s *memifSockets) set(id uint32, own bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.own[id] = own
+}
+
+func (s *memifSockets) has(id uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own[id]
+}
+
+type createMemif = func(c *Calls, socketID uint32, p MemifParams) (swIfIndex uint32, err error)
+
+func pickCreateMemif(s session.Session) session.Op[createMemif] {
+	return session.Pick(s, "create memif",
+		session.Variant((*Calls).createMemifV2, (*memif.MemifCreateV2)(nil), (*memif.MemifCreateV2Reply)(nil)),
+		session.Variant((*Calls).createMemifV1, (*memif.MemifCreate)(nil), (*memif.MemifCreateReply)(nil)),
+	)
+}
+
+type addMemifSocket = func(c *Calls, path string) (id uint32, err error)
+
+func pickAddMemifSocket(s session.Session) session.Op[addMemifSocket] {
+	return session.Pick(s, "add memif socket",
+		session.Variant((*Calls).addMemifSocketV2,
+			(*memif.MemifSocketFilenameAddDelV2)(nil), (*memif.MemifSocketFilenameAddDelV2Reply)(nil)),
+		session.Variant((*Calls).addMemifSocketV1,
+			(*memif.MemifSocketFilenameAddDel)(nil), (*memif.MemifSocketFilenameAddDelReply)(nil)),
+	)
+}
+
+// CreateMemif creates a memif, and its socket if VPP does not know it. The
+// error is api.SUBIF_ALREADY_EXISTS if the socket has a memif of the ID, or
+// memifs of the other role.
+func (c *Calls) CreateMemif(p MemifParams) (swIfIndex uint32, err error) {
+	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[createMemif] { return o.createMemif })
+	if err != nil {
+		return NoInterface, err
+	}
+	socket, err := c.memifSocket(p.Socket)
+	if err != nil {
+		return NoInterface, fmt.Errorf("socket %q: %w", p.Socket, err)
+	}
+	swIfIndex, err = create(c, socket, p)
+	if err != nil {
+		return NoInterface, errors.Join(err, c.dropMemifSocket(socket))
+	}
+	return swIfIndex, nil
+}
+
+// memifSocket returns the ID of the socket with the path.
+func (c *Calls) memifSocket(path string) (uint32, error) {
+	if path == "" {
+		return 0, nil
+	}
+	sockets, err := c.dumpMemifSockets()
+	if err != nil {
+		return 0, err
+	}
+	for id, has := range sockets {
+		if SameSocket(has, path) {
+			return id, nil
+		}
+	}
+	add, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[addMemifSocket] { return o.addMemifSocket })
+	if err != nil {
+		return 0, err
+	}
+	id, err := add(c, path)
+	if err != nil {
+		return 0, err
+	}
+	own, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*memifSockets] { return o.memifSockets })
+	if err == nil {
+		own.set(id, true)
+	}
+	return id, err
+}
+
+// SameSocket tells that a path is the socket that VPP uses under a path, which
+// is absolute: VPP puts the others into its run-time directory.
+func SameSocket(used, path string) bool {
+	if used == path {
+		return true
+	}
+	return path != "" && path[0] != '/' && strings.HasSuffix(used, "/"+path)
+}
+
+func (c *Calls) addMemifSocketV2(path string) (uint32, error) {
+	reply := &memif.MemifSocketFilenameAddDelV2Reply{}
+	err := c.vpp.Call(&memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: ^uint32(0), SocketFilename: path}, reply)
+	return reply.SocketID, err
+}
+
+// addMemifSocketV1 is for a VPP that gives no ID itself.
+func (c *Calls) addMemifSocketV1(path string) (uint32, error) {
+	sockets, err := c.dumpMemifSockets()
+	if err != nil {
+		return 0, err
+	}
+	id := uint32(1)
+	for sockets[id] != "" {
+		id++
+	}
+	return id, c.vpp.Call(&memif.MemifSocketFilenameAddDel{IsAdd: true, SocketID: id, SocketFilename: path},
+		&memif.MemifSocketFilenameAddDelReply{})
+}
+
+func (p MemifParams) role() memif.MemifRole {
+	if p.Master {
+		return memif.MEMIF_ROLE_API_MASTER
+	}
+	return memif.MEMIF_ROLE_API_SLAVE
+}
+
+func (p MemifParams) mode() memif.MemifMode {
+	if p.IP {
+		return memif.MEMIF_MODE_API_IP
+	}
+	return memif.MEMIF_MODE_API_ETHERNET
+}
+
+func (c *Calls) createMemifV2(socketID uint32, p MemifParams) (uint32, error) {
+	mac, _ := optionalMAC(p.MAC)
+	reply := &memif.MemifCreateV2Reply{}
+	err := c.vpp.Call(&memif.MemifCreateV2{
+		Role: p.role(), Mode: p.mode(), RxQueues: p.RxQueues, TxQueues: p.TxQueues, ID: p.ID, SocketID: socketID,
+		RingSize: p.RingSize, BufferSize: p.BufferSize, HwAddr: mac, Secret: p.Secret,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+func (c *Calls) createMemifV1(socketID uint32, p MemifParams) (uint32, error) {
+	mac, _ := optionalMAC(p.MAC)
+	reply := &memif.MemifCreateReply{}
+	err := c.vpp.Call(&memif.MemifCreate{
+		Role: p.role(), Mode: p.mode(), RxQueues: p.RxQueues, TxQueues: p.TxQueues, ID: p.ID, SocketID: socketID,
+		RingSize: p.RingSize, BufferSize: p.BufferSize, HwAddr: mac, Secret: p.Secret,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+// DeleteMemif deletes a memif, and its socket if that was added in this session
+// and has no other memif. If the memif does not exist, that is a success.
+func (c *Calls) DeleteMemif(swIfIndex uint32) error {
+	all, err := c.DumpMemifs()
+	if err != nil {
+		return err
+	}
+	err = c.vpp.Call(&memif.MemifDelete{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	}, &memif.MemifDeleteReply{})
+	if err != nil && !session.Gone(err) {
+		return err
+	}
+	if was, ok := all[swIfIndex]; ok {
+		return c.dropMemifSocket(was.SocketID)
+	}
+	return nil
+}
+
+// dropMemifSocket removes a socket of ours unless it is in use.
+func (c *Calls) dropMemifSocket(id uint32) error {
+	own, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*memifSockets] { return o.memifSockets })
+	if err != nil || !own.has(id) {
+		return err
+	}
+	err = c.vpp.Call(&memif.MemifSocketFilenameAddDel{SocketID: id}, &memif.MemifSocketFilenameAddDelReply{})
+	switch {
+	case errors.Is(err, api.UNEXPECTED_INTF_STATE):
+		return nil // another memif uses it
+	case err == nil || errors.Is(err, api.INVALID_ARGUMENT): // or it is gone
+		own.set(id, false)
+		return nil
+	}
+	return fmt.Errorf("remove socket %d: %w", id, err)
+}
+
+// DumpMemifs returns all memifs by the index of the interface.
+func (c *Calls) DumpMemifs() (map[uint32]Memif, error) {
+	sockets, err := c.dumpMemifSockets()
+	if err != nil {
+		return nil, err
+	}
+	found, err := session.Dump[*memif.MemifDetails](c.vpp, &memif.MemifDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]Memif, len(found))
+	for _, d := range found {
+		out[uint32(d.SwIfIndex)] = Memif{
+			SocketID: d.SocketID, Socket: sockets[d.SocketID], ID: d.ID,
+			Master: d.Role == memif.MEMIF_ROLE_API_MASTER, IP: d.Mode == memif.MEMIF_MODE_API_IP,
+			RingSize: d.RingSize, BufferSize: d.BufferSize,
+		}
+	}
+	return out, nil
+}
+
+// dumpMemifSockets returns the paths of sockets by ID.
+func (c *Calls) dumpMemifSockets() (map[uint32]string, error) {
+	found, err := session.Dump[*memif.MemifSocketFilenameDetails](c.vpp, &memif.MemifSocketFilenameDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]string, len(found))
+	for _, d := range found {
+		out[d.SocketID] = d.SocketFilename
+	}
+	return out, nil
+}
