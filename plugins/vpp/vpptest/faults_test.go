@@ -160,6 +160,9 @@ func everyItem(t *testing.T, target vpptest.Target) {
 	for key, v := range of(tap("tap1"), afPacket("af", "eth0")) {
 		all[key] = v
 	}
+	for key, v := range everyLink() {
+		all[key] = v
+	}
 	b.SetHostInterface("eth0", true)
 	b.Must(all)
 	allConfigured(t, b, all)

@@ -105,6 +105,11 @@ func (k kind) live(t *testing.T, target vpptest.Target) {
 	}
 }
 
+// everyLink is one interface of each type that is made in VPP alone.
+func everyLink() values {
+	return of(memif("memif1", 1, "x.sock"), subif("port.100", "port", 100))
+}
+
 const vppNone = ^uint32(0)
 
 func indexOf(b *vpptest.Bench, name string) uint32 {

@@ -59,6 +59,7 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: vpp, host: opts.Host},
 		interfaces.Interface_DPDK:              physical{vpp: vpp},
 		interfaces.Interface_MEMIF:             memif{vpp: vpp},
+		interfaces.Interface_SUB_INTERFACE:     subif{vpp: vpp, ifs: opts.Interfaces},
 	}}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{
 		Name:               InterfaceName,
@@ -133,9 +134,7 @@ func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta
 		}
 	}
 	if i.GetEnabled() != kind.traits().startsUp {
-		if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
-			return fmt.Errorf("set administrative state: %w", err)
-		}
+		return d.setAdminState(i, m)
 	}
 	return nil
 }
@@ -156,7 +155,7 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 		return nil, fmt.Errorf("interface %q is not known to exist in VPP", i.GetName())
 	}
 	if old.GetEnabled() != i.GetEnabled() {
-		if err := d.setAdminState(i, m); err != nil {
+		if err := d.changeAdminState(i, m); err != nil {
 			return m, err
 		}
 	}
@@ -185,11 +184,19 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 }
 
 func (d *interfaceDescriptor) setAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
-		return fmt.Errorf("set administrative state: %w", err)
-	}
-	if i.GetEnabled() {
+	err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled())
+	if err == nil {
 		return nil
+	}
+	if kind, ok := d.kinds[i.GetType()].(upExplainer); ok && i.GetEnabled() {
+		err = kind.whyNotUp(i, err)
+	}
+	return fmt.Errorf("set administrative state: %w", err)
+}
+
+func (d *interfaceDescriptor) changeAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := d.setAdminState(i, m); err != nil || i.GetEnabled() {
+		return err
 	}
 	return d.kinds[i.GetType()].afterAdminDown(i)
 }

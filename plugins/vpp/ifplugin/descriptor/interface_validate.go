@@ -56,7 +56,7 @@ func (d *interfaceDescriptor) validateType(i *interfaces.Interface) error {
 		return invalid("link", "is %s, expected %s for type %s",
 			link.ProtoReflect().Descriptor().Name(), t.link().ProtoReflect().Descriptor().Name(), i.GetType())
 	case i.GetPhysAddress() != "" && t.noMAC != nil && t.noMAC(i) != "":
-		return errors.Join(invalid("phys_address", "%s has no MAC address", t.noMAC(i)), kind.check(i))
+		return errors.Join(invalid("phys_address", "%s has no MAC address of its own", t.noMAC(i)), kind.check(i))
 	}
 	return kind.check(i)
 }

@@ -48,6 +48,13 @@ type linkUpdater interface {
 	updateLink(old, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 }
 
+// upExplainer is a kind whose interfaces VPP may refuse to set up without
+// telling why.
+type upExplainer interface {
+	// whyNotUp returns cause with the reason, if that is known.
+	whyNotUp(i *interfaces.Interface, cause error) error
+}
+
 // kindDefaults are the answers of most kinds.
 type kindDefaults struct{}
 
@@ -67,7 +74,8 @@ type traits struct {
 	macInPlace bool
 	// macAfter: create does not set the MAC address.
 	macAfter bool
-	// noMAC tells why an interface has no MAC address; nil or "": it has one.
+	// noMAC tells what kind of interface without a MAC address of its own it is;
+	// nil or "": it has one.
 	noMAC func(i *interfaces.Interface) string
 	// packetMTU: the MTU is only a limit for IP packets, not one of a device; the
 	// default MTU of the agent does not apply.

@@ -25,8 +25,12 @@ type Details struct {
 	MAC             MAC
 	// MTU is the largest IP packet, in bytes.
 	MTU uint32
-	// SubInterface: a VLAN of another interface.
+	// SubInterface: a VLAN of another interface, the parent.
 	SubInterface bool
+	// Parent and VLAN are those of a sub-interface.
+	Parent, VLAN uint32
+	// Rewrite is what happens to the VLAN tags.
+	Rewrite TagRewrite
 }
 
 // DumpInterfaces returns all interfaces.
@@ -59,6 +63,8 @@ func (c *Calls) dumpInterfaces(which uint32) ([]Details, error) {
 			LinkUp:  d.Flags&interface_types.IF_STATUS_API_FLAG_LINK_UP != 0,
 			MAC:     d.L2Address, MTU: mtuOf(d),
 			SubInterface: uint32(d.SwIfIndex) != d.SupSwIfIndex,
+			Parent:       d.SupSwIfIndex, VLAN: d.SubID,
+			Rewrite: TagRewrite{Op: d.VtrOp, Dot1q: d.VtrPushDot1q != 0, Tag1: d.VtrTag1, Tag2: d.VtrTag2},
 		}
 	}
 	return out, nil

@@ -1,0 +1,202 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+
+	"go.fd.io/govpp/api"
+	"google.golang.org/protobuf/proto"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// A sub-interface gets the frames of its parent that have one VLAN tag with its
+// number. It has the MAC address of the parent, comes after it and goes before
+// it. VPP sets it up only while the parent is up. What happens to the VLAN tags
+// can be changed at any time; VPP forgets the tags that an operation does not
+// put on.
+
+const maxVLAN = 4095
+
+// subifCalls is what sub-interfaces need of VPP.
+type subifCalls interface {
+	CreateSubif(parent, vlan uint32) (swIfIndex uint32, err error)
+	DeleteSubif(swIfIndex uint32) error
+	SetTagRewrite(swIfIndex uint32, r vppcalls.TagRewrite) error
+	DumpInterfaces() ([]vppcalls.Details, error)
+}
+
+type subif struct {
+	kindDefaults
+	vpp subifCalls
+	ifs index
+}
+
+func (subif) traits() traits {
+	return traits{
+		packetMTU: true, link: func() proto.Message { return &interfaces.SubInterface{} },
+		noMAC: func(*interfaces.Interface) string { return "a sub-interface" },
+	}
+}
+
+func (subif) check(i *interfaces.Interface) error {
+	l := i.GetSub()
+	var errs []error
+	switch l.GetParentName() {
+	case "":
+		errs = append(errs, invalid("sub.parent_name", "empty, expected the name of an interface"))
+	case i.GetName():
+		errs = append(errs, invalid("sub.parent_name", "is the interface itself"))
+	}
+	if id := l.GetSubId(); id == 0 || id > maxVLAN {
+		errs = append(errs, invalid("sub.sub_id", "%d, expected a VLAN from 1 to %d", id, maxVLAN))
+	}
+	pops, pushes, known := tagsOf(l.GetTagRwOption())
+	switch {
+	case !known:
+		errs = append(errs, invalid("sub.tag_rw_option", "%s is unknown", l.GetTagRwOption()))
+	case pops > 1:
+		errs = append(errs, invalid("sub.tag_rw_option", "%s takes off %d tags, but frames of a sub-interface have one",
+			l.GetTagRwOption(), pops))
+	}
+	for n, tag := range []uint32{l.GetTag1(), l.GetTag2()} {
+		if field := fmt.Sprintf("sub.tag%d", n+1); n < pushes {
+			errs = append(errs, atMost(field, tag, maxVLAN))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tagsOf is how many tags an operation takes off and puts on.
+func tagsOf(op interfaces.SubInterface_TagRewriteOptions) (pops, pushes int, known bool) {
+	switch op {
+	case interfaces.SubInterface_DISABLED:
+		return 0, 0, true
+	case interfaces.SubInterface_PUSH1:
+		return 0, 1, true
+	case interfaces.SubInterface_PUSH2:
+		return 0, 2, true
+	case interfaces.SubInterface_POP1:
+		return 1, 0, true
+	case interfaces.SubInterface_POP2:
+		return 2, 0, true
+	case interfaces.SubInterface_TRANSLATE11:
+		return 1, 1, true
+	case interfaces.SubInterface_TRANSLATE12:
+		return 1, 2, true
+	case interfaces.SubInterface_TRANSLATE21:
+		return 2, 1, true
+	case interfaces.SubInterface_TRANSLATE22:
+		return 2, 2, true
+	}
+	return 0, 0, false
+}
+
+func (subif) dependencies(i *interfaces.Interface) []kvs.Dependency {
+	return []kvs.Dependency{{
+		Label: "parent-interface-exists", Key: model.InterfaceModel.KeyFor(i.GetSub().GetParentName()),
+	}}
+}
+
+func (k subif) sameLink(a, b *interfaces.Interface) bool {
+	return k.inPlace(a, b) && rewriteOf(a) == rewriteOf(b)
+}
+
+func (subif) inPlace(a, b *interfaces.Interface) bool {
+	x, y := a.GetSub(), b.GetSub()
+	return x.GetParentName() == y.GetParentName() && x.GetSubId() == y.GetSubId()
+}
+
+// rewriteOf is the operation on the tags, with those that it puts on. The
+// numbers of the operations are those of VPP.
+func rewriteOf(i *interfaces.Interface) vppcalls.TagRewrite {
+	l := i.GetSub()
+	r := vppcalls.TagRewrite{Op: uint32(l.GetTagRwOption())}
+	_, pushes, _ := tagsOf(l.GetTagRwOption())
+	if pushes > 0 {
+		r.Dot1q, r.Tag1 = l.GetPushDot1Q(), l.GetTag1()
+	}
+	if pushes > 1 {
+		r.Tag2 = l.GetTag2()
+	}
+	return r
+}
+
+func (k subif) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
+	parent, err := swIfIndex(k.ifs, i.GetSub().GetParentName())
+	if err != nil {
+		return m, err
+	}
+	m.SwIfIndex, err = k.vpp.CreateSubif(parent, i.GetSub().GetSubId())
+	if errors.Is(err, api.VLAN_ALREADY_EXISTS) {
+		m.SwIfIndex, err = k.adopt(parent, i.GetSub().GetSubId(), err)
+	}
+	if err != nil {
+		return m, err
+	}
+	if r := rewriteOf(i); r != (vppcalls.TagRewrite{}) {
+		if err := k.vpp.SetTagRewrite(m.SwIfIndex, r); err != nil {
+			return m, errors.Join(fmt.Errorf("rewrite of tags: %w", err), k.vpp.DeleteSubif(m.SwIfIndex))
+		}
+	}
+	return m, nil
+}
+
+// adopt takes over a sub-interface without tag.
+func (k subif) adopt(parent, vlan uint32, cause error) (uint32, error) {
+	all, err := k.vpp.DumpInterfaces()
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	for _, d := range all {
+		if d.SubInterface && d.Parent == parent && d.VLAN == vlan {
+			return adoptUntagged(k.vpp, d.SwIfIndex, cause)
+		}
+	}
+	return vppcalls.NoInterface, cause
+}
+
+func (k subif) updateLink(_, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := k.vpp.SetTagRewrite(m.SwIfIndex, rewriteOf(i)); err != nil {
+		return fmt.Errorf("rewrite of tags: %w", err)
+	}
+	return nil
+}
+
+func (k subif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteSubif(m.SwIfIndex)
+}
+
+func (k subif) whyNotUp(i *interfaces.Interface, cause error) error {
+	name := i.GetSub().GetParentName()
+	parent, err := swIfIndex(k.ifs, name)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	all, err := k.vpp.DumpInterfaces()
+	for _, d := range all {
+		if d.SwIfIndex == parent && !d.AdminUp {
+			return fmt.Errorf("the parent %q is not enabled: %w", name, cause)
+		}
+	}
+	return errors.Join(cause, err)
+}
+
+func (subif) claims(d vppcalls.Details) bool { return d.SubInterface }
+
+func (subif) read(names func(uint32) string) (recogniser, error) {
+	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+		l := &interfaces.SubInterface{
+			ParentName: names(d.Parent), SubId: d.VLAN,
+			TagRwOption: interfaces.SubInterface_TagRewriteOptions(d.Rewrite.Op),
+			PushDot1Q:   d.Rewrite.Dot1q, Tag1: d.Rewrite.Tag1, Tag2: d.Rewrite.Tag2,
+		}
+		i.Type, i.Link = interfaces.Interface_SUB_INTERFACE, &interfaces.Interface_Sub{Sub: l}
+		return true
+	}, nil
+}

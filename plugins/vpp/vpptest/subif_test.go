@@ -1,0 +1,128 @@
+package vpptest_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.fd.io/govpp/api"
+	interfacesapi "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+func subif(name, parent string, vlan uint32) *interfaces.Interface {
+	return &interfaces.Interface{
+		Name: name, Type: interfaces.Interface_SUB_INTERFACE, Enabled: true,
+		Link: &interfaces.Interface_Sub{Sub: &interfaces.SubInterface{ParentName: parent, SubId: vlan}},
+	}
+}
+
+func TestSubInterface(t *testing.T) {
+	kind{
+		make: func() *interfaces.Interface {
+			i := subif("loop.100", "loop", 100)
+			i.IpAddresses = []string{"10.1.1.1/24"}
+			return i
+		},
+		needs:  func() values { return of(loop("loop")) },
+		relink: func(i *interfaces.Interface) { i.GetSub().SubId = 200 },
+		byHand: func(idx uint32, _ *interfaces.Interface) (api.Message, api.Message) {
+			return &interfacesapi.DeleteSubif{SwIfIndex: interface_types.InterfaceIndex(idx)}, &interfacesapi.DeleteSubifReply{}
+		},
+		real: true,
+	}.run(t)
+}
+
+// What happens to tags changes while the sub-interface stays.
+func TestTagRewrite(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		i := subif("s", "loop", 100)
+		i.GetSub().TagRwOption = interfaces.SubInterface_POP1
+		b.Must(of(loop("loop"), i))
+		index := indexOf(b, "s")
+		for _, l := range []*interfaces.SubInterface{
+			{TagRwOption: interfaces.SubInterface_POP1},
+			{TagRwOption: interfaces.SubInterface_PUSH1, Tag1: 5},
+			{TagRwOption: interfaces.SubInterface_PUSH2, PushDot1Q: true, Tag1: 5, Tag2: 6},
+			{TagRwOption: interfaces.SubInterface_TRANSLATE11, Tag1: 7},
+			{TagRwOption: interfaces.SubInterface_TRANSLATE12, PushDot1Q: true, Tag1: 7, Tag2: 8},
+			{},
+		} {
+			i = proto.CloneOf(i)
+			l.ParentName, l.SubId = "loop", 100
+			i.Link = &interfaces.Interface_Sub{Sub: l}
+			b.Must(of(i))
+			wantLink(t, b, i)
+			b.InSync()
+		}
+		// Tags that nothing puts on make no difference.
+		i = proto.CloneOf(i)
+		i.GetSub().Tag1 = 9
+		b.Must(of(i))
+		b.InSync()
+		if now := indexOf(b, "s"); now != index {
+			t.Errorf("the sub-interface was created again: index %d, was %d", now, index)
+		}
+	})
+}
+
+// The parent is created again, and takes its sub-interfaces along.
+func TestSubInterfaceFollowsParent(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	parent := tap("tap1")
+	s := subif("s", "tap1", 100)
+	s.IpAddresses = []string{"10.1.1.1/24"}
+	b.Must(of(parent, s))
+	bigger := proto.CloneOf(parent)
+	bigger.GetTap().RxRingSize = 512
+	b.Must(of(bigger))
+	allConfigured(t, b, of(bigger, s))
+	b.InSync()
+	b.Must(deleted(of(parent)))
+	b.Want(states{ifKey("s"): pending})
+	b.Must(of(parent))
+	allConfigured(t, b, of(parent, s))
+}
+
+// Under a parent that is down VPP sets none up, and says why in the log alone.
+func TestSubInterfaceUnderDisabledParent(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		parent := loop("loop")
+		parent.Enabled = false
+		err := b.Commit(of(parent, subif("s", "loop", 100)))
+		if err == nil || !strings.Contains(err.Error(), `the parent "loop" is not enabled`) {
+			t.Errorf("error %v", err)
+		}
+		b.Want(states{ifKey("s"): failed})
+		if names := tagged(b, "s"); len(names) > 0 {
+			t.Errorf("left behind: %q", names)
+		}
+		b.Must(of(loop("loop")))
+		b.Resync()
+		b.Want(states{ifKey("s"): configured})
+		b.InSync()
+	})
+}
+
+func TestInvalidSubInterface(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	wantInvalid(t, b, subif("s", "loop", 100), map[string]func(*interfaces.Interface){
+		"sub.sub_id: 5000, expected a VLAN from 1 to 4095": func(i *interfaces.Interface) { i.GetSub().SubId = 5000 },
+		"sub.sub_id: 0":                            func(i *interfaces.Interface) { i.GetSub().SubId = 0 },
+		"sub.parent_name: empty":                   func(i *interfaces.Interface) { i.GetSub().ParentName = "" },
+		"sub.parent_name: is the interface itself": func(i *interfaces.Interface) { i.GetSub().ParentName = "s" },
+		"sub.tag_rw_option: 99 is unknown":         func(i *interfaces.Interface) { i.GetSub().TagRwOption = 99 },
+		"sub.tag_rw_option: POP2 takes off 2 tags": func(i *interfaces.Interface) { i.GetSub().TagRwOption = interfaces.SubInterface_POP2 },
+		"sub.tag2: 4096, expected at most 4095": func(i *interfaces.Interface) {
+			i.GetSub().TagRwOption, i.GetSub().Tag2 = interfaces.SubInterface_PUSH2, 4096
+		},
+		"phys_address: a sub-interface has no MAC address": func(i *interfaces.Interface) { i.PhysAddress = "02:00:00:00:00:01" },
+	})
+}
