@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 // KeyVal is a key with its value, not decoded yet.
@@ -101,22 +104,53 @@ type WatchRegistration interface {
 	Close() error
 }
 
+// The options of publishing are those of the stores.
+type (
+	// PutOption is an option of a Put.
+	PutOption = kv.PutOption
+	// DelOption is an option of a Delete.
+	DelOption = kv.DelOption
+)
+
+// WithTTL removes the value when the time has passed, unless it is put again.
+func WithTTL(ttl time.Duration) PutOption { return kv.WithTTL(ttl) }
+
+// WithClientLifetimeTTL removes the value when this agent is gone.
+func WithClientLifetimeTTL() PutOption { return kv.WithClientLifetimeTTL() }
+
+// WithPrefix deletes all values whose keys begin with the key.
+func WithPrefix() DelOption { return kv.WithPrefix() }
+
 // KeyProtoValWriter publishes values.
 type KeyProtoValWriter interface {
 	// Put stores the value of a key; nil removes it.
-	Put(key string, value proto.Message) error
+	Put(key string, value proto.Message, opts ...PutOption) error
+	// Delete removes the value of a key, or with WithPrefix all values whose
+	// keys begin with it, and tells whether there was any.
+	Delete(key string, opts ...DelOption) (existed bool, err error)
 }
 
 // KVProtoWriters writes to all of several stores.
 type KVProtoWriters []KeyProtoValWriter
 
 // Put stores the value in every store; the errors are joined.
-func (ws KVProtoWriters) Put(key string, value proto.Message) error {
+func (ws KVProtoWriters) Put(key string, value proto.Message, opts ...PutOption) error {
 	var errs []error
 	for _, w := range ws {
-		errs = append(errs, w.Put(key, value))
+		errs = append(errs, w.Put(key, value, opts...))
 	}
 	return errors.Join(errs...)
+}
+
+// Delete removes the values in every store; the errors are joined.
+func (ws KVProtoWriters) Delete(key string, opts ...DelOption) (existed bool, err error) {
+	var errs []error
+	for _, w := range ws {
+		existedThere, err := w.Delete(key, opts...)
+		existed = existed || existedThere
+		errs = append(errs, err)
+	}
+	return existed, errors.Join(errs...)
 }
 
 // KVProtoWatchers watches several stores. Their resyncs are not merged: whoever

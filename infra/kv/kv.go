@@ -1,6 +1,8 @@
 // Package kv is the abstraction of key-value stores: what a connector offers
-// so that everything above it can follow the content of any store, be it a
-// server or files on disk.
+// so that everything above it can use any store, be it a server or files on
+// disk. Store is for those who follow the content, Writer for those who publish
+// values, DB for those who read and write entries themselves; a server's
+// connector implements all three, see package follow.
 package kv
 
 import (
@@ -89,8 +91,12 @@ type Content struct {
 	Broken  bool    // the text could not be read at all, so that nothing is known of its entries
 }
 
-// Writer is implemented by stores that values can be written to.
+// Writer is implemented by stores that values can be published to.
 type Writer interface {
-	// Put stores the value of a key, prefix included; nil removes it.
-	Put(key string, value proto.Message) error
+	// Put stores the value of a key, prefix included; nil removes it. A store
+	// that cannot do what an option says returns ErrNotSupported.
+	Put(key string, value proto.Message, opts ...PutOption) error
+	// Delete removes a key, or with WithPrefix all that begin with it, and tells
+	// whether there was any.
+	Delete(key string, opts ...DelOption) (existed bool, err error)
 }

@@ -48,12 +48,30 @@ func (p *Plugin) Disabled() bool { return p.KvPlugin.Disabled() }
 func (p *Plugin) Source() string { return p.KvPlugin.String() }
 
 // Put stores the value of a key of this agent; nil removes it.
-func (p *Plugin) Put(key string, value proto.Message) error {
+func (p *Plugin) Put(key string, value proto.Message, opts ...datasync.PutOption) error {
+	w, err := p.writer("put", key)
+	if err != nil {
+		return err
+	}
+	return w.Put(p.ServiceLabel.GetAgentPrefix()+key, value, opts...)
+}
+
+// Delete removes the value of a key of this agent, or with WithPrefix all that
+// begin with it, and tells whether there was any.
+func (p *Plugin) Delete(key string, opts ...datasync.DelOption) (existed bool, err error) {
+	w, err := p.writer("delete", key)
+	if err != nil {
+		return false, err
+	}
+	return w.Delete(p.ServiceLabel.GetAgentPrefix()+key, opts...)
+}
+
+func (p *Plugin) writer(what, key string) (kv.Writer, error) {
 	w, ok := p.KvPlugin.(kv.Writer)
 	if !ok || p.Disabled() {
-		return fmt.Errorf("%s: put %s: %w", p.KvPlugin, key, ErrNotWritable)
+		return nil, fmt.Errorf("%s: %s %s: %w", p.KvPlugin, what, key, ErrNotWritable)
 	}
-	return w.Put(p.ServiceLabel.GetAgentPrefix()+key, value)
+	return w, nil
 }
 
 // Watch sends what is, and what changes, below the agent's prefix; without

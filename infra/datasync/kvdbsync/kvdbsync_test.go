@@ -30,9 +30,15 @@ type memory struct {
 
 func (m *memory) String() string { return "memory" }
 func (m *memory) Disabled() bool { return m.disabled }
-func (m *memory) Put(key string, value proto.Message) error {
+func (m *memory) Put(key string, value proto.Message, _ ...kv.PutOption) error {
 	m.put[key] = value
 	return nil
+}
+
+func (m *memory) Delete(key string, _ ...kv.DelOption) (existed bool, err error) {
+	_, existed = m.put[key]
+	delete(m.put, key)
+	return existed, nil
 }
 
 func (m *memory) Watch(ctx context.Context, _ string, handle func(kv.Update) error) error {
@@ -137,7 +143,13 @@ func TestPut(t *testing.T) {
 	if err := ws.Put("status/x", wrapperspb.Bool(true)); err != nil || m.put["/vnf-agent/me/status/x"] == nil {
 		t.Errorf("put: %v, %v", err, m.put)
 	}
+	if existed, err := ws.Delete("status/x", datasync.WithPrefix()); err != nil || !existed || len(m.put) != 0 {
+		t.Errorf("delete: %v, %v, %v", existed, err, m.put)
+	}
 	m.disabled = true
+	if _, err := ws.Delete("status/x"); !errors.Is(err, kvdbsync.ErrNotWritable) {
+		t.Errorf("delete in a disabled store: %v", err)
+	}
 	if err := ws.Put("status/x", nil); !errors.Is(err, kvdbsync.ErrNotWritable) {
 		t.Errorf("put into a disabled store: %v", err)
 	}

@@ -267,6 +267,24 @@ func TestPublish(t *testing.T) {
 	if want := "{\n  \"data\": [\n    {\n      \"key\": \"a\",\n      \"value\": \"1\"\n    }\n  ]\n}\n"; err != nil || string(text) != want {
 		t.Errorf("status file %v:\n%s\nwant\n%s", err, text, want)
 	}
+	if existed, err := s.Delete("a/", kv.WithPrefix()); existed || err != nil {
+		t.Errorf("delete of nothing: %v, %v", existed, err)
+	}
+	must(t, s.Put("ab", wrapperspb.String("1")), s.Put("b", wrapperspb.String("1")))
+	for _, key := range []string{"b", "a"} {
+		if existed, err := s.Delete(key, kv.WithPrefix()); !existed || err != nil {
+			t.Errorf("delete %s: %v, %v", key, existed, err)
+		}
+	}
+	text, err = os.ReadFile(filepath.Join(s.dir, "status.json"))
+	if want := "{\n  \"data\": []\n}\n"; err != nil || string(text) != want {
+		t.Errorf("status file %v:\n%s\nwant\n%s", err, text, want)
+	}
+	for _, opt := range []kv.PutOption{kv.WithTTL(time.Minute), kv.WithClientLifetimeTTL()} {
+		if err := s.Put("x", nil, opt); !errors.Is(err, kv.ErrNotSupported) {
+			t.Errorf("put with a TTL: %v", err)
+		}
+	}
 	s.write("a.yaml", "x = 1\n") // and the status file is not read back
 	s.want("x=1")
 }

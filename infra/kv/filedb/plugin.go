@@ -12,10 +12,13 @@ package filedb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -128,15 +131,40 @@ func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update
 	return f.run(ctx)
 }
 
-// Put publishes a value into the file named by status-path; nil removes it.
-func (p *Plugin) Put(key string, value proto.Message) error {
+// Put publishes a value into the file named by status-path; nil removes it. A
+// file cannot forget by itself: TTLs are not supported.
+func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
+	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
+		return fmt.Errorf("put %s: a file keeps values until they are deleted: %w", key, kv.ErrNotSupported)
+	}
+	return p.publish("put", key, func() error { return p.outgoing.set(key, value) })
+}
+
+// Delete removes a published value, or with kv.WithPrefix all whose keys begin
+// with the key.
+func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
+	err = p.publish("delete", key, func() error {
+		n := len(p.outgoing)
+		if kv.CollectDel(opts).Prefix {
+			maps.DeleteFunc(p.outgoing, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, key) })
+		} else {
+			delete(p.outgoing, key)
+		}
+		existed = len(p.outgoing) < n
+		return nil
+	})
+	return existed, err
+}
+
+// publish changes what is published, and writes it.
+func (p *Plugin) publish(what, key string, change func() error) error {
 	if p.cfg.StatusPath == "" {
-		return fmt.Errorf("put %s: expected status-path in %s.conf", key, p)
+		return fmt.Errorf("%s %s: expected status-path in %s.conf", what, key, p)
 	}
 	p.status.Lock()
 	defer p.status.Unlock()
-	if err := p.outgoing.set(key, value); err != nil {
-		return fmt.Errorf("put %s: %w", key, err)
+	if err := change(); err != nil {
+		return fmt.Errorf("%s %s: %w", what, key, err)
 	}
 	return p.outgoing.write(p.cfg.StatusPath)
 }

@@ -1,7 +1,6 @@
 package filedb
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 // published is the content of the status file: values by key.
@@ -22,18 +22,14 @@ func (m *published) set(key string, value proto.Message) error {
 		delete(*m, key)
 		return nil
 	}
-	text, err := protojson.Marshal(value)
+	text, err := kv.Encode(value)
 	if err != nil {
-		return err
-	}
-	var compact bytes.Buffer // protojson puts in spaces at random
-	if err := json.Compact(&compact, text); err != nil {
 		return err
 	}
 	if *m == nil {
 		*m = published{}
 	}
-	(*m)[key] = compact.Bytes()
+	(*m)[key] = text
 	return nil
 }
 

@@ -1,0 +1,219 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+// The buckets: entries, and the revisions of their last changes, where they
+// were changed by this plugin. The sequence of the first is the revision of the
+// whole.
+var (
+	entries   = []byte("root")
+	revisions = []byte("revisions")
+)
+
+// database is the kv.DB.
+type database struct {
+	file    *bbolt.DB
+	writing sync.Mutex // held over a change and its entry in the journal
+	journal *journal
+	filter  bool // nobody is told about a put of the value that was there
+}
+
+var _ kv.DB = (*database)(nil)
+
+// prepare makes the buckets, and returns the revision.
+func prepare(file *bbolt.DB) (revision int64, err error) {
+	err = file.Update(func(tx *bbolt.Tx) error {
+		root, err := tx.CreateBucketIfNotExists(entries)
+		if err != nil {
+			return err
+		}
+		revision = int64(root.Sequence())
+		_, err = tx.CreateBucketIfNotExists(revisions)
+		return err
+	})
+	return revision, err
+}
+
+// Features: everything but what needs a server.
+func (d *database) Features() kv.Features { return kv.Features{Revisions: true} }
+
+// Get implements kv.DB.
+func (d *database) Get(_ context.Context, key string) (item kv.Item, err error) {
+	err = d.file.View(func(tx *bbolt.Tx) error {
+		value := tx.Bucket(entries).Get([]byte(key))
+		if value == nil {
+			return kv.ErrNotFound
+		}
+		item = kv.Item{Key: key, Value: bytes.Clone(value), Revision: revisionOf(tx, []byte(key))}
+		return nil
+	})
+	return item, wrap("get", key, err)
+}
+
+func revisionOf(tx *bbolt.Tx, key []byte) int64 {
+	if b := tx.Bucket(revisions).Get(key); len(b) == 8 {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
+// List implements kv.DB.
+func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (l kv.Listing, err error) {
+	keysOnly := kv.CollectList(opts).KeysOnly
+	err = d.file.View(func(tx *bbolt.Tx) error {
+		l.Revision = int64(tx.Bucket(entries).Sequence())
+		return each(tx, prefix, func(key, value []byte) error {
+			item := kv.Item{Key: string(key), Revision: revisionOf(tx, key)}
+			if !keysOnly {
+				item.Value = bytes.Clone(value)
+			}
+			l.Items = append(l.Items, item)
+			return ctx.Err()
+		})
+	})
+	return l, wrap("list", prefix, err)
+}
+
+// each visits the entries below a prefix.
+func each(tx *bbolt.Tx, prefix string, visit func(key, value []byte) error) error {
+	c := tx.Bucket(entries).Cursor()
+	for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
+		if v == nil {
+			continue // a bucket, of somebody else
+		}
+		if err := visit(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put implements kv.DB.
+func (d *database) Put(_ context.Context, key string, value []byte, opts ...kv.PutOption) error {
+	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
+		return fmt.Errorf("put %s: bolt keeps entries until they are deleted: %w", key, kv.ErrNotSupported)
+	}
+	return wrap("put", key, d.update(func(*bbolt.Tx) ([]kv.Op, error) {
+		return []kv.Op{{Key: key, Value: notNil(value)}}, nil
+	}))
+}
+
+// Delete implements kv.DB.
+func (d *database) Delete(_ context.Context, key string, opts ...kv.DelOption) (n int64, err error) {
+	all := kv.CollectDel(opts).Prefix
+	err = d.update(func(tx *bbolt.Tx) (ops []kv.Op, err error) {
+		switch {
+		case all:
+			err = each(tx, key, func(k, _ []byte) error {
+				ops = append(ops, kv.Op{Key: string(k)})
+				return nil
+			})
+		case tx.Bucket(entries).Get([]byte(key)) != nil:
+			ops = []kv.Op{{Key: key}}
+		}
+		n = int64(len(ops))
+		return ops, err
+	})
+	return n, wrap("delete", key, err)
+}
+
+// Txn implements kv.DB.
+func (d *database) Txn(_ context.Context, ops ...kv.Op) error {
+	return wrap("transaction", "", d.update(func(*bbolt.Tx) ([]kv.Op, error) { return kv.LastOps(ops), nil }))
+}
+
+// CompareAndSwap implements kv.DB.
+func (d *database) CompareAndSwap(_ context.Context, key string, old, value []byte) (done bool, err error) {
+	err = d.update(func(tx *bbolt.Tx) ([]kv.Op, error) {
+		now := tx.Bucket(entries).Get([]byte(key))
+		if done = (now == nil) == (old == nil) && bytes.Equal(now, old); !done {
+			return nil, nil
+		}
+		return []kv.Op{{Key: key, Value: value}}, nil
+	})
+	return done && err == nil, wrap("compare and swap", key, err)
+}
+
+// WatchFrom implements kv.DB.
+func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {
+	return wrap("watch", prefix, d.journal.watch(ctx, prefix, revision, handle))
+}
+
+// update makes the changes that decide returns, in one transaction of the file,
+// and tells those who watch when they are on disk.
+func (d *database) update(decide func(*bbolt.Tx) ([]kv.Op, error)) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	var revision int64
+	var events []kv.Event
+	err := d.file.Update(func(tx *bbolt.Tx) error {
+		ops, err := decide(tx)
+		if err != nil || len(ops) == 0 {
+			return err
+		}
+		revision, events, err = d.apply(tx, ops)
+		return err
+	})
+	if err == nil && revision > 0 {
+		d.journal.add(revision, events)
+	}
+	return err
+}
+
+func (d *database) apply(tx *bbolt.Tx, ops []kv.Op) (revision int64, events []kv.Event, err error) {
+	root, revs := tx.Bucket(entries), tx.Bucket(revisions)
+	seq, err := root.NextSequence()
+	if err != nil {
+		return 0, nil, err
+	}
+	revision = int64(seq)
+	var rev [8]byte
+	binary.BigEndian.PutUint64(rev[:], seq)
+	for _, op := range ops {
+		key := []byte(op.Key)
+		before := root.Get(key)
+		ev := kv.Event{Item: kv.Item{Key: op.Key, Value: bytes.Clone(op.Value), Revision: revision}, Deleted: op.Value == nil}
+		switch {
+		case ev.Deleted && before == nil:
+			continue
+		case ev.Deleted:
+			err = errors.Join(root.Delete(key), revs.Delete(key))
+		default:
+			same := before != nil && bytes.Equal(before, op.Value)
+			err = errors.Join(root.Put(key, op.Value), revs.Put(key, rev[:]))
+			if same && d.filter {
+				continue
+			}
+		}
+		if err != nil {
+			return 0, nil, fmt.Errorf("%q: %w", op.Key, err)
+		}
+		events = append(events, ev)
+	}
+	return revision, events, nil
+}
+
+func notNil(value []byte) []byte {
+	if value == nil {
+		return []byte{}
+	}
+	return value
+}
+
+func wrap(what, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("bolt: %s %s: %w", what, key, err)
+}

@@ -1,0 +1,147 @@
+// Package bolt is the connector to a bbolt file: a key-value store inside the
+// agent, which survives it. One process at a time can have the file open, so
+// what happens in it happens through this plugin, and is told to those who
+// follow it at once.
+//
+// Entries are in the bucket "root", as they are; with one key for each, the
+// predecessor's files can be used.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+)
+
+// Plugin is the store in a file.
+type Plugin struct {
+	Deps
+	base *Config   // of UseConf; nil: none
+	db   *database // nil: disabled
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+}
+
+// Config is the file bolt.conf. Without that file the plugin is disabled.
+type Config struct {
+	DbPath           string        `json:"db-path" desc:"path of the file; it is created if it does not exist"`
+	FileMode         fs.FileMode   `json:"file-mode" desc:"permissions of a file that is created, in octal"`
+	LockTimeout      time.Duration `json:"lock-timeout" desc:"how long to wait at the start while another process has the file open"`
+	FilterDuplicates bool          `json:"filter-duplicate-notifications" desc:"do not tell followers about a put of the value that was there already"`
+}
+
+// DefaultConfig is what holds where the configuration file says nothing.
+func DefaultConfig() Config { return Config{FileMode: 0o660, LockTimeout: time.Second} }
+
+// Validate says which keys have impossible values.
+func (c Config) Validate() error {
+	var errs []error
+	if c.FileMode&^fs.ModePerm != 0 || c.FileMode&0o600 != 0o600 {
+		errs = append(errs, fmt.Errorf("file-mode: %o: expected permissions that let the owner read and write, such as 0660", uint32(c.FileMode)))
+	}
+	if c.LockTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("lock-timeout: %v: expected a positive duration", c.LockTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+var _ kv.Connector = (*Plugin)(nil)
+
+// ConfigSpec returns the defaults of bolt.conf.
+func (p *Plugin) ConfigSpec() any { return p.defaults() }
+
+func (p *Plugin) defaults() Config {
+	if p.base != nil {
+		return *p.base
+	}
+	return DefaultConfig()
+}
+
+// Init opens the file.
+func (p *Plugin) Init() error {
+	cfg, found, err := config.Load(p.Cfg, p.defaults())
+	if err != nil {
+		return err
+	}
+	if !found && p.base == nil {
+		p.Log.Debug("disabled: there is no configuration file")
+		return nil
+	}
+	if cfg.DbPath == "" {
+		return fmt.Errorf("%s.conf: db-path: expected the path of a file", p)
+	}
+	path, err := filepath.Abs(cfg.DbPath)
+	if err != nil {
+		return fmt.Errorf("db-path: %w", err)
+	}
+	db, err := bbolt.Open(path, cfg.FileMode, &bbolt.Options{Timeout: cfg.LockTimeout, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("open %s: another process has the file open (waited %v, see lock-timeout)", path, cfg.LockTimeout)
+	case err != nil:
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	revision, err := prepare(db)
+	if err != nil {
+		return errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	}
+	p.db = &database{file: db, journal: newJournal(revision), filter: cfg.FilterDuplicates}
+	p.Health.OK(path)
+	return nil
+}
+
+// Close closes the file.
+func (p *Plugin) Close() error {
+	p.StopGoroutines()
+	if p.db == nil {
+		return nil
+	}
+	return p.db.file.Close()
+}
+
+// DB gives access to the entries; nil if the plugin is disabled.
+func (p *Plugin) DB() kv.DB {
+	if p.db == nil {
+		return nil
+	}
+	return p.db
+}
+
+// Disabled tells that there is no configuration file.
+func (p *Plugin) Disabled() bool { return p.db == nil }
+
+// Watch follows the store, see kv.Store.
+func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
+	return follow.Run(ctx, follow.Options{
+		Store: p.String(), Prefix: prefix, MaxPause: time.Second, Log: p.Log, Health: p.Health,
+	}, follow.ListAndWatch(p.db), handle)
+}
+
+// patience bounds an operation of a Writer.
+const patience = time.Minute
+
+// Put stores the value of a key as JSON; nil removes it. TTLs are not
+// supported.
+func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
+	return kv.Publish(p.Context(), patience, p.DB(), key, value, opts...)
+}
+
+// Delete removes a key, or all that begin with it.
+func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
+	return kv.Withdraw(p.Context(), patience, p.DB(), key, opts...)
+}

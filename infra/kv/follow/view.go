@@ -1,0 +1,193 @@
+package follow
+
+import (
+	"cmp"
+	"errors"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+// View is what is known of the store's content. Its methods are for the one
+// session that runs.
+type View struct {
+	o     Options
+	seed  maphash.Seed
+	ready chan struct{} // room for one: there is something to take
+
+	told        map[string]uint64 // key without prefix -> hash of the value that was told, or will be
+	listed      bool              // Replace was called
+	connected   bool
+	onConnected func()
+	last        Change
+
+	mu      sync.Mutex // over what waits for the receiver
+	resync  *kv.Update // told before changes
+	changes []kv.Change
+	at      map[string]int // key -> index in changes
+}
+
+// Change is a change as the store knows it, to find out later whether its
+// history is still the same.
+type Change struct {
+	Key      string // prefix included
+	Revision int64
+	Deleted  bool
+}
+
+func newView(o Options) *View {
+	if o.Value == nil {
+		o.Value = func(b []byte) kv.Value { return kv.Encoded(b) }
+	}
+	return &View{o: o, seed: maphash.MakeSeed(), ready: make(chan struct{}, 1), told: map[string]uint64{}, at: map[string]int{}}
+}
+
+// Prefix is what is followed.
+func (v *View) Prefix() string { return v.o.Prefix }
+
+// Last is the newest change that was told. ok is false if the next session must
+// list: nothing is known, or the options ask for a resync.
+func (v *View) Last() (last Change, ok bool) {
+	return v.last, v.listed && !v.o.Resync && v.last.Revision > 0
+}
+
+// Connected tells that the session goes on where the last one ended. Replace
+// calls it itself.
+func (v *View) Connected() {
+	if !v.connected {
+		v.connected = true
+		v.onConnected()
+	}
+}
+
+// Compacted tells whether an error of WatchFrom only means that one has to list
+// again.
+func (v *View) Compacted(err error) bool {
+	if !errors.Is(err, kv.ErrCompacted) {
+		return false
+	}
+	v.o.Log.Info("the store has forgotten the changes meanwhile; its content is read again", "store", v.o.Store)
+	return true
+}
+
+// Replace tells the whole content, sorted by key. The receiver gets the
+// difference, the first time all of it.
+func (v *View) Replace(listing kv.Listing) {
+	all := !v.listed || v.o.Resync && !v.connected
+	told := make(map[string]uint64, len(listing.Items))
+	var changes []kv.Change
+	v.last = Change{}
+	for _, item := range listing.Items {
+		ch, sum := v.change(kv.Event{Item: item})
+		told[ch.Key] = sum
+		if before, known := v.told[ch.Key]; all || !known || before != sum {
+			changes = append(changes, ch)
+		}
+		if item.Revision > v.last.Revision {
+			v.last = Change{Key: item.Key, Revision: item.Revision}
+		}
+	}
+	if !all {
+		for _, key := range slices.Sorted(maps.Keys(v.told)) {
+			if _, there := told[key]; !there {
+				changes = append(changes, kv.Change{Entry: kv.Entry{Key: key, Revision: listing.Revision}, Deleted: true})
+			}
+		}
+	}
+	v.told, v.listed = told, true
+	v.put(all, changes)
+	v.Connected()
+}
+
+// Apply tells events in the order in which they happened.
+func (v *View) Apply(events []kv.Event) { v.apply(events, false) }
+
+// ApplyNew tells those of the events that make a difference to what was told,
+// for stores whose events may repeat what was listed.
+func (v *View) ApplyNew(events []kv.Event) { v.apply(events, true) }
+
+func (v *View) apply(events []kv.Event, differing bool) {
+	changes := make([]kv.Change, 0, len(events))
+	for _, ev := range events {
+		if ev.Revision > 0 {
+			v.last = Change{Key: ev.Key, Revision: ev.Revision, Deleted: ev.Deleted}
+		}
+		ch, sum := v.change(ev)
+		before, known := v.told[ch.Key]
+		switch {
+		case ev.Deleted && !known, differing && !ev.Deleted && known && before == sum:
+			continue
+		case ev.Deleted:
+			delete(v.told, ch.Key)
+		default:
+			v.told[ch.Key] = sum
+		}
+		changes = append(changes, ch)
+	}
+	v.put(false, changes)
+}
+
+func (v *View) change(ev kv.Event) (kv.Change, uint64) {
+	ch := kv.Change{Entry: kv.Entry{Key: strings.TrimPrefix(ev.Key, v.o.Prefix), Revision: ev.Revision}, Deleted: ev.Deleted}
+	if ev.Deleted {
+		return ch, 0
+	}
+	ch.Value = v.o.Value(ev.Value)
+	ch.Location = v.o.Store + ":" + ev.Key
+	return ch, maphash.Bytes(v.seed, ev.Value)
+}
+
+// Known returns the keys that exist, prefix included, sorted.
+func (v *View) Known() []string {
+	keys := make([]string, 0, len(v.told))
+	for key := range v.told {
+		keys = append(keys, v.o.Prefix+key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// put makes changes wait for the receiver; all tells that they are everything.
+func (v *View) put(all bool, changes []kv.Change) {
+	if !all && len(changes) == 0 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if all {
+		v.resync = &kv.Update{Resync: true, Changes: changes}
+		v.changes = nil
+		clear(v.at)
+	} else {
+		for _, ch := range changes {
+			if i, waits := v.at[ch.Key]; waits {
+				v.changes[i] = ch
+				continue
+			}
+			v.at[ch.Key] = len(v.changes)
+			v.changes = append(v.changes, ch)
+		}
+	}
+	select {
+	case v.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is to be told next.
+func (v *View) take() (u kv.Update, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.resync != nil {
+		u, v.resync = *v.resync, nil
+		return u, true
+	}
+	u.Changes, v.changes = v.changes, nil
+	clear(v.at)
+	slices.SortStableFunc(u.Changes, func(a, b kv.Change) int { return cmp.Compare(a.Revision, b.Revision) })
+	return u, len(u.Changes) > 0
+}

@@ -1,0 +1,206 @@
+package kvtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+func joinSorted(keys []string, byKey map[string]string) string {
+	slices.Sort(keys)
+	var parts []string
+	for _, key := range slices.Compact(keys) {
+		parts = append(parts, byKey[key])
+	}
+	return strings.Join(parts, " ")
+}
+
+// fault is a trouble of the server.
+type fault struct {
+	name string
+	// happen is called again and again under load; each time it ends with the
+	// server well.
+	happen func(tb testing.TB, s Server)
+}
+
+var faults = []fault{
+	{"restart", func(tb testing.TB, s Server) { s.Restart(tb) }},
+	{"pause", func(tb testing.TB, s Server) {
+		resume := s.Pause(tb)
+		rest(time.Duration(rand.IntN(300)) * time.Millisecond)
+		resume()
+	}},
+	{"partition", func(tb testing.TB, s Server) {
+		heal := s.Partition(tb)
+		rest(time.Duration(rand.IntN(300)) * time.Millisecond)
+		heal()
+	}},
+}
+
+// rest lets a trouble last; nothing depends on how long.
+func rest(d time.Duration) { <-time.After(d) }
+
+// load follows a store that is written to.
+func load(b *bench) { loadWith(b, fault{name: "none", happen: func(testing.TB, Server) {}}) }
+
+const (
+	loadKeys   = 20
+	loadFaults = 3
+)
+
+// stamp is a value in the load: the n-th of its key.
+type stamp struct {
+	N       int  `json:"n"`
+	Deleted bool `json:"-"`
+}
+
+// loadWith writes to many keys, by one writer per key, whose values count up;
+// sometimes a key is deleted. Whoever follows must see values only that were
+// written, for each key in the order of writing, and in the end what is there.
+func loadWith(b *bench, f fault) {
+	b.put("00", `{"n":1}`)
+	model := newModel(b)
+	b.inBackground(func(ctx context.Context) error { return b.c.Watch(ctx, b.prefix, model.handle) })
+	model.await(map[string]int{"00": 1})
+
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	written := make([]int, loadKeys)
+	for k := range loadKeys {
+		wg.Go(func() {
+			for n := 2; n < 40 || !stop.Load(); n++ {
+				b.write(fmt.Sprintf("%02d", k), n)
+				written[k] = n
+			}
+		})
+	}
+	for range loadFaults {
+		f.happen(b.TB, b.suite.Server)
+	}
+	stop.Store(true)
+	wg.Wait()
+	if b.Failed() {
+		return
+	}
+	want := map[string]int{}
+	for k, n := range written {
+		if n%7 != 0 {
+			want[fmt.Sprintf("%02d", k)] = n
+		}
+	}
+	stored, err := b.db.List(b.ctx, b.prefix)
+	b.ok(err)
+	if len(stored.Items) != len(want) {
+		b.Errorf("the store has %d entries, want %d", len(stored.Items), len(want))
+	}
+	model.await(want)
+	b.Logf("%d writes, %d updates, %d changes told", total(written), model.updates, model.changes)
+}
+
+func total(ns []int) (sum int) {
+	for _, n := range ns {
+		sum += n
+	}
+	return sum
+}
+
+// write makes the n-th write of a key; every seventh deletes it. While the
+// server is in trouble it is repeated: the outcome of a failed one is unknown.
+func (b *bench) write(key string, n int) {
+	for {
+		ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+		var err error
+		if n%7 == 0 {
+			_, err = b.db.Delete(ctx, b.prefix+key)
+		} else {
+			err = b.db.Put(ctx, b.prefix+key, fmt.Appendf(nil, `{"n":%d}`, n))
+		}
+		cancel()
+		if err == nil {
+			return
+		}
+		if b.ctx.Err() != nil {
+			b.Errorf("%s %d: %v", key, n, err)
+			return
+		}
+		rest(20 * time.Millisecond)
+	}
+}
+
+// model is what a follower knows.
+type model struct {
+	b                *bench
+	mu               sync.Mutex
+	known            map[string]int
+	highest          map[string]int
+	updates, changes int
+	more             chan struct{}
+}
+
+func newModel(b *bench) *model {
+	return &model{b: b, known: map[string]int{}, highest: map[string]int{}, more: make(chan struct{}, 1)}
+}
+
+func (m *model) handle(u kv.Update) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if u.Resync {
+		if m.updates > 0 {
+			m.b.Error("everything was told twice")
+		}
+		clear(m.known)
+	}
+	m.updates++
+	for _, ch := range u.Changes {
+		m.changes++
+		if ch.Deleted {
+			if m.known[ch.Key] == 0 {
+				m.b.Errorf("%s is deleted, but does not exist", ch.Key)
+			}
+			delete(m.known, ch.Key)
+			continue
+		}
+		var s stamp
+		if err := json.Unmarshal(ch.Value.(kv.Encoded), &s); err != nil || s.N%7 == 0 {
+			m.b.Errorf("%s: nobody wrote %q", ch.Key, ch.Value)
+		}
+		if s.N < m.highest[ch.Key] {
+			m.b.Errorf("%s: %d after %d", ch.Key, s.N, m.highest[ch.Key])
+		}
+		m.known[ch.Key], m.highest[ch.Key] = s.N, s.N
+	}
+	select {
+	case m.more <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// await waits until the follower knows exactly this.
+func (m *model) await(want map[string]int) {
+	m.b.Helper()
+	for {
+		m.mu.Lock()
+		same := maps.Equal(m.known, want)
+		known := maps.Clone(m.known)
+		m.mu.Unlock()
+		if same {
+			return
+		}
+		select {
+		case <-m.more:
+		case <-m.b.ctx.Done():
+			m.b.Fatalf("the follower knows %v, want %v", known, want)
+		}
+	}
+}
