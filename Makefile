@@ -57,8 +57,8 @@ generate: ## generate code again (needs protoc)
 	go generate ./...
 
 .PHONY: bench
-bench: ## run the benchmarks once each; BENCH=regexp selects
-	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./... | { grep -E '^(Benchmark|pkg:|FAIL|---|panic)' || true; }
+bench: ## run the benchmarks once each and compare with the budgets; BENCH=regexp selects
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./... 2>&1 | ./.ci/budgets -v selected=$(if $(filter .,$(BENCH)),,1)
 
 .PHONY: sim
 sim: ## the scheduler against its oracle, CASES random histories with faults

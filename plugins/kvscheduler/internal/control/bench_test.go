@@ -3,7 +3,6 @@ package control_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +22,9 @@ type load struct {
 	keys   []string
 	values []*model.Item
 	broken string // key whose operations fail
+
+	// retrieving is how long the Retrieve callbacks took while a key is broken.
+	retrieving time.Duration
 }
 
 func newLoad(n int) *load {
@@ -75,9 +77,7 @@ func (l *load) descriptors() []*api.KVDescriptor {
 		}
 		if strings.HasPrefix(prefix, "config/") {
 			d.NBKeyPrefix = prefix
-			d.Retrieve = func(correlate []api.KV[*model.Item, int]) ([]api.KV[*model.Item, int], error) {
-				return correlate, nil
-			}
+			d.Retrieve = l.retrieve(prefix)
 		} else {
 			d.DerivedValues = nil
 		}
@@ -86,17 +86,39 @@ func (l *load) descriptors() []*api.KVDescriptor {
 	return out
 }
 
+// retrieve says that everything is as expected. While a key is broken it
+// returns all values below the prefix, whatever it is asked for, as real
+// descriptors do.
+func (l *load) retrieve(prefix string) func([]api.KV[*model.Item, int]) ([]api.KV[*model.Item, int], error) {
+	return func(correlate []api.KV[*model.Item, int]) (found []api.KV[*model.Item, int], _ error) {
+		if l.broken == "" {
+			return correlate, nil
+		}
+		start := time.Now()
+		for i, key := range l.keys {
+			if strings.HasPrefix(key, prefix) {
+				found = append(found, api.KV[*model.Item, int]{Key: key, Value: l.values[i], Origin: api.FromNB})
+			}
+		}
+		l.retrieving += time.Since(start)
+		return found, nil
+	}
+}
+
 // bench is a scheduler with a load in it.
 type bench struct {
 	*load
-	c    *control.Control
-	stop func()
+	c     *control.Control
+	watch api.StatusWatch
+	stop  func()
 }
 
 func newBench(tb testing.TB, n int) *bench {
-	b := &bench{load: newLoad(n), c: control.New(control.Options{
-		Record: true, History: record.Options{MaxEntries: 1000, MaxBytes: 64 << 20},
-	})}
+	return newBenchWith(tb, n, record.Options{MaxEntries: 1000, MaxBytes: 64 << 20})
+}
+
+func newBenchWith(tb testing.TB, n int, history record.Options) *bench {
+	b := &bench{load: newLoad(n), c: control.New(control.Options{Record: true, History: history})}
 	if err := b.c.RegisterKVDescriptor(b.descriptors()...); err != nil {
 		tb.Fatal(err)
 	}
@@ -152,152 +174,4 @@ func changed(it *model.Item) *model.Item {
 	other := proto.Clone(it).(*model.Item)
 	other.Value += 10
 	return other
-}
-
-func sizes(b *testing.B, f func(b *testing.B, n int)) {
-	for _, n := range []int{10_000, 100_000} {
-		b.Run(fmt.Sprintf("values=%d", n), func(b *testing.B) { f(b, n) })
-	}
-}
-
-func perValue(b *testing.B, n int) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/value")
-}
-
-// BenchmarkCreate creates everything in one transaction.
-func BenchmarkCreate(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		for range b.N {
-			b.StopTimer()
-			s := newBench(b, n)
-			values := s.all(same)
-			runtime.GC()
-			b.StartTimer()
-			s.commit(b, values)
-		}
-		perValue(b, n)
-	})
-}
-
-// BenchmarkDelete deletes everything in one transaction.
-func BenchmarkDelete(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		for range b.N {
-			b.StopTimer()
-			s := newBench(b, n)
-			s.commit(b, s.all(same))
-			values := s.all(deleted)
-			runtime.GC()
-			b.StartTimer()
-			s.commit(b, values)
-		}
-		perValue(b, n)
-	})
-}
-
-// BenchmarkResync is a full resync that changes nothing.
-func BenchmarkResync(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		s := newBench(b, n)
-		values := s.all(same)
-		s.commit(b, values)
-		b.ResetTimer()
-		for range b.N {
-			s.commit(b, values, api.WithResync(api.FullResync, false))
-		}
-		perValue(b, n)
-	})
-}
-
-// BenchmarkOneChange changes one value in a large graph.
-func BenchmarkOneChange(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		s := newBench(b, n)
-		s.commit(b, s.all(same))
-		b.ResetTimer()
-		for i := range b.N {
-			s.commit(b, one("config/interface/if000007", &model.Item{Value: int64(i)}))
-		}
-	})
-}
-
-// BenchmarkOneFailure changes one value in a large graph and fails.
-func BenchmarkOneFailure(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		s := newBench(b, n)
-		s.commit(b, s.all(same))
-		s.broken = "config/interface/if000007"
-		b.ResetTimer()
-		for i := range b.N {
-			s.commit(b, one(s.broken, &model.Item{Value: int64(i + 2)}))
-		}
-	})
-}
-
-// BenchmarkCascade takes an interface away from under all its dependents.
-func BenchmarkCascade(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		s := newBench(b, 1000)
-		values := one("config/interface/hub", &model.Item{})
-		for i := range n {
-			values.set(fmt.Sprintf("config/route/hub/%d", i), &model.Item{Deps: []string{"config/interface/hub"}})
-		}
-		s.commit(b, values)
-		b.ResetTimer()
-		for range b.N {
-			s.commit(b, one("config/interface/hub", nil))
-			b.StopTimer()
-			s.commit(b, one("config/interface/hub", &model.Item{}))
-			b.StartTimer()
-		}
-		perValue(b, n)
-	})
-}
-
-// BenchmarkHeap is the memory of a value, its message and relations included.
-func BenchmarkHeap(b *testing.B) {
-	sizes(b, func(b *testing.B, n int) {
-		var before, after runtime.MemStats
-		for range b.N {
-			b.StopTimer()
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			s := newBench(b, n)
-			s.commit(b, s.all(same))
-			runtime.GC()
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			b.StartTimer()
-			runtime.KeepAlive(s)
-		}
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/value")
-	})
-}
-
-// BenchmarkLinear creates, changes, resyncs and deletes everything, with ten
-// thousand and with a hundred thousand values in one run. x/10x is how many
-// times longer the larger one takes; the budget is 12.
-func BenchmarkLinear(b *testing.B) {
-	cycle := func(n int) time.Duration {
-		s := newBench(b, n)
-		defer s.stop()
-		created, updated, removed := s.all(same), s.all(changed), s.all(deleted)
-		runtime.GC()
-		start := time.Now()
-		s.commit(b, created)
-		s.commit(b, updated)
-		s.commit(b, updated, api.WithResync(api.FullResync, false))
-		s.commit(b, removed)
-		return time.Since(start)
-	}
-	var small, large time.Duration
-	for range b.N {
-		for range 5 {
-			small += cycle(10_000) / 5
-		}
-		large += cycle(100_000)
-	}
-	b.ReportMetric(float64(small.Nanoseconds())/float64(b.N)/10_000, "ns/value@10k")
-	b.ReportMetric(float64(large.Nanoseconds())/float64(b.N)/100_000, "ns/value@100k")
-	b.ReportMetric(float64(large)/float64(small), "x/10x")
 }

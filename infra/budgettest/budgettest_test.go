@@ -1,0 +1,59 @@
+package budgettest_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/budgettest"
+)
+
+// what returns the durations one after the other.
+func what(durations ...time.Duration) func() time.Duration {
+	return func() time.Duration {
+		d := durations[0]
+		durations = durations[1:]
+		return d
+	}
+}
+
+func TestFastest(t *testing.T) {
+	t.Parallel()
+	if got := budgettest.Fastest(3, what(4, 2, 3)); got != 2 {
+		t.Errorf("got %v, expected 2", got)
+	}
+}
+
+func TestMediansAreOfEachFunction(t *testing.T) {
+	t.Parallel()
+	got := budgettest.Medians(3, what(9, 1, 2), what(50, 40, 60))
+	if want := []time.Duration{2, 50}; !slices.Equal(got, want) {
+		t.Errorf("got %v, expected %v", got, want)
+	}
+}
+
+func TestBudgetsAreMetrics(t *testing.T) {
+	t.Parallel()
+	r := testing.Benchmark(func(b *testing.B) {
+		budgettest.AtMost(b, "create-100k", 0.25, "s", 0.5)
+		budgettest.AtLeast(b, "routes", 70, "%", 50)
+	})
+	for unit, want := range map[string]float64{"create-100k[s]<=0.5": 0.25, "routes[%]>=50": 70} {
+		if got, ok := r.Extra[unit]; !ok || got != want {
+			t.Errorf("%s is %v (%v), expected %v", unit, got, ok, want)
+		}
+	}
+}
+
+func TestWaitingIsNoWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // an hour of the bubble's time, and none of the processors
+		if got := budgettest.Worked(func() { time.Sleep(time.Hour) }); got >= time.Hour {
+			t.Errorf("worked %v", got)
+		}
+		if got := budgettest.Took(func() { time.Sleep(time.Hour) }); got != time.Hour {
+			t.Errorf("took %v", got)
+		}
+	})
+}
