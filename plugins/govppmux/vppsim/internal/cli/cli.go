@@ -49,6 +49,8 @@ func Register(server *wire.Server, net *vnet.VNet, version string) {
 	c.add("show ip table", c.showTables(false))
 	c.add("show ip6 table", c.showTables(true))
 	c.add("show ip neighbors", c.showNeighbors)
+	c.add("show ip neighbor-config", c.showNeighborLimits)
+	c.add("set ip neighbor-config", c.setNeighborLimits)
 	c.add("show plugins", c.showPlugins)
 	c.add("create loopback interface", c.createLoopback)
 	c.add("create bridge-domain", c.createBridgeDomain)
