@@ -1,5 +1,6 @@
-// Package l3plugin is the plugin for layer 3 items of VPP: VRF tables, routes
-// and neighbours.
+// Package l3plugin is the plugin for layer 3 items of VPP: VRF tables, routes,
+// neighbours and their ageing, proxy ARP, cross-connects, DHCP proxies, tunnel
+// endpoints and virtual routers.
 package l3plugin
 
 import (
@@ -37,6 +38,13 @@ func (p *Plugin) Init() error {
 		descriptor.NewVrfTable(calls),
 		descriptor.NewRoute(calls, ifs),
 		descriptor.NewARP(calls, ifs),
+		descriptor.NewProxyARP(calls, ifs),
+		descriptor.NewProxyARPInterface(calls, ifs),
+		descriptor.NewIPScanNeighbor(calls),
+		descriptor.NewL3XConnect(calls, ifs),
+		descriptor.NewDHCPProxy(calls),
+		descriptor.NewTeib(calls, ifs),
+		descriptor.NewVRRP(calls, ifs),
 	)
 	if err != nil {
 		return fmt.Errorf("register descriptors: %w", err)

@@ -78,5 +78,7 @@ func TestContract(t *testing.T) {
 	add(&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.1", PhysAddress: "02:00:00:00:00:0a"},
 		&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.1", PhysAddress: "02:00:00:00:00:0A"},
 		&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.1", PhysAddress: "02:00:00:00:00:0b"})
+	samples = append(samples, kvstest.Sample{Key: "vpp/proxyarp/interface/a/b", Value: &l3.ProxyARP_Interface{Name: "a/b"}})
+	add(l3Samples()...)
 	kvstest.CheckSamples(t, samples, b.Scheduler.ListDescriptors()...)
 }

@@ -34,6 +34,17 @@ func network() values {
 		&l3.Route{DstNetwork: "10.9.0.0/16", NextHopAddr: "10.1.1.3", OutgoingInterface: "lo"},
 		&l3.Route{DstNetwork: "10.8.0.0/16", VrfId: 7, Type: l3.Route_INTER_VRF},
 		&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.2", PhysAddress: "02:00:00:00:00:0a", Static: true},
+		&l3.ProxyARP{
+			Interfaces: []*l3.ProxyARP_Interface{{Name: "lo"}},
+			Ranges:     []*l3.ProxyARP_Range{{FirstIpAddr: "10.1.1.50", LastIpAddr: "10.1.1.60"}},
+		},
+		&l3.IPScanNeighbor{Mode: l3.IPScanNeighbor_BOTH, ScanInterval: 1, StaleThreshold: 4},
+		&l3.L3XConnect{Interface: "bvi", Paths: []*l3.L3XConnect_Path{{OutgoingInterface: "lo", NextHopAddr: "10.1.1.7"}}},
+		&l3.DHCPProxy{SourceIpAddress: "10.7.0.1", RxVrfId: 7, Servers: []*l3.DHCPProxy_DHCPServer{{IpAddress: "10.1.1.8"}}},
+		&l3.TeibEntry{Interface: "lo", PeerAddr: "10.1.1.70", NextHopAddr: "192.0.2.1"},
+		&l3.VRRPEntry{
+			Interface: "lo", VrId: 5, Priority: 100, Interval: 1000, Preempt: true, IpAddresses: []string{"10.1.1.100"}, Enabled: true,
+		},
 	)
 }
 
@@ -294,7 +305,8 @@ func TestLostConnection(t *testing.T) {
 	}
 	for name, n := range target.Sim.Counts() {
 		reading := strings.HasSuffix(name, "_dump") || strings.HasPrefix(name, "want_") || strings.HasPrefix(name, "show_") ||
-			strings.HasPrefix(name, "control_") || strings.HasPrefix(name, "sockclnt_") || strings.HasSuffix(name, "_get_table")
+			strings.HasPrefix(name, "control_") || strings.HasPrefix(name, "sockclnt_") || strings.HasSuffix(name, "_get_table") ||
+			strings.HasSuffix(name, "_config_get")
 		// The flow hash cannot be read back.
 		if n != before[name] && !reading && name != "set_ip_flow_hash_v2" {
 			t.Errorf("sent %d times %s after the reconnection", n-before[name], name)

@@ -62,6 +62,18 @@ func of(messages ...proto.Message) values {
 			out[l3model.RouteModel.Key(m)] = m
 		case *l3.ARPEntry:
 			out[l3model.ARPModel.Key(m)] = m
+		case *l3.ProxyARP:
+			out[l3model.ProxyARPModel.Key(m)] = m
+		case *l3.IPScanNeighbor:
+			out[l3model.IPScanNeighborModel.Key(m)] = m
+		case *l3.L3XConnect:
+			out[l3model.L3XConnectModel.Key(m)] = m
+		case *l3.DHCPProxy:
+			out[l3model.DHCPProxyModel.Key(m)] = m
+		case *l3.TeibEntry:
+			out[l3model.TeibModel.Key(m)] = m
+		case *l3.VRRPEntry:
+			out[l3model.VRRPModel.Key(m)] = m
 		default:
 			panic("message without model: " + string(m.ProtoReflect().Descriptor().FullName()))
 		}

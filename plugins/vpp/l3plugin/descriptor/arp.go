@@ -2,11 +2,9 @@ package descriptor
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -39,7 +37,7 @@ func NewARP(vpp neighborCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Southbound: Southbound,
 		Validate:   validateARP,
 		Dependencies: func(_ string, e *l3.ARPEntry) []kvs.Dependency {
-			return []kvs.Dependency{{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(e.GetInterface())}}
+			return []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
 		},
 		ValueComparator:      sameARP,
 		Create:               d.create,
@@ -88,11 +86,10 @@ func (d *arpDescriptor) remove(_ string, e *l3.ARPEntry, _ kvs.Metadata) error {
 }
 
 func (d *arpDescriptor) resolve(e *l3.ARPEntry) (n vppcalls.Neighbor, err error) {
-	m, ok := d.ifs.LookupByName(e.GetInterface())
-	if !ok {
-		return n, fmt.Errorf("interface %q is not known to exist in VPP", e.GetInterface())
+	n.Static = e.GetStatic()
+	if n.SwIfIndex, err = swIfIndex(d.ifs, e.GetInterface()); err != nil {
+		return n, err
 	}
-	n = vppcalls.Neighbor{SwIfIndex: m.SwIfIndex, Static: e.GetStatic()}
 	if n.Addr, err = ipconv.ParseAddr(e.GetIpAddress()); err != nil {
 		return n, err
 	}

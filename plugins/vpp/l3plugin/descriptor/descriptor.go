@@ -1,13 +1,17 @@
 // Package descriptor teaches the scheduler to handle layer 3 items of VPP: VRF
-// tables, routes and neighbours.
+// tables, routes, neighbours and their ageing, proxy ARP, cross-connects, DHCP
+// proxies, tunnel endpoints and virtual routers.
 package descriptor
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -16,9 +20,16 @@ const Southbound = "vpp"
 
 // Names of the descriptors.
 const (
-	VrfTableName = "vpp-vrf-table"
-	RouteName    = "vpp-route"
-	ARPName      = "vpp-arp"
+	VrfTableName          = "vpp-vrf-table"
+	RouteName             = "vpp-route"
+	ARPName               = "vpp-arp"
+	ProxyARPName          = "vpp-proxy-arp"
+	ProxyARPInterfaceName = "vpp-proxy-arp-interface"
+	IPScanNeighborName    = "vpp-ip-scan-neighbor"
+	L3XConnectName        = "vpp-l3xc"
+	DHCPProxyName         = "dhcp-proxy"
+	TeibName              = "vpp-teib"
+	VRRPName              = "vrrp"
 )
 
 // interfaceName is the descriptor of interfaces, whose metadata are needed to
@@ -33,6 +44,34 @@ const concurrency = 256
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
+}
+
+func swIfIndex(ifs Interfaces, name string) (uint32, error) {
+	m, ok := ifs.LookupByName(name)
+	if !ok {
+		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
+	}
+	return m.SwIfIndex, nil
+}
+
+func interfaceDependency(label, name string) kvs.Dependency {
+	return kvs.Dependency{Label: label, Key: ifmodel.InterfaceModel.KeyFor(name)}
+}
+
+// tableDependency is on a table of the version of IP of addr; none is needed on
+// table 0, which always exists.
+func tableDependency(label string, id uint32, addr netip.Addr) []kvs.Dependency {
+	if id == 0 {
+		return nil
+	}
+	return []kvs.Dependency{{Label: label, Key: model.VrfTableKey(id, protocolOf(addr))}}
+}
+
+func protocolOf(addr netip.Addr) l3.VrfTable_Protocol {
+	if addr.Is6() {
+		return l3.VrfTable_IPV6
+	}
+	return l3.VrfTable_IPV4
 }
 
 // VRFMeta is the metadata of a VRF table. It is never changed.

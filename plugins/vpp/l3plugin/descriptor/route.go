@@ -7,7 +7,6 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -132,17 +131,21 @@ func nextHop(r *l3.Route) netip.Addr {
 func routeDependencies(_ string, r *l3.Route) []kvs.Dependency {
 	var deps []kvs.Dependency
 	if iface := r.GetOutgoingInterface(); iface != "" {
-		deps = append(deps, kvs.Dependency{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(iface)})
+		deps = append(deps, interfaceDependency("interface-exists", iface))
 	}
-	protocol := l3.VrfTable_IPV4
-	if dst, err := destination(r); err == nil && dst.Addr().Is6() {
-		protocol = l3.VrfTable_IPV6
+	dst, _ := destination(r) // validated
+	deps = append(deps, tableDependency("vrf-table-exists", r.GetVrfId(), dst.Addr())...)
+	// Through another table, or through one of the version of the next hop.
+	via, hop := r.GetVrfId(), nextHop(r)
+	if r.GetType() == l3.Route_INTER_VRF {
+		via = r.GetViaVrfId()
 	}
-	if vrf := r.GetVrfId(); vrf != 0 {
-		deps = append(deps, kvs.Dependency{Label: "vrf-table-exists", Key: model.VrfTableKey(vrf, protocol)})
+	if !hop.IsValid() {
+		hop = dst.Addr()
 	}
-	if via := r.GetViaVrfId(); r.GetType() == l3.Route_INTER_VRF && via != 0 {
-		deps = append(deps, kvs.Dependency{Label: "via-vrf-table-exists", Key: model.VrfTableKey(via, protocol)})
+	onLink := r.GetType() == l3.Route_DROP || r.GetType() == l3.Route_INTRA_VRF && r.GetOutgoingInterface() != ""
+	if !onLink && (via != r.GetVrfId() || protocolOf(hop) != protocolOf(dst.Addr())) {
+		deps = append(deps, tableDependency("via-vrf-table-exists", via, hop)...)
 	}
 	return deps
 }
@@ -210,11 +213,7 @@ func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {
 	case r.GetOutgoingInterface() == "":
 		out.Via = r.GetVrfId()
 	default:
-		m, ok := d.ifs.LookupByName(r.GetOutgoingInterface())
-		if !ok {
-			return out, fmt.Errorf("interface %q is not known to exist in VPP", r.GetOutgoingInterface())
-		}
-		out.SwIfIndex = m.SwIfIndex
+		out.SwIfIndex, err = swIfIndex(d.ifs, r.GetOutgoingInterface())
 	}
-	return out, nil
+	return out, err
 }

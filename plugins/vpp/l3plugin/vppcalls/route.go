@@ -55,16 +55,17 @@ func (c *Calls) DeleteRoute(r Route) error {
 
 func (c *Calls) route(r Route, add bool) error {
 	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: add, IsMultipath: true, Route: ip.IPRoute{
-		TableID: r.Table, Prefix: ipconv.Prefix(r.Destination), NPaths: 1, Paths: []fib_types.FibPath{r.message()},
+		TableID: r.Table, Prefix: ipconv.Prefix(r.Destination), NPaths: 1, Paths: []fib_types.FibPath{r.message(r.Destination.Addr().Is6())},
 	}}, &ip.IPRouteAddDelReply{})
 }
 
-func (r Route) message() fib_types.FibPath {
+// message is the path of packets of the given version of IP.
+func (r Path) message(ipv6 bool) fib_types.FibPath {
 	p := fib_types.FibPath{
 		SwIfIndex: r.SwIfIndex, TableID: r.Via, Weight: r.Weight, Preference: r.Preference,
 		Proto: fib_types.FIB_API_PATH_NH_PROTO_IP4,
 	}
-	if r.Destination.Addr().Is6() {
+	if ipv6 {
 		p.Proto = fib_types.FIB_API_PATH_NH_PROTO_IP6
 	}
 	if r.Drop {

@@ -4,9 +4,13 @@
 package vppcalls
 
 import (
+	"errors"
+
+	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
 	"go.fd.io/govpp/binapi/ip"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -23,9 +27,16 @@ type Calls struct {
 	ops *session.Ops[ops]
 }
 
-// ops are the operations that have variants.
+// ops are the operations that have variants, and those of plugins that VPP may
+// run without.
 type ops struct {
-	table session.Op[func(*Calls, ip.IPTable, bool) error]
+	table     session.Op[func(*Calls, ip.IPTable, bool) error]
+	scan      session.Op[scanner]
+	proxyARP  session.Op[struct{}]
+	l3xc      session.Op[struct{}]
+	teib      session.Op[struct{}]
+	dhcpProxy session.Op[struct{}]
+	vrrp      session.Op[struct{}]
 }
 
 // New returns the layer 3 operations on a VPP.
@@ -33,4 +44,27 @@ func New(vpp *session.VPP) *Calls {
 	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
 }
 
-func chooseOps(s session.Session) ops { return ops{table: pickTable(s)} }
+func chooseOps(s session.Session) ops {
+	return ops{
+		table: pickTable(s), scan: pickScan(s), proxyARP: pickProxyARP(s), l3xc: pickL3XC(s), teib: pickTEIB(s),
+		dhcpProxy: pickDHCPProxy(s), vrrp: pickVRRP(s),
+	}
+}
+
+// need fails, permanently, if the connected VPP lacks the messages of an
+// operation.
+func (c *Calls) need(which func(ops) session.Op[struct{}]) error {
+	_, err := session.Do(c.vpp, c.ops, which)
+	return err
+}
+
+// dump is session.Dump of an operation; a VPP without it has nothing to tell.
+func dump[D api.Message](c *Calls, which func(ops) session.Op[struct{}], req api.Message) ([]D, error) {
+	switch err := c.need(which); {
+	case errors.Is(err, binding.ErrUnsupported):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return session.Dump[D](c.vpp, req)
+}

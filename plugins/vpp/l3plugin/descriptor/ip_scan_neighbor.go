@@ -1,0 +1,151 @@
+package descriptor
+
+import (
+	"errors"
+	"math"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// Scanning of neighbours forgets those that are not heard of for stale_threshold
+// minutes. VPP before 20.01 looked through all of them at intervals; since then it
+// has a timer for each neighbour and one age per version of IP, so the intervals
+// and limits of a scan are accepted and have no effect. An age that this item
+// cannot express shows as a stale_threshold of 4294967295.
+
+// scanCalls is what the ageing of neighbours needs of VPP.
+type scanCalls interface {
+	SetNeighborAges(ages vppcalls.NeighborAges) error
+	NeighborAges() (ages vppcalls.NeighborAges, known bool, err error)
+}
+
+const (
+	// Defaults of what is 0, as VPP had them.
+	defaultScanInterval   = 1  // minutes
+	defaultMaxProcTime    = 20 // microseconds
+	defaultMaxUpdate      = 10
+	defaultScanDelay      = 1 // milliseconds
+	defaultStaleThreshold = 4 // minutes
+
+	secondsPerMinute = 60
+	otherAge         = math.MaxUint32
+)
+
+type ipScanDescriptor struct{ vpp scanCalls }
+
+type ipScanKV = kvs.KV[*l3.IPScanNeighbor, kvs.Metadata]
+
+// NewIPScanNeighbor describes the ageing of neighbours.
+func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
+	d := &ipScanDescriptor{vpp}
+	return kvs.Adapt(kvs.Describe(model.IPScanNeighborModel, kvs.Descriptor[*l3.IPScanNeighbor, kvs.Metadata]{
+		Name:            IPScanNeighborName,
+		Southbound:      Southbound,
+		Validate:        validateIPScan,
+		ValueComparator: sameIPScan,
+		Create: func(_ string, s *l3.IPScanNeighbor) (kvs.Metadata, error) {
+			return nil, d.vpp.SetNeighborAges(ages(s))
+		},
+		Update: func(_ string, _, s *l3.IPScanNeighbor, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.vpp.SetNeighborAges(ages(s))
+		},
+		Delete: func(string, *l3.IPScanNeighbor, kvs.Metadata) error {
+			return d.vpp.SetNeighborAges(vppcalls.NeighborAges{})
+		},
+		Retrieve: d.retrieve,
+	}))
+}
+
+func validateIPScan(_ string, s *l3.IPScanNeighbor) error {
+	var errs []error
+	if _, ok := l3.IPScanNeighbor_Mode_name[int32(s.GetMode())]; !ok {
+		errs = append(errs, invalid("mode", "%d, expected DISABLED, IPV4, IPV6 or BOTH", s.GetMode()))
+	}
+	for _, f := range []struct {
+		name  string
+		value uint32
+	}{
+		{"scan_interval", s.GetScanInterval()}, {"max_proc_time", s.GetMaxProcTime()}, {"max_update", s.GetMaxUpdate()},
+		{"scan_int_delay", s.GetScanIntDelay()}, {"stale_threshold", s.GetStaleThreshold()},
+	} {
+		if f.value > maxByte {
+			errs = append(errs, invalid(f.name, "%d, expected 0 to %d", f.value, maxByte))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func orDefault(value, otherwise uint32) uint32 {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+func ages(s *l3.IPScanNeighbor) (out vppcalls.NeighborAges) {
+	age := orDefault(s.GetStaleThreshold(), defaultStaleThreshold) * secondsPerMinute
+	if m := s.GetMode(); m == l3.IPScanNeighbor_IPV4 || m == l3.IPScanNeighbor_BOTH {
+		out[0] = age
+	}
+	if m := s.GetMode(); m == l3.IPScanNeighbor_IPV6 || m == l3.IPScanNeighbor_BOTH {
+		out[1] = age
+	}
+	return out
+}
+
+// sameIPScan: of a scan that is disabled the rest does not matter.
+func sameIPScan(_ string, a, b *l3.IPScanNeighbor) bool {
+	same := func(a, b, otherwise uint32) bool { return orDefault(a, otherwise) == orDefault(b, otherwise) }
+	if a.GetMode() != b.GetMode() {
+		return false
+	}
+	return a.GetMode() == l3.IPScanNeighbor_DISABLED ||
+		same(a.GetScanInterval(), b.GetScanInterval(), defaultScanInterval) &&
+			same(a.GetMaxProcTime(), b.GetMaxProcTime(), defaultMaxProcTime) &&
+			same(a.GetMaxUpdate(), b.GetMaxUpdate(), defaultMaxUpdate) &&
+			same(a.GetScanIntDelay(), b.GetScanIntDelay(), defaultScanDelay) &&
+			same(a.GetStaleThreshold(), b.GetStaleThreshold(), defaultStaleThreshold)
+}
+
+// retrieve returns nothing when nothing ages, unless that is what is wanted. What
+// VPP does not have is as it is wanted, or the default.
+func (d *ipScanDescriptor) retrieve(correlate []ipScanKV) ([]ipScanKV, error) {
+	found, known, err := d.vpp.NeighborAges()
+	if err != nil || !known {
+		return nil, err
+	}
+	s, origin := &l3.IPScanNeighbor{}, kvs.UnknownOrigin
+	if len(correlate) > 0 {
+		w := correlate[0].Value
+		s.ScanInterval, s.MaxProcTime, s.MaxUpdate, s.ScanIntDelay = w.GetScanInterval(), w.GetMaxProcTime(), w.GetMaxUpdate(), w.GetScanIntDelay()
+		s.StaleThreshold, origin = w.GetStaleThreshold(), kvs.FromNB
+	}
+	switch {
+	case found[0] == 0 && found[1] == 0:
+		if len(correlate) == 0 || correlate[0].Value.GetMode() != l3.IPScanNeighbor_DISABLED {
+			return nil, nil
+		}
+	case found[1] == 0:
+		s.Mode = l3.IPScanNeighbor_IPV4
+	case found[0] == 0:
+		s.Mode = l3.IPScanNeighbor_IPV6
+	default:
+		s.Mode = l3.IPScanNeighbor_BOTH
+	}
+	if s.Mode != l3.IPScanNeighbor_DISABLED && found != ages(s) {
+		s.StaleThreshold = threshold(found)
+	}
+	return []ipScanKV{{Key: model.IPScanNeighborModel.Key(s), Value: s, Origin: origin}}, nil
+}
+
+// threshold is the ages in minutes, or otherAge.
+func threshold(found vppcalls.NeighborAges) uint32 {
+	age := max(found[0], found[1])
+	if least := min(found[0], found[1]); least != 0 && least != age || age%secondsPerMinute != 0 {
+		return otherAge
+	}
+	return age / secondsPerMinute
+}

@@ -1,0 +1,254 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// A VRRP virtual router shares addresses with those of the same number on other
+// machines. The version of IP is that of its addresses. It can be started and
+// stopped; everything else is decided when it is created. With priority 255 it
+// owns its addresses, which VPP wants to find on the interface. The interface has
+// our tag, so routers on it are ours too; they must go before the interface does.
+
+// vrrpCalls is what virtual routers need of VPP.
+type vrrpCalls interface {
+	AddVirtualRouter(r vppcalls.VirtualRouter) error
+	DeleteVirtualRouter(r vppcalls.VirtualRouter) error
+	StartVirtualRouter(r vppcalls.VirtualRouter, start bool) error
+	DumpVirtualRouters() ([]vppcalls.VirtualRouter, error)
+}
+
+const (
+	// vrrpUnit is the unit of intervals in VPP, in milliseconds.
+	vrrpUnit = 10
+	// minInterval and maxInterval are in milliseconds.
+	minInterval, maxInterval = vrrpUnit, 65535
+	// priorityOwner is the priority of the router that has the addresses itself.
+	priorityOwner = 255
+)
+
+type vrrpDescriptor struct {
+	vpp vrrpCalls
+	ifs Interfaces
+}
+
+type vrrpKV = kvs.KV[*l3.VRRPEntry, kvs.Metadata]
+
+// NewVRRP describes virtual routers.
+func NewVRRP(vpp vrrpCalls, ifs Interfaces) *kvs.KVDescriptor {
+	d := &vrrpDescriptor{vpp, ifs}
+	return kvs.Adapt(kvs.Describe(model.VRRPModel, kvs.Descriptor[*l3.VRRPEntry, kvs.Metadata]{
+		Name:            VRRPName,
+		Southbound:      Southbound,
+		Validate:        validateVRRP,
+		Dependencies:    vrrpDependencies,
+		ValueComparator: sameVRRP,
+		UpdateWithRecreate: func(_ string, a, b *l3.VRRPEntry, _ kvs.Metadata) bool {
+			return !sameButEnabled(a, b)
+		},
+		Create:               d.create,
+		Update:               d.update,
+		Delete:               d.remove,
+		Retrieve:             d.retrieve,
+		RetrieveDependencies: []string{interfaceName},
+	}))
+}
+
+func validateVRRP(_ string, e *l3.VRRPEntry) error {
+	var errs []error
+	if e.GetInterface() == "" {
+		errs = append(errs, invalid("interface", "empty, expected the name of an interface"))
+	}
+	if id := e.GetVrId(); id == 0 || id > maxByte {
+		errs = append(errs, invalid("vr_id", "%d, expected 1 to %d", id, maxByte))
+	}
+	if p := e.GetPriority(); p == 0 || p > priorityOwner {
+		errs = append(errs, invalid("priority", "%d, expected 1 to %d", p, priorityOwner))
+	}
+	if i := e.GetInterval(); i < minInterval || i > maxInterval {
+		errs = append(errs, invalid("interval", "%d ms, expected %d to %d", i, minInterval, maxInterval))
+	}
+	if e.GetUnicast() && e.GetEnabled() {
+		errs = append(errs, invalid("unicast", "VPP starts a unicast router only with peers, which cannot be "+
+			"configured here; expected false, or enabled: false"))
+	}
+	return errors.Join(append(errs, validateVRRPAddrs(e))...)
+}
+
+func validateVRRPAddrs(e *l3.VRRPEntry) error {
+	var errs []error
+	if n := len(e.GetIpAddresses()); n == 0 || n > maxByte {
+		errs = append(errs, invalid("ip_addresses", "%d addresses, expected 1 to %d", n, maxByte))
+	}
+	var first netip.Addr
+	seen := map[netip.Addr]bool{}
+	for n, text := range e.GetIpAddresses() {
+		field := fmt.Sprintf("ip_addresses[%d]", n)
+		addr, err := ipconv.ParseAddr(text)
+		switch {
+		case err != nil:
+			errs = append(errs, invalid(field, "%w", err))
+			continue
+		case addr.IsUnspecified() || addr.IsMulticast():
+			errs = append(errs, invalid(field, "%s, expected the address of a router", addr))
+		case first.IsValid() && addr.Is4() != first.Is4():
+			errs = append(errs, invalid(field, "%s, expected the version of IP of %s", addr, first))
+		case seen[addr]:
+			errs = append(errs, invalid(field, "%s is listed twice", addr))
+		}
+		seen[addr] = true
+		if !first.IsValid() {
+			first = addr
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func vrrpDependencies(_ string, e *l3.VRRPEntry) []kvs.Dependency {
+	deps := []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
+	if e.GetPriority() != priorityOwner {
+		return deps
+	}
+	for _, addr := range vrrpAddrs(e) {
+		deps = append(deps, kvs.Dependency{
+			Label: "interface-has-address-" + addr.String(),
+			AnyOf: kvs.AnyOfDependency{
+				KeyPrefixes: []string{ifmodel.AddressKey.Prefix(e.GetInterface()), ifmodel.UnnumberedKey.Key(e.GetInterface())},
+				KeySelector: func(key string) bool { return mayGive(key, e.GetInterface(), addr) },
+			},
+		})
+	}
+	return deps
+}
+
+// mayGive tells whether the value of the key gives an interface the address, as
+// far as the key tells: allocated and borrowed addresses are not in it.
+func mayGive(key, iface string, addr netip.Addr) bool {
+	_, text, _, ok := ifmodel.ParseAddressKey(key)
+	if !ok {
+		return key == ifmodel.UnnumberedKey.Key(iface)
+	}
+	p, err := ipconv.ParsePrefix(text)
+	return err != nil || p.Addr() == addr
+}
+
+// vrrpAddrs parses the addresses; what is invalid is never applied.
+func vrrpAddrs(e *l3.VRRPEntry) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range e.GetIpAddresses() {
+		if addr, err := ipconv.ParseAddr(text); err == nil {
+			out = append(out, addr)
+		}
+	}
+	return out
+}
+
+func sameVRRP(_ string, a, b *l3.VRRPEntry) bool {
+	return a.GetEnabled() == b.GetEnabled() && sameButEnabled(a, b)
+}
+
+// sameButEnabled compares addresses whatever their order, and intervals in the
+// unit of VPP.
+func sameButEnabled(a, b *l3.VRRPEntry) bool {
+	return a.GetInterface() == b.GetInterface() && a.GetVrId() == b.GetVrId() && a.GetPriority() == b.GetPriority() &&
+		a.GetInterval()/vrrpUnit == b.GetInterval()/vrrpUnit && a.GetPreempt() == b.GetPreempt() &&
+		a.GetAccept() == b.GetAccept() && a.GetUnicast() == b.GetUnicast() &&
+		len(missing(vrrpAddrs(a), vrrpAddrs(b))) == 0 && len(missing(vrrpAddrs(b), vrrpAddrs(a))) == 0
+}
+
+func (d *vrrpDescriptor) resolve(e *l3.VRRPEntry) (vppcalls.VirtualRouter, error) {
+	index, err := swIfIndex(d.ifs, e.GetInterface())
+	addrs := vrrpAddrs(e)
+	return vppcalls.VirtualRouter{
+		SwIfIndex: index, ID: uint8(e.GetVrId()), IPv6: len(addrs) > 0 && addrs[0].Is6(),
+		Priority: uint8(e.GetPriority()), Interval: uint16(e.GetInterval() / vrrpUnit),
+		Preempt: e.GetPreempt(), Accept: e.GetAccept(), Unicast: e.GetUnicast(), Addrs: addrs,
+	}, err
+}
+
+func (d *vrrpDescriptor) create(_ string, e *l3.VRRPEntry) (kvs.Metadata, error) {
+	r, err := d.resolve(e)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.vpp.AddVirtualRouter(r); err != nil {
+		return nil, err
+	}
+	if !e.GetEnabled() {
+		return nil, nil
+	}
+	if err := d.vpp.StartVirtualRouter(r, true); err != nil {
+		return nil, errors.Join(err, d.vpp.DeleteVirtualRouter(r)) // leave nothing half-made
+	}
+	return nil, nil
+}
+
+func (d *vrrpDescriptor) update(_ string, _, e *l3.VRRPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
+	r, err := d.resolve(e)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.vpp.StartVirtualRouter(r, e.GetEnabled())
+}
+
+func (d *vrrpDescriptor) remove(_ string, e *l3.VRRPEntry, _ kvs.Metadata) error {
+	r, err := d.resolve(e)
+	if err != nil {
+		return err
+	}
+	return d.vpp.DeleteVirtualRouter(r)
+}
+
+// retrieve returns one router per interface and number, which is all that keys can
+// tell apart: of an IPv4 and an IPv6 one the one that is expected.
+func (d *vrrpDescriptor) retrieve(correlate []vrrpKV) ([]vrrpKV, error) {
+	all, err := d.vpp.DumpVirtualRouters()
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]*l3.VRRPEntry, len(correlate))
+	for _, kv := range correlate {
+		wanted[kv.Key] = kv.Value
+	}
+	at := map[string]int{}
+	var out []vrrpKV
+	for _, found := range all {
+		name, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		if !ok {
+			continue
+		}
+		e := describeVRRP(name, found)
+		kv := vrrpKV{Key: model.VRRPModel.Key(e), Value: e, Origin: kvs.FromNB}
+		w := wanted[kv.Key]
+		if w != nil && sameVRRP(kv.Key, w, e) {
+			kv.Value = w // in its spelling
+		}
+		if n, twice := at[kv.Key]; !twice {
+			at[kv.Key] = len(out)
+			out = append(out, kv)
+		} else if addrs := vrrpAddrs(w); len(addrs) > 0 && addrs[0].Is6() == found.IPv6 {
+			out[n] = kv
+		}
+	}
+	return out, nil
+}
+
+func describeVRRP(iface string, r vppcalls.VirtualRouter) *l3.VRRPEntry {
+	e := &l3.VRRPEntry{
+		Interface: iface, VrId: uint32(r.ID), Priority: uint32(r.Priority), Interval: uint32(r.Interval) * vrrpUnit,
+		Preempt: r.Preempt, Accept: r.Accept, Unicast: r.Unicast, Enabled: r.Running,
+	}
+	for _, a := range r.Addrs {
+		e.IpAddresses = append(e.IpAddresses, a.String())
+	}
+	return e
+}

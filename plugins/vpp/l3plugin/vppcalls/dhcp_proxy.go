@@ -1,0 +1,83 @@
+package vppcalls
+
+import (
+	"fmt"
+	"net/netip"
+
+	"go.fd.io/govpp/binapi/dhcp"
+	"go.fd.io/govpp/binapi/ip_types"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// DHCPServer is a server that a proxy sends requests to.
+type DHCPServer struct {
+	// Table that the address is looked up in.
+	Table uint32
+	Addr  netip.Addr
+}
+
+// DHCPProxy relays the requests of the clients in a table, of one version of IP.
+type DHCPProxy struct {
+	// Table that the clients are in.
+	Table   uint32
+	Source  netip.Addr
+	Servers []DHCPServer
+}
+
+func pickDHCPProxy(s session.Session) session.Op[struct{}] {
+	return session.Pick(s, "DHCP proxy (plugin dhcp)", session.Variant(struct{}{},
+		(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
+		(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil)))
+}
+
+func needDHCPProxy(o ops) session.Op[struct{}] { return o.dhcpProxy }
+
+// AddDHCPServer adds a server to the proxy of a table, and the proxy with its
+// first server. The source is that of the first. If it exists, that is a success.
+// VPP makes tables that do not exist.
+func (c *Calls) AddDHCPServer(table uint32, source netip.Addr, s DHCPServer) error {
+	return c.dhcpServer(table, source, s, true)
+}
+
+// DeleteDHCPServer removes a server from the proxy of a table, and the proxy with
+// its last server. If it does not exist, that is a success.
+func (c *Calls) DeleteDHCPServer(table uint32, source netip.Addr, s DHCPServer) error {
+	return c.dhcpServer(table, source, s, false)
+}
+
+func (c *Calls) dhcpServer(table uint32, source netip.Addr, s DHCPServer, add bool) error {
+	if err := c.need(needDHCPProxy); err != nil {
+		return err
+	}
+	err := c.vpp.Call(&dhcp.DHCPProxyConfig{
+		RxVrfID: table, ServerVrfID: s.Table, IsAdd: add,
+		DHCPServer: ipconv.Address(s.Addr), DHCPSrcAddress: ipconv.Address(source),
+	}, &dhcp.DHCPProxyConfigReply{})
+	if err != nil {
+		return fmt.Errorf("server %s in table %d: %w", s.Addr, s.Table, err)
+	}
+	return nil
+}
+
+// DumpDHCPProxies returns the proxies of both versions of IP.
+func (c *Calls) DumpDHCPProxies() ([]DHCPProxy, error) {
+	var out []DHCPProxy
+	for _, ipv6 := range []bool{false, true} {
+		found, err := dump[*dhcp.DHCPProxyDetails](c, needDHCPProxy, &dhcp.DHCPProxyDump{IsIP6: ipv6})
+		if err != nil {
+			return nil, err
+		}
+		// VPP does not fill in the family of the addresses.
+		addr := func(a ip_types.Address) netip.Addr { a.Af = ipconv.Family(ipv6); return ipconv.FromAddress(a) }
+		for _, d := range found {
+			p := DHCPProxy{Table: d.RxVrfID, Source: addr(d.DHCPSrcAddress)}
+			for _, s := range d.Servers {
+				p.Servers = append(p.Servers, DHCPServer{s.ServerVrfID, addr(s.DHCPServer)})
+			}
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}

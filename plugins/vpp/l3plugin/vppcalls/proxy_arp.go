@@ -1,0 +1,93 @@
+package vppcalls
+
+import (
+	"fmt"
+	"net/netip"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/arp"
+	"go.fd.io/govpp/binapi/interface_types"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// ARPRange are IPv4 addresses of a table whose ARP requests are answered.
+type ARPRange struct {
+	Table       uint32
+	First, Last netip.Addr
+}
+
+func pickProxyARP(s session.Session) session.Op[struct{}] {
+	return session.Pick(s, "proxy ARP", session.Variant(struct{}{},
+		(*arp.ProxyArpAddDel)(nil), (*arp.ProxyArpAddDelReply)(nil), (*arp.ProxyArpDump)(nil), (*arp.ProxyArpDetails)(nil),
+		(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
+		(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil)))
+}
+
+func needProxyARP(o ops) session.Op[struct{}] { return o.proxyARP }
+
+// AddARPRange adds a range. If it exists, that is a success.
+func (c *Calls) AddARPRange(r ARPRange) error { return c.arpRange(r, true) }
+
+// DeleteARPRange deletes a range. If it does not exist, that is a success.
+func (c *Calls) DeleteARPRange(r ARPRange) error {
+	err := c.arpRange(r, false)
+	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB) {
+		return nil
+	}
+	return err
+}
+
+func (c *Calls) arpRange(r ARPRange, add bool) error {
+	if err := c.need(needProxyARP); err != nil {
+		return err
+	}
+	err := c.vpp.Call(&arp.ProxyArpAddDel{IsAdd: add, Proxy: arp.ProxyArp{
+		TableID: r.Table, Low: r.First.As4(), Hi: r.Last.As4(),
+	}}, &arp.ProxyArpAddDelReply{})
+	if err != nil {
+		return fmt.Errorf("range %s-%s in table %d: %w", r.First, r.Last, r.Table, err)
+	}
+	return nil
+}
+
+// DumpARPRanges returns all ranges, in the order in which they were added.
+func (c *Calls) DumpARPRanges() ([]ARPRange, error) {
+	found, err := dump[*arp.ProxyArpDetails](c, needProxyARP, &arp.ProxyArpDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ARPRange, len(found))
+	for i, d := range found {
+		out[i] = ARPRange{d.Proxy.TableID, netip.AddrFrom4(d.Proxy.Low), netip.AddrFrom4(d.Proxy.Hi)}
+	}
+	return out, nil
+}
+
+// SetProxyARP makes an interface answer requests, or stop it. To stop it on an
+// interface that does not exist is a success.
+func (c *Calls) SetProxyARP(swIfIndex uint32, on bool) error {
+	if err := c.need(needProxyARP); err != nil {
+		return err
+	}
+	err := c.vpp.Call(&arp.ProxyArpIntfcEnableDisable{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Enable: on,
+	}, &arp.ProxyArpIntfcEnableDisableReply{})
+	if !on && session.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+// DumpProxyARP returns the interfaces that answer requests.
+func (c *Calls) DumpProxyARP() ([]uint32, error) {
+	found, err := dump[*arp.ProxyArpIntfcDetails](c, needProxyARP, &arp.ProxyArpIntfcDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]uint32, len(found))
+	for i, d := range found {
+		out[i] = d.SwIfIndex
+	}
+	return out, nil
+}
