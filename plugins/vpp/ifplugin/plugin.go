@@ -124,6 +124,7 @@ func (p *Plugin) register() error {
 		descriptor.NewHasAddress(),
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewUnnumbered(p.calls, p.index),
+		descriptor.NewBondMember(p.calls, p.index),
 		descriptor.NewLinkState(p.calls, p.index),
 		descriptor.NewPhysical(p.calls),
 		descriptor.NewRxMode(p.calls, p.index),

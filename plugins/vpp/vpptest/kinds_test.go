@@ -107,7 +107,8 @@ func (k kind) live(t *testing.T, target vpptest.Target) {
 
 // everyLink is one interface of each type that is made in VPP alone.
 func everyLink() values {
-	return of(memif("memif1", 1, "x.sock"), subif("port.100", "port", 100))
+	return of(memif("memif1", 1, "x.sock"), subif("port.100", "port", 100),
+		bond("bond1", 1, "member"), loop("member"))
 }
 
 const vppNone = ^uint32(0)

@@ -24,6 +24,7 @@ const (
 	PhysicalName    = "vpp-physical-interface"
 	RxModeName      = "vpp-interface-rx-mode"
 	RxPlacementName = "vpp-interface-rx-placement"
+	BondMemberName  = "bond-interface"
 )
 
 // index finds the interfaces that exist in VPP.

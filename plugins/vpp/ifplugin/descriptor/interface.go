@@ -59,6 +59,7 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: vpp, host: opts.Host},
 		interfaces.Interface_DPDK:              physical{vpp: vpp},
 		interfaces.Interface_MEMIF:             memif{vpp: vpp},
+		interfaces.Interface_BOND_INTERFACE:    bond{vpp: vpp},
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: vpp, ifs: opts.Interfaces},
 	}}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{

@@ -18,6 +18,9 @@ func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
 			Name: i.GetName(), Type: i.GetType(), RxModes: i.GetRxModes(),
 		}})
 	}
+	for _, m := range i.GetBond().GetBondedInterfaces() {
+		out = append(out, kvs.KeyValuePair{Key: model.BondedInterfaceKey.Key(i.GetName(), m.GetName()), Value: m})
+	}
 	for _, p := range i.GetRxPlacements() {
 		out = append(out, kvs.KeyValuePair{Key: model.RxPlacementKeyFor(i.GetName(), p.GetQueue()), Value: p})
 	}

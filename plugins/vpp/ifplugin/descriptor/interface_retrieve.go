@@ -17,6 +17,7 @@ import (
 // interfaceDumps is what reading the interfaces needs of VPP.
 type interfaceDumps interface {
 	DumpInterfaces() ([]vppcalls.Details, error)
+	DumpBonds() (map[uint32]vppcalls.Bond, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
 	DumpRxQueues() (map[uint32][]vppcalls.RxQueue, error)
 	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
@@ -33,6 +34,7 @@ type reading struct {
 	kinds   map[linkKind]recogniser // read when needed
 	lenders map[uint32]uint32
 	queues  map[uint32][]vppcalls.RxQueue // read when needed
+	members map[uint32]bool               // interfaces in bonds
 	names   map[uint32]string             // tags by index
 	wanted  map[string]*interfaces.Interface
 }
@@ -114,11 +116,29 @@ func (d *interfaceDescriptor) read() (*reading, error) {
 	if r.lenders, err = d.vpp.DumpUnnumbered(); err != nil {
 		return nil, err
 	}
+	if r.members, err = d.bondMembers(r.all); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(r.all, func(a, b vppcalls.Details) int { return int(a.SwIfIndex) - int(b.SwIfIndex) })
 	for _, found := range r.all {
 		r.names[found.SwIfIndex] = found.Tag
 	}
 	return r, nil
+}
+
+// bondMembers returns the interfaces that are in bonds, if there are bonds.
+func (d *interfaceDescriptor) bondMembers(all []vppcalls.Details) (map[uint32]bool, error) {
+	if !slices.ContainsFunc(all, func(d vppcalls.Details) bool { return d.DevType == vppcalls.BondDevice }) {
+		return nil, nil
+	}
+	bonds, err := d.vpp.DumpBonds()
+	members := map[uint32]bool{}
+	for _, b := range bonds {
+		for _, m := range b.Members {
+			members[m.SwIfIndex] = true
+		}
+	}
+	return members, err
 }
 
 // local describes the interface that every VPP has.
@@ -140,7 +160,10 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	i := &interfaces.Interface{
 		Name: found.Tag, Enabled: found.AdminUp, Mtu: found.MTU,
 	}
-	if found.MAC != (vppcalls.MAC{}) {
+	switch {
+	case r.members[found.SwIfIndex] && wanted.GetPhysAddress() != "":
+		i.PhysAddress = wanted.GetPhysAddress() // it has that of the bond while it is in there
+	case found.MAC != (vppcalls.MAC{}):
 		i.PhysAddress = found.MAC.String()
 	}
 	m := &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name, DevType: found.DevType}

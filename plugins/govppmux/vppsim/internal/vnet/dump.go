@@ -58,6 +58,9 @@ func (n *VNet) dumpInterfaceParts(b *strings.Builder, i *swInterface) {
 	if i.unnumbered {
 		fmt.Fprintf(b, "  unnumbered to %d\n", i.unnumberedTo)
 	}
+	if m := n.bonds.members[i.index]; m != nil {
+		fmt.Fprintf(b, "  member of bond %d\n", n.bonds.at(m.bond).id)
+	}
 	if i.l2.mode == modeXconnect {
 		fmt.Fprintf(b, "  cross-connect to %d\n", i.l2.peer)
 	}

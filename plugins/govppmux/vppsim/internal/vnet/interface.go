@@ -140,6 +140,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	if i.adminUp {
 		n.setAdmin(i, false)
 	}
+	n.detachBondMember(i)
 	n.signal(i.index, ifDeleted)
 	n.addressesGone(i)
 	n.flushDynamic(i.index)

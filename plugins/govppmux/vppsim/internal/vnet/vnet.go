@@ -49,6 +49,7 @@ type VNet struct {
 	l3      layer3
 	events  interfaceEvents
 	memifs  memifs
+	bonds   bonds
 }
 
 // New registers the handlers of all features with the server.
@@ -63,6 +64,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleTaps()
 	n.handleAFPackets()
 	n.handleMemifs()
+	n.handleBonds()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -84,6 +86,7 @@ func (n *VNet) Reset() {
 	n.l3 = newLayer3()
 	n.ifs = newInterfaces()
 	n.memifs = newMemifs()
+	n.bonds = bonds{members: map[uint32]*bondMember{}}
 	n.createLocal0()
 	clear(n.events.pending)
 }

@@ -1,0 +1,101 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+
+	"go.fd.io/govpp/api"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// The membership of an interface in a bond is derived from the bond and waits
+// for the interface. VPP ends it by itself when the interface is deleted.
+
+// bondMemberCalls is what membership in bonds needs of VPP.
+type bondMemberCalls interface {
+	AddBondMember(bondIndex uint32, m vppcalls.BondMember) error
+	DetachBondMember(swIfIndex uint32) error
+	DumpBonds() (map[uint32]vppcalls.Bond, error)
+}
+
+type bondMemberDescriptor struct {
+	vpp bondMemberCalls
+	ifs index
+}
+
+// NewBondMember describes the membership of interfaces in bonds.
+func NewBondMember(vpp bondMemberCalls, ifs index) *kvs.KVDescriptor {
+	d := &bondMemberDescriptor{vpp, ifs}
+	return kvs.Adapt(&kvs.Descriptor[*interfaces.BondLink_BondedInterface, kvs.Metadata]{
+		Name:        BondMemberName,
+		Southbound:  Southbound,
+		KeySelector: model.BondedInterfaceKey.Matches,
+		Dependencies: func(key string, _ *interfaces.BondLink_BondedInterface) []kvs.Dependency {
+			args, ok := model.BondedInterfaceKey.Parse(key)
+			if !ok {
+				return nil
+			}
+			return []kvs.Dependency{{Label: "interface-exists", Key: model.InterfaceModel.KeyFor(args[1])}}
+		},
+		Create: d.create,
+		Delete: d.remove,
+	})
+}
+
+func (d *bondMemberDescriptor) parse(key string) (bond, member uint32, err error) {
+	args, ok := model.BondedInterfaceKey.Parse(key)
+	if !ok {
+		return 0, 0, fmt.Errorf("%q is not the key of a member of a bond", key)
+	}
+	if bond, err = swIfIndex(d.ifs, args[0]); err != nil {
+		return 0, 0, err
+	}
+	member, err = swIfIndex(d.ifs, args[1])
+	return bond, member, err
+}
+
+func (d *bondMemberDescriptor) create(key string, m *interfaces.BondLink_BondedInterface) (kvs.Metadata, error) {
+	bond, member, err := d.parse(key)
+	if err != nil {
+		return nil, err
+	}
+	wanted := vppcalls.BondMember{SwIfIndex: member, Passive: m.GetIsPassive(), LongTimeout: m.GetIsLongTimeout()}
+	err = d.vpp.AddBondMember(bond, wanted)
+	if errors.Is(err, api.VALUE_EXIST) {
+		err = d.inBond(bond, wanted, err)
+	}
+	return nil, err
+}
+
+// inBond looks which bond the interface is in; it is no error if that is the
+// wanted one.
+func (d *bondMemberDescriptor) inBond(bond uint32, wanted vppcalls.BondMember, cause error) error {
+	all, err := d.vpp.DumpBonds()
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	for idx, b := range all {
+		for _, m := range b.Members {
+			switch {
+			case idx == bond && m == wanted:
+				return nil
+			case m.SwIfIndex == wanted.SwIfIndex:
+				name, _, _ := d.ifs.LookupBySwIfIndex(idx)
+				return fmt.Errorf("the interface is in bond %q (ID %d) already: %w", name, b.ID, cause)
+			}
+		}
+	}
+	return cause
+}
+
+func (d *bondMemberDescriptor) remove(key string, _ *interfaces.BondLink_BondedInterface, _ kvs.Metadata) error {
+	_, member, err := d.parse(key)
+	if err != nil {
+		return err
+	}
+	return d.vpp.DetachBondMember(member)
+}

@@ -1,0 +1,164 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.fd.io/govpp/api"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// A bond makes one Ethernet interface of several; which ones are values of their
+// own (see bond_member.go). Its ID is the number in the name that VPP gives. The
+// algorithm of load balancing can be chosen in the modes XOR and LACP only. Its
+// MAC address is chosen at creation, or is that of the first member; VPP gives
+// it to all members, and theirs back when they leave.
+
+// bondCalls is what bonds need of VPP.
+type bondCalls interface {
+	CreateBond(p vppcalls.BondParams) (swIfIndex uint32, err error)
+	DeleteBond(swIfIndex uint32) error
+	DumpBonds() (map[uint32]vppcalls.Bond, error)
+	DumpInterfaces() ([]vppcalls.Details, error)
+}
+
+type bond struct {
+	kindDefaults
+	vpp bondCalls
+}
+
+func (bond) traits() traits {
+	return traits{link: func() proto.Message { return &interfaces.BondLink{} }}
+}
+
+func (bond) check(i *interfaces.Interface) error {
+	l := i.GetBond()
+	var errs []error
+	lb, known := loadBalance(l)
+	switch {
+	case !known:
+		errs = append(errs, invalid("bond.mode", "%s, expected ROUND_ROBIN, ACTIVE_BACKUP, XOR, BROADCAST or LACP", l.GetMode()))
+	case lb > interfaces.BondLink_L23 && lb == l.GetLb() && choosesBalance(l):
+		errs = append(errs, invalid("bond.lb", "%s, expected L2, L34 or L23 in mode %s", lb, l.GetMode()))
+	}
+	seen := map[string]bool{}
+	for n, m := range l.GetBondedInterfaces() {
+		field := fmt.Sprintf("bond.bonded_interfaces[%d].name", n)
+		switch name := m.GetName(); {
+		case name == "":
+			errs = append(errs, invalid(field, "empty, expected the name of an interface"))
+		case name == i.GetName():
+			errs = append(errs, invalid(field, "is the bond itself"))
+		case seen[name]:
+			errs = append(errs, invalid(field, "%q is listed twice", name))
+		}
+		seen[m.GetName()] = true
+	}
+	return errors.Join(errs...)
+}
+
+// choosesBalance tells that the mode lets one choose the load balancing.
+func choosesBalance(l *interfaces.BondLink) bool {
+	return l.GetMode() == interfaces.BondLink_XOR || l.GetMode() == interfaces.BondLink_LACP
+}
+
+// loadBalance is the algorithm that VPP uses; known is false without a mode.
+func loadBalance(l *interfaces.BondLink) (lb interfaces.BondLink_LoadBalance, known bool) {
+	switch l.GetMode() {
+	case interfaces.BondLink_ROUND_ROBIN:
+		return interfaces.BondLink_RR, true
+	case interfaces.BondLink_BROADCAST:
+		return interfaces.BondLink_BC, true
+	case interfaces.BondLink_ACTIVE_BACKUP:
+		return interfaces.BondLink_AB, true
+	}
+	return l.GetLb(), choosesBalance(l)
+}
+
+// sameLink does not look at the members: they come and go.
+func (bond) sameLink(a, b *interfaces.Interface) bool {
+	x, y := a.GetBond(), b.GetBond()
+	lbX, _ := loadBalance(x)
+	lbY, _ := loadBalance(y)
+	return x.GetId() == y.GetId() && x.GetMode() == y.GetMode() && lbX == lbY
+}
+
+func (k bond) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	l := i.GetBond()
+	p := vppcalls.BondParams{ID: l.GetId(), Mode: uint32(l.GetMode()), MAC: mac}
+	if choosesBalance(l) {
+		p.LoadBalance = uint32(l.GetLb())
+	}
+	idx, err := k.vpp.CreateBond(p)
+	if errors.Is(err, api.INSTANCE_IN_USE) {
+		idx, err = k.adopt(i, err)
+	}
+	if errors.Is(err, api.FEATURE_DISABLED) {
+		err = fmt.Errorf("mode %s needs the plugin lacp of VPP: %w", l.GetMode(), err)
+	}
+	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+}
+
+// adopt takes over a bond without tag that is what is wanted.
+func (k bond) adopt(i *interfaces.Interface, cause error) (uint32, error) {
+	all, err := k.vpp.DumpBonds()
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	cause = fmt.Errorf("bond.id: %d: %w", i.GetBond().GetId(), cause)
+	for idx, b := range all {
+		if b.ID != i.GetBond().GetId() {
+			continue
+		}
+		idx, err := adoptUntagged(k.vpp, idx, cause)
+		if err == nil && !k.sameLink(i, &interfaces.Interface{Link: &interfaces.Interface_Bond{Bond: bondLink(b)}}) {
+			return vppcalls.NoInterface, cause
+		}
+		return idx, err
+	}
+	return vppcalls.NoInterface, cause
+}
+
+func (k bond) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteBond(m.SwIfIndex)
+}
+
+func (bond) claims(d vppcalls.Details) bool {
+	return !d.SubInterface && d.DevType == vppcalls.BondDevice
+}
+
+func (k bond) read(names func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpBonds()
+	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
+		found, ok := all[d.SwIfIndex]
+		if !ok {
+			return false
+		}
+		l := bondLink(found)
+		for _, m := range found.Members {
+			if name := names(m.SwIfIndex); name != "" { // else it is somebody else's
+				l.BondedInterfaces = append(l.BondedInterfaces, &interfaces.BondLink_BondedInterface{
+					Name: name, IsPassive: m.Passive, IsLongTimeout: m.LongTimeout,
+				})
+			}
+		}
+		slices.SortFunc(l.BondedInterfaces, func(a, b *interfaces.BondLink_BondedInterface) int {
+			return strings.Compare(a.Name, b.Name)
+		})
+		i.Type, i.Link = interfaces.Interface_BOND_INTERFACE, &interfaces.Interface_Bond{Bond: l}
+		return true
+	}, err
+}
+
+// bondLink describes a bond without its members.
+func bondLink(b vppcalls.Bond) *interfaces.BondLink {
+	return &interfaces.BondLink{
+		Id: b.ID, Mode: interfaces.BondLink_Mode(b.Mode), Lb: interfaces.BondLink_LoadBalance(b.LoadBalance),
+	}
+}
