@@ -144,7 +144,7 @@ func (s *setup) start(t testing.TB) *process {
 		}
 	})
 	address := regexp.MustCompile(`serving HTTP .*address=(\S+)`)
-	poll(t, "the agent listens", func() (bool, string) {
+	pollEvery(t, time.Millisecond, "the agent listens", func() (bool, string) {
 		found := address.FindStringSubmatch(p.output())
 		if found == nil {
 			return p.ended(), "no address in the log"
@@ -214,8 +214,13 @@ func (p *process) wait(t testing.TB) {
 // poll asks until the answer is yes; what is the answer hoped for.
 func poll(t testing.TB, what string, ask func() (yes bool, instead string)) {
 	t.Helper()
+	pollEvery(t, 20*time.Millisecond, what, ask)
+}
+
+func pollEvery(t testing.TB, interval time.Duration, what string, ask func() (yes bool, instead string)) {
+	t.Helper()
 	late := time.After(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		yes, instead := ask()
