@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -45,7 +46,7 @@ func (c *Control) process(j *job) outcome {
 	before := c.wantedBefore(j)
 	rec := c.preRecord(j, txn)
 	res := c.exec.Execute(txn)
-	c.complete(rec, res)
+	c.complete(rec, txn.Plan, res)
 	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
 		c.fullResyncDone = true
 	}
@@ -273,7 +274,7 @@ func (c *Control) preRecord(j *job, txn *exec.Txn) *api.RecordedTxn {
 		PreRecord: true, WithSimulation: j.opts.Simulation,
 		Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
 		ResyncType: j.opts.Resync, Description: j.opts.Description,
-		Values: j.values, Planned: recordPlan(txn.Plan),
+		Values: j.values,
 	}
 	if j.retry != nil {
 		rec.RetryForTxn, rec.RetryAttempt = j.retry.ofTxn, j.retry.attempt
@@ -285,10 +286,13 @@ func (c *Control) preRecord(j *job, txn *exec.Txn) *api.RecordedTxn {
 		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
 	}
 	if c.opts.Record {
-		c.history.PreRecord(rec)
+		pl := txn.Plan
+		c.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
 	}
 	if c.opts.Print != nil {
-		c.opts.Print(rec)
+		printed := *rec
+		printed.Planned = recordPlan(txn.Plan)
+		c.opts.Print(&printed)
 	}
 	return rec
 }
@@ -303,16 +307,47 @@ func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
 	return ops
 }
 
-func (c *Control) complete(pre *api.RecordedTxn, res *exec.Result) {
+func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
 	rec := *pre
 	rec.PreRecord = false
 	rec.Stop = c.clock.Now()
 	rec.Executed = res.Executed
 	rec.Reverted = res.Reverted
-	if c.opts.Record {
+	asPlanned := wentAsPlanned(pl, res.Executed)
+	if !asPlanned || c.opts.Print != nil {
+		rec.Planned = recordPlan(pl)
+	}
+	switch {
+	case !c.opts.Record:
+	case asPlanned:
+		kept := rec
+		kept.Planned = nil
+		c.history.CompleteAsPlanned(&kept)
+	default:
 		c.history.Complete(&rec)
 	}
 	if c.opts.Print != nil {
 		c.opts.Print(&rec)
 	}
+}
+
+// wentAsPlanned tells whether just the operations of a plan were executed, with
+// the outcome that was foreseen.
+func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
+	next := 0
+	for i := range pl.Ops {
+		if pl.Ops[i].Silent() {
+			continue
+		}
+		if next == len(executed) {
+			return false
+		}
+		done := executed[next]
+		done.Start, done.End = time.Time{}, time.Time{}
+		if done != exec.Record(&pl.Ops[i]) {
+			return false
+		}
+		next++
+	}
+	return next == len(executed)
 }

@@ -36,6 +36,7 @@ type walk struct {
 	over     []bool  // done or left out, by operation
 
 	inline  minheap.Heap[int32]
+	here    job // the one that is executed inline
 	lanes   []*lane
 	byDesc  map[*registry.Descriptor]*lane
 	running int
@@ -70,7 +71,7 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	w := &walk{
 		run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
-		inline: make(minheap.Heap[int32], 0, n), byDesc: map[*registry.Descriptor]*lane{}, done: make(chan *job, r.limit()),
+		inline: make(minheap.Heap[int32], 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
 	for i := range pl.Ops {
 		w.waits[i] = int32(len(pl.Ops[i].Preds))
@@ -116,6 +117,9 @@ func (w *walk) push(i int32) {
 	}
 	l := w.byDesc[op.Desc]
 	if l == nil {
+		if w.done == nil {
+			w.done = make(chan *job, w.limit())
+		}
 		l = &lane{limit: op.Desc.Concurrency}
 		w.byDesc[op.Desc] = l
 		w.lanes = append(w.lanes, l)
@@ -128,10 +132,9 @@ func (w *walk) execute() {
 	for {
 		w.startLanes()
 		if len(w.inline) > 0 && w.mayStart(w.inline[0]) {
-			i := w.inline.Pop()
-			j := w.begun(i)
-			w.call(j)
-			w.complete(j)
+			w.begun(&w.here, w.inline.Pop())
+			w.call(&w.here)
+			w.complete(&w.here)
 			w.drain()
 			continue
 		}
@@ -145,7 +148,8 @@ func (w *walk) execute() {
 func (w *walk) startLanes() {
 	for _, l := range w.lanes {
 		for len(l.ready) > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready[0]) {
-			j := w.begun(l.ready.Pop())
+			j := &job{}
+			w.begun(j, l.ready.Pop())
 			l.running++
 			w.running++
 			go func() {
@@ -188,12 +192,11 @@ func (w *walk) mayStart(i int32) bool {
 	return len(w.removals) == 0 || w.removals[0] > i
 }
 
-func (w *walk) begun(i int32) *job {
+func (w *walk) begun(j *job, i int32) {
 	op := &w.ops[i]
-	j := &job{index: i, called: w.calls(op)}
+	*j = job{index: i, called: w.calls(op)}
 	j.n, j.before = w.begin(op)
 	j.meta = j.n.Meta
-	return j
 }
 
 // call runs the callback, if there is one. It touches nothing that others use.

@@ -28,12 +28,17 @@ type Node struct {
 	Outcome
 
 	derived map[string]*Node // nodes with Base == this
-	waits   bool             // see Wait
-	gone    bool             // see Gone
-	marks   [2]uint32        // see Mark
 
-	// Scratch belongs to the planner while it makes a plan, and is nil else.
-	Scratch any
+	edges      []edge  // of Want
+	otherEdges *[]edge // of Have unless that is Want; see also Wait
+	dependents []dependent
+
+	waits bool      // see Wait
+	gone  bool      // see Gone; the node may still have dependents
+	marks [2]uint32 // see Mark
+
+	// Scratch belongs to the planner while it makes a plan, and is 0 else.
+	Scratch int32
 }
 
 // Outcome is what came of the last operation.
@@ -84,11 +89,10 @@ func (n *Node) Derived(yield func(*Node) bool) {
 
 // Graph is the set of all nodes with their reverse edges.
 type Graph struct {
-	nodes  map[string]*Node
+	nodes  map[string]*Node // and those that are gone, while others name them
 	sorted *btree.BTreeG[*Node]
 
-	// Who depends on what: by exact key, by prefix, and by selector alone.
-	exact    map[string]nodeSet
+	// Who depends on what, by prefix and by selector alone; see edge for keys.
 	prefixes map[string]nodeSet
 	lengths  map[int]int // lengths of the prefixes, with counts
 	selected nodeSet
@@ -102,7 +106,6 @@ func New() *Graph {
 	return &Graph{
 		nodes:    map[string]*Node{},
 		sorted:   btree.NewG(32, func(a, b *Node) bool { return a.Key < b.Key }),
-		exact:    map[string]nodeSet{},
 		prefixes: map[string]nodeSet{},
 		lengths:  map[int]int{},
 		selected: nodeSet{},
@@ -110,10 +113,15 @@ func New() *Graph {
 }
 
 // Len is the number of nodes.
-func (g *Graph) Len() int { return len(g.nodes) }
+func (g *Graph) Len() int { return g.sorted.Len() }
 
 // Node returns the node of a key, or nil.
-func (g *Graph) Node(key string) *Node { return g.nodes[key] }
+func (g *Graph) Node(key string) *Node {
+	if n := g.nodes[key]; n != nil && !n.gone {
+		return n
+	}
+	return nil
+}
 
 // Marks say what happened to a node in the present round; a mark on the node
 // is cheaper than a set of keys where a round concerns all of them.
@@ -135,9 +143,13 @@ func (g *Graph) Marked(n *Node, mark int) bool { return g.round != 0 && n.marks[
 // the value it is derived from, or nil.
 func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
 	n := g.nodes[key]
-	if n == nil {
+	switch {
+	case n == nil:
 		n = &Node{Key: key}
 		g.nodes[key] = n
+		g.sorted.ReplaceOrInsert(n)
+	case n.gone:
+		*n = Node{Key: key, dependents: n.dependents}
 		g.sorted.ReplaceOrInsert(n)
 	}
 	if n.Desc == nil {
@@ -188,88 +200,13 @@ func (g *Graph) Forget(n *Node) {
 		return
 	}
 	n.gone = true
-	delete(g.nodes, n.Key)
+	if len(n.dependents) == 0 {
+		delete(g.nodes, n.Key)
+	}
 	g.sorted.Delete(n)
 	if n.Base != nil {
 		delete(n.Base.derived, n.Key)
 		g.Forget(n.Base) // which may have been kept for this one only
-	}
-}
-
-// Wait makes the dependencies of the derived values of n lead to n, until Want
-// or Have changes: a value that is wanted and does not exist has no derived
-// nodes yet, but may come up together with them, where it depends on one of
-// them by way of others.
-func (g *Graph) Wait(n *Node) {
-	if n.waits || n.Want == nil || n.Have != nil || len(n.Want.Derived) == 0 {
-		return
-	}
-	n.waits = true
-	for i := range n.Want.Derived {
-		g.link(n, n.Want.Derived[i].Value)
-	}
-}
-
-// replace changes both values and keeps the reverse edges in step.
-func (g *Graph) replace(n *Node, want, have *registry.Value) {
-	if want == n.Want && have == n.Have {
-		return
-	}
-	if n.waits {
-		n.waits = false
-		for i := range n.Want.Derived {
-			g.unlink(n, n.Want.Derived[i].Value)
-		}
-	}
-	before, after := [2]*registry.Value{n.Want, n.Have}, [2]*registry.Value{want, have}
-	for i, v := range before {
-		if v != nil && v != after[0] && v != after[1] && (i == 0 || v != before[0]) {
-			g.unlink(n, v)
-		}
-	}
-	n.Want, n.Have = want, have
-	for i, v := range after {
-		if v != nil && (i == 0 || v != after[0]) {
-			g.link(n, v)
-		}
-	}
-}
-
-func (g *Graph) link(n *Node, v *registry.Value) {
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		switch {
-		case dep.Key != "":
-			add(g.exact, dep.Key, n)
-		case len(dep.AnyOf.KeyPrefixes) == 0:
-			g.selected[n] = struct{}{}
-		default:
-			for _, prefix := range dep.AnyOf.KeyPrefixes {
-				if add(g.prefixes, prefix, n) {
-					g.lengths[len(prefix)]++
-				}
-			}
-		}
-	}
-}
-
-func (g *Graph) unlink(n *Node, v *registry.Value) {
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		switch {
-		case dep.Key != "":
-			remove(g.exact, dep.Key, n)
-		case len(dep.AnyOf.KeyPrefixes) == 0:
-			delete(g.selected, n)
-		default:
-			for _, prefix := range dep.AnyOf.KeyPrefixes {
-				if remove(g.prefixes, prefix, n) {
-					if g.lengths[len(prefix)]--; g.lengths[len(prefix)] == 0 {
-						delete(g.lengths, len(prefix))
-					}
-				}
-			}
-		}
 	}
 }
 
@@ -298,25 +235,6 @@ func remove(sets map[string]nodeSet, key string, n *Node) bool {
 	return false
 }
 
-// Dependents iterates over the nodes whose wanted or existing value has a
-// dependency that the key may meet, in no order and perhaps more than once.
-func (g *Graph) Dependents(key string, yield func(*Node)) {
-	for n := range g.exact[key] {
-		yield(n)
-	}
-	for length := range g.lengths {
-		if length > len(key) {
-			continue
-		}
-		for n := range g.prefixes[key[:length]] {
-			yield(n)
-		}
-	}
-	for n := range g.selected {
-		yield(n)
-	}
-}
-
 // Ascend iterates over the nodes whose key has the prefix, in the order of
 // keys, until yield returns false.
 func (g *Graph) Ascend(prefix string, yield func(*Node) bool) {
@@ -325,14 +243,8 @@ func (g *Graph) Ascend(prefix string, yield func(*Node) bool) {
 	})
 }
 
-// Nodes iterates over all nodes in no order.
-func (g *Graph) Nodes(yield func(*Node) bool) {
-	for _, n := range g.nodes {
-		if !yield(n) {
-			return
-		}
-	}
-}
+// Nodes iterates over all nodes in the order of keys.
+func (g *Graph) Nodes(yield func(*Node) bool) { g.sorted.Ascend(yield) }
 
 // Meets tells whether the key meets the dependency, once it exists.
 func Meets(dep *api.Dependency, key string) bool {
@@ -360,7 +272,7 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 // Witness returns the first existing node that meets the dependency, or nil.
 func (g *Graph) Witness(dep *api.Dependency) *Node {
 	if dep.Key != "" {
-		if n := g.nodes[dep.Key]; n != nil && n.Have != nil {
+		if n := g.Node(dep.Key); n != nil && n.Have != nil {
 			return n
 		}
 		return nil

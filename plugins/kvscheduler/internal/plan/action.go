@@ -51,7 +51,8 @@ func (p *planner) letGo(n *node) {
 	look(n.node.Base)
 	for i := range n.have.Deps {
 		if dep := &n.have.Deps[i]; dep.Key != "" {
-			look(p.g.Node(dep.Key))
+			gn, _ := p.named(n, n.have, i)
+			look(gn)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (p *planner) spread(falling []*node) {
 // key of n meets.
 func (p *planner) standingOn(n *node) []*node {
 	var found []*graph.Node
-	p.g.Dependents(n.key, func(gn *graph.Node) {
+	p.dependentsOf(n, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}

@@ -6,61 +6,80 @@ package plan
 // its component, unless it is their base or derived from them. It reports false
 // if an update was turned into a re-creation instead.
 func (s *sorter) breakCycles() bool {
-	t := &tarjan{s: s}
-	for _, st := range s.steps {
-		if !st.done && st.num == 0 {
-			t.visit(st)
+	t := &tarjan{s: s, found: make([]visited, len(s.steps))}
+	for id := 1; id < len(s.steps); id++ {
+		if !s.steps[id].done && t.found[id].num == 0 {
+			t.visit(int32(id))
 		}
 	}
 	ok := true
 	for _, members := range t.components {
-		if len(members) < 2 || s.waitsForOthers(members) {
+		if len(members) < 2 || t.waitsForOthers(members) {
 			continue
 		}
-		if u := updateAmong(members); u != nil {
-			u.n.bounce = true
-			s.p.spread([]*node{u.n})
+		if u := s.updateAmong(members); u != none {
+			n := s.steps[u].n
+			n.bounce = true
+			s.p.spread([]*node{n})
 			ok = false
 			continue
 		}
-		s.free(members)
-	}
-	for _, st := range s.steps {
-		st.num, st.low, st.onStack, st.comp = 0, 0, false, 0
+		t.free(members)
 	}
 	return ok
 }
 
 // updateAmong returns the update with the smallest key of a component that
 // also removes something.
-func updateAmong(members []*step) *step {
-	var found *step
+func (s *sorter) updateAmong(members []int32) int32 {
+	found := int32(none)
 	removes := false
-	for _, st := range members {
+	for _, id := range members {
+		st := &s.steps[id]
 		removes = removes || st.kind == Down
-		if st.kind == Update && (found == nil || st.n.key < found.n.key) {
-			found = st
+		if st.kind == Update && (found == none || st.n.key < s.steps[found].n.key) {
+			found = id
 		}
 	}
 	if !removes {
-		return nil
+		return none
 	}
 	return found
 }
 
-func (s *sorter) waitsForOthers(members []*step) bool {
-	for _, st := range members {
-		for _, pred := range st.preds {
-			if !pred.done && pred.comp != st.comp && !s.cut[edge{pred, st}] {
+// tarjan finds strongly connected components of the steps that are not done,
+// along the links to what a step waits for.
+type tarjan struct {
+	s          *sorter
+	found      []visited // by step
+	counter    int
+	stack      []int32
+	components [][]int32
+}
+
+// visited is what the algorithm knows of a step.
+type visited struct {
+	num, low int
+	onStack  bool
+	comp     int
+}
+
+func (t *tarjan) waitsForOthers(members []int32) bool {
+	s := t.s
+	for _, id := range members {
+		comp := t.found[id].comp
+		for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
+			l := &s.links[at]
+			if !s.steps[l.pred].done && t.found[l.pred].comp != comp && !l.cut {
 				return true
 			}
 		}
-		for _, nd := range st.needs {
+		for _, nd := range s.needs[id] {
 			if nd.met {
 				continue
 			}
 			for _, c := range nd.candidates {
-				if c.comp != st.comp {
+				if t.found[c].comp != comp {
 					return true
 				}
 			}
@@ -70,77 +89,70 @@ func (s *sorter) waitsForOthers(members []*step) bool {
 }
 
 // free lets the member with the smallest key go first.
-func (s *sorter) free(members []*step) {
-	var first *step
-	for _, st := range members {
-		if s.mayGoFirst(st) && (first == nil || st.n.key < first.n.key) {
-			first = st
+func (t *tarjan) free(members []int32) {
+	s := t.s
+	first := int32(none)
+	for _, id := range members {
+		if t.mayGoFirst(id) && (first == none || s.steps[id].n.key < s.steps[first].n.key) {
+			first = id
 		}
 	}
-	for _, pred := range first.preds {
-		e := edge{pred, first}
-		if pred.done || pred.comp != first.comp || hard(pred, first) {
+	st := &s.steps[first]
+	for at := st.preds; at != 0; at = s.links[at].nextPred {
+		l := &s.links[at]
+		if s.steps[l.pred].done || t.found[l.pred].comp != t.found[first].comp || s.hard(l) || l.cut {
 			continue
 		}
-		if s.cut == nil {
-			s.cut = map[edge]bool{}
-		}
-		s.cut[e] = true
-		first.waits--
+		l.cut = true
+		st.waits--
 	}
-	for _, nd := range first.needs {
+	for _, nd := range s.needs[first] {
 		if !nd.met {
 			nd.met = true
-			first.waits--
+			st.waits--
 		}
 	}
-	if first.waits == 0 {
-		s.ready.Push(first.order)
+	if st.waits == 0 {
+		s.ready.Push(s.place(first))
 	}
 }
 
 // mayGoFirst: a step that waits for its own removal or its base within the
 // cycle cannot be the first.
-func (s *sorter) mayGoFirst(st *step) bool {
-	for _, pred := range st.preds {
-		if !pred.done && pred.comp == st.comp && hard(pred, st) && !s.cut[edge{pred, st}] {
+func (t *tarjan) mayGoFirst(id int32) bool {
+	s := t.s
+	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
+		l := &s.links[at]
+		if !s.steps[l.pred].done && t.found[l.pred].comp == t.found[id].comp && s.hard(l) && !l.cut {
 			return false
 		}
 	}
 	return true
 }
 
-// hard: an edge that no cycle of dependencies can put in question, because it
+// hard: a link that no cycle of dependencies can put in question, because it
 // lies within one value or between a base and what is derived from it.
-func hard(pred, st *step) bool {
+func (s *sorter) hard(l *link) bool {
+	pred, st := &s.steps[l.pred], &s.steps[l.succ]
 	return pred.n == st.n ||
 		st.kind != Down && st.n.base == pred.n ||
 		pred.kind == Down && pred.n.base == st.n
 }
 
-// tarjan finds strongly connected components of the steps that are not done,
-// along the edges to what a step waits for.
-type tarjan struct {
-	s          *sorter
-	counter    int
-	stack      []*step
-	components [][]*step
-}
-
 type frame struct {
-	st   *step
+	id   int32
 	next int
-	adj  []*step
+	adj  []int32
 }
 
-func (s *sorter) waitsFor(st *step) []*step {
-	var out []*step
-	for _, pred := range st.preds {
-		if !pred.done && !s.cut[edge{pred, st}] {
-			out = append(out, pred)
+func (s *sorter) waitsFor(id int32) []int32 {
+	var out []int32
+	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
+		if l := &s.links[at]; !s.steps[l.pred].done && !l.cut {
+			out = append(out, l.pred)
 		}
 	}
-	for _, nd := range st.needs {
+	for _, nd := range s.needs[id] {
 		if !nd.met {
 			out = append(out, nd.candidates...)
 		}
@@ -148,48 +160,49 @@ func (s *sorter) waitsFor(st *step) []*step {
 	return out
 }
 
-func (t *tarjan) open(st *step) frame {
+func (t *tarjan) open(id int32) frame {
 	t.counter++
-	st.num, st.low, st.onStack = t.counter, t.counter, true
-	t.stack = append(t.stack, st)
-	return frame{st: st, adj: t.s.waitsFor(st)}
+	t.found[id] = visited{num: t.counter, low: t.counter, onStack: true}
+	t.stack = append(t.stack, id)
+	return frame{id: id, adj: t.s.waitsFor(id)}
 }
 
 // visit is iterative, so that long chains do not exhaust the stack.
-func (t *tarjan) visit(root *step) {
+func (t *tarjan) visit(root int32) {
 	frames := []frame{t.open(root)}
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
+		at := &t.found[f.id]
 		if f.next < len(f.adj) {
-			w := f.adj[f.next]
+			next := f.adj[f.next]
 			f.next++
-			if w.num == 0 {
-				frames = append(frames, t.open(w))
+			if w := &t.found[next]; w.num == 0 {
+				frames = append(frames, t.open(next))
 			} else if w.onStack {
-				f.st.low = min(f.st.low, w.num)
+				at.low = min(at.low, w.num)
 			}
 			continue
 		}
 		frames = frames[:len(frames)-1]
 		if len(frames) > 0 {
-			parent := frames[len(frames)-1].st
-			parent.low = min(parent.low, f.st.low)
+			parent := &t.found[frames[len(frames)-1].id]
+			parent.low = min(parent.low, at.low)
 		}
-		if f.st.low == f.st.num {
-			t.close(f.st)
+		if at.low == at.num {
+			t.close(f.id)
 		}
 	}
 }
 
-func (t *tarjan) close(root *step) {
-	var members []*step
+func (t *tarjan) close(root int32) {
+	var members []int32
 	for {
-		st := t.stack[len(t.stack)-1]
+		id := t.stack[len(t.stack)-1]
 		t.stack = t.stack[:len(t.stack)-1]
-		st.onStack = false
-		st.comp = len(t.components) + 1
-		members = append(members, st)
-		if st == root {
+		t.found[id].onStack = false
+		t.found[id].comp = len(t.components) + 1
+		members = append(members, id)
+		if id == root {
 			break
 		}
 	}

@@ -9,47 +9,50 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
 )
 
-// step is an operation while its order is sought.
+// step is an operation while its order is sought. There are many at a time,
+// so it is small, and steps and links know each other by number.
 type step struct {
 	n        *node
 	kind     Kind
 	recreate bool
-
-	preds, succs []*step
-	fewPreds     [2]*step // the room of preds and succs as long as they are few
-	fewSuccs     [1]*step
-	waits        int // preds and needs that are not done yet
-	needs        []*need
-	done         bool
-	index        int
-	order        uint64 // place among the ready steps
-
-	// For Tarjan's algorithm.
-	num, low int
-	onStack  bool
-	comp     int
+	done     bool
+	waits    int32 // preds and needs that are not done yet
+	index    int32 // place by key, and in the plan when it is done
+	preds    int32 // the last link to one that goes before, and
+	succs    int32 // to one that goes after; 0: none
 }
+
+// link orders two steps. It is in the lists of both.
+type link struct {
+	pred, succ         int32
+	nextPred, nextSucc int32 // in the list of succ and in that of pred; 0: none
+	cut                bool  // given up to break a cycle
+}
+
+// none is the step of a node that has none.
+const none = 0
 
 // need is a dependency of a step that something created in this plan will
 // meet; the first candidate that is done meets it.
 type need struct {
-	of         *step
-	candidates []*step
+	of         int32
+	candidates []int32
 	met        bool
 }
 
 type sorter struct {
-	p      *planner
-	steps  []*step
-	waits  map[*step][]*need
-	ready  minheap.Heap[uint64]
-	ranked []*step // by key
-	out    []*step
-	cut    map[edge]bool // edges given up to break cycles
-	slab   slab[step]
-}
+	p     *planner
+	steps []step // without the first one, which is none
+	links []link // the same
+	needs map[int32][]*need
+	waits map[int32][]*need // by candidate
+	ready minheap.Heap[uint64]
+	// ranked are the steps by key.
+	ranked []int32
+	out    []int32
 
-type edge struct{ from, to *step }
+	handles slab[Handle]
+}
 
 // order sorts the operations so that everything comes up after what it needs
 // and goes down before what it stands on. Ties are broken by key, removals
@@ -67,29 +70,31 @@ func (p *planner) order() *Plan {
 }
 
 func newSorter(p *planner) *sorter {
-	return &sorter{
-		p: p, steps: make([]*step, 0, len(p.list)), out: make([]*step, 0, len(p.list)),
-		waits: map[*step][]*need{},
-	}
+	return &sorter{p: p, needs: map[int32][]*need{}, waits: map[int32][]*need{}}
 }
 
-func (s *sorter) add(n *node, kind Kind, recreate bool) *step {
-	st := s.slab.next()
-	st.n, st.kind, st.recreate = n, kind, recreate
-	st.preds, st.succs = st.fewPreds[:0], st.fewSuccs[:0]
-	s.steps = append(s.steps, st)
+func (s *sorter) add(n *node, kind Kind, recreate bool) {
+	id := int32(len(s.steps))
+	s.steps = append(s.steps, step{n: n, kind: kind, recreate: recreate})
 	if kind == Down {
-		n.stepDown = st
+		n.stepDown = id
 	} else {
-		n.stepUp = st
+		n.stepUp = id
 	}
-	return st
 }
 
 func (s *sorter) build() {
+	count := 1
 	for _, n := range s.p.list {
-		n.stepDown, n.stepUp = nil, nil
+		n.stepDown, n.stepUp = none, none
+		if n.bounce {
+			count++
+		}
+		if n.bounce || n.kind != Note || n.noteworthy() {
+			count++
+		}
 	}
+	s.steps = make([]step, 1, count)
 	for _, n := range s.p.list {
 		switch {
 		case n.bounce:
@@ -101,9 +106,11 @@ func (s *sorter) build() {
 			s.add(n, Note, false)
 		}
 	}
-	for _, st := range s.steps {
-		s.link(st)
+	s.links = make([]link, 1, count)
+	for id := 1; id < len(s.steps); id++ {
+		s.link(int32(id))
 	}
+	s.out = make([]int32, 0, count-1)
 }
 
 // noteworthy: nothing is done to the value itself, but its wish or its state
@@ -118,54 +125,66 @@ func (n *node) noteworthy() bool {
 	return !n.pinned && n.node != nil && (n.node.Err != nil || n.node.Missing && !n.in)
 }
 
-func before(a, b *step) {
-	if a == nil || b == nil || a == b {
+func (s *sorter) before(pred, succ int32) {
+	if pred == none || succ == none || pred == succ {
 		return
 	}
-	a.succs = append(a.succs, b)
-	b.preds = append(b.preds, a)
-	b.waits++
+	s.connect(pred, succ)
+	s.steps[succ].waits++
 }
 
-func (s *sorter) link(st *step) {
+func (s *sorter) connect(pred, succ int32) {
+	id := int32(len(s.links))
+	a, b := &s.steps[pred], &s.steps[succ]
+	s.links = append(s.links, link{pred: pred, succ: succ, nextPred: b.preds, nextSucc: a.succs})
+	a.succs, b.preds = id, id
+}
+
+func (s *sorter) link(id int32) {
+	st := &s.steps[id]
 	n := st.n
 	if st.kind != Down {
-		before(n.stepDown, st)
+		s.before(n.stepDown, id)
 	}
-	if n.base != nil {
-		base := n.base
+	if base := n.base; base != nil {
 		switch {
+		case st.kind == Down && base.stepDown != none:
+			s.before(id, base.stepDown)
 		case st.kind == Down:
-			before(st, base.stepDown)
-			if base.stepDown == nil {
-				before(st, base.stepUp)
-			}
+			s.before(id, base.stepUp)
 		default:
-			before(base.stepUp, st)
+			s.before(base.stepUp, id)
 		}
 	}
 	if st.kind == Down || st.kind == Update {
-		s.leave(st)
+		s.leave(id, st)
 	}
 	if st.kind == Up || st.kind == Update {
-		s.arrive(st)
+		s.arrive(id, st)
 	}
 }
 
 // leave orders st before the removal of everything that its existing value
 // stands on.
-func (s *sorter) leave(st *step) {
-	if st.n.have.FromSB {
+func (s *sorter) leave(id int32, st *step) {
+	n := st.n
+	if n.have.FromSB {
 		return
 	}
-	for i := range st.n.have.Deps {
-		dep := &st.n.have.Deps[i]
+	for i := range n.have.Deps {
+		dep := &n.have.Deps[i]
+		if dep.Key != "" {
+			if _, w := s.p.named(n, n.have, i); w != nil && w != n && w != n.base {
+				s.before(id, w.stepDown) // what stays has none
+			}
+			continue
+		}
 		if st.kind == Update && s.p.hasStaying(dep) {
 			continue
 		}
 		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
-			if w != nil && w != st.n && w != st.n.base {
-				before(st, w.stepDown)
+			if w != nil && w != n && w != n.base {
+				s.before(id, w.stepDown)
 			}
 			return true
 		})
@@ -174,42 +193,46 @@ func (s *sorter) leave(st *step) {
 
 // arrive makes st wait for what its target value needs and what does not exist
 // all the time.
-func (s *sorter) arrive(st *step) {
-	if st.n.target.FromSB {
+func (s *sorter) arrive(id int32, st *step) {
+	n := st.n
+	if n.target.FromSB {
 		return
 	}
-	for i := range st.n.target.Deps {
-		dep := &st.n.target.Deps[i]
-		if w := s.p.exactTarget(st.n, i); w != nil {
-			if !w.stays() && w != st.n && w.stepUp != nil && w.stepUp.kind == Up {
-				before(w.stepUp, st)
+	comes := func(w *node) bool {
+		return w != nil && w != n && w.stepUp != none && s.steps[w.stepUp].kind == Up
+	}
+	for i := range n.target.Deps {
+		dep := &n.target.Deps[i]
+		if dep.Key != "" { // what was not touched stays
+			if _, w := s.p.named(n, n.target, i); comes(w) && !w.stays() {
+				s.before(w.stepUp, id)
 			}
 			continue
 		}
-		if dep.Key != "" || s.p.hasStaying(dep) {
-			continue // an exact one was not touched, so it stays
+		if s.p.hasStaying(dep) {
+			continue
 		}
-		nd := &need{of: st}
+		nd := &need{of: id}
 		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
-			if w != nil && w != st.n && w.stepUp != nil && w.stepUp.kind == Up {
+			if comes(w) {
 				nd.candidates = append(nd.candidates, w.stepUp)
 			}
 			return true
 		})
-		s.await(st, nd)
+		s.await(id, nd)
 	}
 }
 
-func (s *sorter) await(st *step, nd *need) {
+func (s *sorter) await(id int32, nd *need) {
 	if len(nd.candidates) == 0 {
 		return
 	}
 	if len(nd.candidates) == 1 {
-		before(nd.candidates[0], st)
+		s.before(nd.candidates[0], id)
 		return
 	}
-	st.needs = append(st.needs, nd)
-	st.waits++
+	s.needs[id] = append(s.needs[id], nd)
+	s.steps[id].waits++
 	for _, c := range nd.candidates {
 		s.waits[c] = append(s.waits[c], nd)
 	}
@@ -219,13 +242,7 @@ func (s *sorter) await(st *step, nd *need) {
 // a re-creation, so that the order must be sought again.
 func (s *sorter) sort() bool {
 	s.rank()
-	for _, st := range s.steps {
-		if st.waits == 0 {
-			s.ready = append(s.ready, st.order)
-		}
-	}
-	slices.Sort(s.ready) // a sorted list is a heap
-	for len(s.out) < len(s.steps) {
+	for len(s.out) < len(s.steps)-1 {
 		if len(s.ready) == 0 && !s.breakCycles() {
 			return false
 		}
@@ -234,42 +251,56 @@ func (s *sorter) sort() bool {
 	return true
 }
 
-func (s *sorter) emit(st *step) {
+func (s *sorter) emit(id int32) {
+	st := &s.steps[id]
 	st.done = true
-	st.index = len(s.out)
-	s.out = append(s.out, st)
-	for _, nd := range s.waits[st] {
-		if !nd.met {
-			nd.met = true
-			nd.of.preds = append(nd.of.preds, st)
-			s.release(nd.of)
+	st.index = int32(len(s.out))
+	s.out = append(s.out, id)
+	for at := st.succs; at != 0; at = s.links[at].nextSucc {
+		if !s.links[at].cut {
+			s.release(s.links[at].succ)
 		}
 	}
-	for _, next := range st.succs {
-		if len(s.cut) == 0 || !s.cut[edge{st, next}] {
-			s.release(next)
+	for _, nd := range s.waits[id] {
+		if !nd.met {
+			nd.met = true
+			s.connect(id, nd.of)
+			s.release(nd.of)
 		}
 	}
 }
 
-func (s *sorter) release(st *step) {
+func (s *sorter) release(id int32) {
+	st := &s.steps[id]
 	if st.waits--; st.waits == 0 && !st.done {
-		s.ready.Push(st.order)
+		s.ready.Push(s.place(id))
 	}
 }
 
 // rank gives every step its place among those that are ready: removals first,
 // then by key.
 func (s *sorter) rank() {
-	s.ranked = slices.Clone(s.steps)
-	slices.SortFunc(s.ranked, func(a, b *step) int { return strings.Compare(a.n.key, b.n.key) })
-	for i, st := range s.ranked {
-		st.order = uint64(i)
-		if st.kind != Down {
-			st.order |= notDown
+	s.ranked = make([]int32, len(s.steps)-1)
+	for i := range s.ranked {
+		s.ranked[i] = int32(i) + 1
+	}
+	slices.SortFunc(s.ranked, func(a, b int32) int { return strings.Compare(s.steps[a].n.key, s.steps[b].n.key) })
+	s.ready = make(minheap.Heap[uint64], 0, len(s.ranked))
+	for i, id := range s.ranked {
+		s.steps[id].index = int32(i)
+		if s.steps[id].waits == 0 {
+			s.ready = append(s.ready, s.place(id))
 		}
 	}
-	s.ready = make(minheap.Heap[uint64], 0, len(s.steps))
+	slices.Sort(s.ready) // a sorted list is a heap
+}
+
+func (s *sorter) place(id int32) uint64 {
+	at := uint64(s.steps[id].index)
+	if s.steps[id].kind != Down {
+		at |= notDown
+	}
+	return at
 }
 
 const (
@@ -280,22 +311,16 @@ const (
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
 	pl := &Plan{Ops: make([]Op, len(s.out))}
-	edges := 0
-	for _, st := range s.out {
-		edges += len(st.preds)
-	}
-	preds := make([]int, 0, edges)
-	for i, st := range s.out {
-		op := &pl.Ops[i]
+	preds := make([]int, 0, len(s.links)-1)
+	for i, id := range s.out {
+		op, st := &pl.Ops[i], &s.steps[id]
 		n := st.n
-		n.self.Node = n.node
 		*op = Op{
-			Key: n.key, Self: &n.self, Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed, Notified: s.p.req.Notified[n.key],
+			Key: n.key, Self: s.handle(n), Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed, Notified: s.p.req.Notified[n.key],
 			Want: n.want, SetWant: n.want != n.oldWant, Have: n.have, Target: n.target,
 		}
 		if n.base != nil {
-			op.Base, op.BaseSelf = n.base.key, &n.base.self
-			n.base.self.Node = n.base.node
+			op.Base, op.BaseSelf = n.base.key, s.handle(n.base)
 			// A derived value is wanted only while its base exists.
 			switch {
 			case !n.base.in || st.kind == Down && n.bounce && n.base.bounce:
@@ -305,16 +330,26 @@ func (s *sorter) plan() *Plan {
 			}
 		}
 		first := len(preds)
-		for _, pred := range st.preds {
-			if s.cut[edge{pred, st}] {
-				continue
+		for at := st.preds; at != 0; at = s.links[at].nextPred {
+			if l := &s.links[at]; !l.cut {
+				preds = append(preds, int(s.steps[l.pred].index))
 			}
-			preds = append(preds, pred.index)
 		}
 		op.Preds = preds[first:len(preds):len(preds)]
+		slices.Reverse(op.Preds) // the order in which they were found
 		s.states(op, st)
 	}
 	return pl
+}
+
+// handle returns the handle of a value. It is no part of the planner's view, so
+// that a plan does not keep all of that.
+func (s *sorter) handle(n *node) *Handle {
+	if n.self == nil {
+		n.self = s.handles.next()
+		n.self.Node = n.node
+	}
+	return n.self
 }
 
 // states predicts the states before and after an operation.

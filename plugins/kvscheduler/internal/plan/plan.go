@@ -125,13 +125,12 @@ type Change struct {
 func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
 		g: g, req: req,
-		fresh:    map[string]*node{},
 		list:     make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 		exact:    map[string][]*node{},
 		prefixes: map[string][]*node{},
 		lengths:  map[int]bool{},
-		sorted:   btree.NewG(32, func(a, b *node) bool { return a.key < b.key }),
 	}
+	p.fresh = make(map[string]*node, newKeys(req.Changes))
 	p.seed()
 	p.expand()
 	p.settled = true
@@ -149,6 +148,15 @@ func Make(g *graph.Graph, req Request) *Plan {
 		return Make(g, req)
 	}
 	return pl
+}
+
+func newKeys(changes []Change) (count int) {
+	for i := range changes {
+		if changes[i].Node == nil {
+			count++
+		}
+	}
+	return count
 }
 
 // node is a value as the planner sees it.
@@ -177,9 +185,9 @@ type node struct {
 	bounce   bool // Down and Up, whatever the reason
 	children []*node
 
-	stepDown, stepUp *step // its operations, while they are ordered
+	stepDown, stepUp int32 // its operations, while they are ordered
 	exact            [2]*node
-	self             Handle
+	self             *Handle
 }
 
 type planner struct {
@@ -194,7 +202,7 @@ type planner struct {
 	lengths  map[int]bool
 	selected []*node
 	fresh    map[string]*node     // nodes without graph node
-	sorted   *btree.BTreeG[*node] // the same, by key
+	sorted   *btree.BTreeG[*node] // the same by key, once somebody looks for a prefix
 
 	work    []*node
 	seeds   []*node
@@ -211,8 +219,10 @@ func (n *node) failed() bool { return n.node != nil && n.node.Err != nil }
 
 // of returns the planner's view of a node; nil if it was not touched.
 func (p *planner) of(gn *graph.Node) *node {
-	n, _ := gn.Scratch.(*node)
-	return n
+	if gn.Scratch == 0 {
+		return nil
+	}
+	return p.list[gn.Scratch-1]
 }
 
 // touched returns the planner's view of a key; nil if it was not touched.
@@ -230,7 +240,7 @@ func (p *planner) touched(key string) *node {
 func (p *planner) release() {
 	for _, n := range p.list {
 		if n.node != nil {
-			n.node.Scratch = nil
+			n.node.Scratch = 0
 		}
 	}
 }
@@ -254,8 +264,8 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	n := p.slab.next()
 	n.key, n.node, n.desc = gn.Key, gn, gn.Desc
 	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
-	gn.Scratch = n
 	p.list = append(p.list, n)
+	gn.Scratch = int32(len(p.list))
 	if gn.Base != nil {
 		n.base = p.touchNode(gn.Base)
 		n.base.children = append(n.base.children, n)
@@ -275,7 +285,9 @@ func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n.key, n.desc, n.base = key, d, base
 	p.fresh[key] = n
 	p.list = append(p.list, n)
-	p.sorted.ReplaceOrInsert(n)
+	if p.sorted != nil {
+		p.sorted.ReplaceOrInsert(n)
+	}
 	if base != nil {
 		base.children = append(base.children, n)
 	}

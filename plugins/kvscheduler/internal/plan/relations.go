@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 
+	"github.com/google/btree"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -36,13 +38,14 @@ func (p *planner) link(n *node, v *registry.Value) {
 	}
 }
 
-// dependents iterates over the values that may depend on the key: all of
+// dependents iterates over the values that may depend on the key of d: all of
 // those in the graph, touched or not, and the new ones.
-func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
+func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
 	if !p.linked {
 		p.linkAll()
 	}
-	p.g.Dependents(key, func(gn *graph.Node) { yield(gn, p.of(gn)) })
+	key := d.key
+	p.dependentsOf(d, func(gn *graph.Node) { yield(gn, p.of(gn)) })
 	for _, n := range p.exact[key] {
 		yield(n.node, n)
 	}
@@ -56,6 +59,47 @@ func (p *planner) dependents(key string, yield func(*graph.Node, *node)) {
 	for _, n := range p.selected {
 		yield(n.node, n)
 	}
+}
+
+// dependentsOf iterates over the nodes in the graph that may depend on the key
+// of d.
+func (p *planner) dependentsOf(d *node, yield func(*graph.Node)) {
+	if d.node != nil && !d.node.Gone() {
+		p.g.DependentsOf(d.node, yield)
+		return
+	}
+	p.g.Dependents(d.key, yield)
+}
+
+// named returns what dependency i of v names by its key: the node in the
+// graph, nil if there is none, and the planner's view of it, nil if it was not
+// touched. v is what n wants, has or is to become. What is new with this plan
+// has to be looked for, which is most of the work on a large plan, so it is
+// remembered.
+func (p *planner) named(n *node, v *registry.Value, i int) (*graph.Node, *node) {
+	key := v.Deps[i].Key
+	if n.node != nil {
+		if gn, ok := n.node.Exact(v, i); ok {
+			if gn == nil {
+				return nil, p.fresh[key]
+			}
+			return gn, p.of(gn)
+		}
+	}
+	if i < len(n.exact) && n.exact[i] != nil && n.exact[i].key == key {
+		return n.exact[i].node, n.exact[i]
+	}
+	w := p.fresh[key]
+	var gn *graph.Node
+	if w == nil {
+		if gn = p.g.Node(key); gn != nil {
+			w = p.of(gn)
+		}
+	}
+	if i < len(n.exact) {
+		n.exact[i] = w
+	}
+	return gn, w
 }
 
 // matches iterates over all known keys that meet the dependency, until yield
@@ -88,7 +132,7 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 		if !more {
 			return
 		}
-		p.sorted.AscendGreaterOrEqual(&node{key: prefix}, func(n *node) bool {
+		p.byKey().AscendGreaterOrEqual(&node{key: prefix}, func(n *node) bool {
 			if !strings.HasPrefix(n.key, prefix) {
 				return false
 			}
@@ -101,4 +145,15 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 			return
 		}
 	}
+}
+
+// byKey returns the nodes without graph node, sorted.
+func (p *planner) byKey() *btree.BTreeG[*node] {
+	if p.sorted == nil {
+		p.sorted = btree.NewG(32, func(a, b *node) bool { return a.key < b.key })
+		for _, n := range p.fresh {
+			p.sorted.ReplaceOrInsert(n)
+		}
+	}
+	return p.sorted
 }

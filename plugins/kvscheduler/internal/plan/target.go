@@ -18,8 +18,11 @@ func (p *planner) seed() {
 			p.retarget(n)
 		}
 	}
-	changes := slices.Clone(p.req.Changes)
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Key, b.Key) })
+	changes := p.req.Changes
+	if !slices.IsSortedFunc(changes, byChangedKey) {
+		changes = slices.Clone(changes)
+		slices.SortFunc(changes, byChangedKey)
+	}
 	for i := range changes {
 		c := &changes[i]
 		var n *node
@@ -54,7 +57,7 @@ func (p *planner) seed() {
 			return true
 		})
 	}
-	p.seeds = slices.Clone(p.list)
+	p.seeds = p.list[:len(p.list):len(p.list)] // both may grow, each for itself
 	for _, n := range p.seeds {
 		if n.pinned && n.exists() {
 			p.hold(n)
@@ -173,7 +176,7 @@ func (p *planner) expand() {
 			continue
 		}
 		var found []*graph.Node
-		p.g.Dependents(n.key, func(gn *graph.Node) {
+		p.dependentsOf(n, func(gn *graph.Node) {
 			if gn.Have == nil && gn.Want != nil && p.of(gn) == nil {
 				found = append(found, gn)
 			}
@@ -185,18 +188,13 @@ func (p *planner) expand() {
 	}
 }
 
-func byKey(a, b *graph.Node) int {
-	switch {
-	case a.Key < b.Key:
-		return -1
-	case a.Key > b.Key:
-		return 1
-	}
-	return 0
-}
+func byKey(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) }
+
+func byChangedKey(a, b Change) int { return strings.Compare(a.Key, b.Key) }
 
 // prune takes back the assumptions that do not hold, until all do.
 func (p *planner) prune() {
+	p.work = make([]*node, 0, len(p.list))
 	for _, n := range p.list {
 		if !n.in {
 			p.out(n)
@@ -207,9 +205,8 @@ func (p *planner) prune() {
 			p.push(n)
 		}
 	}
-	for len(p.work) > 0 {
-		n := p.work[0]
-		p.work = p.work[1:]
+	for i := 0; i < len(p.work); i++ {
+		n := p.work[i]
 		n.queued = false
 		if n.in && !p.stands(n) {
 			n.in = false
@@ -228,7 +225,7 @@ func (p *planner) push(n *node) {
 // out looks at those that stood on a value which does not exist in the target.
 func (p *planner) out(n *node) {
 	var found []*graph.Node
-	p.dependents(n.key, func(gn *graph.Node, q *node) {
+	p.dependents(n, func(gn *graph.Node, q *node) {
 		switch {
 		case q != nil:
 			if q.in {
@@ -266,10 +263,10 @@ func (p *planner) stands(n *node) bool {
 		return true
 	}
 	if n.holder != "" {
-		if n.target != n.have && !p.metAll(n.target) {
+		if n.target != n.have && !p.metAll(n, n.target) {
 			n.target = n.have // it has to stay, so it stays as it is
 		}
-		n.stranded = !p.metAll(n.have) || n.base != nil && !n.base.in || !p.reachable(n)
+		n.stranded = !p.metAll(n, n.have) || n.base != nil && !n.base.in || !p.reachable(n)
 		return true
 	}
 	if n.target == nil || !p.reachable(n) {
@@ -281,37 +278,7 @@ func (p *planner) stands(n *node) bool {
 	if n.exists() && (n.want == nil || n.base != nil && n.base.want == nil) {
 		return !p.undermined(n)
 	}
-	if n.target.FromSB {
-		return true
-	}
-	for i := range n.target.Deps {
-		dep := &n.target.Deps[i]
-		if w := p.exactTarget(n, i); w != nil {
-			if !w.in {
-				return false
-			}
-		} else if !p.met(dep) {
-			return false
-		}
-	}
-	return true
-}
-
-// exactTarget returns the touched value that dependency i of the target of n
-// names by its key; nil if it names none or one that was not touched. It is
-// remembered, because looking it up is most of the work on a large plan.
-func (p *planner) exactTarget(n *node, i int) *node {
-	if i < len(n.exact) && n.exact[i] != nil && n.exact[i].key == n.target.Deps[i].Key {
-		return n.exact[i]
-	}
-	if n.target.Deps[i].Key == "" {
-		return nil
-	}
-	w := p.touched(n.target.Deps[i].Key)
-	if i < len(n.exact) {
-		n.exact[i] = w
-	}
-	return w
+	return p.metAll(n, n.target)
 }
 
 // undermined: something that an unwanted value stands on is about to go. What
@@ -326,12 +293,21 @@ func (p *planner) undermined(n *node) bool {
 	return false
 }
 
-func (p *planner) metAll(v *registry.Value) bool {
+// metAll tells whether all dependencies of v are met in the target; v is what
+// n wants, has or is to become.
+func (p *planner) metAll(n *node, v *registry.Value) bool {
 	if v.FromSB {
 		return true
 	}
 	for i := range v.Deps {
-		if !p.met(&v.Deps[i]) {
+		if v.Deps[i].Key == "" {
+			if !p.met(&v.Deps[i]) {
+				return false
+			}
+			continue
+		}
+		gn, w := p.named(n, v, i)
+		if w != nil && !w.in || w == nil && (gn == nil || gn.Have == nil) {
 			return false
 		}
 	}

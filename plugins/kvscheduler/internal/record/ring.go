@@ -4,6 +4,7 @@
 package record
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -43,9 +44,22 @@ type Ring struct {
 	stats   Stats
 }
 
+// entry is a record. What was planned is most often what was executed, and a
+// plan is seldom looked at while it is executed, so it is not kept twice.
 type entry struct {
 	txn   *api.RecordedTxn
 	bytes int64
+	plan  func() []api.RecordedTxnOp // makes txn.Planned on demand; nil: it is there
+}
+
+// load returns the record as it is to be read.
+func (e *entry) load() *api.RecordedTxn {
+	if e.plan == nil {
+		return e.txn
+	}
+	txn := *e.txn
+	txn.Planned = e.plan()
+	return &txn
 }
 
 // NewRing returns an empty history.
@@ -56,18 +70,39 @@ func NewRing(opts Options) *Ring {
 // PreRecord adds a transaction that is about to be executed, so that it can be
 // looked up while it runs. The record must not be changed afterwards: Complete
 // it with another one.
-func (r *Ring) PreRecord(txn *api.RecordedTxn) { r.put(txn) }
+func (r *Ring) PreRecord(txn *api.RecordedTxn) { r.put(txn, nil) }
+
+// PreRecordPlan is PreRecord for a transaction whose planned operations are
+// made, concurrently perhaps, only if somebody asks for them.
+func (r *Ring) PreRecordPlan(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) { r.put(txn, plan) }
 
 // Complete replaces the record of the same sequence number, or adds it if
 // there is none, and counts it in the statistics.
-func (r *Ring) Complete(txn *api.RecordedTxn) {
-	r.put(txn)
+func (r *Ring) Complete(txn *api.RecordedTxn) { r.complete(txn, nil) }
+
+// CompleteAsPlanned is Complete for a transaction whose executed operations are
+// just those that were planned; the record comes without the latter.
+func (r *Ring) CompleteAsPlanned(txn *api.RecordedTxn) {
+	r.complete(txn, func() []api.RecordedTxnOp { return planOf(txn.Executed) })
+}
+
+// planOf returns executed operations as they were planned.
+func planOf(executed []api.RecordedTxnOp) []api.RecordedTxnOp {
+	planned := slices.Clone(executed)
+	for i := range planned {
+		planned[i].Start, planned[i].End = time.Time{}, time.Time{}
+	}
+	return planned
+}
+
+func (r *Ring) complete(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) {
+	r.put(txn, plan)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stats.add(txn)
 }
 
-func (r *Ring) put(txn *api.RecordedTxn) {
+func (r *Ring) put(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) {
 	size := sizeOf(txn)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +113,7 @@ func (r *Ring) put(txn *api.RecordedTxn) {
 		r.place(e, txn)
 	}
 	r.account(e, size)
-	e.txn = txn
+	e.txn, e.plan = txn, plan
 	r.trim(latest(txn))
 }
 
@@ -139,27 +174,39 @@ func latest(txn *api.RecordedTxn) time.Time {
 }
 
 // Get returns the transaction with the sequence number, or nil if it was never
-// recorded or is no longer kept. It takes constant time.
+// recorded or is no longer kept. Finding it takes constant time.
 func (r *Ring) Get(seqNum uint64) *api.RecordedTxn {
 	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if e := r.bySeq[seqNum]; e != nil {
-		return e.txn
+	e := entry{}
+	if found := r.bySeq[seqNum]; found != nil {
+		e = *found
 	}
-	return nil
+	r.mu.RUnlock()
+	if e.txn == nil {
+		return nil
+	}
+	return e.load()
 }
 
 // Window returns the transactions that started at or after since and not
 // after until, oldest first; a zero time is no bound.
 func (r *Ring) Window(since, until time.Time) []*api.RecordedTxn {
+	entries := r.window(since, until)
+	found := make([]*api.RecordedTxn, len(entries))
+	for i := range entries {
+		found[i] = entries[i].load()
+	}
+	return found
+}
+
+func (r *Ring) window(since, until time.Time) (found []entry) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	var found []*api.RecordedTxn
 	for _, part := range [][]*entry{r.init, r.rest[r.head:]} {
 		for _, e := range part {
 			start := e.txn.Start
 			if !start.Before(since) && (until.IsZero() || !start.After(until)) {
-				found = append(found, e.txn)
+				found = append(found, *e)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func TestRingLimits(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, tc.want)
 		}
 		for _, txn := range r.Window(time.Time{}, time.Time{}) {
-			if r.Get(txn.SeqNum) != txn {
+			if r.Get(txn.SeqNum).SeqNum != txn.SeqNum {
 				t.Errorf("%s: transaction %d cannot be looked up", name, txn.SeqNum)
 			}
 		}

@@ -1,0 +1,276 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// edge leads from a node to the one whose key a dependency of its value names,
+// so that nobody has to look for it by key. The edges of a value are in the
+// order of its dependencies.
+type edge struct {
+	to *Node // nil: the dependency names no key
+	at int32 // where the edge is in to.dependents
+}
+
+// dependent is the other end of an edge.
+type dependent struct {
+	from *Node
+	edge *edge
+}
+
+// Exact returns the node that dependency i of a value names by its key, nil if
+// there is none. ok tells whether it is known: v has to be what n wants or has.
+func (n *Node) Exact(v *registry.Value, i int) (to *Node, ok bool) {
+	var edges []edge
+	switch {
+	case v == n.Want:
+		edges = n.edges
+	case v == n.Have && n.otherEdges != nil:
+		edges = *n.otherEdges
+	}
+	if i >= len(edges) || edges[i].to == nil {
+		return nil, false
+	}
+	if to = edges[i].to; to.gone {
+		return nil, true
+	}
+	return to, true
+}
+
+// DependentsOf is Dependents of the key of a node.
+func (g *Graph) DependentsOf(n *Node, yield func(*Node)) {
+	for i := range n.dependents {
+		yield(n.dependents[i].from)
+	}
+	g.choosing(n.Key, yield)
+}
+
+// Dependents iterates over the nodes whose wanted or existing value has a
+// dependency that the key may meet, in no order and perhaps more than once.
+func (g *Graph) Dependents(key string, yield func(*Node)) {
+	if n := g.nodes[key]; n != nil {
+		g.DependentsOf(n, yield)
+		return
+	}
+	g.choosing(key, yield)
+}
+
+// choosing iterates over those with a choice of keys, this one among them.
+func (g *Graph) choosing(key string, yield func(*Node)) {
+	for length := range g.lengths {
+		if length > len(key) {
+			continue
+		}
+		for n := range g.prefixes[key[:length]] {
+			yield(n)
+		}
+	}
+	for n := range g.selected {
+		yield(n)
+	}
+}
+
+// replace changes both values and keeps the edges in step.
+func (g *Graph) replace(n *Node, want, have *registry.Value) {
+	if want == n.Want && have == n.Have {
+		return
+	}
+	old := [2]linked{{value: n.Want, edges: n.edges}}
+	switch {
+	case n.waits:
+		n.waits = false
+		g.cut(*n.otherEdges)
+		g.unchooseDerived(n)
+	case n.Want == n.Have:
+	default:
+		old[1].value = n.Have
+		if n.otherEdges != nil {
+			old[1].edges = *n.otherEdges
+		}
+	}
+	n.Want, n.Have = want, have
+	wanted, keptWant := take(&old, want)
+	var had []edge
+	keptHave := false
+	if have != want {
+		had, keptHave = take(&old, have)
+	}
+	for _, l := range old {
+		if l.value != nil {
+			g.cut(l.edges)
+			g.unchoose(n, l.value)
+		}
+	}
+	if !keptWant {
+		wanted = g.makeEdges(n, want)
+	}
+	if have != want && !keptHave {
+		had = g.makeEdges(n, have)
+	}
+	n.edges, n.otherEdges = wanted, nil
+	if had != nil {
+		other := had // here, so that only then it is allocated
+		n.otherEdges = &other
+	}
+	g.choose(n, want) // after unchoose, which may concern the same prefixes
+	g.choose(n, have)
+}
+
+// linked is a value with its edges.
+type linked struct {
+	value *registry.Value
+	edges []edge
+}
+
+// take finds the edges of a value among those of the former values of its
+// node: they serve as well for a value with the same dependencies.
+func take(old *[2]linked, v *registry.Value) (edges []edge, ok bool) {
+	if v == nil {
+		return nil, true
+	}
+	for i := range old {
+		if old[i].value == v {
+			edges = old[i].edges
+			old[i] = linked{}
+			return edges, true
+		}
+	}
+	for i := range old {
+		if old[i].value != nil && slices.EqualFunc(old[i].value.Deps, v.Deps, sameKeys) {
+			edges = old[i].edges
+			old[i] = linked{}
+			return edges, true
+		}
+	}
+	return nil, false
+}
+
+func sameKeys(a, b api.Dependency) bool {
+	return a.Key == b.Key && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes)
+}
+
+// makeEdges makes those of a value; nil if it names no keys.
+func (g *Graph) makeEdges(n *Node, v *registry.Value) []edge {
+	if v == nil || !slices.ContainsFunc(v.Deps, names) {
+		return nil
+	}
+	out := make([]edge, len(v.Deps))
+	for i := range v.Deps {
+		if key := v.Deps[i].Key; key != "" {
+			g.connect(n, key, &out[i])
+		}
+	}
+	return out
+}
+
+func names(dep api.Dependency) bool { return dep.Key != "" }
+
+// connect makes e lead from n to the node of a key. If there is none, one that
+// is gone takes its place.
+func (g *Graph) connect(n *Node, key string, e *edge) {
+	to := g.nodes[key]
+	if to == nil {
+		to = &Node{Key: key, gone: true}
+		g.nodes[key] = to
+	}
+	e.to, e.at = to, int32(len(to.dependents))
+	to.dependents = append(to.dependents, dependent{n, e})
+}
+
+// cut removes edges.
+func (g *Graph) cut(edges []edge) {
+	for i := range edges {
+		to := edges[i].to
+		if to == nil {
+			continue
+		}
+		last := len(to.dependents) - 1
+		moved := to.dependents[last]
+		to.dependents[edges[i].at] = moved
+		moved.edge.at = edges[i].at
+		to.dependents[last] = dependent{}
+		if to.dependents = to.dependents[:last]; last == 0 {
+			to.dependents = nil
+			if to.gone {
+				delete(g.nodes, to.Key)
+			}
+		}
+	}
+}
+
+// choose notes those dependencies of a value that leave a choice of keys.
+func (g *Graph) choose(n *Node, v *registry.Value) {
+	if v == nil {
+		return
+	}
+	for i := range v.Deps {
+		dep := &v.Deps[i]
+		switch {
+		case dep.Key != "":
+		case len(dep.AnyOf.KeyPrefixes) == 0:
+			g.selected[n] = struct{}{}
+		default:
+			for _, prefix := range dep.AnyOf.KeyPrefixes {
+				if add(g.prefixes, prefix, n) {
+					g.lengths[len(prefix)]++
+				}
+			}
+		}
+	}
+}
+
+func (g *Graph) unchoose(n *Node, v *registry.Value) {
+	for i := range v.Deps {
+		dep := &v.Deps[i]
+		switch {
+		case dep.Key != "":
+		case len(dep.AnyOf.KeyPrefixes) == 0:
+			delete(g.selected, n)
+		default:
+			for _, prefix := range dep.AnyOf.KeyPrefixes {
+				if remove(g.prefixes, prefix, n) {
+					if g.lengths[len(prefix)]--; g.lengths[len(prefix)] == 0 {
+						delete(g.lengths, len(prefix))
+					}
+				}
+			}
+		}
+	}
+}
+
+// Wait makes the dependencies of the derived values of n lead to n, until Want
+// or Have changes: a value that is wanted and does not exist has no derived
+// nodes yet, but may come up together with them, where it depends on one of
+// them by way of others.
+func (g *Graph) Wait(n *Node) {
+	if n.waits || n.Want == nil || n.Have != nil || len(n.Want.Derived) == 0 {
+		return
+	}
+	n.waits = true
+	count := 0
+	for i := range n.Want.Derived {
+		count += len(n.Want.Derived[i].Value.Deps)
+	}
+	edges := make([]edge, count) // their place does not change any more
+	n.otherEdges = &edges
+	next := 0
+	for i := range n.Want.Derived {
+		v := n.Want.Derived[i].Value
+		for j := range v.Deps {
+			if key := v.Deps[j].Key; key != "" {
+				g.connect(n, key, &edges[next])
+			}
+			next++
+		}
+		g.choose(n, v)
+	}
+}
+
+func (g *Graph) unchooseDerived(n *Node) {
+	for i := range n.Want.Derived {
+		g.unchoose(n, n.Want.Derived[i].Value)
+	}
+}
