@@ -12,8 +12,14 @@ import (
 var (
 	// ErrClosedScheduler: the scheduler was closed; nothing was queued.
 	ErrClosedScheduler = errors.New("scheduler is closed")
+	// ErrTxnCanceled: the context of Commit ended before the turn of the
+	// transaction came; nothing of it was done nor will be.
+	ErrTxnCanceled = errors.New("canceled while it waited for its turn; nothing of it is executed")
 	// ErrTxnWaitCanceled: the caller stopped waiting; the transaction still runs.
 	ErrTxnWaitCanceled = errors.New("waiting for the transaction was canceled; it is still executed")
+	// ErrTxnDeadline: the deadline of the transaction passed before the operation
+	// on the value, or the transaction, was begun.
+	ErrTxnDeadline = errors.New("not begun before the deadline of the transaction")
 	// ErrTxnQueueFull: the queue has no room; only without blocking.
 	ErrTxnQueueFull = errors.New("transaction queue is full")
 	// ErrCombinedDownstreamResyncWithChange: a downstream resync repeats what was
@@ -114,7 +120,10 @@ func NewTransactionError(initErr error, kvErrors []KeyWithError, reverted bool) 
 
 // Error lists every failed value.
 func (e *TransactionError) Error() string {
-	if e.txnInitError != nil {
+	switch {
+	case errors.Is(e.txnInitError, ErrTxnWaitCanceled):
+		return e.txnInitError.Error()
+	case e.txnInitError != nil:
 		return "transaction was not started: " + e.txnInitError.Error()
 	}
 	var b strings.Builder

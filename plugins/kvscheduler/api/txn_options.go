@@ -61,6 +61,8 @@ type TxnOptions struct {
 	Retry       *RetryOpts // nil: no retry
 	Description string
 	Verify      bool
+	Deadline    time.Time     // zero: none
+	Timeout     time.Duration // from Commit; 0: none
 }
 
 // TxnOption is an option of Commit.
@@ -119,3 +121,15 @@ func WithSimulation() TxnOption { return func(o *TxnOptions) { o.Simulation = tr
 // WithRevert the values that the transaction named go back to what was wanted
 // before. Descriptors without Retrieve cannot be verified and are left out.
 func WithVerify() TxnOption { return func(o *TxnOptions) { o.Verify = true } }
+
+// WithDeadline bounds the execution. When t has passed no operation is started
+// any more, and those that run are waited for. What was not begun then is
+// FAILED with ErrTxnDeadline, is retried if the transaction is, and what needs
+// it is PENDING; with WithRevert the transaction is taken back, for which there
+// is no deadline. A transaction whose turn comes too late is not executed at
+// all.
+func WithDeadline(t time.Time) TxnOption { return func(o *TxnOptions) { o.Deadline = t } }
+
+// WithTimeout is WithDeadline, counted from Commit. With both the earlier one
+// holds.
+func WithTimeout(d time.Duration) TxnOption { return func(o *TxnOptions) { o.Timeout = d } }

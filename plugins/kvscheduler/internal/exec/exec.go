@@ -43,6 +43,8 @@ type Txn struct {
 	// Retry is given to the values changed by the transaction, unless KeepRetry.
 	Retry     *api.RetryOpts
 	KeepRetry bool
+	// Deadline is when no operation is begun any more; zero: none.
+	Deadline time.Time
 	// Attempt is the number of this retry; 0 if the transaction is none.
 	Attempt int
 	// Metadata of the values that the southbound notified.
@@ -99,11 +101,13 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	pl := txn.Plan
 	r.res.Executed = make([]api.RecordedTxnOp, 0, len(pl.Ops))
 	for {
-		failed := r.pass(pl)
+		failed, unknown := r.pass(pl)
 		if len(failed) == 0 {
 			break
 		}
-		x.Refresh(failed)
+		if len(unknown) > 0 {
+			x.Refresh(unknown)
+		}
 		if txn.Revert && !r.reverted {
 			r.startRevert()
 			pl = plan.Make(x.Graph, r.revertRequest())
@@ -154,9 +158,9 @@ func (r *run) nextRequest() plan.Request {
 }
 
 // pass executes one plan. An operation whose predecessor failed is left out.
-// It returns the keys that failed; with revert nothing is started after the
-// first one.
-func (r *run) pass(pl *plan.Plan) (failed []string) {
+// It returns the keys that failed, and of those the ones that are not known to
+// be as before; with revert nothing is started after the first one.
+func (r *run) pass(pl *plan.Plan) (failed, unknown []string) {
 	w := newWalk(r, pl)
 	from := len(r.res.Executed)
 	w.execute()
@@ -174,7 +178,8 @@ func (r *run) pass(pl *plan.Plan) (failed []string) {
 		}
 	}
 	slices.Sort(w.failed)
-	return w.failed
+	slices.Sort(w.unknown)
+	return w.failed, w.unknown
 }
 
 // calls tells whether the operation runs a callback.
@@ -295,7 +300,7 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	if retry == nil && !r.txn.KeepRetry {
 		retry = r.txn.Retry
 	}
-	if retry != nil && (!op.Desc.Retriable(err) || retry.MaxCount > 0 && r.txn.Attempt >= retry.MaxCount) {
+	if retry != nil && (!retriable(op, err) || retry.MaxCount > 0 && r.txn.Attempt >= retry.MaxCount) {
 		retry = nil
 	}
 	if r.txn.Revert && !r.reverted {

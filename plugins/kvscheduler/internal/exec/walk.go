@@ -43,9 +43,10 @@ type walk struct {
 	done    chan *job
 	stopped bool // after a failure, with revert
 
-	told   []int32 // the operations that were recorded, in this order
-	failed []string
-	left   []int32 // failed or left out
+	told    []int32 // the operations that were recorded, in this order
+	failed  []string
+	unknown []string // of the failed: those that were called
+	left    []int32  // failed or left out
 }
 
 // lane is the operations of one descriptor that may run beside others.
@@ -203,6 +204,8 @@ func (w *walk) begun(j *job, i int32) {
 func (w *walk) call(j *job) {
 	op := &w.ops[j.index]
 	switch {
+	case j.called && w.late():
+		j.called, j.err = false, api.ErrTxnDeadline
 	case j.called:
 		j.start = w.Now()
 		j.meta, j.err = call(op, j.meta)
@@ -224,6 +227,9 @@ func (w *walk) complete(j *job) {
 	w.forget(j.n)
 	if j.err != nil {
 		w.failed = append(w.failed, op.Key)
+		if j.called {
+			w.unknown = append(w.unknown, op.Key)
+		}
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted
 	}
