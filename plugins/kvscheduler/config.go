@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
@@ -16,6 +17,9 @@ type Config struct {
 	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes"`
 	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed"`
 	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output"`
+
+	QueueCapacity int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait for their turn"`
+	QueueAgeing   time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
 
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`
@@ -31,6 +35,8 @@ func DefaultConfig() Config {
 		TransactionHistoryMaxEntries:  10_000,
 		TransactionHistoryMaxBytes:    64 << 20,
 		PrintTxnSummary:               true,
+		QueueCapacity:                 control.DefaultQueueCapacity,
+		QueueAgeing:                   control.DefaultQueueAgeing,
 		DriftRepair:                   DriftReport,
 	}
 }
@@ -43,6 +49,12 @@ func (c Config) Validate() error {
 	}
 	if c.TransactionHistoryMaxBytes < 1<<16 {
 		errs = append(errs, errors.New("transaction-history-max-bytes: expected at least 65536"))
+	}
+	if c.QueueCapacity < 1 {
+		errs = append(errs, errors.New("queue-capacity: expected at least 1"))
+	}
+	if c.QueueAgeing < time.Millisecond {
+		errs = append(errs, errors.New("queue-ageing: expected at least 1ms"))
 	}
 	return errors.Join(append(errs, c.validateDrift())...)
 }

@@ -26,7 +26,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("the error does not say %s: %v", key, bad)
 		}
 	}
-	for _, key := range []string{"transaction-history-max-entries", "transaction-history-max-bytes"} {
+	for _, key := range []string{"transaction-history-max-entries", "transaction-history-max-bytes", "queue-capacity", "queue-ageing"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("the error does not name %s: %v", key, err)
 		}

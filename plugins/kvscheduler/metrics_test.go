@@ -66,7 +66,7 @@ func TestMetrics(t *testing.T) {
 	got := m.lines(t)
 	for _, want := range []string{
 		"txn_processed 1", "transactions_total result=failed txn_type=NBTransaction 1", "txn_duration_seconds txn_type=NBTransaction 1",
-		"queue_wait_seconds txn_type=NBTransaction 1", "queue_length 0", "queue_capacity 200", "retries_pending 0",
+		"queue_wait_seconds txn_type=NBTransaction 1", "queue_length 0", "queue_capacity 200", "queue_oldest_seconds 0", "queue_waiting class=northbound 0", "queue_waiting class=sessions 0", "retries_pending 0",
 		"operations_total descriptor=tap operation=CREATE result=ok 1", "operations_total descriptor=tap operation=CREATE result=failed 1",
 		"operations_total descriptor=tap operation=CREATE result=noop 1", "operations_total descriptor=piece operation=CREATE result=ok 1",
 		"operation_duration_seconds descriptor=tap operation=CREATE 2", "operation_duration_seconds descriptor=piece operation=CREATE 1",

@@ -55,7 +55,7 @@ func (s *Scheduler) start() {
 	}
 	opts := control.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
-		Waited: s.waited,
+		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock

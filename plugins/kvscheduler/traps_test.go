@@ -96,19 +96,60 @@ func TestBarrierCoversNotifications(t *testing.T) {
 	}
 }
 
-// The caller's context ends the waiting, not the transaction.
-func TestCanceledWaiting(t *testing.T) {
+// Canceled before its turn, nothing of a transaction happens, and its place in
+// the queue is free.
+func TestCanceledInQueue(t *testing.T) {
 	t.Parallel()
 	s, sb, release := stuck(t)
+	reason := errors.New("changed my mind")
+	for range 1000 { // more than fit into the queue
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Microsecond, func() { cancel(reason) })
+		seq, err := s.StartNBTransaction().SetValue("tap/3", &model.Item{}).Commit(ctx)
+		if !errors.Is(err, api.ErrTxnCanceled) || !errors.Is(err, reason) || seq != api.NoSeqNum {
+			t.Fatalf("got %v, %v", seq, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.StartNBTransaction().SetValue("tap/3", &model.Item{}).Commit(ctx)
-	if !errors.Is(err, api.ErrTxnWaitCanceled) {
-		t.Errorf("got %v", err)
+	if _, err := s.StartNBTransaction().SetValue("tap/3", &model.Item{}).Plan(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a plan that nobody waits for: %v", err)
 	}
 	release()
 	s.TransactionBarrier()
-	if sb.Get("tap/3") == nil {
+	if sb.Get("tap/3") != nil || len(s.GetTransactionHistory(time.Time{}, time.Time{})) != 2 {
+		t.Error("the transaction was executed")
+	}
+}
+
+// Once a transaction runs the caller's context ends the waiting only.
+func TestCanceledWaiting(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	s, _ := kvstest.NewScheduler(t, kvstest.NewClock())
+	entered, gate := make(chan struct{}), make(chan struct{})
+	tap := sb.Descriptor("tap", "tap/")
+	create := tap.Create
+	tap.Create = func(key string, v proto.Message) (api.Metadata, error) {
+		close(entered)
+		<-gate
+		return create(key, v)
+	}
+	if err := s.RegisterKVDescriptor(tap); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-entered; cancel() }()
+	_, err := s.StartNBTransaction().SetValue("tap/1", &model.Item{}).Commit(ctx)
+	if !errors.Is(err, api.ErrTxnWaitCanceled) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if err != nil && strings.Contains(err.Error(), "not started") {
+		t.Errorf("the error says that nothing was started: %v", err)
+	}
+	close(gate)
+	s.TransactionBarrier()
+	if sb.Get("tap/1") == nil {
 		t.Error("the transaction was not executed")
 	}
 }

@@ -58,10 +58,15 @@ type Txn interface {
 	// a key wins. The message must not be changed afterwards.
 	SetValue(key string, value proto.Message) Txn
 	// Commit queues the transaction and, unless WithoutBlocking, waits until it
-	// is executed. ctx bounds the waiting, not the execution. seqNum identifies
-	// the transaction in the history. The error is a *TransactionError.
+	// is executed. Transactions are executed in the order of their commits. If
+	// ctx ends while the transaction waits for its turn, nothing of it is
+	// executed (ErrTxnCanceled); once it runs, it goes on without being waited
+	// for (ErrTxnWaitCanceled); WithDeadline bounds the execution. seqNum
+	// identifies the transaction in the history. The error is a
+	// *TransactionError.
 	Commit(ctx context.Context, opts ...TxnOption) (seqNum uint64, err error)
-	// Plan returns what Commit would do now, without doing it.
+	// Plan returns what Commit would do now, without doing it. ctx bounds the
+	// waiting for its turn.
 	Plan(ctx context.Context, opts ...TxnOption) (*Plan, error)
 }
 
@@ -73,7 +78,10 @@ const NoSeqNum = ^uint64(0)
 type Notifier interface {
 	// PushSBNotification tells values that appeared or changed in the southbound
 	// or, with a nil Value, disappeared. It does not block on their processing.
-	// Keys that the northbound manages are ignored.
+	// Keys that the northbound manages are ignored. News of a key that wait are
+	// replaced by later ones. Transactions of the northbound that are committed
+	// later may be executed first, for a short while, unless they name one of
+	// the keys, name many, or are a resync; see TransactionBarrier.
 	PushSBNotification(notifications ...KVWithMetadata) error
 	// TransactionBarrier returns when everything queued before the call, by
 	// anyone, has been executed.

@@ -14,7 +14,8 @@ import (
 // cmdCommit commits a transaction and prints what was done:
 //
 //	commit [--revert] [--retry[=COUNT]] [--resync=full|upstream|downstream] [--verbose]
-//	       [--without-removal] [--no-wait] [--verify] [--simulation] [--description=TEXT] VALUE...
+//	       [--without-removal] [--no-wait] [--verify] [--simulation] [--description=TEXT]
+//	       [--timeout=DURATION] VALUE...
 //
 // Further transactions that it caused follow under a title of their own.
 func cmdCommit(r *Run, args []string) (string, error) {
@@ -77,6 +78,12 @@ func txnOptions(flags map[string]string) (opts []api.TxnOption, err error) {
 			if resync = types[value]; resync == api.NotResync {
 				return nil, fmt.Errorf("--resync=%s: expected full, upstream or downstream", value)
 			}
+		case "timeout":
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				return nil, fmt.Errorf("--timeout: %w", err)
+			}
+			opts = append(opts, api.WithTimeout(d))
 		case "verbose":
 		case "without-removal":
 			opts = append(opts, api.WithoutRemoval())

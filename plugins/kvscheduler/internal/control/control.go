@@ -31,6 +31,12 @@ type Options struct {
 	Print  Printer
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
+	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
+	// DefaultQueueCapacity.
+	QueueCapacity int
+	// QueueAgeing is how long the northbound may go before others; 0 is
+	// DefaultQueueAgeing.
+	QueueAgeing time.Duration
 }
 
 // Control is the scheduler without its plugin: it implements
@@ -85,7 +91,7 @@ func New(opts Options) *Control {
 	}
 	c := &Control{
 		opts: opts, log: opts.Log, clock: opts.Clock,
-		queue:    newQueue(opts.Clock.Now),
+		queue:    newQueue(opts.Clock.Now, opts.QueueCapacity, opts.QueueAgeing),
 		history:  record.NewRing(opts.History),
 		graph:    graph.New(),
 		sessions: map[string]session{},
@@ -115,7 +121,10 @@ func (c *Control) Run(ctx context.Context) {
 			continue
 		}
 		if c.opts.Waited != nil {
-			c.opts.Waited(j.typ, c.clock.Now().Sub(j.queued))
+			c.opts.Waited(j.typ, j.taken.Sub(j.queued))
+		}
+		if gone := j.takeGone(); gone != nil {
+			c.process(gone)
 		}
 		out := c.process(j)
 		c.notifyWatchers(nil) // of what was read and not executed
@@ -136,8 +145,8 @@ func (c *Control) stop() {
 	c.changes.close()
 }
 
-// QueueLength is the number of jobs that wait.
-func (c *Control) QueueLength() int { return c.queue.len() }
+// Queue tells what waits for its turn.
+func (c *Control) Queue() api.QueueStatus { return c.queue.status() }
 
 // Stats are the statistics of all transactions.
 func (c *Control) Stats() record.Stats { return c.history.Stats() }
@@ -179,23 +188,33 @@ func (c *Control) hasUnimplemented() bool {
 // push queues what needs no room.
 func (c *Control) push(j *job) error { return c.queue.push(context.Background(), j) }
 
-// onWorker runs f in the order of the queue and waits for it.
-func (c *Control) onWorker(f func()) error {
+// onWorker runs f in its turn and waits for it. If ctx ends before, f is not
+// run.
+func (c *Control) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	if err := c.push(&job{call: func() { f(); close(done) }}); err != nil {
+	j := &job{call: func() { f(); close(done) }}
+	if err := c.push(j); err != nil {
 		return err
 	}
-	select {
-	case <-done:
-		return nil
-	case <-c.stopped:
-		return api.ErrClosedScheduler
+	canceled := ctx.Done()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-c.stopped:
+			return api.ErrClosedScheduler
+		case <-canceled:
+			if c.queue.cancel(j) {
+				return context.Cause(ctx)
+			}
+			canceled = nil // f uses what the caller owns: it has to end
+		}
 	}
 }
 
 // TransactionBarrier implements api.Notifier.
 func (c *Control) TransactionBarrier() {
-	_ = c.onWorker(func() {}) // a closed scheduler executes nothing more: the barrier holds
+	_ = c.onWorker(context.Background(), func() {}) // a closed scheduler executes nothing more: the barrier holds
 }
 
 // PushSBNotification implements api.Notifier.
@@ -203,17 +222,5 @@ func (c *Control) PushSBNotification(notifications ...api.KVWithMetadata) error 
 	if len(notifications) == 0 {
 		return nil
 	}
-	j := &job{typ: api.SBNotification, meta: map[string]api.Metadata{}}
-	at := map[string]int{}
-	for _, kv := range notifications {
-		pair := api.RecordedKVPair{Key: kv.Key, Value: kv.Value, Origin: api.FromSB}
-		if i, ok := at[kv.Key]; ok {
-			j.values[i] = pair
-		} else {
-			at[kv.Key] = len(j.values)
-			j.values = append(j.values, pair)
-		}
-		j.meta[kv.Key] = kv.Metadata
-	}
-	return c.push(j)
+	return c.push(notification(notifications))
 }

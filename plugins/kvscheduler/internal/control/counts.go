@@ -6,9 +6,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// QueueCapacity is how many transactions of the northbound can wait.
-func (c *Control) QueueCapacity() int { return queueCapacity }
-
 // RetriesPending is the number of retries that wait for their time.
 func (c *Control) RetriesPending() int {
 	c.timersMu.Lock()

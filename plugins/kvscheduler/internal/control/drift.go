@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,22 +117,15 @@ func (c *Control) RepairDrift(ctx context.Context, found []api.Drift, opts ...ap
 		return api.NoSeqNum, nil
 	}
 	o := api.ApplyTxnOptions(opts)
-	j := &job{typ: api.NBTransaction, repair: found, done: make(chan outcome, 1), opts: api.TxnOptions{
+	j := &job{typ: api.NBTransaction, repair: found, opts: api.TxnOptions{
 		Resync: api.DownstreamResync, Retry: o.Retry, Description: o.Description,
 	}}
 	if o.Description == "" {
 		j.opts.Description = "repair of drift in " + counted(len(found), "value")
 	}
-	if err := c.queue.push(ctx, j); err != nil {
-		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
-	}
-	select {
-	case out := <-j.done:
-		c.repaired(out.seq)
-		return out.seq, out.err
-	case <-ctx.Done():
-		return api.NoSeqNum, api.NewTransactionError(errors.Join(api.ErrTxnWaitCanceled, context.Cause(ctx)), nil, false)
-	}
+	seqNum, err = c.submit(ctx, j)
+	c.repaired(seqNum)
+	return seqNum, err
 }
 
 func counted(n int, what string) string {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,7 +133,7 @@ func (c *Control) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithM
 	switch view {
 	case api.SBView:
 		// Callbacks run in the worker only, so that they never overlap.
-		werr := c.onWorker(func() { kvs, err = c.refresher(c.closedSessions()).Descriptor(d) })
+		werr := c.onWorker(context.Background(), func() { kvs, err = c.refresher(c.closedSessions()).Descriptor(d) })
 		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
 		return kvs, errors.Join(werr, err)
 	case api.NBView, api.CachedView:

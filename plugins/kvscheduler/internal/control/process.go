@@ -27,6 +27,9 @@ type prepared struct {
 
 // process plans, records and executes one transaction.
 func (c *Control) process(j *job) outcome {
+	if err := c.tooLate(j); err != nil {
+		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
+	}
 	p, ok := c.prepare(j)
 	if !ok {
 		return outcome{seq: api.NoSeqNum}
@@ -34,6 +37,7 @@ func (c *Control) process(j *job) outcome {
 	txn := &exec.Txn{
 		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
+		Deadline: j.opts.Deadline,
 	}
 	txn.Plan = plan.Make(c.graph, p.request)
 	if err := c.stale(j.expect, txn.Plan); err != nil {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"time"
@@ -9,15 +10,20 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
-// queueCapacity bounds the transactions of the northbound that wait; whoever
-// commits one more waits for room. Everything else is always accepted:
-// notifications are merged by key, retries and sessions are few.
-const queueCapacity = 200
+// Defaults of the queue.
+const (
+	// DefaultQueueCapacity bounds the transactions of the northbound that wait;
+	// whoever commits one more waits for room. Everything else is always
+	// accepted: notifications are merged by key, retries and sessions are few.
+	DefaultQueueCapacity = 200
+	// DefaultQueueAgeing is how long the northbound may go before others.
+	DefaultQueueAgeing = 200 * time.Millisecond
+)
 
 // job is one entry of the queue.
 type job struct {
 	typ  api.TxnType
-	call func() // instead of a transaction: run in the order of the queue
+	call func() // instead of a transaction: run in its turn
 
 	values []api.RecordedKVPair
 	meta   map[string]api.Metadata // of notified values
@@ -29,9 +35,12 @@ type job struct {
 	retry   *retry
 	session *sessionChange
 	repair  []api.Drift // instead of values
-	queued  time.Time
 
 	done chan outcome // buffered; nil: nobody waits
+
+	queued time.Time // when it came into the queue
+	taken  time.Time // when its turn came; guarded by the lock of the queue
+	place
 }
 
 type outcome struct {
@@ -53,27 +62,63 @@ type sessionChange struct {
 	reason error
 }
 
-// queue is the order in which jobs are executed.
+// queue decides in which order jobs are executed. All its operations take
+// constant time for each key that a job names.
+//
+// Transactions of the northbound keep their order, and go before notifications
+// and retries, until one of those has waited for the time of ageing or was
+// overtaken maxOvertaken times: then the one that came first goes first.
+//
+// Notifications that wait are one transaction, with the latest news of every
+// key. A key that was gone meanwhile is executed as gone first, so that what
+// depends on it is made again.
+//
+// What nobody overtakes and what overtakes nobody, a fence: a southbound that
+// comes or goes; what looks at the state in its turn (barriers, plans, dumps of
+// the southbound); and values that get a descriptor. So a barrier covers all
+// that came before, and notifications stay in the session they belong to.
+//
+// What the order of a notification and a transaction decides is kept: they do
+// not change places if the transaction names the key, reads the southbound or
+// replaces what is wanted (resyncs, repairs), or names more than maxNamed keys.
+// Otherwise a notification would be taken for foreign to what the northbound
+// has just got or given up, or a state older than the one that was read would
+// come back. In all other cases a change of places can only be seen for a
+// while: a value that waits for what was notified is PENDING when Commit
+// returns, and comes up with the notification; one whose dependency is gone
+// already may fail first.
 type queue struct {
-	now    func() time.Time
-	mu     sync.Mutex
-	jobs   []*job
-	nb     int // transactions of the northbound among them
-	closed bool
-	wake   chan struct{} // there is something to take
-	room   chan struct{} // closed and replaced when there is room again
+	now      func() time.Time
+	capacity int
+	ageing   time.Duration
+
+	mu       sync.Mutex
+	last     uint64     // id of the latest job
+	segments []*segment // between fences; never empty
+	counts   map[string]int
+	closed   bool
+	wake     chan struct{} // there is something to take
+	room     chan struct{} // closed and replaced when there is room again
 }
 
-func newQueue(now func() time.Time) *queue {
-	return &queue{now: now, wake: make(chan struct{}, 1), room: make(chan struct{})}
+func newQueue(now func() time.Time, capacity int, ageing time.Duration) *queue {
+	if capacity <= 0 {
+		capacity = DefaultQueueCapacity
+	}
+	if ageing <= 0 {
+		ageing = DefaultQueueAgeing
+	}
+	return &queue{
+		now: now, capacity: capacity, ageing: ageing, segments: []*segment{newSegment()}, counts: map[string]int{},
+		wake: make(chan struct{}, 1), room: make(chan struct{}),
+	}
 }
 
-// push appends a job. With a full queue a transaction of the northbound waits,
+// push adds a job. With a full queue a transaction of the northbound waits,
 // bounded by ctx, or fails with ErrTxnQueueFull.
 func (q *queue) push(ctx context.Context, j *job) error {
-	limited := j.typ == api.NBTransaction && j.call == nil
 	for {
-		room, err := q.try(j, limited)
+		room, err := q.try(j)
 		if room == nil {
 			return err
 		}
@@ -89,21 +134,20 @@ func (q *queue) push(ctx context.Context, j *job) error {
 }
 
 // try returns a channel to wait on if there is no room.
-func (q *queue) try(j *job, limited bool) (room <-chan struct{}, err error) {
+func (q *queue) try(j *job) (room <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return nil, api.ErrClosedScheduler
 	}
-	if limited {
-		if q.nb >= queueCapacity {
-			return q.room, nil
-		}
-		q.nb++
+	class := j.class()
+	if class == api.QueueNorthbound && q.counts[class] >= q.capacity {
+		return q.room, nil
 	}
-	j.queued = q.now()
-	if !q.merge(j) {
-		q.jobs = append(q.jobs, j)
+	q.last++
+	j.id, j.queued = q.last, q.now()
+	if q.add(j, class) {
+		q.counts[class]++
 	}
 	select {
 	case q.wake <- struct{}{}:
@@ -112,33 +156,21 @@ func (q *queue) try(j *job, limited bool) (room <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// merge adds notifications to those at the end of the queue.
-func (q *queue) merge(j *job) bool {
-	if len(q.jobs) == 0 || !isNotification(j) {
-		return false
-	}
-	last := q.jobs[len(q.jobs)-1]
-	if !isNotification(last) {
-		return false
-	}
-	at := make(map[string]int, len(last.values))
-	for i, kv := range last.values {
-		at[kv.Key] = i
-	}
-	for _, kv := range j.values {
-		if i, ok := at[kv.Key]; ok {
-			last.values[i] = kv
-		} else {
-			at[kv.Key] = len(last.values)
-			last.values = append(last.values, kv)
-		}
-		last.meta[kv.Key] = j.meta[kv.Key]
+// add is false if the job was merged into one that waits.
+func (q *queue) add(j *job, class string) bool {
+	s := q.segments[len(q.segments)-1]
+	switch class {
+	case api.QueueNorthbound:
+		s.addNorthbound(j)
+	case api.QueueNotifications:
+		return s.addNotification(j)
+	case api.QueueRetries:
+		s.retries = append(s.retries, j)
+	default:
+		s.fence = j
+		q.segments = append(q.segments, newSegment())
 	}
 	return true
-}
-
-func isNotification(j *job) bool {
-	return j.typ == api.SBNotification && j.call == nil && j.session == nil
 }
 
 // pop takes the next job; nil when the context ends.
@@ -160,33 +192,101 @@ func (q *queue) pop(ctx context.Context) *job {
 func (q *queue) take() *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.jobs) == 0 {
-		return nil
+	s, now := q.segments[0], q.now()
+	j := s.take(now, q.ageing)
+	if j == nil && s.fence != nil {
+		j = s.fence
+		q.segments[0] = nil
+		q.segments = q.segments[1:]
 	}
-	j := q.jobs[0]
-	q.jobs[0] = nil
-	q.jobs = q.jobs[1:]
-	if j.typ == api.NBTransaction && j.call == nil {
-		q.nb--
-		close(q.room)
-		q.room = make(chan struct{})
+	if j != nil {
+		j.taken = now
+		q.left(j.class())
 	}
 	return j
 }
 
+// left counts one job less.
+func (q *queue) left(class string) {
+	full := q.counts[api.QueueNorthbound] >= q.capacity
+	q.counts[class]--
+	if full && class == api.QueueNorthbound {
+		close(q.room)
+		q.room = make(chan struct{})
+	}
+}
+
+// cancel takes a job out of its queue; false if its turn has come already.
+func (q *queue) cancel(j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed || !j.taken.IsZero():
+		return false
+	case j.call != nil:
+		j.call = func() {} // as a fence it stays where it is
+	case j.elem == nil:
+		return false
+	default:
+		j.segment.removeNorthbound(j)
+		q.left(api.QueueNorthbound)
+	}
+	return true
+}
+
 // close refuses further jobs and returns those that were not executed.
-func (q *queue) close() []*job {
+func (q *queue) close() (left []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	left := q.jobs
-	q.jobs = nil
+	for _, s := range q.segments {
+		for e := s.northbound.Front(); e != nil; e = e.Next() {
+			left = append(left, e.Value.(*job))
+		}
+		left = append(append(left, s.notifications...), s.retries...)
+		if s.fence != nil {
+			left = append(left, s.fence)
+		}
+	}
+	q.segments = []*segment{newSegment()}
+	clear(q.counts)
 	close(q.room)
 	return left
 }
 
-func (q *queue) len() int {
+// status tells what waits.
+func (q *queue) status() api.QueueStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.jobs)
+	st := api.QueueStatus{Capacity: q.capacity, Waiting: make(map[string]int, len(api.QueueClasses()))}
+	for _, class := range api.QueueClasses() {
+		st.Waiting[class] = q.counts[class]
+		st.Length += q.counts[class]
+	}
+	// What came first is in the first segment.
+	s := q.segments[0]
+	var oldest time.Time
+	for _, j := range []*job{front(&s.northbound), first(s.notifications), first(s.retries), s.fence} {
+		if j != nil && (oldest.IsZero() || j.queued.Before(oldest)) {
+			oldest = j.queued
+		}
+	}
+	if !oldest.IsZero() {
+		st.OldestAge = q.now().Sub(oldest)
+	}
+	return st
+}
+
+func front(l *list.List) *job {
+	if e := l.Front(); e != nil {
+		return e.Value.(*job)
+	}
+	return nil
+}
+
+func first(jobs []*job) *job {
+	if len(jobs) > 0 {
+		return jobs[0]
+	}
+	return nil
 }

@@ -267,8 +267,21 @@ func (s *simulation) change() {
 		return
 	}
 	s.log("change")
-	_ = s.commit(values, api.WithRetryMaxCount(0))
+	err := s.commit(values, append(s.deadline(), api.WithRetryMaxCount(0))...)
+	var txnErr *api.TransactionError
+	if errors.As(err, &txnErr) && txnErr.GetTxnInitError() != nil { // too late
+		return
+	}
 	s.want(values)
+}
+
+// deadline is one that passes while the transaction is executed, or none. The
+// clock moves when it is looked at.
+func (s *simulation) deadline() []api.TxnOption {
+	if n := rapid.IntRange(-60, 40).Draw(s.T, "deadline"); n > 0 {
+		return []api.TxnOption{api.WithTimeout(time.Duration(n) * time.Microsecond)}
+	}
+	return nil
 }
 
 func (s *simulation) revert(values map[string]*model.Item) {
@@ -285,10 +298,14 @@ func (s *simulation) revert(values map[string]*model.Item) {
 		}
 		return ""
 	}
-	err := s.commit(values, api.WithRevert(), api.WithRetryMaxCount(0))
+	deadline := s.deadline()
+	if deadline != nil {
+		s.w.fail = func(string, string) string { return "" }
+	}
+	err := s.commit(values, append(deadline, api.WithRevert(), api.WithRetryMaxCount(0))...)
 	s.w.fail, s.rate = fail, rate
 	var txnErr *api.TransactionError
-	refused := errors.As(err, &txnErr) && txnErr.Reverted() // invalid values
+	refused := errors.As(err, &txnErr) && (txnErr.Reverted() || txnErr.GetTxnInitError() != nil) // invalid values, too late
 	if failures == 0 && !refused {
 		s.want(values)
 		return

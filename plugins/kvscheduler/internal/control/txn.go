@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -67,16 +69,34 @@ func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64,
 }
 
 func (t *txn) commit(ctx context.Context, j *job) (seqNum uint64, err error) {
+	if err := t.check(&j.opts); err != nil {
+		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
+	}
+	return t.c.submit(ctx, j)
+}
+
+// submit queues a transaction of the northbound and waits for it, if that is
+// asked for. When ctx ends the transaction is taken back, unless its turn has
+// come.
+func (c *Control) submit(ctx context.Context, j *job) (seqNum uint64, err error) {
 	fail := func(err error) (uint64, error) {
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
 	}
-	if err := t.check(&j.opts); err != nil {
-		return fail(err)
+	if ctx.Err() != nil {
+		return fail(canceled(ctx))
+	}
+	if j.opts.Timeout > 0 {
+		if d := c.clock.Now().Add(j.opts.Timeout); j.opts.Deadline.IsZero() || d.Before(j.opts.Deadline) {
+			j.opts.Deadline = d
+		}
 	}
 	if !j.opts.NonBlocking {
 		j.done = make(chan outcome, 1)
 	}
-	if err := t.c.queue.push(ctx, j); err != nil {
+	if err := c.queue.push(ctx, j); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			err = canceled(ctx)
+		}
 		return fail(err)
 	}
 	if j.opts.NonBlocking {
@@ -86,19 +106,39 @@ func (t *txn) commit(ctx context.Context, j *job) (seqNum uint64, err error) {
 	case out := <-j.done:
 		return out.seq, out.err
 	case <-ctx.Done():
-		return fail(errors.Join(api.ErrTxnWaitCanceled, context.Cause(ctx)))
+	}
+	if c.queue.cancel(j) {
+		return fail(canceled(ctx))
+	}
+	select { // it may have ended, or been refused, just now
+	case out := <-j.done:
+		return out.seq, out.err
+	default:
+		return fail(fmt.Errorf("%w: %w", api.ErrTxnWaitCanceled, context.Cause(ctx)))
 	}
 }
 
+// tooLate tells that the deadline of a transaction passed before its turn.
+func (c *Control) tooLate(j *job) error {
+	if d := j.opts.Deadline; !d.IsZero() && !j.taken.Before(d) {
+		return fmt.Errorf("%w, after %v in the queue", api.ErrTxnDeadline, j.taken.Sub(j.queued).Round(time.Millisecond))
+	}
+	return nil
+}
+
+func canceled(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", api.ErrTxnCanceled, context.Cause(ctx))
+}
+
 // Plan implements api.Txn.
-func (t *txn) Plan(_ context.Context, opts ...api.TxnOption) (*api.Plan, error) {
+func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error) {
 	o := api.ApplyTxnOptions(opts)
 	if err := t.check(&o); err != nil {
 		return nil, api.NewTransactionError(err, nil, false)
 	}
 	var result *api.Plan
 	var rejected []api.KeyWithError
-	err := t.c.onWorker(func() {
+	err := t.c.onWorker(ctx, func() {
 		p, _ := t.c.prepare(&job{typ: api.NBTransaction, values: t.values, opts: o, dry: true})
 		rejected = p.rejected
 		result = t.c.planned(t.values, &o, plan.Make(t.c.graph, p.request))

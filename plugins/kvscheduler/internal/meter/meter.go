@@ -13,8 +13,7 @@ import (
 
 // Source is what the metrics are read from when they are asked for.
 type Source interface {
-	QueueLength() int
-	QueueCapacity() int
+	Queue() api.QueueStatus
 	RetriesPending() int
 	CountStates() map[api.ValueState]int
 	LastDrift() *api.DriftReport
@@ -159,8 +158,13 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 		desc := prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, names, nil)
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, values...)
 	}
-	gauge("queue_length", "Entries of the queue that wait.", float64(c.source.QueueLength()))
-	gauge("queue_capacity", "Transactions of the northbound that can wait.", float64(c.source.QueueCapacity()))
+	queue := c.source.Queue()
+	gauge("queue_length", "Entries of the queue that wait.", float64(queue.Length))
+	gauge("queue_capacity", "Transactions of the northbound that can wait.", float64(queue.Capacity))
+	gauge("queue_oldest_seconds", "How long the entry that came first has been waiting.", queue.OldestAge.Seconds())
+	for _, class := range api.QueueClasses() {
+		gauge("queue_waiting", "Entries of the queue that wait, by class.", float64(queue.Waiting[class]), "class", class)
+	}
 	gauge("retries_pending", "Retries that wait for their time.", float64(c.source.RetriesPending()))
 	counts := c.source.CountStates()
 	for number, name := range kvscheduler.ValueState_name {
