@@ -40,6 +40,7 @@ func NewFIB(vpp fibCalls, ifs Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
 		Dependencies:         fibDependencies,
 		ValueComparator:      sameFIB,
 		Create:               d.create,
+		Update:               d.update,
 		Delete:               d.remove,
 		Retrieve:             d.retrieve,
 		RetrieveDependencies: []string{interfaceName, BridgeDomainName},
@@ -98,6 +99,11 @@ func (d *fibDescriptor) create(_ string, e *l2.FIBEntry) (kvs.Metadata, error) {
 		return nil, err
 	}
 	return nil, d.vpp.AddFIBEntry(entry)
+}
+
+// update needs no removal: VPP overwrites the entry.
+func (d *fibDescriptor) update(key string, _, e *l2.FIBEntry, _ kvs.Metadata) (kvs.Metadata, error) {
+	return d.create(key, e)
 }
 
 func (d *fibDescriptor) remove(_ string, e *l2.FIBEntry, _ kvs.Metadata) error {

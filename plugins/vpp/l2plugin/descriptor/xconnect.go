@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"errors"
+	"fmt"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -12,7 +13,8 @@ import (
 
 // A cross-connect sends everything that one interface receives out of another
 // one. It is one direction; two values make it both. The receiving interface
-// has our tag, so a cross-connect on it is ours too.
+// has our tag, so a cross-connect on it is ours too. VPP would take an interface
+// out of its bridge domain for it without a word, so that is refused here.
 
 // xconnectCalls is what cross-connects need of VPP.
 type xconnectCalls interface {
@@ -37,6 +39,7 @@ func NewXConnect(vpp xconnectCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Validate:             validateXConnect,
 		Dependencies:         xconnectDependencies,
 		Create:               d.create,
+		Update:               d.update,
 		Delete:               d.remove,
 		Retrieve:             d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
@@ -69,7 +72,15 @@ func (d *xconnectDescriptor) create(_ string, x *l2.XConnectPair) (kvs.Metadata,
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.Connect(rx, tx)
+	if err := d.vpp.Connect(rx, tx); err != nil {
+		return nil, fmt.Errorf("interface %q: %w", x.GetReceiveInterface(), err)
+	}
+	return nil, nil
+}
+
+// update leaves no moment without a cross-connect.
+func (d *xconnectDescriptor) update(key string, _, x *l2.XConnectPair, _ kvs.Metadata) (kvs.Metadata, error) {
+	return d.create(key, x)
 }
 
 func (d *xconnectDescriptor) remove(_ string, x *l2.XConnectPair, _ kvs.Metadata) error {

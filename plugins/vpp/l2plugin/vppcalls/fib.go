@@ -27,8 +27,11 @@ func (c *Calls) AddFIBEntry(e FIBEntry) error {
 	return c.fib(e, true)
 }
 
-// DeleteFIBEntry deletes an entry. If it does not exist, that is a success.
+// DeleteFIBEntry deletes the entry of the address, whatever interface it has got:
+// learning moves entries that are not static. If it does not exist, that is a
+// success.
 func (c *Calls) DeleteFIBEntry(e FIBEntry) error {
+	e.SwIfIndex = 0 // any
 	err := c.fib(e, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY) {
 		return nil
@@ -38,8 +41,7 @@ func (c *Calls) DeleteFIBEntry(e FIBEntry) error {
 
 func (c *Calls) fib(e FIBEntry, add bool) error {
 	if e.Drop {
-		// Added, VPP ignores the interface; removed, 0 stands for any.
-		e.SwIfIndex, e.Static = 0, true
+		e.SwIfIndex, e.Static = 0, true // VPP ignores the interface
 	}
 	return c.vpp.Call(&l2.L2fibAddDel{
 		Mac: e.MAC, BdID: e.BridgeDomain, SwIfIndex: interface_types.InterfaceIndex(e.SwIfIndex), IsAdd: add,
@@ -59,40 +61,6 @@ func (c *Calls) DumpFIB() ([]FIBEntry, error) {
 			BridgeDomain: d.BdID, MAC: d.Mac, SwIfIndex: uint32(d.SwIfIndex),
 			Drop: d.FilterMac, Static: d.StaticMac, BVI: d.BviMac,
 		}
-	}
-	return out, nil
-}
-
-// Connect sends everything that rx receives out of tx.
-func (c *Calls) Connect(rx, tx uint32) error {
-	return c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
-		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx), Enable: true,
-	}, &l2.SwInterfaceSetL2XconnectReply{})
-}
-
-// Disconnect ends Connect.
-func (c *Calls) Disconnect(rx, tx uint32) error {
-	err := c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
-		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
-	}, &l2.SwInterfaceSetL2XconnectReply{})
-	if session.Gone(err) {
-		return nil
-	}
-	return err
-}
-
-// Connection is a pair of receiving and sending interface.
-type Connection struct{ Rx, Tx uint32 }
-
-// DumpConnections returns all pairs.
-func (c *Calls) DumpConnections() ([]Connection, error) {
-	found, err := session.Dump[*l2.L2XconnectDetails](c.vpp, &l2.L2XconnectDump{})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Connection, len(found))
-	for i, d := range found {
-		out[i] = Connection{uint32(d.RxSwIfIndex), uint32(d.TxSwIfIndex)}
 	}
 	return out, nil
 }

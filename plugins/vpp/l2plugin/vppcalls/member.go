@@ -17,41 +17,86 @@ type Member struct {
 	SplitHorizonGroup uint8
 }
 
-// places remembers which bridge domain each interface is in, as far as it was
-// seen in the session: VPP tells it only for all bridge domains at once.
+// places remembers which bridge domain each interface is in and where it is
+// cross-connected to, as far as it was seen in the session: VPP tells it only for
+// all at once.
 type places struct {
-	mu sync.Mutex
-	of map[uint32]uint32
+	mu        sync.Mutex
+	bd        map[uint32]uint32 // number of the bridge domain
+	connected map[uint32]uint32 // where the interface sends to
 }
 
-func (p *places) get(swIfIndex uint32) (id uint32, ok bool) {
+func newPlaces() *places {
+	return &places{bd: make(map[uint32]uint32), connected: make(map[uint32]uint32)}
+}
+
+// elsewhere tells whether an interface is in another bridge domain than id.
+func (p *places) elsewhere(swIfIndex, id uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id, ok = p.of[swIfIndex]
-	return id, ok
+	now, ok := p.bd[swIfIndex]
+	return ok && now != id
 }
 
-func (p *places) set(swIfIndex, id uint32) {
+func (p *places) bridged(swIfIndex uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.of[swIfIndex] = id
+	_, ok := p.bd[swIfIndex]
+	return ok
 }
 
-func (p *places) unset(swIfIndex uint32) {
+func (p *places) crossConnected(swIfIndex uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.of, swIfIndex)
+	_, ok := p.connected[swIfIndex]
+	return ok
 }
 
-// learn replaces everything by what VPP has.
+func (p *places) join(swIfIndex, id uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bd[swIfIndex] = id
+	delete(p.connected, swIfIndex)
+}
+
+func (p *places) leave(swIfIndex uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.bd, swIfIndex)
+}
+
+func (p *places) connect(rx, tx uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.connected[rx] = tx
+	delete(p.bd, rx)
+}
+
+func (p *places) disconnect(rx uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.connected, rx)
+}
+
+// learn replaces what is known about bridge domains by what VPP has.
 func (p *places) learn(all []BridgeDomainDetails) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.of)
+	clear(p.bd)
 	for _, bd := range all {
 		for _, m := range bd.Members {
-			p.of[m.SwIfIndex] = bd.ID
+			p.bd[m.SwIfIndex] = bd.ID
 		}
+	}
+}
+
+// learnConnections is learn for cross-connects.
+func (p *places) learnConnections(all []Connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.connected)
+	for _, c := range all {
+		p.connected[c.Rx] = c.Tx
 	}
 }
 
@@ -60,14 +105,19 @@ func (c *Calls) places() (*places, error) {
 }
 
 // AddMember puts an interface into a bridge domain. It is an error if the
-// interface is in another one: VPP would take it out of there.
+// interface is in another one, or cross-connected: VPP would take it out of there.
 func (c *Calls) AddMember(id uint32, m Member) error {
 	places, err := c.places()
 	if err != nil {
 		return err
 	}
-	if now, ok := places.get(m.SwIfIndex); ok && now != id {
+	if places.elsewhere(m.SwIfIndex, id) {
 		if err := c.checkFree(id, m.SwIfIndex); err != nil {
+			return err
+		}
+	}
+	if places.crossConnected(m.SwIfIndex) {
+		if err := c.checkNotConnected(m.SwIfIndex); err != nil {
 			return err
 		}
 	}
@@ -81,7 +131,7 @@ func (c *Calls) AddMember(id uint32, m Member) error {
 	if err := c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil {
 		return err
 	}
-	places.set(m.SwIfIndex, id)
+	places.join(m.SwIfIndex, id)
 	return nil
 }
 
@@ -101,14 +151,28 @@ func (c *Calls) checkFree(id, swIfIndex uint32) error {
 	return nil
 }
 
+// checkNotConnected asks VPP whether the interface is cross-connected.
+func (c *Calls) checkNotConnected(swIfIndex uint32) error {
+	all, err := c.DumpConnections()
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if x.Rx == swIfIndex {
+			return fmt.Errorf("is cross-connected to the interface with index %d already", x.Tx)
+		}
+	}
+	return nil
+}
+
 // RemoveMember takes an interface out of a bridge domain, unless it is in
-// another one by now.
+// another one, or cross-connected, by now.
 func (c *Calls) RemoveMember(id uint32, m Member) error {
 	places, err := c.places()
 	if err != nil {
 		return err
 	}
-	if now, ok := places.get(m.SwIfIndex); ok && now != id {
+	if places.elsewhere(m.SwIfIndex, id) || places.crossConnected(m.SwIfIndex) {
 		return nil
 	}
 	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id}
@@ -118,6 +182,6 @@ func (c *Calls) RemoveMember(id uint32, m Member) error {
 	if err := c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil && !session.Gone(err) {
 		return err
 	}
-	places.unset(m.SwIfIndex)
+	places.leave(m.SwIfIndex)
 	return nil
 }

@@ -38,6 +38,6 @@ func chooseOps(s session.Session) ops {
 	return ops{
 		bridgeDomain: pickBridgeDomain(s),
 		ids:          session.Pick(s, "bridge domain numbers", session.Variant(&idPool{})),
-		places:       session.Pick(s, "members", session.Variant(&places{of: map[uint32]uint32{}})),
+		places:       session.Pick(s, "members", session.Variant(newPlaces())),
 	}
 }

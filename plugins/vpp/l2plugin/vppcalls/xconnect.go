@@ -1,0 +1,87 @@
+package vppcalls
+
+import (
+	"fmt"
+
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/l2"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Connect sends everything that rx receives out of tx, and not out of another
+// interface any more. It is an error if rx is in a bridge domain: VPP would take
+// it out of there.
+func (c *Calls) Connect(rx, tx uint32) error {
+	places, err := c.places()
+	if err != nil {
+		return err
+	}
+	if places.bridged(rx) {
+		if err := c.checkNotBridged(rx); err != nil {
+			return err
+		}
+	}
+	err = c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx), Enable: true,
+	}, &l2.SwInterfaceSetL2XconnectReply{})
+	if err != nil {
+		return err
+	}
+	places.connect(rx, tx)
+	return nil
+}
+
+// checkNotBridged asks VPP.
+func (c *Calls) checkNotBridged(rx uint32) error {
+	all, err := c.DumpBridgeDomains()
+	if err != nil {
+		return err
+	}
+	for _, bd := range all {
+		for _, m := range bd.Members {
+			if m.SwIfIndex == rx {
+				return fmt.Errorf("is in bridge domain %q (number %d)", bd.Tag, bd.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// Disconnect ends Connect, unless rx is in a bridge domain by now.
+func (c *Calls) Disconnect(rx, tx uint32) error {
+	places, err := c.places()
+	if err != nil {
+		return err
+	}
+	if places.bridged(rx) {
+		return nil
+	}
+	err = c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
+	}, &l2.SwInterfaceSetL2XconnectReply{})
+	if err != nil && !session.Gone(err) {
+		return err
+	}
+	places.disconnect(rx)
+	return nil
+}
+
+// Connection is a pair of receiving and sending interface.
+type Connection struct{ Rx, Tx uint32 }
+
+// DumpConnections returns all pairs.
+func (c *Calls) DumpConnections() ([]Connection, error) {
+	found, err := session.Dump[*l2.L2XconnectDetails](c.vpp, &l2.L2XconnectDump{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Connection, len(found))
+	for i, d := range found {
+		out[i] = Connection{uint32(d.RxSwIfIndex), uint32(d.TxSwIfIndex)}
+	}
+	if places, err := c.places(); err == nil {
+		places.learnConnections(out)
+	}
+	return out, nil
+}

@@ -1,0 +1,129 @@
+package vpptest_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+)
+
+func xconnect(rx, tx string) *l2.XConnectPair {
+	return &l2.XConnectPair{ReceiveInterface: rx, TransmitInterface: tx}
+}
+
+func TestXConnectChanges(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		there, back := xconnect("a", "b"), xconnect("b", "a")
+		b.Must(of(there, back, loop("a")))
+		b.Want(states{key(there): pending, key(back): pending})
+		b.Must(of(loop("b"), loop("c")))
+		b.Want(states{key(there): configured, key(back): configured})
+		readBack(t, b, "vpp-xconnect", of(there, back))
+		b.InSync()
+
+		// It gets another end without a moment with none.
+		moved := xconnect("a", "c")
+		b.Must(of(moved))
+		readBack(t, b, "vpp-xconnect", of(moved, back))
+		if target.Sim != nil && target.Sim.Count("sw_interface_set_l2_xconnect") != 3 {
+			t.Errorf("%d requests, expected 3", target.Sim.Count("sw_interface_set_l2_xconnect"))
+		}
+		b.InSync()
+		b.Must(deleted(of(moved, back)))
+		readBack(t, b, "vpp-xconnect", nil)
+	})
+}
+
+// An interface is in a bridge domain or cross-connected, not both; it moves in one
+// transaction, there and back.
+func TestCrossConnectedOrBridged(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		pair, bd := xconnect("a", "b"), bridge("bd1", "a")
+		b.Must(of(pair, loop("a"), loop("b")))
+		err := b.Commit(of(bd))
+		if err == nil || !strings.Contains(err.Error(), `interface "a": is cross-connected to the interface with index `) {
+			t.Errorf("error %v", err)
+		}
+		b.Want(states{key(pair): configured, "vpp/bd/bd1/interface/a": failed})
+		b.Must(deleted(of(bd)))
+		b.InSync()
+
+		change := of(bd)
+		change[key(pair)] = nil
+		b.Must(change)
+		b.InSync()
+		err = b.Commit(of(pair))
+		if err == nil || !strings.Contains(err.Error(), `interface "a": is in bridge domain "bd1" (number 1)`) {
+			t.Errorf("error %v", err)
+		}
+		b.Want(states{key(pair): failed, "vpp/bd/bd1/interface/a": configured})
+		b.Must(deleted(of(pair)))
+		b.InSync()
+
+		change = of(pair)
+		change[bdKey("bd1")] = nil
+		b.Must(change)
+		readBack(t, b, "vpp-xconnect", of(pair))
+		b.InSync()
+	})
+}
+
+// Two interfaces of a bridge domain change their parts in one transaction, though
+// VPP knows one BVI at a time.
+func TestBVIMoves(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		bd := bridge("bd1", "a", "b")
+		bd.Interfaces[0].BridgedVirtualInterface = true
+		b.Must(of(bd, loop("a", "10.0.0.1/24"), loop("b")))
+		for range 2 {
+			bd = proto.CloneOf(bd)
+			for _, m := range bd.Interfaces {
+				m.BridgedVirtualInterface = !m.BridgedVirtualInterface
+			}
+			b.Must(of(bd))
+			sameBD(t, b, bd)
+			b.InSync()
+		}
+	})
+}
+
+// The same address is in two bridge domains, and its entries change in place.
+func TestFIBEntryChanges(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		const mac = "62:89:c6:a3:6d:5c"
+		one := &l2.FIBEntry{PhysAddress: mac, BridgeDomain: "bd1", OutgoingInterface: "a", StaticConfig: true}
+		two := &l2.FIBEntry{PhysAddress: mac, BridgeDomain: "bd2", Action: l2.FIBEntry_DROP, StaticConfig: true}
+		b.Must(of(bridge("bd1", "a", "b"), bridge("bd2", "c"), loop("a"), loop("b"), loop("c"), one, two))
+		readBack(t, b, "vpp-l2-fib", of(one, two))
+		for _, changed := range []*l2.FIBEntry{
+			{PhysAddress: mac, BridgeDomain: "bd1", OutgoingInterface: "b", StaticConfig: true},
+			{PhysAddress: mac, BridgeDomain: "bd1", Action: l2.FIBEntry_DROP, StaticConfig: true},
+			{PhysAddress: mac, BridgeDomain: "bd1", OutgoingInterface: "a"},
+		} {
+			before := uint64(0)
+			if target.Sim != nil {
+				before = target.Sim.Count("l2fib_add_del")
+			}
+			b.Must(of(changed))
+			readBack(t, b, "vpp-l2-fib", of(changed, two))
+			if target.Sim != nil && target.Sim.Count("l2fib_add_del") != before+1 {
+				t.Errorf("%d requests for a change", target.Sim.Count("l2fib_add_del")-before)
+			}
+			b.InSync()
+		}
+		// It waits for an interface that is in another bridge domain.
+		elsewhere := &l2.FIBEntry{PhysAddress: mac, BridgeDomain: "bd1", OutgoingInterface: "c"}
+		b.Must(of(elsewhere))
+		b.Want(states{key(elsewhere): pending})
+		readBack(t, b, "vpp-l2-fib", of(two))
+		b.Must(deleted(of(elsewhere, two)))
+		readBack(t, b, "vpp-l2-fib", nil)
+	})
+}
