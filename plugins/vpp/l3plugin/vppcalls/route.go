@@ -40,11 +40,22 @@ type Route struct {
 	Path
 }
 
-// AddRoute adds a path to a destination.
+// maxPaths is how many paths one message carries at most; VPP counts in a byte.
+const maxPaths = 128
+
+// routeChange is what paths have in common that can be sent in one message.
+type routeChange struct {
+	table uint32
+	dst   netip.Prefix
+	add   bool
+}
+
+// AddRoute adds a path to a destination. Paths that are added at the same time go
+// in one message: VPP may stop its workers for each.
 func (c *Calls) AddRoute(r Route) error { return c.route(r, true) }
 
 // DeleteRoute removes a path of a destination. If there is none, that is a
-// success.
+// success. Paths that are removed at the same time go in one message.
 func (c *Calls) DeleteRoute(r Route) error {
 	err := c.route(r, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
@@ -54,8 +65,32 @@ func (c *Calls) DeleteRoute(r Route) error {
 }
 
 func (c *Calls) route(r Route, add bool) error {
-	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: add, IsMultipath: true, Route: ip.IPRoute{
-		TableID: r.Table, Prefix: ipconv.Prefix(r.Destination), NPaths: 1, Paths: []fib_types.FibPath{r.message(r.Destination.Addr().Is6())},
+	change := routeChange{r.Table, r.Destination, add}
+	return c.routes.do(change, r.message(r.Destination.Addr().Is6()), maxPaths, func(paths []fib_types.FibPath) []error {
+		return c.changeRoute(change, paths)
+	})
+}
+
+// changeRoute returns one error per path. VPP refuses a message as a whole, so
+// they are tried one by one to find out which it means.
+func (c *Calls) changeRoute(change routeChange, paths []fib_types.FibPath) []error {
+	errs := make([]error, len(paths))
+	err := c.sendRoute(change, paths)
+	if refused := (api.VPPApiError(0)); len(paths) > 1 && errors.As(err, &refused) {
+		for n := range paths {
+			errs[n] = c.sendRoute(change, paths[n:n+1])
+		}
+		return errs
+	}
+	for n := range errs {
+		errs[n] = err
+	}
+	return errs
+}
+
+func (c *Calls) sendRoute(change routeChange, paths []fib_types.FibPath) error {
+	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: change.add, IsMultipath: true, Route: ip.IPRoute{
+		TableID: change.table, Prefix: ipconv.Prefix(change.dst), NPaths: uint8(len(paths)), Paths: paths,
 	}}, &ip.IPRouteAddDelReply{})
 }
 
