@@ -1,9 +1,11 @@
 package vpptest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
@@ -28,6 +30,9 @@ func TestRoutes(t *testing.T) {
 			{DstNetwork: "10.21.0.0/16", VrfId: 7, Type: l3.Route_INTER_VRF, ViaVrfId: 0},
 			{DstNetwork: "10.22.0.0/16", Type: l3.Route_INTER_VRF, ViaVrfId: 7},
 			{DstNetwork: "2001:db8:b::/48", VrfId: 7, Type: l3.Route_INTER_VRF, ViaVrfId: 0},
+			{DstNetwork: "10.23.0.0/16", Type: l3.Route_INTER_VRF, ViaVrfId: 7, NextHopAddr: "10.7.0.9"},
+			{DstNetwork: "10.24.0.0/16", NextHopAddr: "2001:db8::24", OutgoingInterface: "lo"},
+			{DstNetwork: "10.25.0.0/16", VrfId: 7, NextHopAddr: "2001:db8:7::25"},
 		}
 		all := values{}
 		for _, r := range routes {
@@ -97,10 +102,19 @@ func TestNeighbors(t *testing.T) {
 			t.Errorf("read back %v", got)
 		}
 		b.InSync()
-		changed := proto.CloneOf(entries[0].(*l3.ARPEntry))
-		changed.PhysAddress = "02:00:00:00:00:ff"
-		b.Must(of(changed))
-		b.InSync()
+		for _, change := range []func(*l3.ARPEntry){
+			func(e *l3.ARPEntry) { e.PhysAddress = "02:00:00:00:00:ff" },
+			func(e *l3.ARPEntry) { e.PhysAddress, e.Static = "02:00:00:00:00:fe", false },
+			func(e *l3.ARPEntry) { e.PhysAddress, e.Static = "02:00:00:00:00:fd", true },
+		} {
+			changed := proto.CloneOf(entries[0].(*l3.ARPEntry))
+			change(changed)
+			b.Must(of(changed))
+			if got := b.Dump("vpp-arp")[key(changed)]; !proto.Equal(got, changed) {
+				t.Errorf("read back %v, expected %v", got, changed)
+			}
+			b.InSync()
+		}
 		b.Must(deleted(all))
 		readBack(t, b, "vpp-arp", nil)
 	})
@@ -129,6 +143,72 @@ func TestVrfTable(t *testing.T) {
 			t.Errorf("read back %v", got)
 		}
 	})
+}
+
+// A table in use: what uses it goes first and waits for it.
+func TestVrfTableInUse(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		in7 := loop("in7", "10.7.0.1/24")
+		in7.Vrf = 7
+		route := &l3.Route{DstNetwork: "10.20.0.0/16", VrfId: 7, NextHopAddr: "10.7.0.2", OutgoingInterface: "in7"}
+		into := &l3.Route{DstNetwork: "10.21.0.0/16", Type: l3.Route_INTER_VRF, ViaVrfId: 7}
+		table := of(&l3.VrfTable{Id: 7})
+		b.Must(of(in7, route, into))
+		b.Must(table)
+		for range 2 {
+			b.Want(states{routeKey(route): configured, routeKey(into): configured, ifKey("in7"): configured})
+			b.InSync()
+			b.Must(deleted(table))
+			b.Want(states{routeKey(route): pending, routeKey(into): pending, "vpp/interface/in7/vrf/7/ip-version/v4": pending})
+			if got := b.Dump("vpp-vrf-table"); len(got) != 2 { // table 0 of both
+				t.Errorf("tables left: %v", got)
+			}
+			b.Must(table)
+		}
+	})
+}
+
+// A destination with many paths, of which some are refused.
+func TestMultipath(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		all := of(loop("lo", "10.1.0.1/16"))
+		b.Must(all)
+		routes := values{}
+		for n := range 150 {
+			r := &l3.Route{
+				DstNetwork: "10.9.0.0/16", NextHopAddr: fmt.Sprintf("10.1.1.%d", n), OutgoingInterface: "lo", Weight: uint32(n%9 + 1),
+			}
+			routes[routeKey(r)] = r
+		}
+		b.Must(routes)
+		readBack(t, b, "vpp-route", routes)
+		b.InSync()
+		b.Must(deleted(routes))
+		readBack(t, b, "vpp-route", nil)
+	})
+}
+
+func TestRefusedPaths(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	b.Must(of(loop("lo", "10.1.0.1/16")))
+	if err := target.Sim.Fail("ip_route_add_del", api.VPPApiError(-1), -1); err != nil {
+		t.Fatal(err)
+	}
+	routes := values{}
+	for n := range 20 {
+		r := &l3.Route{DstNetwork: "10.9.0.0/16", NextHopAddr: fmt.Sprintf("10.1.1.%d", n), OutgoingInterface: "lo", Weight: 1}
+		routes[routeKey(r)] = r
+	}
+	if err := b.Commit(routes); err == nil || strings.Count(err.Error(), "ip_route_add_del: ") != len(routes) {
+		t.Errorf("error %v, expected one for each path", err)
+	}
+	target.Sim.Heal()
+	b.Must(routes)
+	readBack(t, b, "vpp-route", routes)
 }
 
 func TestInvalidL3(t *testing.T) {

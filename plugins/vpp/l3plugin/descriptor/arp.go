@@ -13,7 +13,8 @@ import (
 
 // A neighbour is the MAC address of an IP address, of either version, on an
 // interface. VPP learns neighbours itself; an entry that is not expected counts
-// as configured only if it is static.
+// as configured only if it is static. VPP makes a learned entry static, and gives
+// a static one another MAC address, but does not make it a learned one again.
 
 // neighborCalls is what neighbours need of VPP.
 type neighborCalls interface {
@@ -39,8 +40,12 @@ func NewARP(vpp neighborCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Dependencies: func(_ string, e *l3.ARPEntry) []kvs.Dependency {
 			return []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
 		},
-		ValueComparator:      sameARP,
-		Create:               d.create,
+		ValueComparator:    sameARP,
+		UpdateWithRecreate: func(_ string, old, e *l3.ARPEntry, _ kvs.Metadata) bool { return old.GetStatic() && !e.GetStatic() },
+		Create:             d.create,
+		Update: func(key string, _, e *l3.ARPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.create(key, e)
+		},
 		Delete:               d.remove,
 		Retrieve:             d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
