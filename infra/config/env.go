@@ -32,6 +32,7 @@ type Variable struct{ Name, Doc string }
 func Variables() []Variable {
 	return []Variable{
 		{"VPP_BIN", "path of a VPP executable to start or to test against"},
+		{"ETCD_ENDPOINTS", "addresses of etcd, separated by commas, where etcd.conf has none"},
 		{"NO_COLOR", "if set and not empty, console output has no colours"},
 	}
 }

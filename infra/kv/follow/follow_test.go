@@ -156,11 +156,11 @@ func TestSlowReceiver(t *testing.T) {
 		b.do(func(v *follow.View) { v.Replace(items(3, "a=1")) })
 		b.want("resync a=1")
 		b.do(func(v *follow.View) { v.Apply(events("a=2", "b=1", "a")) })
-		b.do(func(v *follow.View) { v.Apply(events("b=2", "c=1")) })
+		b.do(func(v *follow.View) { v.Apply(events("b=2", "c=1", "d=1", "d", "e=1", "e", "e=2")) })
 		b.want()
 		b.hold <- struct{}{}
 		synctest.Wait()
-		b.want("b=2 c=1 -a")
+		b.want("b=2 c=1 -a e=2")
 		b.do(func(v *follow.View) { v.Apply(events("b=3")) })
 		close(b.hold)
 		synctest.Wait()

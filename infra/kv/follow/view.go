@@ -27,8 +27,14 @@ type View struct {
 
 	mu      sync.Mutex // over what waits for the receiver
 	resync  *kv.Update // told before changes
-	changes []kv.Change
+	changes []pending
 	at      map[string]int // key -> index in changes
+}
+
+// pending is a change that waits.
+type pending struct {
+	kv.Change
+	fresh bool // the receiver was not told about the key before
 }
 
 // Change is a change as the store knows it, to find out later whether its
@@ -79,13 +85,13 @@ func (v *View) Compacted(err error) bool {
 func (v *View) Replace(listing kv.Listing) {
 	all := !v.listed || v.o.Resync && !v.connected
 	told := make(map[string]uint64, len(listing.Items))
-	var changes []kv.Change
+	var changes []pending
 	v.last = Change{}
 	for _, item := range listing.Items {
 		ch, sum := v.change(kv.Event{Item: item})
 		told[ch.Key] = sum
 		if before, known := v.told[ch.Key]; all || !known || before != sum {
-			changes = append(changes, ch)
+			changes = append(changes, pending{ch, !known})
 		}
 		if item.Revision > v.last.Revision {
 			v.last = Change{Key: item.Key, Revision: item.Revision}
@@ -94,7 +100,7 @@ func (v *View) Replace(listing kv.Listing) {
 	if !all {
 		for _, key := range slices.Sorted(maps.Keys(v.told)) {
 			if _, there := told[key]; !there {
-				changes = append(changes, kv.Change{Entry: kv.Entry{Key: key, Revision: listing.Revision}, Deleted: true})
+				changes = append(changes, pending{Change: kv.Change{Entry: kv.Entry{Key: key, Revision: listing.Revision}, Deleted: true}})
 			}
 		}
 	}
@@ -111,7 +117,7 @@ func (v *View) Apply(events []kv.Event) { v.apply(events, false) }
 func (v *View) ApplyNew(events []kv.Event) { v.apply(events, true) }
 
 func (v *View) apply(events []kv.Event, differing bool) {
-	changes := make([]kv.Change, 0, len(events))
+	changes := make([]pending, 0, len(events))
 	for _, ev := range events {
 		if ev.Revision > 0 {
 			v.last = Change{Key: ev.Key, Revision: ev.Revision, Deleted: ev.Deleted}
@@ -126,7 +132,7 @@ func (v *View) apply(events []kv.Event, differing bool) {
 		default:
 			v.told[ch.Key] = sum
 		}
-		changes = append(changes, ch)
+		changes = append(changes, pending{ch, !known})
 	}
 	v.put(false, changes)
 }
@@ -152,30 +158,50 @@ func (v *View) Known() []string {
 }
 
 // put makes changes wait for the receiver; all tells that they are everything.
-func (v *View) put(all bool, changes []kv.Change) {
+func (v *View) put(all bool, changes []pending) {
 	if !all && len(changes) == 0 {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if all {
-		v.resync = &kv.Update{Resync: true, Changes: changes}
+		v.resync = &kv.Update{Resync: true, Changes: bare(changes)}
 		v.changes = nil
 		clear(v.at)
 	} else {
 		for _, ch := range changes {
-			if i, waits := v.at[ch.Key]; waits {
-				v.changes[i] = ch
-				continue
-			}
-			v.at[ch.Key] = len(v.changes)
-			v.changes = append(v.changes, ch)
+			v.wait(ch)
 		}
 	}
 	select {
 	case v.ready <- struct{}{}:
 	default:
 	}
+}
+
+// wait puts a change in the place of one of the same key that waits already.
+func (v *View) wait(ch pending) {
+	i, waits := v.at[ch.Key]
+	if !waits {
+		v.at[ch.Key] = len(v.changes)
+		v.changes = append(v.changes, ch)
+		return
+	}
+	if ch.fresh = v.changes[i].fresh; ch.fresh && ch.Deleted {
+		delete(v.at, ch.Key) // it came and went, and nobody has to know
+	}
+	v.changes[i] = ch
+}
+
+// bare are the changes that are left.
+func bare(waiting []pending) []kv.Change {
+	changes := make([]kv.Change, 0, len(waiting))
+	for _, ch := range waiting {
+		if !ch.Deleted || !ch.fresh {
+			changes = append(changes, ch.Change)
+		}
+	}
+	return changes
 }
 
 // take returns what is to be told next.
@@ -186,7 +212,7 @@ func (v *View) take() (u kv.Update, ok bool) {
 		u, v.resync = *v.resync, nil
 		return u, true
 	}
-	u.Changes, v.changes = v.changes, nil
+	u.Changes, v.changes = bare(v.changes), nil
 	clear(v.at)
 	slices.SortStableFunc(u.Changes, func(a, b kv.Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	return u, len(u.Changes) > 0

@@ -1,0 +1,40 @@
+package etcd_test
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func conf(addr string) etcd.Config {
+	cfg := etcd.DefaultConfig()
+	cfg.Endpoints, cfg.ReconnectInterval, cfg.SessionTTL = []string{addr}, 100*time.Millisecond, 2
+	return cfg
+}
+
+func connect(tb testing.TB, cfg etcd.Config) (p *etcd.Plugin, stop func()) {
+	tb.Helper()
+	p = etcd.NewPlugin(etcd.UseConf(cfg))
+	a := agenttest.Start(tb, p)
+	return p, func() {
+		if err := a.Stop(); err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Etcd(t)
+	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
+		return connect(tb, conf(server.Addr))
+	}}.Run(t)
+}

@@ -1,0 +1,191 @@
+// Package etcd is the connector to etcd, version 3.
+//
+// What is followed goes on, after any trouble, from the last change that was
+// seen, if the server still has exactly that change in its history; otherwise,
+// because it was compacted or the server has another history (restored from a
+// backup, emptied, another cluster), everything is read and compared. Requests
+// are made without waiting for a connection, so that errors say what is wrong
+// with it.
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+)
+
+const (
+	// keepaliveTime is after how much silence the server is asked whether it is
+	// there, keepaliveTimeout how long it may take to answer. The server allows
+	// one question in 5 s (grpc-keepalive-min-time).
+	keepaliveTime    = 10 * time.Second
+	keepaliveTimeout = 5 * time.Second
+	// firstPause is the pause after the first failed attempt to connect.
+	firstPause = 50 * time.Millisecond
+)
+
+// Plugin is the connection to etcd.
+type Plugin struct {
+	Deps
+	base     *Config // of UseConf; nil: none
+	cfg      Config
+	db       *database // nil: disabled
+	lifetime *lifetime
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+}
+
+var _ kv.Connector = (*Plugin)(nil)
+
+// ConfigSpec returns the defaults of etcd.conf.
+func (p *Plugin) ConfigSpec() any { return p.defaults() }
+
+func (p *Plugin) defaults() Config {
+	if p.base != nil {
+		return *p.base
+	}
+	return DefaultConfig()
+}
+
+// Init prepares the connection, which is made in the background unless
+// allow-delayed-start is false.
+func (p *Plugin) Init() error {
+	cfg, found, err := config.Load(p.Cfg, p.defaults())
+	if err != nil {
+		return err
+	}
+	if p.cfg = cfg; !found && p.base == nil {
+		p.Log.Debug("disabled: there is no configuration file")
+		return nil
+	}
+	client, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	p.db = newDatabase(client, cfg.OperationTimeout)
+	if !cfg.AllowDelayedStart {
+		if err := p.db.ping(p.Context(), cfg.DialTimeout+cfg.OperationTimeout); err != nil {
+			return errors.Join(fmt.Errorf("no answer from %s (allow-delayed-start is false): %w", strings.Join(cfg.endpoints(), ", "), err),
+				client.Close())
+		}
+	}
+	p.lifetime = newLifetime(p.db, int64(cfg.SessionTTL), p.Log)
+	p.db.lifetime = p.lifetime
+	p.Go(p.lifetime.keep)
+	if cfg.AutoCompact > 0 {
+		if cfg.AutoCompact < minAutoCompact {
+			p.Log.Warn("auto-compact is short; whoever is disconnected for longer has to read everything again", "auto-compact", cfg.AutoCompact)
+		}
+		p.Go(p.compact)
+	}
+	p.Log.Info("etcd is used", "endpoints", strings.Join(cfg.endpoints(), ","))
+	return nil
+}
+
+func connect(cfg Config) (*clientv3.Client, error) {
+	secure, err := cfg.tls()
+	if err != nil {
+		return nil, err
+	}
+	pauses := backoff.Config{BaseDelay: firstPause, Multiplier: 2, Jitter: 0.2, MaxDelay: cfg.ReconnectInterval}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: cfg.endpoints(), DialTimeout: cfg.DialTimeout, TLS: secure, Logger: zap.NewNop(),
+		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout,
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: cfg.DialTimeout})},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", strings.Join(cfg.endpoints(), ", "), err)
+	}
+	return client, nil
+}
+
+// Close removes what was published for the lifetime of this agent, and ends the
+// connection.
+func (p *Plugin) Close() error {
+	p.StopGoroutines()
+	if p.db == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), p.cfg.OperationTimeout)
+	defer cancel()
+	err := p.lifetime.end(ctx)
+	if cerr := p.db.client.Close(); !errors.Is(cerr, context.Canceled) {
+		err = errors.Join(err, cerr)
+	}
+	return err
+}
+
+// Disabled tells that there is no configuration file.
+func (p *Plugin) Disabled() bool { return p.db == nil }
+
+// DB gives access to the entries; nil if the plugin is disabled.
+func (p *Plugin) DB() kv.DB {
+	if p.db == nil {
+		return nil
+	}
+	return p.db
+}
+
+// Watch follows the store, see kv.Store.
+func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
+	o := follow.Options{
+		Store: p.String(), Prefix: prefix, MaxPause: p.cfg.ReconnectInterval, Resync: p.cfg.ResyncAfterReconnect,
+		Log: p.Log, Health: p.Health,
+	}
+	if p.cfg.ExpandEnvVars {
+		o.Value = func(b []byte) kv.Value { return kv.Expanding{Encoded: b, Lookup: config.ProcessEnviron} }
+	}
+	return follow.Run(ctx, o, p.db.session, handle)
+}
+
+// Put stores the value of a key as JSON; nil removes it.
+func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
+	return kv.Publish(p.Context(), p.cfg.OperationTimeout, p.DB(), key, value, opts...)
+}
+
+// Delete removes a key, or all that begin with it.
+func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
+	return kv.Withdraw(p.Context(), p.cfg.OperationTimeout, p.DB(), key, opts...)
+}
+
+// compact forgets the history that was there one interval ago.
+func (p *Plugin) compact(ctx context.Context) {
+	tick := time.NewTicker(p.cfg.AutoCompact)
+	defer tick.Stop()
+	var before int64
+	for {
+		now, err := p.db.revision(ctx)
+		if err == nil && before > 0 {
+			err = p.db.Compact(ctx, before)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			before = now
+		case !errors.Is(err, kv.ErrCompacted):
+			p.Log.Warn("history was not compacted", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

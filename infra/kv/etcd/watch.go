@@ -1,0 +1,159 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+)
+
+// session follows the store over one connection, see follow.Session.
+func (d *database) session(ctx context.Context, v *follow.View) error {
+	from, err := d.resume(ctx, v)
+	if err != nil {
+		return err
+	}
+	for {
+		if from == 0 {
+			listing, err := d.List(ctx, v.Prefix())
+			if err != nil {
+				return err
+			}
+			v.Replace(listing)
+			from = listing.Revision
+		}
+		err := d.watch(ctx, v.Prefix(), from, v.Connected, func(events []kv.Event) error {
+			v.Apply(events)
+			return nil
+		})
+		if !v.Compacted(err) {
+			return err
+		}
+		from = 0
+	}
+}
+
+// resume returns the revision to go on from; 0 if everything has to be read.
+// One can go on from the last change that was seen if it was a put and the
+// server has it, too. After a deletion there is nothing to compare with.
+func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
+	last, ok := v.Last()
+	if !ok || last.Deleted {
+		return 0, nil
+	}
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	resp, err := d.kv.Range(ctx, &pb.RangeRequest{Key: []byte(last.Key), Revision: last.Revision, KeysOnly: true})
+	switch err = explain(err); {
+	case errors.Is(err, kv.ErrCompacted):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case len(resp.Kvs) == 0 || resp.Kvs[0].ModRevision != last.Revision:
+		return 0, nil
+	}
+	return last.Revision, nil
+}
+
+// WatchFrom implements kv.DB.
+func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {
+	err := d.watch(ctx, prefix, revision, func() {}, func(events []kv.Event) error {
+		for len(events) > 0 {
+			n := 1
+			for n < len(events) && events[n].Revision == events[0].Revision {
+				n++
+			}
+			if err := handle(events[:n]); err != nil {
+				return err
+			}
+			events = events[n:]
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// watch tells what happens after a revision. began is called when the server
+// watches.
+func (d *database) watch(ctx context.Context, prefix string, revision int64, began func(), handle func([]kv.Event) error) error {
+	if err := d.notFuture(ctx, revision); err != nil {
+		return wrap("watch", prefix, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// With a leader required, a member that is cut off from the others ends the
+	// watch instead of being silent.
+	stream, err := d.watches.Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxReceived))
+	if err != nil {
+		return wrap("watch", prefix, err)
+	}
+	from, end := keyRange(prefix)
+	create := &pb.WatchCreateRequest{Key: from, RangeEnd: end, StartRevision: revision + 1, Fragment: true}
+	err = stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}})
+	if err != nil && !errors.Is(err, io.EOF) { // then Recv has the reason
+		return wrap("watch", prefix, err)
+	}
+	var events []kv.Event
+	for {
+		resp, err := stream.Recv()
+		if err != nil {
+			return wrap("watch", prefix, err)
+		}
+		switch {
+		case resp.CompactRevision > 0:
+			return wrap("watch", prefix, fmt.Errorf("%w (compacted up to revision %d)", kv.ErrCompacted, resp.CompactRevision))
+		case resp.Canceled:
+			return wrap("watch", prefix, status.Error(codes.Unavailable, resp.CancelReason))
+		case resp.Created:
+			// Asked again: between the question and the watch there may have been
+			// another server.
+			if resp.Header.Revision < revision {
+				if err := d.notFuture(ctx, revision); err != nil {
+					return wrap("watch", prefix, err)
+				}
+			}
+			began()
+		}
+		for _, ev := range resp.Events {
+			events = append(events, event(ev))
+		}
+		if resp.Fragment || len(events) == 0 {
+			continue
+		}
+		if err := handle(events); err != nil {
+			return err
+		}
+		events = nil
+	}
+}
+
+// notFuture checks that a revision was reached. From a later one the server
+// would be silent until it is.
+func (d *database) notFuture(ctx context.Context, revision int64) error {
+	now, err := d.revision(ctx)
+	if err == nil && now < revision {
+		err = fmt.Errorf("%w (%d; the store is at %d)", kv.ErrCompacted, revision, now)
+	}
+	return err
+}
+
+func event(ev *mvccpb.Event) kv.Event {
+	e := kv.Event{Item: kv.Item{Key: string(ev.Kv.Key), Revision: ev.Kv.ModRevision}, Deleted: ev.Type == mvccpb.Event_DELETE}
+	if !e.Deleted {
+		e.Value = ev.Kv.Value
+	}
+	return e
+}

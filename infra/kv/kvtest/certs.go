@@ -1,0 +1,70 @@
+package kvtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Certs are the files of a certificate authority, and of a certificate for
+// 127.0.0.1 that it has signed, good for servers and clients.
+type Certs struct{ CA, Cert, Key string }
+
+// NewCerts makes a new authority.
+func NewCerts(tb testing.TB) Certs {
+	tb.Helper()
+	dir := tb.TempDir()
+	c := Certs{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	caKey, key := newKey(tb), newKey(tb)
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	c.write(tb, c.CA, "CERTIFICATE", sign(tb, ca, ca, &caKey.PublicKey, caKey))
+	c.write(tb, c.Cert, "CERTIFICATE", sign(tb, leaf, ca, &key.PublicKey, caKey))
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.write(tb, c.Key, "EC PRIVATE KEY", der)
+	return c
+}
+
+func newKey(tb testing.TB) *ecdsa.PrivateKey {
+	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
+func sign(tb testing.TB, cert, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.PrivateKey) []byte {
+	tb.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, cert, parent, pub, key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return der
+}
+
+func (c Certs) write(tb testing.TB, path, kind string, der []byte) {
+	tb.Helper()
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,190 @@
+package kvtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a server in a process of its own, which ends with the test.
+type Process struct {
+	// Direct is the address it listens on, Addr that of the proxy before it.
+	Direct, Addr string
+	// Proxy stands before it.
+	Proxy *Proxy
+
+	command func() *exec.Cmd
+	ready   func(*Process) bool
+	status  string // another address, which tells whether it is ready
+	cmd     *exec.Cmd
+	exited  chan struct{}
+	log     bytes.Buffer
+	dir     string
+}
+
+var _ Server = (*Process)(nil)
+
+// Etcd starts an etcd; args are added to its command line. The test is skipped
+// if there is none on this machine.
+func Etcd(tb testing.TB, args ...string) *Process {
+	tb.Helper()
+	binary := find(tb, "etcd", "etcd-server")
+	return start(tb, etcdReady, func(p *Process) []string {
+		p.status = freeAddr(tb)
+		secure := "http"
+		for _, a := range args {
+			if strings.HasPrefix(a, "--cert-file") {
+				secure = "https"
+			}
+		}
+		peer := "http://" + freeAddr(tb)
+		url := secure + "://" + p.Direct
+		return append([]string{
+			"env", "ETCD_UNSUPPORTED_ARCH=" + runtime.GOARCH, // 3.4 insists on it for arm64
+			binary, "--name", "test", "--data-dir", filepath.Join(p.dir, "data"), "--log-level", "error",
+			"--listen-client-urls", url, "--advertise-client-urls", url,
+			"--listen-metrics-urls", "http://" + p.status, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "test=" + peer,
+		}, args...)
+	})
+}
+
+// etcdReady tells whether the server has elected itself.
+func etcdReady(p *Process) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.status+"/health", nil)
+	if err != nil {
+		return false
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return resp.StatusCode == http.StatusOK
+}
+
+// find looks for a program, and skips the test without it.
+func find(tb testing.TB, program, pkg string) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		tb.Skipf("SKIPPED: there is no %s here (Debian: apt install %s); nothing of this is tested", program, pkg)
+	}
+	return path
+}
+
+func freeAddr(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// start starts a server. Between the choice of a port and its use somebody else
+// may take it; then another is tried.
+func start(tb testing.TB, ready func(*Process) bool, command func(*Process) []string) *Process {
+	tb.Helper()
+	for range 3 {
+		p := &Process{Direct: freeAddr(tb), dir: tb.TempDir(), ready: ready}
+		args := command(p)
+		p.command = func() *exec.Cmd {
+			cmd := exec.Command(args[0], args[1:]...)
+			cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &p.log, &p.log
+			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+			return cmd
+		}
+		err := p.launch()
+		if err == nil {
+			p.Proxy = NewProxy(tb, p.Direct)
+			p.Addr = p.Proxy.Addr
+			tb.Cleanup(p.kill)
+			return p
+		}
+		tb.Logf("%s: %v\n%s", args[0], err, p.log.String())
+	}
+	tb.Fatal("the server does not start")
+	return nil
+}
+
+// launch starts the process and waits until it serves.
+func (p *Process) launch() error {
+	p.cmd, p.exited = p.command(), make(chan struct{})
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	cmd, exited := p.cmd, p.exited
+	go func() {
+		defer close(exited) // waited for by kill
+		_ = cmd.Wait()
+	}()
+	late := time.After(patience)
+	for !p.ready(p) {
+		select {
+		case <-exited:
+			return fmt.Errorf("it ended: %v", cmd.ProcessState)
+		case <-late:
+			p.kill()
+			return fmt.Errorf("it does not serve after %v", patience)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func (p *Process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// Stop kills the server; Start starts it again.
+func (p *Process) Stop() { p.kill() }
+
+// Start starts the server after Stop.
+func (p *Process) Start(tb testing.TB) {
+	tb.Helper()
+	if err := p.launch(); err != nil {
+		tb.Fatalf("%v\n%s", err, p.log.String())
+	}
+}
+
+// Restart implements Server.
+func (p *Process) Restart(tb testing.TB) {
+	tb.Helper()
+	p.Stop()
+	p.Start(tb)
+}
+
+// Wipe removes the data of a stopped server.
+func (p *Process) Wipe(tb testing.TB) {
+	tb.Helper()
+	if err := os.RemoveAll(filepath.Join(p.dir, "data")); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Pause implements Server.
+func (p *Process) Pause(tb testing.TB) (resume func()) {
+	tb.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		tb.Fatal(err)
+	}
+	return func() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
+}
+
+// Partition implements Server.
+func (p *Process) Partition(testing.TB) (heal func()) { return p.Proxy.Partition() }

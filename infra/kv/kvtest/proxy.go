@@ -1,0 +1,141 @@
+package kvtest
+
+import (
+	"net"
+	"sync"
+	"testing"
+)
+
+// Proxy stands between a client and a server, and can keep everything back.
+type Proxy struct {
+	Addr string // where clients connect to
+
+	target   string
+	listener net.Listener
+	wg       sync.WaitGroup
+
+	mu    sync.Mutex
+	gate  chan struct{} // closed: open
+	conns map[net.Conn]bool
+	ended bool
+}
+
+// NewProxy starts a proxy to a TCP address. It ends with the test.
+func NewProxy(tb testing.TB, target string) *Proxy {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, gate: make(chan struct{}), conns: map[net.Conn]bool{}}
+	close(p.gate)
+	p.wg.Go(p.accept)
+	tb.Cleanup(p.close)
+	return p
+}
+
+// Partition keeps everything back until heal is called; no connection is
+// closed.
+func (p *Proxy) Partition() (heal func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gate := make(chan struct{})
+	p.gate = gate
+	return sync.OnceFunc(func() { close(gate) })
+}
+
+// Cut closes all connections.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+func (p *Proxy) open() {
+	p.mu.Lock()
+	gate := p.gate
+	p.mu.Unlock()
+	<-gate
+}
+
+func (p *Proxy) accept() {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		if !p.own(c) {
+			return
+		}
+		p.wg.Go(func() { p.serve(c) })
+	}
+}
+
+// own notes a connection, to be closed in the end.
+func (p *Proxy) own(c net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		_ = c.Close()
+		return false
+	}
+	p.conns[c] = true
+	return true
+}
+
+func (p *Proxy) disown(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+	_ = c.Close()
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	defer p.disown(client)
+	p.open()
+	server, err := net.Dial("tcp", p.target)
+	if err != nil || !p.own(server) {
+		return
+	}
+	defer p.disown(server)
+	var both sync.WaitGroup
+	both.Go(func() { p.copy(server, client) })
+	both.Go(func() { p.copy(client, server) })
+	both.Wait()
+}
+
+// copy closes both connections in the end, which ends the other direction.
+func (p *Proxy) copy(to, from net.Conn) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		p.open()
+		if n > 0 {
+			if _, werr := to.Write(buf[:n]); werr != nil {
+				err = werr
+			}
+		}
+		if err != nil {
+			_ = to.Close()
+			_ = from.Close()
+			return
+		}
+	}
+}
+
+func (p *Proxy) close() {
+	_ = p.listener.Close()
+	p.mu.Lock()
+	p.ended = true
+	gate := p.gate
+	p.mu.Unlock()
+	select {
+	case <-gate:
+	default:
+		close(gate)
+	}
+	p.Cut()
+	p.wg.Wait()
+}
