@@ -108,7 +108,10 @@ func (k kind) live(t *testing.T, target vpptest.Target) {
 // everyLink is one interface of each type that is made in VPP alone.
 func everyLink() values {
 	return of(memif("memif1", 1, "x.sock"), subif("port.100", "port", 100),
-		bond("bond1", 1, "member"), loop("member"))
+		bond("bond1", 1, "member"), loop("member"),
+		vxlan("vxlan1", "192.0.2.1", "192.0.2.2", 1), vxlanGpe("gpe1", "192.0.2.1", "192.0.2.2", 1),
+		gre("gre1", "192.0.2.1", "192.0.2.2", interfaces.GreLink_L3), ipip("ipip1", "192.0.2.1", "192.0.2.2"),
+		gtpu("gtpu1", "192.0.2.1", "192.0.2.2", 1), ipsecInterface("ipsec1"), wireguard("wg1"))
 }
 
 const vppNone = ^uint32(0)

@@ -60,6 +60,12 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_DPDK:              physical{vpp: vpp},
 		interfaces.Interface_MEMIF:             memif{vpp: vpp},
 		interfaces.Interface_BOND_INTERFACE:    bond{vpp: vpp},
+		interfaces.Interface_VXLAN_TUNNEL:      vxlan{vpp: vpp, ifs: opts.Interfaces},
+		interfaces.Interface_GRE_TUNNEL:        gre{vpp: vpp},
+		interfaces.Interface_IPIP_TUNNEL:       ipip{vpp: vpp},
+		interfaces.Interface_GTPU_TUNNEL:       gtpu{vpp: vpp, ifs: opts.Interfaces},
+		interfaces.Interface_IPSEC_TUNNEL:      ipsec{vpp: vpp},
+		interfaces.Interface_WIREGUARD_TUNNEL:  wireguard{vpp: vpp},
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: vpp, ifs: opts.Interfaces},
 	}}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{

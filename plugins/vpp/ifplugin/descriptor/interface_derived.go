@@ -38,7 +38,7 @@ func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	}
 	var out []kvs.KeyValuePair
 	seen := map[string]bool{}
-	var ipv4, ipv6 bool
+	ipv4, ipv6 := underlay(i)
 	for _, addr := range i.GetIpAddresses() {
 		p, err := ipconv.ParsePrefix(addr)
 		if err != nil {
@@ -52,10 +52,11 @@ func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 			out = append(out, kvs.KeyValuePair{Key: key, Value: &emptypb.Empty{}})
 		}
 	}
-	if !ipv4 && !ipv6 {
-		return nil
+	if len(out) > 0 {
+		out = append(out, kvs.KeyValuePair{Key: model.HasAddressKey.Key(name), Value: &emptypb.Empty{}})
 	}
-	return append(out,
-		kvs.KeyValuePair{Key: model.HasAddressKey.Key(name), Value: &emptypb.Empty{}},
-		kvs.KeyValuePair{Key: model.VrfKeyFor(name, i.GetVrf(), ipv4, ipv6), Value: &emptypb.Empty{}})
+	if ipv4 || ipv6 {
+		out = append(out, kvs.KeyValuePair{Key: model.VrfKeyFor(name, i.GetVrf(), ipv4, ipv6), Value: &emptypb.Empty{}})
+	}
+	return out
 }

@@ -227,12 +227,14 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 		return err
 	}
 	i.IpAddresses = append(i.IpAddresses, local...)
-	if len(i.IpAddresses) == 0 && wanted != nil {
+	under4, under6 := underlay(i)
+	if len(i.IpAddresses) == 0 && wanted != nil && !under4 && !under6 {
 		// The table has a meaning only together with addresses.
 		i.Vrf = wanted.GetVrf()
 		return nil
 	}
-	vrf, err := r.d.vpp.Table(m.SwIfIndex, anyV6)
+	// A tunnel in another table than the one it sends in shows as moved.
+	vrf, err := r.d.vpp.Table(m.SwIfIndex, anyV6 || under6)
 	i.Vrf = vrf
 	return err
 }

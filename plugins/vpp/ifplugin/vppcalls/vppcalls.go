@@ -36,6 +36,12 @@ type ops struct {
 	createMemif    session.Op[createMemif]
 	addMemifSocket session.Op[addMemifSocket]
 	memifSockets   session.Op[*memifSockets]
+	setVxlan       session.Op[setVxlan]
+	dumpVxlans     session.Op[dumpVxlans]
+	setVxlanGpe    session.Op[setVxlanGpe]
+	dumpVxlanGpes  session.Op[dumpVxlanGpes]
+	setGtpu        session.Op[setGtpu]
+	dumpGtpus      session.Op[dumpGtpus]
 }
 
 // New returns the operations on the interfaces of a VPP.
@@ -52,6 +58,12 @@ func chooseOps(s session.Session) ops {
 		createMemif:    pickCreateMemif(s),
 		addMemifSocket: pickAddMemifSocket(s),
 		memifSockets:   session.Pick(s, "memif sockets", session.Variant(&memifSockets{own: map[uint32]bool{}})),
+		setVxlan:       pickSetVxlan(s),
+		dumpVxlans:     pickDumpVxlans(s),
+		setVxlanGpe:    pickSetVxlanGpe(s),
+		dumpVxlanGpes:  pickDumpVxlanGpes(s),
+		setGtpu:        pickSetGtpu(s),
+		dumpGtpus:      pickDumpGtpus(s),
 	}
 }
 

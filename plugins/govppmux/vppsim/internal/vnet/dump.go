@@ -35,6 +35,7 @@ func (n *VNet) dumpInterfaces(b *strings.Builder) {
 	for _, i := range n.ifs.all() {
 		fmt.Fprintf(b, "interface %d %s %s", i.index, i.name(), i.hw.device)
 		dumpWord(b, i.tag != "", "tag %q", i.tag)
+		dumpWord(b, i.hidden, "hidden")
 		dumpWord(b, i.adminUp, "admin-up")
 		dumpWord(b, i.hw.linkUp, "link-up")
 		dumpWord(b, i.hw.ethernet && !i.isSub, "mac %s", i.hw.mac)

@@ -37,6 +37,7 @@ type swInterface struct {
 	mtu     [mtuKinds]uint32
 	tag     string
 	l2      l2Config
+	hidden  bool // of a deleted tunnel, see parked
 
 	addressFamilies
 }
@@ -52,6 +53,7 @@ type hwInterface struct {
 	speed    uint32 // kbit/s
 	duplex   interface_types.LinkDuplex
 	maxFrame uint32 // bytes, headers included
+	overhead uint32 // bytes of headers; 0 is those of Ethernet
 	// anyFrame says that the driver can change the maximum frame size.
 	anyFrame bool
 	subs     map[uint32]uint32
@@ -96,7 +98,22 @@ func newInterfaces() interfaces {
 
 // byIndex returns an interface of the API, nil for an index not in use.
 func (n *VNet) byIndex(index interface_types.InterfaceIndex) *swInterface {
-	return n.ifs.at(uint32(index))
+	if i := n.ifs.at(uint32(index)); i != nil && !i.hidden {
+		return i
+	}
+	return nil
+}
+
+// linkMTU is the largest payload of a frame, as far as 16 bits go: VPP does not
+// mind that the headers of some tunnels are larger than their frames.
+func (hw *hwInterface) linkMTU() uint16 {
+	switch {
+	case hw.overhead != 0:
+		return uint16(hw.maxFrame - hw.overhead)
+	case hw.ethernet:
+		return uint16(hw.maxFrame - frameOverhead)
+	}
+	return 0
 }
 
 // createLocal0 makes the interface that every VPP has, sw_if_index 0.

@@ -34,7 +34,7 @@ func (n *VNet) swInterfaceDump(c *wire.Call, req *interfaces_api.SwInterfaceDump
 		filter = strings.ToLower(req.NameFilter)
 	}
 	for _, i := range n.ifs.all() {
-		if strings.Contains(strings.ToLower(i.name()), filter) {
+		if !i.hidden && strings.Contains(strings.ToLower(i.name()), filter) {
 			c.Send(n.details(i))
 		}
 	}
@@ -46,13 +46,11 @@ func (n *VNet) details(i *swInterface) *interfaces_api.SwInterfaceDetails {
 		SupSwIfIndex:     i.hw.swIndex,
 		LinkDuplex:       i.hw.duplex,
 		LinkSpeed:        i.hw.speed,
+		LinkMtu:          i.hw.linkMTU(),
 		Mtu:              i.mtu[:],
 		InterfaceName:    i.name(),
 		InterfaceDevType: i.hw.device,
 		Tag:              i.tag,
-	}
-	if i.hw.ethernet {
-		d.LinkMtu = uint16(i.hw.maxFrame - frameOverhead)
 	}
 	if i.adminUp {
 		d.Flags |= interface_types.IF_STATUS_API_FLAG_ADMIN_UP

@@ -50,6 +50,7 @@ type VNet struct {
 	events  interfaceEvents
 	memifs  memifs
 	bonds   bonds
+	tunnels tunnels
 }
 
 // New registers the handlers of all features with the server.
@@ -65,6 +66,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleAFPackets()
 	n.handleMemifs()
 	n.handleBonds()
+	n.handleTunnels()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -86,6 +88,7 @@ func (n *VNet) Reset() {
 	n.l3 = newLayer3()
 	n.ifs = newInterfaces()
 	n.memifs = newMemifs()
+	n.tunnels = tunnels{}
 	n.bonds = bonds{members: map[uint32]*bondMember{}}
 	n.createLocal0()
 	clear(n.events.pending)

@@ -1,0 +1,119 @@
+package vnet
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/gre"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/tunnel_types"
+)
+
+const (
+	greDevice = "GRE tunnel device"
+	// maxGreSession is the largest number of an ERSPAN session.
+	maxGreSession = 1023
+	// tunnelMTU is the L3 MTU of new tunnels of some kinds.
+	tunnelMTU = 9000
+)
+
+type gres struct {
+	pool[greTunnel]
+	names instances
+}
+
+type greTunnel struct {
+	swIndex uint32
+	gre.GreTunnel
+}
+
+// key is what no two tunnels may share.
+func (t *greTunnel) key() any {
+	return struct {
+		src, dst netip.Addr
+		table    uint32
+		kind     gre.GreTunnelType
+		mode     tunnel_types.TunnelMode
+		session  uint16
+	}{addrOf(t.Src), addrOf(t.Dst), t.OuterTableID, t.Type, t.Mode, t.SessionID}
+}
+
+func (n *VNet) handleGres() {
+	wire.Handle(n.server, func(_ *wire.Call, req *gre.GreTunnelAddDel) *gre.GreTunnelAddDelReply {
+		index, rv := n.setGre(req.IsAdd, req.Tunnel)
+		return &gre.GreTunnelAddDelReply{Retval: int32(rv), SwIfIndex: index}
+	})
+	wire.HandleDump(n.server, func(c *wire.Call, req *gre.GreTunnelDump) {
+		for _, t := range n.tunnels.gres.all() {
+			if req.SwIfIndex == noInterface || uint32(req.SwIfIndex) == t.swIndex {
+				d := &gre.GreTunnelDetails{Tunnel: t.GreTunnel}
+				d.Tunnel.SwIfIndex = interface_types.InterfaceIndex(t.swIndex)
+				c.Send(d)
+			}
+		}
+	})
+}
+
+func (n *VNet) setGre(add bool, req gre.GreTunnel) (interface_types.InterfaceIndex, api.VPPApiError) {
+	switch {
+	case !sameFamily(req.Src, req.Dst):
+		return noInterface, api.INVALID_PROTOCOL
+	case addrOf(req.Src) == addrOf(req.Dst):
+		return noInterface, api.SAME_SRC_DST
+	case req.Type > gre.GRE_API_TUNNEL_TYPE_ERSPAN:
+		return noInterface, api.INVALID_VALUE
+	case n.fibs.Table(familyOf(addrOf(req.Src)), req.OuterTableID) == nil:
+		return noInterface, api.NO_SUCH_FIB
+	case req.SessionID > maxGreSession:
+		return noInterface, api.INVALID_SESSION_ID
+	}
+	if rv := checkMode(req.Mode, req.Dst); rv != ok {
+		return noInterface, rv
+	}
+	if req.Type != gre.GRE_API_TUNNEL_TYPE_ERSPAN {
+		req.SessionID = 0
+	}
+	t := &greTunnel{GreTunnel: req}
+	for instance, has := range n.tunnels.gres.all() {
+		if has.key() != t.key() {
+			continue
+		}
+		if add {
+			return noInterface, api.IF_ALREADY_EXISTS
+		}
+		n.tunnels.gres.names.release(has.Instance)
+		n.tunnels.gres.remove(instance)
+		n.deleteHardware(n.ifs.at(has.swIndex).hw)
+		return interface_types.InterfaceIndex(has.swIndex), ok
+	}
+	if !add {
+		return noInterface, api.NO_SUCH_ENTRY
+	}
+	return n.addGre(t)
+}
+
+// addGre makes gre<instance>, down. The MAC addresses of those that carry
+// Ethernet are made from their number.
+func (n *VNet) addGre(t *greTunnel) (interface_types.InterfaceIndex, api.VPPApiError) {
+	number := n.tunnels.gres.next()
+	if t.Instance == none {
+		t.Instance = number
+	}
+	if !n.tunnels.gres.names.claim(t.Instance) {
+		return noInterface, api.INSTANCE_IN_USE
+	}
+	i := n.newTunnel(fmt.Sprintf("gre%d", t.Instance), greDevice, tunnelMTU)
+	i.hw.overhead = 24
+	if familyOf(addrOf(t.Src)) == ip6 {
+		i.hw.overhead = 44
+	}
+	if t.Type != gre.GRE_API_TUNNEL_TYPE_L3 {
+		i.hw.ethernet, i.hw.maxFrame = true, defaultMTU+frameOverhead
+		i.hw.mac = ethernet_types.MacAddress{0xd0, 0x0b, 0xee, 0xd0, byte(number >> 8), byte(number)}
+	}
+	t.swIndex, i.hw.instance = i.index, n.tunnels.gres.add(t)
+	return interface_types.InterfaceIndex(i.index), ok
+}

@@ -1,0 +1,87 @@
+package vnet
+
+import (
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_types"
+	"go.fd.io/govpp/binapi/tunnel_types"
+)
+
+// noInterface is the index in replies that refuse to create one.
+const noInterface = interface_types.InterfaceIndex(none)
+
+// tunnels are the interfaces that lead into a tunnel, by kind.
+type tunnels struct {
+	vxlans    vxlans
+	gpes      vxlanGpes
+	gres      gres
+	ipips     ipips
+	gtpus     gtpus
+	ipsecs    ipsecs
+	wireguard wireguards
+}
+
+func (n *VNet) handleTunnels() {
+	n.handleVxlans()
+	n.handleVxlanGpes()
+	n.handleGres()
+	n.handleIpips()
+	n.handleGtpus()
+	n.handleIpsecs()
+	n.handleWireguards()
+}
+
+// newTunnel makes a device without Ethernet header, down, whose link follows the
+// admin state.
+func (n *VNet) newTunnel(name, device string, mtu uint32) *swInterface {
+	hw := &hwInterface{name: name, device: device}
+	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
+	i := n.createHardware(hw)
+	i.mtu[mtuL3] = mtu
+	return i
+}
+
+// parked are the interfaces of deleted tunnels of a kind that VPP hides instead
+// of deleting them; the one hidden last is used first. They keep their names,
+// tags and MTUs.
+type parked struct{ free []uint32 }
+
+// park hides the interface of a deleted tunnel.
+func (n *VNet) park(p *parked, i *swInterface) {
+	n.setAdmin(i, false)
+	n.l2Gone(i)
+	i.hidden = true
+	p.free = append(p.free, i.index)
+}
+
+// unpark returns a hidden interface, nil if there is none.
+func (n *VNet) unpark(p *parked) *swInterface {
+	last := len(p.free) - 1
+	if last < 0 {
+		return nil
+	}
+	i := n.ifs.at(p.free[last])
+	p.free, i.hidden = p.free[:last], false
+	return i
+}
+
+// sameFamily tells that two addresses are of one version of IP.
+func sameFamily(a, b ip_types.Address) bool { return a.Af == b.Af }
+
+// noGroupInterface tells that a tunnel to a multicast group lacks the interface
+// that it needs.
+func (n *VNet) noGroupInterface(dst ip_types.Address, index interface_types.InterfaceIndex) bool {
+	return addrOf(dst).IsMulticast() && n.byIndex(index) == nil
+}
+
+// checkMode refuses modes that VPP does not have, and another end for a tunnel
+// that has many.
+func checkMode(mode tunnel_types.TunnelMode, dst ip_types.Address) api.VPPApiError {
+	switch {
+	case mode != tunnel_types.TUNNEL_API_MODE_P2P && mode != tunnel_types.TUNNEL_API_MODE_MP:
+		return api.INVALID_VALUE
+	case mode == tunnel_types.TUNNEL_API_MODE_MP && !addrOf(dst).IsUnspecified():
+		return api.INVALID_DST_ADDRESS
+	}
+	return ok
+}

@@ -1,0 +1,134 @@
+package descriptor
+
+import (
+	"net/netip"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// What tunnels have in common: two ends, tables in which the other end is looked
+// up, and interfaces for multicast groups.
+
+// ends are the addresses of the two ends of a tunnel, in fields of a link.
+type ends struct{ srcField, src, dstField, dst string }
+
+// check reports what is wrong with the two ends, each of which must be given.
+func (e ends) check() []error {
+	src, srcErr := e.addr(e.srcField, e.src)
+	dst, dstErr := e.addr(e.dstField, e.dst)
+	switch {
+	case srcErr != nil || dstErr != nil:
+		return []error{srcErr, dstErr}
+	case src.Is4() != dst.Is4():
+		return []error{invalid(e.dstField, "%s, expected an address of the same version of IP as %s %s", dst, e.srcField, src)}
+	case src == dst:
+		return []error{invalid(e.dstField, "%s is the same as %s, expected the other end", dst, e.srcField)}
+	}
+	return nil
+}
+
+func (e ends) addr(field, text string) (netip.Addr, error) {
+	if text == "" {
+		return netip.Addr{}, invalid(field, "empty, expected an IP address")
+	}
+	a, err := ipconv.ParseAddr(text)
+	if err != nil {
+		return a, invalid(field, "%w", err)
+	}
+	return a, nil
+}
+
+// same tells that two pairs of ends are the same addresses.
+func (e ends) same(o ends) bool {
+	return ipconv.SameAddr(e.src, o.src) && ipconv.SameAddr(e.dst, o.dst)
+}
+
+// parse returns the addresses, which were checked before.
+func (e ends) parse() (src, dst netip.Addr, err error) {
+	if src, err = ipconv.ParseAddr(e.src); err != nil {
+		return src, dst, err
+	}
+	if e.dst == "" {
+		return src, zeroOf(src), nil
+	}
+	dst, err = ipconv.ParseAddr(e.dst)
+	return src, dst, err
+}
+
+// zeroOf is no address, of the same version of IP.
+func zeroOf(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return netip.IPv4Unspecified()
+	}
+	return netip.IPv6Unspecified()
+}
+
+// isMulticast tells that the text is a multicast address.
+func isMulticast(text string) bool {
+	a, err := ipconv.ParseAddr(text)
+	return err == nil && a.IsMulticast()
+}
+
+// isIPv6 tells that the text is an IPv6 address.
+func isIPv6(text string) bool {
+	a, err := ipconv.ParseAddr(text)
+	return err == nil && a.Is6()
+}
+
+// vrfExists is the dependency on a VRF table; table 0 always exists.
+func vrfExists(label string, vrf uint32, ipv6 bool) []kvs.Dependency {
+	if vrf == 0 {
+		return nil
+	}
+	protocol := l3.VrfTable_IPV4
+	if ipv6 {
+		protocol = l3.VrfTable_IPV6
+	}
+	return []kvs.Dependency{{Label: label, Key: l3model.VrfTableKey(vrf, protocol)}}
+}
+
+// groupInterface is the dependency on the interface of a multicast group.
+func groupInterface(label, name string) []kvs.Dependency {
+	if name == "" {
+		return nil
+	}
+	return []kvs.Dependency{{Label: label, Key: model.InterfaceModel.KeyFor(name)}}
+}
+
+// optionalIndex is what VPP calls an interface, or that there is none.
+func optionalIndex(ifs index, name string) (uint32, error) {
+	if name == "" {
+		return vppcalls.NoInterface, nil
+	}
+	return swIfIndex(ifs, name)
+}
+
+// underlay are the versions of IP of the tunnels that are in a VRF table even
+// without addresses.
+func underlay(i *interfaces.Interface) (ipv4, ipv6 bool) {
+	var end string
+	switch i.GetType() {
+	case interfaces.Interface_VXLAN_TUNNEL:
+		end = i.GetVxlan().GetSrcAddress()
+	case interfaces.Interface_GTPU_TUNNEL:
+		end = i.GetGtpu().GetSrcAddr()
+	case interfaces.Interface_IPIP_TUNNEL:
+		end = i.GetIpip().GetSrcAddr()
+	}
+	if end == "" {
+		return false, false
+	}
+	return !isIPv6(end), isIPv6(end)
+}
+
+// sentIn tells that the table of the interface is also the one in which the
+// other end of the tunnel is looked up.
+func sentIn(i *interfaces.Interface) bool {
+	return i.GetType() == interfaces.Interface_VXLAN_TUNNEL || i.GetType() == interfaces.Interface_IPIP_TUNNEL
+}

@@ -1,0 +1,47 @@
+package vppcalls
+
+import (
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ipsec"
+	"go.fd.io/govpp/binapi/tunnel_types"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// IpsecDevice is the device class of IPsec interfaces.
+const IpsecDevice = "IPSEC Tunnel"
+
+// CreateIpsec creates an IPsec interface, to one other end or to many.
+func (c *Calls) CreateIpsec(multipoint bool) (swIfIndex uint32, err error) {
+	reply := &ipsec.IpsecItfCreateReply{}
+	err = c.vpp.Call(&ipsec.IpsecItfCreate{Itf: ipsec.IpsecItf{
+		UserInstance: anyInstance, Mode: tunnelMode(multipoint),
+	}}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+// DeleteIpsec deletes an IPsec interface. If it does not exist, that is a
+// success.
+func (c *Calls) DeleteIpsec(swIfIndex uint32) error {
+	err := c.vpp.Call(&ipsec.IpsecItfDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &ipsec.IpsecItfDeleteReply{})
+	if session.Gone(err) {
+		return nil
+	}
+	return err
+}
+
+// DumpIpsecs tells of all IPsec interfaces, by index, whether they have many
+// other ends.
+func (c *Calls) DumpIpsecs() (multipoint map[uint32]bool, err error) {
+	found, err := session.Dump[*ipsec.IpsecItfDetails](c.vpp, &ipsec.IpsecItfDump{
+		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
+	})
+	if err != nil {
+		return nil, err
+	}
+	multipoint = make(map[uint32]bool, len(found))
+	for _, d := range found {
+		multipoint[uint32(d.Itf.SwIfIndex)] = d.Itf.Mode == tunnel_types.TUNNEL_API_MODE_MP
+	}
+	return multipoint, nil
+}

@@ -1,0 +1,150 @@
+package vppcalls
+
+import (
+	"errors"
+	"net/netip"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/vxlan"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// VxlanDevice is the device class of VXLAN tunnels.
+const VxlanDevice = "VXLAN"
+
+// Vxlan is a VXLAN tunnel, wanted or as VPP has it.
+type Vxlan struct {
+	Src, Dst netip.Addr
+	VNI      uint32
+	// Vrf is the table in which the other end is looked up.
+	Vrf uint32
+	// Multicast is the interface of the group if Dst is a multicast address, else
+	// NoInterface.
+	Multicast uint32
+	// srcPort and dstPort are 0 for those of the protocol.
+	srcPort, dstPort uint16
+}
+
+type setVxlan = func(c *Calls, add bool, t Vxlan) (swIfIndex uint32, err error)
+
+func pickSetVxlan(s session.Session) session.Op[setVxlan] {
+	return session.Pick(s, "VXLAN tunnel",
+		session.Variant((*Calls).setVxlanV3, (*vxlan.VxlanAddDelTunnelV3)(nil), (*vxlan.VxlanAddDelTunnelV3Reply)(nil)),
+		session.Variant((*Calls).setVxlanV1, (*vxlan.VxlanAddDelTunnel)(nil), (*vxlan.VxlanAddDelTunnelReply)(nil)),
+	)
+}
+
+type dumpVxlans = func(c *Calls, swIfIndex uint32) (map[uint32]Vxlan, error)
+
+func pickDumpVxlans(s session.Session) session.Op[dumpVxlans] {
+	return session.Pick(s, "dump VXLAN tunnels",
+		session.Variant((*Calls).dumpVxlansV2, (*vxlan.VxlanTunnelV2Dump)(nil), (*vxlan.VxlanTunnelV2Details)(nil)),
+		session.Variant((*Calls).dumpVxlansV1, (*vxlan.VxlanTunnelDump)(nil), (*vxlan.VxlanTunnelDetails)(nil)),
+		session.Variant((*Calls).noVxlans),
+	)
+}
+
+// CreateVxlan creates a tunnel that is administratively up. The error is
+// api.TUNNEL_EXIST if there is one.
+func (c *Calls) CreateVxlan(t Vxlan) (swIfIndex uint32, err error) { return c.setVxlan(true, t) }
+
+// DeleteVxlan deletes a tunnel. If it does not exist, that is a success.
+func (c *Calls) DeleteVxlan(swIfIndex uint32) error {
+	all, err := c.dumpVxlans(swIfIndex)
+	if err != nil {
+		return err
+	}
+	t, ok := all[swIfIndex]
+	if !ok {
+		return nil
+	}
+	if _, err = c.setVxlan(false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
+		return nil
+	}
+	return err
+}
+
+// DumpVxlans returns all tunnels by the index of the interface; none if VPP has
+// no such tunnels.
+func (c *Calls) DumpVxlans() (map[uint32]Vxlan, error) { return c.dumpVxlans(NoInterface) }
+
+func (c *Calls) setVxlan(add bool, t Vxlan) (uint32, error) {
+	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setVxlan] { return o.setVxlan })
+	if err != nil {
+		return NoInterface, err
+	}
+	return set(c, add, t)
+}
+
+func (c *Calls) dumpVxlans(swIfIndex uint32) (map[uint32]Vxlan, error) {
+	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpVxlans] { return o.dumpVxlans })
+	if err != nil {
+		return nil, err
+	}
+	return dump(c, swIfIndex)
+}
+
+// anyInstance and anyNext leave the choice to VPP.
+const (
+	anyInstance = ^uint32(0)
+	anyNext     = ^uint32(0)
+)
+
+func (c *Calls) setVxlanV3(add bool, t Vxlan) (uint32, error) {
+	reply := &vxlan.VxlanAddDelTunnelV3Reply{}
+	err := c.vpp.Call(&vxlan.VxlanAddDelTunnelV3{
+		IsAdd: add, Instance: anyInstance, SrcAddress: ipconv.Address(t.Src), DstAddress: ipconv.Address(t.Dst),
+		SrcPort: t.srcPort, DstPort: t.dstPort, McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast),
+		EncapVrfID: t.Vrf, DecapNextIndex: anyNext, Vni: t.VNI,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+func (c *Calls) setVxlanV1(add bool, t Vxlan) (uint32, error) {
+	reply := &vxlan.VxlanAddDelTunnelReply{}
+	err := c.vpp.Call(&vxlan.VxlanAddDelTunnel{
+		IsAdd: add, Instance: anyInstance, SrcAddress: ipconv.Address(t.Src), DstAddress: ipconv.Address(t.Dst),
+		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf, DecapNextIndex: anyNext, Vni: t.VNI,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+func (c *Calls) dumpVxlansV2(swIfIndex uint32) (map[uint32]Vxlan, error) {
+	found, err := session.Dump[*vxlan.VxlanTunnelV2Details](c.vpp, &vxlan.VxlanTunnelV2Dump{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]Vxlan, len(found))
+	for _, d := range found {
+		out[uint32(d.SwIfIndex)] = Vxlan{
+			Src: ipconv.FromAddress(d.SrcAddress), Dst: ipconv.FromAddress(d.DstAddress), VNI: d.Vni, Vrf: d.EncapVrfID,
+			Multicast: uint32(d.McastSwIfIndex), srcPort: d.SrcPort, dstPort: d.DstPort,
+		}
+	}
+	return out, nil
+}
+
+func (c *Calls) dumpVxlansV1(swIfIndex uint32) (map[uint32]Vxlan, error) {
+	found, err := session.Dump[*vxlan.VxlanTunnelDetails](c.vpp, &vxlan.VxlanTunnelDump{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]Vxlan, len(found))
+	for _, d := range found {
+		out[uint32(d.SwIfIndex)] = Vxlan{
+			Src: ipconv.FromAddress(d.SrcAddress), Dst: ipconv.FromAddress(d.DstAddress), VNI: d.Vni, Vrf: d.EncapVrfID,
+			Multicast: uint32(d.McastSwIfIndex),
+		}
+	}
+	return out, nil
+}
+
+// noVxlans is for a VPP without the plugin.
+func (c *Calls) noVxlans(uint32) (map[uint32]Vxlan, error) { return nil, nil }

@@ -1,0 +1,146 @@
+package vppcalls
+
+import (
+	"errors"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_types"
+	"go.fd.io/govpp/binapi/vxlan_gpe"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// VxlanGpeDevice is the device class of VXLAN-GPE tunnels.
+const VxlanGpeDevice = "VXLAN_GPE"
+
+// VxlanGpe is a VXLAN-GPE tunnel, wanted or as VPP has it.
+type VxlanGpe struct {
+	Vxlan
+	// Protocol is what it carries, in the numbers of VPP.
+	Protocol uint8
+	// DecapVrf is the table for received IPv4 packets.
+	DecapVrf uint32
+}
+
+type setVxlanGpe = func(c *Calls, add bool, t VxlanGpe) (swIfIndex uint32, err error)
+
+func pickSetVxlanGpe(s session.Session) session.Op[setVxlanGpe] {
+	return session.Pick(s, "VXLAN-GPE tunnel",
+		session.Variant((*Calls).setVxlanGpeV2,
+			(*vxlan_gpe.VxlanGpeAddDelTunnelV2)(nil), (*vxlan_gpe.VxlanGpeAddDelTunnelV2Reply)(nil)),
+		session.Variant((*Calls).setVxlanGpeV1,
+			(*vxlan_gpe.VxlanGpeAddDelTunnel)(nil), (*vxlan_gpe.VxlanGpeAddDelTunnelReply)(nil)),
+	)
+}
+
+type dumpVxlanGpes = func(c *Calls, swIfIndex uint32) (map[uint32]VxlanGpe, error)
+
+func pickDumpVxlanGpes(s session.Session) session.Op[dumpVxlanGpes] {
+	return session.Pick(s, "dump VXLAN-GPE tunnels",
+		session.Variant((*Calls).dumpVxlanGpesV2, (*vxlan_gpe.VxlanGpeTunnelV2Dump)(nil), (*vxlan_gpe.VxlanGpeTunnelV2Details)(nil)),
+		session.Variant((*Calls).dumpVxlanGpesV1, (*vxlan_gpe.VxlanGpeTunnelDump)(nil), (*vxlan_gpe.VxlanGpeTunnelDetails)(nil)),
+		session.Variant((*Calls).noVxlanGpes),
+	)
+}
+
+// CreateVxlanGpe creates a tunnel that is administratively up. The error is
+// api.TUNNEL_EXIST if there is one.
+func (c *Calls) CreateVxlanGpe(t VxlanGpe) (swIfIndex uint32, err error) {
+	return c.setVxlanGpe(true, t)
+}
+
+// DeleteVxlanGpe deletes a tunnel. If it does not exist, that is a success. VPP
+// keeps the interface, with its tag, hidden for the next tunnel.
+func (c *Calls) DeleteVxlanGpe(swIfIndex uint32) error {
+	all, err := c.dumpVxlanGpes(swIfIndex)
+	if err != nil {
+		return err
+	}
+	t, ok := all[swIfIndex]
+	if !ok {
+		return nil
+	}
+	if _, err = c.setVxlanGpe(false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
+		return nil
+	}
+	return err
+}
+
+// DumpVxlanGpes returns all tunnels by the index of the interface; none if VPP
+// has no such tunnels.
+func (c *Calls) DumpVxlanGpes() (map[uint32]VxlanGpe, error) { return c.dumpVxlanGpes(NoInterface) }
+
+func (c *Calls) setVxlanGpe(add bool, t VxlanGpe) (uint32, error) {
+	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setVxlanGpe] { return o.setVxlanGpe })
+	if err != nil {
+		return NoInterface, err
+	}
+	return set(c, add, t)
+}
+
+func (c *Calls) dumpVxlanGpes(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
+	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpVxlanGpes] { return o.dumpVxlanGpes })
+	if err != nil {
+		return nil, err
+	}
+	return dump(c, swIfIndex)
+}
+
+func (c *Calls) setVxlanGpeV2(add bool, t VxlanGpe) (uint32, error) {
+	reply := &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{}
+	err := c.vpp.Call(&vxlan_gpe.VxlanGpeAddDelTunnelV2{
+		IsAdd: add, Local: ipconv.Address(t.Src), Remote: ipconv.Address(t.Dst), LocalPort: t.srcPort, RemotePort: t.dstPort,
+		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf, DecapVrfID: t.DecapVrf,
+		Protocol: ip_types.IPProto(t.Protocol), Vni: t.VNI,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+func (c *Calls) setVxlanGpeV1(add bool, t VxlanGpe) (uint32, error) {
+	reply := &vxlan_gpe.VxlanGpeAddDelTunnelReply{}
+	err := c.vpp.Call(&vxlan_gpe.VxlanGpeAddDelTunnel{
+		IsAdd: add, Local: ipconv.Address(t.Src), Remote: ipconv.Address(t.Dst),
+		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf, DecapVrfID: t.DecapVrf,
+		Protocol: ip_types.IPProto(t.Protocol), Vni: t.VNI,
+	}, reply)
+	return uint32(reply.SwIfIndex), err
+}
+
+func (c *Calls) dumpVxlanGpesV2(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
+	found, err := session.Dump[*vxlan_gpe.VxlanGpeTunnelV2Details](c.vpp, &vxlan_gpe.VxlanGpeTunnelV2Dump{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]VxlanGpe, len(found))
+	for _, d := range found {
+		out[uint32(d.SwIfIndex)] = VxlanGpe{Vxlan: Vxlan{
+			Src: ipconv.FromAddress(d.Local), Dst: ipconv.FromAddress(d.Remote), VNI: d.Vni, Vrf: d.EncapVrfID,
+			Multicast: uint32(d.McastSwIfIndex), srcPort: d.LocalPort, dstPort: d.RemotePort,
+		}, Protocol: uint8(d.Protocol), DecapVrf: d.DecapVrfID}
+	}
+	return out, nil
+}
+
+func (c *Calls) dumpVxlanGpesV1(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
+	found, err := session.Dump[*vxlan_gpe.VxlanGpeTunnelDetails](c.vpp, &vxlan_gpe.VxlanGpeTunnelDump{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]VxlanGpe, len(found))
+	for _, d := range found {
+		out[uint32(d.SwIfIndex)] = VxlanGpe{Vxlan: Vxlan{
+			Src: ipconv.FromAddress(d.Local), Dst: ipconv.FromAddress(d.Remote), VNI: d.Vni, Vrf: d.EncapVrfID,
+			Multicast: uint32(d.McastSwIfIndex),
+		}, Protocol: uint8(d.Protocol), DecapVrf: d.DecapVrfID}
+	}
+	return out, nil
+}
+
+// noVxlanGpes is for a VPP without the plugin.
+func (c *Calls) noVxlanGpes(uint32) (map[uint32]VxlanGpe, error) { return nil, nil }
