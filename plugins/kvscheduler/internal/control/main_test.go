@@ -4,22 +4,28 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// TestMain runs more random cases than the library would; -rapid.checks still
-// decides if it is given.
+// cases are run in "make test".
+const cases = 10_000
+
+// TestMain divides the random cases, -rapid.checks or those of "make test",
+// among the shards.
 func TestMain(m *testing.M) {
-	given := false
 	flag.Parse()
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		if err := flag.Set("rapid.checks", "3000"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
+	checks := cases
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "rapid.checks" {
+			checks, _ = strconv.Atoi(f.Value.String()) // the flag has checked it
 		}
+	})
+	if err := flag.Set("rapid.checks", strconv.Itoa((checks+shards-1)/shards)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
 	}
 	goleak.VerifyTestMain(m)
 }

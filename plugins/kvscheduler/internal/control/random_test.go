@@ -76,6 +76,9 @@ type simulation struct {
 	rng   *rand.Rand
 	rate  float64
 	steps []string
+
+	taken    map[string]int // steps by name
+	diverged bool
 }
 
 func start(t *rapid.T) *simulation {
@@ -85,6 +88,7 @@ func start(t *rapid.T) *simulation {
 			wanted: map[string]*model.Item{}, notified: map[string]*model.Item{}, kept: map[string]*model.Item{},
 		},
 		reach: &reach{map[string]map[string]bool{}},
+		taken: map[string]int{},
 		rng:   rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
 	}
 	s.w.fail = func(string, string) string {
@@ -138,8 +142,10 @@ func (s *simulation) session() {
 	lost := rapid.Bool().Draw(s.T, "lost")
 	s.log("session down, state lost: %v", lost)
 	if lost {
+		s.w.fault("session down, state lost")
 		s.w.crash()
 	} else {
+		s.w.fault("session down")
 		s.w.cyclic = func(string) bool { return true } // nobody looks after what is left there
 	}
 	s.c.SouthboundDown("s", errors.New("gone"))
@@ -152,6 +158,7 @@ func (s *simulation) session() {
 // restart is a crash of the scheduler between two transactions.
 func (s *simulation) restart() {
 	s.log("restart")
+	s.w.fault("scheduler restarted")
 	s.stop()
 	s.clock.drop()
 	for key, it := range s.o.wanted {
@@ -377,6 +384,7 @@ func (s *simulation) foreign() {
 			}
 		}
 		s.log("foreign delete %s", key)
+		s.w.faults["value deleted by a foreign hand"]++
 	}
 	s.w.mu.Unlock()
 	s.w.cyclic = func(string) bool { return true } // dependants are stranded for now
@@ -457,6 +465,7 @@ func (s *simulation) check() {
 
 func (s *simulation) fatal(format string, args ...any) {
 	s.T.Helper()
+	s.diverged = true
 	for _, txn := range s.c.GetTransactionHistory(time.Time{}, time.Time{}) {
 		s.log("#%d %v", txn.SeqNum, txn.TxnType)
 		for _, op := range txn.Planned {
@@ -469,40 +478,58 @@ func (s *simulation) fatal(format string, args ...any) {
 	s.Fatalf("%s\n\n%s", fmt.Sprintf(format, args...), strings.Join(s.steps, "\n"))
 }
 
+// shards are run beside each other, with the cases divided among them.
+const shards = 4
+
 // TestRandom runs random changes, notifications, resyncs and faults against
 // the oracle.
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		s := start(t)
-		defer func() { s.stop() }()
-		s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
-		for range rapid.IntRange(1, 12).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart"}).Draw(t, "step") {
-			case "change":
-				s.change()
-			case "notify":
-				s.notify()
-			case "converge":
-				s.converge()
-			case "resync":
-				s.resync(rapid.SampledFrom([]api.ResyncType{api.FullResync, api.UpstreamResync, api.DownstreamResync}).Draw(t, "resync"))
-			case "foreign":
-				s.converge()
-				s.foreign()
-			case "session":
-				s.session()
-			case "restart":
-				s.restart()
-			}
+	counts := newTally()
+	t.Run("cases", func(t *testing.T) {
+		for i := range shards {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) { randomCase(t, counts) })
+			})
 		}
-		s.converge()
-		s.rate = 0
-		mark := len(s.w.ops)
-		s.resync(api.DownstreamResync)
-		if extra := s.w.ops[mark:]; len(extra) > 0 {
-			s.fatal("a second resync does something: %q", extra)
-		}
-		s.check()
 	})
+	counts.report(t)
+}
+
+func randomCase(t *rapid.T, counts *tally) {
+	s := start(t)
+	defer func() { s.stop(); counts.done(s) }()
+	s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
+	for range rapid.IntRange(1, 12).Draw(t, "steps") {
+		step := rapid.SampledFrom([]string{
+			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart",
+		}).Draw(t, "step")
+		s.taken[step]++
+		switch step {
+		case "change":
+			s.change()
+		case "notify":
+			s.notify()
+		case "converge":
+			s.converge()
+		case "resync":
+			s.resync(rapid.SampledFrom([]api.ResyncType{api.FullResync, api.UpstreamResync, api.DownstreamResync}).Draw(t, "resync"))
+		case "foreign":
+			s.converge()
+			s.foreign()
+		case "session":
+			s.session()
+		case "restart":
+			s.restart()
+		}
+	}
+	s.converge()
+	s.rate = 0
+	mark := len(s.w.ops)
+	s.resync(api.DownstreamResync)
+	if extra := s.w.ops[mark:]; len(extra) > 0 {
+		s.fatal("a second resync does something: %q", extra)
+	}
+	s.check()
 }

@@ -26,6 +26,7 @@ type world struct {
 	serial   int
 	ops      []string
 	problems []string
+	faults   map[string]int // by kind
 
 	// fail decides about the next operation: "" (works), "before" or "after".
 	fail func(op, key string) string
@@ -45,6 +46,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
+		faults: map[string]int{},
 		fail:   func(string, string) string { return "" },
 		cyclic: func(string) bool { return false },
 	}
@@ -54,6 +56,13 @@ var errInjected = errors.New("injected")
 
 func (w *world) problem(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
+}
+
+// fault counts one.
+func (w *world) fault(kind string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults[kind]++
 }
 
 // present tells whether a key exists in any way.
@@ -95,6 +104,9 @@ func (w *world) call(op, key string, effect func()) error {
 	mode := w.fail(op, key)
 	w.runFor(op, key)
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
+	if mode != "" {
+		w.faults["error "+mode+" the effect"]++
+	}
 	if mode == "before" {
 		return fmt.Errorf("%s %s: %w", op, key, errInjected)
 	}

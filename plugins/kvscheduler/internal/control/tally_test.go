@@ -1,0 +1,80 @@
+package control_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// tally counts what the random cases of this process really did. Cases that are
+// run again to make a failure smaller count as well.
+type tally struct {
+	mu          sync.Mutex
+	cases       int
+	steps       map[string]int // by name
+	operations  int            // of descriptors
+	faults      map[string]int // by kind
+	divergences int            // from the oracle, or from another invariant
+}
+
+func newTally() *tally { return &tally{steps: map[string]int{}, faults: map[string]int{}} }
+
+// done adds one case.
+func (t *tally) done(s *simulation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cases++
+	for name, n := range s.taken {
+		t.steps[name] += n
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	t.operations += len(s.w.ops)
+	for kind, n := range s.w.faults {
+		t.faults[kind] += n
+	}
+	if s.diverged {
+		t.divergences++
+	}
+}
+
+func (t *tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	steps, byStep := list(t.steps)
+	faults, byKind := list(t.faults)
+	return fmt.Sprintf("%d cases of %d steps, %d operations, %d faults, %d divergences\nsteps:  %s\nfaults: %s",
+		t.cases, steps, t.operations, faults, t.divergences, byStep, byKind)
+}
+
+func list(counts map[string]int) (sum int, text string) {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		sum += counts[name]
+		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return sum, strings.Join(parts, ", ")
+}
+
+// report says what was done, and fails if a fault was never injected although
+// there were cases enough: a test of faults that has none passes too easily.
+func (t *tally) report(tb testing.TB) {
+	tb.Logf("the scheduler against its oracle: %v", t)
+	if t.cases < 1000 {
+		return
+	}
+	for _, kind := range faultKinds {
+		if t.faults[kind] == 0 {
+			tb.Errorf("no fault %q in %d cases", kind, t.cases)
+		}
+	}
+}
+
+// faultKinds are all faults that random cases inject.
+var faultKinds = []string{
+	"error before the effect", "error after the effect", "session down", "session down, state lost",
+	"scheduler restarted", "value deleted by a foreign hand",
+}
