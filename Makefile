@@ -17,7 +17,7 @@ LDFLAGS := -s -w -X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(
 # Where "make run" looks for a VPP that runs already.
 VPP_SOCKET ?= /run/vpp/api.sock
 # Cases of "make sim", time per target of "make fuzz".
-CASES    ?= 20000
+CASES    ?= 100000
 FUZZTIME ?= 10s
 BENCH    ?= .
 
@@ -62,7 +62,7 @@ bench: ## run the benchmarks once each and compare with the budgets; BENCH=regex
 
 .PHONY: sim
 sim: ## the scheduler against its oracle, CASES random histories with faults
-	go test ./plugins/kvscheduler/internal/control -run Random -rapid.checks=$(CASES) -timeout 0
+	go test ./plugins/kvscheduler/internal/control -v -run '^TestRandom$$' -rapid.checks=$(CASES) -timeout 0 | grep -vE "^(=== |PASS|    --- PASS)"
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input, FUZZTIME each
