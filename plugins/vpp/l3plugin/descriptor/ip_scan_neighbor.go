@@ -11,14 +11,14 @@ import (
 )
 
 // Scanning of neighbours forgets those that are not heard of for stale_threshold
-// minutes. VPP before 20.01 looked through all of them at intervals; since then it
-// has a timer for each neighbour and one age per version of IP, so the intervals
-// and limits of a scan are accepted and have no effect. An age that this item
-// cannot express shows as a stale_threshold of 4294967295.
+// minutes. VPP before 20.01 looks through all of them at intervals; since then it
+// has a timer for each neighbour and one age per version of IP, so there the
+// intervals and limits of a scan have no effect. An age that this item cannot
+// express shows as a stale_threshold of 4294967295.
 
 // scanCalls is what the ageing of neighbours needs of VPP.
 type scanCalls interface {
-	SetNeighborAges(ages vppcalls.NeighborAges) error
+	SetNeighborScan(s vppcalls.NeighborScan) error
 	NeighborAges() (ages vppcalls.NeighborAges, known bool, err error)
 }
 
@@ -47,13 +47,13 @@ func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
 		Validate:        validateIPScan,
 		ValueComparator: sameIPScan,
 		Create: func(_ string, s *l3.IPScanNeighbor) (kvs.Metadata, error) {
-			return nil, d.vpp.SetNeighborAges(ages(s))
+			return nil, d.vpp.SetNeighborScan(scan(s))
 		},
 		Update: func(_ string, _, s *l3.IPScanNeighbor, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.vpp.SetNeighborAges(ages(s))
+			return nil, d.vpp.SetNeighborScan(scan(s))
 		},
 		Delete: func(string, *l3.IPScanNeighbor, kvs.Metadata) error {
-			return d.vpp.SetNeighborAges(vppcalls.NeighborAges{})
+			return d.vpp.SetNeighborScan(scan(nil))
 		},
 		Retrieve: d.retrieve,
 	}))
@@ -85,30 +85,30 @@ func orDefault(value, otherwise uint32) uint32 {
 	return value
 }
 
-func ages(s *l3.IPScanNeighbor) (out vppcalls.NeighborAges) {
-	age := orDefault(s.GetStaleThreshold(), defaultStaleThreshold) * secondsPerMinute
-	if m := s.GetMode(); m == l3.IPScanNeighbor_IPV4 || m == l3.IPScanNeighbor_BOTH {
-		out[0] = age
+// scan applies the defaults; none is a scan that is disabled.
+func scan(s *l3.IPScanNeighbor) vppcalls.NeighborScan {
+	both := s.GetMode() == l3.IPScanNeighbor_BOTH
+	return vppcalls.NeighborScan{
+		IPv4:           both || s.GetMode() == l3.IPScanNeighbor_IPV4,
+		IPv6:           both || s.GetMode() == l3.IPScanNeighbor_IPV6,
+		StaleThreshold: uint8(orDefault(s.GetStaleThreshold(), defaultStaleThreshold)),
+		Interval:       uint8(orDefault(s.GetScanInterval(), defaultScanInterval)),
+		MaxProcTime:    uint8(orDefault(s.GetMaxProcTime(), defaultMaxProcTime)),
+		MaxUpdate:      uint8(orDefault(s.GetMaxUpdate(), defaultMaxUpdate)),
+		Delay:          uint8(orDefault(s.GetScanIntDelay(), defaultScanDelay)),
 	}
-	if m := s.GetMode(); m == l3.IPScanNeighbor_IPV6 || m == l3.IPScanNeighbor_BOTH {
-		out[1] = age
-	}
-	return out
 }
 
 // sameIPScan: of a scan that is disabled the rest does not matter.
 func sameIPScan(_ string, a, b *l3.IPScanNeighbor) bool {
-	same := func(a, b, otherwise uint32) bool { return orDefault(a, otherwise) == orDefault(b, otherwise) }
 	if a.GetMode() != b.GetMode() {
 		return false
 	}
-	return a.GetMode() == l3.IPScanNeighbor_DISABLED ||
-		same(a.GetScanInterval(), b.GetScanInterval(), defaultScanInterval) &&
-			same(a.GetMaxProcTime(), b.GetMaxProcTime(), defaultMaxProcTime) &&
-			same(a.GetMaxUpdate(), b.GetMaxUpdate(), defaultMaxUpdate) &&
-			same(a.GetScanIntDelay(), b.GetScanIntDelay(), defaultScanDelay) &&
-			same(a.GetStaleThreshold(), b.GetStaleThreshold(), defaultStaleThreshold)
+	return a.GetMode() == l3.IPScanNeighbor_DISABLED || validThreshold(a) == validThreshold(b) && scan(a) == scan(b)
 }
+
+// validThreshold is false for what stands for other ages.
+func validThreshold(s *l3.IPScanNeighbor) bool { return s.GetStaleThreshold() <= maxByte }
 
 // retrieve returns nothing when nothing ages, unless that is what is wanted. What
 // VPP does not have is as it is wanted, or the default.
@@ -135,7 +135,7 @@ func (d *ipScanDescriptor) retrieve(correlate []ipScanKV) ([]ipScanKV, error) {
 	default:
 		s.Mode = l3.IPScanNeighbor_BOTH
 	}
-	if s.Mode != l3.IPScanNeighbor_DISABLED && found != ages(s) {
+	if s.Mode != l3.IPScanNeighbor_DISABLED && found != scan(s).Ages() {
 		s.StaleThreshold = threshold(found)
 	}
 	return []ipScanKV{{Key: model.IPScanNeighborModel.Key(s), Value: s, Origin: origin}}, nil
