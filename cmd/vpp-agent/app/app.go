@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/kv/initfile"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
@@ -83,6 +84,8 @@ type Northbound struct {
 	InitialFileSync *kvdbsync.Plugin
 	Files           *filedb.Plugin
 	FilesSync       *kvdbsync.Plugin
+	Etcd            *etcd.Plugin
+	EtcdSync        *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 }
 
@@ -146,12 +149,14 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 	n := Northbound{
 		InitialFile: initfile.NewPlugin(initfile.UseFormat(codec)),
 		Files:       filedb.NewPlugin(filedb.UseFormat(codec)),
+		Etcd:        etcd.NewPlugin(),
 	}
 	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel = a.Label })
 	n.InitialFileSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.InitialFile), label)
 	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), label)
+	n.EtcdSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Etcd), label)
 	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
-		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync))
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync))
 	return n
 }
 
