@@ -43,6 +43,7 @@ type app struct {
 	Streams
 	environ config.Environ
 	global  globals
+	file    fileConfig // as connect has read it
 	now     func() time.Time
 
 	client *client.Client
@@ -101,6 +102,7 @@ func (a *app) root() *cobra.Command {
 		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.driftCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
+	root.AddCommand(a.kvdbCommand())
 	return root
 }
 

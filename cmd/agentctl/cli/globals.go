@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
 // globals are the flags of all commands.
@@ -26,6 +28,8 @@ type globals struct {
 	insecureTLS       bool
 	debug             bool
 	configDir, config string
+	label             string
+	etcdEndpoints     string
 }
 
 // fileConfig is the configuration file of agentctl.
@@ -36,6 +40,11 @@ type fileConfig struct {
 	Timeout       time.Duration `json:"timeout" desc:"bound on a request, with its answer"`
 	InsecureTLS   bool          `json:"insecure-tls" desc:"use TLS without checking the certificate of the server"`
 	HTTPTLS       *tlsConfig    `json:"http-tls" desc:"use TLS to talk to the HTTP server"`
+
+	ServiceLabel    string        `json:"service-label" desc:"label of the agent, for the keys of kvdb"`
+	EtcdEndpoints   []string      `json:"etcd-endpoints" desc:"addresses of the store of kvdb, host:port"`
+	EtcdDialTimeout time.Duration `json:"etcd-dial-timeout" desc:"bound on the connection of kvdb"`
+	KVDBTLS         *tlsConfig    `json:"kvdb-tls" desc:"use TLS to talk to the store of kvdb"`
 }
 
 type tlsConfig struct {
@@ -54,6 +63,8 @@ var envOf = map[string]string{
 	"http-port":       "HTTP_PORT",
 	"http-basic-auth": "AGENTCTL_HTTP_BASIC_AUTH",
 	"config-dir":      "CONFIG_DIR",
+	"service-label":   "MICROSERVICE_LABEL",
+	"etcd-endpoints":  "ETCD_ENDPOINTS",
 }
 
 func (g *globals) define(fs *pflag.FlagSet) {
@@ -64,7 +75,9 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.BoolVar(&g.insecureTLS, "insecure-tls", false, "use TLS without checking the certificate of the server")
 	fs.BoolVarP(&g.debug, "debug", "D", false, "show the requests that are made")
 	fs.StringVar(&g.configDir, "config-dir", "", "`directory` with the file config.yaml (default ~/.agentctl) [CONFIG_DIR]")
-	for _, f := range [][2]string{{"service-label", ""}, {"grpc-port", ""}, {"etcd-endpoints", "e"}, {"log-level", "l"}} {
+	fs.StringVar(&g.label, "service-label", servicelabel.DefaultLabel, "`label` of the agent, for the keys of kvdb [MICROSERVICE_LABEL]")
+	fs.StringVarP(&g.etcdEndpoints, "etcd-endpoints", "e", "127.0.0.1:2379", "`addresses` of the store of kvdb, with commas [ETCD_ENDPOINTS]")
+	for _, f := range [][2]string{{"grpc-port", ""}, {"log-level", "l"}} {
 		fs.StringP(f[0], f[1], "", "accepted for the sake of existing scripts")
 		_ = fs.MarkHidden(f[0]) // fails only for unknown flags
 	}
@@ -105,6 +118,13 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	if !given("insecure-tls") {
 		g.insecureTLS = g.insecureTLS || file.InsecureTLS
 	}
+	if !given("service-label") && file.ServiceLabel != "" {
+		g.label = file.ServiceLabel
+	}
+	if !given("etcd-endpoints") && len(file.EtcdEndpoints) > 0 {
+		g.etcdEndpoints = strings.Join(file.EtcdEndpoints, ",")
+	}
+	a.file = file
 	if err := g.validate(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ import (
 // that is renewed. If the lease is lost all the same, because the server was
 // not reached for too long, they are put again.
 type lifetime struct {
-	d   *database
-	ttl int64 // seconds
+	d   *database // nil: none can be kept
+	ttl int64     // seconds
 	log logging.Logger
 
 	mu      sync.Mutex // also held over requests: entries and lease belong together
@@ -35,6 +36,9 @@ func newLifetime(d *database, ttl int64, log logging.Logger) *lifetime {
 }
 
 func (l *lifetime) put(ctx context.Context, key string, value []byte) error {
+	if l.d == nil {
+		return fmt.Errorf("this client does not renew what it puts: %w", kv.ErrNotSupported)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.write(ctx, key, value); err != nil {

@@ -115,6 +115,22 @@ func connect(cfg Config) (*clientv3.Client, error) {
 	return client, nil
 }
 
+// Open connects to etcd without a plugin, for programs that are no agents. The
+// connection is made with the first request. Entries cannot be put for the
+// lifetime of the client.
+func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, nil, err
+	}
+	client, err := connect(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := newDatabase(client, cfg.OperationTimeout)
+	d.lifetime = newLifetime(nil, 0, nil)
+	return d, client.Close, nil
+}
+
 // Close removes what was published for the lifetime of this agent, and ends the
 // connection.
 func (p *Plugin) Close() error {

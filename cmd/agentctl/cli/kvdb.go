@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+)
+
+// etcdDialTimeout bounds the connection where the configuration says nothing.
+const etcdDialTimeout = 3 * time.Second
+
+func (a *app) kvdbCommand() *cobra.Command {
+	cmd := parent("kvdb", "Show and change what is in the key-value store (etcd) that agents are configured from",
+		a.kvdbList(), a.kvdbGet(), a.kvdbPut(), a.kvdbDel())
+	cmd.Aliases = []string{"kv"}
+	cmd.Long = cmd.Short + ".\n\nA KEY that does not begin with '/' is one of the agent with the label --service-label:\n" +
+		"\"config/vpp/v2/interfaces/loop1\" stands for \"/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1\"."
+	return cmd
+}
+
+// withStore connects to the store, for as long as f runs.
+func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.DB) error) error {
+	cfg := etcd.DefaultConfig()
+	for e := range strings.SplitSeq(a.global.etcdEndpoints, ",") {
+		cfg.Endpoints = append(cfg.Endpoints, strings.TrimSpace(e))
+	}
+	cfg.DialTimeout = etcdDialTimeout
+	if t := a.file.EtcdDialTimeout; t != 0 {
+		cfg.DialTimeout = t
+	}
+	if t := a.file.KVDBTLS; t != nil && !t.Disabled {
+		cfg.CertFile, cfg.KeyFile, cfg.CAFile, cfg.InsecureSkipTLSVerify = t.CertFile, t.KeyFile, t.CAFile, t.SkipVerify || a.global.insecureTLS
+	}
+	db, done, err := etcd.Open(cfg)
+	if err != nil {
+		return fmt.Errorf("--etcd-endpoints %s: %w", a.global.etcdEndpoints, err)
+	}
+	if a.global.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
+		defer cancel()
+	}
+	if err = f(ctx, db); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		err = fmt.Errorf("store at %s: %w", a.global.etcdEndpoints, err)
+	}
+	_ = done() // whatever it says, the answers are there
+	return err
+}
+
+// key makes a whole key of a short one.
+func (a *app) key(key string) string {
+	if strings.HasPrefix(key, "/") {
+		return key
+	}
+	return servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label) + key
+}
+
+// entry is how an entry is written with -f.
+type entry struct {
+	Key      string `json:"key"`
+	Value    string `json:"value,omitempty"`
+	Revision int64  `json:"revision"`
+}
+
+func (a *app) kvdbList() *cobra.Command {
+	var format string
+	var keysOnly bool
+	cmd := &cobra.Command{
+		Use: "list [PREFIX]", Aliases: []string{"ls", "l"},
+		Short: "List the entries whose keys begin with PREFIX, or all of the agent", Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
+				var opts []kv.ListOption
+				if keysOnly {
+					opts = append(opts, kv.KeysOnly())
+				}
+				listing, err := db.List(ctx, a.key(strings.Join(args, "")), opts...)
+				if err != nil {
+					return err
+				}
+				return a.printEntries(format, keysOnly, listing.Items)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&keysOnly, "keys-only", false, "leave the values out")
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) printEntries(format string, keysOnly bool, items []kv.Item) error {
+	entries := []entry{}
+	for _, it := range items {
+		entries = append(entries, entry{it.Key, string(it.Value), it.Revision})
+	}
+	if format != "" {
+		return a.write(format, entries)
+	}
+	for _, e := range entries {
+		text := e.Key + "\n"
+		if !keysOnly {
+			text += e.Value + "\n"
+		}
+		if _, err := fmt.Fprint(a.Out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) kvdbGet() *cobra.Command {
+	return &cobra.Command{
+		Use: "get KEY", Aliases: []string{"g"}, Short: "Print the value of a key", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
+				item, err := db.Get(ctx, a.key(args[0]))
+				if errors.Is(err, kv.ErrNotFound) {
+					return fmt.Errorf("%s: %w", a.key(args[0]), kv.ErrNotFound)
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(a.Out, "%s\n", item.Value)
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) kvdbPut() *cobra.Command {
+	return &cobra.Command{
+		Use: "put KEY VALUE", Aliases: []string{"p"}, Short: "Store the value of a key", Args: args(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
+				if err := db.Put(ctx, a.key(args[0]), []byte(args[1])); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(a.Out, "OK")
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) kvdbDel() *cobra.Command {
+	return &cobra.Command{
+		Use: "del KEY", Aliases: []string{"delete", "d"}, Short: "Delete a key", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(ctx context.Context, db kv.DB) error {
+				n, err := db.Delete(ctx, a.key(args[0]))
+				if err != nil {
+					return err
+				}
+				text := "deleted"
+				if n == 0 {
+					text = "key did not exist"
+				}
+				_, err = fmt.Fprintln(a.Out, text)
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+)
+
+func TestKVDB(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Etcd(t)
+	env := map[string]string{"ETCD_ENDPOINTS": "127.0.0.1:1, " + server.Direct}
+	const loop1 = "/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1"
+	for _, step := range []struct {
+		args string
+		code int
+		out  string
+		err  string
+	}{
+		{"kvdb list", 0, "", ""},
+		{"kvdb put config/vpp/v2/interfaces/loop1 {}", 0, "OK\n", ""},
+		{"kv p /elsewhere/x 1", 0, "OK\n", ""},
+		{"--service-label vpp10 kvdb put x 2", 0, "OK\n", ""},
+		{"kvdb get config/vpp/v2/interfaces/loop1", 0, "{}\n", ""},
+		{"kvdb list", 0, loop1 + "\n{}\n", ""},
+		{"kvdb ls / --keys-only", 0, "/elsewhere/x\n" + loop1 + "\n/vnf-agent/vpp10/x\n", ""},
+		{"kvdb list config/ -f {{range.}}{{.Value}}{{.Revision}}{{end}}", 0, "{}2\n", ""},
+		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "deleted\n", ""},
+		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "key did not exist\n", ""},
+		{"kvdb get config/vpp/v2/interfaces/loop1", 1, "", loop1 + ": no such key"},
+		{"kvdb put x", 125, "", "accepts 2 arg(s)"},
+		{"-e 127.0.0.1:1 --timeout 5s kvdb get x", 1, "", "store at 127.0.0.1:1"},
+		{"-e [ kvdb get x", 1, "", "["},
+	} {
+		r := run(t, env, strings.Fields(step.args)...)
+		if r.code != step.code || r.out != step.out || !strings.Contains(r.err, step.err) {
+			t.Errorf("%s: exit %d, out %q, err %q; want %d, %q, %q", step.args, r.code, r.out, r.err, step.code, step.out, step.err)
+		}
+	}
+}
+
+func TestKVDBOverTLS(t *testing.T) {
+	t.Parallel()
+	certs := kvtest.NewCerts(t)
+	server := kvtest.Etcd(t, "--cert-file="+certs.Cert, "--key-file="+certs.Key, "--client-cert-auth", "--trusted-ca-file="+certs.CA)
+	dir := t.TempDir()
+	text := "service-label: me\netcd-endpoints: ['" + server.Direct + "']\netcd-dial-timeout: 5s\nkvdb-tls:\n  ca-file: " + certs.CA
+	for _, client := range []string{"", "\n  cert-file: " + certs.Cert + "\n  key-file: " + certs.Key} {
+		if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text+client+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, nil, "--config-dir", dir, "kvdb", "put", "x", "1")
+		if good := client != ""; good != (r.code == 0) {
+			t.Errorf("with client certificate %v: exit %d, %s", good, r.code, r.err)
+		}
+	}
+	if r := run(t, nil, "--config-dir", dir, "kvdb", "list"); r.out != "/vnf-agent/me/x\n1\n" {
+		t.Errorf("list %q, %s", r.out, r.err)
+	}
+}
