@@ -36,7 +36,7 @@ func randomRequests(pick func(...string) string) []func() string {
 			`{"sw_if_index":4294967295,"table_id":`+table()+`}`,
 		)
 	}
-	return []func() string{
+	return append(randomL3Requests(pick), []func() string{
 		func() string { return `create_loopback {"mac_address":"` + mac() + `"}` },
 		func() string { return `create_loopback` },
 		func() string { return `delete_loopback {"sw_if_index":` + index() + `}` },
@@ -76,7 +76,7 @@ func randomRequests(pick func(...string) string) []func() string {
 		func() string {
 			return `l2_interface_vlan_tag_rewrite {"sw_if_index":` + index() + `,"vtr_op":` + pick("0", "1", "3", "5") + `,"push_dot1q":1,"tag1":9}`
 		},
-	}
+	}...)
 }
 
 // randomScript is a sequence of random requests with everything dumped now and then.
@@ -86,7 +86,7 @@ func randomScript(seed uint64, n int) string {
 	for i := range n {
 		fmt.Fprintln(&out, "> "+randomRequest(r))
 		if (i+1)%20 == 0 {
-			for _, dump := range []string{
+			for _, dump := range append(randomL3Dumps(),
 				`sw_interface_dump {"sw_if_index":4294967295}`,
 				`ip_table_dump`,
 				`ip_route_v2_dump {"table":{}}`, `ip_route_v2_dump {"table":{"table_id":1}}`, `ip_route_v2_dump {"table":{"table_id":2}}`,
@@ -95,7 +95,7 @@ func randomScript(seed uint64, n int) string {
 				`l2_fib_table_dump {"bd_id":4294967295}`,
 				`l2_xconnect_dump`,
 				`ip_address_dump {"sw_if_index":1}`, `ip_address_dump {"sw_if_index":2}`, `ip_address_dump {"sw_if_index":3}`,
-			} {
+			) {
 				fmt.Fprintln(&out, "> "+dump)
 			}
 		}

@@ -21,7 +21,8 @@ type virtualRouter struct {
 	conf    vrrp.VrrpVrConf
 	addrs   []netip.Addr
 	peers   []netip.Addr
-	started bool
+	state   vrrp.VrrpVrState
+	runtime vrrp.VrrpVrRuntime // of its last time as backup, in hundredths of a second
 }
 
 // vrrpKey identifies a virtual router.
@@ -119,12 +120,50 @@ func (n *VNet) vrrpStartStop(_ *wire.Call, req *vrrp.VrrpVrStartStop) *vrrp.Vrrp
 	switch {
 	case r == nil:
 		rv = api.NO_SUCH_ENTRY
-	case req.IsStart != 0 && !r.started && r.conf.Flags&vrrp.VRRP_API_VR_UNICAST != 0 && len(r.peers) == 0:
+	case req.IsStart == 0:
+		r.state = vrrp.VRRP_API_VR_STATE_INIT
+	case r.state != vrrp.VRRP_API_VR_STATE_INIT:
+	case r.conf.Flags&vrrp.VRRP_API_VR_UNICAST != 0 && len(r.peers) == 0:
 		rv = api.INIT_FAILED
+	case n.canSend(r.out, r.family):
+		r.activate()
 	default:
-		r.started = req.IsStart != 0
+		r.state = vrrp.VRRP_API_VR_STATE_INTF_DOWN
 	}
 	return &vrrp.VrrpVrStartStopReply{Retval: int32(rv)}
+}
+
+// canSend says whether an interface is up and has an address to send from.
+func (n *VNet) canSend(out uint32, f family) bool {
+	i := n.ifs.at(out)
+	return i != nil && i.adminUp && i.hw.linkUp && (len(n.borrowed(i, f)) > 0 || f == ip6 && i.linkLocal.IsValid())
+}
+
+// activate makes a router what it is while nobody else is heard of.
+func (r *virtualRouter) activate() {
+	if r.conf.Priority == priorityOwner {
+		r.state = vrrp.VRRP_API_VR_STATE_MASTER
+		return
+	}
+	r.state = vrrp.VRRP_API_VR_STATE_BACKUP
+	r.runtime.MasterAdvInt = r.conf.Interval
+	r.runtime.Skew = uint16((256 - uint32(r.conf.Priority)) * uint32(r.conf.Interval) / 256)
+	r.runtime.MasterDownInt = 3*r.conf.Interval + r.runtime.Skew
+}
+
+// routersFollow changes the state of routers whose interface went up or down.
+// Addresses that come and go are not noticed.
+func (n *VNet) routersFollow() {
+	for _, r := range n.l3.routers.all() {
+		changed := n.events.pending[r.out]&(ifAdminUp|ifAdminDown|ifLinkUp|ifLinkDown|ifDeleted) != 0
+		switch {
+		case !changed || r.state == vrrp.VRRP_API_VR_STATE_INIT:
+		case !n.canSend(r.out, r.family):
+			r.state = vrrp.VRRP_API_VR_STATE_INTF_DOWN
+		case r.state == vrrp.VRRP_API_VR_STATE_INTF_DOWN:
+			r.activate()
+		}
+	}
 }
 
 func (n *VNet) vrrpSetPeers(_ *wire.Call, req *vrrp.VrrpVrSetPeers) *vrrp.VrrpVrSetPeersReply {
@@ -135,7 +174,7 @@ func (n *VNet) vrrpSetPeers(_ *wire.Call, req *vrrp.VrrpVrSetPeers) *vrrp.VrrpVr
 		rv = api.NO_SUCH_ENTRY
 	case r.conf.Flags&vrrp.VRRP_API_VR_UNICAST == 0:
 		rv = api.INVALID_ARGUMENT
-	case r.started:
+	case r.state != vrrp.VRRP_API_VR_STATE_INIT:
 		rv = api.RSRC_IN_USE
 	case len(req.Addrs) == 0:
 		rv = api.INVALID_DST_ADDRESS
@@ -145,27 +184,13 @@ func (n *VNet) vrrpSetPeers(_ *wire.Call, req *vrrp.VrrpVrSetPeers) *vrrp.VrrpVr
 	return &vrrp.VrrpVrSetPeersReply{Retval: int32(rv)}
 }
 
-// state is what a started router does: nothing while its interface cannot send.
-func (n *VNet) routerState(r *virtualRouter) vrrp.VrrpVrState {
-	i := n.ifs.at(r.out)
-	switch {
-	case !r.started:
-		return vrrp.VRRP_API_VR_STATE_INIT
-	case i == nil || !i.adminUp || !i.hw.linkUp || len(n.borrowed(i, r.family)) == 0 && (r.family == ip4 || !i.linkLocal.IsValid()):
-		return vrrp.VRRP_API_VR_STATE_INTF_DOWN
-	case r.conf.Priority == priorityOwner:
-		return vrrp.VRRP_API_VR_STATE_MASTER
-	}
-	return vrrp.VRRP_API_VR_STATE_BACKUP
-}
-
 // vrrpDump: an index of 0 means all, as ~0 does.
 func (n *VNet) vrrpDump(c *wire.Call, req *vrrp.VrrpVrDump) {
 	for _, r := range n.l3.routers.all() {
 		if req.SwIfIndex != 0 && uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != r.out {
 			continue
 		}
-		details := &vrrp.VrrpVrDetails{Config: r.conf, Runtime: n.routerRuntime(r), NAddrs: uint8(len(r.addrs))}
+		details := &vrrp.VrrpVrDetails{Config: r.conf, Runtime: r.describe(), NAddrs: uint8(len(r.addrs))}
 		for _, a := range r.addrs {
 			details.Addrs = append(details.Addrs, apiAddr(a))
 		}
@@ -173,18 +198,12 @@ func (n *VNet) vrrpDump(c *wire.Call, req *vrrp.VrrpVrDump) {
 	}
 }
 
-func (n *VNet) routerRuntime(r *virtualRouter) vrrp.VrrpVrRuntime {
-	runtime := vrrp.VrrpVrRuntime{
-		State: n.routerState(r), Mac: ethernet_types.MacAddress{0, 0, 0x5e, 0, 1, r.id},
-		Tracking: vrrp.VrrpVrTracking{Priority: r.conf.Priority},
-	}
+func (r *virtualRouter) describe() vrrp.VrrpVrRuntime {
+	runtime := r.runtime
+	runtime.State, runtime.Tracking.Priority = r.state, r.conf.Priority
+	runtime.Mac = ethernet_types.MacAddress{0, 0, 0x5e, 0, 1, r.id}
 	if r.family == ip6 {
 		runtime.Mac[4] = 2
-	}
-	if runtime.State == vrrp.VRRP_API_VR_STATE_BACKUP { // in hundredths of a second
-		runtime.MasterAdvInt = r.conf.Interval
-		runtime.Skew = uint16((256 - uint32(r.conf.Priority)) * uint32(r.conf.Interval) / 256)
-		runtime.MasterDownInt = 3*r.conf.Interval + runtime.Skew
 	}
 	return runtime
 }
@@ -192,8 +211,8 @@ func (n *VNet) routerRuntime(r *virtualRouter) vrrp.VrrpVrRuntime {
 func (n *VNet) dumpVirtualRouters(b *strings.Builder) {
 	var lines []string
 	for _, r := range n.l3.routers.all() {
-		lines = append(lines, fmt.Sprintf("%s vrrp %d on %s priority %d interval %d flags %d started %t %v\n", r.family, r.id,
-			n.orStaleIf(r.out), r.conf.Priority, r.conf.Interval, r.conf.Flags, r.started, r.addrs))
+		lines = append(lines, fmt.Sprintf("%s vrrp %d on %s priority %d interval %d flags %d %s %v\n", r.family, r.id,
+			n.orStaleIf(r.out), r.conf.Priority, r.conf.Interval, r.conf.Flags, strings.TrimPrefix(r.state.String(), "VRRP_API_VR_STATE_"), r.addrs))
 	}
 	slices.Sort(lines)
 	b.WriteString(strings.Join(lines, ""))
