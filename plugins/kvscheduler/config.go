@@ -20,6 +20,7 @@ type Config struct {
 
 	QueueCapacity int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait for their turn"`
 	QueueAgeing   time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
+	StateDir      string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
 
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`

@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/meter"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/restapi"
 )
@@ -34,8 +35,10 @@ type Scheduler struct {
 	rand     *rand.Rand
 	output   io.Writer
 
-	control *control.Control
-	meter   *meter.Meter // nil: no metrics
+	control  *control.Control
+	meter    *meter.Meter // nil: no metrics
+	stateDir string       // of the flag
+	store    *ownership.Store
 }
 
 // Deps is what the scheduler needs.
@@ -43,6 +46,8 @@ type Deps struct {
 	infra.PluginDeps
 	// HTTP serves the endpoints under /scheduler; nil: none.
 	HTTP rest.HTTPHandlers `optional:"true"`
+	// Label names the agent to others that want its state directory; it may be nil.
+	Label Labeller `optional:"true"`
 	// Metrics is where the metrics are registered; nil: none.
 	Metrics metrics.Registerer `optional:"true"`
 }
@@ -69,6 +74,9 @@ func (s *Scheduler) Init() error {
 		return err
 	}
 	s.cfg = cfg
+	if err := s.openState(); err != nil {
+		return err
+	}
 	s.start()
 	if err := s.registerMetrics(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package kvscheduler
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 
@@ -17,7 +18,7 @@ import (
 // What is committed afterwards fails with api.ErrClosedScheduler. The
 // southbound stays as it is.
 //
-// Of the options, UseConf (history, printing, drift), UseClock, UseRand, UseOutput
+// Of the options, UseConf (history, printing, drift, state), UseClock, UseRand, UseOutput
 // and a logger in UseDeps apply. Unlike in an agent, transactions are printed
 // only if UseConf or UseOutput say so.
 func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (scheduler api.KVScheduler, stop func(), err error) {
@@ -32,12 +33,12 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 	if s.Log == nil {
 		s.Log = logging.Nop()
 	}
-	s.start()
-	if err := s.control.RegisterKVDescriptor(descriptors...); err != nil {
+	if err := s.openState(); err != nil {
 		return nil, nil, err
 	}
-	if err := s.control.CheckDescriptors(); err != nil {
-		return nil, nil, err
+	s.start()
+	if err := errors.Join(s.control.RegisterKVDescriptor(descriptors...), s.control.CheckDescriptors()); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -45,7 +46,13 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 	if s.cfg.DriftDetectionInterval > 0 {
 		running.Go(func() { s.control.DetectPeriodically(ctx, s.cfg.drift()) })
 	}
-	return s.control, func() { cancel(); running.Wait() }, nil
+	return s.control, sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		if err := s.Close(); err != nil {
+			s.Log.Warn("stop of the scheduler", "error", err)
+		}
+	}), nil
 }
 
 // start makes the scheduler out of its settings.
@@ -59,6 +66,9 @@ func (s *Scheduler) start() {
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock
+	}
+	if s.store != nil {
+		opts.Journal = s.store
 	}
 	s.control = control.New(opts)
 	s.KVScheduler = s.control

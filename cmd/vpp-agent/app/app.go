@@ -99,7 +99,9 @@ func New() (*VPPAgent, error) {
 	a := &VPPAgent{Cleanup: newCleanup()}
 	a.SetName(name)
 	a.Infra = newInfra()
-	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) { d.HTTP, d.Metrics = a.HTTP, a.Metrics }))
+	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
+		d.HTTP, d.Metrics, d.Label = a.HTTP, a.Metrics, a.Label
+	}))
 	a.Linux = newLinux(a)
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))

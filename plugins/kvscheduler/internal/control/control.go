@@ -37,6 +37,9 @@ type Options struct {
 	// QueueAgeing is how long the northbound may go before others; 0 is
 	// DefaultQueueAgeing.
 	QueueAgeing time.Duration
+	// Journal remembers what was made beyond the life of the process; nil: nobody
+	// does.
+	Journal Journal
 }
 
 // Control is the scheduler without its plugin: it implements
@@ -70,6 +73,7 @@ type Control struct {
 	refreshed []string // of the worker: base values that a refresh changed
 
 	drifts *drifts
+	keeper keeper
 
 	timersMu sync.Mutex
 	timers   map[*timer]struct{}
@@ -103,6 +107,7 @@ func New(opts Options) *Control {
 	}
 	c.registry.Store(registry.New())
 	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys}
+	c.openJournal()
 	return c
 }
 

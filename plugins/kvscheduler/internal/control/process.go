@@ -44,6 +44,7 @@ func (c *Control) process(j *job) outcome {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	}
 	c.nextSeq++
+	c.keeper.seq = txn.Seq
 	if j.retry != nil {
 		txn.Attempt = j.retry.attempt
 	}
@@ -51,6 +52,7 @@ func (c *Control) process(j *job) outcome {
 	rec := c.preRecord(j, txn)
 	res := c.exec.Execute(txn)
 	c.complete(rec, txn.Plan, res)
+	c.keep()
 	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
 		c.fullResyncDone = true
 	}
@@ -95,7 +97,9 @@ func (c *Control) prepare(j *job) (p prepared, ok bool) {
 func (c *Control) prepareNB(j *job, p *prepared) {
 	switch j.opts.Resync {
 	case api.FullResync:
-		c.refresher(p.request.Closed).All(correlation(j.values))
+		r := c.refresher(p.request.Closed)
+		r.Complete = r.Complete || !j.opts.KeepFound
+		r.All(correlation(j.values))
 		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
 	case api.DownstreamResync:
 		c.refresher(p.request.Closed).All(nil)
@@ -263,6 +267,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
+		Past: c.keeper.past, Complete: c.fullResyncDone,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -70,6 +71,7 @@ type simulation struct {
 	c     *control.Control
 	stop  func()
 
+	journal *ownership.Memory // nil: the scheduler remembers nothing
 	epoch   uint64
 	settled bool // nothing changed since the last check
 
@@ -102,14 +104,20 @@ func start(t *rapid.T) *simulation {
 	}
 	s.w.cyclic = s.reach.cyclic
 	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")
+	if rapid.Bool().Draw(t, "journal") {
+		s.journal = ownership.NewMemory()
+		s.w.addForeign()
+	}
 	s.boot()
 	return s
 }
 
 func (s *simulation) boot() {
-	s.c = control.New(control.Options{
-		Clock: s.clock, Rand: s.rng, Record: true, History: record.Options{MaxEntries: 1000},
-	})
+	opts := control.Options{Clock: s.clock, Rand: s.rng, Record: true, History: record.Options{MaxEntries: 1000}}
+	if s.journal != nil {
+		opts.Journal = s.journal
+	}
+	s.c = control.New(opts)
 	if err := s.c.RegisterKVDescriptor(s.w.descriptors()...); err != nil {
 		s.Fatal(err)
 	}
@@ -381,6 +389,7 @@ func (s *simulation) foreign() {
 			if k == key || strings.HasPrefix(k, "d/"+key+"/") {
 				delete(s.w.exists, k)
 				delete(s.w.meta, k)
+				delete(s.w.foreign, k)
 			}
 		}
 		s.log("foreign delete %s", key)
@@ -437,6 +446,9 @@ func (s *simulation) check() {
 			wantSB[key] = string(b)
 		}
 	}
+	for key := range s.w.foreign {
+		wantSB[key] = s.w.snapshot()[key]
+	}
 	if got := s.w.snapshot(); !maps.Equal(got, wantSB) {
 		s.fatal("southbound has %q\nexpected %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(wantSB)))
 	}
@@ -461,6 +473,7 @@ func (s *simulation) check() {
 		}
 	}
 	s.noDrift()
+	s.onRecord()
 }
 
 func (s *simulation) fatal(format string, args ...any) {
@@ -503,7 +516,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
-			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart",
+			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -522,6 +535,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.session()
 		case "restart":
 			s.restart()
+		case "crash":
+			s.crash()
 		}
 	}
 	s.converge()

@@ -111,6 +111,7 @@ func (c *Control) abandon(name string) []string {
 	keys := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		keys = append(keys, n.Key)
+		c.lose(n)
 		if n.IsDerived() || n.Want != nil && n.Want.FromSB {
 			c.graph.SetWant(n, nil)
 		}

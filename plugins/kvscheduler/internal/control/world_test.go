@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,6 +39,16 @@ type world struct {
 	concurrency int
 	running     map[string]string // operation by key
 	most        int               // that ran at once
+
+	// foreign are keys in exists that nobody asked for; with them the southbound
+	// does not tell who made what.
+	foreign map[string]bool
+	// dieAt is the number of calls until the scheduler dies; 0: it does not.
+	dieAt     int
+	dead      bool
+	died      func()
+	coin      *rand.Rand
+	deathMode string // of the last operation; empty: by chance
 
 	// blind southbounds do not report what is there.
 	retrieveErr error
@@ -102,7 +113,16 @@ func (w *world) met(it *model.Item, without string) (missing string, ok bool) {
 
 func (w *world) call(op, key string, effect func()) error {
 	mode := w.fail(op, key)
+	if w.dying() {
+		if mode = w.deathMode; mode == "" {
+			mode = rapidMode(w.coin)
+		}
+		w.died()
+	}
 	w.runFor(op, key)
+	if w.foreign[key] {
+		w.problem("%s %s: which is foreign", op, key)
+	}
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
 	if mode != "" {
 		w.faults["error "+mode+" the effect"]++
@@ -146,6 +166,9 @@ func (w *world) runFor(op, key string) {
 func (w *world) create(key string, it *model.Item) (any, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.dead {
+		return nil, errDead
+	}
 	if w.exists[key] != nil {
 		w.problem("create %s: exists", key)
 	}
@@ -161,6 +184,9 @@ func (w *world) create(key string, it *model.Item) (any, error) {
 func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.dead {
+		return nil, errDead
+	}
 	if w.exists[key] == nil {
 		w.problem("update %s: does not exist", key)
 	} else if !proto.Equal(old, w.exists[key]) && !w.derivedDiffer(key, old) {
@@ -196,6 +222,9 @@ func (w *world) checkMeta(op, key string, meta any) {
 func (w *world) delete(key string, it *model.Item, meta any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.dead {
+		return errDead
+	}
 	if w.exists[key] == nil {
 		w.problem("delete %s: does not exist", key)
 	}
@@ -242,7 +271,7 @@ func (w *world) retrieve(prefix string) ([]api.KV[*model.Item, any], error) {
 				d.Item = have
 			}
 		}
-		out = append(out, api.KV[*model.Item, any]{Key: key, Value: it, Metadata: w.meta[key], Origin: api.FromNB})
+		out = append(out, api.KV[*model.Item, any]{Key: key, Value: it, Metadata: w.meta[key], Origin: w.origin()})
 	}
 	return out, nil
 }
@@ -255,6 +284,7 @@ func (w *world) crash() {
 		if inSession(key) {
 			delete(w.exists, key)
 			delete(w.meta, key)
+			delete(w.foreign, key)
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Executor struct {
 	Limit int
 	// Refresh reads the given keys from the southbound into the graph.
 	Refresh func(keys []string)
+	// Intend, if not nil, is told every plan before the first of its operations.
+	Intend func(pl *plan.Plan)
 }
 
 // Txn is what the executor is to do.
@@ -101,6 +103,9 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	pl := txn.Plan
 	r.res.Executed = make([]api.RecordedTxnOp, 0, len(pl.Ops))
 	for {
+		if x.Intend != nil {
+			x.Intend(pl)
+		}
 		failed, unknown := r.pass(pl)
 		if len(failed) == 0 {
 			break

@@ -27,6 +27,7 @@ type Node struct {
 
 	Outcome
 
+	kept    *registry.Value  // see Keep
 	derived map[string]*Node // nodes with Base == this
 
 	edges      []edge  // of Want
@@ -35,6 +36,7 @@ type Node struct {
 
 	waits bool      // see Wait
 	gone  bool      // see Gone; the node may still have dependents
+	news  bool      // see Tracked
 	marks [2]uint32 // see Mark
 
 	// Scratch belongs to the planner while it makes a plan, and is 0 else.
@@ -97,6 +99,9 @@ type Graph struct {
 	lengths  map[int]int // lengths of the prefixes, with counts
 	selected nodeSet
 	round    uint32 // see NextRound
+
+	track bool // see Track
+	news  []*Node
 }
 
 type nodeSet map[*Node]struct{}
@@ -179,6 +184,10 @@ func (g *Graph) SetWant(n *Node, v *registry.Value) {
 // value the metadata is dropped.
 func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
 	g.replace(n, n.Want, v)
+	if g.track && !n.news && n.Base == nil {
+		n.news = true
+		g.news = append(g.news, n)
+	}
 	if v == nil {
 		meta = nil
 	}

@@ -28,6 +28,12 @@ type Refresher struct {
 	// may be nil.
 	Changed func(key string)
 	asked   map[string]bool // requested keys that the graph does not have
+	// Past is the scheduler's own work of which the graph does not know whether
+	// it still exists; it may be nil. What is read leaves it.
+	Past *Past
+	// Complete tells that what the northbound wants is known, be it from the
+	// graph or from what All was given.
+	Complete bool
 
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
@@ -58,17 +64,22 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		return true
 	})
 	for _, d := range r.Registry.RetrieveOrder() {
-		if d.Retrieve == nil || r.Closed[d.Session()] || r.Only != nil && !r.Only(d) {
+		if r.Closed[d.Session()] || r.Only != nil && !r.Only(d) {
+			continue
+		}
+		if d.Retrieve == nil {
+			r.assume(d)
 			continue
 		}
 		known := nodes[d]
 		slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-		found, err := r.retrieve(d, r.correlate(known, wanted[d]))
+		found, err := r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted[d])))
 		if err != nil {
 			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
 			continue
 		}
 		r.apply(d, known, found)
+		r.bury(d)
 	}
 }
 
@@ -179,8 +190,10 @@ func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWit
 func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
-	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
-	have, same := r.value(n, kv, r.fromSB(n, kv, asked))
+	made := r.Past.take(d.Name, kv.Key)
+	ours := made != nil || r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
+	have, same := r.value(n, kv, r.fromSB(n, kv, ours))
+	r.recall(n, made, have)
 	n.Missing = false
 	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
 		r.Graph.SetWant(n, have)
@@ -195,12 +208,13 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	r.derived(n, same)
 }
 
-// fromSB decides to whom a found value belongs.
-func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, requested bool) bool {
+// fromSB decides to whom a found value belongs; ours tells that the scheduler
+// made it, or that the northbound is about to ask for it.
+func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {
 	switch {
 	case kv.Origin == api.FromSB:
 		return n.Want == nil || n.Want.FromSB
-	case kv.Origin == api.FromNB || requested:
+	case kv.Origin == api.FromNB || ours:
 		return false
 	case n.Want != nil:
 		return n.Want.FromSB

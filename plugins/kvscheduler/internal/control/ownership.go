@@ -1,0 +1,241 @@
+package control
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Journal remembers beyond the life of the process what the scheduler made.
+// Load and Write are called by one goroutine, Lookup by any.
+type Journal interface {
+	// Load returns what is on record, and the transaction that was being
+	// executed when the last process ended, or nil.
+	Load() ([]ownership.Record, *ownership.Interrupted, error)
+	// Write executes a batch as a whole. After an error the record is what it
+	// was; the next batch has All.
+	Write(b *ownership.Batch) error
+	// Lookup returns what is on record of a key.
+	Lookup(key string) (ownership.Record, bool)
+}
+
+// journalRetry is how long to wait before what could not be written is written
+// once more, if no transaction does it before.
+const journalRetry = 10 * time.Second
+
+// keeper keeps the journal in step with the graph. It belongs to the worker.
+type keeper struct {
+	journal Journal // nil: nothing is kept
+	past    *refresh.Past
+	// intended are the values written ahead for the running transaction.
+	intended []intent
+	seq      uint64
+	running  bool // the journal knows that a transaction is being executed
+	stale    bool // a write failed: the journal has to be written as a whole
+	retrying bool
+}
+
+type intent struct {
+	key    string
+	self   *plan.Handle
+	target *registry.Value
+}
+
+// open loads what an earlier process left.
+func (c *Control) openJournal() {
+	c.keeper.past = &refresh.Past{}
+	if c.opts.Journal == nil {
+		return
+	}
+	c.keeper.journal = c.opts.Journal
+	c.graph.Track()
+	c.exec.Intend = c.intend
+	records, interrupted, err := c.opts.Journal.Load()
+	if err != nil {
+		c.log.Error("what an earlier run made is not known", "error", err)
+		return
+	}
+	for i := range records {
+		c.keeper.past.Add(&records[i])
+	}
+	if len(records) > 0 || interrupted != nil {
+		c.log.Info("values of an earlier run are on record", "values", len(records))
+	}
+	if interrupted != nil {
+		c.log.Warn("the earlier run ended during a transaction; what it left behind is completed or removed",
+			"seq-num", interrupted.Txn, "begun", interrupted.Time)
+	}
+}
+
+// intend writes ahead what a plan is going to create and to change.
+func (c *Control) intend(pl *plan.Plan) {
+	k := &c.keeper
+	b := &ownership.Batch{Txn: k.seq, Running: true}
+	now := c.clock.Now()
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		if op.Kind != plan.Up && op.Kind != plan.Update || op.Base != "" || op.Notified || op.Desc.IsProperty() || op.Target.FromSB {
+			continue
+		}
+		k.intended = append(k.intended, intent{op.Key, op.Self, op.Target})
+		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, k.seq, now))
+	}
+	if len(b.Put) == 0 {
+		return
+	}
+	b.Delete = k.past.TakeGone() // some of them are about to be made again
+	if k.stale {
+		b = c.everything(b)
+	}
+	k.running = c.write(b)
+}
+
+func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now time.Time) ownership.Record {
+	return ownership.Record{Key: key, Descriptor: d.Name, Southbound: d.Southbound, Txn: seq, Time: now, Value: v.Msg}
+}
+
+// keep brings the journal in step with what exists now.
+func (c *Control) keep() {
+	k := &c.keeper
+	gone := k.past.TakeGone()
+	if k.journal == nil {
+		return
+	}
+	b := &ownership.Batch{Txn: k.seq, Delete: gone}
+	c.settleAll(b)
+	if len(b.Put)+len(b.Delete) == 0 && !k.running {
+		return
+	}
+	if k.stale {
+		b = c.everything(b)
+	}
+	c.write(b)
+	k.running = false
+}
+
+// settleAll adds to the batch all that the journal does not know.
+func (c *Control) settleAll(b *ownership.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := &c.keeper
+	now := c.clock.Now()
+	for i := range k.intended {
+		in := &k.intended[i]
+		n := in.self.Node
+		if n == nil || n.Gone() {
+			n = c.graph.Node(in.key)
+		}
+		if n == nil {
+			b.Delete = append(b.Delete, in.key)
+			continue
+		}
+		c.graph.Keep(n, in.target)
+		c.settle(b, n, now)
+	}
+	for _, n := range c.graph.Tracked() {
+		c.settle(b, n, now)
+	}
+	clear(k.intended)
+	k.intended = k.intended[:0]
+}
+
+// settle adds to the batch what the journal does not know about a value.
+func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
+	if n.Base != nil || n.Desc.IsProperty() {
+		return
+	}
+	if next := c.graph.Node(n.Key); n.Gone() && next != nil { // has come again
+		if next.Kept() == nil {
+			c.graph.Keep(next, n.Kept())
+		}
+		c.graph.Keep(n, nil)
+		n = next
+	}
+	switch kept := n.Kept(); {
+	case n.Gone() || n.Have == nil || n.Have.FromSB:
+		if kept != nil {
+			c.graph.Keep(n, nil)
+			b.Delete = append(b.Delete, n.Key)
+		}
+	case kept == n.Have:
+	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
+		c.graph.Keep(n, n.Have)
+	default:
+		c.graph.Keep(n, n.Have)
+		c.keeper.past.Drop(n.Desc.Name, n.Key)
+		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, c.keeper.seq, now))
+	}
+}
+
+// everything makes the batch one of all that is the scheduler's own.
+func (c *Control) everything(b *ownership.Batch) *ownership.Batch {
+	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true}
+	now := c.clock.Now()
+	listed := map[string]bool{}
+	for i := range b.Put {
+		listed[b.Put[i].Key] = true
+	}
+	c.graph.Nodes(func(n *graph.Node) bool {
+		if n.Base == nil && n.Have != nil && !n.Have.FromSB && !n.Desc.IsProperty() && !listed[n.Key] {
+			listed[n.Key] = true
+			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
+		}
+		return true
+	})
+	for _, rec := range c.keeper.past.All() {
+		if !listed[rec.Key] {
+			all.Put = append(all.Put, *rec)
+		}
+	}
+	all.Put = append(all.Put, b.Put...)
+	slices.SortFunc(all.Put, func(a, b ownership.Record) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// write writes a batch. If that fails, the scheduler goes on in memory, and
+// writes everything as soon as it can.
+func (c *Control) write(b *ownership.Batch) (ok bool) {
+	k := &c.keeper
+	if err := k.journal.Write(b); err != nil {
+		if !k.stale {
+			c.log.Error("what was made in the southbound could not be recorded; it is kept in memory until it can be", "error", err)
+		}
+		k.stale = true
+		if !k.retrying {
+			k.retrying = true
+			c.after(journalRetry, &job{call: c.writeAgain})
+		}
+		return false
+	}
+	if k.stale {
+		c.log.Info("what was made in the southbound is on record again", "values", len(b.Put))
+	}
+	k.stale = false
+	return true
+}
+
+func (c *Control) writeAgain() {
+	k := &c.keeper
+	k.retrying = false
+	if k.stale {
+		c.write(c.everything(&ownership.Batch{Txn: k.seq}))
+	}
+}
+
+// lose remembers a value of whose existence nothing is known any more.
+func (c *Control) lose(n *graph.Node) {
+	if n.Base != nil || n.Have == nil || n.Have.FromSB || n.Desc.IsProperty() {
+		return
+	}
+	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, c.txnStart(n.LastTxn))
+	c.keeper.past.Add(&rec)
+	c.graph.Keep(n, nil)
+}

@@ -1,0 +1,25 @@
+package graph
+
+import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+
+// Track makes the graph note which base values come into being, change or go,
+// for whoever keeps a record of them outside of the graph; see Tracked.
+func (g *Graph) Track() { g.track = true }
+
+// Tracked returns the nodes of base values whose existence was set since it
+// was last called, each once, in no order; some may be gone meanwhile.
+func (g *Graph) Tracked() []*Node {
+	news := g.news
+	g.news = nil
+	for _, n := range news {
+		n.news = false
+	}
+	return news
+}
+
+// Keep notes that v is on record outside of the graph as what exists of n; nil:
+// nothing is.
+func (g *Graph) Keep(n *Node, v *registry.Value) { n.kept = v }
+
+// Kept is what is on record; see Keep.
+func (n *Node) Kept() *registry.Value { return n.kept }

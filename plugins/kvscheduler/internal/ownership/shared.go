@@ -1,0 +1,155 @@
+package ownership
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// update runs f in a transaction of the file, which is opened before if it is
+// not; f returns how many bytes it wrote.
+func (s *Store) update(f func(tx *bolt.Tx) (bytes int, err error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		if err := s.open(); err != nil {
+			s.stats.Errors++
+			s.note(err)
+			return err
+		}
+		s.read = nil
+	}
+	bytes := 0
+	err := guarded(func() error {
+		return s.db.Update(func(tx *bolt.Tx) (err error) {
+			bytes, err = f(tx)
+			return err
+		})
+	})
+	if err != nil {
+		s.stats.Errors++
+		err = fmt.Errorf("state-dir: write %s: %w", s.path(), err)
+		s.note(err)
+		return err
+	}
+	s.stats.Writes++
+	s.stats.Bytes += uint64(bytes)
+	s.note(nil)
+	return nil
+}
+
+// note reports how the store is, if that changed. The lock is held.
+func (s *Store) note(err error) {
+	if err == nil {
+		err = s.aside
+	}
+	if (err == nil) == (s.failed == nil) && (err == nil || err.Error() == s.failed.Error()) {
+		return
+	}
+	s.failed = err
+	if s.opts.Report != nil {
+		s.opts.Report(err)
+	}
+}
+
+// Problem tells why nothing can be kept now, or what was lost; nil: all is
+// well.
+func (s *Store) Problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Stats returns what the store did so far.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	if info, err := os.Stat(s.path()); err == nil {
+		st.Size = info.Size()
+	}
+	return st
+}
+
+// LoadState returns what is kept under a name, by key; the caller owns it.
+func (s *Store) LoadState(name string) (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.contents()
+	if err != nil {
+		return nil, err
+	}
+	return all.state[name], nil
+}
+
+// SaveState changes what is kept under a name as a whole: with all, everything
+// that is not in put is dropped. A nil value deletes its key.
+func (s *Store) SaveState(name string, put map[string][]byte, all bool) error {
+	return s.update(func(tx *bolt.Tx) (bytes int, err error) {
+		state := tx.Bucket(stateBucket)
+		if all && state.Bucket([]byte(name)) != nil {
+			if err := state.DeleteBucket([]byte(name)); err != nil {
+				return 0, err
+			}
+		}
+		of, err := state.CreateBucketIfNotExists([]byte(name))
+		if err != nil {
+			return 0, err
+		}
+		for key, data := range put {
+			bytes += len(key) + len(data)
+			if data == nil {
+				err = of.Delete([]byte(key))
+			} else {
+				err = of.Put([]byte(key), data)
+			}
+			if err != nil {
+				return 0, fmt.Errorf("key %q: %w", key, err)
+			}
+		}
+		return bytes, nil
+	})
+}
+
+// Close lets go of the directory.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	db := s.db
+	s.db = nil
+	_ = os.Remove(filepath.Join(s.opts.Dir, holderName)) // the lock counts
+	if err := guarded(db.Close); err != nil {
+		return fmt.Errorf("state-dir: close: %w", err)
+	}
+	return nil
+}
+
+// sign tells other processes who holds the directory.
+func (s *Store) sign() error {
+	text := fmt.Sprintf("%s, pid %d, since %s\n", s.opts.Holder, os.Getpid(), s.opts.Now().UTC().Format(time.RFC3339))
+	path := filepath.Join(s.opts.Dir, holderName)
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// holder is who says to hold the directory.
+func (s *Store) holder() string {
+	text, err := os.ReadFile(filepath.Join(s.opts.Dir, holderName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "by a process that did not leave its name"
+	case err != nil:
+		return fmt.Sprintf("by a process that cannot be named (%v)", err)
+	}
+	return "by " + strings.TrimSpace(string(text))
+}

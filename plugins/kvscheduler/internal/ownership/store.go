@@ -1,0 +1,372 @@
+package ownership
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// Format is the version of the format of the file. It is raised when a program
+// that knows the former one only would misunderstand the file.
+const Format = 1
+
+// The file and its buckets.
+const (
+	fileName   = "state.db"
+	holderName = "holder"
+)
+
+var (
+	metaBucket  = []byte("meta")  // formatKey, runningKey
+	ownedBucket = []byte("owned") // key -> Record
+	stateBucket = []byte("state") // name -> bucket of what others keep
+	formatKey   = []byte("format")
+	runningKey  = []byte("running")
+)
+
+var (
+	// ErrHeld: another process uses the directory.
+	ErrHeld = errors.New("the state directory is in use")
+	// ErrNewer: the file was written by a newer program.
+	ErrNewer = errors.New("the state file is of a newer program")
+)
+
+// Options of a Store.
+type Options struct {
+	// Dir is the directory; it is created if it does not exist. What is in it is
+	// for its owner only, because values may have secrets.
+	Dir string
+	// Holder tells other processes who uses the directory.
+	Holder string
+	// Report is told how the store is, whenever that changes: nil, or why it
+	// cannot keep anything. It may be nil and must not call the store.
+	Report func(problem error)
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// Store is a journal, and a store for what others have to keep, in a file. All
+// methods may be called concurrently. While the file cannot be opened or
+// written, writes fail, and each tries again.
+type Store struct {
+	opts   Options
+	mu     sync.Mutex
+	db     *bolt.DB // nil: not open for writing
+	failed error
+	stats  Stats
+	// aside tells that a damaged file was set aside at the start.
+	aside error
+	// read is what was in a file that can be read and not written.
+	read *contents
+}
+
+// Stats count what a store did.
+type Stats struct {
+	Writes, Errors uint64
+	Bytes          uint64 // written, of keys and values
+	Size           int64  // of the file, in bytes
+}
+
+// contents is all that is in a file.
+type contents struct {
+	records     []Record
+	interrupted *Interrupted
+	state       map[string]map[string][]byte
+}
+
+// Open opens the store in a directory. The errors are ErrHeld, with the holder,
+// and ErrNewer. A file that is damaged is set aside, and a directory that
+// cannot be written is no error either: Problem tells about both.
+func Open(o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Store{opts: o}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.open()
+	if errors.Is(err, ErrHeld) || errors.Is(err, ErrNewer) {
+		return nil, err
+	}
+	s.note(err)
+	if err != nil {
+		s.read = readOnly(s.path())
+	}
+	return s, nil
+}
+
+func (s *Store) path() string { return filepath.Join(s.opts.Dir, fileName) }
+
+// lockPatience is how long another process may take to let go of the file.
+const lockPatience = time.Second
+
+// open opens the file for writing; if it is damaged, it is set aside first. The
+// lock is held.
+func (s *Store) open() error {
+	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
+		return fmt.Errorf("state-dir: %w", err)
+	}
+	db, err := s.openFile()
+	if damaged(err) {
+		aside := s.path() + ".corrupt-" + s.opts.Now().UTC().Format("20060102T150405Z")
+		if rerr := os.Rename(s.path(), aside); rerr != nil {
+			return fmt.Errorf("state-dir: set the damaged file aside: %w", errors.Join(rerr, err))
+		}
+		s.aside = fmt.Errorf("state-dir: the file was damaged (%w) and is kept as %s: what earlier runs made is recognised by marks in the southbound only, "+
+			"what clients asked for before is lost; restart the agent to clear this", err, aside)
+		db, err = s.openFile()
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.sign(); err != nil {
+		return errors.Join(fmt.Errorf("state-dir: %w", err), db.Close())
+	}
+	s.db = db
+	return nil
+}
+
+func (s *Store) openFile() (db *bolt.DB, err error) {
+	info, _ := os.Stat(s.path()) // nil: there is no file yet
+	err = guarded(func() (err error) {
+		db, err = bolt.Open(s.path(), 0o600, &bolt.Options{Timeout: lockPatience, FreelistType: bolt.FreelistMapType})
+		return err
+	})
+	if err != nil {
+		return nil, s.openError(err, info)
+	}
+	err = guarded(func() error { return db.Update(prepare) })
+	if err == nil {
+		err = guarded(func() error { return db.View(func(tx *bolt.Tx) error { _, err := readAll(tx); return err }) })
+	}
+	if err != nil {
+		_ = db.Close() // the first error tells more
+		return nil, fmt.Errorf("state-dir: %s: %w", s.path(), err)
+	}
+	return db, nil
+}
+
+// openError explains why a file, nil if there was none, could not be opened.
+func (s *Store) openError(err error, file os.FileInfo) error {
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Errorf("%w: %s: %s; stop it, or give this agent a state-dir of its own", ErrHeld, s.opts.Dir, s.holder())
+	case file == nil:
+		_ = os.Remove(s.path()) // nothing but the beginning of a file
+	case file.Size() < 2*int64(os.Getpagesize()) && !errors.As(err, new(syscall.Errno)):
+		err = errors.Join(err, errRecord) // the library has no sentinel for a file that was cut off
+	}
+	return fmt.Errorf("state-dir: open %s: %w", s.path(), err)
+}
+
+// prepare makes the buckets and checks the format.
+func prepare(tx *bolt.Tx) error {
+	if meta := tx.Bucket(metaBucket); meta != nil {
+		if err := checkFormat(meta.Get(formatKey)); err != nil {
+			return err
+		}
+	}
+	for _, name := range [][]byte{metaBucket, ownedBucket, stateBucket} {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return tx.Bucket(metaBucket).Put(formatKey, []byte{Format})
+}
+
+func checkFormat(format []byte) error {
+	switch {
+	case len(format) != 1:
+		return fmt.Errorf("%w: it has no format", errRecord)
+	case format[0] > Format:
+		return fmt.Errorf("%w: it has format %d, this program knows %d and older: run the newer program, or give this one another state-dir",
+			ErrNewer, format[0], Format)
+	}
+	return nil
+}
+
+// panicError is a panic of the library, which is how it finds damage.
+type panicError struct{ value any }
+
+func (e panicError) Error() string { return fmt.Sprint(e.value) }
+
+// guarded turns panics, and faults in the mapped file, into errors.
+func guarded(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicError{r}
+		}
+	}()
+	return f()
+}
+
+// damaged tells that an error is about the content of the file.
+func damaged(err error) bool {
+	var p panicError
+	return errors.As(err, &p) || errors.Is(err, errRecord) || errors.Is(err, bolterrors.ErrInvalid) ||
+		errors.Is(err, bolterrors.ErrVersionMismatch) || errors.Is(err, bolterrors.ErrChecksum)
+}
+
+// readOnly reads a file that cannot be written; nil if that is impossible, too.
+func readOnly(path string) (all *contents) {
+	err := guarded(func() error {
+		db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockPatience, ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		return errors.Join(db.View(func(tx *bolt.Tx) (err error) { all, err = readAll(tx); return err }), db.Close())
+	})
+	if err != nil {
+		return nil // that it cannot be written is known already
+	}
+	return all
+}
+
+func readAll(tx *bolt.Tx) (*contents, error) {
+	all := &contents{state: map[string]map[string][]byte{}}
+	meta, owned, state := tx.Bucket(metaBucket), tx.Bucket(ownedBucket), tx.Bucket(stateBucket)
+	if meta == nil || owned == nil || state == nil {
+		return nil, fmt.Errorf("%w: it is incomplete", errRecord)
+	}
+	if err := checkFormat(meta.Get(formatKey)); err != nil {
+		return nil, err
+	}
+	all.interrupted = decodeRunning(meta.Get(runningKey))
+	err := owned.ForEach(func(key, data []byte) error {
+		rec, err := decode(string(key), data)
+		all.records = append(all.records, rec)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, state.ForEachBucket(func(name []byte) error {
+		of := map[string][]byte{}
+		all.state[string(name)] = of
+		return state.Bucket(name).ForEach(func(key, data []byte) error {
+			of[string(key)] = slices.Clone(data)
+			return nil
+		})
+	})
+}
+
+func encodeRunning(i Interrupted) []byte {
+	return binary.AppendVarint(binary.AppendUvarint(nil, i.Txn), i.Time.UnixNano())
+}
+
+func decodeRunning(data []byte) *Interrupted {
+	txn, n := binary.Uvarint(data)
+	if n <= 0 {
+		return nil
+	}
+	nanos, m := binary.Varint(data[n:])
+	if m <= 0 {
+		return nil
+	}
+	return &Interrupted{Txn: txn, Time: time.Unix(0, nanos)}
+}
+
+// contents reads the file. The lock is held.
+func (s *Store) contents() (all *contents, err error) {
+	if s.db == nil {
+		if s.read != nil {
+			return s.read, nil
+		}
+		return &contents{}, nil
+	}
+	err = guarded(func() error {
+		return s.db.View(func(tx *bolt.Tx) (err error) { all, err = readAll(tx); return err })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("state-dir: read %s: %w", s.path(), err)
+	}
+	return all, nil
+}
+
+// Load returns all records, sorted by key, and the interrupted transaction, or
+// nil.
+func (s *Store) Load() ([]Record, *Interrupted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.contents()
+	if err != nil {
+		return nil, nil, err
+	}
+	return all.records, all.interrupted, nil
+}
+
+// Lookup returns one record.
+func (s *Store) Lookup(key string) (rec Record, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return rec, false
+	}
+	err := guarded(func() error {
+		return s.db.View(func(tx *bolt.Tx) (err error) {
+			if data := tx.Bucket(ownedBucket).Get([]byte(key)); data != nil {
+				ok = true
+				rec, err = decode(key, data)
+			}
+			return err
+		})
+	})
+	return rec, ok && err == nil
+}
+
+// Write executes a batch. Keys that are longer than the file can have
+// (bolt.MaxKeySize) are left out.
+func (s *Store) Write(b *Batch) error {
+	puts := make([]int, len(b.Put))
+	for i := range puts {
+		puts[i] = i
+	}
+	slices.SortFunc(puts, func(i, j int) int { return cmp.Compare(b.Put[i].Key, b.Put[j].Key) })
+	return s.update(func(tx *bolt.Tx) (bytes int, err error) {
+		owned, err := tx.Bucket(ownedBucket), error(nil)
+		if b.All {
+			if err = tx.DeleteBucket(ownedBucket); err == nil {
+				owned, err = tx.CreateBucket(ownedBucket)
+			}
+		}
+		if err != nil {
+			return 0, err
+		}
+		owned.FillPercent = 0.9 // in the order of keys
+		for _, key := range b.Delete {
+			if err := owned.Delete([]byte(key)); err != nil {
+				return 0, err
+			}
+		}
+		for _, i := range puts {
+			rec := &b.Put[i]
+			data, err := rec.encode(nil)
+			if err != nil {
+				return 0, err
+			}
+			if len(rec.Key) > bolt.MaxKeySize || rec.Key == "" {
+				continue
+			}
+			bytes += len(rec.Key) + len(data)
+			if err := owned.Put([]byte(rec.Key), data); err != nil {
+				return 0, err
+			}
+		}
+		if b.Running {
+			return bytes, tx.Bucket(metaBucket).Put(runningKey, encodeRunning(Interrupted{b.Txn, s.opts.Now()}))
+		}
+		return bytes, tx.Bucket(metaBucket).Delete(runningKey)
+	})
+}

@@ -1,0 +1,152 @@
+package refresh
+
+import (
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Past is what the scheduler made, in this life or in an earlier one, and has
+// lost sight of: its southbound could not be read since then. What of it is
+// found belongs to the scheduler, whatever the origin that its descriptor
+// tells; descriptors also get it to recognise what is theirs. A nil Past is
+// empty. It has no lock.
+type Past struct {
+	made map[string]map[string]*ownership.Record // by descriptor and key
+	gone []string
+}
+
+// Add remembers one value.
+func (p *Past) Add(rec *ownership.Record) {
+	if p.made == nil {
+		p.made = map[string]map[string]*ownership.Record{}
+	}
+	if p.made[rec.Descriptor] == nil {
+		p.made[rec.Descriptor] = map[string]*ownership.Record{}
+	}
+	p.made[rec.Descriptor][rec.Key] = rec
+}
+
+// Drop forgets one value.
+func (p *Past) Drop(descriptor, key string) {
+	if of := p.made[descriptor]; of != nil {
+		delete(of, key)
+		if len(of) == 0 {
+			delete(p.made, descriptor)
+		}
+	}
+}
+
+// All returns what is remembered, in no order.
+func (p *Past) All() (all []*ownership.Record) {
+	for _, of := range p.made {
+		for _, rec := range of {
+			all = append(all, rec)
+		}
+	}
+	return all
+}
+
+// TakeGone returns the keys of the values that were looked for since it was
+// last called, and are not the scheduler's (any more).
+func (p *Past) TakeGone() []string {
+	gone := p.gone
+	p.gone = nil
+	return gone
+}
+
+func (p *Past) of(descriptor string) map[string]*ownership.Record {
+	if p == nil {
+		return nil
+	}
+	return p.made[descriptor]
+}
+
+// take removes a value that was found; nil if it is none of the past.
+func (p *Past) take(descriptor, key string) *ownership.Record {
+	rec := p.of(descriptor)[key]
+	if rec != nil {
+		p.Drop(descriptor, key)
+	}
+	return rec
+}
+
+// correlate adds to what is expected in the southbound.
+func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
+	of := p.of(d.Name)
+	if len(of) == 0 {
+		return expected
+	}
+	listed := make(map[string]bool, len(expected))
+	for i := range expected {
+		listed[expected[i].Key] = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		if v := of[key].Message(); v != nil && !listed[key] {
+			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB})
+		}
+	}
+	return expected
+}
+
+// recall links a value of the past that was found with the graph.
+func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry.Value) {
+	switch {
+	case made == nil:
+	case have.FromSB: // the descriptor knows better
+		r.Past.gone = append(r.Past.gone, n.Key)
+	case proto.Equal(made.Message(), have.Msg):
+		r.Graph.Keep(n, have)
+	default:
+		r.Graph.Keep(n, &registry.Value{Msg: made.Message()})
+	}
+}
+
+// bury forgets what a complete reading of a descriptor did not find.
+func (r *Refresher) bury(d *registry.Descriptor) {
+	of := r.Past.of(d.Name)
+	if len(of) == 0 {
+		return
+	}
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	for key := range of {
+		r.Past.gone = append(r.Past.gone, key)
+	}
+	delete(r.Past.made, d.Name)
+}
+
+// assume decides about the past of a descriptor that cannot read anything. Its
+// values exist as they were made, for nobody else could tell, unless they live
+// in a session, which may have lost them: then those that are wanted are made
+// again, and the others are taken for existing so that they are removed. Where
+// metadata is needed, which nobody has, they are made again as well. Until
+// it is known what is wanted nothing is decided.
+func (r *Refresher) assume(d *registry.Descriptor) {
+	of := r.Past.of(d.Name)
+	if len(of) == 0 || !r.Complete {
+		return
+	}
+	r.Lock.Lock()
+	defer r.Lock.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		rec := of[key]
+		n := r.Graph.Node(key)
+		wanted := r.asked[key] || n != nil && (r.Graph.Marked(n, graph.Asked) || n.Want != nil)
+		if rec.Message() == nil || d.WithMetadata || n != nil && (n.IsDerived() || n.Have != nil) || wanted && d.Southbound != "" {
+			r.Past.Drop(d.Name, key)
+			r.Past.gone = append(r.Past.gone, key)
+			continue
+		}
+		if n == nil || n.Desc == nil {
+			n = r.Graph.Ensure(key, d, nil)
+		}
+		r.found(n, api.KVWithMetadata{Key: key, Value: rec.Message(), Origin: api.FromNB})
+	}
+}

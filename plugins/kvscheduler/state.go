@@ -1,0 +1,98 @@
+package kvscheduler
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+)
+
+// StateDirFlag is the flag of Config.StateDir; it wins over the file. In the
+// environment it is STATE_DIR.
+const StateDirFlag = "state-dir"
+
+// DefineFlags adds --state-dir.
+func (s *Scheduler) DefineFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&s.stateDir, StateDirFlag, "", "`directory` that keeps, over restarts, what the agent made and what it was asked for (empty: in memory)")
+}
+
+// Labeller tells the label of the agent.
+type Labeller interface{ GetAgentLabel() string }
+
+// openState opens the state directory, if there is one.
+func (s *Scheduler) openState() error {
+	var report health.Reporter = health.Discard()
+	if s.Health != nil {
+		report = s.Health.Scope(StateDirFlag)
+	}
+	dir := s.cfg.StateDir
+	if s.stateDir != "" {
+		dir = s.stateDir
+	}
+	if dir == "" {
+		s.Log.Info("what the agent made and what it was asked for is kept in memory only; state-dir keeps it over restarts")
+		report.OK("in memory only")
+		return nil
+	}
+	store, err := ownership.Open(ownership.Options{
+		Dir: dir, Holder: s.holder(), Now: s.now,
+		Report: func(problem error) {
+			if problem != nil {
+				report.Degraded("nothing is kept over a restart, or something was lost", problem)
+				return
+			}
+			report.OK("kept in " + dir)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("state-dir: %w", err)
+	}
+	if problem := store.Problem(); problem != nil {
+		s.Log.Error("the state directory is not as it should be; the agent goes on without", "state-dir", dir, "error", problem)
+	} else {
+		s.Log.Info("what the agent made and what it was asked for is kept over restarts", "state-dir", dir)
+		report.OK("kept in " + dir)
+	}
+	s.store = store
+	return nil
+}
+
+func (s *Scheduler) holder() string {
+	who := filepath.Base(os.Args[0])
+	if s.Label != nil {
+		who += ", agent " + s.Label.GetAgentLabel()
+	}
+	return who
+}
+
+// LoadState returns what SaveState kept under a name, in this process or an
+// earlier one; nothing without a state-dir.
+func (s *Scheduler) LoadState(name string) (map[string][]byte, error) {
+	if s.store == nil {
+		return nil, nil
+	}
+	return s.store.LoadState(name)
+}
+
+// SaveState keeps values under a name, as a whole: with all, what was kept
+// before and is not in put is dropped. A nil value deletes its key. Without a
+// state-dir nothing is kept.
+func (s *Scheduler) SaveState(name string, put map[string][]byte, all bool) error {
+	if s.store == nil {
+		return nil
+	}
+	return s.store.SaveState(name, put, all)
+}
+
+// Close stops the scheduler and lets go of the state directory.
+func (s *Scheduler) Close() error {
+	s.StopGoroutines()
+	if s.store == nil {
+		return nil
+	}
+	return s.store.Close()
+}
