@@ -154,7 +154,7 @@ func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
 		g.nodes[key] = n
 		g.sorted.ReplaceOrInsert(n)
 	case n.gone:
-		*n = Node{Key: key, dependents: n.dependents}
+		*n = Node{Key: key, kept: n.kept, news: n.news, dependents: n.dependents}
 		g.sorted.ReplaceOrInsert(n)
 	}
 	if n.Desc == nil {
