@@ -205,7 +205,10 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, socket := startSimulator(t, vppsim.Options{HostInterface: func(name string) bool { return name == hostInterface }})
+			_, socket := startSimulator(t, vppsim.Options{
+				HostInterface: func(name string) bool { return name == hostInterface },
+				PCIDevice:     func(uint32) bool { return false },
+			})
 			got := runScript(t, dial(t, socket), string(script))
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -42,6 +42,9 @@ type Options struct {
 	// HostInterface says whether a host interface exists, for AF_PACKET. Nil means
 	// that every name does. It runs while requests are being handled.
 	HostInterface func(name string) bool
+	// PCIDevice says whether there is a device at an address on the PCI bus, in the
+	// form that VPP has it. Nil means that there is one at every address.
+	PCIDevice func(address uint32) bool
 	// JournalSize is how many requests the journal keeps; 0 means none.
 	JournalSize int
 	// Now is the clock that show_vpe_system_time reads; time.Now if nil.
@@ -83,6 +86,7 @@ func New(opts Options) *VPP {
 		PID:           v.pid.Load,
 		Now:           opts.Now,
 		HostInterface: opts.HostInterface,
+		PCIDevice:     opts.PCIDevice,
 	})
 	cli.Register(v.server, v.net, opts.Version)
 	return v

@@ -111,7 +111,7 @@ func everyLink() values {
 		bond("bond1", 1, "member"), loop("member"),
 		vxlan("vxlan1", "192.0.2.1", "192.0.2.2", 1), vxlanGpe("gpe1", "192.0.2.1", "192.0.2.2", 1),
 		gre("gre1", "192.0.2.1", "192.0.2.2", interfaces.GreLink_L3), ipip("ipip1", "192.0.2.1", "192.0.2.2"),
-		gtpu("gtpu1", "192.0.2.1", "192.0.2.2", 1), ipsecInterface("ipsec1"), wireguard("wg1"))
+		gtpu("gtpu1", "192.0.2.1", "192.0.2.2", 1), ipsecInterface("ipsec1"), wireguard("wg1"), vmxnet3("vmxnet3-0/b/0/0"))
 }
 
 const vppNone = ^uint32(0)

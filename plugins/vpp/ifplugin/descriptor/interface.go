@@ -66,6 +66,8 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_GTPU_TUNNEL:       gtpu{vpp: vpp, ifs: opts.Interfaces},
 		interfaces.Interface_IPSEC_TUNNEL:      ipsec{vpp: vpp},
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguard{vpp: vpp},
+		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3{vpp: vpp},
+		interfaces.Interface_RDMA:              rdma{vpp: vpp},
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: vpp, ifs: opts.Interfaces},
 	}}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{

@@ -78,8 +78,11 @@ func (physical) read(func(uint32) string) (recogniser, error) {
 	}, nil
 }
 
-// IsPhysical tells whether an interface of VPP is a device.
-func IsPhysical(d vppcalls.Details) bool { return !d.SubInterface && !isVirtual(d.Name) }
+// IsPhysical tells whether an interface of VPP is a device that it found: others
+// have types of their own, whatever their names.
+func IsPhysical(d vppcalls.Details) bool {
+	return !d.SubInterface && !isVirtual(d.Name) && d.DevType != vppcalls.RdmaDevice && d.DevType != vppcalls.Vmxnet3Device
+}
 
 // isVirtual tells whether VPP gives such names to interfaces that are made
 // rather than found.

@@ -42,6 +42,7 @@ type ops struct {
 	dumpVxlanGpes  session.Op[dumpVxlanGpes]
 	setGtpu        session.Op[setGtpu]
 	dumpGtpus      session.Op[dumpGtpus]
+	createRdma     session.Op[createRdma]
 }
 
 // New returns the operations on the interfaces of a VPP.
@@ -64,6 +65,7 @@ func chooseOps(s session.Session) ops {
 		dumpVxlanGpes:  pickDumpVxlanGpes(s),
 		setGtpu:        pickSetGtpu(s),
 		dumpGtpus:      pickDumpGtpus(s),
+		createRdma:     pickCreateRdma(s),
 	}
 }
 

@@ -33,6 +33,9 @@ type Config struct {
 	// HostInterface says whether a host interface exists; AF_PACKET interfaces can
 	// only be made on existing ones. Nil means that any name exists.
 	HostInterface func(name string) bool
+	// PCIDevice says whether there is a device at an address on the PCI bus, in the
+	// form that VPP has it. Nil means that there is one at every address.
+	PCIDevice func(address uint32) bool
 }
 
 // VNet is the whole state of one VPP. Its handlers run under the lock of the
@@ -41,16 +44,17 @@ type VNet struct {
 	cfg    Config
 	server *wire.Server
 
-	ifs     interfaces
-	l2      layer2
-	fibs    *fib.Tables
-	subnets subnets
-	nbs     neighbors
-	l3      layer3
-	events  interfaceEvents
-	memifs  memifs
-	bonds   bonds
-	tunnels tunnels
+	ifs      interfaces
+	l2       layer2
+	fibs     *fib.Tables
+	subnets  subnets
+	nbs      neighbors
+	l3       layer3
+	events   interfaceEvents
+	memifs   memifs
+	bonds    bonds
+	tunnels  tunnels
+	vmxnet3s vmxnet3s
 }
 
 // New registers the handlers of all features with the server.
@@ -67,6 +71,8 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleMemifs()
 	n.handleBonds()
 	n.handleTunnels()
+	n.handleVmxnet3s()
+	n.handleRdmas()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -89,6 +95,7 @@ func (n *VNet) Reset() {
 	n.ifs = newInterfaces()
 	n.memifs = newMemifs()
 	n.tunnels = tunnels{}
+	n.vmxnet3s = vmxnet3s{}
 	n.bonds = bonds{members: map[uint32]*bondMember{}}
 	n.createLocal0()
 	clear(n.events.pending)
