@@ -159,7 +159,7 @@ func (s *Scheduler) registerREST() error {
 		return nil
 	}
 	return s.HTTP.Register(s.String(), restapi.Endpoints(restapi.Deps{
-		Scheduler: s.control, Stats: s.control.Stats, Now: s.now,
+		Scheduler: s.control, Stats: s.control.Stats, Queue: s.control.Queue, Now: s.now,
 	})...)
 }
 

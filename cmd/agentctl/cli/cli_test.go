@@ -96,6 +96,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "dump-bds.json", ""
 	case "GET /scheduler/txn-history":
 		return history(q)
+	case "GET /scheduler/queue":
+		return http.StatusOK, "", `{"Length": 3, "Capacity": 200, "Waiting": {"northbound": 2, "notifications": 1, "retries": 0}, "OldestAge": 1.2345}`
 	case "GET /scheduler/why":
 		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
 	case "GET /scheduler/watch":
@@ -163,6 +165,10 @@ func configure(r *http.Request, body string) (status int, file, text string) {
 
 func history(q url.Values) (status int, file, text string) {
 	switch {
+	case q.Get("critical-path") == "1" && q.Get("format") == "text":
+		return http.StatusOK, "", "Critical path of " + q.Get("seq-num") + ", at most " + q.Get("limit") + " steps\n"
+	case q.Get("critical-path") == "1":
+		return http.StatusOK, "critical-path.json", ""
 	case q.Get("format") == "text":
 		return http.StatusOK, "", "Transaction #" + q.Get("seq-num") + "\n"
 	case q.Get("seq-num") == "":
@@ -254,6 +260,10 @@ func TestStatusOfOlderAgents(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		file := map[string]string{"/readiness": "readiness-old.json", "/info/version": "info-version.json"}[r.URL.Path]
+		if file == "" {
+			http.NotFound(w, r)
+			return
+		}
 		http.ServeFile(w, r, filepath.Join("testdata", "rest", file))
 	}))
 	t.Cleanup(server.Close)

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 type statusData struct {
 	Status  client.Status
 	Version client.Version
+	Queue   *client.Queue // of the scheduler; nil: the agent does not tell
 }
 
 // statusPoll is the pause between two questions of "status --wait".
@@ -59,7 +63,14 @@ func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err e
 	if data.Status, ready, err = a.client.Status(ctx); err != nil {
 		return data, false, err
 	}
-	data.Version, err = a.client.Version(ctx)
+	if data.Version, err = a.client.Version(ctx); err != nil {
+		return data, ready, err
+	}
+	queue, err := a.client.Queue(ctx)
+	if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+		return data, ready, nil // an older agent
+	}
+	data.Queue = &queue
 	return data, ready, err
 }
 
@@ -149,6 +160,13 @@ func (a *app) printStatus(d statusData) error {
 	if v.BuildTime != 0 {
 		line("Built", time.Unix(v.BuildTime, 0).UTC().Format(time.DateTime+" MST"))
 	}
+	if q := d.Queue; q != nil {
+		b.WriteString("\nQUEUE\n")
+		line("Waiting", waiting(q))
+		if q.Length > 0 {
+			line("Oldest", time.Duration(q.OldestAge*float64(time.Second)).Round(time.Millisecond).String())
+		}
+	}
 	b.WriteString("\nPLUGINS\n")
 	width := 0
 	for _, p := range s.Health.Plugins {
@@ -162,6 +180,25 @@ func (a *app) printStatus(d statusData) error {
 	}
 	_, err := a.Out.Write([]byte(b.String()))
 	return err
+}
+
+// waiting is "3 (northbound: 2 of 200, notifications: 1)".
+func waiting(q *client.Queue) string {
+	var classes []string
+	for class, n := range q.Waiting {
+		switch {
+		case n == 0:
+		case class == "northbound":
+			classes = append(classes, fmt.Sprintf("%s: %d of %d", class, n, q.Capacity))
+		default:
+			classes = append(classes, fmt.Sprintf("%s: %d", class, n))
+		}
+	}
+	if len(classes) == 0 {
+		return "nothing"
+	}
+	slices.Sort(classes)
+	return fmt.Sprintf("%d (%s)", q.Length, strings.Join(classes, ", "))
 }
 
 // age is how long ago t was, in words that suit its size.

@@ -31,12 +31,23 @@ func (t *ResyncType) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalText returns the name in the history ("dependency").
+func (w OpWait) MarshalText() ([]byte, error) { return []byte(opWaits.name(int(w))), nil }
+
+// UnmarshalText accepts what MarshalText returns.
+func (w *OpWait) UnmarshalText(text []byte) error {
+	i, err := opWaits.parse("reason to wait", string(text))
+	*w = OpWait(i)
+	return err
+}
+
 // names are the names of the values of an enumeration, from 0 on.
 type names []string
 
 var (
 	txnTypes    = names{"SBNotification", "NBTransaction", "RetryFailedOps", "RetryUnimplOps"}
 	resyncTypes = names{"NotResync", "FullResync", "UpstreamResync", "DownstreamResync"}
+	opWaits     = names{"none", "dependency", "slot", "turn", "removals", "replan"}
 )
 
 func (n names) name(i int) string {
@@ -99,6 +110,8 @@ type jsonTxnOp struct {
 	IsRecreate bool       `json:",omitempty"`
 	Start      *time.Time `json:",omitempty"`
 	End        *time.Time `json:",omitempty"`
+	After      int32      `json:",omitempty"`
+	Waited     OpWait     `json:",omitempty"`
 }
 
 // MarshalJSON writes the operation in the form of the transaction history.
@@ -109,7 +122,7 @@ func (op RecordedTxnOp) MarshalJSON() ([]byte, error) {
 		PrevState: stateName(op.PrevState), PrevValue: NewJSONValue(op.PrevValue), PrevErrMsg: op.PrevErrMsg,
 		NOOP: op.NOOP, IsDerived: op.IsDerived, IsProperty: op.IsProperty,
 		IsRevert: op.IsRevert, IsRetry: op.IsRetry, IsRecreate: op.IsRecreate,
-		Start: timePtr(op.Start), End: timePtr(op.End),
+		Start: timePtr(op.Start), End: timePtr(op.End), After: op.After, Waited: op.Waited,
 	})
 }
 
@@ -125,7 +138,7 @@ func (op *RecordedTxnOp) UnmarshalJSON(data []byte) error {
 		PrevState: stateValue(j.PrevState), PrevValue: j.PrevValue.message(), PrevErrMsg: j.PrevErrMsg,
 		NOOP: j.NOOP, IsDerived: j.IsDerived, IsProperty: j.IsProperty,
 		IsRevert: j.IsRevert, IsRetry: j.IsRetry, IsRecreate: j.IsRecreate,
-		Start: timeValue(j.Start), End: timeValue(j.End),
+		Start: timeValue(j.Start), End: timeValue(j.End), After: j.After, Waited: j.Waited,
 	}
 	return nil
 }
@@ -163,8 +176,11 @@ func (v *JSONValue) message() proto.Message {
 
 // jsonTxn is RecordedTxn in the history.
 type jsonTxn struct {
-	PreRecord      bool `json:",omitempty"`
-	WithSimulation bool `json:",omitempty"`
+	PreRecord      bool      `json:",omitempty"`
+	WithSimulation bool      `json:",omitempty"`
+	Queued         time.Time `json:",omitzero"`
+	Taken          time.Time `json:",omitzero"`
+	Prepared       time.Time `json:",omitzero"`
 	Start, Stop    time.Time
 	SeqNum         uint64
 	TxnType        TxnType

@@ -52,7 +52,11 @@ type RecordedKVPair struct {
 // RecordedTxnOp is one operation, planned or executed.
 type RecordedTxnOp struct {
 	Operation TxnOperation
-	Key       string
+	// After is the number in Executed, from 1 on, of the operation whose end let
+	// this one start; 0: it did not wait for any. Waited tells why it did. They
+	// are known of executed operations that are no NOOP.
+	After int32
+	Key   string
 
 	NewState  ValueState
 	NewValue  proto.Message
@@ -71,9 +75,27 @@ type RecordedTxnOp struct {
 	IsRetry    bool // repeats an operation that failed
 	IsRecreate bool // part of a re-creation
 
+	Waited OpWait
+
 	// Start and End of an executed operation that is no NOOP.
 	Start, End time.Time
 }
+
+// OpWait is the reason why an operation started after another one.
+type OpWait uint8
+
+// The reasons: none; the operation has to follow the other one; its descriptor,
+// or all together, may not have more operations run at once; operations of
+// descriptors without Concurrency are executed one after the other; what is
+// removed is removed first; after a failure the rest was planned again.
+const (
+	OpWaitNone OpWait = iota
+	OpWaitDependency
+	OpWaitSlot
+	OpWaitTurn
+	OpWaitRemovals
+	OpWaitReplan
+)
 
 // RecordedTxn is a transaction as data: recorded with its plan before it is
 // executed (PreRecord) and completed afterwards.
@@ -81,7 +103,11 @@ type RecordedTxn struct {
 	PreRecord      bool
 	WithSimulation bool
 
-	Start, Stop time.Time
+	// Queued is when the transaction was given to the scheduler, Taken when its
+	// turn came, Prepared when what has to be read from the southbound first was
+	// read, Start when it was planned, Stop when it was executed.
+	Queued, Taken, Prepared time.Time
+	Start, Stop             time.Time
 
 	SeqNum       uint64
 	TxnType      TxnType

@@ -18,12 +18,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// slow is a southbound in which everything takes a second of the bubble's time.
+// slow is a southbound in which everything takes a second of the bubble's time,
+// and some operations more.
 type slow struct {
 	mu      sync.Mutex
 	running int
 	most    int
 	order   []string
+	more    map[string]time.Duration // by key
 }
 
 func (s *slow) work(op, key string) {
@@ -32,7 +34,7 @@ func (s *slow) work(op, key string) {
 	s.most = max(s.most, s.running)
 	s.order = append(s.order, op+" "+key)
 	s.mu.Unlock()
-	time.Sleep(time.Second)
+	time.Sleep(time.Second + s.more[key])
 	s.mu.Lock()
 	s.running--
 	s.mu.Unlock()

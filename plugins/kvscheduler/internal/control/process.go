@@ -23,6 +23,7 @@ type prepared struct {
 	request  plan.Request
 	rejected []api.KeyWithError // values that cannot be part of a transaction
 	notified map[string]api.Metadata
+	at       time.Time // when that was done
 }
 
 // process plans, records and executes one transaction.
@@ -34,6 +35,7 @@ func (c *Control) process(j *job) outcome {
 	if !ok {
 		return outcome{seq: api.NoSeqNum}
 	}
+	p.at = c.clock.Now()
 	txn := &exec.Txn{
 		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
@@ -49,7 +51,7 @@ func (c *Control) process(j *job) outcome {
 		txn.Attempt = j.retry.attempt
 	}
 	before := c.wantedBefore(j)
-	rec := c.preRecord(j, txn)
+	rec := c.preRecord(j, txn, p.at)
 	res := c.exec.Execute(txn)
 	c.complete(rec, txn.Plan, res)
 	c.keep()
@@ -278,10 +280,10 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 func (c *Control) refreshKeys(keys []string) { c.refresher(c.closedSessions()).Keys(keys) }
 
 // preRecord records the transaction with its plan, before it is executed.
-func (c *Control) preRecord(j *job, txn *exec.Txn) *api.RecordedTxn {
+func (c *Control) preRecord(j *job, txn *exec.Txn, prepared time.Time) *api.RecordedTxn {
 	rec := &api.RecordedTxn{
 		PreRecord: true, WithSimulation: j.opts.Simulation,
-		Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
+		Queued: j.queued, Taken: j.taken, Prepared: prepared, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
 		ResyncType: j.opts.Resync, Description: j.opts.Description,
 		Values: j.values,
 	}
@@ -352,7 +354,7 @@ func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
 			return false
 		}
 		done := executed[next]
-		done.Start, done.End = time.Time{}, time.Time{}
+		done.Start, done.End, done.After, done.Waited = time.Time{}, time.Time{}, 0, api.OpWaitNone
 		if done != exec.Record(&pl.Ops[i]) {
 			return false
 		}

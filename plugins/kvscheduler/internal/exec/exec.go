@@ -83,6 +83,7 @@ type run struct {
 	touched  map[string]bool // keys that were operated on or left out
 	failures map[string]Failure
 	reverted bool
+	last     int32 // number of the record of the operation that ended last
 }
 
 // Execute executes a transaction and returns when nothing is left that could
@@ -170,6 +171,7 @@ func (r *run) pass(pl *plan.Plan) (failed, unknown []string) {
 	from := len(r.res.Executed)
 	w.execute()
 	w.sortRecords(from)
+	r.last = w.numberCauses(from)
 	for _, i := range w.left {
 		op := &pl.Ops[i]
 		r.touched[op.Key] = true

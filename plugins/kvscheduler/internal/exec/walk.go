@@ -43,6 +43,8 @@ type walk struct {
 	done    chan *job
 	stopped bool // after a failure, with revert
 
+	causes causes
+
 	told    []int32 // the operations that were recorded, in this order
 	failed  []string
 	unknown []string // of the failed: those that were called
@@ -54,6 +56,7 @@ type lane struct {
 	ready   minheap.Heap[int32]
 	running int
 	limit   int
+	last    ending
 }
 
 // job is an operation that was started.
@@ -72,6 +75,7 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	w := &walk{
 		run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
+		causes: causes{of: make([]cause, n)},
 		inline: make(minheap.Heap[int32], 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
 	for i := range pl.Ops {
@@ -134,6 +138,7 @@ func (w *walk) execute() {
 		w.startLanes()
 		if len(w.inline) > 0 && w.mayStart(w.inline[0]) {
 			w.begun(&w.here, w.inline.Pop())
+			w.causes.startInline(&w.here, w.ops)
 			w.call(&w.here)
 			w.complete(&w.here)
 			w.drain()
@@ -151,6 +156,7 @@ func (w *walk) startLanes() {
 		for len(l.ready) > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready[0]) {
 			j := &job{}
 			w.begun(j, l.ready.Pop())
+			w.causes.startLane(j, w.ops, l, w.running+1 >= w.limit())
 			l.running++
 			w.running++
 			go func() {
@@ -163,6 +169,8 @@ func (w *walk) startLanes() {
 
 // drain takes what is finished without waiting.
 func (w *walk) drain() {
+	w.causes.held = true
+	defer func() { w.causes.held = false }()
 	for {
 		select {
 		case j := <-w.done:
@@ -175,8 +183,10 @@ func (w *walk) drain() {
 
 func (w *walk) finished(j *job) {
 	w.running--
-	w.byDesc[w.ops[j.index].Desc].running--
+	l := w.byDesc[w.ops[j.index].Desc]
+	l.running--
 	w.complete(j)
+	l.last = w.causes.last
 }
 
 // mayStart tells whether a ready operation may start beside those that run.
@@ -233,6 +243,7 @@ func (w *walk) complete(j *job) {
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted
 	}
+	w.causes.ended(j, op.Kind == plan.Down, j == &w.here)
 	w.close(j.index)
 }
 
@@ -254,6 +265,7 @@ func (w *walk) close(i int32) {
 			if w.bad[next] {
 				stack = append(stack, next)
 			} else {
+				w.causes.of[next] = w.causes.released()
 				w.push(next)
 			}
 		}
@@ -274,4 +286,5 @@ func (w *walk) sortRecords(from int) {
 	for i, j := range at {
 		w.res.Executed[from+i] = records[j]
 	}
+	slices.Sort(w.told)
 }

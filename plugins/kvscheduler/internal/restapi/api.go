@@ -27,6 +27,8 @@ type Deps struct {
 	// Stats returns the statistics of all transactions. If it is nil they are
 	// counted from the history, as far as it reaches.
 	Stats func() record.Stats
+	// Queue tells what waits for its turn.
+	Queue func() api.QueueStatus
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -43,8 +45,8 @@ func Endpoints(deps Deps) []rest.Endpoint {
 	}
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	return []rest.Endpoint{
-		{Path: "/scheduler/txn-history", Methods: get, Handler: handle(s.history, "format", "seq-num", "since", "until"),
-			Doc: "transactions; ?format=json|text, ?seq-num=N for one, ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"},
+		{Path: "/scheduler/txn-history", Methods: get, Handler: handle(s.history, "format", "seq-num", "since", "until", "critical-path", "limit"),
+			Doc: "transactions; ?format=json|text, ?seq-num=N for one, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"},
 		{Path: "/scheduler/key-timeline", Methods: get, Handler: handle(s.keyTimeline, "key", "time"),
 			Doc: "how a value changed; ?key=K, ?time=T for one moment"},
 		{Path: "/scheduler/graph-snapshot", Methods: get, Handler: handle(s.snapshot, "time"),
@@ -63,6 +65,8 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"},
 		{Path: "/scheduler/graph", Methods: get, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
 			Doc: "the graph as a picture; ?format=svg|dot|raw, ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
+		{Path: "/scheduler/queue", Methods: get, Handler: handle(s.queue),
+			Doc: "what waits for its turn, by class, and for how long"},
 		{Path: "/scheduler/stats", Methods: get, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},
 		{Path: "/scheduler/why", Methods: get, Handler: handle(s.why, "key", "format"),
 			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"},

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func serve(t *testing.T, f *fake) func(method, url string) *httptest.ResponseRecorder {
 	t.Helper()
 	mux := http.NewServeMux()
-	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: f, Now: func() time.Time { return at(100) }}) {
+	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: f, Queue: f.queue, Now: func() time.Time { return at(100) }}) {
 		for _, method := range e.Methods {
 			mux.Handle(method+" "+e.Path, e.Handler)
 		}
@@ -57,6 +57,11 @@ func TestAnswers(t *testing.T) {
 		"status-derived.json":    "/scheduler/status?descriptor=bd-if",
 		"status-none.json":       "/scheduler/status?key-prefix=zzz",
 		"stats.json":             "/scheduler/stats",
+		"queue.json":             "/scheduler/queue",
+		"critical-path.json":     "/scheduler/txn-history?seq-num=3&critical-path=1&limit=3",
+		"critical-path.txt":      "/scheduler/txn-history?seq-num=3&critical-path=1&format=text&limit=0",
+		"critical-path-cut.txt":  "/scheduler/txn-history?seq-num=3&critical-path=1&format=text&limit=3",
+		"critical-path-old.txt":  "/scheduler/txn-history?seq-num=2&critical-path=1&format=text",
 		"why.json":               "/scheduler/why?key=bd/1/if",
 		"why.txt":                "/scheduler/why?key=bd/1/if&format=text",
 		"graph.dot":              "/scheduler/graph?format=dot",
@@ -102,6 +107,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"txn-history?format=xml", 400, []string{"format", "xml", "json or text"}},
 		{"txn-history?seq-num=x", 400, []string{"seq-num", "number"}},
+		{"txn-history?critical-path=1", 400, []string{"seq-num", "critical-path"}},
+		{"txn-history?seq-num=3&limit=2", 400, []string{"limit", "critical-path"}},
+		{"txn-history?seq-num=3&critical-path=yes", 400, []string{"critical-path", "0 or 1"}},
+		{"txn-history?seq-num=4&critical-path=1", 409, []string{"4", "still executed"}},
 		{"txn-history?seq-num=-1", 400, []string{"seq-num", "number"}},
 		{"txn-history?seq-num=99", 404, []string{"seq-num", "99", "history"}},
 		{"txn-history?since=yesterday", 400, []string{"since", "nanoseconds"}},

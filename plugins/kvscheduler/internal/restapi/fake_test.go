@@ -3,6 +3,7 @@ package restapi_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,32 @@ func newFake() *fake {
 	}}
 }
 
+// timed is a transaction with operations that wait for each other: an
+// interface, two of three routes at once, and a failure.
+func timed() *api.RecordedTxn {
+	ms := func(n int) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
+	op := func(key string, from, to int, after int32, why api.OpWait) api.RecordedTxnOp {
+		return api.RecordedTxnOp{Operation: pb.TxnOperation_CREATE, Key: key, NewState: pb.ValueState_CONFIGURED,
+			Start: ms(from), End: ms(to), After: after, Waited: why}
+	}
+	failed := op("route/2", 60, 80, 3, api.OpWaitSlot)
+	failed.NewState, failed.NewErrMsg = pb.ValueState_FAILED, "no such gateway"
+	waits := api.RecordedTxnOp{Operation: pb.TxnOperation_CREATE, Key: "route/9", NewState: pb.ValueState_PENDING, NOOP: true}
+	return &api.RecordedTxn{
+		SeqNum: 3, TxnType: api.NBTransaction, Description: "three routes",
+		Queued: ms(0), Taken: ms(5), Prepared: ms(6), Start: ms(10), Stop: ms(100),
+		Executed: []api.RecordedTxnOp{
+			op("if/1", 10, 30, 0, api.OpWaitNone), op("route/0", 31, 50, 1, api.OpWaitDependency), op("route/1", 31, 60, 1, api.OpWaitDependency),
+			failed, waits, op("last", 90, 95, 4, api.OpWaitReplan), op("other", 12, 14, 0, api.OpWaitNone),
+		},
+	}
+}
+
+func (f *fake) queue() api.QueueStatus {
+	return api.QueueStatus{Length: 3, Capacity: 200, OldestAge: 1500 * time.Millisecond,
+		Waiting: map[string]int{api.QueueNorthbound: 2, api.QueueNotifications: 1, api.QueueRetries: 0}}
+}
+
 func (f *fake) GraphSnapshot() []api.GraphNode {
 	return []api.GraphNode{
 		{Key: "bd/1", Label: "1", Descriptor: "bd", State: pb.ValueState_CONFIGURED, Exists: true, Value: item(2), LastTxn: 2,
@@ -85,7 +112,7 @@ func (f *fake) GetTransactionHistory(since, until time.Time) (found []*api.Recor
 }
 
 func (f *fake) GetRecordedTransaction(seq uint64) *api.RecordedTxn {
-	for _, txn := range f.history {
+	for _, txn := range append(slices.Clone(f.history), timed(), &api.RecordedTxn{SeqNum: 4, PreRecord: true}) {
 		if txn.SeqNum == seq {
 			return txn
 		}

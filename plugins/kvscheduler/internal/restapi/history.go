@@ -3,6 +3,7 @@ package restapi
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -23,10 +24,10 @@ func (s *server) history(_ *http.Request, args arguments) (answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if format == "text" {
-			return asText([]*api.RecordedTxn{txn}), nil
-		}
-		return asJSON(txn), nil
+		return s.recorded(txn, format, args)
+	}
+	if args.has("critical-path") || args.has("limit") {
+		return nil, badRequest(errors.New(`argument "seq-num" is missing: "critical-path" and "limit" are about one transaction`))
 	}
 	since, err1 := args.time("since")
 	until, err2 := args.time("until")
@@ -44,6 +45,38 @@ func (s *server) history(_ *http.Request, args arguments) (answer, error) {
 		txns = []*api.RecordedTxn{}
 	}
 	return asJSON(txns), nil
+}
+
+// defaultSteps bounds the critical path where no limit is asked for.
+const defaultSteps = 50
+
+// recorded answers with one transaction, or where its time went.
+func (s *server) recorded(txn *api.RecordedTxn, format string, args arguments) (answer, error) {
+	critical, err1 := args.flag("critical-path")
+	limit, given, err2 := args.number("limit")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	switch {
+	case !critical && given:
+		return nil, badRequest(errors.New(`argument "limit": expected only with "critical-path"`))
+	case !critical && format == "text":
+		return asText([]*api.RecordedTxn{txn}), nil
+	case !critical:
+		return asJSON(txn), nil
+	case txn.PreRecord:
+		return nil, &statusError{http.StatusConflict, fmt.Errorf("transaction %d is still executed: ask again when it has ended", txn.SeqNum)}
+	case !given:
+		limit = defaultSteps
+	}
+	path := record.Critical(txn, int(min(limit, math.MaxInt32)))
+	if format == "json" {
+		return asJSON(path), nil
+	}
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_ = path.Format(w) // the client is gone if this fails
+	}, nil
 }
 
 func asText(txns []*api.RecordedTxn) answer {

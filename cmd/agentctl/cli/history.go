@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+func (a *app) configHistory() *cobra.Command {
+	var format string
+	var details, critical bool
+	var limit uint
+	cmd := &cobra.Command{
+		Use:   "history [SEQ]",
+		Short: "Show the transactions of the scheduler",
+		Long: "Shows the transactions of the scheduler, or the one with a sequence number; with\n" +
+			"--critical-path where its time went: in the queue, in planning, and in the operations\n" +
+			"of which each let the next one start.",
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if critical {
+				return a.criticalPath(cmd.Context(), args, format, limit)
+			}
+			var seq *uint64
+			if len(args) == 1 {
+				n, err := seqNum(args[0])
+				if err != nil {
+					return err
+				}
+				seq, details = &n, true
+			}
+			return a.history(cmd.Context(), seq, format, details)
+		},
+	}
+	formatFlag(cmd, &format, "log")
+	cmd.Flags().BoolVar(&critical, "critical-path", false, "show what determined how long the transaction SEQ took")
+	cmd.Flags().UintVar(&limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
+	cmd.Flags().BoolVar(&details, "details", false, "show what failed or waits, operation by operation")
+	return cmd
+}
+
+func (a *app) criticalPath(ctx context.Context, args []string, format string, limit uint) error {
+	if len(args) == 0 {
+		return usage("--critical-path is about one transaction: expected its sequence number")
+	}
+	seq, err := seqNum(args[0])
+	if err != nil {
+		return err
+	}
+	if format == "" || strings.EqualFold(format, "log") {
+		text, err := a.client.CriticalPathText(ctx, seq, limit)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(a.Out, text)
+		return err
+	}
+	path, err := a.client.CriticalPath(ctx, seq, limit)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(format, "{{") {
+		return a.write(format, path)
+	}
+	return a.write(format, path.Raw)
+}
+
+func (a *app) history(ctx context.Context, seq *uint64, format string, details bool) error {
+	if strings.EqualFold(format, "log") {
+		log, err := a.client.HistoryText(ctx, seq)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(a.Out, log)
+		return err
+	}
+	txns, err := a.transactions(ctx, seq)
+	if err != nil {
+		return err
+	}
+	if format != "" {
+		return a.writeHistory(format, txns)
+	}
+	headings := []string{"SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY"}
+	if details {
+		headings = append(headings, "DETAILS")
+	}
+	t := newTable(headings...)
+	for _, txn := range txns {
+		row := []any{
+			txn.SeqNum, a.txnType(txn), age(a.now(), txn.Start), txnInput(txn),
+			counted(txn, func(op client.TxnOp) string { return op.Operation }),
+			a.txnResult(txn), counted(txn, func(op client.TxnOp) string { return op.NewState }),
+		}
+		if details {
+			row = append(row, txnDetails(txn))
+		}
+		t.row(row...)
+	}
+	return t.write(a.Out)
+}
+
+func (a *app) transactions(ctx context.Context, seq *uint64) ([]client.Txn, error) {
+	if seq == nil {
+		return a.client.History(ctx)
+	}
+	txn, err := a.client.Transaction(ctx, *seq)
+	return []client.Txn{txn}, err
+}
+
+// writeHistory gives JSON and YAML all that the agent knows, templates the
+// typed transactions.
+func (a *app) writeHistory(format string, txns []client.Txn) error {
+	if strings.Contains(format, "{{") {
+		return a.write(format, txns)
+	}
+	raw := make([]any, len(txns))
+	for i, txn := range txns {
+		raw[i] = txn.Raw
+	}
+	return a.write(format, raw)
+}
+
+func (a *app) txnType(t client.Txn) string {
+	switch {
+	case t.TxnType == "SBNotification":
+		return a.paint(cyan, "status update")
+	case t.TxnType == "RetryFailedOps":
+		return a.paint(magenta, fmt.Sprintf("retry #%d for %d", t.RetryAttempt, t.RetryForTxn))
+	case t.TxnType == "RetryUnimplOps":
+		return a.paint(magenta, fmt.Sprintf("retry impl for %d", t.RetryForTxn))
+	case t.ResyncType == "FullResync":
+		return a.paint(yellow, "config replace")
+	case t.ResyncType == "UpstreamResync":
+		return a.paint(yellow, "config sync")
+	case t.ResyncType == "DownstreamResync":
+		return a.paint(yellow, "status sync")
+	}
+	return a.paint(yellow, "config change")
+}
+
+func txnInput(t client.Txn) string {
+	switch len(t.Values) {
+	case 0:
+		return "<none>"
+	case 1:
+		return "1 value"
+	}
+	return fmt.Sprintf("%d values", len(t.Values))
+}
+
+func (a *app) txnResult(t client.Txn) string {
+	switch {
+	case t.PreRecord:
+		return a.paint(yellow, "running")
+	case t.Reverted:
+		return a.paint(red, "reverted")
+	case len(failures(t)) > 0:
+		return a.paint(red, "error")
+	}
+	return a.paint(green, "ok")
+}
+
+// counted is "NAME:n, ..." of the executed operations.
+func counted(t client.Txn, name func(client.TxnOp) string) string {
+	counts := map[string]int{}
+	for _, op := range t.Executed {
+		if n := name(op); n != "" {
+			counts[n]++
+		}
+	}
+	parts := make([]string, 0, len(counts))
+	for n, c := range counts {
+		parts = append(parts, fmt.Sprintf("%s:%d", n, c))
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, ", ")
+}
+
+// txnDetails tells of the operations that did not end with the value in place.
+func txnDetails(t client.Txn) string {
+	var lines []string
+	if t.Description != "" {
+		lines = append(lines, t.Description)
+	}
+	for _, op := range t.Executed {
+		switch {
+		case op.NewErrMsg != "":
+			lines = append(lines, fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, op.Key, op.NewState, op.NewErrMsg))
+		case op.NewState != "CONFIGURED" && op.NewState != "OBTAINED" && op.NewState != "":
+			lines = append(lines, fmt.Sprintf("[%s] %s -> %s", op.Operation, op.Key, op.NewState))
+		}
+	}
+	if d := t.Stop.Sub(t.Start); !t.PreRecord {
+		lines = append(lines, "took "+d.Round(10*time.Microsecond).String())
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,177 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// CriticalPath is where the time of a transaction went: the parts of its life,
+// and the operations of which each let the next one start and the last one
+// ended the execution. Nothing else would have made the transaction faster, as
+// far as the other operations leave room.
+type CriticalPath struct {
+	SeqNum      uint64
+	Kind        string // see Kind
+	Description string `json:",omitempty"`
+
+	// Total is the time from the commit to the end, in seconds like all times.
+	Total  float64
+	Phases []Phase
+	// Operations is how many operations ran a callback, Length how many of them
+	// are on the path; Steps has the ones that took longest, in their order.
+	Operations, Length int
+	Steps              []Step
+}
+
+// Phase is a part of the life of a transaction.
+type Phase struct {
+	// Name is "queue" (until its turn came), "prepare" (with reading the
+	// southbound, for a resync), "plan", "execute" or "finish" (after the last
+	// operation).
+	Name  string
+	Took  float64
+	Share float64 // of Total, from 0 to 1
+}
+
+// Step is an operation on the path.
+type Step struct {
+	Number    int // in the record, from 1 on
+	Operation string
+	Key       string
+	Error     string `json:",omitempty"`
+
+	// Waited is the time from the end of the operation with the number After, or
+	// from the start of the execution, and For the reason.
+	After  int        `json:",omitempty"`
+	For    api.OpWait `json:",omitempty"`
+	Waited float64
+	Ran    float64
+	Share  float64 // of Total, waiting included
+
+	// Skipped are the steps between the one before and this one that are not
+	// shown, with the time that they waited and ran.
+	Skipped     int     `json:",omitempty"`
+	SkippedTook float64 `json:",omitempty"`
+}
+
+// Critical finds the critical path of an executed transaction; nil if it is
+// still running. At most limit steps are shown; 0 shows all.
+func Critical(txn *api.RecordedTxn, limit int) *CriticalPath {
+	if txn.PreRecord {
+		return nil
+	}
+	queued := txn.Start
+	for _, t := range []time.Time{txn.Prepared, txn.Taken, txn.Queued} {
+		if !t.IsZero() {
+			queued = t
+		}
+	}
+	p := &CriticalPath{
+		SeqNum: txn.SeqNum, Kind: Kind(txn), Description: txn.Description, Total: txn.Stop.Sub(queued).Seconds(),
+	}
+	path := p.path(txn.Executed)
+	end := txn.Start
+	if len(path) > 0 {
+		end = txn.Executed[path[len(path)-1]].End
+	}
+	if end.After(txn.Stop) || end.Before(txn.Start) {
+		end = txn.Stop
+	}
+	from := queued
+	for _, phase := range []struct {
+		name string
+		end  time.Time
+	}{{"queue", txn.Taken}, {"prepare", txn.Prepared}, {"plan", txn.Start}, {"execute", end}, {"finish", txn.Stop}} {
+		if phase.end.IsZero() || phase.name == "plan" && txn.Prepared.IsZero() {
+			continue // of a record without these times
+		}
+		took := phase.end.Sub(from).Seconds()
+		p.Phases = append(p.Phases, Phase{phase.name, took, p.share(took)})
+		from = phase.end
+	}
+	p.steps(txn, path, limit)
+	return p
+}
+
+func (p *CriticalPath) share(took float64) float64 {
+	if p.Total <= 0 {
+		return 0
+	}
+	return took / p.Total
+}
+
+// path lists the indexes of the operations from the first to the one that
+// ended last, of several the one that is first in the record.
+func (p *CriticalPath) path(ops []api.RecordedTxnOp) (path []int) {
+	last := -1
+	for i := range ops {
+		if ops[i].Start.IsZero() || ops[i].NOOP {
+			continue
+		}
+		p.Operations++
+		if last < 0 || ops[i].End.After(ops[last].End) {
+			last = i
+		}
+	}
+	for i := last; i >= 0 && len(path) < len(ops); i = int(ops[i].After) - 1 {
+		if i >= len(ops) { // not a record of ours
+			break
+		}
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	p.Length = len(path)
+	return path
+}
+
+func (p *CriticalPath) steps(txn *api.RecordedTxn, path []int, limit int) {
+	steps := make([]Step, len(path))
+	from := txn.Start
+	for k, i := range path {
+		op := &txn.Executed[i]
+		waited, ran := max(0, op.Start.Sub(from)).Seconds(), op.End.Sub(op.Start).Seconds()
+		steps[k] = Step{
+			Number: i + 1, Operation: op.Operation.String(), Key: op.Key, Error: op.NewErrMsg, After: int(op.After), For: op.Waited,
+			Waited: waited, Ran: ran, Share: p.share(waited + ran),
+		}
+		from = op.End
+	}
+	p.Steps = longest(steps, limit)
+}
+
+// longest keeps the steps that took longest, and the last.
+func longest(steps []Step, limit int) []Step {
+	if limit <= 0 || len(steps) <= limit {
+		return steps
+	}
+	order := make([]int, len(steps)-1)
+	for i := range order {
+		order[i] = i
+	}
+	took := func(i int) float64 { return steps[i].Waited + steps[i].Ran }
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case took(a) > took(b):
+			return -1
+		case took(a) < took(b):
+			return 1
+		}
+		return 0
+	})
+	kept := append(order[:limit-1], len(steps)-1)
+	slices.Sort(kept)
+	out := make([]Step, 0, limit)
+	next := 0
+	for _, i := range kept {
+		step := steps[i]
+		for ; next < i; next++ {
+			step.Skipped++
+			step.SkippedTook += took(next)
+		}
+		next = i + 1
+		out = append(out, step)
+	}
+	return out
+}
