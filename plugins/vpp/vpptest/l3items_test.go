@@ -266,10 +266,43 @@ func TestVRRP(t *testing.T) {
 		b.Want(states{key(backup): pending})
 		readBack(t, b, "vrrp", nil)
 		b.Must(of(loop("lo", "10.1.1.1/24")))
-		allConfigured(t, b, all)
+		b.Want(states{key(backup): configured, key(owner): configured, key(stopped): configured, key(v6): pending})
 		b.Must(deleted(all))
 		readBack(t, b, "vrrp", nil)
 		b.InSync()
+	})
+}
+
+// A router that is configured together with its interface runs: it is started when
+// there is an address, which VPP would not notice later.
+func TestVRRPStartsInTime(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		v4, v6 := router(5, 100, "10.1.1.100"), router(6, 100, "fe80::6")
+		lo := loop("lo", "10.1.1.1/24", "2001:db8::1/64")
+		b.Must(of(v4, v6, lo))
+		check := func(when string) {
+			t.Helper()
+			text := ""
+			if b.Sim != nil {
+				text = b.Sim.Dump()
+			} else {
+				text = b.CLI("show vrrp vr")
+			}
+			if strings.Contains(text, "INTF_DOWN") || strings.Contains(text, "Interface Down") {
+				t.Errorf("%s:\n%s", when, text)
+			}
+			b.Want(states{key(v4): configured, key(v6): configured})
+		}
+		check("configured together")
+		moved := loop("lo", "10.1.1.2/24", "2001:db8::2/64")
+		b.Must(of(moved))
+		check("with other addresses")
+		b.InSync()
+		b.Must(of(loop("lo")))
+		b.Want(states{key(v4): pending, key(v6): pending})
+		b.Must(of(lo))
+		check("with addresses again")
 	})
 }
 
@@ -380,7 +413,7 @@ func TestRefusedL3Items(t *testing.T) {
 			t.Parallel()
 			target := vpptest.Simulator(t, simOptions())
 			b := vpptest.Start(t, target)
-			b.Must(of(loop("lo")))
+			b.Must(of(loop("lo", "10.1.1.2/24")))
 			before := target.Sim.Dump()
 			if err := target.Sim.Fail(test.message, api.VPPApiError(-1), 1); err != nil {
 				t.Fatal(err)

@@ -16,8 +16,10 @@ import (
 // A VRRP virtual router shares addresses with those of the same number on other
 // machines. The version of IP is that of its addresses. It can be started and
 // stopped; everything else is decided when it is created. With priority 255 it
-// owns its addresses, which VPP wants to find on the interface. The interface has
-// our tag, so routers on it are ours too; they must go before the interface does.
+// owns its addresses, which VPP wants to find on the interface. A router that is
+// started while its interface has no address to send from stays down even when
+// there is one later, so it waits for one. The interface has our tag, so routers on
+// it are ours too; they must go before the interface does.
 
 // vrrpCalls is what virtual routers need of VPP.
 type vrrpCalls interface {
@@ -115,30 +117,36 @@ func validateVRRPAddrs(e *l3.VRRPEntry) error {
 
 func vrrpDependencies(_ string, e *l3.VRRPEntry) []kvs.Dependency {
 	deps := []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
-	if e.GetPriority() != priorityOwner {
+	addrs := vrrpAddrs(e)
+	if len(addrs) == 0 {
 		return deps
 	}
-	for _, addr := range vrrpAddrs(e) {
-		deps = append(deps, kvs.Dependency{
-			Label: "interface-has-address-" + addr.String(),
-			AnyOf: kvs.AnyOfDependency{
-				KeyPrefixes: []string{ifmodel.AddressKey.Prefix(e.GetInterface()), ifmodel.UnnumberedKey.Key(e.GetInterface())},
-				KeySelector: func(key string) bool { return mayGive(key, e.GetInterface(), addr) },
-			},
-		})
+	if e.GetEnabled() {
+		deps = append(deps, addressDependency("interface-has-address", e.GetInterface(), addrs[0].Is6(), nil))
+	}
+	if e.GetPriority() == priorityOwner {
+		for _, addr := range addrs {
+			deps = append(deps, addressDependency("interface-has-address-"+addr.String(), e.GetInterface(), addr.Is6(), &addr))
+		}
 	}
 	return deps
 }
 
-// mayGive tells whether the value of the key gives an interface the address, as
-// far as the key tells: allocated and borrowed addresses are not in it.
-func mayGive(key, iface string, addr netip.Addr) bool {
-	_, text, _, ok := ifmodel.ParseAddressKey(key)
-	if !ok {
-		return key == ifmodel.UnnumberedKey.Key(iface)
-	}
-	p, err := ipconv.ParsePrefix(text)
-	return err != nil || p.Addr() == addr
+// addressDependency is met by an address of the version of IP, or by the given one
+// alone; allocated and borrowed addresses may be it, for their keys do not tell.
+func addressDependency(label, iface string, ipv6 bool, addr *netip.Addr) kvs.Dependency {
+	borrowed, ip6 := ifmodel.UnnumberedKey.Key(iface), ifmodel.IP6NDKey.Key(iface)
+	return kvs.Dependency{Label: label, AnyOf: kvs.AnyOfDependency{
+		KeyPrefixes: []string{ifmodel.AddressKey.Prefix(iface), borrowed, ip6},
+		KeySelector: func(key string) bool {
+			_, text, _, ok := ifmodel.ParseAddressKey(key)
+			if !ok {
+				return key == borrowed || key == ip6 && ipv6 && addr == nil
+			}
+			p, err := ipconv.ParsePrefix(text)
+			return err != nil || p.Addr().Is6() == ipv6 && (addr == nil || p.Addr() == *addr)
+		},
+	}}
 }
 
 // vrrpAddrs parses the addresses; what is invalid is never applied.
