@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -34,47 +35,47 @@ func (m *bulk) times() []*time.Duration {
 	return []*time.Duration{&m.create, &m.update, &m.resync, &m.plan, &m.list, &m.dump, &m.watch, &m.remove}
 }
 
-// measureBulk does everything with n values, in several runs.
-func measureBulk(b *testing.B, n, runs int) *bulk {
-	m := measureBulkOnce(b, n)
-	for range runs - 1 {
-		m.faster(measureBulkOnce(b, n))
-	}
-	return m
-}
+// life is to create, change, synchronise and delete everything.
+func (m *bulk) life() time.Duration { return m.create + m.update + m.resync + m.remove }
 
-func measureBulkOnce(b *testing.B, n int) *bulk {
-	took := func(f func()) time.Duration {
-		runtime.GC()
-		return budgettest.Worked(f)
-	}
+// measureBulk does everything with some networks of n values beside each
+// other, in turn, and returns the mean. A small network alone would live in the
+// caches of the processor and in memory that is at hand; compared with a large
+// one that would tell more about the machine than about how the work grows.
+func measureBulk(b *testing.B, n, beside int) *bulk {
 	m := &bulk{}
 	before := heap()
-	s := newBench(b, n)
-	defer s.stop()
-	created := s.all(same)
-	m.create = took(func() { s.commit(b, created) })
-	created = nil
-	m.heap = (heap() - before) / float64(n)
-	runtime.KeepAlive(s)
-
-	w := s.c.Watch(api.WatchRequest{})
-	m.watch = took(func() { readWatch(b, w, n/2) })
-	w.Close()
-	m.list = took(func() { s.c.ListValueStatus("") })
-	m.dump = took(func() {
-		for _, d := range s.c.ListDescriptors() {
-			if _, err := s.c.DumpValuesByDescriptor(d.Name, api.CachedView); err != nil {
-				b.Fatal(err)
-			}
+	networks := make([]*bench, beside)
+	for i := range networks {
+		networks[i] = newBench(b, n)
+		defer networks[i].stop()
+	}
+	took := func(of func(*model.Item) *model.Item, f func(s *bench, c *change)) time.Duration {
+		changes := make([]*change, beside)
+		for i := range changes {
+			changes[i] = networks[i].all(of)
 		}
+		debug.FreeOSMemory()
+		return budgettest.Worked(func() {
+			for i, s := range networks {
+				f(s, changes[i])
+			}
+		}) / time.Duration(beside)
+	}
+	m.create = took(same, func(s *bench, c *change) { s.commit(b, c) })
+	m.heap = (heap() - before) / float64(n*beside)
+
+	m.watch = took(same, func(s *bench, _ *change) {
+		w := s.c.Watch(api.WatchRequest{})
+		readWatch(b, w, n/2)
+		w.Close()
 	})
-	updated := s.all(changed)
-	m.plan = took(func() { s.plan(b, updated) })
-	m.update = took(func() { s.commit(b, updated) })
-	m.resync = took(func() { s.commit(b, updated, api.WithResync(api.FullResync, false)) })
-	removed := s.all(deleted)
-	m.remove = took(func() { s.commit(b, removed) })
+	m.list = took(same, func(s *bench, _ *change) { s.c.ListValueStatus("") })
+	m.dump = took(same, func(s *bench, _ *change) { s.dump(b) })
+	m.plan = took(changed, func(s *bench, c *change) { s.plan(b, c) })
+	m.update = took(changed, func(s *bench, c *change) { s.commit(b, c) })
+	m.resync = took(changed, func(s *bench, c *change) { s.commit(b, c, api.WithResync(api.FullResync, false)) })
+	m.remove = took(deleted, func(s *bench, c *change) { s.commit(b, c) })
 	return m
 }
 
@@ -95,6 +96,14 @@ func readWatch(b *testing.B, w api.StatusWatch, n int) {
 	}
 }
 
+func (b *bench) dump(tb testing.TB) {
+	for _, d := range b.c.ListDescriptors() {
+		if _, err := b.c.DumpValuesByDescriptor(d.Name, api.CachedView); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
 func (b *bench) plan(tb testing.TB, c *change) {
 	txn := b.c.StartNBTransaction()
 	for i, key := range c.keys {
@@ -110,8 +119,13 @@ func (b *bench) plan(tb testing.TB, c *change) {
 // values.
 func BenchmarkBulk(b *testing.B) {
 	for range b.N {
-		small, large := measureBulk(b, 10_000, 5), measureBulk(b, 100_000, 3)
-		huge := measureBulk(b, 1_000_000, 2)
+		small, large := measureBulk(b, 10_000, 10), measureBulk(b, 100_000, 1)
+		for range 3 { // in turn, so that both meet a busy machine
+			small.faster(measureBulk(b, 10_000, 10))
+			large.faster(measureBulk(b, 100_000, 1))
+		}
+		huge := measureBulk(b, 1_000_000, 1)
+		huge.faster(measureBulk(b, 1_000_000, 1))
 		budgettest.AtMost(b, "create-100k", large.create.Seconds(), "s", 0.5)
 		budgettest.AtMost(b, "resync-100k", large.resync.Seconds(), "s", 0.4)
 		budgettest.AtMost(b, "heap-100k", large.heap, "B", 1024)
@@ -122,6 +136,8 @@ func BenchmarkBulk(b *testing.B) {
 			budgettest.AtMost(b, name+"-1M/100k", ratio(h, l), "x", linear)
 			b.ReportMetric(h.Seconds(), "s/"+name+"-1M")
 		}
+		budgettest.AtMost(b, "life-100k/10k", ratio(large.life(), small.life()), "x", linear)
+		budgettest.AtMost(b, "life-1M/100k", ratio(huge.life(), large.life()), "x", linear)
 	}
 }
 

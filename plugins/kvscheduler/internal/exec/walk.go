@@ -75,8 +75,7 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	w := &walk{
 		run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
-		causes: causes{of: make([]cause, n)},
-		inline: make(minheap.Heap[int32], 0, n), byDesc: map[*registry.Descriptor]*lane{},
+		causes: causes{of: make([]cause, n)}, byDesc: map[*registry.Descriptor]*lane{},
 	}
 	for i := range pl.Ops {
 		w.waits[i] = int32(len(pl.Ops[i].Preds))
@@ -136,7 +135,7 @@ func (w *walk) push(i int32) {
 func (w *walk) execute() {
 	for {
 		w.startLanes()
-		if len(w.inline) > 0 && w.mayStart(w.inline[0]) {
+		if w.inline.Len() > 0 && w.mayStart(w.inline.Min()) {
 			w.begun(&w.here, w.inline.Pop())
 			w.causes.startInline(&w.here, w.ops)
 			w.call(&w.here)
@@ -153,7 +152,7 @@ func (w *walk) execute() {
 
 func (w *walk) startLanes() {
 	for _, l := range w.lanes {
-		for len(l.ready) > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready[0]) {
+		for l.ready.Len() > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready.Min()) {
 			j := &job{}
 			w.begun(j, l.ready.Pop())
 			w.causes.startLane(j, w.ops, l, w.running+1 >= w.limit())

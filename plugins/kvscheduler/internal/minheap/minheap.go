@@ -1,15 +1,47 @@
-// Package minheap is a binary heap of ordered values, without the boxing of
-// container/heap.
+// Package minheap is a priority queue of ordered values, without the boxing of
+// container/heap, for values that come nearly in order.
 package minheap
 
 import "cmp"
 
-// Heap has its least element at index 0. A sorted slice is a heap.
-type Heap[T cmp.Ordered] []T
+// Heap gives back its least element first. What is pushed in order, which is
+// most, is kept in a list and costs next to nothing; the rest is a binary heap.
+// The zero value is empty.
+type Heap[T cmp.Ordered] struct {
+	list []T // ascending
+	head int // list[:head] was popped
+	heap []T
+}
+
+// Grow makes room for n elements.
+func (h *Heap[T]) Grow(n int) { h.list = append(make([]T, 0, len(h.list)+n), h.list...) }
+
+// Len is the number of elements.
+func (h *Heap[T]) Len() int { return len(h.list) - h.head + len(h.heap) }
+
+// Min returns the least element; the heap must not be empty.
+func (h *Heap[T]) Min() T {
+	if h.listed() {
+		return h.list[h.head]
+	}
+	return h.heap[0]
+}
+
+// listed tells that the least element is in the list.
+func (h *Heap[T]) listed() bool {
+	return h.head < len(h.list) && (len(h.heap) == 0 || h.list[h.head] <= h.heap[0])
+}
 
 // Push adds an element.
 func (h *Heap[T]) Push(x T) {
-	s := append(*h, x)
+	if h.head == len(h.list) {
+		h.list, h.head = h.list[:0], 0
+	}
+	if last := len(h.list) - 1; last < 0 || h.list[last] <= x {
+		h.list = append(h.list, x)
+		return
+	}
+	s := append(h.heap, x)
 	for i := len(s) - 1; i > 0; {
 		parent := (i - 1) / 2
 		if s[parent] <= s[i] {
@@ -18,12 +50,16 @@ func (h *Heap[T]) Push(x T) {
 		s[parent], s[i] = s[i], s[parent]
 		i = parent
 	}
-	*h = s
+	h.heap = s
 }
 
 // Pop removes the least element; the heap must not be empty.
 func (h *Heap[T]) Pop() T {
-	s := *h
+	if h.listed() {
+		h.head++
+		return h.list[h.head-1]
+	}
+	s := h.heap
 	least, last := s[0], len(s)-1
 	s[0] = s[last]
 	s = s[:last]
@@ -41,6 +77,6 @@ func (h *Heap[T]) Pop() T {
 		s[i], s[child] = s[child], s[i]
 		i = child
 	}
-	*h = s
+	h.heap = s
 	return least
 }

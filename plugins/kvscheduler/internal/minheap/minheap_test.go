@@ -15,9 +15,9 @@ func TestPopsInOrder(t *testing.T) {
 		var h minheap.Heap[int]
 		var left []int
 		for range rapid.IntRange(0, 50).Draw(t, "steps") {
-			if len(h) > 0 && rapid.Bool().Draw(t, "pop") {
+			if h.Len() > 0 && rapid.Bool().Draw(t, "pop") {
 				slices.Sort(left)
-				if got := h.Pop(); got != left[0] {
+				if low, got := h.Min(), h.Pop(); got != left[0] || low != got {
 					t.Fatalf("popped %d, expected %d", got, left[0])
 				}
 				left = left[1:]

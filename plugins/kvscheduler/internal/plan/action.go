@@ -105,8 +105,8 @@ func (p *planner) spread(falling []*node) {
 	}
 }
 
-// standingOn returns, sorted, the existing values with a dependency that the
-// key of n meets.
+// standingOn returns the existing values with a dependency that the key of n
+// meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
 	var found []*graph.Node
 	p.dependentsOf(n, func(gn *graph.Node) {
@@ -114,13 +114,7 @@ func (p *planner) standingOn(n *node) []*node {
 			found = append(found, gn)
 		}
 	})
-	slices.SortFunc(found, byKey)
-	found = slices.Compact(found)
-	out := make([]*node, len(found))
-	for i, gn := range found {
-		out[i] = p.touchNode(gn)
-	}
-	return out
+	return p.touchAll(found)
 }
 
 func (p *planner) derivedFrom(n *node) []*node {
@@ -133,7 +127,15 @@ func (p *planner) derivedFrom(n *node) []*node {
 			found = append(found, gn)
 		}
 	}
-	slices.SortFunc(found, byKey)
+	return p.touchAll(found)
+}
+
+// touchAll touches nodes, in the order of keys if there are new ones among
+// them: the plan must not depend on the order in which they were found.
+func (p *planner) touchAll(found []*graph.Node) []*node {
+	if slices.ContainsFunc(found, func(gn *graph.Node) bool { return p.of(gn) == nil }) {
+		slices.SortFunc(found, byKey)
+	}
 	out := make([]*node, len(found))
 	for i, gn := range found {
 		out[i] = p.touchNode(gn)

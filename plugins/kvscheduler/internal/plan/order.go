@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -243,7 +242,7 @@ func (s *sorter) await(id int32, nd *need) {
 func (s *sorter) sort() bool {
 	s.rank()
 	for len(s.out) < len(s.steps)-1 {
-		if len(s.ready) == 0 && !s.breakCycles() {
+		if s.ready.Len() == 0 && !s.breakCycles() {
 			return false
 		}
 		s.emit(s.ranked[s.ready.Pop()&rankMask])
@@ -284,15 +283,18 @@ func (s *sorter) rank() {
 	for i := range s.ranked {
 		s.ranked[i] = int32(i) + 1
 	}
-	slices.SortFunc(s.ranked, func(a, b int32) int { return strings.Compare(s.steps[a].n.key, s.steps[b].n.key) })
-	s.ready = make(minheap.Heap[uint64], 0, len(s.ranked))
+	s.ranked = mergeRuns(s.ranked, func(a, b int32) bool { return s.steps[a].n.key < s.steps[b].n.key })
 	for i, id := range s.ranked {
 		s.steps[id].index = int32(i)
-		if s.steps[id].waits == 0 {
-			s.ready = append(s.ready, s.place(id))
+	}
+	s.ready.Grow(len(s.ranked))
+	for _, down := range []bool{true, false} { // in order, so that pushing them is cheap
+		for _, id := range s.ranked {
+			if st := &s.steps[id]; st.waits == 0 && (st.kind == Down) == down {
+				s.ready.Push(s.place(id))
+			}
 		}
 	}
-	slices.Sort(s.ready) // a sorted list is a heap
 }
 
 func (s *sorter) place(id int32) uint64 {
