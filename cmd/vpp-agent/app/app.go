@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/kv/initfile"
+	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
@@ -86,6 +87,8 @@ type Northbound struct {
 	FilesSync       *kvdbsync.Plugin
 	Etcd            *etcd.Plugin
 	EtcdSync        *kvdbsync.Plugin
+	Redis           *redis.Plugin
+	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 }
 
@@ -152,13 +155,15 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 		InitialFile: initfile.NewPlugin(initfile.UseFormat(codec)),
 		Files:       filedb.NewPlugin(filedb.UseFormat(codec)),
 		Etcd:        etcd.NewPlugin(),
+		Redis:       redis.NewPlugin(),
 	}
 	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel = a.Label })
 	n.InitialFileSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.InitialFile), label)
 	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), label)
 	n.EtcdSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Etcd), label)
+	n.RedisSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Redis), label)
 	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
-		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync))
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.RedisSync))
 	return n
 }
 

@@ -1,0 +1,127 @@
+package kvtest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Redis starts a Redis, which writes every change to disk; args are added to
+// its command line. The test is skipped if there is none on this machine.
+func Redis(tb testing.TB, args ...string) *Process {
+	tb.Helper()
+	binary := find(tb, "redis-server", "redis-server")
+	return start(tb, redisReady, func(p *Process) []string {
+		_, port, _ := net.SplitHostPort(p.Direct) // as freeAddr made it
+		return append([]string{
+			binary, "--bind", "127.0.0.1", "--port", port, "--dir", p.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
+		}, args...)
+	})
+}
+
+// Sentinel starts a sentinel that watches a master under the name "test".
+func Sentinel(tb testing.TB, master *Process) *Process {
+	tb.Helper()
+	binary := find(tb, "redis-server", "redis-server")
+	return start(tb, redisReady, func(p *Process) []string {
+		_, port, _ := net.SplitHostPort(p.Direct)
+		host, masterPort, _ := net.SplitHostPort(master.Direct)
+		file := filepath.Join(p.dir, "sentinel.conf")
+		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor test %s %s 1\nsentinel down-after-milliseconds test 1000\nsentinel failover-timeout test 2000\n",
+			port, host, masterPort)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		return []string{binary, file, "--sentinel"}
+	})
+}
+
+// redisReady tells whether the server has read its data. One that wants a
+// password or TLS answers in its way.
+func redisReady(p *Process) bool {
+	answer := p.command1("PING")
+	return strings.HasPrefix(answer, "+PONG") || strings.HasPrefix(answer, "-NOAUTH") || strings.HasPrefix(answer, "-DENIED")
+}
+
+// command1 sends a command to a Redis and returns the first line of the answer.
+func (p *Process) command1(words ...string) string {
+	c, err := net.DialTimeout("tcp", p.Direct, time.Second)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := fmt.Fprintf(c, "%s\r\n", strings.Join(words, " ")); err != nil {
+		return ""
+	}
+	line, _ := bufio.NewReader(c).ReadString('\n')
+	return line
+}
+
+// Command sends a command to a Redis that must succeed.
+func (p *Process) Command(tb testing.TB, words ...string) {
+	tb.Helper()
+	if answer := p.command1(words...); answer == "" || strings.HasPrefix(answer, "-") {
+		tb.Fatalf("%v: %q", words, answer)
+	}
+}
+
+// AwaitCommand repeats a command until the answer begins with a text.
+func (p *Process) AwaitCommand(tb testing.TB, want string, words ...string) {
+	tb.Helper()
+	ctx, again := deadline(tb), tick(tb)
+	for {
+		answer := p.command1(words...)
+		if strings.HasPrefix(answer, want) {
+			return
+		}
+		select {
+		case <-again:
+		case <-ctx.Done():
+			tb.Fatalf("%v: %q, want %q", words, answer, want)
+		}
+	}
+}
+
+// FreePort is a port that nobody used a moment ago.
+func FreePort(tb testing.TB) string {
+	tb.Helper()
+	_, port, _ := net.SplitHostPort(freeAddr(tb))
+	return port
+}
+
+// RedisCluster starts three servers that share the slots.
+func RedisCluster(tb testing.TB) []*Process {
+	tb.Helper()
+	var all []*Process
+	for i := range 3 {
+		p := Redis(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+		first, last := i*5461, min(i*5461+5460, 16383)
+		if i == 2 {
+			last = 16383
+		}
+		p.Command(tb, "CLUSTER", "ADDSLOTSRANGE", fmt.Sprint(first), fmt.Sprint(last))
+		p.Command(tb, "CLUSTER", "SET-CONFIG-EPOCH", fmt.Sprint(i+1))
+		all = append(all, p)
+	}
+	for _, p := range all[1:] {
+		host, port, _ := net.SplitHostPort(all[0].Direct)
+		p.Command(tb, "CLUSTER", "MEET", host, port)
+	}
+	late := time.After(patience)
+	for _, p := range all {
+		for !strings.HasPrefix(p.command1("SET", "probe", "x"), "+OK") && !strings.HasPrefix(p.command1("GET", "probe"), "-MOVED") {
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-late:
+				tb.Fatalf("the cluster does not come up: %s", p.command1("GET", "probe"))
+			}
+		}
+	}
+	return all
+}

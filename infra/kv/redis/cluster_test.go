@@ -1,0 +1,84 @@
+package redis_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+	"github.com/tenuto-dev/tenuto/infra/kv/redis"
+)
+
+// A cluster tells everything from all of its servers, and a part of it may be
+// away for a while.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	servers := kvtest.RedisCluster(t)
+	cfg := redis.DefaultConfig()
+	for _, s := range servers {
+		cfg.Endpoints = append(cfg.Endpoints, s.Direct)
+	}
+	p, _, _ := connect(t, cfg)
+	told := kvtest.Told(t, p, "/p/")
+	told.Await(1, "")
+	var all []string
+	for i := range 30 {
+		put(t, p, fmt.Sprintf("%02d", i), "x")
+		all = append(all, fmt.Sprintf("%02d=x", i))
+	}
+	told.Await(1, strings.Join(all, " "))
+	if n, err := p.DB().Delete(t.Context(), "/p/2", kv.WithPrefix()); err != nil || n != 10 {
+		t.Errorf("delete of a prefix: %d, %v, want 10", n, err)
+	}
+	all = all[:20]
+	told.Await(1, strings.Join(all, " "))
+
+	op := func(key, value string) kv.Op { return kv.Op{Key: "/p/" + key, Value: []byte(value)} }
+	if err := p.DB().Txn(t.Context(), op("{same}1", "x"), op("{same}2", "y")); err != nil {
+		t.Errorf("transaction in one slot: %v", err)
+	}
+	if err := p.DB().Txn(t.Context(), op("00", "y"), op("01", "y")); !errors.Is(err, kv.ErrNotSupported) {
+		t.Errorf("transaction in several slots: %v", err)
+	}
+	if done, err := p.DB().CompareAndSwap(t.Context(), "/p/00", []byte("x"), []byte("y")); err != nil || !done {
+		t.Errorf("compare and swap: %v, %v", done, err)
+	}
+	all[0] = "00=y"
+	content := strings.Join(all, " ") + " {same}1=x {same}2=y"
+	told.Await(1, content)
+	servers[1].Restart(t)
+	for { // until the servers have found together again
+		if err := p.DB().Put(t.Context(), "/p/~", []byte("x")); err == nil {
+			break
+		}
+	}
+	told.Await(1, content+" ~=x")
+}
+
+// Sentinels make the replica the master; who follows is told what is there.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	master := kvtest.Redis(t)
+	host, port, _ := net.SplitHostPort(master.Direct)
+	kvtest.Redis(t, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
+	sentinel := kvtest.Sentinel(t, master)
+	cfg := redis.DefaultConfig()
+	cfg.Endpoints, cfg.MasterName = []string{sentinel.Addr}, "test"
+	p, _, _ := connect(t, cfg)
+	told := kvtest.Told(t, p, "/p/")
+	told.Await(1, "")
+	put(t, p, "a", "1")
+	told.Await(1, "a=1")
+	master.AwaitCommand(t, ":1", "WAIT", "1", "100")
+	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "FAILOVER", "test")
+	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "CKQUORUM", "test")
+	for {
+		if err := p.DB().Put(t.Context(), "/p/b", []byte("1")); err == nil {
+			break
+		}
+	}
+	told.Await(1, "a=1 b=1")
+}

@@ -1,0 +1,154 @@
+package redis
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
+
+// Config is the file redis.conf. Without that file the plugin is disabled. With
+// master-name the servers are found by sentinels, with endpoints they are a
+// cluster, with endpoint it is one server.
+type Config struct {
+	Endpoint             string        `json:"endpoint" desc:"address of the server, host:port"`
+	Endpoints            []string      `json:"endpoints" desc:"addresses of some servers of a cluster, or, with master-name, of the sentinels"`
+	MasterName           string        `json:"master-name" desc:"name by which the sentinels know the servers"`
+	DB                   int           `json:"db" desc:"number of the database; a cluster has only 0"`
+	EnableReadOnReplica  bool          `json:"enable-query-on-slave" desc:"read from replicas; what is followed is read from masters all the same, unless endpoint itself is a replica, which is then read again every 5s"`
+	MaxRedirects         int           `json:"max-redirects" desc:"how often a request may be sent on in a cluster; 0 means 3"`
+	MaxRediects          int           `json:"max-rediects" desc:"the same as max-redirects, as it was spelled once"`
+	RouteByLatency       bool          `json:"route-by-latency" desc:"read from the nearest server of a cluster"`
+	Password             string        `json:"password" secret:"true" desc:"password of the servers"`
+	TLS                  TLS           `json:"tls" desc:"how the connections are secured"`
+	DialTimeout          time.Duration `json:"dial-timeout" desc:"how long one attempt to connect may take"`
+	ReadTimeout          time.Duration `json:"read-timeout" desc:"how long an answer may take"`
+	WriteTimeout         time.Duration `json:"write-timeout" desc:"how long sending may take; 0 means as long as read-timeout"`
+	Pool                 Pool          `json:"pool" desc:"the connections"`
+	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare everything with the southbound after each reconnect, not only what differs from before"`
+	EnableNotifications  bool          `json:"enable-keyspace-notifications" desc:"set notify-keyspace-events on servers that do not announce changes; false only complains"`
+}
+
+// TLS is the part of Config about TLS.
+type TLS struct {
+	Enabled    bool   `json:"enabled" desc:"use TLS"`
+	SkipVerify bool   `json:"skip-verify" desc:"do not check the certificates of the servers"`
+	CertFile   string `json:"cert-file" desc:"certificate of this client in PEM"`
+	KeyFile    string `json:"key-file" desc:"private key of this client in PEM"`
+	CAFile     string `json:"ca-file" desc:"certificates in PEM that sign those of the servers"`
+}
+
+// Pool is the part of Config about connections.
+type Pool struct {
+	MaxConnections     int           `json:"max-connections" desc:"how many connections to one server there may be; 0 means 10 for each CPU"`
+	BusyTimeout        time.Duration `json:"busy-timeout" desc:"how long to wait for a connection when all are busy; 0 means read-timeout and a second"`
+	IdleTimeout        time.Duration `json:"idle-timeout" desc:"close connections that were not used for so long; 0 means half an hour"`
+	IdleCheckFrequency time.Duration `json:"idle-check-frequency" desc:"accepted for the sake of existing files: idle connections are closed when they are met"`
+}
+
+// DefaultConfig is what holds where the configuration file says nothing.
+func DefaultConfig() Config {
+	return Config{DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, EnableNotifications: true}
+}
+
+// Validate says which keys have impossible values.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Endpoint != "" && len(c.Endpoints) > 0 {
+		errs = append(errs, errors.New("endpoint, endpoints: expected one of them"))
+	}
+	if c.MasterName != "" && len(c.Endpoints) == 0 {
+		errs = append(errs, errors.New("endpoints: expected the addresses of the sentinels that know master-name"))
+	}
+	for i, e := range c.Endpoints {
+		if strings.TrimSpace(e) == "" {
+			errs = append(errs, fmt.Errorf("endpoints[%d]: expected host:port", i))
+		}
+	}
+	if c.DB < 0 || c.DB > 0 && c.cluster() {
+		errs = append(errs, fmt.Errorf("db: %d: expected a number from 0, and 0 for a cluster", c.DB))
+	}
+	if c.MaxRedirects < 0 || c.MaxRediects < 0 {
+		errs = append(errs, errors.New("max-redirects: expected 0 or more"))
+	}
+	if c.Pool.MaxConnections < 0 {
+		errs = append(errs, fmt.Errorf("pool.max-connections: %d: expected 0 or more", c.Pool.MaxConnections))
+	}
+	for key, d := range map[string]time.Duration{
+		"dial-timeout": c.DialTimeout, "read-timeout": c.ReadTimeout,
+	} {
+		if d < time.Millisecond {
+			errs = append(errs, fmt.Errorf("%s: %v: expected a duration such as 3s", key, d))
+		}
+	}
+	for key, d := range map[string]time.Duration{
+		"write-timeout": c.WriteTimeout, "pool.busy-timeout": c.Pool.BusyTimeout, "pool.idle-timeout": c.Pool.IdleTimeout,
+	} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("%s: %v: expected no negative duration", key, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) cluster() bool { return len(c.Endpoints) > 0 && c.MasterName == "" }
+
+// where is what is connected to, for people.
+func (c Config) where() string {
+	switch {
+	case c.MasterName != "":
+		return c.MasterName + " of the sentinels " + strings.Join(c.Endpoints, ", ")
+	case c.cluster():
+		return "the cluster of " + strings.Join(c.Endpoints, ", ")
+	}
+	return c.endpoint()
+}
+
+func (c Config) endpoint() string {
+	if c.Endpoint == "" {
+		return "127.0.0.1:6379"
+	}
+	return c.Endpoint
+}
+
+// operationTimeout bounds one operation of a Writer.
+func (c Config) operationTimeout() time.Duration { return c.DialTimeout + 2*c.ReadTimeout }
+
+func (c Config) tls() (*tls.Config, error) {
+	if !c.TLS.Enabled {
+		return nil, nil
+	}
+	cfg, err := kv.TLS{CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, SkipVerify: c.TLS.SkipVerify}.Config()
+	if err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	return cfg, nil
+}
+
+// open makes a client; replicas tells whether it may read from them. Nothing is
+// tried again by the client itself: whoever swaps a value must know whether it
+// was the first attempt that did.
+func (c Config) open(secure *tls.Config, replicas bool) goredis.UniversalClient {
+	o := &goredis.UniversalOptions{
+		Addrs: c.Endpoints, MasterName: c.MasterName, DB: c.DB, Password: c.Password, Protocol: 2, DisableIdentity: true,
+		IsClusterMode: c.cluster(), ReadOnly: replicas, RouteByLatency: replicas && c.RouteByLatency,
+		MaxRedirects: max(c.MaxRedirects, c.MaxRediects), MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1,
+		DialTimeout: c.DialTimeout, ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout, TLSConfig: secure,
+		PoolSize: c.Pool.MaxConnections, PoolTimeout: c.Pool.BusyTimeout, ConnMaxIdleTime: c.Pool.IdleTimeout,
+	}
+	if len(o.Addrs) == 0 {
+		o.Addrs = []string{c.endpoint()}
+	}
+	switch {
+	case c.MasterName != "":
+		return goredis.NewFailoverClient(o.Failover())
+	case c.cluster():
+		return goredis.NewClusterClient(o.Cluster())
+	}
+	return goredis.NewClient(o.Simple())
+}

@@ -1,0 +1,267 @@
+package redis_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+	"github.com/tenuto-dev/tenuto/infra/kv/redis"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func conf(addr string) redis.Config {
+	cfg := redis.DefaultConfig()
+	cfg.Endpoint = addr
+	return cfg
+}
+
+func connect(tb testing.TB, cfg redis.Config) (p *redis.Plugin, tree *health.Tree, stop func()) {
+	tb.Helper()
+	tree = health.NewTree(nil)
+	p = redis.NewPlugin(redis.UseConf(cfg), redis.UseDeps(func(d *redis.Deps) { d.Health = tree.Plugin("redis") }))
+	a := agenttest.Start(tb, p)
+	return p, tree, func() {
+		if err := a.Stop(); err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
+func put(t *testing.T, p *redis.Plugin, key, value string) {
+	t.Helper()
+	if err := p.DB().Put(t.Context(), "/p/"+key, []byte(value)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
+		p, _, stop := connect(tb, conf(server.Addr))
+		return p, stop
+	}}.Run(t)
+}
+
+func TestSuiteInDatabase(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	kvtest.Suite{Connect: func(tb testing.TB) (kv.Connector, func()) {
+		cfg := conf(server.Addr)
+		cfg.DB = 5
+		p, _, stop := connect(tb, cfg)
+		return p, stop
+	}}.Run(t)
+}
+
+// Without announcements nothing could be followed: they are switched on, or it
+// is said who has to.
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	for have, enough := range map[string]bool{
+		"": false, "KA": true, "AKE": true, "EA": false, "K$": false, "K$gxe": true, "Kg$x": false, "Klsh": false,
+	} {
+		server := kvtest.Redis(t, "--notify-keyspace-events", have)
+		cfg := conf(server.Addr)
+		cfg.EnableNotifications = false
+		p, tree, _ := connect(t, cfg)
+		told := kvtest.Told(t, p, "/p/")
+		if !enough {
+			kvtest.AwaitHealth(t, tree, health.Degraded, "config SET notify-keyspace-events KA")
+			q, _, _ := connect(t, conf(server.Addr))
+			kvtest.Told(t, q, "/p/").Await(1, "")
+		}
+		told.Await(1, "")
+		put(t, p, "a", "1")
+		told.Await(1, "a=1")
+	}
+
+	server := kvtest.Redis(t)
+	server.Command(t, "ACL", "SETUSER", "default", "-config|set")
+	p, tree, _ := connect(t, conf(server.Addr))
+	told := kvtest.Told(t, p, "/p/")
+	kvtest.AwaitHealth(t, tree, health.Degraded, "cannot be made to")
+	server.Command(t, "ACL", "SETUSER", "default", "+config|set")
+	told.Await(1, "")
+
+	closed := kvtest.Redis(t, "--notify-keyspace-events", "KA")
+	closed.Command(t, "ACL", "SETUSER", "default", "-config") // as in clouds
+	p, _, _ = connect(t, conf(closed.Addr))
+	told = kvtest.Told(t, p, "/p/")
+	told.Await(1, "")
+	put(t, p, "a", "1")
+	told.Await(1, "a=1")
+}
+
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	p, tree, _ := connect(t, conf(server.Addr))
+	resync := conf(server.Addr)
+	resync.ResyncAfterReconnect = true
+	q, _, _ := connect(t, resync)
+	told, again := kvtest.Told(t, p, "/p/"), kvtest.Told(t, q, "/p/")
+	told.Await(1, "")
+	again.Await(1, "")
+	put(t, p, "a", "1")
+	told.Await(1, "a=1")
+	again.Await(1, "a=1")
+	other, _, _ := connect(t, conf(server.Direct))
+	heal := server.Proxy.Partition()
+	put(t, other, "b", "1")
+	put(t, other, "a", "2")
+	server.Proxy.Cut()
+	heal()
+	told.Await(1, "a=2 b=1")
+	again.Await(2, "a=2 b=1")
+	server.Stop()
+	kvtest.AwaitHealth(t, tree, health.Degraded, "not connected")
+	server.Start(t)
+	kvtest.AwaitHealth(t, tree, health.OK, "")
+	server.Command(t, "FLUSHALL")
+	server.Proxy.Cut()
+	told.Await(1, "")
+}
+
+// What is no text is left alone, and a text that takes its place is told.
+func TestOtherTypes(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	p, _, _ := connect(t, conf(server.Addr))
+	server.Command(t, "LPUSH", "/p/list", "x")
+	put(t, p, "a", "1")
+	told := kvtest.Told(t, p, "/p/")
+	told.Await(1, "a=1")
+	server.Command(t, "DEL", "/p/list")
+	put(t, p, "list", "2")
+	told.Await(1, "a=1 list=2")
+	server.Command(t, "RENAME", "/p/list", "/p/moved")
+	told.Await(1, "a=1 moved=2")
+	server.Command(t, "DEL", "/p/a")
+	server.Command(t, "HSET", "/p/a", "x", "y")
+	told.Await(1, "moved=2")
+}
+
+func TestServersThatRefuse(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t, "--requirepass", "secret")
+	p, tree, _ := connect(t, conf(server.Addr))
+	kvtest.Told(t, p, "/p/")
+	kvtest.AwaitHealth(t, tree, health.Degraded, "expected password in redis.conf")
+	cfg := conf(server.Addr)
+	cfg.Password = "wrong"
+	p, tree, _ = connect(t, cfg)
+	kvtest.Told(t, p, "/p/")
+	kvtest.AwaitHealth(t, tree, health.Degraded, "does not accept the password")
+	cfg.Password = "secret"
+	p, _, _ = connect(t, cfg)
+	kvtest.Told(t, p, "/p/").Await(1, "")
+
+	full := kvtest.Redis(t)
+	p, _, _ = connect(t, conf(full.Addr))
+	put(t, p, "a", "1")
+	full.Command(t, "CONFIG", "SET", "maxmemory", "1")
+	if err := p.DB().Put(t.Context(), "/p/b", []byte("x")); err == nil || !strings.Contains(err.Error(), "the server is full") {
+		t.Errorf("put into a full server: %v", err)
+	}
+	err := p.DB().Txn(t.Context(), kv.Op{Key: "/p/a"}, kv.Op{Key: "/p/b", Value: []byte("x")})
+	if item, gerr := p.DB().Get(t.Context(), "/p/a"); err == nil || gerr != nil || string(item.Value) != "1" {
+		t.Errorf("transaction in a full server: %v; left %+v, %v", err, item, gerr)
+	}
+
+	host, port, _ := strings.Cut(full.Direct, ":")
+	replica := kvtest.Redis(t, "--replicaof", host, port)
+	cfg = conf(replica.Addr)
+	cfg.EnableReadOnReplica = true
+	p, _, _ = connect(t, cfg)
+	if err := p.DB().Put(t.Context(), "/p/b", []byte("x")); err == nil || !strings.Contains(err.Error(), "is a replica") {
+		t.Errorf("put into a replica: %v", err)
+	}
+	kvtest.Told(t, p, "/p/").Await(1, "a=1") // and a replica can be followed
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	certs, others := kvtest.NewCerts(t), kvtest.NewCerts(t)
+	server := kvtest.Redis(t)
+	host, _, _ := strings.Cut(server.Direct, ":")
+	port := kvtest.FreePort(t)
+	for _, setting := range [][2]string{
+		{"tls-cert-file", certs.Cert}, {"tls-key-file", certs.Key}, {"tls-ca-cert-file", certs.CA}, {"tls-port", port},
+	} {
+		server.Command(t, "CONFIG", "SET", setting[0], setting[1])
+	}
+	good := conf(host + ":" + port)
+	good.TLS = redis.TLS{Enabled: true, CertFile: certs.Cert, KeyFile: certs.Key, CAFile: certs.CA}
+	p, _, _ := connect(t, good)
+	put(t, p, "a", "1")
+	kvtest.Told(t, p, "/p/").Await(1, "a=1")
+	for why, change := range map[string]func(*redis.TLS){
+		"unknown authority": func(c *redis.TLS) { c.CAFile = others.CA },
+		"redis":             func(c *redis.TLS) { c.CertFile, c.KeyFile = others.Cert, others.Key },
+	} {
+		cfg := good
+		change(&cfg.TLS)
+		p, tree, _ := connect(t, cfg)
+		kvtest.Told(t, p, "/p/")
+		kvtest.AwaitHealth(t, tree, health.Degraded, why)
+	}
+	bad := good
+	bad.TLS.CAFile = "/nowhere"
+	if err := agenttest.New(t, agent.AllPlugins(redis.NewPlugin(redis.UseConf(bad)))).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "tls: ca-file") {
+		t.Errorf("start with a missing file: %v", err)
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	if err := config.Lint(redis.DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"":                                        "",
+		"endpoint: localhost:6379":                "",
+		"endpoint: a\nendpoints: [b]":             "expected one of them",
+		"endpoints: ['']":                         "endpoints[0]",
+		"master-name: x":                          "addresses of the sentinels",
+		"endpoints: [a:1]\ndb: 1":                 "db: 1",
+		"db: -1":                                  "db: -1",
+		"max-rediects: -1":                        "max-redirects",
+		"dial-timeout: 0":                         "dial-timeout",
+		"read-timeout: 0":                         "read-timeout",
+		"write-timeout: -1s":                      "write-timeout",
+		"pool: {max-connections: -1}":             "pool.max-connections",
+		"pool: {idle-timeout: -1s}":               "pool.idle-timeout",
+		"endpoint: x\nadress: y":                  "adress",
+		"endpoints: [a:1]\nmaster-name: x\ndb: 1": "",
+		"pool: {max-connections: 3, busy-timeout: 1s, idle-timeout: 1m, idle-check-frequency: 1s}": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "redis.conf"), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := agenttest.New(t, agent.AllPlugins(redis.NewPlugin()), agent.Args("--config-dir", dir)).Start(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	p := redis.NewPlugin()
+	agenttest.Start(t, p)
+	if !p.Disabled() || p.DB() != nil {
+		t.Error("enabled without a configuration")
+	}
+	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
+		t.Errorf("put into a disabled store: %v", err)
+	}
+}

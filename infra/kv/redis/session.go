@@ -1,0 +1,225 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/tenuto-dev/tenuto/infra/kv/follow"
+)
+
+const (
+	// silence is after how much of it a server is asked whether it is there, and
+	// how long it may take to answer.
+	silence = 5 * time.Second
+	// needed are the classes of notifications that changes of texts are in:
+	// keyspace events of generic commands, strings, expiry and eviction. "A" is
+	// short for all but K.
+	needed = "Kg$xe"
+)
+
+// session follows the store until something breaks, see follow.Session.
+func (d *database) session(ctx context.Context, v *follow.View) error {
+	if err := d.eachMaster(ctx, d.announce); err != nil {
+		return fmt.Errorf("redis: %w", explain(err))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &listener{dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
+	defer l.wait()
+	defer cancel(nil)
+	masters, err := d.listen(ctx, cancel, l, v.Prefix())
+	if err != nil {
+		return fmt.Errorf("redis: listen: %w", explain(err))
+	}
+	listing, err := d.list(ctx, d.masters, v.Prefix(), false)
+	if err != nil {
+		return err
+	}
+	v.Replace(listing)
+	topology := time.NewTicker(silence)
+	defer topology.Stop()
+	for {
+		select {
+		case <-l.wake:
+			events, err := d.fetch(ctx, d.masters, l.take())
+			if err != nil {
+				return fmt.Errorf("redis: %w", explain(err))
+			}
+			v.ApplyNew(events)
+		case <-topology.C:
+			now, err := d.addresses(ctx)
+			if err == nil && !slices.Equal(now, masters) {
+				err = fmt.Errorf("the servers of the cluster have changed from %v to %v", masters, now)
+			}
+			if err != nil {
+				return fmt.Errorf("redis: %w", explain(err))
+			}
+			if !d.replica(ctx) {
+				continue
+			}
+			if listing, err = d.list(ctx, d.masters, v.Prefix(), false); err != nil {
+				return err
+			}
+			v.Replace(listing)
+		case <-ctx.Done():
+			return fmt.Errorf("redis: listen: %w", explain(context.Cause(ctx)))
+		}
+	}
+}
+
+// replica tells whether endpoint is a replica. When it is synchronised as a
+// whole its content changes without any announcement, so it has to be read
+// again and again.
+func (d *database) replica(ctx context.Context) bool {
+	c, ok := d.masters.(*goredis.Client)
+	if !ok {
+		return false
+	}
+	role, err := c.Do(ctx, "ROLE").Slice()
+	return err == nil && len(role) > 0 && role[0] == "slave"
+}
+
+// announce makes a server announce changes.
+func (d *database) announce(ctx context.Context, c *goredis.Client) error {
+	const option = "notify-keyspace-events"
+	const advice = "; set notify-keyspace-events to KA on the server (redis-cli: config SET notify-keyspace-events KA)"
+	answer, err := c.ConfigGet(ctx, option).Result()
+	if err != nil {
+		if strings.HasPrefix(err.Error(), "NOPERM") || strings.Contains(err.Error(), "unknown command") {
+			// A server whose owner keeps its configuration to himself, as in clouds.
+			d.log.Debug("it is not known whether the server announces changes", "error", err)
+			return nil
+		}
+		return err
+	}
+	have := answer[option]
+	if announces(have) {
+		return nil
+	}
+	if !d.cfg.EnableNotifications {
+		return fmt.Errorf("the server does not announce changes (%s is %q)%s, or enable-keyspace-notifications in redis.conf", option, have, advice)
+	}
+	if err := c.ConfigSet(ctx, option, have+"KA").Err(); err != nil {
+		return fmt.Errorf("the server does not announce changes and cannot be made to (%w)%s", err, advice)
+	}
+	d.log.Info("the server announces changes from now on", "server", c.Options().Addr, option, have+"KA")
+	return nil
+}
+
+// announces tells whether the classes of notifications are enough.
+func announces(classes string) bool {
+	for _, class := range needed {
+		if !strings.ContainsRune(classes, class) && (class == 'K' || !strings.Contains(classes, "A")) {
+			return false
+		}
+	}
+	return true
+}
+
+// addresses are those of the servers that have keys of their own, sorted.
+func (d *database) addresses(ctx context.Context) (all []string, err error) {
+	var mu sync.Mutex
+	err = d.eachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, c.Options().Addr)
+		return nil
+	})
+	slices.Sort(all)
+	return all, err
+}
+
+// listener collects the keys that servers announce.
+type listener struct {
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	dirty map[string]bool
+	wake  chan struct{} // room for one
+}
+
+func (l *listener) wait() { l.wg.Wait() }
+
+func (l *listener) add(key string) {
+	l.mu.Lock()
+	l.dirty[key] = true
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *listener) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(l.dirty))
+	clear(l.dirty)
+	return keys
+}
+
+// listen subscribes at every master, and returns when all have confirmed. What
+// breaks later cancels the context.
+func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l *listener, prefix string) ([]string, error) {
+	channel := fmt.Sprintf("__keyspace@%d__:", d.cfg.DB)
+	var mu sync.Mutex
+	var masters []string
+	err := d.eachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
+		s := c.PSubscribe(ctx, escape(channel+prefix)+"*")
+		first, err := s.ReceiveTimeout(ctx, d.cfg.DialTimeout+d.cfg.ReadTimeout)
+		if _, ok := first.(*goredis.Subscription); err == nil && !ok {
+			err = fmt.Errorf("got %v, expected the confirmation of a subscription", first)
+		}
+		if err != nil {
+			_ = s.Close() // the first error tells more
+			return err
+		}
+		mu.Lock()
+		masters = append(masters, c.Options().Addr)
+		mu.Unlock()
+		l.wg.Go(func() {
+			stop := context.AfterFunc(ctx, func() { _ = s.Close() }) // wakes receive
+			defer stop()
+			cancel(receive(ctx, s, channel, l.add))
+			_ = s.Close()
+		})
+		return nil
+	})
+	slices.Sort(masters)
+	return masters, err
+}
+
+// receive tells the keys that a server announces, until the connection breaks.
+// A subscription that the client has renewed by itself counts as broken: there
+// is no telling what was announced meanwhile.
+func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(key string)) error {
+	asked := false
+	for {
+		msg, err := s.ReceiveTimeout(ctx, silence)
+		var timeout net.Error
+		switch {
+		case errors.As(err, &timeout) && timeout.Timeout() && !asked && ctx.Err() == nil:
+			if err := s.Ping(ctx); err != nil {
+				return err
+			}
+			asked = true
+			continue
+		case err != nil:
+			return err
+		}
+		asked = false
+		switch msg := msg.(type) {
+		case *goredis.Message:
+			tell(strings.TrimPrefix(msg.Channel, channel))
+		case *goredis.Subscription:
+			return errors.New("the connection was lost")
+		}
+	}
+}
