@@ -13,6 +13,7 @@ package vppsim
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"sync/atomic"
 	"time"
@@ -129,6 +130,18 @@ func (v *VPP) Dump() string {
 	var text string
 	v.server.Locked(func() { text = v.net.Dump() })
 	return text
+}
+
+// Lease makes the DHCP client of an interface, by sw_if_index, obtain an address,
+// as a server would; the router may be missing. The invalid Prefix makes it lose
+// the one it has, of which VPP tells nobody.
+func (v *VPP) Lease(swIfIndex uint32, address netip.Prefix, router netip.Addr) error {
+	var err error
+	v.server.Locked(func() {
+		err = v.net.Lease(swIfIndex, address, router)
+		v.net.AfterRequest()
+	})
+	return err
 }
 
 // Handle replaces the handler of a request, or adds one for a message that the

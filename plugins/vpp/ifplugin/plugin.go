@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -16,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // API is what other VPP plugins need of this one.
@@ -39,6 +41,7 @@ type Plugin struct {
 	index    ifaceidx.Index
 	holder   session.Holder
 	links    linkWatcher
+	leases   leaseWatcher
 	cancel   func()
 	epoch    uint64 // last told to the scheduler; used by onSession only
 }
@@ -100,10 +103,15 @@ func (p *Plugin) Init() error {
 	p.holder.Clear(errNotConnected)
 	p.vpp = session.New(p.Context(), &p.holder)
 	p.calls = vppcalls.New(p.vpp)
+	p.leases.kick = make(chan struct{}, 1)
 	if err := p.register(); err != nil {
 		return err
 	}
 	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, told: map[uint32]link{}, devices: map[uint32]string{}}
+	p.leases = leaseWatcher{
+		calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, interval: cfg.LeaseInterval,
+		kick: p.leases.kick, told: map[string]*interfaces.DHCPLease{},
+	}
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
 	return nil
@@ -124,6 +132,10 @@ func (p *Plugin) register() error {
 		descriptor.NewHasAddress(),
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewUnnumbered(p.calls, p.index),
+		descriptor.NewDHCPClient(p.calls, p.index, p.leases.look),
+		descriptor.NewDHCPLease(p.calls, p.index),
+		descriptor.NewSpan(p.calls, p.index),
+		descriptor.NewIP6ND(p.calls, p.index),
 		descriptor.NewBondMember(p.calls, p.index),
 		descriptor.NewLinkState(p.calls, p.index),
 		descriptor.NewPhysical(p.calls),
@@ -150,11 +162,17 @@ func (p *Plugin) Southbound() *session.VPP { return p.vpp }
 // Interfaces implements API.
 func (p *Plugin) Interfaces() ifaceidx.Index { return p.index }
 
+// DHCPLeases returns the leases of DHCP clients, by the name of the interface.
+func (p *Plugin) DHCPLeases() (idxmap.Map[*interfaces.DHCPLease], error) {
+	return idxmap.Of[*interfaces.DHCPLease](p.Scheduler.GetMetadataMap(descriptor.DHCPLeaseName))
+}
+
 // onSession follows the connection to VPP. The session is changed before the
 // scheduler hears of it, so that its next callback works with the new one.
 func (p *Plugin) onSession(s govppmux.Session) {
 	if !s.Up {
 		p.links.stop()
+		p.leases.stop()
 		p.holder.Clear(s.Err)
 		p.Scheduler.SouthboundDown(descriptor.Southbound, reason(s.Err))
 		return
@@ -162,6 +180,8 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn})
 	p.links.stop()
 	p.links.start(p.Context(), p.Go)
+	p.leases.stop()
+	p.leases.start(p.Context(), p.Go)
 	if s.Resync || p.epoch == 0 {
 		p.epoch = s.Epoch
 	}

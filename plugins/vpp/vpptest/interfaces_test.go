@@ -286,7 +286,13 @@ func TestInvalidInterfaces(t *testing.T) {
 		{func(i *interfaces.Interface) {
 			i.Type, i.Link = interfaces.Interface_TAP, &interfaces.Interface_Tap{Tap: &interfaces.TapLink{RxRingSize: 100}}
 		}, "tap.rx_ring_size: 100, expected a power of 2"},
-		{func(i *interfaces.Interface) { i.SetDhcpClient = true }, "set_dhcp_client: not supported"},
+		{func(i *interfaces.Interface) {
+			i.SetDhcpClient, i.Unnumbered = true, unnumbered("a")
+		}, "unnumbered: an interface that borrows addresses cannot have set_dhcp_client"},
+		{func(i *interfaces.Interface) {
+			i.Ip6Nd = &interfaces.Interface_IP6ND{InstallDefaultRoutes: true}
+		}, "ip6_nd.install_default_routes: expected together with"},
+		{func(i *interfaces.Interface) { i.Name = strings.Repeat("x", 64) }, "has 64 bytes, expected 1 to 63"},
 	} {
 		i := loop("x")
 		test.change(i)

@@ -49,7 +49,9 @@ func TestLinkState(t *testing.T) {
 func TestDefaultMTU(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target, vpptest.UseIf(func(p *ifplugin.Plugin) {
-			ifplugin.UseConf(ifplugin.Config{MTU: 1500})(p)
+			conf := ifplugin.DefaultConfig()
+			conf.MTU = 1500
+			ifplugin.UseConf(conf)(p)
 		}))
 		own := loop("own")
 		own.Mtu = 1300

@@ -25,6 +25,10 @@ const (
 	RxModeName      = "vpp-interface-rx-mode"
 	RxPlacementName = "vpp-interface-rx-placement"
 	BondMemberName  = "bond-interface"
+	DHCPClientName  = "vpp-dhcp"
+	DHCPLeaseName   = "vpp-dhcp-lease"
+	IP6NDName       = "vpp-ip6nd"
+	SpanName        = "vpp-span"
 )
 
 // index finds the interfaces that exist in VPP.

@@ -7,8 +7,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 )
 
-// NewHasAddress describes a property of interfaces: to have at least one
-// address, whichever. It is what interfaces that borrow an address wait for.
+// NewHasAddress describes a property of interfaces: to have at least one of the
+// addresses of their configuration, whichever. Leased ones are not foreseen.
 func NewHasAddress() *kvs.KVDescriptor {
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:        HasAddressName,

@@ -105,7 +105,7 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
 	}
-	m.Vrf, m.IPAddresses = i.GetVrf(), i.GetIpAddresses()
+	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
 	if err := d.finish(i, m, mac, kind); err != nil {
 		return nil, errors.Join(err, d.removeKind(kind, i, m)) // leave nothing half-made
 	}
@@ -188,7 +188,7 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 		}
 	}
 	now := *m
-	now.Vrf, now.IPAddresses = i.GetVrf(), i.GetIpAddresses()
+	now.Vrf, now.IPAddresses, now.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
 	return &now, nil
 }
 
@@ -229,6 +229,9 @@ func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *iface
 // interface. An MTU or a MAC address that is not asked for may be any.
 func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface) bool {
 	if old.GetType() != i.GetType() || old.GetEnabled() != i.GetEnabled() || !d.sameLink(old, i) {
+		return false
+	}
+	if old.GetSetDhcpClient() != i.GetSetDhcpClient() {
 		return false
 	}
 	if old.GetUnnumbered().GetInterfaceWithIp() != i.GetUnnumbered().GetInterfaceWithIp() {

@@ -13,6 +13,12 @@ import (
 // derivedValues are what can come and go while the interface stays.
 func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
 	out := addressing(i)
+	if i.GetSetDhcpClient() {
+		out = append(out, kvs.KeyValuePair{Key: model.DHCPClientKey.Key(i.GetName()), Value: &emptypb.Empty{}})
+	}
+	if nd := i.GetIp6Nd(); nd.GetAddressAutoconfig() {
+		out = append(out, kvs.KeyValuePair{Key: model.IP6NDKey.Key(i.GetName()), Value: nd})
+	}
 	if len(i.GetRxModes()) > 0 {
 		out = append(out, kvs.KeyValuePair{Key: model.RxModesKey.Key(i.GetName()), Value: &interfaces.Interface{
 			Name: i.GetName(), Type: i.GetType(), RxModes: i.GetRxModes(),
@@ -39,6 +45,7 @@ func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	var out []kvs.KeyValuePair
 	seen := map[string]bool{}
 	ipv4, ipv6 := underlay(i)
+	ipv4, ipv6 = ipv4 || i.GetSetDhcpClient(), ipv6 || i.GetIp6Nd().GetAddressAutoconfig()
 	for _, addr := range i.GetIpAddresses() {
 		p, err := ipconv.ParsePrefix(addr)
 		if err != nil {

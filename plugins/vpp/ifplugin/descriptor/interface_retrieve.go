@@ -17,6 +17,8 @@ import (
 // interfaceDumps is what reading the interfaces needs of VPP.
 type interfaceDumps interface {
 	DumpInterfaces() ([]vppcalls.Details, error)
+	DumpDHCPClients() (map[uint32]*vppcalls.DHCPLease, error)
+	IP6ND(swIfIndex uint32) (nd vppcalls.IP6ND, known bool, err error)
 	DumpBonds() (map[uint32]vppcalls.Bond, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
 	DumpRxQueues() (map[uint32][]vppcalls.RxQueue, error)
@@ -35,7 +37,8 @@ type reading struct {
 	lenders map[uint32]uint32
 	queues  map[uint32][]vppcalls.RxQueue // read when needed
 	members map[uint32]bool               // interfaces in bonds
-	names   map[uint32]string             // tags by index
+	dhcp    map[uint32]*vppcalls.DHCPLease
+	names   map[uint32]string // tags by index
 	wanted  map[string]*interfaces.Interface
 }
 
@@ -116,6 +119,9 @@ func (d *interfaceDescriptor) read() (*reading, error) {
 	if r.lenders, err = d.vpp.DumpUnnumbered(); err != nil {
 		return nil, err
 	}
+	if r.dhcp, err = d.vpp.DumpDHCPClients(); err != nil {
+		return nil, err
+	}
 	if r.members, err = d.bondMembers(r.all); err != nil {
 		return nil, err
 	}
@@ -173,6 +179,9 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	if i.Mtu >= maxMTU {
 		i.Mtu = 0 // no limit of its own
 	}
+	if err := r.addSources(i, m); err != nil {
+		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
+	}
 	if err := r.addAddresses(i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
@@ -204,6 +213,29 @@ func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Inter
 	return false, nil
 }
 
+// addSources tells where the interface gets addresses from by itself.
+func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	_, i.SetDhcpClient = r.dhcp[m.SwIfIndex]
+	m.DHCP = i.SetDhcpClient
+	nd, known, err := r.d.vpp.IP6ND(m.SwIfIndex)
+	if known {
+		i.Ip6Nd = &interfaces.Interface_IP6ND{AddressAutoconfig: nd.Autoconfig, InstallDefaultRoutes: nd.DefaultRoutes}
+	}
+	return err
+}
+
+// obtained tells that an interface got an address by itself: by DHCP, or because
+// a router advertised the network.
+func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) bool {
+	if lease := r.dhcp[m.SwIfIndex]; lease != nil && lease.Address == a {
+		return true
+	}
+	listens := i.GetIp6Nd().GetAddressAutoconfig() || wanted.GetIp6Nd().GetAddressAutoconfig()
+	return listens && a.Addr().Is6() && !slices.ContainsFunc(wanted.GetIpAddresses(), func(text string) bool {
+		return ipconv.SamePrefix(text, a.String())
+	})
+}
+
 func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if lender, ok := r.lenders[m.SwIfIndex]; ok {
 		// The addresses that VPP would tell now are borrowed.
@@ -217,9 +249,11 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 		if err != nil {
 			return err
 		}
-		anyV6 = anyV6 || ipv6 && len(addrs) > 0
 		for _, a := range addrs {
-			i.IpAddresses = append(i.IpAddresses, a.String())
+			if !r.obtained(a, i, m, wanted) {
+				anyV6 = anyV6 || ipv6
+				i.IpAddresses = append(i.IpAddresses, a.String())
+			}
 		}
 	}
 	local, err := r.linkLocal(m.SwIfIndex, wanted)
@@ -228,13 +262,14 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 	}
 	i.IpAddresses = append(i.IpAddresses, local...)
 	under4, under6 := underlay(i)
-	if len(i.IpAddresses) == 0 && wanted != nil && !under4 && !under6 {
+	obtains := i.SetDhcpClient || i.Ip6Nd != nil
+	if len(i.IpAddresses) == 0 && wanted != nil && !under4 && !under6 && !obtains {
 		// The table has a meaning only together with addresses.
 		i.Vrf = wanted.GetVrf()
 		return nil
 	}
 	// A tunnel in another table than the one it sends in shows as moved.
-	vrf, err := r.d.vpp.Table(m.SwIfIndex, anyV6 || under6)
+	vrf, err := r.d.vpp.Table(m.SwIfIndex, anyV6 || under6 || i.Ip6Nd != nil && !i.SetDhcpClient)
 	i.Vrf = vrf
 	return err
 }

@@ -3,8 +3,6 @@ package descriptor
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -27,7 +25,7 @@ func (d *interfaceDescriptor) validate(_ string, i *interfaces.Interface) error 
 		validateAddresses(i),
 		validateNumbers(i),
 		validateRxPlacements(i),
-		validateLater(i),
+		validateIP6ND(i),
 	)
 }
 
@@ -97,6 +95,9 @@ func validateAddresses(i *interfaces.Interface) error {
 		if len(i.GetIpAddresses()) > 0 {
 			errs = append(errs, invalid("unnumbered", "an interface that borrows addresses cannot have ip_addresses"))
 		}
+		if i.GetSetDhcpClient() {
+			errs = append(errs, invalid("unnumbered", "an interface that borrows addresses cannot have set_dhcp_client"))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -114,20 +115,10 @@ func validateNumbers(i *interfaces.Interface) error {
 	return errors.Join(errs...)
 }
 
-// validateLater refuses what would be ignored.
-func validateLater(i *interfaces.Interface) error {
-	var fields []string
-	for field, set := range map[string]bool{
-		"set_dhcp_client": i.GetSetDhcpClient(),
-		"ip6_nd":          i.GetIp6Nd() != nil,
-	} {
-		if set {
-			fields = append(fields, field)
-		}
+// validateIP6ND refuses what VPP would ignore.
+func validateIP6ND(i *interfaces.Interface) error {
+	if nd := i.GetIp6Nd(); nd.GetInstallDefaultRoutes() && !nd.GetAddressAutoconfig() {
+		return invalid("ip6_nd.install_default_routes", "expected together with address_autoconfig: VPP learns routes with addresses only")
 	}
-	if len(fields) == 0 {
-		return nil
-	}
-	slices.Sort(fields)
-	return invalid(strings.Join(fields, ", "), "not supported by this agent")
+	return nil
 }

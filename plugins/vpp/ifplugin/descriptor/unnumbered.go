@@ -41,8 +41,8 @@ func (d *unnumberedDescriptor) dependencies(key string, u *interfaces.Interface_
 	iface, _ := unnumberedInterface(key)
 	return []kvs.Dependency{
 		{
-			Label: "unnumbered-interface-has-IP",
-			Key:   model.HasAddressKey.Key(u.GetInterfaceWithIp()),
+			Label: "unnumbered-interface-has-IP", // configured or leased
+			AnyOf: kvs.AnyOfDependency{KeyPrefixes: []string{model.AddressKey.Prefix(u.GetInterfaceWithIp())}},
 		},
 		{
 			Label: "interface-assigned-to-vrf-table",

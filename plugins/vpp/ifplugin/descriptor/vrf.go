@@ -104,7 +104,7 @@ func (d *vrfDescriptor) parse(key string) (m membership, err error) {
 // same tables, and the lender is in its own only for the versions of IP that it
 // has addresses of.
 func inherited(lender *ifaceidx.IfMeta) membership {
-	m := membership{vrf: lender.Vrf}
+	m := membership{vrf: lender.Vrf, ipv4: lender.DHCP}
 	for _, addr := range lender.IPAddresses {
 		if p, err := ipconv.ParsePrefix(addr); err == nil {
 			m.ipv4 = m.ipv4 || p.Addr().Is4()

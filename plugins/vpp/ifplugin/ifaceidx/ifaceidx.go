@@ -17,6 +17,8 @@ type IfMeta struct {
 	Vrf uint32
 	// IPAddresses are the wanted addresses with prefix length.
 	IPAddresses []string
+	// DHCP: the interface asks for an IPv4 address by DHCP.
+	DHCP bool
 	// TAPHostIfName is the name of the Linux side of a TAP; else empty.
 	TAPHostIfName string
 	// InternalName is the name that VPP gave ("tap0"). Known only of interfaces

@@ -43,6 +43,7 @@ type ops struct {
 	setGtpu        session.Op[setGtpu]
 	dumpGtpus      session.Op[dumpGtpus]
 	createRdma     session.Op[createRdma]
+	listening      session.Op[*listening]
 }
 
 // New returns the operations on the interfaces of a VPP.
@@ -66,6 +67,7 @@ func chooseOps(s session.Session) ops {
 		setGtpu:        pickSetGtpu(s),
 		dumpGtpus:      pickDumpGtpus(s),
 		createRdma:     pickCreateRdma(s),
+		listening:      session.Pick(s, "router advertisements", session.Variant(&listening{nd: map[uint32]IP6ND{}})),
 	}
 }
 

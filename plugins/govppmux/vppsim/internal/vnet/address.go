@@ -18,6 +18,8 @@ type addressFamilies struct {
 
 	linkLocal      netip.Addr // invalid while IPv6 is not enabled
 	linkLocalLocks int
+
+	autoconfig, learnsRoutes bool // what is made of router advertisements
 }
 
 // ifAddress is an address with the length of its subnet; host bits are kept.

@@ -59,6 +59,12 @@ func (n *VNet) dumpInterfaceParts(b *strings.Builder, i *swInterface) {
 	if i.unnumbered {
 		fmt.Fprintf(b, "  unnumbered to %d\n", i.unnumberedTo)
 	}
+	if i.autoconfig {
+		fmt.Fprintf(b, "  router advertisements, routes %t\n", i.learnsRoutes)
+	}
+	if d := n.dhcpClients.byIndex[i.index]; d != nil {
+		fmt.Fprintf(b, "  DHCP client %q\n", d.config.Hostname)
+	}
 	if m := n.bonds.members[i.index]; m != nil {
 		fmt.Fprintf(b, "  member of bond %d\n", n.bonds.at(m.bond).id)
 	}

@@ -158,6 +158,8 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 		n.setAdmin(i, false)
 	}
 	n.detachBondMember(i)
+	n.dropLease(i)
+	delete(n.dhcpClients.byIndex, i.index)
 	n.signal(i.index, ifDeleted)
 	n.addressesGone(i)
 	n.flushDynamic(i.index)

@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/span"
 )
 
 // none is VPP's "no index": all bits set.
@@ -44,17 +45,19 @@ type VNet struct {
 	cfg    Config
 	server *wire.Server
 
-	ifs      interfaces
-	l2       layer2
-	fibs     *fib.Tables
-	subnets  subnets
-	nbs      neighbors
-	l3       layer3
-	events   interfaceEvents
-	memifs   memifs
-	bonds    bonds
-	tunnels  tunnels
-	vmxnet3s vmxnet3s
+	ifs         interfaces
+	l2          layer2
+	fibs        *fib.Tables
+	subnets     subnets
+	nbs         neighbors
+	l3          layer3
+	events      interfaceEvents
+	memifs      memifs
+	bonds       bonds
+	tunnels     tunnels
+	vmxnet3s    vmxnet3s
+	dhcpClients dhcpClients
+	spans       map[spanKey]span.SpanState
 }
 
 // New registers the handlers of all features with the server.
@@ -73,6 +76,9 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.handleTunnels()
 	n.handleVmxnet3s()
 	n.handleRdmas()
+	n.handleDHCPClients()
+	n.handleIP6Autoconfig()
+	n.handleSpans()
 	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
@@ -96,6 +102,8 @@ func (n *VNet) Reset() {
 	n.memifs = newMemifs()
 	n.tunnels = tunnels{}
 	n.vmxnet3s = vmxnet3s{}
+	n.dhcpClients = dhcpClients{byIndex: map[uint32]*dhcpClient{}}
+	n.spans = map[spanKey]span.SpanState{}
 	n.bonds = bonds{members: map[uint32]*bondMember{}}
 	n.createLocal0()
 	clear(n.events.pending)

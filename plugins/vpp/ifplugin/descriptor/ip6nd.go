@@ -1,0 +1,55 @@
+package descriptor
+
+import (
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// What an interface makes of router advertisements is derived from it. The
+// addresses that it gets by them go into its VRF table, so it listens after the
+// membership in the table. VPP cannot be asked whether it listens: it is told
+// once in every session, which makes no difference if it does already.
+
+// ip6ndCalls is what listening to router advertisements needs of VPP.
+type ip6ndCalls interface {
+	SetIP6ND(swIfIndex uint32, nd vppcalls.IP6ND) error
+}
+
+type ip6ndDescriptor struct {
+	vpp ip6ndCalls
+	ifs index
+}
+
+// NewIP6ND describes what interfaces make of router advertisements.
+func NewIP6ND(vpp ip6ndCalls, ifs index) *kvs.KVDescriptor {
+	d := &ip6ndDescriptor{vpp, ifs}
+	return kvs.Adapt(&kvs.Descriptor[*interfaces.Interface_IP6ND, kvs.Metadata]{
+		Name:        IP6NDName,
+		Southbound:  Southbound,
+		KeySelector: model.IP6NDKey.Matches,
+		Dependencies: func(key string, _ *interfaces.Interface_IP6ND) []kvs.Dependency {
+			return inSomeTable(ifaceOf(model.IP6NDKey.Parse(key)))
+		},
+		Create: func(key string, nd *interfaces.Interface_IP6ND) (kvs.Metadata, error) { return nil, d.set(key, nd) },
+		Update: func(key string, _, nd *interfaces.Interface_IP6ND, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.set(key, nd)
+		},
+		Delete: func(key string, _ *interfaces.Interface_IP6ND, _ kvs.Metadata) error {
+			if err := d.set(key, nil); !session.Gone(err) {
+				return err
+			}
+			return nil
+		},
+	})
+}
+
+func (d *ip6ndDescriptor) set(key string, nd *interfaces.Interface_IP6ND) error {
+	idx, err := swIfIndex(d.ifs, ifaceOf(model.IP6NDKey.Parse(key)))
+	if err != nil {
+		return err
+	}
+	return d.vpp.SetIP6ND(idx, vppcalls.IP6ND{Autoconfig: nd.GetAddressAutoconfig(), DefaultRoutes: nd.GetInstallDefaultRoutes()})
+}

@@ -1,0 +1,123 @@
+package vppcalls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/dhcp"
+	"go.fd.io/govpp/binapi/interface_types"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// DHCPLease is what a DHCP client of VPP, which speaks IPv4 only, has obtained.
+type DHCPLease struct {
+	HostName string
+	MAC      MAC
+	// Address is the one of the interface, with the length of its network.
+	Address netip.Prefix
+	// Router is the default gateway; the zero Addr if the server told none.
+	Router netip.Addr
+}
+
+// StartDHCPClient makes VPP ask for an address by DHCP. If it does already, that
+// is a success.
+func (c *Calls) StartDHCPClient(swIfIndex uint32, hostName string) error {
+	err := c.dhcpClient(true, swIfIndex, hostName)
+	if !errors.Is(err, api.INVALID_VALUE) {
+		return err
+	}
+	all, dumpErr := c.DumpDHCPClients()
+	if _, ok := all[swIfIndex]; ok {
+		return nil
+	}
+	return errors.Join(err, dumpErr)
+}
+
+// StopDHCPClient ends that; the leased address goes. If there is no client, that
+// is a success.
+func (c *Calls) StopDHCPClient(swIfIndex uint32) error {
+	err := c.dhcpClient(false, swIfIndex, "")
+	if session.Gone(err, api.INVALID_VALUE) {
+		return nil
+	}
+	return err
+}
+
+func (c *Calls) dhcpClient(add bool, swIfIndex uint32, hostName string) error {
+	return c.vpp.Call(&dhcp.DHCPClientConfig{IsAdd: add, Client: dhcp.DHCPClient{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Hostname: hostName, WantDHCPEvent: true, PID: uint32(os.Getpid()),
+	}}, &dhcp.DHCPClientConfigReply{})
+}
+
+// DumpDHCPClients returns the leases of all DHCP clients by the index of the
+// interface, nil for those that have none yet; no clients at all if the
+// connected VPP has no DHCP.
+func (c *Calls) DumpDHCPClients() (map[uint32]*DHCPLease, error) {
+	req := &dhcp.DHCPClientDump{}
+	if !c.vpp.Has(req, (*dhcp.DHCPClientDetails)(nil)) {
+		_, err := c.vpp.Session()
+		return nil, err
+	}
+	found, err := session.Dump[*dhcp.DHCPClientDetails](c.vpp, req)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]*DHCPLease, len(found))
+	for _, d := range found {
+		out[uint32(d.Client.SwIfIndex)] = leaseOf(&d.Lease)
+	}
+	return out, nil
+}
+
+// leaseOf reads the addresses as IPv4, whatever the field for that says: VPP
+// does not always fill it in.
+func leaseOf(l *dhcp.DHCPLease) *DHCPLease {
+	address, router := netip.AddrFrom4(l.HostAddress.Un.GetIP4()), netip.AddrFrom4(l.RouterAddress.Un.GetIP4())
+	if address.IsUnspecified() {
+		return nil
+	}
+	out := &DHCPLease{HostName: l.Hostname, MAC: l.HostMac, Address: netip.PrefixFrom(address, int(l.MaskWidth))}
+	if !router.IsUnspecified() {
+		out.Router = router
+	}
+	return out
+}
+
+// WatchLeases calls changed whenever a lease of a client that was started in
+// this session may be another one, until ctx ends or the session does. Without
+// error it has ended with ctx.
+func (c *Calls) WatchLeases(ctx context.Context, changed func()) error {
+	s, err := c.vpp.Session()
+	if err != nil {
+		return err
+	}
+	if !s.Client.Has((*dhcp.DHCPComplEvent)(nil)) {
+		<-ctx.Done()
+		return nil
+	}
+	watch, err := s.Client.WatchEvent(ctx, (*dhcp.DHCPComplEvent)(nil))
+	if err != nil {
+		return fmt.Errorf("watch DHCP events: %w", err)
+	}
+	defer watch.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case _, ok := <-watch.Events():
+			if !ok && ctx.Err() != nil {
+				return nil
+			}
+			if !ok {
+				return fmt.Errorf("DHCP events: %w", vppclient.ErrDisconnected)
+			}
+			changed()
+		}
+	}
+}
