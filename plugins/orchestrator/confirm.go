@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -15,9 +16,9 @@ import (
 // errors.Is.
 var ErrNothingToConfirm = errors.New("no change waits to be confirmed")
 
-// unconfirmed is a change that is taken back unless it is confirmed in time.
-// It does not outlive the agent: like all that clients asked for it is gone
-// with it.
+// unconfirmed is a change that is taken back unless it is confirmed in time. With
+// a State it outlives the agent, as what the sources asked for does: the next
+// one takes it back, at its start if it is too late by then.
 type unconfirmed struct {
 	seq       uint64
 	by        time.Time
@@ -25,6 +26,15 @@ type unconfirmed struct {
 	before    []KeyVal // what the source wanted of the items of the change
 	after     []KeyVal // the items, in the same order
 	confirmed chan struct{}
+	kept      []byte // as a State keeps it; nil without
+}
+
+// keptChange is an unconfirmed change as it is kept.
+type keptChange struct {
+	Deadline deadline   `json:"deadline"`
+	Source   string     `json:"source"`
+	Before   []keptItem `json:"before"`
+	After    []keptItem `json:"after"`
 }
 
 // String tells which change it is.
@@ -35,16 +45,112 @@ func (u *unconfirmed) String() string {
 	return fmt.Sprintf("transaction %d, until %s", u.seq, u.by.UTC().Format(time.RFC3339))
 }
 
-// expectConfirmation begins to wait for the confirmation of a change.
-func (p *Plugin) expectConfirmation(seq uint64, timeout time.Duration, source string, before, after []KeyVal) (by time.Time) {
+// newUnconfirmed describes a change before it is made.
+func (p *Plugin) newUnconfirmed(timeout time.Duration, source string, before, after []KeyVal) *unconfirmed {
 	u := &unconfirmed{
-		seq: seq, by: time.Now().Add(timeout), source: source, before: before, after: after, confirmed: make(chan struct{}),
+		seq: api.NoSeqNum, by: p.clocks.now().Add(timeout), source: source, before: before, after: after, confirmed: make(chan struct{}),
 	}
+	if p.State == nil {
+		return u
+	}
+	kept := keptChange{Deadline: p.clocks.in(timeout), Source: source}
+	var errs []error
+	for i := range after {
+		for _, x := range []struct {
+			to   *[]keptItem
+			item KeyVal
+		}{{&kept.Before, before[i]}, {&kept.After, after[i]}} {
+			it, err := keep(x.item)
+			it.Key = x.item.Key
+			*x.to = append(*x.to, it)
+			errs = append(errs, err)
+		}
+	}
+	data, err := json.Marshal(kept)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		p.Log.Error("the change will not be taken back by another agent if this one ends before it is confirmed", "error", err)
+		return u
+	}
+	u.kept = data
+	return u
+}
+
+// state is what is to be kept of an unconfirmed change.
+func (u *unconfirmed) state() map[string][]byte {
+	if u == nil || u.kept == nil {
+		return nil
+	}
+	return map[string][]byte{confirmKey: u.kept}
+}
+
+// nothingUnconfirmed is what is to be kept when no change waits any more.
+func nothingUnconfirmed() map[string][]byte { return map[string][]byte{confirmKey: nil} }
+
+// recallUnconfirmed goes on with a change that the last agent waited for. If it
+// is too late, it is taken back at once, as if it had never been. The lock is
+// held.
+func (p *Plugin) recallUnconfirmed(data []byte) error {
+	if data == nil {
+		return nil
+	}
+	var kept keptChange
+	if err := json.Unmarshal(data, &kept); err != nil || len(kept.Before) != len(kept.After) {
+		p.Log.Error("a change waited to be confirmed, and cannot be taken back: the record is damaged", "error", err)
+		return nil
+	}
+	left := p.clocks.left(kept.Deadline)
+	u := &unconfirmed{seq: api.NoSeqNum, by: p.clocks.now().Add(left), source: kept.Source, confirmed: make(chan struct{}), kept: data}
+	for i := range kept.After {
+		before, err1 := kept.Before[i].item(kept.Before[i].Key)
+		after, err2 := kept.After[i].item(kept.After[i].Key)
+		if err := errors.Join(err1, err2); err != nil {
+			p.Log.Error("an item of a change that waits to be confirmed cannot be taken back", "error", err)
+			continue
+		}
+		u.before, u.after = append(u.before, before), append(u.after, after)
+	}
+	if left > 0 {
+		p.Log.Warn("a change of before the restart waits to be confirmed", "items", len(u.after), "left", left)
+		p.unconfirmed = u
+		return nil
+	}
+	items := p.toTakeBack(u)
+	p.store.edit(u.source, items, false)
+	p.overdue = items
+	p.Log.Warn("a change was not confirmed before the restart and is taken back",
+		"items", len(items), "changed-since", len(u.after)-len(items))
+	return nil
+}
+
+// goOn makes the effects of recallUnconfirmed last.
+func (p *Plugin) goOn() {
+	p.mu.Lock()
+	u, overdue := p.unconfirmed, p.overdue
+	p.overdue = nil
+	p.mu.Unlock()
+	if overdue != nil {
+		p.saveAll()
+	}
+	if u != nil {
+		p.expect(u)
+	}
+}
+
+// expectConfirmation begins to wait for the confirmation of a change.
+func (p *Plugin) expectConfirmation(u *unconfirmed, seq uint64, timeout time.Duration) (by time.Time) {
+	u.seq, u.by = seq, p.clocks.now().Add(timeout)
 	p.mu.Lock()
 	p.unconfirmed = u
 	p.mu.Unlock()
+	p.expect(u)
+	return u.by
+}
+
+// expect takes the change back when it is time.
+func (p *Plugin) expect(u *unconfirmed) {
+	left := u.by.Sub(p.clocks.now())
 	p.Go(func(ctx context.Context) {
-		timer := time.NewTimer(timeout)
+		timer := time.NewTimer(left)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -53,7 +159,6 @@ func (p *Plugin) expectConfirmation(seq uint64, timeout time.Duration, source st
 		case <-ctx.Done():
 		}
 	})
-	return u.by
 }
 
 // Confirm keeps the change that waits to be confirmed and returns its
@@ -61,13 +166,15 @@ func (p *Plugin) expectConfirmation(seq uint64, timeout time.Duration, source st
 // ErrNothingToConfirm.
 func (p *Plugin) Confirm() (seqNum uint64, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	u := p.unconfirmed
 	if u == nil {
+		p.mu.Unlock()
 		return api.NoSeqNum, ErrNothingToConfirm
 	}
 	p.unconfirmed = nil
 	close(u.confirmed)
+	p.mu.Unlock()
+	p.save(u.source, nil, nothingUnconfirmed())
 	return u.seq, nil
 }
 
@@ -80,19 +187,25 @@ func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
 		return // confirmed at the last moment
 	}
 	p.unconfirmed = nil
-	var items []KeyVal
+	items := p.toTakeBack(u)
+	p.mu.Unlock()
+	p.Log.Warn("a change was not confirmed in time and is taken back",
+		"seq-num", u.seq, "items", len(items), "changed-since", len(u.after)-len(items))
+	_, err := p.apply(ctx, change{
+		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s was not confirmed in time", u.what()),
+	})
+	p.tellFailures(err)
+}
+
+// toTakeBack are the items with which the source wants again what it wanted
+// before, but for those that were changed once more. The lock is held.
+func (p *Plugin) toTakeBack(u *unconfirmed) (items []KeyVal) {
 	for i, now := range p.wants(u.source, u.after) {
 		if proto.Equal(now.Val, u.after[i].Val) {
 			items = append(items, u.before[i])
 		}
 	}
-	p.mu.Unlock()
-	p.Log.Warn("a change was not confirmed in time and is taken back",
-		"seq-num", u.seq, "items", len(items), "changed-since", len(u.after)-len(items))
-	_, err := p.apply(ctx, change{
-		source: u.source, items: items, again: true, description: fmt.Sprintf("revert: %s was not confirmed in time", u.what()),
-	})
-	p.tellFailures(err)
+	return items
 }
 
 func (u *unconfirmed) what() string {

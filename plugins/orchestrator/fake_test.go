@@ -93,7 +93,11 @@ func start(t *testing.T, sb *kvstest.MockSB, opts ...orchestrator.Option) *world
 	if sb == nil {
 		sb = kvstest.NewMockSB()
 	}
-	s := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
+	return startWith(t, kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard)), sb, opts...)
+}
+
+func startWith(t *testing.T, s *kvscheduler.Scheduler, sb *kvstest.MockSB, opts ...orchestrator.Option) *world {
+	t.Helper()
 	d := &descriptors{Scheduler: s, sb: sb}
 	d.SetName("descriptors")
 	o := orchestrator.NewPlugin(append([]orchestrator.Option{orchestrator.UseScheduler(s)}, opts...)...)

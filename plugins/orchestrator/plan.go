@@ -174,7 +174,13 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 		p.mu.Unlock()
 		return out, fmt.Errorf("%w: what the sources want has changed since then: %s", api.ErrPlanStale, moved)
 	}
+	var waiting *unconfirmed
+	if o.ConfirmTimeout > 0 {
+		waiting = p.newUnconfirmed(o.ConfirmTimeout, plan.Source, before, items)
+	}
+	keys := p.changedKeys(change{items: items}, nil)
 	p.mu.Unlock()
+	p.save(plan.Source, keys, waiting.state())
 	if len(effects) > 0 {
 		out.SeqNum, err = p.Scheduler.Apply(ctx, plan.Changes, o.txn()...)
 	}
@@ -183,8 +189,9 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 		p.mu.Lock()
 		undo()
 		p.mu.Unlock()
-	} else if o.ConfirmTimeout > 0 {
-		out.ConfirmBy = p.expectConfirmation(out.SeqNum, o.ConfirmTimeout, plan.Source, before, items)
+		p.save(plan.Source, keys, nothingUnconfirmed())
+	} else if waiting != nil {
+		out.ConfirmBy = p.expectConfirmation(waiting, out.SeqNum, o.ConfirmTimeout)
 	}
 	p.noteChange(plan.Source, err)
 	out.Results = p.results(items, err)

@@ -7,6 +7,13 @@
 // once, so that nothing is removed that a slower source is about to ask for. If
 // a source does not send its state in time, or could not read all of it, nothing
 // that is found in the southbound is removed until it has.
+//
+// With a State, what every source asked for outlives the agent: after a restart
+// it is in effect until the source tells its whole state anew, which a store
+// does when it can be read, and a client when it pushes with WithResync. What
+// clients changed is thus kept, and a store that cannot be reached takes nothing
+// down. A store that was known completely before is no reason to wait with
+// removals.
 package orchestrator
 
 import (
@@ -64,6 +71,11 @@ type Plugin struct {
 	keeping     bool               // nothing found is removed, as there were gaps
 	unconfirmed *unconfirmed       // nil: no change waits to be confirmed
 	syncErr     error              // of the initial synchronisation; final when synced is closed
+
+	clocks   clocks
+	recalled map[string]keptStore // stores that were known before the restart
+	overdue  []KeyVal             // taken back at the start, and not kept yet
+	unsaved  bool                 // what the State has is not what the sources want
 }
 
 // Deps is what the plugin needs.
@@ -74,6 +86,8 @@ type Deps struct {
 	Codec *document.Codec
 	// Watchers are the stores to watch, the one with the lowest priority first.
 	Watchers datasync.KVProtoWatchers
+	// State keeps what the sources ask for over restarts; nil: nobody does.
+	State State `optional:"true"`
 	// HTTP serves the endpoints under /configuration and those of plans; nil: none.
 	HTTP rest.HTTPHandlers `optional:"true"`
 }
@@ -130,8 +144,14 @@ func (p *Plugin) Init() error {
 		p.Codec = document.New(set)
 	}
 	p.busy, p.synced = make(chan struct{}, 1), make(chan struct{})
-	p.reports = map[string]*report{}
+	p.reports, p.recalled = map[string]*report{}, map[string]keptStore{}
+	if p.clocks.now == nil {
+		p.clocks = systemClocks()
+	}
 	p.store = store{rank: ranking(p.cfg.SourcePriority, flatten(p.Watchers))}
+	if err := p.recall(); err != nil {
+		return err
+	}
 	if p.HTTP == nil {
 		return nil
 	}
@@ -139,7 +159,13 @@ func (p *Plugin) Init() error {
 }
 
 // AfterInit begins to watch the stores.
-func (p *Plugin) AfterInit() error { return p.watch() }
+func (p *Plugin) AfterInit() error {
+	if err := p.watch(); err != nil {
+		return err
+	}
+	p.goOn()
+	return nil
+}
 
 // ranking orders the sources: stores, then sources that nobody announced, then
 // remote and local clients, and above them those that are listed.

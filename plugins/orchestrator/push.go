@@ -164,8 +164,9 @@ type change struct {
 	keep        bool // a resync does not remove what it finds
 	description string
 
-	store      *watched // where the change comes from; nil: a client
-	incomplete []string // what the store does not know
+	store      *watched          // where the change comes from; nil: a client
+	incomplete []string          // what the store does not know
+	state      map[string][]byte // to be kept together with the change
 }
 
 // apply makes a change and executes it. joined tells that it will be executed
@@ -186,27 +187,38 @@ func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) 
 		p.mu.Unlock()
 		return false, ErrWithdrawn
 	}
+	before := p.store.source(ch.source).items
 	effects, undo := p.edit(ch)
+	keys := p.changedKeys(ch, before)
 	joined = !p.begun
 	last := p.learn(&ch)
+	state := ch.state
+	if state == nil {
+		state = p.storeState(ch)
+	}
 	if last {
 		effects = p.store.all()
 	}
 	p.mu.Unlock()
+	p.save(ch.source, keys, state)
 	if joined || len(effects) == 0 && !ch.resync {
 		p.noteChange(ch.source, nil)
 		return joined, nil
 	}
 	err = p.commit(ctx, effects, ch)
 	var txn *api.TransactionError
+	undone := errors.As(err, &txn) && (txn.Reverted() || notStarted(txn))
 	p.mu.Lock()
-	if errors.As(err, &txn) && (txn.Reverted() || notStarted(txn)) {
+	if undone {
 		undo()
 	} else if last {
 		p.keeping = false
 		p.Log.Info("all of the configuration is known now; what was found and nobody asks for is removed")
 	}
 	p.mu.Unlock()
+	if undone {
+		p.save(ch.source, keys, nil)
+	}
 	p.noteChange(ch.source, err)
 	return false, err
 }
@@ -293,7 +305,10 @@ func (p *Plugin) Withdraw(ctx context.Context) error {
 	p.mu.Lock()
 	keep := p.keeping || !p.begun && len(p.gaps()) > 0
 	p.closed, p.begun = true, true
-	p.store.sources = nil
+	p.store.sources, p.unconfirmed = nil, nil
 	p.mu.Unlock()
+	if p.State != nil {
+		p.saveAll()
+	}
 	return p.commit(ctx, nil, change{resync: true, keep: keep, description: "withdraw the configuration"})
 }

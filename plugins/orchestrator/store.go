@@ -55,6 +55,11 @@ func (s *store) source(name string) *source {
 	return src
 }
 
+// drop forgets a source.
+func (s *store) drop(name string) {
+	s.sources = slices.DeleteFunc(s.sources, func(src *source) bool { return src.name == name })
+}
+
 // effective returns the value that is in effect for a key, and the source it
 // comes from; a nil source means that nobody wants the key.
 func (s *store) effective(key string) (KeyVal, *source) {

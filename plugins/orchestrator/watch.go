@@ -22,6 +22,8 @@ type watched struct {
 
 	known      bool     // its initial state is known; under Plugin.mu
 	incomplete []string // what it does not know itself; under Plugin.mu
+	recalled   bool     // its complete state of before the restart is in effect until it is known
+	kept       []byte   // what a State keeps about it; under Plugin.mu
 }
 
 // watch begins to watch all stores that are enabled, and to wait for their
@@ -49,6 +51,7 @@ func (p *Plugin) watch() error {
 	p.mu.Lock()
 	p.stores = all
 	p.mu.Unlock()
+	p.dropForgotten(all)
 	for i, s := range all {
 		p.Go(func(ctx context.Context) {
 			p.follow(ctx, s)

@@ -108,6 +108,7 @@ func New() (*VPPAgent, error) {
 	a.Linux = newLinux(a)
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
+	a.Orchestrator.State = a.Scheduler
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
 }

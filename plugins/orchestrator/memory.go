@@ -1,0 +1,308 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// State keeps, over restarts, what the sources asked for; the scheduler does it
+// in its state-dir.
+type State interface {
+	// LoadState returns what SaveState kept under a name.
+	LoadState(name string) (map[string][]byte, error)
+	// SaveState keeps values under a name, as a whole: with all, what was kept
+	// before and is not in put is dropped. A nil value deletes its key.
+	SaveState(name string, put map[string][]byte, all bool) error
+}
+
+// What is kept under stateName, by the beginning of the key.
+const (
+	stateName   = "northbound"
+	itemPrefix  = "item\x00"    // + source + \x00 + key: a keptItem
+	storePrefix = "store\x00"   // + source: a keptStore; clients have none
+	confirmKey  = "unconfirmed" // a keptChange
+)
+
+// saveRetry is how long to wait before what could not be kept is tried again.
+const saveRetry = 10 * time.Second
+
+// keptItem is an item as it is kept.
+type keptItem struct {
+	Key      string            `json:"key,omitempty"` // only where the place does not tell
+	Type     string            `json:"type,omitempty"`
+	Value    []byte            `json:"value,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Location string            `json:"location,omitempty"`
+}
+
+// keptStore is what is kept of a source that is a store.
+type keptStore struct {
+	Complete bool `json:"complete"` // all of its content was known
+}
+
+func keep(kv KeyVal) (keptItem, error) {
+	it := keptItem{Labels: kv.Labels, Location: kv.Location}
+	if kv.Val == nil {
+		return it, nil
+	}
+	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(kv.Val)
+	if err != nil {
+		return it, fmt.Errorf("key %s: %w", kv.Key, err)
+	}
+	it.Type, it.Value = string(kv.Val.ProtoReflect().Descriptor().FullName()), wire
+	return it, nil
+}
+
+func (it *keptItem) item(key string) (KeyVal, error) {
+	kv := KeyVal{Key: key, Labels: it.Labels, Location: it.Location}
+	if it.Type == "" {
+		return kv, nil
+	}
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(it.Type))
+	if err != nil {
+		return kv, fmt.Errorf("key %s: type %s: %w", key, it.Type, err)
+	}
+	kv.Val = mt.New().Interface()
+	if err := proto.Unmarshal(it.Value, kv.Val); err != nil {
+		return kv, fmt.Errorf("key %s: %w", key, err)
+	}
+	return kv, nil
+}
+
+// recall brings back what the sources asked for when the last agent ended.
+func (p *Plugin) recall() error {
+	if p.State == nil {
+		return nil
+	}
+	kept, err := p.State.LoadState(stateName)
+	if err != nil {
+		return fmt.Errorf("what the sources asked for before: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	items := 0
+	for _, place := range slices.Sorted(maps.Keys(kept)) {
+		switch {
+		case strings.HasPrefix(place, itemPrefix):
+			source, key, _ := strings.Cut(strings.TrimPrefix(place, itemPrefix), "\x00")
+			kv, err := p.recallItem(key, kept[place])
+			if err != nil {
+				p.Log.Warn("an item that was asked for before is left out", "source", source, "error", err)
+				continue
+			}
+			p.store.source(source).items[key] = kv
+			items++
+		case strings.HasPrefix(place, storePrefix):
+			var st keptStore
+			if err := json.Unmarshal(kept[place], &st); err != nil {
+				p.Log.Warn("it is not known whether a store was complete", "source", place[len(storePrefix):], "error", err)
+			}
+			p.recalled[place[len(storePrefix):]] = st
+			p.store.source(place[len(storePrefix):])
+		}
+	}
+	if items > 0 {
+		p.Log.Info("what the sources asked for before the restart is in effect until they tell anew", "items", items)
+	}
+	return p.recallUnconfirmed(kept[confirmKey])
+}
+
+func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
+	var it keptItem
+	if err := json.Unmarshal(data, &it); err != nil {
+		return kv, fmt.Errorf("key %s: %w", key, err)
+	}
+	if kv, err = it.item(key); err == nil {
+		err = p.checkItem(key, kv.Val)
+	}
+	return kv, err
+}
+
+// dropForgotten gives up what stores asked for that are not watched any more.
+func (p *Plugin) dropForgotten(stores []*watched) {
+	p.mu.Lock()
+	var gone []string
+	for _, s := range stores {
+		st, ok := p.recalled[s.name]
+		s.recalled = ok && st.Complete
+	}
+	for name := range p.recalled {
+		if !slices.ContainsFunc(stores, func(s *watched) bool { return s.name == name }) {
+			gone = append(gone, name)
+			p.store.drop(name)
+		}
+	}
+	p.mu.Unlock()
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		p.Log.Info("what stores asked for that are not used any more is given up", "sources", strings.Join(gone, ", "))
+		p.saveAll()
+	}
+}
+
+// changedKeys are the keys of a source that a change is about; before is what
+// it wanted. The lock is held.
+func (p *Plugin) changedKeys(ch change, before map[string]KeyVal) (keys []string) {
+	if p.State == nil {
+		return nil
+	}
+	if !ch.resync {
+		for _, it := range ch.items {
+			keys = append(keys, it.Key)
+		}
+		return keys
+	}
+	now := p.store.source(ch.source).items
+	for key, kv := range now {
+		if old, ok := before[key]; !ok || !proto.Equal(old.Val, kv.Val) {
+			keys = append(keys, key)
+		}
+	}
+	for key := range before {
+		if _, ok := now[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// save keeps what a source wants now of the keys, together with more. What
+// cannot be kept is tried again, by the next change or after a while; the
+// change itself goes on.
+func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
+	if p.State == nil || len(keys)+len(more) == 0 {
+		return
+	}
+	p.mu.RLock()
+	stale := p.unsaved
+	put := make(map[string][]byte, len(keys)+len(more))
+	items := p.store.source(source).items
+	var err error
+	for _, key := range keys {
+		kv, ok := items[key]
+		place := itemPrefix + source + "\x00" + key
+		if put[place] = nil; ok {
+			put[place], err = encodeItem(kv)
+		}
+		if err != nil {
+			break
+		}
+	}
+	p.mu.RUnlock()
+	maps.Copy(put, more)
+	switch {
+	case err != nil:
+		p.saved(err)
+	case stale:
+		p.saveAll()
+	default:
+		p.saved(p.State.SaveState(stateName, put, false))
+	}
+}
+
+func encodeItem(kv KeyVal) ([]byte, error) {
+	it, err := keep(kv)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(it)
+}
+
+// saveAll keeps everything anew.
+func (p *Plugin) saveAll() {
+	p.mu.RLock()
+	put := map[string][]byte{}
+	var err error
+	for _, src := range p.store.sources {
+		for key, kv := range src.items {
+			var e error
+			if put[itemPrefix+src.name+"\x00"+key], e = encodeItem(kv); e != nil {
+				err = e
+			}
+		}
+	}
+	for _, s := range p.stores {
+		if s.kept != nil {
+			put[storePrefix+s.name] = s.kept
+		} else if st, ok := p.recalled[s.name]; ok {
+			put[storePrefix+s.name], _ = json.Marshal(st) // a bool can be written
+		}
+	}
+	if u := p.unconfirmed; u != nil {
+		put[confirmKey] = u.kept
+	}
+	p.mu.RUnlock()
+	if err == nil {
+		err = p.State.SaveState(stateName, put, true)
+	}
+	p.saved(err)
+}
+
+func (p *Plugin) saved(err error) {
+	p.mu.Lock()
+	was := p.unsaved
+	p.unsaved = err != nil
+	p.mu.Unlock()
+	switch {
+	case err != nil && !was:
+		p.Log.Error("what the sources ask for could not be kept for a restart; it is tried again", "error", err)
+		p.Go(p.saveLater)
+	case err == nil && was:
+		p.Log.Info("what the sources ask for is kept again")
+	}
+}
+
+// saveLater tries again until everything is kept.
+func (p *Plugin) saveLater(ctx context.Context) {
+	tick := time.NewTicker(saveRetry)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case p.busy <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		p.mu.RLock()
+		over := !p.unsaved
+		p.mu.RUnlock()
+		if !over {
+			p.saveAll()
+		}
+		p.mu.RLock()
+		over = !p.unsaved
+		p.mu.RUnlock()
+		<-p.busy
+		if over {
+			return
+		}
+	}
+}
+
+// storeState is what is to be kept about the store of a change, if that is
+// news. The lock is held.
+func (p *Plugin) storeState(ch change) map[string][]byte {
+	s := ch.store
+	if p.State == nil || s == nil || !s.known {
+		return nil
+	}
+	data, err := json.Marshal(keptStore{Complete: len(s.incomplete) == 0})
+	if err != nil || string(data) == string(s.kept) {
+		return nil
+	}
+	s.kept = data
+	return map[string][]byte{storePrefix + s.name: data}
+}
