@@ -3,6 +3,9 @@ package ifplugin
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
@@ -13,18 +16,25 @@ import (
 )
 
 // linkWatcher tells the scheduler of links that go up and down, and of devices
-// that come and go, in one goroutine per session.
+// that come and go, and keeps the states of interfaces, in two goroutines per
+// session: one hears events, the other what the agent itself changes, of which
+// VPP sends no event unless a status is another one.
 type linkWatcher struct {
 	calls     *vppcalls.Calls
 	scheduler kvs.Notifier
 	index     ifaceidx.Index
 	log       logging.Logger
 
-	// told is what the scheduler was told last, by index; used by the goroutine
-	// only.
+	states *States
+
+	// mu makes one goroutine wait for the other.
+	mu sync.Mutex
+	// told is what the scheduler was told last, by index.
 	told map[uint32]link
-	// devices are the physical interfaces by index; used by the goroutine only.
+	// devices are the physical interfaces by index.
 	devices map[uint32]string
+
+	changes changedSet
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the last goroutine has ended
@@ -46,11 +56,23 @@ func (w *linkWatcher) start(ctx context.Context, run func(func(context.Context))
 		if before != nil {
 			<-before
 		}
+		w.mu.Lock()
 		clear(w.told)
 		clear(w.devices)
+		w.mu.Unlock()
 		err := w.calls.WatchEvents(ctx, w.tellAll, w.tell)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, vppclient.ErrDisconnected) {
 			w.log.Warn("the state of links is not followed", "error", err)
+		}
+	})
+	run(func(context.Context) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.changes.kick:
+				w.tell(w.changes.take())
+			}
 		}
 	})
 }
@@ -72,14 +94,20 @@ func (w *linkWatcher) tellAll() {
 		return
 	}
 	w.scheduler.TransactionBarrier()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	var changes []kvs.KVWithMetadata
+	names := map[string]bool{}
 	for _, d := range all {
 		changes = append(changes, w.device(d.SwIfIndex, &d)...)
-		if name, _, ok := w.index.LookupBySwIfIndex(d.SwIfIndex); ok {
+		if name, m, ok := w.index.LookupBySwIfIndex(d.SwIfIndex); ok {
+			names[name] = true
+			w.states.set(name, m, &d)
 			w.told[d.SwIfIndex] = link{name, d.LinkUp}
 			changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
 		}
 	}
+	w.states.keep(names)
 	w.push(changes)
 }
 
@@ -91,6 +119,8 @@ const fewInterfaces = 8
 // up when that has ended.
 func (w *linkWatcher) tell(swIfIndexes []uint32) {
 	w.scheduler.TransactionBarrier()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	found, err := w.read(swIfIndexes)
 	if err != nil {
 		w.log.Debug("the state of links was not read", "error", err)
@@ -126,17 +156,19 @@ func (w *linkWatcher) read(swIfIndexes []uint32) (map[uint32]*vppcalls.Details, 
 // news is what the scheduler does not know yet of an interface; d is nil if it
 // does not exist.
 func (w *linkWatcher) news(swIfIndex uint32, d *vppcalls.Details) (changes []kvs.KVWithMetadata) {
-	name, _, known := w.index.LookupBySwIfIndex(swIfIndex)
+	name, m, known := w.index.LookupBySwIfIndex(swIfIndex)
 	if before, ok := w.told[swIfIndex]; ok && (d == nil || !known || name != before.name) {
 		delete(w.told, swIfIndex)
 		// It may be back with another index.
 		if m, ok := w.index.LookupByName(before.name); !ok || m.SwIfIndex == swIfIndex {
 			changes = descriptor.LinkStateChange(before.name, false, true)
+			w.states.gone(before.name)
 		}
 	}
 	if d == nil || !known {
 		return changes // gone, or somebody else's
 	}
+	w.states.set(name, m, d)
 	if now := (link{name, d.LinkUp}); w.told[swIfIndex] != now {
 		w.told[swIfIndex] = now
 		changes = append(changes, descriptor.LinkStateChange(name, d.LinkUp, false)...)
@@ -169,4 +201,34 @@ func (w *linkWatcher) push(changes []kvs.KVWithMetadata) {
 	if err := w.scheduler.PushSBNotification(changes...); err != nil {
 		w.log.Debug("the state of links was not told", "error", err)
 	}
+}
+
+// changedSet collects the interfaces that the agent has changed.
+type changedSet struct {
+	kick chan struct{}
+
+	mu  sync.Mutex
+	set map[uint32]bool
+}
+
+func newChangedSet() changedSet {
+	return changedSet{kick: make(chan struct{}, 1), set: map[uint32]bool{}}
+}
+
+func (c *changedSet) add(swIfIndex uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set[swIfIndex] = true
+	select {
+	case c.kick <- struct{}{}:
+	default: // somebody has been told already
+	}
+}
+
+func (c *changedSet) take() []uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := slices.Sorted(maps.Keys(c.set))
+	clear(c.set)
+	return out
 }

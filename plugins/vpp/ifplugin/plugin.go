@@ -6,6 +6,7 @@ package ifplugin
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -42,6 +43,7 @@ type Plugin struct {
 	holder   session.Holder
 	links    linkWatcher
 	leases   leaseWatcher
+	states   *States
 	cancel   func()
 	epoch    uint64 // last told to the scheduler; used by onSession only
 }
@@ -56,6 +58,16 @@ type Deps struct {
 	// Host gives access to interfaces of the kernel, for AF_PACKET interfaces
 	// that name them by their logical names.
 	Host descriptor.HostInterfaces `optional:"true"`
+	// Stores are the data stores that the state of interfaces can be published
+	// to, which status-publishers chooses from.
+	Stores []StatusStore `optional:"true"`
+	// Label tells under which prefix; without it keys have none.
+	Label AgentPrefix `optional:"true"`
+}
+
+// AgentPrefix tells where the keys of this agent are in a data store.
+type AgentPrefix interface {
+	GetAgentPrefix() string
 }
 
 // Scheduler is the part of the scheduler that the plugin uses.
@@ -97,29 +109,45 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.cfg = cfg
-	if len(cfg.StatusPublishers) > 0 {
-		p.Log.Warn("setting has no effect", "setting", "status-publishers", "reason", "the state of interfaces is not published")
-	}
 	p.holder.Clear(errNotConnected)
 	p.vpp = session.New(p.Context(), &p.holder)
 	p.calls = vppcalls.New(p.vpp)
 	p.leases.kick = make(chan struct{}, 1)
+	p.states = newStates(time.Now)
+	p.links = linkWatcher{
+		calls: p.calls, scheduler: p.Scheduler, log: p.Log, states: p.states,
+		told: map[uint32]link{}, devices: map[uint32]string{}, changes: newChangedSet(),
+	}
 	if err := p.register(); err != nil {
 		return err
 	}
-	p.links = linkWatcher{calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, told: map[uint32]link{}, devices: map[uint32]string{}}
+	p.links.index = p.index
 	p.leases = leaseWatcher{
 		calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, interval: cfg.LeaseInterval,
 		kick: p.leases.kick, told: map[string]*interfaces.DHCPLease{},
 	}
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
-	return nil
+	return p.startPublishing()
+}
+
+// startPublishing publishes the states of interfaces to the stores of the
+// configuration.
+func (p *Plugin) startPublishing() error {
+	prefix := ""
+	if p.Label != nil {
+		prefix = p.Label.GetAgentPrefix()
+	}
+	publishers, err := newPublishers(p.cfg.StatusPublishers, p.Stores, p.states, prefix, p.Log)
+	for _, pub := range publishers {
+		p.Go(pub.run)
+	}
+	return err
 }
 
 func (p *Plugin) register() error {
 	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.calls, descriptor.Options{
-		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index,
+		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add,
 	}))
 	if err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
@@ -162,6 +190,9 @@ func (p *Plugin) Southbound() *session.VPP { return p.vpp }
 // Interfaces implements API.
 func (p *Plugin) Interfaces() ifaceidx.Index { return p.index }
 
+// States returns the operational states of interfaces.
+func (p *Plugin) States() *States { return p.states }
+
 // DHCPLeases returns the leases of DHCP clients, by the name of the interface.
 func (p *Plugin) DHCPLeases() (idxmap.Map[*interfaces.DHCPLease], error) {
 	return idxmap.Of[*interfaces.DHCPLease](p.Scheduler.GetMetadataMap(descriptor.DHCPLeaseName))
@@ -173,6 +204,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	if !s.Up {
 		p.links.stop()
 		p.leases.stop()
+		p.states.unknown()
 		p.holder.Clear(s.Err)
 		p.Scheduler.SouthboundDown(descriptor.Southbound, reason(s.Err))
 		return

@@ -43,12 +43,17 @@ type Options struct {
 	// Interfaces finds the interfaces that exist. It is not asked before the
 	// first interface is created, so it may be filled in after the registration.
 	Interfaces index
+	// Changed is called, if not nil, with the index of an interface that was
+	// created, changed or deleted; it must not wait for the scheduler.
+	Changed func(swIfIndex uint32)
 }
 
 type interfaceDescriptor struct {
 	vpp   interfaceCalls
 	kinds map[interfaces.Interface_Type]linkKind
 	mtu   uint32
+
+	changed func(swIfIndex uint32)
 }
 
 // NewInterface describes interfaces.
@@ -70,6 +75,9 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_RDMA:              rdma{vpp: vpp},
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: vpp, ifs: opts.Interfaces},
 	}}
+	if d.changed = opts.Changed; d.changed == nil {
+		d.changed = func(uint32) {}
+	}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{
 		Name:               InterfaceName,
 		Southbound:         Southbound,
@@ -105,10 +113,12 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
 	}
+	m.Type = i.GetType()
 	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
 	if err := d.finish(i, m, mac, kind); err != nil {
 		return nil, errors.Join(err, d.removeKind(kind, i, m)) // leave nothing half-made
 	}
+	d.changed(m.SwIfIndex)
 	return m, nil
 }
 
@@ -187,6 +197,7 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 			return m, err
 		}
 	}
+	d.changed(m.SwIfIndex)
 	now := *m
 	now.Vrf, now.IPAddresses, now.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
 	return &now, nil
@@ -222,6 +233,7 @@ func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *iface
 		}
 		m = &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name}
 	}
+	defer d.changed(m.SwIfIndex)
 	return d.removeKind(kind, i, m)
 }
 

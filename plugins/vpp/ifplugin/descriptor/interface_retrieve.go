@@ -188,7 +188,7 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	if err := r.addQueues(i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
-	m.Vrf, m.IPAddresses = i.Vrf, i.IpAddresses
+	m.Type, m.Vrf, m.IPAddresses = i.Type, i.Vrf, i.IpAddresses
 	return i, m, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // IfMeta is the metadata of an interface. It is never changed: an update makes
@@ -13,6 +14,8 @@ import (
 type IfMeta struct {
 	// SwIfIndex is the index that VPP gave to the interface.
 	SwIfIndex uint32
+	// Type is the type of the interface.
+	Type interfaces.Interface_Type
 	// Vrf is the wanted VRF table, for IPv4 and IPv6.
 	Vrf uint32
 	// IPAddresses are the wanted addresses with prefix length.

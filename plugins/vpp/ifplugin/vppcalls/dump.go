@@ -25,6 +25,10 @@ type Details struct {
 	MAC             MAC
 	// MTU is the largest IP packet, in bytes.
 	MTU uint32
+	// Speed of the link in kbit/s, 0 if not known.
+	Speed uint32
+	// Duplex of the link in the numbers of VPP: 0 not known, 1 half, 2 full.
+	Duplex uint32
 	// SubInterface: a VLAN of another interface, the parent.
 	SubInterface bool
 	// Parent and VLAN are those of a sub-interface.
@@ -61,7 +65,7 @@ func (c *Calls) dumpInterfaces(which uint32) ([]Details, error) {
 			SwIfIndex: uint32(d.SwIfIndex), Name: d.InterfaceName, DevType: d.InterfaceDevType, Tag: d.Tag,
 			AdminUp: d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0,
 			LinkUp:  d.Flags&interface_types.IF_STATUS_API_FLAG_LINK_UP != 0,
-			MAC:     d.L2Address, MTU: mtuOf(d),
+			MAC:     d.L2Address, MTU: mtuOf(d), Speed: d.LinkSpeed, Duplex: uint32(d.LinkDuplex),
 			SubInterface: uint32(d.SwIfIndex) != d.SupSwIfIndex,
 			Parent:       d.SupSwIfIndex, VLAN: d.SubID,
 			Rewrite: TagRewrite{Op: d.VtrOp, Dot1q: d.VtrPushDot1q != 0, Tag1: d.VtrTag1, Tag2: d.VtrTag2},

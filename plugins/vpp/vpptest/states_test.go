@@ -1,0 +1,203 @@
+package vpptest_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// seen collects notifications, the newest by name.
+type seen struct {
+	mu    sync.Mutex
+	cond  *sync.Cond
+	state map[string]*interfaces.InterfaceState
+}
+
+func watchStates(t *testing.T, b *vpptest.Bench) *seen {
+	s := &seen{state: map[string]*interfaces.InterfaceState{}}
+	s.cond = sync.NewCond(&s.mu)
+	t.Cleanup(b.If.States().Watch(func(n *interfaces.InterfaceNotification) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.state[n.GetState().GetName()] = n.GetState()
+		s.cond.Broadcast()
+	}))
+	return s
+}
+
+// await waits until the newest notification of an interface fits.
+func (s *seen) await(name string, fits func(*interfaces.InterfaceState) bool) *interfaces.InterfaceState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.state[name] == nil || !fits(s.state[name]) {
+		s.cond.Wait()
+	}
+	return s.state[name]
+}
+
+// States follow what happens to interfaces, and what the agent does to them.
+func TestInterfaceStates(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		s := watchStates(t, b)
+		lo := loop("lo")
+		lo.PhysAddress, lo.Mtu = "02:00:00:00:00:01", 1400
+		b.Must(of(lo))
+		up := func(i *interfaces.InterfaceState) bool { return i.OperStatus == interfaces.InterfaceState_UP }
+		got := s.await("lo", func(i *interfaces.InterfaceState) bool { return up(i) && i.Mtu == 1400 })
+		want := &interfaces.InterfaceState{
+			Name: "lo", InternalName: "loop0", Type: interfaces.Interface_SOFTWARE_LOOPBACK, IfIndex: indexIn(t, b, "lo"),
+			AdminStatus: interfaces.InterfaceState_UP, OperStatus: interfaces.InterfaceState_UP,
+			PhysAddress: "02:00:00:00:00:01", Mtu: 1400, LastChange: got.LastChange, Speed: got.Speed, Duplex: got.Duplex,
+		}
+		if !proto.Equal(got, want) || got.LastChange == 0 {
+			t.Errorf("state %v, expected %v", got, want)
+		}
+		// VPP sends no event of another MAC address.
+		changed := proto.CloneOf(lo)
+		changed.PhysAddress = "02:00:00:00:00:02"
+		b.Must(of(changed))
+		s.await("lo", func(i *interfaces.InterfaceState) bool { return i.PhysAddress == "02:00:00:00:00:02" })
+		changed = proto.CloneOf(changed)
+		changed.Enabled = false
+		b.Must(of(changed))
+		s.await("lo", func(i *interfaces.InterfaceState) bool {
+			return i.AdminStatus == interfaces.InterfaceState_DOWN && i.OperStatus == interfaces.InterfaceState_DOWN
+		})
+
+		epoch := b.Mux.Session().Epoch
+		target.Restart(t)
+		b.Connected(epoch)
+		b.Must(of(lo))
+		s.await("lo", up)
+		b.Must(deleted(of(lo)))
+		s.await("lo", func(i *interfaces.InterfaceState) bool { return i.OperStatus == interfaces.InterfaceState_DELETED })
+		for _, i := range b.If.States().List() {
+			if i.Name == "lo" {
+				t.Errorf("still listed: %v", i)
+			}
+		}
+	})
+}
+
+// While VPP is away nothing is known.
+func TestInterfaceStatesWithoutVPP(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	s := watchStates(t, b)
+	b.Must(of(loop("lo")))
+	s.await("lo", func(i *interfaces.InterfaceState) bool { return i.OperStatus == interfaces.InterfaceState_UP })
+	if err := target.Sim.Die(); err != nil {
+		t.Fatal(err)
+	}
+	s.await("lo", func(i *interfaces.InterfaceState) bool {
+		return i.OperStatus == interfaces.InterfaceState_UNKNOWN_STATUS
+	})
+	if err := target.Sim.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	s.await("lo", func(i *interfaces.InterfaceState) bool { return i.OperStatus == interfaces.InterfaceState_UP })
+}
+
+// store is a data store in memory that can fail.
+type store struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	values map[string]proto.Message
+	broken bool
+	tried  int
+}
+
+func newStore() *store {
+	s := &store{values: map[string]proto.Message{}}
+	s.cond = sync.NewCond(&s.mu)
+	return s
+}
+
+func (s *store) String() string { return "memory" }
+func (s *store) Disabled() bool { return false }
+
+func (s *store) do(f func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.cond.Broadcast()
+	s.tried++
+	if s.broken {
+		return errors.New("out of order")
+	}
+	f()
+	return nil
+}
+
+func (s *store) Put(key string, value proto.Message, _ ...kv.PutOption) error {
+	return s.do(func() { s.values[key] = value })
+}
+
+func (s *store) Delete(key string, opts ...kv.DelOption) (bool, error) {
+	return true, s.do(func() {
+		for k := range s.values {
+			if k == key || kv.CollectDel(opts).Prefix && strings.HasPrefix(k, key) {
+				delete(s.values, k)
+			}
+		}
+	})
+}
+
+func (s *store) await(fits func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !fits() {
+		s.cond.Wait()
+	}
+}
+
+type prefix string
+
+func (p prefix) GetAgentPrefix() string { return string(p) }
+
+// States are published under the prefix of the agent; what is left of an agent
+// before it goes.
+func TestPublishedStates(t *testing.T) {
+	t.Parallel()
+	to := newStore()
+	old, other := "/vnf-agent/me/vpp/status/v2/interface/old", "/vnf-agent/you/vpp/status/v2/interface/old"
+	to.values[old], to.values[other] = &interfaces.InterfaceState{}, &interfaces.InterfaceState{}
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
+		conf := ifplugin.DefaultConfig()
+		conf.StatusPublishers = []string{"memory"}
+		ifplugin.UseConf(conf)(p)
+		p.Stores, p.Label = []ifplugin.StatusStore{to}, prefix("/vnf-agent/me/")
+	}))
+	key := func(name string) string { return "/vnf-agent/me/vpp/status/v2/interface/" + name }
+	is := func(name string, status interfaces.InterfaceState_Status) func() bool {
+		return func() bool {
+			state, _ := to.values[key(name)].(*interfaces.InterfaceState)
+			return state.GetName() == name && state.GetOperStatus() == status
+		}
+	}
+	b.Must(of(loop("lo")))
+	to.await(is("lo", interfaces.InterfaceState_UP))
+	to.await(func() bool { return to.values[old] == nil && to.values[other] != nil })
+
+	// A store that is out of order gets the latest when it is back.
+	to.mu.Lock()
+	to.broken = true
+	tried := to.tried
+	to.mu.Unlock()
+	b.Must(of(loop("second")))
+	to.await(func() bool { return to.tried > tried })
+	to.mu.Lock()
+	to.broken = false
+	to.mu.Unlock()
+	b.Must(deleted(of(loop("lo"))))
+	to.await(func() bool { return to.values[key("lo")] == nil && is("second", interfaces.InterfaceState_UP)() })
+}
