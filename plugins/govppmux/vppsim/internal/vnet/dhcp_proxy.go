@@ -65,7 +65,7 @@ func (n *VNet) addDHCPServer(rx uint32, source, server netip.Addr, table uint32)
 		n.l3.dhcp[f][rx] = p
 		if f == ip4 {
 			t := n.holdTable(f, rx)
-			n.fibs.Set(t, broadcast, fib.SourceDHCP, []fib.Path{fib.Local(none, netip.IPv4Unspecified())})
+			n.fibs.Set(t, broadcast, fib.SourceDHCP, []fib.Path{fib.Local(0, netip.IPv4Unspecified())})
 		}
 	}
 	if slices.ContainsFunc(p.servers, func(s dhcpServer) bool { return s.addr == server && s.table.ID == table }) {
