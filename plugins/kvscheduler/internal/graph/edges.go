@@ -45,7 +45,7 @@ func (g *Graph) DependentsOf(n *Node, yield func(*Node)) {
 	for i := range n.dependents {
 		yield(n.dependents[i].from)
 	}
-	g.choosing(n.Key, yield)
+	g.DependentsByChoice(n.Key, yield)
 }
 
 // Dependents iterates over the nodes whose wanted or existing value has a
@@ -55,11 +55,12 @@ func (g *Graph) Dependents(key string, yield func(*Node)) {
 		g.DependentsOf(n, yield)
 		return
 	}
-	g.choosing(key, yield)
+	g.DependentsByChoice(key, yield)
 }
 
-// choosing iterates over those with a choice of keys, this one among them.
-func (g *Graph) choosing(key string, yield func(*Node)) {
+// DependentsByChoice iterates over those of Dependents that name no key, but
+// leave a choice of which this one is part.
+func (g *Graph) DependentsByChoice(key string, yield func(*Node)) {
 	for length := range g.lengths {
 		if length > len(key) {
 			continue

@@ -39,8 +39,8 @@ type Node struct {
 	news  bool      // see Tracked
 	marks [2]uint32 // see Mark
 
-	// Scratch belongs to the planner while it makes a plan, and is 0 else.
-	Scratch int32
+	view int32  // see View
+	plan uint32 // the plan that view is of
 }
 
 // Outcome is what came of the last operation.
@@ -99,6 +99,7 @@ type Graph struct {
 	lengths  map[int]int // lengths of the prefixes, with counts
 	selected nodeSet
 	round    uint32 // see NextRound
+	plan     uint32 // see NextPlan
 
 	track bool // see Track
 	news  []*Node
@@ -134,6 +135,24 @@ const (
 	Asked = iota // the northbound is about to ask for the value
 	Seen         // the southbound has it
 )
+
+// NextPlan takes all views away.
+func (g *Graph) NextPlan() { g.plan++ }
+
+// SetView notes what a planner has about the node; 0 is nothing.
+func (g *Graph) SetView(n *Node, view int32) { n.view, n.plan = view, g.plan }
+
+// View returns what was noted since NextPlan; 0 is nothing.
+func (g *Graph) View(n *Node) int32 {
+	if n.plan != g.plan {
+		return 0
+	}
+	return n.view
+}
+
+// IsLeaf tells that no value names the node in a dependency or is derived from
+// it.
+func (n *Node) IsLeaf() bool { return len(n.dependents) == 0 && len(n.derived) == 0 }
 
 // NextRound takes all marks away.
 func (g *Graph) NextRound() { g.round++ }

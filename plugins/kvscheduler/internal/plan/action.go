@@ -39,20 +39,18 @@ func (p *planner) actOn(n *node) {
 }
 
 // letGo looks again at what n may have held: values that it stands on and
-// that were to change or to go.
+// that were to change or to go. Those that were touched are looked at anyway,
+// the bases of touched values among them.
 func (p *planner) letGo(n *node) {
-	look := func(gn *graph.Node) {
-		for ; gn != nil; gn = gn.Base { // a derived value holds its base
+	for i := range n.have.Deps {
+		if n.have.Deps[i].Key == "" {
+			continue
+		}
+		gn, w := p.named(n, n.have, i)
+		for ; gn != nil && w == nil; gn = gn.Base { // a derived value holds its base
 			if gn.Held && p.of(gn) == nil {
 				p.late = append(p.late, gn.Key)
 			}
-		}
-	}
-	look(n.node.Base)
-	for i := range n.have.Deps {
-		if dep := &n.have.Deps[i]; dep.Key != "" {
-			gn, _ := p.named(n, n.have, i)
-			look(gn)
 		}
 	}
 }
@@ -118,7 +116,7 @@ func (p *planner) standingOn(n *node) []*node {
 }
 
 func (p *planner) derivedFrom(n *node) []*node {
-	if n.node == nil {
+	if n.node == nil || n.leaf {
 		return nil
 	}
 	var found []*graph.Node

@@ -121,7 +121,7 @@ func (n *node) noteworthy() bool {
 	if n.changed || n.want != n.oldWant || n.holder != "" {
 		return true
 	}
-	return !n.pinned && n.node != nil && (n.node.Err != nil || n.node.Missing && !n.in)
+	return !n.pinned && n.node != nil && (n.bad || !n.in && n.node.Missing)
 }
 
 func (s *sorter) before(pred, succ int32) {
@@ -357,7 +357,7 @@ func (s *sorter) handle(n *node) *Handle {
 // states predicts the states before and after an operation.
 func (s *sorter) states(op *Op, st *step) {
 	n := st.n
-	op.Before = State(n.node)
+	op.Before = n.before
 	if st.kind != Down && n.bounce {
 		op.Before = s.afterDown(st.n)
 		op.Have = nil

@@ -130,6 +130,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 		prefixes: map[string][]*node{},
 		lengths:  map[int]bool{},
 	}
+	g.NextPlan()
 	p.fresh = make(map[string]*node, newKeys(req.Changes))
 	p.seed()
 	p.expand()
@@ -140,7 +141,6 @@ func Make(g *graph.Graph, req Request) *Plan {
 	if len(p.late) == 0 {
 		pl = p.order()
 	}
-	p.release()
 	if len(p.late) > 0 {
 		// Values that were reached only now have something to change as well,
 		// which may let yet others come up: plan for them from the start.
@@ -165,6 +165,11 @@ type node struct {
 	node *graph.Node // nil: new
 	desc *registry.Descriptor
 	base *node
+
+	// Of the graph node, which need not be looked at again for it.
+	before api.ValueState
+	bad    bool // see failed
+	leaf   bool // nothing in the graph names it or is derived from it
 
 	oldWant, want, have *registry.Value
 	target              *registry.Value // what exists afterwards, if in
@@ -215,14 +220,14 @@ func (n *node) exists() bool { return n.have != nil }
 
 // failed: the last operation left the value, or what is derived from it, in a
 // state that may not be complete.
-func (n *node) failed() bool { return n.node != nil && n.node.Err != nil }
+func (n *node) failed() bool { return n.bad }
 
 // of returns the planner's view of a node; nil if it was not touched.
 func (p *planner) of(gn *graph.Node) *node {
-	if gn.Scratch == 0 {
-		return nil
+	if view := p.g.View(gn); view > 0 {
+		return p.list[view-1]
 	}
-	return p.list[gn.Scratch-1]
+	return nil
 }
 
 // touched returns the planner's view of a key; nil if it was not touched.
@@ -234,15 +239,6 @@ func (p *planner) touched(key string) *node {
 		return p.of(gn)
 	}
 	return nil
-}
-
-// release takes the planner's views off the graph.
-func (p *planner) release() {
-	for _, n := range p.list {
-		if n.node != nil {
-			n.node.Scratch = 0
-		}
-	}
 }
 
 // touch returns the planner's view of a key; nil if the key is not known.
@@ -264,8 +260,9 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	n := p.slab.next()
 	n.key, n.node, n.desc = gn.Key, gn, gn.Desc
 	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
+	n.before, n.bad, n.leaf = State(gn), gn.Err != nil, gn.IsLeaf()
 	p.list = append(p.list, n)
-	gn.Scratch = int32(len(p.list))
+	p.g.SetView(gn, int32(len(p.list)))
 	if gn.Base != nil {
 		n.base = p.touchNode(gn.Base)
 		n.base.children = append(n.base.children, n)
@@ -336,5 +333,5 @@ func (n *node) unimplemented() bool {
 // keepsUnwanted: a value that exists without being wanted is left alone unless
 // it was just given up or the request says to clean up.
 func (n *node) keepsUnwanted(req *Request) bool {
-	return n.base == nil && n.oldWant == nil && !n.changed && !req.DropUnwanted && n.node.Err == nil
+	return n.base == nil && n.oldWant == nil && !n.changed && !req.DropUnwanted && !n.bad
 }

@@ -64,11 +64,14 @@ func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
 // dependentsOf iterates over the nodes in the graph that may depend on the key
 // of d.
 func (p *planner) dependentsOf(d *node, yield func(*graph.Node)) {
-	if d.node != nil && !d.node.Gone() {
+	switch {
+	case d.leaf:
+		p.g.DependentsByChoice(d.key, yield)
+	case d.node != nil:
 		p.g.DependentsOf(d.node, yield)
-		return
+	default:
+		p.g.Dependents(d.key, yield)
 	}
-	p.g.Dependents(d.key, yield)
 }
 
 // named returns what dependency i of v names by its key: the node in the

@@ -60,7 +60,7 @@ func (s *sorter) afterDown(n *node) api.ValueState {
 func noteState(n *node) api.ValueState {
 	switch {
 	case n.want == nil && n.exists():
-		return State(n.node)
+		return n.before
 	case n.want == nil:
 		return kvscheduler.ValueState_REMOVED
 	case n.unimplemented():

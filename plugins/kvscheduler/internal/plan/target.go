@@ -152,7 +152,7 @@ func (p *planner) derive(n *node) {
 		p.setWant(d, dv.Value)
 		p.assume(d)
 	}
-	if n.node == nil {
+	if n.node == nil || n.leaf {
 		return
 	}
 	for gn := range n.node.Derived {
@@ -235,7 +235,7 @@ func (p *planner) out(n *node) {
 			found = append(found, gn)
 		}
 	})
-	if n.node != nil && n.base == nil {
+	if n.node != nil && n.base == nil && !n.leaf {
 		for gn := range n.node.Derived {
 			if p.of(gn) == nil {
 				found = append(found, gn)
