@@ -8,9 +8,10 @@ func randomL3Requests(pick func(...string) string) []func() string {
 	addr := func() string { return pick("10.0.0.1", "10.0.0.2", "10.0.1.1", "10.1.0.1") }
 	table := func() string { return pick("0", "0", "1", "2") }
 	vr := func() string { return `"sw_if_index":` + index() + `,"vr_id":` + pick("1", "2") }
+	// None through other routes: what VPP shows of their next hops depends on how
+	// path lists are shared.
 	path := func() string {
-		return pick(`{"sw_if_index":`+index()+`,"nh":"`+addr()+`"}`, `{"sw_if_index":`+index()+`}`,
-			`{"sw_if_index":4294967295,"table_id":`+table()+`,"nh":"`+pick("10.0.0.9", "20.0.0.7")+`"}`)
+		return pick(`{"sw_if_index":`+index()+`,"nh":"`+addr()+`"}`, `{"sw_if_index":`+index()+`}`)
 	}
 	return []func() string{
 		func() string {
