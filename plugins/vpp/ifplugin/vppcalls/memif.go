@@ -78,7 +78,7 @@ func pickCreateMemif(s session.Session) session.Op[createMemif] {
 	)
 }
 
-type addMemifSocket = func(c *Calls, path string) (id uint32, err error)
+type addMemifSocket = func(c *Calls, id uint32, path string) error
 
 func pickAddMemifSocket(s session.Session) session.Op[addMemifSocket] {
 	return session.Pick(s, "add memif socket",
@@ -126,8 +126,11 @@ func (c *Calls) memifSocket(path string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	id, err := add(c, path)
-	if err != nil {
+	id := uint32(1) // those that VPP would choose are large and random
+	for sockets[id] != "" {
+		id++
+	}
+	if err := add(c, id, path); err != nil {
 		return 0, err
 	}
 	own, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*memifSockets] { return o.memifSockets })
@@ -146,23 +149,13 @@ func SameSocket(used, path string) bool {
 	return path != "" && path[0] != '/' && strings.HasSuffix(used, "/"+path)
 }
 
-func (c *Calls) addMemifSocketV2(path string) (uint32, error) {
-	reply := &memif.MemifSocketFilenameAddDelV2Reply{}
-	err := c.vpp.Call(&memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: ^uint32(0), SocketFilename: path}, reply)
-	return reply.SocketID, err
+func (c *Calls) addMemifSocketV2(id uint32, path string) error {
+	return c.vpp.Call(&memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: id, SocketFilename: path},
+		&memif.MemifSocketFilenameAddDelV2Reply{})
 }
 
-// addMemifSocketV1 is for a VPP that gives no ID itself.
-func (c *Calls) addMemifSocketV1(path string) (uint32, error) {
-	sockets, err := c.dumpMemifSockets()
-	if err != nil {
-		return 0, err
-	}
-	id := uint32(1)
-	for sockets[id] != "" {
-		id++
-	}
-	return id, c.vpp.Call(&memif.MemifSocketFilenameAddDel{IsAdd: true, SocketID: id, SocketFilename: path},
+func (c *Calls) addMemifSocketV1(id uint32, path string) error {
+	return c.vpp.Call(&memif.MemifSocketFilenameAddDel{IsAdd: true, SocketID: id, SocketFilename: path},
 		&memif.MemifSocketFilenameAddDelReply{})
 }
 

@@ -159,8 +159,7 @@ func (n *VNet) bondDump(c *wire.Call, req *bond_api.SwBondInterfaceDump) {
 		}
 		active := uint32(0)
 		for _, member := range b.members {
-			// Without LACP from the other side nobody becomes active.
-			if i := n.ifs.at(member); i.adminUp && i.hw.linkUp && b.mode != bond_api.BOND_API_MODE_LACP {
+			if n.activeMember(b, member) {
 				active++
 			}
 		}
@@ -171,16 +170,24 @@ func (n *VNet) bondDump(c *wire.Call, req *bond_api.SwBondInterfaceDump) {
 	}
 }
 
+// activeMember tells that a member sends and receives. Without LACP from the
+// other side nobody does in that mode.
+func (n *VNet) activeMember(b *bond, index uint32) bool {
+	i := n.ifs.at(index)
+	return i.adminUp && i.hw.linkUp && b.mode != bond_api.BOND_API_MODE_LACP
+}
+
 func (n *VNet) bondMemberDump(c *wire.Call, req *bond_api.SwMemberInterfaceDump) {
 	i := n.byIndex(req.SwIfIndex)
 	if i == nil || i.isSub || i.hw.device != bondDevice {
 		return
 	}
-	for _, index := range n.bonds.at(i.hw.instance).members {
+	b := n.bonds.at(i.hw.instance)
+	for _, index := range b.members {
 		m := n.bonds.members[index]
 		c.Send(&bond_api.SwMemberInterfaceDetails{
 			SwIfIndex: interface_types.InterfaceIndex(index), InterfaceName: n.ifs.at(index).name(),
-			IsPassive: m.passive, IsLongTimeout: m.longTimeout,
+			IsPassive: m.passive, IsLongTimeout: m.longTimeout, IsLocalNuma: n.activeMember(b, index),
 		})
 	}
 }

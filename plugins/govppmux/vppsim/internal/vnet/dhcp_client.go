@@ -53,11 +53,11 @@ func (n *VNet) handleDHCPClients() {
 // are of.
 func (n *VNet) leaseOf(d *dhcpClient) dhcp.DHCPLease {
 	lease := dhcp.DHCPLease{SwIfIndex: d.config.SwIfIndex, Hostname: d.config.Hostname}
-	if i := n.byIndex(d.config.SwIfIndex); i != nil {
-		lease.HostMac = i.hw.mac
-	}
 	if !d.address.IsValid() {
 		return lease
+	}
+	if i := n.byIndex(d.config.SwIfIndex); i != nil {
+		lease.HostMac = i.hw.mac
 	}
 	lease.State, lease.MaskWidth = dhcp.DHCP_CLIENT_STATE_API_BOUND, uint8(d.address.Bits())
 	lease.HostAddress.Un = ip_types.AddressUnionIP4(d.address.Addr().As4())

@@ -25,6 +25,7 @@ const (
 type memifs struct {
 	pool[memif]
 	sockets map[uint32]*memifSocket
+	seed    uint32 // of the IDs of sockets
 }
 
 type memif struct {
@@ -77,12 +78,14 @@ func (n *VNet) handleMemifs() {
 	wire.HandleDump(n.server, n.memifDump)
 }
 
+// freeMemifSocket returns the next ID of VPP's random sequence that is free.
 func (n *VNet) freeMemifSocket() uint32 {
-	id := uint32(1)
-	for n.memifs.sockets[id] != nil {
-		id++
+	for {
+		n.memifs.seed = n.memifs.seed*1664525 + 1013904223
+		if id := n.memifs.seed; id != none && n.memifs.sockets[id] == nil {
+			return id
+		}
 	}
-	return id
 }
 
 func (n *VNet) setMemifSocket(add bool, id uint32, path string) api.VPPApiError {

@@ -79,7 +79,7 @@ func (n *VNet) noGroupInterface(dst ip_types.Address, index interface_types.Inte
 func checkMode(mode tunnel_types.TunnelMode, dst ip_types.Address) api.VPPApiError {
 	switch {
 	case mode != tunnel_types.TUNNEL_API_MODE_P2P && mode != tunnel_types.TUNNEL_API_MODE_MP:
-		return api.INVALID_VALUE
+		return api.INVALID_VALUE_2
 	case mode == tunnel_types.TUNNEL_API_MODE_MP && !addrOf(dst).IsUnspecified():
 		return api.INVALID_DST_ADDRESS
 	}
