@@ -109,3 +109,17 @@ func wantUp(t *testing.T, host string) {
 		t.Errorf("VPP left %s down", host)
 	}
 }
+
+// Access to the kernel may be a value of any type, also of one that cannot be
+// compared.
+func TestAfPacketWithKernel(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
+		p.Host = kernel{"logical": "nosuchif"}
+	}))
+	b.SetHostInterface("nosuchif", true)
+	af := afPacket("af", "nosuchif")
+	b.Must(of(af))
+	readBack(t, b, "vpp-interface", of(as(b, af)))
+	b.InSync()
+}

@@ -33,7 +33,7 @@ type interfaceKV = kvs.KV[*interfaces.Interface, *ifaceidx.IfMeta]
 type reading struct {
 	d       *interfaceDescriptor
 	all     []vppcalls.Details
-	kinds   map[linkKind]recogniser // read when needed
+	kinds   map[interfaces.Interface_Type]recogniser // read when needed
 	lenders map[uint32]uint32
 	queues  map[uint32][]vppcalls.RxQueue // read when needed
 	members map[uint32]bool               // interfaces in bonds
@@ -110,7 +110,7 @@ func (d *interfaceDescriptor) find(name string) (*vppcalls.Details, error) {
 
 func (d *interfaceDescriptor) read() (*reading, error) {
 	r := &reading{
-		d: d, kinds: map[linkKind]recogniser{}, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{},
+		d: d, kinds: map[interfaces.Interface_Type]recogniser{}, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{},
 	}
 	var err error
 	if r.all, err = d.vpp.DumpInterfaces(); err != nil {
@@ -195,18 +195,18 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 // recognised describes the part of an interface that depends on its type; false
 // if no type claims it.
 func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
-	for _, kind := range r.d.kinds {
+	for t, kind := range r.d.kinds {
 		if !kind.claims(found) {
 			continue
 		}
-		recognise, ok := r.kinds[kind]
+		recognise, ok := r.kinds[t]
 		if !ok {
 			var err error
 			recognise, err = kind.read(func(idx uint32) string { return r.names[idx] })
 			if err != nil {
 				return false, err
 			}
-			r.kinds[kind] = recognise
+			r.kinds[t] = recognise
 		}
 		return recognise(found, wanted, i, m), nil
 	}
