@@ -86,7 +86,7 @@ func (a *app) root() *cobra.Command {
 		Use:   "agentctl COMMAND",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
-			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 2 something was found (changes of a plan, drift),\n125 the command line is wrong.",
+			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 2 something was found (changes of a plan, drift, leftovers),\n125 the command line is wrong.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -101,7 +101,7 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.waitCommand(), a.dumpCommand(), a.configCommand(),
 		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
 	)
-	root.AddCommand(a.driftCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
+	root.AddCommand(a.driftCommand(), a.orphansCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
 	root.AddCommand(a.kvdbCommand())
 	return root
 }

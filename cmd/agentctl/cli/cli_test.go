@@ -116,6 +116,10 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 			return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7], "Errors": ["a: refused"]}`
 		}
 		return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7]}`
+	case "GET /scheduler/orphans":
+		return http.StatusOK, "orphans.json", ""
+	case "POST /scheduler/orphans":
+		return removal(q)
 	case "GET /scheduler/graph":
 		return http.StatusOK, "", "<" + q.Get("format") + " of " + fmt.Sprint(q["prefix"]) + " " + q.Get("txn") + "/>\n"
 	case "POST /configuration/validate", "PUT /configuration":
@@ -147,6 +151,16 @@ func wait(q url.Values) (status int, file, text string) {
 	reason := fmt.Sprintf("waiting is of no use (%s, %s): %s is FAILED (no such host)", q.Get("timeout"), q.Get("prefix"), q.Get("key"))
 	return http.StatusConflict, "", fmt.Sprintf(`{"error": %q, "unmet": [{"key": %q, "state": "FAILED", "reason": "no such host", "final": true}], "revision": "00c0ffee00c0ffee-7"}`,
 		reason, q.Get("key"))
+}
+
+func removal(q url.Values) (status int, file, text string) {
+	switch q.Get("key") {
+	case "all":
+		return http.StatusOK, "", `{"Orphans": [], "SeqNum": 7}`
+	case "stuck":
+		return http.StatusOK, "", `{"Orphans": [{"Key": "stuck", "Ours": true, "Problem": "in use"}], "SeqNum": 7, "Errors": ["stuck: in use"]}`
+	}
+	return http.StatusConflict, "", `{"error": "key \"x\": not a leftover of the scheduler: it is foreign"}`
 }
 
 func configure(r *http.Request, body string) (status int, file, text string) {

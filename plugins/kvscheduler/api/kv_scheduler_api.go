@@ -21,6 +21,7 @@ type KVScheduler interface {
 	Watcher
 	Sessions
 	DriftDetector
+	OrphanFinder
 }
 
 // Registrar is used by plugins in Init, to register descriptors.

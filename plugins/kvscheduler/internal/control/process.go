@@ -117,6 +117,9 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 			n.Named = c.named
 		}
 		change, err := c.change(n, kv)
+		if j.orphans && !orphaned(n) {
+			err = api.ErrNoOrphan
+		}
 		if err != nil {
 			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
 			continue

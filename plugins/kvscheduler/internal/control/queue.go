@@ -35,6 +35,7 @@ type job struct {
 	retry   *retry
 	session *sessionChange
 	repair  []api.Drift // instead of values
+	orphans bool        // only what is nobody's wish is deleted
 
 	done chan outcome // buffered; nil: nobody waits
 

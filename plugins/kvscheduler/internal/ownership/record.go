@@ -57,11 +57,11 @@ type Record struct {
 	wire []byte
 }
 
-// Message returns the value; nil if its type is not known to this program (any
-// more). Not safe for concurrent use.
+// Message returns the value, decoded anew if it is encoded; nil if its type is
+// not known to this program (any more).
 func (r *Record) Message() proto.Message {
 	if r.Value == nil && r.typ != "" {
-		r.Value = decodeMessage(r.typ, r.wire)
+		return decodeMessage(r.typ, r.wire)
 	}
 	return r.Value
 }

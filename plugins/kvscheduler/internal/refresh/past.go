@@ -97,15 +97,18 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 
 // recall links a value of the past that was found with the graph.
 func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry.Value) {
-	switch {
-	case made == nil:
-	case have.FromSB: // the descriptor knows better
-		r.Past.gone = append(r.Past.gone, n.Key)
-	case proto.Equal(made.Message(), have.Msg):
-		r.Graph.Keep(n, have)
-	default:
-		r.Graph.Keep(n, &registry.Value{Msg: made.Message()})
+	if made == nil {
+		return
 	}
+	if have.FromSB { // the descriptor knows better
+		r.Past.gone = append(r.Past.gone, n.Key)
+		return
+	}
+	kept := &registry.Value{Msg: made.Message()}
+	if proto.Equal(kept.Msg, have.Msg) {
+		kept = have
+	}
+	r.Graph.Keep(n, kept)
 }
 
 // bury forgets what a complete reading of a descriptor did not find.
@@ -139,7 +142,8 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 		rec := of[key]
 		n := r.Graph.Node(key)
 		wanted := r.asked[key] || n != nil && (r.Graph.Marked(n, graph.Asked) || n.Want != nil)
-		if rec.Message() == nil || d.WithMetadata || n != nil && (n.IsDerived() || n.Have != nil) || wanted && d.Southbound != "" {
+		msg := rec.Message()
+		if msg == nil || d.WithMetadata || n != nil && (n.IsDerived() || n.Have != nil) || wanted && d.Southbound != "" {
 			r.Past.Drop(d.Name, key)
 			r.Past.gone = append(r.Past.gone, key)
 			continue
@@ -147,6 +151,6 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 		if n == nil || n.Desc == nil {
 			n = r.Graph.Ensure(key, d, nil)
 		}
-		r.found(n, api.KVWithMetadata{Key: key, Value: rec.Message(), Origin: api.FromNB})
+		r.found(n, api.KVWithMetadata{Key: key, Value: msg, Origin: api.FromNB})
 	}
 }

@@ -16,6 +16,7 @@ import (
 // Scheduler is what the endpoints need of the scheduler.
 type Scheduler interface {
 	api.DriftDetector
+	api.OrphanFinder
 	api.Committer
 	api.Inspector
 	api.Watcher
@@ -59,6 +60,10 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"},
 		{Path: "/scheduler/drift", Methods: post, Handler: handle(s.repairDrift, "repair", "retry"),
 			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"},
+		{Path: "/scheduler/orphans", Methods: get, Handler: handle(s.orphans),
+			Doc: "what exists in the southbound and is nobody's wish: leftovers of the scheduler, and what is foreign"},
+		{Path: "/scheduler/orphans", Methods: post, Handler: handle(s.removeOrphans, "remove", "key..."),
+			Doc: "remove leftovers of the scheduler; ?remove=1, ?key=K (repeatable)"},
 		{Path: "/scheduler/dump", Methods: get, Handler: handle(s.dump, "descriptor", "key-prefix", "view"),
 			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"},
 		{Path: "/scheduler/status", Methods: get, Handler: handle(s.status, "key", "key-prefix", "descriptor"),

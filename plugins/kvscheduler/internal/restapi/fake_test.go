@@ -22,6 +22,7 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 // its interface, after three transactions.
 type fake struct {
 	api.DriftDetector
+	api.OrphanFinder
 	api.Inspector
 	api.Watcher
 	history []*api.RecordedTxn

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// ErrNoOrphan: the value is not one that the scheduler made and nobody wants.
+var ErrNoOrphan = errors.New("not a leftover of the scheduler")
+
+// OrphanFinder is used by whoever wants to know what exists in the southbound
+// and is nobody's wish.
+type OrphanFinder interface {
+	// Orphans lists such values, sorted by key, as of the last reading of the
+	// southbound. Values without operations (properties, link states) are none.
+	Orphans() []Orphan
+	// RemoveOrphans removes values that the scheduler made, in one transaction. If
+	// one of the keys is another value, the error is an ErrNoOrphan and nothing is
+	// done; else it is a *TransactionError. It waits until the transaction is
+	// executed, bounded by ctx.
+	RemoveOrphans(ctx context.Context, keys []string, opts ...TxnOption) (seqNum uint64, err error)
+}
+
+// Orphan is a value that exists and that nobody asks for.
+type Orphan struct {
+	Key        string
+	Descriptor string
+	// Ours tells that the scheduler made it, now or in an earlier life; else it
+	// is foreign and is left alone.
+	Ours  bool
+	Value proto.Message // nil if its type is not known
+	// Txn is the transaction that made it what it is, by the count of the process
+	// of that time, and Since is when that was; zero if not known.
+	Txn   uint64
+	Since time.Time
+	// Problem says why it cannot be removed: the error of an attempt, or that its
+	// southbound cannot be read, so that it may not even exist.
+	Problem string
+	// Unread tells that it is not known whether the value still exists.
+	Unread bool
+}
+
+type jsonOrphan struct {
+	Key        string
+	Descriptor string
+	Ours       bool
+	Value      *JSONValue `json:",omitempty"`
+	Txn        *uint64    `json:",omitempty"`
+	Since      time.Time  `json:",omitzero"`
+	Problem    string     `json:",omitempty"`
+	Unread     bool       `json:",omitempty"`
+}
+
+// MarshalJSON writes the value with its type; see JSONValue. Without Since
+// there is no Txn.
+func (o Orphan) MarshalJSON() ([]byte, error) {
+	j := jsonOrphan{o.Key, o.Descriptor, o.Ours, NewJSONValue(o.Value), nil, o.Since, o.Problem, o.Unread}
+	if !o.Since.IsZero() {
+		j.Txn = &o.Txn
+	}
+	return json.Marshal(j)
+}

@@ -1,0 +1,60 @@
+package restapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// jsonOrphans are the orphans and, after a removal, what came of it.
+type jsonOrphans struct {
+	Orphans []api.Orphan
+	// SeqNum is the transaction that removed some.
+	SeqNum *uint64  `json:",omitempty"`
+	Errors []string `json:",omitempty"`
+}
+
+func (s *server) orphans(*http.Request, arguments) (answer, error) {
+	return asJSON(s.listOrphans()), nil
+}
+
+func (s *server) listOrphans() jsonOrphans {
+	list := s.Scheduler.Orphans()
+	if list == nil {
+		list = []api.Orphan{}
+	}
+	return jsonOrphans{Orphans: list}
+}
+
+// removeOrphans removes some and returns those that are left.
+func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) {
+	remove, err := args.flag("remove")
+	if err != nil {
+		return nil, err
+	}
+	keys := args.list("key")
+	switch {
+	case !remove:
+		return nil, badRequest(fmt.Errorf("argument %q is missing: expected remove=1; to look only, use GET", "remove"))
+	case len(keys) == 0:
+		return nil, badRequest(fmt.Errorf("argument %q is missing: expected the keys of the leftovers to remove", "key"))
+	}
+	seq, err := s.Scheduler.RemoveOrphans(r.Context(), keys)
+	var errs []string
+	var txnErr *api.TransactionError
+	switch {
+	case errors.As(err, &txnErr) && txnErr.GetTxnInitError() == nil:
+		for _, kv := range txnErr.GetKVErrors() {
+			errs = append(errs, kv.Key+": "+kv.Error.Error())
+		}
+	case errors.Is(err, api.ErrNoOrphan):
+		return nil, &statusError{http.StatusConflict, err}
+	case err != nil:
+		return nil, unavailable(err)
+	}
+	reply := s.listOrphans()
+	reply.SeqNum, reply.Errors = &seq, errs
+	return asJSON(reply), nil
+}
