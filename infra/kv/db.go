@@ -68,6 +68,9 @@ type Features struct {
 	ClientTTL bool
 	// TxnOps is how many keys one Txn may change; 0: any number.
 	TxnOps int
+	// TextKeys: keys must be UTF-8 and begin with a slash; others are refused
+	// with ErrNotSupported.
+	TextKeys bool
 	// Shared: several processes can use the store at once.
 	Shared bool
 }

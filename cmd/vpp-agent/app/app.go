@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
+	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/kv/initfile"
@@ -87,6 +88,8 @@ type Northbound struct {
 	FilesSync       *kvdbsync.Plugin
 	Etcd            *etcd.Plugin
 	EtcdSync        *kvdbsync.Plugin
+	Consul          *consul.Plugin
+	ConsulSync      *kvdbsync.Plugin
 	Redis           *redis.Plugin
 	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
@@ -156,15 +159,17 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 		InitialFile: initfile.NewPlugin(initfile.UseFormat(codec)),
 		Files:       filedb.NewPlugin(filedb.UseFormat(codec)),
 		Etcd:        etcd.NewPlugin(),
+		Consul:      consul.NewPlugin(),
 		Redis:       redis.NewPlugin(),
 	}
 	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel = a.Label })
 	n.InitialFileSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.InitialFile), label)
 	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), label)
 	n.EtcdSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Etcd), label)
+	n.ConsulSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Consul), label)
 	n.RedisSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Redis), label)
 	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
-		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.RedisSync))
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.ConsulSync, n.RedisSync))
 	return n
 }
 

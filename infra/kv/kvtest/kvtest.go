@@ -158,7 +158,14 @@ func entries(b *bench) {
 }
 
 func oddKeys(b *bench) {
-	keys := []string{"a*", "a?", "[a]", `a\b`, "ä€", "with space", "%2F", "a//b", "a+b", "a&b=c", "~", "\xff\xff"}
+	keys := []string{"a*", "a?", "[a]", `a\b`, "ä€", "with space", "%2F", "a//b", "a+b", "a&b=c", "~"}
+	binary := b.prefix + "\xff\xff"
+	if b.db.Features().TextKeys {
+		b.unsupported("a key of bytes", b.db.Put(b.ctx, binary, nil))
+		b.unsupported("a key without a slash", b.db.Put(b.ctx, "x", nil))
+	} else {
+		keys = append(keys, "\xff\xff")
+	}
 	for _, key := range keys {
 		if err := b.db.Put(b.ctx, b.prefix+key, []byte(key)); err != nil {
 			b.Errorf("%q: %v", key, err)

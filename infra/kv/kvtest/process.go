@@ -58,11 +58,35 @@ func Etcd(tb testing.TB, args ...string) *Process {
 	})
 }
 
+// Consul starts a Consul that is a cluster by itself. The test is skipped if
+// there is none on this machine.
+func Consul(tb testing.TB, args ...string) *Process {
+	tb.Helper()
+	binary := find(tb, "consul", "consul, of Debian 11, see .ci/need")
+	return start(tb, consulReady, func(p *Process) []string {
+		return append([]string{
+			binary, "agent", "-server", "-bootstrap-expect=1", "-data-dir", filepath.Join(p.dir, "data"), "-log-level", "err",
+			"-bind", "127.0.0.1", "-client", "127.0.0.1", "-http-port", portOf(p.Direct), "-dns-port", "-1", "-serf-wan-port", "-1",
+			"-serf-lan-port", FreePort(tb), "-server-port", FreePort(tb), "-hcl", "performance { raft_multiplier = 1 }",
+		}, args...)
+	})
+}
+
+func consulReady(p *Process) bool { return answers("http://" + p.Direct + "/v1/kv/?keys&consistent") }
+
+func portOf(addr string) string {
+	_, port, _ := net.SplitHostPort(addr) // as freeAddr made it
+	return port
+}
+
 // etcdReady tells whether the server has elected itself.
-func etcdReady(p *Process) bool {
+func etcdReady(p *Process) bool { return answers("http://" + p.status + "/health") }
+
+// answers tells whether a server answers, be it that there is nothing.
+func answers(url string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.status+"/health", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false
 	}
@@ -72,7 +96,7 @@ func etcdReady(p *Process) bool {
 		return false
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return resp.StatusCode == http.StatusOK
+	return resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNotFound
 }
 
 // find looks for a program, and skips the test without it.

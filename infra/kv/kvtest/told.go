@@ -76,6 +76,24 @@ func (c *Collector) Await(resyncs int, content string) {
 	c.t.await(fmt.Sprintf("%d resyncs: %s", resyncs, content))
 }
 
+// AwaitResyncs waits until the store has told that many resyncs, or more.
+func (c *Collector) AwaitResyncs(n int) {
+	c.t.b.Helper()
+	for {
+		c.t.mu.Lock()
+		now := c.resyncs
+		c.t.mu.Unlock()
+		if now >= n {
+			return
+		}
+		select {
+		case <-c.t.more:
+		case <-c.t.b.ctx.Done():
+			c.t.b.Fatalf("%d resyncs, want %d", now, n)
+		}
+	}
+}
+
 // AwaitHealth waits until the one plugin in the tree has the state, with the
 // text as part of its reason.
 func AwaitHealth(tb testing.TB, tree *health.Tree, state health.State, text string) {

@@ -1,0 +1,194 @@
+package consul_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/consul"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func conf(addr string) consul.Config {
+	cfg := consul.DefaultConfig()
+	cfg.Address = addr
+	return cfg
+}
+
+func connect(tb testing.TB, cfg consul.Config) (p *consul.Plugin, tree *health.Tree, stop func()) {
+	tb.Helper()
+	tree = health.NewTree(nil)
+	p = consul.NewPlugin(consul.UseConf(cfg), consul.UseDeps(func(d *consul.Deps) { d.Health = tree.Plugin("consul") }))
+	a := agenttest.Start(tb, p)
+	return p, tree, func() {
+		if err := a.Stop(); err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
+func put(t *testing.T, p *consul.Plugin, key, value string) {
+	t.Helper()
+	if err := p.DB().Put(t.Context(), "/p/"+key, []byte(value)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Consul(t)
+	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
+		p, _, stop := connect(tb, conf(server.Addr))
+		return p, stop
+	}}.Run(t)
+}
+
+func TestReconnect(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Consul(t)
+	p, tree, _ := connect(t, conf(server.Addr))
+	resync := conf("http://" + server.Addr + "/")
+	resync.ResyncAfterReconnect = true
+	q, _, _ := connect(t, resync)
+	told, again := kvtest.Told(t, p, "/p/"), kvtest.Told(t, q, "/p/")
+	told.Await(1, "")
+	put(t, p, "a", "1")
+	told.Await(1, "a=1")
+	again.Await(1, "a=1")
+	other, _, _ := connect(t, conf(server.Direct))
+	heal := server.Proxy.Partition()
+	put(t, other, "b", "1")
+	put(t, other, "a", "2")
+	server.Proxy.Cut()
+	heal()
+	told.Await(1, "a=2 b=1")
+	server.Stop()
+	kvtest.AwaitHealth(t, tree, health.Degraded, "not connected")
+	server.Wipe(t) // another history, with lower indexes
+	server.Start(t)
+	kvtest.AwaitHealth(t, tree, health.OK, "")
+	told.Await(1, "")
+	again.AwaitResyncs(2)
+	put(t, other, "c", "1")
+	told.Await(1, "c=1")
+}
+
+func TestAccessControl(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Consul(t, "-hcl", `acl { enabled = true default_policy = "deny" tokens { master = "11111111-1111-1111-1111-111111111111" } }`)
+	cfg := conf(server.Addr)
+	p, _, _ := connect(t, cfg)
+	if err := p.DB().Put(t.Context(), "/p/a", []byte("1")); err == nil || !strings.Contains(err.Error(), "expected a token") {
+		t.Errorf("put without a token: %v", err)
+	}
+	cfg.Token = "11111111-1111-1111-1111-111111111111"
+	p, _, _ = connect(t, cfg)
+	for { // until the server has made the token
+		if err := p.DB().Put(t.Context(), "/p/a", []byte("1")); err == nil {
+			break
+		}
+	}
+	kvtest.Told(t, p, "/p/").Await(1, "a=1")
+}
+
+// Servers that are no Consul, or are in trouble, are told as such.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status      int
+		index, body string
+		want        string
+	}{
+		{http.StatusOK, "", "<html>", "decode the answer"},
+		{http.StatusOK, "", "[]", "is this Consul"},
+		{http.StatusOK, "7", `[{"Key": "p/a", "Value": "!"}]`, "decode the answer"},
+		{http.StatusInternalServerError, "7", "No cluster leader", "no leader"},
+		{http.StatusBadGateway, "7", "oops", "502 Bad Gateway: oops"},
+		{http.StatusRequestEntityTooLarge, "7", "large", "512 KiB"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if c.index != "" {
+				w.Header().Set("X-Consul-Index", c.index)
+			}
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.body))
+		}))
+		t.Cleanup(s.Close)
+		p, tree, _ := connect(t, conf(s.URL))
+		kvtest.Told(t, p, "/p/")
+		kvtest.AwaitHealth(t, tree, health.Degraded, c.want)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	certs, others := kvtest.NewCerts(t), kvtest.NewCerts(t)
+	server := kvtest.Consul(t)
+	port := kvtest.FreePort(t)
+	kvtest.Consul(t, "-hcl", `ports { https = `+port+` } ca_file = "`+certs.CA+`" cert_file = "`+certs.Cert+`" key_file = "`+certs.Key+`" verify_incoming_https = true`)
+	good := conf("https://127.0.0.1:" + port)
+	good.CAFile, good.CertFile, good.KeyFile = certs.CA, certs.Cert, certs.Key
+	p, _, _ := connect(t, good)
+	put(t, p, "a", "1")
+	for why, change := range map[string]func(*consul.Config){
+		"unknown authority": func(c *consul.Config) { c.CAFile = others.CA },
+		"consul":            func(c *consul.Config) { c.CertFile, c.KeyFile = "", "" },
+		"server gave HTTP":  func(c *consul.Config) { c.Address = "https://" + server.Addr },
+	} {
+		cfg := good
+		change(&cfg)
+		p, tree, _ := connect(t, cfg)
+		kvtest.Told(t, p, "/p/")
+		kvtest.AwaitHealth(t, tree, health.Degraded, why)
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	if err := config.Lint(consul.DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"":                             "",
+		"address: localhost:8500":      "",
+		"address: ''":                  "address",
+		"address: ftp://x":             "address",
+		"address: http://x/path":       "address",
+		"address: 'http://[x'":         "address",
+		"operation-timeout: 0":         "operation-timeout",
+		"cert-file: x":                 "expected both",
+		"ca-file: /nowhere":            "ca-file",
+		"adress: x":                    "adress",
+		"resync-after-reconnect: true": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "consul.conf"), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := agenttest.New(t, agent.AllPlugins(consul.NewPlugin()), agent.Args("--config-dir", dir)).Start(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	p := consul.NewPlugin()
+	agenttest.Start(t, p)
+	if !p.Disabled() || p.DB() != nil {
+		t.Error("enabled without a configuration")
+	}
+	if err := p.Put("x", nil); !errors.Is(err, kv.ErrDisabled) {
+		t.Errorf("put into a disabled store: %v", err)
+	}
+}

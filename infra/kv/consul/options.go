@@ -1,0 +1,35 @@
+package consul
+
+// DefaultName is the name of the plugin; its configuration file is consul.conf.
+const DefaultName = "consul"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent; others use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// UseConf gives the plugin a configuration that needs no file; a file overrides
+// it.
+func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+}

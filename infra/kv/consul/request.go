@@ -1,0 +1,204 @@
+package consul
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxBody bounds what is read of an answer, in bytes.
+const maxBody = 1 << 30
+
+// database is the kv.DB.
+type database struct {
+	base    *url.URL
+	http    *http.Client
+	token   string
+	timeout time.Duration
+}
+
+func newDatabase(base *url.URL, secure *tls.Config, token string, timeout time.Duration) *database {
+	transport := &http.Transport{TLSClientConfig: secure, MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
+	return &database{base: base, http: &http.Client{Transport: transport}, token: token, timeout: timeout}
+}
+
+// pair is an entry as Consul writes it.
+type pair struct {
+	Key         string
+	Value       []byte // in base64; null if it is empty
+	ModifyIndex uint64
+}
+
+// operation is one of a transaction.
+type operation struct{ KV verb }
+
+type verb struct {
+	Verb  string
+	Key   string
+	Value []byte `json:",omitempty"`
+	Index uint64 `json:",omitempty"`
+}
+
+// outcome is the answer to a transaction.
+type outcome struct {
+	Results []struct{ KV *pair }
+	Errors  []struct {
+		OpIndex int
+		What    string
+	}
+}
+
+// conflictError is a transaction that had no effect because something is not
+// as it was expected.
+type conflictError struct{ what string }
+
+func (e conflictError) Error() string { return e.what }
+
+// missing tells that a transaction failed because a key does not exist.
+func missing(err error) bool {
+	var conflict conflictError
+	return errors.As(err, &conflict) && strings.Contains(conflict.what, "doesn't exist")
+}
+
+// transact does all operations or none. At most 64 are allowed by Consul.
+func (d *database) transact(ctx context.Context, verbs ...verb) ([]pair, error) {
+	ops := make([]operation, len(verbs))
+	for i, v := range verbs {
+		ops[i] = operation{v}
+	}
+	body, err := json.Marshal(ops)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	resp, text, err := d.do(ctx, http.MethodPut, "/v1/txn", nil, body)
+	if err != nil {
+		return nil, err
+	}
+	return decodeOutcome(resp.StatusCode, text)
+}
+
+func decodeOutcome(status int, text []byte) ([]pair, error) {
+	if status != http.StatusOK && status != http.StatusConflict {
+		return nil, refusal(status, text)
+	}
+	var out outcome
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("decode the answer of Consul: %w", err)
+	}
+	if status == http.StatusConflict || len(out.Errors) > 0 {
+		var what []string
+		for _, e := range out.Errors {
+			what = append(what, e.What)
+		}
+		conflict := conflictError{strings.Join(what, "; ")}
+		if strings.Contains(conflict.what, "Permission denied") {
+			return nil, refusal(http.StatusForbidden, []byte(conflict.what))
+		}
+		return nil, conflict
+	}
+	var pairs []pair
+	for _, r := range out.Results {
+		if r.KV != nil {
+			pairs = append(pairs, *r.KV)
+		}
+	}
+	return pairs, nil
+}
+
+// read asks for what is below a prefix. With an index it waits until something
+// has changed since, but not longer than wait.
+func (d *database) read(ctx context.Context, prefix string, index uint64, wait time.Duration) (pairs []pair, now uint64, err error) {
+	// Consistent: a server that has just started would answer from the past.
+	query := url.Values{"recurse": {""}, "consistent": {""}}
+	if index > 0 {
+		query.Set("index", strconv.FormatUint(index, 10))
+		query.Set("wait", wait.String())
+	} else {
+		wait = 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.timeout+wait+wait/16) // Consul adds up to a sixteenth
+	defer cancel()
+	// A path with empty elements would be "cleaned" on its way.
+	whole, _, _ := strings.Cut(prefix, "//")
+	resp, text, err := d.do(ctx, http.MethodGet, "/v1/kv/"+whole, query, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	if pairs, err = decodePairs(resp.StatusCode, text); err != nil {
+		return nil, 0, err
+	}
+	now, err = strconv.ParseUint(resp.Header.Get("X-Consul-Index"), 10, 64)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the answer of Consul has no index, is this Consul? (%w)", err)
+	}
+	return below(prefix, pairs), now, nil
+}
+
+func below(prefix string, pairs []pair) []pair {
+	ours := pairs[:0]
+	for _, p := range pairs {
+		if strings.HasPrefix(p.Key, prefix) {
+			ours = append(ours, p)
+		}
+	}
+	return ours
+}
+
+func decodePairs(status int, text []byte) (pairs []pair, err error) {
+	switch status {
+	case http.StatusNotFound:
+		return nil, nil
+	case http.StatusOK:
+	default:
+		return nil, refusal(status, text)
+	}
+	if err := json.Unmarshal(text, &pairs); err != nil {
+		return nil, fmt.Errorf("decode the answer of Consul: %w", err)
+	}
+	return pairs, nil
+}
+
+// refusal is the error of an answer that is none.
+func refusal(status int, text []byte) error {
+	message := strings.TrimSpace(string(text[:min(len(text), 300)]))
+	switch {
+	case status == http.StatusForbidden:
+		return fmt.Errorf("not permitted: expected a token in consul.conf that may read and write the keys (%s)", message)
+	case strings.Contains(message, "No cluster leader"):
+		return fmt.Errorf("the cluster has no leader now; are most of its servers up? (%s)", message)
+	case status == http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("the value is too large for Consul: expected at most 512 KiB (%s)", message)
+	}
+	return fmt.Errorf("consul answers %d %s: %s", status, http.StatusText(status), message)
+}
+
+// do makes a request and reads the answer.
+func (d *database) do(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, []byte, error) {
+	u := *d.base
+	u.Path, u.RawQuery = path, query.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.token != "" {
+		req.Header.Set("X-Consul-Token", d.token)
+	}
+	resp, err := d.http.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	return resp, text, err
+}
