@@ -4,6 +4,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // DefaultName is the name of the plugin; its configuration file is
@@ -41,6 +43,10 @@ func UseRand(r *rand.Rand) Option { return func(s *Scheduler) { s.rand = r } }
 
 // UseOutput sets where transactions are printed; default: the standard output.
 func UseOutput(w io.Writer) Option { return func(s *Scheduler) { s.output = w } }
+
+// UseTracer makes OpenTelemetry spans of transactions and their operations; it
+// wins over Tracing of the dependencies.
+func UseTracer(p trace.TracerProvider) Option { return func(s *Scheduler) { s.tracer = p } }
 
 // Clock is the time as the scheduler sees it.
 type Clock interface {

@@ -10,16 +10,20 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/infra/tracing"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/meter"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/restapi"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/spans"
 )
 
 // Scheduler is the scheduler as a plugin. It can be used from Init on;
@@ -36,8 +40,10 @@ type Scheduler struct {
 	output   io.Writer
 
 	control  *control.Control
-	meter    *meter.Meter // nil: no metrics
-	stateDir string       // of the flag
+	meter    *meter.Meter         // nil: no metrics
+	tracer   trace.TracerProvider // nil: that of Tracing
+	spans    *spans.Emitter       // nil: no spans
+	stateDir string               // of the flag
 	store    *ownership.Store
 }
 
@@ -50,6 +56,8 @@ type Deps struct {
 	Label Labeller `optional:"true"`
 	// Metrics is where the metrics are registered; nil: none.
 	Metrics metrics.Registerer `optional:"true"`
+	// Tracing is what spans of transactions are made with; nil: none.
+	Tracing tracing.Provider `optional:"true"`
 }
 
 var (
@@ -105,6 +113,9 @@ func (s *Scheduler) print(txn *api.RecordedTxn) {
 	if !txn.PreRecord {
 		if s.meter != nil {
 			s.meter.Observe(txn)
+		}
+		if s.spans != nil {
+			s.spans.Emit(txn)
 		}
 		s.summary(txn)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/spans"
 )
 
 // New starts a scheduler as a library: without an agent, a configuration file
@@ -18,8 +19,8 @@ import (
 // What is committed afterwards fails with api.ErrClosedScheduler. The
 // southbound stays as it is.
 //
-// Of the options, UseConf (history, printing, drift, state), UseClock, UseRand, UseOutput
-// and a logger in UseDeps apply. Unlike in an agent, transactions are printed
+// Of the options, UseConf (history, printing, drift, state), UseClock, UseRand, UseOutput,
+// UseTracer and a logger in UseDeps apply. Unlike in an agent, transactions are printed
 // only if UseConf or UseOutput say so.
 func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (scheduler api.KVScheduler, stop func(), err error) {
 	s := NewPlugin(opts...)
@@ -72,4 +73,10 @@ func (s *Scheduler) start() {
 	}
 	s.control = control.New(opts)
 	s.KVScheduler = s.control
+	if s.tracer == nil && s.Tracing != nil {
+		s.tracer = s.Tracing.TracerProvider()
+	}
+	if s.tracer != nil {
+		s.spans = spans.New(s.tracer, s.control.DescriptorOf)
+	}
 }

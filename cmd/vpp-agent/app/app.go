@@ -22,6 +22,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/infra/tracing"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
@@ -61,6 +62,7 @@ type Infra struct {
 	Logs    *logmanager.Plugin
 	Probe   *probe.Plugin
 	Metrics *metrics.Plugin
+	Tracing *tracing.Plugin
 }
 
 // Linux is what handles the networking of Linux.
@@ -106,7 +108,7 @@ func New() (*VPPAgent, error) {
 	a.SetName(name)
 	a.Infra = newInfra()
 	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
-		d.HTTP, d.Metrics, d.Label = a.HTTP, a.Metrics, a.Label
+		d.HTTP, d.Metrics, d.Label, d.Tracing = a.HTTP, a.Metrics, a.Label, a.Tracing
 	}))
 	a.Linux = newLinux(a)
 	a.VPP = newVPP(a)
@@ -121,6 +123,7 @@ func newInfra() Infra {
 	i.Logs = logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.HTTP = i.HTTP }))
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
+	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))
 	return i
 }
 

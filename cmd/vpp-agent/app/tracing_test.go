@@ -1,0 +1,39 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// What the scheduler does to the interface comes to the collector as spans.
+func TestSpansReachTheCollector(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got strings.Builder
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = io.Copy(&got, r.Body)
+	}))
+	t.Cleanup(collector.Close)
+	h := newHouse(t, network, "--simulate")
+	h.write(t, "tracing.conf", "exporter: otlp\nendpoint: "+collector.URL+"\n")
+	h.start(t)
+	h.await(t, loopKey, pb.ValueState_CONFIGURED)
+	if err := h.agent.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, want := range []string{"service.instance.id", "transaction", "refresh", loopKey} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("%q did not come to the collector", want)
+		}
+	}
+}

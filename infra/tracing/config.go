@@ -1,0 +1,43 @@
+package tracing
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+)
+
+// The exporters.
+const (
+	ExporterNone   = "none"
+	ExporterStdout = "stdout"
+	ExporterOTLP   = "otlp"
+)
+
+// Config is tracing.conf.
+type Config struct {
+	Exporter string  `yaml:"exporter" desc:"where spans go: none, stdout (as JSON), or otlp (to a collector, over HTTP)"`
+	Endpoint string  `yaml:"endpoint" desc:"URL of the collector for otlp, such as http://127.0.0.1:4318; without a path /v1/traces is added"`
+	Ratio    float64 `yaml:"ratio" desc:"which share of the traces is kept, from 0 to 1"`
+}
+
+// DefaultConfig is what holds without a configuration file: no tracing.
+func DefaultConfig() Config { return Config{Exporter: ExporterNone, Ratio: 1} }
+
+// Validate says what is wrong with a configuration.
+func (c Config) Validate() error {
+	var errs []error
+	switch c.Exporter {
+	case ExporterNone, ExporterStdout:
+	case ExporterOTLP:
+		u, err := url.Parse(c.Endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			errs = append(errs, fmt.Errorf("endpoint is %q: expected the URL of a collector, such as http://127.0.0.1:4318", c.Endpoint))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("exporter is %q: expected none, stdout or otlp", c.Exporter))
+	}
+	if !(c.Ratio >= 0 && c.Ratio <= 1) {
+		errs = append(errs, fmt.Errorf("ratio is %v: expected a number from 0 to 1", c.Ratio))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,165 @@
+// Package tracing is the plugin that sends OpenTelemetry spans to where they
+// are looked at. It is off unless tracing.conf names an exporter. Every agent
+// has a provider of its own; the global one of the library is left alone.
+//
+// The library itself reads variables of the environment: OTEL_EXPORTER_OTLP_*
+// (headers, compression), OTEL_RESOURCE_ATTRIBUTES and OTEL_BSP_*.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+)
+
+// Provider is where plugins get their tracers.
+type Provider interface {
+	// TracerProvider returns what spans are made with, once the plugin is
+	// initialised. If tracing is off its spans do nothing.
+	TracerProvider() trace.TracerProvider
+}
+
+// Plugin exports spans, in the background and in batches.
+type Plugin struct {
+	Deps
+	defaults *Config
+	output   io.Writer
+	provider *sdktrace.TracerProvider // nil: off
+
+	connections *http.Transport // to the collector; nil: none
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// ServiceLabel names the agent in its spans; nil: it has no name.
+	ServiceLabel servicelabel.ReaderAPI `optional:"true"`
+}
+
+var _ Provider = (*Plugin)(nil)
+
+const (
+	// flushTime bounds the sending of what is left when the agent stops.
+	flushTime = 3 * time.Second
+	// exportTime bounds one attempt to send a batch.
+	exportTime = 10 * time.Second
+)
+
+// ConfigSpec returns the defaults of tracing.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init makes the exporter that is configured. A collector that cannot be
+// reached is no error.
+func (p *Plugin) Init() error {
+	cfg, _, err := config.Load(p.Cfg, p.base())
+	if err != nil {
+		return err
+	}
+	exporter, err := p.exporter(cfg)
+	if err != nil {
+		return fmt.Errorf("exporter %s: %w", cfg.Exporter, err)
+	}
+	if exporter == nil {
+		return nil
+	}
+	attributes := []attribute.KeyValue{attribute.String("service.name", "vpp-agent")}
+	if p.ServiceLabel != nil {
+		attributes = append(attributes, attribute.String("service.instance.id", p.ServiceLabel.GetAgentLabel()))
+	}
+	p.provider = sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(logged{exporter, p.Log}),
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Ratio))),
+		sdktrace.WithResource(resource.NewSchemaless(attributes...)),
+	)
+	p.Log.Info("spans are exported", "exporter", cfg.Exporter, "ratio", cfg.Ratio)
+	return nil
+}
+
+// exporter is nil if there is to be none.
+func (p *Plugin) exporter(cfg Config) (sdktrace.SpanExporter, error) {
+	switch cfg.Exporter {
+	case ExporterStdout:
+		out := p.output
+		if out == nil {
+			out = os.Stdout
+		}
+		return stdouttrace.New(stdouttrace.WithWriter(out))
+	case ExporterOTLP:
+		p.connections = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
+		return otlptracehttp.New(context.Background(), otlptracehttp.WithEndpointURL(tracesURL(cfg.Endpoint)),
+			otlptracehttp.WithHTTPClient(&http.Client{Transport: p.connections, Timeout: exportTime}))
+	}
+	return nil, nil
+}
+
+// tracesURL adds the path of traces to the URL of a collector that has no path.
+func tracesURL(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil || strings.Trim(u.Path, "/") != "" {
+		return endpoint // it was validated
+	}
+	return u.JoinPath("v1", "traces").String()
+}
+
+// TracerProvider implements Provider.
+func (p *Plugin) TracerProvider() trace.TracerProvider {
+	if p.provider == nil {
+		return noop.NewTracerProvider()
+	}
+	return p.provider
+}
+
+// Close sends what is left, as far as that is possible within flushTime.
+func (p *Plugin) Close() error {
+	if p.provider == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	if p.connections != nil {
+		defer p.connections.CloseIdleConnections()
+	}
+	if err := p.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("send the last spans: %w", err)
+	}
+	return nil
+}
+
+// logged tells failures to the log of the agent instead of that of the library.
+type logged struct {
+	sdktrace.SpanExporter
+	log logging.Logger
+}
+
+// ExportSpans exports spans; those that cannot be exported are lost.
+func (l logged) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if err := l.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		l.log.Warn("spans were not exported", "spans", len(spans), "error", err)
+	}
+	return nil
+}
