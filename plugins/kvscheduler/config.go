@@ -2,6 +2,7 @@ package kvscheduler
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
@@ -18,9 +19,10 @@ type Config struct {
 	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed"`
 	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output"`
 
-	QueueCapacity int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait for their turn"`
-	QueueAgeing   time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
-	StateDir      string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
+	QueueCapacity   int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait for their turn"`
+	QueueAgeing     time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
+	StateDir        string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
+	CallbackTimeout time.Duration `yaml:"callback-timeout" desc:"how long a callback of a descriptor may take before it counts as failed, with an unknown outcome; 0 is without end"`
 
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`
@@ -38,7 +40,10 @@ func DefaultConfig() Config {
 		PrintTxnSummary:               true,
 		QueueCapacity:                 control.DefaultQueueCapacity,
 		QueueAgeing:                   control.DefaultQueueAgeing,
-		DriftRepair:                   DriftReport,
+		// Far more than any southbound needs for one value, Retrieve of a million
+		// routes included, and less than people wait before they call for help.
+		CallbackTimeout: 30 * time.Second,
+		DriftRepair:     DriftReport,
 	}
 }
 
@@ -56,6 +61,9 @@ func (c Config) Validate() error {
 	}
 	if c.QueueAgeing < time.Millisecond {
 		errs = append(errs, errors.New("queue-ageing: expected at least 1ms"))
+	}
+	if c.CallbackTimeout < 0 || c.CallbackTimeout > 0 && c.CallbackTimeout < time.Millisecond {
+		errs = append(errs, fmt.Errorf("callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout))
 	}
 	return errors.Join(append(errs, c.validateDrift())...)
 }

@@ -64,6 +64,7 @@ func (s *Scheduler) start() {
 	opts := control.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
 		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
+		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock

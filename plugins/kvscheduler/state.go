@@ -1,6 +1,7 @@
 package kvscheduler
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -88,11 +89,13 @@ func (s *Scheduler) SaveState(name string, put map[string][]byte, all bool) erro
 	return s.store.SaveState(name, put, all)
 }
 
-// Close stops the scheduler and lets go of the state directory.
+// Close stops the scheduler and lets go of the state directory. The error names
+// the callbacks that did not return and are left behind.
 func (s *Scheduler) Close() error {
 	s.StopGoroutines()
-	if s.store == nil {
-		return nil
+	err := s.leftBehind()
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
 	}
-	return s.store.Close()
+	return err
 }

@@ -49,6 +49,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		IsRetriableFailure:   d.IsRetriableFailure,
 		RetrieveDependencies: d.RetrieveDependencies,
 		Concurrency:          d.Concurrency,
+		Timeout:              d.Timeout,
 		Southbound:           d.Southbound,
 		newMap:               idxmap.New[M],
 	}

@@ -39,6 +39,9 @@ var (
 	ErrNoSuchTransaction = errors.New("no such transaction in the history")
 	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
 	ErrPermanent = errors.New("permanent failure")
+	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its
+	// effect is not known and may still come.
+	ErrCallbackTimeout = errors.New("callback did not return in time")
 	// ErrNotVerified: the southbound does not have what the transaction did.
 	ErrNotVerified = errors.New("not verified")
 )

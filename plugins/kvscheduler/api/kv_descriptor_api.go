@@ -5,6 +5,8 @@
 package api
 
 import (
+	"time"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
@@ -134,6 +136,16 @@ type Descriptor[V proto.Message, M any] struct {
 	// beside callbacks of other descriptors; those of all descriptors with 0 run
 	// one after the other, in the order of the plan.
 	Concurrency int
+
+	// Timeout is how long Create, Update, Delete and the Retrieve callbacks are
+	// waited for; 0 is what the scheduler is configured with (callback-timeout),
+	// less than 0 is without end. A callback that takes longer fails, and its
+	// outcome is unknown until it returns. Until then the key is not touched
+	// again; values of other keys go on, so such a callback may run beside later
+	// ones in spite of Concurrency, and a Retrieve beside everything. After 4 of
+	// them (or Concurrency, if that is more) no further one is begun until one
+	// returns. The pure functions have no time limit.
+	Timeout time.Duration
 
 	// Southbound names the session that the values live in ("vpp"). While that
 	// session is down no callback runs and the values are PENDING. Empty: the

@@ -3,11 +3,14 @@ package kvstest
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -64,7 +67,8 @@ func cmdEdit(r *Run, args []string) (string, error) {
 }
 
 // cmdFail makes an operation fail: fail create|update|delete|retrieve KEY
-// [once|twice|N|always] [after] [permanent] [panic].
+// [once|twice|N|always] [after] [permanent] [panic] [hang]. What hangs goes on
+// with "release".
 func cmdFail(r *Run, args []string) (string, error) {
 	if r.SB == nil {
 		return "", errNoMockSB
@@ -89,6 +93,8 @@ func cmdFail(r *Run, args []string) (string, error) {
 			f.After = true
 		case "panic":
 			f.Panic = true
+		case "hang":
+			f.Hang = true
 		case "permanent":
 			f.Err = api.Permanent(errors.New("it will never work"))
 		default:
@@ -101,6 +107,39 @@ func cmdFail(r *Run, args []string) (string, error) {
 	}
 	r.SB.Inject(f)
 	return "", nil
+}
+
+// cmdHang waits until an operation on each of the keys hangs; of a Retrieve the
+// key is the name of the descriptor.
+func cmdHang(r *Run, args []string) (string, error) {
+	if r.SB == nil {
+		return "", errNoMockSB
+	}
+	for _, key := range args {
+		r.SB.AwaitHang(key)
+	}
+	return "", nil
+}
+
+// cmdRelease lets what hangs go on, and prints what happened then.
+func cmdRelease(r *Run, args []string) (string, error) {
+	if r.SB == nil {
+		return "", errNoMockSB
+	}
+	for _, key := range args {
+		if !r.SB.Release(key) {
+			return "", fmt.Errorf("no operation on %s hangs", key)
+		}
+	}
+	// A callback returns in its own time.
+	if s, ok := r.Scheduler.(interface{ Overdue() []exec.Call }); ok {
+		for slices.ContainsFunc(s.Overdue(), func(c exec.Call) bool {
+			return slices.Contains(args, c.Key) || c.Key == "" && slices.Contains(args, c.Descriptor)
+		}) {
+			runtime.Gosched()
+		}
+	}
+	return cmdOps(r, nil)
 }
 
 // cmdHeal removes all faults.
@@ -138,17 +177,23 @@ func cmdSBRestart(r *Run, _ []string) (string, error) {
 	return "", nil
 }
 
-// cmdTick moves the clock: tick DURATION. It prints what happened meanwhile.
+// cmdTick moves the clock: tick [--no-wait] DURATION. It prints what happened
+// meanwhile, unless it shall not wait for that.
 func cmdTick(r *Run, args []string) (string, error) {
 	if r.Clock == nil {
 		return "", errors.New("this world has no clock")
 	}
-	if len(args) != 1 {
+	flags, rest := options(args)
+	if len(rest) != 1 {
 		return "", errors.New("expected a duration")
 	}
-	d, err := time.ParseDuration(args[0])
+	d, err := time.ParseDuration(rest[0])
 	if err != nil {
 		return "", err
+	}
+	if _, ok := flags["no-wait"]; ok {
+		r.Clock.Advance(d, nil)
+		return "", nil
 	}
 	r.Clock.Advance(d, r.Scheduler.TransactionBarrier)
 	return cmdOps(r, nil)

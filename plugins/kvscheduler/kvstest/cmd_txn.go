@@ -15,13 +15,21 @@ import (
 //
 //	commit [--revert] [--retry[=COUNT]] [--resync=full|upstream|downstream] [--verbose]
 //	       [--without-removal] [--no-wait] [--verify] [--simulation] [--description=TEXT]
-//	       [--timeout=DURATION] VALUE...
+//	       [--timeout=DURATION] [--hang=KEY] VALUE...
 //
+// With --hang it does not wait for more than that an operation on KEY hangs.
 // Further transactions that it caused follow under a title of their own.
 func cmdCommit(r *Run, args []string) (string, error) {
 	txn, opts, err := r.transaction(args)
 	if err != nil {
 		return "", err
+	}
+	flags, _ := options(args)
+	if key := flags["hang"]; key != "" {
+		if _, err := txn.Commit(r.T.Context(), append(opts, api.WithoutBlocking())...); err != nil {
+			return "", err
+		}
+		return cmdHang(r, []string{key})
 	}
 	_, err = txn.Commit(r.T.Context(), opts...)
 	r.Scheduler.TransactionBarrier()
@@ -84,7 +92,7 @@ func txnOptions(flags map[string]string) (opts []api.TxnOption, err error) {
 				return nil, fmt.Errorf("--timeout: %w", err)
 			}
 			opts = append(opts, api.WithTimeout(d))
-		case "verbose":
+		case "verbose", "hang":
 		case "without-removal":
 			opts = append(opts, api.WithoutRemoval())
 		case "no-wait":

@@ -52,6 +52,7 @@ func MockWorld(t testing.TB, before *Env) *Env {
 		env.Clock, env.SB = NewClock(), NewMockSB()
 	}
 	env.Scheduler, env.Stop = NewScheduler(t, env.Clock)
+	t.Cleanup(env.SB.ReleaseAll)
 	return env
 }
 
@@ -177,6 +178,7 @@ func builtin() map[string]Command {
 		"descriptor": cmdDescriptor, "restart": cmdRestart,
 		"commit": cmdCommit, "plan": cmdPlan, "apply": cmdApply, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory,
 		"notify": cmdNotify, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
+		"hang": cmdHang, "release": cmdRelease,
 		"sb": cmdSB, "calls": cmdCalls, "sb-restart": cmdSBRestart, "session": cmdSession,
 		"tick": cmdTick, "timers": cmdTimers,
 		"status": cmdStatus, "wait": cmdWait, "watch": cmdWatch, "changes": cmdChanges,

@@ -32,6 +32,9 @@ type Fault struct {
 	Err error
 	// Panic makes the callback panic instead.
 	Panic bool
+	// Hang makes the callback of a MockSB hang until Release, before it takes
+	// effect. Then it fails if Err is set, and is successful otherwise.
+	Hang bool
 
 	left int
 }
@@ -65,6 +68,50 @@ func (sb *MockSB) Inject(f Fault) {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	sb.faults.add(f)
+}
+
+// hang keeps an operation waiting for Release; sb.mu is held before and after.
+func (sb *MockSB) hang(key string) {
+	until := make(chan struct{})
+	sb.hanging[key] = until
+	sb.changed.Broadcast()
+	sb.mu.Unlock()
+	<-until
+	sb.mu.Lock()
+}
+
+// AwaitHang waits until an operation on the key hangs; of Retrieve the key is
+// the name of the descriptor.
+func (sb *MockSB) AwaitHang(key string) {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	for sb.hanging[key] == nil {
+		sb.changed.Wait()
+	}
+}
+
+// Release lets the operation on the key that hangs go on; false if there is
+// none.
+func (sb *MockSB) Release(key string) bool {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	until := sb.hanging[key]
+	if until == nil {
+		return false
+	}
+	delete(sb.hanging, key)
+	close(until)
+	return true
+}
+
+// ReleaseAll lets everything that hangs go on, for the end of a test.
+func (sb *MockSB) ReleaseAll() {
+	sb.mu.Lock()
+	defer sb.mu.Unlock()
+	for _, until := range sb.hanging {
+		close(until)
+	}
+	clear(sb.hanging)
 }
 
 // Heal removes all faults.

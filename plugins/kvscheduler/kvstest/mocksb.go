@@ -28,8 +28,11 @@ type MockSB struct {
 	next   int // handle
 	calls  []string
 	faults faultList
-	refuse []Rule
-	pieces []string // prefixes of derived values that are stored on their own
+
+	hanging map[string]chan struct{} // operations by key; see Release
+	changed *sync.Cond               // hanging did
+	refuse  []Rule
+	pieces  []string // prefixes of derived values that are stored on their own
 }
 
 // held is a value in the southbound.
@@ -43,7 +46,11 @@ type held struct {
 type Rule func(op api.TxnOperation, key string, value proto.Message, exists func(key string) bool) error
 
 // NewMockSB returns an empty southbound.
-func NewMockSB() *MockSB { return &MockSB{values: map[string]*held{}, next: 1} }
+func NewMockSB() *MockSB {
+	sb := &MockSB{values: map[string]*held{}, next: 1, hanging: map[string]chan struct{}{}}
+	sb.changed = sync.NewCond(&sb.mu)
+	return sb
+}
 
 // Refuse adds a rule that is asked before every operation of a descriptor;
 // exists tells what is in the southbound.
@@ -108,6 +115,13 @@ func (sb *MockSB) do(op api.TxnOperation, key string, value proto.Message, effec
 	defer sb.mu.Unlock()
 	fault := sb.faults.take(op, key)
 	sb.calls = append(sb.calls, strings.ToLower(op.String())+" "+key)
+	if fault != nil && fault.Hang {
+		sb.hang(key)
+		if fault.Err != nil {
+			return fault.Err
+		}
+		fault = nil
+	}
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
 	}
@@ -138,7 +152,11 @@ func (sb *MockSB) Retrieve(name string, selected api.KeySelector) ([]api.KVWithM
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	sb.calls = append(sb.calls, "retrieve "+name)
-	if fault := sb.faults.take(Retrieve, name); fault != nil {
+	switch fault := sb.faults.take(Retrieve, name); {
+	case fault == nil:
+	case fault.Hang:
+		sb.hang(name)
+	default:
 		return nil, fault.strike(Retrieve, name)
 	}
 	var found []api.KVWithMetadata

@@ -5,17 +5,19 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 )
 
 // NewScheduler starts a scheduler without an agent around it, on the clock
-// given (nil: the real time), with a full history and repeatable jitter. It is
+// given (nil: the real time), with a full history, repeatable jitter and 30
+// seconds for callbacks. It is
 // stopped when the test ends, or by stop.
 func NewScheduler(t testing.TB, clock *Clock) (s api.KVScheduler, stop func()) {
 	t.Helper()
-	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true}
+	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true, CallbackTimeout: 30 * time.Second}
 	if clock != nil {
 		opts.Clock = clock
 	}

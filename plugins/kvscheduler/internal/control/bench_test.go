@@ -118,7 +118,7 @@ func newBench(tb testing.TB, n int) *bench {
 }
 
 func newBenchWith(tb testing.TB, n int, history record.Options) *bench {
-	b := &bench{load: newLoad(n), c: control.New(control.Options{Record: true, History: history})}
+	b := &bench{load: newLoad(n), c: control.New(control.Options{Record: true, History: history, CallbackTimeout: 30 * time.Second})}
 	if err := b.c.RegisterKVDescriptor(b.descriptors()...); err != nil {
 		tb.Fatal(err)
 	}

@@ -29,6 +29,11 @@ type Options struct {
 	// Record keeps the history; without it only the running transaction is known.
 	Record bool
 	Print  Printer
+	// CallbackTimeout is how long callbacks are waited for; 0 is without end.
+	CallbackTimeout time.Duration
+	// Overdue is told the callbacks that hang whenever these change; nil: nobody
+	// is. It may be called concurrently.
+	Overdue func(hanging []exec.Call)
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
@@ -75,6 +80,9 @@ type Control struct {
 	drifts *drifts
 	keeper keeper
 
+	overdue *exec.Overdue
+	returns atomic.Bool // a job for callbacks that returned late is queued
+
 	timersMu sync.Mutex
 	timers   map[*timer]struct{}
 	stopped  chan struct{}
@@ -106,7 +114,8 @@ func New(opts Options) *Control {
 		stopped:  make(chan struct{}),
 	}
 	c.registry.Store(registry.New())
-	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys}
+	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
+	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue}
 	c.openJournal()
 	return c
 }
@@ -115,6 +124,7 @@ func New(opts Options) *Control {
 // still waits fails with ErrClosedScheduler.
 func (c *Control) Run(ctx context.Context) {
 	defer c.stop()
+	defer context.AfterFunc(ctx, c.overdue.Close)()
 	for {
 		j := c.queue.pop(ctx)
 		if j == nil {

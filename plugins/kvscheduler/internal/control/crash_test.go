@@ -48,6 +48,10 @@ func (w *world) dying() bool {
 // who made what.
 func (s *simulation) crash() {
 	s.log("crash")
+	s.release()
+	hangs := s.hangs
+	s.hangs = false // nothing is left that could take effect late
+	defer func() { s.hangs = hangs }()
 	values := map[string]*model.Item{}
 	for range rapid.IntRange(1, 5).Draw(s.T, "changes") {
 		key := rapid.SampledFrom(baseKeys).Draw(s.T, "key")

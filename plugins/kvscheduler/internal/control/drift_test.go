@@ -25,7 +25,9 @@ func (s *simulation) repairDrift() {
 		s.fatal("%v", err)
 	}
 	s.log("repair of %s", drifted(report))
-	_, _ = s.c.RepairDrift(context.Background(), report.Drifts, api.WithRetryMaxCount(0)) // faults are retried
+	s.await(func() {
+		_, _ = s.c.RepairDrift(context.Background(), report.Drifts, api.WithRetryMaxCount(0)) // faults are retried
+	})
 }
 
 // noDrift: what is as it should be is not reported.

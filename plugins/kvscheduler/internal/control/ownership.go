@@ -161,7 +161,8 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	}
 	switch kept := n.Kept(); {
 	case n.Gone() || n.Have == nil || n.Have.FromSB:
-		if kept != nil {
+		// What a callback that hangs may yet create stays on record.
+		if kept != nil && !c.overdue.Comes(n.Key) {
 			c.graph.Keep(n, nil)
 			b.Delete = append(b.Delete, n.Key)
 		}

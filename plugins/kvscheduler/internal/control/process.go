@@ -22,6 +22,7 @@ import (
 type prepared struct {
 	request  plan.Request
 	rejected []api.KeyWithError // values that cannot be part of a transaction
+	delayed  []api.KeyWithError // values that have to wait until a callback returns
 	notified map[string]api.Metadata
 	at       time.Time // when that was done
 }
@@ -37,7 +38,7 @@ func (c *Control) process(j *job) outcome {
 	}
 	p.at = c.clock.Now()
 	txn := &exec.Txn{
-		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected) > 0,
+		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
 		Deadline: j.opts.Deadline,
 	}
@@ -63,7 +64,7 @@ func (c *Control) process(j *job) outcome {
 		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
 	}
 	c.notifyWatchers(res.Changed)
-	return outcome{txn.Seq, c.verified(j, before, res, transactionError(p.rejected, res))}
+	return outcome{txn.Seq, c.verified(j, before, res, transactionError(append(p.rejected, p.delayed...), res))}
 }
 
 func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
@@ -79,6 +80,7 @@ func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 // prepare turns a job into a request; false if there is nothing to do.
 func (c *Control) prepare(j *job) (p prepared, ok bool) {
 	p.request.Closed = c.closedSessions()
+	c.overdue.Pin(&p.request)
 	switch {
 	case j.session != nil:
 		return p, c.prepareSession(j.session, &p)
@@ -87,6 +89,8 @@ func (c *Control) prepare(j *job) (p prepared, ok bool) {
 		return p, true
 	case j.typ == api.SBNotification:
 		return p, c.prepareNotification(j, &p)
+	case j.typ == api.RetryFailedOps && j.retry == nil:
+		return p, c.prepareLate(j, &p)
 	case j.typ == api.RetryFailedOps:
 		return p, c.prepareRetry(j.retry, &p)
 	case j.typ == api.RetryUnimplOps:
@@ -127,6 +131,7 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		switch {
 		case change == nil:
 		case !settled(n, change):
+			c.postpone(p, change)
 			p.request.Changes = append(p.request.Changes, *change)
 		case !j.dry: // only how failures are retried is new
 			n.Retry = j.opts.Retry
@@ -274,6 +279,7 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
 		Past: c.keeper.past, Complete: c.fullResyncDone,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
+		Run:     c.overdue.Read,
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
 		},

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,44 +21,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
-
-// manualClock fires timers when told to.
-type manualClock struct {
-	mu     sync.Mutex
-	now    time.Time
-	timers []func()
-}
-
-func (c *manualClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(time.Microsecond)
-	return c.now
-}
-
-func (c *manualClock) AfterFunc(_ time.Duration, f func()) func() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.timers = append(c.timers, f)
-	return func() bool { return true }
-}
-
-func (c *manualClock) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.timers = nil
-}
-
-func (c *manualClock) fire() int {
-	c.mu.Lock()
-	timers := c.timers
-	c.timers = nil
-	c.mu.Unlock()
-	for _, f := range timers {
-		f()
-	}
-	return len(timers)
-}
 
 // run is one random run: a scheduler, a southbound and the oracle.
 type simulation struct {
@@ -77,6 +38,7 @@ type simulation struct {
 
 	rng   *rand.Rand
 	rate  float64
+	hangs bool // some of what fails hangs before it does
 	steps []string
 
 	taken    map[string]int // steps by name
@@ -94,13 +56,17 @@ func start(t *rapid.T) *simulation {
 		rng:   rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
 	}
 	s.w.fail = func(string, string) string {
+		mode := ""
 		switch x := s.rng.Float64(); {
 		case x < s.rate/2:
-			return "before"
+			mode = "before"
 		case x < s.rate:
-			return "after"
+			mode = "after"
 		}
-		return ""
+		if s.hangs && s.rate > 0 && s.rng.Float64() < s.rate/3 {
+			mode = "hang " + mode
+		}
+		return mode
 	}
 	s.w.cyclic = s.reach.cyclic
 	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")
@@ -113,7 +79,7 @@ func start(t *rapid.T) *simulation {
 }
 
 func (s *simulation) boot() {
-	opts := control.Options{Clock: s.clock, Rand: s.rng, Record: true, History: record.Options{MaxEntries: 1000}}
+	opts := control.Options{CallbackTimeout: hanging, Clock: s.clock, Rand: s.rng, Record: true, History: record.Options{MaxEntries: 1000}}
 	if s.journal != nil {
 		opts.Journal = s.journal
 	}
@@ -140,7 +106,7 @@ func (s *simulation) session() {
 		s.log("session up")
 		s.w.cyclic = func(string) bool { return true } // found values may be stranded
 		s.c.SouthboundUp("s", s.epoch)
-		s.c.TransactionBarrier()
+		s.barrier()
 		s.converge()
 		s.w.cyclic = s.reach.cyclic
 		return
@@ -157,7 +123,7 @@ func (s *simulation) session() {
 		s.w.cyclic = func(string) bool { return true } // nobody looks after what is left there
 	}
 	s.c.SouthboundDown("s", errors.New("gone"))
-	s.c.TransactionBarrier()
+	s.barrier()
 	if !lost {
 		s.session()
 	}
@@ -167,6 +133,7 @@ func (s *simulation) session() {
 func (s *simulation) restart() {
 	s.log("restart")
 	s.w.fault("scheduler restarted")
+	s.release() // what hangs comes to its end with the process
 	s.stop()
 	s.clock.drop()
 	for key, it := range s.o.wanted {
@@ -181,7 +148,7 @@ func (s *simulation) restart() {
 	}
 	before := s.w.snapshot()
 	s.boot()
-	s.c.TransactionBarrier()
+	s.barrier()
 	mark := len(s.w.ops)
 	settled := s.settled
 	s.resync(api.FullResync)
@@ -244,7 +211,10 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 	}
 	mark := len(s.w.ops)
 	s.settled = false
-	_, err := txn.Commit(context.Background(), opts...)
+	var err error
+	s.await(func() { _, err = txn.Commit(context.Background(), opts...) })
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
 	s.log("  ops %q err %v", s.w.ops[mark:], err)
 	return err
 }
@@ -375,7 +345,7 @@ func (s *simulation) notify() {
 	if err := s.c.PushSBNotification(kv); err != nil {
 		s.Fatal(err)
 	}
-	s.c.TransactionBarrier()
+	s.barrier()
 	s.log("notify %s %v\n  ops %q", key, it, s.w.ops[mark:])
 }
 
@@ -420,11 +390,12 @@ func (s *simulation) converge() {
 	rate := s.rate
 	s.rate = 0
 	mark := len(s.w.ops)
+	s.release()
 	for range 100 {
 		if s.clock.fire() == 0 {
 			break
 		}
-		s.c.TransactionBarrier()
+		s.barrier()
 	}
 	s.rate = rate
 	s.log("to check after %q", s.w.ops[mark:])
@@ -514,9 +485,10 @@ func randomCase(t *rapid.T, counts *tally) {
 	s := start(t)
 	defer func() { s.stop(); counts.done(s) }()
 	s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
+	s.hangs = rapid.Bool().Draw(t, "hangs")
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
-			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash",
+			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -531,6 +503,8 @@ func randomCase(t *rapid.T, counts *tally) {
 		case "foreign":
 			s.converge()
 			s.foreign()
+		case "release":
+			s.release()
 		case "session":
 			s.session()
 		case "restart":

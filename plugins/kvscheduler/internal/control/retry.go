@@ -16,6 +16,10 @@ func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	groups := map[api.RetryOpts]*retry{}
 	for _, f := range res.Failures {
 		n := c.graph.Node(f.Key)
+		if f.Hangs && n != nil { // with or without a retry
+			c.overdue.Owe(&f, txn.Seq, txn.Attempt, n.Root().Revision)
+			continue
+		}
 		if f.Retry == nil || n == nil || n.Err == nil {
 			continue
 		}
@@ -85,7 +89,11 @@ func (c *Control) stopTimers() {
 func (c *Control) prepareRetry(r *retry, p *prepared) bool {
 	for _, f := range r.failures {
 		n := c.graph.Node(f.Key)
-		if n != nil && n.Err != nil && n.Root().Revision == r.revision[f.Base] {
+		switch {
+		case n == nil || n.Err == nil || n.Root().Revision != r.revision[f.Base]:
+		case p.request.Pinned[f.Key]:
+			c.overdue.Owe(&f, r.ofTxn, r.attempt-1, r.revision[f.Base])
+		default:
 			p.request.Touch = append(p.request.Touch, f.Key)
 		}
 	}

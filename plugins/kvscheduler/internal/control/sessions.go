@@ -99,6 +99,7 @@ func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
 // abandon takes everything in a southbound for non-existent, without any
 // callback. It returns the keys that were thought to exist.
 func (c *Control) abandon(name string) []string {
+	c.overdue.Forget(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var nodes []*graph.Node

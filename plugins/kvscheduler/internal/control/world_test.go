@@ -29,7 +29,8 @@ type world struct {
 	problems []string
 	faults   map[string]int // by kind
 
-	// fail decides about the next operation: "" (works), "before" or "after".
+	// fail decides about the next operation: "" (works), "before" or "after"; it
+	// hangs before it does so with "hang " in front.
 	fail func(op, key string) string
 	// cyclic are the keys that depend on themselves, directly or not; they come
 	// up together, so one of them is first.
@@ -37,8 +38,10 @@ type world struct {
 	// concurrency of the descriptors "a" and "d"; below 1 nothing runs beside
 	// anything else.
 	concurrency int
-	running     map[string]string // operation by key
-	most        int               // that ran at once
+	running     map[string]string        // operation by key
+	hanging     map[string]chan struct{} // operations that hang until it is closed
+	hung        chan string              // told what begins to hang
+	most        int                      // that ran at once
 
 	// foreign are keys in exists that nobody asked for; with them the southbound
 	// does not tell who made what.
@@ -57,7 +60,8 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
-		faults: map[string]int{},
+		faults:  map[string]int{},
+		hanging: map[string]chan struct{}{}, hung: make(chan string, 100),
 		fail:   func(string, string) string { return "" },
 		cyclic: func(string) bool { return false },
 	}
@@ -119,6 +123,11 @@ func (w *world) call(op, key string, effect func()) error {
 		}
 		w.died()
 	}
+	mode, hangs := strings.CutPrefix(mode, "hang ")
+	if hangs {
+		w.faults["callback that hangs"]++
+		w.hang(op, key)
+	}
 	w.runFor(op, key)
 	if w.foreign[key] {
 		w.problem("%s %s: which is foreign", op, key)
@@ -135,6 +144,27 @@ func (w *world) call(op, key string, effect func()) error {
 		return fmt.Errorf("%s %s, done: %w", op, key, errInjected)
 	}
 	return nil
+}
+
+// hang keeps an operation from taking effect. The lock is held before and after.
+func (w *world) hang(op, key string) {
+	if other := w.running[key]; other != "" {
+		w.problem("%s %s: while %s", op, key, other)
+	}
+	until := make(chan struct{})
+	w.running[key], w.hanging[key] = op, until
+	w.mu.Unlock()
+	w.hung <- key
+	<-until
+	w.mu.Lock()
+	delete(w.running, key)
+	delete(w.hanging, key)
+}
+
+func (w *world) hangs(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hanging[key] != nil
 }
 
 // runFor lets others run while an operation is under way, and checks that they

@@ -16,5 +16,8 @@ func (r *run) late() bool {
 // retriable: what was not even begun can be tried again, whatever its
 // descriptor thinks of errors.
 func retriable(op *plan.Op, err error) bool {
+	if _, refused := err.(*refusedError); refused {
+		return true
+	}
 	return errors.Is(err, api.ErrTxnDeadline) || op.Desc.Retriable(err)
 }

@@ -29,6 +29,8 @@ type Executor struct {
 	Refresh func(keys []string)
 	// Intend, if not nil, is told every plan before the first of its operations.
 	Intend func(pl *plan.Plan)
+	// Overdue gives up callbacks that take too long; nil: none is.
+	Overdue *Overdue
 }
 
 // Txn is what the executor is to do.
@@ -60,6 +62,8 @@ type Failure struct {
 	Op    api.TxnOperation
 	Err   error
 	Retry *api.RetryOpts // nil: will not be retried
+	// Hangs: the callback still runs; a retry waits for its return.
+	Hangs bool
 }
 
 // Result is what came of a transaction.
@@ -95,6 +99,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		pinned:  map[string]bool{},
 		touched: map[string]bool{}, failures: map[string]Failure{},
 	}
+	maps.Copy(r.pinned, txn.Request.Pinned)
 	if txn.Revert {
 		if r.refuse() {
 			return r.res
@@ -160,6 +165,7 @@ func (r *run) nextRequest() plan.Request {
 		req.Touch = append(req.Touch, key)
 	}
 	req.Pinned = r.pinned
+	r.Overdue.Pin(&req)
 	return req
 }
 
@@ -169,7 +175,11 @@ func (r *run) nextRequest() plan.Request {
 func (r *run) pass(pl *plan.Plan) (failed, unknown []string) {
 	w := newWalk(r, pl)
 	from := len(r.res.Executed)
-	w.execute()
+	if patience := w.patience(); patience > 0 {
+		w.supervise(patience)
+	} else {
+		w.execute()
+	}
 	w.sortRecords(from)
 	r.last = w.numberCauses(from)
 	for _, i := range w.left {
@@ -314,7 +324,7 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 		retry = nil // about to be undone
 	}
 	n.Retrying = retry != nil
-	r.failures[n.Key] = Failure{Key: n.Key, Base: n.Root().Key, Op: n.LastOp, Err: err, Retry: retry}
+	r.failures[n.Key] = Failure{Key: n.Key, Base: n.Root().Key, Op: n.LastOp, Err: err, Retry: retry, Hangs: hangs(err)}
 }
 
 // forget drops nodes that have nothing more to tell.

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"maps"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -23,6 +25,8 @@ func (r *run) remember() {
 
 func (r *run) revertRequest() plan.Request {
 	req := plan.Request{Changes: r.before, Closed: r.txn.Request.Closed}
+	r.Overdue.Pin(&req)
+	maps.Copy(r.pinned, req.Pinned)
 	for key := range r.touched {
 		req.Touch = append(req.Touch, key)
 	}

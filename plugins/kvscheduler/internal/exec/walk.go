@@ -36,7 +36,7 @@ type walk struct {
 	over     []bool  // done or left out, by operation
 
 	inline  minheap.Heap[int32]
-	here    job // the one that is executed inline
+	here    *job // the one that is executed inline
 	lanes   []*lane
 	byDesc  map[*registry.Descriptor]*lane
 	running int
@@ -44,6 +44,7 @@ type walk struct {
 	stopped bool // after a failure, with revert
 
 	causes causes
+	watch  *watch // nil: callbacks have no time limit
 
 	told    []int32 // the operations that were recorded, in this order
 	failed  []string
@@ -68,12 +69,14 @@ type job struct {
 	start, end time.Time
 	meta       api.Metadata
 	err        error
+	ticket     *ticket // nil: nobody watches
+	slot       int     // in watch.flying
 }
 
 func newWalk(r *run, pl *plan.Plan) *walk {
 	n := len(pl.Ops)
 	w := &walk{
-		run: r, ops: pl.Ops,
+		here: &job{}, run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, byDesc: map[*registry.Descriptor]*lane{},
 	}
@@ -131,22 +134,40 @@ func (w *walk) push(i int32) {
 	l.ready.Push(i)
 }
 
-// execute executes everything that can be executed.
-func (w *walk) execute() {
+// execute executes everything that can be executed. It is false if it was left
+// behind in a callback that took too long; another goroutine does the rest.
+func (w *walk) execute() bool {
+	var wake chan struct{}
+	if w.watch != nil {
+		wake = w.watch.wake
+	}
 	for {
+		if w.watch != nil && w.watch.look.Swap(false) {
+			w.giveUpFlying()
+		}
 		w.startLanes()
 		if w.inline.Len() > 0 && w.mayStart(w.inline.Min()) {
-			w.begun(&w.here, w.inline.Pop())
-			w.causes.startInline(&w.here, w.ops)
-			w.call(&w.here)
-			w.complete(&w.here)
+			j := w.here
+			w.begun(j, w.inline.Pop())
+			w.causes.startInline(j, w.ops)
+			if w.watch != nil && j.called {
+				w.beginCall(j, w.watch.here)
+			}
+			if !w.call(j) {
+				return false
+			}
+			w.complete(j)
 			w.drain()
 			continue
 		}
 		if w.running == 0 {
-			return
+			return true
 		}
-		w.finished(<-w.done)
+		select {
+		case j := <-w.done:
+			w.finished(j)
+		case <-wake:
+		}
 	}
 }
 
@@ -158,9 +179,14 @@ func (w *walk) startLanes() {
 			w.causes.startLane(j, w.ops, l, w.running+1 >= w.limit())
 			l.running++
 			w.running++
+			if w.watch != nil && j.called {
+				w.beginCall(j, &ticket{})
+				w.fly(j)
+			}
 			go func() {
-				w.call(j)
-				w.done <- j
+				if w.call(j) {
+					w.done <- j
+				}
 			}()
 		}
 	}
@@ -184,6 +210,9 @@ func (w *walk) finished(j *job) {
 	w.running--
 	l := w.byDesc[w.ops[j.index].Desc]
 	l.running--
+	if j.ticket != nil {
+		w.land(j)
+	}
 	w.complete(j)
 	l.last = w.causes.last
 }
@@ -207,21 +236,31 @@ func (w *walk) begun(j *job, i int32) {
 	*j = job{index: i, called: w.calls(op)}
 	j.n, j.before = w.begin(op)
 	j.meta = j.n.Meta
+	if j.called && w.Overdue.Any() {
+		if j.err = w.Overdue.refuse(op.Desc); j.err != nil {
+			j.called = false
+		}
+	}
 }
 
 // call runs the callback, if there is one. It touches nothing that others use.
-func (w *walk) call(j *job) {
+// It is false if the callback was given up meanwhile.
+func (w *walk) call(j *job) bool {
 	op := &w.ops[j.index]
 	switch {
+	case j.ticket != nil:
+		return w.callWatched(j)
 	case j.called && w.late():
 		j.called, j.err = false, api.ErrTxnDeadline
 	case j.called:
 		j.start = w.Now()
 		j.meta, j.err = call(op, j.meta)
 		j.end = w.Now()
+	case j.err != nil:
 	case op.Kind == plan.Up || op.Kind == plan.Update:
 		j.meta = w.txn.Notified[op.Key]
 	}
+	return true
 }
 
 // complete brings the outcome of an operation into the graph and lets those go
@@ -236,13 +275,13 @@ func (w *walk) complete(j *job) {
 	w.forget(j.n)
 	if j.err != nil {
 		w.failed = append(w.failed, op.Key)
-		if j.called {
+		if j.called && !hangs(j.err) {
 			w.unknown = append(w.unknown, op.Key)
 		}
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted
 	}
-	w.causes.ended(j, op.Kind == plan.Down, j == &w.here)
+	w.causes.ended(j, op.Kind == plan.Down, j == w.here)
 	w.close(j.index)
 }
 

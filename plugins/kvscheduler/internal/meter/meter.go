@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -18,6 +19,8 @@ type Source interface {
 	CountStates() map[api.ValueState]int
 	LastDrift() *api.DriftReport
 	DescriptorOf(key string) string
+	Hanging() []exec.Call
+	Timeouts() map[string]uint64
 }
 
 // Meter collects. Observe and Waited must not be called concurrently.
@@ -150,13 +153,19 @@ func (c current) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCol
 
 // Collect sends the metrics.
 func (c current) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(name, help string, v float64, labels ...string) {
+	metric := func(t prometheus.ValueType, name, help string, v float64, labels []string) {
 		var names, values []string
 		for i := 0; i < len(labels); i += 2 {
 			names, values = append(names, labels[i]), append(values, labels[i+1])
 		}
 		desc := prometheus.NewDesc(prometheus.BuildFQName(namespace, subsystem, name), help, names, nil)
-		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, values...)
+		ch <- prometheus.MustNewConstMetric(desc, t, v, values...)
+	}
+	gauge := func(name, help string, v float64, labels ...string) {
+		metric(prometheus.GaugeValue, name, help, v, labels)
+	}
+	count := func(name, help string, v float64, labels ...string) {
+		metric(prometheus.CounterValue, name, help, v, labels)
 	}
 	queue := c.source.Queue()
 	gauge("queue_length", "Entries of the queue that wait.", float64(queue.Length))
@@ -171,6 +180,14 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 		if state := api.ValueState(number); state != kvscheduler.ValueState_NONEXISTENT {
 			gauge("values", "Values by state, with derived ones.", float64(counts[state]), "state", name)
 		}
+	}
+	hanging := map[string]int{}
+	for _, call := range c.source.Hanging() {
+		hanging[call.Descriptor]++
+	}
+	for descriptor, n := range c.source.Timeouts() { // those that hang are among them
+		gauge("callbacks_hanging", "Callbacks that were given up and have not returned.", float64(hanging[descriptor]), "descriptor", descriptor)
+		count("callback_timeouts_total", "Callbacks that did not return in time.", float64(n), "descriptor", descriptor)
 	}
 	report := c.source.LastDrift()
 	if report == nil {

@@ -27,6 +27,7 @@ func (p *planner) actOn(n *node) {
 	}
 	n.acted = true
 	switch {
+	case n.leaving:
 	case n.exists() && !n.in:
 		n.kind = Down
 		p.letGo(n)

@@ -106,11 +106,21 @@ type Request struct {
 	DropUnwanted bool
 	// Pinned values stay as they are, and hold what they stand on.
 	Pinned map[string]bool
+	// Limbo are pinned values of which an operation may still take effect.
+	Limbo map[string]Limbo
 	// Closed are the southbounds that cannot be reached.
 	Closed map[string]bool
 	// Notified are keys among Changes that have changed in the southbound
 	// already: nothing can hold them.
 	Notified map[string]bool
+}
+
+// Limbo is what may yet become of a value.
+type Limbo struct {
+	// Coming is the value that may come to exist. What it needs stays.
+	Coming *registry.Value
+	// Leaving: it may cease to exist. Nothing new can stand on it.
+	Leaving bool
 }
 
 // Change is the new wanted value of a base key.
@@ -177,6 +187,7 @@ type node struct {
 	changed  bool   // given a new wanted value by the request
 	touched  bool   // named by the request to be looked at again
 	pinned   bool   // stays as it is
+	leaving  bool   // may cease to exist; see Limbo
 	holder   string // key of a pinned value that stands on this one
 	stranded bool   // exists only because of its holder
 	in       bool   // exists in the target
@@ -280,6 +291,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n := p.slab.next()
 	n.key, n.desc, n.base = key, d, base
+	n.pinned = p.req.Pinned[key] // not known any more, but not to be touched
 	p.fresh[key] = n
 	p.list = append(p.list, n)
 	if p.sorted != nil {

@@ -14,7 +14,7 @@ import (
 func (p *planner) seed() {
 	for _, key := range p.pinnedKeys() {
 		if n := p.touch(key); n != nil {
-			n.pinned = true
+			n.pinned, n.leaving = true, p.req.Limbo[key].Leaving
 			p.retarget(n)
 		}
 	}
@@ -59,8 +59,8 @@ func (p *planner) seed() {
 	}
 	p.seeds = p.list[:len(p.list):len(p.list)] // both may grow, each for itself
 	for _, n := range p.seeds {
-		if n.pinned && n.exists() {
-			p.hold(n)
+		if n.pinned {
+			p.holdAll(n)
 		}
 	}
 	for _, n := range p.seeds {
@@ -77,9 +77,19 @@ func (p *planner) pinnedKeys() []string {
 	return keys
 }
 
+// holdAll keeps what a pinned value stands on, and what it may come to stand on.
+func (p *planner) holdAll(n *node) {
+	if n.exists() {
+		p.hold(n, n.have)
+	}
+	if v := p.req.Limbo[n.key].Coming; v != nil {
+		p.hold(n, v)
+	}
+}
+
 // hold keeps what a value that cannot be removed stands on: its base and one
 // existing witness of each dependency.
-func (p *planner) hold(n *node) {
+func (p *planner) hold(n *node, v *registry.Value) {
 	keep := func(w *node) {
 		if w == nil || !w.exists() || w.pinned || w.holder != "" || p.req.Notified[w.key] {
 			return
@@ -88,14 +98,14 @@ func (p *planner) hold(n *node) {
 		p.retarget(w)
 		w.in = w.target != nil
 		p.seeds = append(p.seeds, w)
-		p.hold(w)
+		p.hold(w, w.have)
 	}
 	if n.base != nil {
 		keep(n.base)
 	}
-	for i := range n.have.Deps {
+	for i := range v.Deps {
 		var wanted, other *graph.Node
-		p.matches(&n.have.Deps[i], func(gn *graph.Node, w *node) bool {
+		p.matches(&v.Deps[i], func(gn *graph.Node, w *node) bool {
 			switch {
 			case gn == nil || gn.Have == nil:
 			case w == nil || w.want != nil:
@@ -120,7 +130,7 @@ func (p *planner) assume(n *node) {
 		p.assume(n.base)
 	}
 	n.assumed = true
-	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "")
+	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "") && !n.leaving
 	named := (n.changed || n.touched || n.failed()) && n.want != nil
 	if n.in && n.base == nil && !n.derived && !n.pinned && (n.target != n.have || named) {
 		p.derive(n)

@@ -57,7 +57,7 @@ func (r *Refresher) one(n *graph.Node) {
 	if v == nil {
 		return
 	}
-	msg, meta, exists, err := retrieveValue(n, v.Msg)
+	msg, meta, exists, err := r.retrieveValue(n, v.Msg)
 	if err != nil {
 		r.Warn(n.Desc.Name, fmt.Sprintf("retrieve %s: %v; assumed to be unchanged", n.Key, err))
 		return
@@ -71,13 +71,21 @@ func (r *Refresher) one(n *graph.Node) {
 	}
 }
 
-func retrieveValue(n *graph.Node, last proto.Message) (msg proto.Message, meta api.Metadata, exists bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q panicked: %v", n.Desc.Name, p)
-		}
-	}()
-	return n.Desc.RetrieveValue(n.Key, last, n.Meta)
+func (r *Refresher) retrieveValue(n *graph.Node, last proto.Message) (proto.Message, api.Metadata, bool, error) {
+	var found struct {
+		msg    proto.Message
+		meta   api.Metadata
+		exists bool
+	}
+	meta := n.Meta
+	err := r.run(n.Desc, n.Key, func() (err error) {
+		found.msg, found.meta, found.exists, err = n.Desc.RetrieveValue(n.Key, last, meta)
+		return err
+	})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return found.msg, found.meta, found.exists, nil
 }
 
 // some reads values of one descriptor with Retrieve.

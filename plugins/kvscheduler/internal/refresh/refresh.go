@@ -27,13 +27,16 @@ type Refresher struct {
 	// Changed is told the keys of base values whose status All has changed; it
 	// may be nil.
 	Changed func(key string)
-	asked   map[string]bool // requested keys that the graph does not have
 	// Past is the scheduler's own work of which the graph does not know whether
 	// it still exists; it may be nil. What is read leaves it.
 	Past *Past
 	// Complete tells that what the northbound wants is known, be it from the
 	// graph or from what All was given.
 	Complete bool
+	// Run runs a callback that reads (all values if key is empty) within its
+	// time limit; what it returns is of no use after an error. Nil: there is none.
+	Run   func(d *registry.Descriptor, key string, f func() error) error
+	asked map[string]bool // requested keys that the graph does not have
 
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
@@ -108,13 +111,32 @@ func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.K
 	return r.retrieve(d, r.correlate(known, nil))
 }
 
-func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) (found []api.KVWithMetadata, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
-		}
-	}()
-	return d.Retrieve(correlate)
+func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
+	var found []api.KVWithMetadata
+	err := r.run(d, "", func() (err error) {
+		found, err = d.Retrieve(correlate)
+		return err
+	})
+	if err != nil {
+		return nil, err // found may still change
+	}
+	return found, nil
+}
+
+// run runs a callback; a panic is its error.
+func (r *Refresher) run(d *registry.Descriptor, key string, f func() error) error {
+	guarded := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
+			}
+		}()
+		return f()
+	}
+	if r.Run == nil {
+		return guarded()
+	}
+	return r.Run(d, key, guarded)
 }
 
 // correlate lists what is expected in the southbound.

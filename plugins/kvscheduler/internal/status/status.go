@@ -19,6 +19,9 @@ type Reader struct {
 	Graph *graph.Graph
 	// SessionProblem says why a southbound cannot be reached; empty if it can.
 	SessionProblem func(name string) string
+	// Limbo says of a value why nothing can be done with it for now, and whether
+	// it may cease to exist; empty if there is no such reason. It may be nil.
+	Limbo func(key string) (why string, leaving bool)
 	// TxnStart is when a transaction started; zero if not known.
 	TxnStart func(seq uint64) time.Time
 }
@@ -81,11 +84,23 @@ func (r *Reader) unmet(n *graph.Node) []string {
 	var labels []string
 	for i := range n.Want.Deps {
 		dep := &n.Want.Deps[i]
-		if r.Graph.Witness(dep) == nil {
+		if w := r.Graph.Witness(dep); w == nil {
 			labels = append(labels, label(dep))
+		} else if _, leaving := r.limbo(w.Key); leaving {
+			labels = append(labels, label(dep)+", which is being removed")
 		}
 	}
+	if why, _ := r.limbo(n.Key); len(labels) == 0 && why != "" {
+		return []string{why}
+	}
 	return labels
+}
+
+func (r *Reader) limbo(key string) (why string, leaving bool) {
+	if r.Limbo == nil {
+		return "", false
+	}
+	return r.Limbo(key)
 }
 
 func label(dep *api.Dependency) string {

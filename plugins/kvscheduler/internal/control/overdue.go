@@ -1,0 +1,172 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// overdueCall is told that a callback was given up, or that it returned.
+func (c *Control) overdueCall(call exec.Call) {
+	if call.Returned.IsZero() {
+		c.log.Warn("callback did not return in time", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key)
+	} else {
+		c.log.Info("callback returned late", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key,
+			"took", call.Returned.Sub(call.Since), "error", call.Err)
+		c.returnedLate()
+	}
+	if c.opts.Overdue != nil {
+		c.opts.Overdue(c.overdue.Hanging())
+	}
+}
+
+// returnedLate queues a look at the callbacks that returned after they had
+// been given up. Many that return at once, as when a connection breaks, are
+// looked at together.
+func (c *Control) returnedLate() {
+	if !c.returns.Swap(true) {
+		_ = c.push(&job{typ: api.RetryFailedOps}) // a closed scheduler looks at nothing
+	}
+}
+
+// prepareLate takes over what callbacks did that returned late, and tries again
+// what failed, if that was asked for or if something else is wanted by now.
+func (c *Control) prepareLate(j *job, p *prepared) bool {
+	c.returns.Store(false)
+	calls, more := c.overdue.Take()
+	if more {
+		c.returnedLate()
+	}
+	if len(calls) == 0 {
+		return false
+	}
+	p.request.Pinned, p.request.Limbo = map[string]bool{}, nil
+	c.overdue.Pin(&p.request) // without those that returned
+	j.retry = &retry{ofTxn: calls[0].OfTxn, attempt: calls[0].Attempt + 1}
+	var keys, texts []string
+	for _, call := range calls {
+		c.exec.Settle(call)
+		if target := call.Target(); target != nil && c.keeper.journal != nil { // on record since it was begun
+			c.keeper.intended = append(c.keeper.intended, intent{call.Key, &plan.Handle{}, target})
+		}
+		keys, texts = append(keys, call.Key), append(texts, describeReturn(call))
+	}
+	j.opts.Description = abbreviated(texts)
+	c.refreshKeys(keys)
+	for _, call := range calls {
+		p.request.Touch = append(p.request.Touch, call.Key)
+		p.request.Touch = append(p.request.Touch, c.held(call)...)
+		if n := c.graph.Node(call.Key); n != nil {
+			c.refreshed = append(c.refreshed, n.Root().Key)
+		}
+		if !c.again(call) {
+			p.request.Pinned[call.Key] = true // it stays failed; others may go on
+		}
+	}
+	return true
+}
+
+// again tells whether the value of a callback that returned late is looked at
+// like any other: the callback was successful, or a retry or something new is
+// asked for.
+func (c *Control) again(call *exec.Call) bool {
+	n := c.graph.Node(call.Key)
+	switch {
+	case n == nil || n.Err == nil || n.Want == nil:
+		return true
+	case call.Err == nil || call.Stale || call.Owed == nil:
+		return true
+	}
+	return call.Owed.Retry != nil || n.Root().Revision != call.Revision
+}
+
+// held lists what the value of a callback kept from being changed or removed,
+// sorted.
+func (c *Control) held(call *exec.Call) (keys []string) {
+	look := func(n *graph.Node) {
+		for ; n != nil; n = n.Base { // a derived value holds its base
+			if n.Held {
+				keys = append(keys, n.Key)
+			}
+		}
+	}
+	base, deps := call.StoodOn()
+	look(c.graph.Node(base))
+	for i := range deps {
+		look(c.graph.Node(deps[i].Key))
+		for _, prefix := range deps[i].AnyOf.KeyPrefixes {
+			c.graph.Ascend(prefix, func(n *graph.Node) bool {
+				look(n)
+				return true
+			})
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func operation(change *plan.Change) api.TxnOperation {
+	switch {
+	case change.Want == nil:
+		return kvscheduler.TxnOperation_DELETE
+	case change.Node != nil && change.Node.Have != nil:
+		return kvscheduler.TxnOperation_UPDATE
+	}
+	return kvscheduler.TxnOperation_CREATE
+}
+
+func describeReturn(call *exec.Call) string {
+	text := fmt.Sprintf("%s of %s returned after %v", call.Callback, call.Key, call.Returned.Sub(call.Since))
+	if call.Err != nil {
+		text += ": " + call.Err.Error()
+	}
+	return text
+}
+
+// abbreviated joins a few texts.
+func abbreviated(texts []string) string {
+	const most = 5
+	if n := len(texts) - most; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), n)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// postpone notes that a change cannot be made now, because a callback of its value
+// or of one derived from it has not returned.
+func (c *Control) postpone(p *prepared, change *plan.Change) {
+	if len(p.request.Pinned) == 0 {
+		return
+	}
+	keys := []string{change.Key}
+	if change.Node != nil {
+		for child := range change.Node.Derived {
+			keys = append(keys, child.Key)
+		}
+	}
+	for _, key := range keys {
+		if why, _ := c.overdue.Of(key); why != "" {
+			p.delayed = append(p.delayed, api.KeyWithError{
+				Key: key, TxnOperation: operation(change),
+				Error: errors.New(why + "; the change is made when it does"),
+			})
+		}
+	}
+}
+
+// Overdue lists the callbacks that were given up and whose outcome was not
+// taken over yet.
+func (c *Control) Overdue() []exec.Call { return c.overdue.List() }
+
+// Hanging lists the callbacks that were given up and have not returned.
+func (c *Control) Hanging() []exec.Call { return c.overdue.Hanging() }
+
+// Timeouts counts the callbacks that were given up, by descriptor.
+func (c *Control) Timeouts() map[string]uint64 { return c.overdue.Given() }

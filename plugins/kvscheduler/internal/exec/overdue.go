@@ -1,0 +1,383 @@
+package exec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Clock is the time by which callbacks are given up.
+type Clock interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// Overdue are the callbacks that were given up because they did not return in
+// time, and still run: a goroutine cannot be ended from outside. Nobody
+// touches the key of such a callback until it has returned and its effect was
+// read back. All methods may be called concurrently.
+type Overdue struct {
+	clock Clock
+	limit time.Duration
+	// told is told about every call that is given up and every one that returns;
+	// then Take may have something to give.
+	told    func(c Call)
+	closing chan struct{} // see Close
+
+	count   atomic.Int32 // len(calls)
+	mu      sync.Mutex
+	calls   map[*Call]struct{}
+	byKey   map[string]*Call // those of single values
+	hanging map[string]int   // operations that have not returned, by descriptor
+	refused map[string]error // see refuse
+	given   map[string]uint64
+	closed  bool
+}
+
+// NewOverdue gives up callbacks that take longer than limit; 0 is never.
+// told is called when a callback is given up, and when it returned after all;
+// it must not block.
+func NewOverdue(clock Clock, limit time.Duration, told func(c Call)) *Overdue {
+	return &Overdue{
+		clock: clock, limit: limit, told: told, closing: make(chan struct{}),
+		calls: map[*Call]struct{}{}, byKey: map[string]*Call{},
+		hanging: map[string]int{}, refused: map[string]error{}, given: map[string]uint64{},
+	}
+}
+
+// closingLimit is how long callbacks may take once the scheduler is to stop.
+// It is less than an agent waits for its plugins, so that the callback is
+// named and not just the plugin.
+const closingLimit = 2 * time.Second
+
+// Close makes the scheduler stop waiting for callbacks after 2 seconds.
+func (o *Overdue) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.closed = true
+		close(o.closing)
+	}
+}
+
+// ticket is who decides what becomes of a running callback: the goroutine that
+// runs it, when it returns, or whoever gives it up; the first one. It serves
+// for one callback after the other until one is given up.
+type ticket struct {
+	state atomic.Int64 // counts the beginnings and ends: odd while one runs
+	index atomic.Int32 // of the operation, for whoever watches
+	began atomic.Int64 // the time, for whoever watches
+	job   *job         // belongs to whoever ends it
+	given *Call        // guarded by Overdue.mu
+}
+
+// abandoned is the state of a ticket whose callback was given up.
+const abandoned = -2
+
+func isRunning(state int64) bool { return state&1 == 1 }
+
+// begin and end are called around a callback; end is false if it was given up.
+func (t *ticket) begin() { t.state.Add(1) }
+func (t *ticket) end() bool {
+	state := t.state.Load()
+	return state != abandoned && t.state.CompareAndSwap(state, state+1)
+}
+
+// Call is a callback that was given up.
+type Call struct {
+	Descriptor string
+	Southbound string
+	Callback   string // "Create", "Retrieve" and so on
+	Key        string // empty: it concerns all values of the descriptor
+	Since      time.Time
+
+	// Owed is what the transaction that gave it up left to do; set by Owe.
+	Owed *Failure
+	// OfTxn and Attempt are of the transaction that gave it up.
+	OfTxn    uint64
+	Attempt  int
+	Revision uint64 // of the base value when it was given up
+
+	// The outcome, once it has returned.
+	Returned time.Time
+	Err      error
+	Stale    bool // the southbound went down meanwhile
+	op       *plan.Op
+	meta     api.Metadata
+}
+
+// String names the callback.
+func (c *Call) String() string {
+	if c.Key == "" {
+		return fmt.Sprintf("descriptor %q: %s", c.Descriptor, c.Callback)
+	}
+	return fmt.Sprintf("descriptor %q: %s of %s", c.Descriptor, c.Callback, c.Key)
+}
+
+// TimeoutError is the failure of an operation whose callback did not return in
+// time. Its effect is not known, and may still come.
+type TimeoutError struct {
+	Descriptor, Callback string
+	After                time.Duration
+}
+
+// Error names the descriptor and the callback.
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("descriptor %q: %s did not return within %v; outcome unknown", e.Descriptor, e.Callback, e.After)
+}
+
+// Is tells that the error is an api.ErrCallbackTimeout.
+func (e *TimeoutError) Is(target error) bool { return target == api.ErrCallbackTimeout }
+
+// refusedError is the failure of an operation that was not begun, because too
+// many callbacks of its descriptor hang.
+type refusedError struct {
+	first   *Call
+	hanging int
+}
+
+// Error names one of the callbacks that hang.
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("descriptor %q: not called, because %d of its callbacks have not returned: %s of %s and others",
+		e.first.Descriptor, e.hanging, e.first.Callback, e.first.Key)
+}
+
+// hangs tells that the outcome is still to come, so that there is no use in
+// reading the value back.
+func hangs(err error) bool {
+	_, ok := err.(*TimeoutError)
+	return ok
+}
+
+// patience is how long the callbacks of a descriptor are waited for; 0 is
+// without end.
+func (o *Overdue) patience(d *registry.Descriptor) time.Duration {
+	switch {
+	case o == nil || d == nil:
+		return 0
+	case d.Timeout < 0:
+		return 0
+	case d.Timeout > 0:
+		return d.Timeout
+	}
+	return o.limit
+}
+
+// giveUp stops waiting for a call, unless it returned meanwhile.
+func (o *Overdue) giveUp(t *ticket, state int64, c *Call) bool {
+	told := *c
+	if !o.add(t, state, c) {
+		return false
+	}
+	o.told(told)
+	return true
+}
+
+func (o *Overdue) add(t *ticket, state int64, c *Call) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !t.state.CompareAndSwap(state, abandoned) {
+		return false
+	}
+	t.given = c
+	o.calls[c] = struct{}{}
+	o.count.Add(1)
+	o.given[c.Descriptor]++
+	if c.Key != "" {
+		o.byKey[c.Key] = c
+	}
+	if c.op != nil {
+		o.hanging[c.Descriptor]++
+		delete(o.refused, c.Descriptor)
+	}
+	return true
+}
+
+// back notes the outcome of a call that was given up.
+func (o *Overdue) back(t *ticket, meta api.Metadata, err error) {
+	o.mu.Lock()
+	c := t.given
+	c.Returned, c.meta, c.Err = o.clock.Now(), meta, err
+	if c.op != nil {
+		o.hanging[c.Descriptor]--
+		delete(o.refused, c.Descriptor)
+	} else if c.Key == "" { // a read of everything, nobody waits for it
+		o.drop(c)
+	}
+	told := *c
+	o.mu.Unlock()
+	o.told(told)
+}
+
+func (o *Overdue) drop(c *Call) {
+	delete(o.calls, c)
+	o.count.Add(-1)
+	if o.byKey[c.Key] == c {
+		delete(o.byKey, c.Key)
+	}
+}
+
+// Any tells whether there is any call.
+func (o *Overdue) Any() bool { return o != nil && o.count.Load() > 0 }
+
+// Pin makes a request leave alone what nobody may touch.
+func (o *Overdue) Pin(req *plan.Request) {
+	if !o.Any() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pinned := make(map[string]bool, len(req.Pinned)+len(o.byKey))
+	maps.Copy(pinned, req.Pinned)
+	req.Limbo = make(map[string]plan.Limbo, len(o.byKey))
+	for key, c := range o.byKey {
+		pinned[key] = true
+		switch {
+		case c.op == nil:
+		case c.op.Kind == plan.Down:
+			req.Limbo[key] = plan.Limbo{Leaving: true}
+		default:
+			req.Limbo[key] = plan.Limbo{Coming: c.op.Target}
+		}
+	}
+	req.Pinned = pinned
+}
+
+// Of describes the call that keeps a key from being touched, and tells whether
+// the value may cease to exist by it; empty if there is none.
+func (o *Overdue) Of(key string) (why string, leaving bool) {
+	if !o.Any() {
+		return "", false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.byKey[key]
+	if c == nil {
+		return "", false
+	}
+	why = fmt.Sprintf("descriptor %q: %s has not returned since %s", c.Descriptor, c.Callback, c.Since.UTC().Format(time.RFC3339))
+	return why, c.op != nil && c.op.Kind == plan.Down
+}
+
+// Comes tells whether the value may come to exist by a call that hangs.
+func (o *Overdue) Comes(key string) bool {
+	if !o.Any() {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.byKey[key]
+	return c != nil && c.op != nil && c.op.Kind != plan.Down
+}
+
+// Owe notes what is to be done about a call when it returns.
+func (o *Overdue) Owe(f *Failure, ofTxn uint64, attempt int, revision uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c := o.byKey[f.Key]; c != nil {
+		c.Owed, c.OfTxn, c.Attempt, c.Revision = f, ofTxn, attempt, revision
+	}
+}
+
+// Take returns the calls that have returned and that were given up in the same
+// transaction, and lets go of their keys; more tells that there are others. To
+// be called between transactions.
+func (o *Overdue) Take() (calls []*Call, more bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range o.sorted() {
+		switch {
+		case c.Returned.IsZero():
+		case len(calls) == 0 || calls[0].OfTxn == c.OfTxn:
+			calls = append(calls, c)
+		default:
+			more = true
+		}
+	}
+	for _, c := range calls {
+		o.drop(c)
+	}
+	return calls, more
+}
+
+// sorted lists the calls by key, then by descriptor. The caller holds mu.
+func (o *Overdue) sorted() []*Call {
+	return slices.SortedFunc(maps.Keys(o.calls), func(a, b *Call) int {
+		if n := strings.Compare(a.Key, b.Key); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Descriptor, b.Descriptor)
+	})
+}
+
+// List describes the calls, sorted by key.
+func (o *Overdue) List() []Call {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []Call
+	for _, c := range o.sorted() {
+		list = append(list, *c)
+	}
+	return list
+}
+
+// Hanging are the calls that have not returned.
+func (o *Overdue) Hanging() []Call {
+	return slices.DeleteFunc(o.List(), func(c Call) bool { return !c.Returned.IsZero() })
+}
+
+// Given counts the callbacks that were given up, by descriptor.
+func (o *Overdue) Given() map[string]uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.given)
+}
+
+// Forget tells that a southbound went down: what returns later is no effect on
+// the southbound that comes up then.
+func (o *Overdue) Forget(southbound string) {
+	if !o.Any() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for c := range o.calls {
+		if c.Southbound == southbound {
+			c.Stale = true
+		}
+	}
+}
+
+// hangingLimit is how many callbacks of a descriptor may hang before no other
+// is begun: the descriptor hangs then, not the value, and each further one
+// would cost the time limit and a goroutine.
+const hangingLimit = 4
+
+// refuse returns an error if no callback of the descriptor shall be begun.
+func (o *Overdue) refuse(d *registry.Descriptor) error {
+	if !o.Any() {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hanging[d.Name] < max(hangingLimit, d.Concurrency) {
+		return nil
+	}
+	if o.refused[d.Name] == nil {
+		for _, c := range o.sorted() {
+			if c.Descriptor == d.Name && c.op != nil && c.Returned.IsZero() {
+				o.refused[d.Name] = &refusedError{c, o.hanging[d.Name]}
+				break
+			}
+		}
+	}
+	return o.refused[d.Name]
+}

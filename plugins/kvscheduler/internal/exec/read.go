@@ -1,0 +1,75 @@
+package exec
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Read runs Retrieve, or RetrieveValue of a key, within the time limit of the
+// descriptor. What f returns after it was given up is lost, and f must not
+// touch anything that its caller uses. While one hangs no other is begun.
+func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error {
+	limit := o.patience(d)
+	if limit == 0 {
+		return f()
+	}
+	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key, Since: o.clock.Now()}
+	if key != "" {
+		c.Callback = "RetrieveValue"
+	}
+	if err := o.stillReading(c); err != nil {
+		return err
+	}
+	t := &ticket{}
+	t.begin()
+	done := make(chan error, 1)
+	go func() {
+		err := f()
+		if t.end() {
+			done <- err
+		} else {
+			o.back(t, nil, err)
+		}
+	}()
+	return o.await(t, c, limit, done)
+}
+
+// await waits for a callback, or gives it up.
+func (o *Overdue) await(t *ticket, c *Call, limit time.Duration, done <-chan error) error {
+	closing := o.closing
+	for {
+		alarm := make(chan struct{})
+		stop := o.clock.AfterFunc(limit, func() { close(alarm) })
+		select {
+		case err := <-done:
+			stop()
+			return err
+		case <-closing:
+			stop()
+			closing, limit = nil, min(limit, closingLimit)
+			continue
+		case <-alarm:
+		}
+		if state := t.state.Load(); isRunning(state) && o.giveUp(t, state, c) {
+			return &TimeoutError{c.Descriptor, c.Callback, limit}
+		}
+		return <-done
+	}
+}
+
+// stillReading says that the same was asked before, and is still not answered.
+func (o *Overdue) stillReading(c *Call) error {
+	if !o.Any() {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for other := range o.calls {
+		if other.Descriptor == c.Descriptor && other.op == nil && (other.Key == c.Key || other.Key == "") {
+			return fmt.Errorf("descriptor %q: %s has not returned since %s", c.Descriptor, other.Callback, other.Since.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package exec
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// watch is what a walk has in addition if callbacks have a time limit. The walk
+// then runs in a goroutine of its own, the driver. A driver that is stuck in a
+// callback is left behind, and another one goes on in its place; callbacks
+// that run beside it are given up by the driver.
+type watch struct {
+	begin time.Time
+	here  *ticket // of the callbacks of the driver itself
+
+	mu     sync.Mutex
+	flying []*job // callbacks in goroutines of their own; changed by the driver only
+
+	alarm   chan struct{} // buffered: it is time to look
+	look    atomic.Bool   // the driver shall look at flying
+	wake    chan struct{} // buffered: the same, to a driver that waits
+	over    chan struct{} // closed at the end
+	closing atomic.Bool   // nothing may take longer than closingLimit
+}
+
+// supervise executes everything and gives up what takes too long.
+func (w *walk) supervise(patience time.Duration) {
+	w.watch = &watch{
+		begin: w.Now(), here: &ticket{},
+		alarm: make(chan struct{}, 1), wake: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	o := w.Overdue
+	ring := func() {
+		select {
+		case w.watch.alarm <- struct{}{}:
+		default:
+		}
+	}
+	stop := o.clock.AfterFunc(patience, ring)
+	go w.drive()
+	closing := o.closing
+	for {
+		select {
+		case <-w.watch.over:
+			stop()
+			return
+		case <-closing:
+			w.watch.closing.Store(true)
+			closing, patience = nil, min(patience, closingLimit)
+			stop()
+			stop = o.clock.AfterFunc(patience, ring)
+		case <-w.watch.alarm:
+			stop = o.clock.AfterFunc(w.nextAlarm(patience), ring)
+			if w.giveUp(w.watch.here) {
+				stuck := w.here
+				w.watch.here = &ticket{}
+				go w.driveOn(stuck)
+			} else {
+				w.watch.look.Store(true)
+				select {
+				case w.watch.wake <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}
+}
+
+// drive is execute in the driver.
+func (w *walk) drive() {
+	if w.execute() {
+		close(w.watch.over)
+	}
+}
+
+// driveOn goes on after the driver got stuck in a callback.
+func (w *walk) driveOn(stuck *job) {
+	w.complete(stuck)
+	w.here = &job{} // the one left behind still uses the other
+	w.drive()
+}
+
+// nextAlarm is when the next callback that runs now is to be given up, or one
+// that begins later at the earliest.
+func (w *walk) nextAlarm(patience time.Duration) time.Duration {
+	look := func(t *ticket) {
+		if _, left, ok := w.remaining(t); ok && left > 0 {
+			patience = min(patience, left)
+		}
+	}
+	look(w.watch.here)
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	for _, j := range w.watch.flying {
+		look(j.ticket)
+	}
+	return patience
+}
+
+// remaining is how long a callback may go on running; false if none runs or it has
+// no limit.
+func (w *walk) remaining(t *ticket) (state int64, left time.Duration, ok bool) {
+	state = t.state.Load()
+	began, index := time.Duration(t.began.Load()), t.index.Load()
+	if !isRunning(state) || t.state.Load() != state {
+		return 0, 0, false
+	}
+	limit := w.limitOf(index)
+	return state, began + limit - w.Now().Sub(w.watch.begin), limit > 0
+}
+
+// limitOf is how long the callback of an operation may take; 0 is without end.
+func (w *walk) limitOf(index int32) time.Duration {
+	limit := w.Overdue.patience(w.ops[index].Desc)
+	if w.watch.closing.Load() && (limit == 0 || limit > closingLimit) {
+		return closingLimit
+	}
+	return limit
+}
+
+// patience is the least time limit of the callbacks that the plan needs; 0 if
+// there is none.
+func (w *walk) patience() time.Duration {
+	var least time.Duration
+	if w.Overdue == nil {
+		return 0
+	}
+	for i := range w.ops {
+		op := &w.ops[i]
+		if op.Kind == plan.Note || op.Kind == plan.Adopt || op.Desc.IsProperty() {
+			continue
+		}
+		if d := w.Overdue.patience(op.Desc); d > 0 && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	return least
+}
+
+// giveUp stops waiting for a callback if its time is over. It has failed then.
+func (w *walk) giveUp(t *ticket) bool {
+	state, left, ok := w.remaining(t)
+	if !ok || left > 0 {
+		return false
+	}
+	op := &w.ops[t.index.Load()]
+	c := &Call{
+		Descriptor: op.Desc.Name, Southbound: op.Desc.Southbound, Callback: callback(op), Key: op.Key,
+		Since: w.watch.begin.Add(time.Duration(t.began.Load())), op: op,
+	}
+	if !w.Overdue.giveUp(t, state, c) {
+		return false
+	}
+	t.job.end, t.job.err = w.Now(), &TimeoutError{c.Descriptor, c.Callback, w.limitOf(t.job.index)}
+	return true
+}
+
+// giveUpFlying looks at the callbacks in goroutines of their own.
+func (w *walk) giveUpFlying() {
+	var late []*job
+	for _, j := range w.watch.flying {
+		if w.giveUp(j.ticket) {
+			late = append(late, j)
+		}
+	}
+	for _, j := range late {
+		w.finished(j)
+	}
+}
+
+// fly notes a callback in a goroutine of its own, land its end.
+func (w *walk) fly(j *job) {
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	j.slot = len(w.watch.flying)
+	w.watch.flying = append(w.watch.flying, j)
+}
+
+func (w *walk) land(j *job) {
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	last := len(w.watch.flying) - 1
+	moved := w.watch.flying[last]
+	w.watch.flying[j.slot], moved.slot = moved, j.slot
+	w.watch.flying[last] = nil
+	w.watch.flying = w.watch.flying[:last]
+}
+
+// callback names the callback of an operation.
+func callback(op *plan.Op) string {
+	switch op.Kind {
+	case plan.Up:
+		return "Create"
+	case plan.Down:
+		return "Delete"
+	}
+	return "Update"
+}
+
+// beginCall notes that a callback begins.
+func (w *walk) beginCall(j *job, t *ticket) {
+	j.start = w.Now()
+	j.ticket, t.job = t, j
+	t.index.Store(j.index)
+	t.began.Store(int64(j.start.Sub(w.watch.begin)))
+	t.begin()
+}
+
+// callWatched is call, where somebody watches. What it finds out it tells only
+// if it was not given up.
+func (w *walk) callWatched(j *job) bool {
+	var meta api.Metadata
+	var err error
+	t, called := j.ticket, true
+	if w.late() {
+		called, err = false, api.ErrTxnDeadline
+	} else {
+		meta, err = call(&w.ops[j.index], j.meta)
+	}
+	end := w.Now()
+	if !t.end() {
+		w.Overdue.back(t, meta, err)
+		return false
+	}
+	j.called, j.meta, j.err, j.end = called, meta, err, end
+	return true
+}

@@ -1,0 +1,48 @@
+package kvscheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+)
+
+// overdue shows in the health of the agent which callbacks hang.
+func (s *Scheduler) overdue(hanging []exec.Call) {
+	if s.Health == nil {
+		return
+	}
+	scope := s.Health.Scope("callbacks")
+	if len(hanging) == 0 {
+		scope.OK("all callbacks returned")
+		return
+	}
+	scope.Degraded("callbacks of descriptors do not return", hangs(hanging))
+}
+
+// maxNamed bounds the callbacks that are named.
+const maxNamed = 5
+
+func hangs(calls []exec.Call) error {
+	texts := make([]string, 0, maxNamed)
+	for _, c := range calls[:min(maxNamed, len(calls))] {
+		texts = append(texts, fmt.Sprintf("%v since %s", &c, c.Since.UTC().Format(time.RFC3339)))
+	}
+	if more := len(calls) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return errors.New(strings.Join(texts, ", "))
+}
+
+// leftBehind names the callbacks that did not return until the end.
+func (s *Scheduler) leftBehind() error {
+	if s.control == nil {
+		return nil
+	}
+	if left := s.control.Hanging(); len(left) > 0 {
+		return fmt.Errorf("left behind: %w", hangs(left))
+	}
+	return nil
+}
