@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -111,7 +113,7 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 	}
 	m, err := kind.create(i, mac)
 	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
+		return nil, createError(i, kind, err)
 	}
 	m.Type = i.GetType()
 	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
@@ -120,6 +122,20 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 	}
 	d.changed(m.SwIfIndex)
 	return m, nil
+}
+
+// createError says what was not created, and what VPP lacks if it knows no message
+// for that; then it is of no use to try again in this session.
+func createError(i *interfaces.Interface, kind linkKind, err error) error {
+	lacking := errors.Is(err, vppclient.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported)
+	if plugin := kind.traits().plugin; lacking && plugin != "" {
+		err = fmt.Errorf("is the plugin %s of VPP loaded? %w", plugin, err)
+	}
+	err = fmt.Errorf("create %s: %w", i.GetType(), err)
+	if lacking {
+		return kvs.Permanent(err)
+	}
+	return err
 }
 
 // removeKind deletes an interface together with its tag.
