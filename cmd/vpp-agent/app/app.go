@@ -114,6 +114,7 @@ func New() (*VPPAgent, error) {
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
 	a.Orchestrator.State = a.Scheduler
+	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label = []vppif.StatusStore{a.Files, a.Etcd, a.Consul, a.Redis}, a.Label
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
 }
