@@ -12,9 +12,9 @@ import (
 
 // A VXLAN-GPE tunnel tells in every packet what it carries. It has no MAC
 // address. VPP looks received IPv4 packets up in a VRF table of choice; for IPv6
-// it takes the number for an index of its own, and reads past the end of its
-// tables with it. When such a tunnel is deleted VPP only hides the interface,
-// and uses it for the next one.
+// it takes the number for an index of its own, whatever that leads to. When such
+// a tunnel is deleted VPP only hides the interface, and uses it for the next
+// one.
 
 // vxlanGpeCalls is what VXLAN-GPE tunnels need of VPP.
 type vxlanGpeCalls interface {

@@ -38,7 +38,7 @@ type setGtpu = func(c *Calls, add bool, t Gtpu) (swIfIndex uint32, err error)
 
 // pickSetGtpu prefers the older message, which has all that is needed: for the
 // newer one VPP looks up the counters of the tunnel even if there is none,
-// because it refused to create it, and may crash.
+// because it refused to create it, and crashes (seen with 25.10).
 func pickSetGtpu(s session.Session) session.Op[setGtpu] {
 	return session.Pick(s, "GTP-U tunnel",
 		session.Variant((*Calls).setGtpuV1, (*gtpu.GtpuAddDelTunnel)(nil), (*gtpu.GtpuAddDelTunnelReply)(nil)),
