@@ -124,6 +124,7 @@ var (
 	nextHopText  = regexp.MustCompile(`"nh":"([^"]*)"`)
 	nextHopUnion = regexp.MustCompile(`"nh":\{"address":\{"XXX_UnionData":\[([0-9,]*)\]\}\}`)
 	emptyLabels  = regexp.MustCompile(`,"label_stack":\[(\{\},?)*\]`)
+	scanTime     = regexp.MustCompile(`Last scan time: [0-9.e+-]+sec`)
 	runtimePath  = regexp.MustCompile(`"socket_filename":"[^"]*/memif.sock"`)
 	freeChoice   = regexp.MustCompile(`"(stats_index|age|vpe_pid|vpe_system_time)":[0-9.e+-]+`)
 )
@@ -147,6 +148,7 @@ func render(t *testing.T, m message) string {
 	}
 	text = emptyLabels.ReplaceAll(text, nil)
 	text = freeChoice.ReplaceAll(text, []byte(`"$1":"*"`))
+	text = scanTime.ReplaceAll(text, []byte("Last scan time: *sec"))
 	text = runtimePath.ReplaceAll(text, []byte(`"socket_filename":"*/memif.sock"`))
 	return string(nextHopUnion.ReplaceAllFunc(text, shortenNextHop))
 }
