@@ -8,6 +8,7 @@ import (
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -92,8 +93,15 @@ func (k kind) live(t *testing.T, target vpptest.Target) {
 	if err := b.Mux.Conn().Call(t.Context(), req, reply); err != nil {
 		t.Fatal(err)
 	}
-	if ops := b.Resync(); !slices.Contains(ops, "create "+ifKey(i.Name)) {
-		t.Errorf("after it was deleted by hand, a resync did %q", ops)
+	report, err := b.Scheduler.DetectDrift(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(report.Drifts, func(d kvs.Drift) bool { return d.Key == ifKey(i.Name) && d.Kind == kvs.DriftMissing }) {
+		t.Errorf("after it was deleted by hand, the drift is %+v", report.Drifts)
+	}
+	if _, err := b.Scheduler.RepairDrift(t.Context(), report.Drifts); err != nil {
+		t.Errorf("repair: %v", err)
 	}
 	settled(b, "repaired", i)
 	b.Must(deleted(of(i)))
