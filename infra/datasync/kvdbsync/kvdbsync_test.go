@@ -15,6 +15,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/datasync"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
+	"github.com/tenuto-dev/tenuto/infra/kv/consul"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
+	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
@@ -132,6 +136,19 @@ func TestEvents(t *testing.T) {
 	}
 	if err := <-m.results; !errors.Is(err, context.Canceled) {
 		t.Errorf("closed during an event: %v", err)
+	}
+}
+
+// As the user's documents have it.
+func TestDefaultPlugins(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]*kvdbsync.Plugin{
+		"kvdb-etcd-datasync": kvdbsync.NewPlugin(kvdbsync.UseKV(&etcd.DefaultPlugin)), "kvdb-redis-datasync": kvdbsync.NewPlugin(kvdbsync.UseKV(&redis.DefaultPlugin)),
+		"kvdb-consul-datasync": kvdbsync.NewPlugin(kvdbsync.UseKV(&consul.DefaultPlugin)), "kvdb-bolt-datasync": kvdbsync.NewPlugin(kvdbsync.UseKV(&bolt.DefaultPlugin)),
+	} {
+		if p.String() != want || "kvdb-"+p.Source()+"-datasync" != want {
+			t.Errorf("names %q, %q, want %q", p, p.Source(), want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package kvdbsync
 
 import (
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
@@ -29,6 +30,9 @@ func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 func (p *Plugin) SetDefaults() {
 	if p.ServiceLabel == nil {
 		p.ServiceLabel = &servicelabel.DefaultPlugin
+	}
+	if store, ok := p.KvPlugin.(infra.Defaulter); ok {
+		store.SetDefaults() // a DefaultPlugin has no name yet
 	}
 	if p.String() != "" {
 		return
