@@ -92,7 +92,11 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 			old[1].edges = *n.otherEdges
 		}
 	}
+	comes := (n.Have == nil) != (have == nil)
 	n.Want, n.Have = want, have
+	if comes {
+		g.noteExistence(n)
+	}
 	wanted, keptWant := take(&old, want)
 	var had []edge
 	keptHave := false
@@ -233,6 +237,7 @@ func (g *Graph) unchoose(n *Node, v *registry.Value) {
 		default:
 			for _, prefix := range dep.AnyOf.KeyPrefixes {
 				if remove(g.prefixes, prefix, n) {
+					delete(g.existing, prefix)
 					if g.lengths[len(prefix)]--; g.lengths[len(prefix)] == 0 {
 						delete(g.lengths, len(prefix))
 					}

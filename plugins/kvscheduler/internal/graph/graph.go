@@ -96,7 +96,8 @@ type Graph struct {
 
 	// Who depends on what, by prefix and by selector alone; see edge for keys.
 	prefixes map[string]nodeSet
-	lengths  map[int]int // lengths of the prefixes, with counts
+	lengths  map[int]int                     // lengths of the prefixes, with counts
+	existing map[string]*btree.BTreeG[*Node] // see Existing
 	selected nodeSet
 	round    uint32 // see NextRound
 	plan     uint32 // see NextPlan
@@ -111,9 +112,10 @@ type nodeSet map[*Node]struct{}
 func New() *Graph {
 	return &Graph{
 		nodes:    map[string]*Node{},
-		sorted:   btree.NewG(32, func(a, b *Node) bool { return a.Key < b.Key }),
+		sorted:   btree.NewG(32, byKey),
 		prefixes: map[string]nodeSet{},
 		lengths:  map[int]int{},
+		existing: map[string]*btree.BTreeG[*Node]{},
 		selected: nodeSet{},
 	}
 }

@@ -218,7 +218,7 @@ type planner struct {
 	lengths  map[int]bool
 	selected []*node
 	fresh    map[string]*node     // nodes without graph node
-	sorted   *btree.BTreeG[*node] // the same by key, once somebody looks for a prefix
+	sorted   *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
 
 	work    []*node
 	seeds   []*node
@@ -277,6 +277,9 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	if gn.Base != nil {
 		n.base = p.touchNode(gn.Base)
 		n.base.children = append(n.base.children, n)
+	}
+	if p.sorted != nil && !n.exists() {
+		p.sorted.ReplaceOrInsert(n)
 	}
 	n.in = n.exists()
 	p.retarget(n)

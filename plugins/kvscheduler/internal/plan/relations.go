@@ -105,8 +105,9 @@ func (p *planner) named(n *node, v *registry.Value, i int) (*graph.Node, *node) 
 	return gn, w
 }
 
-// matches iterates over all known keys that meet the dependency, until yield
-// returns false. Keys that were not touched are given with their graph node.
+// matches iterates over the values that meet the dependency, among those that
+// exist or were touched, until yield returns false. Those that were not touched
+// are given with their graph node alone, new ones with their view alone.
 func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bool) {
 	if dep.Key != "" {
 		if n := p.fresh[dep.Key]; n != nil {
@@ -126,7 +127,7 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 	sel := dep.AnyOf.KeySelector
 	more := true
 	for _, prefix := range prefixes {
-		p.g.Ascend(prefix, func(gn *graph.Node) bool {
+		p.g.Existing(prefix, func(gn *graph.Node) bool {
 			if sel == nil || sel(gn.Key) {
 				more = yield(gn, p.of(gn))
 			}
@@ -140,7 +141,7 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 				return false
 			}
 			if sel == nil || sel(n.key) {
-				more = yield(nil, n)
+				more = yield(n.node, n)
 			}
 			return more
 		})
@@ -150,12 +151,14 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 	}
 }
 
-// byKey returns the nodes without graph node, sorted.
+// byKey returns the touched values that do not exist, sorted.
 func (p *planner) byKey() *btree.BTreeG[*node] {
 	if p.sorted == nil {
 		p.sorted = btree.NewG(32, func(a, b *node) bool { return a.key < b.key })
-		for _, n := range p.fresh {
-			p.sorted.ReplaceOrInsert(n)
+		for _, n := range p.list {
+			if !n.exists() {
+				p.sorted.ReplaceOrInsert(n)
+			}
 		}
 	}
 	return p.sorted

@@ -1,0 +1,66 @@
+package graph
+
+import (
+	"strings"
+
+	"github.com/google/btree"
+)
+
+// patience is how many values that do not exist are passed over in search of
+// one that does, before an index is made.
+const patience = 4
+
+// Existing iterates over the existing nodes whose key has the prefix, in the
+// order of keys, until yield returns false. Where many values with the prefix
+// do not exist, those that do are indexed for as long as a dependency names the
+// prefix, so that the others cost nothing. Unlike other iterations it may change
+// the graph, in a way that these do not see: it is for its one writer.
+func (g *Graph) Existing(prefix string, yield func(*Node) bool) {
+	if index := g.existing[prefix]; index != nil {
+		index.Ascend(yield)
+		return
+	}
+	skipped, last := 0, ""
+	done := false
+	g.Ascend(prefix, func(n *Node) bool {
+		last = n.Key
+		if n.Have == nil {
+			skipped++
+			return skipped < patience || g.prefixes[prefix] == nil
+		}
+		done = !yield(n)
+		return !done
+	})
+	if done || skipped < patience || g.prefixes[prefix] == nil {
+		return
+	}
+	g.index(prefix).AscendGreaterOrEqual(&Node{Key: last}, yield)
+}
+
+// index indexes the existing nodes with a prefix.
+func (g *Graph) index(prefix string) *btree.BTreeG[*Node] {
+	index := btree.NewG(32, byKey)
+	g.Ascend(prefix, func(n *Node) bool {
+		if n.Have != nil {
+			index.ReplaceOrInsert(n)
+		}
+		return true
+	})
+	g.existing[prefix] = index
+	return index
+}
+
+func byKey(a, b *Node) bool { return a.Key < b.Key }
+
+// noteExistence keeps the indexes in step with a value that came or went.
+func (g *Graph) noteExistence(n *Node) {
+	for prefix, index := range g.existing {
+		switch {
+		case !strings.HasPrefix(n.Key, prefix):
+		case n.Have != nil:
+			index.ReplaceOrInsert(n)
+		default:
+			index.Delete(n)
+		}
+	}
+}
