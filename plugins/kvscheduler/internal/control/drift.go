@@ -148,16 +148,28 @@ func (c *Control) repaired(seq uint64) {
 
 // prepareRepair reads the drifted values again and has them planned anew.
 func (c *Control) prepareRepair(found []api.Drift, p *prepared) {
-	keys := map[*registry.Descriptor]map[string]bool{}
-	reg := c.registry.Load()
+	bases := make([]string, len(found))
 	for i := range found {
 		f := &found[i]
-		base := f.Key
+		bases[i] = f.Key
 		if f.Base != "" {
-			base = f.Base
-			p.request.Touch = append(p.request.Touch, base)
+			bases[i] = f.Base
+			p.request.Touch = append(p.request.Touch, f.Base)
 		}
 		p.request.Touch = append(p.request.Touch, f.Key)
+	}
+	c.readAgain(bases, p.request.Closed)
+	slices.Sort(p.request.Touch)
+	p.request.Touch = slices.Compact(p.request.Touch)
+	p.request.DropUnwanted = c.fullResyncDone
+}
+
+// readAgain takes over what the southbound says about base values, also about
+// those that are believed not to exist.
+func (c *Control) readAgain(bases []string, closed map[string]bool) {
+	keys := map[*registry.Descriptor]map[string]bool{}
+	reg := c.registry.Load()
+	for _, base := range bases {
 		d, err := reg.Lookup(base)
 		if err != nil || d == nil || d.Retrieve == nil {
 			continue // nobody can tell anything new about it
@@ -167,13 +179,10 @@ func (c *Control) prepareRepair(found []api.Drift, p *prepared) {
 		}
 		keys[d][base] = true
 	}
-	r := c.refresher(p.request.Closed)
+	r := c.refresher(closed)
 	for _, d := range reg.RetrieveOrder() {
 		if keys[d] != nil {
 			r.Among(d, keys[d])
 		}
 	}
-	slices.Sort(p.request.Touch)
-	p.request.Touch = slices.Compact(p.request.Touch)
-	p.request.DropUnwanted = c.fullResyncDone
 }

@@ -128,6 +128,9 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
 			continue
 		}
+		if change != nil && j.back != nil {
+			change.Want = j.back.wants[kv.Key]
+		}
 		switch {
 		case change == nil:
 		case !settled(n, change):
@@ -136,6 +139,9 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		case !j.dry: // only how failures are retried is new
 			n.Retry = j.opts.Retry
 		}
+	}
+	if j.back != nil {
+		p.request.Touch = j.back.touch
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
 		p.request.Changes = c.dropObsolete(p.request.Changes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // Defaults of the queue.
@@ -36,6 +37,7 @@ type job struct {
 	session *sessionChange
 	repair  []api.Drift // instead of values
 	orphans bool        // only what is nobody's wish is deleted
+	back    *wayBack    // instead of what the messages of the values amount to now
 
 	done chan outcome // buffered; nil: nobody waits
 
@@ -47,6 +49,12 @@ type job struct {
 type outcome struct {
 	seq uint64
 	err error
+}
+
+// wayBack is to what was wanted before.
+type wayBack struct {
+	wants map[string]*registry.Value
+	touch []string // planned anew, because they are not what they were believed to be
 }
 
 type retry struct {

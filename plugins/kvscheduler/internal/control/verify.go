@@ -15,12 +15,14 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// wantedBefore is what a transaction that may turn out to be not verified goes
-// back to. What belonged to the southbound is left out.
-func (c *Control) wantedBefore(j *job) (values []api.RecordedKVPair) {
+// wantedBefore is the way back for a transaction that may turn out to be not
+// verified: to what was wanted before, and of an invalid value also to what
+// stayed in force instead. What belonged to the southbound is left out.
+func (c *Control) wantedBefore(j *job) (back *job) {
 	if !j.opts.Verify || !j.opts.Revert {
 		return nil
 	}
+	back = &job{typ: api.NBTransaction, back: &wayBack{wants: map[string]*registry.Value{}}}
 	for _, kv := range j.values {
 		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
 		switch n := c.graph.Node(kv.Key); {
@@ -29,14 +31,15 @@ func (c *Control) wantedBefore(j *job) (values []api.RecordedKVPair) {
 			continue
 		default:
 			pair.Value = n.Want.Msg
+			back.back.wants[kv.Key] = n.Want
 		}
-		values = append(values, pair)
+		back.values = append(back.values, pair)
 	}
-	return values
+	return back
 }
 
 // verified adds to the error of a transaction what is not as it should be.
-func (c *Control) verified(j *job, before []api.RecordedKVPair, res *exec.Result, err error) error {
+func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error {
 	if !j.opts.Verify || res.Reverted {
 		return err
 	}
@@ -48,13 +51,12 @@ func (c *Control) verified(j *job, before []api.RecordedKVPair, res *exec.Result
 	for i, kv := range wrong {
 		keys[i] = kv.Key
 	}
-	c.refreshKeys(keys)
+	c.readAgain(keys, c.closedSessions())
 	c.notifyWatchers(keys)
 	if j.opts.Revert {
-		back := c.process(&job{typ: api.NBTransaction, values: before, opts: api.TxnOptions{
-			Retry: j.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error(),
-		}})
-		if te := (*api.TransactionError)(nil); errors.As(back.err, &te) {
+		back.back.touch = c.withDerived(keys)
+		back.opts = api.TxnOptions{Retry: j.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
+		if te := (*api.TransactionError)(nil); errors.As(c.process(back).err, &te) {
 			wrong = append(wrong, te.GetKVErrors()...)
 		}
 	}
@@ -62,6 +64,19 @@ func (c *Control) verified(j *job, before []api.RecordedKVPair, res *exec.Result
 		wrong = append(te.GetKVErrors(), wrong...)
 	}
 	return api.NewTransactionError(nil, wrong, j.opts.Revert)
+}
+
+// withDerived adds what is derived from the values.
+func (c *Control) withDerived(keys []string) []string {
+	for _, key := range slices.Clone(keys) {
+		if n := c.graph.Node(key); n != nil {
+			for child := range n.Derived {
+				keys = append(keys, child.Key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // verify reads what the transaction named or touched and compares.
