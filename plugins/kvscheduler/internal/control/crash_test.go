@@ -60,9 +60,9 @@ func (s *simulation) crash() {
 			values[key] = drawItem(s.T, key)
 		}
 	}
+	coin, dieAt := rapid.Uint64().Draw(s.T, "coin"), rapid.IntRange(1, 6).Draw(s.T, "die at")
 	s.w.mu.Lock()
-	s.w.coin = rand.New(rand.NewPCG(rapid.Uint64().Draw(s.T, "coin"), 1))
-	s.w.dieAt = rapid.IntRange(1, 6).Draw(s.T, "die at")
+	s.w.coin, s.w.dieAt = rand.New(rand.NewPCG(coin, 1)), dieAt
 	s.w.died = func() {
 		if s.journal != nil {
 			s.journal.Freeze()

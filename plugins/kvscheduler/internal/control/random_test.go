@@ -68,6 +68,7 @@ func start(t *rapid.T) *simulation {
 		}
 		return mode
 	}
+	s.w.panics = func() bool { return s.rng.IntN(4) == 0 }
 	s.w.cyclic = s.reach.cyclic
 	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")
 	if rapid.Bool().Draw(t, "journal") {
@@ -209,13 +210,17 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 			s.log("  del %s", key)
 		}
 	}
-	mark := len(s.w.ops)
+	mark, faults := s.w.mark(), s.w.injected()
+	settled := s.settled
 	s.settled = false
+	var seq uint64
 	var err error
-	s.await(func() { _, err = txn.Commit(context.Background(), opts...) })
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	s.log("  ops %q err %v", s.w.ops[mark:], err)
+	s.await(func() { seq, err = txn.Commit(context.Background(), opts...) })
+	did := s.w.since(mark)
+	s.log("  ops %q err %v", did, err)
+	if err == nil && s.w.injected() == faults && (settled || !s.hangs) { // what hung may end now
+		s.faultless(seq, values, did, !settled || api.ApplyTxnOptions(opts).Resync != api.NotResync)
+	}
 	return err
 }
 
@@ -238,15 +243,7 @@ func (s *simulation) want(values map[string]*model.Item) {
 }
 
 func (s *simulation) change() {
-	values := map[string]*model.Item{}
-	for range rapid.IntRange(1, 5).Draw(s.T, "changes") {
-		key := rapid.SampledFrom(baseKeys).Draw(s.T, "key")
-		if rapid.IntRange(0, 3).Draw(s.T, "delete") == 0 {
-			values[key] = nil
-		} else {
-			values[key] = drawItem(s.T, key)
-		}
-	}
+	values := s.drawChange()
 	if rapid.IntRange(0, 3).Draw(s.T, "revert") == 0 {
 		s.revert(values)
 		return
@@ -327,8 +324,9 @@ func (w *world) snapshot() map[string]string {
 func (s *simulation) notify() {
 	key := rapid.SampledFrom([]string{"n/0", "n/1"}).Draw(s.T, "notified")
 	it := &model.Item{Value: 7}
+	gone := rapid.Bool().Draw(s.T, "gone")
 	s.w.mu.Lock()
-	if rapid.Bool().Draw(s.T, "gone") {
+	if gone {
 		it = nil
 		delete(s.w.notified, key)
 		delete(s.o.notified, key)
@@ -353,8 +351,10 @@ func (s *simulation) notify() {
 func (s *simulation) foreign() {
 	s.w.mu.Lock()
 	keys := slices.Sorted(maps.Keys(s.w.exists))
+	s.w.mu.Unlock()
 	if len(keys) > 0 {
 		key := rapid.SampledFrom(keys).Draw(s.T, "victim")
+		s.w.mu.Lock()
 		for k := range s.w.exists {
 			if k == key || strings.HasPrefix(k, "d/"+key+"/") {
 				delete(s.w.exists, k)
@@ -364,8 +364,8 @@ func (s *simulation) foreign() {
 		}
 		s.log("foreign delete %s", key)
 		s.w.faults["value deleted by a foreign hand"]++
+		s.w.mu.Unlock()
 	}
-	s.w.mu.Unlock()
 	s.w.cyclic = func(string) bool { return true } // dependants are stranded for now
 	if rapid.Bool().Draw(s.T, "drift") {
 		s.repairDrift()
@@ -396,6 +396,10 @@ func (s *simulation) converge() {
 			break
 		}
 		s.barrier()
+	}
+	if s.w.panicked { // is not retried
+		s.w.panicked = false
+		s.resync(api.DownstreamResync)
 	}
 	s.rate = rate
 	s.log("to check after %q", s.w.ops[mark:])
@@ -489,6 +493,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
 			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
+			"plan", "verify", "edit", "unreliable", "dump",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -511,6 +516,16 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.restart()
 		case "crash":
 			s.crash()
+		case "plan":
+			s.plan()
+		case "verify":
+			s.verified()
+		case "edit":
+			s.edit()
+		case "unreliable":
+			s.unreliable()
+		case "dump":
+			s.badDump()
 		}
 	}
 	s.converge()

@@ -22,7 +22,7 @@ type tally struct {
 
 func newTally() *tally { return &tally{steps: map[string]int{}, faults: map[string]int{}} }
 
-// done adds one case.
+// done adds one case, which has ended.
 func (t *tally) done(s *simulation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,8 +30,6 @@ func (t *tally) done(s *simulation) {
 	for name, n := range s.taken {
 		t.steps[name] += n
 	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
 	t.operations += len(s.w.ops)
 	for kind, n := range s.w.faults {
 		t.faults[kind] += n
@@ -75,6 +73,9 @@ func (t *tally) report(tb testing.TB) {
 
 // faultKinds are all faults that random cases inject.
 var faultKinds = []string{
-	"error before the effect", "error after the effect", "session down", "session down, state lost",
-	"scheduler restarted", "value deleted by a foreign hand",
+	"error before the effect", "error after the effect", "panic before the effect", "panic after the effect",
+	"operation that is not done", "callback that hangs", "dump failed", "dump panicked", "dump incomplete",
+	"session down", "session down, state lost", "scheduler restarted", "scheduler killed in an operation",
+	"value deleted by a foreign hand", "value changed by a foreign hand",
+	"notification lost", "notification duplicated", "notification reordered",
 }

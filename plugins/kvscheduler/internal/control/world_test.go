@@ -52,16 +52,24 @@ type world struct {
 	died      func()
 	coin      *rand.Rand
 	deathMode string // of the last operation; empty: by chance
+	// panics decides whether a fault is a panic instead of an error.
+	panics   func() bool
+	panicked bool
+	// lied are the keys of operations that were said to be done and were not.
+	lied map[string]bool
 
 	// blind southbounds do not report what is there.
 	retrieveErr error
+	badDump     string // kind of a Retrieve with the hidden key in it; see badDump
+	hidden      string
 }
 
 func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
-		faults:  map[string]int{},
+		faults: map[string]int{}, lied: map[string]bool{},
 		hanging: map[string]chan struct{}{}, hung: make(chan string, 100),
+		panics: func() bool { return false },
 		fail:   func(string, string) string { return "" },
 		cyclic: func(string) bool { return false },
 	}
@@ -121,6 +129,7 @@ func (w *world) call(op, key string, effect func()) error {
 		if mode = w.deathMode; mode == "" {
 			mode = rapidMode(w.coin)
 		}
+		w.faults["scheduler killed in an operation"]++
 		w.died()
 	}
 	mode, hangs := strings.CutPrefix(mode, "hang ")
@@ -133,15 +142,17 @@ func (w *world) call(op, key string, effect func()) error {
 		w.problem("%s %s: which is foreign", op, key)
 	}
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
-	if mode != "" {
-		w.faults["error "+mode+" the effect"]++
-	}
-	if mode == "before" {
-		return fmt.Errorf("%s %s: %w", op, key, errInjected)
+	switch mode {
+	case "before":
+		return w.failed(mode, fmt.Errorf("%s %s: %w", op, key, errInjected))
+	case "lie":
+		w.faults["operation that is not done"]++
+		w.lied[key] = true
+		return nil
 	}
 	effect()
 	if mode == "after" {
-		return fmt.Errorf("%s %s, done: %w", op, key, errInjected)
+		return w.failed(mode, fmt.Errorf("%s %s, done: %w", op, key, errInjected))
 	}
 	return nil
 }
@@ -165,6 +176,57 @@ func (w *world) hangs(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.hanging[key] != nil
+}
+
+// failed is an injected failure: an error, or a panic.
+func (w *world) failed(mode string, err error) error {
+	if w.panics() {
+		w.faults["panic "+mode+" the effect"]++
+		w.panicked = true
+		panic(err)
+	}
+	w.faults["error "+mode+" the effect"]++
+	return err
+}
+
+// misled tells whether the scheduler cannot know what there is of a key, or of
+// the value that it is derived from.
+func (w *world) misled(key string) bool {
+	base, _ := baseOfDerived(key)
+	return w.lied[base] || w.hidden == base
+}
+
+// baseOfDerived: "d/<base key>/<name>"; other keys are their own base.
+func baseOfDerived(key string) (string, bool) {
+	derived, ok := strings.CutPrefix(key, "d/")
+	if !ok {
+		return key, false
+	}
+	return derived[:strings.LastIndex(derived, "/")], true
+}
+
+// mark is where in the list of operations the next one will be.
+func (w *world) mark() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.ops)
+}
+
+// since are the operations from a mark on.
+func (w *world) since(mark int) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.ops[mark:])
+}
+
+// injected is the number of faults so far.
+func (w *world) injected() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, count := range w.faults {
+		n += count
+	}
+	return n
 }
 
 // runFor lets others run while an operation is under way, and checks that they
@@ -199,8 +261,16 @@ func (w *world) create(key string, it *model.Item) (any, error) {
 	if w.dead {
 		return nil, errDead
 	}
-	if w.exists[key] != nil {
+	base, derived := baseOfDerived(key)
+	switch exists, orphan := w.exists[key] != nil, derived && w.exists[base] == nil; {
+	case exists && w.misled(key):
+		return nil, fmt.Errorf("create %s: it exists", key)
+	case orphan && w.misled(key):
+		return nil, fmt.Errorf("create %s: there is no %s", key, base)
+	case exists:
 		w.problem("create %s: exists", key)
+	case orphan:
+		w.problem("create %s: without %s", key, base)
 	}
 	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) {
 		w.problem("create %s: without %s", key, dep)
@@ -217,7 +287,9 @@ func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
 	if w.dead {
 		return nil, errDead
 	}
-	if w.exists[key] == nil {
+	if w.exists[key] == nil && w.misled(key) {
+		return meta, fmt.Errorf("update %s: it does not exist", key)
+	} else if w.exists[key] == nil {
 		w.problem("update %s: does not exist", key)
 	} else if !proto.Equal(old, w.exists[key]) && !w.derivedDiffer(key, old) {
 		w.problem("update %s: from %v, but there is %v", key, old, w.exists[key])
@@ -255,7 +327,9 @@ func (w *world) delete(key string, it *model.Item, meta any) error {
 	if w.dead {
 		return errDead
 	}
-	if w.exists[key] == nil {
+	if w.exists[key] == nil && w.misled(key) {
+		return nil // gone already
+	} else if w.exists[key] == nil {
 		w.problem("delete %s: does not exist", key)
 	}
 	w.checkMeta("delete", key, meta)
@@ -303,7 +377,7 @@ func (w *world) retrieve(prefix string) ([]api.KV[*model.Item, any], error) {
 		}
 		out = append(out, api.KV[*model.Item, any]{Key: key, Value: it, Metadata: w.meta[key], Origin: w.origin()})
 	}
-	return out, nil
+	return w.dump(out)
 }
 
 // crash loses everything that lives in the session.
