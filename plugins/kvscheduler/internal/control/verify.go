@@ -51,10 +51,11 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 	for i, kv := range wrong {
 		keys[i] = kv.Key
 	}
+	touch := c.withDerived(keys)
 	c.readAgain(keys, c.closedSessions())
 	c.notifyWatchers(keys)
 	if j.opts.Revert {
-		back.back.touch = c.withDerived(keys)
+		back.back.touch = c.withDerived(touch)
 		back.opts = api.TxnOptions{Retry: j.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
 		if te := (*api.TransactionError)(nil); errors.As(c.process(back).err, &te) {
 			wrong = append(wrong, te.GetKVErrors()...)
@@ -67,8 +68,9 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 }
 
 // withDerived adds what is derived from the values.
-func (c *Control) withDerived(keys []string) []string {
-	for _, key := range slices.Clone(keys) {
+func (c *Control) withDerived(bases []string) []string {
+	keys := slices.Clone(bases)
+	for _, key := range bases {
 		if n := c.graph.Node(key); n != nil {
 			for child := range n.Derived {
 				keys = append(keys, child.Key)
