@@ -1,0 +1,130 @@
+package grpc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+// calls counts calls, and logs them if asked to. The names of the metrics are
+// those that dashboards for gRPC servers in Go expect. It sees calls that are
+// refused before a handler is called, too, but for those without credentials,
+// which only refused counts.
+type calls struct {
+	known func(service string) bool
+	log   logging.Logger // nil: calls are not logged
+
+	started, handled *prometheus.CounterVec
+	seconds          *prometheus.HistogramVec
+	connections      prometheus.Gauge
+	strangers        prometheus.Counter
+}
+
+// newCalls registers the metrics; without a registry nobody sees them.
+func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, error) {
+	labels := []string{"grpc_type", "grpc_service", "grpc_method"}
+	c := &calls{
+		known: known,
+		started: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "grpc_server_started_total", Help: "calls that have begun"}, labels),
+		handled: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "grpc_server_handled_total", Help: "calls that have ended, by code"}, append(labels, "grpc_code")),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "grpc_server_handling_seconds", Help: "how long calls took", Buckets: prometheus.DefBuckets}, labels),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "grpc_server_connections", Help: "connections that are open"}),
+		strangers: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "grpc_server_refused_total", Help: "calls without known credentials"}),
+	}
+	if registry == nil {
+		return c, nil
+	}
+	for _, m := range []prometheus.Collector{c.started, c.handled, c.seconds, c.connections, c.strangers} {
+		if err := registry.Register(m); err != nil {
+			return nil, fmt.Errorf("register the metrics of the gRPC server: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func (c *calls) refused() { c.strangers.Inc() }
+
+// call is what a context carries of its call.
+type call struct {
+	kind, service, method string
+}
+
+type callKey struct{}
+
+// TagRPC implements stats.Handler.
+func (c *calls) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	service, method, _ := strings.Cut(strings.TrimPrefix(info.FullMethodName, "/"), "/")
+	if !c.known(service) { // names that others choose are no labels
+		service, method = "unknown", "unknown"
+		if strings.HasPrefix(info.FullMethodName, "/grpc.reflection.") {
+			service, method = "grpc.reflection", "ServerReflectionInfo"
+		}
+	}
+	return context.WithValue(ctx, callKey{}, &call{"unary", service, method})
+}
+
+// HandleRPC implements stats.Handler.
+func (c *calls) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	about, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return
+	}
+	switch s := s.(type) {
+	case *stats.Begin:
+		about.kind = kind(s)
+		c.started.WithLabelValues(about.kind, about.service, about.method).Inc()
+	case *stats.End:
+		code := status.Code(s.Error)
+		c.handled.WithLabelValues(about.kind, about.service, about.method, code.String()).Inc()
+		took := s.EndTime.Sub(s.BeginTime)
+		c.seconds.WithLabelValues(about.kind, about.service, about.method).Observe(took.Seconds())
+		if c.log != nil {
+			c.log.Debug("gRPC call", "service", about.service, "method", about.method, "peer", caller(ctx),
+				"code", code.String(), "took", took)
+		}
+	}
+}
+
+func kind(b *stats.Begin) string {
+	switch {
+	case b.IsClientStream && b.IsServerStream:
+		return "bidi_stream"
+	case b.IsClientStream:
+		return "client_stream"
+	case b.IsServerStream:
+		return "server_stream"
+	}
+	return "unary"
+}
+
+func caller(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
+}
+
+// TagConn implements stats.Handler.
+func (c *calls) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements stats.Handler.
+func (c *calls) HandleConn(_ context.Context, s stats.ConnStats) {
+	switch s.(type) {
+	case *stats.ConnBegin:
+		c.connections.Inc()
+	case *stats.ConnEnd:
+		c.connections.Dec()
+	}
+}

@@ -1,0 +1,260 @@
+// Package grpc is the gRPC server of an agent. Plugins register their services
+// with it in their Init; it serves them over TCP or a unix socket, together
+// with the standard services for health and reflection.
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
+)
+
+// closePatience is how long calls may go on when the agent stops; their
+// contexts have ended then.
+const closePatience = 2 * time.Second
+
+// Services is where plugins register what they serve.
+type Services interface {
+	// Register adds a service, whose description is in the generated code
+	// (manager_grpc.pb.go: ManagerService_ServiceDesc). It is for Init: services
+	// cannot be added once the server runs.
+	Register(desc *rpc.ServiceDesc, impl any) error
+}
+
+// Plugin is the gRPC server. It listens from its AfterInit to its Close. Calls
+// that go on then see their contexts end.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+	explicit bool // somebody asked for the server: with a file or a flag
+	port     int  // of --grpc-port; 0 if not given
+	socket   string
+	flags    *pflag.FlagSet
+	host     infra.Host
+	calls    *calls
+
+	mu       sync.Mutex
+	services map[string]service
+	serving  bool
+	addrs    []net.Addr
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Metrics is where calls are counted; nil: nowhere.
+	Metrics metrics.Registerer `optional:"true"`
+}
+
+type service struct {
+	desc *rpc.ServiceDesc
+	impl any
+}
+
+var (
+	_ Services       = (*Plugin)(nil)
+	_ infra.PostInit = (*Plugin)(nil)
+)
+
+// ConfigSpec returns the defaults of grpc.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// DefineFlags adds --grpc-port and --grpc-socket.
+func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
+	p.flags = fs
+	fs.IntVar(&p.port, "grpc-port", 0, "`port` of the gRPC server; replaces the one of grpc.conf")
+	fs.StringVar(&p.socket, "grpc-socket", "", "`path` of a unix socket of the gRPC server; replaces the one of grpc.conf")
+}
+
+// SetHost tells the plugin which agent the health service is about.
+func (p *Plugin) SetHost(h infra.Host) { p.host = h }
+
+// Init reads the configuration.
+func (p *Plugin) Init() error {
+	cfg, found, err := config.Load(p.Cfg, p.base())
+	if err != nil {
+		return err
+	}
+	p.explicit = found || p.defaults != nil
+	if cfg, err = p.withFlags(cfg); err != nil {
+		return err
+	}
+	if cfg.MaxMsgSize == 0 {
+		cfg.MaxMsgSize = defaultMaxMsgSize
+	}
+	if cfg.MaxConcurrentStreams == 0 {
+		cfg.MaxConcurrentStreams = defaultMaxStreams
+	}
+	p.cfg = cfg
+	if p.Disabled() {
+		return nil
+	}
+	var registry prometheus.Registerer
+	if cfg.PrometheusMetrics && p.Metrics != nil {
+		registry = p.Metrics.Registry()
+	}
+	p.calls, err = newCalls(registry, p.known)
+	if err != nil {
+		return err
+	}
+	if cfg.ExtendedLogging {
+		p.calls.log = p.Log
+	}
+	return p.Register(&grpc_health_v1.Health_ServiceDesc, &healthService{p: p})
+}
+
+func (p *Plugin) withFlags(cfg Config) (Config, error) {
+	if p.flags == nil {
+		return cfg, nil
+	}
+	if p.flags.Changed("grpc-port") {
+		if cfg.Network == "unix" {
+			return cfg, errors.New("--grpc-port: the network in grpc.conf is unix, which has no ports")
+		}
+		host, _, _ := net.SplitHostPort(cfg.Endpoint)
+		cfg.Endpoint = net.JoinHostPort(host, strconv.Itoa(p.port))
+		p.explicit = true
+		if err := cfg.Validate(); err != nil {
+			return cfg, fmt.Errorf("--grpc-port: %w", err)
+		}
+	}
+	if p.flags.Changed("grpc-socket") {
+		cfg.Socket, p.explicit = p.socket, true
+		if err := cfg.Validate(); err != nil {
+			return cfg, fmt.Errorf("--grpc-socket: %w", err)
+		}
+	}
+	return cfg, nil
+}
+
+// Register adds a service, see Services. Services of a server that is disabled
+// are accepted, too.
+func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any) error {
+	if want := reflect.TypeOf(desc.HandlerType).Elem(); impl == nil || !reflect.TypeOf(impl).Implements(want) {
+		return fmt.Errorf("register service %s: %T does not implement %s", desc.ServiceName, impl, want)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.serving {
+		return fmt.Errorf("register service %s: the server runs already; services are registered in Init", desc.ServiceName)
+	}
+	if _, taken := p.services[desc.ServiceName]; taken {
+		return fmt.Errorf("register service %s: registered already", desc.ServiceName)
+	}
+	if p.services == nil {
+		p.services = map[string]service{}
+	}
+	p.services[desc.ServiceName] = service{desc, impl}
+	return nil
+}
+
+// AfterInit listens and serves.
+func (p *Plugin) AfterInit() error {
+	p.mu.Lock()
+	p.serving = true
+	p.mu.Unlock()
+	if p.Disabled() {
+		p.Log.Info("gRPC server is disabled")
+		return nil
+	}
+	doors, err := p.open()
+	if err != nil {
+		if p.explicit || !errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+		// Nobody asked for the server, so its default address is not worth a
+		// failed start: several agents may live on one machine.
+		p.Log.Warn("gRPC is not served: the default address is taken", "address", p.cfg.Endpoint, "hint", "set endpoint in grpc.conf, or --grpc-port")
+		p.Health.OK("not listening, the default address " + p.cfg.Endpoint + " is taken; set endpoint in grpc.conf, or --grpc-port")
+		return nil
+	}
+	for _, d := range doors {
+		server := p.newServer(d)
+		p.mu.Lock()
+		p.addrs = append(p.addrs, d.Addr())
+		p.mu.Unlock()
+		p.Go(func(ctx context.Context) { p.serve(ctx, server, d) })
+		p.Log.Info("serving gRPC", "address", d.Addr().String(), "tls", d.creds != nil, "protected", p.cfg.protected())
+		p.warnOfStrangers(d)
+	}
+	p.Health.OK("listening on " + addresses(doors))
+	return nil
+}
+
+// newServer makes the server of one listener.
+func (p *Plugin) newServer(d door) *rpc.Server {
+	s := rpc.NewServer(p.serverOptions(d)...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, svc := range p.services {
+		s.RegisterService(svc.desc, svc.impl)
+	}
+	if p.cfg.Reflection {
+		reflection.Register(s)
+	}
+	return s
+}
+
+// serve runs a server until the context of the plugin ends.
+func (p *Plugin) serve(ctx context.Context, s *rpc.Server, d door) {
+	shut := make(chan struct{})
+	go func() { // ends with ctx; waited for below
+		defer close(shut)
+		<-ctx.Done()
+		impatient := time.AfterFunc(closePatience, s.Stop) // whoever still talks is cut off
+		defer impatient.Stop()
+		s.GracefulStop()
+	}()
+	if err := s.Serve(d); err != nil && ctx.Err() == nil {
+		p.Log.Error("gRPC server ended", "address", d.Addr().String(), "error", err)
+		p.Health.Failed("gRPC server ended", err)
+	}
+	<-shut
+}
+
+// Disabled tells whether the configuration switched the server off.
+func (p *Plugin) Disabled() bool { return p.cfg.Disabled }
+
+// Addr returns the address of the endpoint, nil before AfterInit and when it
+// does not listen.
+func (p *Plugin) Addr() net.Addr {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.addrs) == 0 {
+		return nil
+	}
+	return p.addrs[0]
+}
+
+// known tells whether there is such a service.
+func (p *Plugin) known(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.services[name]
+	return ok
+}
