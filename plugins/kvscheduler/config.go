@@ -24,6 +24,8 @@ type Config struct {
 	StateDir        string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
 	CallbackTimeout time.Duration `yaml:"callback-timeout" desc:"how long a callback of a descriptor may take before it counts as failed, with an unknown outcome; 0 is without end"`
 
+	Ownership []OwnershipRule `yaml:"ownership" desc:"what the agent may do with which values; the longest key prefix wins, then the descriptor, and everything else is managed"`
+
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`
 	DriftRepairFor         map[string]string `yaml:"drift-repair-for" desc:"the same for a descriptor (by name) or for keys (by prefix; the longest wins)"`
@@ -65,7 +67,7 @@ func (c Config) Validate() error {
 	if c.CallbackTimeout < 0 || c.CallbackTimeout > 0 && c.CallbackTimeout < time.Millisecond {
 		errs = append(errs, fmt.Errorf("callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout))
 	}
-	return errors.Join(append(errs, c.validateDrift())...)
+	return errors.Join(append(errs, c.validateDrift(), c.validateOwnership())...)
 }
 
 func (c Config) history() record.Options {

@@ -6,6 +6,7 @@ package kvscheduler
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -94,7 +95,7 @@ func (s *Scheduler) Init() error {
 
 // AfterInit checks the descriptors of all plugins and begins to execute.
 func (s *Scheduler) AfterInit() error {
-	if err := s.control.CheckDescriptors(); err != nil {
+	if err := errors.Join(s.control.CheckDescriptors(), s.checkOwnership()); err != nil {
 		return err
 	}
 	s.Go(s.control.Run)

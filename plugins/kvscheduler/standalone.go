@@ -38,7 +38,7 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 		return nil, nil, err
 	}
 	s.start()
-	if err := errors.Join(s.control.RegisterKVDescriptor(descriptors...), s.control.CheckDescriptors()); err != nil {
+	if err := errors.Join(s.control.RegisterKVDescriptor(descriptors...), s.control.CheckDescriptors(), s.checkOwnership()); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -69,6 +69,7 @@ func (s *Scheduler) start() {
 	if s.clock != nil {
 		opts.Clock = s.clock
 	}
+	opts.Policies = s.cfg.policies()
 	if s.store != nil {
 		opts.Journal = s.store
 	}

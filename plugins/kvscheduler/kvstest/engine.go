@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -30,6 +31,9 @@ type Env struct {
 	NewValue func(key string) proto.Message
 	// Commands are additional commands by name.
 	Commands map[string]Command
+
+	policies *policies         // of a MockWorld
+	journal  *ownership.Memory // of a MockWorld; nil until "journal"
 }
 
 // Command is one command of scenarios: it gets its arguments and returns its
@@ -47,11 +51,11 @@ func MockWorld(t testing.TB, before *Env) *Env {
 	t.Helper()
 	env := &Env{}
 	if before != nil {
-		env.Clock, env.SB = before.Clock, before.SB
+		env.Clock, env.SB, env.policies, env.journal = before.Clock, before.SB, before.policies, before.journal
 	} else {
-		env.Clock, env.SB = NewClock(), NewMockSB()
+		env.Clock, env.SB, env.policies = NewClock(), NewMockSB(), &policies{}
 	}
-	env.Scheduler, env.Stop = NewScheduler(t, env.Clock)
+	env.Scheduler, env.Stop = newScheduler(t, env)
 	t.Cleanup(env.SB.ReleaseAll)
 	return env
 }
@@ -179,6 +183,7 @@ func builtin() map[string]Command {
 		"commit": cmdCommit, "plan": cmdPlan, "apply": cmdApply, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory,
 		"notify": cmdNotify, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
 		"hang": cmdHang, "release": cmdRelease,
+		"policy": cmdPolicy, "journal": cmdJournal, "orphans": cmdOrphans,
 		"sb": cmdSB, "calls": cmdCalls, "sb-restart": cmdSBRestart, "session": cmdSession,
 		"tick": cmdTick, "timers": cmdTimers,
 		"status": cmdStatus, "wait": cmdWait, "watch": cmdWatch, "changes": cmdChanges,

@@ -17,9 +17,20 @@ import (
 // stopped when the test ends, or by stop.
 func NewScheduler(t testing.TB, clock *Clock) (s api.KVScheduler, stop func()) {
 	t.Helper()
+	return newScheduler(t, &Env{Clock: clock})
+}
+
+func newScheduler(t testing.TB, env *Env) (s api.KVScheduler, stop func()) {
+	t.Helper()
 	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true, CallbackTimeout: 30 * time.Second}
-	if clock != nil {
-		opts.Clock = clock
+	if env.Clock != nil {
+		opts.Clock = env.Clock
+	}
+	if env.policies != nil {
+		opts.Policies = env.policies.of
+	}
+	if env.journal != nil {
+		opts.Journal = env.journal
 	}
 	c := control.New(opts)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -45,6 +45,8 @@ type Options struct {
 	// Journal remembers what was made beyond the life of the process; nil: nobody
 	// does.
 	Journal Journal
+	// Policies say what the scheduler may do with which values; nil: everything.
+	Policies registry.Policies
 }
 
 // Control is the scheduler without its plugin: it implements
@@ -79,6 +81,9 @@ type Control struct {
 
 	drifts *drifts
 	keeper keeper
+
+	observed map[string]*registry.Descriptor // of the worker: values that are only observed
+	looking  bool                            // a look at them is planned
 
 	overdue *exec.Overdue
 	returns atomic.Bool // a job for callbacks that returned late is queued

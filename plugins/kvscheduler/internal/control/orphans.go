@@ -12,7 +12,7 @@ import (
 
 // orphaned tells that the scheduler made the value and that nobody wants it.
 func orphaned(n *graph.Node) bool {
-	return n != nil && !n.Gone() && n.Base == nil && n.Want == nil && n.Have != nil && !n.Have.FromSB && !n.Desc.IsProperty()
+	return n != nil && !n.Gone() && n.Base == nil && n.Want == nil && n.Have != nil && !n.Have.FromSB && !n.Adopted && !n.Desc.IsProperty()
 }
 
 func foreign(n *graph.Node) bool {

@@ -82,7 +82,8 @@ func (c *Control) intend(pl *plan.Plan) {
 	now := c.clock.Now()
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
-		if op.Kind != plan.Up && op.Kind != plan.Update || op.Base != "" || op.Notified || op.Desc.IsProperty() || op.Target.FromSB {
+		if op.Kind != plan.Up && op.Kind != plan.Update || op.Base != "" || op.Notified || op.Desc.IsProperty() || op.Target.FromSB ||
+			op.Self.Node != nil && op.Self.Node.Adopted {
 			continue
 		}
 		k.intended = append(k.intended, intent{op.Key, op.Self, op.Target})
@@ -160,7 +161,7 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 		n = next
 	}
 	switch kept := n.Kept(); {
-	case n.Gone() || n.Have == nil || n.Have.FromSB:
+	case n.Gone() || n.Have == nil || n.Have.FromSB || n.Adopted:
 		// What a callback that hangs may yet create stays on record.
 		if kept != nil && !c.overdue.Comes(n.Key) {
 			c.graph.Keep(n, nil)
@@ -185,7 +186,7 @@ func (c *Control) everything(b *ownership.Batch) *ownership.Batch {
 		listed[b.Put[i].Key] = true
 	}
 	c.graph.Nodes(func(n *graph.Node) bool {
-		if n.Base == nil && n.Have != nil && !n.Have.FromSB && !n.Desc.IsProperty() && !listed[n.Key] {
+		if n.Base == nil && n.Have != nil && !n.Have.FromSB && !n.Adopted && !n.Desc.IsProperty() && !listed[n.Key] {
 			listed[n.Key] = true
 			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
 		}
@@ -233,7 +234,7 @@ func (c *Control) writeAgain() {
 
 // lose remembers a value of whose existence nothing is known any more.
 func (c *Control) lose(n *graph.Node) {
-	if n.Base != nil || n.Have == nil || n.Have.FromSB || n.Desc.IsProperty() {
+	if n.Base != nil || n.Have == nil || n.Have.FromSB || n.Adopted || n.Desc.IsProperty() {
 		return
 	}
 	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, c.txnStart(n.LastTxn))

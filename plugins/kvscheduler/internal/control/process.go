@@ -47,6 +47,7 @@ func (c *Control) process(j *job) outcome {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	}
 	c.nextSeq++
+	c.adopt(p.request.Changes)
 	c.keeper.seq = txn.Seq
 	if j.retry != nil {
 		txn.Attempt = j.retry.attempt
@@ -84,6 +85,8 @@ func (c *Control) prepare(j *job) (p prepared, ok bool) {
 	switch {
 	case j.session != nil:
 		return p, c.prepareSession(j.session, &p)
+	case j.observe:
+		return p, c.prepareObserved(j, &p)
 	case j.repair != nil:
 		c.prepareRepair(j.repair, &p)
 		return p, true
@@ -135,6 +138,7 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		case change == nil:
 		case !settled(n, change):
 			c.postpone(p, change)
+			c.observe(change)
 			p.request.Changes = append(p.request.Changes, *change)
 		case !j.dry: // only how failures are retried is new
 			n.Retry = j.opts.Retry
@@ -145,6 +149,9 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
 		p.request.Changes = c.dropObsolete(p.request.Changes)
+	}
+	if c.opts.Policies != nil {
+		c.lookAtNew(p, j.opts.Resync == api.FullResync)
 	}
 }
 
@@ -161,7 +168,7 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 // settled tells that a value is asked for which exists already, just so, and
 // nothing derived from it has failed.
 func settled(n *graph.Node, change *plan.Change) bool {
-	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want || n.Err != nil {
+	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want && !n.Want.Observed || n.Err != nil {
 		return false
 	}
 	for child := range n.Derived {
@@ -177,7 +184,7 @@ func settled(n *graph.Node, change *plan.Change) bool {
 func (c *Control) dropObsolete(changes []plan.Change) []plan.Change {
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.named {
-			changes = append(changes, plan.Change{Key: n.Key, Node: n, Desc: n.Desc})
+			changes = append(changes, c.giveUp(n))
 		}
 		return true
 	})
@@ -197,7 +204,8 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, er
 		if n == nil || n.Want != nil && n.Want.FromSB {
 			return nil, nil
 		}
-		return &plan.Change{Key: kv.Key, Node: n, Desc: n.Desc}, nil
+		change := c.giveUp(n)
+		return &change, nil
 	}
 	if n != nil && n.Want != nil && !n.Want.FromSB && !n.Want.Unwanted && proto.Equal(n.Want.Msg, kv.Value) && n.Desc != nil {
 		return &plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
@@ -208,13 +216,18 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, er
 	if err == nil {
 		v = wanted(reg, kv.Key, d, kv.Value)
 	}
+	change := &plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
+	if c.byPolicy(change) {
+		return change, nil
+	}
 	switch {
 	case n != nil && n.Want == nil && n.Have != nil && n.Err == nil: // found, not given up
 		v = v.Instead(n.Have)
 	case n != nil:
 		v = v.Instead(n.Want)
 	}
-	return &plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}, nil
+	change.Want = v
+	return change, nil
 }
 
 // wanted is Registry.Wanted, with a panic of the descriptor as the reason why
@@ -240,6 +253,8 @@ func (c *Control) prepareNotification(j *job, p *prepared) bool {
 		switch {
 		case err != nil || d == nil:
 			c.log.Debug("notification ignored: no descriptor", "key", kv.Key)
+			continue
+		case c.opts.Policies.Of(d, kv.Key) == registry.Ignore:
 			continue
 		case n != nil && (n.IsDerived() || n.Want != nil && !n.Want.FromSB):
 			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
@@ -283,7 +298,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
-		Past: c.keeper.past, Complete: c.fullResyncDone,
+		Past: c.keeper.past, Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Run:     c.overdue.Read,
 		Warn: func(descriptor, problem string) {

@@ -38,6 +38,7 @@ type job struct {
 	repair  []api.Drift // instead of values
 	orphans bool        // only what is nobody's wish is deleted
 	back    *wayBack    // instead of what the messages of the values amount to now
+	observe bool        // instead of values: look at what is observed
 
 	done chan outcome // buffered; nil: nobody waits
 

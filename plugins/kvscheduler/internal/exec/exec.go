@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -289,7 +290,7 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	switch op.Kind {
 	case plan.Note:
 		if op.Held != "" {
-			r.fail(op, n, fmt.Errorf("held by %s, which could not be removed", op.Held))
+			r.fail(op, n, held(op, n))
 			n.Held = true
 		} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
 			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
@@ -309,6 +310,17 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 		// contract.
 		r.fail(op, n, api.Permanent(fmt.Errorf("descriptor %q: %w", op.Desc.Name, err)))
 	}
+}
+
+// held says why a value stays as it is.
+func held(op *plan.Op, n *graph.Node) error {
+	switch {
+	case op.Held != op.Key:
+		return fmt.Errorf("held by %s, which could not be removed", op.Held)
+	case op.Want != nil && op.Want.Invalid == nil && op.Desc.NeedsRecreate(op.Key, op.Have.Msg, op.Want.Msg, n.Meta):
+		return api.Permanent(errors.New("it was adopted, not made by the agent, and would have to be re-created: it is left as it is; remove it, or make it managed"))
+	}
+	return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs is missing: it is left as it is"))
 }
 
 func (r *run) fail(op *plan.Op, n *graph.Node, err error) {

@@ -34,6 +34,10 @@ type Node struct {
 	otherEdges *[]edge // of Have unless that is Want; see also Wait
 	dependents []dependent
 
+	// Adopted tells that the value that exists was not made by the scheduler, and
+	// must not be removed, for as long as the northbound wants it.
+	Adopted bool
+
 	waits bool      // see Wait
 	gone  bool      // see Gone; the node may still have dependents
 	news  bool      // see Tracked
@@ -210,7 +214,7 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
 		g.news = append(g.news, n)
 	}
 	if v == nil {
-		meta = nil
+		meta, n.Adopted = nil, false
 	}
 	n.Meta = meta
 	if n.Desc == nil || n.Desc.Metadata == nil || n.IsDerived() {

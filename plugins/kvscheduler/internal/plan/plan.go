@@ -65,7 +65,8 @@ type Op struct {
 	// Changed: the key was named in the request.
 	Changed bool
 	// Held tells why the value stays as it is although something else is
-	// wanted: the key of a value standing on it that cannot be removed.
+	// wanted: the key of a value standing on it that cannot be removed; its own
+	// key if it was adopted.
 	Held string
 
 	// Before and After are the states around the operation, if it succeeds.
@@ -129,6 +130,8 @@ type Change struct {
 	Node *graph.Node // of the key, if it is known
 	Desc *registry.Descriptor
 	Want *registry.Value // nil: not wanted any more
+	// Adopt: what exists was not made by the scheduler, and must not be removed.
+	Adopt bool
 }
 
 // Make plans.
@@ -282,6 +285,9 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 		p.sorted.ReplaceOrInsert(n)
 	}
 	n.in = n.exists()
+	if gn.Adopted && (gn.Want == nil || !gn.Want.FromSB) {
+		n.holder = n.key
+	}
 	p.retarget(n)
 	if p.settled && (n.target != n.have || n.failed()) {
 		p.late = append(p.late, n.key)
@@ -330,6 +336,8 @@ func (p *planner) retarget(n *node) {
 		}
 	case n.want.Invalid != nil:
 		n.target = n.want.Last
+	case n.want.Observed:
+		n.target = n.have
 	case n.unimplemented():
 		n.target = nil
 	default:

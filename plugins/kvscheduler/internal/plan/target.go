@@ -41,6 +41,9 @@ func (p *planner) seed() {
 		if n.desc == nil {
 			n.desc = c.Desc
 		}
+		if c.Adopt {
+			n.holder = n.key
+		}
 		p.setWant(n, c.Want)
 		p.retarget(n)
 	}
@@ -187,7 +190,7 @@ func (p *planner) expand() {
 		}
 		var found []*graph.Node
 		p.dependentsOf(n, func(gn *graph.Node) {
-			if gn.Have == nil && gn.Want != nil && p.of(gn) == nil {
+			if gn.Want != nil && (gn.Have == nil || gn.Adopted && gn.Held) && p.of(gn) == nil {
 				found = append(found, gn)
 			}
 		})

@@ -18,10 +18,14 @@ func (r *Refresher) Read(d *registry.Descriptor) (known []*graph.Node, found []a
 	if r.Closed[d.Session()] {
 		return nil, nil, fmt.Errorf("southbound %q is disconnected", d.Session())
 	}
+	if r.skips(d) {
+		return nil, nil, nil
+	}
 	known = r.known(d)
 	if found, err = r.expect(d, known); err != nil {
 		return nil, nil, err
 	}
+	found = r.without(d, found)
 	listed := make(map[string]bool, len(known))
 	for _, n := range known {
 		listed[n.Key] = true

@@ -124,7 +124,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) {
 
 // state sets what exists of a value whose derived values are not in question.
 func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
-	v, _ := r.value(n, api.KVWithMetadata{Key: n.Key, Value: msg}, n.Want != nil && n.Want.FromSB)
+	v, _ := r.value(n, api.KVWithMetadata{Key: n.Key, Value: msg}, n.Want != nil && (n.Want.FromSB || n.Want.Observed))
 	if n.Desc != nil && !n.Desc.WithMetadata {
 		meta = nil
 	}

@@ -120,9 +120,11 @@ func (r *Refresher) bury(d *registry.Descriptor) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for key := range of {
-		r.Past.gone = append(r.Past.gone, key)
+		if r.Policies.Of(d, key) != registry.Ignore { // which was not looked for
+			r.Past.gone = append(r.Past.gone, key)
+			r.Past.Drop(d.Name, key)
+		}
 	}
-	delete(r.Past.made, d.Name)
 }
 
 // assume decides about the past of a descriptor that cannot read anything. Its
@@ -140,6 +142,9 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 	defer r.Lock.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		rec := of[key]
+		if r.Policies.Of(d, key) == registry.Ignore {
+			continue
+		}
 		n := r.Graph.Node(key)
 		wanted := r.asked[key] || n != nil && (r.Graph.Marked(n, graph.Asked) || n.Want != nil)
 		msg := rec.Message()

@@ -38,6 +38,9 @@ type Refresher struct {
 	Run   func(d *registry.Descriptor, key string, f func() error) error
 	asked map[string]bool // requested keys that the graph does not have
 
+	// Policies say what is not read, and what belongs to others.
+	Policies registry.Policies
+
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
 }
@@ -67,7 +70,7 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		return true
 	})
 	for _, d := range r.Registry.RetrieveOrder() {
-		if r.Closed[d.Session()] || r.Only != nil && !r.Only(d) {
+		if r.Closed[d.Session()] || r.Only != nil && !r.Only(d) || r.skips(d) {
 			continue
 		}
 		if d.Retrieve == nil {
@@ -175,7 +178,7 @@ func origin(fromSB bool) api.ValueOrigin {
 func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
-	for _, kv := range found {
+	for _, kv := range r.without(d, found) {
 		n := r.Graph.Node(kv.Key)
 		if problem := r.unusable(d, n, kv); problem != "" {
 			r.Warn(d.Name, problem)
@@ -213,8 +216,7 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
 	made := r.Past.take(d.Name, kv.Key)
-	ours := made != nil || r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
-	have, same := r.value(n, kv, r.fromSB(n, kv, ours))
+	have, same := r.value(n, kv, r.owner(n, kv, made, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
 	r.recall(n, made, have)
 	n.Missing = false
 	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
@@ -255,6 +257,9 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v 
 	if n.Want != nil && n.Want.Invalid == nil && n.Want.FromSB == fromSB && proto.Equal(n.Want.Msg, kv.Value) {
 		return n.Want, false
 	}
+	if r.Policies.Of(n.Desc, kv.Key) == registry.Observe {
+		return r.Registry.Watched(kv.Key, n.Desc, kv.Value), false
+	}
 	return r.Registry.Found(kv.Key, n.Desc, kv.Value, fromSB), false
 }
 
@@ -263,7 +268,7 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v 
 // are not there.
 func (r *Refresher) derived(n *graph.Node, same bool) {
 	exists := make(map[string]bool, len(n.Have.Derived))
-	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have
+	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have || n.Want.Observed
 	for i := range n.Have.Derived {
 		dv := &n.Have.Derived[i]
 		child := r.Graph.Node(dv.Key)
@@ -323,7 +328,7 @@ func (r *Refresher) lost(n *graph.Node) {
 
 // absent: the southbound does not have the value.
 func (r *Refresher) absent(n *graph.Node) {
-	n.Missing = n.Have != nil && n.Want != nil
+	n.Missing = n.Have != nil && n.Want != nil && !n.Want.Observed
 	_ = r.Graph.SetHave(n, nil, nil) // removing metadata cannot fail
 	if n.Want == nil {
 		n.Err, n.Retrying = nil, false

@@ -77,6 +77,9 @@ type Value struct {
 	// Unwanted: nobody asks for the value, it is only to be kept for now, as it
 	// was found.
 	Unwanted bool
+	// Observed: the value is wanted as whatever there is under its key; it is
+	// neither made nor removed.
+	Observed bool
 	// Invalid is the error of Validate; an invalid value is never applied.
 	Invalid error
 	// Last is the valid value before an invalid one; it stays in force. Nil if

@@ -78,6 +78,9 @@ func (r *Reader) value(n *graph.Node) *api.ValueStatus {
 
 // unmet lists what a pending value waits for.
 func (r *Reader) unmet(n *graph.Node) []string {
+	if n.Want != nil && n.Want.Observed {
+		return []string{"somebody else to make it (ownership policy observe)"}
+	}
 	if problem := r.SessionProblem(n.Desc.Session()); problem != "" {
 		return []string{problem}
 	}

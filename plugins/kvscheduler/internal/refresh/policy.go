@@ -1,0 +1,42 @@
+package refresh
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// skips tells that a descriptor is ignored as a whole, and not read.
+func (r *Refresher) skips(d *registry.Descriptor) bool {
+	return r.Policies.Of(d, "") == registry.Ignore
+}
+
+// without leaves out what is ignored.
+func (r *Refresher) without(d *registry.Descriptor, found []api.KVWithMetadata) []api.KVWithMetadata {
+	if r.Policies == nil {
+		return found
+	}
+	kept := make([]api.KVWithMetadata, 0, len(found))
+	for _, kv := range found {
+		if r.Policies.Of(d, kv.Key) != registry.Ignore {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
+}
+
+// owner decides to whom a found value belongs, by its policy. asked tells that
+// the northbound is about to ask for it.
+func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record, asked bool) (fromSB bool) {
+	switch r.Policies.Of(n.Desc, kv.Key) {
+	case registry.Observe:
+		return true
+	case registry.Adopt:
+		own := made != nil || n.Have != nil && !n.Have.FromSB && !n.Adopted
+		wanted := asked || n.Want != nil && !n.Want.FromSB
+		n.Adopted = wanted && !own
+		return !own && !wanted
+	}
+	return r.fromSB(n, kv, made != nil || asked)
+}

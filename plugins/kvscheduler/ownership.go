@@ -1,0 +1,152 @@
+package kvscheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// The ownership policies.
+const (
+	// OwnershipManaged: values are made, changed and removed as the northbound
+	// wishes, whatever was there before. The default.
+	OwnershipManaged = "managed"
+	// OwnershipAdopt: an object that the agent did not make is taken over if it
+	// equals what is wanted or can be changed into it in place; otherwise the value
+	// is FAILED and the object untouched. It is never removed, not even for a
+	// moment, and when it is not wanted any more it is left as it is. What the
+	// agent makes itself is managed. Which that was before a restart only the
+	// state-dir tells: without one it counts as adopted.
+	OwnershipAdopt = "adopt"
+	// OwnershipObserve: nothing is ever made, changed or removed. A wanted value is
+	// CONFIGURED while there is something under its key, whatever that is, and
+	// PENDING else; other values may depend on it. It is looked at when the
+	// southbound is read, and every ten seconds.
+	OwnershipObserve = "observe"
+	// OwnershipIgnore: what is there is not looked at, and a wanted value is
+	// INVALID.
+	OwnershipIgnore = "ignore"
+)
+
+// OwnershipRule is the policy for the values of a descriptor, or for those with
+// a key prefix. Derived values follow the value that they are derived from.
+type OwnershipRule struct {
+	Descriptor string `yaml:"descriptor" desc:"name of a descriptor; either this or prefix"`
+	Prefix     string `yaml:"prefix" desc:"beginning of keys; either this or descriptor"`
+	Policy     string `yaml:"policy" desc:"managed, adopt, observe or ignore"`
+}
+
+func ownershipPolicy(name string) (p registry.Policy, ok bool) {
+	p, ok = map[string]registry.Policy{
+		OwnershipManaged: registry.Managed, OwnershipAdopt: registry.Adopt,
+		OwnershipObserve: registry.Observe, OwnershipIgnore: registry.Ignore,
+	}[name]
+	return p, ok
+}
+
+func (c Config) validateOwnership() error {
+	var errs []error
+	seen := map[OwnershipRule]int{}
+	for i, r := range c.Ownership {
+		fail := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("ownership[%d]"+format, append([]any{i}, args...)...))
+		}
+		if _, ok := ownershipPolicy(r.Policy); !ok {
+			fail(".policy is %q: expected %s, %s, %s or %s", r.Policy, OwnershipManaged, OwnershipAdopt, OwnershipObserve, OwnershipIgnore)
+		}
+		if (r.Descriptor == "") == (r.Prefix == "") {
+			fail(": expected either descriptor or prefix")
+			continue
+		}
+		what := OwnershipRule{Descriptor: r.Descriptor, Prefix: r.Prefix}
+		if first, twice := seen[what]; twice {
+			fail(": the same as ownership[%d]: expected one rule for %s%s", first, r.Descriptor, r.Prefix)
+		}
+		seen[what] = i
+	}
+	return errors.Join(errs...)
+}
+
+// policies is the table of the rules; nil if there are none.
+func (c Config) policies() registry.Policies {
+	if len(c.Ownership) == 0 {
+		return nil
+	}
+	rules := c.Ownership
+	return func(d *api.KVDescriptor, key string) registry.Policy {
+		found, length, uniform := registry.Managed, -1, true
+		for _, r := range rules {
+			p, _ := ownershipPolicy(r.Policy) // it was validated
+			switch {
+			case r.Descriptor != "" && r.Descriptor == d.Name && length < 0:
+				found = p
+			case r.Prefix != "" && key == "":
+				differs := strings.HasPrefix(r.Prefix, d.NBKeyPrefix) || strings.HasPrefix(d.NBKeyPrefix, r.Prefix)
+				uniform = uniform && !differs
+			case r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && len(r.Prefix) > length:
+				found, length = p, len(r.Prefix)
+			}
+		}
+		if !uniform {
+			return registry.Managed
+		}
+		return found
+	}
+}
+
+// checkOwnership reports rules for descriptors that nobody registered.
+func (s *Scheduler) checkOwnership() error {
+	var errs []error
+	var names []string
+	known := map[string]bool{}
+	for _, d := range s.control.ListDescriptors() {
+		names = append(names, d.Name)
+		known[d.Name] = true
+	}
+	for i, r := range s.cfg.Ownership {
+		if r.Descriptor == "" || known[r.Descriptor] {
+			continue
+		}
+		hint := "it has none"
+		if near := nearest(r.Descriptor, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		errs = append(errs, fmt.Errorf("ownership[%d].descriptor is %q: expected the name of a descriptor of this agent; %s", i, r.Descriptor, hint))
+	}
+	return errors.Join(errs...)
+}
+
+// nearest is the name that takes the fewest edits to get from a word.
+func nearest(word string, names []string) (best string) {
+	least := -1
+	for _, name := range names {
+		if d := distance(word, name); least < 0 || d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is that of Levenshtein.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
