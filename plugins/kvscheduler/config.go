@@ -26,6 +26,8 @@ type Config struct {
 
 	Ownership []OwnershipRule `yaml:"ownership" desc:"what the agent may do with which values; the longest key prefix wins, then the descriptor, and everything else is managed"`
 
+	QuarantineAfter int `yaml:"quarantine-after" desc:"how many times within an hour a southbound may go down while a value is worked on, until nothing is done with the value any more; 0 is no limit"`
+
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`
 	DriftRepairFor         map[string]string `yaml:"drift-repair-for" desc:"the same for a descriptor (by name) or for keys (by prefix; the longest wins)"`
@@ -45,6 +47,7 @@ func DefaultConfig() Config {
 		// Far more than any southbound needs for one value, Retrieve of a million
 		// routes included, and less than people wait before they call for help.
 		CallbackTimeout: 30 * time.Second,
+		QuarantineAfter: 3,
 		DriftRepair:     DriftReport,
 	}
 }
@@ -66,6 +69,9 @@ func (c Config) Validate() error {
 	}
 	if c.CallbackTimeout < 0 || c.CallbackTimeout > 0 && c.CallbackTimeout < time.Millisecond {
 		errs = append(errs, fmt.Errorf("callback-timeout is %v: expected 1ms or more, or 0 for no limit", c.CallbackTimeout))
+	}
+	if c.QuarantineAfter < 0 {
+		errs = append(errs, fmt.Errorf("quarantine-after is %d: expected 1 or more, or 0 for no limit", c.QuarantineAfter))
 	}
 	return errors.Join(append(errs, c.validateDrift(), c.validateOwnership())...)
 }

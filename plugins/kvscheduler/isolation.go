@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
@@ -34,6 +35,28 @@ func hangs(calls []exec.Call) error {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return errors.New(strings.Join(texts, ", "))
+}
+
+// suspects shows in the health of the agent which values are in quarantine.
+func (s *Scheduler) suspects(all []api.Suspect) {
+	if s.Health == nil {
+		return
+	}
+	scope := s.Health.Scope("quarantine")
+	var keys []string
+	for i := range all {
+		if all[i].Quarantined {
+			keys = append(keys, all[i].Key)
+		}
+	}
+	switch more := len(keys) - maxNamed; {
+	case len(keys) == 0:
+		scope.OK("no values in quarantine")
+	case more > 0:
+		scope.Degraded("values in quarantine", fmt.Errorf("%s and %d more; see agentctl quarantine", strings.Join(keys[:maxNamed], ", "), more))
+	default:
+		scope.Degraded("values in quarantine", fmt.Errorf("%s; see agentctl quarantine", strings.Join(keys, ", ")))
+	}
 }
 
 // leftBehind names the callbacks that did not return until the end.

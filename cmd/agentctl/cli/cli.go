@@ -101,7 +101,7 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.waitCommand(), a.dumpCommand(), a.configCommand(),
 		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
 	)
-	root.AddCommand(a.driftCommand(), a.orphansCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
+	root.AddCommand(a.driftCommand(), a.orphansCommand(), a.quarantineCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
 	root.AddCommand(a.kvdbCommand())
 	return root
 }

@@ -116,6 +116,13 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 			return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7], "Errors": ["a: refused"]}`
 		}
 		return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7]}`
+	case "GET /scheduler/quarantine":
+		return http.StatusOK, "quarantine.json", ""
+	case "POST /scheduler/quarantine":
+		if q.Get("key") == "x" {
+			return http.StatusConflict, "", `{"error": "x: not in quarantine"}`
+		}
+		return http.StatusOK, "", `{"Suspects": []}`
 	case "GET /scheduler/orphans":
 		return http.StatusOK, "orphans.json", ""
 	case "POST /scheduler/orphans":

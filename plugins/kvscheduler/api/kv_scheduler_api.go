@@ -22,6 +22,7 @@ type KVScheduler interface {
 	Sessions
 	DriftDetector
 	OrphanFinder
+	Quarantine
 }
 
 // Registrar is used by plugins in Init, to register descriptors.

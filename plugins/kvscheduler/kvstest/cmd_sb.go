@@ -67,8 +67,8 @@ func cmdEdit(r *Run, args []string) (string, error) {
 }
 
 // cmdFail makes an operation fail: fail create|update|delete|retrieve KEY
-// [once|twice|N|always] [after] [permanent] [panic] [hang]. What hangs goes on
-// with "release".
+// [once|twice|N|always] [after] [permanent] [panic] [hang] [crash=NAME]. What
+// hangs goes on with "release"; a crash takes the southbound NAME down.
 func cmdFail(r *Run, args []string) (string, error) {
 	if r.SB == nil {
 		return "", errNoMockSB
@@ -83,6 +83,11 @@ func cmdFail(r *Run, args []string) (string, error) {
 		return "", fmt.Errorf("operation %q: expected create, update, delete or retrieve", args[0])
 	}
 	for _, word := range args[2:] {
+		if name, ok := strings.CutPrefix(word, "crash="); ok {
+			f.Err = errors.New("connection lost")
+			f.Crash = func() { r.Scheduler.SouthboundDown(name, f.Err) }
+			continue
+		}
 		switch word {
 		case "once":
 		case "twice":
@@ -140,6 +145,27 @@ func cmdRelease(r *Run, args []string) (string, error) {
 		}
 	}
 	return cmdOps(r, nil)
+}
+
+// cmdQuarantine prints who may have brought a southbound down; quarantine
+// release KEY... lets values out.
+func cmdQuarantine(r *Run, args []string) (string, error) {
+	if len(args) > 0 {
+		if err := r.Scheduler.ReleaseQuarantined(r.T.Context(), args[1:]...); err != nil {
+			return "error: " + err.Error(), nil
+		}
+		r.trials()
+		return cmdOps(r, nil)
+	}
+	var text strings.Builder
+	for _, s := range r.Scheduler.Suspects() {
+		state := "suspect"
+		if s.Quarantined {
+			state = "quarantined"
+		}
+		fmt.Fprintf(&text, "%s %s: %s, %d\n", s.Key, state, s.Operation, len(s.Crashes))
+	}
+	return text.String(), nil
 }
 
 // cmdHeal removes all faults.

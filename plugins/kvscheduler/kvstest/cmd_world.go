@@ -134,5 +134,14 @@ func cmdSession(r *Run, args []string) (string, error) {
 	default:
 		return "", fmt.Errorf("expected up or down, not %q", args[1])
 	}
+	r.trials()
 	return cmdOps(r, nil)
+}
+
+// trials waits until all suspects had their trial; each begins when the one
+// before it ended.
+func (r *Run) trials() {
+	for i := 0; i <= len(r.Scheduler.Suspects()); i++ {
+		r.Scheduler.TransactionBarrier()
+	}
 }

@@ -32,6 +32,9 @@ type Fault struct {
 	Err error
 	// Panic makes the callback panic instead.
 	Panic bool
+	// Crash, if not nil, is called: the southbound goes down with this operation,
+	// and loses everything.
+	Crash func()
 	// Hang makes the callback of a MockSB hang until Release, before it takes
 	// effect. Then it fails if Err is set, and is successful otherwise.
 	Hang bool

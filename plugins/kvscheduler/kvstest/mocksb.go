@@ -122,6 +122,11 @@ func (sb *MockSB) do(op api.TxnOperation, key string, value proto.Message, effec
 		}
 		fault = nil
 	}
+	if fault != nil && fault.Crash != nil {
+		clear(sb.values)
+		sb.next = 1
+		fault.Crash()
+	}
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
 	}

@@ -22,7 +22,7 @@ func NewScheduler(t testing.TB, clock *Clock) (s api.KVScheduler, stop func()) {
 
 func newScheduler(t testing.TB, env *Env) (s api.KVScheduler, stop func()) {
 	t.Helper()
-	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true, CallbackTimeout: 30 * time.Second}
+	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true, CallbackTimeout: 30 * time.Second, QuarantineAfter: 3}
 	if env.Clock != nil {
 		opts.Clock = env.Clock
 	}

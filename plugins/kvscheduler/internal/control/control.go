@@ -34,6 +34,11 @@ type Options struct {
 	// Overdue is told the callbacks that hang whenever these change; nil: nobody
 	// is. It may be called concurrently.
 	Overdue func(hanging []exec.Call)
+	// QuarantineAfter is how many crashes of its southbound, within an hour, put a
+	// value into quarantine; 0: never.
+	QuarantineAfter int
+	// Suspects is told the suspects whenever they change; nil: nobody is.
+	Suspects func([]api.Suspect)
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
@@ -85,6 +90,7 @@ type Control struct {
 	observed map[string]*registry.Descriptor // of the worker: values that are only observed
 	looking  bool                            // a look at them is planned
 
+	ward    ward
 	overdue *exec.Overdue
 	returns atomic.Bool // a job for callbacks that returned late is queued
 
@@ -120,7 +126,9 @@ func New(opts Options) *Control {
 	}
 	c.registry.Store(registry.New())
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
-	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue}
+	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
+		Crashes: exec.NewCrashes()}
+	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}}
 	c.openJournal()
 	return c
 }

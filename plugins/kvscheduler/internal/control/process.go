@@ -50,7 +50,7 @@ func (c *Control) process(j *job) outcome {
 	c.adopt(p.request.Changes)
 	c.keeper.seq = txn.Seq
 	if j.retry != nil {
-		txn.Attempt = j.retry.attempt
+		txn.Attempt, txn.Alone = j.retry.attempt, j.retry.trial != ""
 	}
 	before := c.wantedBefore(j)
 	rec := c.preRecord(j, txn, p.at)
@@ -61,6 +61,7 @@ func (c *Control) process(j *job) outcome {
 		c.fullResyncDone = true
 	}
 	c.scheduleRetries(txn, res)
+	c.goOnTrying(j, res)
 	if j.session != nil {
 		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
 	}
@@ -82,6 +83,7 @@ func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 func (c *Control) prepare(j *job) (p prepared, ok bool) {
 	p.request.Closed = c.closedSessions()
 	c.overdue.Pin(&p.request)
+	c.ward.pin(&p.request)
 	switch {
 	case j.session != nil:
 		return p, c.prepareSession(j.session, &p)
@@ -94,6 +96,8 @@ func (c *Control) prepare(j *job) (p prepared, ok bool) {
 		return p, c.prepareNotification(j, &p)
 	case j.typ == api.RetryFailedOps && j.retry == nil:
 		return p, c.prepareLate(j, &p)
+	case j.typ == api.RetryFailedOps && j.retry.trial != "":
+		return p, c.prepareTrial(j, &p)
 	case j.typ == api.RetryFailedOps:
 		return p, c.prepareRetry(j.retry, &p)
 	case j.typ == api.RetryUnimplOps:
@@ -137,7 +141,7 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		switch {
 		case change == nil:
 		case !settled(n, change):
-			c.postpone(p, change)
+			c.wardOff(p, change, j.dry)
 			c.observe(change)
 			p.request.Changes = append(p.request.Changes, *change)
 		case !j.dry: // only how failures are retried is new

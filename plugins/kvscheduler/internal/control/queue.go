@@ -59,6 +59,8 @@ type wayBack struct {
 }
 
 type retry struct {
+	trial    string // the southbound whose next suspect is tried; instead of failures
+	suspect  string // the one
 	ofTxn    uint64
 	attempt  int
 	failures []exec.Failure

@@ -80,7 +80,10 @@ func start(t *rapid.T) *simulation {
 }
 
 func (s *simulation) boot() {
-	opts := control.Options{CallbackTimeout: hanging, Clock: s.clock, Rand: s.rng, Record: true, History: record.Options{MaxEntries: 1000}}
+	opts := control.Options{
+		CallbackTimeout: hanging, QuarantineAfter: 2, Clock: s.clock, Rand: s.rng,
+		Record: true, History: record.Options{MaxEntries: 1000},
+	}
 	if s.journal != nil {
 		opts.Journal = s.journal
 	}
@@ -105,9 +108,13 @@ func (s *simulation) session() {
 		s.epoch++
 		s.o.down = false
 		s.log("session up")
+		s.w.revive()
 		s.w.cyclic = func(string) bool { return true } // found values may be stranded
 		s.c.SouthboundUp("s", s.epoch)
 		s.barrier()
+		for range s.c.Suspects() { // their trials
+			s.barrier()
+		}
 		s.converge()
 		s.w.cyclic = s.reach.cyclic
 		return
@@ -452,6 +459,7 @@ func (s *simulation) check() {
 }
 
 func (s *simulation) fatal(format string, args ...any) {
+	s.log("suspects %v", s.c.Suspects())
 	s.T.Helper()
 	s.diverged = true
 	for _, txn := range s.c.GetTransactionHistory(time.Time{}, time.Time{}) {
@@ -493,7 +501,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
 			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-			"plan", "verify", "edit", "unreliable", "dump",
+			"plan", "verify", "edit", "unreliable", "dump", "kill",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -510,6 +518,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.foreign()
 		case "release":
 			s.release()
+		case "kill":
+			s.kill()
 		case "session":
 			s.session()
 		case "restart":

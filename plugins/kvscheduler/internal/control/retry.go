@@ -87,15 +87,21 @@ func (c *Control) stopTimers() {
 // prepareRetry looks again at what failed, unless something newer was asked
 // for meanwhile.
 func (c *Control) prepareRetry(r *retry, p *prepared) bool {
+	later := &retry{ofTxn: r.ofTxn, attempt: r.attempt, revision: r.revision}
 	for _, f := range r.failures {
 		n := c.graph.Node(f.Key)
 		switch {
 		case n == nil || n.Err == nil || n.Root().Revision != r.revision[f.Base]:
+		case c.ward.get(f.Key) != nil:
+			later.failures = append(later.failures, f)
 		case p.request.Pinned[f.Key]:
 			c.overdue.Owe(&f, r.ofTxn, r.attempt-1, r.revision[f.Base])
 		default:
 			p.request.Touch = append(p.request.Touch, f.Key)
 		}
+	}
+	if len(later.failures) > 0 { // suspects, whose turn comes
+		c.after(verdict, &job{typ: api.RetryFailedOps, retry: later})
 	}
 	return len(p.request.Touch) > 0
 }

@@ -30,6 +30,7 @@ func (c *Control) SouthboundUp(name string, epoch uint64) {
 
 // SouthboundDown implements api.Sessions.
 func (c *Control) SouthboundDown(name string, reason error) {
+	c.exec.Crashes.Lose(name, c.clock.Now())
 	c.pushSession(&sessionChange{name: name, reason: reason})
 }
 
@@ -76,15 +77,20 @@ func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
 	before := c.sessions[s.name]
 	c.sessions[s.name] = session{s.up, s.epoch, s.reason}
 	c.sessMu.Unlock()
-	if !before.up && !s.up {
+	if before.up && s.up && before.epoch == s.epoch {
 		return false
 	}
-	if before.up && s.up && before.epoch == s.epoch {
+	now := c.clock.Now()
+	calls := c.exec.Crashes.Take(s.name, now)
+	if !before.up && !s.up {
 		return false
 	}
 	p.request.Closed = c.closedSessions()
 	if !s.up || before.up {
+		c.afterCrash(s.name, now, calls)
 		p.request.Touch = c.abandon(s.name)
+		c.ward.pin(&p.request)
+		c.markQuarantined()
 	}
 	if s.up {
 		r := c.refresher(p.request.Closed)

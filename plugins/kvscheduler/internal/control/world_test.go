@@ -46,6 +46,10 @@ type world struct {
 	// foreign are keys in exists that nobody asked for; with them the southbound
 	// does not tell who made what.
 	foreign map[string]bool
+	// kill tells the scheduler that the southbound of the session died; it does
+	// of the next operation in it. gone: it is dead.
+	kill func()
+	gone bool
 	// dieAt is the number of calls until the scheduler dies; 0: it does not.
 	dieAt     int
 	dead      bool
@@ -78,6 +82,9 @@ func newWorld() *world {
 var errInjected = errors.New("injected")
 
 func (w *world) problem(format string, args ...any) {
+	if w.gone {
+		return // nothing is right until the scheduler knows it
+	}
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
@@ -131,6 +138,9 @@ func (w *world) call(op, key string, effect func()) error {
 		}
 		w.faults["scheduler killed in an operation"]++
 		w.died()
+	}
+	if w.killed(op, key) {
+		return fmt.Errorf("%s %s: %w", op, key, errInjected)
 	}
 	mode, hangs := strings.CutPrefix(mode, "hang ")
 	if hangs {
@@ -391,6 +401,36 @@ func (w *world) crash() {
 			delete(w.foreign, key)
 		}
 	}
+}
+
+// killed is an operation in the session when the southbound dies of it, or is
+// dead. The lock is held.
+func (w *world) killed(op, key string) bool {
+	if w.kill == nil && !w.gone || !inSession(key) {
+		return false
+	}
+	if w.kill != nil && strings.HasPrefix(key, "c/") {
+		w.gone = true
+		for key := range w.exists {
+			if inSession(key) {
+				delete(w.exists, key)
+				delete(w.meta, key)
+				delete(w.foreign, key)
+			}
+		}
+		w.kill()
+		w.kill = nil
+	}
+	if w.gone {
+		w.ops = append(w.ops, op+" "+key+" killed")
+	}
+	return w.gone
+}
+
+func (w *world) revive() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = false
 }
 
 func inSession(key string) bool {

@@ -16,8 +16,28 @@ func (r *run) late() bool {
 // retriable: what was not even begun can be tried again, whatever its
 // descriptor thinks of errors.
 func retriable(op *plan.Op, err error) bool {
-	if _, refused := err.(*refusedError); refused {
+	switch err.(type) {
+	case *refusedError, *lostError:
 		return true
 	}
 	return errors.Is(err, api.ErrTxnDeadline) || op.Desc.Retriable(err)
+}
+
+// refused says why an operation is not to be begun; nil if it is.
+func (r *run) refused(op *plan.Op) error {
+	if err := r.Crashes.refuse(op.Desc.Southbound); err != nil {
+		return err
+	}
+	return r.Overdue.refuse(op.Desc)
+}
+
+// limit is how many callbacks may run at once in all.
+func (r *run) limit() int {
+	switch {
+	case r.txn.Alone:
+		return 1
+	case r.Limit > 0:
+		return r.Limit
+	}
+	return DefaultLimit
 }

@@ -30,6 +30,8 @@ type Executor struct {
 	Refresh func(keys []string)
 	// Intend, if not nil, is told every plan before the first of its operations.
 	Intend func(pl *plan.Plan)
+	// Crashes finds out what brings southbounds down; nil: nobody wants to know.
+	Crashes *Crashes
 	// Overdue gives up callbacks that take too long; nil: none is.
 	Overdue *Overdue
 }
@@ -45,6 +47,8 @@ type Txn struct {
 	// Refused: parts of the transaction were rejected already; with Revert
 	// nothing of it is executed.
 	Refused bool
+	// Alone: no callback runs beside another one.
+	Alone bool
 	// Retry is given to the values changed by the transaction, unless KeepRetry.
 	Retry     *api.RetryOpts
 	KeepRetry bool

@@ -108,13 +108,6 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	return w
 }
 
-func (x *Executor) limit() int {
-	if x.Limit > 0 {
-		return x.Limit
-	}
-	return DefaultLimit
-}
-
 // push makes an operation wait for its turn.
 func (w *walk) push(i int32) {
 	op := &w.ops[i]
@@ -236,8 +229,8 @@ func (w *walk) begun(j *job, i int32) {
 	*j = job{index: i, called: w.calls(op)}
 	j.n, j.before = w.begin(op)
 	j.meta = j.n.Meta
-	if j.called && w.Overdue.Any() {
-		if j.err = w.Overdue.refuse(op.Desc); j.err != nil {
+	if j.called {
+		if j.err = w.refused(op); j.err != nil {
 			j.called = false
 		}
 	}
@@ -273,6 +266,9 @@ func (w *walk) complete(j *job) {
 		w.res.Executed = append(w.res.Executed, rec)
 	}
 	w.forget(j.n)
+	if j.called && w.Crashes != nil && (j.err != nil || w.Crashes.count > 0) {
+		w.Crashes.ended(op, j)
+	}
 	if j.err != nil {
 		w.failed = append(w.failed, op.Key)
 		if j.called && !hangs(j.err) {

@@ -21,6 +21,7 @@ type Source interface {
 	DescriptorOf(key string) string
 	Hanging() []exec.Call
 	Timeouts() map[string]uint64
+	Suspects() []api.Suspect
 }
 
 // Meter collects. Observe and Waited must not be called concurrently.
@@ -181,6 +182,14 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 			gauge("values", "Values by state, with derived ones.", float64(counts[state]), "state", name)
 		}
 	}
+	quarantined, suspects := 0, c.source.Suspects()
+	for i := range suspects {
+		if suspects[i].Quarantined {
+			quarantined++
+		}
+	}
+	gauge("quarantined_values", "Values with which nothing is done, because they bring their southbound down.", float64(quarantined))
+	gauge("suspected_values", "Values that wait to be tried alone, because their southbound went down.", float64(len(suspects)-quarantined))
 	hanging := map[string]int{}
 	for _, call := range c.source.Hanging() {
 		hanging[call.Descriptor]++

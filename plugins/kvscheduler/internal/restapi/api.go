@@ -17,6 +17,7 @@ import (
 type Scheduler interface {
 	api.DriftDetector
 	api.OrphanFinder
+	api.Quarantine
 	api.Committer
 	api.Inspector
 	api.Watcher
@@ -60,6 +61,10 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"},
 		{Path: "/scheduler/drift", Methods: post, Handler: handle(s.repairDrift, "repair", "retry"),
 			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"},
+		{Path: "/scheduler/quarantine", Methods: get, Handler: handle(s.quarantine),
+			Doc: "values in quarantine, because their southbound went down whenever they were worked on, and those under suspicion"},
+		{Path: "/scheduler/quarantine", Methods: post, Handler: handle(s.releaseQuarantined, "release", "key..."),
+			Doc: "try values in quarantine again; ?release=1, ?key=K (repeatable; all without)"},
 		{Path: "/scheduler/orphans", Methods: get, Handler: handle(s.orphans),
 			Doc: "what exists in the southbound and is nobody's wish: leftovers of the scheduler, and what is foreign"},
 		{Path: "/scheduler/orphans", Methods: post, Handler: handle(s.removeOrphans, "remove", "key..."),

@@ -58,6 +58,7 @@ func TestAnswers(t *testing.T) {
 		"status-none.json":       "/scheduler/status?key-prefix=zzz",
 		"stats.json":             "/scheduler/stats",
 		"queue.json":             "/scheduler/queue",
+		"quarantine.json":        "/scheduler/quarantine",
 		"critical-path.json":     "/scheduler/txn-history?seq-num=3&critical-path=1&limit=3",
 		"critical-path.txt":      "/scheduler/txn-history?seq-num=3&critical-path=1&format=text&limit=0",
 		"critical-path-cut.txt":  "/scheduler/txn-history?seq-num=3&critical-path=1&format=text&limit=3",
@@ -208,5 +209,26 @@ func TestDownstreamResync(t *testing.T) {
 	}
 	if w := post("POST", "/scheduler/downstream-resync?retry=perhaps"); w.Code != 400 {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestReleaseOfQuarantined(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	do := serve(t, f)
+	for url, want := range map[string]int{
+		"/scheduler/quarantine":                                 http.StatusBadRequest,
+		"/scheduler/quarantine?release=0":                       http.StatusBadRequest,
+		"/scheduler/quarantine?release=1&key=tap/7":             http.StatusConflict,
+		"/scheduler/quarantine?release=1&keys=tap/1":            http.StatusBadRequest,
+		"/scheduler/quarantine?release=1&key=tap/1&key=route/1": http.StatusOK,
+		"/scheduler/quarantine?release=1":                       http.StatusOK,
+	} {
+		if got := do(http.MethodPost, url); got.Code != want {
+			t.Errorf("%s: %d %s, want %d", url, got.Code, got.Body, want)
+		}
+	}
+	if len(f.released) != 3 {
+		t.Errorf("released %q", f.released)
 	}
 }

@@ -3,6 +3,7 @@ package restapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,9 @@ type fake struct {
 	api.Inspector
 	api.Watcher
 	history []*api.RecordedTxn
-	commit  func(opts api.TxnOptions) (uint64, error)
+	// released are the keys of every request to release some.
+	released [][]string
+	commit   func(opts api.TxnOptions) (uint64, error)
 }
 
 func item(value int64) proto.Message { return &model.Item{Value: value} }
@@ -173,3 +176,15 @@ func (t fakeTxn) Commit(_ context.Context, opts ...api.TxnOption) (uint64, error
 	return t.f.commit(api.ApplyTxnOptions(opts))
 }
 func (t fakeTxn) Plan(context.Context, ...api.TxnOption) (*api.Plan, error) { return nil, nil }
+
+func (f *fake) Suspects() []api.Suspect {
+	return []api.Suspect{{Key: "tap/1", Southbound: "vpp", Operation: "Create", Crashes: []time.Time{at(1), at(2), at(3)}, Quarantined: true}}
+}
+
+func (f *fake) ReleaseQuarantined(_ context.Context, keys ...string) error {
+	f.released = append(f.released, keys)
+	if len(keys) > 0 && keys[0] != "tap/1" {
+		return fmt.Errorf("%s: %w", keys[0], api.ErrNotQuarantined)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+func (a *app) quarantineCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "quarantine",
+		Short: "Show the values that bring their southbound down",
+		Long: "Shows the values in quarantine: the southbound went down several times while they\n" +
+			"were being worked on, so nothing is done with them until they are changed, deleted\n" +
+			"or released. Values under suspicion are listed as well; they are tried one at a time.\n\n" +
+			"The exit code is 2 if there are values in quarantine.",
+		Example: "  agentctl quarantine\n  agentctl quarantine release --all",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := a.client.Quarantine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.showQuarantine(q, format, true)
+		},
+	}
+	formatFlag(cmd, &format)
+	cmd.AddCommand(a.releaseCommand())
+	return cmd
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	var all bool
+	var format string
+	cmd := &cobra.Command{
+		Use:     "release KEY... | --all",
+		Short:   "Try values in quarantine again, one at a time",
+		Example: "  agentctl quarantine release config/vpp/v2/interfaces/tap1",
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			switch {
+			case all && len(keys) > 0:
+				return usage("%q: expected keys or --all, not both", keys[0])
+			case !all && len(keys) == 0:
+				return usage("expected the keys of the values to release, or --all")
+			}
+			q, err := a.client.ReleaseQuarantined(cmd.Context(), keys)
+			if err != nil {
+				return err
+			}
+			return a.showQuarantine(q, format, false)
+		},
+	}
+	formatFlag(cmd, &format)
+	cmd.Flags().BoolVar(&all, "all", false, "release all values in quarantine")
+	return cmd
+}
+
+func (a *app) showQuarantine(q client.Quarantine, format string, finding bool) error {
+	var err error
+	switch {
+	case format == "":
+		err = a.printQuarantine(q)
+	case strings.Contains(format, "{{"):
+		err = a.write(format, q)
+	default:
+		err = a.write(format, q.Raw)
+	}
+	quarantined := 0
+	for i := range q.Suspects {
+		if q.Suspects[i].Quarantined {
+			quarantined++
+		}
+	}
+	if err == nil && finding && quarantined > 0 {
+		return findingError{fmt.Errorf("values in quarantine: %d", quarantined)}
+	}
+	return err
+}
+
+func (a *app) printQuarantine(q client.Quarantine) error {
+	if len(q.Suspects) == 0 {
+		fmt.Fprintln(a.Out, "No values in quarantine.")
+		return nil
+	}
+	t := newTable("KEY", "STATE", "SOUTHBOUND", "OPERATION", "WENT DOWN AT")
+	for _, s := range q.Suspects {
+		state := a.paint(yellow, "suspect")
+		if s.Quarantined {
+			state = a.paint(red, "quarantined")
+		}
+		times := make([]string, len(s.Crashes))
+		for i, at := range s.Crashes {
+			times[i] = at.UTC().Format(time.RFC3339)
+		}
+		t.row(s.Key, state, s.Southbound, s.Operation, strings.Join(times, "\n"))
+	}
+	return t.write(a.Out)
+}

@@ -1,0 +1,38 @@
+package restapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// jsonQuarantine are the values in quarantine and those under suspicion.
+type jsonQuarantine struct{ Suspects []api.Suspect }
+
+func (s *server) quarantine(*http.Request, arguments) (answer, error) {
+	list := s.Scheduler.Suspects()
+	if list == nil {
+		list = []api.Suspect{}
+	}
+	return asJSON(jsonQuarantine{list}), nil
+}
+
+// releaseQuarantined lets values out and returns what is left.
+func (s *server) releaseQuarantined(r *http.Request, args arguments) (answer, error) {
+	release, err := args.flag("release")
+	if err != nil {
+		return nil, err
+	}
+	if !release {
+		return nil, badRequest(fmt.Errorf("argument %q is missing: expected release=1; to look only, use GET", "release"))
+	}
+	switch err := s.Scheduler.ReleaseQuarantined(r.Context(), args.list("key")...); {
+	case errors.Is(err, api.ErrNotQuarantined):
+		return nil, &statusError{http.StatusConflict, err}
+	case err != nil:
+		return nil, unavailable(err)
+	}
+	return s.quarantine(r, args)
+}
