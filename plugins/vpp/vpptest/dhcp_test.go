@@ -197,6 +197,18 @@ func TestIP6ND(t *testing.T) {
 	})
 }
 
+// giveAddress gives an interface an address, behind the back of the agent.
+func giveAddress(t *testing.T, b *vpptest.Bench, name, address string) {
+	t.Helper()
+	err := b.Mux.Conn().Call(t.Context(), &interfacesapi.SwInterfaceAddDelAddress{
+		SwIfIndex: interface_types.InterfaceIndex(indexIn(t, b, name)), IsAdd: true,
+		Prefix: ipconv.Interface(netip.MustParsePrefix(address)),
+	}, &interfacesapi.SwInterfaceAddDelAddressReply{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Addresses that routers advertised are neither configured ones nor removed.
 func TestAdvertisedAddresses(t *testing.T) {
 	t.Parallel()
@@ -204,13 +216,7 @@ func TestAdvertisedAddresses(t *testing.T) {
 	i := loop("lo", "2001:db8::1/64")
 	i.Ip6Nd = &interfaces.Interface_IP6ND{AddressAutoconfig: true}
 	b.Must(of(i))
-	err := b.Mux.Conn().Call(t.Context(), &interfacesapi.SwInterfaceAddDelAddress{
-		SwIfIndex: interface_types.InterfaceIndex(indexIn(t, b, "lo")), IsAdd: true,
-		Prefix: ipconv.Interface(netip.MustParsePrefix("2001:db8:1::99/64")),
-	}, &interfacesapi.SwInterfaceAddDelAddressReply{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	giveAddress(t, b, "lo", "2001:db8:1::99/64")
 	b.InSync()
 	readBack(t, b, "vpp-interface", of(as(b, i)))
 }

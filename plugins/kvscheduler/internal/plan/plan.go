@@ -244,17 +244,6 @@ func (p *planner) of(gn *graph.Node) *node {
 	return nil
 }
 
-// touched returns the planner's view of a key; nil if it was not touched.
-func (p *planner) touched(key string) *node {
-	if n := p.fresh[key]; n != nil {
-		return n
-	}
-	if gn := p.g.Node(key); gn != nil {
-		return p.of(gn)
-	}
-	return nil
-}
-
 // touch returns the planner's view of a key; nil if the key is not known.
 func (p *planner) touch(key string) *node {
 	if n := p.fresh[key]; n != nil {

@@ -18,6 +18,7 @@ import (
 type interfaceDumps interface {
 	DumpInterfaces() ([]vppcalls.Details, error)
 	DumpDHCPClients() (map[uint32]*vppcalls.DHCPLease, error)
+	DumpVirtualAddresses() (map[uint32][]netip.Addr, error)
 	IP6ND(swIfIndex uint32) (nd vppcalls.IP6ND, known bool, err error)
 	DumpBonds() (map[uint32]vppcalls.Bond, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
@@ -38,7 +39,8 @@ type reading struct {
 	queues  map[uint32][]vppcalls.RxQueue // read when needed
 	members map[uint32]bool               // interfaces in bonds
 	dhcp    map[uint32]*vppcalls.DHCPLease
-	names   map[uint32]string // tags by index
+	virtual map[uint32][]netip.Addr // of virtual routers
+	names   map[uint32]string       // tags by index
 	wanted  map[string]*interfaces.Interface
 }
 
@@ -120,6 +122,9 @@ func (d *interfaceDescriptor) read() (*reading, error) {
 		return nil, err
 	}
 	if r.dhcp, err = d.vpp.DumpDHCPClients(); err != nil {
+		return nil, err
+	}
+	if r.virtual, err = d.vpp.DumpVirtualAddresses(); err != nil {
 		return nil, err
 	}
 	if r.members, err = d.bondMembers(r.all); err != nil {
@@ -224,16 +229,20 @@ func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error 
 	return err
 }
 
-// obtained tells that an interface got an address by itself: by DHCP, or because
-// a router advertised the network.
+// obtained tells that an interface got an address by itself: by DHCP, as the
+// master among virtual routers, or because a router advertised the network.
 func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) bool {
 	if lease := r.dhcp[m.SwIfIndex]; lease != nil && lease.Address == a {
 		return true
 	}
+	if slices.ContainsFunc(wanted.GetIpAddresses(), func(text string) bool { return ipconv.SamePrefix(text, a.String()) }) {
+		return false
+	}
+	if slices.Contains(r.virtual[m.SwIfIndex], a.Addr()) {
+		return true
+	}
 	listens := i.GetIp6Nd().GetAddressAutoconfig() || wanted.GetIp6Nd().GetAddressAutoconfig()
-	return listens && a.Addr().Is6() && !slices.ContainsFunc(wanted.GetIpAddresses(), func(text string) bool {
-		return ipconv.SamePrefix(text, a.String())
-	})
+	return listens && a.Addr().Is6()
 }
 
 func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {

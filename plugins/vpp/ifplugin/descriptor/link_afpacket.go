@@ -38,7 +38,6 @@ type HostInterfaces interface {
 }
 
 type afPacket struct {
-	kindDefaults
 	vpp  afPacketCalls
 	host HostInterfaces // nil: no Linux plugins in this agent
 }

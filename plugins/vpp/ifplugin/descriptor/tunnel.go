@@ -126,9 +126,3 @@ func underlay(i *interfaces.Interface) (ipv4, ipv6 bool) {
 	}
 	return !isIPv6(end), isIPv6(end)
 }
-
-// sentIn tells that the table of the interface is also the one in which the
-// other end of the tunnel is looked up.
-func sentIn(i *interfaces.Interface) bool {
-	return i.GetType() == interfaces.Interface_VXLAN_TUNNEL || i.GetType() == interfaces.Interface_IPIP_TUNNEL
-}

@@ -1,0 +1,42 @@
+package vppcalls
+
+import (
+	"net/netip"
+
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/vrrp"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// ownerPriority is that of a virtual router whose addresses are those of the
+// interface (RFC 5798, section 5.2.4).
+const ownerPriority = 255
+
+// DumpVirtualAddresses returns, by interface, the addresses that its virtual
+// routers give it while they are masters: those of running routers that accept
+// packets to them and do not own them. None if the connected VPP has no VRRP.
+func (c *Calls) DumpVirtualAddresses() (map[uint32][]netip.Addr, error) {
+	req := &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)}
+	if !c.vpp.Has(req, (*vrrp.VrrpVrDetails)(nil)) {
+		_, err := c.vpp.Session()
+		return nil, err
+	}
+	found, err := session.Dump[*vrrp.VrrpVrDetails](c.vpp, req)
+	if err != nil {
+		return nil, err
+	}
+	out := map[uint32][]netip.Addr{}
+	for _, d := range found {
+		accepts := d.Config.Flags&vrrp.VRRP_API_VR_ACCEPT != 0
+		if !accepts || d.Config.Priority == ownerPriority || d.Runtime.State == vrrp.VRRP_API_VR_STATE_INIT {
+			continue
+		}
+		at := uint32(d.Config.SwIfIndex)
+		for _, a := range d.Addrs {
+			out[at] = append(out[at], ipconv.FromAddress(a))
+		}
+	}
+	return out, nil
+}
