@@ -19,6 +19,12 @@ func (s *Scheduler) registerMetrics() error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	s.meter = m
+	if s.store == nil {
+		return nil
+	}
+	if err := meter.RegisterJournal(s.Metrics.Registry(), s.store); err != nil {
+		return fmt.Errorf("register metrics of the state directory: %w", err)
+	}
 	return nil
 }
 

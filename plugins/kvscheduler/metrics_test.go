@@ -83,3 +83,26 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// The writes of a state directory are counted.
+func TestStateMetrics(t *testing.T) {
+	t.Parallel()
+	m := metricsOf{prometheus.NewRegistry()}
+	conf := kvscheduler.DefaultConfig()
+	conf.StateDir = t.TempDir()
+	s := kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(&bytes.Buffer{}),
+		kvscheduler.UseDeps(func(d *kvscheduler.Deps) { d.Metrics = m }))
+	agenttest.Start(t, s)
+	if err := s.RegisterKVDescriptor(kvstest.NewMockSB().Descriptor("tap", "tap/")); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(t, s, map[string]*model.Item{"tap/1": {Value: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	got := m.lines(t)
+	for _, want := range []string{"state_writes_total 2", "state_write_errors_total 0"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+}

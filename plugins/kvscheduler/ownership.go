@@ -101,6 +101,12 @@ func (c Config) policies() registry.Policies {
 func (s *Scheduler) checkOwnership() error {
 	var errs []error
 	var names []string
+	for i, r := range s.cfg.Ownership {
+		if r.Policy == OwnershipAdopt && s.store == nil {
+			s.Log.Warn("without a state-dir it is not known after a restart what the agent made itself: it counts as adopted, and is not removed",
+				"rule", fmt.Sprintf("ownership[%d]", i))
+		}
+	}
 	known := map[string]bool{}
 	for _, d := range s.control.ListDescriptors() {
 		names = append(names, d.Name)

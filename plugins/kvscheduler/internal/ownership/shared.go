@@ -76,6 +76,12 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
+// Written are the Stats for those who do not know their type.
+func (s *Store) Written() (writes, failed, bytes uint64, size int64) {
+	st := s.Stats()
+	return st.Writes, st.Errors, st.Bytes, st.Size
+}
+
 // LoadState returns what is kept under a name, by key; the caller owns it.
 func (s *Store) LoadState(name string) (map[string][]byte, error) {
 	s.mu.Lock()
