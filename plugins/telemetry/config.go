@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What can be skipped.
+const (
+	Runtime    = "runtime"
+	Memory     = "memory"
+	Buffers    = "buffers"
+	Nodes      = "nodes"
+	Interfaces = "interfaces"
+)
+
+func groups() []string { return []string{Runtime, Memory, Buffers, Nodes, Interfaces} }
+
+const (
+	defaultInterval = 30 * time.Second
+	minInterval     = time.Second // this and less is taken for a mistake
+)
+
+// Config is telemetry.conf.
+type Config struct {
+	PollingInterval    time.Duration `yaml:"polling-interval" desc:"for how long what was read from VPP serves further scrapes; 1s or less: the default"`
+	Disabled           bool          `yaml:"disabled" desc:"never read the stats segment of VPP"`
+	PrometheusDisabled bool          `yaml:"prometheus-disabled" desc:"do not offer the metrics to Prometheus"`
+	Skipped            []string      `yaml:"skipped" desc:"what to leave out: runtime, memory, buffers, nodes, interfaces"`
+}
+
+// DefaultConfig is what holds without a configuration file.
+func DefaultConfig() Config { return Config{PollingInterval: defaultInterval} }
+
+// Validate says what is wrong with a configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.PollingInterval < 0 {
+		errs = append(errs, fmt.Errorf("polling-interval: %v, expected a time", c.PollingInterval))
+	}
+	for i, s := range c.Skipped {
+		if !slices.Contains(groups(), s) {
+			errs = append(errs, fmt.Errorf("skipped[%d]: %q, expected one of %s", i, s, strings.Join(groups(), ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// interval is how long a snapshot is good for.
+func (c *Config) interval() time.Duration {
+	if c.PollingInterval <= minInterval {
+		return defaultInterval
+	}
+	return c.PollingInterval
+}
+
+// wanted tells whether a group of metrics is wanted.
+func (c *Config) wanted(group string) bool { return !slices.Contains(c.Skipped, group) }

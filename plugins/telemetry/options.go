@@ -1,0 +1,39 @@
+package telemetry
+
+import "time"
+
+// DefaultName is the name of the plugin; its configuration file is telemetry.conf.
+const DefaultName = "telemetry"
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings. It needs at least
+// Deps.VPP.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{now: time.Now}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// UseConf sets the values that hold where the configuration file says nothing.
+func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
+
+// UseClock sets what tells the time; default: time.Now.
+func UseClock(now func() time.Time) Option { return func(p *Plugin) { p.now = now } }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+}

@@ -1,0 +1,95 @@
+// Package telemetry offers what VPP counts to Prometheus: interfaces, nodes and
+// their errors, buffers, memory, threads. All of it comes from the stats segment
+// of VPP, which VPP's main thread does not notice being read.
+//
+// Nothing is read unless somebody asks. A scrape reads the segment if what is
+// known is older than polling-interval, and is answered from that otherwise, so
+// VPP is read once per interval however many scrape. Every read opens the
+// segment anew: a VPP that restarted, stopped or was replaced needs no
+// detection. While none can be read there are no series but vpp_stats_up, which
+// is 0, and no scrape waits longer than a second. An object that is gone in VPP
+// is gone in the next snapshot, with all its series.
+package telemetry
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
+)
+
+// Plugin reads the stats segment of VPP. Its methods may be called concurrently.
+type Plugin struct {
+	Deps
+
+	defaults *Config
+	cfg      Config
+	now      func() time.Time
+	cache    cache
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// VPP tells where the stats segment is.
+	VPP StatsSocket
+	// Metrics publishes what is read, if there is a registry.
+	Metrics metrics.Registerer `optional:"true"`
+	// Label names the agent in the label "agent" of all series, if there is one.
+	Label AgentLabel `optional:"true"`
+	// Names tells what the configuration calls interfaces; without it, and for
+	// interfaces that the agent does not know, the label is VPP's name.
+	Names InterfaceNames `optional:"true"`
+}
+
+// StatsSocket tells where the stats segment of VPP is.
+type StatsSocket interface {
+	// StatsSocket returns the path of the unix socket, "" if VPP has none. It is
+	// called for every read.
+	StatsSocket() string
+}
+
+// AgentLabel tells the name of the agent.
+type AgentLabel interface{ GetAgentLabel() string }
+
+// InterfaceNames knows the interfaces of the configuration. It may be called at
+// any time, concurrently.
+type InterfaceNames interface {
+	// InterfaceName returns the name that the configuration gives to the
+	// interface with the index in VPP (sw_if_index).
+	InterfaceName(index uint32) (name string, ok bool)
+}
+
+// ConfigSpec returns the defaults of telemetry.conf.
+func (p *Plugin) ConfigSpec() any { return p.base() }
+
+func (p *Plugin) base() Config {
+	if p.defaults != nil {
+		return *p.defaults
+	}
+	return DefaultConfig()
+}
+
+// Init reads the configuration and registers the metrics. VPP need not be there.
+func (p *Plugin) Init() error {
+	cfg, _, err := config.Load(p.Cfg, p.base())
+	if err != nil {
+		return err
+	}
+	p.cfg = cfg
+	if cfg.PollingInterval != cfg.interval() {
+		p.Log.Warn("polling-interval is too short, the default is used", "configured", cfg.PollingInterval, "used", cfg.interval())
+	}
+	if cfg.Disabled || cfg.PrometheusDisabled || p.Metrics == nil {
+		return nil
+	}
+	if err := p.Metrics.Registry().Register(newCollector(p)); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	return nil
+}
+
+// Close ends nothing: reads are part of the scrapes that cause them.
+func (p *Plugin) Close() error { return p.PluginDeps.Close() }
