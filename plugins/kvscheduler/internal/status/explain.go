@@ -13,6 +13,7 @@ import (
 // Explain returns what the value waits for or stands on, and so on down. A
 // value that occurs twice is explained at its first occurrence only.
 func (r *Reader) Explain(key string) *api.Explanation {
+	r.cycles.thorough = true
 	return r.explain(key, "", map[string]bool{})
 }
 
@@ -21,6 +22,9 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	n := r.Graph.Node(key)
 	if n == nil {
 		e.Reason = "nobody asked for it"
+		if base := r.comesWith(key); base != nil {
+			e.Reason = "comes with " + base.Key
+		}
 		return e
 	}
 	e.State = plan.State(n)
@@ -52,7 +56,15 @@ func Reason(s *api.ValueStatus) string {
 	case s.Error != "":
 		return s.Error
 	case s.State == kvscheduler.ValueState_PENDING && len(s.Details) > 0:
-		return "waits for " + strings.Join(s.Details, ", ")
+		waits, circle := s.Details, ""
+		if last := len(waits) - 1; strings.HasPrefix(waits[last], itself) {
+			waits, circle = waits[:last], waits[last]
+		}
+		text := "waits for " + strings.Join(waits, ", ")
+		if len(waits) == 0 {
+			text = ""
+		}
+		return strings.Trim(text+"; "+circle, "; ")
 	case s.State == kvscheduler.ValueState_PENDING:
 		return "everything it needs exists; it is about to be created"
 	case s.State == kvscheduler.ValueState_UNIMPLEMENTED:

@@ -24,6 +24,8 @@ type Reader struct {
 	Limbo func(key string) (why string, leaving bool)
 	// TxnStart is when a transaction started; zero if not known.
 	TxnStart func(seq uint64) time.Time
+
+	cycles cycles
 }
 
 // Origin says who created the value.
@@ -68,6 +70,9 @@ func (r *Reader) value(n *graph.Node) *api.ValueStatus {
 		}
 	case kvscheduler.ValueState_PENDING:
 		s.Details = r.unmet(n)
+		if circle := r.Circle(n); circle != "" {
+			s.Details = append(s.Details, circle)
+		}
 	default:
 		if n.Err != nil {
 			s.Error = n.Err.Error()

@@ -125,9 +125,9 @@ func TestExplain(t *testing.T) {
 	f.put("route/2", &model.Item{}, false).Err = errors.New("refused")
 	var text strings.Builder
 	write(&text, f.reader().Explain("tap/1"), "")
-	want := `tap/1 PENDING: waits for route/1
-  route/1 PENDING: waits for tap/1, route/2, any of bridge/
-    tap/1 PENDING: waits for route/1
+	want := `tap/1 PENDING: waits for route/1; waits for itself: tap/1 -> route/1 -> tap/1; any of bridge/ is missing, route/2 is missing
+  route/1 PENDING: waits for tap/1, route/2, any of bridge/; waits for itself: route/1 -> tap/1 -> route/1; any of bridge/ is missing, route/2 is missing
+    tap/1 PENDING: waits for route/1; waits for itself: tap/1 -> route/1 -> tap/1; any of bridge/ is missing, route/2 is missing
     route/2 FAILED: refused
     bridge/* NONEXISTENT: nothing like this exists or is asked for
 `
@@ -171,5 +171,29 @@ func TestNode(t *testing.T) {
 	base := f.reader().Node(f.g.Node("tap/1"))
 	if piece.Base != "tap/1" || len(base.Targets) != 1 || base.Targets[0].Relation != api.RelationDerives || base.Targets[0].Satisfied {
 		t.Errorf("piece %+v, base %+v", piece, base)
+	}
+}
+
+// The way of a large cycle is not told, but what it lacks is; a chain as long
+// is none.
+func TestLargeCycle(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const n = 50_000
+	for i := range n {
+		f.put(fmt.Sprintf("tap/%05d", i), &model.Item{Deps: []string{fmt.Sprintf("tap/%05d", (i+1)%n)}}, false)
+		f.put(fmt.Sprintf("route/%05d", i), &model.Item{Deps: []string{fmt.Sprintf("route/%05d", i+1)}}, false)
+	}
+	f.put("tap/00007", &model.Item{Deps: []string{"tap/00008", "route/x", "route/y"}, AnyOf: []string{"a/", "b/"}}, false)
+	r := f.reader()
+	want := "PENDING tap/12346+waits for itself: tap/12345 is one of 50000 values that wait for each other; " +
+		"any of a/ b/ is missing, route/x is missing, route/y is missing"
+	if got := line(r.Base("tap/12345").Value); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for i := range n { // all of them together cost no more than each relation once
+		if got := line(r.Base(fmt.Sprintf("route/%05d", i)).Value); got != fmt.Sprintf("PENDING route/%05d", i+1) {
+			t.Fatal(got)
+		}
 	}
 }
