@@ -40,7 +40,7 @@ func TestSpans(t *testing.T) {
 		text := fmt.Sprintf("%s %v", span.Name(), span.Status().Code)
 		for _, a := range span.Attributes() {
 			if slices.Contains([]string{"op.key", "txn.operations", "txn.failed", "txn.description"}, string(a.Key)) {
-				text += " " + a.Value.Emit()
+				text += " " + a.Value.String()
 			}
 		}
 		got = append(got, text)

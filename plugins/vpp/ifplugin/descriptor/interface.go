@@ -71,6 +71,7 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_GRE_TUNNEL:        gre{vpp: vpp},
 		interfaces.Interface_IPIP_TUNNEL:       ipip{vpp: vpp},
 		interfaces.Interface_GTPU_TUNNEL:       gtpu{vpp: vpp, ifs: opts.Interfaces},
+		//lint:ignore SA1019 deprecated, but part of the wire schema
 		interfaces.Interface_IPSEC_TUNNEL:      ipsec{vpp: vpp},
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguard{vpp: vpp},
 		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3{vpp: vpp},
