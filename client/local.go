@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/client/container"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
@@ -66,7 +67,11 @@ func (c local) send(ctx context.Context, changes Changes) ([]Result, error) {
 }
 
 func (c local) GetConfig(_ context.Context, dst ...proto.Message) error {
-	return fill(c.o.Models(), c.o.ListData(""), dst)
+	var items []proto.Message
+	for _, kv := range c.o.ListData("") {
+		items = append(items, kv.Val)
+	}
+	return container.Fill(c.o.Models(), items, dst...)
 }
 
 func (c local) GetItems(context.Context) ([]Item, error) {

@@ -1,4 +1,6 @@
-package client
+// Package container moves items of the configuration into messages that hold
+// many of them, such as configurator.Config, and out of them.
+package container
 
 import (
 	"fmt"
@@ -7,8 +9,46 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
+
+// Found is an item in a container.
+type Found struct {
+	Item proto.Message
+	Path string // of the field ("vpp_config.interfaces[3]")
+}
+
+// Extract returns the items that are anywhere in a message, in the order of its
+// fields. A message of a model is an item itself. path is what the paths of the
+// fields begin with; it may be empty.
+func Extract(set *models.Set, m proto.Message, path string) []Found {
+	if m == nil || !m.ProtoReflect().IsValid() {
+		return nil
+	}
+	if _, ok := set.ForMessage(m); ok {
+		return []Found{{m, path}}
+	}
+	if path != "" {
+		path += "."
+	}
+	var found []Found
+	r := m.ProtoReflect()
+	fields := r.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		switch {
+		case fd.Message() == nil || fd.IsMap() || !r.Has(fd):
+		case fd.IsList():
+			list := r.Get(fd).List()
+			for j := range list.Len() {
+				at := fmt.Sprintf("%s%s[%d]", path, fd.Name(), j)
+				found = append(found, Extract(set, list.Get(j).Message().Interface(), at)...)
+			}
+		default:
+			found = append(found, Extract(set, r.Get(fd).Message().Interface(), path+string(fd.Name()))...)
+		}
+	}
+	return found
+}
 
 // filler copies items into messages.
 type filler struct {
@@ -17,13 +57,17 @@ type filler struct {
 	byType map[protoreflect.FullName][]proto.Message
 }
 
-// fill fills every message of dst, see Client.GetConfig.
-func fill(set *models.Set, items []orchestrator.KeyVal, dst []proto.Message) error {
+// Fill fills every message of dst with items. A message of a model gets the
+// item with the same key, or is emptied; any other message gets all items that
+// its fields can hold, in their order.
+func Fill(set *models.Set, items []proto.Message, dst ...proto.Message) error {
 	f := filler{set, map[string]proto.Message{}, map[protoreflect.FullName][]proto.Message{}}
-	for _, kv := range items {
-		f.byKey[kv.Key] = kv.Val
-		name := kv.Val.ProtoReflect().Descriptor().FullName()
-		f.byType[name] = append(f.byType[name], kv.Val)
+	for _, it := range items {
+		if key, err := set.KeyOf(it); err == nil { // others belong into containers only
+			f.byKey[key] = it
+		}
+		name := it.ProtoReflect().Descriptor().FullName()
+		f.byType[name] = append(f.byType[name], it)
 	}
 	for i, m := range dst {
 		if m == nil || !m.ProtoReflect().IsValid() {
