@@ -37,6 +37,7 @@ type PushOption func(*pushOptions)
 type pushOptions struct {
 	resync, revert bool
 	description    string
+	seqNum         *uint64
 }
 
 // WithResync makes the items all that the source wants, and synchronises
@@ -49,6 +50,10 @@ func WithRevert() PushOption { return func(o *pushOptions) { o.revert = true } }
 
 // WithDescription says what the change is for; it is shown in the history.
 func WithDescription(text string) PushOption { return func(o *pushOptions) { o.description = text } }
+
+// WithSeqNum stores the sequence number of the transaction; nothing is stored if
+// there is none, as before the initial synchronisation.
+func WithSeqNum(n *uint64) PushOption { return func(o *pushOptions) { o.seqNum = n } }
 
 // PushData changes what a source wants and returns, in the order of the items,
 // what became of them. The error is ErrInvalidItems, the *api.TransactionError
@@ -70,7 +75,7 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 			return nil, err
 		}
 	}
-	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true, description: o.description}
+	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true, description: o.description, seqNum: o.seqNum}
 	joined, err := p.apply(ctx, ch)
 	if err == nil && joined {
 		err = p.waitInitial(ctx, items)
@@ -163,6 +168,7 @@ type change struct {
 	again       bool // see store.edit
 	keep        bool // a resync does not remove what it finds
 	description string
+	seqNum      *uint64 // gets the number of the transaction; may be nil
 
 	store      *watched          // where the change comes from; nil: a client
 	incomplete []string          // what the store does not know
@@ -254,7 +260,10 @@ func (p *Plugin) commit(ctx context.Context, effects []KeyVal, ch change) error 
 	for _, kv := range effects {
 		txn.SetValue(kv.Key, kv.Val)
 	}
-	_, err := txn.Commit(ctx, opts...)
+	seqNum, err := txn.Commit(ctx, opts...)
+	if ch.seqNum != nil {
+		*ch.seqNum = seqNum
+	}
 	return err
 }
 
