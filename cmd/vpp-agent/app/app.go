@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
+	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
@@ -23,6 +24,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/infra/tracing"
+	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
@@ -31,9 +33,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // name is the name of the plugin that stands for the agent as a whole.
@@ -63,6 +67,7 @@ type Infra struct {
 	Probe   *probe.Plugin
 	Metrics *metrics.Plugin
 	Tracing *tracing.Plugin
+	GRPC    *grpc.Plugin
 }
 
 // Linux is what handles the networking of Linux.
@@ -80,6 +85,7 @@ type VPP struct {
 	VPPIfPlugin *vppif.Plugin
 	VPPL2Plugin *vppl2.Plugin
 	VPPL3Plugin *vppl3.Plugin
+	Telemetry   *telemetry.Plugin
 }
 
 // Northbound is where the configuration comes from.
@@ -95,6 +101,7 @@ type Northbound struct {
 	Redis           *redis.Plugin
 	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
+	Configurator    *configurator.Plugin
 }
 
 // New returns the plugins with default settings, wired. Nothing is shared with
@@ -115,6 +122,9 @@ func New() (*VPPAgent, error) {
 	a.Northbound = newNorthbound(a, document.New(set))
 	a.Orchestrator.State = a.Scheduler
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label = []vppif.StatusStore{a.Files, a.Etcd, a.Consul, a.Redis}, a.Label
+	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
+		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}
+	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
 }
@@ -125,6 +135,7 @@ func newInfra() Infra {
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))
+	i.GRPC = grpc.NewPlugin(grpc.UseMetrics(i.Metrics))
 	return i
 }
 
@@ -155,6 +166,7 @@ func newVPP(a *VPPAgent) VPP {
 	v.VPPL3Plugin = vppl3.NewPlugin(vppl3.UseDeps(func(d *vppl3.Deps) {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
+	v.Telemetry = newTelemetry(a, v.GoVPP)
 	return v
 }
 
@@ -194,4 +206,13 @@ func (t taps) TapHostName(name string) (host string, ok bool) {
 		return "", false
 	}
 	return meta.TAPHostIfName, true
+}
+
+// vppStates tells the states of interfaces of VPP to clients. They exist when
+// the plugin for interfaces is initialised.
+type vppStates struct{ agent *VPPAgent }
+
+// Watch calls f with every state and with each that changes.
+func (s vppStates) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
+	return s.agent.VPPIfPlugin.States().Watch(f)
 }

@@ -63,7 +63,7 @@ func newHouse(t testing.TB, text string, args ...string) *house {
 	h.write(t, "filedb.conf", "configuration-paths: ["+filepath.Join(h.dir, "network.yaml")+"]\n")
 	h.write(t, "linux-nsplugin.conf", "disabled: true\n")
 	h.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
-	args = append([]string{"--config-dir", h.dir, "--http-port", "0"}, args...)
+	args = append([]string{"--config-dir", h.dir, "--http-port", "0", "--grpc-port", "0"}, args...)
 	opts := []agent.Option{agent.AllPlugins(plugins), agent.Args(args...)}
 	if _, measured := t.(*testing.B); measured {
 		opts = append(opts, agent.Logging(logging.NewRegistry(logging.WithWriter(io.Discard))))

@@ -1,0 +1,164 @@
+package configurator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/client/container"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+)
+
+// configuratorService is the service for whole configurations.
+type configuratorService struct {
+	pb.UnimplementedConfiguratorServiceServer
+	p *Plugin
+}
+
+// Get returns the configuration in effect, whoever asked for it.
+func (s *configuratorService) Get(context.Context, *pb.GetRequest) (*pb.GetResponse, error) {
+	var items []proto.Message
+	for _, kv := range s.p.Orchestrator.ListData("") {
+		items = append(items, kv.Val)
+	}
+	cfg, err := s.p.config(items)
+	return &pb.GetResponse{Config: cfg}, err
+}
+
+// config puts items into one message.
+func (p *Plugin) config(items []proto.Message) (*pb.Config, error) {
+	cfg := &pb.Config{}
+	if err := container.Fill(p.Orchestrator.Models(), items, cfg); err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return cfg, nil
+}
+
+// Update adds or changes items.
+func (s *configuratorService) Update(ctx context.Context, req *pb.UpdateRequest) (*pb.UpdateResponse, error) {
+	items, err := s.p.itemsOf(req.GetUpdate(), "update", false)
+	if err == nil {
+		err = s.p.change(ctx, "Update", items, req.GetFullResync(), req.GetWaitDone())
+	}
+	return &pb.UpdateResponse{}, err
+}
+
+// Delete removes items.
+func (s *configuratorService) Delete(ctx context.Context, req *pb.DeleteRequest) (*pb.DeleteResponse, error) {
+	items, err := s.p.itemsOf(req.GetDelete(), "delete", true)
+	if err == nil {
+		err = s.p.change(ctx, "Delete", items, false, req.GetWaitDone())
+	}
+	return &pb.DeleteResponse{}, err
+}
+
+// itemsOf finds the items in a message.
+func (p *Plugin) itemsOf(cfg *pb.Config, path string, remove bool) ([]item, error) {
+	set := p.Orchestrator.Models()
+	var items []item
+	var ps problems
+	for _, f := range container.Extract(set, cfg, path) {
+		model, _ := set.ForMessage(f.Item)
+		key, err := model.KeyOf(f.Item)
+		switch {
+		case err != nil:
+			ps = append(ps, problem{f.Path, "", "INVALID", err.Error()})
+			continue
+		case !model.Matches(key):
+			ps = append(ps, problem{f.Path, key, "INVALID", "the item has no name; expected the fields that make up its key " + model.KeyPrefix() + "<name>"})
+			continue
+		}
+		it := item{orchestrator.KeyVal{Key: key, Val: f.Item}, f.Path}
+		if remove {
+			it.Val = nil
+		}
+		items = append(items, it)
+	}
+	return items, ps.status(codes.InvalidArgument, "nothing was changed")
+}
+
+// change makes a change and, if asked to, waits until it is finished; what
+// failed at first may come right then.
+func (p *Plugin) change(ctx context.Context, method string, items []item, resync, waitDone bool) error {
+	results, err := p.push(ctx, method, items, resync)
+	txn, part := asFailed(err)
+	switch {
+	case err != nil && !part:
+		return err
+	case waitDone && (txn == nil || !txn.Reverted()):
+		return p.wait(ctx, items, results)
+	case part:
+		return failed(txn, items, results)
+	}
+	return nil
+}
+
+// Dump reads the southbound. What cannot be read is left out and named in the
+// trailer ("unread"), unless nothing can.
+func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.DumpResponse, error) {
+	found, unread := s.p.read(nil)
+	if err := tellUnread(ctx, len(found), unread); err != nil {
+		return nil, err
+	}
+	items := make([]proto.Message, len(found))
+	for i, kv := range found {
+		items[i] = kv.Value
+	}
+	cfg, err := s.p.config(items)
+	return &pb.DumpResponse{Dump: cfg}, err
+}
+
+// read reads the values of the models from the southbound, sorted by model and
+// key; nil: of all models. unread says what could not be read, by model.
+func (p *Plugin) read(wanted map[string]bool) (found []api.KVWithMetadata, unread []error) {
+	for _, d := range p.Scheduler.ListDescriptors() {
+		model, ok := p.modelOfPrefix(d.NBKeyPrefix)
+		if !ok || d.Retrieve == nil || wanted != nil && !wanted[model.Spec().ModelName()] {
+			continue
+		}
+		kvs, err := p.Scheduler.DumpValuesByDescriptor(d.Name, api.SBView)
+		if err != nil {
+			unread = append(unread, fmt.Errorf("%s: %w", model.Spec().ModelName(), err))
+			continue
+		}
+		for _, kv := range kvs {
+			if model.Matches(kv.Key) && kv.Value != nil {
+				found = append(found, kv)
+			}
+		}
+	}
+	return found, unread
+}
+
+// UnreadTrailer is in the trailer of dumps, once for every model that could not
+// be read, with the reason.
+const UnreadTrailer = "unread-bin"
+
+// tellUnread tells what could not be read; it is an error if nothing could.
+func tellUnread(ctx context.Context, found int, unread []error) error {
+	if len(unread) == 0 {
+		return nil
+	}
+	if found == 0 {
+		return status.Error(codes.Unavailable, shorten(errors.Join(unread...).Error()))
+	}
+	md := metadata.MD{}
+	for _, err := range unread {
+		md.Append(UnreadTrailer, shorten(err.Error()))
+	}
+	_ = rpc.SetTrailer(ctx, md) // it fails where the client has gone
+	return nil
+}
+
+// Notify streams changes of operational state.
+func (s *configuratorService) Notify(req *pb.NotifyRequest, stream rpc.ServerStreamingServer[pb.NotifyResponse]) error {
+	return s.p.events.stream(stream.Context(), req, stream.Send)
+}

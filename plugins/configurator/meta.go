@@ -1,0 +1,99 @@
+package configurator
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+)
+
+// metaService describes the models.
+type metaService struct {
+	generic.UnimplementedMetaServiceServer
+	p *Plugin
+}
+
+// KnownModels lists the models of a class, sorted by their keys, and the modules
+// of which something has a descriptor.
+func (s *metaService) KnownModels(_ context.Context, req *generic.KnownModelsRequest) (*generic.KnownModelsResponse, error) {
+	resp := &generic.KnownModelsResponse{}
+	for _, m := range s.p.Orchestrator.Models().All() {
+		if req.GetClass() == "" || m.Spec().Class == req.GetClass() {
+			resp.KnownModels = append(resp.KnownModels, detail(m))
+		}
+	}
+	active := map[string]bool{}
+	for _, d := range s.p.Scheduler.ListDescriptors() {
+		if m, ok := s.p.modelOfPrefix(d.NBKeyPrefix); ok {
+			active[m.Spec().Module] = true
+		}
+	}
+	resp.ActiveModules = slices.Sorted(maps.Keys(active))
+	return resp, nil
+}
+
+// modelOfPrefix is the model that a descriptor is for.
+func (p *Plugin) modelOfPrefix(prefix string) (models.Known, bool) {
+	if prefix == "" {
+		return nil, false
+	}
+	if m, ok := p.Orchestrator.Models().ForKey(prefix); ok && m.Singleton() {
+		return m, true
+	}
+	return p.Orchestrator.Models().ForKey(strings.TrimSuffix(prefix, "/") + "/x")
+}
+
+func detail(m models.Known) *generic.ModelDetail {
+	spec := m.Spec()
+	d := &generic.ModelDetail{
+		Spec:      &generic.ModelSpec{Module: spec.Module, Version: spec.Version, Type: spec.Type, Class: spec.Class},
+		ProtoName: string(m.ProtoName()),
+		Options: []*generic.ModelDetail_Option{
+			{Key: "protoFile", Values: []string{m.NewInstance().ProtoReflect().Descriptor().ParentFile().Path()}},
+		},
+	}
+	if t := allmodels.NameTemplate(spec.ModelName()); t != "" {
+		d.Options = append(d.Options, &generic.ModelDetail_Option{Key: "nameTemplate", Values: []string{t}})
+	}
+	return d
+}
+
+// ProtoFileDescriptor describes a .proto file, and those it needs.
+func (s *metaService) ProtoFileDescriptor(_ context.Context, req *generic.ProtoFileDescriptorRequest) (*generic.ProtoFileDescriptorResponse, error) {
+	file, err := protoregistry.GlobalFiles.FindFileByPath(req.GetFullProtoFileName())
+	if err != nil {
+		return nil, status.Errorf(codes.NotFound, "full_proto_file_name: %q: no such file", shorten(req.GetFullProtoFileName()))
+	}
+	resp := &generic.ProtoFileDescriptorResponse{
+		FileDescriptor:        protodesc.ToFileDescriptorProto(file),
+		FileImportDescriptors: &descriptorpb.FileDescriptorSet{},
+	}
+	seen := map[string]bool{file.Path(): true}
+	addImports(file, seen, resp.FileImportDescriptors)
+	return resp, nil
+}
+
+// addImports adds what a file imports, each file after those it imports itself.
+func addImports(file protoreflect.FileDescriptor, seen map[string]bool, to *descriptorpb.FileDescriptorSet) {
+	imports := file.Imports()
+	for i := range imports.Len() {
+		f := imports.Get(i).FileDescriptor
+		if seen[f.Path()] {
+			continue
+		}
+		seen[f.Path()] = true
+		addImports(f, seen, to)
+		to.File = append(to.File, protodesc.ToFileDescriptorProto(f))
+	}
+}

@@ -1,0 +1,140 @@
+package configurator_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/configurator"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
+	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+func newConverter(f *testing.F) func(*testing.T, *generic.UpdateItem) { return configurator.Convert(f) }
+
+func state(name string, s interfaces.InterfaceState_Status) *interfaces.InterfaceNotification {
+	return &interfaces.InterfaceNotification{
+		Type: interfaces.InterfaceNotification_UPDOWN, State: &interfaces.InterfaceState{Name: name, OperStatus: s},
+	}
+}
+
+func ofVPP(n *interfaces.InterfaceNotification) *pb.Notification {
+	return &pb.Notification{Notification: &pb.Notification_VppNotification{VppNotification: &vpp.Notification{Interface: n}}}
+}
+
+const (
+	up      = interfaces.InterfaceState_UP
+	down    = interfaces.InterfaceState_DOWN
+	deleted = interfaces.InterfaceState_DELETED
+)
+
+// notes reads notifications as "index name status".
+func (w *world) notes(req *pb.NotifyRequest, n int) []string {
+	w.t.Helper()
+	stream, err := w.config.Notify(w.ctx(), req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var list []string
+	for range n {
+		resp, err := stream.Recv()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		s := resp.Notification.GetVppNotification().GetInterface().GetState()
+		list = append(list, fmt.Sprintf("%d %s %s", resp.NextIdx, s.Name, s.OperStatus))
+	}
+	return list
+}
+
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	for i, name := range strings.Fields("a b a") {
+		w.states.tell(state(name, []interfaces.InterfaceState_Status{up, up, down}[i]))
+	}
+	for _, test := range []struct {
+		idx     uint32
+		filters []*pb.Notification
+		want    string
+	}{
+		{0, nil, "1 a UP,2 b UP,3 a DOWN"},
+		{2, nil, "3 a DOWN"},
+		{99, nil, "1 a UP,2 b UP,3 a DOWN"}, // of an agent that ran before
+		{0, []*pb.Notification{ofVPP(&interfaces.InterfaceNotification{State: &interfaces.InterfaceState{Name: "a"}})}, "1 a UP,3 a DOWN"},
+		{0, []*pb.Notification{ofVPP(state("a", down)), ofVPP(state("b", 0))}, "2 b UP,3 a DOWN"}, // one or the other
+		{0, []*pb.Notification{{}}, "1 a UP,2 b UP,3 a DOWN"},
+		{0, []*pb.Notification{{Notification: &pb.Notification_LinuxNotification{LinuxNotification: &linux.Notification{}}}, ofVPP(state("b", up))}, "2 b UP"},
+	} {
+		n := strings.Count(test.want, ",") + 1
+		if got := strings.Join(w.notes(&pb.NotifyRequest{Idx: test.idx, Filters: test.filters}, n), ","); got != test.want {
+			t.Errorf("from %d, %v: got %s, want %s", test.idx, test.filters, got, test.want)
+		}
+	}
+	// A client that waits is told.
+	stream, err := w.config.Notify(w.ctx(), &pb.NotifyRequest{Idx: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.states.tell(state("c", up))
+	resp, err := stream.Recv()
+	if err != nil || resp.NextIdx != 4 {
+		t.Errorf("got %v, %v", resp, err)
+	}
+}
+
+// A reader that is slower than what is kept gets the latest state of every
+// interface, and never an older one after it.
+func TestSlowReadersGetTheLatestStates(t *testing.T) {
+	t.Parallel()
+	add, since := configurator.NewEvents(4)
+	want := map[string]interfaces.InterfaceState_Status{}
+	tell := func(name string, s interfaces.InterfaceState_Status) {
+		add(ofVPP(state(name, s)))
+		want[name] = s
+	}
+	tell("early", up)
+	tell("gone", up)
+	tell("gone", deleted)
+	for i := range 20 {
+		tell([]string{"x", "y"}[i%2], []interfaces.InterfaceState_Status{up, down}[i/2%2])
+	}
+	for from := range uint64(24) {
+		got := map[string]interfaces.InterfaceState_Status{}
+		index := from
+		for {
+			indexes, list := since(index)
+			if len(list) == 0 {
+				break
+			}
+			for i, n := range list {
+				if indexes[i] < index {
+					t.Fatalf("from %d: index %d came after %d", from, indexes[i], index)
+				}
+				index = indexes[i] + 1
+				s := n.GetVppNotification().GetInterface().GetState()
+				got[s.Name] = s.OperStatus
+			}
+		}
+		for name, s := range got {
+			if s != want[name] {
+				t.Errorf("from %d: %s is %v, want %v", from, name, s, want[name])
+			}
+		}
+		if from == 0 && len(got) != len(want) {
+			t.Errorf("from the beginning: got %v, want %v", got, want)
+		}
+	}
+	// What is gone is forgotten when there are many, what exists never is.
+	for i := range 100 {
+		tell(fmt.Sprint("temporary", i), deleted)
+	}
+	_, list := since(0)
+	text := fmt.Sprint(list)
+	if !strings.Contains(text, `"early"`) || len(list) > 12 {
+		t.Errorf("kept: %s", text)
+	}
+}

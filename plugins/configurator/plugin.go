@@ -1,0 +1,107 @@
+// Package configurator is the plugin with the gRPC services that configure the
+// agent and tell about it: ConfiguratorService (whole configurations in one
+// typed message), ManagerService (items of any model) and MetaService (what
+// models there are).
+//
+// All clients are one source of the orchestrator, "grpc", unless they name
+// another one in the metadata datasrc. A request with an item that is wrong is
+// refused as a whole (InvalidArgument), with the fields named. What fails in the
+// southbound is told: by ConfiguratorService as FailedPrecondition with a
+// SetConfigResponse of what failed among the details of the status, by
+// ManagerService in the results. It is tried again like any other value; the
+// rest takes effect.
+package configurator
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// Plugin serves the services.
+type Plugin struct {
+	Deps
+
+	byMessage map[string]models.Known // by the full name of the message
+	events    *events
+	cancel    func() // of the watch of interfaces
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// GRPC is the server.
+	GRPC grpc.Services
+	// Orchestrator takes the changes.
+	Orchestrator Orchestrator
+	// Scheduler tells what became of them.
+	Scheduler Scheduler
+	// Interfaces tells of interfaces of VPP that go up and down; nil: nobody does.
+	Interfaces InterfaceStates `optional:"true"`
+}
+
+// Orchestrator is the part of the orchestrator that the plugin uses.
+type Orchestrator interface {
+	PushData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) ([]orchestrator.Result, error)
+	ListData(source string) []orchestrator.KeyVal
+	Status(key string) orchestrator.Result
+	Models() *models.Set
+}
+
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	ValidateSemantically(messages []proto.Message) error
+	WaitFor(ctx context.Context, req api.WaitRequest) error
+	Watch(req api.WatchRequest) api.StatusWatch
+	ListDescriptors() []*api.KVDescriptor
+	DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error)
+}
+
+// InterfaceStates tells the states of interfaces, as ifplugin.States does.
+type InterfaceStates interface {
+	// Watch calls f, which does not block, with every state and with each that
+	// changes. It is called when all plugins are initialised.
+	Watch(f func(*interfaces.InterfaceNotification)) (cancel func())
+}
+
+var _ infra.PostInit = (*Plugin)(nil)
+
+// Init registers the services.
+func (p *Plugin) Init() error {
+	p.byMessage = map[string]models.Known{}
+	for _, m := range p.Orchestrator.Models().All() {
+		p.byMessage[string(m.ProtoName())] = m
+	}
+	p.events = newEvents(keptEvents)
+	return errors.Join(
+		p.GRPC.Register(&pb.ConfiguratorService_ServiceDesc, &configuratorService{p: p}),
+		p.GRPC.Register(&generic.ManagerService_ServiceDesc, &managerService{p: p}),
+		p.GRPC.Register(&generic.MetaService_ServiceDesc, &metaService{p: p}),
+	)
+}
+
+// AfterInit begins to follow the interfaces.
+func (p *Plugin) AfterInit() error {
+	if p.Interfaces != nil {
+		p.cancel = p.Interfaces.Watch(p.events.interfaceOfVPP)
+	}
+	return nil
+}
+
+// Close stops following the interfaces.
+func (p *Plugin) Close() error {
+	if p.cancel != nil {
+		p.cancel()
+	}
+	return p.PluginDeps.Close()
+}

@@ -1,0 +1,113 @@
+package configurator
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// problem is what is wrong with one item.
+type problem struct {
+	path, key, state, text string
+}
+
+func (p problem) String() string {
+	where := p.path
+	if where == "" {
+		where = p.key
+	}
+	if p.text == "" {
+		return where + ": " + p.state
+	}
+	return where + ": " + p.text
+}
+
+type problems []problem
+
+// Bounds on a status, which travels in a header: some clients accept 8 KiB.
+const (
+	maxProblemsInText = 5
+	maxProblemText    = 250     // bytes
+	maxDetails        = 3 << 10 // bytes
+)
+
+// status makes a status of problems, nil if there are none. The first of them
+// are in its text, and as many as fit, with their keys, in a SetConfigResponse
+// among its details.
+func (ps problems) status(code codes.Code, what string) error {
+	if len(ps) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	text.WriteString(what)
+	details := &generic.SetConfigResponse{}
+	for i, p := range ps {
+		switch {
+		case i < maxProblemsInText:
+			text.WriteString("; " + shorten(p.String()))
+		case i == maxProblemsInText:
+			fmt.Fprintf(&text, "; and %d more", len(ps)-i)
+		}
+		r := &generic.UpdateResult{Key: shorten(p.key), Status: &generic.ItemStatus{Status: p.state, Message: shorten(p.String())}}
+		if proto.Size(details)+proto.Size(r) < maxDetails {
+			details.Results = append(details.Results, r)
+		}
+	}
+	st := status.New(code, text.String())
+	if with, err := st.WithDetails(details); err == nil { // without, the text is still there
+		st = with
+	}
+	return st.Err()
+}
+
+func shorten(text string) string {
+	if len(text) <= maxProblemText {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:maxProblemText], "") + "..."
+}
+
+// failed is the status of a change of which a part failed.
+func failed(err *api.TransactionError, items []item, results []orchestrator.Result) error {
+	known := make(map[string]problem, len(items))
+	for i, it := range items {
+		p := problem{path: it.path, key: it.Key, state: kvspb.ValueState_FAILED.String()}
+		if i < len(results) && results[i].Status != nil {
+			p.state = results[i].Status.GetValue().GetState().String()
+		}
+		known[it.Key] = p
+	}
+	var ps problems
+	for _, kv := range err.GetKVErrors() {
+		p, ok := known[kv.Key]
+		if !ok { // derived from an item, or of another client
+			p = problem{key: kv.Key, state: kvspb.ValueState_FAILED.String()}
+		}
+		p.text = fmt.Sprintf("%s: %v", strings.ToLower(kv.TxnOperation.String()), kv.Error)
+		if p.path != "" {
+			p.text = kv.Key + ": " + p.text
+		}
+		ps = append(ps, p)
+	}
+	what := fmt.Sprintf("%d values failed", len(ps))
+	if err.Reverted() {
+		what += ", and everything was reverted"
+	}
+	return ps.status(codes.FailedPrecondition, what)
+}
+
+// asFailed finds the error of a change of which a part failed.
+func asFailed(err error) (*api.TransactionError, bool) {
+	var txn *api.TransactionError
+	ok := errors.As(err, &txn)
+	return txn, ok
+}
