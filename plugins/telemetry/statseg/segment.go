@@ -17,6 +17,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -87,6 +88,9 @@ func open(ctx context.Context, socket string) (*Segment, error) {
 func receive(conn *net.UnixConn) (*os.File, error) {
 	oob := make([]byte, 256)
 	_, n, _, _, err := conn.ReadMsgUnix(make([]byte, 64), oob)
+	if errors.Is(err, io.EOF) && n > 0 { // VPP sends the file and not a single byte
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}

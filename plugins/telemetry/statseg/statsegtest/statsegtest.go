@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg"
 )
@@ -214,10 +215,30 @@ func (s *Server) serve(listener *net.UnixListener, done chan struct{}) {
 		}
 		s.mu.Lock()
 		s.opened++
-		_, _, err = conn.WriteMsgUnix([]byte{0}, syscall.UnixRights(int(s.file.Fd())), nil)
+		err = send(conn, syscall.UnixRights(int(s.file.Fd())))
 		s.mu.Unlock()
 		if err = errors.Join(err, conn.Close()); err != nil {
 			s.tb.Logf("stats socket: %v", err)
 		}
 	}
+}
+
+// send sends a control message without a byte of data, as VPP does; package net
+// would add one.
+func send(conn *net.UnixConn, oob []byte) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var errno syscall.Errno
+	err = raw.Write(func(fd uintptr) bool {
+		message := syscall.Msghdr{Control: &oob[0]}
+		message.SetControllen(len(oob))
+		_, _, errno = syscall.Syscall(syscall.SYS_SENDMSG, fd, uintptr(unsafe.Pointer(&message)), 0)
+		return errno != syscall.EAGAIN
+	})
+	if err == nil && errno != 0 {
+		err = errno
+	}
+	return err
 }
