@@ -92,6 +92,22 @@ func (p *Plugin) Stats() Stats {
 	}
 }
 
+// localStats is a LocalVPP that knows its stats segment.
+type localStats interface{ StatsSocket() string }
+
+// StatsSocket returns the unix socket of the stats segment of VPP; empty if the
+// VPP is one that the agent runs itself and that has none. It is known after
+// Init.
+func (p *Plugin) StatsSocket() string {
+	if p.Local == nil || p.Local.Socket() == "" {
+		return p.cfg.StatsSocketPath
+	}
+	if local, ok := p.Local.(localStats); ok {
+		return local.StatsSocket()
+	}
+	return ""
+}
+
 // collector shows the counters to Prometheus, under the names that dashboards
 // of the predecessor know where there was such a counter.
 type collector struct{ plugin *Plugin }

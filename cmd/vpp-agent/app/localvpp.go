@@ -78,6 +78,14 @@ func (p *LocalVPP) Socket() string {
 	return filepath.Join(p.dir.path, "api.sock")
 }
 
+// StatsSocket returns the socket of the stats segment; the simulator has none.
+func (p *LocalVPP) StatsSocket() string {
+	if p.dir.path == "" || p.simulate {
+		return ""
+	}
+	return filepath.Join(p.dir.path, "stats.sock")
+}
+
 // Simulator returns the simulated VPP; nil if the agent runs none.
 func (p *LocalVPP) Simulator() *vppsim.VPP { return p.sim }
 
@@ -143,7 +151,7 @@ func startupConf(dir string) string {
 }
 api-segment { prefix %[2]s }
 socksvr { socket-name %[1]s/api.sock }
-statseg { socket-name %[1]s/stats.sock size 16M page-size 4K }
+statseg { socket-name %[1]s/stats.sock size 32M page-size 4K per-node-counters on }
 memory { main-heap-size 512M main-heap-page-size default }
 buffers { buffers-per-numa 8192 page-size default }
 physmem { max-size 1G }

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/telemetry"
+)
+
+// newTelemetry returns the metrics of VPP. The plugin comes after the one for
+// interfaces, which it asks for names.
+func newTelemetry(a *VPPAgent, vpp *govppmux.Plugin) *telemetry.Plugin {
+	return telemetry.NewPlugin(telemetry.UseDeps(func(d *telemetry.Deps) {
+		d.VPP, d.Metrics, d.Label, d.Names = vpp, a.Metrics, a.Label, vppNames{a}
+	}))
+}
+
+// vppNames tells telemetry what the configuration calls the interfaces of VPP.
+type vppNames struct{ agent *VPPAgent }
+
+// InterfaceName returns the name of the interface with an index in VPP.
+func (n vppNames) InterfaceName(index uint32) (name string, ok bool) {
+	name, _, ok = n.agent.VPPIfPlugin.Interfaces().LookupBySwIfIndex(index)
+	return name, ok
+}
