@@ -26,7 +26,8 @@ type Config struct {
 
 	Ownership []OwnershipRule `yaml:"ownership" desc:"what the agent may do with which values; the longest key prefix wins, then the descriptor, and everything else is managed"`
 
-	QuarantineAfter int `yaml:"quarantine-after" desc:"how many times within an hour a southbound may go down while a value is worked on, until nothing is done with the value any more; 0 is no limit"`
+	CheckContracts  bool `yaml:"check-contracts" desc:"fail callbacks that change the values handed to them; for the development of plugins, it costs time"`
+	QuarantineAfter int  `yaml:"quarantine-after" desc:"how many times within an hour a southbound may go down while a value is worked on, until nothing is done with the value any more; 0 is no limit"`
 
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
 	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`

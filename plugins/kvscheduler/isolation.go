@@ -3,10 +3,12 @@ package kvscheduler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
@@ -57,6 +59,25 @@ func (s *Scheduler) suspects(all []api.Suspect) {
 	default:
 		scope.Degraded("values in quarantine", fmt.Errorf("%s; see agentctl quarantine", strings.Join(keys, ", ")))
 	}
+}
+
+// breaches shows in the health of the agent which descriptors break their
+// contract. The agent works all the same.
+func (s *Scheduler) breaches(all []control.Breach) {
+	if s.Health == nil {
+		return
+	}
+	names := make([]string, 0, len(all))
+	for i := range all {
+		names = append(names, all[i].Descriptor)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	text := "all descriptors keep their contract"
+	if len(all) > 0 {
+		text = fmt.Sprintf("descriptors that break their contract: %s; %s", strings.Join(names, ", "), all[0].Problem)
+	}
+	s.Health.Scope("descriptors").OK(text)
 }
 
 // leftBehind names the callbacks that did not return until the end.

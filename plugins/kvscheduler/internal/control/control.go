@@ -39,6 +39,11 @@ type Options struct {
 	QuarantineAfter int
 	// Suspects is told the suspects whenever they change; nil: nobody is.
 	Suspects func([]api.Suspect)
+	// CheckContracts compares the values handed to callbacks before and after.
+	CheckContracts bool
+	// Breaches is told which descriptors break their contract, and how, whenever
+	// that changes; nil: nobody is. It may be called concurrently.
+	Breaches func([]Breach)
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
@@ -90,9 +95,10 @@ type Control struct {
 	observed map[string]*registry.Descriptor // of the worker: values that are only observed
 	looking  bool                            // a look at them is planned
 
-	ward    ward
-	overdue *exec.Overdue
-	returns atomic.Bool // a job for callbacks that returned late is queued
+	ward     ward
+	breaches breaches
+	overdue  *exec.Overdue
+	returns  atomic.Bool // a job for callbacks that returned late is queued
 
 	timersMu sync.Mutex
 	timers   map[*timer]struct{}
@@ -124,10 +130,10 @@ func New(opts Options) *Control {
 		timers:   map[*timer]struct{}{},
 		stopped:  make(chan struct{}),
 	}
-	c.registry.Store(registry.New())
+	c.registry.Store(registry.New().Telling(c.derivedBreach))
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
 	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
-		Crashes: exec.NewCrashes()}
+		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts}
 	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}}
 	c.openJournal()
 	return c

@@ -52,6 +52,18 @@ func impatient(t *testing.T, told func([]exec.Call), descriptors []*api.KVDescri
 	})
 }
 
+// runWith runs a scheduler until the test ends.
+func runWith(t *testing.T, c *control.Control, descriptors ...*api.KVDescriptor) {
+	t.Helper()
+	if err := c.RegisterKVDescriptor(descriptors...); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); c.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
 // One that hangs costs its time limit, and nothing else: what runs beside it
 // and after it goes on, and its late effect is not lost although nobody can
 // read it.

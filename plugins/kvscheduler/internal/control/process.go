@@ -218,6 +218,7 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, er
 	d, err := reg.Lookup(kv.Key)
 	v := &registry.Value{Msg: kv.Value, Invalid: err}
 	if err == nil {
+		c.breaches.forget(kv.Key)
 		v = wanted(reg, kv.Key, d, kv.Value)
 	}
 	change := &plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
@@ -305,6 +306,7 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 		Past: c.keeper.past, Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Run:     c.overdue.Read,
+		Reading: c.reading, Breach: c.retrieveBreach,
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
 		},

@@ -4,11 +4,15 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // PanicError is the failure of an operation whose callback panicked.
@@ -25,6 +29,29 @@ func (e *PanicError) Error() string {
 
 // Is makes a panic a permanent failure: repeating it would not help.
 func (e *PanicError) Is(target error) bool { return target == api.ErrPermanent }
+
+// call runs the callback for an operation and, if so asked, checks that it
+// leaves alone what it is handed.
+func (x *Executor) call(op *plan.Op, old api.Metadata) (api.Metadata, error) {
+	if !x.CheckContracts {
+		return call(op, old)
+	}
+	handed := []*registry.Value{op.Have, op.Target}
+	before := make([]proto.Message, len(handed))
+	for i, v := range handed {
+		if v != nil {
+			before[i] = proto.Clone(v.Msg)
+		}
+	}
+	meta, err := call(op, old)
+	for i, v := range handed {
+		if v != nil && !proto.Equal(before[i], v.Msg) {
+			problem := fmt.Errorf("descriptor %q: %s changed the value that it was handed: messages are shared, clone them", op.Desc.Name, callback(op))
+			return meta, api.Permanent(errors.Join(problem, err))
+		}
+	}
+	return meta, err
+}
 
 // call runs the callback for an operation on a value with the given metadata.
 // It returns the new metadata.

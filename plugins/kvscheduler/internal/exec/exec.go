@@ -30,6 +30,8 @@ type Executor struct {
 	Refresh func(keys []string)
 	// Intend, if not nil, is told every plan before the first of its operations.
 	Intend func(pl *plan.Plan)
+	// CheckContracts makes callbacks fail that change the values handed to them.
+	CheckContracts bool
 	// Crashes finds out what brings southbounds down; nil: nobody wants to know.
 	Crashes *Crashes
 	// Overdue gives up callbacks that take too long; nil: none is.

@@ -247,7 +247,7 @@ func (w *walk) call(j *job) bool {
 		j.called, j.err = false, api.ErrTxnDeadline
 	case j.called:
 		j.start = w.Now()
-		j.meta, j.err = call(op, j.meta)
+		j.meta, j.err = w.Executor.call(op, j.meta)
 		j.end = w.Now()
 	case j.err != nil:
 	case op.Kind == plan.Up || op.Kind == plan.Update:

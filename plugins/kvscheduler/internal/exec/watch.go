@@ -219,7 +219,7 @@ func (w *walk) callWatched(j *job) bool {
 	if w.late() {
 		called, err = false, api.ErrTxnDeadline
 	} else {
-		meta, err = call(&w.ops[j.index], j.meta)
+		meta, err = w.Executor.call(&w.ops[j.index], j.meta)
 	}
 	end := w.Now()
 	if !t.end() {

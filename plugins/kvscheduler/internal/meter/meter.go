@@ -22,6 +22,7 @@ type Source interface {
 	Hanging() []exec.Call
 	Timeouts() map[string]uint64
 	Suspects() []api.Suspect
+	CountBreaches() map[string]uint64
 }
 
 // Meter collects. Observe and Waited must not be called concurrently.
@@ -197,6 +198,9 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 	for descriptor, n := range c.source.Timeouts() { // those that hang are among them
 		gauge("callbacks_hanging", "Callbacks that were given up and have not returned.", float64(hanging[descriptor]), "descriptor", descriptor)
 		count("callback_timeouts_total", "Callbacks that did not return in time.", float64(n), "descriptor", descriptor)
+	}
+	for descriptor, n := range c.source.CountBreaches() {
+		count("contract_breaches_total", "How often a descriptor broke its contract.", float64(n), "descriptor", descriptor)
 	}
 	report := c.source.LastDrift()
 	if report == nil {

@@ -129,7 +129,7 @@ func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
 		meta = nil
 	}
 	if err := r.Graph.SetHave(n, v, meta); err != nil {
-		r.Warn(n.Desc.Name, err.Error())
+		r.complain(n.Desc, err.Error())
 	}
 }
 

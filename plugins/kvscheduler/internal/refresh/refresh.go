@@ -41,6 +41,10 @@ type Refresher struct {
 	// Policies say what is not read, and what belongs to others.
 	Policies registry.Policies
 
+	// Reading is told that the values of a descriptor were read, and Breach then
+	// how it broke its contract; they may be nil.
+	Reading func(descriptor string)
+	Breach  func(descriptor, problem string)
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
 }
@@ -176,12 +180,15 @@ func origin(fromSB bool) api.ValueOrigin {
 
 // apply brings what was found into the graph.
 func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata) {
+	if r.Reading != nil {
+		r.Reading(d.Name)
+	}
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for _, kv := range r.without(d, found) {
 		n := r.Graph.Node(kv.Key)
 		if problem := r.unusable(d, n, kv); problem != "" {
-			r.Warn(d.Name, problem)
+			r.complain(d, problem)
 			continue
 		}
 		if n == nil || n.Desc == nil {
@@ -194,6 +201,14 @@ func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []a
 		if !r.Graph.Marked(n, graph.Seen) {
 			r.lost(n)
 		}
+	}
+}
+
+// complain reports a breach of the contract of a descriptor.
+func (r *Refresher) complain(d *registry.Descriptor, problem string) {
+	r.Warn(d.Name, problem)
+	if r.Breach != nil {
+		r.Breach(d.Name, problem)
 	}
 }
 
@@ -227,7 +242,7 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 		meta = nil
 	}
 	if err := r.Graph.SetHave(n, have, meta); err != nil {
-		r.Warn(d.Name, err.Error())
+		r.complain(d, err.Error())
 	}
 	r.derived(n, same)
 }

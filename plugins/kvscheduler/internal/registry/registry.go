@@ -20,11 +20,20 @@ type Registry struct {
 	byPrefix map[string]*Descriptor // by NBKeyPrefix with a trailing slash
 	sorted   []*Descriptor          // by name
 	retrieve []*Descriptor          // in the order of RetrieveDependencies
+	breach   func(descriptor, key, problem string)
 }
 
 // New returns an empty registry.
 func New() *Registry {
 	return &Registry{byName: map[string]*Descriptor{}, byPrefix: map[string]*Descriptor{}}
+}
+
+// Telling returns a registry that tells which values a descriptor breaks its
+// contract for, with what it says about them.
+func (r *Registry) Telling(breach func(descriptor, key, problem string)) *Registry {
+	next := *r
+	next.breach = breach
+	return &next
 }
 
 // With returns a registry that also has the given descriptors. Descriptors
@@ -35,6 +44,7 @@ func (r *Registry) With(descriptors []*api.KVDescriptor) (*Registry, error) {
 		byName:   map[string]*Descriptor{},
 		byPrefix: map[string]*Descriptor{},
 		sorted:   slices.Clone(r.sorted),
+		breach:   r.breach,
 	}
 	for _, d := range r.sorted {
 		next.index(d)
@@ -270,14 +280,15 @@ func (r *Registry) describe(key string, d *Descriptor, v *Value) {
 		v.Deps = d.Dependencies(key, v.Msg)
 	}
 	if d.DerivedValues != nil {
-		v.Derived = r.derived(d.DerivedValues(key, v.Msg))
+		v.Derived = r.derived(key, d, d.DerivedValues(key, v.Msg))
 	}
 }
 
-func (r *Registry) derived(pairs []api.KeyValuePair) []Derived {
+func (r *Registry) derived(key string, of *Descriptor, pairs []api.KeyValuePair) []Derived {
 	out := make([]Derived, 0, len(pairs))
 	for _, kv := range pairs {
-		if kv.Value == nil || kv.Key == "" {
+		if problem := notDerivable(key, kv); problem != "" {
+			r.complain(of, key, problem)
 			continue
 		}
 		d, err := r.Lookup(kv.Key)
@@ -293,7 +304,30 @@ func (r *Registry) derived(pairs []api.KeyValuePair) []Derived {
 		out = append(out, Derived{kv.Key, d, v})
 	}
 	slices.SortStableFunc(out, func(a, b Derived) int { return cmp.Compare(a.Key, b.Key) })
-	return slices.CompactFunc(out, func(a, b Derived) bool { return a.Key == b.Key })
+	return slices.CompactFunc(out, func(a, b Derived) bool {
+		if a.Key == b.Key {
+			r.complain(of, key, fmt.Sprintf("DerivedValues has %q twice", a.Key))
+		}
+		return a.Key == b.Key
+	})
+}
+
+func notDerivable(base string, kv api.KeyValuePair) string {
+	switch {
+	case kv.Key == "":
+		return "DerivedValues has a value without a key"
+	case kv.Key == base:
+		return "DerivedValues has the key of the value itself"
+	case kv.Value == nil || !kv.Value.ProtoReflect().IsValid():
+		return fmt.Sprintf("DerivedValues has %q without a value", kv.Key)
+	}
+	return ""
+}
+
+func (r *Registry) complain(d *Descriptor, key, problem string) {
+	if r.breach != nil {
+		r.breach(d.Name, key, problem)
+	}
 }
 
 func isPermanent(err error) bool { return errors.Is(err, api.ErrPermanent) }

@@ -4,6 +4,7 @@ package status
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ type Reader struct {
 	// Limbo says of a value why nothing can be done with it for now, and whether
 	// it may cease to exist; empty if there is no such reason. It may be nil.
 	Limbo func(key string) (why string, leaving bool)
+	// Breaches lists how the descriptor of a value breaks its contract with it; it
+	// may be nil.
+	Breaches func(key string) []string
 	// TxnStart is when a transaction started; zero if not known.
 	TxnStart func(seq uint64) time.Time
 
@@ -50,6 +54,7 @@ func (r *Reader) Base(key string) *api.BaseValueStatus {
 		return &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}
 	}
 	out := &api.BaseValueStatus{Value: r.value(n)}
+	out.Value.Details = append(out.Value.Details, r.leftOut(n)...)
 	for child := range n.Derived {
 		if s := r.value(child); s.State != kvscheduler.ValueState_NONEXISTENT {
 			out.DerivedValues = append(out.DerivedValues, s)
@@ -79,6 +84,28 @@ func (r *Reader) value(n *graph.Node) *api.ValueStatus {
 		}
 	}
 	return s
+}
+
+// leftOut lists what is wrong with the derived values of a value: those that
+// its descriptor should not have returned, and those whose key is taken.
+func (r *Reader) leftOut(n *graph.Node) (problems []string) {
+	if r.Breaches != nil && n.Base == nil && n.Want != nil {
+		problems = r.Breaches(n.Key)
+	}
+	if n.Have == nil {
+		return problems
+	}
+	for i := range n.Have.Derived {
+		key := n.Have.Derived[i].Key
+		switch other := r.Graph.Node(key); {
+		case other == nil || other.Base == n:
+		case other.Base == nil:
+			problems = append(problems, fmt.Sprintf("derived %s is left out: there is a value of this key", key))
+		default:
+			problems = append(problems, fmt.Sprintf("derived %s is left out: it is derived from %s", key, other.Base.Key))
+		}
+	}
+	return problems
 }
 
 // unmet lists what a pending value waits for.
