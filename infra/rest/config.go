@@ -1,69 +1,72 @@
 package rest
 
 import (
-	"errors"
-	"fmt"
-	"net"
-	"strconv"
-	"strings"
+	"os"
 	"time"
 )
 
 // Config is the file http.conf.
 type Config struct {
-	Endpoint          string        `json:"endpoint" desc:"address and port to listen on; the flag --http-port replaces the port"`
-	Disabled          bool          `json:"disabled" desc:"do not listen at all"`
-	Disable           bool          `json:"disable" desc:"the same as disabled"`
-	ReadTimeout       time.Duration `json:"read-timeout" desc:"how long a request may take to arrive, with its body; 0 means no bound"`
-	ReadHeaderTimeout time.Duration `json:"read-header-timeout" desc:"how long the header of a request may take to arrive; 0 means no bound"`
-	WriteTimeout      time.Duration `json:"write-timeout" desc:"how long an answer may take; 0 means no bound"`
-	IdleTimeout       time.Duration `json:"idle-timeout" desc:"how long a connection may stay open without requests"`
-	MaxHeaderBytes    int           `json:"max-header-bytes" desc:"bound on the header of a request, in bytes"`
-	ServerCertFile    string        `json:"server-cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks HTTPS"`
-	ServerKeyFile     string        `json:"server-key-file" desc:"private key of the server in PEM"`
-	ClientCertFiles   []string      `json:"client-cert-files" desc:"certificates in PEM that sign those of clients; if set, clients must have one"`
-	ClientBasicAuth   []string      `json:"client-basic-auth" secret:"true" desc:"who may use the server, each as user:password; empty means everyone"`
+	Endpoint           string        `json:"endpoint" desc:"address and port to listen on; empty: on the socket alone; the flag --http-port replaces the port"`
+	Socket             string        `json:"socket" desc:"path of a unix socket to listen on besides the endpoint, without TLS"`
+	Permission         os.FileMode   `json:"permission" desc:"mode of the unix socket: who may write may connect"`
+	Disabled           bool          `json:"disabled" desc:"do not listen at all"`
+	Disable            bool          `json:"disable" desc:"the same as disabled"`
+	ReadTimeout        time.Duration `json:"read-timeout" desc:"how long the body of a request may take to arrive; 0 means no bound"`
+	ReadHeaderTimeout  time.Duration `json:"read-header-timeout" desc:"how long the header of a request may take to arrive; 0 means no bound"`
+	WriteTimeout       time.Duration `json:"write-timeout" desc:"how long an answer may take; 0 means no bound, as what follows events goes on without end"`
+	IdleTimeout        time.Duration `json:"idle-timeout" desc:"how long a connection may stay open without requests"`
+	MaxHeaderBytes     int           `json:"max-header-bytes" desc:"bound on the header of a request, in bytes"`
+	MaxBodyBytes       int64         `json:"max-body-bytes" desc:"bound on the body of a request, in bytes; 0 means no bound"`
+	MaxConnections     int           `json:"max-connections" desc:"connections that are open at once, further ones wait; 0 means no bound"`
+	RateLimiter        RateLimiter   `json:"rate-limiter" desc:"how often each client may ask"`
+	ServerCertFile     string        `json:"server-cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks HTTPS"`
+	ServerKeyFile      string        `json:"server-key-file" desc:"private key of the server in PEM"`
+	ClientCertFiles    []string      `json:"client-cert-files" desc:"certificates in PEM that sign those of clients; if set, clients must have one"`
+	ClientBasicAuth    []string      `json:"client-basic-auth" secret:"true" desc:"who may use the server for everything, each as user:password, or better with the bcrypt hash of the password, as htpasswd -nB prints it; empty, as users: everyone"`
+	Users              []User        `json:"users" desc:"who may use the server for what"`
+	PasswordHashCost   int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords that are given in clear, 4 to 16"`
+	EnableTokenAuth    bool          `json:"enable-token-auth" desc:"users can log in at /auth/login for a token, in a browser too"`
+	TokenExpiration    time.Duration `json:"token-expiration" desc:"how long a token is good for"`
+	TokenSignature     string        `json:"token-signature" secret:"true" desc:"key that signs tokens, 32 bytes or more; without a key there is a random one, and tokens end with the process"`
+	SignKey            string        `json:"sign-key" secret:"true" desc:"the same as token-signature"`
+	TokenSignatureFile string        `json:"token-signature-file" desc:"file with the key that signs tokens"`
+}
+
+// User is who may use the server, by password or by a token.
+type User struct {
+	Name         string   `json:"name" desc:"name of the user"`
+	PasswordHash string   `json:"password-hash" secret:"true" desc:"bcrypt hash of the password, as htpasswd -nB prints it"`
+	Password     string   `json:"password" secret:"true" desc:"the password in clear, instead of its hash"`
+	Permissions  []string `json:"permissions" desc:"groups of endpoints: the headings of the index page, groups of plugins, read (what changes nothing), all; empty: none"`
+}
+
+// RateLimiter bounds how often each client may ask.
+type RateLimiter struct {
+	Limit float64 `json:"limit" desc:"requests per second of each client; 0 means no bound"`
+	Burst int     `json:"burst" desc:"requests of a client that may come at once; 0 means as many as in a second"`
 }
 
 // DefaultConfig is what holds without a file: reachable from this machine only.
+// There are no users, thus no passwords that everybody knows.
 func DefaultConfig() Config {
 	return Config{
 		Endpoint:          "127.0.0.1:9191",
+		Permission:        0o660,
+		ReadTimeout:       time.Minute,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		MaxBodyBytes:      65 << 20, // a little more than a document may have
+		MaxConnections:    4096,
+		PasswordHashCost:  10,
+		TokenExpiration:   time.Hour,
 	}
 }
 
-// Validate says which keys have impossible values.
-func (c Config) Validate() error {
-	var errs []error
-	if _, port, err := net.SplitHostPort(c.Endpoint); err != nil {
-		errs = append(errs, fmt.Errorf("endpoint: %q: expected host:port", c.Endpoint))
-	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535 {
-		errs = append(errs, fmt.Errorf("endpoint: port %q: expected a number from 0 to 65535", port))
-	}
-	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
-		errs = append(errs, errors.New("server-cert-file, server-key-file: expected both or none"))
-	}
-	if len(c.ClientCertFiles) > 0 && c.ServerCertFile == "" {
-		errs = append(errs, errors.New("client-cert-files: expected server-cert-file and server-key-file too"))
-	}
-	for i, entry := range c.ClientBasicAuth {
-		if user, _, ok := strings.Cut(entry, ":"); !ok || user == "" {
-			errs = append(errs, fmt.Errorf("client-basic-auth[%d]: expected user:password", i))
-		}
-	}
-	for key, d := range map[string]time.Duration{
-		"read-timeout": c.ReadTimeout, "read-header-timeout": c.ReadHeaderTimeout,
-		"write-timeout": c.WriteTimeout, "idle-timeout": c.IdleTimeout,
-	} {
-		if d < 0 {
-			errs = append(errs, fmt.Errorf("%s: %v: expected no negative time", key, d))
-		}
-	}
-	if c.MaxHeaderBytes < 0 {
-		errs = append(errs, fmt.Errorf("max-header-bytes: %d: expected no negative number", c.MaxHeaderBytes))
-	}
-	return errors.Join(errs...)
+// protected tells whether something keeps strangers out.
+func (c Config) protected() bool {
+	return c.hasAccounts() || len(c.ClientCertFiles) > 0
 }
+
+func (c Config) hasAccounts() bool { return len(c.ClientBasicAuth)+len(c.Users) > 0 }

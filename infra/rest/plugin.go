@@ -4,17 +4,13 @@ package rest
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -41,10 +37,10 @@ type Plugin struct {
 
 	once   sync.Once
 	router *router
+	guard  *guard // nil: everybody may use the server
 
-	mu     sync.Mutex
-	addr   net.Addr
-	server *http.Server
+	mu   sync.Mutex
+	addr net.Addr
 }
 
 // Deps is what the plugin needs.
@@ -80,13 +76,19 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	if p.flags != nil && p.flags.Changed("http-port") {
-		host, _, _ := net.SplitHostPort(cfg.Endpoint)
+		host, _, err := net.SplitHostPort(cfg.Endpoint)
+		if err != nil { // without an endpoint there is none to replace the port of
+			host = "127.0.0.1"
+		}
 		cfg.Endpoint = net.JoinHostPort(host, strconv.Itoa(p.port))
 		if err := cfg.Validate(); err != nil {
 			return fmt.Errorf("--http-port: %w", err)
 		}
 	}
 	p.cfg = cfg
+	if p.guard, err = p.newGuard(); err != nil {
+		return err
+	}
 	return p.Register(p.String(),
 		Endpoint{Path: "/{$}", Handler: p.index, Doc: "this page"},
 		Endpoint{Path: "/info/version", Handler: p.version, Doc: "which program this is, as JSON"},
@@ -103,15 +105,13 @@ func (p *Plugin) AfterInit() error {
 	if err != nil {
 		return err
 	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(p.Context(), "tcp", p.cfg.Endpoint)
+	doors, err := p.open(p.Context())
 	if err != nil {
-		return p.listenError(err)
+		return err
 	}
 	server := &http.Server{
 		Handler:           p.handler(),
 		TLSConfig:         tlsConfig,
-		ReadTimeout:       p.cfg.ReadTimeout,
 		ReadHeaderTimeout: p.cfg.ReadHeaderTimeout,
 		WriteTimeout:      p.cfg.WriteTimeout,
 		IdleTimeout:       p.cfg.IdleTimeout,
@@ -120,37 +120,37 @@ func (p *Plugin) AfterInit() error {
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
 	}
 	p.mu.Lock()
-	p.addr, p.server = ln.Addr(), server
+	p.addr = doors[0].Addr()
 	p.mu.Unlock()
-	p.Go(func(ctx context.Context) { p.serve(ctx, server, ln) })
-	p.Log.Info("serving HTTP", "address", ln.Addr().String(), "tls", tlsConfig != nil)
-	p.Health.OK("listening on " + ln.Addr().String())
+	p.warn(doors, tlsConfig)
+	p.serve(server, doors)
+	p.Health.OK("listening on " + doors[0].Addr().String())
 	return nil
 }
 
 // serve runs the server until the context of the plugin ends.
-func (p *Plugin) serve(ctx context.Context, server *http.Server, ln net.Listener) {
-	shut := make(chan struct{})
-	go func() { // ends with ctx; waited for below
-		defer close(shut)
+func (p *Plugin) serve(server *http.Server, doors []door) {
+	for _, d := range doors {
+		p.Go(func(context.Context) {
+			serve := server.Serve
+			if d.tls {
+				serve = func(ln net.Listener) error { return server.ServeTLS(ln, "", "") }
+			}
+			if err := serve(d); !errors.Is(err, http.ErrServerClosed) {
+				p.Log.Error("HTTP server ended", "address", d.Addr().String(), "error", err)
+				p.Health.Failed("HTTP server ended", err)
+			}
+		})
+		p.Log.Info("serving HTTP", "address", d.Addr().String(), "tls", d.tls, "protected", p.cfg.protected())
+	}
+	p.Go(func(ctx context.Context) {
 		<-ctx.Done()
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
 		defer cancel()
 		if err := server.Shutdown(bound); err != nil {
 			_ = server.Close() // whoever still talks is cut off
 		}
-	}()
-	var err error
-	if server.TLSConfig != nil {
-		err = server.ServeTLS(ln, "", "")
-	} else {
-		err = server.Serve(ln)
-	}
-	if !errors.Is(err, http.ErrServerClosed) {
-		p.Log.Error("HTTP server ended", "error", err)
-		p.Health.Failed("HTTP server ended", err)
-	}
-	<-shut
+	})
 }
 
 // Disabled tells whether the configuration switched the server off. Endpoints
@@ -166,10 +166,10 @@ func (p *Plugin) Addr() net.Addr {
 }
 
 // URL returns the root of the server ("http://127.0.0.1:9191"), or "" if it
-// does not listen.
+// does not listen on TCP.
 func (p *Plugin) URL() string {
 	addr := p.Addr()
-	if addr == nil {
+	if addr == nil || addr.Network() == "unix" {
 		return ""
 	}
 	scheme := "http"
@@ -177,42 +177,4 @@ func (p *Plugin) URL() string {
 		scheme = "https"
 	}
 	return scheme + "://" + addr.String()
-}
-
-func (p *Plugin) listenError(err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("listen on %s: %w", p.cfg.Endpoint, err)
-	}
-	by := ""
-	if who := holder(p.cfg.Endpoint); who != "" {
-		by = " by " + who
-	}
-	return fmt.Errorf("listen on %s: the address is taken%s (set endpoint in http.conf, or --http-port): %w",
-		p.cfg.Endpoint, by, syscall.EADDRINUSE)
-}
-
-// tls returns nil if the server shall not speak TLS.
-func (c Config) tls() (*tls.Config, error) {
-	if c.ServerCertFile == "" {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("server-cert-file, server-key-file: %w", err)
-	}
-	t := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if len(c.ClientCertFiles) == 0 {
-		return t, nil
-	}
-	t.ClientAuth, t.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-	for _, file := range c.ClientCertFiles {
-		pem, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("client-cert-files: %w", err)
-		}
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("client-cert-files: %s: expected certificates in PEM", file)
-		}
-	}
-	return t, nil
 }

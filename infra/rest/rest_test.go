@@ -186,13 +186,25 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"endpoint: 9191":           `endpoint: "9191": expected host:port`,
-		"endpoint: localhost:http": `endpoint: port "http"`,
-		"server-cert-file: x":      "server-cert-file, server-key-file: expected both or none",
-		"client-cert-files: [x]":   "client-cert-files: expected server-cert-file",
-		"client-basic-auth: [x]":   "client-basic-auth[0]: expected user:password",
-		"idle-timeout: -1s":        "idle-timeout: -1s: expected no negative time",
-		"max-header-bytes: -1":     "max-header-bytes: -1",
+		"endpoint: 9191":            `endpoint: "9191": expected host:port`,
+		"endpoint: localhost:http":  `endpoint: port "http"`,
+		"server-cert-file: x":       "server-cert-file, server-key-file: expected both or none",
+		"client-cert-files: [x]":    "client-cert-files: expected server-cert-file",
+		"client-basic-auth: [x]":    "client-basic-auth[0]: expected user:password",
+		"client-basic-auth: ['a:']": "client-basic-auth[0]: expected a password of 1 to 72 bytes",
+		"client-basic-auth: ['a:b']\nusers: [{name: a, password: c}]": `users[0]: user "a" is in client-basic-auth[0] already`,
+		"users: [{name: a}]":                                         "users[0]: expected one of password-hash and password",
+		"users: [{name: a, password-hash: b}]":                       "users[0].password-hash: expected a bcrypt hash",
+		"users: [{name: a, password: b, permissions: [/x, host/x]}]": `users[0].permissions[1]: "host/x": expected a path`,
+		"sign-key: secret":                                           "sign-key: expected 32 bytes or more",
+		"enable-token-auth: true":                                    "enable-token-auth: expected users who can log in",
+		"enable-token-auth: true\nclient-basic-auth: ['a:b']\npassword-hash-cost: 4\ntoken-signature-file: /nowhere": "token-signature-file: open /nowhere",
+		"token-expiration: 1":                                   "token-expiration: 1ns",
+		"password-hash-cost: 31":                                "password-hash-cost: 31: expected 4 to 16",
+		"rate-limiter: {limit: .nan}":                           "rate-limiter.limit: NaN",
+		"server-cert-file: /nowhere\nserver-key-file: /nowhere": "server-cert-file, server-key-file: open /nowhere",
+		"idle-timeout: -1s":                                     "idle-timeout: -1s: expected no negative time",
+		"max-header-bytes: -1":                                  "max-header-bytes: -1",
 	} {
 		p := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", text) }))
 		err := agenttest.New(t, agent.AllPlugins(p)).Start(t.Context())
@@ -204,7 +216,7 @@ func TestConfig(t *testing.T) {
 
 func TestBasicAuth(t *testing.T) {
 	t.Parallel()
-	p := start(t, "client-basic-auth: ['a:1', 'b:2:3']")
+	p := start(t, cheap+"client-basic-auth: ['a:1', 'b:2:3']")
 	for user, status := range map[string]int{"": 401, "a:1": 200, "b:2:3": 200, "a:2": 401, "a": 401, "c:1": 401} {
 		resp, _ := do(t, nil, "GET", p.URL()+"/info/version", func(r *http.Request) {
 			if name, password, ok := strings.Cut(user, ":"); ok {

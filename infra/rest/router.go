@@ -1,15 +1,16 @@
 package rest
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
 )
 
 // HTTPHandlers is where plugins add their endpoints.
@@ -30,13 +31,17 @@ type Endpoint struct {
 	// Methods default to GET, which includes HEAD.
 	Methods []string
 	// Doc says in a line what the endpoint is for, with its query parameters.
-	Doc     string
+	Doc string
+	// Groups are the groups of permissions that include the endpoint, besides
+	// the one that is named as its plugin.
+	Groups  []string
 	Handler http.HandlerFunc
 }
 
 // router is the ServeMux with a list of what is in it.
 type router struct {
-	mux *http.ServeMux
+	mux   *http.ServeMux
+	perms *access.Groups
 
 	mu     sync.Mutex
 	groups map[string][]Endpoint
@@ -44,7 +49,7 @@ type router struct {
 
 func (p *Plugin) routes() *router {
 	p.once.Do(func() {
-		p.router = &router{mux: http.NewServeMux(), groups: map[string][]Endpoint{}}
+		p.router = &router{mux: http.NewServeMux(), perms: access.NewGroups(), groups: map[string][]Endpoint{}}
 	})
 	return p.router
 }
@@ -74,6 +79,11 @@ func (r *router) add(plugin string, e Endpoint) (err error) {
 	}()
 	for _, m := range e.Methods {
 		r.mux.Handle(m+" "+e.Path, e.Handler)
+		for _, group := range append([]string{plugin}, e.Groups...) {
+			if err := r.perms.Add(group, m+" "+e.Path); err != nil {
+				return err
+			}
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,10 +144,10 @@ func (p *Plugin) handler() http.Handler {
 	var h http.Handler = p.routes()
 	h = p.recovering(h)
 	h = sameOrigin(h)
-	if len(p.cfg.ClientBasicAuth) > 0 {
-		h = basicAuth(p.cfg.ClientBasicAuth, h)
+	if p.guard != nil {
+		h = p.guard.protect(h)
 	}
-	return h
+	return p.cfg.RateLimiter.limited(p.cfg.bounded(h))
 }
 
 // recovering answers a request whose handler panicked with status 500.
@@ -168,29 +178,6 @@ func sameOrigin(next http.Handler) http.Handler {
 	return c.Handler(next)
 }
 
-// basicAuth lets only known users pass; comparing takes the same time whatever
-// is wrong.
-func basicAuth(users []string, next http.Handler) http.Handler {
-	known := make([][sha256.Size]byte, len(users))
-	for i, u := range users {
-		known[i] = sha256.Sum256([]byte(u))
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		given := sha256.Sum256([]byte(user + ":" + password))
-		found := 0
-		for i := range known {
-			found |= subtle.ConstantTimeCompare(known[i][:], given[:])
-		}
-		if found == 0 {
-			w.Header().Set("WWW-Authenticate", `Basic realm="agent", charset="UTF-8"`)
-			WriteError(w, http.StatusUnauthorized, errors.New("expected a known user and password"))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // WriteJSON answers with v as indented JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.MarshalIndent(v, "", "  ")
@@ -203,7 +190,15 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
 }
 
-// WriteError answers with {"error": "..."}.
+// WriteError answers with {"error": "..."}. If the error is that the body was
+// too large or too slow, it answers with the status for that.
 func WriteError(w http.ResponseWriter, status int, err error) {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		status, err = http.StatusRequestTimeout, errors.New("the body took too long to arrive (read-timeout in http.conf)")
+	}
 	WriteJSON(w, status, map[string]string{"error": err.Error()})
 }

@@ -1,0 +1,153 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/crypto/bcrypt"
+)
+
+func TestPasswords(t *testing.T) {
+	t.Parallel()
+	hash, err := Hash("secret", bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := Hash(string(hash), bcrypt.MinCost); err != nil || string(same) != string(hash) {
+		t.Errorf("a hash was hashed: %s, %v", same, err)
+	}
+	a, err := NewAccounts([]Account{{Name: "a", Hash: hash}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time without bcrypt
+		for who, want := range map[[2]string]bool{{"a", "secret"}: true, {"a", "Secret"}: false, {"a", ""}: false, {"b", "secret"}: false, {"", ""}: false} {
+			got, err := a.Check(t.Context(), who[0], who[1])
+			if err != nil || (got != nil) != want {
+				t.Errorf("%v: got %v, %v", who, got, err)
+			}
+		}
+	}
+	if len(a.proven) != 1 {
+		t.Errorf("%d passwords are remembered", len(a.proven))
+	}
+	for range cap(a.busy) {
+		a.busy <- struct{}{}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Check(over, "a", "wrong"); !errors.Is(err, context.Canceled) {
+		t.Errorf("while all processors are taken: %v", err)
+	}
+	if got, err := a.Check(over, "a", "secret"); got == nil || err != nil {
+		t.Errorf("a password that was right before: %v, %v", got, err)
+	}
+	if _, err := NewAccounts([]Account{{Name: "a", Hash: hash}, {Name: "a", Hash: hash}}); err == nil {
+		t.Error("two users of one name are no error")
+	}
+	if _, err := NewAccounts([]Account{{Name: "a", Hash: []byte("x")}}); err == nil {
+		t.Error("a broken hash is no error")
+	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	key := []byte(strings.Repeat("k", 32))
+	tokens := NewTokens(key, time.Hour, func() time.Time { return now })
+	token, expires, err := tokens.Issue("a")
+	if err != nil || !expires.Equal(now.Add(time.Hour)) {
+		t.Fatal(expires, err)
+	}
+	if user, err := tokens.Check(token); user != "a" || err != nil {
+		t.Errorf("got %q, %v", user, err)
+	}
+	none, err := jwt.NewWithClaims(jwt.SigningMethodNone, jwt.RegisteredClaims{Subject: "a", ID: "1", ExpiresAt: jwt.NewNumericDate(expires)}).
+		SignedString(jwt.UnsafeAllowNoneSignatureType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forever, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{Subject: "a", ID: "1"}).SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, _, err := NewTokens(nil, time.Hour, time.Now).Issue("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, bad := range map[string]string{"unsigned": none, "without end": forever, "of another key": foreign, "cut": token[:len(token)-2], "empty": "", "text": "a.b.c"} {
+		if _, err := tokens.Check(bad); !errors.Is(err, ErrToken) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+	second, _, err := tokens.Issue("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tokens.Revoke(second); err != nil {
+		t.Error(err)
+	}
+	if _, err := tokens.Check(second); !errors.Is(err, ErrRevoked) {
+		t.Errorf("after the logout: %v", err)
+	}
+	if _, err := tokens.Check(token); err != nil {
+		t.Errorf("another token of the user: %v", err)
+	}
+	now = expires
+	if _, err := tokens.Check(token); !errors.Is(err, ErrExpired) {
+		t.Errorf("after its time: %v", err)
+	}
+}
+
+func FuzzToken(f *testing.F) {
+	tokens := NewTokens(nil, time.Hour, time.Now)
+	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.")
+	f.Add("..")
+	f.Fuzz(func(t *testing.T, token string) {
+		if user, err := tokens.Check(token); err == nil {
+			t.Errorf("%q is good for %q", token, user)
+		}
+	})
+}
+
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	g := NewGroups()
+	for _, pattern := range []string{"PUT /log/{logger}/{level}", "/dump/", "GET /a/{x}/b", "GET /a/b/{y}"} {
+		if err := g.Add("some", pattern); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{"", "GET", "host/path", "GET host/path", "/{", "G(T /x"} {
+		if err := g.Add("bad", bad); err == nil {
+			t.Errorf("%q is no error", bad)
+		}
+	}
+	for _, test := range []struct {
+		group, method, path string
+		want                bool
+	}{
+		{"some", "PUT", "/log/default/debug", true}, {"some", "PUT", "/log/a%2Fb/debug", true},
+		{"some", "GET", "/log/default/debug", false}, {"some", "PUT", "/log/debug", false}, {"some", "PUT", "/log/a/b/c", false},
+		{"some", "GET", "/dump/x/y", true}, {"some", "DELETE", "/dump/", true}, {"some", "GET", "/dump", false},
+		{"some", "GET", "/dump/../configuration", false}, {"some", "GET", "//dump/x", false}, {"some", "HEAD", "/a/b/b", true},
+		{"read", "GET", "/x", true}, {"read", "HEAD", "/x", true}, {"read", "PUT", "/x", false},
+		{"all", "PUT", "/x", true}, {"none", "GET", "/x", false}, {"bad", "GET", "/x", false},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), test.method, "http://host"+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Allow([]string{"other", test.group}, r); got != test.want {
+			t.Errorf("%s: %s %s: got %v", test.group, test.method, test.path, got)
+		}
+	}
+	if got := strings.Join(g.Names(), " "); got != "all read some" || g.Known("bad") || !g.Known("some") || !g.Known("all") {
+		t.Errorf("groups %s", got)
+	}
+}

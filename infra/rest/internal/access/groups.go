@@ -1,0 +1,102 @@
+package access
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Groups that are always there.
+const (
+	// Everything is the group of all endpoints.
+	Everything = "all"
+	// Reading is the group of what changes nothing.
+	Reading = "read"
+)
+
+// Groups are sets of endpoints by name. It may be used concurrently.
+type Groups struct {
+	mu    sync.RWMutex
+	muxes map[string][]*http.ServeMux // one per pattern: those of a group may overlap
+}
+
+// NewGroups returns groups without endpoints.
+func NewGroups() *Groups { return &Groups{muxes: map[string][]*http.ServeMux{}} }
+
+// member stands for "in the group"; a ServeMux answers with handlers of its own
+// where it redirects or refuses.
+type member struct{}
+
+func (*member) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// Add puts what matches a pattern of http.ServeMux ("PUT /log/{logger}/{level}",
+// "/dump/") into a group.
+func (g *Groups) Add(group, pattern string) (err error) {
+	path := pattern[strings.LastIndexAny(pattern, " \t")+1:]
+	if !strings.HasPrefix(path, "/") {
+		return fmt.Errorf("%q: expected a path, or a method and a path (PUT /log/{logger}/{level})", pattern)
+	}
+	defer func() { // ServeMux panics on patterns that are malformed
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%q: %v", pattern, p)
+		}
+	}()
+	mux := http.NewServeMux()
+	mux.Handle(pattern, &member{})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.muxes[group] = append(g.muxes[group], mux)
+	return nil
+}
+
+// Known tells whether there is something in a group.
+func (g *Groups) Known(group string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return group == Everything || group == Reading || len(g.muxes[group]) > 0
+}
+
+// Names returns all groups, sorted.
+func (g *Groups) Names() []string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	names := []string{Everything, Reading}
+	for name := range g.muxes {
+		if !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Of returns those of the groups that a request is in.
+func (g *Groups) Of(r *http.Request) []string {
+	var names []string
+	for _, name := range g.Names() {
+		if g.Allow([]string{name}, r) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Allow tells whether a request is in one of the groups.
+func (g *Groups) Allow(groups []string, r *http.Request) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for _, name := range groups {
+		if name == Everything || name == Reading && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			return true
+		}
+		for _, mux := range g.muxes[name] {
+			h, _ := mux.Handler(r)
+			if _, ok := h.(*member); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package access
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// Errors of tokens, for errors.Is.
+var (
+	// ErrExpired is that of a token whose time is over.
+	ErrExpired = errors.New("the token has expired; log in again")
+	// ErrRevoked is that of a token whose user has logged out.
+	ErrRevoked = errors.New("the token is no longer good, its user has logged out")
+	// ErrToken is that of what is no token of this server.
+	ErrToken = errors.New("expected a token of this server")
+)
+
+// Tokens issues and checks JSON Web Tokens signed with HMAC-SHA256. It may be
+// used concurrently.
+type Tokens struct {
+	key  []byte
+	life time.Duration
+	now  func() time.Time
+
+	mu      sync.Mutex
+	revoked map[string]time.Time // until when the token would be good, by id
+}
+
+// NewTokens takes the key that signs, how long a token is good for, and the
+// clock. Without a key there is a random one, and the tokens are good for
+// nobody but the returned value.
+func NewTokens(key []byte, life time.Duration, now func() time.Time) *Tokens {
+	if len(key) == 0 {
+		key = []byte(rand.Text() + rand.Text())
+	}
+	return &Tokens{key: key, life: life, now: now, revoked: map[string]time.Time{}}
+}
+
+// Issue returns a token of a user, and when it expires.
+func (t *Tokens) Issue(user string) (token string, expires time.Time, err error) {
+	now := t.now()
+	expires = now.Add(t.life)
+	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
+		Subject: user, ID: rand.Text(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
+	}).SignedString(t.key)
+	if err != nil {
+		return "", expires, fmt.Errorf("sign a token: %w", err)
+	}
+	return token, expires, nil
+}
+
+// Check returns the user of a token. The error is one of ErrExpired, ErrRevoked
+// and ErrToken.
+func (t *Tokens) Check(token string) (user string, err error) {
+	claims, err := t.parse(token)
+	if err != nil {
+		return "", err
+	}
+	return claims.Subject, nil
+}
+
+// Revoke makes a good token useless, as long as the process runs.
+func (t *Tokens) Revoke(token string) error {
+	claims, err := t.parse(token)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	for id, until := range t.revoked { // what has expired needs no memory
+		if until.Before(now) {
+			delete(t.revoked, id)
+		}
+	}
+	t.revoked[claims.ID] = claims.ExpiresAt.Time
+	return nil
+}
+
+func (t *Tokens) parse(token string) (*jwt.RegisteredClaims, error) {
+	claims := &jwt.RegisteredClaims{}
+	_, err := jwt.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return t.key, nil },
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(), jwt.WithTimeFunc(t.now))
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return nil, ErrExpired
+	case err != nil || claims.Subject == "" || claims.ID == "":
+		return nil, ErrToken // why in detail helps none but those who guess
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, out := t.revoked[claims.ID]; out {
+		return nil, ErrRevoked
+	}
+	return claims, nil
+}

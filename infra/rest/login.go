@@ -1,0 +1,120 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// cookieName is the cookie that holds the token of a browser.
+const cookieName = "tenuto-rest-auth"
+
+const (
+	loginPath        = "/auth/login"
+	authenticatePath = "/auth/authenticate"
+	logoutPath       = "/auth/logout"
+)
+
+// maxLogin bounds a login, in bytes.
+const maxLogin = 16 << 10
+
+const loginPage = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>login</title>
+<style>body { font: 15px/1.5 system-ui, sans-serif; max-width: 20rem; margin: 4rem auto; color: #222 } input { width: 100% }</style>
+</head><body>
+<form method="post" action="/auth/authenticate">
+<p><label>User <input name="username" autocomplete="username" autofocus required></label></p>
+<p><label>Password <input name="password" type="password" autocomplete="current-password" required></label></p>
+<p><button>Log in</button></p>
+</form></body></html>
+`
+
+// credentials are the body of a login.
+type credentials struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+}
+
+// granted is the answer to a login.
+type granted struct {
+	Token   string    `json:"token"`
+	Expires time.Time `json:"expires"`
+}
+
+func (g *guard) endpoints() []Endpoint {
+	return []Endpoint{
+		{Path: loginPath, Handler: g.form, Doc: "form to log in with a browser"},
+		{Path: loginPath, Methods: []string{http.MethodPost}, Handler: g.grant,
+			Doc: `body {"username": "...", "password": "..."}; a token for the header Authorization: Bearer TOKEN, and until when it is good`},
+		{Path: authenticatePath, Methods: []string{http.MethodPost}, Handler: g.authenticate, Doc: "what the form sends; the token becomes a cookie"},
+		{Path: logoutPath, Methods: []string{http.MethodPost}, Handler: g.logout, Doc: "makes the token of the request useless"},
+	}
+}
+
+func (g *guard) form(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, loginPage) // the client is gone if this fails
+}
+
+func (g *guard) grant(w http.ResponseWriter, r *http.Request) {
+	var c credentials
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLogin)).Decode(&c); err != nil {
+		WriteError(w, http.StatusBadRequest, fmt.Errorf(`expected {"username": "...", "password": "..."}: %w`, err))
+		return
+	}
+	if token, ok := g.issue(w, r, c); ok {
+		w.Header().Set("Cache-Control", "no-store")
+		WriteJSON(w, http.StatusOK, token)
+	}
+}
+
+func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
+	if err := r.ParseForm(); err != nil {
+		WriteError(w, http.StatusBadRequest, fmt.Errorf("expected a form with username and password: %w", err))
+		return
+	}
+	token, ok := g.issue(w, r, credentials{r.PostForm.Get("username"), r.PostForm.Get("password")})
+	if !ok {
+		return
+	}
+	http.SetCookie(w, cookie(r, token.Token, token.Expires))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// issue answers itself if the credentials are not right.
+func (g *guard) issue(w http.ResponseWriter, r *http.Request, c credentials) (granted, bool) {
+	account, err := g.login(r, c.Username, c.Password)
+	if err != nil {
+		WriteError(w, http.StatusUnauthorized, err)
+		return granted{}, false
+	}
+	token, expires, err := g.tokens.Issue(account.Name)
+	if err != nil {
+		WriteError(w, http.StatusInternalServerError, err)
+		return granted{}, false
+	}
+	return granted{token, expires}, true
+}
+
+func (g *guard) logout(w http.ResponseWriter, r *http.Request) {
+	if token := g.token(r); token != "" {
+		if err := g.tokens.Revoke(token); err != nil {
+			WriteError(w, http.StatusUnauthorized, err)
+			return
+		}
+	}
+	http.SetCookie(w, cookie(r, "", time.Unix(0, 0)))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// cookie is for this server alone, not for scripts, and not for requests that
+// other web sites make.
+func cookie(r *http.Request, token string, expires time.Time) *http.Cookie {
+	return &http.Cookie{
+		Name: cookieName, Value: token, Path: "/", Expires: expires,
+		Secure: r.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+}
