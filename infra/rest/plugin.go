@@ -91,7 +91,8 @@ func (p *Plugin) Init() error {
 	}
 	return p.Register(p.String(),
 		Endpoint{Path: "/{$}", Handler: p.index, Doc: "this page"},
-		Endpoint{Path: "/info/version", Handler: p.version, Doc: "which program this is, as JSON"},
+		Endpoint{Path: "/openapi.json", Handler: p.openAPI, Doc: "the endpoints, in the format of OpenAPI"},
+		Endpoint{Path: "/info/version", Handler: p.version, Doc: "which program this is, as JSON", Groups: []string{"info"}},
 	)
 }
 
