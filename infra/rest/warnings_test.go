@@ -1,0 +1,88 @@
+package rest_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+)
+
+// buffer keeps what is logged.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	const everybody, onTheWay, readable = "everybody who reaches the HTTP server can change", "can be read on the way", "can read a file with secrets"
+	cert, key, _ := certificate(t)
+	openKey := filepath.Join(t.TempDir(), "open.pem")
+	data, err := os.ReadFile(key)
+	if err == nil {
+		err = os.WriteFile(openKey, data, 0o600)
+	}
+	if err == nil {
+		err = os.Chmod(openKey, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := cheap + "users: [{name: a, password: hush-hush, permissions: [%s]}]\n"
+	certs := "server-cert-file: " + cert + "\nserver-key-file: "
+	for _, test := range []struct {
+		conf string
+		mode os.FileMode
+		want []string
+	}{
+		{"endpoint: 127.0.0.1:0", 0o644, nil},
+		{"endpoint: 0.0.0.0:0", 0o644, []string{everybody}},
+		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "all"), 0o600, []string{onTheWay}},
+		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "http") + certs + key, 0o600, nil},
+		{"endpoint: 127.0.0.1:0\n" + fmt.Sprintf(users, "al"), 0o644, []string{"a permission in http.conf is of no endpoint", readable}},
+		{"endpoint: 127.0.0.1:0\n" + certs + openKey, 0o600, []string{readable}},
+	} {
+		file := filepath.Join(t.TempDir(), "http.conf")
+		if err := os.WriteFile(file, []byte(test.conf), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		var out buffer
+		a := agenttest.New(t, agent.Args("--http-config="+file), agent.AllPlugins(rest.NewPlugin()),
+			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []string{everybody, onTheWay, readable, "is of no endpoint"} {
+			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
+			if got := strings.Contains(out.String(), w); got != wanted {
+				t.Errorf("%s\nwarned %q: %v\n%s", test.conf, w, got, out.String())
+			}
+		}
+		if strings.Contains(out.String(), "hush-hush") {
+			t.Error("a password is in the log")
+		}
+	}
+}
