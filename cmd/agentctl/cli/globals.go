@@ -68,7 +68,7 @@ var envOf = map[string]string{
 }
 
 func (g *globals) define(fs *pflag.FlagSet) {
-	fs.StringVarP(&g.host, "host", "H", client.DefaultHost, "`address` of the agent [AGENT_HOST]")
+	fs.StringVarP(&g.host, "host", "H", client.DefaultHost, "`address` of the agent, or path of its unix socket [AGENT_HOST]")
 	fs.IntVar(&g.port, "http-port", client.DefaultPort, "`port` of the agent's HTTP server [HTTP_PORT]")
 	fs.StringVar(&g.basicAuth, "http-basic-auth", "", "`user:password` for the HTTP server [AGENTCTL_HTTP_BASIC_AUTH]")
 	fs.DurationVar(&g.timeout, "timeout", defaultTimeout, "bound on a request, with its answer; 0: none")

@@ -21,7 +21,7 @@ import (
 // Options say how an agent is reached; the zero value is the agent of this
 // machine at its usual port.
 type Options struct {
-	Host      string        // name or address; "127.0.0.1" if empty
+	Host      string        // name or address, or the path of a unix socket; "127.0.0.1" if empty
 	Port      int           // of the HTTP server; 9191 if 0
 	BasicAuth string        // "user:password"; empty: none
 	TLS       *tls.Config   // nil: plain HTTP
@@ -59,11 +59,36 @@ func New(opts Options) *Client {
 		scheme = "https"
 	}
 	transport := &http.Transport{TLSClientConfig: opts.TLS, IdleConnTimeout: 30 * time.Second}
+	if socket := socketPath(opts.Host); socket != "" { // what is sent there stays on this machine: no TLS
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", socket)
+		}
+		return &Client{base: "http://localhost", opts: opts, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
+	}
 	return &Client{
 		base: fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(strings.Trim(opts.Host, "[]"), fmt.Sprint(opts.Port))),
 		opts: opts,
 		http: &http.Client{Transport: transport, Timeout: opts.Timeout},
 	}
+}
+
+// socketPath returns the path of a host that is a unix socket ("/run/agent.sock",
+// "unix:/run/agent.sock"), and "" for others.
+func socketPath(host string) string {
+	path, isUnix := strings.CutPrefix(host, "unix:")
+	if !isUnix && !strings.HasPrefix(path, "/") {
+		return ""
+	}
+	return path
+}
+
+// where tells users which agent it is.
+func (c *Client) where() string {
+	if socket := socketPath(c.opts.Host); socket != "" {
+		return socket
+	}
+	return c.base
 }
 
 // Close closes connections that are kept for further requests.
@@ -167,12 +192,14 @@ func refusal(method, path string, status int, answer []byte) error {
 // explain tells in the user's terms why there is no answer.
 func (c *Client) explain(err error) error {
 	switch ue := (*url.Error)(nil); {
+	case errors.Is(err, syscall.ENOENT) && socketPath(c.opts.Host) != "":
+		return fmt.Errorf("no agent answers at %s: there is no such socket (-H)", c.where())
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", c.base)
+		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", c.where())
 	case errors.As(err, &ue) && ue.Timeout():
-		return fmt.Errorf("the agent at %s did not answer in time (--timeout): %w", c.base, context.DeadlineExceeded)
+		return fmt.Errorf("the agent at %s did not answer in time (--timeout): %w", c.where(), context.DeadlineExceeded)
 	case errors.As(err, &ue):
-		return fmt.Errorf("agent at %s: %w", c.base, ue.Err)
+		return fmt.Errorf("agent at %s: %w", c.where(), ue.Err)
 	}
-	return fmt.Errorf("agent at %s: %w", c.base, err)
+	return fmt.Errorf("agent at %s: %w", c.where(), err)
 }
