@@ -7,6 +7,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -30,6 +31,25 @@ type Client interface {
 	GetConfig(ctx context.Context, dst ...proto.Message) error
 	// GetItems returns the configuration in effect, sorted by key.
 	GetItems(ctx context.Context) ([]Item, error)
+	// DumpState reads what is really there from the southbound, whoever made it,
+	// sorted by model. The error is an *UnreadError if a part of it could not be
+	// read; the rest is returned.
+	DumpState(ctx context.Context) ([]StateItem, error)
+}
+
+// StateItem is an item as it was read from the southbound.
+type StateItem struct {
+	Key      string
+	Value    proto.Message     // must not be changed
+	Metadata map[string]string // for example the index of an interface
+}
+
+// UnreadError says which models could not be read, and why.
+type UnreadError struct{ Reasons []string }
+
+// Error lists the reasons.
+func (e *UnreadError) Error() string {
+	return "not read from the southbound: " + strings.Join(e.Reasons, "; ")
 }
 
 // Item is a configuration item with its state.
@@ -81,6 +101,12 @@ type Change struct {
 	Key    string
 	Value  proto.Message
 	Labels map[string]string
+}
+
+// NewChangeRequest returns an empty change for an implementation of Client: keyOf
+// names items, and send executes what was collected.
+func NewChangeRequest(keyOf func(proto.Message) (string, error), send func(context.Context, Changes) ([]Result, error)) *ChangeRequest {
+	return &ChangeRequest{keyOf: keyOf, send: send}
 }
 
 // Update puts items, new ones or ones to change. The messages must not be

@@ -2,10 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/client/container"
+	"github.com/tenuto-dev/tenuto/client/southbound"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
@@ -18,12 +20,31 @@ type Orchestrator interface {
 	Models() *models.Set
 }
 
+// ErrNoScheduler is the error of DumpState of a local client that was made
+// without WithScheduler.
+var ErrNoScheduler = errors.New("the client was made without a scheduler, which reads the southbound")
+
+// LocalOption is an option of NewLocal.
+type LocalOption func(*local)
+
+// WithScheduler lets the client read the southbound.
+func WithScheduler(s southbound.Scheduler) LocalOption { return func(c *local) { c.s = s } }
+
 // local is a client in the process of the agent.
-type local struct{ o Orchestrator }
+type local struct {
+	o Orchestrator
+	s southbound.Scheduler
+}
 
 // NewLocal returns a client of the agent in the same process. It can be used
 // when the orchestrator was initialised. All local clients are one source.
-func NewLocal(o Orchestrator) Client { return local{o} }
+func NewLocal(o Orchestrator, opts ...LocalOption) Client {
+	c := local{o: o}
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c
+}
 
 func (c local) KnownModels(class string) []models.Known {
 	var known []models.Known
@@ -36,7 +57,7 @@ func (c local) KnownModels(class string) []models.Known {
 }
 
 func (c local) ChangeRequest() *ChangeRequest {
-	return &ChangeRequest{send: c.send, keyOf: func(m proto.Message) (string, error) { return c.o.Models().KeyOf(m) }}
+	return NewChangeRequest(func(m proto.Message) (string, error) { return c.o.Models().KeyOf(m) }, c.send)
 }
 
 func (c local) ResyncConfig(ctx context.Context, items ...proto.Message) ([]Result, error) {
@@ -81,4 +102,23 @@ func (c local) GetItems(context.Context) ([]Item, error) {
 		items = append(items, Item{Key: kv.Key, Value: kv.Val, Labels: kv.Labels, Source: st.Source, Status: st.Status})
 	}
 	return items, nil
+}
+
+func (c local) DumpState(context.Context) ([]StateItem, error) {
+	if c.s == nil {
+		return nil, ErrNoScheduler
+	}
+	found, unread := southbound.Read(c.o.Models(), c.s, nil)
+	var items []StateItem
+	for _, kv := range found {
+		items = append(items, StateItem{Key: kv.Key, Value: kv.Value, Metadata: southbound.Text(kv.Metadata)})
+	}
+	if len(unread) == 0 {
+		return items, nil
+	}
+	err := &UnreadError{}
+	for _, u := range unread {
+		err.Reasons = append(err.Reasons, u.Error())
+	}
+	return items, err
 }

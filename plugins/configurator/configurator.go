@@ -3,7 +3,6 @@ package configurator
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -12,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/client/container"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/client/southbound"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
@@ -104,7 +103,7 @@ func (p *Plugin) change(ctx context.Context, method string, items []item, resync
 // Dump reads the southbound. What cannot be read is left out and named in the
 // trailer ("unread"), unless nothing can.
 func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.DumpResponse, error) {
-	found, unread := s.p.read(nil)
+	found, unread := southbound.Read(s.p.Orchestrator.Models(), s.p.Scheduler, nil)
 	if err := tellUnread(ctx, len(found), unread); err != nil {
 		return nil, err
 	}
@@ -114,28 +113,6 @@ func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.
 	}
 	cfg, err := s.p.config(items)
 	return &pb.DumpResponse{Dump: cfg}, err
-}
-
-// read reads the values of the models from the southbound, sorted by model and
-// key; nil: of all models. unread says what could not be read, by model.
-func (p *Plugin) read(wanted map[string]bool) (found []api.KVWithMetadata, unread []error) {
-	for _, d := range p.Scheduler.ListDescriptors() {
-		model, ok := p.modelOfPrefix(d.NBKeyPrefix)
-		if !ok || d.Retrieve == nil || wanted != nil && !wanted[model.Spec().ModelName()] {
-			continue
-		}
-		kvs, err := p.Scheduler.DumpValuesByDescriptor(d.Name, api.SBView)
-		if err != nil {
-			unread = append(unread, fmt.Errorf("%s: %w", model.Spec().ModelName(), err))
-			continue
-		}
-		for _, kv := range kvs {
-			if model.Matches(kv.Key) && kv.Value != nil {
-				found = append(found, kv)
-			}
-		}
-	}
-	return found, unread
 }
 
 // UnreadTrailer is in the trailer of dumps, once for every model that could not

@@ -2,7 +2,6 @@ package configurator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/tenuto-dev/tenuto/client/southbound"
 	"github.com/tenuto-dev/tenuto/infra/models"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 )
@@ -254,7 +253,7 @@ func (s *managerService) DumpState(ctx context.Context, req *generic.DumpStateRe
 	if err != nil {
 		return nil, err
 	}
-	found, unread := s.p.read(want.models)
+	found, unread := southbound.Read(s.p.Orchestrator.Models(), s.p.Scheduler, want.models)
 	if want.models != nil && len(unread) > 0 {
 		return nil, status.Error(codes.Unavailable, shorten(unread[0].Error()))
 	}
@@ -270,28 +269,7 @@ func (s *managerService) DumpState(ctx context.Context, req *generic.DumpStateRe
 		if err != nil {
 			return nil, err
 		}
-		resp.Items = append(resp.Items, &generic.StateItem{Item: it, Metadata: flatten(kv.Metadata)})
+		resp.Items = append(resp.Items, &generic.StateItem{Item: it, Metadata: southbound.Text(kv.Metadata)})
 	}
 	return resp, nil
-}
-
-// flatten makes text of the fields of metadata.
-func flatten(meta api.Metadata) map[string]string {
-	text, err := json.Marshal(meta)
-	if meta == nil || err != nil {
-		return nil // it is for people; what has no such form is left out
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(text, &fields) != nil {
-		return map[string]string{"value": string(text)}
-	}
-	flat := make(map[string]string, len(fields))
-	for name, raw := range fields {
-		var s string
-		if json.Unmarshal(raw, &s) != nil {
-			s = string(raw)
-		}
-		flat[name] = s
-	}
-	return flat
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/tenuto-dev/tenuto/client/southbound"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
@@ -35,23 +35,12 @@ func (s *metaService) KnownModels(_ context.Context, req *generic.KnownModelsReq
 	}
 	active := map[string]bool{}
 	for _, d := range s.p.Scheduler.ListDescriptors() {
-		if m, ok := s.p.modelOfPrefix(d.NBKeyPrefix); ok {
+		if m, ok := southbound.ModelOf(s.p.Orchestrator.Models(), d.NBKeyPrefix); ok {
 			active[m.Spec().Module] = true
 		}
 	}
 	resp.ActiveModules = slices.Sorted(maps.Keys(active))
 	return resp, nil
-}
-
-// modelOfPrefix is the model that a descriptor is for.
-func (p *Plugin) modelOfPrefix(prefix string) (models.Known, bool) {
-	if prefix == "" {
-		return nil, false
-	}
-	if m, ok := p.Orchestrator.Models().ForKey(prefix); ok && m.Singleton() {
-		return m, true
-	}
-	return p.Orchestrator.Models().ForKey(strings.TrimSuffix(prefix, "/") + "/x")
 }
 
 func detail(m models.Known) *generic.ModelDetail {

@@ -1,0 +1,249 @@
+// Package remote is the client of an agent elsewhere, over gRPC. It has the
+// methods of the client in the process of the agent:
+//
+//	conn, err := grpc.NewClient("127.0.0.1:9111", grpc.WithTransportCredentials(insecure.NewCredentials()))
+//	...
+//	c, err := remote.New(ctx, conn, set)
+//	...
+//	results, err := c.ChangeRequest().Update(&interfaces.Interface{Name: "loop1"}).Send(ctx)
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/tenuto-dev/tenuto/client"
+	"github.com/tenuto-dev/tenuto/client/container"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// What the agent understands in the metadata of a change, and says in the
+// trailer of a dump.
+const (
+	sourceMetadata      = "datasrc"
+	revertMetadata      = "tenuto-revert"
+	descriptionMetadata = "tenuto-description-bin"
+	unreadTrailer       = "unread-bin"
+)
+
+// typeURLPrefix is what the type URLs of items begin with.
+const typeURLPrefix = "models.ligato.io/"
+
+// maxAnswer bounds an answer, in bytes; configurations are large.
+const maxAnswer = 1 << 30
+
+// Option is an option of New.
+type Option func(*remote)
+
+// AsSource makes the changes those of a source of this name, instead of the one
+// that all remote clients share ("grpc").
+func AsSource(name string) Option { return func(c *remote) { c.source = name } }
+
+type remote struct {
+	manager generic.ManagerServiceClient
+	set     *models.Set // what both sides know
+	source  string
+}
+
+// New returns a client of the agent at the other end of a connection, and asks
+// it for its models; only those that are in set as well can be used. The
+// connection stays the caller's.
+//
+// Results and items have no Source. The error of Send is that of a request that
+// was refused as a whole, with the fields named, or tells how many items failed,
+// which their results tell, too.
+func New(ctx context.Context, conn rpc.ClientConnInterface, set *models.Set, opts ...Option) (client.Client, error) {
+	resp, err := generic.NewMetaServiceClient(conn).KnownModels(ctx, &generic.KnownModelsRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("ask the agent for its models: %w", err)
+	}
+	theirs := map[string]bool{}
+	for _, m := range resp.GetKnownModels() {
+		s := m.GetSpec()
+		spec := models.Spec{Module: s.GetModule(), Version: s.GetVersion(), Type: s.GetType(), Class: s.GetClass()}
+		theirs[spec.KeyPrefix()+m.GetProtoName()] = true
+	}
+	var both []models.Known
+	for _, m := range set.All() {
+		if theirs[m.Spec().KeyPrefix()+string(m.ProtoName())] {
+			both = append(both, m)
+		}
+	}
+	c := &remote{manager: generic.NewManagerServiceClient(conn)}
+	for _, o := range opts {
+		o(c)
+	}
+	c.set, err = models.NewSet(both...)
+	return c, err
+}
+
+func (c *remote) KnownModels(class string) []models.Known {
+	var known []models.Known
+	for _, m := range c.set.All() {
+		if class == "" || m.Spec().Class == class {
+			known = append(known, m)
+		}
+	}
+	return known
+}
+
+func (c *remote) ChangeRequest() *client.ChangeRequest {
+	return client.NewChangeRequest(c.set.KeyOf, c.send)
+}
+
+func (c *remote) ResyncConfig(ctx context.Context, items ...proto.Message) ([]client.Result, error) {
+	return c.ChangeRequest().Update(items...).Replace().Send(ctx)
+}
+
+func (c *remote) send(ctx context.Context, changes client.Changes) ([]client.Result, error) {
+	req := &generic.SetConfigRequest{OverwriteAll: changes.Resync}
+	for _, ch := range changes.Items {
+		it, err := c.encode(ch)
+		if err != nil {
+			return nil, err
+		}
+		req.Updates = append(req.Updates, &generic.UpdateItem{Item: it, Labels: ch.Labels})
+	}
+	if c.source != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, sourceMetadata, c.source)
+	}
+	if changes.Revert {
+		ctx = metadata.AppendToOutgoingContext(ctx, revertMetadata, "true")
+	}
+	if changes.Description != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, descriptionMetadata, changes.Description)
+	}
+	resp, err := c.manager.SetConfig(ctx, req, rpc.MaxCallRecvMsgSize(maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("change request: %w", err)
+	}
+	return results(resp.GetResults())
+}
+
+func (c *remote) encode(ch client.Change) (*generic.Item, error) {
+	model, ok := c.set.ForKey(ch.Key)
+	if !ok {
+		return nil, fmt.Errorf("change request: key %s: no model has such keys", ch.Key)
+	}
+	it := &generic.Item{Id: &generic.Item_ID{Model: model.Spec().ModelName()}}
+	if !model.Singleton() {
+		it.Id.Name = model.Label(ch.Key)
+	}
+	if ch.Value == nil {
+		return it, nil
+	}
+	wire, err := proto.Marshal(ch.Value)
+	if err != nil {
+		return nil, fmt.Errorf("change request: key %s: %w", ch.Key, err)
+	}
+	it.Data = &generic.Data{Union: &generic.Data_Any{Any: &anypb.Any{TypeUrl: typeURLPrefix + string(model.ProtoName()), Value: wire}}}
+	return it, nil
+}
+
+// results reads what became of the items.
+func results(list []*generic.UpdateResult) ([]client.Result, error) {
+	all := make([]client.Result, len(list))
+	var first error
+	failed := 0
+	for i, r := range list {
+		all[i] = client.Result{Key: r.GetKey(), Status: statusOf(r.GetKey(), r.GetStatus())}
+		switch all[i].State() {
+		case kvspb.ValueState_FAILED, kvspb.ValueState_RETRYING, kvspb.ValueState_INVALID:
+			all[i].Err = errors.New(r.GetStatus().GetMessage())
+			if failed++; first == nil {
+				first = fmt.Errorf("%s: %w", r.GetKey(), all[i].Err)
+			}
+		}
+	}
+	if failed > 0 {
+		return all, fmt.Errorf("%d of %d items failed: %w", failed, len(list), first)
+	}
+	return all, nil
+}
+
+// statusOf reads a state.
+func statusOf(key string, st *generic.ItemStatus) *kvspb.BaseValueStatus {
+	v := &kvspb.ValueStatus{Key: key, State: kvspb.ValueState(kvspb.ValueState_value[st.GetStatus()])}
+	switch v.State {
+	case kvspb.ValueState_PENDING:
+		v.Details = []string{st.GetMessage()}
+	default:
+		v.Error = st.GetMessage()
+	}
+	return &kvspb.BaseValueStatus{Value: v}
+}
+
+func (c *remote) GetConfig(ctx context.Context, dst ...proto.Message) error {
+	items, err := c.GetItems(ctx)
+	if err != nil {
+		return err
+	}
+	values := make([]proto.Message, len(items))
+	for i, it := range items {
+		values[i] = it.Value
+	}
+	return container.Fill(c.set, values, dst...)
+}
+
+// GetItems leaves out items of models that are not known here.
+func (c *remote) GetItems(ctx context.Context) ([]client.Item, error) {
+	resp, err := c.manager.GetConfig(ctx, &generic.GetConfigRequest{}, rpc.MaxCallRecvMsgSize(maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("get configuration: %w", err)
+	}
+	var items []client.Item
+	for _, it := range resp.GetItems() {
+		key, val, err := c.decode(it.GetItem())
+		if err != nil {
+			return nil, fmt.Errorf("get configuration: %w", err)
+		}
+		if val != nil {
+			items = append(items, client.Item{Key: key, Value: val, Labels: it.GetLabels(), Status: statusOf(key, it.GetStatus())})
+		}
+	}
+	return items, nil
+}
+
+// decode reads an item; nil: its model is not known here.
+func (c *remote) decode(it *generic.Item) (key string, val proto.Message, err error) {
+	model, ok := c.set.ForName(it.GetId().GetModel())
+	if !ok {
+		return "", nil, nil
+	}
+	val = model.NewInstance()
+	if err := proto.Unmarshal(it.GetData().GetAny().GetValue(), val); err != nil {
+		return "", nil, fmt.Errorf("%s %s: %w", it.GetId().GetModel(), it.GetId().GetName(), err)
+	}
+	key, err = model.KeyOf(val)
+	return key, val, err
+}
+
+func (c *remote) DumpState(ctx context.Context) ([]client.StateItem, error) {
+	var trailer metadata.MD
+	resp, err := c.manager.DumpState(ctx, &generic.DumpStateRequest{}, rpc.MaxCallRecvMsgSize(maxAnswer), rpc.Trailer(&trailer))
+	if err != nil {
+		return nil, fmt.Errorf("dump state: %w", err)
+	}
+	var items []client.StateItem
+	for _, it := range resp.GetItems() {
+		key, val, err := c.decode(it.GetItem())
+		if err != nil {
+			return nil, fmt.Errorf("dump state: %w", err)
+		}
+		if val != nil {
+			items = append(items, client.StateItem{Key: key, Value: val, Metadata: it.GetMetadata()})
+		}
+	}
+	if unread := trailer.Get(unreadTrailer); len(unread) > 0 {
+		return items, &client.UnreadError{Reasons: unread}
+	}
+	return items, nil
+}
