@@ -115,7 +115,7 @@ func (s *snapshot) readRuntime(d *statseg.Directory) error {
 		for index, node := range names {
 			value := func(n int) uint64 { return element(counters[n], thread, index) }
 			n := nodeStats{node, thread, value(0), value(1), value(2), value(3)}
-			if node == "" || n.calls == 0 && n.suspends == 0 {
+			if goneNode(node) || n.calls == 0 && n.suspends == 0 {
 				continue
 			}
 			if i, ok := known[at{node, thread}]; ok {
@@ -127,6 +127,12 @@ func (s *snapshot) readRuntime(d *statseg.Directory) error {
 		}
 	}
 	return s.readSystem(d)
+}
+
+// goneNode tells whether a node has no name, or one that VPP gives to nodes that
+// it does not need any more: it never removes any.
+func goneNode(name string) bool {
+	return name == "" || strings.HasPrefix(name, "deleted-") || strings.HasSuffix(name, "-deleted")
 }
 
 func (n *nodeStats) add(o nodeStats) {
@@ -175,6 +181,9 @@ func (s *snapshot) readErrors(d *statseg.Directory, interfaces []string) error {
 			continue
 		}
 		node, reason := splitError(name, interfaces)
+		if goneNode(node) {
+			continue
+		}
 		key := errorStats{node: node, reason: reason}
 		if i, ok := known[key]; ok {
 			s.errors[i].count += count

@@ -141,8 +141,8 @@ func sample(packets uint64, interfaces ...string) *statsegtest.Builder {
 		Combined("/if/rx", rx, []statseg.Count{{}, {Packets: 1, Bytes: 60}}).
 		Combined("/if/tx-unicast", []statseg.Count{{}, {Packets: 4, Bytes: 400}}).
 		Simple("/if/drops", []uint64{0, 5, 0, 0}, []uint64{0, 6, 0, 0}).
-		Names("/sys/node/names", "null-node", "ip4-lookup", "").
-		Simple("/sys/node/calls", []uint64{0, 10, 1}, []uint64{0, 20, 1}).
+		Names("/sys/node/names", "null-node", "ip4-lookup", "", "deleted-7", "interface-3-tx-deleted").
+		Simple("/sys/node/calls", []uint64{0, 10, 1, 5, 6}, []uint64{0, 20, 1, 5, 6}).
 		Simple("/sys/node/vectors", []uint64{0, 15}, []uint64{0, 50}).
 		Simple("/sys/node/clocks", []uint64{0, 1000}, []uint64{0, 2000}).
 		Simple("/sys/node/suspends", []uint64{0, 0}, []uint64{0, 0}).
@@ -153,6 +153,7 @@ func sample(packets uint64, interfaces ...string) *statsegtest.Builder {
 		Symlink("/err/ip4-input/ip4 w/ options", "/node/errors", 0).
 		Symlink("/err/ip4-input/never", "/node/errors", 1).
 		Symlink("/err/GigabitEthernet0/8/0-output/interface is down", "/node/errors", 2).
+		Symlink("/err/interface-3-tx-deleted/down", "/node/errors", 2).
 		Simple("/mem/main heap", []uint64{1000, 400, 600, 0, 1000, 7, 500}).
 		Symlink("/mem/main heap/used", "/mem/main heap", 1).
 		Scalar("/buffer-pools/default-numa-0/used", 11).Scalar("/buffer-pools/default-numa-0/available", 12).
@@ -176,6 +177,7 @@ func TestMetrics(t *testing.T) {
 		"runtime_clocks{item=ip4-lookup,thread=vpp_wk_0,threadID=1} 2000 counter",
 		"runtime_vectors_per_call{item=ip4-lookup,thread=vpp_wk_0,threadID=1} 2.5 gauge",
 		"!runtime_calls{item=null-node", "!runtime_calls{thread",
+		"!runtime_calls{item=deleted", "!runtime_calls{item=interface-3", "!nodes_counter{item=interface-3",
 		"thread_vector_rate{thread=vpp_wk_0,threadID=1} 3 gauge",
 		"thread_loops_per_second{thread=vpp_wk_0,threadID=1} 2500 gauge",
 		"vector_rate{} 3 gauge", "boot_time_seconds{} 1700 gauge",
