@@ -12,7 +12,8 @@ import (
 
 func (a *app) configCommand() *cobra.Command {
 	return parent("config", "Show, change and repair the configuration",
-		a.configGet(), a.configUpdate(), a.configValidate(), a.configHistory(), a.configResync())
+		a.configGet(), a.configUpdate(), a.configValidate(), a.configHistory(), a.configResync(),
+		a.configDelete(), a.configRetrieve(), a.configWatch())
 }
 
 func (a *app) configGet() *cobra.Command {

@@ -30,6 +30,9 @@ type globals struct {
 	configDir, config string
 	label             string
 	etcdEndpoints     string
+	grpcPort          int
+	grpcSocket        string
+	grpcToken         string
 }
 
 // fileConfig is the configuration file of agentctl.
@@ -40,6 +43,10 @@ type fileConfig struct {
 	Timeout       time.Duration `json:"timeout" desc:"bound on a request, with its answer"`
 	InsecureTLS   bool          `json:"insecure-tls" desc:"use TLS without checking the certificate of the server"`
 	HTTPTLS       *tlsConfig    `json:"http-tls" desc:"use TLS to talk to the HTTP server"`
+	GRPCPort      int           `json:"grpc-port" desc:"port of the agent's gRPC server"`
+	GRPCSocket    string        `json:"grpc-socket" desc:"unix socket of the agent's gRPC server, instead of host and port"`
+	GRPCToken     string        `json:"grpc-token" secret:"true" desc:"token for the gRPC server"`
+	GRPCTLS       *tlsConfig    `json:"grpc-tls" desc:"use TLS to talk to the gRPC server, unless over a unix socket"`
 
 	ServiceLabel    string        `json:"service-label" desc:"label of the agent, for the keys of kvdb"`
 	EtcdEndpoints   []string      `json:"etcd-endpoints" desc:"addresses of the store of kvdb, host:port"`
@@ -62,6 +69,8 @@ var envOf = map[string]string{
 	"host":            "AGENT_HOST",
 	"http-port":       "HTTP_PORT",
 	"http-basic-auth": "AGENTCTL_HTTP_BASIC_AUTH",
+	"grpc-port":       "GRPC_PORT",
+	"grpc-token":      "AGENTCTL_GRPC_TOKEN",
 	"config-dir":      "CONFIG_DIR",
 	"service-label":   "MICROSERVICE_LABEL",
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
@@ -77,10 +86,11 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.StringVar(&g.configDir, "config-dir", "", "`directory` with the file config.yaml (default ~/.agentctl) [CONFIG_DIR]")
 	fs.StringVar(&g.label, "service-label", servicelabel.DefaultLabel, "`label` of the agent, for the keys of kvdb [MICROSERVICE_LABEL]")
 	fs.StringVarP(&g.etcdEndpoints, "etcd-endpoints", "e", "127.0.0.1:2379", "`addresses` of the store of kvdb, with commas [ETCD_ENDPOINTS]")
-	for _, f := range [][2]string{{"grpc-port", ""}, {"log-level", "l"}} {
-		fs.StringP(f[0], f[1], "", "accepted for the sake of existing scripts")
-		_ = fs.MarkHidden(f[0]) // fails only for unknown flags
-	}
+	fs.IntVar(&g.grpcPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server [GRPC_PORT]")
+	fs.StringVar(&g.grpcSocket, "grpc-socket", "", "`path` of a unix socket of the agent's gRPC server, instead of host and port")
+	fs.StringVar(&g.grpcToken, "grpc-token", "", "`token` for the gRPC server [AGENTCTL_GRPC_TOKEN]")
+	fs.StringP("log-level", "l", "", "accepted for the sake of existing scripts")
+	_ = fs.MarkHidden("log-level") // fails only for unknown flags
 	fs.StringVar(&g.config, "config", "", "configuration `file`, instead of the one in the directory")
 }
 
@@ -124,12 +134,13 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	if !given("etcd-endpoints") && len(file.EtcdEndpoints) > 0 {
 		g.etcdEndpoints = strings.Join(file.EtcdEndpoints, ",")
 	}
+	g.grpcFrom(file, given)
 	a.file = file
 	if err := g.validate(); err != nil {
 		return err
 	}
 	opts := client.Options{Host: g.host, Port: g.port, BasicAuth: g.basicAuth, Timeout: g.timeout}
-	if opts.TLS, err = g.tls(file.HTTPTLS); err != nil {
+	if opts.TLS, err = g.tls(file.HTTPTLS, "http-tls"); err != nil {
 		return err
 	}
 	if g.debug {
@@ -147,6 +158,8 @@ func (g *globals) validate() error {
 		return usage("--host: expected an address")
 	case g.port < 1 || g.port > 65535:
 		return usage("--http-port: %d: expected 1 to 65535", g.port)
+	case g.grpcPort < 1 || g.grpcPort > 65535:
+		return usage("--grpc-port: %d: expected 1 to 65535", g.grpcPort)
 	case g.timeout < 0:
 		return usage("--timeout: %v: expected 0 or more", g.timeout)
 	}
@@ -176,8 +189,8 @@ func (a *app) readConfig() (cfg fileConfig, err error) {
 	return cfg, config.Decode(data, path, &cfg)
 }
 
-// tls returns nil if plain HTTP shall be used.
-func (g *globals) tls(c *tlsConfig) (*tls.Config, error) {
+// tls returns nil if TLS shall not be used; key is that of the configuration.
+func (g *globals) tls(c *tlsConfig, key string) (*tls.Config, error) {
 	if c == nil || c.Disabled {
 		if !g.insecureTLS {
 			return nil, nil
@@ -188,7 +201,7 @@ func (g *globals) tls(c *tlsConfig) (*tls.Config, error) {
 	if c.CertFile != "" || c.KeyFile != "" {
 		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("http-tls.cert-file, http-tls.key-file: %w", err)
+			return nil, fmt.Errorf("%[1]s.cert-file, %[1]s.key-file: %[2]w", key, err)
 		}
 		t.Certificates = []tls.Certificate{cert}
 	}
@@ -197,11 +210,11 @@ func (g *globals) tls(c *tlsConfig) (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(c.CAFile)
 	if err != nil {
-		return nil, fmt.Errorf("http-tls.ca-file: %w", err)
+		return nil, fmt.Errorf("%s.ca-file: %w", key, err)
 	}
 	t.RootCAs = x509.NewCertPool()
 	if !t.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("http-tls.ca-file: %s: expected certificates in PEM", c.CAFile)
+		return nil, fmt.Errorf("%s.ca-file: %s: expected certificates in PEM", key, c.CAFile)
 	}
 	return t, nil
 }

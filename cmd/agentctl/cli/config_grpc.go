@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/client/container"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+)
+
+// unreadTrailer is where a dump says what could not be read.
+const unreadTrailer = "unread-bin"
+
+func (a *app) configDelete() *cobra.Command {
+	var waitDone bool
+	cmd := &cobra.Command{
+		Use:   "delete FILE",
+		Short: "Remove items from the configuration, over gRPC",
+		Long: "Removes the items of a file in YAML or JSON (\"-\" is the standard input) that clients have\n" +
+			"put; only the fields that make up their keys matter. The exit code is 1 if an item failed.",
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := readDocument(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			items, err := a.decode(args[0], text)
+			if err != nil {
+				return err
+			}
+			err = a.withAgent(cmd.Context(), true, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
+				_, err := c.Delete(ctx, &configurator.DeleteRequest{Delete: items, WaitDone: waitDone})
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.Out, "OK")
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&waitDone, "waitdone", false, "wait until the items are gone")
+	return cmd
+}
+
+// decode reads a document; what is wrong with it is printed.
+func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
+	set, err := allmodels.Set()
+	if err != nil {
+		return nil, err
+	}
+	doc := document.New(set).Decode(file, text, "")
+	for _, e := range doc.Errs {
+		fmt.Fprintln(a.Err, e)
+	}
+	if n := len(doc.Errs); n > 0 {
+		return nil, fmt.Errorf("%s is refused: %d mistakes", file, n)
+	}
+	var items []proto.Message
+	for _, it := range doc.Items {
+		items = append(items, it.Value)
+	}
+	cfg := &configurator.Config{}
+	return cfg, container.Fill(set, items, cfg)
+}
+
+func (a *app) configRetrieve() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "retrieve", Aliases: []string{"ret", "read", "dump"}, Args: args(cobra.NoArgs),
+		Short: "Show what is really there in VPP and Linux, over gRPC",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withAgent(cmd.Context(), true, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
+				var trailer metadata.MD
+				resp, err := c.Dump(ctx, &configurator.DumpRequest{}, rpc.Trailer(&trailer))
+				if err != nil {
+					return err
+				}
+				for _, reason := range trailer.Get(unreadTrailer) {
+					fmt.Fprintf(a.Err, "not read: %s\n", reason)
+				}
+				return a.writeConfig(format, resp.GetDump())
+			})
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+// writeConfig writes a configuration in the form of files.
+func (a *app) writeConfig(format string, cfg *configurator.Config) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	var items []proto.Message
+	for _, f := range container.Extract(set, cfg, "") {
+		items = append(items, f.Item)
+	}
+	text, err := document.New(set).Encode(items...)
+	if err != nil {
+		return err
+	}
+	if format == "" || strings.EqualFold(format, "yaml") {
+		_, err = a.Out.Write(text)
+		return err
+	}
+	var data any
+	if err := yaml.Unmarshal(text, &data); err != nil {
+		return fmt.Errorf("answer of the agent: %w", err)
+	}
+	return a.write(format, data)
+}
+
+func (a *app) configWatch() *cobra.Command {
+	var format string
+	var filters []string
+	cmd := &cobra.Command{
+		Use: "watch", Aliases: []string{"notify", "subscribe"}, Args: args(cobra.NoArgs),
+		Short: "Show what becomes of interfaces, over gRPC, until it is interrupted",
+		Long: "Shows notifications of interfaces, from the oldest one that the agent has, until it is\n" +
+			"interrupted. Of several filters one has to match.",
+		Example: `  agentctl config watch --filter '{"vppNotification": {"interface": {"state": {"name": "loop1"}}}}'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req := &configurator.NotifyRequest{}
+			for _, f := range filters {
+				n := &configurator.Notification{}
+				if err := protojson.Unmarshal([]byte(f), n); err != nil {
+					return usage("--filter: %q: expected a Notification in JSON: %w", f, err)
+				}
+				req.Filters = append(req.Filters, n)
+			}
+			err := a.withAgent(cmd.Context(), false, func(ctx context.Context, c configurator.ConfiguratorServiceClient) error {
+				return a.follow(ctx, c, req, format)
+			})
+			if cmd.Context().Err() != nil && errors.Is(cmd.Context().Err(), context.Canceled) {
+				return nil // it was interrupted, which is how it ends
+			}
+			return err
+		},
+	}
+	formatFlag(cmd, &format)
+	cmd.Flags().StringArrayVar(&filters, "filter", nil, "show only notifications that have all that is in this `JSON`")
+	return cmd
+}
+
+func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClient, req *configurator.NotifyRequest, format string) error {
+	stream, err := c.Notify(ctx, req)
+	if err != nil {
+		return err
+	}
+	for {
+		resp, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if err := a.tellNotification(resp, format); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *app) tellNotification(resp *configurator.NotifyResponse, format string) error {
+	text, err := protojson.Marshal(resp.GetNotification())
+	if err != nil {
+		return err
+	}
+	var data map[string]any
+	if err := yaml.Unmarshal(text, &data); err != nil { // JSON is YAML
+		return err
+	}
+	if format != "" {
+		return a.write(format, map[string]any{"nextIdx": resp.GetNextIdx(), "notification": data})
+	}
+	source, value := "VPP", data["vppNotification"]
+	if resp.GetNotification().GetLinuxNotification() != nil {
+		source, value = "LINUX", data["linuxNotification"]
+	}
+	body, err := rendered(writeYAML, value)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "NOTIFICATION #%d\n Source: %s\n Value:\n   %s\n", resp.GetNextIdx(), source, strings.ReplaceAll(body, "\n", "\n   "))
+	return err
+}

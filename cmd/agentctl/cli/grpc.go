@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+)
+
+const (
+	// defaultGRPCPort is the port of the gRPC server of an agent.
+	defaultGRPCPort = 9111
+	// maxGRPCAnswer bounds what is read of one answer, in bytes.
+	maxGRPCAnswer = 1 << 30
+)
+
+// grpcFrom takes from the file what no flag has said.
+func (g *globals) grpcFrom(file fileConfig, given func(string) bool) {
+	if !given("grpc-port") && file.GRPCPort != 0 {
+		g.grpcPort = file.GRPCPort
+	}
+	if !given("grpc-socket") && file.GRPCSocket != "" {
+		g.grpcSocket = file.GRPCSocket
+	}
+	if !given("grpc-token") && file.GRPCToken != "" {
+		g.grpcToken = file.GRPCToken
+	}
+}
+
+// grpcTarget is where the gRPC server is.
+func (a *app) grpcTarget() (target string, creds credentials.TransportCredentials, err error) {
+	g := &a.global
+	if g.grpcSocket != "" {
+		return "unix:" + g.grpcSocket, insecure.NewCredentials(), nil
+	}
+	if strings.HasPrefix(g.host, "/") {
+		return "", nil, usage("--host is a unix socket of the HTTP server; expected that of the gRPC server as --grpc-socket")
+	}
+	t, err := g.tls(a.file.GRPCTLS, "grpc-tls")
+	if err != nil {
+		return "", nil, err
+	}
+	creds = insecure.NewCredentials()
+	if t != nil {
+		creds = credentials.NewTLS(t)
+	}
+	return net.JoinHostPort(strings.Trim(g.host, "[]"), strconv.Itoa(g.grpcPort)), creds, nil
+}
+
+// withAgent connects to the gRPC server of the agent, for as long as f runs.
+// bounded tells that --timeout holds.
+func (a *app) withAgent(ctx context.Context, bounded bool, f func(context.Context, configurator.ConfiguratorServiceClient) error) error {
+	target, creds, err := a.grpcTarget()
+	if err != nil {
+		return err
+	}
+	conn, err := rpc.NewClient(target, rpc.WithTransportCredentials(creds), rpc.WithDefaultCallOptions(rpc.MaxCallRecvMsgSize(maxGRPCAnswer)))
+	if err != nil {
+		return fmt.Errorf("agent at %s: %w", target, err)
+	}
+	defer conn.Close()
+	if t := a.global.grpcToken; t != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+t)
+	}
+	if bounded && a.global.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
+		defer cancel()
+	}
+	return explainGRPC(target, f(ctx, configurator.NewConfiguratorServiceClient(conn)))
+}
+
+// explainGRPC tells in the user's terms what the status of a call means.
+func explainGRPC(target string, err error) error {
+	st, ok := status.FromError(err)
+	switch {
+	case err == nil || !ok:
+		return err
+	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "connection error"):
+		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, st.Message())
+	case st.Code() == codes.Unauthenticated:
+		return fmt.Errorf("the agent at %s: %s (--grpc-token)", target, st.Message())
+	case st.Code() == codes.DeadlineExceeded:
+		return fmt.Errorf("not within --timeout: %s", st.Message())
+	}
+	return fmt.Errorf("the agent at %s: %s", target, st.Message())
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// fakeGRPC is the configurator of an agent with one interface, loop1.
+type fakeGRPC struct {
+	configurator.UnimplementedConfiguratorServiceServer
+	deleted *configurator.DeleteRequest
+}
+
+func authorized(ctx context.Context) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	if got := md.Get("authorization"); len(got) != 1 || got[0] != "Bearer secret" {
+		return status.Error(codes.Unauthenticated, "expected a token")
+	}
+	return nil
+}
+
+func (f *fakeGRPC) Delete(ctx context.Context, req *configurator.DeleteRequest) (*configurator.DeleteResponse, error) {
+	f.deleted = req
+	if req.GetDelete().GetVppConfig().GetInterfaces()[0].Name == "stuck" {
+		return nil, status.Error(codes.FailedPrecondition, "1 values failed; stuck: in use")
+	}
+	return &configurator.DeleteResponse{}, authorized(ctx)
+}
+
+func (f *fakeGRPC) Dump(ctx context.Context, _ *configurator.DumpRequest) (*configurator.DumpResponse, error) {
+	_ = rpc.SetTrailer(ctx, metadata.Pairs(unreadTrailer, "vpp.route: out of order"))
+	return &configurator.DumpResponse{Dump: &configurator.Config{VppConfig: &vpp.ConfigData{
+		Interfaces: []*interfaces.Interface{{Name: "loop1", Type: interfaces.Interface_SOFTWARE_LOOPBACK}}}}}, authorized(ctx)
+}
+
+func (f *fakeGRPC) Notify(req *configurator.NotifyRequest, stream rpc.ServerStreamingServer[configurator.NotifyResponse]) error {
+	if err := authorized(stream.Context()); err != nil {
+		return err
+	}
+	err := stream.Send(&configurator.NotifyResponse{NextIdx: 1, Notification: &configurator.Notification{
+		Notification: &configurator.Notification_VppNotification{VppNotification: &vpp.Notification{Interface: &interfaces.InterfaceNotification{
+			State: &interfaces.InterfaceState{Name: "loop" + strings.Repeat("1", len(req.Filters)), OperStatus: interfaces.InterfaceState_UP}}}}}})
+	if err != nil {
+		return err
+	}
+	return status.Error(codes.Unavailable, "the agent stops")
+}
+
+// newFakeGRPC serves on a port and on a socket.
+func newFakeGRPC(t *testing.T) (f *fakeGRPC, port, socket string) {
+	t.Helper()
+	f = &fakeGRPC{}
+	s := rpc.NewServer()
+	configurator.RegisterConfiguratorServiceServer(s, f)
+	socket = filepath.Join(t.TempDir(), "s")
+	done := make(chan error, 2)
+	for _, at := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", socket}} {
+		var lc net.ListenConfig
+		ln, err := lc.Listen(t.Context(), at[0], at[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at[0] == "tcp" {
+			_, port, _ = net.SplitHostPort(ln.Addr().String())
+		}
+		go func() { done <- s.Serve(ln) }()
+	}
+	t.Cleanup(func() {
+		s.Stop()
+		<-done
+		<-done
+	})
+	return f, port, socket
+}
+
+func TestConfigOverGRPC(t *testing.T) {
+	t.Parallel()
+	f, port, socket := newFakeGRPC(t)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("good.yaml", "vppConfig: {interfaces: [{name: loop1}]}")
+	stuck := write("stuck.yaml", "vppConfig: {interfaces: [{name: stuck}]}")
+	wrong := write("wrong.yaml", "vppConfig: {interfaces: [{name: loop1, mtuu: 1}]}")
+	write("config.yaml", "grpc-socket: "+socket+"\ngrpc-token: secret\n")
+	const yaml = "vppConfig:\n  interfaces:\n    - name: loop1\n      type: SOFTWARE_LOOPBACK\n"
+	for _, test := range []struct {
+		args     string
+		code     int
+		out, err string // parts of what is printed
+	}{
+		{"--grpc-port " + port + " --grpc-token secret config retrieve", 0, yaml, "not read: vpp.route: out of order\n"},
+		{"--grpc-socket " + socket + " --grpc-token secret config dump", 0, yaml, ""},
+		{"--config-dir " + dir + " config retrieve -f json", 0, `"name": "loop1"`, ""},
+		{"--grpc-socket " + socket + " config retrieve", 1, "", "expected a token (--grpc-token)"},
+		{"--grpc-socket " + dir + "/none config retrieve", 1, "", "no agent serves gRPC at unix:" + dir + "/none (-H, --grpc-port, --grpc-socket)"},
+		{"--config-dir " + dir + " config delete --waitdone " + good, 0, "OK\n", ""},
+		{"--config-dir " + dir + " config delete " + stuck, 1, "", "1 values failed; stuck: in use"},
+		{"--config-dir " + dir + " config delete " + wrong, 1, "", "wrong.yaml:1:40: vppConfig.interfaces[0].mtuu: unknown field"},
+		{"--config-dir " + dir + " config watch", 1, "NOTIFICATION #1\n Source: VPP\n Value:\n   interface:\n     state:\n       name: loop\n       operStatus: UP\n", "the agent stops"},
+		{"--config-dir " + dir + " config notify --filter {} -f {{.nextIdx}}{{.notification.vppNotification.interface.state.name}}", 1, "1loop1\n", ""},
+		{"--config-dir " + dir + " config watch --filter {", exitUsage, "", "--filter: \"{\": expected a Notification in JSON"},
+		{"--host /run/http.sock config retrieve", exitUsage, "", "expected that of the gRPC server as --grpc-socket"},
+		{"--grpc-port 0 config retrieve", exitUsage, "", "--grpc-port: 0: expected 1 to 65535"},
+	} {
+		r := run(t, nil, strings.Fields(test.args)...)
+		if r.code != test.code || !strings.Contains(r.out, test.out) || !strings.Contains(r.err, test.err) {
+			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s%s", test.args, r.code, r.out, r.err, test.code, test.out, test.err)
+		}
+		if strings.Contains(test.args, "--waitdone") && !f.deleted.GetWaitDone() {
+			t.Errorf("%s: the request was %v", test.args, f.deleted)
+		}
+	}
+}
