@@ -119,8 +119,9 @@ func (b *bench) plan(tb testing.TB, c *change) {
 // values.
 func BenchmarkBulk(b *testing.B) {
 	for range b.N {
-		small, large := measureBulk(b, 10_000, 10), measureBulk(b, 100_000, 1)
-		for range 3 { // in turn, so that both meet a busy machine
+		alone, small, large := measureBulk(b, 10_000, 1), measureBulk(b, 10_000, 10), measureBulk(b, 100_000, 1)
+		for range 3 { // in turn, so that all meet a busy machine
+			alone.faster(measureBulk(b, 10_000, 1))
 			small.faster(measureBulk(b, 10_000, 10))
 			large.faster(measureBulk(b, 100_000, 1))
 		}
@@ -136,6 +137,7 @@ func BenchmarkBulk(b *testing.B) {
 			budgettest.AtMost(b, name+"-1M/100k", ratio(h, l), "x", linear)
 			b.ReportMetric(h.Seconds(), "s/"+name+"-1M")
 		}
+		budgettest.AtMost(b, "life-100k/10k-alone", ratio(large.life(), alone.life()), "x", linear)
 		budgettest.AtMost(b, "life-100k/10k", ratio(large.life(), small.life()), "x", linear)
 		budgettest.AtMost(b, "life-1M/100k", ratio(huge.life(), large.life()), "x", linear)
 	}
