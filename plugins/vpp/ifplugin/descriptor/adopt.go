@@ -47,3 +47,18 @@ func orDefault(value, byDefault uint32) uint32 {
 	}
 	return value
 }
+
+// adoptAmong is adoptUntagged for the one among all that VPP has of a kind which
+// is the same as the one that was to be created.
+func adoptAmong[T any](vpp interfaceList, dump func() (map[uint32]T, error), same func(T) bool, cause error) (uint32, error) {
+	all, err := dump()
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	for idx, found := range all {
+		if same(found) {
+			return adoptUntagged(vpp, idx, cause)
+		}
+	}
+	return vppcalls.NoInterface, cause
+}

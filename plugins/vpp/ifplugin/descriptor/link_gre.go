@@ -104,16 +104,7 @@ func (k gre) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta,
 
 // adopt takes over a tunnel without tag.
 func (k gre) adopt(wanted vppcalls.Gre, cause error) (uint32, error) {
-	all, err := k.vpp.DumpGres()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for idx, t := range all {
-		if t == wanted {
-			return adoptUntagged(k.vpp, idx, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
+	return adoptAmong(k.vpp, k.vpp.DumpGres, func(t vppcalls.Gre) bool { return t == wanted }, cause)
 }
 
 func (k gre) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -83,16 +83,7 @@ func (k ipip) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta
 
 // adopt takes over a tunnel without tag.
 func (k ipip) adopt(wanted vppcalls.Ipip, cause error) (uint32, error) {
-	all, err := k.vpp.DumpIpips()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for idx, t := range all {
-		if t == wanted {
-			return adoptUntagged(k.vpp, idx, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
+	return adoptAmong(k.vpp, k.vpp.DumpIpips, func(t vppcalls.Ipip) bool { return t == wanted }, cause)
 }
 
 func (k ipip) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

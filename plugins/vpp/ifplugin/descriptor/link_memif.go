@@ -106,17 +106,10 @@ func (k memif) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfM
 
 // adopt takes over a memif without tag.
 func (k memif) adopt(l *interfaces.MemifLink, cause error) (uint32, error) {
-	all, err := k.vpp.DumpMemifs()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for idx, m := range all {
+	return adoptAmong(k.vpp, k.vpp.DumpMemifs, func(m vppcalls.Memif) bool {
 		same := m.ID == l.Id && (vppcalls.SameSocket(m.Socket, l.SocketFilename) || m.SocketID == 0 && l.SocketFilename == "")
-		if same && m.Master == l.Master && m.IP == (l.Mode == interfaces.MemifLink_IP) {
-			return adoptUntagged(k.vpp, idx, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
+		return same && m.Master == l.Master && m.IP == (l.Mode == interfaces.MemifLink_IP)
+	}, cause)
 }
 
 func (k memif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -110,17 +110,8 @@ func (k vmxnet3) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfM
 
 // adopt takes over an interface without tag on the very device.
 func (k vmxnet3) adopt(wanted vppcalls.Vmxnet3, cause error) (uint32, error) {
-	all, err := k.vpp.DumpVmxnet3s()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
 	wanted.EventLog = false // not told
-	for idx, v := range all {
-		if v == wanted {
-			return adoptUntagged(k.vpp, idx, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
+	return adoptAmong(k.vpp, k.vpp.DumpVmxnet3s, func(v vppcalls.Vmxnet3) bool { return v == wanted }, cause)
 }
 
 func (k vmxnet3) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -102,16 +102,7 @@ func (k vxlan) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMet
 
 // adopt takes over a tunnel without tag.
 func (k vxlan) adopt(wanted vppcalls.Vxlan, cause error) (uint32, error) {
-	all, err := k.vpp.DumpVxlans()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for idx, t := range all {
-		if sameVxlan(t, wanted) {
-			return adoptUntagged(k.vpp, idx, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
+	return adoptAmong(k.vpp, k.vpp.DumpVxlans, func(t vppcalls.Vxlan) bool { return sameVxlan(t, wanted) }, cause)
 }
 
 // sameVxlan tells that two tunnels are one for VPP.

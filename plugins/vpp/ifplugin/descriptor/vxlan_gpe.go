@@ -55,16 +55,7 @@ func (k vxlan) createGpe(i *interfaces.Interface, t vppcalls.Vxlan) (uint32, err
 
 // adoptGpe takes over a tunnel without tag.
 func (k vxlan) adoptGpe(wanted vppcalls.Vxlan, cause error) (uint32, error) {
-	all, err := k.vpp.DumpVxlanGpes()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for idx, t := range all {
-		if sameVxlan(t.Vxlan, wanted) {
-			return adoptUntagged(k.vpp, idx, cause)
-		}
-	}
-	return vppcalls.NoInterface, cause
+	return adoptAmong(k.vpp, k.vpp.DumpVxlanGpes, func(t vppcalls.VxlanGpe) bool { return sameVxlan(t.Vxlan, wanted) }, cause)
 }
 
 func gpeLink(t vppcalls.VxlanGpe) *interfaces.VxlanLink_Gpe {
