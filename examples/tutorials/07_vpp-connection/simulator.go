@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+)
+
+// Simulator is a plugin that makes sure there is a VPP to talk to: where nobody
+// listens on the socket, it runs a simulated one. govppmux asks it where.
+type Simulator struct {
+	infra.PluginDeps
+	socket string
+	dir    string // of the simulator's socket; "": there is a VPP
+	vpp    *vppsim.VPP
+}
+
+var _ govppmux.LocalVPP = (*Simulator)(nil)
+
+func newSimulator() *Simulator {
+	p := &Simulator{}
+	p.SetName("simulator")
+	return p
+}
+
+// DefineFlags adds --vpp-socket.
+func (p *Simulator) DefineFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&p.socket, "vpp-socket", vppclient.DefaultSocket, "`path` of the socket of VPP; a simulator answers if nobody listens on it")
+}
+
+// Init looks whether there is a VPP.
+func (p *Simulator) Init() (err error) {
+	if conn, err := net.Dial("unix", p.socket); err == nil {
+		return conn.Close()
+	}
+	if p.dir, err = os.MkdirTemp("", "vppsim-"); err != nil {
+		return err
+	}
+	p.socket = filepath.Join(p.dir, "api.sock")
+	p.vpp = vppsim.New(vppsim.Options{})
+	if err := p.vpp.ListenUnix(p.socket); err != nil {
+		return errors.Join(err, os.RemoveAll(p.dir))
+	}
+	p.Log.Info("there is no VPP, a simulator takes its place")
+	return nil
+}
+
+// Socket is where VPP, or the simulator, listens.
+func (p *Simulator) Socket() string { return p.socket }
+
+// Close ends the simulator.
+func (p *Simulator) Close() error {
+	p.StopGoroutines()
+	if p.dir == "" {
+		return nil
+	}
+	return errors.Join(p.vpp.Close(), os.RemoveAll(p.dir))
+}
