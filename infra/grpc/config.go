@@ -22,11 +22,13 @@ type Config struct {
 	Disabled             bool          `json:"disabled" desc:"do not listen at all"`
 	MaxMsgSize           int           `json:"max-msg-size" desc:"bound on a message in either direction, in bytes; 0 means the default"`
 	MaxConcurrentStreams uint32        `json:"max-concurrent-streams" desc:"calls of one connection that may be under way at once; 0 means the default"`
+	MaxConnections       int           `json:"max-connections" desc:"connections that are open at once on each address, further ones wait; 0 means no bound"`
 	InsecureTransport    bool          `json:"insecure-transport" desc:"do not use TLS, even if there is a certificate"`
 	CertFile             string        `json:"cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks TLS"`
 	KeyFile              string        `json:"key-file" desc:"private key of the server in PEM"`
 	CAFiles              []string      `json:"ca-files" desc:"certificates in PEM that sign those of clients; if set, clients must have one"`
-	Tokens               []string      `json:"tokens" secret:"true" desc:"who may use the server: clients send one of these as authorization: Bearer TOKEN; empty, and client-basic-auth empty: everyone"`
+	Tokens               []string      `json:"tokens" secret:"true" desc:"who may use the server: clients send one of these as authorization: Bearer TOKEN; empty, and tokens-file and client-basic-auth too: everyone"`
+	TokensFile           string        `json:"tokens-file" desc:"file with further tokens, one a line, after it the time when it ends if it does (TOKEN 2027-01-31T12:00:00Z); read again when it changes"`
 	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"who else may use the server, each as user:password"`
 	Reflection           bool          `json:"reflection" desc:"tell clients about services and messages, for grpcurl and the like"`
 	ExtendedLogging      bool          `json:"extended-logging" desc:"log every call, at level debug"`
@@ -50,6 +52,7 @@ func DefaultConfig() Config {
 		Permission:           0o660,
 		MaxMsgSize:           defaultMaxMsgSize,
 		MaxConcurrentStreams: defaultMaxStreams,
+		MaxConnections:       4096,
 		Reflection:           true,
 		PrometheusMetrics:    true,
 		KeepaliveTime:        time.Minute,
@@ -76,6 +79,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxMsgSize < 0 {
 		fail("max-msg-size: %d: expected no negative number", c.MaxMsgSize)
+	}
+	if c.MaxConnections < 0 {
+		fail("max-connections: %d: expected no negative number", c.MaxConnections)
 	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		fail("cert-file, key-file: expected both or none")
@@ -130,5 +136,5 @@ func (c Config) checkEndpoint() error {
 
 // protected tells whether something keeps strangers out.
 func (c Config) protected() bool {
-	return len(c.Tokens)+len(c.ClientBasicAuth) > 0 || len(c.CAFiles) > 0 && !c.InsecureTransport
+	return len(c.Tokens)+len(c.ClientBasicAuth) > 0 || c.TokensFile != "" || len(c.CAFiles) > 0 && !c.InsecureTransport
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"strings"
 	"time"
 
@@ -14,6 +13,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+
+	"github.com/tenuto-dev/tenuto/infra/livefile"
 )
 
 const (
@@ -40,9 +41,8 @@ func (p *Plugin) serverOptions(d door) []rpc.ServerOption {
 	if d.creds != nil {
 		opts = append(opts, rpc.Creds(d.creds))
 	}
-	if g := newGuard(p.cfg); g != nil {
-		g.refused = p.calls.refused
-		opts = append(opts, rpc.InTapHandle(g.check))
+	if p.guard != nil {
+		opts = append(opts, rpc.InTapHandle(p.guard.check))
 	}
 	return opts
 }
@@ -50,23 +50,23 @@ func (p *Plugin) serverOptions(d door) []rpc.ServerOption {
 // guard lets only those pass who know a token, or a user with the password. It
 // looks before the message of a call is read.
 type guard struct {
-	known   [][sha256.Size]byte // of "Bearer <token>" and "Basic <user:password>"
-	refused func()
+	fixed   []secret
+	file    *livefile.Value[[]secret] // nil: there are only those
+	now     func() time.Time
+	refused func() // is called for each call that is refused
 }
 
 // newGuard returns nil if everybody may pass.
-func newGuard(c Config) *guard {
-	g := &guard{refused: func() {}}
-	for _, t := range c.Tokens {
-		g.known = append(g.known, sha256.Sum256([]byte("Bearer "+t)))
+func (p *Plugin) newGuard() (*guard, error) {
+	file, err := p.liveTokens()
+	if err != nil {
+		return nil, err
 	}
-	for _, u := range c.ClientBasicAuth {
-		g.known = append(g.known, sha256.Sum256([]byte("Basic "+base64.StdEncoding.EncodeToString([]byte(u)))))
+	g := &guard{fixed: p.cfg.secrets(), file: file, now: time.Now, refused: p.calls.refused}
+	if len(g.fixed) == 0 && file == nil {
+		return nil, nil
 	}
-	if len(g.known) == 0 {
-		return nil
-	}
-	return g
+	return g, nil
 }
 
 // check refuses a call without credentials. Whether the agent is healthy may be
@@ -80,7 +80,10 @@ func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, err
 		g.refused()
 		return nil, status.Error(codes.Unauthenticated, "expected a token in the metadata (authorization: Bearer TOKEN)")
 	}
-	if !g.knows(given[0]) {
+	if known, expired := g.knows(given[0]); expired {
+		g.refused()
+		return nil, status.Error(codes.Unauthenticated, "the token in the metadata (authorization) has expired")
+	} else if !known {
 		g.refused()
 		return nil, status.Error(codes.Unauthenticated, "the token, or user and password, in the metadata (authorization) is not known")
 	}
@@ -88,19 +91,31 @@ func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, err
 }
 
 // knows compares in a time that does not depend on what is wrong.
-func (g *guard) knows(given string) bool {
-	scheme, secret, _ := strings.Cut(given, " ")
+func (g *guard) knows(given string) (known, expired bool) {
+	scheme, word, _ := strings.Cut(given, " ")
 	for _, s := range []string{"Bearer", "Basic"} { // the name of the scheme has no case (RFC 9110, 11.1)
 		if strings.EqualFold(scheme, s) {
 			scheme = s
 		}
 	}
-	sum := sha256.Sum256([]byte(scheme + " " + secret))
-	found := 0
-	for i := range g.known {
-		found |= subtle.ConstantTimeCompare(g.known[i][:], sum[:])
+	sum, now := sha256.Sum256([]byte(scheme+" "+word)), g.now()
+	lists := [][]secret{g.fixed}
+	if g.file != nil {
+		lists = append(lists, g.file.Get())
 	}
-	return found == 1
+	for _, list := range lists {
+		for i := range list {
+			if subtle.ConstantTimeCompare(list[i].sum[:], sum[:]) == 0 {
+				continue
+			}
+			if until := list[i].until; until.IsZero() || now.Before(until) {
+				known = true
+			} else {
+				expired = true
+			}
+		}
+	}
+	return known, expired && !known
 }
 
 // unary is around every call without streams: its context ends with the plugin,

@@ -365,6 +365,7 @@ func TestConfig(t *testing.T) {
 		{"tokens: ['']", "tokens[0]: "},
 		{"client-basic-auth: [joe]", "client-basic-auth[0]: expected user:password"},
 		{"keepalive-time: 1ms", "keepalive-time: 1ms: expected at least 1s"},
+		{"max-connections: -1", "max-connections: -1"},
 		{"keepalive-min-time: -1s", "keepalive-min-time: -1s"},
 		{"max-msgsize: 1", `did you mean "max-msg-size"`},
 	} {

@@ -1,18 +1,16 @@
 package grpc
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"strings"
-	"syscall"
+	"time"
 
+	"golang.org/x/net/netutil"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/tenuto-dev/tenuto/infra/certs"
+	"github.com/tenuto-dev/tenuto/infra/listen"
+	"github.com/tenuto-dev/tenuto/infra/livefile"
 )
 
 // door is a listener and what is spoken there.
@@ -31,11 +29,11 @@ func addresses(doors []door) string {
 
 // open listens where the configuration says.
 func (p *Plugin) open() ([]door, error) {
-	creds, err := p.cfg.credentials()
+	creds, err := p.credentials()
 	if err != nil {
 		return nil, err
 	}
-	ln, err := p.cfg.listen(p.Context(), p.cfg.Network, p.cfg.Endpoint)
+	ln, err := p.listen(p.cfg.Network, p.cfg.Endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +41,7 @@ func (p *Plugin) open() ([]door, error) {
 	if p.cfg.Socket == "" {
 		return doors, nil
 	}
-	ln, err = p.cfg.listen(p.Context(), "unix", p.cfg.Socket)
+	ln, err = p.listen("unix", p.cfg.Socket)
 	if err != nil {
 		_ = doors[0].Close() // nobody has been served there
 		return nil, err
@@ -51,79 +49,45 @@ func (p *Plugin) open() ([]door, error) {
 	return append(doors, door{ln, nil}), nil
 }
 
-func (c Config) listen(ctx context.Context, network, address string) (net.Listener, error) {
+func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {
 	if network == "unix" {
-		if err := c.makeRoom(ctx, address); err != nil {
-			return nil, err
-		}
+		ln, err = listen.Socket{
+			Path: address, Mode: p.cfg.Permission, Force: p.cfg.ForceSocketRemoval,
+			Hint: "force-socket-removal takes it away",
+		}.Listen(p.Context())
+	} else {
+		ln, err = listen.TCP(p.Context(), network, address, "set endpoint in grpc.conf, or --grpc-port")
 	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, network, address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %s: the address is taken (set endpoint in grpc.conf, or --grpc-port): %w", address, syscall.EADDRINUSE)
-	case err != nil:
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	if err == nil && p.cfg.MaxConnections > 0 {
+		ln = netutil.LimitListener(ln, p.cfg.MaxConnections)
 	}
-	if network == "unix" {
-		if err := os.Chmod(address, c.Permission); err != nil {
-			_ = ln.Close() // nobody has been served there
-			return nil, fmt.Errorf("permission: %w", err)
-		}
-	}
-	return ln, nil
-}
-
-// makeRoom removes a socket that an agent has left behind, but nothing else.
-func (c Config) makeRoom(ctx context.Context, path string) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("socket: %w", err)
-	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("socket: %s exists and is no socket; remove it or choose another path", path)
-	}
-	if !c.ForceSocketRemoval {
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, "unix", path)
-		if err == nil {
-			_ = conn.Close() // it was opened to see whether somebody answers
-		}
-		if !errors.Is(err, syscall.ECONNREFUSED) {
-			return fmt.Errorf("socket: %s is in use by another process (force-socket-removal takes it away): %w", path, syscall.EADDRINUSE)
-		}
-	}
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("socket: remove what was left behind: %w", err)
-	}
-	return nil
+	return ln, err
 }
 
 // credentials returns nil if the server shall not speak TLS.
-func (c Config) credentials() (credentials.TransportCredentials, error) {
-	if c.CertFile == "" || c.InsecureTransport {
+func (p *Plugin) credentials() (credentials.TransportCredentials, error) {
+	if p.cfg.CertFile == "" || p.cfg.InsecureTransport {
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("cert-file, key-file: %w", err)
+	files := certs.Files{
+		Cert: p.cfg.CertFile, Key: p.cfg.KeyFile, ClientCAs: p.cfg.CAFiles,
+		Keys: certs.Keys{Pair: "cert-file, key-file", ClientCAs: "ca-files"},
 	}
-	t := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if len(c.CAFiles) > 0 {
-		t.ClientAuth, t.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-	}
-	for _, file := range c.CAFiles {
-		pem, err := os.ReadFile(file)
+	server, err := certs.Load(files, certs.Options{Protocols: []string{"h2"}, Changed: func(err error) {
 		if err != nil {
-			return nil, fmt.Errorf("ca-files: %w", err)
+			p.Log.Warn("the certificates of the gRPC server have changed and cannot be used; those from before stay", "error", err)
+			return
 		}
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca-files: %s: expected certificates in PEM", file)
-		}
+		p.Log.Info("the certificates of the gRPC server were read again", "file", p.cfg.CertFile)
+	}})
+	if err != nil {
+		return nil, err
 	}
-	return credentials.NewTLS(t), nil
+	if !server.Valid(time.Now()) {
+		p.Log.Warn("the certificate of the gRPC server is not valid now, clients will refuse it",
+			"file", p.cfg.CertFile, "until", server.NotAfter())
+	}
+	return credentials.NewTLS(server.Config()), nil
 }
 
 // warnOfStrangers logs that others than this machine can change the network, or
@@ -140,5 +104,18 @@ func (p *Plugin) warnOfStrangers(d door) {
 	case d.creds == nil:
 		p.Log.Warn("what is sent to the gRPC server, tokens included, can be read on the way", "address", tcp.String(),
 			"hint", "set cert-file and key-file in grpc.conf")
+	}
+}
+
+// warnOfOpenFiles logs files with secrets that everybody on this machine can read.
+func (p *Plugin) warnOfOpenFiles() {
+	files := []string{p.cfg.KeyFile, p.cfg.TokensFile}
+	if len(p.cfg.Tokens)+len(p.cfg.ClientBasicAuth) > 0 {
+		if _, path, found, err := p.Cfg.Read(); err == nil && found {
+			files = append(files, path)
+		}
+	}
+	for _, file := range livefile.OpenToAll(files...) {
+		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

@@ -50,6 +50,7 @@ type Plugin struct {
 	flags    *pflag.FlagSet
 	host     infra.Host
 	calls    *calls
+	guard    *guard // nil: everybody may call
 
 	mu       sync.Mutex
 	services map[string]service
@@ -125,6 +126,9 @@ func (p *Plugin) Init() error {
 	if cfg.ExtendedLogging {
 		p.calls.log = p.Log
 	}
+	if p.guard, err = p.newGuard(); err != nil {
+		return err
+	}
 	return p.Register(&grpc_health_v1.Health_ServiceDesc, &healthService{p: p})
 }
 
@@ -193,6 +197,7 @@ func (p *Plugin) AfterInit() error {
 		p.Health.OK("not listening, the default address " + p.cfg.Endpoint + " is taken; set endpoint in grpc.conf, or --grpc-port")
 		return nil
 	}
+	p.warnOfOpenFiles()
 	for _, d := range doors {
 		server := p.newServer(d)
 		p.mu.Lock()

@@ -2,17 +2,14 @@ package rest
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
-	"os"
-	"syscall"
 	"time"
 
 	"golang.org/x/net/netutil"
+
+	"github.com/tenuto-dev/tenuto/infra/certs"
+	"github.com/tenuto-dev/tenuto/infra/listen"
+	"github.com/tenuto-dev/tenuto/infra/livefile"
 )
 
 // door is a listener and what is spoken there.
@@ -23,37 +20,24 @@ type door struct {
 
 // open listens where the configuration says.
 func (p *Plugin) open(ctx context.Context) (doors []door, err error) {
-	defer func() {
-		if err == nil {
-			return
-		}
-		for _, d := range doors {
-			_ = d.Close() // nobody has been served there
-		}
-		doors = nil
-	}()
-	var lc net.ListenConfig
 	if p.cfg.Endpoint != "" {
-		ln, err := lc.Listen(ctx, "tcp", p.cfg.Endpoint)
+		ln, err := listen.TCP(ctx, "tcp", p.cfg.Endpoint, "set endpoint in http.conf, or --http-port")
 		if err != nil {
-			return doors, p.listenError(err)
+			return nil, err
 		}
 		doors = append(doors, door{p.cfg.bound(ln), p.cfg.ServerCertFile != ""})
 	}
-	if path := p.cfg.Socket; path != "" {
-		if err := makeRoom(ctx, path); err != nil {
-			return doors, err
-		}
-		ln, err := lc.Listen(ctx, "unix", path)
-		if err != nil {
-			return doors, fmt.Errorf("socket: %w", err)
-		}
-		doors = append(doors, door{p.cfg.bound(ln), false})
-		if err := os.Chmod(path, p.cfg.Permission); err != nil {
-			return doors, fmt.Errorf("permission: %w", err)
-		}
+	if p.cfg.Socket == "" {
+		return doors, nil
 	}
-	return doors, nil
+	ln, err := listen.Socket{Path: p.cfg.Socket, Mode: p.cfg.Permission, Hint: "set socket in http.conf"}.Listen(ctx)
+	if err != nil {
+		for _, d := range doors {
+			_ = d.Close() // nobody has been served there
+		}
+		return nil, err
+	}
+	return append(doors, door{p.cfg.bound(ln), false}), nil
 }
 
 func (c Config) bound(ln net.Listener) net.Listener {
@@ -63,76 +47,29 @@ func (c Config) bound(ln net.Listener) net.Listener {
 	return netutil.LimitListener(ln, c.MaxConnections)
 }
 
-// makeRoom removes a socket that an agent has left behind, but nothing else.
-func makeRoom(ctx context.Context, path string) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("socket: %w", err)
-	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("socket: %s exists and is no socket; remove it or choose another path", path)
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
-	if err == nil {
-		_ = conn.Close() // it was opened to see whether somebody answers
-	}
-	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("socket: %s is in use by another process: %w", path, syscall.EADDRINUSE)
-	}
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("socket: remove what was left behind: %w", err)
-	}
-	return nil
-}
-
-func (p *Plugin) listenError(err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("listen on %s: %w", p.cfg.Endpoint, err)
-	}
-	by := ""
-	if who := holder(p.cfg.Endpoint); who != "" {
-		by = " by " + who
-	}
-	return fmt.Errorf("listen on %s: the address is taken%s (set endpoint in http.conf, or --http-port): %w",
-		p.cfg.Endpoint, by, syscall.EADDRINUSE)
-}
-
-// tls returns nil if the server shall not speak TLS.
-func (c Config) tls() (*tls.Config, error) {
-	if c.ServerCertFile == "" {
+// certificates returns nil if the server shall not speak TLS.
+func (p *Plugin) certificates() (*certs.Server, error) {
+	if p.cfg.ServerCertFile == "" {
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(c.ServerCertFile, c.ServerKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("server-cert-file, server-key-file: %w", err)
+	files := certs.Files{
+		Cert: p.cfg.ServerCertFile, Key: p.cfg.ServerKeyFile, ClientCAs: p.cfg.ClientCertFiles,
+		Keys: certs.Keys{Pair: "server-cert-file, server-key-file", ClientCAs: "client-cert-files"},
 	}
-	t := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if len(c.ClientCertFiles) == 0 {
-		return t, nil
-	}
-	t.ClientAuth, t.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-	for _, file := range c.ClientCertFiles {
-		pem, err := os.ReadFile(file)
+	return certs.Load(files, certs.Options{Protocols: []string{"h2", "http/1.1"}, Changed: func(err error) {
 		if err != nil {
-			return nil, fmt.Errorf("client-cert-files: %w", err)
+			p.Log.Warn("the certificates of the HTTP server have changed and cannot be used; those from before stay", "error", err)
+			return
 		}
-		if !t.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("client-cert-files: %s: expected certificates in PEM", file)
-		}
-	}
-	return t, nil
+		p.Log.Info("the certificates of the HTTP server were read again", "file", p.cfg.ServerCertFile)
+	}})
 }
 
 // warn logs what makes the server less safe than its owner may think.
-func (p *Plugin) warn(doors []door, t *tls.Config) {
-	if t != nil {
-		if leaf := t.Certificates[0].Leaf; leaf != nil && (time.Now().After(leaf.NotAfter) || time.Now().Before(leaf.NotBefore)) {
-			p.Log.Warn("the certificate of the HTTP server is not valid now, clients will refuse it",
-				"file", p.cfg.ServerCertFile, "from", leaf.NotBefore, "until", leaf.NotAfter)
-		}
+func (p *Plugin) warn(doors []door) {
+	if p.certs != nil && !p.certs.Valid(time.Now()) {
+		p.Log.Warn("the certificate of the HTTP server is not valid now, clients will refuse it",
+			"file", p.cfg.ServerCertFile, "until", p.certs.NotAfter())
 	}
 	p.warnOfOpenFiles()
 	p.warnOfUnknown()
@@ -161,12 +98,7 @@ func (p *Plugin) warnOfOpenFiles() {
 			files = append(files, path)
 		}
 	}
-	for _, file := range files {
-		if file == "" {
-			continue
-		}
-		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
-			p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
-		}
+	for _, file := range livefile.OpenToAll(files...) {
+		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

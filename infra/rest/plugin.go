@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
@@ -37,7 +38,8 @@ type Plugin struct {
 
 	once   sync.Once
 	router *router
-	guard  *guard // nil: everybody may use the server
+	guard  *guard        // nil: everybody may use the server
+	certs  *certs.Server // nil: the server does not speak TLS
 
 	mu   sync.Mutex
 	addr net.Addr
@@ -102,8 +104,8 @@ func (p *Plugin) AfterInit() error {
 		p.Log.Info("HTTP server is disabled")
 		return nil
 	}
-	tlsConfig, err := p.cfg.tls()
-	if err != nil {
+	var err error
+	if p.certs, err = p.certificates(); err != nil {
 		return err
 	}
 	doors, err := p.open(p.Context())
@@ -112,7 +114,6 @@ func (p *Plugin) AfterInit() error {
 	}
 	server := &http.Server{
 		Handler:           p.handler(),
-		TLSConfig:         tlsConfig,
 		ReadHeaderTimeout: p.cfg.ReadHeaderTimeout,
 		WriteTimeout:      p.cfg.WriteTimeout,
 		IdleTimeout:       p.cfg.IdleTimeout,
@@ -120,10 +121,13 @@ func (p *Plugin) AfterInit() error {
 		ErrorLog:          slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
 	}
+	if p.certs != nil {
+		server.TLSConfig = p.certs.Config()
+	}
 	p.mu.Lock()
 	p.addr = doors[0].Addr()
 	p.mu.Unlock()
-	p.warn(doors, tlsConfig)
+	p.warn(doors)
 	p.serve(server, doors)
 	p.Health.OK("listening on " + doors[0].Addr().String())
 	return nil

@@ -261,6 +261,41 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// A certificate that is renewed is shown to the next client.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	cert, key, _ := certificate(t)
+	p := start(t, fmt.Sprintf("server-cert-file: %s\nserver-key-file: %s\n", cert, key))
+	newCert, newKey, pool := certificate(t)
+	ask := func() (*http.Response, error) {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+		defer client.CloseIdleConnections()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", p.URL()+"/info/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client.Do(req)
+	}
+	if resp, err := ask(); err == nil {
+		resp.Body.Close()
+		t.Fatal("the new certificate is there already")
+	}
+	if err := errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := ask()
+	for err != nil { // until the files are looked at again
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		resp, err = ask()
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+		t.Errorf("got %s %s", resp.Proto, resp.Status)
+	}
+}
+
 // certificate makes a certificate for 127.0.0.1 that signs itself.
 func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	t.Helper()

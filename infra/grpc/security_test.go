@@ -1,0 +1,222 @@
+package grpc_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+// Tokens of a file can be replaced while the server runs, and they expire.
+func TestTokensOfFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tokens")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# of the tests\n\nsecret\nyoung 2999-01-01T00:00:00Z\n old\t2001-01-01T00:00:00Z\n")
+	p, _, _ := start(t, anyPort+"tokens: [fixed]\ntokens-file: "+file+"\n")
+	conn := dial(t, p.Addr(), nil)
+	with := func(token string) error {
+		_, err := say(t.Context(), conn, "hi", rpc.PerRPCCredentials(header("Bearer "+token)))
+		return err
+	}
+	for _, good := range []string{"fixed", "secret", "young"} {
+		if err := with(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	wantCode(t, "an old token", with("old"), codes.Unauthenticated, "has expired")
+	wantCode(t, "a comment", with("#"), codes.Unauthenticated, "is not known")
+	write("renewed\n")
+	for with("renewed") != nil { // until the file is looked at again
+		if t.Context().Err() != nil {
+			t.Fatal("the new token is not known")
+		}
+	}
+	wantCode(t, "a token that was replaced", with("secret"), codes.Unauthenticated, "is not known")
+	if err := with("fixed"); err != nil {
+		t.Error(err)
+	}
+
+	for text, want := range map[string]string{
+		"":                 file + ": expected at least one token",
+		"a\nb c d":         file + ":2: expected a token and the time when it ends",
+		"hush-hush 1.1.27": file + ":1: the second word: expected a time",
+	} {
+		write(text)
+		if err := refused(t, anyPort+"tokens-file: "+file+"\n"); !strings.Contains(err.Error(), "tokens-file: "+want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	if err := refused(t, anyPort+"tokens-file: /does/not/exist\n"); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "tokens-file: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A certificate that is renewed is shown to the next client; who is connected
+// stays so.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	ours := newAuthority(t, "ours")
+	cert, key := ours.issue(t, "server")
+	p, _, _ := start(t, fmt.Sprintf("%scert-file: %s\nkey-file: %s\n", anyPort, cert, key))
+	early := dial(t, p.Addr(), ours.client(t, nil, ""))
+	if _, err := say(t.Context(), early, "hi"); err != nil {
+		t.Fatal(err)
+	}
+	shown := func() string {
+		t.Helper()
+		d := tls.Dialer{Config: &tls.Config{RootCAs: ours.pool, NextProtos: []string{"h2"}}}
+		conn, err := d.DialContext(t.Context(), "tcp", p.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Subject.CommonName
+	}
+	if got := shown(); got != "server" {
+		t.Errorf("got %q", got)
+	}
+	newCert, newKey := ours.issue(t, "renewed")
+	if err := errors.Join(os.Rename(newCert, cert), os.Rename(newKey, key)); err != nil {
+		t.Fatal(err)
+	}
+	for shown() != "renewed" { // until the files are looked at again
+	}
+	if got, err := say(t.Context(), dial(t, p.Addr(), ours.client(t, nil, "")), "hi"); got != "hi" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := say(t.Context(), early, "hi"); got != "hi" || err != nil {
+		t.Errorf("who was connected: got %q, %v", got, err)
+	}
+}
+
+// Connections beyond the bound wait until another one ends.
+func TestMaxConnections(t *testing.T) {
+	t.Parallel()
+	p, _, _ := start(t, anyPort+"max-connections: 1\n")
+	first := dial(t, p.Addr(), nil)
+	if _, err := say(t.Context(), first, "hi"); err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan error, 1)
+	second := dial(t, p.Addr(), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, err := say(ctx, second, "hi", rpc.WaitForReady(true))
+		answer <- err
+	}()
+	if _, err := say(t.Context(), first, "hi"); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-answer:
+		t.Errorf("the second connection was served beside the first: %v", err)
+	default:
+	}
+	_ = first.Close()
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}
+
+// buffer keeps what is logged.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	const everybody, onTheWay, readable, invalid = "everybody who reaches the gRPC server can change",
+		"can be read on the way", "can read a file with secrets", "is not valid now"
+	cert, key := newAuthority(t, "ours").issue(t, "server")
+	pair := fmt.Sprintf("cert-file: %s\nkey-file: %s\n", cert, key)
+	openTokens := filepath.Join(t.TempDir(), "tokens")
+	if err := errors.Join(os.WriteFile(openTokens, []byte("hush-hush\n"), 0o600), os.Chmod(openTokens, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		conf string
+		mode os.FileMode
+		want []string
+	}{
+		{anyPort, 0o644, nil},
+		{"endpoint: 0.0.0.0:0\n", 0o644, []string{everybody}},
+		{"endpoint: 0.0.0.0:0\ntokens: [hush-hush]\n", 0o644, []string{onTheWay, readable}},
+		{"endpoint: 0.0.0.0:0\ntokens: [hush-hush]\n" + pair, 0o600, nil},
+		{anyPort + "tokens-file: " + openTokens + "\n", 0o644, []string{readable}},
+	} {
+		file := filepath.Join(t.TempDir(), "grpc.conf")
+		if err := errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)); err != nil {
+			t.Fatal(err)
+		}
+		var out buffer
+		a := agenttest.New(t, agent.Args("--grpc-config="+file), agent.AllPlugins(grpc.NewPlugin()),
+			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []string{everybody, onTheWay, readable, invalid} {
+			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
+			if got := strings.Contains(out.String(), w); got != wanted {
+				t.Errorf("%s\nwarned %q: %v\n%s", test.conf, w, got, out.String())
+			}
+		}
+		if strings.Contains(out.String(), "hush-hush") {
+			t.Error("a token is in the log")
+		}
+	}
+}
+
+// Who connects and says nothing is cut off in the end, and does not keep
+// others from being served meanwhile.
+func TestSilentConnections(t *testing.T) {
+	t.Parallel()
+	p, _, _ := start(t, anyPort)
+	for range 200 {
+		conn, err := net.Dial("tcp", p.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "PRI * HT")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if got, err := say(ctx, dial(t, p.Addr(), nil), "hi"); got != "hi" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -1,0 +1,91 @@
+package grpc
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/livefile"
+)
+
+// secret is what a client may have to know: the digest of the whole header,
+// so that comparing takes the same time for all.
+type secret struct {
+	sum   [sha256.Size]byte
+	until time.Time // zero: for ever
+}
+
+// secrets are those of the configuration file, which never change.
+func (c Config) secrets() []secret {
+	var all []secret
+	for _, t := range c.Tokens {
+		all = append(all, secret{sum: sha256.Sum256([]byte("Bearer " + t))})
+	}
+	for _, u := range c.ClientBasicAuth {
+		all = append(all, secret{sum: sha256.Sum256([]byte("Basic " + base64.StdEncoding.EncodeToString([]byte(u))))})
+	}
+	return all
+}
+
+// liveTokens follows the file of tokens, nil if there is none.
+func (p *Plugin) liveTokens() (*livefile.Value[[]secret], error) {
+	file := p.cfg.TokensFile
+	if file == "" {
+		return nil, nil
+	}
+	load := func() ([]secret, error) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("tokens-file: %w", err)
+		}
+		tokens, err := parseTokens(data)
+		if err != nil {
+			return nil, fmt.Errorf("tokens-file: %s:%w", file, err)
+		}
+		return tokens, nil
+	}
+	return livefile.Load([]string{file}, load, livefile.Options{Changed: func(err error) {
+		if err != nil {
+			p.Log.Warn("the tokens of the gRPC server have changed and cannot be used; those from before stay", "error", err)
+			return
+		}
+		p.Log.Info("the tokens of the gRPC server were read again", "file", file)
+	}})
+}
+
+// parseTokens reads lines with a token and, if it shall not be good for ever,
+// the time when it ends. Errors have the line and nothing of its text.
+func parseTokens(data []byte) ([]secret, error) {
+	var all []secret
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for n := 1; lines.Scan(); n++ {
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
+			continue
+		case len(fields) > 2:
+			return nil, fmt.Errorf("%d: expected a token and the time when it ends, if it does", n)
+		}
+		s := secret{sum: sha256.Sum256([]byte("Bearer " + fields[0]))}
+		if len(fields) == 2 {
+			var err error
+			if s.until, err = time.Parse(time.RFC3339, fields[1]); err != nil {
+				return nil, fmt.Errorf("%d: the second word: expected a time, such as 2027-01-31T12:00:00Z", n)
+			}
+		}
+		all = append(all, s)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf(" %w", err)
+	}
+	if len(all) == 0 {
+		return nil, errors.New(" expected at least one token")
+	}
+	return all, nil
+}

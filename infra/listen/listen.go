@@ -1,0 +1,113 @@
+// Package listen opens the listeners of servers: on TCP, and on unix sockets
+// with a mode. Where something is in the way the error says what, and what to
+// do about it.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+)
+
+// TCP listens on an address, host:port; network is tcp, tcp4 or tcp6. If the
+// address is taken the error names the process that has it, as far as it can
+// be known, and contains hint, which says how to choose another one; it is a
+// syscall.EADDRINUSE then.
+func TCP(ctx context.Context, network, address, hint string) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, network, address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		by := ""
+		if who := holder(address); who != "" {
+			by = " by " + who
+		}
+		return nil, fmt.Errorf("listen on %s: the address is taken%s (%s): %w", address, by, hint, syscall.EADDRINUSE)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("listen on %s: ports below 1024 need the capability CAP_NET_BIND_SERVICE (%s): %w", address, hint, syscall.EACCES)
+	case err != nil:
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return ln, nil
+}
+
+// Socket is a unix socket.
+type Socket struct {
+	Path string
+	Mode os.FileMode // who may write may connect
+	// Force takes the path from a process that listens there.
+	Force bool
+	// Hint says what to do if a process listens there.
+	Hint string
+}
+
+// Listen listens on the socket. A socket that a process has left behind is
+// removed, but nothing else is.
+func (s Socket) Listen(ctx context.Context) (net.Listener, error) {
+	if err := s.makeRoom(ctx); err != nil {
+		return nil, fmt.Errorf("socket: %w", err)
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "unix", s.Path)
+	if err != nil {
+		return nil, fmt.Errorf("socket: %w", err)
+	}
+	if err := os.Chmod(s.Path, s.Mode); err != nil {
+		_ = ln.Close() // nobody has been served there
+		return nil, fmt.Errorf("permission: %w", err)
+	}
+	info, err := os.Stat(s.Path)
+	if err != nil {
+		_ = ln.Close() // nobody has been served there
+		return nil, fmt.Errorf("socket: %w", err)
+	}
+	if u, ok := ln.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false)
+	}
+	return &socketListener{ln, s.Path, info}, nil
+}
+
+// socketListener removes its socket when it is closed, but not the one that
+// another process has put in its place.
+type socketListener struct {
+	net.Listener
+	path string
+	own  os.FileInfo
+}
+
+func (l *socketListener) Close() error {
+	if info, err := os.Lstat(l.path); err == nil && os.SameFile(info, l.own) {
+		_ = os.Remove(l.path) // the next one to listen there removes it too
+	}
+	return l.Listener.Close()
+}
+
+func (s Socket) makeRoom(ctx context.Context) error {
+	info, err := os.Lstat(s.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s exists and is no socket; remove it or choose another path", s.Path)
+	}
+	if !s.Force {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "unix", s.Path)
+		if err == nil {
+			_ = conn.Close() // it was opened to see whether somebody answers
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return fmt.Errorf("%s is in use by another process (%s): %w", s.Path, s.Hint, syscall.EADDRINUSE)
+		}
+	}
+	if err := os.Remove(s.Path); err != nil {
+		return fmt.Errorf("remove what was left behind: %w", err)
+	}
+	return nil
+}
