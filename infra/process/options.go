@@ -1,0 +1,35 @@
+package process
+
+// DefaultName is the name of the plugin.
+const DefaultName = "process-manager"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent; others use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// ReapOrphans makes the plugin wait for orphans although it is not in process 1:
+// for a process that asked the kernel to become their parent (PR_SET_CHILD_SUBREAPER).
+func ReapOrphans() Option { return func(p *Plugin) { p.reapAll = true } }
+
+// SetDefaults gives the plugin its name if it has none.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+}

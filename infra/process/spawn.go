@@ -1,0 +1,191 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// drainTime is how long output is read after the end of a process, in case one of
+// its children that left its process group holds the pipe.
+const drainTime = time.Second
+
+// run is one run of a process.
+type run struct {
+	cmd    *exec.Cmd
+	pid    int
+	exited chan Exit // buffered; gets how it ended, when all is cleaned up
+	pipes  []*pipe
+}
+
+// spawn starts the process. ctx does not end it.
+func (p *Process) spawn(ctx context.Context) (*run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := &run{exited: make(chan Exit, 1)}
+	r.cmd = exec.Command(p.spec.Path, p.spec.Args...)
+	r.cmd.Dir = p.spec.Dir
+	if len(p.spec.Env) > 0 {
+		r.cmd.Env = append(r.cmd.Environ(), p.spec.Env...)
+	}
+	// A process group of its own: Ctrl-C reaches the caller only, who knows in
+	// which order to stop, and what the process started can be killed with it.
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := r.connect(p); err != nil {
+		r.closePipes()
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		// The kernel kills the process when the thread ends that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.start(r.cmd)
+		started <- err
+		if err == nil {
+			r.exited <- r.wait(p.owner.reaper)
+		}
+	}()
+	if err := <-started; err != nil {
+		r.closePipes()
+		return nil, err
+	}
+	r.pid = r.cmd.Process.Pid
+	r.read()
+	return r, nil
+}
+
+// start starts the command on this thread, with its affinity.
+func (p *Process) start(cmd *exec.Cmd) error {
+	if len(p.spec.Affinity) > 0 && p.spec.AffinityDelay <= 0 {
+		back, err := p.spec.Affinity.pinThread()
+		if err != nil {
+			return err
+		}
+		defer back() // children inherit what the thread has
+	}
+	return p.owner.reaper.start(cmd)
+}
+
+// wait waits for the end of the process, kills what it left behind in its group,
+// and reads the rest of the output.
+func (r *run) wait(reaper *reaper) Exit {
+	pid := r.cmd.Process.Pid
+	// While it is not waited for, its number and that of its group are nobody else's.
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	r.kill()
+	err := r.cmd.Wait()
+	reaper.ended(pid)
+	for _, p := range r.pipes {
+		p.drain()
+	}
+	state := r.cmd.ProcessState
+	if state == nil {
+		return Exit{Code: -1, Err: fmt.Errorf("wait: %w", err)}
+	}
+	exit := Exit{Code: state.ExitCode()}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		exit.Signal = ws.Signal()
+	}
+	return exit
+}
+
+// kill kills the process group.
+func (r *run) kill() { _ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) }
+
+// connect prepares the output.
+func (r *run) connect(p *Process) error {
+	stdout, err := r.output(p, "stdout", p.spec.Stdout)
+	if err != nil {
+		return err
+	}
+	r.cmd.Stdout = stdout
+	if p.spec.Stderr != nil && same(p.spec.Stdout, p.spec.Stderr) {
+		r.cmd.Stderr = stdout
+		return nil
+	}
+	stderr, err := r.output(p, "stderr", p.spec.Stderr)
+	r.cmd.Stderr = stderr
+	return err
+}
+
+// same tells whether two writers are one. Those that cannot be compared are not.
+func same(a, b io.Writer) (equal bool) {
+	defer func() {
+		if recover() != nil {
+			equal = false
+		}
+	}()
+	return a == b
+}
+
+func (r *run) output(p *Process, stream string, to io.Writer) (*os.File, error) {
+	if f, ok := to.(*os.File); ok {
+		return f, nil
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("pipe for the output: %w", err)
+	}
+	pp := &pipe{read: read, write: write, done: make(chan struct{})}
+	r.pipes = append(r.pipes, pp)
+	if to == nil {
+		log := p.owner.Log.NewLogger(p.spec.Name)
+		pp.copy = func() { copyLines(read, func(line string) { log.Info("output", "stream", stream, "line", line) }) }
+		return write, nil
+	}
+	pp.copy = func() {
+		copyAll(to, read, func(err error) {
+			p.owner.Log.Warn("output of a process is lost", "name", p.spec.Name, "stream", stream, "error", err)
+		})
+	}
+	return write, nil
+}
+
+// read begins to read the output.
+func (r *run) read() {
+	for _, p := range r.pipes {
+		_ = p.write.Close() // the process has it
+		go func() {
+			defer close(p.done)
+			p.copy()
+		}()
+	}
+}
+
+func (r *run) closePipes() {
+	for _, p := range r.pipes {
+		_ = p.write.Close()
+		_ = p.read.Close()
+	}
+}
+
+// pipe carries output of a process.
+type pipe struct {
+	read, write *os.File
+	copy        func()
+	done        chan struct{}
+	once        sync.Once
+}
+
+// drain waits for the rest of the output.
+func (p *pipe) drain() {
+	_ = p.read.SetReadDeadline(time.Now().Add(drainTime))
+	<-p.done
+	_ = p.read.Close()
+}
