@@ -24,6 +24,9 @@ const (
 	// txnOps is what a server allows in one transaction (max-txn-ops), unless it
 	// is told otherwise.
 	txnOps = 128
+	// txnBytes is how much of entries is put into one transaction; a server takes
+	// 1.5 MiB (max-request-bytes), unless it is told otherwise.
+	txnBytes = 1 << 20
 )
 
 // database is the kv.DB.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -24,11 +25,16 @@ type lifetime struct {
 	ttl int64     // seconds
 	log logging.Logger
 
-	mu      sync.Mutex // also held over requests: entries and lease belong together
-	lease   int64      // 0: none
-	entries map[string][]byte
-	wanted  chan struct{} // closed when there is a lease to renew
-	began   bool          // wanted is closed
+	// mu is held, to read, while entries are put on the lease, and to write while
+	// the lease is replaced or entries are given up: no request may undo another.
+	mu     sync.RWMutex
+	lease  int64         // 0: none
+	stale  bool          // entries of an earlier lease are not on this one
+	wanted chan struct{} // closed when there is a lease to renew
+	began  bool          // wanted is closed
+
+	entriesMu sync.Mutex
+	entries   map[string][]byte
 }
 
 func newLifetime(d *database, ttl int64, log logging.Logger) *lifetime {
@@ -39,13 +45,34 @@ func (l *lifetime) put(ctx context.Context, key string, value []byte) error {
 	if l.d == nil {
 		return fmt.Errorf("this client does not renew what it puts: %w", kv.ErrNotSupported)
 	}
+	if done, err := l.putNow(ctx, key, value); done {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.write(ctx, key, value); err != nil {
 		return err
 	}
-	l.entries[key] = value
+	l.remember(key, value)
 	return nil
+}
+
+// putNow puts an entry on the present lease, beside others; done is false if
+// there is none.
+func (l *lifetime) putNow(ctx context.Context, key string, value []byte) (done bool, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.lease == 0 {
+		return false, nil
+	}
+	_, err = l.d.kv.Put(ctx, &pb.PutRequest{Key: []byte(key), Value: value, Lease: l.lease})
+	if is(err, rpctypes.ErrGRPCLeaseNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		l.remember(key, value)
+	}
+	return true, err
 }
 
 // write puts an entry, with a new lease if the old one is gone. The lock is
@@ -53,41 +80,52 @@ func (l *lifetime) put(ctx context.Context, key string, value []byte) error {
 func (l *lifetime) write(ctx context.Context, key string, value []byte) error {
 	for fresh := false; ; fresh = true {
 		if l.lease == 0 {
-			resp, err := l.d.leases.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: l.ttl})
-			if err != nil {
+			if err := l.grant(ctx); err != nil {
 				return err
-			}
-			l.lease = resp.ID
-			if !l.began {
-				l.began = true
-				close(l.wanted)
 			}
 		}
 		_, err := l.d.kv.Put(ctx, &pb.PutRequest{Key: []byte(key), Value: value, Lease: l.lease})
 		if fresh || !is(err, rpctypes.ErrGRPCLeaseNotFound) {
 			return err
 		}
-		l.lease = 0
+		l.lease, l.stale = 0, true
 	}
+}
+
+func (l *lifetime) remember(key string, value []byte) {
+	l.entriesMu.Lock()
+	defer l.entriesMu.Unlock()
+	l.entries[key] = value
+}
+
+// all returns the entries.
+func (l *lifetime) all() map[string][]byte {
+	l.entriesMu.Lock()
+	defer l.entriesMu.Unlock()
+	return maps.Clone(l.entries)
 }
 
 // forget makes entries ordinary ones, to be deleted or kept by others.
 func (l *lifetime) forget(ops ...kv.Op) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, op := range ops {
-		delete(l.entries, op.Key)
-	}
+	l.forgetIf(func(entries map[string][]byte) {
+		for _, op := range ops {
+			delete(entries, op.Key)
+		}
+	})
 }
 
 func (l *lifetime) forgetBelow(prefix string) {
+	l.forgetIf(func(entries map[string][]byte) {
+		maps.DeleteFunc(entries, func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) })
+	})
+}
+
+func (l *lifetime) forgetIf(forget func(entries map[string][]byte)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key := range l.entries {
-		if strings.HasPrefix(key, prefix) {
-			delete(l.entries, key)
-		}
-	}
+	l.entriesMu.Lock()
+	defer l.entriesMu.Unlock()
+	forget(l.entries)
 }
 
 // keep renews the lease until ctx ends.
@@ -97,7 +135,7 @@ func (l *lifetime) keep(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	tick := time.NewTicker(time.Duration(l.ttl) * time.Second / 3)
+	tick := time.NewTicker(l.interval())
 	defer tick.Stop()
 	for {
 		select {
@@ -113,26 +151,108 @@ func (l *lifetime) keep(ctx context.Context) {
 
 // renew keeps the lease alive, or puts the entries on a new one if it is lost.
 func (l *lifetime) renew(ctx context.Context) error {
+	lost, err := l.alive(ctx)
+	if err != nil || lost < 0 {
+		return err
+	}
+	l.log.Info("what this agent publishes for its lifetime had expired, it is put again")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ctx, cancel := l.d.bounded(ctx)
-	defer cancel()
-	if l.lease != 0 {
-		_, err := l.d.client.KeepAliveOnce(ctx, clientv3.LeaseID(l.lease))
-		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
-			return explain(err)
-		}
-		l.log.Info("what this agent publishes for its lifetime had expired, it is put again")
+	if l.lease == lost {
 		l.lease = 0
 	}
-	for key, value := range l.entries {
-		if err := l.write(ctx, key, value); err != nil {
-			l.lease = 0 // all of them again
+	return l.restore(ctx)
+}
+
+// alive keeps the lease alive. It returns the one that is lost, or does not
+// have all entries; -1: none.
+func (l *lifetime) alive(ctx context.Context) (lost int64, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.lease == 0 {
+		return 0, nil
+	}
+	switch err := l.keepAlive(ctx); {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return l.lease, nil
+	case err != nil:
+		return -1, explain(err)
+	case l.stale:
+		return 0, nil // the lease is good
+	}
+	return -1, nil
+}
+
+func (l *lifetime) keepAlive(ctx context.Context) error {
+	ctx, cancel := l.d.bounded(ctx)
+	defer cancel()
+	_, err := l.d.client.KeepAliveOnce(ctx, clientv3.LeaseID(l.lease))
+	return err
+}
+
+// restore puts all entries on the lease, with a new one if there is none. That
+// may take longer than a lease lives, so it is renewed meanwhile. The lock is
+// held.
+func (l *lifetime) restore(ctx context.Context) error {
+	l.stale = true
+	if l.lease == 0 {
+		if err := l.grant(ctx); err != nil {
 			return explain(err)
 		}
+	}
+	var req pb.TxnRequest
+	size, renewed := 0, time.Now()
+	flush := func() error {
+		if len(req.Success) == 0 {
+			return nil
+		}
+		if time.Since(renewed) > l.interval() {
+			if err := l.keepAlive(ctx); err != nil {
+				return err
+			}
+			renewed = time.Now()
+		}
+		ctx, cancel := l.d.bounded(ctx)
+		defer cancel()
+		_, err := l.d.kv.Txn(ctx, &req)
+		req.Success, size = nil, 0
+		return err
+	}
+	for key, value := range l.all() {
+		if len(req.Success) == txnOps || size > 0 && size+len(value) > txnBytes {
+			if err := flush(); err != nil {
+				return explain(err)
+			}
+		}
+		put := &pb.PutRequest{Key: []byte(key), Value: value, Lease: l.lease}
+		req.Success = append(req.Success, &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}})
+		size += len(key) + len(value)
+	}
+	if err := flush(); err != nil {
+		return explain(err)
+	}
+	l.stale = false
+	return nil
+}
+
+// grant gets a lease. The lock is held.
+func (l *lifetime) grant(ctx context.Context) error {
+	ctx, cancel := l.d.bounded(ctx)
+	defer cancel()
+	resp, err := l.d.leases.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: l.ttl})
+	if err != nil {
+		return err
+	}
+	l.lease = resp.ID
+	if !l.began {
+		l.began = true
+		close(l.wanted)
 	}
 	return nil
 }
+
+// interval is how often the lease is renewed.
+func (l *lifetime) interval() time.Duration { return time.Duration(l.ttl) * time.Second / 3 }
 
 // end removes the entries. An unreachable server will do so when the lease
 // expires.

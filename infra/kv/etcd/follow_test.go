@@ -1,0 +1,250 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+)
+
+// patience is how long a test waits for what must come; it is no measure.
+const patience = 90 * time.Second
+
+// follow returns what is told, as text.
+func follow(t *testing.T, p *etcd.Plugin) <-chan string {
+	t.Helper()
+	told := make(chan string, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.Watch(ctx, "/p/", func(u kv.Update) error {
+			var s []string
+			if u.Resync {
+				s = append(s, "resync")
+			}
+			for _, ch := range u.Changes {
+				if ch.Deleted {
+					s = append(s, "-"+ch.Key)
+				} else {
+					s = append(s, fmt.Sprintf("%s=%s", ch.Key, ch.Value))
+				}
+			}
+			told <- strings.Join(s, " ")
+			return nil
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("watch: %v", err)
+		}
+	})
+	return told
+}
+
+func want(t *testing.T, told <-chan string, text string) {
+	t.Helper()
+	select {
+	case got := <-told:
+		if got != text {
+			t.Errorf("told %q, want %q", got, text)
+		}
+	case <-time.After(patience):
+		t.Fatalf("nothing was told, want %q", text)
+	}
+}
+
+func put(t *testing.T, p *etcd.Plugin, kvs ...string) {
+	t.Helper()
+	for _, s := range kvs {
+		key, value, _ := strings.Cut(s, "=")
+		if err := p.DB().Put(t.Context(), "/p/"+key, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// health waits until the state of the plugin has the text.
+func awaitHealth(t *testing.T, tree *health.Tree, state health.State, text string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		got := tree.Snapshot().Plugins[0]
+		if got.State == state && strings.Contains(got.Reason+got.Error, text) {
+			return
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-late:
+			t.Fatalf("health %+v, want %v with %q", got, state, text)
+		}
+	}
+}
+
+// direct is a second client, which sees the server when others do not.
+func direct(t *testing.T, s *kvtest.Process) *etcd.Plugin {
+	t.Helper()
+	cfg := conf(s.Direct)
+	cfg.ReconnectInterval = 10 * time.Millisecond
+	p, _ := connect(t, cfg)
+	return p
+}
+
+// cutOff does something while the proxy lets nothing through, and cuts the
+// connections then.
+func cutOff(s *kvtest.Process, f func()) {
+	heal := s.Proxy.Partition()
+	f()
+	s.Proxy.Cut()
+	heal()
+}
+
+func TestChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	p, _ := connect(t, conf(s.Addr))
+	other := direct(t, s)
+	put(t, other, "a=1", "b=1")
+	told := follow(t, p)
+	want(t, told, "resync a=1 b=1")
+	put(t, other, "c=1")
+	want(t, told, "c=1")
+
+	t.Log("the history is there: the changes are told, not the state")
+	cutOff(s, func() { put(t, other, "a=2", "d=1", "a=3") })
+	want(t, told, "d=1 a=3")
+	if _, err := other.Delete("/p/b"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, told, "-b")
+
+	t.Log("the history was compacted: the state is read, the differences are told")
+	cutOff(s, func() {
+		put(t, other, "a=4", "d=1", "e=1")
+		if _, err := other.Delete("/p/c"); err != nil {
+			t.Fatal(err)
+		}
+		l, err := other.DB().List(t.Context(), "/p/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		compact(t, other, l.Revision)
+	})
+	want(t, told, "a=4 e=1 -c")
+}
+
+func compact(t *testing.T, p *etcd.Plugin, revision int64) {
+	t.Helper()
+	if err := p.DB().(interface {
+		Compact(ctx context.Context, revision int64) error
+	}).Compact(t.Context(), revision); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Another store at the same address has another history, whatever its
+// revisions.
+func TestAnotherStore(t *testing.T) {
+	t.Parallel()
+	for _, puts := range []int{0, 1, 20} { // with a lower, the same and a higher revision
+		s := kvtest.Etcd(t)
+		p, _ := connect(t, conf(s.Addr))
+		told := follow(t, p)
+		want(t, told, "resync")
+		put(t, p, "a=1")
+		want(t, told, "a=1")
+		heal := s.Proxy.Partition()
+		s.Stop()
+		s.Wipe(t)
+		s.Start(t)
+		s.Proxy.Cut()
+		for range puts {
+			put(t, direct(t, s), "b=1")
+		}
+		heal()
+		if puts == 0 {
+			want(t, told, "-a")
+			continue
+		}
+		want(t, told, "b=1 -a")
+	}
+}
+
+func TestResyncAfterReconnect(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	cfg := conf(s.Addr)
+	cfg.ResyncAfterReconnect = true
+	p, _ := connect(t, cfg)
+	told := follow(t, p)
+	want(t, told, "resync")
+	put(t, p, "a=1")
+	want(t, told, "a=1")
+	s.Proxy.Cut()
+	want(t, told, "resync a=1")
+}
+
+func TestStartWithoutServer(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	s.Stop()
+	tree := health.NewTree(nil)
+	p := etcd.NewPlugin(etcd.UseConf(conf(s.Addr)), etcd.UseDeps(func(d *etcd.Deps) { d.Health = tree.Plugin("etcd") }))
+	agenttest.Start(t, p)
+	told := follow(t, p)
+	awaitHealth(t, tree, health.Degraded, "not connected")
+	if err := p.Put("/p/a", wrapperspb.Bool(true)); err == nil || !strings.Contains(err.Error(), "put /p/a") {
+		t.Errorf("put without a server: %v", err)
+	}
+	s.Start(t)
+	want(t, told, "resync")
+	awaitHealth(t, tree, health.OK, "")
+
+	cfg := conf(s.Addr)
+	cfg.AllowDelayedStart = false
+	connect(t, cfg)
+	s.Stop()
+	err := agenttest.New(t, agent.AllPlugins(etcd.NewPlugin(etcd.UseConf(cfg)))).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no answer from "+s.Addr) {
+		t.Errorf("start that must have a server: %v", err)
+	}
+}
+
+func TestAutoCompact(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	other := direct(t, s)
+	put(t, other, "a=1", "a=2")
+	l, err := other.DB().List(t.Context(), "/p/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := conf(s.Addr)
+	cfg.AutoCompact = time.Second
+	connect(t, cfg)
+	enough := errors.New("enough")
+	late := time.After(patience)
+	for {
+		err := other.DB().WatchFrom(t.Context(), "/p/", l.Revision-1, func([]kv.Event) error { return enough })
+		if errors.Is(err, kv.ErrCompacted) {
+			return
+		}
+		put(t, other, "a=3")
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-late:
+			t.Fatalf("the history is still there: %v", err)
+		}
+	}
+}
