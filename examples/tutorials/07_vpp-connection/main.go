@@ -6,8 +6,8 @@
 //	go run ./examples/tutorials/07_vpp-connection
 //
 // It uses the VPP that listens on /run/vpp/api.sock (another one: --vpp-socket
-// PATH). Where none does, a simulator takes its place (simulator.go), which
-// answers as VPP does:
+// PATH). Where none does, a simulator takes its place
+// (examples/internal/simulator), which answers as VPP does:
 //
 //	connected to VPP 25.10-simulated
 //	one request: created the interface with index 1
@@ -40,6 +40,7 @@ import (
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
+	"github.com/tenuto-dev/tenuto/examples/internal/simulator"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
@@ -57,7 +58,7 @@ func main() {
 func run(out io.Writer, opts ...agent.Option) error {
 	p := &HelloWorld{out: out, over: make(chan struct{})}
 	p.SetName("helloworld")
-	p.GoVPPMux = govppmux.NewPlugin(govppmux.UseDeps(func(d *govppmux.Deps) { d.Local = newSimulator() }))
+	p.GoVPPMux = govppmux.NewPlugin(govppmux.UseDeps(func(d *govppmux.Deps) { d.Local = simulator.NewPlugin() }))
 	a := agent.NewAgent(append(opts, agent.AllPlugins(p), agent.QuitOnClose(p.over))...)
 	if err := a.Run(); err != nil {
 		return err

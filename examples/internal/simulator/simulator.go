@@ -1,4 +1,6 @@
-package main
+// Package simulator is a plugin for examples that need a VPP: where none runs, a
+// simulated one takes its place.
+package simulator
 
 import (
 	"errors"
@@ -14,30 +16,31 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// Simulator is a plugin that makes sure there is a VPP to talk to: where nobody
-// listens on the socket, it runs a simulated one. govppmux asks it where.
-type Simulator struct {
+// Plugin makes sure that there is a VPP to talk to: where nobody listens on the
+// socket, it runs a simulated one. govppmux asks it where.
+type Plugin struct {
 	infra.PluginDeps
 	socket string
 	dir    string // of the simulator's socket; "": there is a VPP
 	vpp    *vppsim.VPP
 }
 
-var _ govppmux.LocalVPP = (*Simulator)(nil)
+var _ govppmux.LocalVPP = (*Plugin)(nil)
 
-func newSimulator() *Simulator {
-	p := &Simulator{}
+// NewPlugin returns the plugin.
+func NewPlugin() *Plugin {
+	p := &Plugin{}
 	p.SetName("simulator")
 	return p
 }
 
 // DefineFlags adds --vpp-socket.
-func (p *Simulator) DefineFlags(fs *pflag.FlagSet) {
+func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.socket, "vpp-socket", vppclient.DefaultSocket, "`path` of the socket of VPP; a simulator answers if nobody listens on it")
 }
 
 // Init looks whether there is a VPP.
-func (p *Simulator) Init() (err error) {
+func (p *Plugin) Init() (err error) {
 	if conn, err := net.Dial("unix", p.socket); err == nil {
 		return conn.Close()
 	}
@@ -54,10 +57,10 @@ func (p *Simulator) Init() (err error) {
 }
 
 // Socket is where VPP, or the simulator, listens.
-func (p *Simulator) Socket() string { return p.socket }
+func (p *Plugin) Socket() string { return p.socket }
 
 // Close ends the simulator.
-func (p *Simulator) Close() error {
+func (p *Plugin) Close() error {
 	p.StopGoroutines()
 	if p.dir == "" {
 		return nil
