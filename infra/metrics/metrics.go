@@ -58,6 +58,11 @@ func (p *Plugin) Init() error {
 			return fmt.Errorf("register the collectors of the process: %w", err)
 		}
 	}
+	if server, ok := p.HTTP.(prometheus.Collector); ok { // it cannot know this plugin, which needs it
+		if err := p.reg().Register(server); err != nil {
+			return fmt.Errorf("register the metrics of the HTTP server: %w", err)
+		}
+	}
 	handler := promhttp.HandlerFor(p.reg(), promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
 		Registry: p.reg(),

@@ -15,6 +15,7 @@ type Config struct {
 	ReadTimeout        time.Duration `json:"read-timeout" desc:"how long the body of a request may take to arrive; 0 means no bound"`
 	ReadHeaderTimeout  time.Duration `json:"read-header-timeout" desc:"how long the header of a request may take to arrive; 0 means no bound"`
 	WriteTimeout       time.Duration `json:"write-timeout" desc:"how long an answer may take; 0 means no bound, as what follows events goes on without end"`
+	StallTimeout       time.Duration `json:"stall-timeout" desc:"how long a client may take for the next 64 KiB of an answer before it is cut off; 0 means no bound"`
 	IdleTimeout        time.Duration `json:"idle-timeout" desc:"how long a connection may stay open without requests"`
 	MaxHeaderBytes     int           `json:"max-header-bytes" desc:"bound on the header of a request, in bytes"`
 	MaxBodyBytes       int64         `json:"max-body-bytes" desc:"bound on the body of a request, in bytes; 0 means no bound"`
@@ -25,12 +26,13 @@ type Config struct {
 	ClientCertFiles    []string      `json:"client-cert-files" desc:"certificates in PEM that sign those of clients; if set, clients must have one"`
 	ClientBasicAuth    []string      `json:"client-basic-auth" secret:"true" desc:"who may use the server for everything, each as user:password, or better with the bcrypt hash of the password, as htpasswd -nB prints it; empty, as users: everyone"`
 	Users              []User        `json:"users" desc:"who may use the server for what"`
+	Anonymous          []string      `json:"anonymous" desc:"permissions that need no user, for example probe for the probes of Kubernetes, telemetry for Prometheus"`
 	PasswordHashCost   int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords that are given in clear, 4 to 16"`
 	EnableTokenAuth    bool          `json:"enable-token-auth" desc:"users can log in at /auth/login for a token, in a browser too"`
 	TokenExpiration    time.Duration `json:"token-expiration" desc:"how long a token is good for"`
 	TokenSignature     string        `json:"token-signature" secret:"true" desc:"key that signs tokens, 32 bytes or more; without a key there is a random one, and tokens end with the process"`
 	SignKey            string        `json:"sign-key" secret:"true" desc:"the same as token-signature"`
-	TokenSignatureFile string        `json:"token-signature-file" desc:"file with the key that signs tokens"`
+	TokenSignatureFile string        `json:"token-signature-file" desc:"file with the keys of tokens, one a line: the first signs, tokens of the others are good as well; read again when it changes"`
 }
 
 // User is who may use the server, by password or by a token.
@@ -38,7 +40,7 @@ type User struct {
 	Name         string   `json:"name" desc:"name of the user"`
 	PasswordHash string   `json:"password-hash" secret:"true" desc:"bcrypt hash of the password, as htpasswd -nB prints it"`
 	Password     string   `json:"password" secret:"true" desc:"the password in clear, instead of its hash"`
-	Permissions  []string `json:"permissions" desc:"groups of endpoints: the headings of the index page, groups of plugins, read (what changes nothing), all; empty: none"`
+	Permissions  []string `json:"permissions" desc:"groups of endpoints: the headings of the index page, groups of plugins (info, dump, nbConfigRead, nbConfigWrite, nbConfigValidation, stats, telemetry), read (what changes nothing), all; or endpoints, as PUT /log/{logger}/{level}; empty: none"`
 }
 
 // RateLimiter bounds how often each client may ask.
@@ -55,6 +57,7 @@ func DefaultConfig() Config {
 		Permission:        0o660,
 		ReadTimeout:       time.Minute,
 		ReadHeaderTimeout: 10 * time.Second,
+		StallTimeout:      time.Minute,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		MaxBodyBytes:      65 << 20, // a little more than a document may have

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/livefile"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
 )
@@ -18,7 +20,9 @@ type guard struct {
 	accounts *access.Accounts
 	tokens   *access.Tokens // nil: no tokens
 	groups   *access.Groups
-	log      logging.Logger
+	// anonymous are the groups of what needs no user.
+	anonymous []string
+	log       logging.Logger
 }
 
 // newGuard returns nil if everybody may pass.
@@ -31,21 +35,51 @@ func (p *Plugin) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{accounts: accounts, groups: groups, log: p.Log}
+	g := &guard{accounts: accounts, groups: groups, anonymous: p.cfg.Anonymous, log: p.Log}
 	if !p.cfg.EnableTokenAuth {
 		return g, nil
 	}
-	key := []byte(p.cfg.TokenSignature + p.cfg.SignKey) // one of them
-	if file := p.cfg.TokenSignatureFile; file != "" {
-		if key, err = os.ReadFile(file); err != nil {
+	keys, err := p.signingKeys()
+	if err != nil {
+		return nil, err
+	}
+	g.tokens = access.NewTokens(keys, p.cfg.TokenExpiration, time.Now)
+	return g, p.Register(p.String(), g.endpoints()...)
+}
+
+// signingKeys returns the keys of tokens as they are at any time, nil if there
+// are none.
+func (p *Plugin) signingKeys() (func() [][]byte, error) {
+	if key := p.cfg.TokenSignature + p.cfg.SignKey; key != "" { // one of them
+		return func() [][]byte { return [][]byte{[]byte(key)} }, nil
+	}
+	file := p.cfg.TokenSignatureFile
+	if file == "" {
+		return nil, nil
+	}
+	load := func() ([][]byte, error) {
+		data, err := os.ReadFile(file)
+		if err != nil {
 			return nil, fmt.Errorf("token-signature-file: %w", err)
 		}
-		if key = bytes.TrimSpace(key); len(key) < minKey {
-			return nil, fmt.Errorf("token-signature-file: %s: expected %d bytes or more, such as openssl rand -hex 32 prints", file, minKey)
+		keys := bytes.Fields(data)
+		short := func(key []byte) bool { return len(key) < minKey }
+		if len(keys) == 0 || slices.ContainsFunc(keys, short) {
+			return nil, fmt.Errorf("token-signature-file: %s: expected keys of %d bytes or more, one a line, such as openssl rand -hex 32 prints", file, minKey)
 		}
+		return keys, nil
 	}
-	g.tokens = access.NewTokens(key, p.cfg.TokenExpiration, time.Now)
-	return g, p.Register(p.String(), g.endpoints()...)
+	live, err := livefile.Load([]string{file}, load, livefile.Options{Changed: func(err error) {
+		if err != nil {
+			p.Log.Warn("the keys that sign tokens have changed and cannot be used; those from before stay", "error", err)
+			return
+		}
+		p.Log.Info("the keys that sign tokens were read again", "file", file)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return live.Get, nil
 }
 
 func (c Config) accounts(groups *access.Groups) (*access.Accounts, error) {
@@ -63,21 +97,37 @@ func (c Config) accounts(groups *access.Groups) (*access.Accounts, error) {
 		if err != nil {
 			return nil, fmt.Errorf("users[%d]: %w", i, err)
 		}
-		for j, permission := range u.Permissions {
-			if !strings.Contains(permission, "/") {
-				continue
-			}
-			if err := groups.Add(permission, permission); err != nil { // an endpoint is a group of itself
-				return nil, fmt.Errorf("users[%d].permissions[%d]: %w", i, j, err)
-			}
+		if err := addPatterns(groups, fmt.Sprintf("users[%d].permissions", i), u.Permissions); err != nil {
+			return nil, err
 		}
 		all = append(all, access.Account{Name: u.Name, Hash: hash, Groups: u.Permissions})
+	}
+	if err := addPatterns(groups, "anonymous", c.Anonymous); err != nil {
+		return nil, err
 	}
 	return access.NewAccounts(all)
 }
 
-// errStranger is that of a request without credentials.
-var errStranger = errors.New("expected a known user and password")
+// addPatterns makes groups of those permissions that are endpoints, such as
+// "PUT /log/{logger}/{level}".
+func addPatterns(groups *access.Groups, key string, permissions []string) error {
+	for i, permission := range permissions {
+		if !strings.Contains(permission, "/") {
+			continue
+		}
+		if err := groups.Add(permission, permission); err != nil {
+			return fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+	}
+	return nil
+}
+
+var (
+	// errStranger is that of credentials that are not right.
+	errStranger = errors.New("expected a known user and password")
+	// errNobody is that of a request without credentials.
+	errNobody = fmt.Errorf("%w", errStranger)
+)
 
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,6 +136,10 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			return
 		}
 		account, err := g.who(r)
+		if errors.Is(err, errNobody) && g.groups.Allow(g.anonymous, r) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		if err != nil {
 			g.refuse(w, r, err)
 			return
@@ -105,8 +159,11 @@ func (g *guard) who(r *http.Request) (*access.Account, error) {
 		return g.login(r, user, password)
 	}
 	token := g.token(r)
-	if token == "" {
+	switch {
+	case token == "" && r.Header.Get("Authorization") != "":
 		return nil, errStranger
+	case token == "":
+		return nil, errNobody
 	}
 	user, err := g.tokens.Check(token)
 	if err != nil {
@@ -163,12 +220,16 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // rights than meant.
 func (p *Plugin) warnOfUnknown() {
 	groups := p.routes().perms
-	for _, u := range p.cfg.Users {
-		for _, permission := range u.Permissions {
+	check := func(user string, permissions []string) {
+		for _, permission := range permissions {
 			if !groups.Known(permission) {
-				p.Log.Warn("a permission in http.conf is of no endpoint", "user", u.Name, "permission", permission,
+				p.Log.Warn("a permission in http.conf is of no endpoint", "user", user, "permission", permission,
 					"known", strings.Join(groups.Names(), ", "))
 			}
 		}
 	}
+	for _, u := range p.cfg.Users {
+		check(u.Name, u.Permissions)
+	}
+	check("anonymous", p.cfg.Anonymous)
 }

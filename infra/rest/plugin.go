@@ -38,11 +38,11 @@ type Plugin struct {
 
 	once   sync.Once
 	router *router
-	guard  *guard        // nil: everybody may use the server
-	certs  *certs.Server // nil: the server does not speak TLS
+	guard  *guard // nil: everybody may use the server
 
-	mu   sync.Mutex
-	addr net.Addr
+	mu    sync.Mutex
+	addr  net.Addr
+	certs *certs.Server // nil: the server does not speak TLS
 }
 
 // Deps is what the plugin needs.
@@ -92,9 +92,9 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	return p.Register(p.String(),
-		Endpoint{Path: "/{$}", Handler: p.index, Doc: "this page"},
-		Endpoint{Path: "/openapi.json", Handler: p.openAPI, Doc: "the endpoints, in the format of OpenAPI"},
-		Endpoint{Path: "/info/version", Handler: p.version, Doc: "which program this is, as JSON", Groups: []string{"info"}},
+		Endpoint{Path: "/{$}", Handler: p.index, Doc: "this page", Groups: []string{GroupInfo}},
+		Endpoint{Path: "/openapi.json", Handler: p.openAPI, Doc: "the endpoints, in the format of OpenAPI", Groups: []string{GroupInfo}},
+		Endpoint{Path: "/info/version", Handler: p.version, Doc: "which program this is, as JSON", Groups: []string{GroupInfo}},
 	)
 }
 
@@ -104,8 +104,8 @@ func (p *Plugin) AfterInit() error {
 		p.Log.Info("HTTP server is disabled")
 		return nil
 	}
-	var err error
-	if p.certs, err = p.certificates(); err != nil {
+	pair, err := p.certificates()
+	if err != nil {
 		return err
 	}
 	doors, err := p.open(p.Context())
@@ -119,13 +119,14 @@ func (p *Plugin) AfterInit() error {
 		IdleTimeout:       p.cfg.IdleTimeout,
 		MaxHeaderBytes:    p.cfg.MaxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
+		ConnState:         p.routes().traffic.connected,
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
 	}
-	if p.certs != nil {
-		server.TLSConfig = p.certs.Config()
+	if pair != nil {
+		server.TLSConfig = pair.Config()
 	}
 	p.mu.Lock()
-	p.addr = doors[0].Addr()
+	p.addr, p.certs = doors[0].Addr(), pair
 	p.mu.Unlock()
 	p.warn(doors)
 	p.serve(server, doors)

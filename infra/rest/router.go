@@ -38,10 +38,22 @@ type Endpoint struct {
 	Handler http.HandlerFunc
 }
 
+// Names of groups that endpoints of the plugins are in.
+const (
+	GroupInfo             = "info"               // which program this is, and what it has
+	GroupConfigRead       = "nbConfigRead"       // what is asked for
+	GroupConfigWrite      = "nbConfigWrite"      // changes of that
+	GroupConfigValidation = "nbConfigValidation" // what would be wrong with a change, and what it would do
+	GroupDump             = "dump"               // what there is
+	GroupStats            = "stats"              // counters
+	GroupTelemetry        = "telemetry"          // counters of VPP, and what monitoring reads
+)
+
 // router is the ServeMux with a list of what is in it.
 type router struct {
-	mux   *http.ServeMux
-	perms *access.Groups
+	mux     *http.ServeMux
+	perms   *access.Groups
+	traffic *traffic
 
 	mu     sync.Mutex
 	groups map[string][]Endpoint
@@ -49,7 +61,7 @@ type router struct {
 
 func (p *Plugin) routes() *router {
 	p.once.Do(func() {
-		p.router = &router{mux: http.NewServeMux(), perms: access.NewGroups(), groups: map[string][]Endpoint{}}
+		p.router = &router{mux: http.NewServeMux(), perms: access.NewGroups(), traffic: newTraffic(), groups: map[string][]Endpoint{}}
 	})
 	return p.router
 }
@@ -147,7 +159,7 @@ func (p *Plugin) handler() http.Handler {
 	if p.guard != nil {
 		h = p.guard.protect(h)
 	}
-	return p.cfg.RateLimiter.limited(p.cfg.bounded(h))
+	return p.observed(p.cfg.RateLimiter.limited(p.cfg.bounded(h)))
 }
 
 // recovering answers a request whose handler panicked with status 500.

@@ -124,6 +124,66 @@ func TestTokenLogin(t *testing.T) {
 	check("a stranger who logs out", "", "POST", "/auth/logout", 401, "")
 }
 
+// The key that signs tokens can be replaced while the server runs; tokens of the
+// old one are good until it is gone.
+func TestKeyOfTokensIsReplaced(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	write := func(keys string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(keys), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := strings.Repeat("1", 32), strings.Repeat("2", 32)
+	write(first + "\n")
+	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: a, password: p, permissions: [read]}]\ntoken-signature-file: "+file)
+	login := func() string {
+		t.Helper()
+		_, text := do(t, nil, "POST", p.URL()+"/auth/login", func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(`{"username":"a","password":"p"}`)) })
+		var got struct{ Token string }
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatal(text, err)
+		}
+		return got.Token
+	}
+	status := func(token string) int {
+		t.Helper()
+		resp, _ := do(t, nil, "GET", p.URL()+"/info/version", bearer(token))
+		return resp.StatusCode
+	}
+	signedBy := func(token string) string {
+		_, err := jwt.Parse(token, func(*jwt.Token) (any, error) { return []byte(second), nil })
+		if err == nil {
+			return second
+		}
+		return first
+	}
+	old := login()
+	write(second + "\n" + first + "\n")
+	renewed := login()
+	for signedBy(renewed) != second { // until the file is looked at again
+		renewed = login()
+	}
+	if status(old) != 200 || status(renewed) != 200 {
+		t.Errorf("while both keys are there: %d, %d", status(old), status(renewed))
+	}
+	write(second + "\n")
+	for status(old) != 401 {
+		if t.Context().Err() != nil {
+			t.Fatal("a token of the key that is gone is good")
+		}
+	}
+	if status(renewed) != 200 {
+		t.Error("a token of the key that stayed is not good")
+	}
+	write("short\n")
+	c := rest.NewPlugin(local(cheap + "enable-token-auth: true\nusers: [{name: a, password: p}]\ntoken-signature-file: " + file))
+	if err := agenttest.New(t, agent.AllPlugins(c)).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "expected keys of 32 bytes or more") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestBrowserLogin(t *testing.T) {
 	t.Parallel()
 	p := start(t, cheap+"enable-token-auth: true\nusers: [{name: a, password: p, permissions: [all]}]")

@@ -52,7 +52,7 @@ func (c Config) checkBounds() error {
 		value time.Duration
 	}{
 		{"read-timeout", c.ReadTimeout}, {"read-header-timeout", c.ReadHeaderTimeout},
-		{"write-timeout", c.WriteTimeout}, {"idle-timeout", c.IdleTimeout},
+		{"write-timeout", c.WriteTimeout}, {"stall-timeout", c.StallTimeout}, {"idle-timeout", c.IdleTimeout},
 	} {
 		if t.value < 0 {
 			errs = append(errs, fmt.Errorf("%s: %v: expected no negative time", t.key, t.value))
@@ -108,6 +108,9 @@ func (c Config) checkAccounts() error {
 		case !access.IsHash(u.PasswordHash):
 			errs = append(errs, fmt.Errorf("%s.password-hash: expected a bcrypt hash, as htpasswd -nB prints it", key))
 		}
+	}
+	if len(c.Anonymous) > 0 && !c.hasAccounts() {
+		errs = append(errs, errors.New("anonymous: expected users too, as everybody may do everything without"))
 	}
 	if c.PasswordHashCost < 4 || c.PasswordHashCost > 16 {
 		errs = append(errs, fmt.Errorf("password-hash-cost: %d: expected 4 to 16", c.PasswordHashCost))

@@ -59,7 +59,8 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	key := []byte(strings.Repeat("k", 32))
-	tokens := NewTokens(key, time.Hour, func() time.Time { return now })
+	keys := [][]byte{key}
+	tokens := NewTokens(func() [][]byte { return keys }, time.Hour, func() time.Time { return now })
 	token, expires, err := tokens.Issue("a")
 	if err != nil || !expires.Equal(now.Add(time.Hour)) {
 		t.Fatal(expires, err)
@@ -98,6 +99,22 @@ func TestTokens(t *testing.T) {
 	if _, err := tokens.Check(token); err != nil {
 		t.Errorf("another token of the user: %v", err)
 	}
+	keys = [][]byte{[]byte(strings.Repeat("n", 32)), key}
+	renewed, _, err := tokens.Issue("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokens.Check(token); err != nil {
+		t.Errorf("one of the old key: %v", err)
+	}
+	keys = keys[:1]
+	if _, err := tokens.Check(token); !errors.Is(err, ErrToken) {
+		t.Errorf("one of a key that is gone: %v", err)
+	}
+	if user, err := tokens.Check(renewed); user != "b" || err != nil {
+		t.Errorf("one of the new key: %q, %v", user, err)
+	}
+	keys = [][]byte{key}
 	now = expires
 	if _, err := tokens.Check(token); !errors.Is(err, ErrExpired) {
 		t.Errorf("after its time: %v", err)

@@ -23,7 +23,7 @@ var (
 // Tokens issues and checks JSON Web Tokens signed with HMAC-SHA256. It may be
 // used concurrently.
 type Tokens struct {
-	key  []byte
+	keys func() [][]byte
 	life time.Duration
 	now  func() time.Time
 
@@ -31,14 +31,17 @@ type Tokens struct {
 	revoked map[string]time.Time // until when the token would be good, by id
 }
 
-// NewTokens takes the key that signs, how long a token is good for, and the
-// clock. Without a key there is a random one, and the tokens are good for
-// nobody but the returned value.
-func NewTokens(key []byte, life time.Duration, now func() time.Time) *Tokens {
-	if len(key) == 0 {
-		key = []byte(rand.Text() + rand.Text())
+// NewTokens takes the keys, how long a token is good for, and the clock. keys is
+// asked every time: the first one signs, tokens of the others are good as well,
+// so that a key can be replaced before the tokens of the old one have ended. If
+// keys is nil there is a random one, and the tokens are good for nobody but the
+// returned value.
+func NewTokens(keys func() [][]byte, life time.Duration, now func() time.Time) *Tokens {
+	if keys == nil {
+		random := [][]byte{[]byte(rand.Text() + rand.Text())}
+		keys = func() [][]byte { return random }
 	}
-	return &Tokens{key: key, life: life, now: now, revoked: map[string]time.Time{}}
+	return &Tokens{keys: keys, life: life, now: now, revoked: map[string]time.Time{}}
 }
 
 // Issue returns a token of a user, and when it expires.
@@ -47,7 +50,7 @@ func (t *Tokens) Issue(user string) (token string, expires time.Time, err error)
 	expires = now.Add(t.life)
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
 		Subject: user, ID: rand.Text(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
-	}).SignedString(t.key)
+	}).SignedString(t.keys()[0])
 	if err != nil {
 		return "", expires, fmt.Errorf("sign a token: %w", err)
 	}
@@ -84,7 +87,7 @@ func (t *Tokens) Revoke(token string) error {
 
 func (t *Tokens) parse(token string) (*jwt.RegisteredClaims, error) {
 	claims := &jwt.RegisteredClaims{}
-	_, err := jwt.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return t.key, nil },
+	_, err := jwt.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return t.known(), nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(),
 		jwt.WithIssuedAt(), jwt.WithTimeFunc(t.now))
 	switch {
@@ -99,4 +102,12 @@ func (t *Tokens) parse(token string) (*jwt.RegisteredClaims, error) {
 		return nil, ErrRevoked
 	}
 	return claims, nil
+}
+
+// known is the keys as the parser takes them.
+func (t *Tokens) known() (set jwt.VerificationKeySet) {
+	for _, key := range t.keys() {
+		set.Keys = append(set.Keys, key)
+	}
+	return set
 }

@@ -1,0 +1,102 @@
+package rest
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// traffic is what the server counts. Patterns are those of endpoints, so that
+// clients cannot make labels.
+type traffic struct {
+	requests    *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	inFlight    prometheus.Gauge
+	connections prometheus.Gauge
+	notAfter    *prometheus.Desc
+}
+
+func newTraffic() *traffic {
+	return &traffic{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "http_server_requests_total", Help: "requests that were answered, by endpoint (none: there is no such, or it was refused before) and status",
+		}, []string{"method", "pattern", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "http_server_request_duration_seconds", Help: "how long answers took, by endpoint", Buckets: prometheus.DefBuckets,
+		}, []string{"method", "pattern"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "http_server_requests_in_flight", Help: "requests that are being answered"}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "http_server_connections", Help: "connections that are open"}),
+		notAfter: prometheus.NewDesc("http_server_certificate_not_after_timestamp_seconds",
+			"until when the certificate of the server is valid, in seconds since 1970", nil, nil),
+	}
+}
+
+// Describe implements prometheus.Collector; infra/metrics registers the server.
+func (p *Plugin) Describe(ch chan<- *prometheus.Desc) {
+	t := p.routes().traffic
+	for _, c := range t.collectors() {
+		c.Describe(ch)
+	}
+	ch <- t.notAfter
+}
+
+// Collect implements prometheus.Collector.
+func (p *Plugin) Collect(ch chan<- prometheus.Metric) {
+	t := p.routes().traffic
+	for _, c := range t.collectors() {
+		c.Collect(ch)
+	}
+	p.mu.Lock()
+	certs := p.certs
+	p.mu.Unlock()
+	if certs != nil {
+		ch <- prometheus.MustNewConstMetric(t.notAfter, prometheus.GaugeValue, float64(certs.NotAfter().Unix()))
+	}
+}
+
+func (t *traffic) collectors() []prometheus.Collector {
+	return []prometheus.Collector{t.requests, t.seconds, t.inFlight, t.connections}
+}
+
+// observed counts requests and bounds the patience with their clients.
+func (p *Plugin) observed(next http.Handler) http.Handler {
+	t := p.routes().traffic
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		a := p.cfg.answerTo(w, begin)
+		t.inFlight.Inc()
+		defer func() { // also when a handler aborts its answer
+			t.inFlight.Dec()
+			a.end()
+			method, pattern := knownMethod(r.Method), pathOf(r.Pattern)
+			t.requests.WithLabelValues(method, pattern, strconv.Itoa(a.code())).Inc()
+			t.seconds.WithLabelValues(method, pattern).Observe(time.Since(begin).Seconds())
+		}()
+		next.ServeHTTP(a, r)
+	})
+}
+
+// connected counts connections, for http.Server.ConnState.
+func (t *traffic) connected(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		t.connections.Inc()
+	case http.StateClosed, http.StateHijacked:
+		t.connections.Dec()
+	}
+}
+
+// knownMethod keeps what clients invent out of labels.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "other"
+}
