@@ -1,0 +1,49 @@
+package supervisor
+
+import (
+	"io"
+	"os"
+
+	"github.com/tenuto-dev/tenuto/infra/process"
+)
+
+// DefaultName is the name of the plugin; its configuration file is
+// supervisor.conf.
+const DefaultName = "supervisor"
+
+// DefaultPlugin is a plugin with default settings, for programs with a single
+// agent; others use NewPlugin.
+var DefaultPlugin Plugin
+
+// Option is a setting of a Plugin.
+type Option func(*Plugin)
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...Option) *Plugin {
+	p := &Plugin{}
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
+// UseDeps lets f change the dependencies of the plugin.
+func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
+
+// UseOutput sets where the output goes of programs that have no log file
+// (default: that of this process).
+func UseOutput(stdout, stderr io.Writer) Option {
+	return func(p *Plugin) { p.stdout, p.stderr = stdout, stderr }
+}
+
+// SetDefaults fills what was left open.
+func (p *Plugin) SetDefaults() {
+	if p.String() == "" {
+		p.SetName(DefaultName)
+	}
+	if p.Processes == nil {
+		p.Processes = process.NewPlugin()
+	}
+	p.stdout, p.stderr = writer(p.stdout, os.Stdout), writer(p.stderr, os.Stderr)
+}
