@@ -85,7 +85,7 @@ api-segment { prefix %[2]s }
 socksvr { socket-name %[3]s }
 statseg { socket-name %[4]s size 64M page-size 4K }
 memory { main-heap-size 512M main-heap-page-size default }
-buffers { buffers-per-numa 4096 page-size default }
+buffers { buffers-per-numa 16384 page-size default }
 %[5]s%[6]s
 `, dir, filepath.Base(dir), v.Socket, v.StatsSocket, plugins, strings.Join(extra, "\n"))
 }
