@@ -68,6 +68,6 @@ func (p *Plugin) Init() error {
 		Registry: p.reg(),
 	})
 	return p.HTTP.Register(p.String(), rest.Endpoint{
-		Path: "/metrics", Handler: handler.ServeHTTP, Doc: "metrics in the format of Prometheus",
+		Path: "/metrics", Handler: handler.ServeHTTP, Doc: "metrics in the format of Prometheus", Groups: []string{rest.GroupTelemetry},
 	})
 }

@@ -136,7 +136,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			return
 		}
 		account, err := g.who(r)
-		if errors.Is(err, errNobody) && g.groups.Allow(g.anonymous, r) {
+		if (err == nil || errors.Is(err, errNobody)) && g.groups.Allow(g.anonymous, r) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -17,7 +17,7 @@ const maxCommand = 64 << 10
 
 func (p *Plugin) endpoints() []rest.Endpoint {
 	return []rest.Endpoint{
-		{Path: "/govppmux/stats", Handler: p.ServeStats, Doc: "the session with VPP and counters of requests"},
+		{Path: "/govppmux/stats", Groups: []string{rest.GroupStats}, Handler: p.ServeStats, Doc: "the session with VPP and counters of requests"},
 		{
 			Path: "/vpp/command", Methods: []string{http.MethodPost}, Handler: p.ServeCommand,
 			Doc: `run a command of VPP's command line, given as {"vppclicommand": "show version"}`,

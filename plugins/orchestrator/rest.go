@@ -26,12 +26,13 @@ const (
 )
 
 func (p *Plugin) endpoints() []rest.Endpoint {
+	read := []string{rest.GroupConfigRead}
 	return []rest.Endpoint{
-		{Path: "/configuration", Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants"},
-		{Path: "/configuration", Methods: []string{http.MethodPut}, Handler: p.putConfiguration,
+		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants"},
+		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
 			Doc: "adds or changes the items of the body (YAML or JSON); with replace, items that clients put before and that are not in it are removed"},
-		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Handler: p.validate, Doc: "what is wrong with the items of the body"},
-		{Path: "/configuration/sources", Handler: p.getSources, Doc: "where the configuration comes from, the source with the highest priority last"},
+		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Doc: "what is wrong with the items of the body"},
+		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Doc: "where the configuration comes from, the source with the highest priority last"},
 	}
 }
 

@@ -16,15 +16,15 @@ import (
 // because what is applied must also be what its source wants: otherwise the
 // next synchronisation would take it back.
 func (p *Plugin) planEndpoints() []rest.Endpoint {
-	post := []string{http.MethodPost}
+	post, write := []string{http.MethodPost}, []string{rest.GroupConfigWrite}
 	return []rest.Endpoint{
-		{Path: "/scheduler/plan", Methods: post, Handler: p.postPlan,
+		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
 			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace"},
-		{Path: "/scheduler/apply", Methods: post, Handler: p.postApply,
+		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
 			Doc: "apply a plan, if nothing that it touches has changed (else 409); ?revert, ?verify, ?confirm-timeout=60s"},
-		{Path: "/scheduler/confirm", Methods: post, Handler: p.postConfirm,
+		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm,
 			Doc: "keep the change that was applied with a confirm-timeout"},
-		{Path: "/scheduler/rollback", Methods: post, Handler: p.postRollback,
+		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
 			Doc: "ask again for what was wanted after transaction ?to=N; ?dry-run for the plan, ?revert, ?verify, ?confirm-timeout=60s"},
 	}
 }

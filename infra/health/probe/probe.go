@@ -56,7 +56,7 @@ func (p *Plugin) Init() error {
 	return p.HTTP.Register(p.String(),
 		rest.Endpoint{Path: "/liveness", Handler: p.liveness, Doc: "200 unless a plugin failed; the states of all plugins"},
 		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Doc: "200 when the start is complete and all plugins are well; 503 and the causes otherwise"},
-		rest.Endpoint{Path: "/health", Handler: metrics, Doc: "the states in the format of Prometheus"},
+		rest.Endpoint{Path: "/health", Handler: metrics, Doc: "the states in the format of Prometheus", Groups: []string{rest.GroupTelemetry}},
 	)
 }
 
