@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/vishvananda/netlink"
+	"go.fd.io/govpp/binapi/vpe"
 )
 
 // TestConformance runs every script against a real VPP, a fresh one for each, and
-// expects the answers that the simulator gives. VPP is $VPP_BIN or the one in PATH;
-// the scripts are written for 25.10. It needs to be root for AF_PACKET.
+// expects the answers that the simulator of the same release gives. VPP is $VPP_BIN
+// or the one in PATH. It needs to be root for AF_PACKET.
 func TestConformance(t *testing.T) {
 	vpp := os.Getenv("VPP_BIN")
 	if vpp == "" {
@@ -38,12 +40,24 @@ func TestConformance(t *testing.T) {
 				addHostInterface(t)
 			}
 			socket := startVPP(t, vpp)
-			got := runScript(t, dial(t, socket), string(script))
-			if want := unordered(string(script)); unordered(got) != want {
+			c := dial(t, socket)
+			want := forRelease(string(script), releaseOf(t, c))
+			got := runScript(t, c, want)
+			if want = unordered(want); unordered(got) != want {
 				t.Errorf("a real VPP answers differently:\n%s", diff(want, unordered(got)))
 			}
 		})
 	}
+}
+
+// releaseOf is the release that a VPP says to be, such as "25.10".
+func releaseOf(t *testing.T, c *client) string {
+	t.Helper()
+	v, err := binding.ParseVersion(call[vpe.ShowVersionReply](c, &vpe.ShowVersion{}).Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.String()
 }
 
 // addHostInterface makes the interface of the kernel that scripts attach to.

@@ -153,9 +153,10 @@ func TestConformanceRandom(t *testing.T) {
 		seed := uint64(first + i)
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			script := randomScript(seed, 200)
-			_, socket := startSimulator(t, vppsim.Options{})
+			c := dial(t, startVPP(t, vpp))
+			_, socket := startSimulator(t, simulated(t, releaseOf(t, c)))
 			want := comparable(runScript(t, dial(t, socket), script))
-			answers, err := tryScript(t, dial(t, startVPP(t, vpp)), script)
+			answers, err := tryScript(t, c, script)
 			got := comparable(answers)
 			if err != nil {
 				t.Logf("VPP did not survive, compared up to there: %v", err)

@@ -9,16 +9,13 @@ import (
 
 func (c *CLI) showNeighborLimits(cmd *command) error {
 	for af, name := range []string{"ip4", "ip6"} {
-		l, known := call[*ip_neighbor.IPNeighborConfigGetReply](c, &ip_neighbor.IPNeighborConfigGet{Af: ip_types.AddressFamily(af)})
-		if !known {
-			continue
-		}
+		limit, age, recycled := c.net.NeighborLimits(ip_types.AddressFamily(af))
 		recycle := 0
-		if l.Recycle {
+		if recycled {
 			recycle = 1
 		}
 		cmd.line("%s:", name)
-		cmd.line("  limit:%d, age:%d, recycle:%d", l.MaxNumber, l.MaxAge, recycle)
+		cmd.line("  limit:%d, age:%d, recycle:%d", limit, age, recycle)
 	}
 	return nil
 }
@@ -34,8 +31,8 @@ func (c *CLI) setNeighborLimits(cmd *command) error {
 	default:
 		return unknownInput(args)
 	}
-	now, _ := call[*ip_neighbor.IPNeighborConfigGetReply](c, &ip_neighbor.IPNeighborConfigGet{Af: af})
-	req := &ip_neighbor.IPNeighborConfig{Af: af, MaxNumber: now.MaxNumber, MaxAge: now.MaxAge, Recycle: now.Recycle}
+	req := &ip_neighbor.IPNeighborConfig{Af: af}
+	req.MaxNumber, req.MaxAge, req.Recycle = c.net.NeighborLimits(af)
 	for len(cmd.args) > 0 {
 		rest := cmd.args
 		switch cmd.next() {

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"go.fd.io/govpp/binapi/fib_types"
@@ -40,7 +42,7 @@ func (c *CLI) showFIB(isIPv6 bool) func(*command) error {
 		version = "ip6"
 	}
 	return func(cmd *command) error {
-		only, prefix := none, ""
+		only, prefix, summary := none, "", false
 		for len(cmd.args) > 0 {
 			switch arg := cmd.next(); arg {
 			case "table":
@@ -49,22 +51,49 @@ func (c *CLI) showFIB(isIPv6 bool) func(*command) error {
 					return unknownInput(cmd.args)
 				}
 				only = uint32(id)
+			case "summary":
+				summary = true
 			default:
 				prefix = arg
 			}
 		}
-		for at, t := range c.tables(isIPv6) {
+		for _, t := range c.tables(isIPv6) {
 			if only != none && only != t.TableID {
 				continue
 			}
-			cmd.line("%s, fib_index:%d, flow hash:[src dst sport dport proto flowlabel ] epoch:0 flags:none locks:[default-route:1, ]", t.Name, at)
-			for _, d := range dump[*ip.IPRouteDetails](c, &ip.IPRouteDump{Table: t}) {
+			cmd.line("%s, fib_index:%d, flow hash:[src dst sport dport proto flowlabel ] epoch:0 flags:none locks:[%s:1, ]", t.Name, c.net.TableIndex(isIPv6, t.TableID), holder(t))
+			routes := dump[*ip.IPRouteDetails](c, &ip.IPRouteDump{Table: t})
+			if summary {
+				summarise(cmd, routes)
+				continue
+			}
+			for _, d := range routes {
 				if masked := maskedPrefix(d.Route.Prefix); prefix == "" || prefix == masked {
 					c.showRoute(cmd, version, masked, &d.Route)
 				}
 			}
 		}
 		return nil
+	}
+}
+
+// holder is who holds a table; VPP would list interfaces and others, too.
+func holder(t ip.IPTable) string {
+	if t.TableID == 0 {
+		return "default-route"
+	}
+	return "API"
+}
+
+// summarise counts routes by the length of their prefixes.
+func summarise(cmd *command, routes []*ip.IPRouteDetails) {
+	count := map[uint8]int{}
+	for _, d := range routes {
+		count[d.Route.Prefix.Len]++
+	}
+	cmd.line("%s%s", center(20, "Prefix length"), center(16, "Count"))
+	for _, length := range slices.Sorted(maps.Keys(count)) {
+		cmd.line("%20d%16d", length, count[length])
 	}
 }
 

@@ -105,7 +105,7 @@ func (o *op) apply(f *fib.Tables) {
 func TestNothingStaysBehind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		f := fib.New()
+		f := fib.New(fib.Options{})
 		f.Create(fib.IP4, 5, "blue").API = true
 		fresh := text(f)
 		for range rapid.IntRange(0, 30).Draw(t, "changes") {
@@ -141,7 +141,7 @@ func TestOrderOfAdding(t *testing.T) {
 		shuffled := rapid.Permutation(ops).Draw(t, "order")
 		texts := make([]string, 2)
 		for at, order := range [][]op{ops, shuffled} {
-			f := fib.New()
+			f := fib.New(fib.Options{})
 			f.Create(fib.IP4, 5, "blue").API = true
 			for _, o := range order {
 				o.apply(f)
@@ -156,7 +156,7 @@ func TestOrderOfAdding(t *testing.T) {
 
 func TestTableLives(t *testing.T) {
 	t.Parallel()
-	f := fib.New()
+	f := fib.New(fib.Options{})
 	blue := f.Create(fib.IP4, 5, "")
 	if blue.Name != "ipv4-VRF:5" {
 		t.Errorf("name %q", blue.Name)

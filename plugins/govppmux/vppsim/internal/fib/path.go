@@ -148,8 +148,16 @@ func (f *Tables) Decode(in *fib_types.FibPath, prefix netip.Prefix, exists func(
 		return f.decodeNormal(p, in, prefix, exists)
 	case fib_types.FIB_API_PATH_TYPE_LOCAL:
 		p.kind, p.out = KindReceive, in.SwIfIndex
-	case fib_types.FIB_API_PATH_TYPE_DROP,
-		fib_types.FIB_API_PATH_TYPE_ICMP_UNREACH, fib_types.FIB_API_PATH_TYPE_ICMP_PROHIBIT:
+	case fib_types.FIB_API_PATH_TYPE_DROP:
+		p.kind, p.out = KindSpecial, f.dropVia
+		switch {
+		case p.out == None:
+		case prefix.IsSingleIP():
+			p.kind, p.nextHop = KindAttachedNextHop, rawAddr(prefix.Addr())
+		default:
+			p.kind = KindAttached
+		}
+	case fib_types.FIB_API_PATH_TYPE_ICMP_UNREACH, fib_types.FIB_API_PATH_TYPE_ICMP_PROHIBIT:
 		p.kind = KindSpecial
 	case fib_types.FIB_API_PATH_TYPE_DVR:
 		p.kind, p.out = KindDVR, in.SwIfIndex

@@ -83,6 +83,9 @@ type Tables struct {
 	clock     uint64              // counts deletions of interfaces
 	nextStats uint32
 	freeStats []uint32
+	indexes   [Families]uint32 // how many tables there were at most
+	freeIndex [Families][]uint32
+	dropVia   uint32 // the interface in paths that drop
 }
 
 // Table is one routing table. It lives as long as something holds it: the API,
@@ -91,6 +94,8 @@ type Table struct {
 	// ID is the table's number in the API, Name what ip_table_add_del called it.
 	ID   uint32
 	Name string
+	// Index is the table's number inside of VPP, among those of its family.
+	Index uint32
 	// Family says whether it routes IPv4 or IPv6.
 	Family Family
 	// API is set while the table is held through ip_table_add_del.
@@ -105,6 +110,10 @@ type Table struct {
 	lookups int // paths of other routes that continue here
 	routes  map[netip.Prefix]*Entry
 }
+
+// Multicast tells that there is a table for multicast of the same ID, as there is
+// while one is held through the API or by interfaces.
+func (t *Table) Multicast() bool { return t.API || t.Bound > 0 }
 
 // Entry is a prefix with what each source said about it, best source first. The
 // prefix is shown the way it was first given, host bits included: the connected
@@ -170,9 +179,25 @@ func (f *Tables) All(family Family) iter.Seq[*Table] {
 	}
 }
 
+// ByIndex walks the tables of a family as VPP does.
+func (f *Tables) ByIndex(family Family) iter.Seq[*Table] {
+	tables := slices.Collect(maps.Values(f.tables[family]))
+	slices.SortFunc(tables, func(a, b *Table) int { return cmp.Compare(a.Index, b.Index) })
+	return slices.Values(tables)
+}
+
+// Options are what releases of VPP differ in.
+type Options struct {
+	// DropViaLocal0: routes that drop lead to the interface 0 (until 23.10).
+	DropViaLocal0 bool
+}
+
 // New makes the tables that always exist.
-func New() *Tables {
-	f := &Tables{nextStats: 1, deaths: make(map[uint32][]uint64)}
+func New(opts Options) *Tables {
+	f := &Tables{nextStats: 1, deaths: make(map[uint32][]uint64), dropVia: None}
+	if opts.DropViaLocal0 {
+		f.dropVia = 0
+	}
 	for fam := range Families {
 		f.tables[fam] = make(map[uint32]*Table)
 		f.Create(fam, 0, "").API = true
@@ -185,7 +210,7 @@ func (f *Tables) Create(fam Family, id uint32, name string) *Table {
 	if name == "" {
 		name = fmt.Sprintf("%s-VRF:%d", []string{"ipv4", "ipv6"}[fam], id)
 	}
-	t := &Table{all: f, ID: id, Family: fam, Name: name, routes: make(map[netip.Prefix]*Entry)}
+	t := &Table{all: f, ID: id, Index: f.takeIndex(fam), Family: fam, Name: name, routes: make(map[netip.Prefix]*Entry)}
 	f.tables[fam][id] = t
 	drop := []Path{Drop(fam)}
 	if fam == IP6 {
@@ -201,6 +226,17 @@ func (f *Tables) Create(fam Family, id uint32, name string) *Table {
 	return t
 }
 
+// takeIndex returns the index that was freed last, or a new one.
+func (f *Tables) takeIndex(fam Family) uint32 {
+	if last := len(f.freeIndex[fam]) - 1; last >= 0 {
+		index := f.freeIndex[fam][last]
+		f.freeIndex[fam] = f.freeIndex[fam][:last]
+		return index
+	}
+	f.indexes[fam]++
+	return f.indexes[fam] - 1
+}
+
 // Release destroys a table that nothing holds any more, with all routes in it.
 func (f *Tables) Release(t *Table) {
 	if t.API || t.Bound > 0 || t.Neighbors > 0 || t.Proxies > 0 || t.lookups > 0 {
@@ -212,6 +248,7 @@ func (f *Tables) Release(t *Table) {
 		}
 	}
 	delete(f.tables[t.Family], t.ID)
+	f.freeIndex[t.Family] = append(f.freeIndex[t.Family], t.Index)
 }
 
 // Set makes paths the whole contribution of a source to a prefix.

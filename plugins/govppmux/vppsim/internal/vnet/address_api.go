@@ -49,7 +49,7 @@ func (n *VNet) swInterfaceSetTable(_ *wire.Call, req *interfaces_api.SwInterface
 	switch i := n.byIndex(req.SwIfIndex); {
 	case i == nil:
 		rv = api.INVALID_SW_IF_INDEX
-	case n.fibs.Table(f, req.VrfID) == nil:
+	case n.fibs.Table(f, req.VrfID) == nil, n.before("24.10") && !n.fibs.Table(f, req.VrfID).Multicast():
 		rv = api.NO_SUCH_FIB
 	case len(n.borrowed(i, f)) > 0:
 		rv = api.ADDRESS_FOUND_FOR_INTERFACE

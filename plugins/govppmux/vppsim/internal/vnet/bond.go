@@ -50,9 +50,9 @@ func (n *VNet) handleBonds() {
 	wire.Handle(n.server, func(_ *wire.Call, req *bond_api.BondDetachMember) *bond_api.BondDetachMemberReply {
 		rv := ok
 		switch i := n.byIndex(req.SwIfIndex); {
-		case i == nil:
+		case i == nil && !n.before("24.02"):
 			rv = api.INVALID_SW_IF_INDEX
-		case n.bonds.members[i.index] == nil:
+		case i == nil || n.bonds.members[i.index] == nil:
 			rv = api.INVALID_INTERFACE
 		default:
 			n.detachBondMember(i)

@@ -1,6 +1,9 @@
 package vnet
 
-import "go.fd.io/govpp/binapi/ethernet_types"
+import (
+	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/ip_types"
+)
 
 // BridgeDomain is what show bridge-domain knows beyond the API.
 type BridgeDomain struct {
@@ -97,4 +100,16 @@ func (n *VNet) InterfaceName(index uint32) string {
 		return i.name()
 	}
 	return ""
+}
+
+// TableIndex returns what VPP calls a routing table inside; it must exist.
+func (n *VNet) TableIndex(isIPv6 bool, id uint32) uint32 {
+	return n.fibs.Table(familyFlag(isIPv6), id).Index
+}
+
+// NeighborLimits returns how many neighbours of a family there may be, and how
+// long they stay.
+func (n *VNet) NeighborLimits(af ip_types.AddressFamily) (limit, age uint32, recycle bool) {
+	l := n.l3.neighbors[af]
+	return l.max, l.age, l.recycle
 }

@@ -68,7 +68,7 @@ func (n *VNet) flushTable(table *ip.IPTable) api.VPPApiError {
 
 func (n *VNet) tableDump(c *wire.Call, _ *ip.IPTableDump) {
 	for f := range families {
-		for t := range n.fibs.All(f) {
+		for t := range n.fibs.ByIndex(f) {
 			c.Send(&ip.IPTableDetails{Table: ip.IPTable{TableID: t.ID, IsIP6: f == ip6, Name: t.Name}})
 		}
 	}

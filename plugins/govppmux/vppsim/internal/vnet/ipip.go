@@ -7,6 +7,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/ipip"
 	"go.fd.io/govpp/binapi/tunnel_types"
 )
@@ -52,6 +53,12 @@ func (n *VNet) handleIpips() {
 			if req.SwIfIndex == noInterface || uint32(req.SwIfIndex) == t.swIndex {
 				d := &ipip.IpipTunnelDetails{Tunnel: t.IpipTunnel}
 				d.Tunnel.SwIfIndex = interface_types.InterfaceIndex(t.swIndex)
+				if n.before("23.10") {
+					d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_P2P // never filled in
+					if d.Tunnel.Dst.Un == (ip_types.AddressUnion{}) {
+						d.Tunnel.Dst.Af = ip_types.ADDRESS_IP4
+					}
+				}
 				c.Send(d)
 			}
 		}

@@ -30,7 +30,11 @@ func (n *VNet) handleProxyARP() {
 	wire.Handle(n.server, n.proxyARPAddDel)
 	wire.HandleDump(n.server, func(c *wire.Call, _ *arp.ProxyArpDump) {
 		for _, r := range n.l3.arpProxies.ranges {
-			c.Send(&arp.ProxyArpDetails{Proxy: arp.ProxyArp{TableID: r.table.ID, Low: r.first, Hi: r.to}})
+			table := r.table.ID
+			if n.before("25.10") {
+				table = r.table.Index // as VPP has it inside
+			}
+			c.Send(&arp.ProxyArpDetails{Proxy: arp.ProxyArp{TableID: table, Low: r.first, Hi: r.to}})
 		}
 	})
 	wire.Handle(n.server, n.proxyARPEnable)

@@ -137,10 +137,10 @@ func (n *VNet) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
 
 // tapDevice returns the device class of the simulated release: "25.10-simulated".
 func (n *VNet) tapDevice() string {
-	if n.cfg.Version >= "26.02" {
-		return tapDeviceNew
+	if n.before("26.02") {
+		return tapDevice
 	}
-	return tapDevice
+	return tapDeviceNew
 }
 
 func (n *VNet) deleteTap(index interface_types.InterfaceIndex) api.VPPApiError {

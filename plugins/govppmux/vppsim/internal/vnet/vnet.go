@@ -4,7 +4,8 @@
 // The aim is that a control plane cannot tell the difference: the same requests
 // are refused with the same retvals, indexes are reused in the same order, routes
 // that VPP adds by itself appear in dumps, and what VPP forgets to clean up stays
-// behind. Packets are not simulated. Facts were learnt from VPP 25.10.
+// behind. Packets are not simulated. Facts were learnt from VPP 25.10, and where
+// releases differ from the sources of all and from a VPP 23.06.
 package vnet
 
 import (
@@ -93,7 +94,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 // Reset goes back to the state of a VPP that has just started.
 func (n *VNet) Reset() {
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
-	n.fibs = fib.New()
+	n.fibs = fib.New(fib.Options{DropViaLocal0: n.before("24.02")})
 	n.subnets = newSubnets()
 	n.nbs = neighbors{byOut: make(map[uint32]map[netip.Addr]*neighbor), nextAdj: 1}
 	n.l2 = newLayer2()
@@ -108,6 +109,9 @@ func (n *VNet) Reset() {
 	n.createLocal0()
 	clear(n.events.pending)
 }
+
+// before tells that the simulated release ("25.10-simulated") is older than another.
+func (n *VNet) before(release string) bool { return n.cfg.Version < release }
 
 // ClientGone ends the subscriptions of a client.
 func (n *VNet) ClientGone(client uint32) {
