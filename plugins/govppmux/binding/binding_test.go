@@ -159,6 +159,8 @@ func TestQuirks(t *testing.T) {
 		{"24.02", "sr_policy_add_v2", WrongReplyID, "sr_policy_add_reply", true},
 		{"24.06", "sr_policy_add_v2", WrongReplyID, "", false},
 		{"23.02", "sr_policy_add_v2", WrongReplyID, "", false},
+		{"25.06", "proxy_arp_details", TableIndex, "proxy.table_id", true},
+		{"25.10", "proxy_arp_details", TableIndex, "", false},
 		{"26.06", "policer_input_v2", WrongReplyID, "policer_input_reply", true},
 		{"22.10", "acl_stats_intf_counters_enable", WrongReplyID, "acl_del_reply", true},
 		{"25.10", "sw_interface_details.interface_dev_type(tap)", StringValue, "virtio", true},

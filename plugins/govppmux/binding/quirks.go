@@ -22,13 +22,16 @@ const (
 	EnumValue
 	// StringValue: a string constant is Fact.Detail in these releases.
 	StringValue
+	// TableIndex: the field named by Fact.Detail is not the ID of a table but its
+	// index inside of VPP, as the command line shows it.
+	TableIndex
 	// NotMPSafe: VPP stops its workers for each of these requests, though
 	// newer releases do not.
 	NotMPSafe
 )
 
 // Fact is one row of the quirks table. Where it comes from: reading the
-// handlers of VPP 22.10 to 26.06.
+// handlers of VPP 22.10 to 26.06, and comparing answers of real ones.
 type Fact struct {
 	// Message is the name of the message, or of the type for EnumValue.
 	Message string
@@ -57,6 +60,8 @@ func Facts() []Fact {
 		{"nat44_ed_add_del_vrf_table", "", "23.02", OwnReplyID, ""},
 		{"nat44_ed_add_del_vrf_route", "", "23.02", OwnReplyID, ""},
 		{"ip_local_reass_get", "", "24.10", OwnReplyID, ""},
+
+		{"proxy_arp_details", "", "25.06", TableIndex, "proxy.table_id"},
 
 		{"gre_tunnel_dump", "25.10", "26.02", DumpDeclaredAsCall, ""},
 		{"ipsec_backend_dump", "26.06", "", EmptyAnswer, ""},

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -209,9 +210,19 @@ func (p *Plugin) onSession(s govppmux.Session) {
 		p.Scheduler.SouthboundDown(descriptor.Southbound, reason(s.Err))
 		return
 	}
-	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn})
+	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn, Quirks: p.quirks(s.Version.Version)})
 	p.links.stop()
 	p.links.start(p.Context(), p.Go)
+// quirks are those of a release; none of one that does not tell its number.
+func (p *Plugin) quirks(version string) binding.Quirks {
+	release, err := binding.ParseVersion(version)
+	if err != nil {
+		p.Log.Warn("this VPP is taken for one without peculiarities of its release", "error", err)
+		return nil
+	}
+	return binding.QuirksOf(release)
+}
+
 	p.leases.stop()
 	p.leases.start(p.Context(), p.Go)
 	if s.Resync || p.epoch == 0 {

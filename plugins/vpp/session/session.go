@@ -24,6 +24,9 @@ type Session struct {
 	// Client is the connection; it fails with vppclient.ErrDisconnected when
 	// the session has ended.
 	Client vppclient.Client
+	// Quirks are what the release of this VPP does differently from what its
+	// messages tell.
+	Quirks binding.Quirks
 }
 
 // Source gives the session to work with. Its methods may be called

@@ -51,8 +51,12 @@ func (c *Calls) CreateBond(p BondParams) (swIfIndex uint32, err error) {
 }
 
 // DeleteBond deletes a bond; its members stay. If it does not exist, that is a
-// success.
+// success. VPP before 24.02 does not look whether it exists, and deletes local0
+// instead (bond_delete in src/vnet/bonding/bond_api.c), so this does.
 func (c *Calls) DeleteBond(swIfIndex uint32) error {
+	if found, err := c.dumpBonds(swIfIndex); err != nil || len(found) == 0 {
+		return err
+	}
 	err := c.vpp.Call(&bond.BondDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &bond.BondDeleteReply{})
 	if session.Gone(err) {
 		return nil
@@ -82,11 +86,15 @@ func (c *Calls) DetachBondMember(swIfIndex uint32) error {
 	return err
 }
 
+func (c *Calls) dumpBonds(swIfIndex uint32) ([]*bond.SwBondInterfaceDetails, error) {
+	return session.Dump[*bond.SwBondInterfaceDetails](c.vpp, &bond.SwBondInterfaceDump{
+		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
+	})
+}
+
 // DumpBonds returns all bonds by the index of the interface, with their members.
 func (c *Calls) DumpBonds() (map[uint32]Bond, error) {
-	found, err := session.Dump[*bond.SwBondInterfaceDetails](c.vpp, &bond.SwBondInterfaceDump{
-		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
-	})
+	found, err := c.dumpBonds(NoInterface)
 	if err != nil {
 		return nil, err
 	}

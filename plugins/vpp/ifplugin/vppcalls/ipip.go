@@ -6,6 +6,7 @@ import (
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/ipip"
 	"go.fd.io/govpp/binapi/tunnel_types"
 
@@ -62,6 +63,11 @@ func (c *Calls) DumpIpips() (map[uint32]Ipip, error) {
 	}
 	out := make(map[uint32]Ipip, len(found))
 	for _, d := range found {
+		if d.Tunnel.Dst.Un == (ip_types.AddressUnion{}) {
+			// Only tunnels to many have no other end. VPP before 23.10 fills in neither
+			// the mode nor, then, the family.
+			d.Tunnel.Mode, d.Tunnel.Dst.Af = tunnel_types.TUNNEL_API_MODE_MP, d.Tunnel.Src.Af
+		}
 		out[uint32(d.Tunnel.SwIfIndex)] = Ipip{
 			Src: ipconv.FromAddress(d.Tunnel.Src), Dst: ipconv.FromAddress(d.Tunnel.Dst), Vrf: d.Tunnel.TableID,
 			Multipoint: d.Tunnel.Mode == tunnel_types.TUNNEL_API_MODE_MP,

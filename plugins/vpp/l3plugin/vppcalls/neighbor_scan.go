@@ -3,9 +3,11 @@ package vppcalls
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"go.fd.io/govpp/binapi/ip_neighbor"
+	"go.fd.io/govpp/binapi/vlib"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
@@ -38,10 +40,6 @@ func (s NeighborScan) Ages() (ages NeighborAges) {
 	return ages
 }
 
-// defaultMaxNeighbors is how many neighbours of a version of IP there may be in
-// VPP, unless it is told otherwise (src/vnet/ip-neighbor/ip_neighbor.c).
-const defaultMaxNeighbors = 50000
-
 // scanner is how neighbours are aged in one session.
 type scanner interface {
 	set(c *Calls, s NeighborScan) error
@@ -49,19 +47,20 @@ type scanner interface {
 }
 
 // pickScan takes the first of: the age per version of IP, that can be read back
-// (VPP 23.10 and later); one that cannot (20.01); the scan of all neighbours.
+// (VPP 23.10 and later); one that only the command line shows (20.01); the scan of
+// all neighbours.
 func pickScan(s session.Session) session.Op[scanner] {
 	config, reply := (*ip_neighbor.IPNeighborConfig)(nil), (*ip_neighbor.IPNeighborConfigReply)(nil)
 	return session.Pick(s, "ageing of neighbours",
-		session.Variant[scanner](askedAges{}, config, reply,
+		session.Variant[scanner](readAges{askNeighborLimits}, config, reply,
 			(*ip_neighbor.IPNeighborConfigGet)(nil), (*ip_neighbor.IPNeighborConfigGetReply)(nil)),
-		session.Variant[scanner](&rememberedAges{send: sendDefaultConfigs}, config, reply),
-		session.Variant[scanner](&rememberedAges{send: sendScan}, (*scanEnableDisable)(nil), (*scanEnableDisableReply)(nil)),
+		session.Variant[scanner](readAges{showNeighborLimits}, config, reply, (*vlib.CliInband)(nil), (*vlib.CliInbandReply)(nil)),
+		session.Variant[scanner](&rememberedAges{}, (*scanEnableDisable)(nil), (*scanEnableDisableReply)(nil)),
 	)
 }
 
 // SetNeighborScan changes which neighbours are forgotten. How many neighbours
-// there may be stays what it is, if VPP tells, and the default otherwise.
+// there may be stays what it is.
 func (c *Calls) SetNeighborScan(s NeighborScan) error {
 	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[scanner] { return o.scan })
 	if err != nil {
@@ -83,41 +82,78 @@ func (c *Calls) NeighborAges() (ages NeighborAges, known bool, err error) {
 	return do.ages(c)
 }
 
-// askedAges asks VPP.
-type askedAges struct{}
+// neighborLimits are how many neighbours of a version of IP there may be, after how
+// many seconds they are forgotten, and whether the oldest makes room for a new one.
+type neighborLimits struct {
+	number, age uint32
+	recycle     bool
+}
 
-func (askedAges) set(c *Calls, s NeighborScan) error {
+// readAges are those of a VPP whose limits, for IPv4 and IPv6, can be read.
+type readAges struct {
+	limits func(c *Calls) ([2]neighborLimits, error)
+}
+
+func (r readAges) set(c *Calls, s NeighborScan) error {
+	now, err := r.limits(c)
+	if err != nil {
+		return err
+	}
 	for which, age := range s.Ages() {
-		now, err := c.neighborConfig(which)
-		if err != nil {
-			return err
-		}
-		if err := c.setNeighborConfig(which, now.MaxNumber, age, now.Recycle); err != nil {
+		now[which].age = age
+		if err := c.setNeighborLimits(which, now[which]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (askedAges) ages(c *Calls) (ages NeighborAges, known bool, err error) {
+func (r readAges) ages(c *Calls) (ages NeighborAges, known bool, err error) {
+	now, err := r.limits(c)
 	for which := range ages {
-		now, err := c.neighborConfig(which)
-		if err != nil {
-			return ages, false, err
-		}
-		ages[which] = now.MaxAge
+		ages[which] = now[which].age
 	}
-	return ages, true, nil
+	return ages, err == nil, err
 }
 
-func (c *Calls) neighborConfig(which int) (*ip_neighbor.IPNeighborConfigGetReply, error) {
-	reply := &ip_neighbor.IPNeighborConfigGetReply{}
-	return reply, c.vpp.Call(&ip_neighbor.IPNeighborConfigGet{Af: ipconv.Family(which == 1)}, reply)
+func askNeighborLimits(c *Calls) (limits [2]neighborLimits, err error) {
+	for which := range limits {
+		reply := &ip_neighbor.IPNeighborConfigGetReply{}
+		if err := c.vpp.Call(&ip_neighbor.IPNeighborConfigGet{Af: ipconv.Family(which == 1)}, reply); err != nil {
+			return limits, err
+		}
+		limits[which] = neighborLimits{reply.MaxNumber, reply.MaxAge, reply.Recycle}
+	}
+	return limits, nil
 }
 
-func (c *Calls) setNeighborConfig(which int, limit, age uint32, recycle bool) error {
+// showNeighborLimits asks the command line, of VPP 20.01 to 23.06.
+func showNeighborLimits(c *Calls) ([2]neighborLimits, error) {
+	text, err := c.cli("show ip neighbor-config")
+	if err != nil {
+		return [2]neighborLimits{}, err
+	}
+	return parseNeighborLimits(text)
+}
+
+// parseNeighborLimits reads what ip_neighbor_config_show prints
+// (src/vnet/ip-neighbor/ip_neighbor.c).
+func parseNeighborLimits(text string) (limits [2]neighborLimits, err error) {
+	for which, format := range []string{"ip4: limit:%d, age:%d, recycle:%d", "ip6: limit:%d, age:%d, recycle:%d"} {
+		l, recycle := &limits[which], 0
+		_, after, _ := strings.Cut(text, format[:len("ip4:")])
+		line := format[:len("ip4:")] + " " + strings.TrimSpace(after)
+		if _, err := fmt.Sscanf(line, format, &l.number, &l.age, &recycle); err != nil {
+			return limits, fmt.Errorf("limits of neighbours in %q: expected %q: %w", text, format, err)
+		}
+		l.recycle = recycle != 0
+	}
+	return limits, nil
+}
+
+func (c *Calls) setNeighborLimits(which int, l neighborLimits) error {
 	err := c.vpp.Call(&ip_neighbor.IPNeighborConfig{
-		Af: ipconv.Family(which == 1), MaxNumber: limit, MaxAge: age, Recycle: recycle,
+		Af: ipconv.Family(which == 1), MaxNumber: l.number, MaxAge: l.age, Recycle: l.recycle,
 	}, &ip_neighbor.IPNeighborConfigReply{})
 	if err != nil {
 		return fmt.Errorf("IPv%d: %w", 4+2*which, err)
@@ -127,15 +163,13 @@ func (c *Calls) setNeighborConfig(which int, limit, age uint32, recycle bool) er
 
 // rememberedAges are those of a VPP that does not tell.
 type rememberedAges struct {
-	send func(c *Calls, s NeighborScan) error
-
 	mu    sync.Mutex
 	last  NeighborAges
 	known bool
 }
 
 func (r *rememberedAges) set(c *Calls, s NeighborScan) error {
-	err := r.send(c, s)
+	err := sendScan(c, s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last, r.known = s.Ages(), err == nil
@@ -146,15 +180,6 @@ func (r *rememberedAges) ages(*Calls) (NeighborAges, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last, r.known, nil
-}
-
-func sendDefaultConfigs(c *Calls, s NeighborScan) error {
-	for which, age := range s.Ages() {
-		if err := c.setNeighborConfig(which, defaultMaxNeighbors, age, false); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func sendScan(c *Calls, s NeighborScan) error {

@@ -3,11 +3,13 @@ package vppcalls
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/arp"
 	"go.fd.io/govpp/binapi/interface_types"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -51,17 +53,43 @@ func (c *Calls) arpRange(r ARPRange, add bool) error {
 	return nil
 }
 
-// DumpARPRanges returns all ranges, in the order in which they were added.
+// DumpARPRanges returns all ranges, in the order in which they were added, without
+// those in tables that do not exist any more.
 func (c *Calls) DumpARPRanges() ([]ARPRange, error) {
 	found, err := dump[*arp.ProxyArpDetails](c, needProxyARP, &arp.ProxyArpDump{})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]ARPRange, len(found))
-	for i, d := range found {
-		out[i] = ARPRange{d.Proxy.TableID, netip.AddrFrom4(d.Proxy.Low), netip.AddrFrom4(d.Proxy.Hi)}
+	tableOf, err := c.arpTables(found)
+	if err != nil {
+		return nil, fmt.Errorf("tables of proxy ARP: %w", err)
+	}
+	out := make([]ARPRange, 0, len(found))
+	for _, d := range found {
+		if table, exists := tableOf(d.Proxy.TableID); exists {
+			out = append(out, ARPRange{table, netip.AddrFrom4(d.Proxy.Low), netip.AddrFrom4(d.Proxy.Hi)})
+		}
 	}
 	return out, nil
+}
+
+// arpTables tells the table of a record. VPP before 25.10 puts into records not its
+// ID but its index, which only the command line shows (binding.TableIndex); table 0
+// has the index 0.
+func (c *Calls) arpTables(found []*arp.ProxyArpDetails) (tableOf func(uint32) (id uint32, exists bool), err error) {
+	s, err := c.vpp.Session()
+	if err != nil {
+		return nil, err
+	}
+	_, byIndex := s.Quirks.Find((*arp.ProxyArpDetails)(nil).GetMessageName(), binding.TableIndex)
+	if !byIndex || !slices.ContainsFunc(found, func(d *arp.ProxyArpDetails) bool { return d.Proxy.TableID != 0 }) {
+		return func(id uint32) (uint32, bool) { return id, true }, nil
+	}
+	ids, err := c.tablesByIndex()
+	return func(index uint32) (uint32, bool) {
+		id, ok := ids[index]
+		return id, ok
+	}, err
 }
 
 // SetProxyARP makes an interface answer requests, or stop it. To stop it on an
