@@ -40,7 +40,7 @@ type User struct {
 	Name         string   `json:"name" desc:"name of the user"`
 	PasswordHash string   `json:"password-hash" secret:"true" desc:"bcrypt hash of the password, as htpasswd -nB prints it"`
 	Password     string   `json:"password" secret:"true" desc:"the password in clear, instead of its hash"`
-	Permissions  []string `json:"permissions" desc:"groups of endpoints: the headings of the index page, groups of plugins (info, dump, nbConfigRead, nbConfigWrite, nbConfigValidation, stats, telemetry), read (what changes nothing), all; or endpoints, as PUT /log/{logger}/{level}; empty: none"`
+	Permissions  []string `json:"permissions" desc:"groups of endpoints: the headings of the index page, groups of plugins (info, dump, nbConfigRead, nbConfigWrite, nbConfigValidation, stats, telemetry), read (what changes nothing), secrets (to see those in answers), all; or endpoints, as PUT /log/{logger}/{level}; empty: none"`
 }
 
 // RateLimiter bounds how often each client may ask.

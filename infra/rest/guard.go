@@ -136,7 +136,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			return
 		}
 		account, err := g.who(r)
-		if (err == nil || errors.Is(err, errNobody)) && g.groups.Allow(g.anonymous, r) {
+		if (err == nil || errors.Is(err, errNobody)) && g.allow(g.anonymous, r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -147,6 +147,10 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		if !g.groups.Allow(account.Groups, r) && (g.tokens == nil || r.URL.Path != logoutPath) {
 			WriteError(w, http.StatusForbidden, fmt.Errorf("user %q may not %s %s; permissions that include it: %s (users[].permissions in http.conf)",
 				account.Name, r.Method, r.URL.Path, strings.Join(g.groups.Of(r), ", ")))
+			return
+		}
+		if ShowSecrets(r) && !maySeeSecrets(account.Groups) {
+			WriteError(w, http.StatusForbidden, errSecrets(account.Name))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -14,6 +14,8 @@ const (
 	Everything = "all"
 	// Reading is the group of what changes nothing.
 	Reading = "read"
+	// Secrets has no endpoints: it is the permission to see secrets in answers.
+	Secrets = "secrets"
 )
 
 // Groups are sets of endpoints by name. It may be used concurrently.
@@ -55,7 +57,7 @@ func (g *Groups) Add(group, pattern string) (err error) {
 func (g *Groups) Known(group string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return group == Everything || group == Reading || len(g.muxes[group]) > 0
+	return group == Everything || group == Reading || group == Secrets || len(g.muxes[group]) > 0
 }
 
 // Names returns all groups, sorted.

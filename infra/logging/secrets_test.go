@@ -1,0 +1,70 @@
+package logging_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+func TestHideSecrets(t *testing.T) {
+	t.Parallel()
+	d := login(t)
+	field := d.Fields().ByName
+	m := dynamicpb.NewMessage(d)
+	m.Set(field("user"), protoreflect.ValueOf("me"))
+	shown, hidden := logging.HideSecrets(m)
+	if hidden || shown != proto.Message(m) {
+		t.Errorf("nothing to hide, but got %v, %v", shown, hidden)
+	}
+	inner := dynamicpb.NewMessage(d)
+	inner.Set(field("private_key"), protoreflect.ValueOf("geheim"))
+	inner.Set(field("pin"), protoreflect.ValueOf(int32(4711)))
+	m.Mutable(field("many")).List().Append(protoreflect.ValueOf(inner))
+	shown, hidden = logging.HideSecrets(m)
+	got := shown.ProtoReflect().Get(field("many")).List().Get(0).Message()
+	if !hidden || got.Get(field("private_key")).String() != logging.Hidden || got.Has(field("pin")) || shown.ProtoReflect().Get(field("user")).String() != "me" {
+		t.Errorf("got %v, %v", shown, hidden)
+	}
+	if inner.Get(field("private_key")).String() != "geheim" {
+		t.Error("the message itself was changed")
+	}
+	if path := logging.HiddenField(m); path != "" {
+		t.Errorf("%s is not hidden", path)
+	}
+	if path := logging.HiddenField(shown); path != "many[0].private_key" {
+		t.Errorf("the hidden field is %q", path)
+	}
+	if shown, hidden := logging.HideSecrets(nil); shown != nil || hidden || logging.HiddenField(nil) != "" {
+		t.Errorf("nil became %v, %v", shown, hidden)
+	}
+}
+
+// What is packed is looked into, if its type is known.
+func TestHidePackedSecrets(t *testing.T) {
+	t.Parallel()
+	harmless, err := anypb.New(wrapperspb.String("harmless"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown, hidden := logging.HideSecrets(harmless); hidden || shown != proto.Message(harmless) {
+		t.Errorf("got %v, %v", shown, hidden)
+	}
+	unknown := &anypb.Any{TypeUrl: "type.googleapis.com/no.such.Type", Value: []byte("geheim")}
+	outer, err := anypb.New(unknown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, packed := range []*anypb.Any{unknown, outer} {
+		shown, hidden := logging.HideSecrets(packed)
+		if a, ok := shown.(*anypb.Any); !hidden || !ok || a.GetTypeUrl() != packed.GetTypeUrl() || strings.Contains(string(a.GetValue()), "geheim") {
+			t.Errorf("got %v, %v", shown, hidden)
+		}
+	}
+}
