@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,12 +17,14 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/livefile"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
 // globals are the flags of all commands.
 type globals struct {
 	host, basicAuth   string
+	httpToken         string
 	port              int
 	timeout           time.Duration
 	insecureTLS       bool
@@ -33,6 +35,8 @@ type globals struct {
 	grpcPort          int
 	grpcSocket        string
 	grpcToken         string
+	grpcBasicAuth     string
+	tls               tlsFlags
 }
 
 // fileConfig is the configuration file of agentctl.
@@ -40,26 +44,20 @@ type fileConfig struct {
 	Host          string        `json:"host" desc:"address of the agent"`
 	HTTPPort      int           `json:"http-port" desc:"port of the agent's HTTP server"`
 	HTTPBasicAuth string        `json:"http-basic-auth" secret:"true" desc:"user:password for the HTTP server"`
+	HTTPToken     string        `json:"http-token" secret:"true" desc:"token for the HTTP server, as login prints it"`
 	Timeout       time.Duration `json:"timeout" desc:"bound on a request, with its answer"`
 	InsecureTLS   bool          `json:"insecure-tls" desc:"use TLS without checking the certificate of the server"`
 	HTTPTLS       *tlsConfig    `json:"http-tls" desc:"use TLS to talk to the HTTP server"`
 	GRPCPort      int           `json:"grpc-port" desc:"port of the agent's gRPC server"`
 	GRPCSocket    string        `json:"grpc-socket" desc:"unix socket of the agent's gRPC server, instead of host and port"`
 	GRPCToken     string        `json:"grpc-token" secret:"true" desc:"token for the gRPC server"`
+	GRPCBasicAuth string        `json:"grpc-basic-auth" secret:"true" desc:"user:password for the gRPC server"`
 	GRPCTLS       *tlsConfig    `json:"grpc-tls" desc:"use TLS to talk to the gRPC server, unless over a unix socket"`
 
 	ServiceLabel    string        `json:"service-label" desc:"label of the agent, for the keys of kvdb"`
 	EtcdEndpoints   []string      `json:"etcd-endpoints" desc:"addresses of the store of kvdb, host:port"`
 	EtcdDialTimeout time.Duration `json:"etcd-dial-timeout" desc:"bound on the connection of kvdb"`
 	KVDBTLS         *tlsConfig    `json:"kvdb-tls" desc:"use TLS to talk to the store of kvdb"`
-}
-
-type tlsConfig struct {
-	Disabled   bool   `json:"disabled" desc:"do not use TLS"`
-	CertFile   string `json:"cert-file" desc:"certificate of this client, in PEM"`
-	KeyFile    string `json:"key-file" desc:"private key of this client, in PEM"`
-	CAFile     string `json:"ca-file" desc:"certificates that sign that of the server, in PEM; empty: those of the system"`
-	SkipVerify bool   `json:"skip-verify" desc:"do not check the certificate of the server"`
 }
 
 const defaultTimeout = 2 * time.Minute
@@ -69,17 +67,31 @@ var envOf = map[string]string{
 	"host":            "AGENT_HOST",
 	"http-port":       "HTTP_PORT",
 	"http-basic-auth": "AGENTCTL_HTTP_BASIC_AUTH",
+	"http-token":      "AGENTCTL_HTTP_TOKEN",
 	"grpc-port":       "GRPC_PORT",
+	"grpc-basic-auth": "AGENTCTL_GRPC_BASIC_AUTH",
+	"tls":             "AGENTCTL_TLS",
+	"tls-ca-file":     "AGENTCTL_TLS_CA_FILE",
+	"tls-cert-file":   "AGENTCTL_TLS_CERT_FILE",
+	"tls-key-file":    "AGENTCTL_TLS_KEY_FILE",
 	"grpc-token":      "AGENTCTL_GRPC_TOKEN",
 	"config-dir":      "CONFIG_DIR",
 	"service-label":   "MICROSERVICE_LABEL",
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
 }
 
+// rivals are flags of which one is enough: a flag makes the variable of the
+// other one count for nothing.
+var rivals = map[string]string{
+	"http-basic-auth": "http-token", "http-token": "http-basic-auth",
+	"grpc-basic-auth": "grpc-token", "grpc-token": "grpc-basic-auth",
+}
+
 func (g *globals) define(fs *pflag.FlagSet) {
 	fs.StringVarP(&g.host, "host", "H", client.DefaultHost, "`address` of the agent, or path of its unix socket [AGENT_HOST]")
 	fs.IntVar(&g.port, "http-port", client.DefaultPort, "`port` of the agent's HTTP server [HTTP_PORT]")
 	fs.StringVar(&g.basicAuth, "http-basic-auth", "", "`user:password` for the HTTP server [AGENTCTL_HTTP_BASIC_AUTH]")
+	fs.StringVar(&g.httpToken, "http-token", "", "`token` for the HTTP server, see login [AGENTCTL_HTTP_TOKEN]")
 	fs.DurationVar(&g.timeout, "timeout", defaultTimeout, "bound on a request, with its answer; 0: none")
 	fs.BoolVar(&g.insecureTLS, "insecure-tls", false, "use TLS without checking the certificate of the server")
 	fs.BoolVarP(&g.debug, "debug", "D", false, "show the requests that are made")
@@ -89,6 +101,8 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.IntVar(&g.grpcPort, "grpc-port", defaultGRPCPort, "`port` of the agent's gRPC server [GRPC_PORT]")
 	fs.StringVar(&g.grpcSocket, "grpc-socket", "", "`path` of a unix socket of the agent's gRPC server, instead of host and port")
 	fs.StringVar(&g.grpcToken, "grpc-token", "", "`token` for the gRPC server [AGENTCTL_GRPC_TOKEN]")
+	fs.StringVar(&g.grpcBasicAuth, "grpc-basic-auth", "", "`user:password` for the gRPC server [AGENTCTL_GRPC_BASIC_AUTH]")
+	g.tls.define(fs)
 	fs.StringP("log-level", "l", "", "accepted for the sake of existing scripts")
 	_ = fs.MarkHidden("log-level") // fails only for unknown flags
 	fs.StringVar(&g.config, "config", "", "configuration `file`, instead of the one in the directory")
@@ -99,9 +113,10 @@ func (g *globals) define(fs *pflag.FlagSet) {
 func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	flags := cmd.Flags()
 	given := func(name string) bool { return flags.Changed(name) }
-	for name, variable := range envOf {
+	for _, name := range slices.Sorted(maps.Keys(envOf)) {
+		variable := envOf[name]
 		value, set := a.environ(variable)
-		if given(name) || !set || value == "" {
+		if given(name) || given(rivals[name]) || !set || value == "" {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
@@ -119,8 +134,11 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	if !given("http-port") && file.HTTPPort != 0 {
 		g.port = file.HTTPPort
 	}
-	if !given("http-basic-auth") && file.HTTPBasicAuth != "" {
+	if !given("http-basic-auth") && !given("http-token") && file.HTTPBasicAuth != "" {
 		g.basicAuth = file.HTTPBasicAuth
+	}
+	if !given("http-token") && !given("http-basic-auth") && file.HTTPToken != "" {
+		g.httpToken = file.HTTPToken
 	}
 	if !given("timeout") && file.Timeout != 0 {
 		g.timeout = file.Timeout
@@ -139,8 +157,8 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	if err := g.validate(); err != nil {
 		return err
 	}
-	opts := client.Options{Host: g.host, Port: g.port, BasicAuth: g.basicAuth, Timeout: g.timeout}
-	if opts.TLS, err = g.tls(file.HTTPTLS, "http-tls"); err != nil {
+	opts := client.Options{Host: g.host, Port: g.port, BasicAuth: g.basicAuth, Token: g.httpToken, Timeout: g.timeout}
+	if opts.TLS, err = g.tlsFor(file.HTTPTLS, "http-tls"); err != nil {
 		return err
 	}
 	if g.debug {
@@ -160,6 +178,16 @@ func (g *globals) validate() error {
 		return usage("--http-port: %d: expected 1 to 65535", g.port)
 	case g.grpcPort < 1 || g.grpcPort > 65535:
 		return usage("--grpc-port: %d: expected 1 to 65535", g.grpcPort)
+	case g.basicAuth != "" && g.httpToken != "":
+		return usage("--http-basic-auth, --http-token: expected one of them")
+	case g.basicAuth != "" && !strings.Contains(g.basicAuth, ":"):
+		return usage("--http-basic-auth: expected user:password")
+	case g.grpcBasicAuth != "" && g.grpcToken != "":
+		return usage("--grpc-basic-auth, --grpc-token: expected one of them")
+	case g.grpcBasicAuth != "" && !strings.Contains(g.grpcBasicAuth, ":"):
+		return usage("--grpc-basic-auth: expected user:password")
+	case (g.tls.cert == "") != (g.tls.key == ""):
+		return usage("--tls-cert-file, --tls-key-file: expected both or none")
 	case g.timeout < 0:
 		return usage("--timeout: %v: expected 0 or more", g.timeout)
 	}
@@ -186,37 +214,19 @@ func (a *app) readConfig() (cfg fileConfig, err error) {
 	if err != nil {
 		return cfg, fmt.Errorf("configuration of agentctl: %w", err)
 	}
-	return cfg, config.Decode(data, path, &cfg)
+	if err := config.Decode(data, path, &cfg); err != nil {
+		return cfg, err
+	}
+	if open := livefile.OpenToAll(path); len(open) > 0 && cfg.secrets() {
+		fmt.Fprintf(a.Err, "WARNING: everybody on this machine can read %s, which has secrets (chmod o-r)\n", path)
+	}
+	return cfg, nil
 }
 
-// tls returns nil if TLS shall not be used; key is that of the configuration.
-func (g *globals) tls(c *tlsConfig, key string) (*tls.Config, error) {
-	if c == nil || c.Disabled {
-		if !g.insecureTLS {
-			return nil, nil
-		}
-		c = &tlsConfig{}
-	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: g.insecureTLS || c.SkipVerify}
-	if c.CertFile != "" || c.KeyFile != "" {
-		cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("%[1]s.cert-file, %[1]s.key-file: %[2]w", key, err)
-		}
-		t.Certificates = []tls.Certificate{cert}
-	}
-	if c.CAFile == "" {
-		return t, nil
-	}
-	pem, err := os.ReadFile(c.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("%s.ca-file: %w", key, err)
-	}
-	t.RootCAs = x509.NewCertPool()
-	if !t.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s.ca-file: %s: expected certificates in PEM", key, c.CAFile)
-	}
-	return t, nil
+// secrets tells whether there is something in the file that others should not
+// know.
+func (c fileConfig) secrets() bool {
+	return c.HTTPBasicAuth+c.HTTPToken+c.GRPCToken+c.GRPCBasicAuth != ""
 }
 
 // seqNum reads the number of a transaction.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"strconv"
@@ -32,8 +33,11 @@ func (g *globals) grpcFrom(file fileConfig, given func(string) bool) {
 	if !given("grpc-socket") && file.GRPCSocket != "" {
 		g.grpcSocket = file.GRPCSocket
 	}
-	if !given("grpc-token") && file.GRPCToken != "" {
+	if !given("grpc-token") && !given("grpc-basic-auth") && file.GRPCToken != "" {
 		g.grpcToken = file.GRPCToken
+	}
+	if !given("grpc-basic-auth") && !given("grpc-token") && file.GRPCBasicAuth != "" {
+		g.grpcBasicAuth = file.GRPCBasicAuth
 	}
 }
 
@@ -46,7 +50,7 @@ func (a *app) grpcTarget() (target string, creds credentials.TransportCredential
 	if strings.HasPrefix(g.host, "/") {
 		return "", nil, usage("--host is a unix socket of the HTTP server; expected that of the gRPC server as --grpc-socket")
 	}
-	t, err := g.tls(a.file.GRPCTLS, "grpc-tls")
+	t, err := g.tlsFor(a.file.GRPCTLS, "grpc-tls")
 	if err != nil {
 		return "", nil, err
 	}
@@ -60,6 +64,13 @@ func (a *app) grpcTarget() (target string, creds credentials.TransportCredential
 // withAgent connects to the gRPC server of the agent, for as long as f runs.
 // bounded tells that --timeout holds.
 func (a *app) withAgent(ctx context.Context, bounded bool, f func(context.Context, configurator.ConfiguratorServiceClient) error) error {
+	return a.withConn(ctx, bounded, func(ctx context.Context, conn *rpc.ClientConn) error {
+		return f(ctx, configurator.NewConfiguratorServiceClient(conn))
+	})
+}
+
+// withConn connects to the gRPC server of the agent, for as long as f runs.
+func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context, *rpc.ClientConn) error) error {
 	target, creds, err := a.grpcTarget()
 	if err != nil {
 		return err
@@ -69,15 +80,18 @@ func (a *app) withAgent(ctx context.Context, bounded bool, f func(context.Contex
 		return fmt.Errorf("agent at %s: %w", target, err)
 	}
 	defer conn.Close()
-	if t := a.global.grpcToken; t != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+t)
+	switch g := &a.global; {
+	case g.grpcToken != "":
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.grpcToken)
+	case g.grpcBasicAuth != "":
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(g.grpcBasicAuth)))
 	}
 	if bounded && a.global.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
 		defer cancel()
 	}
-	return explainGRPC(target, f(ctx, configurator.NewConfiguratorServiceClient(conn)))
+	return explainGRPC(target, f(ctx, conn))
 }
 
 // explainGRPC tells in the user's terms what the status of a call means.
@@ -89,7 +103,7 @@ func explainGRPC(target string, err error) error {
 	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "connection error"):
 		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, st.Message())
 	case st.Code() == codes.Unauthenticated:
-		return fmt.Errorf("the agent at %s: %s (--grpc-token)", target, st.Message())
+		return fmt.Errorf("the agent at %s: %s (--grpc-token, --grpc-basic-auth)", target, st.Message())
 	case st.Code() == codes.DeadlineExceeded:
 		return fmt.Errorf("not within --timeout: %s", st.Message())
 	}

@@ -24,6 +24,7 @@ type Options struct {
 	Host      string        // name or address, or the path of a unix socket; "127.0.0.1" if empty
 	Port      int           // of the HTTP server; 9191 if 0
 	BasicAuth string        // "user:password"; empty: none
+	Token     string        // of Login, instead of BasicAuth; empty: none
 	TLS       *tls.Config   // nil: plain HTTP
 	Timeout   time.Duration // of one request, with its answer; 0: no bound
 	// Trace is called for each request, when its answer is there. It may be nil.
@@ -151,9 +152,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	default:
 		req.Header.Set("Content-Type", "application/yaml")
 	}
-	if user, password, ok := strings.Cut(c.opts.BasicAuth, ":"); ok {
-		req.SetBasicAuth(user, password)
-	}
+	c.authorize(req)
 	begin := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {

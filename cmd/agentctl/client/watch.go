@@ -84,9 +84,7 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (*ht
 	if err != nil {
 		return nil, err
 	}
-	if user, password, ok := strings.Cut(c.opts.BasicAuth, ":"); ok {
-		req.SetBasicAuth(user, password)
-	}
+	c.authorize(req)
 	begin := time.Now()
 	resp, err := (&http.Client{Transport: c.http.Transport}).Do(req)
 	if err != nil {

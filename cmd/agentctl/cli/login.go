@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+func (a *app) loginCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "login", Short: "Print a token to use instead of user and password",
+		Long: "Prints a token for the user of --http-basic-auth. Whoever has it can use the agent as\n" +
+			"that user, until it expires (token-expiration in the agent's http.conf) or logout.",
+		Example: "  export AGENTCTL_HTTP_TOKEN=$(agentctl --http-basic-auth me:secret login)",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.global.basicAuth == "" {
+				return usage("--http-basic-auth: expected the user and the password to log in with")
+			}
+			token, err := a.client.Login(cmd.Context())
+			if err != nil {
+				return explainLogin(err)
+			}
+			if format != "" {
+				return a.write(format, token)
+			}
+			_, err = fmt.Fprintln(a.Out, token.Token)
+			return err
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) logoutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout", Short: "Make the token of --http-token useless", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.global.httpToken == "" {
+				return usage("--http-token: expected the token to make useless")
+			}
+			if err := a.client.Logout(cmd.Context()); err != nil {
+				return explainLogin(err)
+			}
+			_, err := fmt.Fprintln(a.Out, "OK")
+			return err
+		},
+	}
+}
+
+// explainLogin tells what an agent without tokens means by "no endpoint".
+func explainLogin(err error) error {
+	var refused *client.Error
+	if errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed) {
+		return errors.New("the agent has no tokens (enable-token-auth in its http.conf)")
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+// Package reflection asks a gRPC server what it serves, by the standard service
+// for that, and calls methods that are not known when the program is built.
+package reflection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// Server is a server at the other end of a connection. It must not be used
+// concurrently.
+type Server struct {
+	conn   *rpc.ClientConn
+	stream rpc.BidiStreamingClient[grpc_reflection_v1.ServerReflectionRequest, grpc_reflection_v1.ServerReflectionResponse]
+	files  map[string]*descriptorpb.FileDescriptorProto // that the server has told
+}
+
+// New begins to ask a server; that ends with ctx.
+func New(ctx context.Context, conn *rpc.ClientConn) (*Server, error) {
+	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{conn: conn, stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}}, nil
+}
+
+// Services returns the names of the services, sorted.
+func (s *Server) Services() ([]string, error) {
+	resp, err := s.ask(&grpc_reflection_v1.ServerReflectionRequest{
+		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, service := range resp.GetListServicesResponse().GetService() {
+		names = append(names, service.GetName())
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Service returns what the server tells of a service.
+func (s *Server) Service(name string) (protoreflect.ServiceDescriptor, *protoregistry.Files, error) {
+	resp, err := s.ask(&grpc_reflection_v1.ServerReflectionRequest{
+		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name}})
+	if err == nil {
+		err = s.keep(resp)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("service %s: %w", name, err)
+	}
+	files, err := protodesc.NewFiles(s.set())
+	if err != nil {
+		return nil, nil, fmt.Errorf("service %s: what the server tells of it: %w", name, err)
+	}
+	d, err := files.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		return nil, nil, fmt.Errorf("service %s: %w", name, err)
+	}
+	service, ok := d.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is no service", name)
+	}
+	return service, files, nil
+}
+
+func (s *Server) ask(req *grpc_reflection_v1.ServerReflectionRequest) (*grpc_reflection_v1.ServerReflectionResponse, error) {
+	if err := s.stream.Send(req); err != nil && !errors.Is(err, io.EOF) { // then Recv tells
+		return nil, err
+	}
+	resp, err := s.stream.Recv()
+	if status.Code(err) == codes.Unimplemented {
+		return nil, errors.New("the server does not tell what it serves (reflection in grpc.conf)")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e := resp.GetErrorResponse(); e != nil {
+		return nil, errors.New(e.GetErrorMessage())
+	}
+	return resp, nil
+}
+
+// keep takes the files of an answer, and asks for what they import and the
+// server did not tell by itself.
+func (s *Server) keep(resp *grpc_reflection_v1.ServerReflectionResponse) error {
+	var imports []string
+	for _, data := range resp.GetFileDescriptorResponse().GetFileDescriptorProto() {
+		file := &descriptorpb.FileDescriptorProto{}
+		if err := proto.Unmarshal(data, file); err != nil {
+			return fmt.Errorf("a description of the server: %w", err)
+		}
+		s.files[file.GetName()] = file
+		imports = append(imports, file.GetDependency()...)
+	}
+	for _, name := range imports {
+		if s.files[name] != nil {
+			continue
+		}
+		resp, err := s.ask(&grpc_reflection_v1.ServerReflectionRequest{
+			MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileByFilename{FileByFilename: name}})
+		if err != nil {
+			return fmt.Errorf("file %s: %w", name, err)
+		}
+		if err := s.keep(resp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) set() *descriptorpb.FileDescriptorSet {
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, file := range s.files {
+		set.File = append(set.File, file)
+	}
+	return set
+}
+
+// Call calls a method with one request in JSON and tells every answer in JSON.
+func (s *Server) Call(ctx context.Context, service, method string, request []byte, answer func([]byte) error) error {
+	desc, files, err := s.Service(service)
+	if err != nil {
+		return err
+	}
+	m := desc.Methods().ByName(protoreflect.Name(method))
+	if m == nil {
+		return fmt.Errorf("service %s has no method %q", service, method)
+	}
+	types := dynamicpb.NewTypes(files)
+	in := dynamicpb.NewMessage(m.Input())
+	if err := (protojson.UnmarshalOptions{Resolver: types}).Unmarshal(request, in); err != nil {
+		return fmt.Errorf("the request, a %s: %w", m.Input().FullName(), err)
+	}
+	tell := func(out proto.Message) error {
+		text, err := protojson.MarshalOptions{Resolver: types}.Marshal(out)
+		if err != nil {
+			return fmt.Errorf("the answer: %w", err)
+		}
+		return answer(text)
+	}
+	path := fmt.Sprintf("/%s/%s", service, method)
+	if !m.IsStreamingServer() && !m.IsStreamingClient() {
+		out := dynamicpb.NewMessage(m.Output())
+		if err := s.conn.Invoke(ctx, path, in, out); err != nil {
+			return err
+		}
+		return tell(out)
+	}
+	return s.follow(ctx, path, m, in, tell)
+}
+
+// follow calls a method with streams.
+func (s *Server) follow(ctx context.Context, path string, m protoreflect.MethodDescriptor, in proto.Message, tell func(proto.Message) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.conn.NewStream(ctx, &rpc.StreamDesc{ServerStreams: true, ClientStreams: m.IsStreamingClient()}, path)
+	if err != nil {
+		return err
+	}
+	if err := stream.SendMsg(in); err != nil && !errors.Is(err, io.EOF) { // then RecvMsg tells
+		return err
+	}
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		out := dynamicpb.NewMessage(m.Output())
+		err := stream.RecvMsg(out)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := tell(out); err != nil {
+			return err
+		}
+	}
+}
