@@ -1,7 +1,7 @@
 // Command 07_vpp-connection is a plugin that talks to VPP over its binary API: a
 // request, two at once, one with many answers, and one that VPP refuses.
 //
-// Run it from the root of the repository; it ends by itself:
+// Run it from the root of the repository and stop it with Ctrl-C:
 //
 //	go run ./examples/tutorials/07_vpp-connection
 //
@@ -54,24 +54,17 @@ func main() {
 	}
 }
 
-// run starts an agent, which stops when the plugin has done its calls.
 func run(out io.Writer, opts ...agent.Option) error {
-	p := &HelloWorld{out: out, over: make(chan struct{})}
+	p := &HelloWorld{out: out}
 	p.SetName("helloworld")
 	p.GoVPPMux = govppmux.NewPlugin(govppmux.UseDeps(func(d *govppmux.Deps) { d.Local = simulator.NewPlugin() }))
-	a := agent.NewAgent(append(opts, agent.AllPlugins(p), agent.QuitOnClose(p.over))...)
-	if err := a.Run(); err != nil {
-		return err
-	}
-	return p.err
+	return agent.NewAgent(append(opts, agent.AllPlugins(p))...).Run()
 }
 
 // HelloWorld is a plugin that talks to VPP.
 type HelloWorld struct {
 	Deps
-	out  io.Writer
-	over chan struct{} // closed when all is said
-	err  error         // valid from then on
+	out io.Writer
 }
 
 // Deps is what HelloWorld needs.
@@ -83,12 +76,14 @@ type Deps struct {
 // Init has nothing to do: VPP is not connected before all plugins are ready.
 func (p *HelloWorld) Init() error { return nil }
 
-// AfterInit must not wait for VPP, which may be absent for days.
+// AfterInit must not wait for VPP, which may be absent for days. A goroutine does,
+// which ends before Close. Its error has nobody to go to, so it is told to whoever
+// looks after the agent.
 func (p *HelloWorld) AfterInit() error {
 	p.Go(func(ctx context.Context) {
-		defer close(p.over)
 		if err := p.talk(ctx); err != nil && ctx.Err() == nil {
-			p.err = err
+			p.Log.Error("cannot talk to VPP", "error", err)
+			p.Health.Failed("cannot talk to VPP", err)
 		}
 	})
 	return nil

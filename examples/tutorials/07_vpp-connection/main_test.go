@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"path/filepath"
 	"regexp"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/examples/internal/exampletest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 )
 
@@ -27,12 +24,8 @@ removed the interfaces
 // talk runs the tutorial with a socket of VPP.
 func talk(t *testing.T, socket string) string {
 	t.Helper()
-	var out bytes.Buffer
-	err := run(&out, agent.Args("--vpp-socket", socket, "--config-dir", t.TempDir()), agent.Environ(config.NoEnviron),
-		agent.QuitSignals(), agent.Logging(logtest.Registry(t)))
-	if err != nil {
-		t.Fatalf("%v after\n%s", err, &out)
-	}
+	out := exampletest.Start(t, run, "--vpp-socket", socket)
+	out.Await(t, "removed the interfaces\n")
 	return out.String()
 }
 

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/examples/internal/exampletest"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestOutput(t *testing.T) {
+	conf := exampletest.File(t, "consul.conf", "address: "+kvtest.Consul(t).Addr+"\n")
+	exampletest.Run(t, run, `10 counted to 100 together
+entries cannot expire: consul: put /example/counter: Consul keeps entries until they are deleted: the store cannot do this
+`, "--consul-config", conf)
+}
+
+func TestWithoutConfiguration(t *testing.T) {
+	exampletest.Run(t, run, "consul is disabled; give it a configuration with --consul-config FILE\n")
+}
