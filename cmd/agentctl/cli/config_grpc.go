@@ -106,7 +106,7 @@ func (a *app) writeConfig(format string, cfg *configurator.Config) error {
 	}
 	var items []proto.Message
 	for _, f := range container.Extract(set, cfg, "") {
-		items = append(items, f.Item)
+		items = append(items, a.shown(f.Item))
 	}
 	text, err := document.New(set).Encode(items...)
 	if err != nil {
@@ -121,6 +121,14 @@ func (a *app) writeConfig(format string, cfg *configurator.Config) error {
 		return fmt.Errorf("answer of the agent: %w", err)
 	}
 	return a.write(format, data)
+}
+
+// shown is a value as it is to be printed.
+func (a *app) shown(m proto.Message) proto.Message {
+	if !a.global.showSecrets {
+		m, _ = logging.HideSecrets(m)
+	}
+	return m
 }
 
 func (a *app) configWatch() *cobra.Command {
@@ -172,7 +180,7 @@ func (a *app) follow(ctx context.Context, c configurator.ConfiguratorServiceClie
 }
 
 func (a *app) tellNotification(resp *configurator.NotifyResponse, format string) error {
-	text, err := protojson.Marshal(resp.GetNotification())
+	text, err := protojson.Marshal(a.shown(resp.GetNotification()))
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type globals struct {
 	port              int
 	timeout           time.Duration
 	insecureTLS       bool
+	showSecrets       bool
 	debug             bool
 	configDir, config string
 	label             string
@@ -94,6 +95,7 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.StringVar(&g.httpToken, "http-token", "", "`token` for the HTTP server, see login [AGENTCTL_HTTP_TOKEN]")
 	fs.DurationVar(&g.timeout, "timeout", defaultTimeout, "bound on a request, with its answer; 0: none")
 	fs.BoolVar(&g.insecureTLS, "insecure-tls", false, "use TLS without checking the certificate of the server")
+	fs.BoolVar(&g.showSecrets, "show-secrets", false, "show the secrets in values, such as keys of tunnels")
 	fs.BoolVarP(&g.debug, "debug", "D", false, "show the requests that are made")
 	fs.StringVar(&g.configDir, "config-dir", "", "`directory` with the file config.yaml (default ~/.agentctl) [CONFIG_DIR]")
 	fs.StringVar(&g.label, "service-label", servicelabel.DefaultLabel, "`label` of the agent, for the keys of kvdb [MICROSERVICE_LABEL]")

@@ -39,6 +39,13 @@ func (a *app) write(format string, data any) error {
 	if err != nil {
 		return usage("--format: %w", err)
 	}
+	if raw, ok := data.(json.RawMessage); ok { // templates look into what it says
+		var decoded any
+		if err := json.Unmarshal(raw, &decoded); err != nil {
+			return err
+		}
+		data = decoded
+	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, data); err != nil {
 		return usage("--format: %w", err)

@@ -29,7 +29,9 @@ func (a *app) planCommand() *cobra.Command {
 				return err
 			}
 			if output != "" {
-				if err := os.WriteFile(output, plan, 0o600); err != nil { // it may hold secrets
+				if plan, err := a.withSecrets(cmd, plan, file, replace); err != nil {
+					return err
+				} else if err := os.WriteFile(output, plan, 0o600); err != nil { // it may hold secrets
 					return err
 				}
 			}
@@ -47,6 +49,7 @@ func fileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "", "the `file` with the configuration, in YAML or JSON (\"-\" is the standard input)")
 }
 
+// planFile returns the plan as it is shown.
 func (a *app) planFile(cmd *cobra.Command, file string, replace bool) ([]byte, error) {
 	if file == "" {
 		return nil, usage("-f, --file: expected the file with the configuration")
@@ -123,6 +126,9 @@ func (a *app) applyCommand() *cobra.Command {
 				if err = a.showPlan(plan, ""); errors.As(err, &findingError{}) {
 					err = nil
 				}
+			}
+			if err == nil && file != "" {
+				plan, err = a.withSecrets(cmd, plan, file, replace)
 			}
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,6 +28,9 @@ type Options struct {
 	Token     string        // of Login, instead of BasicAuth; empty: none
 	TLS       *tls.Config   // nil: plain HTTP
 	Timeout   time.Duration // of one request, with its answer; 0: no bound
+	// ShowSecrets asks for values with their secrets, for which users need the
+	// permission "secrets".
+	ShowSecrets bool
 	// Trace is called for each request, when its answer is there. It may be nil.
 	Trace func(method, url, status string, took time.Duration)
 }
@@ -92,6 +96,14 @@ func (c *Client) where() string {
 	return c.base
 }
 
+// WithSecrets returns a client of the same agent with ShowSecrets. To close one of
+// them closes both.
+func (c *Client) WithSecrets() *Client {
+	with := *c
+	with.opts.ShowSecrets = true
+	return &with
+}
+
 // Close closes connections that are kept for further requests.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
@@ -135,9 +147,24 @@ func decode(path string, body []byte, into any) error {
 	return nil
 }
 
+// hasValues are the paths that answer with values, in which secrets are hidden
+// unless they are asked for.
+var hasValues = map[string]bool{
+	"/configuration": true, "/scheduler/dump": true, "/scheduler/txn-history": true, "/scheduler/key-timeline": true,
+	"/scheduler/graph-snapshot": true, "/scheduler/drift": true, "/scheduler/orphans": true, "/scheduler/downstream-resync": true,
+	"/scheduler/plan": true, "/scheduler/rollback": true,
+}
+
 // do sends a request. An answer other than 2xx is an *Error.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	u := c.base + path
+	if c.opts.ShowSecrets && hasValues[path] {
+		query = maps.Clone(query)
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("show-secrets", "true")
+	}
 	if len(query) > 0 {
 		u += "?" + query.Encode()
 	}

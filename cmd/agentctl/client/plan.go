@@ -43,7 +43,7 @@ type Applied struct {
 }
 
 // Plan asks what UpdateConfiguration would do. The plan can be kept and given to
-// Apply.
+// Apply; if there are secrets in it, only that of a client with ShowSecrets.
 func (c *Client) Plan(ctx context.Context, document []byte, replace bool) ([]byte, error) {
 	query := url.Values{}
 	if replace {

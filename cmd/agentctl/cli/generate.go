@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+func (a *app) generateCommand() *cobra.Command {
+	var format string
+	var oneLine bool
+	cmd := &cobra.Command{
+		Use: "generate MODEL", Aliases: []string{"gen"}, Args: args(cobra.ExactArgs(1)),
+		Short: "Print an item of a model with all its fields, to be filled in",
+		Long: "Prints an item of a model with all its fields, as it is stored below a key. What one of\n" +
+			"several fields can have (oneof) is left out.",
+		Example:           "  agentctl generate vpp.l2.bridge-domain -f yaml",
+		ValidArgsFunction: completeModels,
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, err := selectModels(args)
+			if err != nil {
+				return err
+			}
+			if len(found) > 1 {
+				return usage("%q: expected the name of one model, not of %d", args[0], len(found))
+			}
+			return a.writeItem(format, oneLine, found[0].NewInstance())
+		},
+	}
+	formatFlag(cmd, &format, "proto")
+	cmd.Flags().BoolVar(&oneLine, "oneline", false, "everything in one line (json, proto)")
+	return cmd
+}
+
+// writeItem writes a message with all its fields.
+func (a *app) writeItem(format string, oneLine bool, m proto.Message) error {
+	if strings.EqualFold(format, "proto") {
+		separator := "\n"
+		if oneLine {
+			separator = " "
+		}
+		_, err := fmt.Fprintln(a.Out, strings.Join(textFields(m.ProtoReflect().Descriptor()), separator))
+		return err
+	}
+	text, err := protojson.MarshalOptions{EmitUnpopulated: true, UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if !oneLine {
+		if format == "" {
+			format = "json"
+		}
+		return a.write(format, json.RawMessage(text))
+	}
+	if format != "" && !strings.EqualFold(format, "json") {
+		return usage("--oneline: expected the format json or proto")
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%s\n", line.Bytes())
+	return err
+}
+
+// textFields returns the fields of an empty message in the text format, which
+// prototext leaves out.
+func textFields(d protoreflect.MessageDescriptor) []string {
+	var fields []string
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		if f.ContainingOneof() != nil {
+			continue
+		}
+		value := "{}"
+		switch {
+		case f.IsList(), f.IsMap():
+			value = "[]"
+		case f.Enum() != nil:
+			value = string(f.Enum().Values().ByNumber(f.Default().Enum()).Name())
+		case f.Kind() == protoreflect.StringKind, f.Kind() == protoreflect.BytesKind:
+			value = `""`
+		case f.Message() == nil:
+			value = f.Default().String()
+		}
+		fields = append(fields, f.TextName()+": "+value)
+	}
+	return fields
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/client/remote"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+)
+
+const (
+	// defaultTxnOps is how many items are imported at once; it is what etcd takes.
+	defaultTxnOps = 128
+	// maxImportLine bounds a line, in bytes.
+	maxImportLine = 16 << 20
+)
+
+// imported is a line of a file to import.
+type imported struct {
+	key   string // without the prefix of an agent
+	text  []byte // JSON
+	value proto.Message
+}
+
+func (a *app) importCommand() *cobra.Command {
+	var ops int
+	var bound time.Duration
+	var overGRPC bool
+	cmd := &cobra.Command{
+		Use: "import FILE", Args: args(cobra.ExactArgs(1)),
+		Short: "Put the items of a file into the key-value store, or into the agent over gRPC",
+		Long: "Puts the items of a file (\"-\" is the standard input) into the key-value store of the agent\n" +
+			"with the label --service-label, or with --grpc into the agent itself. Each line of the file is a\n" +
+			"key (short, or with the prefix of the agent), a blank and an item in JSON; lines that begin with\n" +
+			"'#' are comments. If there is a mistake nothing is imported.",
+		Example: `  echo 'config/vpp/v2/interfaces/loop1 {"name": "loop1", "type": "SOFTWARE_LOOPBACK"}' | agentctl import -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ops < 1 {
+				return usage("--txops: %d: expected 1 or more", ops)
+			}
+			if bound <= 0 {
+				return usage("--time: %v: expected more than 0", bound)
+			}
+			text, err := readDocument(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			items, err := a.parseImport(args[0], text)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), bound)
+			defer cancel()
+			put := a.importIntoStore
+			if overGRPC {
+				put = a.importIntoAgent
+			}
+			if err := put(ctx, items, ops); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "imported %d items\n", len(items))
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&ops, "txops", defaultTxnOps, "`number` of items in one transaction")
+	cmd.Flags().DurationVarP(&bound, "time", "t", 30*time.Second, "bound on the whole import")
+	cmd.Flags().BoolVar(&overGRPC, "grpc", false, "into the agent, over gRPC, instead of the store")
+	return cmd
+}
+
+// parseImport reads a file; what is wrong with it is printed.
+func (a *app) parseImport(name string, text []byte) ([]imported, error) {
+	set, err := allmodels.Set()
+	if err != nil {
+		return nil, err
+	}
+	prefix := servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label)
+	var items []imported
+	mistakes := 0
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxImportLine)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		item, err := parseImportLine(set, prefix, line)
+		if err != nil {
+			mistakes++
+			fmt.Fprintf(a.Err, "%s:%d: %v\n", name, n, err)
+		}
+		items = append(items, item)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if mistakes > 0 {
+		return nil, fmt.Errorf("%s is refused: %d mistakes", name, mistakes)
+	}
+	if len(items) == 0 {
+		return nil, fmt.Errorf("%s: there is nothing to import", name)
+	}
+	return items, nil
+}
+
+func parseImportLine(set *models.Set, prefix, line string) (it imported, err error) {
+	i := strings.IndexAny(line, " \t")
+	if i < 0 {
+		return it, errors.New("expected a key, a blank and an item in JSON")
+	}
+	it.key, it.text = strings.TrimPrefix(line[:i], prefix), []byte(strings.TrimSpace(line[i:]))
+	if strings.HasPrefix(it.key, "/") {
+		return it, fmt.Errorf("%s: expected a key of the agent, below %s (--service-label)", it.key, prefix)
+	}
+	m, known := set.ForKey(it.key)
+	if !known {
+		return it, fmt.Errorf("%s: no model has such a key; 'agentctl model list' shows the prefixes", it.key)
+	}
+	it.value = m.NewInstance()
+	if err := protojson.Unmarshal(it.text, it.value); err != nil {
+		return it, fmt.Errorf("%s: %w", it.key, err)
+	}
+	if key, err := m.KeyOf(it.value); err != nil {
+		return it, fmt.Errorf("%s: %w", it.key, err)
+	} else if key != it.key {
+		return it, fmt.Errorf("%s: the item has the key %s", it.key, key)
+	}
+	return it, nil
+}
+
+func (a *app) importIntoStore(ctx context.Context, items []imported, atOnce int) error {
+	return a.withStore(ctx, func(ctx context.Context, db kv.DB) error {
+		done := 0
+		for part := range slices.Chunk(items, atOnce) {
+			ops := make([]kv.Op, len(part))
+			for i, it := range part {
+				var line bytes.Buffer
+				if err := json.Compact(&line, it.text); err != nil {
+					return fmt.Errorf("%s: %w", it.key, err)
+				}
+				ops[i] = kv.Op{Key: a.key(it.key), Value: line.Bytes()}
+			}
+			if err := db.Txn(ctx, ops...); err != nil {
+				return fmt.Errorf("after %d of %d items: %w", done, len(items), err)
+			}
+			done += len(part)
+		}
+		return nil
+	})
+}
+
+func (a *app) importIntoAgent(ctx context.Context, items []imported, atOnce int) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	return a.withConn(ctx, true, func(ctx context.Context, conn *rpc.ClientConn) error {
+		c, err := remote.New(ctx, conn, set)
+		if err != nil {
+			return err
+		}
+		done := 0
+		for part := range slices.Chunk(items, atOnce) {
+			request := c.ChangeRequest().Describe("agentctl import")
+			for _, it := range part {
+				request.Update(it.value)
+			}
+			results, err := request.Send(ctx)
+			for _, r := range results {
+				if r.Err != nil {
+					fmt.Fprintf(a.Err, "%s: %v\n", r.Key, r.Err)
+				}
+			}
+			if err != nil {
+				return fmt.Errorf("after %d of %d items: %w", done, len(items), err)
+			}
+			done += len(part)
+		}
+		return nil
+	})
+}
