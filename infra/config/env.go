@@ -33,6 +33,7 @@ func Variables() []Variable {
 	return []Variable{
 		{"VPP_BIN", "path of a VPP executable to start or to test against"},
 		{"ETCD_ENDPOINTS", "addresses of etcd, separated by commas, where etcd.conf has none"},
+		{"ENABLE_STATUS_PUBLISHING", "if set and not empty, the states of items are published to all data stores, unless orchestrator.conf names some"},
 		{"NO_COLOR", "if set and not empty, console output has no colours"},
 	}
 }

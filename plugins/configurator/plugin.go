@@ -1,7 +1,7 @@
 // Package configurator is the plugin with the gRPC services that configure the
 // agent and tell about it: ConfiguratorService (whole configurations in one
-// typed message), ManagerService (items of any model) and MetaService (what
-// models there are).
+// typed message), ManagerService (items of any model), MetaService (what models
+// there are) and StatsPollerService (what VPP counts).
 //
 // All clients are one source of the orchestrator, "grpc", unless they name
 // another one in the metadata datasrc. A request with an item that is wrong is
@@ -15,6 +15,7 @@ package configurator
 import (
 	"context"
 	"errors"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -48,6 +49,8 @@ type Deps struct {
 	Scheduler Scheduler
 	// Interfaces tells of interfaces of VPP that go up and down; nil: nobody does.
 	Interfaces InterfaceStates `optional:"true"`
+	// Stats tells what VPP counts; nil: nobody does.
+	Stats InterfaceStats `optional:"true"`
 }
 
 // Orchestrator is the part of the orchestrator that the plugin uses.
@@ -74,6 +77,13 @@ type InterfaceStates interface {
 	Watch(f func(*interfaces.InterfaceNotification)) (cancel func())
 }
 
+// InterfaceStats tells what VPP counts, as the telemetry plugin does.
+type InterfaceStats interface {
+	// InterfaceStats returns the counters of all interfaces, as they were no
+	// longer ago than maxAge.
+	InterfaceStats(maxAge time.Duration) ([]*interfaces.InterfaceStats, error)
+}
+
 var _ infra.PostInit = (*Plugin)(nil)
 
 // Init registers the services.
@@ -85,6 +95,7 @@ func (p *Plugin) Init() error {
 	p.events = newEvents(keptEvents)
 	return errors.Join(
 		p.GRPC.Register(&pb.ConfiguratorService_ServiceDesc, &configuratorService{p: p}),
+		p.GRPC.Register(&pb.StatsPollerService_ServiceDesc, &statsPollerService{p: p}),
 		p.GRPC.Register(&generic.ManagerService_ServiceDesc, &managerService{p: p}),
 		p.GRPC.Register(&generic.MetaService_ServiceDesc, &metaService{p: p}),
 	)

@@ -102,6 +102,7 @@ type world struct {
 	scheduler    *kvscheduler.Scheduler
 	orchestrator *orchestrator.Plugin
 	states       *states
+	stats        *stats
 	config       pb.ConfiguratorServiceClient
 	manager      generic.ManagerServiceClient
 	meta         generic.MetaServiceClient
@@ -111,14 +112,14 @@ type world struct {
 
 func start(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, sb: kvstest.NewMockSB(), states: &states{}}
+	w := &world{t: t, sb: kvstest.NewMockSB(), states: &states{}, stats: &stats{}}
 	w.scheduler = kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	d := &descriptors{Scheduler: w.scheduler, sb: w.sb}
 	d.SetName("descriptors")
 	w.orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(w.scheduler))
 	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
 	p := configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
-		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces = server, w.orchestrator, w.scheduler, w.states
+		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = server, w.orchestrator, w.scheduler, w.states, w.stats
 	}))
 	a := agenttest.Start(t, d, p)
 	w.stop = func() {

@@ -27,6 +27,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
@@ -48,6 +49,7 @@ type Scheduler interface {
 	GetValueStatus(key string) *api.BaseValueStatus
 	ValidateSemantically(messages []proto.Message) error
 	GetTransactionHistory(since, until time.Time) []*api.RecordedTxn
+	Watch(req api.WatchRequest) api.StatusWatch
 }
 
 // Plugin merges the sources. PushData can be called from AfterInit on.
@@ -88,6 +90,11 @@ type Deps struct {
 	Watchers datasync.KVProtoWatchers
 	// State keeps what the sources ask for over restarts; nil: nobody does.
 	State State `optional:"true"`
+	// Stores are the data stores that the states of items can be published to,
+	// which status-publishers chooses from.
+	Stores []publish.Store `optional:"true"`
+	// Label tells under which prefix states are published; nil: none.
+	Label AgentPrefix `optional:"true"`
 	// HTTP serves the endpoints under /configuration and those of plans; nil: none.
 	HTTP rest.HTTPHandlers `optional:"true"`
 }
@@ -96,6 +103,7 @@ type Deps struct {
 type Config struct {
 	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; until one that is late has sent it nothing is removed that was found"`
 	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
+	StatusPublishers   []string      `json:"status-publishers" desc:"names of the data stores that the states of items are published to, below config-status/; none: to all of the agent if ENABLE_STATUS_PUBLISHING is set, else nowhere"`
 }
 
 // DefaultConfig is what holds without a configuration file.
@@ -164,7 +172,7 @@ func (p *Plugin) AfterInit() error {
 		return err
 	}
 	p.goOn()
-	return nil
+	return p.publishStates()
 }
 
 // ranking orders the sources: stores, then sources that nobody announced, then

@@ -32,17 +32,20 @@ type cache struct {
 // readState is the outcome of reads.
 type readState struct {
 	snapshot        *snapshot // nil after a failure
+	err             error     // why
 	at              time.Time
 	took            time.Duration
 	reads, failures uint64
 }
 
 // read returns what is known of VPP, no older than the polling interval.
-func (p *Plugin) read() readState {
+func (p *Plugin) read() readState { return p.readSince(p.cfg.interval()) }
+
+// readSince returns what is known of VPP, no older than a limit.
+func (p *Plugin) readSince(limit time.Duration) readState {
 	c := &p.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	limit := p.cfg.interval()
 	if c.state.snapshot == nil {
 		limit = failurePause
 	}
@@ -52,7 +55,7 @@ func (p *Plugin) read() readState {
 	}
 	snapshot, err := p.readSegment()
 	c.known = true
-	c.state.snapshot, c.state.at = snapshot, begin
+	c.state.snapshot, c.state.err, c.state.at = snapshot, err, begin
 	c.state.took = p.now().Sub(begin)
 	c.state.reads++
 	if err != nil {

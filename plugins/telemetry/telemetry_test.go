@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // house is an agent with telemetry, and all that it meets.
 type house struct {
 	tb       testing.TB
+	plugin   *telemetry.Plugin
 	server   *statsegtest.Server
 	registry *prometheus.Registry
 	clock    clock
@@ -76,11 +77,11 @@ func newHouse(tb testing.TB, conf string, segment []byte) *house {
 	h := &house{tb: tb, server: statsegtest.Serve(tb, segment), registry: prometheus.NewRegistry()}
 	h.clock.now = time.Unix(1_000_000, 0)
 	h.names.known = map[uint32]string{}
-	plugin := telemetry.NewPlugin(telemetry.UseClock(h.clock.read), telemetry.UseDeps(func(d *telemetry.Deps) {
+	h.plugin = telemetry.NewPlugin(telemetry.UseClock(h.clock.read), telemetry.UseDeps(func(d *telemetry.Deps) {
 		d.VPP, d.Metrics, d.Label, d.Names = h, h, h, &h.names
 		d.Cfg = config.Text("telemetry", conf)
 	}))
-	agenttest.Start(tb, plugin)
+	agenttest.Start(tb, h.plugin)
 	return h
 }
 

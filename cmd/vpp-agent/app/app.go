@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
 	"github.com/tenuto-dev/tenuto/infra/kv/initfile"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 	"github.com/tenuto-dev/tenuto/infra/logging/logmanager"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
@@ -121,9 +122,11 @@ func New() (*VPPAgent, error) {
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
 	a.Orchestrator.State = a.Scheduler
-	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label = []vppif.StatusStore{a.Files, a.Etcd, a.Consul, a.Redis}, a.Label
+	stores := []publish.Store{a.Files, a.Etcd, a.Consul, a.Redis}
+	a.Orchestrator.Stores, a.Orchestrator.Label = stores, a.Label
+	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
-		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}
+		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil

@@ -1,15 +1,16 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
-	vppif "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // Several stores at once: each is a source of its own, and what one no longer
@@ -59,21 +60,78 @@ func TestInterfaceStatesAreInEtcd(t *testing.T) {
 	h.start(t)
 	h.await(t, loopKey, pb.ValueState_CONFIGURED)
 	const key = docPrefix + "vpp/status/v2/interface/loop1"
+	awaitEntry(t, directEtcd(t, server), key, `"oper_status":"UP"`)
+	if text := ctl.run("get", key, "--print-value-only"); !strings.Contains(text, `"oper_status":"UP"`) {
+		t.Errorf("published as %s", text)
+	}
+}
+
+// The states of items are published into the stores that are named, with what
+// is derived from them, and go with the agent.
+func TestItemStatesAreInEtcd(t *testing.T) {
+	t.Parallel()
+	server, ctl := startEtcd(t)
+	h := newEtcdHouse(t, server, "--simulate")
+	h.write(t, "orchestrator.conf", "status-publishers: [etcd]\n")
+	h.start(t)
+	db := directEtcd(t, server)
+	const bdStatus, ifStatus = docPrefix + "config-status/vpp/l2/v2/bridge-domain/bd1", docPrefix + "config-status/vpp/v2/interfaces/if1"
+	ctl.run("put", docPrefix+docBD, `{"name":"bd1","interfaces":[{"name":"if1"}]}`)
+	awaitEntry(t, db, bdStatus, `"state":"CONFIGURED","last_operation":"CREATE","details":["vpp/bd/bd1/interface/if1 is PENDING: interface-exists"]`)
+	ctl.run("put", docPrefix+docIf, `{"name":"if1","type":"TAP","enabled":true}`)
+	awaitEntry(t, db, bdStatus, `"state":"CONFIGURED","last_operation":"CREATE"}`)
+	awaitEntry(t, db, ifStatus, `{"key":"`+docIf+`","state":"CONFIGURED"`)
+	ctl.run("put", docPrefix+docIf, `{"name":"if1","type":"TAP","mtu":100000}`)
+	awaitEntry(t, db, ifStatus, `"state":"INVALID"`)
+	ctl.run("del", docPrefix+docIf)
+	awaitEntry(t, db, ifStatus, "")
+	ctl.run("del", "--prefix", docPrefix+"config-status/") // by mistake; it comes back
+	awaitEntry(t, db, bdStatus, `"details":["vpp/bd/bd1/interface/if1 is PENDING`)
+	if err := h.agent.Stop(); err != nil {
+		t.Error(err)
+	}
+	awaitEntry(t, db, bdStatus, "")
+}
+
+// directEtcd is another client of the server.
+func directEtcd(t testing.TB, server *kvtest.Process) kv.DB {
+	t.Helper()
+	cfg := etcd.DefaultConfig()
+	cfg.Endpoints = []string{server.Direct}
+	db, closeDB, err := etcd.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = closeDB() })
+	return db
+}
+
+// awaitEntry waits until the value of a key contains the text; if that is empty,
+// until there is none.
+func awaitEntry(t testing.TB, db kv.DB, key, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := db.List(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := func(value string) bool { return strings.Contains(value, text) && (text != "" || value == "") }
+	value := ""
+	if len(l.Items) > 0 {
+		value = string(l.Items[0].Value)
+	}
+	if fits(value) {
+		return
+	}
 	enough := errors.New("enough")
-	err := h.Etcd.DB().WatchFrom(t.Context(), key, 1, func(events []kv.Event) error {
-		var state vppif.InterfaceState
-		if err := kv.Encoded(events[0].Value).Decode(&state); err != nil {
-			return err
-		}
-		if state.Name == "loop1" && state.OperStatus == vppif.InterfaceState_UP {
+	err = db.WatchFrom(ctx, key, l.Revision, func(events []kv.Event) error {
+		if value = string(events[len(events)-1].Value); fits(value) {
 			return enough
 		}
 		return nil
 	})
 	if !errors.Is(err, enough) {
-		t.Errorf("watch: %v", err)
-	}
-	if text := ctl.run("get", key, "--print-value-only"); !strings.Contains(text, `"oper_status":"UP"`) {
-		t.Errorf("published as %s", text)
+		t.Fatalf("%s is %q, want %q (%v)", key, value, text, err)
 	}
 }

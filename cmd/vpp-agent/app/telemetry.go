@@ -1,8 +1,11 @@
 package app
 
 import (
+	"time"
+
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // newTelemetry returns the metrics of VPP. The plugin comes after the one for
@@ -20,4 +23,13 @@ type vppNames struct{ agent *VPPAgent }
 func (n vppNames) InterfaceName(index uint32) (name string, ok bool) {
 	name, _, ok = n.agent.VPPIfPlugin.Interfaces().LookupBySwIfIndex(index)
 	return name, ok
+}
+
+// vppCounters gives the plugin for interfaces what telemetry reads. It is no
+// dependency between the two plugins, which would be mutual.
+type vppCounters struct{ agent *VPPAgent }
+
+// InterfaceStatistics returns the counters of interfaces by name.
+func (c vppCounters) InterfaceStatistics(maxAge time.Duration) (map[string]*interfaces.InterfaceState_Statistics, error) {
+	return c.agent.Telemetry.InterfaceStatistics(maxAge)
 }

@@ -122,6 +122,9 @@ func (p *Plugin) Init() error {
 // Disabled tells that there is no configuration file.
 func (p *Plugin) Disabled() bool { return !p.enabled }
 
+// Writable tells that values can be published: status-path is configured.
+func (p *Plugin) Writable() bool { return p.enabled && p.cfg.StatusPath != "" }
+
 // Watch follows the files, see kv.Store. Each call follows them on its own.
 func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
 	f := &follower{

@@ -7,13 +7,16 @@ import (
 
 // Config is vpp-ifplugin.conf.
 type Config struct {
-	MTU              uint32        `yaml:"mtu" desc:"MTU in bytes of interfaces that ask for none, 0: what VPP chooses"`
-	StatusPublishers []string      `yaml:"status-publishers" desc:"names of the data stores that the state of interfaces is published to"`
-	LeaseInterval    time.Duration `yaml:"dhcp-lease-interval" desc:"how often DHCP leases are looked at, which VPP does not tell the end of"`
+	MTU                uint32        `yaml:"mtu" desc:"MTU in bytes of interfaces that ask for none, 0: what VPP chooses"`
+	StatusPublishers   []string      `yaml:"status-publishers" desc:"names of the data stores that the state of interfaces is published to"`
+	StatisticsInterval time.Duration `yaml:"statistics-interval" desc:"how often the counters of interfaces are published with their state, 0: never"`
+	LeaseInterval      time.Duration `yaml:"dhcp-lease-interval" desc:"how often DHCP leases are looked at, which VPP does not tell the end of"`
 }
 
 // DefaultConfig is what holds without a configuration file.
-func DefaultConfig() Config { return Config{LeaseInterval: 10 * time.Second} }
+func DefaultConfig() Config {
+	return Config{StatisticsInterval: 5 * time.Second, LeaseInterval: 10 * time.Second}
+}
 
 // maxMTU is the largest MTU that VPP accepts.
 const maxMTU = 9216
@@ -25,6 +28,9 @@ func (c Config) Validate() error {
 	}
 	if c.LeaseInterval <= 0 {
 		return fmt.Errorf("dhcp-lease-interval: %s, expected more than 0", c.LeaseInterval)
+	}
+	if c.StatisticsInterval < 0 || c.StatisticsInterval > 0 && c.StatisticsInterval < 100*time.Millisecond {
+		return fmt.Errorf("statistics-interval: %s, expected 0, or at least 100ms", c.StatisticsInterval)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 	for text, ok := range map[string]bool{
-		"mtu: 9000\nstatus-publishers: [etcd, redis]": true, "mtu: 9217": false, "mtu: -1": false, "dhcp-lease-interval: 0s": false, "status-publisher: x": false,
+		"mtu: 9000\nstatus-publishers: [etcd, redis]": true, "mtu: 9217": false, "mtu: -1": false, "dhcp-lease-interval: 0s": false, "statistics-interval: 0": true, "statistics-interval: 1ms": false, "statistics-interval: -1s": false, "status-publisher: x": false,
 	} {
 		if _, _, err := config.Load(config.Text("vpp-ifplugin", text), ifplugin.DefaultConfig()); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)

@@ -11,9 +11,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -61,7 +62,9 @@ type Deps struct {
 	Host descriptor.HostInterfaces `optional:"true"`
 	// Stores are the data stores that the state of interfaces can be published
 	// to, which status-publishers chooses from.
-	Stores []StatusStore `optional:"true"`
+	Stores []publish.Store `optional:"true"`
+	// Counters are published with the states; nil: none are.
+	Counters Counters `optional:"true"`
 	// Label tells under which prefix; without it keys have none.
 	Label AgentPrefix `optional:"true"`
 }
@@ -85,8 +88,8 @@ type Sessions interface {
 }
 
 var (
-	_ API          = (*Plugin)(nil)
-	_ infra.Plugin = (*Plugin)(nil)
+	_ API            = (*Plugin)(nil)
+	_ infra.PostInit = (*Plugin)(nil)
 )
 
 // ConfigSpec returns the defaults of vpp-ifplugin.conf.
@@ -129,22 +132,11 @@ func (p *Plugin) Init() error {
 	}
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
-	return p.startPublishing()
+	return nil
 }
 
-// startPublishing publishes the states of interfaces to the stores of the
-// configuration.
-func (p *Plugin) startPublishing() error {
-	prefix := ""
-	if p.Label != nil {
-		prefix = p.Label.GetAgentPrefix()
-	}
-	publishers, err := newPublishers(p.cfg.StatusPublishers, p.Stores, p.states, prefix, p.Log)
-	for _, pub := range publishers {
-		p.Go(pub.run)
-	}
-	return err
-}
+// AfterInit begins to publish the states of interfaces.
+func (p *Plugin) AfterInit() error { return p.startPublishing() }
 
 func (p *Plugin) register() error {
 	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.calls, descriptor.Options{
@@ -213,6 +205,14 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn, Quirks: p.quirks(s.Version.Version)})
 	p.links.stop()
 	p.links.start(p.Context(), p.Go)
+	p.leases.stop()
+	p.leases.start(p.Context(), p.Go)
+	if s.Resync || p.epoch == 0 {
+		p.epoch = s.Epoch
+	}
+	p.Scheduler.SouthboundUp(descriptor.Southbound, p.epoch)
+}
+
 // quirks are those of a release; none of one that does not tell its number.
 func (p *Plugin) quirks(version string) binding.Quirks {
 	release, err := binding.ParseVersion(version)
@@ -221,14 +221,6 @@ func (p *Plugin) quirks(version string) binding.Quirks {
 		return nil
 	}
 	return binding.QuirksOf(release)
-}
-
-	p.leases.stop()
-	p.leases.start(p.Context(), p.Go)
-	if s.Resync || p.epoch == 0 {
-		p.epoch = s.Epoch
-	}
-	p.Scheduler.SouthboundUp(descriptor.Southbound, p.epoch)
 }
 
 // reason is why VPP is not connected, without saying once more that it is not.

@@ -2,144 +2,114 @@ package ifplugin
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/logging"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// StatusStore is a data store that the state of interfaces can be published to.
-type StatusStore interface {
-	kv.Writer
-	// String is the name that status-publishers calls it by.
-	fmt.Stringer
-	// Disabled tells that the store is not configured.
-	Disabled() bool
+// Counters knows what VPP counts.
+type Counters interface {
+	// InterfaceStatistics returns the counters of interfaces by the name of the
+	// configuration, as they were no longer ago than maxAge. It is called when
+	// all plugins are initialised.
+	InterfaceStatistics(maxAge time.Duration) (map[string]*interfaces.InterfaceState_Statistics, error)
 }
 
-// publishRetry is how long after a failure a store is tried again.
-const publishRetry = 5 * time.Second
-
-// publisher writes the states of interfaces to one store, the latest of each:
-// what a store is too slow for is left out. It begins by removing what an
-// agent before it has left there.
+// publisher writes the states of interfaces, with their counters, to stores.
 type publisher struct {
-	store  StatusStore
-	states *States
-	prefix string // of the agent
-	log    logging.Logger
-	retry  time.Duration
+	prefix     string
+	publishers []*publish.Publisher
 
-	mu      sync.Mutex
-	pending map[string]*interfaces.InterfaceState // nil: gone
-	kick    chan struct{}
-	clean   bool // nothing of another agent is left; used by run only
-	failing bool // used by run only
+	mu     sync.Mutex
+	states map[string]*interfaces.InterfaceState            // those that exist
+	counts map[string]*interfaces.InterfaceState_Statistics // as read last
 }
 
-func (p *publisher) run(ctx context.Context) {
-	cancel := p.states.Watch(p.note)
-	defer cancel()
-	for {
-		var again <-chan time.Time
-		if err := p.publish(); err != nil {
-			if !p.failing {
-				p.log.Warn("the state of interfaces was not published; it is tried again", "store", p.store.String(), "error", err)
-			}
-			p.failing = true
-			again = time.After(p.retry)
-		} else {
-			p.failing = false
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.kick:
-		case <-again:
-		}
+// startPublishing publishes the states of interfaces to the stores of the
+// configuration.
+func (p *Plugin) startPublishing() error {
+	prefix := model.StateKey.Prefix()
+	if p.Label != nil {
+		prefix = p.Label.GetAgentPrefix() + prefix
 	}
+	stores, err := publish.Choose("status-publishers", p.cfg.StatusPublishers, p.Stores, p.Log)
+	if err != nil || len(stores) == 0 {
+		return err
+	}
+	pub := &publisher{prefix: prefix, states: map[string]*interfaces.InterfaceState{}}
+	for _, s := range stores {
+		to := publish.New(publish.Options{
+			Store: s, Prefix: prefix, What: "the state of interfaces", Log: p.Log, Health: p.Health.Scope("publish to " + s.String()),
+		})
+		pub.publishers = append(pub.publishers, to)
+		p.Go(to.Run)
+	}
+	p.Go(func(ctx context.Context) {
+		defer p.states.Watch(pub.note)()
+		if p.Counters == nil || p.cfg.StatisticsInterval == 0 {
+			<-ctx.Done()
+			return
+		}
+		pub.count(ctx, p.cfg.StatisticsInterval, p.Counters)
+	})
+	return nil
 }
 
-// note remembers what to publish.
+// note takes in a state.
 func (p *publisher) note(n *interfaces.InterfaceNotification) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	state := n.GetState()
+	name := state.GetName()
 	if state.GetOperStatus() == interfaces.InterfaceState_DELETED {
-		state = nil
+		delete(p.states, name)
+		p.set(name, nil)
+		return
 	}
-	p.pending[n.GetState().GetName()] = state
-	select {
-	case p.kick <- struct{}{}:
-	default: // it will look anyway
-	}
+	p.states[name] = state
+	p.set(name, withCounts(state, p.counts[name]))
 }
 
-func (p *publisher) take() map[string]*interfaces.InterfaceState {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	taken := p.pending
-	p.pending = map[string]*interfaces.InterfaceState{}
-	return taken
-}
-
-// putBack remembers what was not published, unless there is something newer.
-func (p *publisher) putBack(states map[string]*interfaces.InterfaceState) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	maps.Copy(states, p.pending)
-	p.pending = states
-}
-
-func (p *publisher) publish() error {
-	if !p.clean {
-		if _, err := p.store.Delete(p.prefix+model.StateKey.Prefix(), kv.WithPrefix()); err != nil {
-			return fmt.Errorf("remove old states: %w", err)
+// count takes in the counters again and again. While they can not be read, what
+// was read last is left out: it may be of another VPP.
+func (p *publisher) count(ctx context.Context, interval time.Duration, counters Counters) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-		p.clean = true
-	}
-	states := p.take()
-	for _, name := range slices.Sorted(maps.Keys(states)) {
-		if err := p.put(name, states[name]); err != nil {
-			p.putBack(states)
-			return err
+		counts, err := counters.InterfaceStatistics(interval / 2)
+		if err != nil {
+			counts = nil // whoever reads them tells why
 		}
-		delete(states, name)
+		p.mu.Lock()
+		p.counts = counts
+		for name, state := range p.states {
+			p.set(name, withCounts(state, counts[name]))
+		}
+		p.mu.Unlock()
 	}
-	return nil
 }
 
-func (p *publisher) put(name string, state *interfaces.InterfaceState) error {
-	key := p.prefix + model.StateKey.Key(name)
-	if state == nil {
-		_, err := p.store.Delete(key)
-		return err
+func (p *publisher) set(name string, state proto.Message) {
+	for _, to := range p.publishers {
+		to.Set(p.prefix+name, state)
 	}
-	return p.store.Put(key, state)
 }
 
-// newPublishers returns the publishers to the stores of the names.
-func newPublishers(names []string, stores []StatusStore, states *States, prefix string, log logging.Logger) ([]*publisher, error) {
-	var out []*publisher
-	for _, name := range names {
-		at := slices.IndexFunc(stores, func(s StatusStore) bool { return s.String() == name })
-		if at < 0 {
-			return nil, fmt.Errorf("status-publishers: %q is no data store of this agent, expected one of %q", name, stores)
-		}
-		if stores[at].Disabled() {
-			log.Warn("the state of interfaces is not published", "store", name, "reason", "the store is not configured")
-			continue
-		}
-		out = append(out, &publisher{
-			store: stores[at], states: states, prefix: prefix, log: log, retry: publishRetry,
-			pending: map[string]*interfaces.InterfaceState{}, kick: make(chan struct{}, 1),
-		})
+func withCounts(state *interfaces.InterfaceState, counts *interfaces.InterfaceState_Statistics) *interfaces.InterfaceState {
+	if counts == nil {
+		return state
 	}
-	return out, nil
+	state = proto.CloneOf(state)
+	state.Statistics = counts
+	return state
 }

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -175,7 +177,7 @@ func TestPublishedStates(t *testing.T) {
 		conf := ifplugin.DefaultConfig()
 		conf.StatusPublishers = []string{"memory"}
 		ifplugin.UseConf(conf)(p)
-		p.Stores, p.Label = []ifplugin.StatusStore{to}, prefix("/vnf-agent/me/")
+		p.Stores, p.Label = []publish.Store{to}, prefix("/vnf-agent/me/")
 	}))
 	key := func(name string) string { return "/vnf-agent/me/vpp/status/v2/interface/" + name }
 	is := func(name string, status interfaces.InterfaceState_Status) func() bool {
@@ -200,4 +202,52 @@ func TestPublishedStates(t *testing.T) {
 	to.mu.Unlock()
 	b.Must(deleted(of(loop("lo"))))
 	to.await(func() bool { return to.values[key("lo")] == nil && is("second", interfaces.InterfaceState_UP)() })
+}
+
+// counters count how often they are read, and may fail.
+type counters struct {
+	mu   sync.Mutex
+	n    uint64
+	fail bool
+}
+
+func (c *counters) InterfaceStatistics(time.Duration) (map[string]*interfaces.InterfaceState_Statistics, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fail {
+		return nil, errors.New("out of order")
+	}
+	c.n++
+	return map[string]*interfaces.InterfaceState_Statistics{"lo": {InPackets: c.n}, "unknown": {InPackets: c.n}}, nil
+}
+
+// Counters are published with the states, those of interfaces that exist.
+func TestPublishedCounters(t *testing.T) {
+	t.Parallel()
+	to, from := newStore(), &counters{}
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.UseIf(func(p *ifplugin.Plugin) {
+		conf := ifplugin.DefaultConfig()
+		conf.StatusPublishers, conf.StatisticsInterval = []string{"memory"}, 100*time.Millisecond
+		ifplugin.UseConf(conf)(p)
+		p.Stores, p.Counters = []publish.Store{to}, from
+	}))
+	b.Must(of(loop("lo")))
+	key := "vpp/status/v2/interface/lo"
+	counted := func(atLeast uint64) func() bool {
+		return func() bool {
+			state, _ := to.values[key].(*interfaces.InterfaceState)
+			return state.GetStatistics().GetInPackets() >= atLeast && state.GetOperStatus() == interfaces.InterfaceState_UP
+		}
+	}
+	to.await(counted(1))
+	to.await(counted(3))
+	from.mu.Lock()
+	from.fail = true
+	from.mu.Unlock()
+	to.await(func() bool { // what is not known any more is not told
+		state, ok := to.values[key].(*interfaces.InterfaceState)
+		return ok && state.Statistics == nil
+	})
+	b.Must(deleted(of(loop("lo"))))
+	to.await(func() bool { return to.values[key] == nil })
 }
