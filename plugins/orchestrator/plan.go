@@ -31,6 +31,21 @@ type Plan struct {
 	Changes *api.Plan
 }
 
+// hideSecrets returns the plan without secrets, marked as such if there are any.
+func (p *Plan) hideSecrets() *Plan {
+	shown := *p
+	shown.Changes = p.Changes.HideSecrets()
+	shown.Items = slices.Clone(p.Items)
+	for i := range shown.Items {
+		shown.Items[i] = shown.Items[i].HideSecrets()
+		if shown.Items[i].Value != p.Items[i].Value && !shown.Changes.Hidden {
+			marked := *shown.Changes
+			marked.Hidden, shown.Changes = true, &marked
+		}
+	}
+	return &shown
+}
+
 // ApplyOptions say how a plan is applied.
 type ApplyOptions struct {
 	// Revert undoes everything if one value fails.

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -155,6 +156,9 @@ func (p *Plugin) checkItem(key string, val proto.Message) error {
 	}
 	if real != key {
 		return fmt.Errorf("key %s does not belong to its value, whose key is %s", key, real)
+	}
+	if field := logging.HiddenField(val); field != "" {
+		return fmt.Errorf("key %s: %s: %s stands for a secret that is not shown; expected the secret (agentctl --show-secrets)", key, field, logging.Hidden)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -28,7 +29,7 @@ const (
 func (p *Plugin) endpoints() []rest.Endpoint {
 	read := []string{rest.GroupConfigRead}
 	return []rest.Endpoint{
-		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants"},
+		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants; show-secrets for secrets as they are"},
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
 			Doc: "adds or changes the items of the body (YAML or JSON); with replace, items that clients put before and that are not in it are removed"},
 		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Doc: "what is wrong with the items of the body"},
@@ -40,7 +41,11 @@ func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
 	source := r.URL.Query().Get("source")
 	var values []proto.Message
 	for _, kv := range p.ListData(source) {
-		values = append(values, kv.Val)
+		val := kv.Val
+		if !rest.ShowSecrets(r) {
+			val, _ = logging.HideSecrets(val)
+		}
+		values = append(values, val)
 	}
 	text, err := p.Codec.Encode(values...)
 	if err != nil {

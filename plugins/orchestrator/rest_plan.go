@@ -19,13 +19,13 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 	post, write := []string{http.MethodPost}, []string{rest.GroupConfigWrite}
 	return []rest.Endpoint{
 		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
-			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace"},
+			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace, ?show-secrets for one that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
 			Doc: "apply a plan, if nothing that it touches has changed (else 409); ?revert, ?verify, ?confirm-timeout=60s"},
 		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm,
 			Doc: "keep the change that was applied with a confirm-timeout"},
 		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
-			Doc: "ask again for what was wanted after transaction ?to=N; ?dry-run for the plan, ?revert, ?verify, ?confirm-timeout=60s"},
+			Doc: "ask again for what was wanted after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s"},
 	}
 }
 
@@ -53,10 +53,13 @@ func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, planStatus(err), err)
 		return
 	}
-	writePlan(w, plan)
+	writePlan(w, r, plan)
 }
 
-func writePlan(w http.ResponseWriter, plan *Plan) {
+func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan) {
+	if !rest.ShowSecrets(r) {
+		plan = plan.hideSecrets()
+	}
 	text, err := api.SealPlan(plan)
 	if err != nil {
 		rest.WriteError(w, http.StatusInternalServerError, err)
@@ -70,7 +73,7 @@ func writePlan(w http.ResponseWriter, plan *Plan) {
 func planStatus(err error) int {
 	for status, kinds := range map[int][]error{
 		http.StatusConflict:   {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm},
-		http.StatusBadRequest: {api.ErrPlanDamaged, api.ErrPlanVersion, ErrInvalidItems},
+		http.StatusBadRequest: {api.ErrPlanDamaged, api.ErrPlanVersion, api.ErrPlanHidden, ErrInvalidItems},
 	} {
 		for _, kind := range kinds {
 			if errors.Is(err, kind) {
@@ -115,6 +118,10 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 	}
 	if plan.Changes == nil || plan.Source != GRPC {
 		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("%w: it is none of source %s", api.ErrPlanDamaged, GRPC))
+		return
+	}
+	if plan.Changes.Hidden {
+		rest.WriteError(w, planStatus(api.ErrPlanHidden), fmt.Errorf("%w: expected one that was made with the parameter %s", api.ErrPlanHidden, rest.ShowSecretsParameter))
 		return
 	}
 	p.writeApplied(w, r, &plan, o)
@@ -175,7 +182,7 @@ func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		rest.WriteError(w, http.StatusBadRequest, err)
 	case dry:
-		writePlan(w, plan)
+		writePlan(w, r, plan)
 	default:
 		p.writeApplied(w, r, plan, o)
 	}

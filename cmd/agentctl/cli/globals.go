@@ -159,7 +159,7 @@ func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	if err := g.validate(); err != nil {
 		return err
 	}
-	opts := client.Options{Host: g.host, Port: g.port, BasicAuth: g.basicAuth, Token: g.httpToken, Timeout: g.timeout}
+	opts := client.Options{Host: g.host, Port: g.port, BasicAuth: g.basicAuth, Token: g.httpToken, Timeout: g.timeout, ShowSecrets: g.showSecrets}
 	if opts.TLS, err = g.tlsFor(file.HTTPTLS, "http-tls"); err != nil {
 		return err
 	}

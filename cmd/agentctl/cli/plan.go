@@ -24,18 +24,16 @@ func (a *app) planCommand() *cobra.Command {
 		Example: "  agentctl plan -f net.yaml -o net.plan\n  agentctl apply net.plan --verify",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			plan, err := a.planFile(cmd, file, replace)
+			shown, full, err := a.planFile(cmd, file, replace, output != "")
 			if err != nil {
 				return err
 			}
 			if output != "" {
-				if plan, err := a.withSecrets(cmd, plan, file, replace); err != nil {
-					return err
-				} else if err := os.WriteFile(output, plan, 0o600); err != nil { // it may hold secrets
+				if err := writePrivate(output, full); err != nil {
 					return err
 				}
 			}
-			return a.showPlan(plan, format)
+			return a.showPlan(shown, format)
 		},
 	}
 	fileFlag(cmd, &file)
@@ -49,20 +47,38 @@ func fileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "", "the `file` with the configuration, in YAML or JSON (\"-\" is the standard input)")
 }
 
-// planFile returns the plan as it is shown.
-func (a *app) planFile(cmd *cobra.Command, file string, replace bool) ([]byte, error) {
+// writePrivate writes a file that may hold secrets: only its owner can read it, also
+// where there was one that others could read.
+func writePrivate(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = f.Chmod(0o600); err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// planFile returns the plan as it is shown, without secrets unless they are asked
+// for, and, if apply is set, as it can be applied.
+func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool) (shown, full []byte, err error) {
 	if file == "" {
-		return nil, usage("-f, --file: expected the file with the configuration")
+		return nil, nil, usage("-f, --file: expected the file with the configuration")
 	}
 	document, err := readDocument(cmd, file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	plan, err := a.client.Plan(cmd.Context(), document, replace)
-	if err != nil {
-		return nil, a.tellProblems(file, err)
+	if shown, err = a.client.Plan(cmd.Context(), document, replace); err != nil {
+		return nil, nil, a.tellProblems(file, err)
 	}
-	return plan, nil
+	plan, err := openPlan(shown)
+	if err != nil || !apply || !plan.Changes.Hidden {
+		return shown, shown, err
+	}
+	full, err = a.client.WithSecrets().Plan(cmd.Context(), document, replace)
+	return shown, full, err
 }
 
 // showPlan prints a plan; the error is a findingError if it has
@@ -122,13 +138,14 @@ func (a *app) applyCommand() *cobra.Command {
 			var err error
 			if file == "" {
 				plan, err = readDocument(cmd, args[0])
-			} else if plan, err = a.planFile(cmd, file, replace); err == nil {
-				if err = a.showPlan(plan, ""); errors.As(err, &findingError{}) {
+			} else {
+				var shown []byte
+				if shown, plan, err = a.planFile(cmd, file, replace, true); err == nil {
+					err = a.showPlan(shown, "")
+				}
+				if errors.As(err, &findingError{}) {
 					err = nil
 				}
-			}
-			if err == nil && file != "" {
-				plan, err = a.withSecrets(cmd, plan, file, replace)
 			}
 			if err != nil {
 				return err

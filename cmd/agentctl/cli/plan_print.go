@@ -64,8 +64,13 @@ func (a *app) printPlan(p *shownPlan) error {
 			lines.WriteString(": " + reason)
 		}
 		lines.WriteByte('\n')
-		if op.Operation != kvscheduler.TxnOperation_DELETE {
-			writeDiff(&lines, before, op.NewValue)
+		if op.Operation == kvscheduler.TxnOperation_DELETE {
+			continue
+		}
+		n := lines.Len()
+		writeDiff(&lines, before, op.NewValue)
+		if lines.Len() == n && p.Changes.Hidden && !op.NOOP {
+			lines.WriteString("      a secret differs\n")
 		}
 	}
 	for _, left := range p.Left {

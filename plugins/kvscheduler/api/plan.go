@@ -23,6 +23,8 @@ var (
 	// ErrPlanVersion: a saved plan was made by a version of the agent with
 	// another format of plans, or with other models.
 	ErrPlanVersion = errors.New("the plan was made by another version")
+	// ErrPlanHidden: the secrets of the plan are hidden, so it is only to be looked at.
+	ErrPlanHidden = errors.New("the secrets of the plan are hidden")
 )
 
 // Plan is what a transaction would do: data that can be looked at, saved
@@ -47,6 +49,8 @@ type Plan struct {
 	// Digest is that of Values, so that a program which reads them in another
 	// way notices.
 	Digest string
+	// Hidden: secrets are left out, so that the plan can be shown, but not applied.
+	Hidden bool `json:",omitempty"`
 }
 
 // PlanReason says why a value is not to exist after the plan.

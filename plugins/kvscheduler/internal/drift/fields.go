@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -103,7 +105,11 @@ func (d *differ) maps(name string, fd protoreflect.FieldDescriptor, a, b protore
 }
 
 // text is a single value as compact JSON; enumerations by name, bytes in hex.
+// Secrets are hidden.
 func text(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	if logging.IsSecret(fd) {
+		return strconv.Quote(logging.Hidden)
+	}
 	switch fd.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		return messageText(v.Message().Interface())
@@ -121,6 +127,7 @@ func text(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
 }
 
 func messageText(m proto.Message) string {
+	m, _ = logging.HideSecrets(m)
 	data, err := protojson.MarshalOptions{AllowPartial: true, UseProtoNames: true}.Marshal(m)
 	if err != nil {
 		return "(" + err.Error() + ")"

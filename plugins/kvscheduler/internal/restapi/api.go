@@ -39,7 +39,8 @@ type server struct {
 	Deps
 }
 
-// Endpoints returns the endpoints below /scheduler/.
+// Endpoints returns the endpoints below /scheduler/. Those that answer with values
+// hide the secrets in them, unless the parameter show-secrets asks for them.
 func Endpoints(deps Deps) []rest.Endpoint {
 	s := &server{deps}
 	if s.Now == nil {
@@ -48,29 +49,29 @@ func Endpoints(deps Deps) []rest.Endpoint {
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	dump, stats := []string{rest.GroupDump}, []string{rest.GroupStats}
 	return []rest.Endpoint{
-		{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Handler: handle(s.history, "format", "seq-num", "since", "until", "critical-path", "limit"),
+		{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Handler: handle(s.history, "format", "seq-num", "since", "until", "critical-path", "limit", secrets),
 			Doc: "transactions; ?format=json|text, ?seq-num=N for one, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"},
-		{Path: "/scheduler/key-timeline", Methods: get, Groups: dump, Handler: handle(s.keyTimeline, "key", "time"),
+		{Path: "/scheduler/key-timeline", Methods: get, Groups: dump, Handler: handle(s.keyTimeline, "key", "time", secrets),
 			Doc: "how a value changed; ?key=K, ?time=T for one moment"},
-		{Path: "/scheduler/graph-snapshot", Methods: get, Groups: dump, Handler: handle(s.snapshot, "time"),
+		{Path: "/scheduler/graph-snapshot", Methods: get, Groups: dump, Handler: handle(s.snapshot, "time", secrets),
 			Doc: "all values with their relations; ?time=T for the past"},
 		{Path: "/scheduler/flag-stats", Methods: get, Groups: stats, Handler: handle(s.flagStats, "flag", "prefix"),
 			Doc: "number of values by ?flag=value-state|descriptor|last-update|error|unavailable|derived; ?prefix=P (repeatable)"},
-		{Path: "/scheduler/downstream-resync", Methods: post, Handler: handle(s.resync, "retry", "verbose"),
+		{Path: "/scheduler/downstream-resync", Methods: post, Handler: handle(s.resync, "retry", "verbose", secrets),
 			Doc: "read the southbound again and repair what differs; ?retry=1, ?verbose=1"},
-		{Path: "/scheduler/drift", Methods: get, Groups: dump, Handler: handle(s.drift, "detect"),
+		{Path: "/scheduler/drift", Methods: get, Groups: dump, Handler: handle(s.drift, "detect", secrets),
 			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"},
-		{Path: "/scheduler/drift", Methods: post, Handler: handle(s.repairDrift, "repair", "retry"),
+		{Path: "/scheduler/drift", Methods: post, Handler: handle(s.repairDrift, "repair", "retry", secrets),
 			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"},
 		{Path: "/scheduler/quarantine", Methods: get, Groups: dump, Handler: handle(s.quarantine),
 			Doc: "values in quarantine, because their southbound went down whenever they were worked on, and those under suspicion"},
 		{Path: "/scheduler/quarantine", Methods: post, Handler: handle(s.releaseQuarantined, "release", "key..."),
 			Doc: "try values in quarantine again; ?release=1, ?key=K (repeatable; all without)"},
-		{Path: "/scheduler/orphans", Methods: get, Groups: dump, Handler: handle(s.orphans),
+		{Path: "/scheduler/orphans", Methods: get, Groups: dump, Handler: handle(s.orphans, secrets),
 			Doc: "what exists in the southbound and is nobody's wish: leftovers of the scheduler, and what is foreign"},
-		{Path: "/scheduler/orphans", Methods: post, Handler: handle(s.removeOrphans, "remove", "key..."),
+		{Path: "/scheduler/orphans", Methods: post, Handler: handle(s.removeOrphans, "remove", "key...", secrets),
 			Doc: "remove leftovers of the scheduler; ?remove=1, ?key=K (repeatable)"},
-		{Path: "/scheduler/dump", Methods: get, Groups: dump, Handler: handle(s.dump, "descriptor", "key-prefix", "view"),
+		{Path: "/scheduler/dump", Methods: get, Groups: dump, Handler: handle(s.dump, "descriptor", "key-prefix", "view", secrets),
 			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"},
 		{Path: "/scheduler/status", Methods: get, Groups: dump, Handler: handle(s.status, "key", "key-prefix", "descriptor"),
 			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"},
@@ -87,6 +88,10 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, ?state=S (repeatable), ?revision=R, ?timeout=30s"},
 	}
 }
+
+// secrets is the argument that asks for values with their secrets, which are
+// hidden without it.
+const secrets = rest.ShowSecretsParameter
 
 // answer writes a successful reply.
 type answer func(http.ResponseWriter)

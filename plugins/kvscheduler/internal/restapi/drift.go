@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -12,6 +13,13 @@ import (
 type jsonDriftReply struct {
 	*api.DriftReport
 	Errors []string `json:",omitempty"`
+}
+
+func driftReply(r *http.Request, report *api.DriftReport) jsonDriftReply {
+	if !rest.ShowSecrets(r) {
+		report = report.HideSecrets()
+	}
+	return jsonDriftReply{DriftReport: report}
 }
 
 // drift returns a report, of a detection made for it if asked for.
@@ -25,13 +33,13 @@ func (s *server) drift(r *http.Request, args arguments) (answer, error) {
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		return asJSON(jsonDriftReply{DriftReport: report}), nil
+		return asJSON(driftReply(r, report)), nil
 	}
 	report := s.Scheduler.LastDrift()
 	if report == nil {
 		return nil, notFound(errors.New("drift was not looked for yet: expected the argument detect=1"))
 	}
-	return asJSON(jsonDriftReply{DriftReport: report}), nil
+	return asJSON(driftReply(r, report)), nil
 }
 
 // repairDrift detects and repairs what it found.
@@ -52,7 +60,7 @@ func (s *server) repairDrift(r *http.Request, args arguments) (answer, error) {
 	if retry {
 		opts = append(opts, api.WithRetryDefault())
 	}
-	reply := jsonDriftReply{DriftReport: report}
+	reply := driftReply(r, report)
 	seq, err := s.Scheduler.RepairDrift(r.Context(), report.Drifts, opts...)
 	var txnErr *api.TransactionError
 	switch {
@@ -64,7 +72,7 @@ func (s *server) repairDrift(r *http.Request, args arguments) (answer, error) {
 		return nil, unavailable(err)
 	}
 	if seq != api.NoSeqNum {
-		done := *report
+		done := *reply.DriftReport
 		done.Repairs = []uint64{seq}
 		reply.DriftReport = &done
 	}

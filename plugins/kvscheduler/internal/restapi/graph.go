@@ -30,7 +30,7 @@ func (s *server) past() *timeline.Timeline {
 	})
 }
 
-func (s *server) keyTimeline(_ *http.Request, args arguments) (answer, error) {
+func (s *server) keyTimeline(req *http.Request, args arguments) (answer, error) {
 	key, err1 := args.required("key", "the key of a value")
 	at, err2 := args.time("time")
 	if err := errors.Join(err1, err2); err != nil {
@@ -42,7 +42,7 @@ func (s *server) keyTimeline(_ *http.Request, args arguments) (answer, error) {
 		if len(revisions) == 0 {
 			return nil, notFound(fmt.Errorf("argument %q is %q: no such value in the graph nor in the history", "key", key))
 		}
-		return asJSON(jsonNodes(revisions)), nil
+		return asJSON(jsonNodes(req, revisions)), nil
 	}
 	if err := past.Reaches(at); err != nil {
 		return nil, notFound(fmt.Errorf("argument %w", err))
@@ -51,10 +51,10 @@ func (s *server) keyTimeline(_ *http.Request, args arguments) (answer, error) {
 	if !ok {
 		return nil, notFound(fmt.Errorf("argument %q is %q: no such value at %s", "key", key, at.UTC().Format(timeFormat)))
 	}
-	return asJSON(newJSONNode(r)), nil
+	return asJSON(newJSONNode(req, r)), nil
 }
 
-func (s *server) snapshot(_ *http.Request, args arguments) (answer, error) {
+func (s *server) snapshot(req *http.Request, args arguments) (answer, error) {
 	at, err := args.time("time")
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *server) snapshot(_ *http.Request, args arguments) (answer, error) {
 	} else if err := past.Reaches(at); err != nil {
 		return nil, notFound(fmt.Errorf("argument %w", err))
 	}
-	return asJSON(jsonNodes(past.Snapshot(at))), nil
+	return asJSON(jsonNodes(req, past.Snapshot(at))), nil
 }
 
 type jsonFlagStats struct {

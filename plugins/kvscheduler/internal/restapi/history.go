@@ -6,11 +6,12 @@ import (
 	"math"
 	"net/http"
 
+	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
-func (s *server) history(_ *http.Request, args arguments) (answer, error) {
+func (s *server) history(r *http.Request, args arguments) (answer, error) {
 	format, err := args.oneOf("format", "json", "text")
 	if err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func (s *server) history(_ *http.Request, args arguments) (answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.recorded(txn, format, args)
+		return s.recorded(r, txn, format, args)
 	}
 	if args.has("critical-path") || args.has("limit") {
 		return nil, badRequest(errors.New(`argument "seq-num" is missing: "critical-path" and "limit" are about one transaction`))
@@ -41,17 +42,27 @@ func (s *server) history(_ *http.Request, args arguments) (answer, error) {
 	if format == "text" {
 		return asText(txns), nil
 	}
-	if txns == nil {
-		txns = []*api.RecordedTxn{}
+	list := make([]*api.RecordedTxn, len(txns))
+	for i, txn := range txns {
+		list[i] = shownTxn(r, txn)
 	}
-	return asJSON(txns), nil
+	return asJSON(list), nil
+}
+
+// shownTxn is the transaction as the request may see it. The text form never has
+// secrets.
+func shownTxn(r *http.Request, txn *api.RecordedTxn) *api.RecordedTxn {
+	if rest.ShowSecrets(r) {
+		return txn
+	}
+	return txn.HideSecrets()
 }
 
 // defaultSteps bounds the critical path where no limit is asked for.
 const defaultSteps = 50
 
 // recorded answers with one transaction, or where its time went.
-func (s *server) recorded(txn *api.RecordedTxn, format string, args arguments) (answer, error) {
+func (s *server) recorded(r *http.Request, txn *api.RecordedTxn, format string, args arguments) (answer, error) {
 	critical, err1 := args.flag("critical-path")
 	limit, given, err2 := args.number("limit")
 	if err := errors.Join(err1, err2); err != nil {
@@ -63,7 +74,7 @@ func (s *server) recorded(txn *api.RecordedTxn, format string, args arguments) (
 	case !critical && format == "text":
 		return asText([]*api.RecordedTxn{txn}), nil
 	case !critical:
-		return asJSON(txn), nil
+		return asJSON(shownTxn(r, txn)), nil
 	case txn.PreRecord:
 		return nil, &statusError{http.StatusConflict, fmt.Errorf("transaction %d is still executed: ask again when it has ended", txn.SeqNum)}
 	case !given:
@@ -123,5 +134,5 @@ func (s *server) resync(r *http.Request, args arguments) (answer, error) {
 	if txn == nil { // the history is switched off
 		txn = &api.RecordedTxn{SeqNum: seq, TxnType: api.NBTransaction, ResyncType: api.DownstreamResync}
 	}
-	return asJSON(txn), nil
+	return asJSON(shownTxn(r, txn)), nil
 }

@@ -2,6 +2,7 @@ package restapi
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -26,18 +27,18 @@ type jsonTarget struct {
 	MatchingKeys []string
 }
 
-func jsonNodes(revisions []timeline.Revision) []jsonNode {
+func jsonNodes(req *http.Request, revisions []timeline.Revision) []jsonNode {
 	nodes := make([]jsonNode, len(revisions))
 	for i, r := range revisions {
-		nodes[i] = newJSONNode(r)
+		nodes[i] = newJSONNode(req, r)
 	}
 	return nodes
 }
 
-func newJSONNode(r timeline.Revision) jsonNode {
+func newJSONNode(req *http.Request, r timeline.Revision) jsonNode {
 	n := r.Node
 	j := jsonNode{
-		Since: r.Since, Until: r.Until, Key: n.Key, Label: n.Label, Value: api.NewJSONValue(n.Value),
+		Since: r.Since, Until: r.Until, Key: n.Key, Label: n.Label, Value: api.NewJSONValue(shown(req, n.Value)),
 		Flags: flags(n), MetadataFields: metadataFields(n.Metadata),
 	}
 	for _, edge := range n.Targets {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -16,14 +17,17 @@ type jsonOrphans struct {
 	Errors []string `json:",omitempty"`
 }
 
-func (s *server) orphans(*http.Request, arguments) (answer, error) {
-	return asJSON(s.listOrphans()), nil
+func (s *server) orphans(r *http.Request, _ arguments) (answer, error) {
+	return asJSON(s.listOrphans(r)), nil
 }
 
-func (s *server) listOrphans() jsonOrphans {
-	list := s.Scheduler.Orphans()
-	if list == nil {
-		list = []api.Orphan{}
+func (s *server) listOrphans(r *http.Request) jsonOrphans {
+	list := []api.Orphan{}
+	for _, o := range s.Scheduler.Orphans() {
+		if !rest.ShowSecrets(r) {
+			o = o.HideSecrets()
+		}
+		list = append(list, o)
 	}
 	return jsonOrphans{Orphans: list}
 }
@@ -54,7 +58,7 @@ func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) 
 	case err != nil:
 		return nil, unavailable(err)
 	}
-	reply := s.listOrphans()
+	reply := s.listOrphans(r)
 	reply.SeqNum, reply.Errors = &seq, errs
 	return asJSON(reply), nil
 }

@@ -7,7 +7,10 @@ import (
 	"net/http"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -27,7 +30,7 @@ type jsonDumpIndex struct {
 	Views       []string
 }
 
-func (s *server) dump(_ *http.Request, args arguments) (answer, error) {
+func (s *server) dump(r *http.Request, args arguments) (answer, error) {
 	by, err := args.onlyOne("descriptor", "key-prefix")
 	if err != nil {
 		return nil, err
@@ -59,9 +62,18 @@ func (s *server) dump(_ *http.Request, args arguments) (answer, error) {
 	}
 	list := make([]jsonKV, len(kvs))
 	for i, kv := range kvs {
-		list[i] = jsonKV{kv.Key, api.NewJSONValue(kv.Value), kv.Origin, kv.Metadata}
+		list[i] = jsonKV{kv.Key, api.NewJSONValue(shown(r, kv.Value)), kv.Origin, kv.Metadata}
 	}
 	return asJSON(list), nil
+}
+
+// shown is the value as the request may see it.
+func shown(r *http.Request, m proto.Message) proto.Message {
+	if rest.ShowSecrets(r) {
+		return m
+	}
+	m, _ = logging.HideSecrets(m)
+	return m
 }
 
 func (s *server) dumpIndex() jsonDumpIndex {

@@ -1,0 +1,160 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+)
+
+// The secret of a memif is nowhere to be seen unless it is asked for.
+const (
+	memifSecret = "Sesam-oeffne-dich"
+	memifKey    = "config/vpp/v2/interfaces/memif1"
+	memifs      = `
+vppConfig:
+  interfaces:
+  - {name: memif1, type: MEMIF, enabled: true, memif: {id: 1, secret: Sesam-oeffne-dich, socketFilename: /run/vpp/memif-test.sock}}
+`
+)
+
+// logged is what an agent logs.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	plugins, err := app.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{VPPAgent: plugins, dir: t.TempDir()}
+	h.write(t, "network.yaml", memifs)
+	h.write(t, "filedb.conf", "configuration-paths: ["+h.dir+"/network.yaml]\n")
+	h.write(t, "linux-nsplugin.conf", "disabled: true\n")
+	h.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
+	log := &logged{}
+	h.agent = agenttest.New(t, agent.AllPlugins(plugins), agent.Logging(logging.NewRegistry(logging.WithWriter(log), logging.WithForcedLevel(logging.DebugLevel))),
+		agent.Args("--config-dir", h.dir, "--http-port", "0", "--grpc-port", "0", "--simulate"))
+	if err := h.agent.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.send(t, "GET", "/scheduler/wait?key="+memifKey+"&timeout=30s", "", 200)
+	for _, path := range h.paths(t) {
+		body := h.send(t, "GET", path, "", 0)
+		if strings.Contains(body, memifSecret) {
+			t.Errorf("GET %s tells the secret", path)
+		}
+	}
+	if !strings.Contains(log.String(), "DEBUG") || strings.Contains(log.String(), memifSecret) {
+		t.Error("the log tells the secret, or has nothing")
+	}
+	for _, path := range []string{
+		"/configuration", "/scheduler/dump?descriptor=vpp-interface&view=NB", "/scheduler/txn-history",
+		"/scheduler/key-timeline?key=" + memifKey, "/scheduler/graph-snapshot",
+	} {
+		sign := "?"
+		if strings.Contains(path, "?") {
+			sign = "&"
+		}
+		if body := h.send(t, "GET", path, "", 200); !strings.Contains(body, logging.Hidden) {
+			t.Errorf("GET %s does not have the value at all", path)
+		}
+		if body := h.send(t, "GET", path+sign+"show-secrets=true", "", 200); !strings.Contains(body, memifSecret) {
+			t.Errorf("GET %s with show-secrets does not tell the secret", path)
+		}
+	}
+}
+
+// A plan without secrets cannot be applied, and a configuration without them cannot
+// be given back.
+func TestPlansWithSecrets(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "", "--simulate")
+	h.start(t)
+	const change = "/scheduler/plan"
+	hidden := h.send(t, "POST", change, memifs, 200)
+	if strings.Contains(hidden, memifSecret) || !strings.Contains(hidden, `"Hidden": true`) {
+		t.Errorf("the plan is\n%s", hidden)
+	}
+	if body := h.send(t, "POST", "/scheduler/apply", hidden, 400); !strings.Contains(body, "the secrets of the plan are hidden: expected one that was made with the parameter show-secrets") {
+		t.Errorf("got %s", body)
+	}
+	plan := h.send(t, "POST", change+"?show-secrets=true", memifs, 200)
+	if body := h.send(t, "POST", "/scheduler/apply", plan, 200); !strings.Contains(body, "CONFIGURED") {
+		t.Errorf("got %s", body)
+	}
+	shown := h.send(t, "GET", "/configuration", "", 200)
+	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[0].memif.secret") || !strings.Contains(body, "*** stands for a secret that is not shown") {
+		t.Errorf("got %s", body)
+	}
+	full := h.send(t, "GET", "/configuration?show-secrets=true", "", 200)
+	h.send(t, "PUT", "/configuration", full, 200)
+}
+
+// send makes a request and returns the answer; a status of 0 is any.
+func (h *house) send(t *testing.T, method, path, body string, status int) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, h.HTTP.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || status != 0 && resp.StatusCode != status {
+		t.Errorf("%s %s: status %d, expected %d: %v\n%s", method, path, resp.StatusCode, status, err, answer)
+	}
+	return string(answer)
+}
+
+// paths are all endpoints that can be read, with arguments where they need some.
+func (h *house) paths(t *testing.T) []string {
+	t.Helper()
+	var api struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.Unmarshal([]byte(h.send(t, "GET", "/openapi.json", "", 200)), &api); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{
+		"/configuration?source=filedb", "/scheduler/dump?descriptor=vpp-interface&view=NB", "/scheduler/dump?descriptor=vpp-interface&view=cached",
+		"/scheduler/dump?descriptor=vpp-interface&view=SB", "/scheduler/key-timeline?key=" + memifKey, "/scheduler/why?key=" + memifKey,
+		"/scheduler/txn-history?format=text", "/scheduler/txn-history?seq-num=0", "/scheduler/drift?detect=1", "/scheduler/graph?format=dot",
+		"/scheduler/status?key=" + memifKey,
+	}
+	for path, methods := range api.Paths {
+		if methods["get"] != nil && path != "/scheduler/watch" && !strings.Contains(path, "{") { // which does not end
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) < 30 {
+		t.Errorf("%d endpoints: expected all of the agent", len(paths))
+	}
+	return paths
+}
