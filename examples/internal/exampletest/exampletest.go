@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
@@ -27,7 +29,7 @@ type Example func(out io.Writer, opts ...agent.Option) error
 func Run(t *testing.T, run Example, want string, args ...string) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := run(&out, options(t, args)...); err != nil {
+	if err := run(&out, Options(t, args...)...); err != nil {
 		t.Fatalf("%v after\n%s", err, &out)
 	}
 	if out.String() != want {
@@ -41,7 +43,7 @@ func Start(t *testing.T, run Example, args ...string) *Output {
 	out := &Output{more: make(chan struct{}, 1)}
 	ctx, quit := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- run(out, append(options(t, args), agent.Context(ctx))...) }()
+	go func() { ended <- run(out, append(Options(t, args...), agent.Context(ctx))...) }()
 	t.Cleanup(func() {
 		quit()
 		if err := <-ended; err != nil {
@@ -51,7 +53,46 @@ func Start(t *testing.T, run Example, args ...string) *Output {
 	return out
 }
 
-func options(t *testing.T, args []string) []agent.Option {
+// StartAgent starts the agent of an example, and stops it at the end of the test.
+func StartAgent(t *testing.T, a *agent.Agent) {
+	t.Helper()
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
+		agenttest.CheckLeaks(t, a)
+	})
+}
+
+// Ask sends a request over HTTP and returns the status and the body of the answer.
+func Ask(t *testing.T, by http.RoundTripper, method, url, body string, header ...string) (code int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	req.Close = true
+	resp, err := by.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// Options make an agent log to the test and see neither the environment nor the
+// command line nor the signals of its process.
+func Options(t *testing.T, args ...string) []agent.Option {
 	return []agent.Option{
 		agent.Args(append([]string{"--config-dir", t.TempDir()}, args...)...), agent.Environ(config.NoEnviron),
 		agent.QuitSignals(), agent.Logging(logtest.Registry(t)),
