@@ -1,0 +1,135 @@
+package vpptest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+const (
+	// killRounds is how often VPP is killed in one run of the test; "make kills"
+	// runs it again and again.
+	killRounds = 5
+	// killRoutes are the routes that are being made when VPP is killed.
+	killRoutes = 2000
+)
+
+// VPP is killed while the agent programs it, and in every other round once more
+// while the agent makes up for the first time. Each time it comes back with
+// nothing, and without any help everything is there that was asked for last,
+// and nothing else.
+func TestKilledUnderLoad(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		b.Must(network())
+		wanted := network()
+		var took []time.Duration
+		for round := range killRounds {
+			change := killChange(round, wanted)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = b.Commit(change) // what became of it is seen below
+			}()
+			killed := killLater(t, b)
+			<-done
+			for key, v := range change {
+				if wanted[key] = v; v == nil {
+					delete(wanted, key)
+				}
+			}
+			if round%2 == 1 {
+				target.Restart(t)
+				killLater(t, b)
+			}
+			epoch := b.Mux.Session().Epoch
+			target.Restart(t)
+			start := time.Now()
+			b.Connected(epoch)
+			for key := range wanted { // what was in flight comes up by and by: it may be what VPP died of
+				b.Await(key, configured)
+			}
+			took = append(took, time.Since(start))
+			allConfigured(t, b, wanted)
+			wantRoutes(t, b, wanted)
+			b.InSync()
+			if t.Failed() {
+				t.Fatalf("in round %d, VPP killed after %d replies", round, killed)
+			}
+		}
+		slices.Sort(took)
+		t.Logf("%d kills; after VPP answered again all was there within %v (median), %v (longest)",
+			killRounds+killRounds/2, took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+	})
+}
+
+// killChange replaces the routes of the last round by those of this one.
+func killChange(round int, wanted values) values {
+	change := values{}
+	for key, v := range wanted {
+		if r, ok := v.(*l3.Route); ok && r.OutgoingInterface == "lo" && r.Weight == 7 {
+			change[key] = nil
+		}
+	}
+	for i := range killRoutes {
+		r := &l3.Route{
+			DstNetwork:  fmt.Sprintf("%d.%d.%d.0/24", 20+round%2, i>>8, i&0xff),
+			NextHopAddr: fmt.Sprintf("10.1.1.%d", 10+round), OutgoingInterface: "lo", Weight: 7,
+		}
+		change[routeKey(r)] = r
+	}
+	return change
+}
+
+// killLater kills VPP after an arbitrary number of replies, and returns when the
+// agent knows.
+func killLater(t *testing.T, b *vpptest.Bench) (after uint64) {
+	t.Helper()
+	after = 1 + rand.Uint64N(killRoutes)
+	until := b.Mux.Stats().Replies + after
+	await(t, fmt.Sprintf("%d replies", after), func() bool { return b.Mux.Stats().Replies >= until })
+	if b.Real != nil {
+		b.Real.Kill()
+	} else if err := b.Sim.Die(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the end of the session", func() bool { return !b.Mux.Session().Up })
+	return after
+}
+
+// await polls: nobody tells of replies.
+func await(t *testing.T, what string, fits func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Microsecond)
+	defer tick.Stop()
+	for late := time.Now().Add(time.Minute); !fits(); <-tick.C {
+		if time.Now().After(late) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// wantRoutes fails the test unless VPP has the routes that are wanted, and no
+// other.
+func wantRoutes(t *testing.T, b *vpptest.Bench, wanted values) {
+	t.Helper()
+	got := b.Dump("vpp-route")
+	for key, v := range wanted {
+		if r, ok := v.(*l3.Route); ok {
+			if found, ok := got[key].(*l3.Route); !ok || !proto.Equal(found, r) && r.Weight == 7 {
+				t.Errorf("route %s is %v", key, got[key])
+			}
+			delete(got, key)
+		}
+	}
+	if len(got) > 0 {
+		t.Errorf("%d routes that nobody wants", len(got))
+	}
+}
