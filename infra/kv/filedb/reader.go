@@ -19,7 +19,7 @@ import (
 const (
 	// maxFile bounds what is read of one file, in bytes; the format has a bound
 	// of its own, and is to complain.
-	maxFile = 64<<20 + 1
+	maxFile = 256<<20 + 1
 	// smallFile is up to which size files are read again now and then although
 	// nothing seems to have happened to them, in bytes.
 	smallFile = 1 << 20
@@ -155,6 +155,11 @@ type conflict struct{ key, loser, winner string }
 
 // merged puts the entries of all files together.
 func (r *reader) merged() (entries map[string]kv.Entry, conflicts []conflict) {
+	if len(r.files) == 1 { // the usual case, and a large file is large enough once
+		for _, f := range r.files {
+			return f.entries, nil
+		}
+	}
 	entries = map[string]kv.Entry{}
 	from := map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(r.files)) {

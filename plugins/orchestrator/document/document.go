@@ -24,13 +24,12 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
 const (
-	// maxSize bounds a document, in bytes.
-	maxSize = 64 << 20
+	// maxSize bounds a document, in bytes: some millions of routes.
+	maxSize = 256 << 20
 	// maxDepth bounds how deep its values are nested.
 	maxDepth = 100
 	// maxAliased bounds the values that are reached through YAML aliases, so
@@ -120,23 +119,33 @@ func (e *Error) Error() string {
 // with keys of other agents are only counted. With an empty prefix the agent
 // in a key does not matter.
 func (c *Codec) Decode(file string, text []byte, prefix string) *Document {
-	d := &decoder{
-		codec: c, file: file, prefix: prefix, doc: &Document{},
-		seen: map[string]Position{}, aliased: maxAliased,
+	roots, plain, err := parse(file, text)
+	d := c.decode(file, prefix, roots)
+	if d.unplain && plain {
+		roots, err = parseYAML(file, text)
+		d = c.decode(file, prefix, roots)
 	}
-	roots, err := parse(file, text)
 	if err != nil {
 		d.doc.Broken = true
 		d.doc.Errs = []*Error{err}
 		return d.doc
 	}
-	for _, n := range roots {
-		d.root(n)
-	}
 	if d.untold > 0 {
 		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
 	}
 	return d.doc
+}
+
+// decode reads what was parsed.
+func (c *Codec) decode(file, prefix string, roots []*yaml.Node) *decoder {
+	d := &decoder{
+		codec: c, file: file, prefix: prefix, doc: &Document{},
+		seen: map[string]Position{}, aliased: maxAliased,
+	}
+	for _, n := range roots {
+		d.root(n)
+	}
+	return d
 }
 
 // Read is Decode in the form that key-value stores use.
@@ -168,6 +177,7 @@ type decoder struct {
 	depth   int
 	within  int // aliases that are being followed
 	untold  int
+	unplain bool // a long list is not plain after all; see plainReader
 }
 
 func (d *decoder) at(n *yaml.Node) Position {
@@ -237,11 +247,5 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 		return
 	}
 	d.seen[key] = pos
-	if field := logging.HiddenField(value); field != "" {
-		d.key = key
-		d.fail(n, &path{up: p, name: field}, "%s stands for a secret that is not shown; expected the secret (agentctl --show-secrets)", logging.Hidden)
-		d.key = ""
-		return
-	}
 	d.doc.Items = append(d.doc.Items, Item{Position: pos, Key: key, Value: value})
 }

@@ -206,8 +206,8 @@ func TestBounds(t *testing.T) {
 	if !doc.Broken {
 		t.Errorf("deep JSON: %v", doc.Errs)
 	}
-	doc = c.Decode("f.yaml", make([]byte, 65<<20), "")
-	if !doc.Broken || !strings.Contains(doc.Errs[0].Error(), "expected at most 67108864") {
+	doc = c.Decode("f.yaml", make([]byte, 257<<20), "")
+	if !doc.Broken || !strings.Contains(doc.Errs[0].Error(), "expected at most 268435456") {
 		t.Errorf("large text: %v", doc.Errs)
 	}
 	doc = c.Decode("f.yaml", []byte("data: ["+strings.Repeat("{key: a},", 500)+"]"), "")

@@ -141,8 +141,18 @@ func (d *decoder) list(n *yaml.Node, p *path, f func(e *yaml.Node, p *path)) boo
 		d.fail(n, p, "expected a list, got %s", describe(n))
 		return false
 	}
-	for i, e := range target.Content {
+	i := 0
+	each := func(e *yaml.Node) bool {
 		f(e, &path{up: p, index: i})
+		i++
+		return !d.unplain
+	}
+	if isLong(target) {
+		d.unplain = !eachOf(target, each) || d.unplain
+		return true
+	}
+	for _, e := range target.Content {
+		each(e)
 	}
 	return true
 }

@@ -13,27 +13,35 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parse reads the syntax of a text: the roots of the YAML documents in it.
-func parse(file string, text []byte) ([]*yaml.Node, *Error) {
+// parse reads the syntax of a text: the roots of the YAML documents in it. If
+// they are plain, long lists in them are still text, and may turn out not to be.
+func parse(file string, text []byte) (roots []*yaml.Node, isPlain bool, failure *Error) {
 	if len(text) > maxSize {
-		return nil, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
+		return nil, false, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	text = withoutMark(text)
 	if at := invalidUTF8(text); at >= 0 {
-		return nil, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
+		return nil, false, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
 	}
 	if strings.HasSuffix(file, ".json") || looksLikeJSON(text) {
 		if len(bytes.TrimSpace(text)) == 0 {
-			return nil, nil
+			return nil, false, nil
 		}
 		n, err := parseJSON(text)
 		if err != nil {
-			return nil, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
+			return nil, false, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
 		}
-		return []*yaml.Node{n}, nil
+		return []*yaml.Node{n}, false, nil
 	}
-	return parseYAML(file, text)
+	if root, ok := parsePlain(text); ok {
+		return []*yaml.Node{root}, true, nil
+	}
+	roots, failure = parseYAML(file, text)
+	return roots, false, failure
 }
+
+// withoutMark is the text without a byte order mark.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) }
 
 func invalidUTF8(text []byte) int {
 	if utf8.Valid(text) {
@@ -59,6 +67,7 @@ func locate(file string, text []byte, offset int) Position {
 var lineOfError = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
 func parseYAML(file string, text []byte) (roots []*yaml.Node, failure *Error) {
+	text = withoutMark(text)
 	defer func() { // the parser must not take the agent down, whatever the text
 		if p := recover(); p != nil {
 			roots, failure = nil, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("malformed YAML: %v", p)}

@@ -1,0 +1,123 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// difference compares what the two parsers make of a text; long lists are read.
+func difference(a, b *yaml.Node) string {
+	content := a.Content
+	if isLong(a) {
+		content = nil
+		if !eachOf(a, func(e *yaml.Node) bool { content = append(content, copied(e)); return true }) {
+			return ""
+		}
+	}
+	switch {
+	case a.Kind != b.Kind, a.Tag != b.Tag, !isLong(a) && a.Value != b.Value, a.Line != b.Line, a.Column != b.Column,
+		a.Style != b.Style, b.Alias != nil, b.Anchor != "", len(content) != len(b.Content):
+		return fmt.Sprintf("%d:%d: kind %d tag %s style %d value %q with %d children\n%d:%d: kind %d tag %s style %d value %q with %d children",
+			a.Line, a.Column, a.Kind, a.Tag, a.Style, a.Value, len(content), b.Line, b.Column, b.Kind, b.Tag, b.Style, b.Value, len(b.Content))
+	}
+	for i := range content {
+		if d := difference(content[i], b.Content[i]); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+func copied(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for _, e := range n.Content {
+		c.Content = append(c.Content, copied(e))
+	}
+	return &c
+}
+
+// What is plain is read as the parser of the whole language reads it.
+func checkPlain(t *testing.T, text string) (isPlain bool) {
+	t.Helper()
+	root, ok := parsePlain([]byte(text))
+	if !ok {
+		return false
+	}
+	roots, err := parseYAML("a.yaml", []byte(text))
+	if err != nil || len(roots) != 1 {
+		t.Fatalf("plain, but: %v, %d documents\n%q", err, len(roots), text)
+	}
+	if d := difference(root, roots[0]); d != "" {
+		t.Fatalf("read as\n%s\n%q", d, text)
+	}
+	return true
+}
+
+// plainTexts are plain, the others are left to the other parser.
+var plainTexts = []string{
+	"vppConfig:\n  routes:\n  - {dstNetwork: 10.1.2.3/32, nextHopAddr: 10.1.0.2, outgoingInterface: loop1, weight: 5}\n",
+	"vppConfig:\n  routes:\n    - dst_network: 2001:db8::/32\n      next_hop_addr: \"fe80::1\"\n\n      weight: 10 # most\n    # a comment\n    - dst_network: 1::/64",
+	"a:\n- b\n- c\nd:\n  e: true\n  f: Null\n  'g': 'h i'\n",
+	"a: [1, 2, {b: c, d: []}, [x]]\nb: {}\nc: [] # none\n#end",
+	"a:\n  - [1, 2]\n  -   x\n  - \"y: z\"\n  - q: r\n    s:\n    - t\n\n",
+	"# first\n\na:\n     b:\n       c: d\n  # less\n     e: f\n",
+	"a: b-c\ne: 7a/b\nf: x:y\ng: 10.0.0.1\nh: 0\n",
+	"  \na: b   \n",
+}
+
+var otherTexts = []string{
+	"", "a", "- a", "a: &x b", "a: *x", "a: |\n  b", "a: >-\n  b", "a:\n", "a: b\n  c", "a: 'b\n c'", "a: {b: c,\n d: e}", "? a\n: b",
+	"---\na: b", "a: b\n---\nc: d", "a: 1.5", "a: 0x10", "a: 010", "a: 2020-01-02", "a: b c", "a: ~", "a: b#c", "a:b", "a: {b:c}", "a: [b, ]",
+	"a: \"b\\n\"", "a: 'it''s'", "\ta: b", "a:\tb", "a: b\r\n", "a: é", "a: 'é'", "!!str a: b", "<<: a", " a: b", "a:\n b: c\n  d: e", "a:\n  - b\n - c",
+	"a: %b", "a: @b", "a: b:", "a: {b}", "a: -5", "a: 1_0", "a: .5", "a:\n- b: c\n   d: e",
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for _, text := range plainTexts {
+		if !checkPlain(t, text) {
+			t.Errorf("not plain: %q", text)
+		}
+	}
+	for _, text := range otherTexts {
+		if checkPlain(t, text) {
+			t.Errorf("plain: %q", text)
+		}
+	}
+}
+
+// A list that is too long for one piece, also if an element is not plain.
+func TestPlainLongList(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("vppConfig:\n  x:\n")
+	for i := range 5000 {
+		fmt.Fprintf(&b, "  - {a: 10.%d.%d.0/24, b: loop%d}\n  # between\n  -  c:\n      - %d\n", i>>8, i&255, i%7, i)
+	}
+	text := b.String() + "  y: z\n"
+	root, ok := parsePlain([]byte(text))
+	if !ok || !isLong(root.Content[1].Content[1]) {
+		t.Fatal("not read as a long list")
+	}
+	if !checkPlain(t, text) {
+		t.Error("not plain")
+	}
+	if eachOf(&yaml.Node{Value: "- a\n- b: &x c\n", Line: 1, Column: 1}, func(*yaml.Node) bool { return true }) {
+		t.Error("an anchor is taken for plain")
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	for _, text := range append(plainTexts, otherTexts...) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if invalidUTF8([]byte(text)) < 0 {
+			checkPlain(t, text)
+		}
+	})
+}
