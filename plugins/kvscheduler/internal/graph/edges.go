@@ -40,37 +40,18 @@ func (n *Node) Exact(v *registry.Value, i int) (to *Node, ok bool) {
 	return to, true
 }
 
-// DependentsOf is Dependents of the key of a node.
-func (g *Graph) DependentsOf(n *Node, yield func(*Node)) {
+// Naming iterates over the nodes whose wanted or existing value has a
+// dependency that names the key, in no order and perhaps more than once.
+func (g *Graph) Naming(key string, yield func(*Node)) {
+	if n := g.nodes[key]; n != nil {
+		g.NamingNode(n, yield)
+	}
+}
+
+// NamingNode is Naming for the key of a node.
+func (g *Graph) NamingNode(n *Node, yield func(*Node)) {
 	for i := range n.dependents {
 		yield(n.dependents[i].from)
-	}
-	g.DependentsByChoice(n.Key, yield)
-}
-
-// Dependents iterates over the nodes whose wanted or existing value has a
-// dependency that the key may meet, in no order and perhaps more than once.
-func (g *Graph) Dependents(key string, yield func(*Node)) {
-	if n := g.nodes[key]; n != nil {
-		g.DependentsOf(n, yield)
-		return
-	}
-	g.DependentsByChoice(key, yield)
-}
-
-// DependentsByChoice iterates over those of Dependents that name no key, but
-// leave a choice of which this one is part.
-func (g *Graph) DependentsByChoice(key string, yield func(*Node)) {
-	for length := range g.lengths {
-		if length > len(key) {
-			continue
-		}
-		for n := range g.prefixes[key[:length]] {
-			yield(n)
-		}
-	}
-	for n := range g.selected {
-		yield(n)
 	}
 }
 
@@ -154,7 +135,8 @@ func take(old *[2]linked, v *registry.Value) (edges []edge, ok bool) {
 }
 
 func sameKeys(a, b api.Dependency) bool {
-	return a.Key == b.Key && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes)
+	return a.Key == b.Key && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes) &&
+		(a.AnyOf.KeySelector == nil) == (b.AnyOf.KeySelector == nil)
 }
 
 // makeEdges makes those of a value; nil if it names no keys.
@@ -206,47 +188,6 @@ func (g *Graph) cut(edges []edge) {
 	}
 }
 
-// choose notes those dependencies of a value that leave a choice of keys.
-func (g *Graph) choose(n *Node, v *registry.Value) {
-	if v == nil {
-		return
-	}
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		switch {
-		case dep.Key != "":
-		case len(dep.AnyOf.KeyPrefixes) == 0:
-			g.selected[n] = struct{}{}
-		default:
-			for _, prefix := range dep.AnyOf.KeyPrefixes {
-				if add(g.prefixes, prefix, n) {
-					g.lengths[len(prefix)]++
-				}
-			}
-		}
-	}
-}
-
-func (g *Graph) unchoose(n *Node, v *registry.Value) {
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		switch {
-		case dep.Key != "":
-		case len(dep.AnyOf.KeyPrefixes) == 0:
-			delete(g.selected, n)
-		default:
-			for _, prefix := range dep.AnyOf.KeyPrefixes {
-				if remove(g.prefixes, prefix, n) {
-					delete(g.existing, prefix)
-					if g.lengths[len(prefix)]--; g.lengths[len(prefix)] == 0 {
-						delete(g.lengths, len(prefix))
-					}
-				}
-			}
-		}
-	}
-}
-
 // Wait makes the dependencies of the derived values of n lead to n, until Want
 // or Have changes: a value that is wanted and does not exist has no derived
 // nodes yet, but may come up together with them, where it depends on one of
@@ -272,11 +213,5 @@ func (g *Graph) Wait(n *Node) {
 			next++
 		}
 		g.choose(n, v)
-	}
-}
-
-func (g *Graph) unchooseDerived(n *Node) {
-	for i := range n.Want.Derived {
-		g.unchoose(n, n.Want.Derived[i].Value)
 	}
 }

@@ -16,22 +16,30 @@ const patience = 4
 // prefix, so that the others cost nothing. Unlike other iterations it may change
 // the graph, in a way that these do not see: it is for its one writer.
 func (g *Graph) Existing(prefix string, yield func(*Node) bool) {
+	g.ExistingFrom(prefix, prefix, yield)
+}
+
+// ExistingFrom is Existing without the nodes before a key.
+func (g *Graph) ExistingFrom(prefix, from string, yield func(*Node) bool) {
 	if index := g.existing[prefix]; index != nil {
-		index.Ascend(yield)
+		index.AscendGreaterOrEqual(&Node{Key: from}, yield)
 		return
 	}
 	skipped, last := 0, ""
 	done := false
-	g.Ascend(prefix, func(n *Node) bool {
+	g.From(from, func(n *Node) bool {
+		if !strings.HasPrefix(n.Key, prefix) {
+			return false
+		}
 		last = n.Key
 		if n.Have == nil {
 			skipped++
-			return skipped < patience || g.prefixes[prefix] == nil
+			return skipped < patience || g.choosers[prefix] == nil
 		}
 		done = !yield(n)
 		return !done
 	})
-	if done || skipped < patience || g.prefixes[prefix] == nil {
+	if done || skipped < patience || g.choosers[prefix] == nil {
 		return
 	}
 	g.index(prefix).AscendGreaterOrEqual(&Node{Key: last}, yield)
@@ -54,9 +62,16 @@ func byKey(a, b *Node) bool { return a.Key < b.Key }
 
 // noteExistence keeps the indexes in step with a value that came or went.
 func (g *Graph) noteExistence(n *Node) {
-	for prefix, index := range g.existing {
+	if len(g.existing) == 0 {
+		return
+	}
+	for length := range g.lengths { // an index has a prefix that is named
+		if length > len(n.Key) {
+			continue
+		}
+		index := g.existing[n.Key[:length]]
 		switch {
-		case !strings.HasPrefix(n.Key, prefix):
+		case index == nil:
 		case n.Have != nil:
 			index.ReplaceOrInsert(n)
 		default:

@@ -99,7 +99,7 @@ type Graph struct {
 	sorted *btree.BTreeG[*Node]
 
 	// Who depends on what, by prefix and by selector alone; see edge for keys.
-	prefixes map[string]nodeSet
+	choosers map[string]*choosers            // by prefix
 	lengths  map[int]int                     // lengths of the prefixes, with counts
 	existing map[string]*btree.BTreeG[*Node] // see Existing
 	selected nodeSet
@@ -110,14 +110,12 @@ type Graph struct {
 	news  []*Node
 }
 
-type nodeSet map[*Node]struct{}
-
 // New returns an empty graph.
 func New() *Graph {
 	return &Graph{
 		nodes:    map[string]*Node{},
 		sorted:   btree.NewG(32, byKey),
-		prefixes: map[string]nodeSet{},
+		choosers: map[string]*choosers{},
 		lengths:  map[int]int{},
 		existing: map[string]*btree.BTreeG[*Node]{},
 		selected: nodeSet{},
@@ -244,31 +242,6 @@ func (g *Graph) Forget(n *Node) {
 	}
 }
 
-// add reports whether the set is new.
-func add(sets map[string]nodeSet, key string, n *Node) bool {
-	set := sets[key]
-	if set == nil {
-		sets[key] = nodeSet{n: {}}
-		return true
-	}
-	set[n] = struct{}{}
-	return false
-}
-
-// remove reports whether the set is gone.
-func remove(sets map[string]nodeSet, key string, n *Node) bool {
-	set := sets[key]
-	if set == nil {
-		return false
-	}
-	delete(set, n)
-	if len(set) == 0 {
-		delete(sets, key)
-		return true
-	}
-	return false
-}
-
 // Ascend iterates over the nodes whose key has the prefix, in the order of
 // keys, until yield returns false.
 func (g *Graph) Ascend(prefix string, yield func(*Node) bool) {
@@ -319,7 +292,12 @@ func (g *Graph) Witness(dep *api.Dependency) *Node {
 		return found == nil
 	}
 	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		if g.Ascend(prefix, scan); found != nil {
+		if index := g.existing[prefix]; index != nil {
+			index.Ascend(scan)
+		} else {
+			g.Ascend(prefix, scan)
+		}
+		if found != nil {
 			return found
 		}
 	}

@@ -34,7 +34,9 @@ func value(deps ...api.Dependency) *registry.Value {
 // dependents are the keys of those that depend on the key, sorted.
 func dependents(g *graph.Graph, key string) []string {
 	found := map[string]bool{}
-	g.Dependents(key, func(n *graph.Node) { found[n.Key] = true })
+	note := func(n *graph.Node) { found[n.Key] = true }
+	g.Naming(key, note)
+	g.Choosing(key, func(string) bool { return false }, note)
 	return slices.Sorted(maps.Keys(found))
 }
 

@@ -108,7 +108,7 @@ func (p *planner) spread(falling []*node) {
 // meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
 	var found []*graph.Node
-	p.dependentsOf(n, func(gn *graph.Node) {
+	p.dependentsOf(n, p.steady, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}
@@ -159,6 +159,9 @@ func (p *planner) loses(q, n *node) bool {
 }
 
 func (p *planner) hasStaying(dep *api.Dependency) bool {
+	if anyMeets(dep) {
+		return p.choosing(dep, p.staying)
+	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
 		found = n != nil && n.stays() || n == nil && gn.Have != nil
@@ -172,6 +175,12 @@ func (p *planner) hasStaying(dep *api.Dependency) bool {
 func (p *planner) movesAway(q *node) bool {
 	for i := range q.target.Deps {
 		dep := &q.target.Deps[i]
+		if anyMeets(dep) {
+			if !p.choosing(dep, p.moves) {
+				return false
+			}
+			continue
+		}
 		ok := false
 		p.matches(dep, func(gn *graph.Node, n *node) bool {
 			ok = n == nil && gn.Have != nil || n != nil && (n.stays() || n.kind == Up)

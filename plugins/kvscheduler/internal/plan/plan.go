@@ -140,8 +140,8 @@ func Make(g *graph.Graph, req Request) *Plan {
 		g: g, req: req,
 		list:     make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 		exact:    map[string][]*node{},
-		prefixes: map[string][]*node{},
-		lengths:  map[int]bool{},
+		prefixes: map[string][]*node{}, picky: map[string][]*node{},
+		lengths: map[int]bool{},
 	}
 	g.NextPlan()
 	p.fresh = make(map[string]*node, newKeys(req.Changes))
@@ -217,9 +217,11 @@ type planner struct {
 
 	// Dependencies of values that are not in the graph yet.
 	exact    map[string][]*node
-	prefixes map[string][]*node
+	prefixes map[string][]*node // any value with the prefix will do
+	picky    map[string][]*node // one that a selector takes as well
 	lengths  map[int]bool
 	selected []*node
+	choices  map[string]*choice   // by prefix
 	fresh    map[string]*node     // nodes without graph node
 	sorted   *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
 

@@ -30,48 +30,56 @@ func (p *planner) link(n *node, v *registry.Value) {
 		case len(dep.AnyOf.KeyPrefixes) == 0:
 			p.selected = append(p.selected, n)
 		default:
+			to := p.prefixes
+			if dep.AnyOf.KeySelector != nil {
+				to = p.picky
+			}
 			for _, prefix := range dep.AnyOf.KeyPrefixes {
-				p.prefixes[prefix] = append(p.prefixes[prefix], n)
+				to[prefix] = append(to[prefix], n)
 				p.lengths[len(prefix)] = true
 			}
 		}
 	}
 }
 
-// dependents iterates over the values that may depend on the key of d: all of
-// those in the graph, touched or not, and the new ones.
+// dependents iterates over the values that may depend on the key of d, which is
+// not in the target: all of those in the graph, touched or not, and the new
+// ones; without those for which another one is.
 func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
 	if !p.linked {
 		p.linkAll()
 	}
 	key := d.key
-	p.dependentsOf(d, func(gn *graph.Node) { yield(gn, p.of(gn)) })
-	for _, n := range p.exact[key] {
-		yield(n.node, n)
-	}
-	for length := range p.lengths {
-		if length <= len(key) {
-			for _, n := range p.prefixes[key[:length]] {
-				yield(n.node, n)
-			}
+	p.dependentsOf(d, p.unharmed, func(gn *graph.Node) { yield(gn, p.of(gn)) })
+	news := func(list []*node) {
+		for _, n := range list {
+			yield(n.node, n)
 		}
 	}
-	for _, n := range p.selected {
-		yield(n.node, n)
+	news(p.exact[key])
+	for length := range p.lengths {
+		if length > len(key) {
+			continue
+		}
+		if list := p.prefixes[key[:length]]; len(list) > 0 && !p.unharmedNews(key[:length]) {
+			news(list)
+		}
+		news(p.picky[key[:length]])
 	}
+	news(p.selected)
 }
 
 // dependentsOf iterates over the nodes in the graph that may depend on the key
-// of d.
-func (p *planner) dependentsOf(d *node, yield func(*graph.Node)) {
+// of d; see graph.Choosing for skip.
+func (p *planner) dependentsOf(d *node, skip func(prefix string) bool, yield func(*graph.Node)) {
 	switch {
 	case d.leaf:
-		p.g.DependentsByChoice(d.key, yield)
 	case d.node != nil:
-		p.g.DependentsOf(d.node, yield)
+		p.g.NamingNode(d.node, yield)
 	default:
-		p.g.Dependents(d.key, yield)
+		p.g.Naming(d.key, yield)
 	}
+	p.g.Choosing(d.key, skip, yield)
 }
 
 // named returns what dependency i of v names by its key: the node in the

@@ -189,7 +189,7 @@ func (p *planner) expand() {
 			continue
 		}
 		var found []*graph.Node
-		p.dependentsOf(n, func(gn *graph.Node) {
+		p.dependentsOf(n, p.awake(n), func(gn *graph.Node) {
 			if gn.Want != nil && (gn.Have == nil || gn.Adopted && gn.Held) && p.of(gn) == nil {
 				found = append(found, gn)
 			}
@@ -328,6 +328,9 @@ func (p *planner) metAll(n *node, v *registry.Value) bool {
 }
 
 func (p *planner) met(dep *api.Dependency) bool {
+	if anyMeets(dep) {
+		return p.choosing(dep, p.meets)
+	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
 		found = n != nil && n.in || n == nil && gn.Have != nil
