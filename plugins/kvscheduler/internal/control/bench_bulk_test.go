@@ -170,3 +170,62 @@ func BenchmarkCascade(b *testing.B) {
 		budgettest.AtMost(b, "cascade-100k/10k", ratio(huge, large), "x", linear)
 	}
 }
+
+// BenchmarkChoice creates many values of which any will do for as many others,
+// takes every other one of them away, and then all.
+func BenchmarkChoice(b *testing.B) {
+	life := func(n int) func() time.Duration {
+		s := newBench(b, 1000)
+		create, some, rest := &change{}, &change{}, &change{}
+		for i := range n {
+			key := fmt.Sprintf("config/interface/c%06d", i)
+			create.set(key, &model.Item{})
+			if i%2 == 0 {
+				some.set(key, nil)
+			} else {
+				rest.set(key, nil)
+			}
+		}
+		for i := range n {
+			key := fmt.Sprintf("config/route/c%06d", i)
+			create.set(key, &model.Item{AnyOf: []string{"config/interface/"}})
+			rest.set(key, nil)
+		}
+		return func() time.Duration {
+			runtime.GC()
+			return budgettest.Worked(func() { s.commit(b, create); s.commit(b, some); s.commit(b, rest) })
+		}
+	}
+	for range b.N {
+		small, large := budgettest.Fastest(10, life(10_000)), budgettest.Fastest(5, life(100_000))
+		budgettest.AtMost(b, "anyof-all-100k/10k", ratio(large, small), "x", linear)
+	}
+}
+
+// BenchmarkCycles creates and deletes pairs of values that depend on each
+// other, each pair on the one before it.
+func BenchmarkCycles(b *testing.B) {
+	life := func(n int) func() time.Duration {
+		s := newBench(b, 1000)
+		create, remove := &change{}, &change{}
+		end := func(i, of int) string { return fmt.Sprintf("config/interface/veth%06d-%d", i, of) }
+		for i := range n / 2 {
+			first, second := &model.Item{Deps: []string{end(i, 1)}}, &model.Item{Deps: []string{end(i, 0)}}
+			if i > 0 {
+				first.Deps = append(first.Deps, end(i-1, 0))
+			}
+			create.set(end(i, 0), first)
+			create.set(end(i, 1), second)
+			remove.set(end(i, 0), nil)
+			remove.set(end(i, 1), nil)
+		}
+		return func() time.Duration {
+			runtime.GC()
+			return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
+		}
+	}
+	for range b.N {
+		small, large := budgettest.Fastest(10, life(10_000)), budgettest.Fastest(5, life(100_000))
+		budgettest.AtMost(b, "cycles-100k/10k", ratio(large, small), "x", linear)
+	}
+}

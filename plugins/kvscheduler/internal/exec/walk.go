@@ -30,7 +30,7 @@ type walk struct {
 	waits []int32 // predecessors that are not done, by operation
 	first []int32 // succs[first[i]:first[i+1]] follow operation i
 	succs []int32
-	bad   []bool // failed, or a predecessor did
+	bad   []bool // failed, or a predecessor did; gates follow the operations
 
 	removals []int32 // those not known to be done yet, in order
 	over     []bool  // done or left out, by operation
@@ -74,31 +74,37 @@ type job struct {
 }
 
 func newWalk(r *run, pl *plan.Plan) *walk {
-	n := len(pl.Ops)
+	n := len(pl.Ops) + len(pl.Gates)
 	w := &walk{
 		here: &job{}, run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, byDesc: map[*registry.Descriptor]*lane{},
 	}
 	for i := range pl.Ops {
-		w.waits[i] = int32(len(pl.Ops[i].Preds))
-		for _, pred := range pl.Ops[i].Preds {
-			w.first[pred+1]++
-		}
+		w.count(i, pl.Ops[i].Preds)
 		if pl.Ops[i].Kind == plan.Down {
 			w.removals = append(w.removals, int32(i))
 		}
+	}
+	for i := range pl.Gates {
+		w.count(len(pl.Ops)+i, pl.Gates[i].Preds)
 	}
 	for i := range n {
 		w.first[i+1] += w.first[i]
 	}
 	w.succs = make([]int32, w.first[n])
 	next := append([]int32(nil), w.first[:n]...)
-	for i := range pl.Ops {
-		for _, pred := range pl.Ops[i].Preds {
+	follow := func(i int, preds []int) {
+		for _, pred := range preds {
 			w.succs[next[pred]] = int32(i)
 			next[pred]++
 		}
+	}
+	for i := range pl.Ops {
+		follow(i, pl.Ops[i].Preds)
+	}
+	for i := range pl.Gates {
+		follow(len(pl.Ops)+i, pl.Gates[i].Preds)
 	}
 	for i := range pl.Ops {
 		if w.waits[i] == 0 {
@@ -106,6 +112,14 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 		}
 	}
 	return w
+}
+
+// count counts the predecessors of an operation or a gate.
+func (w *walk) count(i int, preds []int) {
+	w.waits[i] = int32(len(preds))
+	for _, pred := range preds {
+		w.first[pred+1]++
+	}
 }
 
 // push makes an operation wait for its turn.
@@ -288,7 +302,7 @@ func (w *walk) close(i int32) {
 		i = stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		w.over[i] = true
-		if w.bad[i] {
+		if w.bad[i] && int(i) < len(w.ops) {
 			w.left = append(w.left, i)
 		}
 		for _, next := range w.succs[w.first[i]:w.first[i+1]] {
@@ -296,7 +310,7 @@ func (w *walk) close(i int32) {
 			if w.waits[next]--; w.waits[next] > 0 {
 				continue
 			}
-			if w.bad[next] {
+			if w.bad[next] || int(next) >= len(w.ops) {
 				stack = append(stack, next)
 			} else {
 				w.causes.of[next] = w.causes.released()

@@ -1,43 +1,150 @@
 package plan
 
+// cycles finds the strongly connected components of the steps that are not
+// done, along the links to what a step waits for. What a component waits for is
+// counted, so that it is not looked at again before it waits for no other,
+// however many there are in a row.
+type cycles struct {
+	s       *sorter
+	found   []visited // by step
+	counter int32
+	stack   []int32
+	adj     []int32 // of all open frames
+	members []int32 // of all components
+	comps   []component
+	open    []int32 // components that wait for no other
+}
+
+// visited is what is known of a step.
+type visited struct {
+	num, low int32 // see visit
+	comp     int32
+	onStack  bool
+	outside  bool // waits for another component; of needs only
+}
+
+// component is a set of steps of which each waited for each, when it was
+// found.
+type component struct {
+	first, end int32 // its members are cycles.members[first:end]
+	outside    int32 // how often a member waits for what is not done in other components
+}
+
 // breakCycles is called when nothing is ready: the rest contains values that
 // depend on each other. In every component of the rest that waits for no other
 // component, the value with the smallest key stops waiting for the members of
 // its component, unless it is their base or derived from them. It reports false
 // if an update was turned into a re-creation instead.
 func (s *sorter) breakCycles() bool {
-	t := &tarjan{s: s, found: make([]visited, len(s.steps))}
-	for id := 1; id < len(s.steps); id++ {
-		if !s.steps[id].done && t.found[id].num == 0 {
-			t.visit(int32(id))
-		}
+	c := s.cycles
+	if c == nil {
+		c = newCycles(s)
+		s.cycles = c
+	}
+	last := c.open
+	c.open = nil
+	for _, k := range last { // they may have fallen apart
+		c.find(c.of(k))
 	}
 	ok := true
-	for _, members := range t.components {
-		if len(members) < 2 || t.waitsForOthers(members) {
+	for _, k := range c.open {
+		members := c.of(k)
+		if len(members) < 2 {
 			continue
 		}
-		if u := s.updateAmong(members); u != none {
+		if u := c.updateAmong(members); u != none {
 			n := s.steps[u].n
 			n.bounce = true
 			s.p.spread([]*node{n})
 			ok = false
 			continue
 		}
-		t.free(members)
+		c.free(members)
 	}
 	return ok
 }
 
+// of returns the members of a component.
+func (c *cycles) of(k int32) []int32 { return c.members[c.comps[k].first:c.comps[k].end] }
+
+func newCycles(s *sorter) *cycles {
+	c := &cycles{s: s, found: make([]visited, len(s.steps))}
+	steps := make([]int32, len(s.steps)-1)
+	for i := range steps {
+		steps[i] = int32(i) + 1
+	}
+	c.find(steps)
+	return c
+}
+
+// find finds the components among some steps, which wait for no others.
+func (c *cycles) find(steps []int32) {
+	first := len(c.comps)
+	for _, id := range steps {
+		c.found[id] = visited{}
+	}
+	for _, id := range steps {
+		if !c.s.steps[id].done && c.found[id].num == 0 {
+			c.visit(id)
+		}
+	}
+	for k := int32(first); k < int32(len(c.comps)); k++ {
+		comp := &c.comps[k]
+		for _, id := range c.of(k) {
+			comp.outside += c.waitsOutside(id)
+		}
+		if comp.outside == 0 {
+			c.open = append(c.open, k)
+		}
+	}
+}
+
+// waitsOutside counts how often a step waits for other components. That it
+// does not any more is counted by passed and met.
+func (c *cycles) waitsOutside(id int32) (count int32) {
+	comp := c.found[id].comp
+	c.waitsFor(id, func(pred int32) {
+		if c.found[pred].comp != comp {
+			count++
+		}
+	})
+	if c.s.steps[id].any { // the first of them is enough
+		count = min(count, 1)
+		c.found[id].outside = count > 0
+	}
+	return count
+}
+
+// passed is called when succ does not wait for pred any more.
+func (c *cycles) passed(pred, succ int32) {
+	if k := c.found[succ].comp; k != c.found[pred].comp {
+		c.leave(k)
+	}
+}
+
+// met is called when one of those that a need waits for is done.
+func (c *cycles) met(need int32) {
+	if c.found[need].outside {
+		c.leave(c.found[need].comp)
+	}
+}
+
+func (c *cycles) leave(k int32) {
+	comp := &c.comps[k]
+	if comp.outside--; comp.outside == 0 {
+		c.open = append(c.open, k)
+	}
+}
+
 // updateAmong returns the update with the smallest key of a component that
 // also removes something.
-func (s *sorter) updateAmong(members []int32) int32 {
+func (c *cycles) updateAmong(members []int32) int32 {
 	found := int32(none)
 	removes := false
 	for _, id := range members {
-		st := &s.steps[id]
+		st := &c.s.steps[id]
 		removes = removes || st.kind == Down
-		if st.kind == Update && (found == none || st.n.key < s.steps[found].n.key) {
+		if st.kind == Update && (found == none || st.n.key < c.s.steps[found].n.key) {
 			found = id
 		}
 	}
@@ -47,68 +154,19 @@ func (s *sorter) updateAmong(members []int32) int32 {
 	return found
 }
 
-// tarjan finds strongly connected components of the steps that are not done,
-// along the links to what a step waits for.
-type tarjan struct {
-	s          *sorter
-	found      []visited // by step
-	counter    int
-	stack      []int32
-	components [][]int32
-}
-
-// visited is what the algorithm knows of a step.
-type visited struct {
-	num, low int
-	onStack  bool
-	comp     int
-}
-
-func (t *tarjan) waitsForOthers(members []int32) bool {
-	s := t.s
-	for _, id := range members {
-		comp := t.found[id].comp
-		for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
-			l := &s.links[at]
-			if !s.steps[l.pred].done && t.found[l.pred].comp != comp && !l.cut {
-				return true
-			}
-		}
-		for _, nd := range s.needs[id] {
-			if nd.met {
-				continue
-			}
-			for _, c := range nd.candidates {
-				if t.found[c].comp != comp {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // free lets the member with the smallest key go first.
-func (t *tarjan) free(members []int32) {
-	s := t.s
+func (c *cycles) free(members []int32) {
+	s := c.s
 	first := int32(none)
 	for _, id := range members {
-		if t.mayGoFirst(id) && (first == none || s.steps[id].n.key < s.steps[first].n.key) {
+		if !s.isGate(id) && c.mayGoFirst(id) && (first == none || s.steps[id].n.key < s.steps[first].n.key) {
 			first = id
 		}
 	}
 	st := &s.steps[first]
 	for at := st.preds; at != 0; at = s.links[at].nextPred {
-		l := &s.links[at]
-		if s.steps[l.pred].done || t.found[l.pred].comp != t.found[first].comp || s.hard(l) || l.cut {
-			continue
-		}
-		l.cut = true
-		st.waits--
-	}
-	for _, nd := range s.needs[first] {
-		if !nd.met {
-			nd.met = true
+		if l := &s.links[at]; !s.steps[l.pred].done && !s.hard(l) && !l.cut {
+			l.cut = true
 			st.waits--
 		}
 	}
@@ -119,11 +177,10 @@ func (t *tarjan) free(members []int32) {
 
 // mayGoFirst: a step that waits for its own removal or its base within the
 // cycle cannot be the first.
-func (t *tarjan) mayGoFirst(id int32) bool {
-	s := t.s
+func (c *cycles) mayGoFirst(id int32) bool {
+	s := c.s
 	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
-		l := &s.links[at]
-		if !s.steps[l.pred].done && t.found[l.pred].comp == t.found[id].comp && s.hard(l) && !l.cut {
+		if l := &s.links[at]; !s.steps[l.pred].done && s.hard(l) && !l.cut {
 			return false
 		}
 	}
@@ -139,72 +196,73 @@ func (s *sorter) hard(l *link) bool {
 		pred.kind == Down && pred.n.base == st.n
 }
 
-type frame struct {
-	id   int32
-	next int
-	adj  []int32
-}
-
-func (s *sorter) waitsFor(id int32) []int32 {
-	var out []int32
+// waitsFor iterates over what a step waits for.
+func (c *cycles) waitsFor(id int32, yield func(int32)) {
+	s := c.s
 	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
 		if l := &s.links[at]; !s.steps[l.pred].done && !l.cut {
-			out = append(out, l.pred)
+			yield(l.pred)
 		}
 	}
-	for _, nd := range s.needs[id] {
-		if !nd.met {
-			out = append(out, nd.candidates...)
-		}
-	}
-	return out
 }
 
-func (t *tarjan) open(id int32) frame {
-	t.counter++
-	t.found[id] = visited{num: t.counter, low: t.counter, onStack: true}
-	t.stack = append(t.stack, id)
-	return frame{id: id, adj: t.s.waitsFor(id)}
+// frame is a step that is being visited. What it waits for is in cycles.adj,
+// from first on.
+type frame struct {
+	id          int32
+	first, next int
 }
 
-// visit is iterative, so that long chains do not exhaust the stack.
-func (t *tarjan) visit(root int32) {
-	frames := []frame{t.open(root)}
+func (c *cycles) enter(id int32) frame {
+	c.counter++
+	c.found[id] = visited{num: c.counter, low: c.counter, onStack: true}
+	c.stack = append(c.stack, id)
+	f := frame{id, len(c.adj), len(c.adj)}
+	c.waitsFor(id, func(pred int32) { c.adj = append(c.adj, pred) })
+	return f
+}
+
+// visit is Tarjan's algorithm; it does not recur, so that long chains do not
+// exhaust the stack.
+func (c *cycles) visit(root int32) {
+	frames := []frame{c.enter(root)}
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
-		at := &t.found[f.id]
-		if f.next < len(f.adj) {
-			next := f.adj[f.next]
+		at := &c.found[f.id]
+		if f.next < len(c.adj) {
+			next := c.adj[f.next]
 			f.next++
-			if w := &t.found[next]; w.num == 0 {
-				frames = append(frames, t.open(next))
+			if w := &c.found[next]; w.num == 0 {
+				frames = append(frames, c.enter(next))
 			} else if w.onStack {
 				at.low = min(at.low, w.num)
 			}
 			continue
 		}
+		id := f.id
+		c.adj = c.adj[:f.first]
 		frames = frames[:len(frames)-1]
 		if len(frames) > 0 {
-			parent := &t.found[frames[len(frames)-1].id]
+			parent := &c.found[frames[len(frames)-1].id]
 			parent.low = min(parent.low, at.low)
 		}
 		if at.low == at.num {
-			t.close(f.id)
+			c.close(id)
 		}
 	}
 }
 
-func (t *tarjan) close(root int32) {
-	var members []int32
-	for {
-		id := t.stack[len(t.stack)-1]
-		t.stack = t.stack[:len(t.stack)-1]
-		t.found[id].onStack = false
-		t.found[id].comp = len(t.components) + 1
-		members = append(members, id)
-		if id == root {
-			break
-		}
+func (c *cycles) close(root int32) {
+	at := len(c.stack) - 1
+	for c.stack[at] != root {
+		at--
 	}
-	t.components = append(t.components, members)
+	first := len(c.members)
+	c.members = append(c.members, c.stack[at:]...)
+	c.stack = c.stack[:at]
+	for _, id := range c.members[first:] {
+		c.found[id].onStack = false
+		c.found[id].comp = int32(len(c.comps))
+	}
+	c.comps = append(c.comps, component{first: int32(first), end: int32(len(c.members))})
 }

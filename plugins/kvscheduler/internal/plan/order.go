@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
 )
 
@@ -15,7 +14,8 @@ type step struct {
 	kind     Kind
 	recreate bool
 	done     bool
-	waits    int32 // preds and needs that are not done yet
+	any      bool  // done as soon as one of its preds is; see alternatives
+	waits    int32 // preds that are not done yet
 	index    int32 // place by key, and in the plan when it is done
 	preds    int32 // the last link to one that goes before, and
 	succs    int32 // to one that goes after; 0: none
@@ -31,24 +31,17 @@ type link struct {
 // none is the step of a node that has none.
 const none = 0
 
-// need is a dependency of a step that something created in this plan will
-// meet; the first candidate that is done meets it.
-type need struct {
-	of         int32
-	candidates []int32
-	met        bool
-}
-
 type sorter struct {
 	p     *planner
 	steps []step // without the first one, which is none
 	links []link // the same
-	needs map[int32][]*need
-	waits map[int32][]*need // by candidate
-	ready minheap.Heap[uint64]
+	alternatives
+	cycles *cycles // nil: nothing was ever found to be in one
+	ready  minheap.Heap[uint64]
 	// ranked are the steps by key.
 	ranked []int32
 	out    []int32
+	passed []int32 // gates, as out
 
 	handles slab[Handle]
 }
@@ -69,7 +62,7 @@ func (p *planner) order() *Plan {
 }
 
 func newSorter(p *planner) *sorter {
-	return &sorter{p: p, needs: map[int32][]*need{}, waits: map[int32][]*need{}}
+	return &sorter{p: p}
 }
 
 func (s *sorter) add(n *node, kind Kind, recreate bool) {
@@ -106,7 +99,7 @@ func (s *sorter) build() {
 		}
 	}
 	s.links = make([]link, 1, count)
-	for id := 1; id < len(s.steps); id++ {
+	for id := 1; id < count; id++ { // gates follow
 		s.link(int32(id))
 	}
 	s.out = make([]int32, 0, count-1)
@@ -178,15 +171,9 @@ func (s *sorter) leave(id int32, st *step) {
 			}
 			continue
 		}
-		if st.kind == Update && s.p.hasStaying(dep) {
-			continue
+		if st.kind == Down || !s.p.hasStaying(dep) {
+			s.leaveAny(id, n, dep)
 		}
-		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
-			if w != nil && w != n && w != n.base {
-				s.before(id, w.stepDown)
-			}
-			return true
-		})
 	}
 }
 
@@ -208,32 +195,9 @@ func (s *sorter) arrive(id int32, st *step) {
 			}
 			continue
 		}
-		if s.p.hasStaying(dep) {
-			continue
+		if !s.p.hasStaying(dep) {
+			s.arriveAny(id, n, dep)
 		}
-		nd := &need{of: id}
-		s.p.matches(dep, func(_ *graph.Node, w *node) bool {
-			if comes(w) {
-				nd.candidates = append(nd.candidates, w.stepUp)
-			}
-			return true
-		})
-		s.await(id, nd)
-	}
-}
-
-func (s *sorter) await(id int32, nd *need) {
-	if len(nd.candidates) == 0 {
-		return
-	}
-	if len(nd.candidates) == 1 {
-		s.before(nd.candidates[0], id)
-		return
-	}
-	s.needs[id] = append(s.needs[id], nd)
-	s.steps[id].waits++
-	for _, c := range nd.candidates {
-		s.waits[c] = append(s.waits[c], nd)
 	}
 }
 
@@ -241,7 +205,7 @@ func (s *sorter) await(id int32, nd *need) {
 // a re-creation, so that the order must be sought again.
 func (s *sorter) sort() bool {
 	s.rank()
-	for len(s.out) < len(s.steps)-1 {
+	for len(s.out) < cap(s.out) {
 		if s.ready.Len() == 0 && !s.breakCycles() {
 			return false
 		}
@@ -253,23 +217,29 @@ func (s *sorter) sort() bool {
 func (s *sorter) emit(id int32) {
 	st := &s.steps[id]
 	st.done = true
-	st.index = int32(len(s.out))
-	s.out = append(s.out, id)
-	for at := st.succs; at != 0; at = s.links[at].nextSucc {
-		if !s.links[at].cut {
-			s.release(s.links[at].succ)
-		}
+	if s.isGate(id) {
+		st.index = int32(cap(s.out) + len(s.passed))
+		s.passed = append(s.passed, id)
+	} else {
+		st.index = int32(len(s.out))
+		s.out = append(s.out, id)
 	}
-	for _, nd := range s.waits[id] {
-		if !nd.met {
-			nd.met = true
-			s.connect(id, nd.of)
-			s.release(nd.of)
+	for at := st.succs; at != 0; at = s.links[at].nextSucc {
+		switch l := &s.links[at]; {
+		case l.cut:
+		case s.steps[l.succ].any:
+			s.meet(l.succ, id)
+		default:
+			s.release(id, l.succ)
 		}
 	}
 }
 
-func (s *sorter) release(id int32) {
+// release is called when id does not wait for pred any more.
+func (s *sorter) release(pred, id int32) {
+	if s.cycles != nil {
+		s.cycles.passed(pred, id)
+	}
 	st := &s.steps[id]
 	if st.waits--; st.waits == 0 && !st.done {
 		s.ready.Push(s.place(id))
@@ -312,8 +282,11 @@ const (
 
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
-	pl := &Plan{Ops: make([]Op, len(s.out))}
+	pl := &Plan{Ops: make([]Op, len(s.out)), Gates: make([]Gate, len(s.passed))}
 	preds := make([]int, 0, len(s.links)-1)
+	for i, id := range s.passed {
+		pl.Gates[i].Preds, preds = s.preds(id, preds)
+	}
 	for i, id := range s.out {
 		op, st := &pl.Ops[i], &s.steps[id]
 		n := st.n
@@ -331,17 +304,24 @@ func (s *sorter) plan() *Plan {
 				op.SetWant = true
 			}
 		}
-		first := len(preds)
-		for at := st.preds; at != 0; at = s.links[at].nextPred {
-			if l := &s.links[at]; !l.cut {
-				preds = append(preds, int(s.steps[l.pred].index))
-			}
-		}
-		op.Preds = preds[first:len(preds):len(preds)]
-		slices.Reverse(op.Preds) // the order in which they were found
+		op.Preds, preds = s.preds(id, preds)
 		s.states(op, st)
 	}
 	return pl
+}
+
+// preds appends the indexes of what goes before a step to a list, and returns
+// these and the list.
+func (s *sorter) preds(id int32, list []int) (of, all []int) {
+	first := len(list)
+	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
+		if l := &s.links[at]; !l.cut {
+			list = append(list, int(s.steps[l.pred].index))
+		}
+	}
+	of = list[first:len(list):len(list)]
+	slices.Reverse(of) // the order in which they were found
+	return of, list
 }
 
 // handle returns the handle of a value. It is no part of the planner's view, so

@@ -72,8 +72,16 @@ type Op struct {
 	// Before and After are the states around the operation, if it succeeds.
 	Before, After api.ValueState
 
-	// Preds are the indexes of the operations that must be done before.
+	// Preds are the indexes of the operations that must be done before; those
+	// from len(Ops) on are of gates.
 	Preds []int
+}
+
+// Gate stands between many operations and many others: those with the gate
+// among their Preds wait for all of the Preds of the gate. It saves a
+// predecessor for each with each.
+type Gate struct {
+	Preds []int // of operations only
 }
 
 // Silent operations are executed but not recorded.
@@ -91,7 +99,8 @@ func (o *Op) Silent() bool {
 // Plan is a list of operations in an order in which they can be executed one
 // after the other.
 type Plan struct {
-	Ops []Op
+	Ops   []Op
+	Gates []Gate
 }
 
 // Request says what to plan.

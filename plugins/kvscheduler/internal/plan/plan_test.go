@@ -194,10 +194,22 @@ func (w *world) node(key string, want, have *registry.Value) {
 	}
 }
 
-// format writes a plan: the operations in order, each with the values before
-// and the numbers of the operations that it has to wait for.
+// format writes a plan: the operations in order, each with the states before
+// and after it and the numbers of the operations that it has to wait for; then
+// the gates, if there are any.
 func format(p *plan.Plan) string {
 	var b strings.Builder
+	after := func(preds []int) {
+		for j, pred := range preds {
+			b.WriteString([]string{" after ", ","}[min(j, 1)])
+			if pred < len(p.Ops) {
+				fmt.Fprint(&b, pred+1)
+			} else {
+				fmt.Fprintf(&b, "gate %d", pred-len(p.Ops)+1)
+			}
+		}
+		b.WriteByte('\n')
+	}
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		fmt.Fprintf(&b, "> %d %s %s %s->%s", i+1, [...]string{"note", "adopt", "down", "up", "update"}[op.Kind], op.Key, op.Before, op.After)
@@ -207,11 +219,11 @@ func format(p *plan.Plan) string {
 		if op.Held != "" {
 			b.WriteString(" held by " + op.Held)
 		}
-		for j, pred := range op.Preds {
-			b.WriteString([]string{" after ", ","}[min(j, 1)])
-			fmt.Fprint(&b, pred+1)
-		}
-		b.WriteByte('\n')
+		after(op.Preds)
+	}
+	for i := range p.Gates {
+		fmt.Fprintf(&b, "> gate %d", i+1)
+		after(p.Gates[i].Preds)
 	}
 	if len(p.Ops) == 0 {
 		return "> nothing\n"
