@@ -24,6 +24,14 @@ func features() []struct{ name, node string } {
 	}
 }
 
+// newFeatures are those that VPP 26.06 has, by the one that comes before on the
+// command line. Bridge domains have them wherever they have that.
+func newFeatures() map[string]struct{ name, node string } {
+	return map[string]struct{ name, node string }{
+		"POLICER_CLAS": {"POLICER", "l2-policer-input"}, "VTR": {"SRV6", "sr-pl-rewrite-encaps-l2"},
+	}
+}
+
 // Bits of the features that have a column.
 const (
 	bitFlood   = 1 << 2
@@ -77,7 +85,7 @@ func (c *CLI) showBridgeDomain(cmd *command) error {
 	for _, d := range domains {
 		c.showDomainLine(cmd, &d)
 		if detail {
-			showFeatures(cmd, d.Features)
+			c.showFeatures(cmd, d.Features)
 		}
 		if detail || members {
 			c.showMembers(cmd, &d)
@@ -111,11 +119,14 @@ func (c *CLI) showDomainLine(cmd *command, d *vnet.BridgeDomain) {
 		center(11, c.nameOrStale(d.BVI)))
 }
 
-func showFeatures(cmd *command, bitmap uint32) {
+func (c *CLI) showFeatures(cmd *command, bitmap uint32) {
 	all := features()
 	for bit := len(all) - 1; bit > 0; bit-- {
 		if bitmap&(1<<bit) != 0 {
 			cmd.line("%17s (%s)", all[bit].name, all[bit].node)
+			if more, ok := newFeatures()[all[bit].name]; ok && c.version >= "26.06" {
+				cmd.line("%17s (%s)", more.name, more.node)
+			}
 		}
 	}
 }

@@ -89,14 +89,28 @@ func (n *VNet) createBond(req *bond_api.BondCreate2) (interface_types.InterfaceI
 		mac: n.macOrRandom(req.MacAddress, !req.UseCustomMac),
 	}
 	hw.adminChanged = func(up bool) {
-		if up {
+		if up && n.before("26.06") {
 			n.setLink(hw, true)
 		}
 	}
 	i := n.createHardware(hw)
 	b.swIndex, hw.instance = i.index, n.bonds.add(b)
-	n.setLink(hw, true)
+	if n.before("26.06") {
+		n.setLink(hw, true)
+	}
 	return interface_types.InterfaceIndex(i.index), ok
+}
+
+// bondsFollow makes the links of bonds that are up what their members offer, as VPP
+// does from 26.06 on; before, they were up whatever those did.
+func (n *VNet) bondsFollow() {
+	if n.before("26.06") {
+		return
+	}
+	for _, b := range n.bonds.all() {
+		i := n.ifs.at(b.swIndex)
+		n.setLink(i.hw, i.adminUp && slices.ContainsFunc(b.members, func(index uint32) bool { return n.activeMember(b, index) }))
+	}
 }
 
 func (n *VNet) deleteBond(index interface_types.InterfaceIndex) api.VPPApiError {

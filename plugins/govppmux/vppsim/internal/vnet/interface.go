@@ -162,7 +162,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	delete(n.dhcpClients.byIndex, i.index)
 	n.signal(i.index, ifDeleted)
 	n.addressesGone(i)
-	n.flushDynamic(i.index)
+	n.flushDeleted(i.index)
 	n.l2Gone(i)
 	n.fibs.InterfaceDeleted(i.index)
 	n.ifs.remove(i.index)

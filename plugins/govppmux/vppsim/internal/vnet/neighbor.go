@@ -166,8 +166,17 @@ func (n *VNet) removeNeighborsOf(out uint32, match func(neighborKey, *neighbor) 
 	}
 }
 
-// flushDynamic removes the dynamic neighbours of an interface that goes down or
-// away; static ones stay.
+// flushDeleted removes the neighbours of an interface that goes away. Until 25.10
+// static ones stay.
+func (n *VNet) flushDeleted(index uint32) {
+	n.flushDynamic(index)
+	if !n.before("26.02") {
+		n.removeNeighborsOf(index, func(neighborKey, *neighbor) bool { return true })
+	}
+}
+
+// flushDynamic removes the dynamic neighbours of an interface that goes down;
+// static ones stay.
 func (n *VNet) flushDynamic(index uint32) {
 	n.removeNeighborsOf(index, func(_ neighborKey, nb *neighbor) bool { return !nb.static })
 }

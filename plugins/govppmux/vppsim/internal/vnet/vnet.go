@@ -5,7 +5,7 @@
 // are refused with the same retvals, indexes are reused in the same order, routes
 // that VPP adds by itself appear in dumps, and what VPP forgets to clean up stays
 // behind. Packets are not simulated. Facts were learnt from VPP 25.10, and where
-// releases differ from the sources of all and from a VPP 23.06.
+// releases differ from the sources of all and from a VPP 23.06 and 26.06.
 package vnet
 
 import (
@@ -120,6 +120,7 @@ func (n *VNet) ClientGone(client uint32) {
 
 // AfterRequest sends the events that the last request caused.
 func (n *VNet) AfterRequest() {
+	n.bondsFollow()
 	n.routersFollow()
 	n.flushInterfaceEvents()
 }
