@@ -176,6 +176,9 @@ func (a *Agent) prepare() {
 			a.loggers = logging.NewRegistry()
 		}
 		a.log = a.loggers.Logger("agent")
+		a.flags.OnOpenFile(func(plugin, file string) {
+			a.log.Warn("everybody on this machine can read a file with secrets", "plugin", plugin, "file", file, "hint", "chmod o-r")
+		})
 		a.health = health.NewTree(nil)
 		a.opts.build = withCommit(a.opts.build)
 	})

@@ -45,9 +45,11 @@ type decoder struct {
 	file  string
 	errs  []error
 	nodes int
+	refs  *references
+	raw   map[*yaml.Node]string // values with references, as they are in the file
 }
 
-func decode(data []byte, file string, target reflect.Value) error {
+func decode(data []byte, file string, target reflect.Value, refs *references) error {
 	in := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	switch err := in.Decode(&doc); {
@@ -59,7 +61,7 @@ func decode(data []byte, file string, target reflect.Value) error {
 	if err := in.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return &FieldError{File: file, Msg: "expected one YAML document"}
 	}
-	d := &decoder{file: file}
+	d := &decoder{file: file, refs: refs, raw: map[*yaml.Node]string{}}
 	d.value(doc.Content[0], target, "")
 	return errors.Join(d.errs...)
 }
@@ -69,6 +71,10 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 }
 
 func (d *decoder) mismatch(n *yaml.Node, v reflect.Value, path string) {
+	if raw, ok := d.raw[n]; ok { // what it refers to may be a secret
+		d.fail(n, path, "expected %s, got something else from %s", expected(v.Type()), raw)
+		return
+	}
 	d.fail(n, path, "expected %s, got %s", expected(v.Type()), describe(n))
 }
 
@@ -88,6 +94,17 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	t := v.Type()
+	if n.Kind == yaml.ScalarNode && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
+		expanded, err := d.refs.expand(n)
+		if err != nil {
+			d.fail(n, path, "%v", err)
+			return
+		}
+		if expanded != n {
+			d.raw[expanded] = n.Value
+		}
+		n = expanded
+	}
 	switch {
 	case t.Kind() == reflect.Pointer:
 		if v.IsNil() {
@@ -125,6 +142,9 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 		if !ok {
 			d.fail(key, path, "unknown key%s", suggestion(key.Value, keys))
 			return
+		}
+		if f.secret {
+			d.refs.note(value)
 		}
 		d.value(value, v.FieldByIndex(f.index), path)
 	})
@@ -233,6 +253,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 
 func (d *decoder) anything(n *yaml.Node, v reflect.Value, path string) {
 	var x any
+	n = d.expandAll(n, path)
 	if err := n.Decode(&x); err != nil {
 		d.fail(n, path, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return

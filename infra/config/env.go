@@ -28,7 +28,8 @@ func EnvMap(vars map[string]string) Environ {
 type Variable struct{ Name, Doc string }
 
 // Variables lists the environment variables read besides those of flags
-// (EnvName); "-h" shows them. Nothing else is read from the environment.
+// (EnvName); "-h" shows them. Nothing else is read from the environment, but for
+// what configuration files refer to as ${env:NAME}.
 func Variables() []Variable {
 	return []Variable{
 		{"VPP_BIN", "path of a VPP executable to start or to test against"},

@@ -22,6 +22,8 @@ type Flags struct {
 	dir     string
 	fromEnv map[string]bool
 	cliOnly map[string]bool
+
+	onOpenFile func(plugin, file string)
 }
 
 // NewFlags returns the flags of a program, with --config-dir defined. A nil
@@ -58,12 +60,26 @@ func (f *Flags) Source(plugin string) Source {
 	return fileSource{name: plugin, flag: strings.ToLower(plugin) + "-config", flags: f}
 }
 
+// OnOpenFile sets what is called when the configuration of a plugin is read and a
+// file with secrets turns out to be readable by everybody on this machine: the
+// configuration file, or one that a value refers to.
+func (f *Flags) OnOpenFile(warn func(plugin, file string)) { f.onOpenFile = warn }
+
 // CommandLineOnly takes flags out of the environment: those that ask for
 // something once, and whose variables (VERSION) mean other things elsewhere.
 func (f *Flags) CommandLineOnly(flags ...string) {
 	for _, name := range flags {
 		f.cliOnly[name] = true
 	}
+}
+
+// Variable is the environment variable that stands for a flag (EnvName); empty if
+// there is none.
+func (f *Flags) Variable(flag string) string {
+	if f.cliOnly[flag] {
+		return ""
+	}
+	return EnvName(flag)
 }
 
 // Parse reads the command line and then, for the flags that were not given,
@@ -134,8 +150,8 @@ func (f *Flags) WriteUsage(w io.Writer) error {
 			def = fmt.Sprintf(" (default %s)", flag.DefValue)
 		}
 		variable := ""
-		if !f.cliOnly[flag.Name] {
-			variable = " [" + EnvName(flag.Name) + "]"
+		if v := f.Variable(flag.Name); v != "" {
+			variable = " [" + v + "]"
 		}
 		fmt.Fprintf(&b, "%-36s %s%s%s\n", left, usage, def, variable)
 	})

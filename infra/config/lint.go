@@ -87,7 +87,7 @@ func lintRoundTrip(v reflect.Value) error {
 		return err
 	}
 	again := reflect.New(v.Type()).Elem()
-	if err := decode(first, "the printed defaults", again); err != nil {
+	if err := decode(first, "the printed defaults", again, &references{environ: NoEnviron}); err != nil {
 		return err
 	}
 	second, err := render(again, false)

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 )
 
@@ -19,6 +21,12 @@ type Validator interface{ Validate() error }
 // written as text ("1s") or as a number of nanoseconds, one of type os.FileMode
 // as octal digits, and types with UnmarshalText as their text. If C or *C has
 // Validate, it is called in the end.
+//
+// A value may refer to what is not written in the file, a password for example:
+// ${env:NAME} is the value of an environment variable, ${file:PATH} the content of a
+// file, without line breaks at its end; the path is relative to the directory of the
+// configuration file. What is not there is an error. $${ is a plain ${.
+// In a list or mapping on one line YAML wants quotes around it.
 func Load[C any](s Source, def C) (cfg C, found bool, err error) {
 	cfg = clone(def)
 	found, err = loadInto(s, reflect.ValueOf(&cfg).Elem())
@@ -57,8 +65,18 @@ func loadInto(s Source, target reflect.Value) (found bool, err error) {
 		return found, err
 	}
 	if found {
-		if err := decode(data, path, target); err != nil {
+		refs := &references{environ: os.LookupEnv, dir: filepath.Dir(path)}
+		f, ofFlags := s.(fileSource)
+		if ofFlags {
+			refs.environ = f.flags.environ
+		}
+		if err := decode(data, path, target, refs); err != nil {
 			return true, err
+		}
+		if ofFlags && f.flags.onOpenFile != nil {
+			for _, open := range refs.openFiles(path) {
+				f.flags.onOpenFile(s.Name(), open)
+			}
 		}
 	} else {
 		path = "the defaults of plugin " + s.Name()
@@ -77,13 +95,13 @@ func validate(v reflect.Value) error {
 }
 
 // Decode reads YAML into the struct that target points to, as strictly as
-// Load; name stands for the file in errors.
+// Load; name is that of the file, or stands for it in errors.
 func Decode(data []byte, name string, target any) error {
 	v := reflect.ValueOf(target)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
 		return errors.New("decode: the target must be a pointer")
 	}
-	return decode(data, name, v.Elem())
+	return decode(data, name, v.Elem(), &references{environ: os.LookupEnv, dir: filepath.Dir(name)})
 }
 
 func clone[C any](c C) C {

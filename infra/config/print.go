@@ -98,6 +98,9 @@ func node(v reflect.Value, hide bool) (*yaml.Node, error) {
 		return nil, fmt.Errorf("a %s cannot be written", t)
 	}
 	n := new(yaml.Node)
+	if t.Kind() == reflect.String {
+		return n, n.Encode(escaped(v))
+	}
 	err := n.Encode(v.Interface())
 	return n, err
 }

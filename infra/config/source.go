@@ -1,8 +1,9 @@
 // Package config finds and reads the configuration of plugins: by the flag
 // --<plugin>-config, the environment variable <PLUGIN>_CONFIG, or the file
 // <config-dir>/<plugin>.conf. It is strict: an unknown key, a wrong type and a
-// named but missing file are errors. It is the only package that reads the
-// environment.
+// named but missing file are errors. Values may refer to the environment and to
+// other files, so that secrets need not be in them (Load). It is the only package
+// that reads the environment.
 package config
 
 // Source is where the configuration of one plugin comes from.

@@ -107,14 +107,10 @@ func (p *Plugin) warnOfStrangers(d door) {
 	}
 }
 
-// warnOfOpenFiles logs files with secrets that everybody on this machine can read.
+// warnOfOpenFiles logs files with secrets that everybody on this machine can read,
+// besides the configuration file, which the agent looks at.
 func (p *Plugin) warnOfOpenFiles() {
 	files := []string{p.cfg.KeyFile, p.cfg.TokensFile}
-	if len(p.cfg.Tokens)+len(p.cfg.ClientBasicAuth) > 0 {
-		if _, path, found, err := p.Cfg.Read(); err == nil && found {
-			files = append(files, path)
-		}
-	}
 	for _, file := range livefile.OpenToAll(files...) {
 		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}

@@ -90,14 +90,10 @@ func (p *Plugin) warn(doors []door) {
 	}
 }
 
-// warnOfOpenFiles logs files with secrets that everybody on this machine can read.
+// warnOfOpenFiles logs files with secrets that everybody on this machine can read,
+// besides the configuration file, which the agent looks at.
 func (p *Plugin) warnOfOpenFiles() {
 	files := []string{p.cfg.ServerKeyFile, p.cfg.TokenSignatureFile}
-	if p.cfg.hasAccounts() || p.cfg.TokenSignature+p.cfg.SignKey != "" {
-		if _, path, found, err := p.Cfg.Read(); err == nil && found {
-			files = append(files, path)
-		}
-	}
 	for _, file := range livefile.OpenToAll(files...) {
 		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
