@@ -18,7 +18,7 @@ import (
 // timestamp is the form of times in console entries.
 const timestamp = "2006-01-02 15:04:05.00000"
 
-func newCore(s settings) zapcore.Core {
+func newCore(s settings, h *hooks) zapcore.Core {
 	out := zapcore.Lock(zapcore.AddSync(s.out))
 	all := zap.LevelEnablerFunc(func(zapcore.Level) bool { return true })
 	if s.encoding == JSON {
@@ -26,13 +26,13 @@ func newCore(s settings) zapcore.Core {
 		cfg.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 		cfg.EncodeDuration = zapcore.StringDurationEncoder
 		cfg.TimeKey, cfg.NameKey, cfg.MessageKey = "time", "logger", "msg"
-		return clocked{zapcore.NewCore(zapcore.NewJSONEncoder(cfg), out, all), s.now}
+		return clocked{hooked{zapcore.NewCore(zapcore.NewJSONEncoder(cfg), out, all), h, nil}, s.now}
 	}
 	colours := isTerminal(s.out)
 	if s.colours != nil {
 		colours = *s.colours
 	}
-	return clocked{&console{out: out, colours: colours}, s.now}
+	return clocked{hooked{&console{out: out, colours: colours}, h, nil}, s.now}
 }
 
 func isTerminal(w io.Writer) bool {

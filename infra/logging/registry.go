@@ -25,7 +25,8 @@ const Default = "default"
 // name, the pattern set last that matches the name, the levels of the names it
 // is a part of ("vpp-ifplugin" for "vpp-ifplugin.if-descriptor"), the default.
 type Registry struct {
-	core zapcore.Core
+	core  zapcore.Core
+	hooks *hooks
 
 	mu      sync.Mutex
 	def     Level
@@ -94,8 +95,10 @@ func NewRegistry(opts ...Option) *Registry {
 	for _, o := range opts {
 		o(&s)
 	}
+	h := &hooks{}
 	return &Registry{
-		core:    newCore(s),
+		core:    newCore(s, h),
+		hooks:   h,
 		def:     s.level,
 		forced:  s.forced,
 		exact:   map[string]Level{},

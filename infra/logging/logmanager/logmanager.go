@@ -1,8 +1,10 @@
-// Package logmanager is the plugin that sets the levels of an agent's loggers:
-// from its configuration file at the start, over HTTP later.
+// Package logmanager is the plugin that sets the levels of an agent's loggers, from
+// its configuration file at the start, over HTTP later, and that sends entries to
+// syslog and Logstash.
 package logmanager
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -15,7 +17,8 @@ import (
 // Plugin applies logs.conf to the loggers of its agent.
 type Plugin struct {
 	Deps
-	host infra.Host
+	host  infra.Host
+	hooks []func() // that remove hooks
 }
 
 // Deps is what the plugin needs.
@@ -28,6 +31,7 @@ type Deps struct {
 type Config struct {
 	DefaultLevel logging.Level `json:"default-level" desc:"level of loggers not listed below: debug, info, warn or error; --initial-loglvl wins over it"`
 	Loggers      []LoggerLevel `json:"loggers" desc:"levels of single loggers"`
+	Hooks        Hooks         `json:"hooks" desc:"where entries are sent to, besides the log itself"`
 }
 
 // LoggerLevel is the level of one logger.
@@ -36,14 +40,14 @@ type LoggerLevel struct {
 	Level logging.Level `json:"level" desc:"debug, info, warn or error"`
 }
 
-// Validate says which entries lack a name.
+// Validate says which entries lack a name, and what is wrong with the hooks.
 func (c Config) Validate() error {
 	for i, l := range c.Loggers {
 		if l.Name == "" {
 			return fmt.Errorf("loggers[%d].name: expected the name of a logger", i)
 		}
 	}
-	return nil
+	return c.Hooks.validate()
 }
 
 // ConfigSpec returns the defaults of logs.conf.
@@ -69,6 +73,9 @@ func (p *Plugin) Init() error {
 	if err := p.loggers().Configure(cfg.DefaultLevel, levels); err != nil {
 		return err
 	}
+	if err := p.send(cfg.Hooks); err != nil {
+		return err
+	}
 	if p.HTTP == nil {
 		return nil
 	}
@@ -79,6 +86,30 @@ func (p *Plugin) Init() error {
 			Doc: `set the level (debug, info, warn, error) of a logger, of a pattern ("vpp-*") or of "default"`,
 		},
 	)
+}
+
+// send begins to send entries.
+func (p *Plugin) send(hooks Hooks) error {
+	senders, err := hooks.senders(p.host.Build().App)
+	if err != nil {
+		return err
+	}
+	for _, s := range senders {
+		p.hooks = append(p.hooks, p.loggers().AddHook(s.hook))
+		p.Go(func(ctx context.Context) { s.run(ctx, p.Log) })
+		p.Log.Debug("sending log entries", "hook", s.name, "network", s.network, "address", s.address)
+	}
+	return nil
+}
+
+// Close sends the rest of the entries, if it can be sent.
+func (p *Plugin) Close() error {
+	p.StopGoroutines()
+	for _, remove := range p.hooks {
+		remove()
+	}
+	p.hooks = nil
+	return nil
 }
 
 func (p *Plugin) loggers() *logging.Registry { return p.host.Loggers() }

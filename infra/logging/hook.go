@@ -1,0 +1,94 @@
+package logging
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+)
+
+// Entry is a log entry as hooks get it. Secrets are hidden as in the log itself.
+type Entry struct {
+	Time    time.Time
+	Level   Level
+	Logger  string
+	Message string
+	Facts   []Fact // those of With first
+}
+
+// Fact is a key of an entry with its value as text.
+type Fact struct{ Key, Value string }
+
+// String returns the message with the facts, in the form of the console: message
+// logger=name key=value.
+func (e Entry) String() string {
+	plain := &console{}
+	b := appendMessage(nil, e.Message)
+	b = plain.fact(b, "logger", e.Logger)
+	for _, f := range e.Facts {
+		b = plain.fact(b, f.Key, f.Value)
+	}
+	return string(b)
+}
+
+// AddHook calls hook with every entry that is written from now on, by any logger of
+// the registry, until remove is called. The one who logs waits for it; it must not
+// log itself. A call that has begun may still run when remove returns.
+func (r *Registry) AddHook(hook func(Entry)) (remove func()) { return r.hooks.add(hook) }
+
+// hooks are the hooks of a registry.
+type hooks struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]*func(Entry)]
+}
+
+func (h *hooks) add(hook func(Entry)) (remove func()) {
+	h.change(func(list []*func(Entry)) []*func(Entry) { return append(list, &hook) })
+	return func() {
+		h.change(func(list []*func(Entry)) []*func(Entry) {
+			return slices.DeleteFunc(list, func(f *func(Entry)) bool { return f == &hook })
+		})
+	}
+}
+
+func (h *hooks) change(f func([]*func(Entry)) []*func(Entry)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []*func(Entry)
+	if old := h.list.Load(); old != nil {
+		list = slices.Clone(*old)
+	}
+	list = f(list)
+	h.list.Store(&list)
+}
+
+// hooked is a core that tells hooks what it has written.
+type hooked struct {
+	zapcore.Core
+	hooks   *hooks
+	context []zapcore.Field // of With
+}
+
+func (c hooked) With(fs []zapcore.Field) zapcore.Core {
+	return hooked{c.Core.With(fs), c.hooks, slices.Concat(c.context, fs)}
+}
+
+func (c hooked) Write(e zapcore.Entry, fs []zapcore.Field) error {
+	err := c.Core.Write(e, fs)
+	list := c.hooks.list.Load()
+	if list == nil || len(*list) == 0 {
+		return err
+	}
+	entry := Entry{Time: e.Time, Level: Level(e.Level), Logger: e.LoggerName, Message: e.Message}
+	for _, f := range slices.Concat(c.context, fs) {
+		if f.Type != zapcore.SkipType {
+			entry.Facts = append(entry.Facts, Fact{f.Key, fieldText(f)})
+		}
+	}
+	for _, hook := range *list {
+		(*hook)(entry)
+	}
+	return err
+}
