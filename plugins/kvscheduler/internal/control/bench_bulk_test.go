@@ -229,3 +229,28 @@ func BenchmarkCycles(b *testing.B) {
 		budgettest.AtMost(b, "cycles-100k/10k", ratio(large, small), "x", linear)
 	}
 }
+
+// BenchmarkListPending lists what waits: values in a chain, of which the first
+// waits for something that nobody asked for, and values for which any of them
+// will do.
+func BenchmarkListPending(b *testing.B) {
+	list := func(n int) func() time.Duration {
+		s := newBench(b, 1000)
+		pending := &change{}
+		for i := range n {
+			pending.set(fmt.Sprintf("config/interface/p%06d", i), &model.Item{Deps: []string{fmt.Sprintf("config/interface/p%06d", i-1)}})
+		}
+		for i := range n {
+			pending.set(fmt.Sprintf("config/route/p%06d", i), &model.Item{AnyOf: []string{"config/interface/"}})
+		}
+		s.commit(b, pending)
+		return func() time.Duration {
+			runtime.GC()
+			return budgettest.Worked(func() { s.c.ListValueStatus("") })
+		}
+	}
+	for range b.N {
+		small, large := budgettest.Fastest(10, list(10_000)), budgettest.Fastest(5, list(100_000))
+		budgettest.AtMost(b, "list-pending-100k/10k", ratio(large, small), "x", linear)
+	}
+}

@@ -74,7 +74,7 @@ func (c *Control) listStatus(keyPrefix string, selector api.KeySelector) []*api.
 	r := c.reader()
 	c.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
 		if !n.IsDerived() && (selector == nil || selector(n.Key)) {
-			out = append(out, r.Base(n.Key))
+			out = append(out, r.BaseOf(n))
 		}
 		return true
 	})

@@ -292,12 +292,7 @@ func (g *Graph) Witness(dep *api.Dependency) *Node {
 		return found == nil
 	}
 	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		if index := g.existing[prefix]; index != nil {
-			index.Ascend(scan)
-		} else {
-			g.Ascend(prefix, scan)
-		}
-		if found != nil {
+		if g.Ascend(prefix, scan); found != nil {
 			return found
 		}
 	}

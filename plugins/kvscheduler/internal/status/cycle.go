@@ -55,7 +55,7 @@ func (r *Reader) next(n *graph.Node) (out []*graph.Node) {
 // waitsFor is the one value that can meet an unmet dependency and that waits;
 // nil if there is none, or a choice.
 func (r *Reader) waitsFor(dep *api.Dependency) *graph.Node {
-	if r.Graph.Witness(dep) != nil {
+	if r.witness(dep) != nil {
 		return nil
 	}
 	if dep.Key != "" {
@@ -146,7 +146,10 @@ func (r *Reader) tarjan(root *graph.Node) {
 // component takes a component off the stack.
 func (r *Reader) component(root *graph.Node, selfish bool) {
 	c := &r.cycles
-	at := slices.Index(c.stack, root)
+	at := len(c.stack) - 1 // it is near the end
+	for c.stack[at] != root {
+		at--
+	}
 	members := slices.Clone(c.stack[at:])
 	c.stack = c.stack[:at]
 	for _, m := range members {
@@ -184,7 +187,7 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 		}
 		for i := range m.Want.Deps {
 			dep := &m.Want.Deps[i]
-			if r.Graph.Witness(dep) == nil && !inside[r.waitsFor(dep)] {
+			if r.witness(dep) == nil && !inside[r.waitsFor(dep)] {
 				list = append(list, label(dep)+" is missing")
 			}
 		}

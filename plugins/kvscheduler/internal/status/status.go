@@ -29,7 +29,8 @@ type Reader struct {
 	// TxnStart is when a transaction started; zero if not known.
 	TxnStart func(seq uint64) time.Time
 
-	cycles cycles
+	cycles    cycles
+	witnesses witnesses
 }
 
 // Origin says who created the value.
@@ -53,6 +54,11 @@ func (r *Reader) Base(key string) *api.BaseValueStatus {
 	if n == nil {
 		return &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}
 	}
+	return r.BaseOf(n)
+}
+
+// BaseOf is Base for the node of a value.
+func (r *Reader) BaseOf(n *graph.Node) *api.BaseValueStatus {
 	out := &api.BaseValueStatus{Value: r.value(n)}
 	out.Value.Details = append(out.Value.Details, r.leftOut(n)...)
 	for child := range n.Derived {
@@ -119,7 +125,7 @@ func (r *Reader) unmet(n *graph.Node) []string {
 	var labels []string
 	for i := range n.Want.Deps {
 		dep := &n.Want.Deps[i]
-		if w := r.Graph.Witness(dep); w == nil {
+		if w := r.witness(dep); w == nil {
 			labels = append(labels, label(dep))
 		} else if _, leaving := r.limbo(w.Key); leaving {
 			labels = append(labels, label(dep)+", which is being removed")
@@ -184,7 +190,7 @@ func (r *Reader) edge(dep *api.Dependency) api.GraphEdge {
 	e := api.GraphEdge{Relation: api.RelationDependsOn, Label: label(dep), AnyOf: dep.AnyOf.KeyPrefixes}
 	if dep.Key != "" {
 		e.Keys, e.AnyOf = []string{dep.Key}, nil
-		e.Satisfied = r.Graph.Witness(dep) != nil
+		e.Satisfied = r.witness(dep) != nil
 		return e
 	}
 	prefixes := dep.AnyOf.KeyPrefixes
@@ -192,12 +198,8 @@ func (r *Reader) edge(dep *api.Dependency) api.GraphEdge {
 		prefixes = []string{""}
 	}
 	for _, prefix := range prefixes {
-		r.Graph.Ascend(prefix, func(m *graph.Node) bool {
-			if m.Have != nil && graph.Meets(dep, m.Key) {
-				e.Keys = append(e.Keys, m.Key)
-			}
-			return len(e.Keys) < maxMatches
-		})
+		keys := r.existing(dep, prefix)
+		e.Keys = append(e.Keys, keys[:min(len(keys), maxMatches-len(e.Keys))]...)
 	}
 	e.Satisfied = len(e.Keys) > 0
 	return e
