@@ -5,6 +5,7 @@ package vpptest
 
 import (
 	"context"
+	"flag"
 	"io"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -41,9 +43,21 @@ type Target struct {
 	Real *realvpptest.VPP
 }
 
+// ReleaseFlag names the flag of a test binary that says which release of VPP
+// simulators are of whose options name none; that of the bindings if it is not
+// defined or empty.
+const ReleaseFlag = "vppsim-release"
+
 // Simulator starts a simulator that ends with the test.
 func Simulator(tb testing.TB, opts vppsim.Options) Target {
 	tb.Helper()
+	if f := flag.Lookup(ReleaseFlag); f != nil && f.Value.String() != "" && opts.Release == nil {
+		table, err := binding.Release(f.Value.String())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		opts.Release, opts.Version = table, f.Value.String()+"-simulated"
+	}
 	sim, socket := vppsim.New(opts), filepath.Join(tb.TempDir(), "api.sock")
 	if err := sim.ListenUnix(socket); err != nil {
 		tb.Fatal(err)

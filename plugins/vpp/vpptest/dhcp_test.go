@@ -225,9 +225,7 @@ func TestAdvertisedAddresses(t *testing.T) {
 func TestNoIP6ND(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, simOptions())
-	if err := target.Sim.Forget((&rdapi.IP6NdAddressAutoconfig{}).GetMessageName()); err != nil {
-		t.Fatal(err)
-	}
+	forget(t, target, (&rdapi.IP6NdAddressAutoconfig{}).GetMessageName())
 	b := vpptest.Start(t, target)
 	i := loop("lo")
 	i.Ip6Nd = &interfaces.Interface_IP6ND{AddressAutoconfig: true}

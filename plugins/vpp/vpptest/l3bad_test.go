@@ -70,9 +70,7 @@ func TestMissingPlugin(t *testing.T) {
 	for _, name := range []string{
 		"l3xc_update", "dhcp_proxy_config", "vrrp_vr_add_del", "teib_entry_add_del", "proxy_arp_add_del", "ip_neighbor_config",
 	} {
-		if err := target.Sim.Forget(name); err != nil {
-			t.Fatal(err)
-		}
+		forget(t, target, name)
 	}
 	b := vpptest.Start(t, target)
 	err := b.Commit(network())

@@ -94,7 +94,7 @@ func TestMemifLostReply(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, simOptions())
 	b := vpptest.Start(t, target)
-	if err := target.Sim.FailAfter("memif_create_v2", api.VPPApiError(-1), 1); err != nil {
+	if err := target.Sim.FailAfter(newest(t, target, "memif_create_v2", "memif_create"), api.VPPApiError(-1), 1); err != nil {
 		t.Fatal(err)
 	}
 	i := memif("m", 1, "x.sock")

@@ -28,11 +28,7 @@ func TestMissingPlugins(t *testing.T) {
 		t.Run(plugin, func(t *testing.T) {
 			t.Parallel()
 			target := vpptest.Simulator(t, simOptions())
-			for _, m := range strings.Fields(test.messages) {
-				if err := target.Sim.Forget(m); err != nil {
-					t.Fatal(err)
-				}
-			}
+			forget(t, target, strings.Fields(test.messages)...)
 			b := vpptest.Start(t, target)
 			b.SetHostInterface("mlx0", true)
 			err := b.Commit(of(test.i, loop("lo")), kvs.WithRetryDefault())

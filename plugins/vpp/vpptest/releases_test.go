@@ -1,0 +1,65 @@
+package vpptest_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+)
+
+var release = flag.String(vpptest.ReleaseFlag, "", "the release of VPP that is simulated")
+
+// Every test of this package passes with the simulator of every release: each is
+// a process of its own, which runs all the others.
+func TestEveryRelease(t *testing.T) {
+	if *release != "" {
+		t.Skip("all others do, of release ", *release)
+	}
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range binding.Releases() {
+		t.Run(r, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cmd := exec.CommandContext(ctx, program, "-"+vpptest.ReleaseFlag, r, "-test.short="+flag.Lookup("test.short").Value.String())
+			// A real VPP would answer as it does anyway.
+			cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VPP_BIN=") }), "PATH=")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// forget makes the simulator one that does not know messages, as some releases do
+// not anyway.
+func forget(t *testing.T, target vpptest.Target, messages ...string) {
+	t.Helper()
+	for _, m := range messages {
+		if err := target.Sim.Forget(m); err != nil && !errors.Is(err, vppsim.ErrUnknownMessage) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newest is the first of the messages that the simulator knows.
+func newest(t *testing.T, target vpptest.Target, messages ...string) string {
+	t.Helper()
+	at := slices.IndexFunc(messages, func(m string) bool { return slices.Contains(target.Sim.Messages(), m) })
+	if at < 0 {
+		t.Fatalf("knows none of %v", messages)
+	}
+	return messages[at]
+}
