@@ -2,16 +2,12 @@ package govppmux
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -21,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
-	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -265,45 +260,6 @@ func TestBusyVPPKeepsItsSession(t *testing.T) {
 	}
 }
 
-func TestStrictCompatRefusesAVPPThatLacksAMessage(t *testing.T) {
-	t.Parallel()
-	path := socket(t)
-	vpp := simulator(t, path)
-	if err := vpp.Forget("cli_inband"); err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, path, func(c *Config) { c.StrictCompat = true })
-	ctx := patient(t)
-	for {
-		s, changed := p.state.get()
-		if s.Up {
-			t.Fatal("connected to a VPP without cli_inband")
-		}
-		if strings.Contains(s.Err.Error(), "cli_inband_") {
-			break
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			t.Fatalf("reason %v does not name the message", s.Err)
-		}
-	}
-}
-
-func TestRequestWaitsIfConfigured(t *testing.T) {
-	t.Parallel()
-	path := socket(t)
-	p := start(t, path, func(c *Config) { c.RetryRequestCount, c.RetryRequestTimeout = 100, time.Second })
-	done := make(chan error, 1)
-	go func() {
-		done <- p.Conn().Invoke(patient(t), &memclnt.ControlPing{}, &memclnt.ControlPingReply{})
-	}()
-	simulator(t, path)
-	if err := <-done; err != nil {
-		t.Errorf("request made before VPP came: %v", err)
-	}
-}
-
 func TestConnectionCarriesEveryKindOfRequest(t *testing.T) {
 	t.Parallel()
 	path := socket(t)
@@ -333,122 +289,7 @@ func TestConnectionCarriesEveryKindOfRequest(t *testing.T) {
 	}
 }
 
-func TestEndpoints(t *testing.T) {
-	t.Parallel()
-	path := socket(t)
-	vpp := simulator(t, path)
-	p := start(t, path, nil)
-	session(t, p, 0)
-
-	w := httptest.NewRecorder()
-	p.ServeStats(w, httptest.NewRequest(http.MethodGet, "/govppmux/stats", nil))
-	var stats struct {
-		Session sessionInfo
-		Stats
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &stats); err != nil {
-		t.Fatal(err)
-	}
-	if !stats.Session.Connected || !stats.Session.Simulated || stats.Session.PID != vpp.PID() || stats.Session.Messages == 0 {
-		t.Errorf("stats %s", w.Body)
-	}
-	for _, c := range []struct {
-		body, want string
-		status     int
-	}{
-		{`{"vppclicommand": "show version"}`, vppsim.DefaultVersion, http.StatusOK},
-		{`{"vppclicommand": " "}`, "vppclicommand", http.StatusBadRequest},
-		{`{"command": "show version"}`, "vppclicommand", http.StatusBadRequest},
-		{`show version`, "vppclicommand", http.StatusBadRequest},
-	} {
-		w := httptest.NewRecorder()
-		p.ServeCommand(w, httptest.NewRequest(http.MethodPost, "/vpp/command", strings.NewReader(c.body)))
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
-			t.Errorf("%s: status %d, body %s; want %d and %q", c.body, w.Code, w.Body, c.status, c.want)
-		}
-	}
-	_ = vpp.Close()
-	down(t, p)
-	w = httptest.NewRecorder()
-	p.ServeCommand(w, httptest.NewRequest(http.MethodPost, "/vpp/command", strings.NewReader(`{"vppclicommand": "show version"}`)))
-	if w.Code != http.StatusServiceUnavailable {
-		t.Errorf("without VPP: status %d, want 503", w.Code)
-	}
-}
-
-func TestMetrics(t *testing.T) {
-	t.Parallel()
-	path := socket(t)
-	simulator(t, path)
-	p := start(t, path, nil)
-	session(t, p, 0)
-	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(collector{p}); err != nil {
-		t.Fatal(err)
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		m := f.GetMetric()[0]
-		values[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
-	}
-	if values["ligato_govppmux_up"] != 1 || values["ligato_govppmux_requests_total"] < 2 {
-		t.Errorf("metrics %v", values)
-	}
-}
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	// A file as users of the predecessor have it.
-	cfg, _, err := config.Load(config.Text("govpp", `
-resync-after-reconnect: false
-reply-timeout: 2s
-binapi-socket-path: /tmp/api.sock
-stats-socket-path: /tmp/stats.sock
-connect-via-shm: false
-shm-prefix: ""
-retry-request-count: 3
-retry-request-timeout: 500ms
-retry-connect-count: 3
-retry-connect-timeout: 1s
-proxy-enabled: true
-health-check-probe-interval: 1s
-health-check-reply-timeout: 250ms
-health-check-threshold: 1
-trace-enabled: true
-`), DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cfg.ResyncAfterReconnect || cfg.ReplyTimeout != 2*time.Second || cfg.HealthCheckThreshold != 1 || len(cfg.notes()) != 2 {
-		t.Errorf("config %+v", cfg)
-	}
-	for text, want := range map[string]string{
-		"connect-via-shm: true":      "connect-via-shm",
-		"reply-timeout: 0s":          "reply-timeout",
-		"health-check-threshold: 0":  "health-check-threshold",
-		"max-requests: 100000":       "max-requests",
-		"binapi-socket-path: ''":     "binapi-socket-path",
-		"reply-timout: 1s":           "reply-timout",
-		"retry-connect-timeout: -1s": "retry-connect-timeout",
-	} {
-		if _, _, err := config.Load(config.Text("govpp", text), DefaultConfig()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v does not name %s", text, err, want)
-		}
-	}
-}
-
 var _ api.Connection = (*Connection)(nil)
-
-func TestConfigLint(t *testing.T) {
-	t.Parallel()
-	if err := config.Lint(DefaultConfig()); err != nil {
-		t.Error(err)
-	}
-}
 
 // TestRealVPPIsKilledAndComesBack, with another process ID.
 func TestRealVPPIsKilledAndComesBack(t *testing.T) {
