@@ -1,0 +1,329 @@
+// Package deploy holds what it takes to run the programs as services. Its tests
+// compare that with the programs: flags, configuration files, endpoints.
+package deploy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/infra/supervisor"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// configDir is where the programs are told to look for their configuration.
+const configDir = "/etc/vpp-agent"
+
+// checkCommand makes sure that a program of ours takes its arguments, with the
+// configuration in dir; others are left alone.
+func checkCommand(t *testing.T, dir string, command []string) {
+	t.Helper()
+	var args []string
+	for _, arg := range command[1:] {
+		args = append(args, strings.ReplaceAll(arg, configDir, dir))
+	}
+	if !strings.Contains(strings.Join(command, " "), configDir) {
+		t.Errorf("%q does not say where its configuration is", command)
+	}
+	var a *agent.Agent
+	switch command[0] {
+	case "/usr/bin/vpp-agent":
+		plugins, err := app.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a = agent.NewAgent(agent.AllPlugins(plugins), agent.Args(args...), agent.Environ(config.NoEnviron), agent.Output(io.Discard))
+	case "/usr/bin/vpp-agent-init":
+		a = agent.NewAgent(agent.AllPlugins(supervisor.NewPlugin()), agent.Args(args...), agent.Environ(config.NoEnviron), agent.Output(io.Discard))
+	default:
+		t.Errorf("%q is no program of ours", command)
+		return
+	}
+	err := a.ValidateConfig()
+	if n := len(args); n > 1 && slices.Equal(args[n-2:], []string{"config", "validate"}) {
+		err = a.Run()
+	}
+	if err != nil {
+		t.Errorf("%q: %v", command, err)
+	}
+}
+
+// manifest is what is read of the objects of Kubernetes.
+type manifest struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string
+	Metadata   struct{ Name, Namespace string }
+	Data       map[string]string
+	Spec       struct {
+		Selector struct {
+			MatchLabels map[string]string `yaml:"matchLabels"`
+		}
+		Template struct {
+			Metadata struct{ Labels map[string]string }
+			Spec     pod
+		}
+	}
+}
+
+type pod struct {
+	HostNetwork                   bool `yaml:"hostNetwork"`
+	TerminationGracePeriodSeconds int  `yaml:"terminationGracePeriodSeconds"`
+	Containers                    []container
+	Volumes                       []struct {
+		Name      string
+		ConfigMap *struct{ Name string } `yaml:"configMap"`
+	}
+}
+
+type container struct {
+	Command []string
+	Env     []struct{ Name string }
+	Ports   []struct {
+		Name          string
+		ContainerPort int `yaml:"containerPort"`
+	}
+	StartupProbe   probe `yaml:"startupProbe"`
+	LivenessProbe  probe `yaml:"livenessProbe"`
+	ReadinessProbe probe `yaml:"readinessProbe"`
+	Mounts         []struct {
+		Name      string
+		MountPath string `yaml:"mountPath"`
+	} `yaml:"volumeMounts"`
+}
+
+type probe struct {
+	HTTPGet struct{ Host, Port, Path string } `yaml:"httpGet"`
+}
+
+func read(t *testing.T) (configMap, daemonSet manifest) {
+	t.Helper()
+	text, err := os.ReadFile("kubernetes/vpp-agent.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]manifest{}
+	for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var m manifest
+		err := dec.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.APIVersion == "" || m.Metadata.Name != "vpp-agent" || m.Kind != "Namespace" && m.Metadata.Namespace != "vpp-agent" {
+			t.Errorf("%s %+v", m.Kind, m.Metadata)
+		}
+		found[m.Kind] = m
+	}
+	if len(found) != 3 || found["Namespace"].Kind == "" {
+		t.Fatalf("objects %v", found)
+	}
+	return found["ConfigMap"], found["DaemonSet"]
+}
+
+// write makes files of a ConfigMap.
+func write(t *testing.T, m manifest) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range m.Data {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestKubernetesCommands(t *testing.T) {
+	t.Parallel()
+	configMap, daemonSet := read(t)
+	dir := write(t, configMap)
+	for _, c := range daemonSet.Spec.Template.Spec.Containers {
+		checkCommand(t, dir, c.Command)
+		for _, env := range c.Env {
+			checkVariable(t, env.Name)
+		}
+	}
+	cfg, found, err := config.Load(config.Text("supervisor", configMap.Data["supervisor.conf"]), supervisor.DefaultConfig())
+	if err != nil || !found || len(cfg.Programs) != 2 {
+		t.Fatalf("supervisor.conf: %v, %+v", err, cfg)
+	}
+	checkCommand(t, dir, append([]string{cfg.Programs[1].ExecutablePath}, cfg.Programs[1].ExecutableArgs...))
+	vpp := cfg.Programs[0]
+	file, ok := strings.CutPrefix(vpp.ExecutableArgs[1], configDir+"/")
+	if startup := configMap.Data[file]; !ok || vpp.ExecutableArgs[0] != "-c" || !strings.Contains(startup, "nodaemon") ||
+		!strings.Contains(startup, "socket-name /run/vpp/api.sock") || !strings.Contains(configMap.Data["govpp.conf"], "/run/vpp/api.sock") {
+		t.Errorf("VPP is started as %q with\n%s", vpp.ExecutableArgs, startup)
+	}
+	if grace := daemonSet.Spec.Template.Spec.TerminationGracePeriodSeconds; grace < 15 {
+		t.Errorf("%d s are not enough to stop the agent, then VPP", grace)
+	}
+}
+
+// checkVariable makes sure that an environment variable stands for a flag of the agent.
+func checkVariable(t *testing.T, name string) {
+	t.Helper()
+	plugins, err := app.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var help bytes.Buffer
+	err = agent.NewAgent(agent.AllPlugins(plugins), agent.Args("--help"), agent.Environ(config.NoEnviron), agent.Output(&help)).Run()
+	if err != nil || !strings.Contains(help.String(), "["+name+"]") {
+		t.Errorf("%s is no variable of the agent: %v", name, err)
+	}
+}
+
+func TestKubernetesProbes(t *testing.T) {
+	t.Parallel()
+	configMap, daemonSet := read(t)
+	spec := daemonSet.Spec.Template.Spec
+	c := spec.Containers[0]
+	server, _, err := config.Load(config.Text("http", configMap.Data["http.conf"]), rest.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("127.0.0.1:%d", c.Ports[0].ContainerPort); server.Endpoint != want || !spec.HostNetwork {
+		t.Errorf("the agent listens on %s, is asked at %s", server.Endpoint, want)
+	}
+	url := simulated(t, write(t, configMap))
+	for name, p := range map[string]probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+		if p.HTTPGet.Host != "127.0.0.1" || p.HTTPGet.Port != c.Ports[0].Name {
+			t.Errorf("%s asks at %s:%s", name, p.HTTPGet.Host, p.HTTPGet.Port)
+		}
+		resp, err := http.Get(url + p.HTTPGet.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		http.DefaultClient.CloseIdleConnections()
+		if err != nil || !bytes.Contains(body, []byte(`"plugins"`)) || resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%s: %s answers %d: %.200s", name, p.HTTPGet.Path, resp.StatusCode, body)
+		}
+	}
+}
+
+// simulated runs the agent with the configuration, but for what would be in the way
+// of others on this machine: ports, sockets, the kernel and VPP.
+func simulated(t *testing.T, dir string) (url string) {
+	t.Helper()
+	plugins, err := app.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"filedb.conf": "configuration-paths: [" + dir + "/network.yaml]\n", "grpc.conf": "network: unix\nendpoint: " + dir + "/grpc.sock\n",
+		"linux-nsplugin.conf": "disabled: true\n", "kvscheduler.conf": "print-txn-summary: false\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--state-dir", t.TempDir(), "--http-port", "0", "--simulate"))
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return plugins.HTTP.URL()
+}
+
+func TestKubernetesVolumes(t *testing.T) {
+	t.Parallel()
+	_, daemonSet := read(t)
+	spec := daemonSet.Spec.Template.Spec
+	mounted := map[string]string{}
+	for _, m := range spec.Containers[0].Mounts {
+		mounted[m.Name] = m.MountPath
+	}
+	for _, v := range spec.Volumes {
+		if mounted[v.Name] == "" {
+			t.Errorf("volume %s is not mounted", v.Name)
+		}
+		if v.ConfigMap != nil && (v.ConfigMap.Name != "vpp-agent" || mounted[v.Name] != configDir) {
+			t.Errorf("volume %s: ConfigMap %s at %s", v.Name, v.ConfigMap.Name, mounted[v.Name])
+		}
+		delete(mounted, v.Name)
+	}
+	if len(mounted) > 0 {
+		t.Errorf("mounted without a volume: %v", mounted)
+	}
+	for name, value := range daemonSet.Spec.Selector.MatchLabels {
+		if daemonSet.Spec.Template.Metadata.Labels[name] != value {
+			t.Errorf("label %s does not select the pods", name)
+		}
+	}
+}
+
+// commands are the command lines of ours in a unit.
+func commands(t *testing.T, unit string) (list [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		key, value, _ := strings.Cut(lines.Text(), "=")
+		if key == "ExecStart" || key == "ExecStartPre" {
+			list = append(list, strings.Fields(value))
+		}
+	}
+	if len(list) != 2 {
+		t.Errorf("%s: commands %q", unit, list)
+	}
+	return list
+}
+
+func TestSystemdCommands(t *testing.T) {
+	t.Parallel()
+	configMap, _ := read(t)
+	dir := write(t, configMap)
+	for _, unit := range []string{"systemd/vpp-agent.service", "systemd/vpp-agent-init.service"} {
+		for _, command := range commands(t, unit) {
+			checkCommand(t, dir, command)
+		}
+	}
+}
+
+// systemd knows all that is in the units. The programs need not be installed for
+// that: others stand in for them.
+func TestSystemdVerifies(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	for _, unit := range []string{"vpp-agent.service", "vpp-agent-init.service"} {
+		text, err := os.ReadFile("systemd/" + unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), unit)
+		for _, program := range []string{"/usr/bin/vpp-agent-init ", "/usr/bin/vpp-agent "} {
+			text = bytes.ReplaceAll(text, []byte(program), []byte("/bin/true "))
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("systemd-analyze", "verify", "--man=no", file).CombinedOutput()
+		if err != nil || strings.Contains(string(out), unit) {
+			t.Errorf("%s: %v\n%s", unit, err, out)
+		}
+	}
+}
