@@ -34,8 +34,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/restapi"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -103,6 +105,7 @@ type Northbound struct {
 	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
+	RESTAPI         *restapi.Plugin
 }
 
 // New returns the plugins with default settings, wired. Nothing is shared with
@@ -127,6 +130,9 @@ func New() (*VPPAgent, error) {
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
+	}))
+	a.RESTAPI = restapi.NewPlugin(restapi.UseDeps(func(d *restapi.Deps) {
+		d.HTTP, d.Scheduler, d.Codec, d.Interfaces = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
@@ -218,4 +224,12 @@ type vppStates struct{ agent *VPPAgent }
 // Watch calls f with every state and with each that changes.
 func (s vppStates) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
 	return s.agent.VPPIfPlugin.States().Watch(f)
+}
+
+// vppInterfaces reads interfaces from VPP.
+type vppInterfaces struct{ agent *VPPAgent }
+
+// DumpInterfaces returns what VPP tells of all its interfaces.
+func (v vppInterfaces) DumpInterfaces() ([]vppcalls.Details, error) {
+	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces()
 }

@@ -1,0 +1,122 @@
+// Package restapi is the plugin with the HTTP endpoints that tell what there is
+// in VPP and Linux, item by item, in the JSON that programs which ask agents
+// for it read, and what a configuration may look like (as a JSON Schema).
+//
+// Unlike the endpoints of the scheduler, which know keys and values, these know
+// kinds of items: /dump/vpp/v2/interfaces, /dump/linux/v2/routes. A dump reads
+// the southbound; while that is away the answer is 503.
+package restapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+)
+
+// Plugin adds the endpoints in its AfterInit, when all descriptors are there.
+type Plugin struct {
+	Deps
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	HTTP      rest.HTTPHandlers
+	Scheduler Scheduler
+	// Codec knows the models; nil: all there are.
+	Codec *document.Codec `optional:"true"`
+	// Interfaces tells of interfaces of VPP what is no part of their
+	// configuration; without it that is left out.
+	Interfaces VPPInterfaces `optional:"true"`
+}
+
+// Scheduler is the part of the scheduler that is used.
+type Scheduler interface {
+	ListDescriptors() []*api.KVDescriptor
+	DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error)
+}
+
+// VPPInterfaces reads interfaces from VPP.
+type VPPInterfaces interface {
+	DumpInterfaces() ([]vppcalls.Details, error)
+}
+
+var _ infra.PostInit = (*Plugin)(nil)
+
+// Init makes sure that there are models.
+func (p *Plugin) Init() error {
+	if p.Codec == nil {
+		set, err := allmodels.Set()
+		if err != nil {
+			return fmt.Errorf("models: %w", err)
+		}
+		p.Codec = document.New(set)
+	}
+	return nil
+}
+
+// AfterInit adds the endpoints: a dump for each kind of items that the agent has
+// a descriptor for.
+func (p *Plugin) AfterInit() error {
+	endpoints := []rest.Endpoint{{
+		Path: "/info/configuration/jsonschema", Groups: []string{rest.GroupInfo}, Handler: p.schema,
+		Doc: "the JSON Schema of configurations; ?fieldnames=onlyproto|onlyjson for one of the two names of fields",
+	}}
+	descriptors := p.descriptors()
+	for _, d := range dumps {
+		descriptor, ok := descriptors[d.model]
+		if !ok {
+			continue
+		}
+		endpoints = append(endpoints, rest.Endpoint{
+			Path: d.path, Groups: []string{rest.GroupDump}, Doc: d.doc,
+			Handler: func(w http.ResponseWriter, r *http.Request) { p.dump(w, r, d, descriptor) },
+		})
+	}
+	return p.HTTP.Register(p.String(), endpoints...)
+}
+
+// descriptors returns the names of the descriptors that can read the southbound,
+// by the names of their models.
+func (p *Plugin) descriptors() map[string]string {
+	byPrefix := map[string]models.Known{}
+	for _, m := range p.Codec.Models().All() {
+		byPrefix[m.KeyPrefix()] = m
+	}
+	found := map[string]string{}
+	for _, d := range p.Scheduler.ListDescriptors() {
+		if m, ok := byPrefix[d.NBKeyPrefix]; ok && d.Retrieve != nil {
+			found[m.Spec().ModelName()] = d.Name
+		}
+	}
+	return found
+}
+
+// fieldNames reads the parameter of the schema.
+func fieldNames(text string) (document.FieldNames, error) {
+	switch text {
+	case "":
+		return document.BothNames, nil
+	case "onlyproto":
+		return document.ProtoNames, nil
+	case "onlyjson":
+		return document.JSONNames, nil
+	}
+	return 0, fmt.Errorf("parameter fieldnames: %q: expected onlyproto or onlyjson", text)
+}
+
+func (p *Plugin) schema(w http.ResponseWriter, r *http.Request) {
+	names, err := fieldNames(r.URL.Query().Get("fieldnames"))
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	rest.WriteJSON(w, http.StatusOK, p.Codec.Schema(names))
+}

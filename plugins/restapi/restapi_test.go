@@ -1,0 +1,163 @@
+package restapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/restapi"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scheduler has values by descriptor.
+type scheduler map[string][]api.KVWithMetadata
+
+func (s scheduler) ListDescriptors() []*api.KVDescriptor {
+	retrieve := func([]api.KV[proto.Message, api.Metadata]) ([]api.KV[proto.Message, api.Metadata], error) {
+		return nil, nil
+	}
+	return []*api.KVDescriptor{
+		{Name: "itf", NBKeyPrefix: "config/vpp/v2/interfaces/", Retrieve: retrieve},
+		{Name: "bd", NBKeyPrefix: "config/vpp/l2/v2/bridge-domain/", Retrieve: retrieve},
+		{Name: "fib", NBKeyPrefix: "config/vpp/l2/v2/fib/", Retrieve: retrieve},
+		{Name: "write-only", NBKeyPrefix: "config/vpp/v2/route/"},
+		{Name: "derived"},
+	}
+}
+
+func (s scheduler) DumpValuesByDescriptor(name string, view api.View) ([]api.KVWithMetadata, error) {
+	kvs, ok := s[name]
+	if !ok || view != api.SBView {
+		return nil, errors.New("disconnected")
+	}
+	return kvs, nil
+}
+
+// details are what VPP tells of interfaces; nil: nothing.
+type details []vppcalls.Details
+
+func (d details) DumpInterfaces() ([]vppcalls.Details, error) {
+	if d == nil {
+		return nil, errors.New("no answer")
+	}
+	return d, nil
+}
+
+func ask(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func start(t *testing.T, s scheduler, d restapi.VPPInterfaces) string {
+	t.Helper()
+	server := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", "endpoint: 127.0.0.1:0") }))
+	agenttest.Start(t, restapi.NewPlugin(restapi.UseDeps(func(deps *restapi.Deps) {
+		deps.HTTP, deps.Scheduler, deps.Interfaces = server, s, d
+	})))
+	return server.URL()
+}
+
+func TestDump(t *testing.T) {
+	t.Parallel()
+	s := scheduler{
+		"itf": {
+			{Key: "config/vpp/v2/interfaces/sub", Value: &interfaces.Interface{Name: "sub", Type: interfaces.Interface_SUB_INTERFACE},
+				Metadata: &ifaceidx.IfMeta{SwIfIndex: 7, Vrf: 3, InternalName: "tap0.5"}},
+			{Key: "config/vpp/v2/interfaces/wg", Value: &interfaces.Interface{Name: "wg", Type: interfaces.Interface_WIREGUARD_TUNNEL,
+				Link: &interfaces.Interface_Wireguard{Wireguard: &interfaces.WireguardLink{PrivateKey: "hush-hush"}}},
+				Metadata: &ifaceidx.IfMeta{SwIfIndex: 8}},
+			{Key: "config/vpp/v2/interfaces/gone", Metadata: &ifaceidx.IfMeta{SwIfIndex: 9}},
+			{Key: "config/vpp/v2/interfaces/odd", Value: &interfaces.Interface{Name: "odd"}},
+		},
+		"fib": {{Key: "f", Value: &l2.FIBEntry{BridgeDomain: "bd1"}, Metadata: map[string]int{"x": 1}}},
+	}
+	url := start(t, s, details{{SwIfIndex: 7, SubInterface: true, Parent: 6, VLAN: 5, MTU: 1500, Tag: "sub", MAC: vppcalls.MAC{2, 0, 0, 0, 0, 1}, AdminUp: true}})
+	status, body := ask(t, url+"/dump/vpp/v2/interfaces")
+	var all map[string]map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &all); err != nil || status != http.StatusOK || len(all) != 2 || strings.Contains(body, "hush-hush") {
+		t.Fatalf("%d %v\n%s", status, err, body)
+	}
+	const meta = `{"sw_if_index":7,"sub_sw_if_index":6,"l2_address":"AgAAAAAB","internal_name":"tap0.5","dev_type":"","is_admin_state_up":true,` +
+		`"is_link_state_up":false,"link_duplex":0,"link_mtu":1500,"mtu":[1500,0,0,0],"link_speed":0,"sub_id":5,"tag":"sub","dhcp":null,"vrf_ipv4":3,"vrf_ipv6":3,"pci":0}`
+	if got := compact(t, all["7"]["interface_meta"]); got != meta {
+		t.Errorf("got  %s\nwant %s", got, meta)
+	}
+	if got := compact(t, all["7"]["interface"]); got != `{"name":"sub","type":1,"Link":null}` {
+		t.Errorf("got %s", got)
+	}
+	if _, body := ask(t, url+"/dump/vpp/v2/interfaces?show-secrets"); !strings.Contains(body, "hush-hush") {
+		t.Errorf("asked for secrets: %s", body)
+	}
+	if status, body := ask(t, url+"/dump/vpp/v2/interfaces/sub"); status != http.StatusOK || strings.Contains(body, `"8"`) || !strings.Contains(body, `"7"`) {
+		t.Errorf("of one type: %d %s", status, body)
+	}
+	if status, body := ask(t, url+"/dump/vpp/v2/interfaces/x"); status != http.StatusNotFound || !strings.Contains(body, "expected one of afpacket, bond") {
+		t.Errorf("of an unknown type: %d %s", status, body)
+	}
+	if _, body := ask(t, url+"/dump/vpp/v2/fib"); compact(t, []byte(body)) != `[{"fib":{"bridge_domain":"bd1"},"fib_meta":{"x":1}}]` {
+		t.Errorf("fib: %s", body)
+	}
+	if status, body := ask(t, url+"/dump/vpp/v2/bd"); status != http.StatusServiceUnavailable || !strings.Contains(body, "read from the southbound: disconnected") {
+		t.Errorf("what cannot be read: %d %s", status, body)
+	}
+	for _, path := range []string{"/dump/vpp/v2/routes", "/dump/vpp/v2/arps", "/dump/linux/v2/routes"} {
+		if status, _ := ask(t, url+path); status != http.StatusNotFound {
+			t.Errorf("%s, which nobody can read: %d", path, status)
+		}
+	}
+}
+
+// What VPP tells besides is left out if it does not answer.
+func TestDumpWithoutDetails(t *testing.T) {
+	t.Parallel()
+	s := scheduler{"itf": {{Key: "k", Value: &interfaces.Interface{Name: "a"}, Metadata: &ifaceidx.IfMeta{SwIfIndex: 7}}}}
+	for _, d := range []restapi.VPPInterfaces{nil, details(nil)} {
+		status, body := ask(t, start(t, s, d)+"/dump/vpp/v2/interfaces")
+		if status != http.StatusOK || !strings.Contains(body, `"sw_if_index": 7`) || !strings.Contains(body, `"is_admin_state_up": false`) {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+}
+
+func compact(t *testing.T, text []byte) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := json.NewEncoder(&b).Encode(json.RawMessage(text)); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(b.String())
+}
