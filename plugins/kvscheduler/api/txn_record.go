@@ -58,13 +58,9 @@ type RecordedTxnOp struct {
 	After int32
 	Key   string
 
-	NewState  ValueState
-	NewValue  proto.Message
-	NewErrMsg string
-
-	PrevState  ValueState
-	PrevValue  proto.Message
-	PrevErrMsg string
+	PrevState, NewState   ValueState
+	PrevValue, NewValue   proto.Message
+	PrevErrMsg, NewErrMsg string
 
 	// NOOP: no callback of a descriptor was run.
 	NOOP bool

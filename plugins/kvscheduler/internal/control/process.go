@@ -131,19 +131,18 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		if j.orphans && !orphaned(n) {
 			err = api.ErrNoOrphan
 		}
-		if err != nil {
-			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
-			continue
-		}
-		if change != nil && j.back != nil {
+		if j.back != nil {
 			change.Want = j.back.wants[kv.Key]
 		}
 		switch {
-		case change == nil:
-		case !settled(n, change):
-			c.wardOff(p, change, j.dry)
-			c.observe(change)
-			p.request.Changes = append(p.request.Changes, *change)
+		case err != nil:
+			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
+		case change.Key == "":
+		case !settled(n, &change):
+			p.request.Changes = append(p.request.Changes, change)
+			asked := &p.request.Changes[len(p.request.Changes)-1]
+			c.wardOff(p, asked, j.dry)
+			c.observe(asked)
 		case !j.dry: // only how failures are retried is new
 			n.Retry = j.opts.Retry
 		}
@@ -195,24 +194,24 @@ func (c *Control) dropObsolete(changes []plan.Change) []plan.Change {
 	return changes
 }
 
-// change describes what the northbound asks for; nil if that is no change.
-func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, error) {
+// change describes what the northbound asks for; without key if that is no
+// change.
+func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Change, err error) {
 	if kv.Key == "" {
-		return nil, errors.New("empty key")
+		return change, errors.New("empty key")
 	}
 	if n != nil && n.IsDerived() {
-		return nil, fmt.Errorf("the value is derived from %s and cannot be set on its own", n.Base.Key)
+		return change, fmt.Errorf("the value is derived from %s and cannot be set on its own", n.Base.Key)
 	}
 	if kv.Value == nil {
 		// What belongs to the southbound is not the northbound's to delete.
 		if n == nil || n.Want != nil && n.Want.FromSB {
-			return nil, nil
+			return change, nil
 		}
-		change := c.giveUp(n)
-		return &change, nil
+		return c.giveUp(n), nil
 	}
 	if n != nil && n.Want != nil && !n.Want.FromSB && !n.Want.Unwanted && proto.Equal(n.Want.Msg, kv.Value) && n.Desc != nil {
-		return &plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
+		return plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
 	}
 	reg := c.registry.Load()
 	d, err := reg.Lookup(kv.Key)
@@ -221,8 +220,8 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (*plan.Change, er
 		c.breaches.forget(kv.Key)
 		v = wanted(reg, kv.Key, d, kv.Value)
 	}
-	change := &plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
-	if c.byPolicy(change) {
+	change = plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
+	if c.byPolicy(&change) {
 		return change, nil
 	}
 	switch {
@@ -305,7 +304,7 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
 		Past: c.keeper.past, Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
-		Run:     c.overdue.Read,
+		Run:     c.overdue.Read, Late: c.overdue.Holds,
 		Reading: c.reading, Breach: c.retrieveBreach,
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)

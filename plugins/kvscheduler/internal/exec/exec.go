@@ -115,6 +115,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	}
 	pl := txn.Plan
 	r.res.Executed = make([]api.RecordedTxnOp, 0, len(pl.Ops))
+	r.res.Changed = make([]string, 0, len(txn.Request.Changes))
 	for {
 		if x.Intend != nil {
 			x.Intend(pl)

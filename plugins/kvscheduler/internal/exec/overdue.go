@@ -267,6 +267,12 @@ func (o *Overdue) Of(key string) (why string, leaving bool) {
 	return why, c.op != nil && c.op.Kind == plan.Down
 }
 
+// Holds tells whether a call keeps a key from being touched.
+func (o *Overdue) Holds(key string) bool {
+	why, _ := o.Of(key)
+	return why != ""
+}
+
 // Comes tells whether the value may come to exist by a call that hangs.
 func (o *Overdue) Comes(key string) bool {
 	if !o.Any() {

@@ -78,33 +78,33 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	w := &walk{
 		here: &job{}, run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
-		causes: causes{of: make([]cause, n)}, byDesc: map[*registry.Descriptor]*lane{},
+		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
 	for i := range pl.Ops {
-		w.count(i, pl.Ops[i].Preds)
+		w.count(i, pl.Before(pl.Ops[i].Preds))
 		if pl.Ops[i].Kind == plan.Down {
 			w.removals = append(w.removals, int32(i))
 		}
 	}
 	for i := range pl.Gates {
-		w.count(len(pl.Ops)+i, pl.Gates[i].Preds)
+		w.count(len(pl.Ops)+i, pl.Before(pl.Gates[i].Preds))
 	}
 	for i := range n {
 		w.first[i+1] += w.first[i]
 	}
 	w.succs = make([]int32, w.first[n])
 	next := append([]int32(nil), w.first[:n]...)
-	follow := func(i int, preds []int) {
+	follow := func(i int, preds []int32) {
 		for _, pred := range preds {
 			w.succs[next[pred]] = int32(i)
 			next[pred]++
 		}
 	}
 	for i := range pl.Ops {
-		follow(i, pl.Ops[i].Preds)
+		follow(i, pl.Before(pl.Ops[i].Preds))
 	}
 	for i := range pl.Gates {
-		follow(len(pl.Ops)+i, pl.Gates[i].Preds)
+		follow(len(pl.Ops)+i, pl.Before(pl.Gates[i].Preds))
 	}
 	for i := range pl.Ops {
 		if w.waits[i] == 0 {
@@ -115,7 +115,7 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 }
 
 // count counts the predecessors of an operation or a gate.
-func (w *walk) count(i int, preds []int) {
+func (w *walk) count(i int, preds []int32) {
 	w.waits[i] = int32(len(preds))
 	for _, pred := range preds {
 		w.first[pred+1]++

@@ -15,6 +15,9 @@ func (p *planner) act() {
 		n := p.list[i]
 		p.actOn(n)
 		if n.goesDown() {
+			if falling == nil {
+				falling = make([]*node, 0, len(p.list)-i)
+			}
 			falling = append(falling, n)
 		}
 	}

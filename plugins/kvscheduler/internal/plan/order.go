@@ -98,8 +98,8 @@ func (s *sorter) build() {
 			s.add(n, Note, false)
 		}
 	}
-	s.links = make([]link, 1, count)
-	for id := 1; id < count; id++ { // gates follow
+	s.links = make([]link, 1, count+count/2) // a guess
+	for id := 1; id < count; id++ {          // gates follow
 		s.link(int32(id))
 	}
 	s.out = make([]int32, 0, count-1)
@@ -282,10 +282,9 @@ const (
 
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
-	pl := &Plan{Ops: make([]Op, len(s.out)), Gates: make([]Gate, len(s.passed))}
-	preds := make([]int, 0, len(s.links)-1)
+	pl := &Plan{Ops: make([]Op, len(s.out)), Gates: make([]Gate, len(s.passed)), preds: make([]int32, 0, len(s.links)-1)}
 	for i, id := range s.passed {
-		pl.Gates[i].Preds, preds = s.preds(id, preds)
+		pl.Gates[i].Preds = s.preds(pl, id)
 	}
 	for i, id := range s.out {
 		op, st := &pl.Ops[i], &s.steps[id]
@@ -304,24 +303,22 @@ func (s *sorter) plan() *Plan {
 				op.SetWant = true
 			}
 		}
-		op.Preds, preds = s.preds(id, preds)
+		op.Preds = s.preds(pl, id)
 		s.states(op, st)
 	}
 	return pl
 }
 
-// preds appends the indexes of what goes before a step to a list, and returns
-// these and the list.
-func (s *sorter) preds(id int32, list []int) (of, all []int) {
-	first := len(list)
+// preds adds what goes before a step to the plan.
+func (s *sorter) preds(pl *Plan, id int32) Preds {
+	first := len(pl.preds)
 	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
 		if l := &s.links[at]; !l.cut {
-			list = append(list, int(s.steps[l.pred].index))
+			pl.preds = append(pl.preds, s.steps[l.pred].index)
 		}
 	}
-	of = list[first:len(list):len(list)]
-	slices.Reverse(of) // the order in which they were found
-	return of, list
+	slices.Reverse(pl.preds[first:]) // the order in which they were found
+	return Preds{int32(first), int32(len(pl.preds))}
 }
 
 // handle returns the handle of a value. It is no part of the planner's view, so

@@ -23,7 +23,7 @@ import (
 )
 
 // Kind is what an operation does.
-type Kind int
+type Kind uint8
 
 // The kinds of operations. Down deletes, Up creates and Update changes in
 // place; they run a callback unless the value is a property. Adopt takes over
@@ -43,8 +43,7 @@ type Handle struct{ Node *graph.Node }
 
 // Op is one operation of a plan.
 type Op struct {
-	Key  string
-	Kind Kind
+	Key string
 	// Self and BaseSelf are the nodes of the value and of its base, as far as
 	// they are known; the executor keeps them up to date.
 	Self, BaseSelf *Handle
@@ -53,17 +52,10 @@ type Op struct {
 
 	// Want is what the key is to have as wanted value from now on; SetWant tells
 	// that this changes.
-	Want    *registry.Value
-	SetWant bool
+	Want *registry.Value
 	// Have is what exists before, Target what exists after the operation.
 	Have, Target *registry.Value
 
-	// Recreate: Down and Up of a value that cannot be changed in place.
-	Recreate bool
-	// Notified: the southbound did it already.
-	Notified bool
-	// Changed: the key was named in the request.
-	Changed bool
 	// Held tells why the value stays as it is although something else is
 	// wanted: the key of a value standing on it that cannot be removed; its own
 	// key if it was adopted.
@@ -72,16 +64,27 @@ type Op struct {
 	// Before and After are the states around the operation, if it succeeds.
 	Before, After api.ValueState
 
-	// Preds are the indexes of the operations that must be done before; those
-	// from len(Ops) on are of gates.
-	Preds []int
+	// Preds are the operations that must be done before.
+	Preds Preds
+
+	Kind    Kind
+	SetWant bool
+	// Recreate: Down and Up of a value that cannot be changed in place.
+	Recreate bool
+	// Notified: the southbound did it already.
+	Notified bool
+	// Changed: the key was named in the request.
+	Changed bool
 }
+
+// Preds are what must be done before; Plan.Before lists them.
+type Preds struct{ from, to int32 }
 
 // Gate stands between many operations and many others: those with the gate
 // among their Preds wait for all of the Preds of the gate. It saves a
 // predecessor for each with each.
 type Gate struct {
-	Preds []int // of operations only
+	Preds Preds // of operations only
 }
 
 // Silent operations are executed but not recorded.
@@ -101,7 +104,11 @@ func (o *Op) Silent() bool {
 type Plan struct {
 	Ops   []Op
 	Gates []Gate
+	preds []int32
 }
+
+// Before are the indexes of predecessors; those from len(Ops) on are of gates.
+func (p *Plan) Before(preds Preds) []int32 { return p.preds[preds.from:preds.to] }
 
 // Request says what to plan.
 type Request struct {
@@ -192,22 +199,22 @@ type node struct {
 	before api.ValueState
 	bad    bool // see failed
 	leaf   bool // nothing in the graph names it or is derived from it
+	kind   Kind
+	queued bool
 
 	oldWant, want, have *registry.Value
 	target              *registry.Value // what exists afterwards, if in
 
+	holder   string // key of a pinned value that stands on this one
+	stranded bool   // exists only because of its holder
 	changed  bool   // given a new wanted value by the request
 	touched  bool   // named by the request to be looked at again
 	pinned   bool   // stays as it is
 	leaving  bool   // may cease to exist; see Limbo
-	holder   string // key of a pinned value that stands on this one
-	stranded bool   // exists only because of its holder
 	in       bool   // exists in the target
-	queued   bool
-	assumed  bool // in was set by assume
-	derived  bool // derived values were taken from target
+	assumed  bool   // in was set by assume
+	derived  bool   // derived values were taken from target
 
-	kind     Kind
 	acted    bool
 	recreate bool // cannot be changed in place
 	bounce   bool // Down and Up, whatever the reason

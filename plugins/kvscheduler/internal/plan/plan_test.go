@@ -199,13 +199,13 @@ func (w *world) node(key string, want, have *registry.Value) {
 // the gates, if there are any.
 func format(p *plan.Plan) string {
 	var b strings.Builder
-	after := func(preds []int) {
-		for j, pred := range preds {
+	after := func(preds plan.Preds) {
+		for j, pred := range p.Before(preds) {
 			b.WriteString([]string{" after ", ","}[min(j, 1)])
-			if pred < len(p.Ops) {
+			if int(pred) < len(p.Ops) {
 				fmt.Fprint(&b, pred+1)
 			} else {
-				fmt.Fprintf(&b, "gate %d", pred-len(p.Ops)+1)
+				fmt.Fprintf(&b, "gate %d", int(pred)-len(p.Ops)+1)
 			}
 		}
 		b.WriteByte('\n')

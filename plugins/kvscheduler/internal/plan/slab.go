@@ -9,7 +9,7 @@ type slab[T any] struct {
 
 const (
 	firstSlab = 4
-	lastSlab  = 256
+	lastSlab  = 1024 // of words: pages without a rest
 )
 
 func (s *slab[T]) next() *T {

@@ -35,7 +35,10 @@ type Refresher struct {
 	Complete bool
 	// Run runs a callback that reads (all values if key is empty) within its
 	// time limit; what it returns is of no use after an error. Nil: there is none.
-	Run   func(d *registry.Descriptor, key string, f func() error) error
+	Run func(d *registry.Descriptor, key string, f func() error) error
+	// Late tells that a callback of the value was given up and may still take
+	// effect: that the value is not there yet is no news. Nil: there are none.
+	Late  func(key string) bool
 	asked map[string]bool // requested keys that the graph does not have
 
 	// Policies say what is not read, and what belongs to others.
@@ -345,7 +348,7 @@ func (r *Refresher) lost(n *graph.Node) {
 func (r *Refresher) absent(n *graph.Node) {
 	n.Missing = n.Have != nil && n.Want != nil && !n.Want.Observed
 	_ = r.Graph.SetHave(n, nil, nil) // removing metadata cannot fail
-	if n.Want == nil {
+	if n.Want == nil && (n.Err == nil || r.Late == nil || !r.Late(n.Key)) {
 		n.Err, n.Retrying = nil, false
 	}
 	r.Graph.Forget(n)

@@ -130,6 +130,27 @@ tap/same CONFIGURED 1
 	}
 }
 
+// A derived value that nobody wants any more, and whose creation has not
+// returned: that its base has no trace of it does not mean that it is over.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		f := newFixture(t)
+		f.believe("tap/1", &model.Item{Value: 1, Derived: []*model.Derived{{Key: "piece/1"}}})
+		f.sb.Put("tap/1", item(1))
+		child := f.g.Node("piece/1")
+		f.g.SetWant(child, nil)
+		_ = f.g.SetHave(child, nil, nil)
+		child.Err = errors.New("did not return")
+		r := f.refresher()
+		r.Late = func(key string) bool { return late && key == "piece/1" }
+		r.All(nil)
+		if left := f.g.Node("piece/1") != nil; left != late {
+			t.Errorf("late %t: still there %t", late, left)
+		}
+	}
+}
+
 // What cannot be read is assumed to be unchanged.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
