@@ -58,6 +58,8 @@ type Tree struct {
 	state   State
 	plugins map[string]*node
 	deps    map[string][]string
+
+	watchers map[chan struct{}]bool
 }
 
 // node is a plugin or a part of one.
@@ -78,7 +80,7 @@ func NewTree(now func() time.Time) *Tree {
 	if now == nil {
 		now = time.Now
 	}
-	t := &Tree{now: now, plugins: map[string]*node{}, deps: map[string][]string{}}
+	t := &Tree{now: now, plugins: map[string]*node{}, deps: map[string][]string{}, watchers: map[chan struct{}]bool{}}
 	t.started = now()
 	t.changed = t.started
 	return t
@@ -132,8 +134,9 @@ func (t *Tree) set(n *node, s State, reason string, err error) {
 	t.update()
 }
 
-// update recomputes the state of the agent; t.mu is held.
+// update recomputes the state of the agent after a change; t.mu is held.
 func (t *Tree) update() {
+	t.tellWatchers()
 	s := OK
 	for _, n := range t.plugins {
 		s = worst(s, n.total())

@@ -44,8 +44,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	b, s := c.p.host.Build(), c.p.snapshot()
 	gauge(c.inf, 1, b.App, b.Version, b.Date)
-	gauge(c.service, number(s.State), b.App)
+	gauge(c.service, s.State.Number(), b.App)
 	for _, p := range s.Plugins {
-		gauge(c.dependency, number(p.State), b.App, p.Name)
+		gauge(c.dependency, p.State.Number(), b.App, p.Name)
 	}
 }

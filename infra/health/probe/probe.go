@@ -79,6 +79,10 @@ func (p *Plugin) Ready() bool {
 	return s.State == health.OK || s.State == health.Degraded && p.cfg.ReadyWhenDegraded
 }
 
+// NonFatalPlugins are the plugins whose trouble does not count for the agent as a
+// whole; from Init on.
+func (p *Plugin) NonFatalPlugins() []string { return p.cfg.NonFatalPlugins }
+
 func (p *Plugin) snapshot() health.Snapshot {
 	return p.host.Health().Snapshot(p.cfg.NonFatalPlugins...)
 }

@@ -38,43 +38,14 @@ type PluginStatus struct {
 func expose(b infra.Build, s health.Snapshot, nonFatal []string) ExposedStatus {
 	e := ExposedStatus{
 		BuildVersion: b.Version, BuildDate: b.Date, CommitHash: b.Commit,
-		State: number(s.State), StartTime: s.Started.Unix(),
+		State: s.State.Number(), StartTime: s.Started.Unix(),
 		LastChange: s.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
 		PluginStatus: map[string]PluginStatus{}, NonFatalPlugins: nonFatal, Health: s,
 	}
 	for _, p := range s.Plugins {
-		ps := PluginStatus{State: number(p.State), Error: trouble(p), LastChange: p.LastChange.Unix(), LastUpdate: s.Taken.Unix()}
+		ps := PluginStatus{State: p.State.Number(), Error: p.Trouble(), LastChange: p.LastChange.Unix(), LastUpdate: s.Taken.Unix()}
 		e.PluginStatus[p.Name] = ps
 		e.Plugins = append(e.Plugins, PluginStatus{Name: p.Name, State: ps.State, Error: ps.Error})
 	}
 	return e
-}
-
-// number is the state as clients of the predecessor know it.
-func number(s health.State) int {
-	if s == health.Degraded {
-		return int(health.Error)
-	}
-	return int(s)
-}
-
-// trouble says in one text what is wrong, with a plugin or with the first of
-// its parts that is not well.
-func trouble(s health.Status) string {
-	if s.State == health.OK || s.State == health.Init {
-		return ""
-	}
-	switch {
-	case s.Own == health.OK || s.Own == health.Init:
-		for _, p := range s.Parts {
-			if p.State == s.State {
-				return p.Name + ": " + trouble(p)
-			}
-		}
-	case s.Reason == "":
-		return s.Error
-	case s.Error != "":
-		return s.Reason + ": " + s.Error
-	}
-	return s.Reason
 }

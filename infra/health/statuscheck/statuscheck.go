@@ -1,0 +1,217 @@
+// Package statuscheck is the plugin that publishes the health of the agent and
+// of its plugins to data stores, and that asks about the health of what does not
+// tell by itself.
+//
+// It publishes what changes at once, and everything again and again, so that a
+// reader sees how old the news is. The states are those of the health tree: that
+// of the agent is the worst of its plugins, without those which probe.conf calls
+// non-fatal, and the text of a plugin names who is behind its trouble.
+package statuscheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/health"
+	"github.com/tenuto-dev/tenuto/infra/health/statuscheck/status"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
+)
+
+// Plugin publishes health. Probe may be called concurrently.
+type Plugin struct {
+	Deps
+	base *Config // of UseConf; nil: none
+	cfg  Config
+	host infra.Host
+
+	publishers []*publish.Publisher
+	prefix     string // of the agent
+
+	mu     sync.Mutex
+	probes []probe // that wait for AfterInit
+	begun  bool    // AfterInit was called
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Stores are the data stores that health can be published to, which
+	// publishers chooses from.
+	Stores []publish.Store `optional:"true"`
+	// Label tells under which prefix it is published; nil: none.
+	Label AgentPrefix `optional:"true"`
+	// NonFatal tells which plugins do not count; nil: all do.
+	NonFatal NonFatal `optional:"true"`
+}
+
+// AgentPrefix tells where the keys of this agent are in a data store.
+type AgentPrefix interface {
+	GetAgentPrefix() string
+}
+
+// NonFatal tells which plugins do not count for the agent as a whole, as the
+// probe plugin does.
+type NonFatal interface {
+	NonFatalPlugins() []string
+}
+
+// Config is the file status-check.conf.
+type Config struct {
+	Publishers      []string      `json:"publishers" desc:"names of the data stores that the health of the agent is published to, below check/status/v1/; none: it is not published"`
+	PublishInterval time.Duration `json:"publish-interval" desc:"how often health is published although it is the same"`
+	ProbeInterval   time.Duration `json:"probe-interval" desc:"how often probes are called, and how long one may take"`
+}
+
+// DefaultConfig is what holds without a configuration file.
+func DefaultConfig() Config {
+	return Config{PublishInterval: 10 * time.Second, ProbeInterval: 5 * time.Second}
+}
+
+// Validate says which keys have impossible values.
+func (c Config) Validate() error {
+	var errs []error
+	for key, d := range map[string]time.Duration{"publish-interval": c.PublishInterval, "probe-interval": c.ProbeInterval} {
+		if d < 100*time.Millisecond {
+			errs = append(errs, fmt.Errorf("%s: %v: expected at least 100ms", key, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var _ infra.PostInit = (*Plugin)(nil)
+
+// ConfigSpec returns the defaults of status-check.conf.
+func (p *Plugin) ConfigSpec() any { return p.defaults() }
+
+func (p *Plugin) defaults() Config {
+	if p.base != nil {
+		return *p.base
+	}
+	return DefaultConfig()
+}
+
+// SetHost tells the plugin which agent it answers for.
+func (p *Plugin) SetHost(h infra.Host) { p.host = h }
+
+// Init reads the configuration.
+func (p *Plugin) Init() error {
+	if p.host == nil {
+		return fmt.Errorf("plugin %s: runs under an agent only", p)
+	}
+	cfg, _, err := config.Load(p.Cfg, p.defaults())
+	if err != nil {
+		return err
+	}
+	p.cfg = cfg
+	if p.Label != nil {
+		p.prefix = p.Label.GetAgentPrefix()
+	}
+	stores, err := publish.Choose("publishers", cfg.Publishers, p.Stores, p.Log)
+	if err != nil {
+		return err
+	}
+	for _, s := range stores {
+		p.publishers = append(p.publishers, publish.New(publish.Options{
+			Store: s, Prefix: p.prefix + status.Prefix, What: "health", Log: p.Log, Health: p.Health.Scope("publish to " + s.String()),
+		}))
+	}
+	return nil
+}
+
+// AfterInit begins to publish, and to call the probes.
+func (p *Plugin) AfterInit() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = true
+	for _, pr := range p.probes {
+		p.Go(func(ctx context.Context) { p.ask(ctx, pr) })
+	}
+	if len(p.publishers) == 0 {
+		return nil
+	}
+	for _, pub := range p.publishers {
+		p.Go(pub.Run)
+	}
+	p.Go(p.follow)
+	return nil
+}
+
+// follow publishes until ctx ends.
+func (p *Plugin) follow(ctx context.Context) {
+	changed, cancel := p.host.Health().Changes()
+	defer cancel()
+	tick := time.NewTicker(p.cfg.PublishInterval)
+	defer tick.Stop()
+	var before *status.AgentStatus
+	for {
+		before = p.publish(before)
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-tick.C:
+			before = nil
+		}
+	}
+}
+
+// publish publishes what is different from what was published before; nil:
+// everything.
+func (p *Plugin) publish(before *status.AgentStatus) *status.AgentStatus {
+	now := p.status(before)
+	for _, pub := range p.publishers {
+		gone := map[string]bool{}
+		for _, key := range pub.Keys() {
+			gone[key] = true
+		}
+		for _, s := range now.Plugins {
+			key := p.prefix + status.PluginPrefix + s.Name
+			delete(gone, key)
+			pub.Set(key, s)
+		}
+		key := p.prefix + status.AgentKey
+		delete(gone, key)
+		pub.Set(key, now)
+		for key := range gone {
+			pub.Set(key, nil)
+		}
+	}
+	return now
+}
+
+// status is the health of the agent. What is as before is as of before.
+func (p *Plugin) status(before *status.AgentStatus) *status.AgentStatus {
+	var ignored []string
+	if p.NonFatal != nil {
+		ignored = p.NonFatal.NonFatalPlugins()
+	}
+	b, s := p.host.Build(), p.host.Health().Snapshot(ignored...)
+	known := map[string]*status.PluginStatus{}
+	for _, ps := range before.GetPlugins() {
+		known[ps.Name] = ps
+	}
+	now := &status.AgentStatus{
+		BuildVersion: b.Version, BuildDate: b.Date, CommitHash: b.Commit, State: state(s.State),
+		StartTime: s.Started.Unix(), LastChange: s.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
+	}
+	for _, ps := range s.Plugins {
+		plugin := &status.PluginStatus{
+			Name: ps.Name, State: state(ps.State), Error: ps.Trouble(), LastChange: ps.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
+		}
+		if causes := ps.Causes(); causes != "" {
+			plugin.Error += " (caused by " + causes + ")"
+		}
+		if old := known[ps.Name]; old != nil && old.State == plugin.State && old.Error == plugin.Error && old.LastChange == plugin.LastChange {
+			plugin = old
+		}
+		now.Plugins = append(now.Plugins, plugin)
+	}
+	return now
+}
+
+func state(s health.State) status.OperationalState { return status.OperationalState(s.Number()) }

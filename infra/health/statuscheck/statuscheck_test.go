@@ -1,0 +1,245 @@
+package statuscheck_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
+	"github.com/tenuto-dev/tenuto/infra/health/statuscheck/status"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/kv/publish"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must come; it is no measure.
+const patience = 20 * time.Second
+
+// store is a data store in memory.
+type store struct {
+	mu      sync.Mutex
+	values  map[string]proto.Message
+	changed chan struct{}
+}
+
+func newStore() *store {
+	return &store{values: map[string]proto.Message{}, changed: make(chan struct{}, 1)}
+}
+
+func (s *store) String() string { return "memory" }
+func (s *store) Disabled() bool { return false }
+
+func (s *store) Put(key string, value proto.Message, _ ...kv.PutOption) error {
+	s.change(func() { s.values[key] = value })
+	return nil
+}
+
+func (s *store) Delete(key string, opts ...kv.DelOption) (bool, error) {
+	s.change(func() {
+		maps.DeleteFunc(s.values, func(k string, _ proto.Message) bool {
+			return k == key || kv.CollectDel(opts).Prefix && strings.HasPrefix(k, key)
+		})
+	})
+	return true, nil
+}
+
+func (s *store) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until what is published reads like this, times left out.
+func (s *store) await(t *testing.T, want ...string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		got := s.text()
+		if slices.Equal(got, want) {
+			return
+		}
+		select {
+		case <-s.changed:
+		case <-late:
+			t.Fatalf("published\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func (s *store) text() (lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(s.values)) {
+		switch v := s.values[key].(type) {
+		case *status.AgentStatus:
+			var plugins []string
+			for _, p := range v.Plugins {
+				plugins = append(plugins, fmt.Sprintf("%s=%v", p.Name, p.State))
+			}
+			lines = append(lines, fmt.Sprintf("%s %v %s", key, v.State, strings.Join(plugins, ",")))
+		case *status.PluginStatus:
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %v %s", key, v.State, v.Error)))
+		}
+	}
+	return lines
+}
+
+// part is a plugin that others may need.
+type part struct {
+	infra.PluginDeps
+	Needs infra.Plugin `optional:"true"`
+}
+
+func (p *part) Init() error { return nil }
+
+func newPart(name string, needs infra.Plugin) *part {
+	p := &part{Needs: needs}
+	p.SetName(name)
+	return p
+}
+
+type label string
+
+func (l label) GetAgentPrefix() string { return string(l) }
+
+type nonFatal []string
+
+func (n nonFatal) NonFatalPlugins() []string { return n }
+
+func newPlugin(s *store, conf string) *statuscheck.Plugin {
+	return statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) {
+		d.Stores, d.Label, d.NonFatal, d.Cfg = []publish.Store{s}, label("/me/"), nonFatal{"extra"}, config.Text("status-check", conf)
+	}))
+}
+
+func TestPublished(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	s.values["/me/check/status/v1/plugin/left"] = &status.PluginStatus{}
+	vpp, extra := newPart("vpp", nil), newPart("extra", nil)
+	user := newPart("user", vpp)
+	a := agenttest.Start(t, newPlugin(s, "publishers: [memory]"), vpp, extra, user)
+	const plugin = "/me/check/status/v1/plugin/"
+	s.await(t, "/me/check/status/v1/agent OK extra=OK,status-check=OK,user=OK,vpp=OK",
+		plugin+"extra OK", plugin+"status-check OK", plugin+"user OK", plugin+"vpp OK")
+
+	// The worst counts, whoever reported last; what is behind it is named.
+	vpp.Health.Degraded("disconnected", errors.New("no such socket"))
+	user.Health.Scope("items").Degraded("3 items wait", nil)
+	extra.Health.Failed("no licence", nil)
+	s.await(t, "/me/check/status/v1/agent ERROR extra=ERROR,status-check=OK,user=ERROR,vpp=ERROR",
+		plugin+"extra ERROR no licence", plugin+"status-check OK",
+		plugin+"user ERROR items: 3 items wait (caused by vpp)", plugin+"vpp ERROR disconnected: no such socket")
+	vpp.Health.OK("connected")
+	user.Health.Scope("items").OK("")
+	s.await(t, "/me/check/status/v1/agent OK extra=ERROR,status-check=OK,user=OK,vpp=OK", // extra does not count
+		plugin+"extra ERROR no licence", plugin+"status-check OK", plugin+"user OK", plugin+"vpp OK")
+	user.Health.Close()
+	s.await(t, "/me/check/status/v1/agent OK extra=ERROR,status-check=OK,vpp=OK",
+		plugin+"extra ERROR no licence", plugin+"status-check OK", plugin+"vpp OK")
+	if err := a.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What does not change is published again, so that readers see that it holds.
+func TestPublishedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	agenttest.Start(t, newPlugin(s, "publishers: [memory]\npublish-interval: 100ms"))
+	late := time.After(patience)
+	first := int64(0)
+	for {
+		s.mu.Lock()
+		now, _ := s.values["/me/check/status/v1/plugin/status-check"].(*status.PluginStatus)
+		s.mu.Unlock()
+		if first == 0 {
+			first = now.GetLastUpdate()
+		}
+		if now.GetLastUpdate() > first {
+			return
+		}
+		select {
+		case <-s.changed:
+		case <-late:
+			t.Fatal("not published again")
+		}
+	}
+}
+
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	p, disk := newPlugin(s, "publishers: [memory]\nprobe-interval: 100ms"), newPart("disk", nil)
+	var mu sync.Mutex
+	var answer error
+	say := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		answer = err
+	}
+	agenttest.Start(t, p, disk)
+	p.Probe(disk.Health.Scope("space"), func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return answer
+	})
+	p.Probe(disk.Health.Scope("slow"), func(ctx context.Context) error { // holds up nobody else
+		<-ctx.Done()
+		return nil
+	})
+	is := func(agent, text string) {
+		t.Helper()
+		s.await(t, "/me/check/status/v1/agent "+agent+" disk="+agent+",status-check=OK",
+			strings.TrimSpace("/me/check/status/v1/plugin/disk "+agent+" "+text), "/me/check/status/v1/plugin/status-check OK")
+	}
+	is("OK", "")
+	say(errors.New("nearly full"))
+	is("ERROR", "space: probe: nearly full")
+	say(fmt.Errorf("full: %w", statuscheck.ErrFailed))
+	is("ERROR", "space: probe: full: somebody has to act")
+	say(nil)
+	is("OK", "")
+}
+
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	if err := config.Lint(statuscheck.DefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"":                     "",
+		"publishers: [memory]": "",
+		"publishers: [etcd]":   `publishers[0]: "etcd" is no data store of this agent, expected one of ["memory"]`,
+		"publish-interval: 0":  "publish-interval",
+		"probe-interval: 1ms":  "probe-interval",
+		"publisher: x":         "publishers",
+	} {
+		err := agenttest.New(t, agent.AllPlugins(newPlugin(newStore(), text))).Start(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	var p statuscheck.Plugin
+	if err := p.Init(); err == nil || !strings.Contains(err.Error(), "under an agent only") {
+		t.Errorf("without an agent: %v", err)
+	}
+}
