@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -44,6 +46,11 @@ func newEvents(limit int) *events {
 // interfaceOfVPP takes in the state of an interface.
 func (e *events) interfaceOfVPP(n *interfaces.InterfaceNotification) {
 	e.add(&pb.Notification{Notification: &pb.Notification_VppNotification{VppNotification: &vpp.Notification{Interface: n}}})
+}
+
+// interfaceOfLinux is the same for Linux.
+func (e *events) interfaceOfLinux(n *linuxif.InterfaceNotification) {
+	e.add(&pb.Notification{Notification: &pb.Notification_LinuxNotification{LinuxNotification: &linux.Notification{Interface: n}}})
 }
 
 func (e *events) add(n *pb.Notification) {
@@ -80,12 +87,17 @@ func (e *events) retire(ev event) {
 	}
 }
 
+// subject is the interface that a notification is about.
 func subject(n *pb.Notification) string {
-	return n.GetVppNotification().GetInterface().GetState().GetName()
+	if l := n.GetLinuxNotification(); l != nil {
+		return "linux/" + l.GetInterface().GetState().GetName()
+	}
+	return "vpp/" + n.GetVppNotification().GetInterface().GetState().GetName()
 }
 
 func deleted(n *pb.Notification) bool {
-	return n.GetVppNotification().GetInterface().GetState().GetOperStatus() == interfaces.InterfaceState_DELETED
+	return n.GetVppNotification().GetInterface().GetState().GetOperStatus() == interfaces.InterfaceState_DELETED ||
+		n.GetLinuxNotification().GetInterface().GetState().GetOperStatus() == linuxif.InterfaceState_DELETED
 }
 
 // since returns what there is from an index on, and a channel that is closed

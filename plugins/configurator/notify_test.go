@@ -9,6 +9,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 	"github.com/tenuto-dev/tenuto/proto/ligato/linux"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -83,6 +84,61 @@ func TestNotify(t *testing.T) {
 	resp, err := stream.Recv()
 	if err != nil || resp.NextIdx != 4 {
 		t.Errorf("got %v, %v", resp, err)
+	}
+}
+
+func ofLinux(name string, s linuxif.InterfaceState_Status) *pb.Notification {
+	return &pb.Notification{Notification: &pb.Notification_LinuxNotification{LinuxNotification: &linux.Notification{
+		Interface: &linuxif.InterfaceNotification{State: &linuxif.InterfaceState{Name: name, OperStatus: s}},
+	}}}
+}
+
+// Interfaces of Linux are told as well, and those of the same name are others.
+func TestNotifyLinux(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	w.states.tell(state("a", up))
+	w.linux.tell(ofLinux("a", linuxif.InterfaceState_DOWN).GetLinuxNotification().Interface)
+	w.linux.tell(ofLinux("b", linuxif.InterfaceState_UP).GetLinuxNotification().Interface)
+	for _, test := range []struct {
+		filter *pb.Notification
+		want   string
+	}{
+		{&pb.Notification{}, "vpp a UP,linux a DOWN,linux b UP"},
+		{ofLinux("", linuxif.InterfaceState_UNKNOWN_STATUS), "linux a DOWN,linux b UP"},
+		{ofLinux("", linuxif.InterfaceState_UP), "linux b UP"},
+		{ofVPP(state("a", 0)), "vpp a UP"},
+	} {
+		stream, err := w.config.Notify(w.ctx(), &pb.NotifyRequest{Filters: []*pb.Notification{test.filter}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for range strings.Split(test.want, ",") {
+			resp, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := resp.Notification.GetLinuxNotification().GetInterface().GetState(); s != nil {
+				got = append(got, fmt.Sprint("linux ", s.Name, " ", s.OperStatus))
+			} else {
+				s := resp.Notification.GetVppNotification().GetInterface().GetState()
+				got = append(got, fmt.Sprint("vpp ", s.Name, " ", s.OperStatus))
+			}
+		}
+		if text := strings.Join(got, ","); text != test.want {
+			t.Errorf("%v: got %s, want %s", test.filter, text, test.want)
+		}
+	}
+
+	add, since := configurator.NewEvents(2)
+	add(ofVPP(state("a", up)))
+	add(ofLinux("a", linuxif.InterfaceState_DOWN))
+	add(ofLinux("a", linuxif.InterfaceState_DELETED))
+	add(ofLinux("c", linuxif.InterfaceState_UP))
+	add(ofLinux("d", linuxif.InterfaceState_UP))
+	if _, list := since(0); len(list) != 4 || list[0].GetVppNotification() == nil {
+		t.Errorf("the latest of each are %v", list)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -35,7 +36,7 @@ type Plugin struct {
 
 	byMessage map[string]models.Known // by the full name of the message
 	events    *events
-	cancel    func() // of the watch of interfaces
+	cancel    []func() // of the watches of interfaces
 }
 
 // Deps is what the plugin needs.
@@ -49,6 +50,8 @@ type Deps struct {
 	Scheduler Scheduler
 	// Interfaces tells of interfaces of VPP that go up and down; nil: nobody does.
 	Interfaces InterfaceStates `optional:"true"`
+	// LinuxInterfaces does so for Linux; nil: nobody does.
+	LinuxInterfaces LinuxInterfaceStates `optional:"true"`
 	// Stats tells what VPP counts; nil: nobody does.
 	Stats InterfaceStats `optional:"true"`
 }
@@ -75,6 +78,12 @@ type InterfaceStates interface {
 	// Watch calls f, which does not block, with every state and with each that
 	// changes. It is called when all plugins are initialised.
 	Watch(f func(*interfaces.InterfaceNotification)) (cancel func())
+}
+
+// LinuxInterfaceStates tells the states of interfaces of Linux, as InterfaceStates
+// does those of VPP.
+type LinuxInterfaceStates interface {
+	Watch(f func(*linuxif.InterfaceNotification)) (cancel func())
 }
 
 // InterfaceStats tells what VPP counts, as the telemetry plugin does.
@@ -104,15 +113,18 @@ func (p *Plugin) Init() error {
 // AfterInit begins to follow the interfaces.
 func (p *Plugin) AfterInit() error {
 	if p.Interfaces != nil {
-		p.cancel = p.Interfaces.Watch(p.events.interfaceOfVPP)
+		p.cancel = append(p.cancel, p.Interfaces.Watch(p.events.interfaceOfVPP))
+	}
+	if p.LinuxInterfaces != nil {
+		p.cancel = append(p.cancel, p.LinuxInterfaces.Watch(p.events.interfaceOfLinux))
 	}
 	return nil
 }
 
 // Close stops following the interfaces.
 func (p *Plugin) Close() error {
-	if p.cancel != nil {
-		p.cancel()
+	for _, cancel := range p.cancel {
+		cancel()
 	}
 	return p.PluginDeps.Close()
 }

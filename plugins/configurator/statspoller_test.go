@@ -28,7 +28,9 @@ func (s *stats) InterfaceStats(maxAge time.Duration) ([]*interfaces.InterfaceSta
 	defer s.mu.Unlock()
 	s.n++
 	s.ages = append(s.ages, maxAge)
-	count := func(name string) *interfaces.InterfaceStats { return &interfaces.InterfaceStats{Name: name, Drops: s.n} }
+	count := func(name string) *interfaces.InterfaceStats {
+		return &interfaces.InterfaceStats{Name: name, Drops: s.n}
+	}
 	return []*interfaces.InterfaceStats{count("a"), count("b")}, s.fail[s.n]
 }
 

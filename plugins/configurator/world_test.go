@@ -28,6 +28,7 @@ import (
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -95,6 +96,16 @@ func (s *states) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 	return func() {}
 }
 
+// linuxStates is a source of states of interfaces of Linux.
+type linuxStates struct {
+	tell func(*linuxif.InterfaceNotification)
+}
+
+func (s *linuxStates) Watch(f func(*linuxif.InterfaceNotification)) (cancel func()) {
+	s.tell = f
+	return func() {}
+}
+
 // world is an agent with a mock southbound, and a client of it.
 type world struct {
 	t            *testing.T
@@ -102,6 +113,7 @@ type world struct {
 	scheduler    *kvscheduler.Scheduler
 	orchestrator *orchestrator.Plugin
 	states       *states
+	linux        *linuxStates
 	stats        *stats
 	config       pb.ConfiguratorServiceClient
 	manager      generic.ManagerServiceClient
@@ -112,7 +124,7 @@ type world struct {
 
 func start(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, sb: kvstest.NewMockSB(), states: &states{}, stats: &stats{}}
+	w := &world{t: t, sb: kvstest.NewMockSB(), states: &states{}, linux: &linuxStates{}, stats: &stats{}}
 	w.scheduler = kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	d := &descriptors{Scheduler: w.scheduler, sb: w.sb}
 	d.SetName("descriptors")
@@ -120,6 +132,7 @@ func start(t *testing.T) *world {
 	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
 	p := configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = server, w.orchestrator, w.scheduler, w.states, w.stats
+		d.LinuxInterfaces = w.linux
 	}))
 	a := agenttest.Start(t, d, p)
 	w.stop = func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
+	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
@@ -34,12 +35,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
-	"github.com/tenuto-dev/tenuto/plugins/restapi"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
+	linuxifpb "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -68,6 +68,7 @@ type Infra struct {
 	HTTP    *rest.Plugin
 	Logs    *logmanager.Plugin
 	Probe   *probe.Plugin
+	Status  *statuscheck.Plugin
 	Metrics *metrics.Plugin
 	Tracing *tracing.Plugin
 	GRPC    *grpc.Plugin
@@ -105,7 +106,6 @@ type Northbound struct {
 	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
-	RESTAPI         *restapi.Plugin
 }
 
 // New returns the plugins with default settings, wired. Nothing is shared with
@@ -127,12 +127,11 @@ func New() (*VPPAgent, error) {
 	a.Orchestrator.State = a.Scheduler
 	stores := []publish.Store{a.Files, a.Etcd, a.Consul, a.Redis}
 	a.Orchestrator.Stores, a.Orchestrator.Label = stores, a.Label
+	a.Status.Stores = stores
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
-	}))
-	a.RESTAPI = restapi.NewPlugin(restapi.UseDeps(func(d *restapi.Deps) {
-		d.HTTP, d.Scheduler, d.Codec, d.Interfaces = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}
+		d.LinuxInterfaces = linuxStates{a}
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
@@ -142,6 +141,7 @@ func newInfra() Infra {
 	i := Infra{Label: servicelabel.NewPlugin(), HTTP: rest.NewPlugin()}
 	i.Logs = logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.HTTP = i.HTTP }))
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }))
+	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))
 	i.GRPC = grpc.NewPlugin(grpc.UseMetrics(i.Metrics))
@@ -226,10 +226,10 @@ func (s vppStates) Watch(f func(*interfaces.InterfaceNotification)) (cancel func
 	return s.agent.VPPIfPlugin.States().Watch(f)
 }
 
-// vppInterfaces reads interfaces from VPP.
-type vppInterfaces struct{ agent *VPPAgent }
+// linuxStates does so for Linux.
+type linuxStates struct{ agent *VPPAgent }
 
-// DumpInterfaces returns what VPP tells of all its interfaces.
-func (v vppInterfaces) DumpInterfaces() ([]vppcalls.Details, error) {
-	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces()
+// Watch calls f with every state and with each that changes.
+func (s linuxStates) Watch(f func(*linuxifpb.InterfaceNotification)) (cancel func()) {
+	return s.agent.LinuxIfPlugin.States().Watch(f)
 }

@@ -73,8 +73,11 @@ func TestItemStatesAreInEtcd(t *testing.T) {
 	server, ctl := startEtcd(t)
 	h := newEtcdHouse(t, server, "--simulate")
 	h.write(t, "orchestrator.conf", "status-publishers: [etcd]\n")
+	h.write(t, "status-check.conf", "publishers: [etcd]\n")
 	h.start(t)
 	db := directEtcd(t, server)
+	awaitEntry(t, db, docPrefix+"check/status/v1/agent", `"state":"OK"`)
+	awaitEntry(t, db, docPrefix+"check/status/v1/plugin/kvscheduler", `"state":"OK"`)
 	const bdStatus, ifStatus = docPrefix + "config-status/vpp/l2/v2/bridge-domain/bd1", docPrefix + "config-status/vpp/v2/interfaces/if1"
 	ctl.run("put", docPrefix+docBD, `{"name":"bd1","interfaces":[{"name":"if1"}]}`)
 	awaitEntry(t, db, bdStatus, `"state":"CONFIGURED","last_operation":"CREATE","details":["vpp/bd/bd1/interface/if1 is PENDING: interface-exists"]`)

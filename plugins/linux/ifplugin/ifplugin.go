@@ -3,10 +3,13 @@
 package ifplugin
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
@@ -35,6 +38,7 @@ type Plugin struct {
 	cfg      Config
 	index    ifaceidx.Index
 	watcher  *descriptor.Watcher // nil: disabled
+	states   *States
 }
 
 // Deps is what the plugin needs.
@@ -80,6 +84,7 @@ func (p *Plugin) Init() (err error) {
 		return err
 	}
 	p.index = ifaceidx.Of(p.Scheduler)
+	p.states = newStates(p.index, time.Now)
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {
 		p.Log.Info("interfaces of Linux are left alone, as configured")
 		return nil
@@ -92,6 +97,7 @@ func (p *Plugin) Init() (err error) {
 		Log:        p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
+	p.watcher.OnLinks(p.states.look)
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewInterface(deps),
 		descriptor.NewAddress(deps),
@@ -106,11 +112,24 @@ func (p *Plugin) Init() (err error) {
 
 // AfterInit begins to watch the kernel.
 func (p *Plugin) AfterInit() error {
-	if p.watcher != nil {
-		p.Go(p.watcher.Run)
+	if p.watcher == nil {
+		return nil
 	}
+	configured, err := idxmap.Of[ifaceidx.LinuxIfMetadata](p.Scheduler.GetMetadataMap(ifaceidx.Descriptor))
+	if err != nil {
+		return fmt.Errorf("index of interfaces: %w", err)
+	}
+	p.Go(p.watcher.Run)
+	p.Go(func(ctx context.Context) {
+		for range configured.Changes(ctx) { // another interface, or none, is of interest
+			p.watcher.Look()
+		}
+	})
 	return nil
 }
+
+// States returns the operational states of interfaces.
+func (p *Plugin) States() *States { return p.states }
 
 // Index returns the index of interfaces; see API.
 func (p *Plugin) Index() ifaceidx.Index { return p.index }

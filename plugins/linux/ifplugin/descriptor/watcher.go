@@ -40,6 +40,7 @@ const (
 type Watcher struct {
 	deps   Deps
 	notify func(notifications ...api.KVWithMetadata) error
+	links  func([]netlinkapi.Link) // of OnLinks; nil: nobody asks
 
 	mu   sync.Mutex           // held while the state is read and told
 	told map[string]string    // keys that were told, with the links that they are about
@@ -56,6 +57,13 @@ func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 		told: map[string]string{}, read: map[string]bool{}, down: map[string]time.Time{}, wake: make(chan struct{}, 1),
 	}
 }
+
+// OnLinks lets f see all links whenever they were read because something may
+// have changed. It must be called before Run.
+func (w *Watcher) OnLinks(f func([]netlinkapi.Link)) { w.links = f }
+
+// Look makes Run read the state again.
+func (w *Watcher) Look() { w.signal() }
 
 // Descriptor returns the descriptor linux-interface-watcher.
 func (w *Watcher) Descriptor() *api.KVDescriptor {
@@ -94,11 +102,12 @@ func (w *Watcher) retrieve([]api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Emp
 	return kvs, nil
 }
 
-// state is what the kernel has: keys with the links that they are about, and
-// all links.
+// state is what the kernel has: keys with the links that they are about, the
+// names of all links, and the links.
 type state struct {
 	keys  map[string]string
 	links map[string]bool
+	all   []netlinkapi.Link
 }
 
 func (w *Watcher) state() (state, error) {
@@ -115,7 +124,7 @@ func (w *Watcher) state() (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s := state{map[string]string{}, map[string]bool{}}
+	s := state{map[string]string{}, map[string]bool{}, links}
 	names := map[int]string{}
 	for _, l := range links {
 		names[l.Index] = l.Name
@@ -223,6 +232,9 @@ func (w *Watcher) compare(at time.Time) (again time.Duration, err error) {
 	now, err := w.state()
 	if err != nil {
 		return 0, err
+	}
+	if w.links != nil {
+		w.links(now.all)
 	}
 	var changes []api.KVWithMetadata
 	for key, link := range now.keys {
