@@ -35,8 +35,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/restapi"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
 	linuxifpb "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -106,6 +108,7 @@ type Northbound struct {
 	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
+	RESTAPI         *restapi.Plugin
 }
 
 // New returns the plugins with default settings, wired. Nothing is shared with
@@ -132,6 +135,9 @@ func New() (*VPPAgent, error) {
 	a.Configurator = configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 		d.LinuxInterfaces = linuxStates{a}
+	}))
+	a.RESTAPI = restapi.NewPlugin(restapi.UseDeps(func(d *restapi.Deps) {
+		d.HTTP, d.Scheduler, d.Codec, d.Interfaces = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
@@ -232,4 +238,12 @@ type linuxStates struct{ agent *VPPAgent }
 // Watch calls f with every state and with each that changes.
 func (s linuxStates) Watch(f func(*linuxifpb.InterfaceNotification)) (cancel func()) {
 	return s.agent.LinuxIfPlugin.States().Watch(f)
+}
+
+// vppInterfaces reads interfaces from VPP.
+type vppInterfaces struct{ agent *VPPAgent }
+
+// DumpInterfaces returns what VPP tells of all its interfaces.
+func (v vppInterfaces) DumpInterfaces() ([]vppcalls.Details, error) {
+	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces()
 }
