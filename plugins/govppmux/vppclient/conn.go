@@ -61,6 +61,7 @@ type Conn struct {
 	answered  atomic.Uint64 // highest seq that got a message
 	sweepWake chan struct{}
 
+	second  second
 	watches watchSet
 	calls   sync.Pool
 	stats   counters
@@ -73,6 +74,11 @@ var _ Client = (*Conn)(nil)
 // Dial connects to VPP, registers as a client and reads its message table.
 // ctx bounds only that.
 func Dial(ctx context.Context, opts Options) (*Conn, error) {
+	return dialFor(ctx, opts, nil)
+}
+
+// dialFor is Dial, for the second connection of main if that is not nil.
+func dialFor(ctx context.Context, opts Options, main *Conn) (*Conn, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("connect to VPP: %w", err)
@@ -83,7 +89,7 @@ func Dial(ctx context.Context, opts Options) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to VPP: %w", err)
 	}
-	c, err := open(ctx, nc, opts)
+	c, err := open(ctx, nc, opts, main)
 	if err != nil {
 		return nil, fmt.Errorf("connect to VPP at %s: %w", opts.Socket, errors.Join(err, nc.Close()))
 	}
@@ -91,13 +97,14 @@ func Dial(ctx context.Context, opts Options) (*Conn, error) {
 }
 
 // open does the handshake on a fresh transport and starts the connection.
-func open(ctx context.Context, nc net.Conn, opts Options) (*Conn, error) {
+func open(ctx context.Context, nc net.Conn, opts Options, main *Conn) (*Conn, error) {
 	fr := newFrameReader(nc, opts.MaxMessage)
 	index, ids, err := handshakeContextually(ctx, nc, fr, opts.ClientName)
 	if err != nil {
 		return nil, fmt.Errorf("handshake: %w", err)
 	}
 	c := newConn(nc, opts)
+	c.second.main = main
 	c.table, c.clientIndex = newTable(ids), index
 	if err := c.findPing(); err != nil {
 		return nil, err
@@ -118,6 +125,7 @@ func newConn(nc net.Conn, opts Options) *Conn {
 		done:      make(chan struct{}),
 	}
 	c.toWrite.L = &c.mu
+	c.second.turn = make(chan struct{}, 1)
 	c.window.init(opts)
 	c.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	return c
@@ -173,7 +181,7 @@ func (c *Conn) Err() error {
 func (c *Conn) Close() error {
 	c.fail(ErrClosed)
 	c.wg.Wait()
-	return nil
+	return c.second.close()
 }
 
 // fail ends the connection once; everything pending fails at once.
@@ -193,6 +201,7 @@ func (c *Conn) fail(cause error) {
 	c.toWrite.Broadcast()
 	c.mu.Unlock()
 
+	c.second.fail(cause)
 	_ = c.nc.Close() // the connection is given up; there is nobody to tell
 	taken := c.takenSeq.Load()
 	for i := range c.slots {

@@ -22,5 +22,8 @@
 // on this connection: a request queued behind a thousand others is not late
 // while those are being answered.
 //
+// Dumps go over a second connection, so that nothing waits behind what VPP sends
+// of a large one; it is made for the first dump.
+//
 // Conn implements api.Connection of govpp, so generated RPC clients run on it.
 package vppclient

@@ -38,7 +38,16 @@ func (r *records) fail(err error) { r.box.end(err) }
 // goroutine and while VPP is still sending. newRecord makes the message that a
 // record is decoded into. An error of each ends the dump and is returned. If
 // Dump returns an error, the records seen are not all there are.
+//
+// Dumps go over a connection of their own; see second.
 func (c *Conn) Dump(ctx context.Context, req api.Message, newRecord func() api.Message, each func(api.Message) error) error {
+	if _, err := c.prepare(req); err != nil {
+		return err
+	}
+	c, err := c.forDumps(ctx)
+	if err != nil {
+		return &RequestError{Message: req.GetMessageName(), Err: err}
+	}
 	r, err := c.prepare(req)
 	if err != nil {
 		return err
@@ -53,6 +62,13 @@ func (c *Conn) Dump(ctx context.Context, req api.Message, newRecord func() api.M
 // the ending reply: its retval EAGAIN says that there is more, from the cursor
 // in the reply on. See Cursor for the whole.
 func (c *Conn) Page(ctx context.Context, req, last api.Message, newRecord func() api.Message, each func(api.Message) error) error {
+	if _, err := c.prepare(req); err != nil {
+		return err
+	}
+	c, err := c.forDumps(ctx)
+	if err != nil {
+		return &RequestError{Message: req.GetMessageName(), Err: err}
+	}
 	r, err := c.prepare(req)
 	if err != nil {
 		return err

@@ -83,6 +83,7 @@ func (c *Conn) settle() {
 	if r.live {
 		c.answered.Store(r.seq)
 		c.progress.Store(c.tick.Load())
+		c.alive()
 		r.live = false
 	}
 	if len(r.freed) > 0 {

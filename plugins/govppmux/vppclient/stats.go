@@ -29,16 +29,27 @@ type counters struct {
 }
 
 // Stats returns the counters of the connection. Those of received messages
-// lag behind by the batch being read.
+// lag behind by the batch being read. Those of the connection that dumps go over
+// are included.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	requests, inFlight := c.seq, len(c.slots)-c.window.n
 	c.mu.Unlock()
-	return Stats{
+	return plus(Stats{
 		Requests: requests, InFlight: inFlight,
 		Replies: c.stats.replies.Load(), Timeouts: c.stats.timeouts.Load(),
 		Disconnected: c.stats.disconnected.Load(), Late: c.stats.late.Load(),
 		Events: c.stats.events.Load(), Waits: c.stats.waits.Load(),
 		Batches: c.stats.batches.Load(), BytesOut: c.stats.bytesOut.Load(), BytesIn: c.stats.bytesIn.Load(),
+	}, c.second.stats())
+}
+
+func plus(a, b Stats) Stats {
+	return Stats{
+		Requests: a.Requests + b.Requests, Replies: a.Replies + b.Replies,
+		Timeouts: a.Timeouts + b.Timeouts, Disconnected: a.Disconnected + b.Disconnected,
+		Late: a.Late + b.Late, Events: a.Events + b.Events, Waits: a.Waits + b.Waits,
+		Batches: a.Batches + b.Batches, BytesOut: a.BytesOut + b.BytesOut, BytesIn: a.BytesIn + b.BytesIn,
+		InFlight: a.InFlight + b.InFlight,
 	}
 }

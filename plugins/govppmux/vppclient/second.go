@@ -1,0 +1,144 @@
+package vppclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"go.fd.io/govpp/binapi/memclnt"
+)
+
+// second is the connection that dumps go over: what VPP sends of a large one
+// does not stand before the replies to other requests. It is made for the first
+// dump, and again if it alone broke. VPP executes the requests of the two
+// connections in any order, but a dump sees what was answered before it.
+type second struct {
+	turn chan struct{} // taken by who makes it
+	conn atomic.Pointer[Conn]
+	past atomic.Pointer[Stats] // of those before
+	main *Conn                 // of a second connection
+}
+
+// maxSecondName leaves room in the name of a client for secondSuffix.
+const (
+	secondSuffix  = "-dumps"
+	maxSecondName = maxName - len(secondSuffix)
+)
+
+// forDumps returns the second connection.
+func (c *Conn) forDumps(ctx context.Context) (*Conn, error) {
+	if c.second.main != nil {
+		return c, nil
+	}
+	if d := c.second.conn.Load(); d != nil && d.Err() == nil {
+		return d, nil
+	}
+	select {
+	case c.second.turn <- struct{}{}:
+		defer func() { <-c.second.turn }()
+	case <-c.done:
+		return nil, c.Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	before := c.second.conn.Load()
+	if before != nil && before.Err() == nil {
+		return before, nil
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	d, err := c.dialSecond(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, disconnected(fmt.Errorf("connection for dumps: %w", err))
+	}
+	if before != nil {
+		_ = before.Close() // it has ended
+		past := plus(before.Stats(), c.second.pastStats())
+		past.InFlight = 0
+		c.second.past.Store(&past)
+	}
+	c.second.conn.Store(d)
+	if err := c.Err(); err != nil { // ended meanwhile, perhaps without having seen d
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// dialSecond connects once more to the VPP of c.
+func (c *Conn) dialSecond(ctx context.Context) (*Conn, error) {
+	opts := c.opts
+	opts.ClientName = opts.ClientName[:min(len(opts.ClientName), maxSecondName)] + secondSuffix
+	d, err := dialFor(ctx, opts, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.sameVPP(ctx, d); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// sameVPP makes sure that both connections lead to one process: VPP may have
+// been replaced, and c not know yet.
+func (c *Conn) sameVPP(ctx context.Context, d *Conn) error {
+	var pids [2]uint32
+	for i, conn := range []*Conn{c, d} {
+		reply := &memclnt.ControlPingReply{}
+		if err := conn.Invoke(ctx, &memclnt.ControlPing{}, reply); err != nil {
+			return err
+		}
+		pids[i] = reply.VpePID
+	}
+	if pids[0] != pids[1] {
+		return disconnected(fmt.Errorf("VPP was replaced: its process was %d and is %d", pids[0], pids[1]))
+	}
+	return nil
+}
+
+// fail ends the second connection with the first.
+func (s *second) fail(cause error) {
+	if d := s.conn.Load(); d != nil {
+		d.fail(cause)
+	}
+}
+
+// close waits for the goroutines of the second connection.
+func (s *second) close() error {
+	if d := s.conn.Load(); d != nil {
+		return d.Close()
+	}
+	return nil
+}
+
+func (s *second) pastStats() Stats {
+	if past := s.past.Load(); past != nil {
+		return *past
+	}
+	return Stats{}
+}
+
+// stats are the counters of all second connections.
+func (s *second) stats() Stats {
+	sum := s.pastStats()
+	if d := s.conn.Load(); d != nil {
+		sum = plus(d.Stats(), sum)
+	}
+	return sum
+}
+
+// alive tells the other connection that VPP works: it does one thing at a time,
+// so requests of one connection wait while those of the other are answered.
+func (c *Conn) alive() {
+	other := c.second.main
+	if other == nil {
+		other = c.second.conn.Load()
+	}
+	if other != nil {
+		other.progress.Store(other.tick.Load())
+	}
+}
