@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -144,5 +145,24 @@ func (v *VPP) Kill() {
 	v.cmd = nil
 	if v.tb.Failed() {
 		v.tb.Logf("VPP said:\n%s", v.output.String())
+	}
+}
+
+// Stop makes the process stand still, and Continue go on: its sockets stay open
+// and nothing is answered.
+func (v *VPP) Stop() { v.signal(syscall.SIGSTOP) }
+
+// Continue ends Stop.
+func (v *VPP) Continue() { v.signal(syscall.SIGCONT) }
+
+func (v *VPP) signal(s syscall.Signal) {
+	v.tb.Helper()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.cmd == nil {
+		v.tb.Fatalf("VPP does not run: no signal %v", s)
+	}
+	if err := v.cmd.Process.Signal(s); err != nil {
+		v.tb.Fatal(err)
 	}
 }

@@ -61,6 +61,7 @@ func compareRoutes(b *testing.B, serve func(*testing.B) (socket string)) {
 	b.Run("send-window", func(b *testing.B) { benchSend(b, serve(b)); report(b) })
 	b.Run("invoke-128", func(b *testing.B) { benchInvoke(b, serve(b), 128); report(b) })
 	b.Run("invoke-1", func(b *testing.B) { benchInvoke(b, serve(b), 1); report(b) })
+	b.Run("govpp-stream-window", func(b *testing.B) { benchGovppStream(b, serve(b)); report(b) })
 	b.Run("govpp-invoke-128", func(b *testing.B) { benchGovpp(b, serve(b), 128); report(b) })
 	b.Run("govpp-invoke-1", func(b *testing.B) { benchGovpp(b, serve(b), 1); report(b) })
 }
@@ -193,4 +194,51 @@ func benchGovpp(b *testing.B, socket string, workers int) {
 	}
 	wg.Wait()
 	b.StopTimer()
+}
+
+// benchGovppStream keeps a stream of govpp's core full: one goroutine sends, one
+// receives. The sizes keep it from dropping replies.
+func benchGovppStream(b *testing.B, socket string) {
+	conn, err := core.Connect(socketclient.NewVppClient(socket))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Disconnect()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	const depth = 512
+	stream, err := conn.NewStream(ctx, core.WithRequestSize(2*depth), core.WithReplySize(2*depth))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = stream.Close() }()
+	req, room := hostRoute(7), make(chan struct{}, depth)
+	b.ReportAllocs()
+	b.ResetTimer()
+	// The stream can receive when a first message was sent, not while.
+	room <- struct{}{}
+	if err := stream.SendMsg(req); err != nil {
+		b.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() {
+		for range b.N - 1 {
+			room <- struct{}{}
+			if err := stream.SendMsg(req); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	for range b.N {
+		if _, err := stream.RecvMsg(); err != nil {
+			b.Fatal(err)
+		}
+		<-room
+	}
+	b.StopTimer()
+	if err := <-sent; err != nil {
+		b.Fatal(err)
+	}
 }
