@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -40,6 +41,38 @@ func IsSecret(f protoreflect.FieldDescriptor) bool {
 		return name == "crypto_salt"
 	}
 	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// secretTypes remembers of types of messages whether they can hold a secret: most
+// cannot, and there may be millions of such messages. It is a cache of what follows
+// from the types, and nothing else.
+var secretTypes sync.Map // of bool, by descriptor
+
+// canHold tells whether a message of the type, or one within it, can hold a secret.
+func canHold(d protoreflect.MessageDescriptor) bool {
+	if can, known := secretTypes.Load(d); known {
+		return can.(bool)
+	}
+	can := canHoldAny(d, map[protoreflect.FullName]bool{})
+	secretTypes.Store(d, can)
+	return can
+}
+
+func canHoldAny(d protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
+	if seen[d.FullName()] {
+		return false
+	}
+	seen[d.FullName()] = true
+	if d.FullName() == anyName {
+		return true
+	}
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		if IsSecret(f) || f.Message() != nil && canHoldAny(f.Message(), seen) {
+			return true
+		}
+	}
+	return false
 }
 
 // HideSecrets returns m as it may be shown: where a secret is set, a copy of m in
@@ -116,6 +149,9 @@ func hidePacked(m protoreflect.Message, value protoreflect.FieldDescriptor) {
 // eachSecret visits the secrets that are set, and the values of messages of type
 // Any that hold some or could, until visit returns false.
 func eachSecret(path string, m protoreflect.Message, visit func(path string, m protoreflect.Message, f protoreflect.FieldDescriptor) bool) (goOn bool) {
+	if !canHold(m.Descriptor()) {
+		return true
+	}
 	if m.Descriptor().FullName() == anyName {
 		value := m.Descriptor().Fields().ByName("value")
 		if !m.Has(value) {

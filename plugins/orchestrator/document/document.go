@@ -24,6 +24,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
@@ -247,5 +248,11 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 		return
 	}
 	d.seen[key] = pos
+	if field := logging.HiddenField(value); field != "" {
+		d.key = key
+		d.fail(n, &path{up: p, name: field}, "%s stands for a secret that is not shown; expected the secret (agentctl --show-secrets)", logging.Hidden)
+		d.key = ""
+		return
+	}
 	d.doc.Items = append(d.doc.Items, Item{Position: pos, Key: key, Value: value})
 }
