@@ -74,10 +74,7 @@ fuzz: ## fuzz every parser of outside input, FUZZTIME each
 
 .PHONY: tutorials
 tutorials: ## run the tutorials and examples, those without an end for three seconds
-	@set -e; dir=$$(mktemp -d); trap 'rm -rf $$dir' EXIT; \
-	for main in $$(grep -rlE '^package main' --include=main.go examples | xargs -n1 dirname | sort); do \
-		echo "--- $$main"; go build -o $$dir/program ./$$main; \
-		timeout --signal=INT --kill-after=5 3 $$dir/program </dev/null || [ $$? = 124 ]; done
+	@./.ci/tutorials
 
 .PHONY: get-desc-adapter-generator
 get-desc-adapter-generator: ## install the descriptor-adapter command
