@@ -39,6 +39,9 @@ var (
 	ErrNoSuchTransaction = errors.New("no such transaction in the history")
 	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
 	ErrPermanent = errors.New("permanent failure")
+	// ErrUnimplemented marks failures of values that the southbound at hand cannot
+	// have; see Unimplemented.
+	ErrUnimplemented = errors.New("not implemented by the southbound")
 	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its
 	// effect is not known and may still come.
 	ErrCallbackTimeout = errors.New("callback did not return in time")
@@ -57,6 +60,24 @@ func Permanent(err error) error {
 		return nil
 	}
 	return permanentError{err}
+}
+
+type unimplementedError struct{ error }
+
+func (e unimplementedError) Unwrap() error { return e.error }
+func (e unimplementedError) Is(target error) bool {
+	return target == ErrUnimplemented || target == ErrPermanent
+}
+
+// Unimplemented marks err as the failure of a value that the southbound at hand
+// cannot have: another release or configuration of it may. If nothing of the value
+// exists its state is UNIMPLEMENTED, with the error, until it is asked for again or
+// the southbound is another one; else it is a permanent failure.
+func Unimplemented(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unimplementedError{err}
 }
 
 // ErrInvalidValueType is the error for a value of a type that the descriptor

@@ -97,7 +97,7 @@ func (v *VPP) Call(req, reply api.Message) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return s.Client.Call(v.ctx, req, reply)
+	return unimplemented(s.Client.Call(v.ctx, req, reply))
 }
 
 // Has reports whether the connected VPP knows all the messages; false without
@@ -123,7 +123,17 @@ func Dump[D api.Message](v *VPP, req api.Message) ([]D, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return vppclient.Dump[D](v.ctx, s.Client, req)
+	found, err := vppclient.Dump[D](v.ctx, s.Client, req)
+	return found, unimplemented(err)
+}
+
+// unimplemented marks the error of a VPP that lacks a message, by itself or as one
+// of the variants of an operation: what needs it is UNIMPLEMENTED.
+func unimplemented(err error) error {
+	if errors.Is(err, vppclient.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported) {
+		return kvs.Unimplemented(err)
+	}
+	return err
 }
 
 // Gone tells that err is VPP's answer to the removal of something that does
@@ -147,13 +157,11 @@ type Op[F any] struct {
 }
 
 // Pick chooses the first variant that the VPP of the session knows. Without
-// one the operation fails permanently, with binding.ErrUnsupported.
+// one the operation fails with binding.ErrUnsupported, which makes values that need
+// it UNIMPLEMENTED.
 func Pick[F any](s Session, name string, variants ...binding.Variant[F]) Op[F] {
 	do, err := binding.Pick(s.Client, name, variants...)
-	if errors.Is(err, binding.ErrUnsupported) {
-		err = kvs.Permanent(err)
-	}
-	return Op[F]{do, err}
+	return Op[F]{do, unimplemented(err)}
 }
 
 // Variant makes a variant of an operation from the messages it needs.

@@ -62,7 +62,7 @@ func TestInvalidL3Items(t *testing.T) {
 	}
 }
 
-// Without its plugin VPP lacks the messages of an item: that one fails, for good,
+// Without its plugin VPP lacks the messages of an item: that one is UNIMPLEMENTED
 // and names the plugin; everything else works and is synchronised.
 func TestMissingPlugin(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func TestMissingPlugin(t *testing.T) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
-	b.Want(states{ifKey("lo"): configured, key(router(5, 100, "10.1.1.1")): failed})
+	b.Want(states{ifKey("lo"): configured, key(router(5, 100, "10.1.1.1")): impossible})
 	b.Must(of(loop("another")))
 	err = b.Commit(nil, kvs.WithResync(kvs.DownstreamResync, false))
 	if err == nil {

@@ -35,7 +35,7 @@ func TestMissingPlugins(t *testing.T) {
 			if want := "is the plugin " + plugin + " of VPP loaded?"; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, expected %q", err, want)
 			}
-			b.Want(states{ifKey(test.i.Name): failed, ifKey("lo"): configured}) // not RETRYING
+			b.Want(states{ifKey(test.i.Name): impossible, ifKey("lo"): configured}) // not RETRYING
 			b.Must(deleted(of(test.i)))
 			b.InSync()
 		})

@@ -31,6 +31,7 @@ const (
 	failed     = kvscheduler.ValueState_FAILED
 	gone       = kvscheduler.ValueState_NONEXISTENT
 	obtained   = kvscheduler.ValueState_OBTAINED
+	impossible = kvscheduler.ValueState_UNIMPLEMENTED
 )
 
 type (

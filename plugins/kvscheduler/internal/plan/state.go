@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -12,6 +14,8 @@ func State(n *graph.Node) api.ValueState {
 	switch {
 	case n == nil || n.Want == nil && n.Have == nil && n.Err == nil:
 		return kvscheduler.ValueState_NONEXISTENT
+	case n.Err != nil && n.Have == nil && errors.Is(n.Err, api.ErrUnimplemented):
+		return kvscheduler.ValueState_UNIMPLEMENTED
 	case n.Err != nil && n.Retrying:
 		return kvscheduler.ValueState_RETRYING
 	case n.Err != nil:

@@ -126,17 +126,13 @@ func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifacei
 }
 
 // createError says what was not created, and what VPP lacks if it knows no message
-// for that; then it is of no use to try again in this session.
+// for that.
 func createError(i *interfaces.Interface, kind linkKind, err error) error {
 	lacking := errors.Is(err, vppclient.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported)
 	if plugin := kind.traits().plugin; lacking && plugin != "" {
 		err = fmt.Errorf("is the plugin %s of VPP loaded? %w", plugin, err)
 	}
-	err = fmt.Errorf("create %s: %w", i.GetType(), err)
-	if lacking {
-		return kvs.Permanent(err)
-	}
-	return err
+	return fmt.Errorf("create %s: %w", i.GetType(), err)
 }
 
 // removeKind deletes an interface together with its tag.
