@@ -139,6 +139,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "log-list.json", ""
 	case "PUT /log/govpp/debug":
 		return http.StatusOK, "", `{"logger": "govpp", "level": "debug"}`
+	case "GET /metrics":
+		return http.StatusOK, "", "# HELP a_total things\n# TYPE a_total counter\na_total{x=\"1\"} 2\na_total{x=\"2\"} 3\nb 1\n"
 	case "GET /govppmux/stats":
 		return http.StatusOK, "", `{"session": {"connected": true, "simulated": true}}`
 	case "POST /vpp/command":

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+func (a *app) metricsCommand() *cobra.Command {
+	cmd := parent("metrics", "Show the metrics of the agent, those that Prometheus gets", a.metricsList(), a.metricsGet())
+	cmd.Aliases = []string{"metric"}
+	return cmd
+}
+
+func (a *app) metricsList() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "list [PATTERN]", Aliases: []string{"ls", "l"}, Args: args(cobra.MaximumNArgs(1)),
+		Short: "List the metrics whose names match PATTERN, or all", Example: "  agentctl metrics list 'vpp_*'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := a.metrics(cmd.Context(), strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				return a.write(format, list)
+			}
+			t := newTable("METRIC", "TYPE", "VALUES", "HELP")
+			for _, m := range list {
+				t.row(m.Name, m.Type, fmt.Sprint(len(m.Samples)), m.Help)
+			}
+			return t.write(a.Out)
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) metricsGet() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use: "get METRIC", Aliases: []string{"g"}, Args: args(cobra.ExactArgs(1)),
+		Short: "Print the values of the metrics that match METRIC", Example: "  agentctl metrics get ligato_kvscheduler_values",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := a.metrics(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				return a.write(format, list)
+			}
+			for _, m := range list {
+				for _, s := range m.Samples {
+					if _, err := fmt.Fprintf(a.Out, "%s%s %s\n", s.Name, s.Labels, s.Value); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+// metrics returns the metrics that match a pattern; an empty one is for all.
+func (a *app) metrics(ctx context.Context, pattern string) ([]client.Metric, error) {
+	all, err := a.client.Metrics(ctx)
+	if err != nil || pattern == "" {
+		return all, err
+	}
+	found := []client.Metric{}
+	for _, m := range all {
+		ok, err := path.Match(pattern, m.Name)
+		if err != nil {
+			return nil, usage("%q: malformed pattern", pattern)
+		}
+		if ok {
+			found = append(found, m)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no metric %q; 'agentctl metrics list' has their names", pattern)
+	}
+	return found, nil
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"archive/zip"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	dir := t.TempDir()
+	args := []string{"--grpc-socket", filepath.Join(dir, "none"), "report", "-o", dir}
+	const missing = "vpp-running-config(vpp-agent-SB-dump).yaml" // needs gRPC
+	r := f.run(t, nil, args...)
+	path := filepath.Join(dir, "agentctl-report--2026-11-21--00-38-00.zip")
+	if r.code != exitError || r.out != path+"\n" || !strings.Contains(r.err, "1 parts of the report are missing: "+missing) {
+		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	files := map[string]string{}
+	for _, file := range archive.File {
+		in, err := file.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[file.Name] = string(text)
+	}
+	for name, want := range map[string]string{
+		"_report.txt":                                "agent at " + f.URL + "\n",
+		"_failed-reports.txt":                        missing + ": agentctl config retrieve: no agent serves gRPC",
+		"software-versions.txt":                      "agentctl  ",
+		"agent-status.txt":                           "PLUGINS",
+		"agent-values.txt":                           "vpp.l2.bridge-domain",
+		"agent-transaction-history.txt":              "Transaction #",
+		"agent-NB-config.yaml":                       "vppConfig",
+		"agent-kvscheduler-SB-config-view.txt":       "vpp.interfaces",
+		"agent-metrics.txt":                          `a_total{x="2"} 3`,
+		"vpp-startup-config.txt":                     "show version cmdline",
+		"vpp-statistics-errors.txt":                  "show errors",
+		"hardware.txt":                               "# /proc/meminfo\nMemTotal",
+		"vpp-running-config(vpp-agent-SB-dump).yaml": "ERROR",
+	} {
+		if !strings.Contains(files[name], want) {
+			t.Errorf("%s lacks %q:\n%s", name, want, files[name])
+		}
+	}
+	if len(files) != len(reports)+3 {
+		t.Errorf("%d files", len(files))
+	}
+	if r := f.run(t, nil, args...); r.code != exitError || !strings.Contains(r.err, "--output-directory: ") {
+		t.Errorf("over another report: exit %d, %s", r.code, r.err)
+	}
+	other := t.TempDir()
+	if r := f.run(t, nil, "--grpc-socket", filepath.Join(dir, "none"), "report", "-i", "-o", other); r.code != 0 {
+		t.Errorf("with errors ignored: exit %d, %s", r.code, r.err)
+	}
+	if r := f.run(t, nil, "report", "-o", filepath.Join(dir, "none")); r.code != exitError || !strings.Contains(r.err, "--output-directory: ") {
+		t.Errorf("a directory that is not there: exit %d, %s", r.code, r.err)
+	}
+}
