@@ -56,6 +56,17 @@ func TestSuite(t *testing.T) {
 	}}.Run(t)
 }
 
+// The stand-in passes the same suite, so that there is one where Consul can not
+// be had; and it is known to be like Consul where it can.
+func TestSuiteOnFake(t *testing.T) {
+	t.Parallel()
+	server := kvtest.NewFakeConsul(t)
+	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
+		p, _, stop := connect(tb, conf(server.Addr))
+		return p, stop
+	}}.Run(t)
+}
+
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Consul(t)

@@ -1,0 +1,270 @@
+package kvtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// FakeConsul stands in for Consul where there is none: the part of its HTTP API
+// that connectors use (/v1/kv with recurse, index and wait; /v1/txn), with its
+// indexes, its refusals and its limit of 512 KiB for a value. As in Consul,
+// readers that wait are woken by any change, also one elsewhere.
+type FakeConsul struct {
+	// Direct is the address it listens on, Addr that of the proxy before it.
+	Direct, Addr string
+	// Proxy stands before it.
+	Proxy *Proxy
+
+	server *http.Server
+	served chan struct{}
+
+	mu      sync.Mutex
+	entries map[string]fakePair
+	index   uint64
+	changed chan struct{} // closed by the next change
+	paused  chan struct{} // closed when it goes on; nil: it is not paused
+}
+
+// fakePair is an entry as Consul writes it.
+type fakePair struct {
+	Key         string
+	Value       []byte
+	ModifyIndex uint64
+	CreateIndex uint64
+}
+
+var _ Server = (*FakeConsul)(nil)
+
+const (
+	fakeMaxValue = 512 << 10
+	fakeMaxOps   = 64
+)
+
+// NewFakeConsul starts a fake, which ends with the test. The output of the test
+// says that it is one.
+func NewFakeConsul(tb testing.TB) *FakeConsul {
+	tb.Helper()
+	tb.Log("FAKE: a stand-in for Consul, not Consul itself, is tested against")
+	f := &FakeConsul{Direct: freeAddr(tb), entries: map[string]fakePair{}, index: 1, changed: make(chan struct{})}
+	f.start(tb)
+	f.Proxy = NewProxy(tb, f.Direct)
+	f.Addr = f.Proxy.Addr
+	tb.Cleanup(f.stop)
+	return f
+}
+
+func (f *FakeConsul) start(tb testing.TB) {
+	tb.Helper()
+	l, err := net.Listen("tcp", f.Direct)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/kv/", f.read)
+	mux.HandleFunc("PUT /v1/txn", f.transact)
+	server, served := &http.Server{Handler: mux, ReadHeaderTimeout: patience}, make(chan struct{})
+	f.server, f.served = server, served
+	go func() {
+		defer close(served) // waited for by stop
+		_ = server.Serve(l)
+	}()
+}
+
+func (f *FakeConsul) stop() {
+	_ = f.server.Close()
+	<-f.served
+}
+
+// Restart implements Server: connections break, the data stay.
+func (f *FakeConsul) Restart(tb testing.TB) {
+	tb.Helper()
+	f.stop()
+	f.start(tb)
+}
+
+// Pause implements Server: requests wait.
+func (f *FakeConsul) Pause(testing.TB) (resume func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	paused := make(chan struct{})
+	f.paused = paused
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		close(paused)
+		f.paused = nil
+	}
+}
+
+// Partition implements Server.
+func (f *FakeConsul) Partition(testing.TB) (heal func()) { return f.Proxy.Partition() }
+
+// enter waits while the server is paused. With true the lock is held.
+func (f *FakeConsul) enter(r *http.Request) bool {
+	for {
+		f.mu.Lock()
+		paused := f.paused
+		if paused == nil {
+			return true
+		}
+		f.mu.Unlock()
+		select {
+		case <-paused:
+		case <-r.Context().Done():
+			return false
+		}
+	}
+}
+
+// read answers what is below a prefix; with an index, when something changed
+// since, or the time is up.
+func (f *FakeConsul) read(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	since, _ := strconv.ParseUint(query.Get("index"), 10, 64) // none is 0, as in Consul
+	wait, err := time.ParseDuration(query.Get("wait"))
+	if err != nil {
+		wait = 5 * time.Minute
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for up := false; ; {
+		if !f.enter(r) {
+			return
+		}
+		if since == 0 || f.index > since || since > f.index || up {
+			break
+		}
+		changed := f.changed
+		f.mu.Unlock()
+		select {
+		case <-changed:
+		case <-late.C:
+			up = true
+		case <-r.Context().Done():
+			return
+		}
+	}
+	found := f.below(strings.TrimPrefix(r.URL.Path, "/v1/kv/"))
+	w.Header().Set("X-Consul-Index", strconv.FormatUint(f.index, 10))
+	f.mu.Unlock()
+	if len(found) == 0 {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(found) // who asked may have gone
+}
+
+// below returns the entries below a prefix, by key. The lock is held.
+func (f *FakeConsul) below(prefix string) (found []fakePair) {
+	for _, key := range slices.Sorted(maps.Keys(f.entries)) {
+		if strings.HasPrefix(key, prefix) {
+			found = append(found, f.entries[key])
+		}
+	}
+	return found
+}
+
+// fakeVerb is an operation of a transaction.
+type fakeVerb struct {
+	Verb, Key string
+	Value     []byte
+	Index     uint64
+}
+
+// transact does all operations or none.
+func (f *FakeConsul) transact(w http.ResponseWriter, r *http.Request) {
+	var ops []struct{ KV fakeVerb }
+	if err := json.NewDecoder(r.Body).Decode(&ops); err != nil {
+		http.Error(w, "Failed to parse body: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if len(ops) > fakeMaxOps {
+		http.Error(w, fmt.Sprintf("Transaction contains too many operations (%d > %d)", len(ops), fakeMaxOps), http.StatusRequestEntityTooLarge)
+		return
+	}
+	for _, op := range ops {
+		if len(op.KV.Value) > fakeMaxValue {
+			http.Error(w, fmt.Sprintf("Value for key %q is too large (%d > %d bytes)", op.KV.Key, len(op.KV.Value), fakeMaxValue), http.StatusRequestEntityTooLarge)
+			return
+		}
+	}
+	if !f.enter(r) {
+		return
+	}
+	defer f.mu.Unlock()
+	before := maps.Clone(f.entries)
+	type result struct{ KV fakePair }
+	type failure struct {
+		OpIndex int
+		What    string
+	}
+	answer := struct {
+		Results []result
+		Errors  []failure
+	}{}
+	wrote := false
+	for i, op := range ops {
+		pairs, err := f.do(op.KV)
+		if err != nil {
+			answer.Errors = append(answer.Errors, failure{i, err.Error()})
+			continue
+		}
+		for _, p := range pairs {
+			answer.Results = append(answer.Results, result{p})
+		}
+		wrote = wrote || !strings.HasPrefix(op.KV.Verb, "get")
+	}
+	if len(answer.Errors) > 0 {
+		f.entries, answer.Results = before, nil
+		w.WriteHeader(http.StatusConflict)
+	} else if wrote {
+		f.index++
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
+	_ = json.NewEncoder(w).Encode(answer) // who asked may have gone
+}
+
+// do does one operation; what it writes has the next index. The lock is held.
+func (f *FakeConsul) do(v fakeVerb) ([]fakePair, error) {
+	now, exists := f.entries[v.Key]
+	switch v.Verb {
+	case "get":
+		if !exists {
+			return nil, fmt.Errorf("key %q doesn't exist", v.Key)
+		}
+		return []fakePair{now}, nil
+	case "get-tree":
+		return f.below(v.Key), nil
+	case "delete-tree":
+		maps.DeleteFunc(f.entries, func(key string, _ fakePair) bool { return strings.HasPrefix(key, v.Key) })
+		return nil, nil
+	case "delete-cas", "cas":
+		if now.ModifyIndex != v.Index { // 0: there is none
+			return nil, fmt.Errorf("failed to %s key %q, index is stale", v.Verb, v.Key)
+		}
+	case "set", "delete":
+	default:
+		return nil, fmt.Errorf("unknown KV verb %q", v.Verb)
+	}
+	if strings.HasPrefix(v.Verb, "delete") {
+		delete(f.entries, v.Key)
+		return nil, nil
+	}
+	p := fakePair{Key: v.Key, Value: v.Value, ModifyIndex: f.index + 1, CreateIndex: f.index + 1}
+	if exists {
+		p.CreateIndex = now.CreateIndex
+	}
+	f.entries[v.Key] = p
+	p.Value = nil // an answer to a write has none
+	return []fakePair{p}, nil
+}
