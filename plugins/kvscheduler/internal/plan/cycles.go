@@ -164,15 +164,35 @@ func (c *cycles) free(members []int32) {
 		}
 	}
 	st := &s.steps[first]
+	var follows []int32
 	for at := st.preds; at != 0; at = s.links[at].nextPred {
 		if l := &s.links[at]; !s.steps[l.pred].done && !s.hard(l) && !l.cut {
 			l.cut = true
 			st.waits--
+			follows = append(follows, c.passedGate(l.pred)...)
 		}
+	}
+	for _, pred := range follows {
+		s.connect(pred, first)
 	}
 	if st.waits == 0 {
 		s.ready.Push(s.place(first))
 	}
+}
+
+// passedGate returns those that have gone before a gate: who does not wait for
+// the gate any more still follows them. Other steps are no gates.
+func (c *cycles) passedGate(id int32) (done []int32) {
+	s := c.s
+	if !s.isGate(id) || s.steps[id].any {
+		return nil
+	}
+	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
+		if l := &s.links[at]; s.steps[l.pred].done && !l.cut {
+			done = append(done, l.pred)
+		}
+	}
+	return done
 }
 
 // mayGoFirst: a step that waits for its own removal or its base within the
