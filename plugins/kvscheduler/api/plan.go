@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -90,25 +91,38 @@ func ValueDigest(m proto.Message) string {
 	if err != nil {
 		text = []byte(err.Error()) // text that is not UTF-8; such values are equal enough
 	}
-	return digest([]byte(m.ProtoReflect().Descriptor().FullName()), text)
+	name := string(m.ProtoReflect().Descriptor().FullName())
+	return digest(appendPart(appendPart(make([]byte, 0, 512), name), text))
 }
 
 // ValuesDigest is the digest of a list of values with their keys.
 func ValuesDigest(values []RecordedKVPair) string {
-	parts := make([][]byte, 0, 2*len(values))
-	for _, kv := range values {
-		parts = append(parts, []byte(kv.Key), []byte(ValueDigest(kv.Value)))
+	h := sha256.New()
+	var part []byte
+	for i := range values {
+		part = appendPart(part[:0], values[i].Key)
+		part = appendPart(part, ValueDigest(values[i].Value))
+		h.Write(part)
 	}
-	return digest(parts...)
+	return shortened(h.Sum(nil))
 }
 
-func digest(parts ...[]byte) string {
-	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:", len(p))
-		h.Write(p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+func digest(parts []byte) string {
+	sum := sha256.Sum256(parts)
+	return shortened(sum[:])
+}
+
+// appendPart appends a part of what is digested, so that parts cannot be taken
+// for each other.
+func appendPart[T string | []byte](to []byte, part T) []byte {
+	to = append(strconv.AppendInt(to, int64(len(part)), 10), ':')
+	return append(to, part...)
+}
+
+func shortened(sum []byte) string {
+	var text [32]byte
+	hex.Encode(text[:], sum[:len(text)/2])
+	return string(text[:])
 }
 
 // planFormat is the version of saved plans.
@@ -128,7 +142,7 @@ func SealPlan(plan any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the plan: %w", err)
 	}
-	return json.MarshalIndent(sealed{planFormat, digest(body), body}, "", "  ")
+	return json.MarshalIndent(sealed{planFormat, digest(appendPart(nil, body)), body}, "", "  ")
 }
 
 // OpenPlan reads what SealPlan wrote into the same type. The error is an
@@ -147,7 +161,7 @@ func OpenPlan(data []byte, plan any) error {
 	if err := json.Compact(&body, s.Plan); err != nil {
 		return fmt.Errorf("%w: %w", ErrPlanDamaged, err)
 	}
-	if digest(body.Bytes()) != s.Sum {
+	if digest(appendPart(nil, body.Bytes())) != s.Sum {
 		return fmt.Errorf("%w: its content does not match its sum", ErrPlanDamaged)
 	}
 	d := json.NewDecoder(&body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,5 +72,21 @@ func TestSavedPlanErrors(t *testing.T) {
 		if err := api.OpenPlan(c.text, new(api.Plan)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+	}
+}
+
+// Digests are in saved plans, so they stay what they are.
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	item := &model.Item{Value: 7, Note: strings.Repeat("long", 200)}
+	if got, want := api.ValueDigest(item), "6fa5900794ac9468031bb5e42e4bd51e"; got != want {
+		t.Errorf("of a value: %s, expected %s", got, want)
+	}
+	values := []api.RecordedKVPair{{Key: "tap/1", Value: item}, {Key: "tap/2"}}
+	if got, want := api.ValuesDigest(values), "53e99fbac78a9a1351100b1bb2811aac"; got != want {
+		t.Errorf("of values: %s, expected %s", got, want)
+	}
+	if got, want := api.ValuesDigest(nil), "e3b0c44298fc1c149afbf4c8996fb924"; got != want {
+		t.Errorf("of none: %s, expected %s", got, want)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -36,18 +35,22 @@ func (c *Control) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *pl
 		Created: c.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
 		Values: values, Operations: recordPlan(pl), Reasons: c.reasons(pl), Digest: api.ValuesDigest(values),
 	}
-	keys := map[string]bool{}
-	for _, kv := range values {
-		keys[kv.Key] = true
+	keys := make([]string, 0, len(values)+len(pl.Ops))
+	for i := range values {
+		keys = append(keys, values[i].Key)
 	}
 	for i := range pl.Ops {
-		if op := &pl.Ops[i]; op.Base == "" {
-			keys[op.Key] = true
-		} else {
-			keys[op.Base] = true
+		switch op := &pl.Ops[i]; {
+		case op.Base == "":
+			keys = append(keys, op.Key)
+		case len(keys) == 0 || keys[len(keys)-1] != op.Base: // what is derived from one value often comes together
+			keys = append(keys, op.Base)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	out.Base = make([]api.PlanBase, 0, len(keys))
+	for _, key := range keys {
 		out.Base = append(out.Base, c.base(key))
 	}
 	return out
@@ -59,7 +62,11 @@ func (c *Control) base(key string) api.PlanBase {
 		if n.Want != nil && !n.Want.Unwanted {
 			b.Wanted = api.ValueDigest(n.Want.Msg)
 		}
-		if n.Have != nil {
+		switch {
+		case n.Have == nil:
+		case n.Have == n.Want && b.Wanted != "":
+			b.Exists = b.Wanted
+		default:
 			b.Exists = api.ValueDigest(n.Have.Msg)
 		}
 	}
@@ -68,13 +75,7 @@ func (c *Control) base(key string) api.PlanBase {
 
 // reasons say of the values that stay PENDING or INVALID why.
 func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
-	after := map[string]bool{} // whether a value exists after the plan, where that changes
-	for i := range pl.Ops {
-		op := &pl.Ops[i]
-		if op.Kind != plan.Note {
-			after[op.Key] = op.Target != nil
-		}
-	}
+	after := &afterwards{c: c, pl: pl}
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
@@ -94,14 +95,14 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 	return slices.Compact(list)
 }
 
-func (c *Control) waitsFor(op *plan.Op, after map[string]bool) string {
+func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {
 	if problem := c.sessionProblem(op.Desc.Session()); problem != "" {
 		return problem
 	}
 	var unmet []string
 	for i := range op.Want.Deps {
 		dep := &op.Want.Deps[i]
-		if c.metAfter(dep, after) {
+		if after.met(dep) {
 			continue
 		}
 		what := dep.Key
@@ -117,37 +118,6 @@ func (c *Control) waitsFor(op *plan.Op, after map[string]bool) string {
 		return "waits for what does not exist yet"
 	}
 	return "waits for " + strings.Join(unmet, ", ")
-}
-
-// metAfter tells whether something meets the dependency after the plan.
-func (c *Control) metAfter(dep *api.Dependency, after map[string]bool) bool {
-	if dep.Key != "" {
-		if exists, planned := after[dep.Key]; planned {
-			return exists
-		}
-		return c.graph.Witness(dep) != nil
-	}
-	for key, exists := range after {
-		if exists && graph.Meets(dep, key) {
-			return true
-		}
-	}
-	prefixes := dep.AnyOf.KeyPrefixes
-	if len(prefixes) == 0 {
-		prefixes = []string{""}
-	}
-	met := false
-	for _, prefix := range prefixes {
-		c.graph.Ascend(prefix, func(n *graph.Node) bool {
-			_, planned := after[n.Key]
-			met = n.Have != nil && !planned && graph.Meets(dep, n.Key)
-			return !met
-		})
-		if met {
-			break
-		}
-	}
-	return met
 }
 
 // maxMoved bounds the keys that are named of a stale plan.

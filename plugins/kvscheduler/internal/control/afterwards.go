@@ -1,0 +1,73 @@
+package control
+
+import (
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// afterwards tells what exists after a plan. Many values may wait for any of
+// the same many, so what was found of a choice is kept.
+type afterwards struct {
+	c  *Control
+	pl *plan.Plan
+
+	exists  map[string]bool // where that changes; nil: nobody asked
+	choices map[string]bool // by prefixes: something with one of them exists
+}
+
+// met tells whether something meets the dependency.
+func (a *afterwards) met(dep *api.Dependency) bool {
+	if a.exists == nil {
+		a.exists = map[string]bool{}
+		for i := range a.pl.Ops {
+			if op := &a.pl.Ops[i]; op.Kind != plan.Note {
+				a.exists[op.Key] = op.Target != nil
+			}
+		}
+	}
+	if dep.Key != "" {
+		if exists, planned := a.exists[dep.Key]; planned {
+			return exists
+		}
+		return a.c.graph.Witness(dep) != nil
+	}
+	if dep.AnyOf.KeySelector != nil {
+		return a.metByAny(dep)
+	}
+	choice := strings.Join(dep.AnyOf.KeyPrefixes, "\x00")
+	met, known := a.choices[choice]
+	if !known {
+		if a.choices == nil {
+			a.choices = map[string]bool{}
+		}
+		met = a.metByAny(dep)
+		a.choices[choice] = met
+	}
+	return met
+}
+
+func (a *afterwards) metByAny(dep *api.Dependency) (met bool) {
+	for key, exists := range a.exists {
+		if exists && graph.Meets(dep, key) {
+			return true
+		}
+	}
+	prefixes := dep.AnyOf.KeyPrefixes
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
+	}
+	for _, prefix := range prefixes {
+		a.c.graph.Ascend(prefix, func(n *graph.Node) bool {
+			_, planned := a.exists[n.Key]
+			met = n.Have != nil && !planned && graph.Meets(dep, n.Key)
+			return !met
+		})
+		if met {
+			break
+		}
+	}
+	return met
+}
