@@ -19,7 +19,7 @@ const etcdDialTimeout = 3 * time.Second
 
 func (a *app) kvdbCommand() *cobra.Command {
 	cmd := parent("kvdb", "Show and change what is in the key-value store (etcd) that agents are configured from",
-		a.kvdbList(), a.kvdbGet(), a.kvdbPut(), a.kvdbDel())
+		a.kvdbList(), a.kvdbGet(), a.kvdbPut(), a.kvdbDel(), a.kvdbEncrypt(), a.kvdbKeygen())
 	cmd.Aliases = []string{"kv"}
 	cmd.Long = cmd.Short + ".\n\nA KEY that does not begin with '/' is one of the agent with the label --service-label:\n" +
 		"\"config/vpp/v2/interfaces/loop1\" stands for \"/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1\"."

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/cryptodata"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
@@ -96,6 +97,7 @@ type VPP struct {
 
 // Northbound is where the configuration comes from.
 type Northbound struct {
+	Crypto          *cryptodata.Plugin
 	InitialFile     *initfile.Plugin
 	InitialFileSync *kvdbsync.Plugin
 	Files           *filedb.Plugin
@@ -187,13 +189,14 @@ func newVPP(a *VPPAgent) VPP {
 
 func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 	n := Northbound{
+		Crypto:      cryptodata.NewPlugin(),
 		InitialFile: initfile.NewPlugin(initfile.UseFormat(codec)),
 		Files:       filedb.NewPlugin(filedb.UseFormat(codec)),
 		Etcd:        etcd.NewPlugin(),
 		Consul:      consul.NewPlugin(),
 		Redis:       redis.NewPlugin(),
 	}
-	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel = a.Label })
+	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel, d.Decrypter = a.Label, n.Crypto })
 	n.InitialFileSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.InitialFile), label)
 	n.FilesSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Files), label)
 	n.EtcdSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Etcd), label)

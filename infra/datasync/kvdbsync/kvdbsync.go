@@ -31,6 +31,14 @@ type Deps struct {
 	infra.PluginDeps
 	KvPlugin     kv.Store
 	ServiceLabel servicelabel.ReaderAPI
+	// Decrypter decrypts what is encrypted in values; nil: nobody does.
+	Decrypter Decrypter `optional:"true"`
+}
+
+// Decrypter decrypts values, as the cryptodata plugin does.
+type Decrypter interface {
+	// Reveal returns a value that is decrypted when it is decoded.
+	Reveal(v kv.Value) kv.Value
 }
 
 var (
@@ -83,6 +91,9 @@ func (p *Plugin) Watch(name string, changes chan<- datasync.ChangeEvent, resyncs
 	}
 	ctx, cancel := context.WithCancel(p.Context())
 	w := &watch{prefixes: keyPrefixes, changes: changes, resyncs: resyncs, ctx: ctx, cancel: cancel, ended: make(chan struct{})}
+	if p.Decrypter != nil {
+		w.reveal = p.Decrypter.Reveal
+	}
 	if p.Disabled() {
 		close(w.ended)
 		return w, nil
@@ -106,6 +117,7 @@ type watch struct {
 	ctx      context.Context // of the watch; events hand it on
 	cancel   context.CancelFunc
 	ended    chan struct{}
+	reveal   func(kv.Value) kv.Value // nil: values are what they are
 
 	incomplete []string // as told last; only for handle
 }
@@ -128,7 +140,7 @@ func (w *watch) handle(u kv.Update) error {
 	c := change{event: ev}
 	for _, ch := range u.Changes {
 		if _, ok := w.prefixOf(ch.Key); ok {
-			c.changes = append(c.changes, keyVal{ch})
+			c.changes = append(c.changes, w.keyVal(ch))
 		}
 	}
 	if len(c.changes) == 0 && !news {
@@ -159,10 +171,17 @@ func (w *watch) sort(u kv.Update) map[string][]datasync.KeyVal {
 	}
 	for _, ch := range u.Changes {
 		if p, ok := w.prefixOf(ch.Key); ok && !ch.Deleted {
-			sorted[p] = append(sorted[p], keyVal{ch})
+			sorted[p] = append(sorted[p], w.keyVal(ch))
 		}
 	}
 	return sorted
+}
+
+func (w *watch) keyVal(ch kv.Change) keyVal {
+	if w.reveal != nil && !ch.Deleted {
+		ch.Value = w.reveal(ch.Value)
+	}
+	return keyVal{ch}
 }
 
 func (w *watch) prefixOf(key string) (string, bool) {

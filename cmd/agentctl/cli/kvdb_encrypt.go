@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/infra/cryptodata"
+)
+
+func (a *app) kvdbEncrypt() *cobra.Command {
+	return &cobra.Command{
+		Use: "encrypt KEYFILE [TEXT]", Short: "Encrypt a secret, or a whole value, for an agent", Args: args(cobra.RangeArgs(1, 2)),
+		Long: "Prints what to put in the place of TEXT, or of the standard input without a newline at its end: in\n" +
+			"a value of the store or in a file, for one secret or for the value as a whole. KEYFILE is the public\n" +
+			"key of the agent, its certificate, or its private key, in PEM; RSA. The agent decrypts with the\n" +
+			"private keys of cryptodata.conf (private-key-files).",
+		Example: "  agentctl kvdb keygen agent.pem\n  agentctl kvdb encrypt agent.pem.pub < password.txt",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			key, err := cryptodata.ParsePublicKey(text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			var plain []byte
+			if len(args) == 2 {
+				plain = []byte(args[1])
+			} else if plain, err = io.ReadAll(cmd.InOrStdin()); err != nil {
+				return fmt.Errorf("read the standard input: %w", err)
+			} else {
+				plain = bytes.TrimSuffix(plain, []byte("\n"))
+			}
+			sealed, err := cryptodata.Encrypt(key, plain)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.Out, sealed)
+			return err
+		},
+	}
+}
+
+func (a *app) kvdbKeygen() *cobra.Command {
+	return &cobra.Command{
+		Use: "keygen FILE", Short: "Make a key that secrets can be encrypted for", Args: args(cobra.ExactArgs(1)),
+		Long: "Writes a private RSA key to FILE, which nobody else can read, and its public half to FILE.pub. FILE is\n" +
+			"for the agent (private-key-files in cryptodata.conf), FILE.pub for those who encrypt.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			private, public, err := cryptodata.GenerateKey()
+			if err != nil {
+				return err
+			}
+			for _, f := range []struct {
+				path string
+				text []byte
+				mode os.FileMode
+			}{{args[0], private, 0o600}, {args[0] + ".pub", public, 0o644}} {
+				if err := writeNew(f.path, f.text, f.mode); err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintf(a.Out, "%s\n%s.pub\n", args[0], args[0])
+			return err
+		},
+	}
+}
+
+// writeNew writes a file that must not exist yet.
+func writeNew(path string, text []byte, mode os.FileMode) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
