@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/process"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
@@ -21,18 +22,20 @@ import (
 // and the agent connects to the VPP that govpp.conf names.
 type LocalVPP struct {
 	infra.PluginDeps
+	Processes *process.Plugin
 
 	simulate bool
 	program  string
 
-	dir tempDir // with the sockets; without path: no VPP is run
-	sim *vppsim.VPP
+	dir  tempDir // with the sockets; without path: no VPP is run
+	sim  *vppsim.VPP
+	proc *process.Process
 }
 
 var _ govppmux.LocalVPP = (*LocalVPP)(nil)
 
 func newLocalVPP() *LocalVPP {
-	p := &LocalVPP{}
+	p := &LocalVPP{Processes: process.NewPlugin()}
 	p.SetName("local-vpp")
 	return p
 }
@@ -99,6 +102,9 @@ func (p *LocalVPP) Close() error {
 	if p.sim != nil {
 		err = p.sim.Close()
 	}
+	if p.proc != nil {
+		err = p.proc.Stop(context.Background()) // which is bounded by stopPatience
+	}
 	return errors.Join(err, p.dir.remove())
 }
 
@@ -131,8 +137,7 @@ func (p *LocalVPP) startProcess() error {
 	if err := os.WriteFile(conf, []byte(startupConf(p.dir.path)), 0o600); err != nil {
 		return fmt.Errorf("configuration of VPP: %w", err)
 	}
-	p.Go(func(ctx context.Context) { p.keepRunning(ctx, program, conf) })
-	return nil
+	return p.keepRunning(program, conf)
 }
 
 // startupConf is the least a VPP needs to run beside others, on a machine that

@@ -93,6 +93,7 @@ func TestPlansWithSecrets(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "", "--simulate")
 	h.start(t)
+	h.awaitReadiness(t, http.StatusOK, "simulated")
 	const change = "/scheduler/plan"
 	hidden := h.send(t, "POST", change, memifs, 200)
 	if strings.Contains(hidden, memifSecret) || !strings.Contains(hidden, `"Hidden": true`) {

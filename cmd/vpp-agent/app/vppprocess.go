@@ -2,80 +2,66 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/process"
 )
 
 const (
-	// restartPause is how long a VPP that ended stays down.
-	restartPause = time.Second
 	// stopPatience is how long VPP may take to end when it is asked to.
 	stopPatience = 2 * time.Second
 	// lastWords bounds what is kept of VPP's output, to tell why it ended.
 	lastWords = 2 << 10
 )
 
-// keepRunning runs VPP again and again until ctx ends.
-func (p *LocalVPP) keepRunning(ctx context.Context, program, conf string) {
-	// The kernel kills VPP when the thread that started it ends, which must
-	// happen with the agent and not before.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for {
-		err := p.runOnce(ctx, program, conf)
-		if ctx.Err() != nil {
-			return
-		}
-		p.Log.Error("VPP ended, starting it again", "program", program, "error", err)
-		p.Health.Degraded("VPP ended, starting it again", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(restartPause):
-		}
-	}
-}
-
-// runOnce runs VPP until it ends, or ends it with ctx. VPP is in a process group
-// of its own, so that a Ctrl-C reaches the agent first, which has to clean up.
-func (p *LocalVPP) runOnce(ctx context.Context, program, conf string) error {
+// keepRunning starts VPP, and starts it again whenever it ends, until the plugin is
+// closed.
+func (p *LocalVPP) keepRunning(program, conf string) (err error) {
 	output := &tail{limit: lastWords}
-	cmd := exec.CommandContext(ctx, program, "-c", conf)
-	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopPatience
-	if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	p.proc, err = p.Processes.Add(process.Spec{
+		Name: "vpp", Path: program, Args: []string{"-c", conf}, Stdout: output, Stderr: output,
+		Restart: process.Restart{Max: process.Forever}, StopTimeout: stopPatience,
+	})
+	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	p.Log.Info("VPP started", "program", program, "pid", cmd.Process.Pid, "dir", p.dir.path)
-	p.Health.OK(fmt.Sprintf("VPP runs, pid %d", cmd.Process.Pid))
-	err := cmd.Wait()
-	if said := output.String(); said != "" && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %s", errors.Join(err, errEnded), said)
-	}
-	return err
+	p.proc.Watch(func(s process.Status) {
+		switch {
+		case s.State == process.Running && !s.Stopping:
+			p.Health.OK(fmt.Sprintf("VPP runs, pid %d", s.PID))
+		case s.State == process.Waiting:
+			if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+				p.Log.Warn("socket of the VPP that ended is left", "error", err)
+			}
+			p.Health.Degraded("VPP ended, starting it again", ended(s.Last, output.take()))
+		}
+	})
+	return p.proc.Start()
 }
 
-var errEnded = errors.New("VPP ended")
+// ended tells how VPP ended, with its last words.
+func ended(exit *process.Exit, words string) error {
+	if words == "" {
+		return errors.New(exit.String())
+	}
+	return fmt.Errorf("%v: %s", exit, words)
+}
 
-// tail keeps the end of what is written to it. It is used by one goroutine.
+// tail keeps the end of what is written to it.
 type tail struct {
 	limit int
+	mu    sync.Mutex
 	text  []byte
 }
 
 func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.text = append(t.text, b...)
 	if over := len(t.text) - t.limit; over > 0 {
 		t.text = append([]byte(nil), t.text[over:]...)
@@ -83,8 +69,11 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String returns the last lines, in one.
-func (t *tail) String() string {
+// take returns the last lines, in one, and forgets them.
+func (t *tail) take() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer func() { t.text = nil }()
 	lines := bytes.Split(bytes.TrimSpace(t.text), []byte("\n"))
 	if over := len(lines) - 5; over > 0 {
 		lines = lines[over:]

@@ -1,0 +1,20 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A VPP that cannot run is started again and again, and health tells its last words.
+func TestLocalVPPThatEnds(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "vpp")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"no huge pages\" >&2\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, "", "--start-vpp", program)
+	h.start(t)
+	h.awaitReadiness(t, http.StatusServiceUnavailable, "VPP ended, starting it again: exit status 3: no huge pages")
+}
