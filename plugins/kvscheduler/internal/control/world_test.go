@@ -3,7 +3,6 @@ package control_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -167,45 +165,6 @@ func (w *world) call(op, key string, effect func()) error {
 	return nil
 }
 
-// hang keeps an operation from taking effect. The lock is held before and after.
-func (w *world) hang(op, key string) {
-	if other := w.running[key]; other != "" {
-		w.problem("%s %s: while %s", op, key, other)
-	}
-	until := make(chan struct{})
-	w.running[key], w.hanging[key] = op, until
-	w.mu.Unlock()
-	w.hung <- key
-	<-until
-	w.mu.Lock()
-	delete(w.running, key)
-	delete(w.hanging, key)
-}
-
-func (w *world) hangs(key string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.hanging[key] != nil
-}
-
-// failed is an injected failure: an error, or a panic.
-func (w *world) failed(mode string, err error) error {
-	if w.panics() {
-		w.faults["panic "+mode+" the effect"]++
-		w.panicked = true
-		panic(err)
-	}
-	w.faults["error "+mode+" the effect"]++
-	return err
-}
-
-// misled tells whether the scheduler cannot know what there is of a key, or of
-// the value that it is derived from.
-func (w *world) misled(key string) bool {
-	base, _ := baseOfDerived(key)
-	return w.lied[base] || w.hidden == base
-}
-
 // baseOfDerived: "d/<base key>/<name>"; other keys are their own base.
 func baseOfDerived(key string) (string, bool) {
 	derived, ok := strings.CutPrefix(key, "d/")
@@ -357,171 +316,4 @@ func (w *world) delete(key string, it *model.Item, meta any) error {
 		}
 	}
 	return w.call("delete", key, func() { delete(w.exists, key); delete(w.meta, key) })
-}
-
-func (w *world) retrieve(prefix string) ([]api.KV[*model.Item, any], error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.retrieveErr != nil {
-		return nil, w.retrieveErr
-	}
-	var out []api.KV[*model.Item, any]
-	for _, key := range slices.Sorted(maps.Keys(w.exists)) {
-		if !strings.HasPrefix(key, prefix) {
-			continue
-		}
-		it := proto.Clone(w.exists[key]).(*model.Item)
-		it.Derived = slices.DeleteFunc(it.Derived, func(d *model.Derived) bool {
-			return strings.HasPrefix(d.Key, "d/") && w.exists[d.Key] == nil
-		})
-		// Derived values that are there although their base no longer has them.
-		for _, dk := range slices.Sorted(maps.Keys(w.exists)) {
-			if strings.HasPrefix(dk, "d/"+key+"/") && !slices.ContainsFunc(it.Derived, func(d *model.Derived) bool { return d.Key == dk }) {
-				it.Derived = append(it.Derived, &model.Derived{Key: dk, Item: w.exists[dk]})
-			}
-		}
-		for _, d := range it.Derived {
-			if have := w.exists[d.Key]; have != nil {
-				d.Item = have
-			}
-		}
-		out = append(out, api.KV[*model.Item, any]{Key: key, Value: it, Metadata: w.meta[key], Origin: w.origin()})
-	}
-	return w.dump(out)
-}
-
-// crash loses everything that lives in the session.
-func (w *world) crash() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key := range w.exists {
-		if inSession(key) {
-			delete(w.exists, key)
-			delete(w.meta, key)
-			delete(w.foreign, key)
-		}
-	}
-}
-
-// killed is an operation in the session when the southbound dies of it, or is
-// dead. The lock is held.
-func (w *world) killed(op, key string) bool {
-	if w.kill == nil && !w.gone || !inSession(key) {
-		return false
-	}
-	if w.kill != nil && strings.HasPrefix(key, "c/") {
-		w.gone = true
-		for key := range w.exists {
-			if inSession(key) {
-				delete(w.exists, key)
-				delete(w.meta, key)
-				delete(w.foreign, key)
-			}
-		}
-		w.kill()
-		w.kill = nil
-	}
-	if w.gone {
-		w.ops = append(w.ops, op+" "+key+" killed")
-	}
-	return w.gone
-}
-
-func (w *world) revive() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gone = false
-}
-
-func inSession(key string) bool {
-	return strings.HasPrefix(key, "c/") || strings.HasPrefix(key, "d/c/") || strings.HasPrefix(key, "p/c/")
-}
-
-func (w *world) retrieveNotified() ([]api.KV[*model.Item, any], error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var out []api.KV[*model.Item, any]
-	for _, key := range slices.Sorted(maps.Keys(w.notified)) {
-		out = append(out, api.KV[*model.Item, any]{Key: key, Value: w.notified[key], Origin: api.FromSB})
-	}
-	return out, nil
-}
-
-// descriptors describe "a/", "b/", "c/" (base values), "d/" (derived) and "n/"
-// (from the southbound).
-func (w *world) descriptors() []*api.KVDescriptor {
-	out := []*api.KVDescriptor{
-		api.Adapt(w.derivedDescriptor()),
-		api.Adapt(&api.Descriptor[*model.Item, any]{
-			Name: "n", KeySelector: hasPrefix("n/"),
-			Retrieve: func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieveNotified() },
-		}),
-	}
-	for _, name := range []string{"a", "b", "c"} {
-		out = append(out, api.Adapt(w.baseDescriptor(name)))
-	}
-	return out
-}
-
-func hasPrefix(prefix string) api.KeySelector {
-	return func(key string) bool { return strings.HasPrefix(key, prefix) }
-}
-
-func itemDeps(_ string, it *model.Item) []api.Dependency {
-	var deps []api.Dependency
-	for _, key := range it.Deps {
-		deps = append(deps, api.Dependency{Label: key, Key: key})
-	}
-	if len(it.AnyOf) > 0 {
-		deps = append(deps, api.Dependency{Label: "any", AnyOf: api.AnyOfDependency{KeyPrefixes: it.AnyOf}})
-	}
-	return deps
-}
-
-func itemDerived(_ string, it *model.Item) []api.KeyValuePair {
-	var out []api.KeyValuePair
-	for _, d := range it.Derived {
-		out = append(out, api.KeyValuePair{Key: d.Key, Value: d.Item})
-	}
-	return out
-}
-
-// sameItem ignores the note and the derived values.
-func sameItem(_ string, a, b *model.Item) bool {
-	x, y := proto.Clone(a).(*model.Item), proto.Clone(b).(*model.Item)
-	x.Note, y.Note, x.Derived, y.Derived = "", "", nil, nil
-	return proto.Equal(x, y)
-}
-
-func validItem(_ string, it *model.Item) error {
-	if it.Invalid {
-		return api.NewInvalidValueError(errors.New("is invalid"), "invalid")
-	}
-	return nil
-}
-
-func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
-	d := w.derivedDescriptor()
-	d.Name, d.KeySelector, d.NBKeyPrefix = name, hasPrefix(name+"/"), name+"/"
-	d.WithMetadata = true
-	d.DerivedValues = itemDerived
-	d.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieve(name + "/") }
-	switch name {
-	case "b":
-		d.Concurrency = min(1, w.concurrency)
-		d.RetrieveDependencies = []string{"a"}
-	case "c": // cannot change anything in place, and lives in a session
-		d.Update, d.UpdateWithRecreate = nil, nil
-		d.Southbound = "s"
-	}
-	return d
-}
-
-func (w *world) derivedDescriptor() *api.Descriptor[*model.Item, any] {
-	return &api.Descriptor[*model.Item, any]{
-		Name: "d", KeySelector: hasPrefix("d/"),
-		ValueComparator: sameItem, Validate: validItem, Dependencies: itemDeps,
-		Create: w.create, Update: w.update, Delete: w.delete, Concurrency: w.concurrency,
-		UpdateWithRecreate: func(_ string, a, b *model.Item, _ any) bool { return a.Recreate || b.Recreate },
-	}
 }

@@ -1,0 +1,100 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+)
+
+func (s *simulation) boot() {
+	opts := control.Options{
+		CallbackTimeout: hanging, QuarantineAfter: 2, Clock: s.clock, Rand: s.rng,
+		Record: true, History: record.Options{MaxEntries: 1000},
+	}
+	if s.journal != nil {
+		opts.Journal = s.journal
+	}
+	s.c = control.New(opts)
+	if err := s.c.RegisterKVDescriptor(s.w.descriptors()...); err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); s.c.Run(ctx) }()
+	s.stop = func() { cancel(); <-done }
+	s.epoch++
+	if !s.o.down {
+		s.c.SouthboundUp("s", s.epoch)
+	}
+}
+
+// session lets the southbound of the values below "c/" go away, with or
+// without its state, or come back.
+func (s *simulation) session() {
+	if s.o.down {
+		s.epoch++
+		s.o.down = false
+		s.log("session up")
+		s.w.revive()
+		s.w.cyclic = func(string) bool { return true } // found values may be stranded
+		s.c.SouthboundUp("s", s.epoch)
+		s.barrier()
+		for range s.c.Suspects() { // their trials
+			s.barrier()
+		}
+		s.converge()
+		s.w.cyclic = s.reach.cyclic
+		return
+	}
+	s.converge()
+	s.o.down = true
+	lost := rapid.Bool().Draw(s.T, "lost")
+	s.log("session down, state lost: %v", lost)
+	if lost {
+		s.w.fault("session down, state lost")
+		s.w.crash()
+	} else {
+		s.w.fault("session down")
+		s.w.cyclic = func(string) bool { return true } // nobody looks after what is left there
+	}
+	s.c.SouthboundDown("s", errors.New("gone"))
+	s.barrier()
+	if !lost {
+		s.session()
+	}
+}
+
+// restart is a crash of the scheduler between two transactions.
+func (s *simulation) restart() {
+	s.log("restart")
+	s.w.fault("scheduler restarted")
+	s.release() // what hangs comes to its end with the process
+	s.stop()
+	s.clock.drop()
+	for key, it := range s.o.wanted {
+		if !it.Invalid {
+			continue
+		}
+		// What stayed in force survives as far as it is in the southbound.
+		delete(s.o.kept, key)
+		if found, _ := s.w.retrieve(key); len(found) > 0 && found[0].Key == key && !(s.o.down && inSession(key)) {
+			s.o.kept[key] = found[0].Value
+		}
+	}
+	before := s.w.snapshot()
+	s.boot()
+	s.barrier()
+	mark := len(s.w.ops)
+	settled := s.settled
+	s.resync(api.FullResync)
+	if settled && s.rate == 0 && len(s.w.ops) > mark {
+		s.fatal("a restart touches what was right: %q\n%q", s.w.ops[mark:], slices.Sorted(maps.Keys(before)))
+	}
+}
