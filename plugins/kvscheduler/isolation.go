@@ -61,6 +61,27 @@ func (s *Scheduler) suspects(all []api.Suspect) {
 	}
 }
 
+// unread shows in the health of the agent which descriptors could not be read,
+// so that it is not known which of their values exist.
+func (s *Scheduler) unread(all []control.Unread) {
+	if s.Health == nil {
+		return
+	}
+	scope := s.Health.Scope("retrieve")
+	if len(all) == 0 {
+		scope.OK("all descriptors were read")
+		return
+	}
+	texts := make([]string, 0, maxNamed)
+	for _, u := range all[:min(maxNamed, len(all))] {
+		texts = append(texts, fmt.Sprintf("descriptor %q since %s: %v", u.Descriptor, u.Since.UTC().Format(time.RFC3339), u.Err))
+	}
+	if more := len(all) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	scope.Degraded("descriptors cannot be read; until they can, nothing is created that may exist already", errors.New(strings.Join(texts, "; ")))
+}
+
 // breaches shows in the health of the agent which descriptors break their
 // contract. The agent works all the same.
 func (s *Scheduler) breaches(all []control.Breach) {

@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 		"operations_total descriptor=tap operation=CREATE result=noop 1", "operations_total descriptor=piece operation=CREATE result=ok 1",
 		"operation_duration_seconds descriptor=tap operation=CREATE 2", "operation_duration_seconds descriptor=piece operation=CREATE 1",
 		"values state=CONFIGURED 2", "values state=PENDING 1", "values state=FAILED 1", "values state=RETRYING 0",
-		"drift_values kind=differs 1", "drift_values kind=missing 0", "quarantined_values 0", "suspected_values 0",
+		"drift_values kind=differs 1", "drift_values kind=missing 0", "quarantined_values 0", "suspected_values 0", "unread_descriptors 0",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, strings.Join(got, "\n"))

@@ -173,7 +173,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 			found, err := d.Retrieve(typed)
 			out := make([]KVWithMetadata, len(found))
 			for i, kv := range found {
-				out[i] = KVWithMetadata{kv.Key, kv.Value, kv.Metadata, kv.Origin}
+				out[i] = KVWithMetadata{kv.Key, present(kv.Value), kv.Metadata, kv.Origin}
 			}
 			return out, err
 		}
@@ -191,6 +191,14 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 			return d.RetrieveValue(key, v, m)
 		}
 	}
+}
+
+// present is nil for a message that is a nil pointer.
+func present(m proto.Message) proto.Message {
+	if m == nil || !m.ProtoReflect().IsValid() {
+		return nil
+	}
+	return m
 }
 
 func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {

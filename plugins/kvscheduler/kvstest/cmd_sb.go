@@ -67,8 +67,9 @@ func cmdEdit(r *Run, args []string) (string, error) {
 }
 
 // cmdFail makes an operation fail: fail create|update|delete|retrieve KEY
-// [once|twice|N|always] [after] [permanent] [panic] [hang] [crash=NAME]. What
-// hangs goes on with "release"; a crash takes the southbound NAME down.
+// [once|twice|N|always] [after] [permanent] [panic] [hang] [crash=NAME]
+// [hollow=KEY]. What hangs goes on with "release"; a crash takes the southbound
+// NAME down; a hollow retrieve returns the value of KEY without its content.
 func cmdFail(r *Run, args []string) (string, error) {
 	if r.SB == nil {
 		return "", errNoMockSB
@@ -86,6 +87,10 @@ func cmdFail(r *Run, args []string) (string, error) {
 		if name, ok := strings.CutPrefix(word, "crash="); ok {
 			f.Err = errors.New("connection lost")
 			f.Crash = func() { r.Scheduler.SouthboundDown(name, f.Err) }
+			continue
+		}
+		if key, ok := strings.CutPrefix(word, "hollow="); ok {
+			f.Hollow = key
 			continue
 		}
 		switch word {

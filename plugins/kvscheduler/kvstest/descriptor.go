@@ -152,6 +152,9 @@ func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*mode
 	for _, kv := range found {
 		item, ok := kv.Value.(*model.Item)
 		if !ok {
+			if kv.Value == nil { // hollow
+				out = append(out, api.KV[*model.Item, *Meta]{Key: kv.Key})
+			}
 			continue
 		}
 		if e := expected[kv.Key]; e != nil && e.GetValue() == item.GetValue() {

@@ -30,6 +30,9 @@ type Fault struct {
 	Times int
 	// Err is the error; default: ErrInjected with operation and key.
 	Err error
+	// Hollow is the key of a value that Retrieve of a MockSB returns without its
+	// content, instead of failing.
+	Hollow string
 	// Panic makes the callback panic instead.
 	Panic bool
 	// Crash, if not nil, is called: the southbound goes down with this operation,

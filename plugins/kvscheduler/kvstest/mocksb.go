@@ -157,16 +157,21 @@ func (sb *MockSB) Retrieve(name string, selected api.KeySelector) ([]api.KVWithM
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
 	sb.calls = append(sb.calls, "retrieve "+name)
+	hollow := ""
 	switch fault := sb.faults.take(Retrieve, name); {
 	case fault == nil:
 	case fault.Hang:
 		sb.hang(name)
+	case fault.Hollow != "":
+		hollow = fault.Hollow
 	default:
 		return nil, fault.strike(Retrieve, name)
 	}
 	var found []api.KVWithMetadata
 	for _, key := range slices.Sorted(maps.Keys(sb.values)) {
-		if h := sb.values[key]; selected(key) {
+		if h := sb.values[key]; selected(key) && key == hollow {
+			found = append(found, api.KVWithMetadata{Key: key})
+		} else if selected(key) {
 			found = append(found, api.KVWithMetadata{Key: key, Value: proto.Clone(h.value), Metadata: &Meta{h.handle}})
 		}
 	}

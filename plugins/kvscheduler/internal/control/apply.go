@@ -99,6 +99,9 @@ func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {
 	if problem := c.sessionProblem(op.Desc.Session()); problem != "" {
 		return problem
 	}
+	if problem := c.notRead(op.Key, op.Desc); problem != "" && op.Base == "" {
+		return "waits for " + problem
+	}
 	var unmet []string
 	for i := range op.Want.Deps {
 		dep := &op.Want.Deps[i]

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -44,6 +45,9 @@ type Options struct {
 	// Breaches is told which descriptors break their contract, and how, whenever
 	// that changes; nil: nobody is. It may be called concurrently.
 	Breaches func([]Breach)
+	// Unread is told which descriptors could not be read, so that nothing is known
+	// of their values, whenever that changes; nil: nobody is.
+	Unread func([]Unread)
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
@@ -95,6 +99,10 @@ type Control struct {
 	observed map[string]*registry.Descriptor // of the worker: values that are only observed
 	looking  bool                            // a look at them is planned
 
+	reads      *refresh.Reads
+	rereads    rereads
+	nextReread atomic.Pointer[time.Time] // nil: none is planned
+
 	ward     ward
 	breaches breaches
 	overdue  *exec.Overdue
@@ -127,6 +135,7 @@ func New(opts Options) *Control {
 		changes:  newChanges(rand.Uint64()),
 		waiting:  map[string][]chan struct{}{},
 		drifts:   newDrifts(),
+		reads:    refresh.NewReads(opts.Clock.Now),
 		timers:   map[*timer]struct{}{},
 		stopped:  make(chan struct{}),
 	}

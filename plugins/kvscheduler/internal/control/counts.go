@@ -22,6 +22,10 @@ func (c *Control) DescriptorOf(key string) string {
 	return d.Name
 }
 
+// CountUnread counts the descriptors that could not be read and of which nothing
+// is known.
+func (c *Control) CountUnread() int { return len(c.reads.List()) }
+
 // countedAtOnce is how many values are counted before others get their turn.
 const countedAtOnce = 4096
 

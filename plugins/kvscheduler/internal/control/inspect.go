@@ -45,7 +45,7 @@ func (c *Control) ListDescriptors() []*api.KVDescriptor {
 }
 
 func (c *Control) reader() *status.Reader {
-	return &status.Reader{Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Breaches: c.breaches.of, TxnStart: c.txnStart}
+	return &status.Reader{Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread, Unsure: c.reads.Unread(c.registry.Load()).Meets, Breaches: c.breaches.of, TxnStart: c.txnStart}
 }
 
 func (c *Control) txnStart(seq uint64) time.Time {

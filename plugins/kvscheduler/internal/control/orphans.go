@@ -64,6 +64,9 @@ func (c *Control) orphans() (out []api.Orphan) {
 			o.Problem = fmt.Sprintf("no plugin of this agent registered descriptor %q", rec.Descriptor)
 		case o.Problem == "":
 			o.Problem = "the southbound was not read since the start"
+			if f := c.reads.Of(rec.Key, reg.ByName(rec.Descriptor)); f != nil {
+				o.Problem = "it could not be read: " + f.Err.Error()
+			}
 		}
 		out = append(out, o)
 	}

@@ -238,6 +238,6 @@ func (c *Control) lose(n *graph.Node) {
 		return
 	}
 	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, c.txnStart(n.LastTxn))
-	c.keeper.past.Add(&rec)
+	c.keeper.past.Lose(&rec)
 	c.graph.Keep(n, nil)
 }

@@ -42,6 +42,9 @@ func (c *Control) process(j *job) outcome {
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
 		Deadline: j.opts.Deadline,
 	}
+	if j.session != nil || j.reread { // nobody is told about a failure
+		txn.RetryLeft = patiently()
+	}
 	txn.Plan = plan.Make(c.graph, p.request)
 	if err := c.stale(j.expect, txn.Plan); err != nil {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
@@ -81,12 +84,23 @@ func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 
 // prepare turns a job into a request; false if there is nothing to do.
 func (c *Control) prepare(j *job) (p prepared, ok bool) {
+	p, ok = c.prepareFor(j)
+	p.request.Unread = c.reads.Unread(c.registry.Load())
+	if p.request.Unread != nil || c.rereads.told != "" {
+		c.planReread()
+	}
+	return p, ok
+}
+
+func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
 	p.request.Closed = c.closedSessions()
 	c.overdue.Pin(&p.request)
 	c.ward.pin(&p.request)
 	switch {
 	case j.session != nil:
 		return p, c.prepareSession(j.session, &p)
+	case j.reread:
+		return p, c.prepareReread(j, &p)
 	case j.observe:
 		return p, c.prepareObserved(j, &p)
 	case j.repair != nil:
@@ -304,7 +318,7 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
 		Past: c.keeper.past, Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
-		Run:     c.overdue.Read, Late: c.overdue.Holds,
+		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
 		Reading: c.reading, Breach: c.retrieveBreach,
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
@@ -313,87 +327,3 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 }
 
 func (c *Control) refreshKeys(keys []string) { c.refresher(c.closedSessions()).Keys(keys) }
-
-// preRecord records the transaction with its plan, before it is executed.
-func (c *Control) preRecord(j *job, txn *exec.Txn, prepared time.Time) *api.RecordedTxn {
-	rec := &api.RecordedTxn{
-		PreRecord: true, WithSimulation: j.opts.Simulation,
-		Queued: j.queued, Taken: j.taken, Prepared: prepared, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
-		ResyncType: j.opts.Resync, Description: j.opts.Description,
-		Values: j.values,
-	}
-	if j.retry != nil {
-		rec.RetryForTxn, rec.RetryAttempt = j.retry.ofTxn, j.retry.attempt
-	}
-	if j.session != nil {
-		rec.Description = j.session.String()
-	}
-	if j.opts.Resync != api.NotResync && j.opts.KeepFound {
-		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
-	}
-	if c.opts.Record {
-		pl := txn.Plan
-		c.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
-	}
-	if c.opts.Print != nil {
-		printed := *rec
-		printed.Planned = recordPlan(txn.Plan)
-		c.opts.Print(&printed)
-	}
-	return rec
-}
-
-func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
-	ops := make([]api.RecordedTxnOp, 0, len(pl.Ops))
-	for i := range pl.Ops {
-		if !pl.Ops[i].Silent() {
-			ops = append(ops, exec.Record(&pl.Ops[i]))
-		}
-	}
-	return ops
-}
-
-func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
-	rec := *pre
-	rec.PreRecord = false
-	rec.Stop = c.clock.Now()
-	rec.Executed = res.Executed
-	rec.Reverted = res.Reverted
-	asPlanned := wentAsPlanned(pl, res.Executed)
-	if !asPlanned || c.opts.Print != nil {
-		rec.Planned = recordPlan(pl)
-	}
-	switch {
-	case !c.opts.Record:
-	case asPlanned:
-		kept := rec
-		kept.Planned = nil
-		c.history.CompleteAsPlanned(&kept)
-	default:
-		c.history.Complete(&rec)
-	}
-	if c.opts.Print != nil {
-		c.opts.Print(&rec)
-	}
-}
-
-// wentAsPlanned tells whether just the operations of a plan were executed, with
-// the outcome that was foreseen.
-func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
-	next := 0
-	for i := range pl.Ops {
-		if pl.Ops[i].Silent() {
-			continue
-		}
-		if next == len(executed) {
-			return false
-		}
-		done := executed[next]
-		done.Start, done.End, done.After, done.Waited = time.Time{}, time.Time{}, 0, api.OpWaitNone
-		if done != exec.Record(&pl.Ops[i]) {
-			return false
-		}
-		next++
-	}
-	return next == len(executed)
-}

@@ -33,6 +33,8 @@ type ward struct {
 type suspect struct {
 	api.Suspect
 	tried bool // its trial failed; will the southbound go down?
+	// revision is that of the base value when the trial failed.
+	revision uint64
 }
 
 // list returns copies, sorted by key.
@@ -185,14 +187,21 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 	}
 	// Those whose trial failed, and the southbound has survived it.
 	for _, s := range c.ward.list(func(s *suspect) bool { return s.Southbound == southbound && s.tried }) {
+		if n := c.graph.Node(s.Key); n != nil && n.Root().Revision != c.ward.get(s.Key).revision {
+			p.request.Touch = append(p.request.Touch, s.Key) // was changed meanwhile
+		}
 		c.ward.drop(s.Key)
 		delete(p.request.Pinned, s.Key)
 	}
 	c.toldSuspects()
 	for _, s := range c.ward.suspectsOf(southbound) {
-		if c.graph.Node(s.Key) == nil {
+		n := c.graph.Node(s.Key)
+		if n == nil {
 			c.ward.drop(s.Key)
 			continue
+		}
+		if c.unread(n) != "" {
+			continue // nothing would be done with it; its trial is when it was read
 		}
 		delete(p.request.Pinned, s.Key)
 		j.retry.suspect = s.Key
@@ -200,11 +209,14 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 		p.request.Touch = append(p.request.Touch, s.Key)
 		return true
 	}
-	return false
+	return len(p.request.Touch) > 0
 }
 
 // afterTrial decides about a suspect.
 func (c *Control) afterTrial(r *retry, res *exec.Result) {
+	if r.suspect == "" {
+		return // there was nobody left to try
+	}
 	failed := slices.ContainsFunc(res.Failures, func(f exec.Failure) bool { return f.Key == r.suspect })
 	if !failed {
 		c.ward.drop(r.suspect)
@@ -215,6 +227,9 @@ func (c *Control) afterTrial(r *retry, res *exec.Result) {
 	c.ward.mu.Lock()
 	if s := c.ward.suspects[r.suspect]; s != nil {
 		s.tried = true
+		if n := c.graph.Node(r.suspect); n != nil {
+			s.revision = n.Root().Revision
+		}
 	}
 	c.ward.mu.Unlock()
 	c.tryNext(r.trial, verdict)

@@ -39,6 +39,7 @@ type job struct {
 	orphans bool        // only what is nobody's wish is deleted
 	back    *wayBack    // instead of what the messages of the values amount to now
 	observe bool        // instead of values: look at what is observed
+	reread  bool        // instead of values: read what could not be read
 
 	done chan outcome // buffered; nil: nobody waits
 

@@ -43,12 +43,14 @@ func (s *simulation) session() {
 		s.o.down = false
 		s.log("session up")
 		s.w.revive()
+		live := s.mute("c")
 		s.w.cyclic = func(string) bool { return true } // found values may be stranded
 		s.c.SouthboundUp("s", s.epoch)
 		s.barrier()
 		for range s.c.Suspects() { // their trials
 			s.barrier()
 		}
+		live()
 		s.converge()
 		s.w.cyclic = s.reach.cyclic
 		return
@@ -89,6 +91,7 @@ func (s *simulation) restart() {
 		}
 	}
 	before := s.w.snapshot()
+	live := s.mute("a", "b", "c", "n")
 	s.boot()
 	s.barrier()
 	mark := len(s.w.ops)
@@ -97,4 +100,5 @@ func (s *simulation) restart() {
 	if settled && s.rate == 0 && len(s.w.ops) > mark {
 		s.fatal("a restart touches what was right: %q\n%q", s.w.ops[mark:], slices.Sorted(maps.Keys(before)))
 	}
+	live()
 }

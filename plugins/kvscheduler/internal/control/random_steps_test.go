@@ -65,14 +65,14 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 		}
 	}
 	mark, faults := s.w.mark(), s.w.injected()
-	settled := s.settled
+	settled, suspects := s.settled, len(s.c.Suspects())
 	s.settled = false
 	var seq uint64
 	var err error
 	s.await(func() { seq, err = txn.Commit(context.Background(), opts...) })
 	did := s.w.since(mark)
 	s.log("  ops %q err %v", did, err)
-	if err == nil && s.w.injected() == faults && (settled || !s.hangs) { // what hung may end now
+	if err == nil && s.w.injected() == faults && (settled || !s.hangs) && suspects == 0 { // what hung may end now
 		s.faultless(seq, values, did, !settled || api.ApplyTxnOptions(opts).Resync != api.NotResync)
 	}
 	return err

@@ -105,6 +105,9 @@ func (s *simulation) converge() {
 			break
 		}
 		s.barrier()
+		for range s.c.Suspects() { // their trials, once they were read
+			s.barrier()
+		}
 	}
 	if s.w.panicked { // is not retried
 		s.w.panicked = false

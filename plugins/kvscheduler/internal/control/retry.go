@@ -36,6 +36,11 @@ func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	}
 }
 
+// patiently retries without end.
+func patiently() *api.RetryOpts {
+	return &api.RetryOpts{Period: api.DefaultRetryPeriod, ExpBackoff: true}
+}
+
 // delay is how long to wait before the retry that follows the given attempt.
 func (c *Control) delay(opts api.RetryOpts, attempt int) time.Duration {
 	limit := opts.MaxPeriod

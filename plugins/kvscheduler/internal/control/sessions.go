@@ -106,6 +106,7 @@ func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
 // callback. It returns the keys that were thought to exist.
 func (c *Control) abandon(name string) []string {
 	c.overdue.Forget(name)
+	c.reads.Forget(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var nodes []*graph.Node

@@ -75,6 +75,7 @@ func (t *tally) report(tb testing.TB) {
 var faultKinds = []string{
 	"error before the effect", "error after the effect", "panic before the effect", "panic after the effect",
 	"operation that is not done", "callback that hangs", "dump failed", "dump panicked", "dump incomplete",
+	"first dump failed", "first dump panicked", "first dump without content",
 	"session down", "session down, state lost", "scheduler restarted", "scheduler killed in an operation",
 	"value deleted by a foreign hand", "value changed by a foreign hand",
 	"notification lost", "notification duplicated", "notification reordered",

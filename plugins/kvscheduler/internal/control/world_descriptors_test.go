@@ -43,7 +43,7 @@ func (w *world) retrieve(prefix string) ([]api.KV[*model.Item, any], error) {
 	return w.dump(out)
 }
 
-func (w *world) retrieveNotified() ([]api.KV[*model.Item, any], error) {
+func (w *world) retrieveNotified(string) ([]api.KV[*model.Item, any], error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []api.KV[*model.Item, any]
@@ -60,7 +60,9 @@ func (w *world) descriptors() []*api.KVDescriptor {
 		api.Adapt(w.derivedDescriptor()),
 		api.Adapt(&api.Descriptor[*model.Item, any]{
 			Name: "n", KeySelector: hasPrefix("n/"),
-			Retrieve: func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieveNotified() },
+			Retrieve: func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
+				return w.answer("n", w.retrieveNotified)
+			},
 		}),
 	}
 	for _, name := range []string{"a", "b", "c"} {
@@ -111,7 +113,9 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	d.Name, d.KeySelector, d.NBKeyPrefix = name, hasPrefix(name+"/"), name+"/"
 	d.WithMetadata = true
 	d.DerivedValues = itemDerived
-	d.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) { return w.retrieve(name + "/") }
+	d.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
+		return w.answer(name, w.retrieve)
+	}
 	switch name {
 	case "b":
 		d.Concurrency = min(1, w.concurrency)

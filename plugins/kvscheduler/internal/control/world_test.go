@@ -62,14 +62,15 @@ type world struct {
 
 	// blind southbounds do not report what is there.
 	retrieveErr error
-	badDump     string // kind of a Retrieve with the hidden key in it; see badDump
+	mute        map[string]muteness // Retrieves that are no good, by descriptor; see unread
+	badDump     string              // kind of a Retrieve with the hidden key in it; see badDump
 	hidden      string
 }
 
 func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
-		faults: map[string]int{}, lied: map[string]bool{},
+		faults: map[string]int{}, lied: map[string]bool{}, mute: map[string]muteness{},
 		hanging: map[string]chan struct{}{}, hung: make(chan string, 100),
 		panics: func() bool { return false },
 		fail:   func(string, string) string { return "" },
@@ -146,6 +147,10 @@ func (w *world) call(op, key string, effect func()) error {
 		w.hang(op, key)
 	}
 	w.runFor(op, key)
+	if w.gone && inSession(key) { // died meanwhile
+		w.ops = append(w.ops, op+" "+key+" killed")
+		return fmt.Errorf("%s %s: %w", op, key, errInjected)
+	}
 	if w.foreign[key] {
 		w.problem("%s %s: which is foreign", op, key)
 	}

@@ -54,6 +54,8 @@ type Txn struct {
 	// Retry is given to the values changed by the transaction, unless KeepRetry.
 	Retry     *api.RetryOpts
 	KeepRetry bool
+	// RetryLeft is for values that nobody wants any more and nobody named.
+	RetryLeft *api.RetryOpts
 	// Deadline is when no operation is begun any more; zero: none.
 	Deadline time.Time
 	// Attempt is the number of this retry; 0 if the transaction is none.
@@ -158,7 +160,7 @@ func (r *run) nextRequest() plan.Request {
 	req := r.txn.Request
 	changes := req.Changes
 	if r.reverted {
-		req = plan.Request{Closed: req.Closed}
+		req = plan.Request{Closed: req.Closed, Unread: req.Unread}
 		changes = r.before
 	}
 	req.Changes = nil
@@ -322,6 +324,8 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 // held says why a value stays as it is.
 func held(op *plan.Op, n *graph.Node) error {
 	switch {
+	case op.Held == plan.Unsure:
+		return errors.New("it stays as it is until it is known whether what it needs exists: reading that failed")
 	case op.Held != op.Key:
 		return fmt.Errorf("held by %s, which could not be removed", op.Held)
 	case op.Want != nil && op.Want.Invalid == nil && op.Desc.NeedsRecreate(op.Key, op.Have.Msg, op.Want.Msg, n.Meta):
@@ -333,8 +337,12 @@ func held(op *plan.Op, n *graph.Node) error {
 func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	n.Err, n.Held = err, false
 	retry := n.Root().Retry
-	if retry == nil && !r.txn.KeepRetry {
+	switch {
+	case retry == nil && !r.txn.KeepRetry:
 		retry = r.txn.Retry
+	case retry == nil && r.txn.RetryLeft != nil && n.Root().Want == nil:
+		n.Root().Retry = r.txn.RetryLeft
+		retry = r.txn.RetryLeft
 	}
 	if retry != nil && (!retriable(op, err) || retry.MaxCount > 0 && r.txn.Attempt >= retry.MaxCount) {
 		retry = nil

@@ -24,7 +24,9 @@ func (r *run) remember() {
 }
 
 func (r *run) revertRequest() plan.Request {
-	req := plan.Request{Changes: r.before, Closed: r.txn.Request.Closed, Pinned: r.txn.Request.Pinned}
+	req := plan.Request{
+		Changes: r.before, Closed: r.txn.Request.Closed, Unread: r.txn.Request.Unread, Pinned: r.txn.Request.Pinned,
+	}
 	r.Overdue.Pin(&req)
 	maps.Copy(r.pinned, req.Pinned)
 	for key := range r.touched {

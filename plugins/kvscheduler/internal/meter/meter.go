@@ -23,6 +23,7 @@ type Source interface {
 	Timeouts() map[string]uint64
 	Suspects() []api.Suspect
 	CountBreaches() map[string]uint64
+	CountUnread() int
 }
 
 // Meter collects. Observe and Waited must not be called concurrently.
@@ -202,6 +203,7 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 	for descriptor, n := range c.source.CountBreaches() {
 		count("contract_breaches_total", "How often a descriptor broke its contract.", float64(n), "descriptor", descriptor)
 	}
+	gauge("unread_descriptors", "Descriptors that could not be read, so that nothing is known of their values.", float64(c.source.CountUnread()))
 	report := c.source.LastDrift()
 	if report == nil {
 		return

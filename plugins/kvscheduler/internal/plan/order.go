@@ -345,8 +345,11 @@ func (s *sorter) states(op *Op, st *step) {
 		op.After = s.afterDown(n)
 	case Note:
 		op.After = noteState(n)
-		if n.exists() && n.holder != "" && (n.want != n.have || n.stranded) {
+		switch {
+		case n.exists() && n.holder != "" && (n.want != n.have || n.stranded):
 			op.Held = n.holder
+		case n.unsure && n.want != n.have:
+			op.Held = Unsure
 		}
 		op.Target = n.have
 	default:

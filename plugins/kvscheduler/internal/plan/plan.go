@@ -58,7 +58,7 @@ type Op struct {
 
 	// Held tells why the value stays as it is although something else is
 	// wanted: the key of a value standing on it that cannot be removed; its own
-	// key if it was adopted.
+	// key if it was adopted; Unsure.
 	Held string
 
 	// Before and After are the states around the operation, if it succeeds.
@@ -127,6 +127,8 @@ type Request struct {
 	Limbo map[string]Limbo
 	// Closed are the southbounds that cannot be reached.
 	Closed map[string]bool
+	// Unread is what may exist without being known; nil: nothing.
+	Unread *Unread
 	// Notified are keys among Changes that have changed in the southbound
 	// already: nothing can hold them.
 	Notified map[string]bool
@@ -211,6 +213,7 @@ type node struct {
 	touched  bool   // named by the request to be looked at again
 	pinned   bool   // stays as it is
 	leaving  bool   // may cease to exist; see Limbo
+	unsure   bool   // stays what it is for now; see Unsure
 	in       bool   // exists in the target
 	assumed  bool   // in was set by assume
 	derived  bool   // derived values were taken from target

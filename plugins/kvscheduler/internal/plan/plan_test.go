@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite the plans in testdata")
 //	found KEY {item}   exists, not wanted
 //	failed KEY         the last operation on the value failed
 //	set KEY {item}, del KEY, touch KEY, pin KEY, closed SOUTHBOUND,
-//	notified KEY, all, drop          the request
+//	notified KEY, all, drop, unread DESCRIPTOR|KEY          the request
 //
 // Items are in YAML; see model.Item. Values below piece/ are derived, those
 // below property/ need no operation, those below noupdate/ cannot be changed in
@@ -144,6 +144,17 @@ func (w *world) execute(line string) error {
 		w.request.Pinned[key] = true
 	case "closed":
 		w.request.Closed[key] = true
+	case "unread":
+		u := w.request.Unread
+		if u == nil {
+			u = &plan.Unread{Registry: w.registry, Descriptors: map[*registry.Descriptor]bool{}, Keys: map[string]bool{}}
+			w.request.Unread = u
+		}
+		if d := w.registry.ByName(key); d != nil {
+			u.Descriptors[d] = true
+		} else {
+			u.Keys[key] = true
+		}
 	case "notified":
 		w.request.Notified[key] = true
 	case "all":

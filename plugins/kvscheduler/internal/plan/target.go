@@ -141,8 +141,13 @@ func (p *planner) assume(n *node) {
 }
 
 // reachable: values in a southbound that is down do not exist, whatever is
-// wanted.
-func (p *planner) reachable(n *node) bool { return !p.req.Closed[n.desc.Session()] }
+// wanted, and what may exist already is not created.
+func (p *planner) reachable(n *node) bool {
+	if p.req.Unread != nil && !n.exists() && n.base == nil && p.req.Unread.Base(n.key, n.desc) {
+		return false
+	}
+	return !p.req.Closed[n.desc.Session()]
+}
 
 // derive brings the derived values in line with the target of their base.
 func (p *planner) derive(n *node) {
@@ -291,7 +296,7 @@ func (p *planner) stands(n *node) bool {
 	if n.exists() && (n.want == nil || n.base != nil && n.base.want == nil) {
 		return !p.undermined(n)
 	}
-	return p.metAll(n, n.target)
+	return p.metAll(n, n.target) || p.unsure(n)
 }
 
 // undermined: something that an unwanted value stands on is about to go. What

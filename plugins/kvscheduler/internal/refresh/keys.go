@@ -103,15 +103,14 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) {
 	}
 	byKey := make(map[string]api.KVWithMetadata, len(found))
 	for _, kv := range found {
-		if kv.Value != nil {
-			byKey[kv.Key] = kv
-		}
+		byKey[kv.Key] = kv
 	}
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for _, n := range nodes {
 		kv, ok := byKey[n.Root().Key]
 		switch {
+		case ok && kv.Value == nil: // it exists, that is all
 		case n.IsDerived() && n.Desc != d:
 			r.stateOfDerived(n, kv, ok)
 		case ok:

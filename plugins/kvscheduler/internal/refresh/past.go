@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -19,6 +20,7 @@ import (
 // empty. It has no lock.
 type Past struct {
 	made map[string]map[string]*ownership.Record // by descriptor and key
+	lost map[string]bool                         // keys: made in this life
 	gone []string
 }
 
@@ -33,8 +35,20 @@ func (p *Past) Add(rec *ownership.Record) {
 	p.made[rec.Descriptor][rec.Key] = rec
 }
 
+// Lose remembers one value that was made in this life. If nobody wants it any
+// more when it is found, it is to be removed: what the northbound wanted of it is
+// known.
+func (p *Past) Lose(rec *ownership.Record) {
+	p.Add(rec)
+	if p.lost == nil {
+		p.lost = map[string]bool{}
+	}
+	p.lost[rec.Key] = true
+}
+
 // Drop forgets one value.
 func (p *Past) Drop(descriptor, key string) {
+	delete(p.lost, key)
 	if of := p.made[descriptor]; of != nil {
 		delete(of, key)
 		if len(of) == 0 {
@@ -68,14 +82,20 @@ func (p *Past) of(descriptor string) map[string]*ownership.Record {
 	return p.made[descriptor]
 }
 
-// take removes a value that was found; nil if it is none of the past.
-func (p *Past) take(descriptor, key string) *ownership.Record {
-	rec := p.of(descriptor)[key]
+// take removes a value that was found; nil if it is none of the past. here tells
+// that it was made in this life.
+func (p *Past) take(descriptor, key string) (rec *ownership.Record, here bool) {
+	rec = p.of(descriptor)[key]
 	if rec != nil {
+		here = p.lost[key]
 		p.Drop(descriptor, key)
 	}
-	return rec
+	return rec, here
 }
+
+// errLeft makes plans remove a value; others that nobody wants are left alone
+// until it is known what the northbound wants.
+var errLeft = errors.New("was given up while it was out of reach")
 
 // correlate adds to what is expected in the southbound.
 func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
@@ -111,8 +131,9 @@ func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry
 	r.Graph.Keep(n, kept)
 }
 
-// bury forgets what a complete reading of a descriptor did not find.
-func (r *Refresher) bury(d *registry.Descriptor) {
+// bury forgets what a complete reading of a descriptor did not find, except
+// what was found without a value.
+func (r *Refresher) bury(d *registry.Descriptor, without []string) {
 	of := r.Past.of(d.Name)
 	if len(of) == 0 {
 		return
@@ -120,7 +141,7 @@ func (r *Refresher) bury(d *registry.Descriptor) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for key := range of {
-		if r.Policies.Of(d, key) != registry.Ignore { // which was not looked for
+		if r.Policies.Of(d, key) != registry.Ignore && !slices.Contains(without, key) { // which was not looked for
 			r.Past.gone = append(r.Past.gone, key)
 			r.Past.Drop(d.Name, key)
 		}

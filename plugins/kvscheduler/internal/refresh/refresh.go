@@ -33,6 +33,9 @@ type Refresher struct {
 	// Complete tells that what the northbound wants is known, be it from the
 	// graph or from what All was given.
 	Complete bool
+	// Reads is told which descriptors were read by All, and which could not be; it
+	// may be nil.
+	Reads *Reads
 	// Run runs a callback that reads (all values if key is empty) within its
 	// time limit; what it returns is of no use after an error. Nil: there is none.
 	Run func(d *registry.Descriptor, key string, f func() error) error
@@ -86,13 +89,22 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		}
 		known := nodes[d]
 		slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-		found, err := r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted[d])))
-		if err != nil {
-			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
-			continue
+		err := r.Reads.blocked(d, r.Registry)
+		var found []api.KVWithMetadata
+		if err == nil {
+			found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted[d])))
 		}
-		r.apply(d, known, found)
-		r.bury(d)
+		switch {
+		case err == nil:
+			without := r.withoutValue(found)
+			r.apply(d, known, found)
+			r.bury(d, without)
+			r.Reads.done(d, without)
+		case r.Reads.fail(d, err):
+			r.Warn(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers")
+		default:
+			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
+		}
 	}
 }
 
@@ -233,12 +245,18 @@ func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWit
 func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
-	made := r.Past.take(d.Name, kv.Key)
+	made, here := r.Past.take(d.Name, kv.Key)
 	have, same := r.value(n, kv, r.owner(n, kv, made, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
 	r.recall(n, made, have)
 	n.Missing = false
+	if n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && !have.FromSB && r.Reads.unknown(n) {
+		r.Graph.SetWant(n, n.Want.Instead(have)) // what is in force stays
+	}
 	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
 		r.Graph.SetWant(n, have)
+	}
+	if here && n.Want == nil && !have.FromSB && n.Err == nil {
+		n.Err = errLeft
 	}
 	meta := kv.Metadata
 	if !d.WithMetadata {

@@ -23,6 +23,11 @@ type Reader struct {
 	// Limbo says of a value why nothing can be done with it for now, and whether
 	// it may cease to exist; empty if there is no such reason. It may be nil.
 	Limbo func(key string) (why string, leaving bool)
+	// Unread says of a value that is not known to exist why that is not known; empty
+	// if there is no such reason. Unsure tells whether it is not known if a
+	// dependency is met. Both may be nil.
+	Unread func(n *graph.Node) string
+	Unsure func(dep *api.Dependency) bool
 	// Breaches lists how the descriptor of a value breaks its contract with it; it
 	// may be nil.
 	Breaches func(key string) []string
@@ -122,10 +127,17 @@ func (r *Reader) unmet(n *graph.Node) []string {
 	if problem := r.SessionProblem(n.Desc.Session()); problem != "" {
 		return []string{problem}
 	}
+	if r.Unread != nil {
+		if problem := r.Unread(n); problem != "" {
+			return []string{problem}
+		}
+	}
 	var labels []string
 	for i := range n.Want.Deps {
 		dep := &n.Want.Deps[i]
-		if w := r.witness(dep); w == nil {
+		if w := r.witness(dep); w == nil && r.Unsure != nil && r.Unsure(dep) {
+			labels = append(labels, label(dep)+", which could not be read")
+		} else if w == nil {
 			labels = append(labels, label(dep))
 		} else if _, leaving := r.limbo(w.Key); leaving {
 			labels = append(labels, label(dep)+", which is being removed")

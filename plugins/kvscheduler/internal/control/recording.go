@@ -1,0 +1,94 @@
+package control
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// preRecord records the transaction with its plan, before it is executed.
+func (c *Control) preRecord(j *job, txn *exec.Txn, prepared time.Time) *api.RecordedTxn {
+	rec := &api.RecordedTxn{
+		PreRecord: true, WithSimulation: j.opts.Simulation,
+		Queued: j.queued, Taken: j.taken, Prepared: prepared, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
+		ResyncType: j.opts.Resync, Description: j.opts.Description,
+		Values: j.values,
+	}
+	if j.retry != nil {
+		rec.RetryForTxn, rec.RetryAttempt = j.retry.ofTxn, j.retry.attempt
+	}
+	if j.session != nil {
+		rec.Description = j.session.String()
+	}
+	if j.opts.Resync != api.NotResync && j.opts.KeepFound {
+		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
+	}
+	if c.opts.Record {
+		pl := txn.Plan
+		c.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
+	}
+	if c.opts.Print != nil {
+		printed := *rec
+		printed.Planned = recordPlan(txn.Plan)
+		c.opts.Print(&printed)
+	}
+	return rec
+}
+
+func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
+	ops := make([]api.RecordedTxnOp, 0, len(pl.Ops))
+	for i := range pl.Ops {
+		if !pl.Ops[i].Silent() {
+			ops = append(ops, exec.Record(&pl.Ops[i]))
+		}
+	}
+	return ops
+}
+
+func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
+	rec := *pre
+	rec.PreRecord = false
+	rec.Stop = c.clock.Now()
+	rec.Executed = res.Executed
+	rec.Reverted = res.Reverted
+	asPlanned := wentAsPlanned(pl, res.Executed)
+	if !asPlanned || c.opts.Print != nil {
+		rec.Planned = recordPlan(pl)
+	}
+	switch {
+	case !c.opts.Record:
+	case asPlanned:
+		kept := rec
+		kept.Planned = nil
+		c.history.CompleteAsPlanned(&kept)
+	default:
+		c.history.Complete(&rec)
+	}
+	if c.opts.Print != nil {
+		c.opts.Print(&rec)
+	}
+}
+
+// wentAsPlanned tells whether just the operations of a plan were executed, with
+// the outcome that was foreseen.
+func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
+	next := 0
+	for i := range pl.Ops {
+		if pl.Ops[i].Silent() {
+			continue
+		}
+		if next == len(executed) {
+			return false
+		}
+		done := executed[next]
+		done.Start, done.End, done.After, done.Waited = time.Time{}, time.Time{}, 0, api.OpWaitNone
+		if done != exec.Record(&pl.Ops[i]) {
+			return false
+		}
+		next++
+	}
+	return next == len(executed)
+}

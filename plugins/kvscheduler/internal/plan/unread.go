@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// Unread is the base values of which nobody knows whether they exist, because
+// reading them failed and nothing was known of them before. As long as they are
+// not known to exist they are not created, as if their southbound were down; but
+// what exists and needs one of them is not removed for that.
+type Unread struct {
+	Registry    *registry.Registry
+	Descriptors map[*registry.Descriptor]bool // of which nothing could be read
+	Keys        map[string]bool               // single values of others
+}
+
+// Unsure is why a value stays as it is that shall become one with other
+// dependencies, of which nobody knows whether they are met; see Op.Held.
+const Unsure = "?"
+
+// Base tells whether nobody knows whether a base value exists that is not known
+// to.
+func (u *Unread) Base(key string, d *registry.Descriptor) bool {
+	return u != nil && (u.Descriptors[d] || u.Keys[key])
+}
+
+// Meets tells whether something may meet the dependency that is not known to
+// exist: a base value, or one derived from it.
+func (u *Unread) Meets(dep *api.Dependency) bool {
+	if u == nil {
+		return false
+	}
+	if dep.Key != "" {
+		return u.key(dep.Key)
+	}
+	for key := range u.Keys {
+		if graph.Meets(dep, key) {
+			return true
+		}
+	}
+	for _, prefix := range dep.AnyOf.KeyPrefixes {
+		if u.key(prefix+"x") || u.prefix(prefix) {
+			return true
+		}
+	}
+	return len(dep.AnyOf.KeyPrefixes) == 0
+}
+
+// prefix tells whether the keys of a descriptor may have the prefix.
+func (u *Unread) prefix(prefix string) bool {
+	for d := range u.Descriptors {
+		if d.NBKeyPrefix != "" && (strings.HasPrefix(d.NBKeyPrefix, prefix) || strings.HasPrefix(prefix, d.NBKeyPrefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *Unread) key(key string) bool {
+	if u.Keys[key] {
+		return true
+	}
+	d, err := u.Registry.Lookup(key)
+	if err != nil || u.Descriptors[d] {
+		return true
+	}
+	if d != nil && (d.NBKeyPrefix != "" || d.Retrieve != nil) {
+		return false
+	}
+	// Values of this key are derived. From which base value, its key does not
+	// tell.
+	for d := range u.Descriptors {
+		if d.DerivedValues != nil {
+			return true
+		}
+	}
+	for key := range u.Keys {
+		if d, _ := u.Registry.Lookup(key); d != nil && d.DerivedValues != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// unsure tells whether an existing value of which a dependency is not met stays
+// all the same, because what meets it may exist.
+func (p *planner) unsure(n *node) bool {
+	u := p.req.Unread
+	if u == nil || !n.exists() || !p.mayStand(n, n.have) {
+		return false
+	}
+	for i := range n.target.Deps {
+		dep := &n.target.Deps[i]
+		if !p.met(dep) && !slices.ContainsFunc(n.have.Deps, func(d api.Dependency) bool { return sameDependency(&d, dep) }) {
+			if n.base != nil && n.base.exists() && n.base.target != n.base.have {
+				if _, recreate := p.change(n.base); recreate {
+					return false // it goes down with its base
+				}
+			}
+			n.target, n.unsure = n.have, true // it may not be what the new value needs
+			break
+		}
+	}
+	return true
+}
+
+// mayStand tells whether everything that v needs is in the target or may exist.
+func (p *planner) mayStand(n *node, v *registry.Value) bool {
+	if v.FromSB {
+		return true
+	}
+	for i := range v.Deps {
+		dep := &v.Deps[i]
+		if !p.met(dep) && (p.g.Witness(dep) != nil || !p.req.Unread.Meets(dep)) { // a witness that is known, and goes
+			return false
+		}
+	}
+	return true
+}
+
+func sameDependency(a, b *api.Dependency) bool {
+	return a.Key == b.Key && a.Label == b.Label && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes) &&
+		(a.AnyOf.KeySelector == nil) == (b.AnyOf.KeySelector == nil)
+}
