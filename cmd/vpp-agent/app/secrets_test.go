@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // The secret of a memif is nowhere to be seen unless it is asked for.
@@ -91,9 +92,9 @@ func TestSecretsAreHidden(t *testing.T) {
 // be given back.
 func TestPlansWithSecrets(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "", "--simulate")
+	h := newHouse(t, network, "--simulate")
 	h.start(t)
-	h.awaitReadiness(t, http.StatusOK, "simulated")
+	h.await(t, loopKey, pb.ValueState_CONFIGURED) // so that VPP is there
 	const change = "/scheduler/plan"
 	hidden := h.send(t, "POST", change, memifs, 200)
 	if strings.Contains(hidden, memifSecret) || !strings.Contains(hidden, `"Hidden": true`) {
@@ -107,7 +108,7 @@ func TestPlansWithSecrets(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 	shown := h.send(t, "GET", "/configuration", "", 200)
-	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[0].memif.secret") || !strings.Contains(body, "*** stands for a secret that is not shown") {
+	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "*** stands for a secret that is not shown") {
 		t.Errorf("got %s", body)
 	}
 	full := h.send(t, "GET", "/configuration?show-secrets=true", "", 200)
