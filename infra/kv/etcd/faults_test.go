@@ -2,8 +2,12 @@ package etcd_test
 
 import (
 	"errors"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
@@ -80,4 +84,69 @@ func TestFull(t *testing.T) {
 		t.Errorf("delete in a full store: %v, %v", existed, err)
 	}
 	want(t, told, "-a")
+}
+
+// A client that may only read follows the store, and is told why it may not
+// write, as an ordinary client or for its lifetime.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("etcdctl"); err != nil {
+		t.Skip("SKIPPED: there is no etcdctl here (Debian: apt install etcd-client)")
+	}
+	certs := kvtest.NewCerts(t)
+	s := kvtest.Etcd(t, "--cert-file="+certs.Cert, "--key-file="+certs.Key, "--client-cert-auth", "--trusted-ca-file="+certs.CA)
+	cfg := conf(s.Addr)
+	cfg.CertFile, cfg.KeyFile, cfg.CAFile = certs.Cert, certs.Key, certs.CA
+	p, _ := connect(t, cfg)
+	put(t, p, "a=1")
+	etcdctl := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "etcdctl", append([]string{
+			"--endpoints", "https://" + s.Direct, "--cert", certs.Cert, "--key", certs.Key, "--cacert", certs.CA,
+		}, args...)...)
+		cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("etcdctl %q: %v\n%s", args, err, out)
+		}
+	}
+	told := follow(t, p)
+	want(t, told, "resync a=1")
+	etcdctl("role", "add", "reader")
+	etcdctl("role", "grant-permission", "--prefix=true", "reader", "read", "/p/")
+	etcdctl("role", "grant-permission", "reader", "read", "/probe-etcd-connection")
+	for _, user := range [][]string{{"root", "root"}, {kvtest.CertName, "reader"}} {
+		etcdctl("user", "add", user[0]+":secret")
+		etcdctl("user", "grant-role", user[0], user[1])
+	}
+	etcdctl("auth", "enable")
+	for what, err := range map[string]error{
+		"put":      p.DB().Put(t.Context(), "/p/a", []byte("2")),
+		"lifetime": p.Put("/p/b", wrapperspb.Bool(true), kv.WithClientLifetimeTTL()),
+		"delete":   func() error { _, err := p.Delete("/p/a"); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("%s: %v, want that it is not permitted", what, err)
+		}
+	}
+	s.Proxy.Cut()
+	etcdctl("--user", "root:secret", "put", "/p/c", "1")
+	want(t, told, "c=1")
+}
+
+// Requests that reach the server of another cluster are the same as those to a
+// server with another history: what it does not have is gone.
+func TestAnotherCluster(t *testing.T) {
+	t.Parallel()
+	one, two := kvtest.Etcd(t), kvtest.Etcd(t, "--initial-cluster-token=another")
+	p, _ := connect(t, conf(one.Addr))
+	told := follow(t, p)
+	want(t, told, "resync")
+	put(t, p, "a=1", "b=1")
+	for got := ""; got != "b=1" && got != "a=1 b=1"; {
+		got = <-told
+	}
+	put(t, direct(t, two), "a=2")
+	one.Proxy.Redirect(two.Direct)
+	one.Proxy.Cut()
+	want(t, told, "a=2 -b")
 }

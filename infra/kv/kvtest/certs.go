@@ -19,6 +19,9 @@ import (
 // 127.0.0.1 that it has signed, good for servers and clients.
 type Certs struct{ CA, Cert, Key string }
 
+// CertName is the name (CN) in the certificates of Certs.
+const CertName = "test"
+
 // NewCerts makes a new authority.
 func NewCerts(tb testing.TB) Certs {
 	tb.Helper()
@@ -30,7 +33,7 @@ func NewCerts(tb testing.TB) Certs {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: CertName}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}

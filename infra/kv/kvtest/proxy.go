@@ -10,14 +10,14 @@ import (
 type Proxy struct {
 	Addr string // where clients connect to
 
-	target   string
 	listener net.Listener
 	wg       sync.WaitGroup
 
-	mu    sync.Mutex
-	gate  chan struct{} // closed: open
-	conns map[net.Conn]bool
-	ended bool
+	mu     sync.Mutex
+	target string
+	gate   chan struct{} // closed: open
+	conns  map[net.Conn]bool
+	ended  bool
 }
 
 // NewProxy starts a proxy to a TCP address. It ends with the test.
@@ -42,6 +42,13 @@ func (p *Proxy) Partition() (heal func()) {
 	gate := make(chan struct{})
 	p.gate = gate
 	return sync.OnceFunc(func() { close(gate) })
+}
+
+// Redirect lets connections that are made from now on go to another address.
+func (p *Proxy) Redirect(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
 }
 
 // Cut closes all connections.
@@ -95,7 +102,10 @@ func (p *Proxy) disown(c net.Conn) {
 func (p *Proxy) serve(client net.Conn) {
 	defer p.disown(client)
 	p.open()
-	server, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", target)
 	if err != nil || !p.own(server) {
 		return
 	}
