@@ -1,0 +1,54 @@
+package vpptest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/budgettest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+)
+
+// BenchmarkManyInterfaces makes interfaces with an address each, half of them in
+// one bridge domain, synchronises them without a change, and removes them: ten
+// times as many must not take much more than ten times as long.
+func BenchmarkManyInterfaces(b *testing.B) {
+	b.Run("simulator", func(b *testing.B) {
+		target := vpptest.Simulator(b, simOptions())
+		manyInterfaces(b, target, 1000) // warms up
+		small, large := manyInterfaces(b, target, 1000), manyInterfaces(b, target, 10_000)
+		for range 2 {
+			small, large = small.orLess(manyInterfaces(b, target, 1000)), large.orLess(manyInterfaces(b, target, 10_000))
+		}
+		for i, name := range []string{"interfaces-make-10k/1k", "interfaces-resync-10k/1k", "interfaces-remove-10k/1k"} {
+			budgettest.AtMost(b, name, large[i].Seconds()/small[i].Seconds(), "x", 12)
+		}
+		b.ReportMetric(10_000/large[0].Seconds(), "made/s")
+	})
+	b.Run("real", func(b *testing.B) {
+		took := manyInterfaces(b, vpptest.Real(b), 1000)
+		b.ReportMetric(1000/took[0].Seconds(), "made/s")
+		b.ReportMetric(1000/took[1].Seconds(), "resynced/s")
+		b.ReportMetric(1000/took[2].Seconds(), "removed/s")
+	})
+}
+
+// phases are the times to make, synchronise and remove.
+type phases [3]time.Duration
+
+func (p phases) orLess(q phases) phases {
+	for i := range p {
+		p[i] = min(p[i], q[i])
+	}
+	return p
+}
+
+func manyInterfaces(b *testing.B, target vpptest.Target, n int) phases {
+	bench := vpptest.Start(b, target)
+	defer bench.Stop()
+	all := bridged(n)
+	return phases{
+		budgettest.Took(func() { bench.Must(all) }),
+		budgettest.Took(bench.InSync),
+		budgettest.Took(func() { bench.Must(deleted(all)) }),
+	}
+}

@@ -1,0 +1,165 @@
+package vpptest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+)
+
+// VPP may stop its workers for every message, so the number of messages is what
+// a change costs it.
+
+// sent returns how many requests of each name do makes.
+func sent(target vpptest.Target, do func()) map[string]int {
+	before := target.Sim.Counts()
+	do()
+	counts := map[string]int{}
+	for name, n := range target.Sim.Counts() {
+		if n > before[name] {
+			counts[name] = int(n - before[name])
+		}
+	}
+	return counts
+}
+
+// reads tells whether a request changes nothing.
+func reads(name string) bool {
+	for _, suffix := range []string{"_dump", "_get", "_lookup", "_get_table", "control_ping", "show_version"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "want_") // subscriptions belong to the connection
+}
+
+// bridged is as many loopbacks with an address each, half of them in one bridge
+// domain.
+func bridged(n int) values {
+	all := values{}
+	bd := &l2.BridgeDomain{Name: "bd", Flood: true, Forward: true, Learn: true}
+	for i := range n {
+		lo := loop(fmt.Sprintf("lo%04d", i), fmt.Sprintf("10.%d.%d.1/24", i>>8, i&0xff))
+		all[ifKey(lo.Name)] = lo
+		if i%2 == 0 {
+			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{Name: lo.Name})
+		}
+	}
+	all[bdKey(bd.Name)] = bd
+	return all
+}
+
+// Interfaces and the members of a bridge domain cost as many messages each,
+// however many there are: nothing is read once per item.
+func TestMessagesPerInterface(t *testing.T) {
+	t.Parallel()
+	const few, many = 100, 1000
+	made, removed := map[int]map[string]int{}, map[int]map[string]int{}
+	for _, n := range []int{few, many} {
+		target := vpptest.Simulator(t, simOptions())
+		b := vpptest.Start(t, target)
+		all := bridged(n)
+		made[n] = sent(target, func() { b.Must(all) })
+		allConfigured(t, b, all)
+		removed[n] = sent(target, func() { b.Must(deleted(all)) })
+	}
+	for _, counts := range []map[int]map[string]int{made, removed} {
+		for name, n := range counts[many] {
+			if n > many+10 {
+				t.Errorf("%d interfaces: %d times %s", many, n, name)
+			}
+			// Events are followed by a look at all, how often depends on time.
+			if reads(name) && n > many/10 {
+				t.Errorf("%d interfaces: read %d times with %s", many, n, name)
+			}
+		}
+		if writes(counts[many]) > 10*writes(counts[few]) {
+			t.Errorf("%v for %d, %v for %d", counts[few], few, counts[many], many)
+		}
+	}
+}
+
+func writes(counts map[string]int) (n int) {
+	for name, c := range counts {
+		if !reads(name) {
+			n += c
+		}
+	}
+	return n
+}
+
+// The paths of a destination go together while VPP is busy: the slower it is,
+// the fewer messages it gets.
+func TestMessagesWhileVPPIsBusy(t *testing.T) {
+	t.Parallel()
+	const destinations, paths = 50, 8
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	b.Must(of(loop("lo", "10.1.0.1/16")))
+	routes := values{}
+	for d := range destinations {
+		for p := range paths {
+			r := &l3.Route{DstNetwork: fmt.Sprintf("20.0.%d.0/24", d), NextHopAddr: fmt.Sprintf("10.1.0.%d", 2+p), OutgoingInterface: "lo"}
+			routes[routeKey(r)] = r
+		}
+	}
+	change := func() (made, removed int) {
+		made = sent(target, func() { b.Must(routes) })["ip_route_add_del"]
+		removed = sent(target, func() { b.Must(deleted(routes)) })["ip_route_add_del"]
+		return made, removed
+	}
+	idleMade, idleRemoved := change()
+	if err := target.Sim.Delay("ip_route_add_del", 2*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	made, removed := change()
+	t.Logf("%d routes to %d destinations: %d and %d messages; while VPP is busy %d and %d", len(routes), destinations, idleMade, idleRemoved, made, removed)
+	// Two for each destination, or a few more if this process is held up.
+	if most := len(routes) / 2; made > most || removed > most {
+		t.Errorf("%d and %d messages for %d routes to %d destinations", made, removed, len(routes), destinations)
+	}
+	if idleMade > len(routes) || idleRemoved > len(routes) {
+		t.Errorf("%d and %d messages for %d routes while VPP is idle", idleMade, idleRemoved, len(routes))
+	}
+}
+
+// An agent that finds everything as it should be only reads; one more restart
+// of VPP makes it send everything once.
+func TestMessagesOfRestarts(t *testing.T) {
+	t.Parallel()
+	target := vpptest.Simulator(t, simOptions())
+	first := vpptest.Start(t, target)
+	all := bridged(200)
+	for i := range 200 {
+		r := &l3.Route{DstNetwork: fmt.Sprintf("20.0.%d.0/24", i), NextHopAddr: fmt.Sprintf("10.0.%d.2", i|1), OutgoingInterface: fmt.Sprintf("lo%04d", i|1)}
+		all[routeKey(r)] = r
+	}
+	made := sent(target, func() { first.FullResync(all) })
+	if made["ip_route_add_del"] != 200 || made["create_loopback"]+made["create_loopback_instance"] != 200 {
+		t.Errorf("the first agent sent %v", made)
+	}
+	first.Stop()
+	second := vpptest.Start(t, target)
+	for name, n := range sent(target, func() { second.FullResync(all) }) {
+		if !reads(name) {
+			t.Errorf("a second agent sent %s %d times", name, n)
+		}
+	}
+	allConfigured(t, second, all)
+
+	epoch := second.Mux.Session().Epoch
+	again := sent(target, func() {
+		target.Restart(t)
+		second.Connected(epoch)
+	})
+	allConfigured(t, second, all)
+	for name, n := range made {
+		if !reads(name) && again[name] != n {
+			t.Errorf("%s %d times for a VPP that restarted, %d times for the first", name, again[name], n)
+		}
+	}
+}
