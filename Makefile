@@ -64,6 +64,10 @@ bench: ## run the benchmarks once each and compare with the budgets; BENCH=regex
 sim: ## the scheduler against its oracle, CASES random histories with faults
 	go test ./plugins/kvscheduler/internal/control -v -run '^TestRandom$$' -rapid.checks=$(CASES) -timeout 0 | grep -vE "^(=== |PASS|    --- PASS)"
 
+.PHONY: kills
+kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some minutes
+	go test ./plugins/vpp/vpptest -run '^TestKilledUnderLoad$$' -v -count 15 -timeout 60m | grep -E "kills;|^(---|ok|FAIL)|NOT CHECKED|_test.go:"
+
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input, FUZZTIME each
 	@set -e; for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

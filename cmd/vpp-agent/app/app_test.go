@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -329,28 +328,6 @@ func TestLocalVPPIsOneOrTheOther(t *testing.T) {
 			t.Errorf("%s: error %v, expected one about %s", c.args, err, c.want)
 		}
 	}
-}
-
-// BenchmarkRoutesFromFile measures how long 10,000 routes take from a file into
-// the simulator, through the whole agent.
-func BenchmarkRoutesFromFile(b *testing.B) {
-	const routes = 10_000
-	var text strings.Builder
-	text.WriteString(network)
-	for i := range routes {
-		fmt.Fprintf(&text, "  - {dstNetwork: 10.%d.%d.0/24, nextHopAddr: 10.1.0.2, outgoingInterface: loop1}\n", 100+i/256, i%256)
-	}
-	for b.Loop() {
-		h := newHouse(b, text.String(), "--simulate")
-		h.start(b)
-		last := fmt.Sprintf("config/vpp/v2/route/if/loop1/vrf/0/dst/10.%d.%d.0/24/gw/10.1.0.2", 100+(routes-1)/256, (routes-1)%256)
-		h.await(b, last, pb.ValueState_CONFIGURED)
-		h.Scheduler.TransactionBarrier()
-		if err := h.agent.Stop(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(routes*b.N)/b.Elapsed().Seconds(), "routes/s")
 }
 
 // BenchmarkStart measures an agent's start, from nothing to ready.

@@ -43,7 +43,7 @@ func compareRoutes(b *testing.B, vpp vpptest.Target) {
 	if !ok {
 		b.Fatal("loop1 is not in the index")
 	}
-	raw := newRawRoutes(b, vpp.Socket, loop.SwIfIndex)
+	raw := newRawRoutes(b, vpp.Socket, loop.SwIfIndex, routesAtOnce)
 	c := client.NewLocal(h.Orchestrator)
 	routes := make([]proto.Message, routesAtOnce)
 	for i := range routes {
@@ -93,7 +93,7 @@ type rawRoutes struct {
 	requests []*ip.IPRouteAddDel
 }
 
-func newRawRoutes(b *testing.B, socket string, swIfIndex uint32) *rawRoutes {
+func newRawRoutes(b *testing.B, socket string, swIfIndex uint32, n int) *rawRoutes {
 	conn, err := vppclient.Dial(b.Context(), vppclient.Options{Socket: socket})
 	if err != nil {
 		b.Fatal(err)
@@ -101,8 +101,8 @@ func newRawRoutes(b *testing.B, socket string, swIfIndex uint32) *rawRoutes {
 	b.Cleanup(func() { _ = conn.Close() })
 	r := &rawRoutes{conn: conn}
 	nextHop := ip_types.AddressUnionIP4(netip.MustParseAddr("10.1.0.2").As4())
-	for i := range routesAtOnce {
-		to := destination(30, i)
+	for i := range n {
+		to := hostRoute(i + 1<<24)
 		r.requests = append(r.requests, &ip.IPRouteAddDel{IsMultipath: true, Route: ip.IPRoute{
 			Prefix: ip_types.Prefix{Address: ip_types.Address{Un: ip_types.AddressUnionIP4(to.Addr().As4())}, Len: uint8(to.Bits())},
 			NPaths: 1, Paths: []fib_types.FibPath{{SwIfIndex: swIfIndex, Weight: 1, Nh: fib_types.FibPathNh{Address: nextHop}}},
