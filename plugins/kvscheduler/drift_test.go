@@ -141,3 +141,31 @@ func TestDriftOverHTTP(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// What stands on a derived value that went away goes with the repair of its
+// base, also where nobody asked for the base.
+func TestRepairFollowsDerivedValues(t *testing.T) {
+	t.Parallel()
+	s := kvscheduler.NewPlugin(kvscheduler.UseOutput(&bytes.Buffer{}))
+	agenttest.Start(t, s)
+	sb := kvstest.NewMockSB()
+	err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/", kvstest.WithOrigin(api.FromNB)), sb.Descriptor("route", "route/"),
+		sb.Descriptor("up", "up/", kvstest.Property()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sb.Put("tap/1", &model.Item{Value: 1, Derived: []*model.Derived{{Key: "up/1"}}})
+	if _, err := s.StartNBTransaction().Commit(t.Context(), api.WithResync(api.DownstreamResync, false)); err != nil {
+		t.Fatal(err)
+	}
+	if err := commit(t, s, map[string]*model.Item{"route/1": {Deps: []string{"up/1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	sb.Put("tap/1", &model.Item{Value: 2})
+	if _, err := s.RepairDrift(t.Context(), []api.Drift{{Key: "tap/1", Descriptor: "tap", Kind: api.DriftDiffers}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.GetValueStatus("route/1").GetValue().GetState(); got != pb.ValueState_PENDING {
+		t.Errorf("route/1 is %v, expected PENDING", got)
+	}
+}

@@ -158,7 +158,9 @@ func (c *Control) prepareRepair(found []api.Drift, p *prepared) {
 		}
 		p.request.Touch = append(p.request.Touch, f.Key)
 	}
+	before := c.withDerived(bases) // what others may stand on, also if it is gone then
 	c.readAgain(bases, p.request.Closed)
+	p.request.Touch = append(append(p.request.Touch, before...), c.withDerived(bases)...)
 	slices.Sort(p.request.Touch)
 	p.request.Touch = slices.Compact(p.request.Touch)
 	p.request.DropUnwanted = c.fullResyncDone
