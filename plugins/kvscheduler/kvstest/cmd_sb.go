@@ -68,7 +68,7 @@ func cmdEdit(r *Run, args []string) (string, error) {
 
 // cmdFail makes an operation fail: fail create|update|delete|retrieve KEY
 // [once|twice|N|always] [after] [permanent] [panic] [hang] [crash=NAME]
-// [hollow=KEY]. What hangs goes on with "release"; a crash takes the southbound
+// [hollow=KEY] [lie]. What hangs goes on with "release"; a crash takes the southbound
 // NAME down; a hollow retrieve returns the value of KEY without its content.
 func cmdFail(r *Run, args []string) (string, error) {
 	if r.SB == nil {
@@ -101,6 +101,8 @@ func cmdFail(r *Run, args []string) (string, error) {
 			f.Times = 0
 		case "after":
 			f.After = true
+		case "lie":
+			f.Lie = true
 		case "panic":
 			f.Panic = true
 		case "hang":

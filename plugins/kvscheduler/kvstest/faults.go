@@ -33,6 +33,8 @@ type Fault struct {
 	// Hollow is the key of a value that Retrieve of a MockSB returns without its
 	// content, instead of failing.
 	Hollow string
+	// Lie makes an operation of a MockSB have no effect, and return no error.
+	Lie bool
 	// Panic makes the callback panic instead.
 	Panic bool
 	// Crash, if not nil, is called: the southbound goes down with this operation,

@@ -127,6 +127,9 @@ func (sb *MockSB) do(op api.TxnOperation, key string, value proto.Message, effec
 		sb.next = 1
 		fault.Crash()
 	}
+	if fault != nil && fault.Lie {
+		return nil
+	}
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
 	}

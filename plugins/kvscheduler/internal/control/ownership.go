@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // Journal remembers beyond the life of the process what the scheduler made.
@@ -164,6 +165,10 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	case n.Gone() || n.Have == nil || n.Have.FromSB || n.Adopted:
 		// What a callback that hangs may yet create stays on record.
 		if kept != nil && !c.overdue.Comes(n.Key) {
+			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == c.keeper.seq && n.Desc.Retrieve != nil {
+				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
+				c.keeper.past.Remove(&rec)
+			}
 			c.graph.Keep(n, nil)
 			b.Delete = append(b.Delete, n.Key)
 		}

@@ -53,6 +53,7 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 	}
 	touch := c.withDerived(keys)
 	c.readAgain(keys, c.closedSessions())
+	c.keep() // what should have been removed is on record again
 	c.notifyWatchers(keys)
 	if j.opts.Revert {
 		back.back.touch = c.withDerived(touch)

@@ -22,6 +22,56 @@ type Past struct {
 	made map[string]map[string]*ownership.Record // by descriptor and key
 	lost map[string]bool                         // keys: made in this life
 	gone []string
+
+	removed map[string]map[string]*ownership.Record // by descriptor and key
+	count   int                                     // of removed
+}
+
+// maxRemoved bounds what is remembered of removals that no reading has confirmed.
+const maxRemoved = 10_000
+
+// Remove remembers one value that was removed, for as long as nothing was read
+// of its descriptor: if it is still there then, just so, its Delete did not do
+// what it said, and the value is the scheduler's own.
+func (p *Past) Remove(rec *ownership.Record) {
+	if p.count >= maxRemoved {
+		return
+	}
+	if p.removed == nil {
+		p.removed = map[string]map[string]*ownership.Record{}
+	}
+	if p.removed[rec.Descriptor] == nil {
+		p.removed[rec.Descriptor] = map[string]*ownership.Record{}
+	}
+	if p.removed[rec.Descriptor][rec.Key] == nil {
+		p.count++
+	}
+	p.removed[rec.Descriptor][rec.Key] = rec
+}
+
+// confirm forgets the removals of a descriptor, or of one of its keys.
+func (p *Past) confirm(descriptor, key string) {
+	switch of := p.removed[descriptor]; {
+	case key == "":
+		p.count -= len(of)
+		delete(p.removed, descriptor)
+	case of[key] != nil:
+		p.count--
+		delete(of, key)
+	}
+}
+
+// errStill is the error of a value that should have been removed.
+var errStill = errors.New("was removed, as its descriptor said, and is still there")
+
+// still tells that a found value is one that was removed: it was not.
+func (r *Refresher) still(d *registry.Descriptor, kv api.KVWithMetadata) bool {
+	if r.Past == nil || r.Past.count == 0 {
+		return false
+	}
+	rec := r.Past.removed[d.Name][kv.Key]
+	r.Past.confirm(d.Name, kv.Key)
+	return rec != nil && d.Equivalent(kv.Key, kv.Value, rec.Value)
 }
 
 // Add remembers one value.
@@ -134,6 +184,9 @@ func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry
 // bury forgets what a complete reading of a descriptor did not find, except
 // what was found without a value.
 func (r *Refresher) bury(d *registry.Descriptor, without []string) {
+	if r.Past != nil && len(without) == 0 {
+		r.Past.confirm(d.Name, "")
+	}
 	of := r.Past.of(d.Name)
 	if len(of) == 0 {
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -246,8 +247,16 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
 	made, here := r.Past.take(d.Name, kv.Key)
+	still := made == nil && n.Want == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
+	if still {
+		made = &ownership.Record{}
+	}
 	have, same := r.value(n, kv, r.owner(n, kv, made, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
-	r.recall(n, made, have)
+	if !still {
+		r.recall(n, made, have)
+	} else if n.Err == nil {
+		n.Err = errStill
+	}
 	n.Missing = false
 	if n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && !have.FromSB && r.Reads.unknown(n) {
 		r.Graph.SetWant(n, n.Want.Instead(have)) // what is in force stays
