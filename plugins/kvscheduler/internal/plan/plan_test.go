@@ -30,8 +30,9 @@ var update = flag.Bool("update", false, "rewrite the plans in testdata")
 //	want KEY {item}    wanted, does not exist
 //	found KEY {item}   exists, not wanted
 //	failed KEY         the last operation on the value failed
-//	set KEY {item}, del KEY, touch KEY, pin KEY, closed SOUTHBOUND,
-//	notified KEY, all, drop, unread DESCRIPTOR|KEY          the request
+//	set KEY {item}, del KEY, touch KEY, pin KEY, leaving KEY,
+//	closed SOUTHBOUND, notified KEY, all, drop,
+//	unread DESCRIPTOR|KEY          the request
 //
 // Items are in YAML; see model.Item. Values below piece/ are derived, those
 // below property/ need no operation, those below noupdate/ cannot be changed in
@@ -90,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	return &world{registry: r, graph: graph.New(), request: plan.Request{
-		Pinned: map[string]bool{}, Closed: map[string]bool{}, Notified: map[string]bool{},
+		Pinned: map[string]bool{}, Limbo: map[string]plan.Limbo{}, Closed: map[string]bool{}, Notified: map[string]bool{},
 	}}
 }
 
@@ -142,6 +143,9 @@ func (w *world) execute(line string) error {
 		w.request.Touch = append(w.request.Touch, key)
 	case "pin":
 		w.request.Pinned[key] = true
+	case "leaving":
+		w.request.Pinned[key] = true
+		w.request.Limbo[key] = plan.Limbo{Leaving: true}
 	case "closed":
 		w.request.Closed[key] = true
 	case "unread":

@@ -91,7 +91,7 @@ func (p *planner) holdAll(n *node) {
 }
 
 // hold keeps what a value that cannot be removed stands on: its base and one
-// existing witness of each dependency.
+// existing witness of each dependency, not one that may cease to exist.
 func (p *planner) hold(n *node, v *registry.Value) {
 	keep := func(w *node) {
 		if w == nil || !w.exists() || w.pinned || w.holder != "" || p.req.Notified[w.key] {
@@ -110,7 +110,7 @@ func (p *planner) hold(n *node, v *registry.Value) {
 		var wanted, other *graph.Node
 		p.matches(&v.Deps[i], func(gn *graph.Node, w *node) bool {
 			switch {
-			case gn == nil || gn.Have == nil:
+			case gn == nil || gn.Have == nil || w != nil && w.leaving:
 			case w == nil || w.want != nil:
 				wanted = gn
 			case other == nil:
