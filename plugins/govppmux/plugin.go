@@ -20,6 +20,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
 // Plugin is the connection of an agent to one VPP. Its methods may be called
@@ -34,6 +35,10 @@ type Plugin struct {
 	conn     *Connection
 	totals   totals
 	rejected atomic.Uint64 // requests made while no VPP was connected
+	offered  struct {
+		mu  sync.Mutex
+		all []binding.Capability
+	}
 }
 
 // Deps is what the plugin needs.

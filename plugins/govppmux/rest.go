@@ -19,6 +19,10 @@ func (p *Plugin) endpoints() []rest.Endpoint {
 	return []rest.Endpoint{
 		{Path: "/govppmux/stats", Groups: []string{rest.GroupStats}, Handler: p.ServeStats, Doc: "the session with VPP and counters of requests"},
 		{
+			Path: "/vpp/capabilities", Groups: []string{rest.GroupStats}, Handler: p.ServeCapabilities,
+			Doc: "what the connected VPP can do, and what it lacks for items that are UNIMPLEMENTED",
+		},
+		{
 			Path: "/vpp/command", Methods: []string{http.MethodPost}, Handler: p.ServeCommand,
 			Doc: `run a command of VPP's command line, given as {"vppclicommand": "show version"}`,
 		},

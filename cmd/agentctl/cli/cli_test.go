@@ -143,6 +143,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "", "# HELP a_total things\n# TYPE a_total counter\na_total{x=\"1\"} 2\na_total{x=\"2\"} 3\nb 1\n"
 	case "GET /govppmux/stats":
 		return http.StatusOK, "", `{"session": {"connected": true, "simulated": true}}`
+	case "GET /vpp/capabilities":
+		return http.StatusOK, "capabilities.json", ""
 	case "POST /vpp/command":
 		answer, _ := json.Marshal("answer to " + body)
 		return http.StatusOK, "", string(answer)

@@ -8,7 +8,7 @@ import (
 )
 
 func (a *app) vppCommand() *cobra.Command {
-	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo())
+	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities())
 }
 
 func (a *app) vppCLI() *cobra.Command {

@@ -70,9 +70,9 @@ func (e unimplementedError) Is(target error) bool {
 }
 
 // Unimplemented marks err as the failure of a value that the southbound at hand
-// cannot have: another release or configuration of it may. If nothing of the value
-// exists its state is UNIMPLEMENTED, with the error, until it is asked for again or
-// the southbound is another one; else it is a permanent failure.
+// cannot have: another release or configuration of it may. The state of the value is
+// UNIMPLEMENTED, with the error, until it is asked for again or the southbound is
+// another one; if it cannot be removed, that is a permanent failure.
 func Unimplemented(err error) error {
 	if err == nil {
 		return nil

@@ -31,6 +31,8 @@ type API interface {
 	Southbound() *session.VPP
 	// Interfaces returns the interfaces that exist in VPP.
 	Interfaces() ifaceidx.Index
+	// Offer tells what items need of VPP, for who asks what the connected one can do.
+	Offer(capabilities ...binding.Capability)
 }
 
 // Plugin handles interfaces of VPP.
@@ -85,6 +87,8 @@ type Scheduler interface {
 type Sessions interface {
 	// OnSession calls f with the current session and with every change.
 	OnSession(f func(govppmux.Session)) (cancel func())
+	// Offer tells what items need of VPP.
+	Offer(capabilities ...binding.Capability)
 }
 
 var (
@@ -130,6 +134,7 @@ func (p *Plugin) Init() error {
 		calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, interval: cfg.LeaseInterval,
 		kick: p.leases.kick, told: map[string]*interfaces.DHCPLease{},
 	}
+	p.VPP.Offer(vppcalls.Capabilities()...)
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
 	return nil
@@ -179,6 +184,9 @@ func (p *Plugin) Close() error {
 
 // Southbound implements API.
 func (p *Plugin) Southbound() *session.VPP { return p.vpp }
+
+// Offer implements API.
+func (p *Plugin) Offer(capabilities ...binding.Capability) { p.VPP.Offer(capabilities...) }
 
 // Interfaces implements API.
 func (p *Plugin) Interfaces() ifaceidx.Index { return p.index }

@@ -33,6 +33,7 @@ var _ infra.Plugin = (*Plugin)(nil)
 // Init registers the descriptors.
 func (p *Plugin) Init() error {
 	ifs, calls := p.IfPlugin.Interfaces(), vppcalls.New(p.IfPlugin.Southbound())
+	p.IfPlugin.Offer(vppcalls.Capabilities()...)
 	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewBridgeDomain(calls, ifs)); err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
 	}

@@ -34,6 +34,7 @@ var _ infra.Plugin = (*Plugin)(nil)
 // Init registers the descriptors.
 func (p *Plugin) Init() error {
 	ifs, calls := p.IfPlugin.Interfaces(), vppcalls.New(p.IfPlugin.Southbound())
+	p.IfPlugin.Offer(vppcalls.Capabilities()...)
 	err := p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewVrfTable(calls),
 		descriptor.NewRoute(calls, ifs),

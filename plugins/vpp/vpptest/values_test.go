@@ -51,6 +51,8 @@ func of(messages ...proto.Message) values {
 		switch m := m.(type) {
 		case *interfaces.Interface:
 			out[ifmodel.InterfaceModel.Key(m)] = m
+		case *interfaces.Span:
+			out[ifmodel.SpanModel.Key(m)] = m
 		case *l2.BridgeDomain:
 			out[l2model.BridgeDomainModel.Key(m)] = m
 		case *l2.FIBEntry:

@@ -14,7 +14,7 @@ func State(n *graph.Node) api.ValueState {
 	switch {
 	case n == nil || n.Want == nil && n.Have == nil && n.Err == nil:
 		return kvscheduler.ValueState_NONEXISTENT
-	case n.Err != nil && n.Have == nil && errors.Is(n.Err, api.ErrUnimplemented):
+	case n.Err != nil && n.Want != nil && errors.Is(n.Err, api.ErrUnimplemented):
 		return kvscheduler.ValueState_UNIMPLEMENTED
 	case n.Err != nil && n.Retrying:
 		return kvscheduler.ValueState_RETRYING
