@@ -39,7 +39,7 @@ func UseScheduler(s Scheduler) Option { return func(p *Plugin) { p.Scheduler = s
 
 // UseWatchers sets the stores to watch, the one with the lowest priority first.
 func UseWatchers(ws ...datasync.KeyValProtoWatcher) Option {
-	return func(p *Plugin) { p.Watchers = ws }
+	return func(p *Plugin) { p.Watcher = ws }
 }
 
 // UseCodec sets the models that are served, and how documents of them are read.

@@ -86,8 +86,8 @@ type Deps struct {
 	Scheduler Scheduler
 	// Codec has the models that are served; nil: all.
 	Codec *document.Codec
-	// Watchers are the stores to watch, the one with the lowest priority first.
-	Watchers datasync.KVProtoWatchers
+	// Watcher is the stores to watch, the one with the lowest priority first.
+	Watcher datasync.KVProtoWatchers
 	// State keeps what the sources ask for over restarts; nil: nobody does.
 	State State `optional:"true"`
 	// Stores are the data stores that the states of items can be published to,
@@ -156,7 +156,7 @@ func (p *Plugin) Init() error {
 	if p.clocks.now == nil {
 		p.clocks = systemClocks()
 	}
-	p.store = store{rank: ranking(p.cfg.SourcePriority, flatten(p.Watchers))}
+	p.store = store{rank: ranking(p.cfg.SourcePriority, flatten(p.Watcher))}
 	if err := p.recall(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ type watched struct {
 func (p *Plugin) watch() error {
 	var all []*watched
 	var regs []datasync.WatchRegistration
-	for _, w := range flatten(p.Watchers) {
+	for _, w := range flatten(p.Watcher) {
 		if d, ok := w.(interface{ Disabled() bool }); ok && d.Disabled() {
 			continue
 		}
