@@ -99,6 +99,7 @@ func TestTrafficVLAN(t *testing.T) {
 	p.red.cutFrom("192.0.2.2")
 	p.left.Must(of(vlan(101, pop), bridge("bd", "red", "cable.101")))
 	p.red.reaches("192.0.2.2")
+	p.left.InSync()
 	p.right.InSync()
 }
 

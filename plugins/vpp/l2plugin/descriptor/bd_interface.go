@@ -71,6 +71,7 @@ func (d *bdInterfaceDescriptor) resolve(key string, m *l2.BridgeDomain_Interface
 		return 0, member, err
 	}
 	member = vppcalls.Member{BVI: m.GetBridgedVirtualInterface(), SplitHorizonGroup: uint8(m.GetSplitHorizonGroup())}
+	member.Tagged = isTagged(d.ifs, m.GetName())
 	member.SwIfIndex, err = swIfIndex(d.ifs, m.GetName())
 	return id, member, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // Southbound names the session that VPP values live in.
@@ -87,6 +88,13 @@ func swIfIndex(ifs Interfaces, name string) (uint32, error) {
 		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
 	}
 	return m.SwIfIndex, nil
+}
+
+// isTagged tells whether VPP may have been told what happens to the VLAN tags of
+// an interface.
+func isTagged(ifs Interfaces, name string) bool {
+	m, ok := ifs.LookupByName(name)
+	return ok && m.Type == interfaces.Interface_SUB_INTERFACE
 }
 
 // invalid is the error of Validate for one field.

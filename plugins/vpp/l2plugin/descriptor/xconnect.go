@@ -19,7 +19,7 @@ import (
 // xconnectCalls is what cross-connects need of VPP.
 type xconnectCalls interface {
 	Connect(rx, tx uint32) error
-	Disconnect(rx, tx uint32) error
+	Disconnect(rx, tx uint32, tagged bool) error
 	DumpConnections() ([]vppcalls.Connection, error)
 }
 
@@ -88,7 +88,7 @@ func (d *xconnectDescriptor) remove(_ string, x *l2.XConnectPair, _ kvs.Metadata
 	if err != nil {
 		return err
 	}
-	return d.vpp.Disconnect(rx, tx)
+	return d.vpp.Disconnect(rx, tx, isTagged(d.ifs, x.GetReceiveInterface()))
 }
 
 func (d *xconnectDescriptor) resolve(x *l2.XConnectPair) (rx, tx uint32, err error) {

@@ -15,6 +15,8 @@ type Member struct {
 	SwIfIndex         uint32
 	BVI               bool
 	SplitHorizonGroup uint8
+	// Tagged: what happens to its VLAN tags must outlive that it leaves.
+	Tagged bool
 }
 
 // places remembers which bridge domain each interface is in and where it is
@@ -179,7 +181,13 @@ func (c *Calls) RemoveMember(id uint32, m Member) error {
 	if m.BVI {
 		req.PortType = l2.L2_API_PORT_TYPE_BVI
 	}
-	if err := c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil && !session.Gone(err) {
+	leave := func() error { return c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{}) }
+	if m.Tagged {
+		err = c.keepTags(m.SwIfIndex, leave)
+	} else {
+		err = leave()
+	}
+	if err != nil && !session.Gone(err) {
 		return err
 	}
 	places.leave(m.SwIfIndex)

@@ -48,8 +48,9 @@ func (c *Calls) checkNotBridged(rx uint32) error {
 	return nil
 }
 
-// Disconnect ends Connect, unless rx is in a bridge domain by now.
-func (c *Calls) Disconnect(rx, tx uint32) error {
+// Disconnect ends Connect, unless rx is in a bridge domain by now. tagged: what
+// happens to the VLAN tags of rx must outlive it.
+func (c *Calls) Disconnect(rx, tx uint32, tagged bool) error {
 	places, err := c.places()
 	if err != nil {
 		return err
@@ -57,9 +58,16 @@ func (c *Calls) Disconnect(rx, tx uint32) error {
 	if places.bridged(rx) {
 		return nil
 	}
-	err = c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
-		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
-	}, &l2.SwInterfaceSetL2XconnectReply{})
+	leave := func() error {
+		return c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+			RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
+		}, &l2.SwInterfaceSetL2XconnectReply{})
+	}
+	if tagged {
+		err = c.keepTags(rx, leave)
+	} else {
+		err = leave()
+	}
 	if err != nil && !session.Gone(err) {
 		return err
 	}

@@ -1,0 +1,35 @@
+package vppcalls
+
+import (
+	interfaces "go.fd.io/govpp/binapi/interface"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/l2"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// keepTags runs leave, which takes an interface out of layer 2. VPP forgets then
+// what happens to its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c), which
+// nobody asked for and its next bridge domain needs, so it is told again.
+func (c *Calls) keepTags(swIfIndex uint32, leave func() error) error {
+	index := interface_types.InterfaceIndex(swIfIndex)
+	found, err := session.Dump[*interfaces.SwInterfaceDetails](c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
+	if err != nil {
+		return err
+	}
+	if err := leave(); err != nil {
+		return err
+	}
+	for _, d := range found {
+		if d.SwIfIndex != index || d.VtrOp == 0 {
+			continue
+		}
+		err := c.vpp.Call(&l2.L2InterfaceVlanTagRewrite{
+			SwIfIndex: index, VtrOp: d.VtrOp, PushDot1q: uint32(d.VtrPushDot1q), Tag1: d.VtrTag1, Tag2: d.VtrTag2,
+		}, &l2.L2InterfaceVlanTagRewriteReply{})
+		if err != nil && !session.Gone(err) {
+			return err
+		}
+	}
+	return nil
+}
