@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 
@@ -180,7 +179,6 @@ type pipe struct {
 	read, write *os.File
 	copy        func()
 	done        chan struct{}
-	once        sync.Once
 }
 
 // drain waits for the rest of the output.
