@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,15 +98,23 @@ func (p *Plugin) identify(ctx context.Context, conn *vppclient.Conn, last Sessio
 }
 
 // requireAll is the check of strict-compat: every message of the bindings that
-// are part of the program.
-func requireAll(conn *vppclient.Conn) error {
-	var all []api.Message
+// are part of the program. The error names all that are missing.
+func requireAll(vpp binding.Checker) error {
+	var missing []string
+	count := 0
 	for _, messages := range api.GetRegisteredMessages() {
 		for _, m := range messages {
-			all = append(all, m)
+			if count++; !vpp.Has(m) {
+				missing = append(missing, binding.NameCRC(m))
+			}
 		}
 	}
-	return binding.Require(conn, "strict-compat", all...)
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("strict-compat: %w: it lacks %d of %d messages; without strict-compat only items that need them "+
+		"would be UNIMPLEMENTED: %s", binding.ErrUnsupported, len(missing), count, strings.Join(missing, ", "))
 }
 
 // up publishes a session that begins.

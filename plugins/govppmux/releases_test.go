@@ -1,6 +1,8 @@
 package govppmux
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"go.fd.io/govpp/api"
@@ -51,5 +53,46 @@ func TestEveryRelease(t *testing.T) {
 				t.Errorf("create memif: variant %d, %v; want %d", got, err, want)
 			}
 		})
+	}
+}
+
+// TestStrictCompat: a VPP that lacks a message is refused, with its name; one that
+// has all is not.
+func TestStrictCompat(t *testing.T) {
+	t.Parallel()
+	strict := func(c *Config) { c.StrictCompat = true }
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, strict)
+	first := session(t, p, 0)
+
+	for _, name := range []string{"memif_create_v2", "tap_create_v3"} {
+		if err := vpp.Forget(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vpp.Disconnect()
+	refused := func() bool { return errors.Is(p.Session().Err, binding.ErrUnsupported) }
+	for !refused() { // first the connection ended, then the next attempt is refused
+		_, changed := p.state.get()
+		if refused() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-patient(t).Done():
+			t.Fatalf("the session is %+v", p.Session())
+		}
+	}
+	text := p.Session().Err.Error()
+	for _, want := range []string{"strict-compat: ", "lacks 4 of ", "memif_create_v2_", "memif_create_v2_reply_", "tap_create_v3_"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the reason is %q, expected %q", text, want)
+		}
+	}
+
+	vpp.Heal()
+	if again := session(t, p, first.Epoch); !again.Up {
+		t.Errorf("a VPP that has all: %+v", again)
 	}
 }
