@@ -45,6 +45,13 @@ func pages() []page {
 			"Of vpp-agent, as `/openapi.json` describes them. Errors are `{\"error\": \"...\"}` with a status of 400 or above.",
 			30, writeEndpoints,
 		},
+		{
+			"vpp-releases.md", "Releases of VPP",
+			"By which message items are made in each release of VPP, if the plugin of VPP that brings it is loaded; an item without\n" +
+				"one is UNIMPLEMENTED. `agentctl vpp capabilities` tells it of the VPP at hand. All VPP plugins are tested on a simulated\n" +
+				"VPP of every release, and on a real one of 23.06, 25.10 and 26.06.",
+			30, writeReleases,
+		},
 		{"agentctl.md", "agentctl", "The commands of agentctl, as `agentctl COMMAND --help` explains them.", 30, writeCommands},
 	}
 }
