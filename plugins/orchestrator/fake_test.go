@@ -82,13 +82,13 @@ func describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V
 // world is an agent with a scheduler, a mock southbound and an orchestrator.
 type world struct {
 	*orchestrator.Plugin
-	t         *testing.T
+	t         testing.TB
 	sb        *kvstest.MockSB
 	scheduler *kvscheduler.Scheduler
 	stop      func()
 }
 
-func start(t *testing.T, sb *kvstest.MockSB, opts ...orchestrator.Option) *world {
+func start(t testing.TB, sb *kvstest.MockSB, opts ...orchestrator.Option) *world {
 	t.Helper()
 	if sb == nil {
 		sb = kvstest.NewMockSB()
@@ -96,7 +96,7 @@ func start(t *testing.T, sb *kvstest.MockSB, opts ...orchestrator.Option) *world
 	return startWith(t, kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard)), sb, opts...)
 }
 
-func startWith(t *testing.T, s *kvscheduler.Scheduler, sb *kvstest.MockSB, opts ...orchestrator.Option) *world {
+func startWith(t testing.TB, s *kvscheduler.Scheduler, sb *kvstest.MockSB, opts ...orchestrator.Option) *world {
 	t.Helper()
 	d := &descriptors{Scheduler: s, sb: sb}
 	d.SetName("descriptors")
