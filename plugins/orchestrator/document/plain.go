@@ -29,6 +29,9 @@ type plainReader struct {
 
 // parsePlain reads a text that is one plain mapping.
 func parsePlain(text []byte) (root *yaml.Node, ok bool) {
+	if mayControl(text) {
+		return nil, false
+	}
 	p := &plainReader{text: string(text), line: 1, words: &[1 << 10]string{}}
 	indent, more := p.next()
 	if !more || indent != 0 {
@@ -37,6 +40,20 @@ func parsePlain(text []byte) (root *yaml.Node, ok bool) {
 	root = p.mapping(0, 0)
 	_, more = p.next()
 	return root, root != nil && !more
+}
+
+// mayControl tells whether there may be characters that YAML forbids anywhere,
+// comments included. The text is UTF-8.
+func mayControl(text []byte) bool {
+	for i, c := range text {
+		switch {
+		case c < ' ' && c != '\n', c == 0x7f, // ASCII
+			c == 0xC2 && i+1 < len(text) && text[i+1] < 0xA0, // U+0080 to U+009F
+			c == 0xEF: // U+FEFF, U+FFFE and U+FFFF, among others
+			return true
+		}
+	}
+	return false
 }
 
 // eachOf calls f with every element of a long list, until f returns false. The

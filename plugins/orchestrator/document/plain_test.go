@@ -115,6 +115,9 @@ func FuzzPlain(f *testing.F) {
 	for _, text := range append(plainTexts, otherTexts...) {
 		f.Add(text)
 	}
+	for _, text := range []string{"a: [] #\x1f", "# \u0080\na: 1", "#\ufeff\na: 1", "a: '\uffff'"} {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if invalidUTF8([]byte(text)) < 0 {
 			checkPlain(t, text)
