@@ -108,6 +108,18 @@ func (s *simulation) givenUp(key string) bool {
 
 func (s *simulation) barrier() { s.await(s.c.TransactionBarrier) }
 
+// digest waits until the scheduler has seen to the callbacks that were given up
+// and do not hang any more: it must not do so between a change of the southbound
+// and the news of it.
+func (s *simulation) digest() {
+	returns := func(call exec.Call) bool { return !s.w.hangs(call.Key) }
+	for slices.ContainsFunc(s.c.Overdue(), returns) {
+		s.barrier()
+		runtime.Gosched()
+	}
+	s.barrier() // the last one is being looked at
+}
+
 // release lets everything that hangs return, and waits until that is digested.
 func (s *simulation) release() {
 	rate := s.rate

@@ -165,6 +165,7 @@ func (s *simulation) notify() {
 	key := rapid.SampledFrom([]string{"n/0", "n/1"}).Draw(s.T, "notified")
 	it := &model.Item{Value: 7}
 	gone := rapid.Bool().Draw(s.T, "gone")
+	s.digest()
 	s.w.mu.Lock()
 	if gone {
 		it = nil
