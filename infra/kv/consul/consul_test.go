@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -50,8 +51,10 @@ func put(t *testing.T, p *consul.Plugin, key, value string) {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Consul(t)
-	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
-		p, _, stop := connect(tb, conf(server.Addr))
+	patient := conf(server.Addr)
+	patient.OperationTimeout = time.Minute
+	kvtest.Suite{Server: server, Late: consul.HoldsWrites, Connect: func(tb testing.TB) (kv.Connector, func()) {
+		p, _, stop := connect(tb, patient)
 		return p, stop
 	}}.Run(t)
 }

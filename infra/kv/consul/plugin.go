@@ -5,6 +5,9 @@
 // out there. What is followed is asked for as a whole, by a question that Consul
 // answers when something has changed, and compared with what was told before.
 // There is no history, no TTL, and nothing that lives as long as a client.
+//
+// A write that failed because it took too long may still be carried out, even
+// after a later one, as long as Consul waits for a leader (HoldsWrites).
 package consul
 
 import (
@@ -23,6 +26,11 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
+
+// HoldsWrites is for how long a Consul server keeps a request while there is no
+// leader, whether or not its caller still waits: performance.rpc_hold_timeout of
+// Consul, of which this is the default.
+const HoldsWrites = 7 * time.Second
 
 // maxPause is the longest pause between two attempts to connect.
 const maxPause = 2 * time.Second

@@ -30,6 +30,10 @@ type Suite struct {
 	Connect func(tb testing.TB) (c kv.Connector, stop func())
 	// Server is what the connector talks to; nil: nothing that could fail.
 	Server Server
+	// Late is for how long the server may keep a write whose caller has given up,
+	// and still carry it out, perhaps after a later one; writes are waited for
+	// longer than that.
+	Late time.Duration
 }
 
 // Server is a server whose troubles can be arranged.
