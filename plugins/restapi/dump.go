@@ -125,16 +125,17 @@ func (p *Plugin) bridgeDomains(_ *http.Request, d dumped, kvs []api.KVWithMetada
 
 // interfaceTypes are the names of types in paths.
 var interfaceTypes = map[string]interfaces.Interface_Type{
-	"loopback":  interfaces.Interface_SOFTWARE_LOOPBACK,
-	"ethernet":  interfaces.Interface_DPDK,
-	"memif":     interfaces.Interface_MEMIF,
-	"tap":       interfaces.Interface_TAP,
-	"afpacket":  interfaces.Interface_AF_PACKET,
-	"vxlan":     interfaces.Interface_VXLAN_TUNNEL,
-	"bond":      interfaces.Interface_BOND_INTERFACE,
-	"gre":       interfaces.Interface_GRE_TUNNEL,
-	"gtpu":      interfaces.Interface_GTPU_TUNNEL,
-	"ipip":      interfaces.Interface_IPIP_TUNNEL,
+	"loopback": interfaces.Interface_SOFTWARE_LOOPBACK,
+	"ethernet": interfaces.Interface_DPDK,
+	"memif":    interfaces.Interface_MEMIF,
+	"tap":      interfaces.Interface_TAP,
+	"afpacket": interfaces.Interface_AF_PACKET,
+	"vxlan":    interfaces.Interface_VXLAN_TUNNEL,
+	"bond":     interfaces.Interface_BOND_INTERFACE,
+	"gre":      interfaces.Interface_GRE_TUNNEL,
+	"gtpu":     interfaces.Interface_GTPU_TUNNEL,
+	"ipip":     interfaces.Interface_IPIP_TUNNEL,
+	//lint:ignore SA1019 deprecated, but part of the wire schema
 	"ipsec":     interfaces.Interface_IPSEC_TUNNEL,
 	"rdma":      interfaces.Interface_RDMA,
 	"sub":       interfaces.Interface_SUB_INTERFACE,

@@ -148,7 +148,7 @@ func (r *Reads) done(d *registry.Descriptor, without []string) {
 		delete(r.failed, d)
 		return
 	}
-	r.note(d, without, fmt.Errorf("Retrieve returned %q without a value", without[0]))
+	r.note(d, without, fmt.Errorf("it returned %q without a value", without[0]))
 }
 
 func (r *Reads) note(d *registry.Descriptor, keys []string, err error) {
