@@ -150,12 +150,14 @@ func SealPlan(plan any) ([]byte, error) {
 func OpenPlan(data []byte, plan any) error {
 	var s sealed
 	switch err := json.Unmarshal(data, &s); {
+	case err != nil && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
+		return fmt.Errorf("%w: it is no plan: expected a file that \"agentctl plan -o\" wrote (a configuration is applied with -f)", ErrPlanDamaged)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrPlanDamaged, err)
 	case s.PlanFormat == 0 || s.Plan == nil:
-		return fmt.Errorf("%w: it has no PlanFormat or no Plan", ErrPlanDamaged)
+		return fmt.Errorf("%w: it has no PlanFormat or no Plan: expected a file that \"agentctl plan -o\" wrote (a configuration is applied with -f)", ErrPlanDamaged)
 	case s.PlanFormat != planFormat:
-		return fmt.Errorf("%w: format %d, expected %d", ErrPlanVersion, s.PlanFormat, planFormat)
+		return fmt.Errorf("%w: format %d, expected %d; plan again with this one", ErrPlanVersion, s.PlanFormat, planFormat)
 	}
 	var body bytes.Buffer
 	if err := json.Compact(&body, s.Plan); err != nil {

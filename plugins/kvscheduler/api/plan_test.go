@@ -60,17 +60,21 @@ func TestSavedPlanErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		text []byte
 		want error
+		tell string
 	}{
-		"empty":         {nil, api.ErrPlanDamaged},
-		"cut":           {text[:len(text)/2], api.ErrPlanDamaged},
-		"edited":        {bytes.Replace(text, []byte(`"tap/2"`), []byte(`"tap/3"`), 1), api.ErrPlanDamaged},
-		"another file":  {[]byte(`{"vppConfig": {}}`), api.ErrPlanDamaged},
-		"longer":        {append(bytes.Clone(text), "{}"...), api.ErrPlanDamaged},
-		"newer":         {bytes.Replace(text, []byte(`"PlanFormat": 1`), []byte(`"PlanFormat": 2`), 1), api.ErrPlanVersion},
-		"unknown field": {foreign, api.ErrPlanVersion},
+		"empty":           {nil, api.ErrPlanDamaged, "it is no plan"},
+		"cut":             {text[:len(text)/2], api.ErrPlanDamaged, "unexpected end"},
+		"edited":          {bytes.Replace(text, []byte(`"tap/2"`), []byte(`"tap/3"`), 1), api.ErrPlanDamaged, "does not match its sum"},
+		"a configuration": {[]byte("vppConfig:\n  interfaces: []\n"), api.ErrPlanDamaged, "a configuration is applied with -f"},
+		"the same, JSON":  {[]byte(` {"vppConfig": {}}`), api.ErrPlanDamaged, "a configuration is applied with -f"},
+		"a list":          {[]byte(`[1]`), api.ErrPlanDamaged, "it is no plan"},
+		"longer":          {append(bytes.Clone(text), "{}"...), api.ErrPlanDamaged, "after top-level value"},
+		"newer":           {bytes.Replace(text, []byte(`"PlanFormat": 1`), []byte(`"PlanFormat": 2`), 1), api.ErrPlanVersion, "format 2, expected 1; plan again"},
+		"unknown field":   {foreign, api.ErrPlanVersion, "Novelty"},
 	} {
-		if err := api.OpenPlan(c.text, new(api.Plan)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
+		err := api.OpenPlan(c.text, new(api.Plan))
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.tell) {
+			t.Errorf("%s: %v, want %v with %q", name, err, c.want, c.tell)
 		}
 	}
 }
