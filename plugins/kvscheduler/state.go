@@ -42,19 +42,26 @@ func (s *Scheduler) openState() error {
 	store, err := ownership.Open(ownership.Options{
 		Dir: dir, Holder: s.holder(), Now: s.now,
 		Report: func(problem error) {
-			if problem != nil {
-				report.Degraded("nothing is kept over a restart, or something was lost", problem)
-				return
+			switch {
+			case errors.Is(problem, ownership.ErrSetAside):
+				report.Degraded("what earlier runs kept was lost", problem)
+			case problem != nil:
+				report.Degraded("nothing is kept over a restart until this is repaired", problem)
+			default:
+				s.Log.Info("the state directory is as it should be again", "state-dir", dir)
+				report.OK("kept in " + dir)
 			}
-			report.OK("kept in " + dir)
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("state-dir: %w", err)
 	}
-	if problem := store.Problem(); problem != nil {
-		s.Log.Error("the state directory is not as it should be; the agent goes on without", "state-dir", dir, "error", problem)
-	} else {
+	switch problem := store.Problem(); {
+	case errors.Is(problem, ownership.ErrSetAside):
+		s.Log.Error("the state directory was damaged; the agent begins anew", "state-dir", dir, "error", problem)
+	case problem != nil:
+		s.Log.Error("the state directory cannot be used; the agent goes on without, and tries again", "state-dir", dir, "error", problem)
+	default:
 		s.Log.Info("what the agent made and what it was asked for is kept over restarts", "state-dir", dir)
 		report.OK("kept in " + dir)
 	}

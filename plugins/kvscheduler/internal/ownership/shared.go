@@ -33,7 +33,7 @@ func (s *Store) update(f func(tx *bolt.Tx) (bytes int, err error)) error {
 	})
 	if err != nil {
 		s.stats.Errors++
-		err = fmt.Errorf("state-dir: write %s: %w", s.path(), err)
+		err = s.failure("write", err)
 		s.note(err)
 		return err
 	}

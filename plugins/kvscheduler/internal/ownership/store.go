@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -38,6 +40,9 @@ var (
 var (
 	// ErrHeld: another process uses the directory.
 	ErrHeld = errors.New("the state directory is in use")
+	// ErrSetAside is the problem of a store whose file was damaged: what was in it
+	// is lost, and what is written from now on is kept.
+	ErrSetAside = errors.New("the file was damaged")
 	// ErrNewer: the file was written by a newer program.
 	ErrNewer = errors.New("the state file is of a newer program")
 )
@@ -123,8 +128,8 @@ func (s *Store) open() error {
 		if rerr := os.Rename(s.path(), aside); rerr != nil {
 			return fmt.Errorf("state-dir: set the damaged file aside: %w", errors.Join(rerr, err))
 		}
-		s.aside = fmt.Errorf("state-dir: the file was damaged (%w) and is kept as %s: what earlier runs made is recognised by marks in the southbound only, "+
-			"what clients asked for before is lost; restart the agent to clear this", err, aside)
+		s.aside = fmt.Errorf("state-dir: %w (%w) and is kept as %s: what earlier runs made is recognised by marks in the southbound only, "+
+			"what clients asked for before is lost; restart the agent to clear this", ErrSetAside, err, aside)
 		db, err = s.openFile()
 	}
 	if err != nil {
@@ -167,7 +172,15 @@ func (s *Store) openError(err error, file os.FileInfo) error {
 	case file.Size() < 2*int64(os.Getpagesize()) && !errors.As(err, new(syscall.Errno)):
 		err = errors.Join(err, errRecord) // the library has no sentinel for a file that was cut off
 	}
-	return fmt.Errorf("state-dir: open %s: %w", s.path(), err)
+	return s.failure("open", err)
+}
+
+// failure wraps the error of an operation on the file, which is named once.
+func (s *Store) failure(operation string, err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == s.path() {
+		return fmt.Errorf("state-dir: %w", err)
+	}
+	return fmt.Errorf("state-dir: %s %s: %w", operation, s.path(), err)
 }
 
 // prepare makes the buckets and checks the format.
@@ -199,7 +212,12 @@ func checkFormat(format []byte) error {
 // panicError is a panic of the library, which is how it finds damage.
 type panicError struct{ value any }
 
-func (e panicError) Error() string { return fmt.Sprint(e.value) }
+func (e panicError) Error() string {
+	if _, fault := e.value.(runtime.Error); fault { // it followed a reference to nowhere
+		return "it is cut off, or refers to what is not in it"
+	}
+	return fmt.Sprint(e.value)
+}
 
 // guarded turns panics, and faults in the mapped file, into errors.
 func guarded(f func() error) (err error) {
