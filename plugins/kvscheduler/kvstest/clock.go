@@ -74,6 +74,18 @@ func (c *Clock) Advance(d time.Duration, settle func()) (ran int) {
 	}
 }
 
+// Jump sets the time of day forward, or back if d is negative, as an operator or
+// a time server does: nothing of d has passed, so timers have as long to wait as
+// before.
+func (c *Clock) Jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	for _, t := range c.timers {
+		t.at = t.at.Add(d)
+	}
+}
+
 // due takes the earliest timer up to end and sets the clock to its time; if
 // there is none, it sets the clock to end.
 func (c *Clock) due(end time.Time) *clockTimer {

@@ -5,10 +5,14 @@ package control
 
 import "time"
 
-// Clock is the time as the scheduler sees it; tests inject their own.
+// Clock is the time as the scheduler sees it; tests inject their own. Somebody
+// may set the time of day: what waits for a while has to use AfterFunc.
 type Clock interface {
+	// Now tells the time of day. The difference of two times of one process should
+	// be what has passed between them, as it is with time.Now.
 	Now() time.Time
-	// AfterFunc runs f in a goroutine of its own after d, unless stopped.
+	// AfterFunc runs f in a goroutine of its own after d, unless stopped, however
+	// the time of day is set meanwhile.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 

@@ -285,7 +285,7 @@ func (q *queue) status() api.QueueStatus {
 		}
 	}
 	if !oldest.IsZero() {
-		st.OldestAge = q.now().Sub(oldest)
+		st.OldestAge = max(0, q.now().Sub(oldest)) // the clock may have been set back
 	}
 	return st
 }

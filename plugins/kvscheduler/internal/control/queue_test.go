@@ -158,6 +158,34 @@ func TestQueueAgeing(t *testing.T) {
 	}
 }
 
+// A clock that is set forward or back makes nothing wait longer, and nothing is
+// said to have come in the future.
+func TestQueueWhoseClockJumps(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{5 * time.Hour, -5 * time.Hour} {
+		b := newBounded(t, 1000)
+		b.put(northbound("a"))
+		b.put(news("x"))
+		b.put(northbound("b"))
+		if got := b.status().OldestAge; got != 0 {
+			t.Errorf("%v: age %v before the jump", jump, got)
+		}
+		b.now = b.now.Add(jump)
+		if got := b.status().OldestAge; got != max(0, jump) {
+			t.Errorf("%v: age %v after the jump", jump, got)
+		}
+		if got := b.order(); got != "a (x) b" {
+			t.Errorf("%v: got %q", jump, got)
+		}
+		b.put(northbound("a"))
+		b.put(news("x"))
+		b.put(northbound("b"))
+		if got := b.order(); got != "a b (x)" {
+			t.Errorf("%v: what came after the jump: got %q", jump, got)
+		}
+	}
+}
+
 func TestQueueStatus(t *testing.T) {
 	t.Parallel()
 	b := newBounded(t, 5)

@@ -171,7 +171,8 @@ func (s *segment) take(now time.Time, ageing time.Duration) *job {
 }
 
 func (j *job) overdue(now time.Time, ageing time.Duration) bool {
-	return now.Sub(j.queued) >= ageing || j.overtaken >= maxOvertaken
+	waited := now.Sub(j.queued) // less than nothing: the clock was set back, and nobody knows
+	return waited >= ageing || waited < 0 || j.overtaken >= maxOvertaken
 }
 
 // other is what is next without the northbound.

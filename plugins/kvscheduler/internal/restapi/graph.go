@@ -27,6 +27,7 @@ func (s *server) past() *timeline.Timeline {
 		Nodes:       s.Scheduler.GraphSnapshot(),
 		History:     history,
 		Descriptors: s.Scheduler.ListDescriptors(),
+		Now:         s.Now(),
 	})
 }
 
@@ -153,13 +154,17 @@ func (s *server) pictured(args arguments) ([]api.GraphNode, render.Options, erro
 	if txn.PreRecord {
 		return nil, opts, &statusError{http.StatusConflict, fmt.Errorf("transaction %d is still running", seq)}
 	}
-	opts.Time, opts.Href = txn.Stop, timelineLink(txn.Stop)
 	past := s.past()
-	if err := past.Reaches(txn.Stop); err != nil {
+	end := past.End(seq)
+	if end.IsZero() {
+		return nil, opts, notFound(fmt.Errorf("transaction %d is no longer in the history", seq))
+	}
+	opts.Time, opts.Href = txn.Stop, timelineLink(end)
+	if err := past.Reaches(end); err != nil {
 		return nil, opts, notFound(err)
 	}
 	var nodes []api.GraphNode
-	for _, r := range past.Snapshot(txn.Stop) {
+	for _, r := range past.Snapshot(end) {
 		nodes = append(nodes, r.Node)
 	}
 	return nodes, opts, nil

@@ -2,6 +2,9 @@
 // transactions, newest first, from the graph as it is now. A transaction
 // counts as happening at the moment it ended. What a refresh found between two
 // transactions shows from the next operation on the value.
+//
+// If the clock was set back, a moment is meant as the clock tells it now: what
+// was done before happened no later than what was done after.
 package timeline
 
 import (
@@ -34,6 +37,9 @@ type Source struct {
 	History []*api.RecordedTxn
 	// Descriptors tell the relations of former values.
 	Descriptors []*api.KVDescriptor
+	// Now is the present; zero: it is not known, and the clock was not set back
+	// since the last transaction.
+	Now time.Time
 }
 
 // Timeline answers questions about one Source.
@@ -43,6 +49,7 @@ type Timeline struct {
 	steps map[string][]step // by key, oldest first
 	keys  []string          // of both, sorted
 	last  time.Time         // of the last step
+	ends  []time.Time       // of the transactions of the history
 }
 
 // step is what one transaction did to one value.
@@ -58,7 +65,8 @@ func New(src Source) *Timeline {
 	for i := range src.Nodes {
 		t.nodes[src.Nodes[i].Key] = &src.Nodes[i]
 	}
-	for _, txn := range src.History {
+	t.ends = ends(src.History, src.Now)
+	for at, txn := range src.History {
 		if txn.PreRecord {
 			continue // still running
 		}
@@ -69,8 +77,8 @@ func New(src Source) *Timeline {
 				steps[n-1].last = op
 				continue
 			}
-			t.steps[op.Key] = append(steps, step{txn.Stop, txn.SeqNum, op, op})
-			t.last = txn.Stop
+			t.steps[op.Key] = append(steps, step{t.ends[at], txn.SeqNum, op, op})
+			t.last = t.ends[at]
 		}
 	}
 	for key := range t.nodes {
@@ -85,6 +93,35 @@ func New(src Source) *Timeline {
 	return t
 }
 
+// ends tells when transactions ended, a running one when it began; later ones
+// never earlier. The times are those of the wall, like the moments that are
+// asked for.
+func ends(history []*api.RecordedTxn, now time.Time) []time.Time {
+	list := make([]time.Time, len(history))
+	next := now.Round(0)
+	for i := len(history) - 1; i >= 0; i-- {
+		end := history[i].Stop.Round(0)
+		if history[i].PreRecord {
+			end = history[i].Start.Round(0)
+		}
+		if !next.IsZero() && end.After(next) { // the clock was set back
+			end = next.Add(-1)
+		}
+		list[i], next = end, end
+	}
+	return list
+}
+
+// End tells when a transaction of the history ended; zero if it is not in it.
+func (t *Timeline) End(seq uint64) time.Time {
+	for i, txn := range t.src.History {
+		if txn.SeqNum == seq {
+			return t.ends[i]
+		}
+	}
+	return time.Time{}
+}
+
 // Reaches reports, as an error, that the history does not reach back to the
 // moment, so that nothing can be said about it.
 func (t *Timeline) Reaches(at time.Time) error {
@@ -92,13 +129,13 @@ func (t *Timeline) Reaches(at time.Time) error {
 	if len(h) == 0 && len(t.nodes) > 0 {
 		return fmt.Errorf("time %s: there is no history", rfc(at))
 	}
-	for i := len(h) - 1; i > 0 && h[i].Stop.After(at); i-- {
+	for i := len(h) - 1; i > 0 && t.ends[i].After(at); i-- {
 		if h[i-1].SeqNum+1 != h[i].SeqNum {
 			return fmt.Errorf("time %s: transactions %d to %d are no longer in the history; expected a time after %s",
 				rfc(at), h[i-1].SeqNum+1, h[i].SeqNum-1, rfc(h[i].Start))
 		}
 	}
-	if len(h) > 0 && h[0].SeqNum != 0 && at.Before(h[0].Start) {
+	if len(h) > 0 && h[0].SeqNum != 0 && at.Before(h[0].Start) && at.Before(t.ends[0]) {
 		return fmt.Errorf("time %s: the history reaches back to %s", rfc(at), rfc(h[0].Start))
 	}
 	return nil
