@@ -29,19 +29,10 @@ func run() error {
 		agent.AllPlugins(sup), agent.QuitOnClose(sup.Done()),
 		agent.StopTimeout(0), // every program has a bound of its own
 	).Run()
-	if errors.Is(err, agent.ErrInterrupted) && isClosed(sup.Done()) {
-		err = nil // the programs ended before the start did
+	if errors.Is(err, agent.ErrInterrupted) {
+		err = nil // the end was asked for, or the programs ended, before the start did
 	}
 	return errors.Join(sup.Err(), err)
-}
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }
 
 // exitCode is that of the program whose failure ended the supervisor.
