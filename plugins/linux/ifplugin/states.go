@@ -1,13 +1,11 @@
 package ifplugin
 
 import (
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/latest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
@@ -20,54 +18,25 @@ import (
 // The type of an interface is that of the link in the kernel. Its methods may be
 // called concurrently.
 type States struct {
-	index ifaceidx.Index
-	now   func() time.Time
-
-	mu       sync.Mutex
-	known    map[string]*interfaces.InterfaceState // never changed, only replaced
-	watchers map[int]func(*interfaces.InterfaceNotification)
-	nextID   int
+	index  ifaceidx.Index
+	now    func() time.Time
+	states latest.Values[*interfaces.InterfaceState]
 }
 
 func newStates(index ifaceidx.Index, now func() time.Time) *States {
-	return &States{
-		index: index, now: now, known: map[string]*interfaces.InterfaceState{},
-		watchers: map[int]func(*interfaces.InterfaceNotification){},
-	}
+	return &States{index: index, now: now}
 }
 
 // List returns the states of all interfaces, by name.
-func (s *States) List() []*interfaces.InterfaceState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]*interfaces.InterfaceState, 0, len(s.known))
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		out = append(out, s.known[name])
-	}
-	return out
-}
+func (s *States) List() []*interfaces.InterfaceState { return s.states.List() }
 
 // Watch calls f with the states of all interfaces, and then with each that
 // changes, until cancel is called. f must not block nor call methods of States;
 // the notification must not be changed.
 func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := s.nextID
-	s.nextID++
-	s.watchers[id] = f
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		f(notification(s.known[name]))
-	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, id)
-	}
-}
-
-func notification(s *interfaces.InterfaceState) *interfaces.InterfaceNotification {
-	return &interfaces.InterfaceNotification{Type: interfaces.InterfaceNotification_UPDOWN, State: s}
+	return s.states.Watch(func(state *interfaces.InterfaceState) {
+		f(&interfaces.InterfaceNotification{Type: interfaces.InterfaceNotification_UPDOWN, State: state})
+	})
 }
 
 // look takes in all links of the namespace of the agent.
@@ -76,8 +45,6 @@ func (s *States) look(links []netlinkapi.Link) {
 	for _, l := range links {
 		at[l.Index] = l
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	there := map[string]bool{}
 	for name, meta := range s.index.All() {
 		link, ok := at[meta.LinuxIfIndex]
@@ -86,12 +53,9 @@ func (s *States) look(links []netlinkapi.Link) {
 			s.put(stateOf(name, meta, link))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
+	for _, name := range s.states.Names() {
 		if !there[name] {
-			state := proto.CloneOf(s.known[name])
-			state.AdminStatus, state.OperStatus = interfaces.InterfaceState_DELETED, interfaces.InterfaceState_DELETED
-			s.put(state)
-			delete(s.known, name)
+			s.gone(name)
 		}
 	}
 }
@@ -120,22 +84,26 @@ func typeOf(meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) interfaces.Inte
 	return interfaces.Interface_EXISTING
 }
 
-// put makes a state the known one and tells it, if it is another one; the time
-// of the last change is that of a status. The lock is held.
+// put takes in a state; the time of the last change is that of a status.
 func (s *States) put(state *interfaces.InterfaceState) {
-	before := s.known[state.Name]
-	if before == nil || before.AdminStatus != state.AdminStatus || before.OperStatus != state.OperStatus {
+	s.states.Put(state.Name, func(before *interfaces.InterfaceState, known bool) (*interfaces.InterfaceState, bool) {
+		if !known || before.AdminStatus != state.AdminStatus || before.OperStatus != state.OperStatus {
+			state.LastChange = s.now().Unix()
+		} else {
+			state.LastChange = before.LastChange
+		}
+		return state, !known || !proto.Equal(before, state)
+	})
+}
+
+// gone takes in that an interface does not exist any more.
+func (s *States) gone(name string) {
+	s.states.Remove(name, func(before *interfaces.InterfaceState) *interfaces.InterfaceState {
+		state := proto.CloneOf(before)
+		state.AdminStatus, state.OperStatus = interfaces.InterfaceState_DELETED, interfaces.InterfaceState_DELETED
 		state.LastChange = s.now().Unix()
-	} else {
-		state.LastChange = before.LastChange
-	}
-	if before != nil && proto.Equal(before, state) {
-		return
-	}
-	s.known[state.Name] = state
-	for _, id := range slices.Sorted(maps.Keys(s.watchers)) {
-		s.watchers[id](notification(state))
-	}
+		return state
+	})
 }
 
 func upDown(up bool) interfaces.InterfaceState_Status {

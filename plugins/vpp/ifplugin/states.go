@@ -1,13 +1,11 @@
 package ifplugin
 
 import (
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/latest"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -19,57 +17,25 @@ import (
 type States struct {
 	now func() time.Time
 
-	mu       sync.Mutex
-	known    map[string]*interfaces.InterfaceState // never changed, only replaced
-	watchers map[int]func(*interfaces.InterfaceNotification)
-	nextID   int
+	states latest.Values[*interfaces.InterfaceState]
 }
 
-func newStates(now func() time.Time) *States {
-	return &States{
-		now: now, known: map[string]*interfaces.InterfaceState{},
-		watchers: map[int]func(*interfaces.InterfaceNotification){},
-	}
-}
+func newStates(now func() time.Time) *States { return &States{now: now} }
 
 // List returns the states of all interfaces, by name.
-func (s *States) List() []*interfaces.InterfaceState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]*interfaces.InterfaceState, 0, len(s.known))
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		out = append(out, s.known[name])
-	}
-	return out
-}
+func (s *States) List() []*interfaces.InterfaceState { return s.states.List() }
 
 // Watch calls f with the states of all interfaces, and then with each that
 // changes, until cancel is called. f must not block nor call methods of States;
 // the notification must not be changed.
 func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := s.nextID
-	s.nextID++
-	s.watchers[id] = f
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		f(notification(s.known[name]))
-	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, id)
-	}
-}
-
-func notification(s *interfaces.InterfaceState) *interfaces.InterfaceNotification {
-	return &interfaces.InterfaceNotification{Type: interfaces.InterfaceNotification_UPDOWN, State: s}
+	return s.states.Watch(func(state *interfaces.InterfaceState) {
+		f(&interfaces.InterfaceNotification{Type: interfaces.InterfaceNotification_UPDOWN, State: state})
+	})
 }
 
 // set takes in what VPP tells of an interface.
 func (s *States) set(name string, m *ifaceidx.IfMeta, d *vppcalls.Details) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	state := &interfaces.InterfaceState{
 		Name: name, InternalName: d.Name, Type: m.Type, IfIndex: d.SwIfIndex,
 		AdminStatus: upDown(d.AdminUp), OperStatus: upDown(d.LinkUp),
@@ -81,26 +47,10 @@ func (s *States) set(name string, m *ifaceidx.IfMeta, d *vppcalls.Details) {
 	s.put(state)
 }
 
-// gone takes in that an interface does not exist any more.
-func (s *States) gone(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.known[name]
-	if before == nil {
-		return
-	}
-	state := proto.CloneOf(before)
-	state.AdminStatus, state.OperStatus = interfaces.InterfaceState_DELETED, interfaces.InterfaceState_DELETED
-	s.put(state)
-	delete(s.known, name)
-}
-
 // unknown takes in that VPP cannot be asked.
 func (s *States) unknown() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(s.known)) {
-		state := proto.CloneOf(s.known[name])
+	for _, state := range s.List() {
+		state = proto.CloneOf(state)
 		state.AdminStatus, state.OperStatus = interfaces.InterfaceState_UNKNOWN_STATUS, interfaces.InterfaceState_UNKNOWN_STATUS
 		s.put(state)
 	}
@@ -108,29 +58,33 @@ func (s *States) unknown() {
 
 // keep forgets all interfaces but those named.
 func (s *States) keep(names map[string]bool) {
-	for _, state := range s.List() {
-		if !names[state.Name] {
-			s.gone(state.Name)
+	for _, name := range s.states.Names() {
+		if !names[name] {
+			s.gone(name)
 		}
 	}
 }
 
-// put makes a state the known one and tells it, if it is another one; the time
-// of the last change is that of a status.
+// put takes in a state; the time of the last change is that of a status.
 func (s *States) put(state *interfaces.InterfaceState) {
-	before := s.known[state.Name]
-	if before.GetAdminStatus() != state.AdminStatus || before.GetOperStatus() != state.OperStatus || before == nil {
+	s.states.Put(state.Name, func(before *interfaces.InterfaceState, known bool) (*interfaces.InterfaceState, bool) {
+		if !known || before.AdminStatus != state.AdminStatus || before.OperStatus != state.OperStatus {
+			state.LastChange = s.now().Unix()
+		} else {
+			state.LastChange = before.LastChange
+		}
+		return state, !known || !proto.Equal(before, state)
+	})
+}
+
+// gone takes in that an interface does not exist any more.
+func (s *States) gone(name string) {
+	s.states.Remove(name, func(before *interfaces.InterfaceState) *interfaces.InterfaceState {
+		state := proto.CloneOf(before)
+		state.AdminStatus, state.OperStatus = interfaces.InterfaceState_DELETED, interfaces.InterfaceState_DELETED
 		state.LastChange = s.now().Unix()
-	} else {
-		state.LastChange = before.LastChange
-	}
-	if before != nil && proto.Equal(before, state) {
-		return
-	}
-	s.known[state.Name] = state
-	for _, id := range slices.Sorted(maps.Keys(s.watchers)) {
-		s.watchers[id](notification(state))
-	}
+		return state
+	})
 }
 
 func upDown(up bool) interfaces.InterfaceState_Status {
