@@ -1,7 +1,6 @@
 package grpc_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	rpc "google.golang.org/grpc"
@@ -20,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 // Tokens of a file can be replaced while the server runs, and they expire.
@@ -140,24 +139,6 @@ func TestMaxConnections(t *testing.T) {
 	}
 }
 
-// buffer keeps what is logged.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	const everybody, onTheWay, readable, invalid = "everybody who reaches the gRPC server can change",
@@ -183,7 +164,7 @@ func TestWarnings(t *testing.T) {
 		if err := errors.Join(os.WriteFile(file, []byte(test.conf), 0o600), os.Chmod(file, test.mode)); err != nil {
 			t.Fatal(err)
 		}
-		var out buffer
+		var out logtest.Buffer
 		a := agenttest.New(t, agent.Args("--grpc-config="+file), agent.AllPlugins(grpc.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
 		if err := a.Start(t.Context()); err != nil {

@@ -1,15 +1,12 @@
 package process
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,9 +25,9 @@ func TestMain(m *testing.M) {
 }
 
 // newPlugin returns a plugin that ends with the test, and its log.
-func newPlugin(t *testing.T) (*Plugin, *buffer) {
+func newPlugin(t *testing.T) (*Plugin, *logtest.Buffer) {
 	t.Helper()
-	log := &buffer{}
+	log := &logtest.Buffer{}
 	p := NewPlugin(UseDeps(func(d *Deps) {
 		d.Log = logging.NewRegistry(logging.WithWriter(log)).PluginLogger("process-manager")
 	}))
@@ -44,28 +42,10 @@ func newPlugin(t *testing.T) (*Plugin, *buffer) {
 	return p, log
 }
 
-// buffer is text written by several goroutines.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // shell is a process that runs a script, with its output.
-func shell(t *testing.T, p *Plugin, script string, change func(*Spec)) (*Process, *buffer) {
+func shell(t *testing.T, p *Plugin, script string, change func(*Spec)) (*Process, *logtest.Buffer) {
 	t.Helper()
-	out := &buffer{}
+	out := &logtest.Buffer{}
 	spec := Spec{Name: "shell", Path: "sh", Args: []string{"-c", script}, Stdout: out, Stderr: out}
 	if change != nil {
 		change(&spec)
@@ -167,7 +147,7 @@ func TestOutputToTheLog(t *testing.T) {
 
 // refusing is a writer that refuses its first calls.
 type refusing struct {
-	buffer
+	logtest.Buffer
 	times int
 }
 
@@ -176,7 +156,7 @@ func (r *refusing) Write(p []byte) (int, error) {
 		r.times--
 		return 0, errors.New("disk full")
 	}
-	return r.buffer.Write(p)
+	return r.Buffer.Write(p)
 }
 
 func TestOutputThatIsRefusedDoesNotStopTheProcess(t *testing.T) {
@@ -288,146 +268,5 @@ func TestRestartPauses(t *testing.T) {
 	}
 	if _, _, again := (Restart{}).withDefaults().next(0, 0); again {
 		t.Error("the default is to start again")
-	}
-}
-
-func TestStop(t *testing.T) {
-	t.Parallel()
-	p, _ := newPlugin(t)
-	proc, out := shell(t, p, `trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done`, func(s *Spec) {
-		s.Restart = Restart{Max: Forever, First: time.Millisecond}
-	})
-	if err := proc.Stop(t.Context()); err != nil {
-		t.Error("stop before the start:", err)
-	}
-	if _, err := proc.Wait(t.Context()); !errors.Is(err, ErrNotRunning) {
-		t.Error("wait before the start:", err)
-	}
-	start(t, proc)
-	if err := proc.Start(); !errors.Is(err, ErrRunning) {
-		t.Error("second start:", err)
-	}
-	eventually(t, "ready", func() bool { return out.String() == "ready\n" })
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := proc.Wait(over); !errors.Is(err, context.Canceled) {
-		t.Error("wait that is not continued:", err)
-	}
-	if err := proc.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := proc.Status(); s.State != Terminated || s.Last.Code != 5 || !s.Stopping || s.Restarts != 0 {
-		t.Errorf("%+v", s)
-	}
-	if out.String() != "ready\nbye\n" {
-		t.Errorf("output %q", out)
-	}
-	if err := proc.Restart(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := proc.Status(); s.State != Running || s.Stopping || s.PID == 0 {
-		t.Errorf("%+v", s)
-	}
-}
-
-func TestStopOfAWaitingProcess(t *testing.T) {
-	t.Parallel()
-	p, _ := newPlugin(t)
-	proc, _ := shell(t, p, `exit 1`, func(s *Spec) { s.Restart = Restart{Max: Forever, First: time.Hour} })
-	waits := make(chan struct{})
-	proc.Watch(func(s Status) {
-		if s.State == Waiting {
-			close(waits)
-		}
-	})
-	start(t, proc)
-	<-waits
-	if err := p.Remove("shell"); !errors.Is(err, ErrRunning) {
-		t.Error("removed:", err)
-	}
-	if err := proc.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := proc.Status(); s.State != Terminated || s.Last.Code != 1 {
-		t.Errorf("%+v", s)
-	}
-}
-
-// Whoever ignores the request to end is killed, with its children.
-func TestStopKills(t *testing.T) {
-	t.Parallel()
-	p, log := newPlugin(t)
-	proc, out := shell(t, p, `trap '' TERM; sleep 1000 & echo $!; while :; do sleep 0.01; done`, func(s *Spec) {
-		s.StopTimeout = 30 * time.Millisecond
-	})
-	start(t, proc)
-	eventually(t, "ready", func() bool { return strings.HasSuffix(out.String(), "\n") })
-	if err := proc.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := proc.Status(); s.Last.Signal != syscall.SIGKILL {
-		t.Errorf("%+v", s.Last)
-	}
-	if !strings.Contains(log.String(), "process does not end, killing it") {
-		t.Errorf("the log says\n%s", log)
-	}
-	expectGone(t, out)
-}
-
-// What a process leaves in its group when it ends by itself is killed.
-func TestLeftoversAreKilled(t *testing.T) {
-	t.Parallel()
-	p, _ := newPlugin(t)
-	proc, out := shell(t, p, `sleep 1000 & echo $!; exit 0`, nil)
-	start(t, proc)
-	if exit := wait(t, proc); exit.Failed() {
-		t.Error(exit)
-	}
-	expectGone(t, out)
-}
-
-// expectGone waits for the end of the process whose number was written.
-func expectGone(t *testing.T, out *buffer) {
-	t.Helper()
-	pid, err := strconv.Atoi(strings.TrimSpace(out.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "end of the child", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err != nil || strings.Contains(string(stat), ") Z ")
-	})
-}
-
-// A daemon that left the group and holds the output does not hold up the end.
-func TestDaemonHoldsTheOutput(t *testing.T) {
-	t.Parallel()
-	p, _ := newPlugin(t)
-	proc, out := shell(t, p, `setsid sh -c 'echo $$; exec sleep 1000' & while ! ps -o sid= -p $! | grep -qw $!; do :; done`, nil)
-	start(t, proc)
-	wait(t, proc)
-	pid, err := strconv.Atoi(strings.TrimSpace(out.String()))
-	if err != nil {
-		t.Skip("no setsid or ps here:", out)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Errorf("the daemon is gone: %v", err)
-	}
-}
-
-func TestSignal(t *testing.T) {
-	t.Parallel()
-	p, _ := newPlugin(t)
-	proc, out := shell(t, p, `trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.01; done`, nil)
-	if err := proc.Signal(syscall.SIGUSR1); !errors.Is(err, ErrNotRunning) {
-		t.Error("signal before the start:", err)
-	}
-	start(t, proc)
-	eventually(t, "ready", func() bool { return out.String() == "ready\n" })
-	if err := proc.Signal(syscall.SIGUSR1); err != nil {
-		t.Error(err)
-	}
-	if exit := wait(t, proc); exit.Failed() || out.String() != "ready\ngot\n" {
-		t.Errorf("%v, %q", exit, out)
 	}
 }

@@ -1,37 +1,18 @@
 package rest_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
-
-// buffer keeps what is logged.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
@@ -69,7 +50,7 @@ func TestWarnings(t *testing.T) {
 		if err := os.Chmod(file, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		var out buffer
+		var out logtest.Buffer
 		a := agenttest.New(t, agent.Args("--http-config="+file), agent.AllPlugins(rest.NewPlugin()),
 			agent.Logging(logging.NewRegistry(logging.WithWriter(&out), logging.WithColours(false))))
 		if err := a.Start(t.Context()); err != nil {

@@ -5,13 +5,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -26,24 +26,6 @@ vppConfig:
 `
 )
 
-// logged is what an agent logs.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	plugins, err := app.New()
@@ -55,7 +37,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	h.write(t, "filedb.conf", "configuration-paths: ["+h.dir+"/network.yaml]\n")
 	h.write(t, "linux-nsplugin.conf", "disabled: true\n")
 	h.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
-	log := &logged{}
+	log := &logtest.Buffer{}
 	h.agent = agenttest.New(t, agent.AllPlugins(plugins), agent.Logging(logging.NewRegistry(logging.WithWriter(log), logging.WithForcedLevel(logging.DebugLevel))),
 		agent.Args("--config-dir", h.dir, "--http-port", "0", "--grpc-port", "0", "--simulate"))
 	if err := h.agent.Start(t.Context()); err != nil {

@@ -1,0 +1,27 @@
+package logtest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Buffer is text that may be written and read at once: what is logged, say, or
+// what a program prints. The zero value is empty.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to the text.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String is the text so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
