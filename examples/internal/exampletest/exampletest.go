@@ -40,7 +40,7 @@ func Run(t *testing.T, run Example, want string, args ...string) {
 // Start runs an example that does not end by itself, until the end of the test.
 func Start(t *testing.T, run Example, args ...string) *Output {
 	t.Helper()
-	out := &Output{more: make(chan struct{}, 1)}
+	out := NewOutput()
 	ctx, quit := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- run(out, append(Options(t, args...), agent.Context(ctx))...) }()
@@ -120,6 +120,9 @@ type Output struct {
 	text bytes.Buffer
 	more chan struct{} // room for one
 }
+
+// NewOutput returns an empty output.
+func NewOutput() *Output { return &Output{more: make(chan struct{}, 1)} }
 
 // Write adds to the output.
 func (o *Output) Write(p []byte) (int, error) {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
+	"github.com/tenuto-dev/tenuto/examples/internal/exampletest"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -17,41 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 )
-
-// output can be waited for.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	more chan struct{} // room for one
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	select {
-	case o.more <- struct{}{}:
-	default:
-	}
-	return o.text.Write(p)
-}
-
-func (o *output) await(t *testing.T, text string) {
-	t.Helper()
-	late := time.After(90 * time.Second)
-	for {
-		o.mu.Lock()
-		got := o.text.String()
-		o.mu.Unlock()
-		if strings.Contains(got, text) {
-			return
-		}
-		select {
-		case <-o.more:
-		case <-late:
-			t.Fatalf("no %q in\n%s", text, got)
-		}
-	}
-}
 
 // The tutorial works with every store.
 func TestStores(t *testing.T) {
@@ -80,26 +42,26 @@ func TestStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := &output{more: make(chan struct{}, 1)}
+			out := exampletest.NewOutput()
 			s := store(t)
 			a := newAgent(out, s, agent.QuitSignals(), agent.Environ(config.NoEnviron), agent.Args("--config-dir", t.TempDir()))
 			if err := a.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			out.await(t, "me: Hello, 1\n")
+			out.Await(t, "me: Hello, 1\n")
 			if err := s.DB().Put(t.Context(), prefix+"you", []byte(`{"text": "Hi"}`)); err != nil {
 				t.Error(err)
 			}
-			out.await(t, "you: Hi\n")
+			out.Await(t, "you: Hi\n")
 			if err := s.DB().Put(t.Context(), prefix+"you", []byte("hm")); err != nil {
 				t.Error(err)
 			}
-			out.await(t, "you mumbles: expected JSON")
+			out.Await(t, "you mumbles: expected JSON")
 			if _, err := s.Delete(prefix + "you"); err != nil {
 				t.Error(err)
 			}
-			out.await(t, "you greets no longer\n")
-			out.await(t, "me: Hello, 2\n")
+			out.Await(t, "you greets no longer\n")
+			out.Await(t, "me: Hello, 2\n")
 			if err := a.Stop(); err != nil {
 				t.Error(err)
 			}
@@ -109,12 +71,12 @@ func TestStores(t *testing.T) {
 
 func TestWithoutConfiguration(t *testing.T) {
 	t.Parallel()
-	out := &output{more: make(chan struct{}, 1)}
+	out := exampletest.NewOutput()
 	a := newAgent(out, etcd.NewPlugin(), agent.QuitSignals(), agent.Environ(config.NoEnviron), agent.Args("--config-dir", t.TempDir()))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	out.await(t, "etcd is disabled; give it a configuration with --etcd-config FILE\n")
+	out.Await(t, "etcd is disabled; give it a configuration with --etcd-config FILE\n")
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
