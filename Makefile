@@ -38,7 +38,7 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 
 .PHONY: test
 test: ## vet and test all packages
-	@./.ci/need ip ping etcd etcdctl redis-server consul
+	@./.ci/need ip ping ps setsid etcd etcdctl redis-server consul systemd-analyze
 	go vet ./...
 	go test -v ./... 2>&1 | ./.ci/summary
 

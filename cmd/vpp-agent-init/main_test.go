@@ -285,7 +285,7 @@ func TestProcessOne(t *testing.T) {
 	t.Parallel()
 	front := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
 	if out, err := exec.Command(front[0], append(front[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("no namespaces for processes here: %v %s", err, out)
+		t.Skipf("SKIPPED: no namespaces for processes here, being process 1 is not tested: %v %s", err, out)
 	}
 	p := launch(t, `
 programs:

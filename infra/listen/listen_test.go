@@ -21,7 +21,7 @@ func TestTakenAddressTellsByWhom(t *testing.T) {
 	defer first.Close()
 	me, err := user.Current()
 	if err != nil {
-		t.Skip(err)
+		t.Skip("SKIPPED: this user has no name:", err)
 	}
 	_, err = TCP(t.Context(), "tcp", first.Addr().String(), "choose another")
 	want := fmt.Sprintf("listen on %s: the address is taken by process %d (", first.Addr(), os.Getpid())

@@ -204,7 +204,7 @@ func TestTenThousandConnections(t *testing.T) {
 	}
 	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends are here
 	if n < 1000 {
-		t.Skipf("no more than %d files may be open", limit.Cur)
+		t.Skipf("SKIPPED: no more than %d files may be open", limit.Cur)
 	}
 	p := rest.NewPlugin(local("max-connections: 0\nread-header-timeout: 10m\n"))
 	a := agenttest.New(t, agent.AllPlugins(metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = p }))))

@@ -286,11 +286,11 @@ func TestAFileThatCannotBeWrittenIsRead(t *testing.T) {
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to mount a small file system")
+		t.Skip("SKIPPED: needs root, to mount a small file system")
 	}
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
+		t.Skipf("SKIPPED: a small file system cannot be mounted: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	s := open(t, dir)
