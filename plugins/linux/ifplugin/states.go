@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/latest"
+	"github.com/tenuto-dev/tenuto/infra/current"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
@@ -20,7 +20,7 @@ import (
 type States struct {
 	index  ifaceidx.Index
 	now    func() time.Time
-	states latest.Values[*interfaces.InterfaceState]
+	states current.Values[*interfaces.InterfaceState]
 }
 
 func newStates(index ifaceidx.Index, now func() time.Time) *States {

@@ -1,15 +1,15 @@
-package latest_test
+package current_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/latest"
+	"github.com/tenuto-dev/tenuto/infra/current"
 )
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	var values latest.Values[string]
+	var values current.Values[string]
 	put := func(name, text string) {
 		values.Put(name, func(before string, known bool) (string, bool) { return text, !known || before != text })
 	}

@@ -1,6 +1,6 @@
-// Package latest keeps the latest of values that have names, and tells those who
+// Package current keeps the current values of things that have names, and tells those who
 // watch of each that changes.
-package latest
+package current
 
 import (
 	"maps"
