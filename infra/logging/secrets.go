@@ -1,10 +1,9 @@
 package logging
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -43,38 +42,6 @@ func IsSecret(f protoreflect.FieldDescriptor) bool {
 	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(name, s) })
 }
 
-// secretTypes remembers of types of messages whether they can hold a secret: most
-// cannot, and there may be millions of such messages. It is a cache of what follows
-// from the types, and nothing else.
-var secretTypes sync.Map // of bool, by descriptor
-
-// canHold tells whether a message of the type, or one within it, can hold a secret.
-func canHold(d protoreflect.MessageDescriptor) bool {
-	if can, known := secretTypes.Load(d); known {
-		return can.(bool)
-	}
-	can := canHoldAny(d, map[protoreflect.FullName]bool{})
-	secretTypes.Store(d, can)
-	return can
-}
-
-func canHoldAny(d protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
-	if seen[d.FullName()] {
-		return false
-	}
-	seen[d.FullName()] = true
-	if d.FullName() == anyName {
-		return true
-	}
-	for i := range d.Fields().Len() {
-		f := d.Fields().Get(i)
-		if IsSecret(f) || f.Message() != nil && canHoldAny(f.Message(), seen) {
-			return true
-		}
-	}
-	return false
-}
-
 // HideSecrets returns m as it may be shown: where a secret is set, a copy of m in
 // which text and bytes are replaced by Hidden and other secrets left out, and true.
 // Messages within messages are looked at, also packed ones (Any) of known types;
@@ -89,22 +56,43 @@ func HideSecrets(m proto.Message) (shown proto.Message, hidden bool) {
 }
 
 // HiddenField returns the path of a secret of m that is Hidden, so that it was
-// taken from where secrets are not shown; "" if there is none.
+// taken from where secrets are not shown; "" if there is none. Every value that is
+// configured goes through it: it looks at the values first, and at the names of
+// fields only where that says so.
 func HiddenField(m proto.Message) string {
-	path := ""
 	if m == nil {
-		return path
+		return ""
 	}
-	eachSecret("", m.ProtoReflect(), func(at string, m protoreflect.Message, f protoreflect.FieldDescriptor) bool {
-		if f.Cardinality() == protoreflect.Repeated {
-			return true
+	return hiddenField(m.ProtoReflect())
+}
+
+func hiddenField(m protoreflect.Message) (path string) {
+	within := func(f protoreflect.FieldDescriptor, index string, m protoreflect.Message) bool {
+		if at := hiddenField(m); at != "" {
+			path = string(f.Name()) + index + "." + at
 		}
-		v := m.Get(f)
-		if f.Kind() == protoreflect.StringKind && v.String() == Hidden || f.Kind() == protoreflect.BytesKind && string(v.Bytes()) == Hidden {
-			path = at
-			return false
+		return path == ""
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsMap():
+			if f.MapValue().Message() != nil {
+				v.Map().Range(func(k protoreflect.MapKey, e protoreflect.Value) bool {
+					return within(f, "["+k.String()+"]", e.Message())
+				})
+			}
+		case f.IsList():
+			for i := 0; f.Message() != nil && i < v.List().Len() && path == ""; i++ {
+				within(f, "["+strconv.Itoa(i)+"]", v.List().Get(i).Message())
+			}
+		case f.Message() != nil:
+			within(f, "", v.Message())
+		case f.Kind() == protoreflect.StringKind && v.String() == Hidden, f.Kind() == protoreflect.BytesKind && string(v.Bytes()) == Hidden:
+			if IsSecret(f) {
+				path = string(f.Name())
+			}
 		}
-		return true
+		return path == ""
 	})
 	return path
 }
@@ -112,7 +100,7 @@ func HiddenField(m proto.Message) string {
 // holdsSecret tells whether there is something to hide.
 func holdsSecret(m protoreflect.Message) bool {
 	found := false
-	eachSecret("", m, func(string, protoreflect.Message, protoreflect.FieldDescriptor) bool {
+	eachSecret(m, func(protoreflect.Message, protoreflect.FieldDescriptor) bool {
 		found = true
 		return false
 	})
@@ -120,7 +108,7 @@ func holdsSecret(m protoreflect.Message) bool {
 }
 
 func hideSecrets(m protoreflect.Message) {
-	eachSecret("", m, func(_ string, m protoreflect.Message, f protoreflect.FieldDescriptor) bool {
+	eachSecret(m, func(m protoreflect.Message, f protoreflect.FieldDescriptor) bool {
 		if m.Descriptor().FullName() == anyName {
 			hidePacked(m, f)
 			return true
@@ -148,10 +136,7 @@ func hidePacked(m protoreflect.Message, value protoreflect.FieldDescriptor) {
 
 // eachSecret visits the secrets that are set, and the values of messages of type
 // Any that hold some or could, until visit returns false.
-func eachSecret(path string, m protoreflect.Message, visit func(path string, m protoreflect.Message, f protoreflect.FieldDescriptor) bool) (goOn bool) {
-	if !canHold(m.Descriptor()) {
-		return true
-	}
+func eachSecret(m protoreflect.Message, visit func(m protoreflect.Message, f protoreflect.FieldDescriptor) bool) (goOn bool) {
 	if m.Descriptor().FullName() == anyName {
 		value := m.Descriptor().Fields().ByName("value")
 		if !m.Has(value) {
@@ -162,25 +147,24 @@ func eachSecret(path string, m protoreflect.Message, visit func(path string, m p
 				return true
 			}
 		}
-		return visit(path, m, value)
+		return visit(m, value)
 	}
 	goOn = true
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		at := strings.TrimPrefix(path+"."+string(f.Name()), ".")
 		switch {
 		case IsSecret(f):
-			goOn = visit(at, m, f)
+			goOn = visit(m, f)
 		case f.IsMap() && f.MapValue().Message() != nil:
-			v.Map().Range(func(k protoreflect.MapKey, e protoreflect.Value) bool {
-				goOn = eachSecret(fmt.Sprintf("%s[%s]", at, k), e.Message(), visit)
+			v.Map().Range(func(_ protoreflect.MapKey, e protoreflect.Value) bool {
+				goOn = eachSecret(e.Message(), visit)
 				return goOn
 			})
 		case f.IsList() && f.Message() != nil:
 			for i := 0; i < v.List().Len() && goOn; i++ {
-				goOn = eachSecret(fmt.Sprintf("%s[%d]", at, i), v.List().Get(i).Message(), visit)
+				goOn = eachSecret(v.List().Get(i).Message(), visit)
 			}
 		case !f.IsMap() && f.Message() != nil:
-			goOn = eachSecret(at, v.Message(), visit)
+			goOn = eachSecret(v.Message(), visit)
 		}
 		return goOn
 	})
