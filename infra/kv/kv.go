@@ -100,3 +100,12 @@ type Writer interface {
 	// whether there was any.
 	Delete(key string, opts ...DelOption) (existed bool, err error)
 }
+
+// BulkWriter is implemented by a Writer for which many values cost little more
+// than one, such as a file, which is always written as a whole.
+type BulkWriter interface {
+	Writer
+	// PutAll is Put of all values, by key; nil removes one. If it fails, any of
+	// them may be stored.
+	PutAll(values map[string]proto.Message, opts ...PutOption) error
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
@@ -267,6 +268,12 @@ func TestPublish(t *testing.T) {
 	if want := "{\n  \"data\": [\n    {\n      \"key\": \"a\",\n      \"value\": \"1\"\n    }\n  ]\n}\n"; err != nil || string(text) != want {
 		t.Errorf("status file %v:\n%s\nwant\n%s", err, text, want)
 	}
+	must(t, s.PutAll(map[string]proto.Message{"a": nil, "b": wrapperspb.String("2"), "c": wrapperspb.String("3"), "none": nil}))
+	text, err = os.ReadFile(filepath.Join(s.dir, "status.json"))
+	if err != nil || strings.Contains(string(text), `"1"`) || !strings.Contains(string(text), `"2"`) || !strings.Contains(string(text), `"3"`) {
+		t.Errorf("status file %v:\n%s\nwant 2 and 3", err, text)
+	}
+	must(t, s.PutAll(map[string]proto.Message{"a": wrapperspb.String("1"), "b": nil, "c": nil}))
 	if existed, err := s.Delete("a/", kv.WithPrefix()); existed || err != nil {
 		t.Errorf("delete of nothing: %v, %v", existed, err)
 	}
@@ -281,8 +288,10 @@ func TestPublish(t *testing.T) {
 		t.Errorf("status file %v:\n%s\nwant\n%s", err, text, want)
 	}
 	for _, opt := range []kv.PutOption{kv.WithTTL(time.Minute), kv.WithClientLifetimeTTL()} {
-		if err := s.Put("x", nil, opt); !errors.Is(err, kv.ErrNotSupported) {
-			t.Errorf("put with a TTL: %v", err)
+		for _, err := range []error{s.Put("x", nil, opt), s.PutAll(map[string]proto.Message{"x": nil}, opt)} {
+			if !errors.Is(err, kv.ErrNotSupported) {
+				t.Errorf("put with a TTL: %v", err)
+			}
 		}
 	}
 	s.write("a.yaml", "x = 1\n") // and the status file is not read back

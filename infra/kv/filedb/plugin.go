@@ -72,8 +72,8 @@ func (c Config) Validate() error {
 }
 
 var (
-	_ kv.Store  = (*Plugin)(nil)
-	_ kv.Writer = (*Plugin)(nil)
+	_ kv.Store      = (*Plugin)(nil)
+	_ kv.BulkWriter = (*Plugin)(nil)
 )
 
 // ConfigSpec returns the defaults of filedb.conf.
@@ -137,10 +137,33 @@ func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update
 // Put publishes a value into the file named by status-path; nil removes it. A
 // file cannot forget by itself: TTLs are not supported.
 func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
-	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
-		return fmt.Errorf("put %s: a file keeps values until they are deleted: %w", key, kv.ErrNotSupported)
+	if err := supported(key, opts); err != nil {
+		return err
 	}
 	return p.publish("put", key, func() error { return p.outgoing.set(key, value) })
+}
+
+func supported(subject string, opts []kv.PutOption) error {
+	if o := kv.CollectPut(opts); o.TTL > 0 || o.ClientLifetime {
+		return fmt.Errorf("put %s: a file keeps values until they are deleted: %w", subject, kv.ErrNotSupported)
+	}
+	return nil
+}
+
+// PutAll publishes many values, and writes the file once for all of them.
+func (p *Plugin) PutAll(values map[string]proto.Message, opts ...kv.PutOption) error {
+	subject := fmt.Sprintf("%d values", len(values))
+	if err := supported(subject, opts); err != nil {
+		return err
+	}
+	return p.publish("put", subject, func() error {
+		for key, value := range values {
+			if err := p.outgoing.set(key, value); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		return nil
+	})
 }
 
 // Delete removes a published value, or with kv.WithPrefix all whose keys begin
@@ -159,15 +182,16 @@ func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err err
 	return existed, err
 }
 
-// publish changes what is published, and writes it.
-func (p *Plugin) publish(what, key string, change func() error) error {
+// publish changes what is published, and writes it; subject is what that is
+// about, for errors.
+func (p *Plugin) publish(what, subject string, change func() error) error {
 	if p.cfg.StatusPath == "" {
-		return fmt.Errorf("%s %s: expected status-path in %s.conf", what, key, p)
+		return fmt.Errorf("%s %s: expected status-path in %s.conf", what, subject, p)
 	}
 	p.status.Lock()
 	defer p.status.Unlock()
 	if err := change(); err != nil {
-		return fmt.Errorf("%s %s: %w", what, key, err)
+		return fmt.Errorf("%s %s: %w", what, subject, err)
 	}
 	return p.outgoing.write(p.cfg.StatusPath)
 }

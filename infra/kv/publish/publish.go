@@ -197,38 +197,51 @@ func (p *Publisher) publish(ctx context.Context) error {
 		p.clean = true
 	}
 	values := p.take()
+	if bulk, ok := p.o.Store.(kv.BulkWriter); ok && len(values) > 0 {
+		err := p.put(func(opts ...kv.PutOption) error { return bulk.PutAll(values, opts...) })
+		if err != nil {
+			p.putBack(values)
+		}
+		return err
+	}
+	failed, err := p.writeEach(ctx, values)
+	p.putBack(failed)
+	return err
+}
+
+// writeEach writes the values, several at once; failed are those that were not
+// written, err the first reason.
+func (p *Publisher) writeEach(ctx context.Context, values map[string]proto.Message) (failed map[string]proto.Message, err error) {
 	keys := slices.Sorted(maps.Keys(values))
+	failed = map[string]proto.Message{}
 	var (
-		wg     sync.WaitGroup
-		mu     sync.Mutex // over failed and first
-		failed = map[string]proto.Message{}
-		first  error
-		next   atomic.Int64
-		stop   atomic.Bool
+		wg   sync.WaitGroup
+		mu   sync.Mutex // over failed and err
+		next atomic.Int64
+		stop atomic.Bool
 	)
 	for range min(writers, len(keys)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(keys)); i = next.Add(1) - 1 {
 				key := keys[i]
-				err := ctx.Err()
-				if err == nil && !stop.Load() {
-					if err = p.write(key, values[key]); err == nil {
+				why := ctx.Err()
+				if why == nil && !stop.Load() {
+					if why = p.write(key, values[key]); why == nil {
 						continue
 					}
 				}
 				stop.Store(true)
 				mu.Lock()
 				failed[key] = values[key]
-				if first == nil {
-					first = err
+				if err == nil {
+					err = why
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	p.putBack(failed)
-	return first
+	return failed, err
 }
 
 func (p *Publisher) take() map[string]proto.Message {
@@ -255,14 +268,19 @@ func (p *Publisher) write(key string, value proto.Message) error {
 		_, err := p.o.Store.Delete(key)
 		return err
 	}
+	return p.put(func(opts ...kv.PutOption) error { return p.o.Store.Put(key, value, opts...) })
+}
+
+// put puts something for the lifetime of the agent, if the store can do that.
+func (p *Publisher) put(put func(...kv.PutOption) error) error {
 	if !p.plain.Load() {
-		err := p.o.Store.Put(key, value, kv.WithClientLifetimeTTL())
+		err := put(kv.WithClientLifetimeTTL())
 		if !errors.Is(err, kv.ErrNotSupported) {
 			return err
 		}
 		p.plain.Store(true)
 	}
-	return p.o.Store.Put(key, value)
+	return put()
 }
 
 // look looks whether the store still has what was written, and lets all be

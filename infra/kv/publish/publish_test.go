@@ -113,10 +113,13 @@ type world struct {
 	stop   func()
 }
 
-func run(t *testing.T, s *store) *world {
+func run(t *testing.T, s *store) *world { return runOn(t, s, s) }
+
+// runOn runs a publisher to a store that keeps what it has in s.
+func runOn(t *testing.T, to publish.Store, s *store) *world {
 	w := &world{t: t, s: s, health: health.NewTree(nil), log: &bytes.Buffer{}}
 	w.Publisher = publish.New(publish.Options{
-		Store: s, Prefix: "/me/state/", What: "states", Log: logging.NewRegistry(logging.WithWriter(w.log)).Logger("test"),
+		Store: to, Prefix: "/me/state/", What: "states", Log: logging.NewRegistry(logging.WithWriter(w.log)).Logger("test"),
 		Health: w.health.Plugin("test"),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
