@@ -156,6 +156,7 @@ func (p *Plugin) register() error {
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewAddress(p.calls, p.index),
 		descriptor.NewHasAddress(),
+		descriptor.NewSubInterfaceUp(p.calls, p.index, p.links.changes.add),
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewDHCPClient(p.calls, p.index, p.leases.look),

@@ -9,7 +9,9 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -89,23 +91,71 @@ func TestSubInterfaceFollowsParent(t *testing.T) {
 	allConfigured(t, b, of(parent, s))
 }
 
-// Under a parent that is down VPP sets none up, and says why in the log alone.
+// Under a parent that is down VPP sets none up. It exists with all that stands on
+// it, and its state follows the parent, there and back.
 func TestSubInterfaceUnderDisabledParent(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
-		parent := loop("loop")
+		up := ifmodel.SubInterfaceUpKey.Key("s")
+		parent, s := loop("loop"), subif("s", "loop", 100)
+		s.IpAddresses = []string{"10.1.1.1/24"}
 		parent.Enabled = false
-		err := b.Commit(of(parent, subif("s", "loop", 100)))
-		if err == nil || !strings.Contains(err.Error(), `the parent "loop" is not enabled`) {
-			t.Errorf("error %v", err)
+		b.Must(of(parent, s))
+		want := func(state kvscheduler.ValueState) {
+			t.Helper()
+			b.Want(states{ifKey("s"): configured, up: state, "vpp/interface/s/address/static/10.1.1.1/24": configured})
+			for _, d := range b.AllInterfaces() {
+				if d.Tag == "s" && (d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0) != (state == configured) {
+					t.Errorf("flags %v while its state is %s", d.Flags, state)
+				}
+			}
+			b.InSync()
 		}
-		b.Want(states{ifKey("s"): failed})
-		if names := tagged(b, "s"); len(names) > 0 {
-			t.Errorf("left behind: %q", names)
+		want(pending)
+		if why := b.Scheduler.GetValueStatus(ifKey("s")).String(); !strings.Contains(why, "parent-interface-is-enabled") {
+			t.Errorf("nothing says what it waits for: %s", why)
+		}
+		index := indexOf(b, "s")
+		for range 2 {
+			b.Must(of(loop("loop")))
+			want(configured)
+			b.Must(of(parent))
+			want(pending)
 		}
 		b.Must(of(loop("loop")))
+
+		off := proto.CloneOf(s)
+		off.Enabled = false
+		b.Must(of(off))
+		b.Want(states{ifKey("s"): configured, up: gone})
+		b.InSync()
+		b.Must(of(s))
+		want(configured)
+		if now := indexOf(b, "s"); now != index {
+			t.Errorf("it was created again: index %d, was %d", now, index)
+		}
+	})
+}
+
+// Somebody sets the parent down by hand: a sub-interface says so, and both come up
+// when that is repaired.
+func TestParentSetDownByHand(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		b.Must(of(loop("loop")))
+		b.CLI("set interface state loop0 down")
+		err := b.Commit(of(subif("s", "loop", 100)))
+		if err == nil || !strings.Contains(err.Error(), `the parent "loop" is down in VPP`) {
+			t.Errorf("error %v", err)
+		}
+		up := ifmodel.SubInterfaceUpKey.Key("s")
+		b.Want(states{ifKey("s"): configured, up: failed})
 		b.Resync()
-		b.Want(states{ifKey("s"): configured})
+		b.Want(states{ifKey("s"): configured, up: configured})
+		b.InSync()
+		b.CLI("set interface state loop0 down")
+		b.Resync()
+		b.Want(states{ifKey("loop"): configured, up: configured})
 		b.InSync()
 	})
 }

@@ -165,7 +165,7 @@ func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta
 			return err
 		}
 	}
-	if i.GetEnabled() != kind.traits().startsUp {
+	if t := kind.traits(); !t.upDerived && i.GetEnabled() != t.startsUp {
 		return d.setAdminState(i, m)
 	}
 	return nil
@@ -186,7 +186,7 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 	if m == nil {
 		return nil, fmt.Errorf("interface %q is not known to exist in VPP", i.GetName())
 	}
-	if old.GetEnabled() != i.GetEnabled() {
+	if d.changesState(old, i) {
 		if err := d.changeAdminState(i, m); err != nil {
 			return m, err
 		}
@@ -217,14 +217,17 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 }
 
 func (d *interfaceDescriptor) setAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled())
-	if err == nil {
-		return nil
+	if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
+		return fmt.Errorf("set administrative state: %w", err)
 	}
-	if kind, ok := d.kinds[i.GetType()].(upExplainer); ok && i.GetEnabled() {
-		err = kind.whyNotUp(i, err)
-	}
-	return fmt.Errorf("set administrative state: %w", err)
+	return nil
+}
+
+// changesState tells that two interfaces of a type differ in what sets their
+// administrative state.
+func (d *interfaceDescriptor) changesState(old, i *interfaces.Interface) bool {
+	kind := d.kinds[i.GetType()]
+	return old.GetEnabled() != i.GetEnabled() && (kind == nil || !kind.traits().upDerived)
 }
 
 func (d *interfaceDescriptor) changeAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
@@ -253,7 +256,7 @@ func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *iface
 // equivalent tells that nothing has to be done to make the new out of the old
 // interface. An MTU or a MAC address that is not asked for may be any.
 func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface) bool {
-	if old.GetType() != i.GetType() || old.GetEnabled() != i.GetEnabled() || !d.sameLink(old, i) {
+	if old.GetType() != i.GetType() || d.changesState(old, i) || !d.sameLink(old, i) {
 		return false
 	}
 	if old.GetSetDhcpClient() != i.GetSetDhcpClient() {

@@ -48,13 +48,6 @@ type linkUpdater interface {
 	updateLink(old, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 }
 
-// upExplainer is a kind whose interfaces VPP may refuse to set up without
-// telling why.
-type upExplainer interface {
-	// whyNotUp returns cause with the reason, if that is known.
-	whyNotUp(i *interfaces.Interface, cause error) error
-}
-
 // kindDefaults are the answers of most kinds.
 type kindDefaults struct{}
 
@@ -82,6 +75,8 @@ type traits struct {
 	packetMTU bool
 	// startsUp: VPP creates it administratively up.
 	startsUp bool
+	// upDerived: that it is administratively up is a derived value.
+	upDerived bool
 	// keepsTag: VPP keeps the tag when the interface is deleted, for the next one
 	// with the same index.
 	keepsTag bool

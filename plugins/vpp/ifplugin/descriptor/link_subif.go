@@ -16,9 +16,9 @@ import (
 
 // A sub-interface gets the frames of its parent that have one VLAN tag with its
 // number. It has the MAC address of the parent, comes after it and goes before
-// it. VPP sets it up only while the parent is up. What happens to the VLAN tags
-// can be changed at any time; VPP forgets the tags that an operation does not
-// put on.
+// it. VPP sets it up only while the parent is up (see admin_up.go). What happens
+// to the VLAN tags can be changed at any time; VPP forgets the tags that an
+// operation does not put on.
 
 const maxVLAN = 4095
 
@@ -38,7 +38,7 @@ type subif struct {
 
 func (subif) traits() traits {
 	return traits{
-		packetMTU: true, link: func() proto.Message { return &interfaces.SubInterface{} },
+		packetMTU: true, upDerived: true, link: func() proto.Message { return &interfaces.SubInterface{} },
 		noMAC: func(*interfaces.Interface) string { return "a sub-interface" },
 	}
 }
@@ -170,21 +170,6 @@ func (k subif) updateLink(_, i *interfaces.Interface, m *ifaceidx.IfMeta) error 
 
 func (k subif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.DeleteSubif(m.SwIfIndex)
-}
-
-func (k subif) whyNotUp(i *interfaces.Interface, cause error) error {
-	name := i.GetSub().GetParentName()
-	parent, err := swIfIndex(k.ifs, name)
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	all, err := k.vpp.DumpInterfaces()
-	for _, d := range all {
-		if d.SwIfIndex == parent && !d.AdminUp {
-			return fmt.Errorf("the parent %q is not enabled: %w", name, cause)
-		}
-	}
-	return errors.Join(cause, err)
 }
 
 func (subif) claims(d vppcalls.Details) bool { return d.SubInterface }
