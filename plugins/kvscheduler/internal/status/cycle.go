@@ -15,10 +15,8 @@ import (
 // What was found is kept for the life of the Reader, so that all values
 // together cost no more than the relations among those that wait.
 type cycles struct {
-	of      map[*graph.Node]*cycle // of those that were visited; nil: in no cycle
-	counter int
-	visits  map[*graph.Node]*visit
-	stack   []*graph.Node
+	visits map[*graph.Node]*visit
+	stack  []*visit
 	// bases are the values that derived ones come with, where these do not exist
 	// yet; nil: not looked for.
 	bases    map[string]*graph.Node
@@ -26,8 +24,10 @@ type cycles struct {
 }
 
 type visit struct {
+	n        *graph.Node
 	num, low int
 	onStack  bool
+	cycle    *cycle // that it is in, once known; nil: in none
 }
 
 // cycle is a set of values of which each waits for each, sorted by key.
@@ -90,35 +90,37 @@ func (r *Reader) cycle(n *graph.Node) *cycle {
 	if !waits(n) {
 		return nil
 	}
-	if r.cycles.of == nil {
-		r.cycles.of, r.cycles.visits = map[*graph.Node]*cycle{}, map[*graph.Node]*visit{}
+	if r.cycles.visits == nil {
+		r.cycles.visits = map[*graph.Node]*visit{}
 	}
-	if r.cycles.visits[n] == nil {
-		r.tarjan(n)
+	v := r.cycles.visits[n]
+	if v == nil {
+		v = r.tarjan(n)
 	}
-	return r.cycles.of[n]
+	return v.cycle
 }
 
 type frame struct {
-	n    *graph.Node
+	*visit
 	adj  []*graph.Node
 	next int
 }
 
 // tarjan finds the strongly connected components that n leads to; it does not
 // recur, so that long chains do no harm.
-func (r *Reader) tarjan(root *graph.Node) {
+func (r *Reader) tarjan(root *graph.Node) *visit {
 	c := &r.cycles
 	open := func(n *graph.Node) frame {
-		c.counter++
-		c.visits[n] = &visit{c.counter, c.counter, true}
-		c.stack = append(c.stack, n)
-		return frame{n: n, adj: r.next(n)}
+		num := len(c.visits) + 1
+		v := &visit{n: n, num: num, low: num, onStack: true}
+		c.visits[n] = v
+		c.stack = append(c.stack, v)
+		return frame{visit: v, adj: r.next(n)}
 	}
 	frames := []frame{open(root)}
+	first := frames[0].visit
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
-		v := c.visits[f.n]
 		if f.next < len(f.adj) {
 			m := f.adj[f.next]
 			f.next++
@@ -126,44 +128,46 @@ func (r *Reader) tarjan(root *graph.Node) {
 			case seen == nil:
 				frames = append(frames, open(m))
 			case seen.onStack:
-				v.low = min(v.low, seen.num)
+				f.low = min(f.low, seen.num)
 			}
 			continue
 		}
-		n := f.n
-		selfish := slices.Contains(f.adj, n)
+		v, selfish := f.visit, slices.Contains(f.adj, f.n)
 		frames = frames[:len(frames)-1]
 		if len(frames) > 0 {
-			parent := c.visits[frames[len(frames)-1].n]
+			parent := frames[len(frames)-1]
 			parent.low = min(parent.low, v.low)
 		}
 		if v.low == v.num {
-			r.component(n, selfish)
+			r.component(v, selfish)
 		}
 	}
+	return first
 }
 
 // component takes a component off the stack.
-func (r *Reader) component(root *graph.Node, selfish bool) {
+func (r *Reader) component(root *visit, selfish bool) {
 	c := &r.cycles
 	at := len(c.stack) - 1 // it is near the end
 	for c.stack[at] != root {
 		at--
 	}
-	members := slices.Clone(c.stack[at:])
+	of := c.stack[at:]
 	c.stack = c.stack[:at]
-	for _, m := range members {
-		c.visits[m].onStack = false
+	var found *cycle
+	if len(of) > 1 || selfish {
+		found = &cycle{}
 	}
-	if len(members) == 1 && !selfish {
-		return
+	for _, v := range of {
+		v.onStack, v.cycle = false, found
+		if found != nil {
+			found.members = append(found.members, v.n)
+		}
 	}
-	slices.SortFunc(members, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-	found := &cycle{members: members}
-	for _, m := range members {
-		c.of[m] = found
+	if found != nil {
+		slices.SortFunc(found.members, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
+		found.blockers = r.blockers(found.members)
 	}
-	found.blockers = r.blockers(members)
 }
 
 // maxBlockers bounds what is named of what a cycle lacks.
@@ -224,7 +228,7 @@ func (r *Reader) way(n *graph.Node, c *cycle) []string {
 	from := map[*graph.Node]*graph.Node{}
 	for queue := []*graph.Node{n}; len(queue) > 0; queue = queue[1:] {
 		for _, m := range r.next(queue[0]) {
-			if r.cycles.of[m] != c || from[m] != nil {
+			if r.cycle(m) != c || from[m] != nil {
 				continue
 			}
 			from[m] = queue[0]
