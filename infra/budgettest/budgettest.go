@@ -15,6 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// How many times longer ten times as much may take. It would be ten, were it not
+// for sorting and for caches: what leaves a cache of the processor on the way
+// from the one size to the other takes up to twice as long for that alone. What
+// is not linear at all takes a hundred times as long.
+const (
+	Linear            = 12
+	LinearLeavesCache = 20
+)
+
 // AtMost reports a measured number that shall not be above the limit. Neither
 // the name nor the unit may contain blanks; a ratio has the unit "x".
 func AtMost(b *testing.B, name string, measured float64, unit string, limit float64) {
@@ -36,6 +45,23 @@ func Fastest(runs int, run func() time.Duration) time.Duration {
 		fastest = min(fastest, run())
 	}
 	return fastest
+}
+
+// Growth is how many times longer a run of size 10*n takes than one of size n:
+// in each round, ten small runs and a large one, and a small one before all of
+// them to warm up. Both sides work for about as long, so what happens beside
+// them, collecting garbage and other work of the machine, meets both. A run
+// should leave nothing behind that the next one would have to carry.
+func Growth(rounds, n int, run func(n int) time.Duration) float64 {
+	run(n)
+	var small, large time.Duration
+	for range rounds {
+		for range 10 {
+			small += run(n)
+		}
+		large += run(10 * n)
+	}
+	return 10 * float64(large) / float64(small)
 }
 
 // Medians runs all functions in turn, so that what else the machine does meets

@@ -25,6 +25,17 @@ func TestFastest(t *testing.T) {
 	}
 }
 
+func TestGrowthIsOfTheSums(t *testing.T) {
+	t.Parallel()
+	took := map[int]func() time.Duration{
+		5:  what(slices.Concat([]time.Duration{99}, slices.Repeat([]time.Duration{1, 3}, 10))...),
+		50: what(20, 60),
+	}
+	if got := budgettest.Growth(2, 5, func(n int) time.Duration { return took[n]() }); got != 20 {
+		t.Errorf("got %v, expected 20", got)
+	}
+}
+
 func TestMediansAreOfEachFunction(t *testing.T) {
 	t.Parallel()
 	got := budgettest.Medians(3, what(9, 1, 2), what(50, 40, 60))

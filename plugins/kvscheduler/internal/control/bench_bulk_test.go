@@ -13,9 +13,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// linear is how many times longer ten times as much may take.
-const linear = 12
-
 // bulk is how long it takes to do something with all values at once.
 type bulk struct {
 	create, update, resync, plan, list, dump, watch, remove time.Duration
@@ -130,12 +127,12 @@ func BenchmarkBulk(b *testing.B) {
 		budgettest.AtMost(b, "heap-100k", large.heap, "B", 1024)
 		budgettest.AtMost(b, "heap-1M", huge.heap, "B", 1024)
 		for i, name := range []string{"create", "update", "resync", "plan", "list", "dump", "snapshot", "delete"} {
-			budgettest.AtMost(b, name+"-100k/10k", 10*ratio(*large.times()[i], *small.times()[i]), "x", linear)
-			budgettest.AtMost(b, name+"-1M/100k", 10*ratio(*huge.times()[i], *middle.times()[i]), "x", linear)
+			b.ReportMetric(10*ratio(*large.times()[i], *small.times()[i]), name+"-100k/10k")
+			budgettest.AtMost(b, name+"-1M/100k", 10*ratio(*huge.times()[i], *middle.times()[i]), "x", budgettest.Linear)
 			b.ReportMetric(huge.times()[i].Seconds(), "s/"+name+"-1M")
 		}
-		budgettest.AtMost(b, "life-100k/10k", 10*ratio(large.life(), small.life()), "x", linear)
-		budgettest.AtMost(b, "life-1M/100k", 10*ratio(huge.life(), middle.life()), "x", linear)
+		budgettest.AtMost(b, "life-100k/10k", 10*ratio(large.life(), small.life()), "x", budgettest.Linear)
+		budgettest.AtMost(b, "life-1M/100k", 10*ratio(huge.life(), middle.life()), "x", budgettest.Linear)
 	}
 }
 
@@ -147,36 +144,31 @@ func ratio(large, small time.Duration) float64 { return float64(large) / float64
 // BenchmarkCascade takes an interface away from under all its dependents.
 func BenchmarkCascade(b *testing.B) {
 	const hub = "config/interface/hub"
-	cascade := func(n int) func() time.Duration {
+	cascade := func(n int) time.Duration {
 		s := newBench(b, 1000)
+		defer s.stop()
 		values := one(hub, &model.Item{})
 		for i := range n {
 			values.set(fmt.Sprintf("config/route/hub/%05d", i), &model.Item{Deps: []string{hub}})
 		}
 		s.commit(b, values)
-		return func() time.Duration {
-			runtime.GC()
-			down := budgettest.Worked(func() { s.commit(b, one(hub, nil)) })
-			s.commit(b, one(hub, &model.Item{}))
-			return down
-		}
+		runtime.GC()
+		return budgettest.Worked(func() { s.commit(b, one(hub, nil)) })
 	}
 	for range b.N {
-		small, large := budgettest.Fastest(10, cascade(1000)), budgettest.Fastest(10, cascade(10_000))
-		huge := budgettest.Fastest(3, cascade(100_000))
-		budgettest.AtMost(b, "cascade-10k", 1000*large.Seconds(), "ms", 60)
-		budgettest.AtMost(b, "cascade-10k/1k", ratio(large, small), "x", linear)
-		budgettest.AtMost(b, "cascade-100k/10k", ratio(huge, large), "x", linear)
+		budgettest.AtMost(b, "cascade-10k", 1000*budgettest.Fastest(10, func() time.Duration { return cascade(10_000) }).Seconds(), "ms", 60)
+		budgettest.AtMost(b, "cascade-1M/100k", budgettest.Growth(1, 100_000, cascade), "x", budgettest.Linear)
 	}
 }
 
 // BenchmarkChoice creates many values of which any will do for as many others,
 // takes every other one of them away, and then all.
 func BenchmarkChoice(b *testing.B) {
-	life := func(n int) func() time.Duration {
+	life := func(n int) time.Duration {
 		s := newBench(b, 1000)
+		defer s.stop()
 		create, some, rest := &change{}, &change{}, &change{}
-		for i := range n {
+		for i := range n / 2 {
 			key := fmt.Sprintf("config/interface/c%06d", i)
 			create.set(key, &model.Item{})
 			if i%2 == 0 {
@@ -185,27 +177,25 @@ func BenchmarkChoice(b *testing.B) {
 				rest.set(key, nil)
 			}
 		}
-		for i := range n {
+		for i := range n / 2 {
 			key := fmt.Sprintf("config/route/c%06d", i)
 			create.set(key, &model.Item{AnyOf: []string{"config/interface/"}})
 			rest.set(key, nil)
 		}
-		return func() time.Duration {
-			runtime.GC()
-			return budgettest.Worked(func() { s.commit(b, create); s.commit(b, some); s.commit(b, rest) })
-		}
+		runtime.GC()
+		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, some); s.commit(b, rest) })
 	}
 	for range b.N {
-		small, large := budgettest.Fastest(10, life(10_000)), budgettest.Fastest(5, life(100_000))
-		budgettest.AtMost(b, "anyof-all-100k/10k", ratio(large, small), "x", linear)
+		budgettest.AtMost(b, "anyof-all-1M/100k", budgettest.Growth(1, 100_000, life), "x", budgettest.Linear)
 	}
 }
 
 // BenchmarkCycles creates and deletes pairs of values that depend on each
 // other, each pair on the one before it.
 func BenchmarkCycles(b *testing.B) {
-	life := func(n int) func() time.Duration {
+	life := func(n int) time.Duration {
 		s := newBench(b, 1000)
+		defer s.stop()
 		create, remove := &change{}, &change{}
 		end := func(i, of int) string { return fmt.Sprintf("config/interface/veth%06d-%d", i, of) }
 		for i := range n / 2 {
@@ -218,14 +208,11 @@ func BenchmarkCycles(b *testing.B) {
 			remove.set(end(i, 0), nil)
 			remove.set(end(i, 1), nil)
 		}
-		return func() time.Duration {
-			runtime.GC()
-			return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
-		}
+		runtime.GC()
+		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
 	}
 	for range b.N {
-		small, large := budgettest.Fastest(10, life(10_000)), budgettest.Fastest(5, life(100_000))
-		budgettest.AtMost(b, "cycles-100k/10k", ratio(large, small), "x", linear)
+		budgettest.AtMost(b, "cycles-1M/100k", budgettest.Growth(1, 100_000, life), "x", budgettest.Linear)
 	}
 }
 
@@ -233,23 +220,21 @@ func BenchmarkCycles(b *testing.B) {
 // waits for something that nobody asked for, and values for which any of them
 // will do.
 func BenchmarkListPending(b *testing.B) {
-	list := func(n int) func() time.Duration {
+	list := func(n int) time.Duration {
 		s := newBench(b, 1000)
+		defer s.stop()
 		pending := &change{}
-		for i := range n {
+		for i := range n / 2 {
 			pending.set(fmt.Sprintf("config/interface/p%06d", i), &model.Item{Deps: []string{fmt.Sprintf("config/interface/p%06d", i-1)}})
 		}
-		for i := range n {
+		for i := range n / 2 {
 			pending.set(fmt.Sprintf("config/route/p%06d", i), &model.Item{AnyOf: []string{"config/interface/"}})
 		}
 		s.commit(b, pending)
-		return func() time.Duration {
-			runtime.GC()
-			return budgettest.Worked(func() { s.c.ListValueStatus("") })
-		}
+		runtime.GC()
+		return budgettest.Worked(func() { s.c.ListValueStatus("") })
 	}
 	for range b.N {
-		small, large := budgettest.Fastest(10, list(10_000)), budgettest.Fastest(5, list(100_000))
-		budgettest.AtMost(b, "list-pending-100k/10k", ratio(large, small), "x", linear)
+		budgettest.AtMost(b, "list-pending-1M/100k", budgettest.Growth(1, 100_000, list), "x", budgettest.Linear)
 	}
 }

@@ -124,7 +124,7 @@ func BenchmarkHistory(b *testing.B) {
 				s.c.GetRecordedTransaction(small + 1 - seq)
 			}
 		})
-		measure("history-list", linear, func(s *bench, _ int) { s.c.GetTransactionHistory(time.Time{}, time.Time{}) })
+		measure("history-list", budgettest.LinearLeavesCache, func(s *bench, _ int) { s.c.GetTransactionHistory(time.Time{}, time.Time{}) })
 	}
 }
 
