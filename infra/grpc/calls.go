@@ -15,7 +15,7 @@ import (
 
 // calls counts calls, and logs them if asked to. The names of the metrics are
 // those that dashboards for gRPC servers in Go expect. It sees calls that are
-// refused before a handler is called, too, but for those without credentials,
+// refused before a handler is called, too, but for those without permission,
 // which only refused counts.
 type calls struct {
 	known func(service string) bool
@@ -41,7 +41,7 @@ func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, 
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "grpc_server_connections", Help: "connections that are open"}),
 		strangers: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "grpc_server_refused_total", Help: "calls without known credentials"}),
+			Name: "grpc_server_refused_total", Help: "calls without known credentials, or without the permission"}),
 	}
 	if registry == nil {
 		return c, nil

@@ -27,9 +27,11 @@ type Config struct {
 	CertFile             string        `json:"cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks TLS"`
 	KeyFile              string        `json:"key-file" desc:"private key of the server in PEM"`
 	CAFiles              []string      `json:"ca-files" desc:"certificates in PEM that sign those of clients; if set, clients must have one"`
-	Tokens               []string      `json:"tokens" secret:"true" desc:"who may use the server: clients send one of these as authorization: Bearer TOKEN; empty, and tokens-file and client-basic-auth too: everyone"`
+	Tokens               []string      `json:"tokens" secret:"true" desc:"who may use the server: clients send one of these as authorization: Bearer TOKEN; empty, as tokens-file, client-basic-auth and users: everyone"`
 	TokensFile           string        `json:"tokens-file" desc:"file with further tokens, one a line, after it the time when it ends if it does (TOKEN 2027-01-31T12:00:00Z); read again when it changes"`
-	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"who else may use the server, each as user:password"`
+	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"who else may use the server for everything, each as user:password, or better with the bcrypt hash of the password, as htpasswd -nB prints it"`
+	Users                []User        `json:"users" desc:"who may use the server for what"`
+	ShowSecrets          bool          `json:"show-secrets" desc:"answers have values with their secrets, such as keys of tunnels, also if the client does not ask for them with the metadata show-secrets; for clients that read the configuration back and know nothing of this"`
 	Reflection           bool          `json:"reflection" desc:"tell clients about services and messages, for grpcurl and the like"`
 	ExtendedLogging      bool          `json:"extended-logging" desc:"log every call, at level debug"`
 	PrometheusMetrics    bool          `json:"prometheus-metrics" desc:"count calls and how long they take, for /metrics"`
@@ -90,14 +92,12 @@ func (c Config) Validate() error {
 		fail("ca-files: expected cert-file and key-file too")
 	}
 	for i, t := range c.Tokens {
-		if t == "" || strings.ContainsAny(t, " \t\r\n") {
-			fail("tokens[%d]: expected text without blanks", i)
+		if err := checkToken(fmt.Sprintf("tokens[%d]", i), t); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	for i, entry := range c.ClientBasicAuth {
-		if user, _, ok := strings.Cut(entry, ":"); !ok || user == "" {
-			fail("client-basic-auth[%d]: expected user:password", i)
-		}
+	if err := c.checkUsers(); err != nil {
+		errs = append(errs, err)
 	}
 	for _, d := range []struct {
 		key   string
@@ -136,5 +136,5 @@ func (c Config) checkEndpoint() error {
 
 // protected tells whether something keeps strangers out.
 func (c Config) protected() bool {
-	return len(c.Tokens)+len(c.ClientBasicAuth) > 0 || c.TokensFile != "" || len(c.CAFiles) > 0 && !c.InsecureTransport
+	return len(c.Tokens)+len(c.ClientBasicAuth)+len(c.Users) > 0 || c.TokensFile != "" || len(c.CAFiles) > 0 && !c.InsecureTransport
 }

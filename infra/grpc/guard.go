@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"strings"
 	"time"
 
@@ -11,10 +12,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 const (
@@ -47,13 +51,16 @@ func (p *Plugin) serverOptions(d door) []rpc.ServerOption {
 	return opts
 }
 
-// guard lets only those pass who know a token, or a user with the password. It
-// looks before the message of a call is read.
+// guard lets only those pass who know a token, or the password of a user, to what
+// they may call. It looks before the message of a call is read.
 type guard struct {
-	fixed   []secret
-	file    *livefile.Value[[]secret] // nil: there are only those
-	now     func() time.Time
-	refused func() // is called for each call that is refused
+	fixed    []secret
+	file     *livefile.Value[[]secret] // nil: there are only those
+	accounts *accounts.Accounts        // nil: there are no passwords
+	now      func() time.Time
+	refused  func() // is called for each call that is refused
+	may      func(a *accounts.Account, method string, header metadata.MD) error
+	log      logging.Logger
 }
 
 // newGuard returns nil if everybody may pass.
@@ -62,43 +69,81 @@ func (p *Plugin) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{fixed: p.cfg.secrets(), file: file, now: time.Now, refused: p.calls.refused}
-	if len(g.fixed) == 0 && file == nil {
+	known, err := p.cfg.accounts()
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{fixed: p.cfg.secrets(), file: file, accounts: known, now: time.Now, refused: p.calls.refused, may: p.mayCall, log: p.Log}
+	if len(g.fixed) == 0 && file == nil && known == nil {
 		return nil, nil
 	}
 	return g, nil
 }
 
-// check refuses a call without credentials. Whether the agent is healthy may be
-// asked by everybody: probes have no credentials.
+// check refuses a call without credentials, or of somebody who may not make it.
+// Whether the agent is healthy may be asked by everybody: probes have no
+// credentials.
 func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if info.FullMethodName == grpc_health_v1.Health_Check_FullMethodName {
 		return ctx, nil
 	}
-	given := info.Header.Get("authorization")
-	if len(given) != 1 {
-		g.refused()
-		return nil, status.Error(codes.Unauthenticated, "expected a token in the metadata (authorization: Bearer TOKEN)")
+	account, err := g.who(ctx, info.Header.Get("authorization"))
+	if err == nil {
+		err = g.may(account, info.FullMethodName, info.Header)
 	}
-	if known, expired := g.knows(given[0]); expired {
+	if err != nil {
 		g.refused()
-		return nil, status.Error(codes.Unauthenticated, "the token in the metadata (authorization) has expired")
-	} else if !known {
-		g.refused()
-		return nil, status.Error(codes.Unauthenticated, "the token, or user and password, in the metadata (authorization) is not known")
+		return nil, err
 	}
-	return ctx, nil
+	return context.WithValue(ctx, accountKey{}, account), nil
 }
 
-// knows compares in a time that does not depend on what is wrong.
-func (g *guard) knows(given string) (known, expired bool) {
-	scheme, word, _ := strings.Cut(given, " ")
-	for _, s := range []string{"Bearer", "Basic"} { // the name of the scheme has no case (RFC 9110, 11.1)
-		if strings.EqualFold(scheme, s) {
-			scheme = s
-		}
+// who returns whose credentials they are.
+func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, error) {
+	if len(given) != 1 {
+		return nil, status.Error(codes.Unauthenticated, "expected a token in the metadata (authorization: Bearer TOKEN), or a user and password (Basic)")
 	}
-	sum, now := sha256.Sum256([]byte(scheme+" "+word)), g.now()
+	var account *accounts.Account
+	var err error
+	scheme, word, _ := strings.Cut(given[0], " ")
+	switch { // the name of the scheme has no case (RFC 9110, 11.1)
+	case strings.EqualFold(scheme, "Bearer"):
+		var expired bool
+		if account, expired = g.knows(word); expired {
+			return nil, status.Error(codes.Unauthenticated, "the token in the metadata (authorization) has expired")
+		}
+	case strings.EqualFold(scheme, "Basic"):
+		account, err = g.login(ctx, word)
+	}
+	if err == nil && account == nil {
+		err = status.Error(codes.Unauthenticated, "the token, or user and password, in the metadata (authorization) is not known")
+	}
+	return account, err
+}
+
+// login returns the account of base64 of user:password, nil if they are not
+// right. The first time it keeps the connection waiting, and no other, for as long
+// as comparing with a hash takes.
+func (g *guard) login(ctx context.Context, word string) (*accounts.Account, error) {
+	text, err := base64.StdEncoding.DecodeString(word)
+	user, password, ok := strings.Cut(string(text), ":")
+	if err != nil || !ok || g.accounts == nil {
+		return nil, nil
+	}
+	account, err := g.accounts.Check(ctx, user, password)
+	if err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	if account == nil { // no flood of logs: comparing is slow
+		g.log.Warn("wrong user or password for the gRPC server", "user", user, "remote", caller(ctx))
+	}
+	return account, nil
+}
+
+// knows returns who has a token. It compares in a time that does not depend on
+// what is wrong.
+func (g *guard) knows(token string) (who *accounts.Account, expired bool) {
+	sum, now := sha256.Sum256([]byte(token)), g.now()
 	lists := [][]secret{g.fixed}
 	if g.file != nil {
 		lists = append(lists, g.file.Get())
@@ -108,20 +153,20 @@ func (g *guard) knows(given string) (known, expired bool) {
 			if subtle.ConstantTimeCompare(list[i].sum[:], sum[:]) == 0 {
 				continue
 			}
-			if until := list[i].until; until.IsZero() || now.Before(until) {
-				known = true
-			} else {
+			if until := list[i].until; !until.IsZero() && !now.Before(until) {
 				expired = true
+			} else if who == nil {
+				who = list[i].who
 			}
 		}
 	}
-	return known, expired && !known
+	return who, expired && who == nil
 }
 
-// unary is around every call without streams: its context ends with the plugin,
-// and its panic is its own.
+// unary is around every call without streams: its context ends with the plugin
+// and knows whether it may have secrets, and its panic is its own.
 func (p *Plugin) unary(ctx context.Context, req any, info *rpc.UnaryServerInfo, next rpc.UnaryHandler) (resp any, err error) {
-	ctx, cancel := p.within(ctx)
+	ctx, cancel := p.within(p.withSecrets(ctx))
 	defer cancel()
 	defer p.recovered(info.FullMethod, &err)
 	return next(ctx, req)
@@ -129,7 +174,7 @@ func (p *Plugin) unary(ctx context.Context, req any, info *rpc.UnaryServerInfo, 
 
 // stream is the same around calls with streams.
 func (p *Plugin) stream(srv any, ss rpc.ServerStream, info *rpc.StreamServerInfo, next rpc.StreamHandler) (err error) {
-	ctx, cancel := p.within(ss.Context())
+	ctx, cancel := p.within(p.withSecrets(ss.Context()))
 	defer cancel()
 	defer p.recovered(info.FullMethod, &err)
 	return next(srv, boundStream{ss, ctx})

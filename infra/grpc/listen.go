@@ -100,7 +100,7 @@ func (p *Plugin) warnOfStrangers(d door) {
 	switch {
 	case !p.cfg.protected():
 		p.Log.Warn("everybody who reaches the gRPC server can change the network", "address", tcp.String(),
-			"hint", "set ca-files or tokens in grpc.conf")
+			"hint", "set ca-files, tokens or users in grpc.conf")
 	case d.creds == nil:
 		p.Log.Warn("what is sent to the gRPC server, tokens included, can be read on the way", "address", tcp.String(),
 			"hint", "set cert-file and key-file in grpc.conf")

@@ -34,7 +34,7 @@ type Services interface {
 	// Register adds a service, whose description is in the generated code
 	// (manager_grpc.pb.go: ManagerService_ServiceDesc). It is for Init: services
 	// cannot be added once the server runs.
-	Register(desc *rpc.ServiceDesc, impl any) error
+	Register(desc *rpc.ServiceDesc, impl any, opts ...ServiceOption) error
 }
 
 // Plugin is the gRPC server. It listens from its AfterInit to its Close. Calls
@@ -66,8 +66,9 @@ type Deps struct {
 }
 
 type service struct {
-	desc *rpc.ServiceDesc
-	impl any
+	desc  *rpc.ServiceDesc
+	impl  any
+	reads []string // methods that change nothing
 }
 
 var (
@@ -129,7 +130,7 @@ func (p *Plugin) Init() error {
 	if p.guard, err = p.newGuard(); err != nil {
 		return err
 	}
-	return p.Register(&grpc_health_v1.Health_ServiceDesc, &healthService{p: p})
+	return p.Register(&grpc_health_v1.Health_ServiceDesc, &healthService{p: p}, ReadOnly(methods(&grpc_health_v1.Health_ServiceDesc)...))
 }
 
 func (p *Plugin) withFlags(cfg Config) (Config, error) {
@@ -158,7 +159,14 @@ func (p *Plugin) withFlags(cfg Config) (Config, error) {
 
 // Register adds a service, see Services. Services of a server that is disabled
 // are accepted, too.
-func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any) error {
+func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any, opts ...ServiceOption) error {
+	svc := service{desc: desc, impl: impl}
+	for _, o := range opts {
+		o(&svc)
+	}
+	if err := svc.checkReads(); err != nil {
+		return err
+	}
 	if want := reflect.TypeOf(desc.HandlerType).Elem(); impl == nil || !reflect.TypeOf(impl).Implements(want) {
 		return fmt.Errorf("register service %s: %T does not implement %s", desc.ServiceName, impl, want)
 	}
@@ -173,7 +181,7 @@ func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any) error {
 	if p.services == nil {
 		p.services = map[string]service{}
 	}
-	p.services[desc.ServiceName] = service{desc, impl}
+	p.services[desc.ServiceName] = svc
 	return nil
 }
 
@@ -198,6 +206,7 @@ func (p *Plugin) AfterInit() error {
 		return nil
 	}
 	p.warnOfOpenFiles()
+	p.warnOfUnknown()
 	for _, d := range doors {
 		server := p.newServer(d)
 		p.mu.Lock()

@@ -4,33 +4,50 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/livefile"
 )
 
-// secret is what a client may have to know: the digest of the whole header,
-// so that comparing takes the same time for all.
+// secret is a token: its digest, so that comparing takes the same time for all,
+// and who has it.
 type secret struct {
 	sum   [sha256.Size]byte
 	until time.Time // zero: for ever
+	who   *accounts.Account
 }
 
-// secrets are those of the configuration file, which never change.
+// secrets are the tokens of the configuration file, which never change.
 func (c Config) secrets() []secret {
 	var all []secret
-	for _, t := range c.Tokens {
-		all = append(all, secret{sum: sha256.Sum256([]byte("Bearer " + t))})
+	for i, t := range c.Tokens {
+		all = append(all, secret{sum: sha256.Sum256([]byte(t)), who: holder(fmt.Sprintf("tokens[%d]", i))})
 	}
-	for _, u := range c.ClientBasicAuth {
-		all = append(all, secret{sum: sha256.Sum256([]byte("Basic " + base64.StdEncoding.EncodeToString([]byte(u))))})
+	for i := range c.Users {
+		u := &c.Users[i]
+		s := secret{who: &accounts.Account{Name: u.Name, Permissions: u.Permissions}}
+		switch {
+		case u.Token != "":
+			s.sum = sha256.Sum256([]byte(u.Token))
+		case u.TokenHash != "":
+			_, _ = hex.Decode(s.sum[:], []byte(u.TokenHash)) // Validate has
+		default:
+			continue // has a password
+		}
+		all = append(all, s)
 	}
 	return all
+}
+
+// holder is who has a token that has no user.
+func holder(where string) *accounts.Account {
+	return &accounts.Account{Name: where, Permissions: []string{permAll}}
 }
 
 // liveTokens follows the file of tokens, nil if there is none.
@@ -72,7 +89,7 @@ func parseTokens(data []byte) ([]secret, error) {
 		case len(fields) > 2:
 			return nil, fmt.Errorf("%d: expected a token and the time when it ends, if it does", n)
 		}
-		s := secret{sum: sha256.Sum256([]byte("Bearer " + fields[0]))}
+		s := secret{sum: sha256.Sum256([]byte(fields[0])), who: holder(fmt.Sprintf("tokens-file:%d", n))}
 		if len(fields) == 2 {
 			var err error
 			if s.until, err = time.Parse(time.RFC3339, fields[1]); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 	"github.com/tenuto-dev/tenuto/infra/livefile"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
@@ -17,7 +18,7 @@ import (
 
 // guard lets only those pass who are known, to what they may use.
 type guard struct {
-	accounts *access.Accounts
+	accounts *accounts.Accounts
 	tokens   *access.Tokens // nil: no tokens
 	groups   *access.Groups
 	// anonymous are the groups of what needs no user.
@@ -31,11 +32,11 @@ func (p *Plugin) newGuard() (*guard, error) {
 		return nil, nil
 	}
 	groups := p.routes().perms
-	accounts, err := p.cfg.accounts(groups)
+	known, err := p.cfg.accounts(groups)
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{accounts: accounts, groups: groups, anonymous: p.cfg.Anonymous, log: p.Log}
+	g := &guard{accounts: known, groups: groups, anonymous: p.cfg.Anonymous, log: p.Log}
 	if !p.cfg.EnableTokenAuth {
 		return g, nil
 	}
@@ -82,30 +83,30 @@ func (p *Plugin) signingKeys() (func() [][]byte, error) {
 	return live.Get, nil
 }
 
-func (c Config) accounts(groups *access.Groups) (*access.Accounts, error) {
-	var all []access.Account
+func (c Config) accounts(groups *access.Groups) (*accounts.Accounts, error) {
+	var all []accounts.Account
 	for i, entry := range c.ClientBasicAuth {
 		user, password, _ := strings.Cut(entry, ":")
-		hash, err := access.Hash(password, c.PasswordHashCost)
+		hash, err := accounts.Hash(password, c.PasswordHashCost)
 		if err != nil {
 			return nil, fmt.Errorf("client-basic-auth[%d]: %w", i, err)
 		}
-		all = append(all, access.Account{Name: user, Hash: hash, Groups: []string{access.Everything}})
+		all = append(all, accounts.Account{Name: user, Hash: hash, Permissions: []string{access.Everything}})
 	}
 	for i, u := range c.Users {
-		hash, err := access.Hash(u.PasswordHash+u.Password, c.PasswordHashCost) // one of them
+		hash, err := accounts.Hash(u.PasswordHash+u.Password, c.PasswordHashCost) // one of them
 		if err != nil {
 			return nil, fmt.Errorf("users[%d]: %w", i, err)
 		}
 		if err := addPatterns(groups, fmt.Sprintf("users[%d].permissions", i), u.Permissions); err != nil {
 			return nil, err
 		}
-		all = append(all, access.Account{Name: u.Name, Hash: hash, Groups: u.Permissions})
+		all = append(all, accounts.Account{Name: u.Name, Hash: hash, Permissions: u.Permissions})
 	}
 	if err := addPatterns(groups, "anonymous", c.Anonymous); err != nil {
 		return nil, err
 	}
-	return access.NewAccounts(all)
+	return accounts.New(all)
 }
 
 // addPatterns makes groups of those permissions that are endpoints, such as
@@ -144,12 +145,12 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			g.refuse(w, r, err)
 			return
 		}
-		if !g.groups.Allow(account.Groups, r) && (g.tokens == nil || r.URL.Path != logoutPath) {
+		if !g.groups.Allow(account.Permissions, r) && (g.tokens == nil || r.URL.Path != logoutPath) {
 			WriteError(w, http.StatusForbidden, fmt.Errorf("user %q may not %s %s; permissions that include it: %s (users[].permissions in http.conf)",
 				account.Name, r.Method, r.URL.Path, strings.Join(g.groups.Of(r), ", ")))
 			return
 		}
-		if ShowSecrets(r) && !maySeeSecrets(account.Groups) {
+		if ShowSecrets(r) && !maySeeSecrets(account.Permissions) {
 			WriteError(w, http.StatusForbidden, errSecrets(account.Name))
 			return
 		}
@@ -158,7 +159,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 }
 
 // who returns the account a request comes from.
-func (g *guard) who(r *http.Request) (*access.Account, error) {
+func (g *guard) who(r *http.Request) (*accounts.Account, error) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return g.login(r, user, password)
 	}
@@ -195,7 +196,7 @@ func (g *guard) token(r *http.Request) string {
 }
 
 // login checks a password.
-func (g *guard) login(r *http.Request, user, password string) (*access.Account, error) {
+func (g *guard) login(r *http.Request, user, password string) (*accounts.Account, error) {
 	account, err := g.accounts.Check(r.Context(), user, password)
 	if err != nil {
 		return nil, err

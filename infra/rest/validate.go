@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
 // minKey is the least length of a key that signs tokens (RFC 7518, 3.2).
@@ -105,7 +105,7 @@ func (c Config) checkAccounts() error {
 			errs = append(errs, fmt.Errorf("%s: expected one of password-hash and password", key))
 		case u.Password != "":
 			errs = append(errs, checkPassword(key+".password", u.Password))
-		case !access.IsHash(u.PasswordHash):
+		case !accounts.IsHash(u.PasswordHash):
 			errs = append(errs, fmt.Errorf("%s.password-hash: expected a bcrypt hash, as htpasswd -nB prints it", key))
 		}
 	}
@@ -119,8 +119,8 @@ func (c Config) checkAccounts() error {
 }
 
 func checkPassword(key, password string) error {
-	if password == "" || len(password) > access.MaxPassword {
-		return fmt.Errorf("%s: expected a password of 1 to %d bytes", key, access.MaxPassword)
+	if password == "" || len(password) > accounts.MaxPassword {
+		return fmt.Errorf("%s: expected a password of 1 to %d bytes", key, accounts.MaxPassword)
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// Package access tells what may be done with the HTTP server by whom: tokens that
+// expire, and groups of endpoints.
 package access
 
 import (

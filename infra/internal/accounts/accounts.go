@@ -1,6 +1,6 @@
-// Package access tells who may use the HTTP server and for what: accounts with
-// hashed passwords, tokens that expire, and groups of endpoints.
-package access
+// Package accounts knows who may use the servers of an agent, and checks their
+// passwords, of which it has hashes only.
+package accounts
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type Account struct {
 	Name string
 	// Hash is that of the password, made by bcrypt.
 	Hash []byte
-	// Groups are the names of what the account is for.
-	Groups []string
+	// Permissions are the names of what the account is for.
+	Permissions []string
 }
 
 // IsHash tells whether a text is a bcrypt hash rather than a password.
@@ -55,8 +55,8 @@ type Accounts struct {
 	proven map[string][sha256.Size]byte // by user: digest of the password that was right
 }
 
-// NewAccounts takes the accounts, which must have different names.
-func NewAccounts(accounts []Account) (*Accounts, error) {
+// New takes the accounts, which must have different names.
+func New(accounts []Account) (*Accounts, error) {
 	a := &Accounts{
 		byName: map[string]*Account{},
 		busy:   make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),

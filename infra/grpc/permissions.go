@@ -1,0 +1,144 @@
+package grpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
+)
+
+// Permissions that are always there; others are names of services, or of methods
+// as service/method.
+const (
+	permAll     = "all"
+	permRead    = "read"    // what changes nothing
+	permSecrets = "secrets" // no method: to see secrets in answers
+)
+
+// ShowSecretsMetadata is the metadata of calls that want values with their
+// secrets, such as the keys of tunnels: "true". Without it services hide them.
+const ShowSecretsMetadata = "show-secrets"
+
+// ServiceOption says more about a service.
+type ServiceOption func(*service)
+
+// ReadOnly names the methods of a service that change nothing: who has the
+// permission read may call them.
+func ReadOnly(methods ...string) ServiceOption {
+	return func(s *service) { s.reads = append(s.reads, methods...) }
+}
+
+// methods are the names of all methods of a service.
+func methods(desc *rpc.ServiceDesc) (names []string) {
+	for _, m := range desc.Methods {
+		names = append(names, m.MethodName)
+	}
+	for _, s := range desc.Streams {
+		names = append(names, s.StreamName)
+	}
+	return names
+}
+
+// including are the permissions that a method is in.
+func (p *Plugin) including(method string) []string {
+	method = strings.TrimPrefix(method, "/")
+	name, call, _ := strings.Cut(method, "/")
+	including := []string{permAll}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reads := slices.Contains(p.services[name].reads, call)
+	if reads || strings.HasPrefix(name, "grpc.reflection.") {
+		including = append(including, permRead)
+	}
+	return append(including, name, method)
+}
+
+// mayCall refuses an account that may not do what it asks for.
+func (p *Plugin) mayCall(a *accounts.Account, method string, header metadata.MD) error {
+	including := p.including(method)
+	if !slices.ContainsFunc(a.Permissions, func(have string) bool { return slices.Contains(including, have) }) {
+		return status.Errorf(codes.PermissionDenied, "user %q may not call %s; permissions that include it: %s (users[].permissions in grpc.conf)",
+			a.Name, method, strings.Join(including, ", "))
+	}
+	if asksForSecrets(header) && !maySeeSecrets(a) {
+		return status.Errorf(codes.PermissionDenied, "user %q may not see secrets (metadata %s): that needs the permission %q (users[].permissions in grpc.conf)",
+			a.Name, ShowSecretsMetadata, permSecrets)
+	}
+	return nil
+}
+
+func maySeeSecrets(a *accounts.Account) bool {
+	return slices.Contains(a.Permissions, permSecrets) || slices.Contains(a.Permissions, permAll)
+}
+
+func asksForSecrets(header metadata.MD) bool {
+	return slices.ContainsFunc(header.Get(ShowSecretsMetadata), func(v string) bool {
+		show, err := strconv.ParseBool(v)
+		return show && err == nil
+	})
+}
+
+type (
+	accountKey struct{} // *accounts.Account of who calls, if the server knows users
+	secretsKey struct{} // set if the answer may have secrets
+)
+
+// ShowSecrets tells whether the answer to the call with this context shall have
+// values with their secrets: the client asks for them, or show-secrets in
+// grpc.conf does for all. Where the server knows users, only those get them that
+// have the permission secrets or all.
+func ShowSecrets(ctx context.Context) bool { return ctx.Value(secretsKey{}) != nil }
+
+// withSecrets notes in the context of a call whether its answer may have secrets.
+func (p *Plugin) withSecrets(ctx context.Context) context.Context {
+	header, _ := metadata.FromIncomingContext(ctx)
+	show := asksForSecrets(header) // the guard has refused who may not
+	if !show && p.cfg.ShowSecrets {
+		a, known := ctx.Value(accountKey{}).(*accounts.Account)
+		show = !known || maySeeSecrets(a)
+	}
+	if !show {
+		return ctx
+	}
+	return context.WithValue(ctx, secretsKey{}, true)
+}
+
+// warnOfUnknown logs permissions that no method belongs to: the user has less
+// rights than meant.
+func (p *Plugin) warnOfUnknown() {
+	known := []string{permAll, permRead, permSecrets}
+	p.mu.Lock()
+	for name, s := range p.services {
+		known = append(known, name)
+		for _, m := range methods(s.desc) {
+			known = append(known, name+"/"+m)
+		}
+	}
+	p.mu.Unlock()
+	slices.Sort(known)
+	for _, u := range p.cfg.Users {
+		for _, permission := range u.Permissions {
+			if !slices.Contains(known, permission) {
+				p.Log.Warn("a permission in grpc.conf is of no method", "user", u.Name, "permission", permission, "known", strings.Join(known, ", "))
+			}
+		}
+	}
+}
+
+// checkReads refuses names that are of no method.
+func (s service) checkReads() error {
+	for _, name := range s.reads {
+		if !slices.Contains(methods(s.desc), name) {
+			return fmt.Errorf("register service %s: ReadOnly: it has no method %q", s.desc.ServiceName, name)
+		}
+	}
+	return nil
+}
