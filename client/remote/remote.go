@@ -32,6 +32,7 @@ const (
 	revertMetadata      = "tenuto-revert"
 	descriptionMetadata = "tenuto-description-bin"
 	unreadTrailer       = "unread-bin"
+	showSecrets         = "show-secrets"
 )
 
 // typeURLPrefix is what the type URLs of items begin with.
@@ -47,10 +48,17 @@ type Option func(*remote)
 // that all remote clients share ("grpc").
 func AsSource(name string) Option { return func(c *remote) { c.source = name } }
 
+// WithSecrets lets GetConfig, GetItems and DumpState have the secrets of values,
+// such as keys of tunnels, which are hidden otherwise: for who changes what it has
+// read and gives it back. Where the agent knows users, they need the permission
+// secrets.
+func WithSecrets() Option { return func(c *remote) { c.secrets = true } }
+
 type remote struct {
 	manager generic.ManagerServiceClient
 	set     *models.Set // what both sides know
 	source  string
+	secrets bool
 }
 
 // New returns a client of the agent at the other end of a connection, and asks
@@ -193,9 +201,17 @@ func (c *remote) GetConfig(ctx context.Context, dst ...proto.Message) error {
 	return container.Fill(c.set, values, dst...)
 }
 
+// reading is the context of a call that asks for values.
+func (c *remote) reading(ctx context.Context) context.Context {
+	if !c.secrets {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, showSecrets, "true")
+}
+
 // GetItems leaves out items of models that are not known here.
 func (c *remote) GetItems(ctx context.Context) ([]client.Item, error) {
-	resp, err := c.manager.GetConfig(ctx, &generic.GetConfigRequest{}, rpc.MaxCallRecvMsgSize(maxAnswer))
+	resp, err := c.manager.GetConfig(c.reading(ctx), &generic.GetConfigRequest{}, rpc.MaxCallRecvMsgSize(maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("get configuration: %w", err)
 	}
@@ -228,7 +244,7 @@ func (c *remote) decode(it *generic.Item) (key string, val proto.Message, err er
 
 func (c *remote) DumpState(ctx context.Context) ([]client.StateItem, error) {
 	var trailer metadata.MD
-	resp, err := c.manager.DumpState(ctx, &generic.DumpStateRequest{}, rpc.MaxCallRecvMsgSize(maxAnswer), rpc.Trailer(&trailer))
+	resp, err := c.manager.DumpState(c.reading(ctx), &generic.DumpStateRequest{}, rpc.MaxCallRecvMsgSize(maxAnswer), rpc.Trailer(&trailer))
 	if err != nil {
 		return nil, fmt.Errorf("dump state: %w", err)
 	}

@@ -173,3 +173,38 @@ func TestNoAgent(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Secrets are hidden from who does not ask for them, and what was read without
+// them cannot be given back.
+func TestSecretsFromAfar(t *testing.T) {
+	t.Parallel()
+	const secret = "Sesam-oeffne-dich"
+	for _, opts := range [][]remote.Option{nil, {remote.WithSecrets()}} {
+		far, _, _ := newClients(t, opts...)
+		m := &interfaces.Interface{Name: "m", Type: interfaces.Interface_MEMIF, Link: &interfaces.Interface_Memif{Memif: &interfaces.MemifLink{Secret: secret}}}
+		if _, err := far.ChangeRequest().Update(m).Send(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		items, err := far.GetItems(t.Context())
+		if err != nil || len(items) != 1 {
+			t.Fatalf("got %v, %v", items, err)
+		}
+		state, err := far.DumpState(t.Context())
+		if err != nil || len(state) != 1 {
+			t.Fatalf("got %v, %v", state, err)
+		}
+		want := "***"
+		if opts != nil {
+			want = secret
+		}
+		for _, val := range []proto.Message{items[0].Value, state[0].Value} {
+			if got := val.(*interfaces.Interface).GetMemif().GetSecret(); got != want {
+				t.Errorf("the secret is %q, want %q", got, want)
+			}
+		}
+		_, err = far.ChangeRequest().Update(items[0].Value).Send(t.Context())
+		if given := opts != nil; given != (err == nil) || !given && !strings.Contains(err.Error(), "memif.secret: *** stands for a secret") {
+			t.Errorf("given back: %v", err)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/container"
 	"github.com/tenuto-dev/tenuto/client/southbound"
+	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
@@ -23,13 +25,21 @@ type configuratorService struct {
 }
 
 // Get returns the configuration in effect, whoever asked for it.
-func (s *configuratorService) Get(context.Context, *pb.GetRequest) (*pb.GetResponse, error) {
+func (s *configuratorService) Get(ctx context.Context, _ *pb.GetRequest) (*pb.GetResponse, error) {
 	var items []proto.Message
 	for _, kv := range s.p.Orchestrator.ListData("") {
-		items = append(items, kv.Val)
+		items = append(items, shown(ctx, kv.Val))
 	}
 	cfg, err := s.p.config(items)
 	return &pb.GetResponse{Config: cfg}, err
+}
+
+// shown is a value as the answer to a call may have it.
+func shown(ctx context.Context, val proto.Message) proto.Message {
+	if !grpc.ShowSecrets(ctx) {
+		val, _ = logging.HideSecrets(val)
+	}
+	return val
 }
 
 // config puts items into one message.
@@ -109,7 +119,7 @@ func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.
 	}
 	items := make([]proto.Message, len(found))
 	for i, kv := range found {
-		items[i] = kv.Value
+		items[i] = shown(ctx, kv.Value)
 	}
 	cfg, err := s.p.config(items)
 	return &pb.DumpResponse{Dump: cfg}, err

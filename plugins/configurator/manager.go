@@ -180,7 +180,7 @@ func (p *Plugin) encode(key string, val proto.Message) (*generic.Item, error) {
 }
 
 // GetConfig returns items of the configuration in effect.
-func (s *managerService) GetConfig(_ context.Context, req *generic.GetConfigRequest) (*generic.GetConfigResponse, error) {
+func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRequest) (*generic.GetConfigResponse, error) {
 	want, err := s.p.selection(req.GetIds())
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (s *managerService) GetConfig(_ context.Context, req *generic.GetConfigRequ
 		if !want.has(kv.Key) || !labelled(kv.Labels, req.GetLabels()) {
 			continue
 		}
-		it, err := s.p.encode(kv.Key, kv.Val)
+		it, err := s.p.encode(kv.Key, shown(ctx, kv.Val))
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +265,7 @@ func (s *managerService) DumpState(ctx context.Context, req *generic.DumpStateRe
 		if !want.has(kv.Key) {
 			continue
 		}
-		it, err := s.p.encode(kv.Key, kv.Value)
+		it, err := s.p.encode(kv.Key, shown(ctx, kv.Value))
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,9 @@
 // SetConfigResponse of what failed among the details of the status, by
 // ManagerService in the results. It is tried again like any other value; the
 // rest takes effect.
+//
+// Values that are read back have their secrets only if the client asks for them
+// (grpc.ShowSecrets); otherwise they are hidden as everywhere.
 package configurator
 
 import (
@@ -103,10 +106,10 @@ func (p *Plugin) Init() error {
 	}
 	p.events = newEvents(keptEvents)
 	return errors.Join(
-		p.GRPC.Register(&pb.ConfiguratorService_ServiceDesc, &configuratorService{p: p}),
-		p.GRPC.Register(&pb.StatsPollerService_ServiceDesc, &statsPollerService{p: p}),
-		p.GRPC.Register(&generic.ManagerService_ServiceDesc, &managerService{p: p}),
-		p.GRPC.Register(&generic.MetaService_ServiceDesc, &metaService{p: p}),
+		p.GRPC.Register(&pb.ConfiguratorService_ServiceDesc, &configuratorService{p: p}, grpc.ReadOnly("Get", "Dump", "Notify")),
+		p.GRPC.Register(&pb.StatsPollerService_ServiceDesc, &statsPollerService{p: p}, grpc.ReadOnly("PollStats")),
+		p.GRPC.Register(&generic.ManagerService_ServiceDesc, &managerService{p: p}, grpc.ReadOnly("GetConfig", "DumpState", "Subscribe")),
+		p.GRPC.Register(&generic.MetaService_ServiceDesc, &metaService{p: p}, grpc.ReadOnly("KnownModels", "ProtoFileDescriptor")),
 	)
 }
 

@@ -23,6 +23,8 @@ const (
 	defaultGRPCPort = 9111
 	// maxGRPCAnswer bounds what is read of one answer, in bytes.
 	maxGRPCAnswer = 1 << 30
+	// showSecretsMetadata asks the agent for values with their secrets.
+	showSecretsMetadata = "show-secrets"
 )
 
 // grpcFrom takes from the file what no flag has said.
@@ -86,6 +88,9 @@ func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context
 	case g.grpcBasicAuth != "":
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(g.grpcBasicAuth)))
 	}
+	if a.global.showSecrets {
+		ctx = metadata.AppendToOutgoingContext(ctx, showSecretsMetadata, "true")
+	}
 	if bounded && a.global.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
@@ -104,6 +109,8 @@ func explainGRPC(target string, err error) error {
 		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, st.Message())
 	case st.Code() == codes.Unauthenticated:
 		return fmt.Errorf("the agent at %s: %s (--grpc-token, --grpc-basic-auth)", target, st.Message())
+	case st.Code() == codes.PermissionDenied:
+		return fmt.Errorf("the agent at %s refuses: %s", target, st.Message())
 	case st.Code() == codes.DeadlineExceeded:
 		return fmt.Errorf("not within --timeout: %s", st.Message())
 	}

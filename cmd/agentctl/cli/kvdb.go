@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenuto-dev/tenuto/infra/cryptodata"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 // etcdDialTimeout bounds the connection where the configuration says nothing.
@@ -22,7 +27,8 @@ func (a *app) kvdbCommand() *cobra.Command {
 		a.kvdbList(), a.kvdbGet(), a.kvdbPut(), a.kvdbDel(), a.kvdbEncrypt(), a.kvdbKeygen())
 	cmd.Aliases = []string{"kv"}
 	cmd.Long = cmd.Short + ".\n\nA KEY that does not begin with '/' is one of the agent with the label --service-label:\n" +
-		"\"config/vpp/v2/interfaces/loop1\" stands for \"/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1\"."
+		"\"config/vpp/v2/interfaces/loop1\" stands for \"/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1\".\n" +
+		"Secrets in values of the configuration are *** unless --show-secrets is given."
 	return cmd
 }
 
@@ -96,9 +102,19 @@ func (a *app) kvdbList() *cobra.Command {
 }
 
 func (a *app) printEntries(format string, keysOnly bool, items []kv.Item) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
 	entries := []entry{}
 	for _, it := range items {
-		entries = append(entries, entry{it.Key, string(it.Value), it.Revision})
+		text := ""
+		if !keysOnly {
+			if text, err = a.shownEntry(set, it); err != nil {
+				return err
+			}
+		}
+		entries = append(entries, entry{it.Key, text, it.Revision})
 	}
 	if format != "" {
 		return a.write(format, entries)
@@ -115,6 +131,31 @@ func (a *app) printEntries(format string, keysOnly bool, items []kv.Item) error 
 	return nil
 }
 
+// shownEntry is a value of the store as it is to be printed: with --show-secrets
+// as it is, otherwise with the secrets of a value of the configuration hidden. One
+// that cannot be read may have secrets anywhere.
+func (a *app) shownEntry(set *models.Set, it kv.Item) (string, error) {
+	if a.global.showSecrets || bytes.HasPrefix(bytes.TrimSpace(it.Value), []byte(cryptodata.Prefix)) {
+		return string(it.Value), nil
+	}
+	_, short, _ := strings.Cut(strings.TrimPrefix(it.Key, servicelabel.NewPlugin().GetAllAgentsPrefix()), "/")
+	model, ok := set.ForKey(short)
+	if !ok {
+		return string(it.Value), nil
+	}
+	m := model.NewInstance()
+	if err := kv.Encoded(it.Value).Decode(m); err != nil {
+		fmt.Fprintf(a.Err, "%s: not shown, because it cannot be read, so that it may have secrets anywhere (--show-secrets): %v\n", it.Key, err)
+		return logging.Hidden, nil
+	}
+	m, hidden := logging.HideSecrets(m)
+	if !hidden {
+		return string(it.Value), nil
+	}
+	text, err := kv.Encode(m)
+	return string(text), err
+}
+
 func (a *app) kvdbGet() *cobra.Command {
 	return &cobra.Command{
 		Use: "get KEY", Aliases: []string{"g"}, Short: "Print the value of a key", Args: args(cobra.ExactArgs(1)),
@@ -127,7 +168,15 @@ func (a *app) kvdbGet() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(a.Out, "%s\n", item.Value)
+				set, err := allmodels.Set()
+				if err != nil {
+					return err
+				}
+				text, err := a.shownEntry(set, item)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(a.Out, text)
 				return err
 			})
 		},

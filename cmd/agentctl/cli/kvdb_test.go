@@ -42,6 +42,43 @@ func TestKVDB(t *testing.T) {
 	}
 }
 
+// Secrets in the store are printed only where that is asked for; what cannot be
+// read may be one.
+func TestKVDBSecrets(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Etcd(t)
+	env := map[string]string{"ETCD_ENDPOINTS": server.Direct}
+	const prefix = "/vnf-agent/vpp1/config/vpp/v2/interfaces/"
+	const memif = `{"name":"m","type":"MEMIF","memif":{"secret":"geheim"}}`
+	for key, value := range map[string]string{
+		prefix + "m": memif, prefix + "bad": `{"memif":{"secret":"geheim",`, prefix + "sealed": "$crypto$abc", prefix + "plain": `{"name":"plain", "mtu":9000}`,
+		"/vnf-agent/vpp2/anything": `{"some":"thing"}`, "/elsewhere": "x",
+	} {
+		if r := run(t, env, "kvdb", "put", key, value); r.code != 0 {
+			t.Fatal(r.err)
+		}
+	}
+	const hidden = `{"name":"m","type":"MEMIF","memif":{"secret":"***"}}`
+	want := "/elsewhere\nx\n" + prefix + "bad\n***\n" + prefix + "m\n" + hidden + "\n" + prefix + "plain\n" + `{"name":"plain", "mtu":9000}` + "\n" +
+		prefix + "sealed\n$crypto$abc\n/vnf-agent/vpp2/anything\n" + `{"some":"thing"}` + "\n"
+	if r := run(t, env, "kvdb", "list", "/"); r.out != want || !strings.Contains(r.err, prefix+"bad: not shown") || strings.Contains(r.err, "geheim") {
+		t.Errorf("list: err %q, got\n%s\nwant\n%s", r.err, r.out, want)
+	}
+	for command, want := range map[string]string{
+		"kvdb get config/vpp/v2/interfaces/m":                  hidden + "\n",
+		"kvdb list config/vpp/v2/interfaces/m -f {{.}}":        hidden,
+		"kvdb get config/vpp/v2/interfaces/m --show-secrets":   memif + "\n",
+		"kvdb get config/vpp/v2/interfaces/bad --show-secrets": `{"memif":{"secret":"geheim",` + "\n",
+	} {
+		if r := run(t, env, strings.Fields(command)...); r.code != 0 || !strings.Contains(r.out, want) {
+			t.Errorf("%s: exit %d, got %q, want %q", command, r.code, r.out, want)
+		}
+	}
+	if r := run(t, env, "kvdb", "list", "config/", "--keys-only"); r.err != "" {
+		t.Errorf("keys only: %s", r.err)
+	}
+}
+
 func TestKVDBOverTLS(t *testing.T) {
 	t.Parallel()
 	certs := kvtest.NewCerts(t)

@@ -1,17 +1,25 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/prototext"
+
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
+	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -66,6 +74,40 @@ func TestSecretsAreHidden(t *testing.T) {
 		}
 		if body := h.send(t, "GET", path+sign+"show-secrets=true", "", 200); !strings.Contains(body, memifSecret) {
 			t.Errorf("GET %s with show-secrets does not tell the secret", path)
+		}
+	}
+}
+
+// Over gRPC, too, secrets are shown to who asks for them.
+func TestSecretsOverGRPC(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, memifs, "--simulate")
+	h.start(t)
+	h.await(t, memifKey, pb.ValueState_CONFIGURED)
+	conn, err := rpc.NewClient(h.GRPC.Addr().String(), rpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	c := configurator.NewConfiguratorServiceClient(conn)
+	for want, ctx := range map[string]context.Context{
+		logging.Hidden: t.Context(), memifSecret: metadata.AppendToOutgoingContext(t.Context(), grpc.ShowSecretsMetadata, "true"),
+	} {
+		wanted, err := c.Get(ctx, &configurator.GetRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := c.Dump(ctx, &configurator.DumpRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cfg := range []*configurator.Config{wanted.GetConfig(), found.GetDump()} {
+			if !strings.Contains(prototext.Format(cfg), `"`+want+`"`) {
+				t.Errorf("expected %s in %v", want, cfg)
+			}
+		}
+		if _, err := c.Update(ctx, &configurator.UpdateRequest{Update: wanted.GetConfig()}); (want == memifSecret) != (err == nil) {
+			t.Errorf("given back with %s: %v", want, err)
 		}
 	}
 }
