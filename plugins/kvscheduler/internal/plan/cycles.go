@@ -20,7 +20,8 @@ type visited struct {
 	num, low int32 // see visit
 	comp     int32
 	onStack  bool
-	outside  bool // waits for another component; of needs only
+	outside  bool  // waits for another component; of needs only
+	walk     uint8 // see cutter
 }
 
 // component is a set of steps of which each waited for each, when it was
@@ -28,40 +29,24 @@ type visited struct {
 type component struct {
 	first, end int32 // its members are cycles.members[first:end]
 	outside    int32 // how often a member waits for what is not done in other components
+	loose      bool  // a member does not wait for others any more: it may have fallen apart
 }
 
-// breakCycles is called when nothing is ready: the rest contains values that
-// depend on each other. In every component of the rest that waits for no other
-// component, the value with the smallest key stops waiting for the members of
-// its component, unless it is their base or derived from them. It reports false
-// if an update was turned into a re-creation instead.
-func (s *sorter) breakCycles() bool {
-	c := s.cycles
-	if c == nil {
-		c = newCycles(s)
-		s.cycles = c
-	}
+// takeOpen returns the components that wait for no other, and were not returned
+// before.
+func (c *cycles) takeOpen() (open []int32) {
 	last := c.open
 	c.open = nil
-	for _, k := range last { // they may have fallen apart
-		c.find(c.of(k))
-	}
-	ok := true
-	for _, k := range c.open {
-		members := c.of(k)
-		if len(members) < 2 {
-			continue
+	for _, k := range last {
+		if c.comps[k].loose {
+			c.find(c.of(k))
+		} else {
+			open = append(open, k)
 		}
-		if u := c.updateAmong(members); u != none {
-			n := s.steps[u].n
-			n.bounce = true
-			s.p.spread([]*node{n})
-			ok = false
-			continue
-		}
-		c.free(members)
 	}
-	return ok
+	open = append(open, c.open...)
+	c.open = nil
+	return open
 }
 
 // of returns the members of a component.
@@ -125,6 +110,7 @@ func (c *cycles) passed(pred, succ int32) {
 // met is called when one of those that a need waits for is done.
 func (c *cycles) met(need int32) {
 	if c.found[need].outside {
+		c.comps[c.found[need].comp].loose = true
 		c.leave(c.found[need].comp)
 	}
 }
@@ -134,86 +120,6 @@ func (c *cycles) leave(k int32) {
 	if comp.outside--; comp.outside == 0 {
 		c.open = append(c.open, k)
 	}
-}
-
-// updateAmong returns the update with the smallest key of a component that
-// also removes something.
-func (c *cycles) updateAmong(members []int32) int32 {
-	found := int32(none)
-	removes := false
-	for _, id := range members {
-		st := &c.s.steps[id]
-		removes = removes || st.kind == Down
-		if st.kind == Update && (found == none || st.n.key < c.s.steps[found].n.key) {
-			found = id
-		}
-	}
-	if !removes {
-		return none
-	}
-	return found
-}
-
-// free lets the member with the smallest key go first.
-func (c *cycles) free(members []int32) {
-	s := c.s
-	first := int32(none)
-	for _, id := range members {
-		if !s.isGate(id) && c.mayGoFirst(id) && (first == none || s.steps[id].n.key < s.steps[first].n.key) {
-			first = id
-		}
-	}
-	st := &s.steps[first]
-	var follows []int32
-	for at := st.preds; at != 0; at = s.links[at].nextPred {
-		if l := &s.links[at]; !s.steps[l.pred].done && !s.hard(l) && !l.cut {
-			l.cut = true
-			st.waits--
-			follows = append(follows, c.passedGate(l.pred)...)
-		}
-	}
-	for _, pred := range follows {
-		s.connect(pred, first)
-	}
-	if st.waits == 0 {
-		s.ready.Push(s.place(first))
-	}
-}
-
-// passedGate returns those that have gone before a gate: who does not wait for
-// the gate any more still follows them. Other steps are no gates.
-func (c *cycles) passedGate(id int32) (done []int32) {
-	s := c.s
-	if !s.isGate(id) || s.steps[id].any {
-		return nil
-	}
-	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
-		if l := &s.links[at]; s.steps[l.pred].done && !l.cut {
-			done = append(done, l.pred)
-		}
-	}
-	return done
-}
-
-// mayGoFirst: a step that waits for its own removal or its base within the
-// cycle cannot be the first.
-func (c *cycles) mayGoFirst(id int32) bool {
-	s := c.s
-	for at := s.steps[id].preds; at != 0; at = s.links[at].nextPred {
-		if l := &s.links[at]; !s.steps[l.pred].done && s.hard(l) && !l.cut {
-			return false
-		}
-	}
-	return true
-}
-
-// hard: a link that no cycle of dependencies can put in question, because it
-// lies within one value or between a base and what is derived from it.
-func (s *sorter) hard(l *link) bool {
-	pred, st := &s.steps[l.pred], &s.steps[l.succ]
-	return pred.n == st.n ||
-		st.kind != Down && st.n.base == pred.n ||
-		pred.kind == Down && pred.n.base == st.n
 }
 
 // waitsFor iterates over what a step waits for.

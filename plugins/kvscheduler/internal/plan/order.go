@@ -50,7 +50,7 @@ type sorter struct {
 // and goes down before what it stands on. Ties are broken by key, removals
 // first, so that equal input gives an equal plan.
 func (p *planner) order() *Plan {
-	for {
+	for ; ; p.attempts++ {
 		s := newSorter(p)
 		s.build()
 		if s.sort() {

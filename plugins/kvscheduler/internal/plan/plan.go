@@ -249,6 +249,8 @@ type planner struct {
 	linked  bool     // exact, prefixes and selected are complete
 	settled bool     // all assumptions were made
 	late    []string // touched after that, with a change of their own
+
+	attempts int // to find an order that failed
 }
 
 func (n *node) exists() bool { return n.have != nil }
