@@ -11,47 +11,48 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// BenchmarkKnot creates and deletes one knot of values that all depend on each
-// other, by way of a hub; and moves many values from what stands on another one
-// to that one, which is created anew at the same time.
+// BenchmarkKnot creates and deletes one knot of values: each depends on both of
+// its neighbours.
 func BenchmarkKnot(b *testing.B) {
-	const hub, fixed = "config/interface/hub", "config/fixed/hub"
-	life := func(n int) func() time.Duration {
+	life := func(n int) time.Duration {
 		s := newBench(b, 1000)
-		create, remove := one(hub, &model.Item{}), one(hub, nil)
+		defer s.stop()
+		create, remove := &change{}, &change{}
+		end := func(i int) string { return fmt.Sprintf("config/interface/end%07d", (i+n)%n) }
 		for i := range n {
-			end := fmt.Sprintf("config/interface/end%06d", i)
-			create.set(end, &model.Item{Deps: []string{hub}})
-			create.items[0].Deps = append(create.items[0].Deps, end)
-			remove.set(end, nil)
+			create.set(end(i), &model.Item{Deps: []string{end(i - 1), end(i + 1)}})
+			remove.set(end(i), nil)
 		}
-		return func() time.Duration {
-			runtime.GC()
-			return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
-		}
-	}
-	move := func(n int) func() time.Duration {
-		s := newBench(b, 1000)
-		s.fixed(b)
-		before, after := one(fixed, &model.Item{}), one(fixed, &model.Item{Value: 1})
-		for i := range n {
-			end, route := fmt.Sprintf("config/interface/end%06d", i), fmt.Sprintf("config/route/end%06d", i)
-			before.set(end, &model.Item{Deps: []string{fixed}})
-			before.set(route, &model.Item{Deps: []string{end}})
-			after.set(end, nil)
-			after.set(route, &model.Item{Deps: []string{fixed}})
-		}
-		return func() time.Duration {
-			s.commit(b, before)
-			runtime.GC()
-			return budgettest.Worked(func() { s.commit(b, after) })
-		}
+		runtime.GC()
+		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, remove) })
 	}
 	for range b.N {
-		small, large := budgettest.Fastest(10, life(10_000)), budgettest.Fastest(5, life(100_000))
-		budgettest.AtMost(b, "knot-100k/10k", ratio(large, small), "x", linear)
-		small, large = budgettest.Fastest(10, move(3_000)), budgettest.Fastest(5, move(30_000))
-		budgettest.AtMost(b, "move-30k/3k", ratio(large, small), "x", linear)
+		budgettest.AtMost(b, "knot-1M/100k", budgettest.Growth(1, 100_000, life), "x", budgettest.Linear)
+	}
+}
+
+// BenchmarkMove moves many values from what stands on another one to that one,
+// which is created anew at the same time, so that none of them can be updated.
+func BenchmarkMove(b *testing.B) {
+	const hub = "config/fixed/hub"
+	move := func(n int) time.Duration {
+		s := newBench(b, 1000)
+		defer s.stop()
+		s.fixed(b)
+		before, after := one(hub, &model.Item{}), one(hub, &model.Item{Value: 1})
+		for i := range n / 2 {
+			end, route := fmt.Sprintf("config/interface/end%06d", i), fmt.Sprintf("config/route/end%06d", i)
+			before.set(end, &model.Item{Deps: []string{hub}})
+			before.set(route, &model.Item{Deps: []string{end}})
+			after.set(end, nil)
+			after.set(route, &model.Item{Deps: []string{hub}})
+		}
+		s.commit(b, before)
+		runtime.GC()
+		return budgettest.Worked(func() { s.commit(b, after) })
+	}
+	for range b.N {
+		budgettest.AtMost(b, "move-1M/100k", budgettest.Growth(1, 100_000, move), "x", budgettest.Linear)
 	}
 }
 
