@@ -39,6 +39,7 @@ type Plugin struct {
 	index    ifaceidx.Index
 	watcher  *descriptor.Watcher // nil: disabled
 	states   *States
+	others   *elsewhere // nil: disabled
 }
 
 // Deps is what the plugin needs.
@@ -97,7 +98,8 @@ func (p *Plugin) Init() (err error) {
 		Log:        p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
-	p.watcher.OnLinks(p.states.look)
+	p.watcher.OnLinks(func(links []netlinkapi.Link) { p.states.look(nil, links) })
+	p.others = newElsewhere(p.Namespaces, p.states, p.Log)
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewInterface(deps),
 		descriptor.NewAddress(deps),
@@ -120,9 +122,11 @@ func (p *Plugin) AfterInit() error {
 		return fmt.Errorf("index of interfaces: %w", err)
 	}
 	p.Go(p.watcher.Run)
+	p.Go(p.others.Run)
 	p.Go(func(ctx context.Context) {
-		for range configured.Changes(ctx) { // another interface, or none, is of interest
+		for c := range configured.Changes(ctx) { // another interface, or none, is of interest
 			p.watcher.Look()
+			p.others.Look(c.Value.Namespace)
 		}
 	})
 	return nil

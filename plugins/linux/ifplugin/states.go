@@ -10,13 +10,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
 // States is what is known of the operational state of the interfaces of the
-// configuration that are in the namespace of the agent. Others are not followed:
-// whoever listens in a namespace keeps it alive after its owner has removed it.
-// The type of an interface is that of the link in the kernel. Its methods may be
-// called concurrently.
+// configuration. The type of an interface is that of the link in the kernel. Its
+// methods may be called concurrently.
 type States struct {
 	index  ifaceidx.Index
 	now    func() time.Time
@@ -39,25 +38,32 @@ func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 	})
 }
 
-// look takes in all links of the namespace of the agent.
-func (s *States) look(links []netlinkapi.Link) {
+// look takes in all links of a namespace, and tells whether there are interfaces of
+// the configuration in it.
+func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link) (used bool) {
 	at := make(map[int]netlinkapi.Link, len(links))
 	for _, l := range links {
 		at[l.Index] = l
 	}
-	there := map[string]bool{}
+	configured := map[string]bool{}
 	for name, meta := range s.index.All() {
-		link, ok := at[meta.LinuxIfIndex]
-		if ok && nsmodel.IsOwn(meta.Namespace) && link.Name == meta.HostIfName {
-			there[name] = true
-			s.put(stateOf(name, meta, link))
+		configured[name] = true
+		if !nsmodel.Equal(meta.Namespace, ns) {
+			continue
 		}
-	}
-	for _, name := range s.states.Names() {
-		if !there[name] {
+		used = true
+		if link, ok := at[meta.LinuxIfIndex]; ok && link.Name == meta.HostIfName {
+			s.put(meta, stateOf(name, meta, link))
+		} else {
 			s.gone(name)
 		}
 	}
+	for _, name := range s.states.Names() {
+		if !configured[name] {
+			s.gone(name)
+		}
+	}
+	return used
 }
 
 func stateOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) *interfaces.InterfaceState {
@@ -84,9 +90,14 @@ func typeOf(meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) interfaces.Inte
 	return interfaces.Interface_EXISTING
 }
 
-// put takes in a state; the time of the last change is that of a status.
-func (s *States) put(state *interfaces.InterfaceState) {
+// put takes in a state, unless the interface is not any more where it was found;
+// the time of the last change is that of a status.
+func (s *States) put(found ifaceidx.LinuxIfMetadata, state *interfaces.InterfaceState) {
 	s.states.Put(state.Name, func(before *interfaces.InterfaceState, known bool) (*interfaces.InterfaceState, bool) {
+		now, ok := s.index.Get(state.Name)
+		if !ok || now.LinuxIfIndex != found.LinuxIfIndex || now.HostIfName != found.HostIfName || !nsmodel.Equal(now.Namespace, found.Namespace) {
+			return before, false
+		}
 		if !known || before.AdminStatus != state.AdminStatus || before.OperStatus != state.OperStatus {
 			state.LastChange = s.now().Unix()
 		} else {

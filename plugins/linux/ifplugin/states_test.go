@@ -1,16 +1,52 @@
 package ifplugin_test
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
+
+// follow watches the states of interfaces; await waits for one.
+func follow(t *testing.T, a *linuxtest.Agent) (told *telling, await func(want string)) {
+	t.Helper()
+	told = &telling{lines: make(chan string, 1000)}
+	told.cancel = a.Interfaces.States().Watch(func(n *interfaces.InterfaceNotification) {
+		s := n.State
+		told.lines <- fmt.Sprintf("%v %s %s %v %v/%v %d", n.Type, s.Name, s.InternalName, s.Type, s.AdminStatus, s.OperStatus, s.Mtu)
+	})
+	return told, func(want string) {
+		t.Helper()
+		var before []string
+		late := time.After(20 * time.Second)
+		for {
+			select {
+			case got := <-told.lines:
+				if got == want {
+					return
+				}
+				before = append(before, got)
+			case <-late:
+				t.Fatalf("not told: %s\ntold:\n%s", want, strings.Join(before, "\n"))
+			}
+		}
+	}
+}
+
+// telling is what was told of states.
+type telling struct {
+	lines  chan string
+	cancel func()
+}
 
 // The states of interfaces in the namespace of the agent are told, as they
 // change, on the fake and on the kernel.
@@ -18,27 +54,7 @@ func TestStates(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")
 		a := linuxtest.Start(t, w)
-		told := make(chan string, 100)
-		cancel := a.Interfaces.States().Watch(func(n *interfaces.InterfaceNotification) {
-			s := n.State
-			told <- fmt.Sprintf("%v %s %s %v %v/%v %d", n.Type, s.Name, s.InternalName, s.Type, s.AdminStatus, s.OperStatus, s.Mtu)
-		})
-		await := func(want string) {
-			t.Helper()
-			var before []string
-			late := time.After(20 * time.Second)
-			for {
-				select {
-				case got := <-told:
-					if got == want {
-						return
-					}
-					before = append(before, got)
-				case <-late:
-					t.Fatalf("not told: %s\ntold:\n%s", want, strings.Join(before, "\n"))
-				}
-			}
-		}
+		told, await := follow(t, a)
 		one, two := veth("one", "two", ""), veth("two", "one", "")
 		two.Enabled = false
 		must(t, a.Apply(one, two))
@@ -66,23 +82,75 @@ func TestStates(t *testing.T) {
 		await("UPDOWN two h-two VETH DELETED/DELETED 1400")
 		a.Quiet("nothing is left", func() bool { return len(a.Interfaces.States().List()) == 0 })
 
-		// One in another namespace is not followed; and nobody is told after the end.
-		inside := veth("inside", "one", "ns1")
-		one = veth("one", "inside", "")
-		w.Make(t, "ns1")
-		must(t, a.Apply(inside, one))
-		await("UPDOWN one h-one VETH UP/UP 1500")
-		if names := a.Interfaces.States().List(); slices.ContainsFunc(names, func(s *interfaces.InterfaceState) bool { return s.Name == "inside" }) {
-			t.Errorf("states %v", names)
+		// Nobody is told after the end.
+		told.cancel()
+		for len(told.lines) > 0 {
+			<-told.lines
 		}
-		cancel()
-		for len(told) > 0 {
-			<-told
-		}
-		must(t, a.Delete(one))
+		must(t, a.Apply(veth("one", "two", ""), veth("two", "one", "")))
+		must(t, a.Delete(one, two))
 		a.Quiet("nothing is left", func() bool { return len(a.Interfaces.States().List()) == 0 })
-		if len(told) > 0 {
-			t.Errorf("told after the end: %s", <-told)
+		if len(told.lines) > 0 {
+			t.Errorf("told after the end: %s", <-told.lines)
 		}
+	})
+}
+
+// So are those of interfaces in other namespaces, whose end is not delayed.
+func TestStatesElsewhere(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		a := linuxtest.Start(t, w)
+		_, await := follow(t, a)
+		inside := w.Make(t, "ns1")
+		w.Make(t, "ns2")
+		must(t, a.Apply(veth("one", "two", "ns1"), veth("two", "one", "")))
+		await("UPDOWN one h-one VETH UP/UP 1500")
+
+		must(t, inside.SetUp(expectLink(t, inside, "h-one").Index, false)) // by somebody else
+		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
+		must(t, inside.SetMTU(expectLink(t, inside, "h-one").Index, 1400))
+		await("UPDOWN one h-one VETH DOWN/DOWN 1400")
+		must(t, inside.SetUp(expectLink(t, inside, "h-one").Index, true))
+		await("UPDOWN one h-one VETH UP/UP 1400")
+		if w.Sim != nil {
+			w.Sim.Overflow("") // all is read again
+		}
+
+		one := veth("one", "two", "ns2") // moves
+		must(t, a.Apply(one))
+		await("UPDOWN one h-one VETH UP/UP 1500")
+		must(t, w.Open(t, "ns2").SetUp(expectLink(t, w.Open(t, "ns2"), "h-one").Index, false))
+		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
+
+		must(t, a.Delete(one, veth("two", "one", "")))
+		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
+		a.Quiet("nothing is left", func() bool { return len(a.Interfaces.States().List()) == 0 })
+	})
+}
+
+// A namespace that its owner removes ends although interfaces in it are followed,
+// and they are told as deleted. The one that takes its place is followed as well.
+func TestStatesOfNamespaceThatEnds(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		a := linuxtest.Start(t, w)
+		_, await := follow(t, a)
+		must(t, w.Create(w.Path("ns1")))
+		one := veth("one", "two", "")
+		one.Namespace = &namespace.NetNamespace{Type: namespace.NetNamespace_FD, Reference: w.Path("ns1")} // which the agent does not make
+		items := []proto.Message{one, veth("two", "one", "")}
+		must(t, a.Apply(items...))
+		await("UPDOWN one h-one VETH UP/UP 1500")
+		w.Remove(t, "ns1")
+		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
+		nltest.Poll(t, "the pair went with the namespace", func() bool {
+			_, err := own.LinkByName("h-two")
+			return errors.Is(err, netlinkapi.ErrNotFound)
+		})
+		must(t, w.Create(w.Path("ns1")))
+		must(t, a.Resync(items...))
+		await("UPDOWN one h-one VETH UP/UP 1500")
+		must(t, a.Delete(items...))
+		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
 	})
 }

@@ -50,6 +50,7 @@ type Handle interface {
 	Neighbours
 	Routes
 	Watcher
+	Others
 	// Namespace tells which namespace this is.
 	Namespace() NamespaceID
 	io.Closer
@@ -216,4 +217,20 @@ type Watcher interface {
 	// events were lost or cannot be read (an error): then start again, and read
 	// the whole state.
 	Watch(ctx context.Context, ready func(), event func(Event)) error
+}
+
+// OwnNumber is what Number and WatchOthers call the namespace of the handle itself.
+const OwnNumber = -1
+
+// Others tells what happens in other namespaces. Unlike a Watch in one of them it
+// does not keep that one alive after its owner has removed it.
+type Others interface {
+	// Number returns the number by which this namespace knows another one, which
+	// is given one if it has none. It is good until the other one ends.
+	Number(other Handle) (int, error)
+	// WatchOthers calls ready once changes are being recorded, and then event for
+	// every change of a link in a namespace that has a number, and when one ends,
+	// until the context ends (nil) or events were lost or cannot be read (an
+	// error): then start again, and read everything.
+	WatchOthers(ctx context.Context, ready func(), event func(number int)) error
 }

@@ -38,7 +38,10 @@ type space struct {
 	routes    []netlinkapi.Route
 	neighs    []netlinkapi.Neighbour
 	lastIndex int
-	watchers  map[*watcher]struct{}
+	watchers  map[*watcher[netlinkapi.Event]]struct{}
+	outlooks  map[*watcher[int]]struct{} // that watch other namespaces from here
+	numbers   int                        // given to other namespaces
+	numberIn  map[*space]int             // of this one in others
 }
 
 type link struct {
@@ -67,7 +70,9 @@ func (k *Kernel) newSpace() *space {
 	ns := &space{
 		id:       netlinkapi.NamespaceID{Dev: 4, Ino: 0xf0000000 + k.lastID},
 		links:    map[int]*link{},
-		watchers: map[*watcher]struct{}{},
+		watchers: map[*watcher[netlinkapi.Event]]struct{}{},
+		outlooks: map[*watcher[int]]struct{}{},
+		numberIn: map[*space]int{},
 	}
 	ns.add(netlinkapi.Link{Name: "lo", Loopback: true, MTU: 65536})
 	return ns
@@ -96,6 +101,7 @@ func (k *Kernel) RemoveNamespace(path string) {
 			l.remove()
 		}
 	}
+	ns.tellOthers()
 }
 
 // AddDevice adds a hardware link to the agent's namespace and returns its

@@ -7,17 +7,29 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-// ErrOverflow is what Watch returns when events were lost.
+// ErrOverflow is what Watch and WatchOthers return when events were lost.
 var ErrOverflow = errors.New("no buffer space available")
 
-// watcher queues the events for one Watch.
-type watcher struct {
-	queue []netlinkapi.Event
+// watcher queues the events for one Watch or WatchOthers.
+type watcher[E any] struct {
+	queue []E
 	lost  bool
 	wake  chan struct{} // has a token while there is something to look at
 }
 
-func (w *watcher) signal() {
+func (w *watcher[E]) push(e E) {
+	if !w.lost {
+		w.queue = append(w.queue, e)
+	}
+	w.signal()
+}
+
+func (w *watcher[E]) lose() {
+	w.lost = true
+	w.signal()
+}
+
+func (w *watcher[E]) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -26,20 +38,32 @@ func (w *watcher) signal() {
 
 func (ns *space) notify(e netlinkapi.Event) {
 	for w := range ns.watchers {
-		if !w.lost {
-			w.queue = append(w.queue, e)
-		}
-		w.signal()
+		w.push(e)
+	}
+	ns.tellOthers()
+	for w := range ns.outlooks {
+		w.push(netlinkapi.OwnNumber)
 	}
 }
 
-// Overflow makes all running Watches of the namespace lose events.
+// tellOthers tells those in other namespaces that something changed here.
+func (ns *space) tellOthers() {
+	for other, number := range ns.numberIn {
+		for w := range other.outlooks {
+			w.push(number)
+		}
+	}
+}
+
+// Overflow makes all running watches of the namespace lose events.
 func (k *Kernel) Overflow(path string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for w := range k.spaces[path].watchers {
-		w.lost = true
-		w.signal()
+		w.lose()
+	}
+	for w := range k.spaces[path].outlooks {
+		w.lose()
 	}
 }
 
@@ -51,14 +75,43 @@ func (k *Kernel) Watchers(path string) int {
 }
 
 func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.Event)) error {
-	w := &watcher{wake: make(chan struct{}, 1)}
-	if err := h.k.read("Watch", func() error { h.ns.watchers[w] = struct{}{}; return nil }); err != nil {
+	return follow(ctx, h.k, "Watch", h.ns.watchers, ready, event)
+}
+
+// Number implements netlinkapi.Others.
+func (h *handle) Number(other netlinkapi.Handle) (number int, err error) {
+	ns := other.(*handle).ns
+	err = h.k.read("Number", func() error {
+		if ns == h.ns {
+			number = netlinkapi.OwnNumber
+			return nil
+		}
+		var known bool
+		if number, known = ns.numberIn[h.ns]; !known {
+			number = h.ns.numbers
+			h.ns.numbers++
+			ns.numberIn[h.ns] = number
+		}
+		return nil
+	})
+	return number, err
+}
+
+// WatchOthers implements netlinkapi.Others.
+func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int)) error {
+	return follow(ctx, h.k, "WatchOthers", h.ns.outlooks, ready, event)
+}
+
+// follow registers a watcher among those of a namespace and tells its events.
+func follow[E any](ctx context.Context, k *Kernel, op string, all map[*watcher[E]]struct{}, ready func(), event func(E)) error {
+	w := &watcher[E]{wake: make(chan struct{}, 1)}
+	if err := k.read(op, func() error { all[w] = struct{}{}; return nil }); err != nil {
 		return err
 	}
 	defer func() {
-		h.k.mu.Lock()
-		defer h.k.mu.Unlock()
-		delete(h.ns.watchers, w)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(all, w)
 	}()
 	ready()
 	for {
@@ -67,10 +120,10 @@ func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.
 			return nil
 		case <-w.wake:
 		}
-		h.k.mu.Lock()
+		k.mu.Lock()
 		queue, lost := w.queue, w.lost
 		w.queue = nil
-		h.k.mu.Unlock()
+		k.mu.Unlock()
 		if lost {
 			return ErrOverflow
 		}

@@ -23,6 +23,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"routes":         testRoutes,
 		"neighbours":     testNeighbours,
 		"watch":          testWatch,
+		"watch others":   testWatchOthers,
 		"namespace ends": testNamespaceEnds,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
@@ -251,6 +252,49 @@ func testWatch(t *testing.T, w *World) {
 	await(netlinkapi.Event{Link: i})
 	must(t, own.DeleteLink(i))
 	await(netlinkapi.Event{Link: i, Gone: true})
+	cancel()
+	must(t, <-done)
+}
+
+// testWatchOthers: what happens in another namespace is told, and so is its end,
+// which watching does not delay.
+func testWatchOthers(t *testing.T, w *World) {
+	own, a, b := w.Open(t, ""), w.Make(t, "a"), w.Make(t, "b")
+	number := func(h netlinkapi.Handle) int {
+		t.Helper()
+		n, err := own.Number(h)
+		must(t, err)
+		return n
+	}
+	if self := number(own); self != netlinkapi.OwnNumber {
+		t.Errorf("the namespace calls itself %d", self)
+	}
+	inA, inB := number(a), number(b)
+	if again := number(a); inA < 0 || inB < 0 || inA == inB || again != inA {
+		t.Fatalf("numbers %d, %d, then %d", inA, inB, again)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, events, done := make(chan struct{}), make(chan int, 1000), make(chan error)
+	go func() {
+		done <- own.WatchOthers(ctx, func() { close(ready) }, func(n int) { events <- n })
+	}()
+	<-ready
+	await := func(want int) {
+		for n := range events {
+			if n == want {
+				return
+			}
+		}
+	}
+	must(t, b.AddVeth("va", "vb"))
+	await(inB)
+	must(t, a.SetUp(MustLink(t, a, "lo").Index, true))
+	await(inA)
+	must(t, own.AddVeth("va", "vb"))
+	await(netlinkapi.OwnNumber)
+	must(t, a.Close())
+	w.Remove(t, "a")
+	await(inA)
 	cancel()
 	must(t, <-done)
 }

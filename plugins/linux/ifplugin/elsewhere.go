@@ -1,0 +1,208 @@
+package ifplugin
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// What did not work is tried again after firstRetry, then after twice as long, up
+// to maxRetry.
+const (
+	firstRetry = 200 * time.Millisecond
+	maxRetry   = 5 * time.Second
+)
+
+// elsewhere follows the interfaces of the configuration that are in other
+// namespaces than the agent's own. It listens in that one alone: whoever listens
+// in a namespace keeps it alive after its owner has removed it. The others are
+// opened for a look when something in them has changed.
+type elsewhere struct {
+	namespaces nsplugin.API
+	states     *States
+	log        logging.Logger
+
+	mu      sync.Mutex
+	known   map[int]map[string]*namespace.NetNamespace // that were looked at, by their number and nsmodel.Text
+	changed map[string]*namespace.NetNamespace         // to be looked at
+	wake    chan struct{}                              // has a token while there are some
+}
+
+func newElsewhere(namespaces nsplugin.API, states *States, log logging.Logger) *elsewhere {
+	return &elsewhere{
+		namespaces: namespaces, states: states, log: log,
+		known: map[int]map[string]*namespace.NetNamespace{}, changed: map[string]*namespace.NetNamespace{}, wake: make(chan struct{}, 1),
+	}
+}
+
+// Look makes Run look at a namespace that has interfaces of the configuration.
+func (e *elsewhere) Look(ns *namespace.NetNamespace) {
+	if nsmodel.IsOwn(ns) {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.note(ns)
+}
+
+func (e *elsewhere) note(ns *namespace.NetNamespace) {
+	e.changed[nsmodel.Text(ns)] = ns
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run follows until the context ends. Whatever goes wrong is tried again.
+func (e *elsewhere) Run(ctx context.Context) {
+	listening := make(chan struct{})
+	go func() {
+		defer close(listening)
+		e.listen(ctx)
+	}()
+	pause, timer := firstRetry, (<-chan time.Time)(nil)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-e.wake:
+		case <-timer:
+		}
+		if e.lookAll() {
+			pause, timer = firstRetry, nil
+			continue
+		}
+		timer = time.After(pause)
+		pause = min(2*pause, maxRetry)
+	}
+	<-listening
+}
+
+// listen notes in which namespaces something changes.
+func (e *elsewhere) listen(ctx context.Context) {
+	pause := firstRetry
+	for ctx.Err() == nil {
+		started := time.Now()
+		err := e.listenOnce(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(started) > maxRetry {
+			pause = firstRetry
+		}
+		e.log.Warn("changes of links in other namespaces were missed; their state is read again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, maxRetry)
+	}
+}
+
+func (e *elsewhere) listenOnce(ctx context.Context) error {
+	own, err := e.namespaces.Open(nil)
+	if err != nil {
+		return err
+	}
+	defer closeHandle(own)
+	return own.WatchOthers(ctx, e.noteAll, e.noteNumber)
+}
+
+func (e *elsewhere) noteAll() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for number := range e.known {
+		e.noteKnown(number)
+	}
+}
+
+func (e *elsewhere) noteNumber(number int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.noteKnown(number)
+}
+
+func (e *elsewhere) noteKnown(number int) {
+	for _, ns := range e.known[number] {
+		e.note(ns)
+	}
+}
+
+// lookAll looks at what has changed; it is false if some of it has to be tried
+// again.
+func (e *elsewhere) lookAll() bool {
+	e.mu.Lock()
+	changed := e.changed
+	e.changed = map[string]*namespace.NetNamespace{}
+	e.mu.Unlock()
+	done := true
+	for text, ns := range changed {
+		if err := e.look(text, ns); err != nil {
+			e.log.Warn("interfaces in a namespace were not looked at", "namespace", text, "error", err)
+			e.mu.Lock()
+			if e.changed[text] == nil {
+				e.changed[text] = ns
+			}
+			e.mu.Unlock()
+			done = false
+		}
+	}
+	return done
+}
+
+// look reads the links of a namespace. It is known before it is read, so that no
+// change is missed.
+func (e *elsewhere) look(text string, ns *namespace.NetNamespace) error {
+	e.forget(text) // a name may have come to stand for another namespace
+	links, err := e.read(text, ns)
+	if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
+		return err
+	}
+	if used := e.states.look(ns, links); !used || err != nil {
+		e.forget(text)
+	}
+	return nil
+}
+
+func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.Link, error) {
+	own, err := e.namespaces.Open(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeHandle(own)
+	h, err := e.namespaces.Peek(ns)
+	if err != nil {
+		return nil, err
+	}
+	defer closeHandle(h)
+	number, err := own.Number(h)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	if e.known[number] == nil {
+		e.known[number] = map[string]*namespace.NetNamespace{}
+	}
+	e.known[number][text] = ns
+	e.mu.Unlock()
+	return h.Links()
+}
+
+func (e *elsewhere) forget(text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for number, all := range e.known {
+		if delete(all, text); len(all) == 0 {
+			delete(e.known, number)
+		}
+	}
+}
+
+// closeHandle closes a handle that nothing was changed with.
+func closeHandle(h netlinkapi.Handle) { _ = h.Close() }

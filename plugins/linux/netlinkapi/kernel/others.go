@@ -1,0 +1,172 @@
+package kernel
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// outlookBuffer is how many bytes of notifications are read at once; one has a few
+// kilobytes at most.
+const outlookBuffer = 64 << 10
+
+// Number tells the number of another namespace (nsid of ip-netns(8)); see
+// netlinkapi.Others.
+func (h *handle) Number(other netlinkapi.Handle) (int, error) {
+	o, ok := other.(*handle)
+	if !ok {
+		return 0, fmt.Errorf("number of a namespace: %T is not of this kernel", other)
+	}
+	if o.ns.id == h.ns.id {
+		return netlinkapi.OwnNumber, nil
+	}
+	fd := int(o.ns.file.Fd())
+	number, err := h.ns.route.GetNetNsIdByFd(fd)
+	if err == nil && number < 0 {
+		// The kernel chooses one; somebody else may have been faster.
+		if err = h.ns.route.SetNetNsIdByFd(fd, -1); err == nil || errors.Is(err, unix.EEXIST) {
+			number, err = h.ns.route.GetNetNsIdByFd(fd)
+		}
+	}
+	if err == nil && number < 0 {
+		err = errors.New("the kernel has given it none")
+	}
+	return number, classify("number of a namespace", err)
+}
+
+// WatchOthers tells changes in other namespaces; see netlinkapi.Others. The socket
+// belongs to this namespace and has no part in the others.
+func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int)) error {
+	socket, err := h.listenToAll()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { socket.Close() })
+	defer func() {
+		if stop() {
+			socket.Close()
+		}
+	}()
+	ready()
+	data, control := make([]byte, outlookBuffer), make([]byte, unix.CmsgSpace(4))
+	for {
+		n, nControl, from, err := receive(socket, data, control)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("watch links of other namespaces: %w", err)
+		case from == nil || from.Pid != nl.PidKernel:
+			continue
+		}
+		if number, ok := aboutNamespace(data[:n], control[:nControl]); ok {
+			event(number)
+		}
+	}
+}
+
+// receive waits for a message with what comes along with it.
+func receive(socket *os.File, data, control []byte) (n, nControl int, from *unix.SockaddrNetlink, err error) {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	var sender unix.Sockaddr
+	waiting := raw.Read(func(fd uintptr) bool {
+		n, nControl, _, sender, err = unix.Recvmsg(int(fd), data, control, 0)
+		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+	})
+	from, _ = sender.(*unix.SockaddrNetlink)
+	return n, nControl, from, errors.Join(waiting, err)
+}
+
+// listenToAll opens a socket that hears of links in all namespaces that have a
+// number here, and of numbers that are gone.
+func (h *handle) listenToAll() (socket *os.File, err error) {
+	open := func() error {
+		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_NSID-1)
+		err = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1)
+		if err == nil {
+			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
+		}
+		if err == nil {
+			err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups})
+		}
+		if err != nil {
+			unix.Close(fd)
+			return err
+		}
+		socket = os.NewFile(uintptr(fd), "netlink")
+		return nil
+	}
+	if current(h.ns.id) {
+		err = OnOwnThread(open)
+	} else {
+		err = inNamespace(h.ns.file, open)
+	}
+	if errors.Is(err, unix.EPERM) {
+		return nil, fmt.Errorf("listen to other namespaces: %w", privilegeError{"needs CAP_NET_BROADCAST"})
+	}
+	if err != nil {
+		return nil, classify("listen to other namespaces", err)
+	}
+	return socket, nil
+}
+
+// aboutNamespace returns the number of the namespace that a message is about.
+func aboutNamespace(data, control []byte) (number int, ok bool) {
+	messages, err := syscall.ParseNetlinkMessage(data)
+	if err != nil || len(messages) == 0 {
+		return 0, false
+	}
+	number = netlinkapi.OwnNumber
+	parts, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return 0, false
+	}
+	for _, part := range parts {
+		if part.Header.Level == unix.SOL_NETLINK && part.Header.Type == unix.NETLINK_LISTEN_ALL_NSID && len(part.Data) >= 4 {
+			number = int(int32(binary.NativeEndian.Uint32(part.Data)))
+		}
+	}
+	switch m := messages[0]; m.Header.Type {
+	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
+		return number, true
+	case unix.RTM_DELNSID:
+		if number != netlinkapi.OwnNumber { // what numbers others give is of no interest
+			return 0, false
+		}
+		return numberIn(m.Data)
+	}
+	return 0, false
+}
+
+// numberIn reads the number of a namespace out of a message about one.
+func numberIn(data []byte) (number int, ok bool) {
+	if len(data) < nl.NewRtGenMsg().Len() {
+		return 0, false
+	}
+	attrs, err := nl.ParseRouteAttr(data[nl.NewRtGenMsg().Len():])
+	if err != nil {
+		return 0, false
+	}
+	for _, a := range attrs {
+		if a.Attr.Type == netlink.NETNSA_NSID && len(a.Value) >= 4 {
+			return int(int32(binary.NativeEndian.Uint32(a.Value))), true
+		}
+	}
+	return 0, false
+}
