@@ -80,6 +80,12 @@ func needy() map[string]struct {
 		"DHCP proxy":       {&l3.DHCPProxy{SourceIpAddress: "10.7.0.1", Servers: []*l3.DHCPProxy_DHCPServer{{IpAddress: "10.1.1.8"}}}},
 		"TEIB":             {&l3.TeibEntry{Interface: "x", PeerAddr: "10.1.1.70", NextHopAddr: "192.0.2.1"}, loop("x", "10.1.1.1/24")},
 		"VRRP":             {&l3.VRRPEntry{Interface: "x", VrId: 5, Priority: 100, Interval: 1000, IpAddresses: []string{"10.1.1.100"}}, loop("x", "10.1.1.1/24")},
+		"VRRP: unicast": {
+			&l3.VRRPEntry{
+				Interface: "x", VrId: 5, Priority: 100, Interval: 1000, IpAddresses: []string{"10.1.1.100"},
+				Unicast: true, UnicastPeers: []string{"10.1.1.9"},
+			}, loop("x", "10.1.1.1/24"),
+		},
 	} {
 		entries[item] = entry{key(values[0]), values}
 	}

@@ -15,8 +15,8 @@ import (
 func TestInvalidL3Items(t *testing.T) {
 	t.Parallel()
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
-	unicast, slow, short := router(5, 100, "10.1.1.100"), router(5, 100, "10.1.1.100"), router(5, 100, "10.1.1.100")
-	unicast.Unicast, slow.Interval, short.Interval = true, 65536, 9
+	lonely, slow, short := router(5, 100, "10.1.1.100"), router(5, 100, "10.1.1.100"), router(5, 100, "10.1.1.100")
+	lonely.Unicast, slow.Interval, short.Interval = true, 65536, 9
 	heavy := xcPath("a", "10.0.0.1")
 	heavy.Weight = 256
 	for _, test := range []struct {
@@ -54,7 +54,12 @@ func TestInvalidL3Items(t *testing.T) {
 		{router(5, 100, "10.1.1.1", "2001:db8::1"), "ip_addresses[1]: 2001:db8::1, expected the version of IP of 10.1.1.1"},
 		{router(5, 100, "10.1.1.1", "10.1.1.1"), "ip_addresses[1]: 10.1.1.1 is listed twice"},
 		{slow, "interval: 65536 ms, expected 10 to 65535"}, {short, "interval: 9 ms"},
-		{unicast, "unicast: VPP starts a unicast router only with peers"},
+		{lonely, "unicast_peers: empty, expected the address of another router"},
+		{withPeers(router(5, 100, "10.1.1.1"), false, "10.1.1.9"), "unicast_peers: 1 addresses, expected none without unicast"},
+		{withPeers(router(5, 100, "10.1.1.1"), true, "x"), `unicast_peers[0]: "x"`},
+		{withPeers(router(5, 100, "10.1.1.1"), true, "10.1.1.9", "fe80::1"), "unicast_peers[1]: fe80::1, expected the version of IP of 10.1.1.1"},
+		{withPeers(router(5, 100, "10.1.1.1"), true, "224.0.0.18"), "unicast_peers[0]: 224.0.0.18, expected the address of a router"},
+		{withPeers(router(5, 100, "10.1.1.1"), true, "10.1.1.9", "10.1.1.9"), "unicast_peers[1]: 10.1.1.9 is listed twice"},
 	} {
 		if err := b.Commit(of(test.value)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, expected %q", err, test.want)
@@ -108,6 +113,7 @@ func TestRefusedL3Items(t *testing.T) {
 		{"proxy_arp_add_del", &l3.ProxyARP{Ranges: []*l3.ProxyARP_Range{arpRange("10.0.0.5", "10.0.0.6", 0)}},
 			"range 10.0.0.5-10.0.0.6 in table 0: proxy_arp_add_del: "},
 		{"dhcp_proxy_config", dhcpProxy("10.0.0.1", 0, dhcpServer("10.0.0.3", 0)), "server 10.0.0.3 in table 0: dhcp_proxy_config: "},
+		{"vrrp_vr_set_peers", withPeers(router(5, 100, "10.1.1.1"), true, "10.1.1.9"), "peers of virtual router 5: vrrp_vr_set_peers: "},
 		{"vrrp_vr_start_stop", router(5, 100, "10.1.1.1"), "start virtual router 5: vrrp_vr_start_stop: "},
 		{"l3xc_update", xc("lo", l3.L3XConnect_IPV4, xcPath("lo", "")), "l3xc_update: "},
 		{"teib_entry_add_del", &l3.TeibEntry{Interface: "lo", PeerAddr: "10.0.0.1", NextHopAddr: "10.0.0.2"}, "teib_entry_add_del: "},
@@ -156,6 +162,8 @@ func l3Samples() []proto.Message {
 		&l3.TeibEntry{Interface: "a", PeerAddr: "2001:db8::1", NextHopAddr: "2001:db8::2", VrfId: 3},
 		&l3.TeibEntry{Interface: "a", PeerAddr: "2001:db8::1", NextHopAddr: "10.0.0.1"},
 		router(5, 100, "10.1.1.1", "10.1.1.2"), router(5, 100, "10.1.1.2", "10.1.1.1"), router(5, 255, "10.1.1.2"),
+		withPeers(router(5, 100, "10.1.1.1"), true, "10.1.1.8", "10.1.1.9"), withPeers(router(5, 100, "10.1.1.1"), true, "10.1.1.9", "10.1.1.8"),
+		withPeers(router(5, 100, "10.1.1.1"), true, "10.1.1.9"),
 	}
 	faster := router(5, 255, "10.1.1.2")
 	faster.Interval = 1009

@@ -272,6 +272,42 @@ func TestVRRP(t *testing.T) {
 	})
 }
 
+// withPeers makes a router a unicast one, or not, and gives it peers.
+func withPeers(e *l3.VRRPEntry, unicast bool, peers ...string) *l3.VRRPEntry {
+	e.Unicast, e.UnicastPeers = unicast, peers
+	return e
+}
+
+// A unicast router talks to its peers, which change while it is configured.
+func TestUnicastVRRP(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		v4 := withPeers(router(5, 100, "10.1.1.100"), true, "10.1.1.8", "10.1.1.9")
+		v6 := withPeers(router(6, 100, "fe80::100"), true, "2001:DB8::9")
+		multicast := router(7, 100, "10.1.1.101")
+		idle := withPeers(router(8, 100, "10.1.1.102"), true)
+		idle.Enabled = false
+		lo := loop("lo", "10.1.1.1/24", "2001:db8::1/64")
+		b.Must(of(v4, v6, multicast, idle, lo))
+		allConfigured(t, b, of(v4, v6, multicast, idle))
+		readBack(t, b, "vrrp", of(v4, v6, multicast, idle))
+		b.InSync()
+
+		for _, changed := range []*l3.VRRPEntry{
+			withPeers(router(5, 100, "10.1.1.100"), true, "10.1.1.9", "10.1.1.7"),
+			router(5, 100, "10.1.1.100"),
+			withPeers(router(5, 100, "10.1.1.100"), true, "10.1.1.9"),
+		} {
+			b.Must(of(changed))
+			allConfigured(t, b, of(changed))
+			readBack(t, b, "vrrp", of(changed, v6, multicast, idle))
+			b.InSync()
+		}
+		b.Must(deleted(of(v4, v6, multicast, idle)))
+		readBack(t, b, "vrrp", nil)
+	})
+}
+
 // The addresses that a master gives its interface are not left over from
 // anybody: a resync lets them be. The simulator holds no elections; there the
 // address is given by hand.

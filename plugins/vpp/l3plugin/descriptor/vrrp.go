@@ -15,7 +15,8 @@ import (
 
 // A VRRP virtual router shares addresses with those of the same number on other
 // machines. The version of IP is that of its addresses. It can be started and
-// stopped; everything else is decided when it is created. With priority 255 it
+// stopped; everything else is decided when it is created, the peers of a unicast
+// router included, which VPP lets nobody change while it runs. With priority 255 it
 // owns its addresses, which VPP wants to find on the interface. A router that is
 // started while its interface has no address to send from stays down even when
 // there is one later, so it waits for one. The interface has our tag, so routers on
@@ -26,6 +27,7 @@ type vrrpCalls interface {
 	AddVirtualRouter(r vppcalls.VirtualRouter) error
 	DeleteVirtualRouter(r vppcalls.VirtualRouter) error
 	StartVirtualRouter(r vppcalls.VirtualRouter, start bool) error
+	SetVirtualRouterPeers(r vppcalls.VirtualRouter) error
 	DumpVirtualRouters() ([]vppcalls.VirtualRouter, error)
 }
 
@@ -79,22 +81,37 @@ func validateVRRP(_ string, e *l3.VRRPEntry) error {
 	if i := e.GetInterval(); i < minInterval || i > maxInterval {
 		errs = append(errs, invalid("interval", "%d ms, expected %d to %d", i, minInterval, maxInterval))
 	}
-	if e.GetUnicast() && e.GetEnabled() {
-		errs = append(errs, invalid("unicast", "VPP starts a unicast router only with peers, which cannot be "+
-			"configured here; expected false, or enabled: false"))
-	}
-	return errors.Join(append(errs, validateVRRPAddrs(e))...)
-}
-
-func validateVRRPAddrs(e *l3.VRRPEntry) error {
-	var errs []error
 	if n := len(e.GetIpAddresses()); n == 0 || n > maxByte {
 		errs = append(errs, invalid("ip_addresses", "%d addresses, expected 1 to %d", n, maxByte))
 	}
-	var first netip.Addr
+	first, err := validateVRRPAddrs("ip_addresses", e.GetIpAddresses(), netip.Addr{})
+	return errors.Join(append(errs, err, validatePeers(e, first))...)
+}
+
+// validatePeers looks at the peers of a router with the given address.
+func validatePeers(e *l3.VRRPEntry, addr netip.Addr) error {
+	const field = "unicast_peers"
+	n := len(e.GetUnicastPeers())
+	var errs []error
+	switch {
+	case n > 0 && !e.GetUnicast():
+		errs = append(errs, invalid(field, "%d addresses, expected none without unicast", n))
+	case n == 0 && e.GetUnicast() && e.GetEnabled():
+		errs = append(errs, invalid(field, "empty, expected the address of another router: VPP starts no unicast router without"))
+	case n > maxByte:
+		errs = append(errs, invalid(field, "%d addresses, expected at most %d", n, maxByte))
+	}
+	_, err := validateVRRPAddrs(field, e.GetUnicastPeers(), addr)
+	return errors.Join(append(errs, err)...)
+}
+
+// validateVRRPAddrs wants addresses of the version of IP of first, or of each other
+// if that is not valid; it returns the one that decided.
+func validateVRRPAddrs(list string, addrs []string, first netip.Addr) (netip.Addr, error) {
+	var errs []error
 	seen := map[netip.Addr]bool{}
-	for n, text := range e.GetIpAddresses() {
-		field := fmt.Sprintf("ip_addresses[%d]", n)
+	for n, text := range addrs {
+		field := fmt.Sprintf("%s[%d]", list, n)
 		addr, err := ipconv.ParseAddr(text)
 		switch {
 		case err != nil:
@@ -112,12 +129,12 @@ func validateVRRPAddrs(e *l3.VRRPEntry) error {
 			first = addr
 		}
 	}
-	return errors.Join(errs...)
+	return first, errors.Join(errs...)
 }
 
 func vrrpDependencies(_ string, e *l3.VRRPEntry) []kvs.Dependency {
 	deps := []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
-	addrs := vrrpAddrs(e)
+	addrs := vrrpAddrs(e.GetIpAddresses())
 	if len(addrs) == 0 {
 		return deps
 	}
@@ -150,9 +167,9 @@ func addressDependency(label, iface string, ipv6 bool, addr *netip.Addr) kvs.Dep
 }
 
 // vrrpAddrs parses the addresses; what is invalid is never applied.
-func vrrpAddrs(e *l3.VRRPEntry) []netip.Addr {
+func vrrpAddrs(texts []string) []netip.Addr {
 	var out []netip.Addr
-	for _, text := range e.GetIpAddresses() {
+	for _, text := range texts {
 		if addr, err := ipconv.ParseAddr(text); err == nil {
 			out = append(out, addr)
 		}
@@ -170,16 +187,22 @@ func sameButEnabled(a, b *l3.VRRPEntry) bool {
 	return a.GetInterface() == b.GetInterface() && a.GetVrId() == b.GetVrId() && a.GetPriority() == b.GetPriority() &&
 		a.GetInterval()/vrrpUnit == b.GetInterval()/vrrpUnit && a.GetPreempt() == b.GetPreempt() &&
 		a.GetAccept() == b.GetAccept() && a.GetUnicast() == b.GetUnicast() &&
-		len(missing(vrrpAddrs(a), vrrpAddrs(b))) == 0 && len(missing(vrrpAddrs(b), vrrpAddrs(a))) == 0
+		sameAddrs(a.GetIpAddresses(), b.GetIpAddresses()) && sameAddrs(a.GetUnicastPeers(), b.GetUnicastPeers())
+}
+
+func sameAddrs(a, b []string) bool {
+	x, y := vrrpAddrs(a), vrrpAddrs(b)
+	return len(missing(x, y)) == 0 && len(missing(y, x)) == 0
 }
 
 func (d *vrrpDescriptor) resolve(e *l3.VRRPEntry) (vppcalls.VirtualRouter, error) {
 	index, err := swIfIndex(d.ifs, e.GetInterface())
-	addrs := vrrpAddrs(e)
+	addrs := vrrpAddrs(e.GetIpAddresses())
 	return vppcalls.VirtualRouter{
 		SwIfIndex: index, ID: uint8(e.GetVrId()), IPv6: len(addrs) > 0 && addrs[0].Is6(),
 		Priority: uint8(e.GetPriority()), Interval: uint16(e.GetInterval() / vrrpUnit),
 		Preempt: e.GetPreempt(), Accept: e.GetAccept(), Unicast: e.GetUnicast(), Addrs: addrs,
+		Peers: vrrpAddrs(e.GetUnicastPeers()),
 	}, err
 }
 
@@ -191,13 +214,23 @@ func (d *vrrpDescriptor) create(_ string, e *l3.VRRPEntry) (kvs.Metadata, error)
 	if err := d.vpp.AddVirtualRouter(r); err != nil {
 		return nil, err
 	}
-	if !e.GetEnabled() {
-		return nil, nil
-	}
-	if err := d.vpp.StartVirtualRouter(r, true); err != nil {
+	if err := d.complete(r, e.GetEnabled()); err != nil {
 		return nil, errors.Join(err, d.vpp.DeleteVirtualRouter(r)) // leave nothing half-made
 	}
 	return nil, nil
+}
+
+// complete does what cannot be said in the creation.
+func (d *vrrpDescriptor) complete(r vppcalls.VirtualRouter, start bool) error {
+	if len(r.Peers) > 0 {
+		if err := d.vpp.SetVirtualRouterPeers(r); err != nil {
+			return err
+		}
+	}
+	if !start {
+		return nil
+	}
+	return d.vpp.StartVirtualRouter(r, true)
 }
 
 func (d *vrrpDescriptor) update(_ string, _, e *l3.VRRPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
@@ -243,7 +276,7 @@ func (d *vrrpDescriptor) retrieve(correlate []vrrpKV) ([]vrrpKV, error) {
 		if n, twice := at[kv.Key]; !twice {
 			at[kv.Key] = len(out)
 			out = append(out, kv)
-		} else if addrs := vrrpAddrs(w); len(addrs) > 0 && addrs[0].Is6() == found.IPv6 {
+		} else if addrs := vrrpAddrs(w.GetIpAddresses()); len(addrs) > 0 && addrs[0].Is6() == found.IPv6 {
 			out[n] = kv
 		}
 	}
@@ -257,6 +290,9 @@ func describeVRRP(iface string, r vppcalls.VirtualRouter) *l3.VRRPEntry {
 	}
 	for _, a := range r.Addrs {
 		e.IpAddresses = append(e.IpAddresses, a.String())
+	}
+	for _, a := range r.Peers {
+		e.UnicastPeers = append(e.UnicastPeers, a.String())
 	}
 	return e
 }

@@ -38,5 +38,7 @@ func Capabilities() []binding.Capability {
 		binding.Need("VRRP", "vrrp", (*vrrp.VrrpVrAddDel)(nil), (*vrrp.VrrpVrAddDelReply)(nil),
 			(*vrrp.VrrpVrStartStop)(nil), (*vrrp.VrrpVrStartStopReply)(nil),
 			(*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil)),
+		binding.Need("VRRP: unicast", "vrrp", (*vrrp.VrrpVrSetPeers)(nil), (*vrrp.VrrpVrSetPeersReply)(nil),
+			(*vrrp.VrrpVrPeerDump)(nil), (*vrrp.VrrpVrPeerDetails)(nil)),
 	}
 }

@@ -39,6 +39,7 @@ type ops struct {
 	teib      session.Op[struct{}]
 	dhcpProxy session.Op[struct{}]
 	vrrp      session.Op[struct{}]
+	vrrpPeers session.Op[struct{}]
 }
 
 // New returns the layer 3 operations on a VPP.
@@ -49,7 +50,7 @@ func New(vpp *session.VPP) *Calls {
 func chooseOps(s session.Session) ops {
 	return ops{
 		table: pickTable(s), scan: pickScan(s), proxyARP: pickProxyARP(s), l3xc: pickL3XC(s), teib: pickTEIB(s),
-		dhcpProxy: pickDHCPProxy(s), vrrp: pickVRRP(s),
+		dhcpProxy: pickDHCPProxy(s), vrrp: pickVRRP(s), vrrpPeers: pickVRRPPeers(s),
 	}
 }
 

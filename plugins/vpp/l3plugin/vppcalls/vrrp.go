@@ -24,6 +24,9 @@ type VirtualRouter struct {
 	Interval                 uint16
 	Preempt, Accept, Unicast bool
 	Addrs                    []netip.Addr
+	// Peers are the other routers that a unicast one talks to; set by
+	// SetVirtualRouterPeers.
+	Peers []netip.Addr
 	// Running routers take part in the election; set by StartVirtualRouter.
 	Running bool
 }
@@ -33,6 +36,14 @@ func pickVRRP(s session.Session) session.Op[struct{}] {
 		(*vrrp.VrrpVrAddDel)(nil), (*vrrp.VrrpVrAddDelReply)(nil), (*vrrp.VrrpVrStartStop)(nil),
 		(*vrrp.VrrpVrStartStopReply)(nil), (*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil)))
 }
+
+func pickVRRPPeers(s session.Session) session.Op[struct{}] {
+	return session.Pick(s, "peers of unicast VRRP (plugin vrrp)", session.Variant(struct{}{},
+		(*vrrp.VrrpVrSetPeers)(nil), (*vrrp.VrrpVrSetPeersReply)(nil),
+		(*vrrp.VrrpVrPeerDump)(nil), (*vrrp.VrrpVrPeerDetails)(nil)))
+}
+
+func needVRRPPeers(o ops) session.Op[struct{}] { return o.vrrpPeers }
 
 func needVRRP(o ops) session.Op[struct{}] { return o.vrrp }
 
@@ -107,18 +118,61 @@ func (c *Calls) StartVirtualRouter(r VirtualRouter, start bool) error {
 	if err := c.need(needVRRP); err != nil {
 		return err
 	}
-	req := &vrrp.VrrpVrStartStop{SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID}
-	if r.IPv6 {
-		req.IsIPv6 = 1
+	req := &vrrp.VrrpVrStartStop{
+		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6), IsStart: flag(start),
 	}
 	what := "stop"
 	if start {
-		req.IsStart, what = 1, "start"
+		what = "start"
 	}
 	if err := c.vpp.Call(req, &vrrp.VrrpVrStartStopReply{}); err != nil {
 		return fmt.Errorf("%s virtual router %d: %w", what, r.ID, err)
 	}
 	return nil
+}
+
+// SetVirtualRouterPeers makes Peers, of which there must be one at least, the peers
+// of a unicast router that is stopped.
+func (c *Calls) SetVirtualRouterPeers(r VirtualRouter) error {
+	if err := c.need(needVRRPPeers); err != nil {
+		return err
+	}
+	req := &vrrp.VrrpVrSetPeers{
+		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6), NAddrs: uint8(len(r.Peers)),
+	}
+	for _, a := range r.Peers {
+		req.Addrs = append(req.Addrs, ipconv.Address(a))
+	}
+	if err := c.vpp.Call(req, &vrrp.VrrpVrSetPeersReply{}); err != nil {
+		return fmt.Errorf("peers of virtual router %d: %w", r.ID, err)
+	}
+	return nil
+}
+
+// peersOf returns the peers of one router. Those of all cannot be asked for at
+// once: VPP answers that with messages of another kind
+// (vl_api_vrrp_vr_peer_dump_t_handler in src/plugins/vrrp/vrrp_api.c).
+func (c *Calls) peersOf(r VirtualRouter) ([]netip.Addr, error) {
+	if !r.Unicast || r.SwIfIndex == 0 { // 0 means all
+		return nil, nil
+	}
+	found, err := dump[*vrrp.VrrpVrPeerDetails](c, needVRRPPeers, &vrrp.VrrpVrPeerDump{
+		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6),
+	})
+	var out []netip.Addr
+	for _, d := range found {
+		for _, a := range d.PeerAddrs {
+			out = append(out, ipconv.FromAddress(a))
+		}
+	}
+	return out, err
+}
+
+func flag(set bool) uint8 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // DumpVirtualRouters returns all routers.
@@ -138,6 +192,9 @@ func (c *Calls) DumpVirtualRouters() ([]VirtualRouter, error) {
 		}
 		for _, a := range d.Addrs {
 			out[i].Addrs = append(out[i].Addrs, ipconv.FromAddress(a))
+		}
+		if out[i].Peers, err = c.peersOf(out[i]); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -24,7 +24,9 @@ const (
 )
 
 // A virtual router (VRRP version 3). Model vpp.vrrp, key
-// config/vpp/v2/vrrp/{interface}/vrid/{vr_id}. Needs the plugin vrrp.
+// config/vpp/v2/vrrp/{interface}/vrid/{vr_id}. Needs the plugin vrrp. An IPv4 and
+// an IPv6 router on one interface need different numbers, for they would have the
+// same key.
 type VRRPEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -39,13 +41,16 @@ type VRRPEntry struct {
 	Preempt bool `protobuf:"varint,5,opt,name=preempt,proto3" json:"preempt,omitempty"`
 	// Accept packets to the virtual addresses while master.
 	Accept bool `protobuf:"varint,6,opt,name=accept,proto3" json:"accept,omitempty"`
-	// Send advertisements to the peers one by one instead of to the multicast
+	// Send advertisements to unicast_peers one by one instead of to the multicast
 	// group.
 	Unicast bool `protobuf:"varint,7,opt,name=unicast,proto3" json:"unicast,omitempty"`
 	// Virtual addresses, all of one family; 1 to 255.
 	IpAddresses []string `protobuf:"bytes,8,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
 	// Take part in the election.
-	Enabled       bool `protobuf:"varint,9,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	Enabled bool `protobuf:"varint,9,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	// The other virtual routers of this number, of the family of ip_addresses; a
+	// unicast router that is enabled needs 1 to 255 of them, others have none.
+	UnicastPeers  []string `protobuf:"bytes,10,rep,name=unicast_peers,json=unicastPeers,proto3" json:"unicast_peers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,11 +148,18 @@ func (x *VRRPEntry) GetEnabled() bool {
 	return false
 }
 
+func (x *VRRPEntry) GetUnicastPeers() []string {
+	if x != nil {
+		return x.UnicastPeers
+	}
+	return nil
+}
+
 var File_ligato_vpp_l3_vrrp_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_vrrp_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/l3/vrrp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\xab\x02\n" +
+	"\x18ligato/vpp/l3/vrrp.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\xd7\x02\n" +
 	"\tVRRPEntry\x12\x1c\n" +
 	"\tinterface\x18\x01 \x01(\tR\tinterface\x12\x1f\n" +
 	"\x05vr_id\x18\x02 \x01(\rB\n" +
@@ -160,7 +172,9 @@ const file_ligato_vpp_l3_vrrp_proto_rawDesc = "" +
 	"\x06accept\x18\x06 \x01(\bR\x06accept\x12\x18\n" +
 	"\aunicast\x18\a \x01(\bR\aunicast\x12(\n" +
 	"\fip_addresses\x18\b \x03(\tB\x05\x82}\x02\b\x01R\vipAddresses\x12\x18\n" +
-	"\aenabled\x18\t \x01(\bR\aenabledB9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
+	"\aenabled\x18\t \x01(\bR\aenabled\x12*\n" +
+	"\runicast_peers\x18\n" +
+	" \x03(\tB\x05\x82}\x02\b\x01R\funicastPeersB9Z7github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3;vpp_l3b\x06proto3"
 
 var (
 	file_ligato_vpp_l3_vrrp_proto_rawDescOnce sync.Once

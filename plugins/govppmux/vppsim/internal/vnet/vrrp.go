@@ -40,6 +40,7 @@ func (n *VNet) handleVirtualRouters() {
 	wire.Handle(n.server, n.vrrpStartStop)
 	wire.Handle(n.server, n.vrrpSetPeers)
 	wire.HandleDump(n.server, n.vrrpDump)
+	wire.HandleDump(n.server, n.vrrpPeerDump)
 }
 
 func (n *VNet) findRouter(key vrrpKey) (uint32, *virtualRouter) {
@@ -190,12 +191,42 @@ func (n *VNet) vrrpDump(c *wire.Call, req *vrrp.VrrpVrDump) {
 		if req.SwIfIndex != 0 && uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != r.out {
 			continue
 		}
-		details := &vrrp.VrrpVrDetails{Config: r.conf, Runtime: r.describe(), NAddrs: uint8(len(r.addrs))}
-		for _, a := range r.addrs {
-			details.Addrs = append(details.Addrs, apiAddr(a))
-		}
-		c.Send(details)
+		c.Send(r.details())
 	}
+}
+
+func (r *virtualRouter) details() *vrrp.VrrpVrDetails {
+	return &vrrp.VrrpVrDetails{
+		Config: r.conf, Runtime: r.describe(), NAddrs: uint8(len(r.addrs)), Addrs: apiAddrs(r.addrs),
+	}
+}
+
+func apiAddrs(addrs []netip.Addr) []ip_types.Address {
+	var out []ip_types.Address
+	for _, a := range addrs {
+		out = append(out, apiAddr(a))
+	}
+	return out
+}
+
+// vrrpPeerDump: asked for all, VPP sends the routers that have peers instead of
+// their peers.
+func (n *VNet) vrrpPeerDump(c *wire.Call, req *vrrp.VrrpVrPeerDump) {
+	if req.SwIfIndex == 0 || uint32(req.SwIfIndex) == none {
+		for _, r := range n.l3.routers.all() {
+			if len(r.peers) > 0 {
+				c.Send(r.details())
+			}
+		}
+		return
+	}
+	_, r := n.findRouter(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
+	if r == nil {
+		return
+	}
+	c.Send(&vrrp.VrrpVrPeerDetails{
+		SwIfIndex: req.SwIfIndex, VrID: r.id, IsIPv6: req.IsIPv6, NPeerAddrs: uint8(len(r.peers)), PeerAddrs: apiAddrs(r.peers),
+	})
 }
 
 func (r *virtualRouter) describe() vrrp.VrrpVrRuntime {
