@@ -14,13 +14,14 @@ import (
 type Hooks struct {
 	Syslog   *Hook `json:"syslog" desc:"send entries to syslog: as RFC 5424 over a network, to the syslog of this machine without address"`
 	Logstash *Hook `json:"logstash" desc:"send entries to Logstash, as JSON, one object a line (its codec json_lines)"`
+	Fluent   *Hook `json:"fluent" desc:"send entries to Fluentd or Fluent Bit, by their forward protocol; the tag is the name of the agent"`
 }
 
 // Hook is a place that entries are sent to.
 type Hook struct {
-	Protocol string          `json:"protocol" desc:"udp, tcp, or unix (a socket, whose path is the address); empty: udp, or unix without address"`
+	Protocol string          `json:"protocol" desc:"udp, tcp, or unix (a socket, whose path is the address); empty: udp, of fluent tcp, or unix without address"`
 	Address  string          `json:"address" desc:"name or address of the server, with its port unless port is set; empty: the syslog of this machine (/dev/log)"`
-	Port     int             `json:"port" desc:"port of the server; 0: that in address, else 514 for syslog"`
+	Port     int             `json:"port" desc:"port of the server; 0: that in address, else 514 for syslog, 24224 for fluent"`
 	Levels   []logging.Level `json:"levels" desc:"entries to send; empty: those of the level error"`
 }
 
@@ -69,6 +70,16 @@ func (h Hook) target(defaultPort int, defaultSocket string) (network, address st
 	return network, net.JoinHostPort(h.Address, strconv.Itoa(defaultPort)), nil
 }
 
+// overTCP is the hook with another default.
+func (h *Hook) overTCP() *Hook {
+	if h == nil || h.Protocol != "" || h.Address == "" {
+		return h
+	}
+	tcp := *h
+	tcp.Protocol = "tcp"
+	return &tcp
+}
+
 // validate says what is wrong with the hooks.
 func (h Hooks) validate() error {
 	_, err := h.senders("")
@@ -96,5 +107,10 @@ func (h Hooks) senders(app string) ([]*sender, error) {
 	}
 	add("syslog", h.Syslog, syslogPort, localSyslog, syslogForm(app))
 	add("logstash", h.Logstash, 0, "", logstashForm(app))
+	if h.Fluent != nil && h.Fluent.Protocol == "udp" { // which carries heartbeats only
+		errs = append(errs, errors.New("hooks.fluent.protocol: udp: expected tcp or unix"))
+	} else {
+		add("fluent", h.Fluent.overTCP(), fluentPort, "", fluentForm(app))
+	}
 	return all, errors.Join(errs...)
 }

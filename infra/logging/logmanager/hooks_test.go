@@ -218,7 +218,9 @@ func TestHooksThatAreWrong(t *testing.T) {
 		"syslog: {address: 'x:1', port: 2}":                    "hooks.syslog.port: 2: address has another one, 1",
 		"syslog: {protocol: unix, address: /dev/log, port: 2}": "hooks.syslog.port: 2: a unix socket has none",
 		"syslog: {address: x, levels: [loud]}":                 `hooks.syslog.levels[0]: unknown log level "loud"`,
-		"fluent: {address: x}":                                 "hooks.fluent: unknown key; known are syslog, logstash",
+		"fluent: {address: x, protocol: udp}":                  "hooks.fluent.protocol: udp: expected tcp or unix",
+		"fluent: {port: 24224}":                                "hooks.fluent.address: expected that of the server",
+		"loki: {address: x}":                                   "hooks.loki: unknown key; known are syslog, logstash, fluent",
 	} {
 		p := logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.Cfg = config.Text("logs", "hooks: {"+conf+"}") }))
 		err := agenttest.New(t, agent.AllPlugins(p)).Start(t.Context())
