@@ -35,6 +35,8 @@ type Deps struct {
 	// Interfaces tells of interfaces of VPP what is no part of their
 	// configuration; without it that is left out.
 	Interfaces VPPInterfaces `optional:"true"`
+	// VPP tells of the connection to it; nil: that is not shown.
+	VPP VPPStats `optional:"true"`
 }
 
 // Scheduler is the part of the scheduler that is used.
@@ -69,6 +71,12 @@ func (p *Plugin) AfterInit() error {
 		Path: "/info/configuration/jsonschema", Groups: []string{rest.GroupInfo}, Handler: p.schema,
 		Doc: "the JSON Schema of configurations; ?fieldnames=onlyproto|onlyjson for one of the two names of fields",
 	}}
+	if p.VPP != nil {
+		endpoints = append(endpoints, rest.Endpoint{
+			Path: "/metrics/{metric}", Groups: []string{rest.GroupTelemetry}, Handler: p.metric,
+			Doc: "metrics that have a model: " + vppMetric + ", the connection to VPP; all others are at /metrics",
+		})
+	}
 	descriptors := p.descriptors()
 	for _, d := range dumps {
 		descriptor, ok := descriptors[d.model]

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/restapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -78,11 +80,36 @@ func ask(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
+// connection is a connection to VPP that is up.
+type connection struct{}
+
+func (connection) Session() govppmux.Session { return govppmux.Session{Epoch: 3, Up: true} }
+func (connection) Stats() govppmux.Stats {
+	return govppmux.Stats{Requests: 10, Replies: 20, InFlight: 1, Timeouts: 2, Rejected: 4}
+}
+
+func TestMetric(t *testing.T) {
+	t.Parallel()
+	url := start(t, scheduler{}, nil)
+	var got map[string]int
+	code, body := ask(t, url+"/metrics/govppmux.stats")
+	if err := json.Unmarshal([]byte(body), &got); err != nil || code != 200 {
+		t.Fatalf("%d, %v: %s", code, err, body)
+	}
+	want := map[string]int{"channels_created": 3, "channels_open": 1, "requests_sent": 10, "requests_done": 7, "requests_fail": 6, "request_replies": 20}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if code, body := ask(t, url+"/metrics/none"); code != 404 || !strings.Contains(body, "expected govppmux.stats") {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
 func start(t *testing.T, s scheduler, d restapi.VPPInterfaces) string {
 	t.Helper()
 	server := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", "endpoint: 127.0.0.1:0") }))
 	agenttest.Start(t, restapi.NewPlugin(restapi.UseDeps(func(deps *restapi.Deps) {
-		deps.HTTP, deps.Scheduler, deps.Interfaces = server, s, d
+		deps.HTTP, deps.Scheduler, deps.Interfaces, deps.VPP = server, s, d, connection{}
 	})))
 	return server.URL()
 }

@@ -139,7 +139,7 @@ func New() (*VPPAgent, error) {
 		d.LinuxInterfaces = linuxStates{a}
 	}))
 	a.RESTAPI = restapi.NewPlugin(restapi.UseDeps(func(d *restapi.Deps) {
-		d.HTTP, d.Scheduler, d.Codec, d.Interfaces = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}
+		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil

@@ -1,0 +1,40 @@
+package restapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/govppmux"
+)
+
+// VPPStats tells of the connection to VPP.
+type VPPStats interface {
+	Session() govppmux.Session
+	Stats() govppmux.Stats
+}
+
+// vppMetric is the model of the metrics that clients know by /metrics/{metric}; all
+// others are those of Prometheus.
+const vppMetric = "govppmux.stats"
+
+// metric answers with metrics that have a model.
+func (p *Plugin) metric(w http.ResponseWriter, r *http.Request) {
+	if name := r.PathValue("metric"); name != vppMetric {
+		rest.WriteError(w, http.StatusNotFound, fmt.Errorf("metric %q: expected %s; all others are at /metrics", name, vppMetric))
+		return
+	}
+	session, s := p.VPP.Session(), p.VPP.Stats()
+	m := &pb.Metrics{ // a connection is one channel
+		ChannelsCreated: session.Epoch, RequestsSent: s.Requests, RequestReplies: s.Replies,
+		RequestsFail: s.Timeouts + s.Disconnected + s.Rejected,
+	}
+	if session.Up {
+		m.ChannelsOpen = 1
+	}
+	if pending := uint64(max(s.InFlight, 0)) + s.Timeouts + s.Disconnected; pending < s.Requests {
+		m.RequestsDone = s.Requests - pending
+	}
+	rest.WriteJSON(w, http.StatusOK, m)
+}
