@@ -40,6 +40,11 @@ func TestLoopback(t *testing.T) {
 		b.InSync()
 		b.Await("vpp/interface/loop/1/link-state/UP", gone)
 
+		changed = proto.CloneOf(changed)
+		changed.Mtu = 9000 // that of its device from the start
+		b.Must(of(changed))
+		readBack(t, b, "vpp-interface", of(changed))
+
 		b.Must(deleted(of(lo)))
 		readBack(t, b, "vpp-interface", nil)
 		b.Want(states{ifKey("loop/1"): gone, ifKey("local0"): obtained})

@@ -102,12 +102,13 @@ func (c *Calls) SetMAC(swIfIndex uint32, mac MAC) error {
 	}, &interfaces.SwInterfaceSetMacAddressReply{})
 }
 
-// SetMTU sets the largest payload of a frame, in bytes. Drivers without that
-// (loopbacks) get it as the largest IP packet, which VPP otherwise derives.
+// SetMTU sets the largest payload of a frame, in bytes, and the largest IP packet.
+// VPP derives the latter, but not from drivers without the former (loopbacks), and
+// not where the frame had that size before.
 func (c *Calls) SetMTU(swIfIndex, mtu uint32) error {
 	idx := interface_types.InterfaceIndex(swIfIndex)
 	err := c.vpp.Call(&interfaces.HwInterfaceSetMtu{SwIfIndex: idx, Mtu: uint16(mtu)}, &interfaces.HwInterfaceSetMtuReply{})
-	if !errors.Is(err, api.UNSUPPORTED) {
+	if err != nil && !errors.Is(err, api.UNSUPPORTED) {
 		return err
 	}
 	return c.SetPacketMTU(swIfIndex, mtu)
