@@ -193,11 +193,26 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 		if !ok {
 			it = byMessage[e.ParentMessage]
 		}
-		path := it.Key
-		if len(e.InvalidFields) > 0 {
-			path += ": " + strings.Join(e.InvalidFields, ", ")
+		for _, err := range single(e.Err) {
+			path := it.Key
+			if field := (*api.InvalidValueError)(nil); errors.As(err, &field) && len(field.Fields()) > 0 {
+				path += ": " + strings.Join(field.Fields(), ", ")
+				err = field.Unwrap()
+			}
+			problems = append(problems, problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column})
 		}
-		problems = append(problems, problem{Path: path, Error: e.Err.Error(), Key: it.Key, Line: it.Line, Column: it.Column})
 	}
 	return problems
+}
+
+// single takes joined errors apart.
+func single(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range joined.Unwrap() {
+		all = append(all, single(e)...)
+	}
+	return all
 }

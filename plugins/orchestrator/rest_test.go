@@ -104,6 +104,9 @@ func TestRESTErrors(t *testing.T) {
 		if lines != "4 5 6" || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
 			t.Errorf("problems %+v", got)
 		}
+		if strings.HasPrefix(got[0].Error, "mtu") {
+			t.Errorf("the field is told twice: %+v", got[0])
+		}
 	}
 	w.wantMTU("good", -1)
 	s.do("POST", "/configuration/validate", "vppConfig: {interfaces: [{name: good}]}", 200, "[]")

@@ -66,7 +66,7 @@ func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
 		fmt.Fprintln(a.Err, e)
 	}
 	if n := len(doc.Errs); n > 0 {
-		return nil, fmt.Errorf("%s is refused: %d mistakes", file, n)
+		return nil, refusal(file, n)
 	}
 	var items []proto.Message
 	for _, it := range doc.Items {

@@ -108,5 +108,13 @@ func (a *app) tellProblems(file string, err error) error {
 	for _, p := range refused.Problems {
 		fmt.Fprintf(a.Err, "%s:%d:%d: %s: %s\n", file, p.Line, p.Column, p.Path, p.Error)
 	}
-	return fmt.Errorf("%s is refused: %d mistakes", file, len(refused.Problems))
+	return refusal(file, len(refused.Problems))
+}
+
+// refusal is the error of a file whose mistakes are told already.
+func refusal(file string, mistakes int) error {
+	if mistakes == 1 {
+		return fmt.Errorf("%s is refused: 1 mistake", file)
+	}
+	return fmt.Errorf("%s is refused: %d mistakes", file, mistakes)
 }

@@ -110,7 +110,7 @@ func (a *app) parseImport(name string, text []byte) ([]imported, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if mistakes > 0 {
-		return nil, fmt.Errorf("%s is refused: %d mistakes", name, mistakes)
+		return nil, refusal(name, mistakes)
 	}
 	if len(items) == 0 {
 		return nil, fmt.Errorf("%s: there is nothing to import", name)

@@ -15,7 +15,7 @@ import (
 )
 
 // legend explains the marks of printPlan.
-const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   ! invalid   = left as it is"
+const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   x waits no longer   ! invalid   = left as it is"
 
 // shownPlan is a plan of the agent.
 type shownPlan struct {
@@ -63,6 +63,9 @@ func (a *app) printPlan(p *shownPlan) error {
 		if reason := reasons[op.Key]; reason != "" {
 			lines.WriteString(": " + reason)
 		}
+		if mark == "x" {
+			lines.WriteString(": it does not exist yet")
+		}
 		lines.WriteByte('\n')
 		if op.Operation == kvscheduler.TxnOperation_DELETE {
 			continue
@@ -88,9 +91,11 @@ func (a *app) printPlan(p *shownPlan) error {
 // markOf is the sign of an operation in the legend.
 func markOf(op *api.RecordedTxnOp) string {
 	switch {
+	case op.Operation == kvscheduler.TxnOperation_DELETE && op.NOOP && waits(op.PrevState):
+		return "x"
 	case op.Operation == kvscheduler.TxnOperation_DELETE:
 		return "-"
-	case op.NewState == kvscheduler.ValueState_PENDING || op.NewState == kvscheduler.ValueState_UNIMPLEMENTED:
+	case waits(op.NewState):
 		return "?"
 	case op.NewState == kvscheduler.ValueState_INVALID:
 		return "!"
@@ -100,12 +105,16 @@ func markOf(op *api.RecordedTxnOp) string {
 	return "~"
 }
 
+func waits(s kvscheduler.ValueState) bool {
+	return s == kvscheduler.ValueState_PENDING || s == kvscheduler.ValueState_UNIMPLEMENTED
+}
+
 // summary counts the operations: "2 to create, 1 to delete".
 func summary(counts map[string]int) string {
 	var parts []string
 	for _, m := range []struct{ mark, what string }{
 		{"+", "to create"}, {"~", "to update"}, {"-", "to delete"}, {"-/+", "to create anew"}, {"?", "waiting"},
-		{"!", "invalid"}, {"=", "left as they are"},
+		{"x", "not asked for any more"}, {"!", "invalid"}, {"=", "left as they are"},
 	} {
 		if n := counts[m.mark]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, m.what))

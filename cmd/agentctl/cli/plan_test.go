@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // planned answers for the endpoints of plans.
@@ -61,5 +64,24 @@ func TestSavePlan(t *testing.T) {
 	}
 	if r := f.run(t, nil, "apply", saved, "--verify", "--revert-on-failure", "--confirm-timeout", "60s"); r.code != 0 || f.asked(1).body != string(want) {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
+// What waits and is not asked for any more is not removed from anywhere.
+func TestPlanOfWhatWaits(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{Streams: Streams{Out: &out}}
+	gone := api.RecordedTxnOp{
+		Operation: kvscheduler.TxnOperation_DELETE, Key: "route/1", NOOP: true,
+		PrevState: kvscheduler.ValueState_PENDING, NewState: kvscheduler.ValueState_REMOVED,
+	}
+	if err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  x route/1: it does not exist yet\n", "\n1 not asked for any more\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
 	}
 }

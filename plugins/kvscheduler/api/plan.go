@@ -18,7 +18,7 @@ import (
 var (
 	// ErrPlanStale: the state is not the one that the plan was made for, and
 	// nothing was done; the text names the first keys that moved.
-	ErrPlanStale = errors.New("the plan is stale")
+	ErrPlanStale = errors.New("the plan is stale, plan again")
 	// ErrPlanDamaged: a saved plan was cut, edited, or is none.
 	ErrPlanDamaged = errors.New("the plan file is damaged")
 	// ErrPlanVersion: a saved plan was made by a version of the agent with

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -136,7 +137,7 @@ func (c *Control) compare(d *registry.Descriptor, nodes map[string]*graph.Node) 
 		case n.Have != nil && !exists:
 			problem = "the southbound does not have the value"
 		case n.Have != nil && !d.Equivalent(key, real, n.Have.Msg):
-			problem = "the southbound has another value"
+			problem = "the southbound has another value: " + differences(drift.Differing(d, key, n.Have.Msg, real))
 		default:
 			continue
 		}
@@ -145,4 +146,26 @@ func (c *Control) compare(d *registry.Descriptor, nodes map[string]*graph.Node) 
 		})
 	}
 	return wrong
+}
+
+// maxDifferences bounds the fields that are named of a value.
+const maxDifferences = 5
+
+// differences says in words what differs.
+func differences(fields []api.FieldDiff) string {
+	var parts []string
+	for _, f := range fields[:min(len(fields), maxDifferences)] {
+		parts = append(parts, fmt.Sprintf("%s is %s, expected %s", f.Field, orNone(f.Found), orNone(f.Believed)))
+	}
+	if n := len(fields) - maxDifferences; n > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "unset"
+	}
+	return text
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -120,7 +121,7 @@ func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) {
 	if !b.Desc.Equivalent(b.Key, kv.Value, b.Have.Msg) {
 		c.add(api.Drift{
 			Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftDiffers,
-			Believed: b.Have.Msg, Found: kv.Value, Fields: Fields(b.Have.Msg, kv.Value),
+			Believed: b.Have.Msg, Found: kv.Value, Fields: Differing(b.Desc, b.Key, b.Have.Msg, kv.Value),
 		})
 	}
 	c.derived(b, c.reg.Found(b.Key, b.Desc, kv.Value, false).Derived)
@@ -161,8 +162,49 @@ func (c *comparison) derivedFound(b, child *Belief, dv *registry.Derived) {
 	}
 	c.add(api.Drift{
 		Key: child.Key, Descriptor: child.Desc.Name, Base: b.Key, Kind: api.DriftDiffers,
-		Believed: child.Have.Msg, Found: dv.Value.Msg, Fields: Fields(child.Have.Msg, dv.Value.Msg),
+		Believed: child.Have.Msg, Found: dv.Value.Msg, Fields: Differing(child.Desc, child.Key, child.Have.Msg, dv.Value.Msg),
 	})
+}
+
+// Differing lists the fields in which two values differ that are not equivalent
+// for their descriptor. Differences that it does not mind by themselves, such as
+// an address that the southbound chose, are left out.
+func Differing(d *registry.Descriptor, key string, believed, found proto.Message) (fields []api.FieldDiff) {
+	all := Fields(believed, found)
+	defer func() { // the descriptor gets values that nobody ever had
+		if recover() != nil {
+			fields = all
+		}
+	}()
+	from, to := believed.ProtoReflect(), found.ProtoReflect()
+	if from.Descriptor() != to.Descriptor() {
+		return all
+	}
+	var minded []api.FieldDiff
+	for _, diff := range all {
+		field := from.Descriptor().Fields().ByName(protoreflect.Name(diff.Field[:topLevel(diff.Field)]))
+		alone := proto.Clone(believed)
+		if to.Has(field) {
+			alone.ProtoReflect().Set(field, to.Get(field))
+		} else {
+			alone.ProtoReflect().Clear(field)
+		}
+		if !d.Equivalent(key, alone, believed) {
+			minded = append(minded, diff)
+		}
+	}
+	if len(minded) == 0 { // it is their combination
+		return all
+	}
+	return minded
+}
+
+// topLevel is the length of the name that the path of a field begins with.
+func topLevel(path string) int {
+	if i := strings.IndexAny(path, ".["); i >= 0 {
+		return i
+	}
+	return len(path)
 }
 
 // Sort orders drifts by key.

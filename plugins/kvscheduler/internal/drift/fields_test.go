@@ -2,10 +2,14 @@ package drift_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -26,6 +30,33 @@ func TestSecretsAreHidden(t *testing.T) {
 	} {
 		if got := drift.Fields(test.a, test.b); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("got %v, want %v", got, test.want)
+		}
+	}
+}
+
+// What the descriptor does not mind is not why values differ.
+func TestDifferencesThatMatter(t *testing.T) {
+	t.Parallel()
+	d := &registry.Descriptor{KVDescriptor: &api.KVDescriptor{ValueComparator: func(_ string, found, believed proto.Message) bool {
+		a, b := found.(*interfaces.Interface), believed.(*interfaces.Interface)
+		return a.Mtu == b.Mtu && (a.Vrf == b.Vrf || a.Enabled == b.Enabled)
+	}}}
+	believed := &interfaces.Interface{Name: "a", Mtu: 9000, Vrf: 1}
+	for _, test := range []struct {
+		found *interfaces.Interface
+		want  []string
+	}{
+		{&interfaces.Interface{Name: "a", Mtu: 1500, Vrf: 1, PhysAddress: "02::", IpAddresses: []string{"10.0.0.1/8"}}, []string{"mtu"}},
+		{&interfaces.Interface{Name: "a", Vrf: 1}, []string{"mtu"}},
+		{&interfaces.Interface{Name: "a", Mtu: 9000, Vrf: 2, Enabled: true}, []string{"enabled", "vrf"}}, // both together
+	} {
+		var got []string
+		for _, diff := range drift.Differing(d, "a", believed, test.found) {
+			got = append(got, diff.Field)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: got %v, want %v", test.found, got, test.want)
 		}
 	}
 }

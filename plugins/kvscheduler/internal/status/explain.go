@@ -10,11 +10,29 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// Explain returns what the value waits for or stands on, and so on down. A
-// value that occurs twice is explained at its first occurrence only.
+// Explain returns what the value waits for or stands on, and so on down, and what
+// is derived from it and is not in order. A value that occurs twice is explained
+// at its first occurrence only.
 func (r *Reader) Explain(key string) *api.Explanation {
 	r.cycles.thorough = true
-	return r.explain(key, "", map[string]bool{})
+	seen := map[string]bool{}
+	e := r.explain(key, "", seen)
+	n := r.Graph.Node(key)
+	if n == nil {
+		return e
+	}
+	for _, child := range slices.SortedFunc(n.Derived, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) }) {
+		switch plan.State(child) {
+		case kvscheduler.ValueState_CONFIGURED, kvscheduler.ValueState_OBTAINED, kvscheduler.ValueState_DISCOVERED:
+		default:
+			d := r.explain(child.Key, "derived from it", seen)
+			if len(d.Children) > 0 {
+				d.Children = d.Children[1:] // the value itself
+			}
+			e.Children = append(e.Children, d)
+		}
+	}
+	return e
 }
 
 func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanation {
