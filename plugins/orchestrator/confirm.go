@@ -45,6 +45,14 @@ func (u *unconfirmed) String() string {
 	return fmt.Sprintf("transaction %d, until %s", u.seq, u.by.UTC().Format(time.RFC3339))
 }
 
+// note tells of a change that waits, for the health.
+func (u *unconfirmed) note() string {
+	if u == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s is taken back at %s unless it is confirmed (agentctl confirm)", u.what(), u.by.UTC().Format(time.RFC3339))
+}
+
 // newUnconfirmed describes a change before it is made.
 func (p *Plugin) newUnconfirmed(timeout time.Duration, source string, before, after []KeyVal) *unconfirmed {
 	u := &unconfirmed{
@@ -175,6 +183,7 @@ func (p *Plugin) Confirm() (seqNum uint64, err error) {
 	close(u.confirmed)
 	p.mu.Unlock()
 	p.save(u.source, nil, nothingUnconfirmed())
+	p.tellHealth()
 	return u.seq, nil
 }
 
@@ -195,6 +204,7 @@ func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
 		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s was not confirmed in time", u.what()),
 	})
 	p.tellFailures(err)
+	p.tellHealth()
 }
 
 // toTakeBack are the items with which the source wants again what it wanted

@@ -180,7 +180,7 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 	p.mu.Lock()
 	if u := p.unconfirmed; u != nil {
 		p.mu.Unlock()
-		return out, fmt.Errorf("%w: %s", ErrUnconfirmed, u)
+		return out, fmt.Errorf("%w (agentctl confirm) or is taken back: %s", ErrUnconfirmed, u)
 	}
 	before := p.wants(plan.Source, items)
 	effects, undo := p.store.edit(plan.Source, items, true)
@@ -209,6 +209,7 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 		out.ConfirmBy = p.expectConfirmation(waiting, out.SeqNum, o.ConfirmTimeout)
 	}
 	p.noteChange(plan.Source, err)
+	p.tellHealth()
 	out.Results = p.results(items, err)
 	return out, err
 }

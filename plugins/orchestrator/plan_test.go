@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -111,19 +112,29 @@ func TestApplyReverts(t *testing.T) {
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	w := start(t, nil)
+	health := newWitness(t)
+	w := start(t, nil, health.use())
+	told := func(want string) {
+		t.Helper()
+		if _, reason := health.state(); reason != want {
+			t.Errorf("health: %q, expected %q", reason, want)
+		}
+	}
 	w.waitSynced()
 	w.push(orchestrator.GRPC, iface("a", 1))
 	applied := w.applyPlan(w.plan(items(iface("a", 2))), orchestrator.ApplyOptions{ConfirmTimeout: time.Hour})
 	if applied.ConfirmBy.IsZero() {
 		t.Error("nothing to confirm")
 	}
+	told(fmt.Sprintf("1 item from 1 source; transaction %d is taken back at %s unless it is confirmed (agentctl confirm)",
+		applied.SeqNum, applied.ConfirmBy.UTC().Format(time.RFC3339)))
 	if _, err := w.ApplyPlan(t.Context(), w.plan(items(iface("b", 2))), orchestrator.ApplyOptions{}); !errors.Is(err, orchestrator.ErrUnconfirmed) {
 		t.Errorf("a second plan before the confirmation: %v", err)
 	}
 	if seq, err := w.Confirm(); err != nil || seq != applied.SeqNum {
 		t.Errorf("confirm: %d, %v", seq, err)
 	}
+	told("1 item from 1 source")
 	w.wantMTU("a", 2)
 	// Not confirmed: only what nobody changed meanwhile is taken back. The change
 	// waits for the scheduler, and the time begins when it is done.

@@ -78,6 +78,7 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 	}
 	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true, description: o.description, seqNum: o.seqNum}
 	joined, err := p.apply(ctx, ch)
+	p.tellHealth()
 	if err == nil && joined {
 		err = p.waitInitial(ctx, items)
 	}

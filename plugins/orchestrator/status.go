@@ -120,7 +120,8 @@ func (p *Plugin) tellFailures(err error) {
 	}
 }
 
-// tellHealth reports what the sources are like.
+// tellHealth reports what the sources are like, and whether a change waits to be
+// confirmed.
 func (p *Plugin) tellHealth() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,8 +143,16 @@ func (p *Plugin) tellHealth() {
 	case len(errs) > 0:
 		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), told)
 	default:
-		p.Health.OK(fmt.Sprintf("%d items from %d sources", items, len(p.store.sources)))
+		p.Health.OK(fmt.Sprintf("%s from %s", count(items, "item"), count(len(p.store.sources), "source")) + p.unconfirmed.note())
 	}
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
 
 // Sources returns the states of all sources, the one with the lowest priority
