@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
@@ -34,6 +36,7 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &api); err != nil || resp.StatusCode != 200 || api.OpenAPI != "3.1.0" {
 		t.Fatalf("%s %v\n%s", resp.Status, err, text)
 	}
+	validate(t, text)
 	for path, methods := range api.Paths {
 		for method, op := range methods {
 			if strings.Count(path, "{") != len(op.Parameters) || strings.ContainsAny(path, "$.") && path != "/openapi.json" || len(op.Tags) != 1 {
@@ -55,5 +58,17 @@ func TestOpenAPI(t *testing.T) {
 	}
 	if api.Components.SecuritySchemes["basic"].Scheme != "basic" || api.Components.SecuritySchemes["token"].Scheme != "bearer" || len(api.Security) != 3 {
 		t.Errorf("security: %+v %+v", api.Components, api.Security)
+	}
+}
+
+// validate holds a description against the specification of OpenAPI.
+func validate(t *testing.T, text string) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
+	if err == nil {
+		err = doc.Validate(t.Context())
+	}
+	if err != nil {
+		t.Errorf("not what OpenAPI calls a description: %v", err)
 	}
 }

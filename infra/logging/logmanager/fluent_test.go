@@ -102,7 +102,7 @@ func TestFluent(t *testing.T) {
 	unix, _ := fluentd(t, "unix", path)
 	for conf, events := range map[string]chan []any{
 		fmt.Sprintf("{address: 127.0.0.1, port: %d}", addr.(*net.TCPAddr).Port): tcp,
-		"{protocol: unix, address: " + path + "}":                              unix,
+		"{protocol: unix, address: " + path + "}":                               unix,
 	} {
 		log, _ := logger(t, "hooks: {fluent: "+conf+"}\n")
 		log.Error("it failed", "n", 1, "message", "not this one", "long", strings.Repeat("ä", 300))
