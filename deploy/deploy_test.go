@@ -5,7 +5,6 @@ package deploy
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
@@ -66,82 +64,8 @@ func checkCommand(t *testing.T, dir string, command []string) {
 	}
 }
 
-// manifest is what is read of the objects of Kubernetes.
-type manifest struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string
-	Metadata   struct{ Name, Namespace string }
-	Data       map[string]string
-	Spec       struct {
-		Selector struct {
-			MatchLabels map[string]string `yaml:"matchLabels"`
-		}
-		Template struct {
-			Metadata struct{ Labels map[string]string }
-			Spec     pod
-		}
-	}
-}
-
-type pod struct {
-	HostNetwork                   bool `yaml:"hostNetwork"`
-	TerminationGracePeriodSeconds int  `yaml:"terminationGracePeriodSeconds"`
-	Containers                    []container
-	Volumes                       []struct {
-		Name      string
-		ConfigMap *struct{ Name string } `yaml:"configMap"`
-	}
-}
-
-type container struct {
-	Command []string
-	Env     []struct{ Name string }
-	Ports   []struct {
-		Name          string
-		ContainerPort int `yaml:"containerPort"`
-	}
-	StartupProbe   probe `yaml:"startupProbe"`
-	LivenessProbe  probe `yaml:"livenessProbe"`
-	ReadinessProbe probe `yaml:"readinessProbe"`
-	Mounts         []struct {
-		Name      string
-		MountPath string `yaml:"mountPath"`
-	} `yaml:"volumeMounts"`
-}
-
-type probe struct {
-	HTTPGet struct{ Host, Port, Path string } `yaml:"httpGet"`
-}
-
-func read(t *testing.T) (configMap, daemonSet manifest) {
-	t.Helper()
-	text, err := os.ReadFile("kubernetes/vpp-agent.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]manifest{}
-	for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var m manifest
-		err := dec.Decode(&m)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.APIVersion == "" || m.Metadata.Name != "vpp-agent" || m.Kind != "Namespace" && m.Metadata.Namespace != "vpp-agent" {
-			t.Errorf("%s %+v", m.Kind, m.Metadata)
-		}
-		found[m.Kind] = m
-	}
-	if len(found) != 3 || found["Namespace"].Kind == "" {
-		t.Fatalf("objects %v", found)
-	}
-	return found["ConfigMap"], found["DaemonSet"]
-}
-
 // write makes files of a ConfigMap.
-func write(t *testing.T, m manifest) (dir string) {
+func write(t *testing.T, m configMap) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range m.Data {
