@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,7 @@ func (lines) Read(file string, text []byte, prefix string) (c kv.Content) {
 			})
 		}
 	}
+	slices.SortFunc(c.Entries, func(a, b kv.Entry) int { return strings.Compare(a.Key, b.Key) })
 	return c
 }
 

@@ -32,7 +32,7 @@ type follower struct {
 	settling settler
 	forced   map[string]bool // files that were written to
 	reread   bool            // read small files once more
-	told     map[string]kv.Entry
+	told     []kv.Entry
 
 	incomplete []string // as told last
 

@@ -1,7 +1,6 @@
 package filedb
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
@@ -29,8 +26,8 @@ const (
 type file struct {
 	info    os.FileInfo
 	sum     [sha256.Size]byte
-	entries map[string]kv.Entry // in effect: the last good ones
-	known   bool                // it was without errors once
+	entries []kv.Entry // in effect: the last good ones; sorted by key
+	known   bool       // it was without errors once
 	foreign int
 	errs    []error
 }
@@ -126,12 +123,9 @@ func (r *reader) read(path string, f *file) bool {
 	if content.Broken {
 		return true
 	}
-	entries := make(map[string]kv.Entry, len(content.Entries))
+	entries := content.Entries
 	if len(content.Errs) > 0 { // what seems to be removed may be what is wrong
-		maps.Copy(entries, f.entries)
-	}
-	for _, e := range content.Entries {
-		entries[e.Key] = e
+		entries = overlay(f.entries, entries)
 	}
 	f.entries, f.known = entries, f.known || len(content.Errs) == 0
 	return true
@@ -148,30 +142,6 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return text, nil
-}
-
-// conflict is a key that two files have.
-type conflict struct{ key, loser, winner string }
-
-// merged puts the entries of all files together.
-func (r *reader) merged() (entries map[string]kv.Entry, conflicts []conflict) {
-	if len(r.files) == 1 { // the usual case, and a large file is large enough once
-		for _, f := range r.files {
-			return f.entries, nil
-		}
-	}
-	entries = map[string]kv.Entry{}
-	from := map[string]string{}
-	for _, path := range slices.Sorted(maps.Keys(r.files)) {
-		for key, e := range r.files[path].entries {
-			if loser, twice := from[key]; twice {
-				conflicts = append(conflicts, conflict{key, loser, path})
-			}
-			entries[key], from[key] = e, path
-		}
-	}
-	slices.SortFunc(conflicts, func(a, b conflict) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.winner, b.winner)) })
-	return entries, conflicts
 }
 
 // errs lists what is wrong with all files, ordered by file.
@@ -212,27 +182,4 @@ func (r *reader) knows(path string) bool {
 		}
 	}
 	return false
-}
-
-// difference is what leads from one content to another, sorted by key.
-func difference(from, to map[string]kv.Entry) []kv.Change {
-	var changes []kv.Change
-	for key, e := range to {
-		if old, known := from[key]; !known || !sameEntry(old, e) {
-			changes = append(changes, kv.Change{Entry: e})
-		}
-	}
-	for key := range from {
-		if _, stays := to[key]; !stays {
-			changes = append(changes, kv.Change{Entry: kv.Entry{Key: key}, Deleted: true})
-		}
-	}
-	slices.SortFunc(changes, func(a, b kv.Change) int { return cmp.Compare(a.Key, b.Key) })
-	return changes
-}
-
-func sameEntry(a, b kv.Entry) bool {
-	x, okX := a.Value.(kv.Decoded)
-	y, okY := b.Value.(kv.Decoded)
-	return okX && okY && a.Location == b.Location && proto.Equal(x.Message, y.Message)
 }

@@ -5,6 +5,7 @@ package model
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
@@ -50,7 +51,10 @@ func NetworkKeyPart(dst string) string {
 	if IsRef(dst) {
 		return dst
 	}
-	_, network, err := net.ParseCIDR(dst)
+	if p, err := netip.ParsePrefix(dst); err == nil && !p.Addr().Is4In6() {
+		return p.Masked().String()
+	}
+	_, network, err := net.ParseCIDR(dst) // also knows other ways to write it
 	if err != nil {
 		return models.InvalidPart + "/0"
 	}

@@ -13,7 +13,7 @@ func (d *decoder) data(n *yaml.Node, p *path) {
 	if isNull(n) {
 		return
 	}
-	d.list(n, p, func(e *yaml.Node, p *path) {
+	d.items(n, p, func(d *decoder, e *yaml.Node, p *path) {
 		d.datum(e, p)
 		d.key = ""
 	})
@@ -73,7 +73,9 @@ func (d *decoder) short(key string) (short string, own bool) {
 func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
 	at := &path{up: p, name: "value"}
 	msg := model.NewInstance()
-	read := func(v *yaml.Node) bool { return d.message(v, at, msg.ProtoReflect()) }
+	read := func(v *yaml.Node) bool {
+		return d.message(v, at, d.codec.plans[string(model.ProtoName())], msg.ProtoReflect())
+	}
 	if value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
 		if !d.embedded(value, at, read) {
 			return
@@ -96,7 +98,11 @@ func (d *decoder) keyed(n, key, value *yaml.Node, p *path, model models.Known) {
 
 // embedded reads a value that is written as text in JSON.
 func (d *decoder) embedded(n *yaml.Node, p *path, read func(*yaml.Node) bool) bool {
-	inner, err := parseJSON([]byte(n.Value))
+	inner, _, ok := parsePlainJSON(n.Value, len(n.Value))
+	var err *jsonError
+	if !ok {
+		inner, err = parseJSON([]byte(n.Value))
+	}
 	before := d.line
 	defer func() { d.line = before }()
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {

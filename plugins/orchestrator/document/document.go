@@ -17,7 +17,7 @@ package document
 
 import (
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -48,17 +48,26 @@ type Codec struct {
 	set    *models.Set
 	groups []*group
 	plans  map[string]*plan // by full name of the message
+
+	// From which size on a list is not parsed as a whole, and about how much of
+	// it is read at once, in bytes.
+	long, piece int
 }
 
 var _ kv.Format = (*Codec)(nil)
 
 // New returns a codec for the models.
 func New(set *models.Set) *Codec {
-	c := &Codec{set: set, plans: map[string]*plan{}}
+	c := &Codec{set: set, plans: map[string]*plan{}, long: 64 << 10, piece: 128 << 10}
 	for _, m := range set.All() {
 		c.planOf(m.NewInstance().ProtoReflect().Descriptor())
 	}
 	c.groups = layout(set)
+	for _, g := range c.groups {
+		for _, m := range g.members {
+			m.plan = c.plans[string(m.model.ProtoName())]
+		}
+	}
 	return c
 }
 
@@ -91,7 +100,7 @@ func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
 	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
+	return string(strconv.AppendInt(append(append(make([]byte, 0, 128), p.File...), ':'), int64(p.Line), 10))
 }
 
 // Error says what is wrong at one place.
@@ -120,45 +129,37 @@ func (e *Error) Error() string {
 // with keys of other agents are only counted. With an empty prefix the agent
 // in a key does not matter.
 func (c *Codec) Decode(file string, text []byte, prefix string) *Document {
-	roots, plain, err := parse(file, text)
-	d := c.decode(file, prefix, roots)
-	if d.unplain && plain {
-		roots, err = parseYAML(file, text)
-		d = c.decode(file, prefix, roots)
+	doc, ok := c.decode(file, text, prefix, true)
+	if !ok {
+		doc, _ = c.decode(file, text, prefix, false)
 	}
-	if err != nil {
-		d.doc.Broken = true
-		d.doc.Errs = []*Error{err}
-		return d.doc
-	}
-	if d.untold > 0 {
-		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
-	}
-	return d.doc
+	return doc
 }
 
-// decode reads what was parsed.
-func (c *Codec) decode(file, prefix string, roots []*yaml.Node) *decoder {
+// decode reads a text; with asPlain as one that may be plain, which is faster,
+// and fails if it is not after all.
+func (c *Codec) decode(file string, text []byte, prefix string, asPlain bool) (doc *Document, ok bool) {
+	roots, lists, err := c.parse(file, text, asPlain)
+	if err != nil {
+		return &Document{Broken: true, Errs: []*Error{err}}, true
+	}
 	d := &decoder{
 		codec: c, file: file, prefix: prefix, doc: &Document{},
-		seen: map[string]Position{}, aliased: maxAliased,
+		seen: map[string]int{}, aliased: maxAliased,
 	}
 	for _, n := range roots {
 		d.root(n)
 	}
-	return d
+	if d.untold > 0 {
+		d.doc.Errs = append(d.doc.Errs, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("and %d more errors", d.untold)})
+	}
+	return d.doc, !d.unplain && d.lists == lists
 }
 
 // Read is Decode in the form that key-value stores use.
 func (c *Codec) Read(file string, text []byte, prefix string) kv.Content {
 	doc := c.Decode(file, text, prefix)
-	content := kv.Content{Foreign: doc.Foreign, Broken: doc.Broken}
-	for _, it := range doc.Items {
-		content.Entries = append(content.Entries, kv.Entry{
-			Key: it.Key, Value: kv.Decoded{Message: it.Value}, Location: it.Position.String(),
-		})
-	}
-	slices.SortFunc(content.Entries, func(a, b kv.Entry) int { return strings.Compare(a.Key, b.Key) })
+	content := kv.Content{Entries: entries(doc.Items), Foreign: doc.Foreign, Broken: doc.Broken}
 	for _, e := range doc.Errs {
 		content.Errs = append(content.Errs, e)
 	}
@@ -171,14 +172,18 @@ type decoder struct {
 	file    string
 	prefix  string
 	doc     *Document
-	seen    map[string]Position
-	key     string // of the item being read, where it is known
-	line    int    // added to lines: where a text within the text begins
-	aliased int    // values that may still be reached through aliases
+	seen    map[string]int // key to line; nil: the items go to another decoder, which looks
+	key     string         // of the item being read, where it is known
+	line    int            // added to lines: where a text within the text begins
+	aliased int            // values that may still be reached through aliases
 	depth   int
 	within  int // aliases that are being followed
 	untold  int
-	unplain bool // a long list is not plain after all; see plainReader
+	lists   int  // long ones that were read
+	unplain bool // one is not plain after all
+
+	paths [maxDepth + 1]path // by depth; see below
+	given []*yaml.Node       // fields of the messages that are being read; see message
 }
 
 func (d *decoder) at(n *yaml.Node) Position {
@@ -243,11 +248,13 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 	pos := d.at(n)
 	if first, twice := d.seen[key]; twice {
 		d.key = key
-		d.fail(n, p, "second value for key %s, the first is in line %d", key, first.Line)
+		d.fail(n, p, "second value for key %s, the first is in line %d", key, first)
 		d.key = ""
 		return
 	}
-	d.seen[key] = pos
+	if d.seen != nil {
+		d.seen[key] = pos.Line
+	}
 	if field := logging.HiddenField(value); field != "" {
 		d.key = key
 		d.fail(n, &path{up: p, name: field}, "%s stands for a secret that is not shown; expected the secret (agentctl --show-secrets)", logging.Hidden)

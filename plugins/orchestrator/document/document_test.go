@@ -3,11 +3,13 @@ package document_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -275,6 +277,31 @@ func TestLarge(t *testing.T) {
 	}
 }
 
+// Entries are sorted by key, however many there are, and each has its line.
+func TestReadSorts(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 5000, 30_000} {
+		var b strings.Builder
+		b.WriteString("vppConfig:\n  interfaces:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  - {name: if%d}\n", i*7919%n)
+		}
+		content := codec(t).Read("f.yaml", []byte(b.String()), "")
+		if len(content.Entries) != n || len(content.Errs) > 0 {
+			t.Fatalf("%d entries, expected %d; errors %v", len(content.Entries), n, content.Errs)
+		}
+		if !slices.IsSortedFunc(content.Entries, func(a, b kv.Entry) int { return strings.Compare(a.Key, b.Key) }) {
+			t.Errorf("%d entries are not sorted", n)
+		}
+		for _, e := range content.Entries {
+			var line int
+			if _, err := fmt.Sscanf(e.Location, "f.yaml:%d", &line); err != nil || e.Key != fmt.Sprintf("config/vpp/v2/interfaces/if%d", (line-3)*7919%n) {
+				t.Fatalf("%s is said to be in %s", e.Key, e.Location)
+			}
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add("a.yaml", "vppConfig: {interfaces: [{name: a, mtu: 7, tap: {}}]}")
 	f.Add("a.json", `{"data": [{"key": "config/vpp/v2/interfaces/a", "value": "{\"name\": \"a\"}"}]}`)
@@ -302,17 +329,26 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
+	const n = 100_000
 	c := codec(b)
-	var yaml strings.Builder
+	var yaml, json strings.Builder
 	yaml.WriteString("vppConfig:\n  routes:\n")
-	for i := range 10_000 {
+	json.WriteString(`{"vppConfig": {"routes": [`)
+	for i := range n {
 		fmt.Fprintf(&yaml, "  - dstNetwork: 10.%d.%d.%d/32\n    nextHopAddr: 192.168.100.1\n    outgoingInterface: loop1\n    weight: 1\n", i>>16, i>>8&255, i&255)
+		fmt.Fprintf(&json, "%s{\"dstNetwork\": \"10.%d.%d.%d/32\", \"nextHopAddr\": \"192.168.100.1\", \"outgoingInterface\": \"loop1\", \"weight\": 1}",
+			strings.Repeat(",\n", min(i, 1)), i>>16, i>>8&255, i&255)
 	}
-	b.SetBytes(int64(yaml.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		if doc := c.Decode("f.yaml", []byte(yaml.String()), ""); len(doc.Items) != 10_000 {
-			b.Fatal(doc.Errs)
-		}
+	json.WriteString("]}}")
+	for file, text := range map[string]string{"f.yaml": yaml.String(), "f.json": json.String()} {
+		b.Run(file[2:], func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if content := c.Read(file, []byte(text), ""); len(content.Entries) != n {
+					b.Fatal(content.Errs)
+				}
+			}
+		})
 	}
 }

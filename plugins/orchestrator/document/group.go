@@ -21,6 +21,7 @@ type group struct {
 // member is the field of one model.
 type member struct {
 	model models.Known
+	plan  *plan  // of its message
 	name  string // as it is written: "bridgeDomains"
 	many  bool
 }
@@ -106,7 +107,7 @@ func (d *decoder) group(g *group, n *yaml.Node, p *path) {
 			d.fail(key, p, "unknown field%s", suggestion(key.Value, g.names))
 		case isNull(value):
 		case m.many:
-			d.list(value, p, func(e *yaml.Node, p *path) { d.member(m, e, p) })
+			d.items(value, p, func(d *decoder, e *yaml.Node, p *path) { d.member(m, e, p) })
 		default:
 			d.member(m, value, p)
 		}
@@ -116,7 +117,7 @@ func (d *decoder) group(g *group, n *yaml.Node, p *path) {
 // member reads one item of the grouped form.
 func (d *decoder) member(m *member, n *yaml.Node, p *path) {
 	value := m.model.NewInstance()
-	if !d.message(n, p, value.ProtoReflect()) {
+	if !d.message(n, p, m.plan, value.ProtoReflect()) {
 		return
 	}
 	key, err := m.model.KeyOf(value)
@@ -132,27 +133,19 @@ func (d *decoder) member(m *member, n *yaml.Node, p *path) {
 
 // list calls f for every element of a list.
 func (d *decoder) list(n *yaml.Node, p *path, f func(e *yaml.Node, p *path)) bool {
-	target, leave, ok := d.enter(n, p)
+	target, ok := d.enter(n, p)
 	if !ok {
 		return false
 	}
-	defer leave()
+	defer d.leave(n)
 	if target.Kind != yaml.SequenceNode {
 		d.fail(n, p, "expected a list, got %s", describe(n))
 		return false
 	}
-	i := 0
-	each := func(e *yaml.Node) bool {
-		f(e, &path{up: p, index: i})
-		i++
-		return !d.unplain
-	}
-	if isLong(target) {
-		d.unplain = !eachOf(target, each) || d.unplain
-		return true
-	}
-	for _, e := range target.Content {
-		each(e)
+	at := d.below(p)
+	for i, e := range target.Content {
+		at.index = i
+		f(e, at)
 	}
 	return true
 }

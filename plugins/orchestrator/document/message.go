@@ -2,6 +2,7 @@ package document
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,13 +15,18 @@ import (
 
 // plan is how the fields of one type of message are read.
 type plan struct {
-	fields map[string]*fieldPlan // by JSON name and by name in the schema
-	names  []string              // JSON names
+	fields    map[string]*fieldPlan // by JSON name and by name in the schema
+	names     []string              // JSON names
+	slots     int                   // how many fields and oneofs there are
+	wellKnown bool                  // its JSON is not that of its fields
 }
 
 type fieldPlan struct {
 	protoreflect.FieldDescriptor
+	kind   protoreflect.Kind
 	bounds *ligato.LigatoOptions_IntRange // of an integer; nil: none
+	within *plan                          // of a message, or of messages in a list
+	slot   int                            // the same for all fields of a oneof
 }
 
 // planOf makes the plan of a type of message and of all types in it.
@@ -29,60 +35,63 @@ func (c *Codec) planOf(md protoreflect.MessageDescriptor) *plan {
 	if p := c.plans[name]; p != nil {
 		return p
 	}
-	p := &plan{fields: map[string]*fieldPlan{}}
+	p := &plan{
+		fields: map[string]*fieldPlan{}, slots: md.Fields().Len() + md.Oneofs().Len(),
+		wellKnown: strings.HasPrefix(name, "google.protobuf."),
+	}
 	c.plans[name] = p
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
-		f := &fieldPlan{FieldDescriptor: fd}
+		f := &fieldPlan{FieldDescriptor: fd, kind: fd.Kind(), slot: i}
+		if one := fd.ContainingOneof(); one != nil {
+			f.slot = md.Fields().Len() + one.Index()
+		}
 		if opts, ok := proto.GetExtension(fd.Options(), ligato.E_LigatoOptions).(*ligato.LigatoOptions); ok {
 			f.bounds = opts.GetIntRange()
 		}
 		p.fields[fd.JSONName()], p.fields[string(fd.Name())] = f, f
 		p.names = append(p.names, fd.JSONName())
 		if fd.Message() != nil {
-			c.planOf(fd.Message())
+			f.within = c.planOf(fd.Message())
 		}
 	}
 	return p
 }
 
 // message reads a message; false tells that something in it is wrong.
-func (d *decoder) message(n *yaml.Node, p *path, m protoreflect.Message) bool {
-	md := m.Descriptor()
-	if strings.HasPrefix(string(md.FullName()), "google.protobuf.") {
+func (d *decoder) message(n *yaml.Node, p *path, plan *plan, m protoreflect.Message) bool {
+	if plan.wellKnown {
 		return d.wellKnown(n, p, m)
 	}
-	plan := d.codec.plans[string(md.FullName())]
 	good := true
-	given := map[protoreflect.Name]*yaml.Node{}
+	before := len(d.given)
+	d.given = slices.Grow(d.given, plan.slots)[:before+plan.slots]
+	clear(d.given[before:])
 	ok := d.mapping(n, p, func(key, value *yaml.Node, p *path) {
 		f := plan.fields[key.Value]
 		if f == nil {
-			d.fail(key, p, "unknown field of %s%s", md.Name(), suggestion(key.Value, plan.names))
+			d.fail(key, p, "unknown field of %s%s", m.Descriptor().Name(), suggestion(key.Value, plan.names))
 			good = false
 			return
 		}
 		if isNull(value) {
 			return
 		}
-		if !d.once(f, key, p, given) || !d.field(f, value, p, m) {
+		if !d.once(f, key, p, &d.given[before+f.slot]) || !d.field(f, value, p, m) {
 			good = false
 		}
 	})
+	d.given = d.given[:before]
 	return ok && good
 }
 
 // once reports a field given under both of its names, and a second member of a
-// oneof.
-func (d *decoder) once(f *fieldPlan, key *yaml.Node, p *path, given map[protoreflect.Name]*yaml.Node) bool {
-	slot := f.Name()
-	if one := f.ContainingOneof(); one != nil {
-		slot = one.Name()
-	}
-	first, taken := given[slot]
-	given[slot] = key
+// oneof; given is the one that was there before.
+func (d *decoder) once(f *fieldPlan, key *yaml.Node, p *path, given **yaml.Node) bool {
+	first := *given
+	*given = key
 	switch {
-	case !taken:
+	case first == nil:
 		return true
 	case f.ContainingOneof() != nil && !f.ContainingOneof().IsSynthetic():
 		d.fail(key, p, "excludes %s in line %d: expected only one of them", first.Value, first.Line+d.line)
@@ -108,7 +117,7 @@ func (d *decoder) field(f *fieldPlan, n *yaml.Node, p *path, m protoreflect.Mess
 		})
 		return ok && good
 	case f.Message() != nil:
-		return d.message(n, p, m.Mutable(f.FieldDescriptor).Message())
+		return d.message(n, p, f.within, m.Mutable(f.FieldDescriptor).Message())
 	}
 	v, ok := d.scalar(f, n, p)
 	if ok {
@@ -123,17 +132,16 @@ func (d *decoder) element(f *fieldPlan, n *yaml.Node, p *path, fresh func() prot
 		return d.scalar(f, n, p)
 	}
 	v := fresh()
-	return v, d.message(n, p, v.Message())
+	return v, d.message(n, p, f.within, v.Message())
 }
 
 // table reads a map field.
 func (d *decoder) table(f *fieldPlan, n *yaml.Node, p *path, m protoreflect.Map) bool {
 	good := true
-	keys := &fieldPlan{FieldDescriptor: f.MapKey()}
-	values := &fieldPlan{FieldDescriptor: f.MapValue()}
+	keys, values := f.within.fields["key"], f.within.fields["value"]
 	ok := d.mapping(n, p, func(key, value *yaml.Node, p *path) {
 		text := *key
-		if keys.Kind() == protoreflect.StringKind {
+		if keys.kind == protoreflect.StringKind {
 			text.Tag = "!!str"
 		}
 		k, ok := d.scalar(keys, &text, p)
@@ -153,11 +161,11 @@ func (d *decoder) table(f *fieldPlan, n *yaml.Node, p *path, m protoreflect.Map)
 // wellKnown reads a message whose JSON is not that of its fields, such as
 // google.protobuf.Duration.
 func (d *decoder) wellKnown(n *yaml.Node, p *path, m protoreflect.Message) bool {
-	target, leave, ok := d.enter(n, p)
+	target, ok := d.enter(n, p)
 	if !ok {
 		return false
 	}
-	defer leave()
+	defer d.leave(n)
 	var value any
 	text, err := []byte(nil), target.Decode(&value)
 	if err == nil {

@@ -13,31 +13,39 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parse reads the syntax of a text: the roots of the YAML documents in it. If
-// they are plain, long lists in them are still text, and may turn out not to be.
-func parse(file string, text []byte) (roots []*yaml.Node, isPlain bool, failure *Error) {
+// parse reads the syntax of a text: the roots of the YAML documents in it, or
+// that of JSON. If it is plain, long lists in it are still text, and may turn out
+// not to be plain; lists is how many.
+func (c *Codec) parse(file string, text []byte, asPlain bool) (roots []*yaml.Node, lists int, failure *Error) {
 	if len(text) > maxSize {
-		return nil, false, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
+		return nil, 0, &Error{Position: Position{File: file}, Msg: fmt.Sprintf("the text has %d bytes, expected at most %d", len(text), maxSize)}
 	}
 	text = withoutMark(text)
 	if at := invalidUTF8(text); at >= 0 {
-		return nil, false, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
+		return nil, 0, &Error{Position: locate(file, text, at), Msg: fmt.Sprintf("byte 0x%02x is not UTF-8", text[at])}
 	}
-	if strings.HasSuffix(file, ".json") || looksLikeJSON(text) {
-		if len(bytes.TrimSpace(text)) == 0 {
-			return nil, false, nil
+	isJSON := strings.HasSuffix(file, ".json")
+	if asPlain {
+		root, lists, ok := parsePlainJSON(string(text), c.long)
+		if !ok && !isJSON {
+			root, lists, ok = parsePlain(text, c.long)
 		}
-		n, err := parseJSON(text)
-		if err != nil {
-			return nil, false, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
+		if ok {
+			return []*yaml.Node{root}, lists, nil
 		}
-		return []*yaml.Node{n}, false, nil
 	}
-	if root, ok := parsePlain(text); ok {
-		return []*yaml.Node{root}, true, nil
+	if !isJSON && !looksLikeJSON(text) {
+		roots, failure = parseYAML(file, text)
+		return roots, 0, failure
 	}
-	roots, failure = parseYAML(file, text)
-	return roots, false, failure
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, 0, nil
+	}
+	n, err := parseJSON(text)
+	if err != nil {
+		return nil, 0, &Error{Position: locate(file, text, err.offset), Msg: "malformed JSON: " + err.msg}
+	}
+	return []*yaml.Node{n}, 0, nil
 }
 
 // withoutMark is the text without a byte order mark.
@@ -122,21 +130,13 @@ func describe(n *yaml.Node) string {
 
 // enter is called for every value; it follows aliases and bounds depth and
 // expansion. Each call with ok is followed by leave.
-func (d *decoder) enter(n *yaml.Node, p *path) (target *yaml.Node, leave func(), ok bool) {
-	alias := n.Kind == yaml.AliasNode
-	if alias {
+func (d *decoder) enter(n *yaml.Node, p *path) (target *yaml.Node, ok bool) {
+	target = n
+	if n.Kind == yaml.AliasNode {
 		d.within++
 		target = n.Alias
-	} else {
-		target = n
 	}
 	d.depth++
-	leave = func() {
-		d.depth--
-		if alias {
-			d.within--
-		}
-	}
 	if d.within > 0 {
 		d.aliased--
 	}
@@ -148,28 +148,73 @@ func (d *decoder) enter(n *yaml.Node, p *path) (target *yaml.Node, leave func(),
 			d.fail(n, p, "aliases repeat more than %d values", maxAliased)
 		}
 	default:
-		return target, leave, true
+		return target, true
 	}
-	leave()
-	return nil, nil, false
+	d.leave(n)
+	return nil, false
+}
+
+// leave ends what enter began.
+func (d *decoder) leave(n *yaml.Node) {
+	d.depth--
+	if n.Kind == yaml.AliasNode {
+		d.within--
+	}
 }
 
 // mapping calls f for every field of a mapping and reports those given twice.
 func (d *decoder) mapping(n *yaml.Node, p *path, f func(key, value *yaml.Node, p *path)) bool {
-	target, leave, ok := d.enter(n, p)
+	target, ok := d.enter(n, p)
 	if !ok {
 		return false
 	}
-	defer leave()
+	defer d.leave(n)
 	if target.Kind != yaml.MappingNode {
 		d.fail(n, p, "expected a mapping, got %s", describe(n))
 		return false
 	}
+	at := d.below(p)
+	if simple(target) {
+		for i := 0; i+1 < len(target.Content); i += 2 {
+			at.name = target.Content[i].Value
+			f(target.Content[i], target.Content[i+1], at)
+		}
+		return true
+	}
 	fields, ok := d.fields(target, p)
 	for _, kv := range fields {
-		f(kv.key, kv.value, &path{up: p, name: kv.key.Value})
+		at.name = kv.key.Value
+		f(kv.key, kv.value, at)
 	}
 	return ok
+}
+
+// below is the path to one value after the other in the value that was entered
+// last.
+func (d *decoder) below(p *path) *path {
+	at := &d.paths[d.depth]
+	*at = path{up: p}
+	return at
+}
+
+// simple tells whether a mapping has a few fields with different names, and
+// nothing is merged into it.
+func simple(n *yaml.Node) bool {
+	if len(n.Content) > 2*fewChildren {
+		return false
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+			return false
+		}
+		for j := 0; j < i; j += 2 {
+			if n.Content[j].Value == key.Value {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 type pair struct{ key, value *yaml.Node }
@@ -206,11 +251,11 @@ func (d *decoder) fields(n *yaml.Node, p *path) (list []pair, ok bool) {
 // merge lists the fields of a merged mapping, or of a list of them, that are
 // not in known; it adds them there.
 func (d *decoder) merge(n *yaml.Node, p *path, known map[string]int) (list []pair, ok bool) {
-	target, leave, ok := d.enter(n, p)
+	target, ok := d.enter(n, p)
 	if !ok {
 		return nil, false
 	}
-	defer leave()
+	defer d.leave(n)
 	switch target.Kind {
 	case yaml.SequenceNode:
 		ok = true

@@ -6,9 +6,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// longList is from which size on a list is not parsed as a whole, in bytes.
-const longList = 64 << 10
-
 // plainReader reads the part of YAML that configurations of many items are written
 // in: mappings and lists in block style, each line of which is complete in
 // itself, with values that are a word, a whole number, a text in quotes without
@@ -16,72 +13,56 @@ const longList = 64 << 10
 // whole language makes, comments aside, several times as fast. What it does not
 // know, and what is wrong, it leaves to that parser.
 //
-// A long list becomes a node without content whose Value is its text; see
-// eachOf. So a million items need the memory of one.
+// The text of a long list of items is only read by items, piece by piece. So a
+// million items need the memory of a few.
 type plainReader struct {
-	text  string
-	pos   int    // where the line begins that is read next
-	line  int    // its number
-	now   string // that line, from next on
-	nodes []yaml.Node
-	words *[1 << 10]string // recent ones, so that the same are the same string
+	arena
+	text string
+	pos  int    // where the line begins that is read next
+	line int    // its number
+	now  string // that line, from next on
+	longLists
 }
 
-// parsePlain reads a text that is one plain mapping.
-func parsePlain(text []byte) (root *yaml.Node, ok bool) {
+// parsePlain reads a text that is one plain mapping. Lists of items of more than
+// long bytes stay text; lists is how many.
+func parsePlain(text []byte, long int) (root *yaml.Node, lists int, ok bool) {
 	if mayControl(text) {
-		return nil, false
+		return nil, 0, false
 	}
-	p := &plainReader{text: string(text), line: 1, words: &[1 << 10]string{}}
+	p := &plainReader{text: string(text), line: 1, longLists: longLists{long: long}}
 	indent, more := p.next()
 	if !more || indent != 0 {
-		return nil, false
+		return nil, 0, false
 	}
 	root = p.mapping(0, 0)
 	_, more = p.next()
-	return root, root != nil && !more
+	return root, p.lists, root != nil && !more
 }
 
 // mayControl tells whether there may be characters that YAML forbids anywhere,
 // comments included. The text is UTF-8.
 func mayControl(text []byte) bool {
 	for i, c := range text {
-		switch {
-		case c < ' ' && c != '\n', c == 0x7f, // ASCII
-			c == 0xC2 && i+1 < len(text) && text[i+1] < 0xA0, // U+0080 to U+009F
-			c == 0xEF: // U+FEFF, U+FFFE and U+FFFF, among others
+		if !suspect[c] {
+			continue
+		}
+		if c != 0xC2 || i+1 < len(text) && text[i+1] < 0xA0 { // U+0080 to U+009F
 			return true
 		}
 	}
 	return false
 }
 
-// eachOf calls f with every element of a long list, until f returns false. The
-// nodes are gone when f returns. The result is false if one is not plain.
-func eachOf(n *yaml.Node, f func(e *yaml.Node) bool) bool {
-	p := &plainReader{text: n.Value, line: n.Line, words: &[1 << 10]string{}}
-	col := n.Column - 1
-	for {
-		indent, more := p.next()
-		if !more {
-			return true
-		}
-		p.nodes = p.nodes[:0]
-		if indent != col || !p.dash(col) {
-			return false
-		}
-		e := p.item(col, 0)
-		if e == nil {
-			return false
-		}
-		if !f(e) {
-			return true
-		}
+// suspect are the bytes that such characters begin with.
+var suspect = func() (set [256]bool) {
+	for c := range byte(' ') {
+		set[c] = c != '\n'
 	}
-}
-
-// isLong tells whether a node is a list that is still text.
-func isLong(n *yaml.Node) bool { return n.Kind == yaml.SequenceNode && n.Value != "" }
+	set[0x7F], set[0xC2] = true, true
+	set[0xEF] = true // U+FEFF, U+FFFE and U+FFFF, among others
+	return set
+}()
 
 // rest is the line from a column on.
 func (p *plainReader) rest(col int) string { return p.now[min(col, len(p.now)):] }
@@ -119,8 +100,7 @@ func (p *plainReader) dash(col int) bool {
 }
 
 func (p *plainReader) node(kind yaml.Kind, tag string, col int) *yaml.Node {
-	p.nodes = append(p.nodes, yaml.Node{Kind: kind, Tag: tag, Line: p.line, Column: col + 1})
-	return &p.nodes[len(p.nodes)-1] // stays valid when nodes grows
+	return p.make(kind, tag, p.line, col+1)
 }
 
 // mapping reads the mapping whose first field is in this line, at the column;
@@ -130,7 +110,7 @@ func (p *plainReader) mapping(col, depth int) *yaml.Node {
 		return nil
 	}
 	m := p.node(yaml.MappingNode, "!!map", col)
-	m.Content = make([]*yaml.Node, 0, 8)
+	p.prepare(m)
 	for {
 		key, after := p.scalar(col, false)
 		if key == nil || !strings.HasPrefix(p.rest(after), ":") {
@@ -176,20 +156,14 @@ func (p *plainReader) list(col, depth int) *yaml.Node {
 		return nil
 	}
 	l := p.node(yaml.SequenceNode, "!!seq", col)
-	start, line := p.pos, p.line
-	for {
-		indent, more := p.next()
-		if !more || indent < col || indent == col && !p.dash(col) {
-			break
-		}
-		p.skip()
-	}
-	if p.pos-start > longList {
-		l.Value = p.text[start:p.pos]
+	end := p.endOfList(col)
+	if end-p.pos > p.long && depth <= listDepth {
+		l.Value = p.text[p.pos:end]
+		p.line += strings.Count(l.Value, "\n")
+		p.pos = end
+		p.lists++
 		return l
 	}
-	end := p.pos
-	p.pos, p.line = start, line
 	for {
 		if indent, _ := p.next(); p.pos >= end {
 			return l
@@ -204,6 +178,36 @@ func (p *plainReader) list(col, depth int) *yaml.Node {
 	}
 }
 
+// endOfList tells where a list ends whose dashes are in the column: before the
+// first line that is not indented as far, or as far but has no dash.
+func (p *plainReader) endOfList(col int) int {
+	pos := p.pos
+	for pos < len(p.text) {
+		at := pos
+		for at < len(p.text) && at <= pos+col && p.text[at] == ' ' {
+			at++
+		}
+		dash := at == pos+col && strings.HasPrefix(p.text[at:], "- ")
+		if at <= pos+col && !dash && !p.isBlank(at) {
+			return pos
+		}
+		size := strings.IndexByte(p.text[at:], '\n')
+		if size < 0 {
+			return len(p.text)
+		}
+		pos = at + size + 1
+	}
+	return pos
+}
+
+// isBlank tells whether the line says nothing from there on.
+func (p *plainReader) isBlank(at int) bool {
+	for at < len(p.text) && p.text[at] == ' ' {
+		at++
+	}
+	return at == len(p.text) || p.text[at] == '\n' || p.text[at] == '#'
+}
+
 // item reads the element of a list whose dash is at the column.
 func (p *plainReader) item(col, depth int) *yaml.Node {
 	rest := p.rest(col + 1)
@@ -212,13 +216,14 @@ func (p *plainReader) item(col, depth int) *yaml.Node {
 		return p.inline(col, depth)
 	}
 	before := len(p.nodes)
-	if key, after := p.scalar(col, false); key == nil {
+	key, after := p.scalar(col, false)
+	p.nodes = p.nodes[:before]
+	if key == nil {
 		return nil
-	} else if strings.HasPrefix(p.rest(after), ":") {
-		p.nodes = p.nodes[:before]
+	}
+	if strings.HasPrefix(p.rest(after), ":") {
 		return p.mapping(col, depth+1)
 	}
-	p.nodes = p.nodes[:before]
 	return p.inline(col, depth)
 }
 

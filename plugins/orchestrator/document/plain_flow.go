@@ -1,7 +1,6 @@
 package document
 
 import (
-	"hash/maphash"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -24,6 +23,7 @@ func (p *plainReader) flow(col, depth int, within bool) (n *yaml.Node, after int
 		return p.scalar(col, within)
 	}
 	n.Style = yaml.FlowStyle
+	p.prepare(n)
 	at := p.blanks(col + 1)
 	if strings.HasPrefix(p.rest(at), string(end)) {
 		return n, at + 1
@@ -171,17 +171,4 @@ func tagOf(text string) string {
 		return "!!str" // an address
 	}
 	return ""
-}
-
-// seed makes the places of words.
-var seed = maphash.MakeSeed()
-
-// word returns the text as a string of its own, the same as before if it was
-// there lately: the document must not be kept for a name in it.
-func (p *plainReader) word(text string) string {
-	place := &p.words[maphash.String(seed, text)%uint64(len(p.words))]
-	if *place != text {
-		*place = strings.Clone(text)
-	}
-	return *place
 }

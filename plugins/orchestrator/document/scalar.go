@@ -13,17 +13,17 @@ import (
 
 // scalar reads a number, a text, a truth value, bytes or an enumeration.
 func (d *decoder) scalar(f *fieldPlan, n *yaml.Node, p *path) (v protoreflect.Value, ok bool) {
-	target, leave, ok := d.enter(n, p)
+	target, ok := d.enter(n, p)
 	if !ok {
 		return v, false
 	}
-	defer leave()
+	defer d.leave(n)
 	if target.Kind != yaml.ScalarNode {
 		d.fail(n, p, "expected %s, got %s", expected(f), describe(n))
 		return v, false
 	}
 	var err error
-	switch f.Kind() {
+	switch f.kind {
 	case protoreflect.StringKind:
 		v, err = text(target)
 	case protoreflect.BoolKind:
@@ -51,7 +51,7 @@ func mismatch(want string, n *yaml.Node) error {
 
 // expected says what a field holds.
 func expected(f *fieldPlan) string {
-	switch f.Kind() {
+	switch f.kind {
 	case protoreflect.StringKind:
 		return "a text"
 	case protoreflect.BoolKind:
@@ -129,7 +129,7 @@ func oneOf(ed protoreflect.EnumDescriptor) string {
 
 func float(f *fieldPlan, n *yaml.Node) (v protoreflect.Value, err error) {
 	bits := 64
-	if f.Kind() == protoreflect.FloatKind {
+	if f.kind == protoreflect.FloatKind {
 		bits = 32
 	}
 	value := n.Value
@@ -154,7 +154,7 @@ func float(f *fieldPlan, n *yaml.Node) (v protoreflect.Value, err error) {
 // limits are the bounds of an integer field: those of its type and those of
 // its schema.
 func limits(f *fieldPlan) (low int64, high uint64) {
-	switch f.Kind() {
+	switch f.kind {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		high = math.MaxUint32
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
@@ -199,7 +199,7 @@ func unsigned(f *fieldPlan, n *yaml.Node) (v protoreflect.Value, err error) {
 	if !ok || err != nil || x > high || low > 0 && x < uint64(low) {
 		return v, mismatch(expected(f), n)
 	}
-	if f.Kind() == protoreflect.Uint32Kind || f.Kind() == protoreflect.Fixed32Kind {
+	if f.kind == protoreflect.Uint32Kind || f.kind == protoreflect.Fixed32Kind {
 		return protoreflect.ValueOfUint32(uint32(x)), nil
 	}
 	return protoreflect.ValueOfUint64(x), nil
@@ -212,7 +212,7 @@ func signed(f *fieldPlan, n *yaml.Node) (v protoreflect.Value, err error) {
 	if !ok || err != nil || x < low || x > 0 && uint64(x) > high {
 		return v, mismatch(expected(f), n)
 	}
-	switch f.Kind() {
+	switch f.kind {
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		return protoreflect.ValueOfInt64(x), nil
 	}

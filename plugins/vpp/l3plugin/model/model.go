@@ -66,14 +66,16 @@ func vrfTableName(t *l3.VrfTable) string {
 // name ends after the destination, with a slash: that is how clients name such
 // routes. VPP reports an unspecified next hop instead ("gw/0.0.0.0", "gw/::").
 func routeName(r *l3.Route) string {
-	name := "vrf/" + decimal(r.GetVrfId()) + "/dst/" + netallocmodel.NetworkKeyPart(r.GetDstNetwork()) + "/"
+	name := make([]byte, 0, 128) // there are many routes
 	if r.GetOutgoingInterface() != "" {
-		name = "if/" + r.GetOutgoingInterface() + "/" + name
+		name = append(append(append(name, "if/"...), r.GetOutgoingInterface()...), '/')
 	}
+	name = strconv.AppendUint(append(name, "vrf/"...), uint64(r.GetVrfId()), 10)
+	name = append(append(append(name, "/dst/"...), netallocmodel.NetworkKeyPart(r.GetDstNetwork())...), '/')
 	if r.GetNextHopAddr() != "" {
-		name += "gw/" + r.GetNextHopAddr()
+		name = append(append(name, "gw/"...), r.GetNextHopAddr()...)
 	}
-	return name
+	return string(name)
 }
 
 func arpName(e *l3.ARPEntry) string { return e.GetInterface() + "/" + e.GetIpAddress() }

@@ -1,0 +1,53 @@
+package document
+
+import (
+	"hash/maphash"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// arena makes the nodes of one element of a list after the other in the same
+// memory, and the same words the same string.
+type arena struct {
+	nodes    []yaml.Node
+	children []*yaml.Node
+	words    *[1 << 10]string // recent ones
+}
+
+// fewChildren is for how many children there is room without asking for memory.
+const fewChildren = 16
+
+// reset gives up all nodes.
+func (a *arena) reset() { a.nodes, a.children = a.nodes[:0], a.children[:0] }
+
+func (a *arena) make(kind yaml.Kind, tag string, line, column int) *yaml.Node {
+	a.nodes = append(a.nodes, yaml.Node{Kind: kind, Tag: tag, Line: line, Column: column})
+	return &a.nodes[len(a.nodes)-1] // stays valid when nodes grows
+}
+
+// prepare makes room for the children of a node.
+func (a *arena) prepare(n *yaml.Node) {
+	at := len(a.children)
+	if cap(a.children)-at < fewChildren {
+		a.children, at = make([]*yaml.Node, 0, max(4*fewChildren, 2*cap(a.children))), 0
+	}
+	a.children = a.children[:at+fewChildren]
+	n.Content = a.children[at:at:len(a.children)]
+}
+
+// seed makes the places of words.
+var seed = maphash.MakeSeed()
+
+// word returns the text as a string of its own, the same as before if it was
+// there lately: the document must not be kept for a name in it.
+func (a *arena) word(text string) string {
+	if a.words == nil {
+		a.words = &[1 << 10]string{}
+	}
+	place := &a.words[maphash.String(seed, text)%uint64(len(a.words))]
+	if *place != text {
+		*place = strings.Clone(text)
+	}
+	return *place
+}
