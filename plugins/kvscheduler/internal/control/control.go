@@ -82,7 +82,7 @@ type Control struct {
 	// Of the worker.
 	nextSeq        uint64
 	fullResyncDone bool
-	named          uint64 // counts transactions of the northbound; see graph.Outcome
+	named          uint32 // counts transactions of the northbound; see graph.Outcome
 
 	sessMu   sync.Mutex
 	sessions map[string]session // southbounds that were heard of

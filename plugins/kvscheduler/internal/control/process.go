@@ -136,8 +136,9 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 	}
 	c.named++
 	p.request.Changes = make([]plan.Change, 0, len(j.values))
+	cursor := c.graph.Cursor(len(j.values))
 	for _, kv := range j.values {
-		n := c.graph.Node(kv.Key)
+		n := cursor.Node(kv.Key)
 		if n != nil {
 			n.Named = c.named
 		}

@@ -34,7 +34,7 @@ type suspect struct {
 	api.Suspect
 	tried bool // its trial failed; will the southbound go down?
 	// revision is that of the base value when the trial failed.
-	revision uint64
+	revision uint32
 }
 
 // list returns copies, sorted by key.

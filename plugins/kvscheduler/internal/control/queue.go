@@ -65,7 +65,7 @@ type retry struct {
 	ofTxn    uint64
 	attempt  int
 	failures []exec.Failure
-	revision map[string]uint64 // of the base values when the retry was planned
+	revision map[string]uint32 // of the base values when the retry was planned
 }
 
 type sessionChange struct {

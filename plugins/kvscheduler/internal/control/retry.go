@@ -25,7 +25,7 @@ func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 		}
 		r := groups[*f.Retry]
 		if r == nil {
-			r = &retry{ofTxn: txn.Seq, attempt: txn.Attempt + 1, revision: map[string]uint64{}}
+			r = &retry{ofTxn: txn.Seq, attempt: txn.Attempt + 1, revision: map[string]uint32{}}
 			groups[*f.Retry] = r
 		}
 		r.failures = append(r.failures, f)

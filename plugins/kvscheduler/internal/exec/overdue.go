@@ -104,7 +104,7 @@ type Call struct {
 	// OfTxn and Attempt are of the transaction that gave it up.
 	OfTxn    uint64
 	Attempt  int
-	Revision uint64 // of the base value when it was given up
+	Revision uint32 // of the base value when it was given up
 
 	// The outcome, once it has returned.
 	Returned time.Time
@@ -285,7 +285,7 @@ func (o *Overdue) Comes(key string) bool {
 }
 
 // Owe notes what is to be done about a call when it returns.
-func (o *Overdue) Owe(f *Failure, ofTxn uint64, attempt int, revision uint64) {
+func (o *Overdue) Owe(f *Failure, ofTxn uint64, attempt int, revision uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c := o.byKey[f.Key]; c != nil {

@@ -12,7 +12,7 @@ import (
 // order of its dependencies.
 type edge struct {
 	to *Node // nil: the dependency names no key
-	at int32 // where the edge is in to.dependents
+	at int32 // where the edge is in to.kin.dependents
 }
 
 // dependent is the other end of an edge.
@@ -50,8 +50,11 @@ func (g *Graph) Naming(key string, yield func(*Node)) {
 
 // NamingNode is Naming for the key of a node.
 func (g *Graph) NamingNode(n *Node, yield func(*Node)) {
-	for i := range n.dependents {
-		yield(n.dependents[i].from)
+	if n.kin == nil {
+		return
+	}
+	for i := range n.kin.dependents {
+		yield(n.kin.dependents[i].from)
 	}
 }
 
@@ -158,13 +161,18 @@ func names(dep api.Dependency) bool { return dep.Key != "" }
 // connect makes e lead from n to the node of a key. If there is none, one that
 // is gone takes its place.
 func (g *Graph) connect(n *Node, key string, e *edge) {
-	to := g.nodes[key]
-	if to == nil {
-		to = &Node{Key: key, gone: true}
-		g.nodes[key] = to
+	to := g.named // many in a row name the same
+	if to == nil || to.Key != key {
+		to = g.nodes[key]
+		if to == nil {
+			to = &Node{Key: key, gone: true}
+			g.nodes[key] = to
+		}
+		g.named = to
 	}
-	e.to, e.at = to, int32(len(to.dependents))
-	to.dependents = append(to.dependents, dependent{n, e})
+	family := to.family()
+	e.to, e.at = to, int32(len(family.dependents))
+	family.dependents = append(family.dependents, dependent{n, e})
 }
 
 // cut removes edges.
@@ -174,15 +182,17 @@ func (g *Graph) cut(edges []edge) {
 		if to == nil {
 			continue
 		}
-		last := len(to.dependents) - 1
-		moved := to.dependents[last]
-		to.dependents[edges[i].at] = moved
+		list := to.kin.dependents
+		last := len(list) - 1
+		moved := list[last]
+		list[edges[i].at] = moved
 		moved.edge.at = edges[i].at
-		to.dependents[last] = dependent{}
-		if to.dependents = to.dependents[:last]; last == 0 {
-			to.dependents = nil
-			if to.gone {
-				delete(g.nodes, to.Key)
+		list[last] = dependent{}
+		to.kin.dependents = list[:last]
+		if last == 0 {
+			to.kin.dependents = nil
+			if to.disband(); to.gone && to.kin == nil {
+				g.drop(to)
 			}
 		}
 	}

@@ -16,6 +16,10 @@ import (
 
 // Node is one value. Its fields are read by everyone and changed only through
 // the methods of Graph, except those of Outcome.
+//
+// A large graph does not fit into the caches of the processor, so a node has
+// the size of three of their lines, in the order of use: what it is, what came
+// of it, the rest.
 type Node struct {
 	Key  string
 	Desc *registry.Descriptor // nil: none
@@ -23,51 +27,57 @@ type Node struct {
 
 	Want *registry.Value // nil: not wanted
 	Have *registry.Value // believed to exist; nil: does not exist
-	Meta api.Metadata
+	kin  *kin            // nil: none
+
+	view int32  // see View
+	plan uint32 // the plan that view is of
 
 	Outcome
-
-	kept    *registry.Value  // see Keep
-	derived map[string]*Node // nodes with Base == this
-
-	edges      []edge  // of Want
-	otherEdges *[]edge // of Have unless that is Want; see also Wait
-	dependents []dependent
 
 	// Adopted tells that the value that exists was not made by the scheduler, and
 	// must not be removed, for as long as the northbound wants it.
 	Adopted bool
 
-	waits bool      // see Wait
-	gone  bool      // see Gone; the node may still have dependents
-	news  bool      // see Tracked
-	marks [2]uint32 // see Mark
+	waits bool   // see Wait
+	gone  bool   // see Gone; the node may still have dependents
+	news  bool   // see Tracked
+	marks uint8  // see Mark
+	round uint32 // the round that marks are of
+	at    int32  // where the node is in Base.kin.derived
 
-	view int32  // see View
-	plan uint32 // the plan that view is of
+	edges      []edge  // of Want
+	otherEdges *[]edge // of Have unless that is Want; see also Wait
+	Meta       api.Metadata
+	kept       *registry.Value // see Keep
 }
 
 // Outcome is what came of the last operation.
 type Outcome struct {
 	// Err is why the last operation failed, or why the value could not be
 	// changed; nil if it was successful.
-	Err error
+	Err     error
+	LastTxn uint64
+	// Retry is how failures are retried, as the last transaction asked; nil: not.
+	Retry *api.RetryOpts
+	// Named is the last transaction of the northbound, by its own count, that
+	// named the value.
+	Named uint32
+	// Revision counts the changes of Want of a base value; a retry that was
+	// planned for another revision is obsolete.
+	Revision uint32
+	LastOp   api.TxnOperation
 	// Held tells that Err is for a value which another one holds.
 	Held bool
 	// Retrying tells that the failed operation will be tried again.
 	Retrying bool
 	// Missing tells that a refresh did not find the value.
 	Missing bool
-	LastOp  api.TxnOperation
-	LastTxn uint64
-	// Named is the last transaction of the northbound, by its own count, that
-	// named the value.
-	Named uint64
-	// Revision counts the changes of Want of a base value; a retry that was
-	// planned for another revision is obsolete.
-	Revision uint64
-	// Retry is how failures are retried, as the last transaction asked; nil: not.
-	Retry *api.RetryOpts
+}
+
+// kin are the other nodes that have to do with one. Most have none.
+type kin struct {
+	derived    []*Node     // those with Base == this
+	dependents []dependent // the ends of edges that lead here
 }
 
 // Gone tells that the node was forgotten; the key may have another one.
@@ -84,13 +94,60 @@ func (n *Node) Root() *Node {
 	return n
 }
 
-// Derived iterates over the nodes derived from this one, in no order.
+// Derived iterates over the nodes derived from this one, in no order. They must
+// not change meanwhile.
 func (n *Node) Derived(yield func(*Node) bool) {
-	for _, d := range n.derived {
+	if n.kin == nil {
+		return
+	}
+	for _, d := range n.kin.derived {
 		if !yield(d) {
 			return
 		}
 	}
+}
+
+// Child returns the derived node of a key if it is number i of Derived, nil if
+// it has to be looked for: nodes are derived in the order of values, and most
+// keep it.
+func (n *Node) Child(i int, key string) *Node {
+	if n.kin != nil && i < len(n.kin.derived) && n.kin.derived[i].Key == key {
+		return n.kin.derived[i]
+	}
+	return nil
+}
+
+// family returns the kin of a node.
+func (n *Node) family() *kin {
+	if n.kin == nil {
+		n.kin = &kin{}
+	}
+	return n.kin
+}
+
+// disband lets go of the kin of a node if there are none.
+func (n *Node) disband() {
+	if len(n.kin.derived) == 0 && len(n.kin.dependents) == 0 {
+		n.kin = nil
+	}
+}
+
+// derive makes n one of those derived from a base.
+func (n *Node) derive(base *Node) {
+	family := base.family()
+	n.Base, n.at = base, int32(len(family.derived))
+	family.derived = append(family.derived, n)
+}
+
+// depart undoes derive but for Base itself. Another node takes the place.
+func (n *Node) depart() {
+	list := n.Base.kin.derived
+	last := len(list) - 1
+	moved := list[last]
+	list[n.at], moved.at = moved, n.at
+	list[last] = nil
+	n.Base.kin.derived = list[:last]
+	n.Base.disband()
 }
 
 // Graph is the set of all nodes with their reverse edges.
@@ -105,6 +162,8 @@ type Graph struct {
 	selected nodeSet
 	round    uint32 // see NextRound
 	plan     uint32 // see NextPlan
+	inserted uint32 // counts the nodes that came
+	named    *Node  // the last one that connect was asked for; nil: not known
 
 	track bool // see Track
 	news  []*Node
@@ -156,16 +215,23 @@ func (g *Graph) View(n *Node) int32 {
 
 // IsLeaf tells that no value names the node in a dependency or is derived from
 // it.
-func (n *Node) IsLeaf() bool { return len(n.dependents) == 0 && len(n.derived) == 0 }
+func (n *Node) IsLeaf() bool { return n.kin == nil }
 
 // NextRound takes all marks away.
 func (g *Graph) NextRound() { g.round++ }
 
 // Mark sets a mark of the present round.
-func (g *Graph) Mark(n *Node, mark int) { n.marks[mark] = g.round }
+func (g *Graph) Mark(n *Node, mark int) {
+	if n.round != g.round {
+		n.round, n.marks = g.round, 0
+	}
+	n.marks |= 1 << mark
+}
 
 // Marked tells whether the node has the mark in the present round.
-func (g *Graph) Marked(n *Node, mark int) bool { return g.round != 0 && n.marks[mark] == g.round }
+func (g *Graph) Marked(n *Node, mark int) bool {
+	return n.round == g.round && n.marks&(1<<mark) != 0
+}
 
 // Ensure returns the node of a key, creating an empty one if needed. base is
 // the value it is derived from, or nil.
@@ -175,27 +241,29 @@ func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
 	case n == nil:
 		n = &Node{Key: key}
 		g.nodes[key] = n
-		g.sorted.ReplaceOrInsert(n)
+		g.insert(n)
 	case n.gone:
-		*n = Node{Key: key, kept: n.kept, news: n.news, dependents: n.dependents}
-		g.sorted.ReplaceOrInsert(n)
+		*n = Node{Key: key, kept: n.kept, news: n.news, kin: n.kin}
+		g.insert(n)
 	}
 	if n.Desc == nil {
 		n.Desc = d
 	}
 	if n.Base != base {
 		if n.Base != nil {
-			delete(n.Base.derived, key)
+			n.depart()
+			n.Base = nil
 		}
-		n.Base = base
 		if base != nil {
-			if base.derived == nil {
-				base.derived = map[string]*Node{}
-			}
-			base.derived[key] = n
+			n.derive(base)
 		}
 	}
 	return n
+}
+
+func (g *Graph) insert(n *Node) {
+	g.inserted++
+	g.sorted.ReplaceOrInsert(n)
 }
 
 // SetWant changes what is wanted.
@@ -228,17 +296,25 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
 // Forget removes a node that is neither wanted nor exists nor has a failure to
 // tell; others stay.
 func (g *Graph) Forget(n *Node) {
-	if n.Want != nil || n.Have != nil || n.Err != nil || len(n.derived) > 0 {
+	if n.Want != nil || n.Have != nil || n.Err != nil || n.kin != nil && len(n.kin.derived) > 0 {
 		return
 	}
 	n.gone = true
-	if len(n.dependents) == 0 {
-		delete(g.nodes, n.Key)
+	if n.kin == nil {
+		g.drop(n)
 	}
 	g.sorted.Delete(n)
 	if n.Base != nil {
-		delete(n.Base.derived, n.Key)
+		n.depart()
 		g.Forget(n.Base) // which may have been kept for this one only
+	}
+}
+
+// drop takes a node that is gone out of those that are found by key.
+func (g *Graph) drop(n *Node) {
+	delete(g.nodes, n.Key)
+	if g.named == n {
+		g.named = nil
 	}
 }
 

@@ -140,6 +140,37 @@ func TestForget(t *testing.T) {
 	}
 }
 
+func TestDerivedComeAndGo(t *testing.T) {
+	t.Parallel()
+	g := graph.New()
+	base := g.Ensure("tap/1", nil, nil)
+	if !base.IsLeaf() {
+		t.Error("without derived nodes it is no leaf")
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		g.SetWant(g.Ensure(key, nil, base), value())
+	}
+	if base.IsLeaf() || base.Child(1, "b") != g.Node("b") || base.Child(0, "b") != nil || base.Child(3, "c") != nil {
+		t.Error("derived nodes are not where they came")
+	}
+	for _, c := range []struct{ gone, left string }{{"a", "b c"}, {"c", "b"}, {"b", ""}} {
+		n := g.Node(c.gone)
+		g.SetWant(n, nil)
+		g.Forget(n)
+		var left []string
+		for d := range base.Derived {
+			left = append(left, d.Key)
+		}
+		slices.Sort(left)
+		if got := strings.Join(left, " "); got != c.left {
+			t.Errorf("without %s: %q, expected %q", c.gone, got, c.left)
+		}
+	}
+	if !base.Gone() || g.Ensure("a", nil, nil).IsDerived() {
+		t.Error("the base stayed, or what was derived from it came back as such")
+	}
+}
+
 func TestMetadataFollowsTheValue(t *testing.T) {
 	t.Parallel()
 	sb := kvstest.NewMockSB()

@@ -219,8 +219,9 @@ type node struct {
 	derived  bool   // derived values were taken from target
 
 	acted    bool
-	recreate bool // cannot be changed in place
-	bounce   bool // Down and Up, whatever the reason
+	recreate bool  // cannot be changed in place
+	bounce   bool  // Down and Up, whatever the reason
+	place    int32 // in the list
 	children []*node
 
 	stepDown, stepUp int32 // its operations, while they are ordered
@@ -242,6 +243,7 @@ type planner struct {
 	selected []*node
 	choices  map[string]*choice   // by prefix
 	fresh    map[string]*node     // nodes without graph node
+	near     int32                // place in list of the one that was looked for last
 	sorted   *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
 
 	work    []*node
@@ -287,7 +289,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	n.key, n.node, n.desc = gn.Key, gn, gn.Desc
 	n.oldWant, n.want, n.have = gn.Want, gn.Want, gn.Have
 	n.before, n.bad, n.leaf = State(gn), gn.Err != nil, gn.IsLeaf()
-	p.list = append(p.list, n)
+	p.add(n)
 	p.g.SetView(gn, int32(len(p.list)))
 	if gn.Base != nil {
 		n.base = p.touchNode(gn.Base)
@@ -314,7 +316,7 @@ func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n.key, n.desc, n.base = key, d, base
 	n.pinned = p.req.Pinned[key] // not known any more, but not to be touched
 	p.fresh[key] = n
-	p.list = append(p.list, n)
+	p.add(n)
 	if p.sorted != nil {
 		p.sorted.ReplaceOrInsert(n)
 	}
@@ -322,6 +324,11 @@ func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 		base.children = append(base.children, n)
 	}
 	return n
+}
+
+func (p *planner) add(n *node) {
+	n.place = int32(len(p.list))
+	p.list = append(p.list, n)
 }
 
 // setWant changes what is wanted of n within this plan.

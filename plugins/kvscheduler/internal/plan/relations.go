@@ -100,17 +100,34 @@ func (p *planner) named(n *node, v *registry.Value, i int) (*graph.Node, *node) 
 	if i < len(n.exact) && n.exact[i] != nil && n.exact[i].key == key {
 		return n.exact[i].node, n.exact[i]
 	}
-	w := p.fresh[key]
-	var gn *graph.Node
-	if w == nil {
-		if gn = p.g.Node(key); gn != nil {
-			w = p.of(gn)
-		}
-	}
+	gn, w := p.look(key)
 	if i < len(n.exact) {
 		n.exact[i] = w
 	}
 	return gn, w
+}
+
+// look returns what is known of a key that was not known to name a node of the
+// graph: that node, nil if there is none, and the planner's view of it. Mostly
+// it is what was looked for last, or the next one.
+func (p *planner) look(key string) (*graph.Node, *node) {
+	for _, n := range p.list[p.near:min(int(p.near)+2, len(p.list))] {
+		if n.key == key {
+			p.near = n.place
+			return n.node, n
+		}
+	}
+	n := p.fresh[key]
+	var gn *graph.Node
+	if n == nil {
+		if gn = p.g.Node(key); gn != nil {
+			n = p.of(gn)
+		}
+	}
+	if n != nil {
+		p.near = n.place
+	}
+	return gn, n
 }
 
 // matches iterates over the values that meet the dependency, among those that
@@ -118,10 +135,8 @@ func (p *planner) named(n *node, v *registry.Value, i int) (*graph.Node, *node) 
 // are given with their graph node alone, new ones with their view alone.
 func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bool) {
 	if dep.Key != "" {
-		if n := p.fresh[dep.Key]; n != nil {
-			yield(nil, n)
-		} else if gn := p.g.Node(dep.Key); gn != nil {
-			yield(gn, p.of(gn))
+		if gn, n := p.look(dep.Key); gn != nil || n != nil {
+			yield(gn, n)
 		}
 		return
 	}

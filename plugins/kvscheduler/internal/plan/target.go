@@ -23,29 +23,9 @@ func (p *planner) seed() {
 		changes = slices.Clone(changes)
 		slices.SortFunc(changes, byChangedKey)
 	}
+	cursor := p.g.Cursor(len(changes))
 	for i := range changes {
-		c := &changes[i]
-		var n *node
-		if c.Node != nil && !c.Node.Gone() {
-			n = p.touchNode(c.Node)
-		} else {
-			n = p.touch(c.Key)
-		}
-		if n == nil {
-			if c.Want == nil {
-				continue
-			}
-			n = p.create(c.Key, c.Desc, nil)
-		}
-		n.changed = true
-		if n.desc == nil {
-			n.desc = c.Desc
-		}
-		if c.Adopt {
-			n.holder = n.key
-		}
-		p.setWant(n, c.Want)
-		p.retarget(n)
+		p.seedChange(&changes[i], cursor)
 	}
 	for _, key := range p.req.Touch {
 		n := p.touch(key)
@@ -69,6 +49,31 @@ func (p *planner) seed() {
 	for _, n := range p.seeds {
 		p.assume(n)
 	}
+}
+
+func (p *planner) seedChange(c *Change, cursor *graph.Cursor) {
+	gn := c.Node
+	if gn == nil || gn.Gone() {
+		gn = cursor.Node(c.Key)
+	}
+	var n *node
+	switch {
+	case gn != nil:
+		n = p.touchNode(gn)
+	case c.Want == nil:
+		return
+	default:
+		n = p.create(c.Key, c.Desc, nil)
+	}
+	n.changed = true
+	if n.desc == nil {
+		n.desc = c.Desc
+	}
+	if c.Adopt {
+		n.holder = n.key
+	}
+	p.setWant(n, c.Want)
+	p.retarget(n)
 }
 
 func (p *planner) pinnedKeys() []string {
@@ -155,7 +160,7 @@ func (p *planner) derive(n *node) {
 	wanted := make(map[string]bool, len(n.target.Derived))
 	for i := range n.target.Derived {
 		dv := &n.target.Derived[i]
-		d := p.touch(dv.Key)
+		d := p.child(n, i, dv.Key)
 		if d == nil {
 			d = p.create(dv.Key, dv.Desc, n)
 		}
@@ -180,6 +185,17 @@ func (p *planner) derive(n *node) {
 			p.assume(d)
 		}
 	}
+}
+
+// child returns the planner's view of derived value i of a base, nil if the key
+// is not known.
+func (p *planner) child(base *node, i int, key string) *node {
+	if base.node != nil {
+		if gn := base.node.Child(i, key); gn != nil {
+			return p.touchNode(gn)
+		}
+	}
+	return p.touch(key)
 }
 
 // expand adds the values that were waiting for what now comes up, and so on;

@@ -62,8 +62,9 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 	r.Graph.NextRound()
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
 	r.asked = map[string]bool{}
+	cursor := r.Graph.Cursor(len(requested))
 	for _, kv := range requested {
-		n := r.Graph.Node(kv.Key)
+		n := cursor.Node(kv.Key)
 		if n != nil && n.Desc != nil {
 			r.Graph.Mark(n, graph.Asked)
 			kv.Metadata = n.Meta
@@ -201,8 +202,10 @@ func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []a
 	}
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
-	for _, kv := range r.without(d, found) {
-		n := r.Graph.Node(kv.Key)
+	found = r.without(d, found)
+	cursor := r.Graph.Cursor(len(found))
+	for _, kv := range found {
+		n := cursor.Node(kv.Key)
 		if problem := r.unusable(d, n, kv); problem != "" {
 			r.complain(d, problem)
 			continue
@@ -316,7 +319,10 @@ func (r *Refresher) derived(n *graph.Node, same bool) {
 	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have || n.Want.Observed
 	for i := range n.Have.Derived {
 		dv := &n.Have.Derived[i]
-		child := r.Graph.Node(dv.Key)
+		child := n.Child(i, dv.Key)
+		if child == nil {
+			child = r.Graph.Node(dv.Key)
+		}
 		if child != nil && child.Base != n {
 			continue
 		}
