@@ -153,6 +153,7 @@ func (p *Plugin) register() error {
 	if p.index, err = ifaceidx.New(p.Scheduler.GetMetadataMap(descriptor.InterfaceName)); err != nil {
 		return fmt.Errorf("index of interfaces: %w", err)
 	}
+	p.index = p.index.Asking(p.calls.DumpTags)
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewAddress(p.calls, p.index),
 		descriptor.NewHasAddress(),

@@ -55,6 +55,9 @@ func TestKilledUnderLoad(t *testing.T) {
 			b.Connected(epoch)
 			for key := range wanted { // what was in flight comes up by and by: it may be what VPP died of
 				b.Await(key, configured)
+				for _, v := range b.Scheduler.GetValueStatus(key).GetDerivedValues() {
+					b.Await(v.GetKey(), configured)
+				}
 			}
 			took = append(took, time.Since(start))
 			allConfigured(t, b, wanted)

@@ -37,6 +37,7 @@ const (
 type index interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
+	Look() *ifaceidx.Look
 }
 
 // swIfIndex returns what VPP calls the interface.

@@ -105,11 +105,11 @@ func (d *spanDescriptor) retrieve(correlate []spanKV) ([]spanKV, error) {
 	for _, kv := range correlate {
 		l2[kv.Key] = kv.Value.GetIsL2()
 	}
-	at := map[string]int{}
+	at, look := map[string]int{}, d.ifs.Look()
 	var out []spanKV
 	for _, s := range all {
-		from, _, fromOK := d.ifs.LookupBySwIfIndex(s.From)
-		to, _, toOK := d.ifs.LookupBySwIfIndex(s.To)
+		from, fromOK := look.Name(s.From)
+		to, toOK := look.Name(s.To)
 		if !fromOK || !toOK {
 			continue
 		}
@@ -130,5 +130,5 @@ func (d *spanDescriptor) retrieve(correlate []spanKV) ([]spanKV, error) {
 			out[n] = kv
 		}
 	}
-	return out, nil
+	return out, look.Err()
 }

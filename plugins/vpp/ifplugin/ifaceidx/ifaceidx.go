@@ -62,12 +62,15 @@ var ByIPAddress = idxmap.Index[*IfMeta, string]{
 
 // Index is a read-only view of the interfaces. Its methods may be called
 // concurrently.
-type Index struct{ m idxmap.Map[*IfMeta] }
+type Index struct {
+	m    idxmap.Map[*IfMeta]
+	tags Tags
+}
 
 // New makes the view of the metadata map of the descriptor vpp-interface.
 func New(r idxmap.Reader) (Index, error) {
 	m, err := idxmap.Of[*IfMeta](r)
-	return Index{m}, err
+	return Index{m: m}, err
 }
 
 // Map returns the underlying map, for listing and for watching changes.

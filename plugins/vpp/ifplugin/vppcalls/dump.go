@@ -51,6 +51,20 @@ func (c *Calls) DumpInterface(swIfIndex uint32) (*Details, error) {
 	return nil, err
 }
 
+// DumpTags returns the tags of one interface, nothing if there is none of that
+// index, or of all for NoInterface, by index; "" of who has none.
+func (c *Calls) DumpTags(swIfIndex uint32) (map[uint32]string, error) {
+	found, err := c.dumpInterfaces(swIfIndex)
+	if err != nil {
+		return nil, err
+	}
+	tags := make(map[uint32]string, len(found))
+	for i := range found {
+		tags[found[i].SwIfIndex] = found[i].Tag
+	}
+	return tags, nil
+}
+
 // dumpInterfaces returns one interface, or all of them for NoInterface.
 func (c *Calls) dumpInterfaces(which uint32) ([]Details, error) {
 	found, err := session.Dump[*interfaces.SwInterfaceDetails](c.vpp, &interfaces.SwInterfaceDump{

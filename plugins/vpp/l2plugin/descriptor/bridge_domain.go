@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
@@ -220,11 +221,12 @@ func (d *bridgeDomainDescriptor) retrieve([]bridgeDomainKV) ([]bridgeDomainKV, e
 	}
 	seen := map[string]int{}
 	var out []bridgeDomainKV
+	look := d.ifs.Look()
 	for _, found := range all {
 		if found.Tag == "" {
 			continue
 		}
-		bd, err := d.describe(found)
+		bd, err := d.describe(found, look)
 		if err != nil {
 			return nil, err
 		}
@@ -235,16 +237,16 @@ func (d *bridgeDomainDescriptor) retrieve([]bridgeDomainKV) ([]bridgeDomainKV, e
 			Key: model.BridgeDomainModel.Key(bd), Value: bd, Metadata: &BDMeta{found.ID}, Origin: kvs.FromNB,
 		})
 	}
-	return out, nil
+	return out, look.Err()
 }
 
-func (d *bridgeDomainDescriptor) describe(found vppcalls.BridgeDomainDetails) (*l2.BridgeDomain, error) {
+func (d *bridgeDomainDescriptor) describe(found vppcalls.BridgeDomainDetails, look *ifaceidx.Look) (*l2.BridgeDomain, error) {
 	bd := &l2.BridgeDomain{
 		Name: found.Tag, Flood: found.Flood, UnknownUnicastFlood: found.UUFlood, Forward: found.Forward,
 		Learn: found.Learn, ArpTermination: found.ARPTerm, MacAge: uint32(found.MacAge),
 	}
 	for _, m := range found.Members {
-		if name, _, ok := d.ifs.LookupBySwIfIndex(m.SwIfIndex); ok {
+		if name, ok := look.Name(m.SwIfIndex); ok {
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
 				Name: name, BridgedVirtualInterface: m.BVI, SplitHorizonGroup: uint32(m.SplitHorizonGroup),
 			})

@@ -30,7 +30,8 @@ const interfaceName = "vpp-interface"
 // Interfaces are the interfaces that exist in VPP.
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
+	// Look tells which of them VPP has now, by their indexes.
+	Look() *ifaceidx.Look
 }
 
 // BDMeta is the metadata of a bridge domain. It is never changed.

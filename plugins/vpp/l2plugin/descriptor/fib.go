@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
@@ -149,9 +150,10 @@ func (d *fibDescriptor) retrieve(correlate []fibKV) ([]fibKV, error) {
 			wanted[id] = kv
 		}
 	}
+	look := d.ifs.Look()
 	var out []fibKV
 	for _, found := range all {
-		e := d.describe(found)
+		e := d.describe(found, look)
 		if e == nil {
 			continue
 		}
@@ -164,12 +166,12 @@ func (d *fibDescriptor) retrieve(correlate []fibKV) ([]fibKV, error) {
 		kv.Key = model.FIBModel.Key(e)
 		out = append(out, kv)
 	}
-	return out, nil
+	return out, look.Err()
 }
 
 // describe returns nil for entries in bridge domains and of interfaces that
 // have no name.
-func (d *fibDescriptor) describe(found vppcalls.FIBEntry) *l2.FIBEntry {
+func (d *fibDescriptor) describe(found vppcalls.FIBEntry, look *ifaceidx.Look) *l2.FIBEntry {
 	bd, ok := d.bds.LookupByID(found.BridgeDomain)
 	if !ok {
 		return nil
@@ -179,7 +181,7 @@ func (d *fibDescriptor) describe(found vppcalls.FIBEntry) *l2.FIBEntry {
 		e.Action, e.StaticConfig = l2.FIBEntry_DROP, true
 		return e
 	}
-	iface, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+	iface, ok := look.Name(found.SwIfIndex)
 	if !ok {
 		return nil
 	}

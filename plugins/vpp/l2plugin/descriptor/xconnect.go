@@ -104,14 +104,15 @@ func (d *xconnectDescriptor) retrieve([]xconnectKV) ([]xconnectKV, error) {
 	if err != nil {
 		return nil, err
 	}
+	look := d.ifs.Look()
 	var out []xconnectKV
 	for _, c := range all {
-		rx, _, rxOK := d.ifs.LookupBySwIfIndex(c.Rx)
-		tx, _, txOK := d.ifs.LookupBySwIfIndex(c.Tx)
+		rx, rxOK := look.Name(c.Rx)
+		tx, txOK := look.Name(c.Tx)
 		if rxOK && txOK {
 			x := &l2.XConnectPair{ReceiveInterface: rx, TransmitInterface: tx}
 			out = append(out, xconnectKV{Key: model.XConnectModel.Key(x), Value: x, Origin: kvs.FromNB})
 		}
 	}
-	return out, nil
+	return out, look.Err()
 }

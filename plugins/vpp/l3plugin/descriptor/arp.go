@@ -121,9 +121,10 @@ func (d *arpDescriptor) retrieve(correlate []arpKV) ([]arpKV, error) {
 			wanted[id] = kv
 		}
 	}
+	look := d.ifs.Look()
 	var out []arpKV
 	for _, found := range all {
-		iface, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		iface, ok := look.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -139,5 +140,5 @@ func (d *arpDescriptor) retrieve(correlate []arpKV) ([]arpKV, error) {
 		}
 		out = append(out, kv)
 	}
-	return out, nil
+	return out, look.Err()
 }

@@ -43,7 +43,8 @@ const concurrency = 256
 // Interfaces are the interfaces that exist in VPP.
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
+	// Look tells which of them VPP has now, by their indexes.
+	Look() *ifaceidx.Look
 }
 
 func swIfIndex(ifs Interfaces, name string) (uint32, error) {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -185,9 +186,10 @@ func (d *l3xcDescriptor) retrieve(correlate []l3xcKV) ([]l3xcKV, error) {
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
+	look := d.ifs.Look()
 	var out []l3xcKV
 	for _, found := range all {
-		name, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		name, ok := look.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -196,7 +198,7 @@ func (d *l3xcDescriptor) retrieve(correlate []l3xcKV) ([]l3xcKV, error) {
 			x.Protocol = l3.L3XConnect_IPV6
 		}
 		for _, p := range found.Paths {
-			x.Paths = append(x.Paths, d.describe(p))
+			x.Paths = append(x.Paths, describeL3XCPath(p, look))
 		}
 		kv := l3xcKV{Key: model.L3XConnectModel.Key(x), Value: x, Origin: kvs.FromNB}
 		if w := wanted[kv.Key]; w != nil && sameL3XC(kv.Key, w, x) {
@@ -204,17 +206,17 @@ func (d *l3xcDescriptor) retrieve(correlate []l3xcKV) ([]l3xcKV, error) {
 		}
 		out = append(out, kv)
 	}
-	return out, nil
+	return out, look.Err()
 }
 
-// describe names an interface that does not exist any more after its index.
-func (d *l3xcDescriptor) describe(p vppcalls.Path) *l3.L3XConnect_Path {
+// describeL3XCPath names an interface that does not exist any more after its index.
+func describeL3XCPath(p vppcalls.Path, look *ifaceidx.Look) *l3.L3XConnect_Path {
 	out := &l3.L3XConnect_Path{Weight: uint32(p.Weight), Preference: uint32(p.Preference)}
 	if !p.NextHop.IsUnspecified() {
 		out.NextHopAddr = p.NextHop.String()
 	}
 	if p.SwIfIndex != vppcalls.NoInterface {
-		name, _, ok := d.ifs.LookupBySwIfIndex(p.SwIfIndex)
+		name, ok := look.Name(p.SwIfIndex)
 		if !ok {
 			name = fmt.Sprintf("MISSING-%d", p.SwIfIndex)
 		}

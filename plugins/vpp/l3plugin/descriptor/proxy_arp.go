@@ -180,10 +180,14 @@ func (d *proxyARPDescriptor) retrieve(correlate []proxyARPKV) ([]proxyARPKV, err
 			FirstIpAddr: r.First.String(), LastIpAddr: r.Last.String(), VrfId: r.Table,
 		})
 	}
+	look := d.ifs.Look()
 	for _, index := range on {
-		if name, _, ok := d.ifs.LookupBySwIfIndex(index); ok {
+		if name, ok := look.Name(index); ok {
 			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})
 		}
+	}
+	if err := look.Err(); err != nil {
+		return nil, err
 	}
 	kv := proxyARPKV{Key: model.ProxyARPModel.Key(p), Value: p, Origin: kvs.UnknownOrigin}
 	empty := len(p.Ranges)+len(p.Interfaces) == 0

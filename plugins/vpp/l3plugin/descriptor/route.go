@@ -22,6 +22,7 @@ import (
 type routeCalls interface {
 	AddRoute(r vppcalls.Route) error
 	DeleteRoute(r vppcalls.Route) error
+	PruneRoute(table uint32, dst netip.Prefix, gone map[uint32]bool) error
 	DumpTables() ([]vppcalls.Table, error)
 	DumpRoutes(t vppcalls.Table) ([]vppcalls.Route, error)
 	LookupRoutes(table uint32, dst netip.Prefix) ([]vppcalls.Route, error)
@@ -33,11 +34,14 @@ const maxByte = 255
 type routeDescriptor struct {
 	vpp routeCalls
 	ifs Interfaces
+	// loose are the paths that led through interfaces which VPP did not have any
+	// more when the routes were read last.
+	loose loosePaths
 }
 
 // NewRoute describes routes.
 func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
-	d := &routeDescriptor{vpp, ifs}
+	d := &routeDescriptor{vpp: vpp, ifs: ifs}
 	return kvs.Adapt(kvs.Describe(model.RouteModel, kvs.Descriptor[*l3.Route, kvs.Metadata]{
 		Name:                 RouteName,
 		Southbound:           Southbound,
@@ -184,6 +188,9 @@ func (d *routeDescriptor) create(_ string, r *l3.Route) (kvs.Metadata, error) {
 	route, err := d.resolve(r)
 	if err != nil {
 		return nil, err
+	}
+	if err := d.loose.clear(d.vpp.PruneRoute); err != nil {
+		return nil, fmt.Errorf("remove paths through interfaces that are gone: %w", err)
 	}
 	return nil, d.vpp.AddRoute(route)
 }

@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -23,6 +24,8 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 	if err != nil {
 		return nil, err
 	}
+	look := d.ifs.Look()
+	d.loose.forget()
 	var out []routeKV
 	for _, t := range tables {
 		routes, err := d.vpp.DumpRoutes(t)
@@ -30,7 +33,7 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 			return nil, err
 		}
 		for _, found := range routes {
-			r, ok := d.describe(found)
+			r, ok := d.describe(found, look)
 			if !ok {
 				continue
 			}
@@ -43,7 +46,7 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 			out = append(out, kv)
 		}
 	}
-	return out, nil
+	return out, look.Err()
 }
 
 func (d *routeDescriptor) retrieveValue(key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
@@ -55,8 +58,9 @@ func (d *routeDescriptor) retrieveValue(key string, last *l3.Route, _ kvs.Metada
 	if err != nil {
 		return nil, nil, false, err
 	}
+	look := d.ifs.Look()
 	for _, found := range routes {
-		r, ok := d.describe(found)
+		r, ok := d.describe(found, look)
 		if !ok {
 			continue
 		}
@@ -64,7 +68,7 @@ func (d *routeDescriptor) retrieveValue(key string, last *l3.Route, _ kvs.Metada
 			return respell(r, routeKV{Key: key, Value: last}).Value, nil, true, nil
 		}
 	}
-	return nil, nil, false, nil
+	return nil, nil, false, look.Err()
 }
 
 // respell gives a route the key and the spelling of the value that it was
@@ -75,8 +79,9 @@ func respell(r *l3.Route, w routeKV) routeKV {
 	return routeKV{Key: w.Key, Value: r, Origin: kvs.FromNB}
 }
 
-// describe is false for paths through interfaces that have no name.
-func (d *routeDescriptor) describe(found vppcalls.Route) (*l3.Route, bool) {
+// describe is false for paths through interfaces that have no name, or do not exist
+// any more.
+func (d *routeDescriptor) describe(found vppcalls.Route, look *ifaceidx.Look) (*l3.Route, bool) {
 	r := &l3.Route{
 		VrfId: found.Table, DstNetwork: found.Destination.String(),
 		Weight: uint32(found.Weight), Preference: uint32(found.Preference),
@@ -88,8 +93,11 @@ func (d *routeDescriptor) describe(found vppcalls.Route) (*l3.Route, bool) {
 	r.NextHopAddr = found.NextHop.String()
 	switch {
 	case found.SwIfIndex != vppcalls.NoInterface:
-		name, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		name, ok := look.Name(found.SwIfIndex)
 		r.OutgoingInterface = name
+		if !ok && look.Gone(found.SwIfIndex) {
+			d.loose.add(found)
+		}
 		return r, ok
 	case found.Via != found.Table:
 		r.Type, r.ViaVrfId = l3.Route_INTER_VRF, found.Via

@@ -122,9 +122,10 @@ func (d *teibDescriptor) retrieve(correlate []teibKV) ([]teibKV, error) {
 			wanted[id] = kv
 		}
 	}
+	look := d.ifs.Look()
 	var out []teibKV
 	for _, found := range all {
-		iface, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		iface, ok := look.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -139,5 +140,5 @@ func (d *teibDescriptor) retrieve(correlate []teibKV) ([]teibKV, error) {
 		}
 		out = append(out, teibKV{Key: model.TeibModel.Key(e), Value: e, Origin: kvs.FromNB})
 	}
-	return out, nil
+	return out, look.Err()
 }

@@ -260,10 +260,10 @@ func (d *vrrpDescriptor) retrieve(correlate []vrrpKV) ([]vrrpKV, error) {
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
-	at := map[string]int{}
+	at, look := map[string]int{}, d.ifs.Look()
 	var out []vrrpKV
 	for _, found := range all {
-		name, _, ok := d.ifs.LookupBySwIfIndex(found.SwIfIndex)
+		name, ok := look.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -280,7 +280,7 @@ func (d *vrrpDescriptor) retrieve(correlate []vrrpKV) ([]vrrpKV, error) {
 			out[n] = kv
 		}
 	}
-	return out, nil
+	return out, look.Err()
 }
 
 func describeVRRP(iface string, r vppcalls.VirtualRouter) *l3.VRRPEntry {

@@ -3,6 +3,7 @@ package vppcalls
 import (
 	"errors"
 	"net/netip"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/fib_types"
@@ -62,6 +63,29 @@ func (c *Calls) DeleteRoute(r Route) error {
 		return nil
 	}
 	return err
+}
+
+// PruneRoute takes the paths through interfaces that do not exist any more from a
+// destination: VPP refuses to remove them one by one, so that the others are put in
+// the place of all. No other path of the destination may be changed meanwhile.
+func (c *Calls) PruneRoute(table uint32, dst netip.Prefix, gone map[uint32]bool) error {
+	reply := &ip.IPRouteLookupV2Reply{}
+	err := c.vpp.Call(&ip.IPRouteLookupV2{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
+	switch {
+	case session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB):
+		return nil
+	case err != nil:
+		return err
+	case reply.Route.Src != sourceAPI:
+		return nil // VPP has a better one, which makes no use of those
+	}
+	left := slices.DeleteFunc(slices.Clone(reply.Route.Paths), func(p fib_types.FibPath) bool { return gone[p.SwIfIndex] })
+	if len(left) == len(reply.Route.Paths) {
+		return nil
+	}
+	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: len(left) > 0, Route: ip.IPRoute{
+		TableID: table, Prefix: ipconv.Prefix(dst), NPaths: uint8(len(left)), Paths: left,
+	}}, &ip.IPRouteAddDelReply{})
 }
 
 func (c *Calls) route(r Route, add bool) error {

@@ -1,0 +1,83 @@
+package ifaceidx
+
+import "maps"
+
+// Tags asks VPP for the tags of its interfaces, by index: of the one with the
+// index, none if there is no such interface, or of all for AllInterfaces.
+type Tags func(swIfIndex uint32) (map[uint32]string, error)
+
+// AllInterfaces stands for an index.
+const AllInterfaces = ^uint32(0)
+
+// fewInterfaces is of how many VPP is asked one by one.
+const fewInterfaces = 4
+
+// Look is one look at the interfaces that VPP has. What VPP tells of routes and the
+// like may name interfaces that somebody has deleted behind the back of the agent,
+// which still knows their names. VPP is asked when it is needed first. A Look is
+// for one reading of the state, by one goroutine.
+type Look struct {
+	x     Index
+	known map[uint32]string // tags of those asked for; "" for who has none
+	gone  map[uint32]bool
+	all   bool
+	err   error
+}
+
+// Asking returns the index with what its looks ask VPP with.
+func (x Index) Asking(tags Tags) Index {
+	x.tags = tags
+	return x
+}
+
+// Look begins a look at VPP.
+func (x Index) Look() *Look {
+	return &Look{x: x, known: map[uint32]string{}, gone: map[uint32]bool{}}
+}
+
+// Name returns the name of the interface that VPP has under the index; false if it
+// is not known by a name, or not in VPP any more. See Err.
+func (l *Look) Name(swIfIndex uint32) (string, bool) {
+	name, _, ok := l.x.LookupBySwIfIndex(swIfIndex)
+	if !ok || l.Gone(swIfIndex) {
+		return "", false
+	}
+	// Whoever took the place of one of ours has no tag. Index 0 is always VPP's own.
+	return name, l.known[swIfIndex] != "" || swIfIndex == 0 || l.x.tags == nil
+}
+
+// Gone tells that VPP has no interface of the index.
+func (l *Look) Gone(swIfIndex uint32) bool {
+	if l.x.tags == nil {
+		return false
+	}
+	if _, ok := l.known[swIfIndex]; !ok && !l.gone[swIfIndex] {
+		l.ask(swIfIndex)
+	}
+	return l.gone[swIfIndex]
+}
+
+func (l *Look) ask(swIfIndex uint32) {
+	if l.err != nil {
+		return
+	}
+	if !l.all {
+		which := swIfIndex
+		if len(l.known)+len(l.gone) >= fewInterfaces {
+			which, l.all = AllInterfaces, true
+		}
+		found, err := l.x.tags(which)
+		if err != nil {
+			l.err = err
+			return
+		}
+		maps.Copy(l.known, found)
+	}
+	if _, ok := l.known[swIfIndex]; !ok {
+		l.gone[swIfIndex] = true
+	}
+}
+
+// Err is why VPP could not be asked; what Name and Gone returned is not to be
+// relied upon then.
+func (l *Look) Err() error { return l.err }

@@ -1,0 +1,76 @@
+package descriptor
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+)
+
+// loosePaths remembers where paths lead through interfaces that VPP had not any
+// more when the routes were read last. VPP keeps such a path, which leads nowhere
+// even when an interface gets the index again; lets every route with the same paths
+// share its uselessness (path lists are shared, src/vnet/fib/fib_path_list.c); and
+// may crash when another path comes beside it. So they all go before any route is
+// made, whoever made them. The methods may be called concurrently.
+type loosePaths struct {
+	mu sync.Mutex
+	at map[destinationID]map[uint32]bool // with the indexes of the interfaces
+}
+
+// destinationID is a destination in a table.
+type destinationID struct {
+	table uint32
+	dst   netip.Prefix
+}
+
+// forget is called before the routes are read anew.
+func (l *loosePaths) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = nil
+}
+
+// add remembers a path.
+func (l *loosePaths) add(r vppcalls.Route) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at == nil {
+		l.at = map[destinationID]map[uint32]bool{}
+	}
+	id := destinationID{r.Table, r.Destination}
+	if l.at[id] == nil {
+		l.at[id] = map[uint32]bool{}
+	}
+	l.at[id][r.SwIfIndex] = true
+}
+
+// clear prunes every destination of such paths; who calls it meanwhile waits.
+func (l *loosePaths) clear(prune func(table uint32, dst netip.Prefix, gone map[uint32]bool) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		errs   []error
+		places = make(chan struct{}, concurrency)
+	)
+	for id, gone := range l.at {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			err := prune(id.table, id.dst, gone)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(errs) == 0 {
+		l.at = nil
+	}
+	return errors.Join(errs...)
+}
