@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 // Encoded is the Value of a store that holds bytes: a message as JSON or in the
@@ -35,7 +38,19 @@ func (e Encoded) Decode(into proto.Message) error {
 		return nil
 	}
 	proto.Reset(into)
-	return fmt.Errorf("decode JSON: %w", err)
+	return fmt.Errorf("decode JSON: %w", withoutSecret(err))
+}
+
+// quoted are errors that repeat a value: that of a field, or what is no JSON.
+var quoted = regexp.MustCompile(`(?s)(.*)(invalid value for (\w+) field (\w+)|syntax error \(line \d+:\d+\): invalid value):? (.*)`)
+
+// withoutSecret returns the error without a value that may be a secret.
+func withoutSecret(err error) error {
+	m := quoted.FindStringSubmatch(err.Error())
+	if m == nil || m[4] != "" && m[3] != "bytes" && !logging.IsSecretName(m[4]) {
+		return err
+	}
+	return fmt.Errorf("%s%s (which may be a secret, and is not shown)", m[1], m[2])
 }
 
 func decodeWire(data []byte, into proto.Message) error {

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/typepb"
@@ -73,6 +76,37 @@ func TestVariablesAreExpanded(t *testing.T) {
 	wire, _ := proto.Marshal(&typepb.Field{Name: "$X"})
 	if err := (kv.Expanding{Encoded: wire, Lookup: lookup}).Decode(&got); err != nil || got.Name != "$X" {
 		t.Errorf("protobuf: %q, %v", got.Name, err)
+	}
+}
+
+// What may be a secret is not in the error of a value that cannot be read.
+func TestErrorsHaveNoSecrets(t *testing.T) {
+	t.Parallel()
+	field := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
+		return &descriptorpb.FieldDescriptorProto{Name: &name, Number: &number, Type: &kind}
+	}
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("t.proto"), Package: proto.String("t"), Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("M"), Field: []*descriptorpb.FieldDescriptorProto{
+			field("private_key", 1, descriptorpb.FieldDescriptorProto_TYPE_STRING), field("name", 2, descriptorpb.FieldDescriptorProto_TYPE_STRING),
+			field("key", 3, descriptorpb.FieldDescriptorProto_TYPE_BYTES),
+		}}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"private_key": 4711}`:       "field privateKey (which may be a secret",
+		`{"privateKey": 4711}`:        "field privateKey (which may be a secret",
+		`{"key": "4711 4711"}`:        "field key (which may be a secret",
+		`{"private_key": geheim4711}`: "invalid value (which may be a secret",
+		`{"name": 12}`:                "field name: 12",
+		`{"nmae": "x"}`:               `unknown field "nmae"`,
+	} {
+		err := kv.Encoded(text).Decode(dynamicpb.NewMessage(file.Messages().Get(0)))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "4711") {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -17,10 +17,9 @@ const Hidden = "***"
 // anyName is the type of messages that hold a message of another type.
 const anyName = "google.protobuf.Any"
 
-// secretNames are parts of the names of text and byte fields that hold a secret.
-var secretNames = []string{
-	"password", "passwd", "secret", "private_key", "crypto_key", "integ_key", "preshared_key", "auth_token",
-}
+// secretNames are parts of the names of text and byte fields that hold a secret,
+// without what separates words.
+var secretNames = []string{"password", "passwd", "secret", "privatekey", "cryptokey", "integkey", "presharedkey", "authtoken"}
 
 // IsSecret tells whether a field holds a secret: it is marked with the option
 // debug_redact, or it is a text or byte field whose name says so (password, secret,
@@ -39,7 +38,14 @@ func IsSecret(f protoreflect.FieldDescriptor) bool {
 	default:
 		return name == "crypto_salt"
 	}
-	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(name, s) })
+	return IsSecretName(name)
+}
+
+// IsSecretName tells whether the name of a text says that it is a secret, in any of
+// the forms that names of fields have (private_key, privateKey).
+func IsSecretName(name string) bool {
+	joined := strings.ReplaceAll(strings.ToLower(name), "_", "")
+	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(joined, s) })
 }
 
 // HideSecrets returns m as it may be shown: where a secret is set, a copy of m in

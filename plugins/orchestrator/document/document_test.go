@@ -130,6 +130,7 @@ func TestErrors(t *testing.T) {
 		"unknown group":        {"vpconfig: {}", "f.yaml:1:1: vpconfig: unknown field, expected data or one of vppConfig, linuxConfig, netallocConfig; did you mean vppConfig?"},
 		"no mapping":           {"- a", "f.yaml:1:1: expected a mapping, got a list"},
 		"no list":              {"vppConfig: {interfaces: {name: a}}", "f.yaml:1:25: vppConfig.interfaces: expected a list, got a mapping"},
+		"number for secret":    {"vppConfig: {interfaces: [{name: m, memif: {secret: 4711}}]}", "f.yaml:1:52: vppConfig.interfaces[0].memif.secret: expected a text in quotes (what is there may be a secret, and is not shown)"},
 		"number for text":      {"vppConfig: {interfaces: [{name: 7}]}", "f.yaml:1:33: vppConfig.interfaces[0].name: expected a text, got 7; put it in quotes"},
 		"text for number":      {"vppConfig: {interfaces: [{name: a, mtu: big}]}", `f.yaml:1:41: vppConfig.interfaces[0].mtu: expected a whole number from 0 to 9216, got the text "big"`},
 		"number out of range":  {"vppConfig: {interfaces: [{name: a, mtu: 9217}]}", "f.yaml:1:41: vppConfig.interfaces[0].mtu: expected a whole number from 0 to 9216, got 9217"},

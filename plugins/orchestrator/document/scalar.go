@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 // scalar reads a number, a text, a truth value, bytes or an enumeration.
@@ -39,10 +41,15 @@ func (d *decoder) scalar(f *fieldPlan, n *yaml.Node, p *path) (v protoreflect.Va
 	default:
 		v, err = signed(f, target)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return v, true
+	case logging.IsSecret(f.FieldDescriptor):
+		d.fail(n, p, "expected %s in quotes (what is there may be a secret, and is not shown)", expected(f))
+	default:
 		d.fail(n, p, "%v", err)
 	}
-	return v, err == nil
+	return v, false
 }
 
 func mismatch(want string, n *yaml.Node) error {
