@@ -1,8 +1,16 @@
 package grpc
 
 import (
+	"encoding/base64"
+	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
+	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
 // What is in the file of tokens never panics and is never in an error.
@@ -16,6 +24,46 @@ func FuzzTokens(f *testing.F) {
 		}
 		if word := strings.Fields(text + " x")[0]; err != nil && len(word) > 20 && strings.Contains(err.Error(), word) {
 			t.Errorf("the error has a token: %v", err)
+		}
+	})
+}
+
+// Nobody passes without a token or password that is known, whatever the metadata
+// are, and what somebody is known as is what they gave the credentials of.
+func FuzzCredentials(f *testing.F) {
+	const password, token = "correct-horse", "battery-staple"
+	cfg := DefaultConfig()
+	hash, err := accounts.Hash(password, bcrypt.MinCost)
+	if err != nil {
+		f.Fatal(err)
+	}
+	cfg.Users = []User{{Name: "a", PasswordHash: string(hash)}, {Name: "b", Token: token}}
+	if err := cfg.Validate(); err != nil {
+		f.Fatal(err)
+	}
+	known, err := cfg.accounts()
+	if err != nil {
+		f.Fatal(err)
+	}
+	g := &guard{fixed: cfg.secrets(), accounts: known, now: time.Now, log: logging.NewRegistry(logging.WithWriter(io.Discard)).Logger("fuzz")}
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("a:"+password))
+	for _, header := range []string{basic, "bearer " + token, "Bearer", "Basic !", "Basic YTpi", "Basic YQ==", "Digest x", " ", "Bearer  " + token} {
+		f.Add(header)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		account, err := g.who(t.Context(), []string{header})
+		switch {
+		case (account == nil) == (err == nil):
+			t.Errorf("%q: %v, %v", header, account, err)
+		case err != nil:
+			return
+		}
+		_, word, _ := strings.Cut(header, " ")
+		if account.Name == "b" && word != token {
+			t.Errorf("%q passes as b", header)
+		}
+		if text, err := base64.StdEncoding.DecodeString(word); account.Name == "a" && (err != nil || string(text) != "a:"+password) {
+			t.Errorf("%q passes as a", header)
 		}
 	})
 }

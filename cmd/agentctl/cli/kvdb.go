@@ -145,7 +145,7 @@ func (a *app) shownEntry(set *models.Set, it kv.Item) (string, error) {
 	}
 	m := model.NewInstance()
 	if err := kv.Encoded(it.Value).Decode(m); err != nil {
-		fmt.Fprintf(a.Err, "%s: not shown, because it cannot be read, so that it may have secrets anywhere (--show-secrets): %v\n", it.Key, err)
+		fmt.Fprintf(a.Err, "%s: not shown, because it cannot be read, so that it may have secrets anywhere; --show-secrets shows it\n", it.Key)
 		return logging.Hidden, nil
 	}
 	m, hidden := logging.HideSecrets(m)
