@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -135,7 +136,7 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
 	}
 	c.named++
-	p.request.Changes = make([]plan.Change, 0, len(j.values))
+	p.request.Changes = pages.Make(len(j.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
 	cursor := c.graph.Cursor(len(j.values))
 	for _, kv := range j.values {
 		n := cursor.Node(kv.Key)

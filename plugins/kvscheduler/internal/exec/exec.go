@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -116,7 +117,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		r.remember()
 	}
 	pl := txn.Plan
-	r.res.Executed = make([]api.RecordedTxnOp, 0, len(pl.Ops))
+	r.res.Executed = pages.Make(len(pl.Ops), func(rec *api.RecordedTxnOp) { rec.After = 0 })[:0]
 	r.res.Changed = make([]string, 0, len(txn.Request.Changes))
 	for {
 		if x.Intend != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 )
 
 // step is an operation while its order is sought. There are many at a time,
@@ -282,7 +283,8 @@ const (
 
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
-	pl := &Plan{Ops: make([]Op, len(s.out)), Gates: make([]Gate, len(s.passed)), preds: make([]int32, 0, len(s.links)-1)}
+	ops := pages.Make(len(s.out), func(op *Op) { op.Kind = 0 })
+	pl := &Plan{Ops: ops, Gates: make([]Gate, len(s.passed)), preds: make([]int32, 0, len(s.links)-1)}
 	for i, id := range s.passed {
 		pl.Gates[i].Preds = s.preds(pl, id)
 	}

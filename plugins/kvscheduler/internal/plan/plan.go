@@ -155,7 +155,7 @@ type Change struct {
 // Make plans.
 func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
-		g: g, req: req,
+		g: g, req: req, slab: slab[node]{write: func(n *node) { n.place = 0 }},
 		list:     make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 		exact:    map[string][]*node{},
 		prefixes: map[string][]*node{}, picky: map[string][]*node{},

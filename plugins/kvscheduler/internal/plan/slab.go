@@ -1,10 +1,13 @@
 package plan
 
+import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
+
 // slab allocates values in blocks, because a large plan is made of many small
 // ones that live and die together. The blocks of a small plan are small.
 type slab[T any] struct {
-	free []T
-	size int // of the last block
+	free  []T
+	size  int      // of the last block
+	write func(*T) // see package pages; nil: there is nothing but pointers
 }
 
 const (
@@ -15,7 +18,11 @@ const (
 func (s *slab[T]) next() *T {
 	if len(s.free) == 0 {
 		s.size = min(max(firstSlab, 2*s.size), lastSlab)
-		s.free = make([]T, s.size)
+		if s.write == nil {
+			s.free = make([]T, s.size)
+		} else {
+			s.free = pages.Make(s.size, s.write)
+		}
 	}
 	v := &s.free[0]
 	s.free = s.free[1:]
