@@ -22,7 +22,7 @@ type Store struct {
 	items    map[string]item
 	indexes  map[string]*index
 	revision uint64
-	changed  chan struct{} // closed and replaced at every change
+	changed  chan struct{} // closed and replaced at every change while someone watches
 	watchers int
 	removed  map[string]uint64 // kept only while someone watches
 }
@@ -109,6 +109,9 @@ func (s *Store) Clear() {
 }
 
 func (s *Store) wake() {
+	if s.watchers == 0 {
+		return
+	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -77,6 +77,9 @@ func (s *Scheduler) holder() string {
 	return who
 }
 
+// KeepsState tells whether there is a state-dir; known when Init has run.
+func (s *Scheduler) KeepsState() bool { return s.store != nil }
+
 // LoadState returns what SaveState kept under a name, in this process or an
 // earlier one; nothing without a state-dir.
 func (s *Scheduler) LoadState(name string) (map[string][]byte, error) {

@@ -22,6 +22,8 @@ type State interface {
 	// SaveState keeps values under a name, as a whole: with all, what was kept
 	// before and is not in put is dropped. A nil value deletes its key.
 	SaveState(name string, put map[string][]byte, all bool) error
+	// KeepsState tells whether anything is kept at all.
+	KeepsState() bool
 }
 
 // What is kept under stateName, by the beginning of the key.

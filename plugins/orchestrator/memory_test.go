@@ -34,6 +34,8 @@ func (m *memory) LoadState(string) (map[string][]byte, error) {
 	return maps.Clone(m.kept), nil
 }
 
+func (m *memory) KeepsState() bool { return true }
+
 func (m *memory) SaveState(_ string, put map[string][]byte, all bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

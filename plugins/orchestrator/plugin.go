@@ -157,6 +157,9 @@ func (p *Plugin) Init() error {
 		p.clocks = systemClocks()
 	}
 	p.store = store{rank: ranking(p.cfg.SourcePriority, flatten(p.Watcher))}
+	if p.State != nil && !p.State.KeepsState() {
+		p.State = nil
+	}
 	if err := p.recall(); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -126,20 +128,47 @@ func (p *Plugin) waitSynced(ctx context.Context) error {
 
 // check returns nil if all items can belong to the configuration.
 func (p *Plugin) check(items []KeyVal) []Result {
-	results, good := make([]Result, len(items)), true
-	seen := map[string]bool{}
+	errs := make([]error, len(items))
+	inParallel(len(items), func(i int) { errs[i] = p.checkItem(items[i].Key, items[i].Val) })
+	seen, good := make(map[string]bool, len(items)), true
 	for i, it := range items {
-		results[i] = Result{Key: it.Key, Err: p.checkItem(it.Key, it.Val)}
-		if results[i].Err == nil && seen[it.Key] {
-			results[i].Err = fmt.Errorf("key %s: given twice", it.Key)
+		if errs[i] == nil && seen[it.Key] {
+			errs[i] = fmt.Errorf("key %s: given twice", it.Key)
 		}
 		seen[it.Key] = true
-		good = good && results[i].Err == nil
+		good = good && errs[i] == nil
 	}
 	if good {
 		return nil
 	}
+	results := make([]Result, len(items))
+	for i, it := range items {
+		results[i] = Result{Key: it.Key, Err: errs[i]}
+	}
 	return results
+}
+
+// atOnce is how many items one goroutine deals with at least.
+const atOnce = 4096
+
+// inParallel calls f for all numbers below n.
+func inParallel(n int, f func(i int)) {
+	size := max(atOnce, n/runtime.GOMAXPROCS(0)+1)
+	if n <= size {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var workers sync.WaitGroup
+	for from := 0; from < n; from += size {
+		workers.Go(func() {
+			for i := from; i < min(from+size, n); i++ {
+				f(i)
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // checkItem says what is wrong with an item.
@@ -293,15 +322,17 @@ func (p *Plugin) results(items []KeyVal, err error) []Result {
 		}
 	}
 	results := make([]Result, len(items))
+	p.mu.RLock()
 	for i, it := range items {
-		p.mu.RLock()
-		_, owner := p.store.effective(it.Key)
-		p.mu.RUnlock()
-		results[i] = Result{Key: it.Key, Status: p.Scheduler.GetValueStatus(it.Key), Err: failed[it.Key]}
-		if owner != nil {
+		results[i].Key = it.Key
+		if _, owner := p.store.effective(it.Key); owner != nil {
 			results[i].Source = owner.name
 		}
 	}
+	p.mu.RUnlock()
+	inParallel(len(items), func(i int) {
+		results[i].Status, results[i].Err = p.Scheduler.GetValueStatus(items[i].Key), failed[items[i].Key]
+	})
 	return results
 }
 

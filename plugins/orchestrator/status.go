@@ -75,8 +75,10 @@ func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal,
 	if all {
 		clear(r.rejected)
 	}
-	for _, item := range good {
-		delete(r.rejected, item.Key)
+	if len(r.rejected) > 0 {
+		for _, item := range good {
+			delete(r.rejected, item.Key)
+		}
 	}
 	for _, item := range rejected {
 		r.rejected[item.Key] = item

@@ -62,8 +62,11 @@ func (s *store) drop(name string) {
 
 // effective returns the value that is in effect for a key, and the source it
 // comes from; a nil source means that nobody wants the key.
-func (s *store) effective(key string) (KeyVal, *source) {
-	for _, src := range slices.Backward(s.sources) {
+func (s *store) effective(key string) (KeyVal, *source) { return among(s.sources, key) }
+
+// among is effective with only some of the sources.
+func among(sources []*source, key string) (KeyVal, *source) {
+	for _, src := range slices.Backward(sources) {
 		if kv, ok := src.items[key]; ok {
 			return kv, src
 		}
@@ -91,19 +94,33 @@ func (s *store) all() []KeyVal {
 // that putting a value that failed tries once more.
 func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVal, undo func()) {
 	src := s.source(name)
-	var before []KeyVal
+	if len(src.items) == 0 {
+		src.items = make(map[string]KeyVal, len(changes))
+	}
+	before := make([]KeyVal, 0, len(changes))
+	effects = make([]KeyVal, 0, len(changes))
+	at := slices.Index(s.sources, src)
 	for _, ch := range changes {
-		old, owner := s.effective(ch.Key)
-		before = append(before, src.items[ch.Key])
-		if ch.Val == nil {
-			delete(src.items, ch.Key)
-		} else {
+		old, now := src.items[ch.Key], ch
+		before = append(before, old)
+		if ch.Val != nil {
 			src.items[ch.Key] = ch
+		} else {
+			delete(src.items, ch.Key)
 		}
-		now, winner := s.effective(ch.Key)
+		if _, above := among(s.sources[at+1:], ch.Key); above != nil {
+			continue // its value is in effect, before and after
+		}
+		below, _ := among(s.sources[:at], ch.Key)
+		if old.Val == nil {
+			old = below
+		}
+		if now.Val == nil {
+			now = below
+		}
 		switch {
-		case winner == nil && owner == nil:
-		case winner != nil && owner != nil && proto.Equal(old.Val, now.Val) && !(again && winner == src):
+		case old.Val == nil && now.Val == nil:
+		case old.Val != nil && now.Val != nil && !(again && ch.Val != nil) && proto.Equal(old.Val, now.Val):
 		default:
 			effects = append(effects, now)
 		}

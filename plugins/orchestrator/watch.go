@@ -179,7 +179,9 @@ func resyncItems(ev datasync.ResyncEvent) (items []incoming) {
 }
 
 func changeItems(ev datasync.ChangeEvent) (items []incoming) {
-	for _, ch := range ev.GetChanges() {
+	changes := ev.GetChanges()
+	items = make([]incoming, 0, len(changes))
+	for _, ch := range changes {
 		items = append(items, incoming{ch, ch.GetChangeType() == datasync.Delete})
 	}
 	return items
@@ -188,24 +190,31 @@ func changeItems(ev datasync.ChangeEvent) (items []incoming) {
 // read decodes the items. Those that cannot belong to the configuration are
 // left out, so that the rest takes effect.
 func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
-	for _, i := range in {
-		kv := KeyVal{Key: i.GetKey()}
-		if l, ok := i.KeyVal.(datasync.Located); ok {
-			kv.Location = l.Location()
-		}
-		var err error
-		if !i.deleted {
-			if kv.Val, err = p.decode(i); err == nil {
-				err = p.checkItem(kv.Key, kv.Val)
-			}
-		}
-		if err != nil {
-			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location, Err: err})
+	all, errs := make([]KeyVal, len(in)), make([]error, len(in))
+	inParallel(len(in), func(i int) { all[i], errs[i] = p.readItem(in[i]) })
+	items = all[:0]
+	for i, kv := range all {
+		if errs[i] != nil {
+			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location, Err: errs[i]})
 			continue
 		}
 		items = append(items, kv)
 	}
 	return items, rejected
+}
+
+func (p *Plugin) readItem(i incoming) (kv KeyVal, err error) {
+	kv.Key = i.GetKey()
+	if l, ok := i.KeyVal.(datasync.Located); ok {
+		kv.Location = l.Location()
+	}
+	if i.deleted {
+		return kv, nil
+	}
+	if kv.Val, err = p.decode(i); err != nil {
+		return kv, err
+	}
+	return kv, p.checkItem(kv.Key, kv.Val)
 }
 
 func (p *Plugin) decode(i incoming) (proto.Message, error) {

@@ -137,7 +137,7 @@ func (w *watch) handle(u kv.Update) error {
 	if u.Resync {
 		return send(w.ctx, w.resyncs, datasync.ResyncEvent(resync{ev, w.sort(u)}), ev.done)
 	}
-	c := change{event: ev}
+	c := change{event: ev, changes: make([]datasync.ProtoWatchResp, 0, len(u.Changes))}
 	for _, ch := range u.Changes {
 		if _, ok := w.prefixOf(ch.Key); ok {
 			c.changes = append(c.changes, w.keyVal(ch))

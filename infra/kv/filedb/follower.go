@@ -110,11 +110,15 @@ func (f *follower) announced(ev fsnotify.Event, more <-chan fsnotify.Event) {
 // look looks for changes; if there are any, they have to settle.
 func (f *follower) look(touched bool) (changed bool) {
 	changed, suspicious := f.reader.look()
+	settled := !f.settling.waits()
 	if changed || touched {
 		f.settling.touch(time.Now(), suspicious)
 	}
 	if changed {
 		f.watch()
+		if settled { // once, not for every piece of what is being written
+			f.reader.readAhead()
+		}
 	}
 	return changed
 }

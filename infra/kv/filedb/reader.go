@@ -41,10 +41,17 @@ type reader struct {
 
 	seen  listing // what was looked at last
 	files map[string]*file
+	ahead map[string]parsed // what was read before it settled, by path
+}
+
+// parsed is what a text says.
+type parsed struct {
+	sum     [sha256.Size]byte
+	content kv.Content
 }
 
 func newReader(format kv.Format, prefix string, paths []string, skip string) *reader {
-	return &reader{format: format, prefix: prefix, paths: paths, skip: skip, files: map[string]*file{}}
+	return &reader{format: format, prefix: prefix, paths: paths, skip: skip, files: map[string]*file{}, ahead: map[string]parsed{}}
 }
 
 // look tells whether anything happened since the last look, and whether a file
@@ -83,8 +90,36 @@ func (r *reader) load(force func(path string, info os.FileInfo) bool) (changed [
 			changed = append(changed, path)
 		}
 	}
+	clear(r.ahead)
 	slices.Sort(changed)
 	return changed
+}
+
+// readAhead reads large files that changed before the change has settled. When
+// they are loaded, and still say the same, that is done already.
+func (r *reader) readAhead() {
+	for path, info := range r.seen.files {
+		f := r.files[path]
+		if info.Size() <= smallFile || f != nil && sameFile(f.info, info) {
+			continue
+		}
+		text, err := readFile(path)
+		if err != nil {
+			continue // load will tell, if it lasts
+		}
+		sum := sha256.Sum256(text)
+		if f == nil || sum != f.sum {
+			r.ahead[path] = parsed{sum, r.format.Read(path, text, r.prefix)}
+		}
+	}
+}
+
+// parse reads a text, unless that was done ahead.
+func (r *reader) parse(path string, text []byte, sum [sha256.Size]byte) kv.Content {
+	if ahead, done := r.ahead[path]; done && ahead.sum == sum {
+		return ahead.content
+	}
+	return r.format.Read(path, text, r.prefix)
 }
 
 // unreadable is why a file, or the directory it is in, cannot be looked at.
@@ -118,7 +153,7 @@ func (r *reader) read(path string, f *file) bool {
 		return false
 	}
 	f.sum = sum
-	content := r.format.Read(path, text, r.prefix)
+	content := r.parse(path, text, sum)
 	f.errs, f.foreign = content.Errs, content.Foreign
 	if content.Broken {
 		return true

@@ -30,6 +30,9 @@ func (s *settler) touch(now time.Time, empty bool) {
 	}
 }
 
+// waits tells whether there are changes that have not settled.
+func (s *settler) waits() bool { return !s.first.IsZero() }
+
 // due is when to look at the changes; ok is false if there are none.
 func (s *settler) due() (at time.Time, ok bool) {
 	if s.first.IsZero() {
