@@ -208,9 +208,14 @@ type Dependency struct {
 }
 
 // AnyOfDependency is met by every key that has one of the prefixes and is
-// selected by KeySelector. At least one of the two must be given; without
-// prefixes the selector is tried on every key, which is slow in a large graph.
+// selected by KeySelector. At least one of the two must be given.
 type AnyOfDependency struct {
 	KeyPrefixes []string
+	// KeySelector is pure. It is tried on keys with one of the prefixes, without
+	// prefixes on every key. Let many values share one function: where that is the
+	// same variable, or a function with a name, they are looked at as one, and cost
+	// what prefixes alone cost. Of functions made for each value (closures, values
+	// of methods) nobody knows that they do the same, so each is tried on each key
+	// that comes or goes: take a prefix with few keys for those.
 	KeySelector KeySelector
 }

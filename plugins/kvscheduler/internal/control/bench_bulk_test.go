@@ -162,14 +162,14 @@ func BenchmarkCascade(b *testing.B) {
 }
 
 // BenchmarkChoice creates many values of which any will do for as many others,
-// takes every other one of them away, and then all.
+// takes every other one of them away, and then all; once with a selector.
 func BenchmarkChoice(b *testing.B) {
-	life := func(n int) time.Duration {
+	life := func(n int, prefix string) time.Duration {
 		s := newBench(b, 1000)
 		defer s.stop()
 		create, some, rest := &change{}, &change{}, &change{}
 		for i := range n / 2 {
-			key := fmt.Sprintf("config/interface/c%06d", i)
+			key := fmt.Sprintf("%s%06d", prefix, i)
 			create.set(key, &model.Item{})
 			if i%2 == 0 {
 				some.set(key, nil)
@@ -179,14 +179,17 @@ func BenchmarkChoice(b *testing.B) {
 		}
 		for i := range n / 2 {
 			key := fmt.Sprintf("config/route/c%06d", i)
-			create.set(key, &model.Item{AnyOf: []string{"config/interface/"}})
+			create.set(key, &model.Item{AnyOf: []string{prefix}})
 			rest.set(key, nil)
 		}
 		runtime.GC()
 		return budgettest.Worked(func() { s.commit(b, create); s.commit(b, some); s.commit(b, rest) })
 	}
 	for range b.N {
-		budgettest.AtMost(b, "anyof-all-1M/100k", budgettest.Growth(1, 100_000, life), "x", budgettest.Linear)
+		for name, prefix := range map[string]string{"anyof-all": "config/interface/c", "selected-all": selectedPrefix} {
+			growth := budgettest.Growth(1, 100_000, func(n int) time.Duration { return life(n, prefix) })
+			budgettest.AtMost(b, name+"-1M/100k", growth, "x", budgettest.Linear)
+		}
 	}
 }
 

@@ -81,10 +81,29 @@ func itemDeps(_ string, it *model.Item) []api.Dependency {
 		deps = append(deps, api.Dependency{Label: key, Key: key})
 	}
 	if len(it.AnyOf) > 0 {
-		deps = append(deps, api.Dependency{Label: "any", AnyOf: api.AnyOfDependency{KeyPrefixes: it.AnyOf}})
+		deps = append(deps, api.Dependency{Label: "any", AnyOf: anyOf(it.AnyOf)})
 	}
 	return deps
 }
+
+// anyOf is met by what has one of the prefixes. Some of them are expressed by a
+// selector, one for all or one for each.
+func anyOf(prefixes []string) api.AnyOfDependency {
+	switch prefixes[0] {
+	case "d/a/":
+		return api.AnyOfDependency{KeySelector: derivedFromA}
+	case "n/":
+		return api.AnyOfDependency{KeyPrefixes: []string{"n"}, KeySelector: hasPrefix("n/")}
+	case selectedPrefix:
+		return api.AnyOfDependency{KeyPrefixes: []string{"config/interface/"}, KeySelector: isSelected}
+	}
+	return api.AnyOfDependency{KeyPrefixes: prefixes}
+}
+
+const selectedPrefix = "config/interface/selected"
+
+func derivedFromA(key string) bool { return strings.HasPrefix(key, "d/a/") }
+func isSelected(key string) bool   { return strings.HasPrefix(key, selectedPrefix) }
 
 func itemDerived(_ string, it *model.Item) []api.KeyValuePair {
 	var out []api.KeyValuePair

@@ -139,7 +139,7 @@ func take(old *[2]linked, v *registry.Value) (edges []edge, ok bool) {
 
 func sameKeys(a, b api.Dependency) bool {
 	return a.Key == b.Key && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes) &&
-		(a.AnyOf.KeySelector == nil) == (b.AnyOf.KeySelector == nil)
+		NewChoice("", a.AnyOf.KeySelector) == NewChoice("", b.AnyOf.KeySelector)
 }
 
 // makeEdges makes those of a value; nil if it names no keys.

@@ -155,15 +155,14 @@ type Graph struct {
 	nodes  map[string]*Node // and those that are gone, while others name them
 	sorted *btree.BTreeG[*Node]
 
-	// Who depends on what, by prefix and by selector alone; see edge for keys.
+	// Who depends on what, by prefix; see edge for keys.
 	choosers map[string]*choosers            // by prefix
 	lengths  map[int]int                     // lengths of the prefixes, with counts
 	existing map[string]*btree.BTreeG[*Node] // see Existing
-	selected nodeSet
-	round    uint32 // see NextRound
-	plan     uint32 // see NextPlan
-	inserted uint32 // counts the nodes that came
-	named    *Node  // the last one that connect was asked for; nil: not known
+	round    uint32                          // see NextRound
+	plan     uint32                          // see NextPlan
+	inserted uint32                          // counts the nodes that came
+	named    *Node                           // the last one that connect was asked for; nil: not known
 
 	track bool // see Track
 	news  []*Node
@@ -177,7 +176,6 @@ func New() *Graph {
 		choosers: map[string]*choosers{},
 		lengths:  map[int]int{},
 		existing: map[string]*btree.BTreeG[*Node]{},
-		selected: nodeSet{},
 	}
 }
 

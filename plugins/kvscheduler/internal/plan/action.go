@@ -162,7 +162,7 @@ func (p *planner) loses(q, n *node) bool {
 }
 
 func (p *planner) hasStaying(dep *api.Dependency) bool {
-	if anyMeets(dep) {
+	if dep.Key == "" {
 		return p.choosing(dep, p.staying)
 	}
 	found := false
@@ -178,7 +178,7 @@ func (p *planner) hasStaying(dep *api.Dependency) bool {
 func (p *planner) movesAway(q *node) bool {
 	for i := range q.target.Deps {
 		dep := &q.target.Deps[i]
-		if anyMeets(dep) {
+		if dep.Key == "" {
 			if !p.choosing(dep, p.moves) {
 				return false
 			}

@@ -16,21 +16,26 @@ import (
 // the first of the same creations wait for a need, which is done when one of
 // these is.
 type alternatives struct {
-	gate  node             // of all gates and needs
-	gates map[string]int32 // by choice; see beforeAny
-	needs map[string]int32 // by choice; see afterAny
-	downs []int32          // removals by key; nil: nobody asked
-	ups   []int32          // creations by key; nil: nobody asked
+	gate  node                  // of all gates and needs
+	gates map[alternative]int32 // see beforeAny
+	needs map[alternative]int32 // see afterAny
+	downs []int32               // removals by key; nil: nobody asked
+	ups   []int32               // creations by key; nil: nobody asked
 }
 
 func (s *sorter) isGate(id int32) bool { return s.steps[id].n == &s.gate }
 
-// choiceOf names what meets a dependency of any value with some prefixes.
-func choiceOf(dep *api.Dependency) string { return strings.Join(dep.AnyOf.KeyPrefixes, "\x00") }
+// alternative is what meets a dependency that names no key: the choice of all
+// its prefixes.
+type alternative graph.Choice
+
+func alternativeOf(dep *api.Dependency) alternative {
+	return alternative(graph.NewChoice(strings.Join(dep.AnyOf.KeyPrefixes, "\x00"), dep.AnyOf.KeySelector))
+}
 
 // shared tells that those with the dependency need not be told from each
 // other: a value that meets its own dependency does not wait for itself.
-func shared(n *node, dep *api.Dependency) bool { return anyMeets(dep) && !graph.Meets(dep, n.key) }
+func shared(n *node, dep *api.Dependency) bool { return !graph.Meets(dep, n.key) }
 
 // leaveAny orders a step of n before the removal of all that meets dep.
 func (s *sorter) leaveAny(id int32, n *node, dep *api.Dependency) {
@@ -50,13 +55,13 @@ func (s *sorter) leaveAny(id int32, n *node, dep *api.Dependency) {
 // beforeAny is the step before which everything goes that goes before the
 // removal of all that meets dep.
 func (s *sorter) beforeAny(dep *api.Dependency) int32 {
-	choice := choiceOf(dep)
+	choice := alternativeOf(dep)
 	id, known := s.gates[choice]
 	if known {
 		return id
 	}
 	if s.gates == nil {
-		s.gates = map[string]int32{}
+		s.gates = map[alternative]int32{}
 	}
 	removals := s.meeting(s.removals(), dep)
 	switch len(removals) {
@@ -87,13 +92,13 @@ func (s *sorter) arriveAny(id int32, n *node, dep *api.Dependency) {
 // afterAny is the step after which everything comes that needs any creation
 // that meets dep.
 func (s *sorter) afterAny(dep *api.Dependency) int32 {
-	choice := choiceOf(dep)
+	choice := alternativeOf(dep)
 	id, known := s.needs[choice]
 	if known {
 		return id
 	}
 	if s.needs == nil {
-		s.needs = map[string]int32{}
+		s.needs = map[alternative]int32{}
 	}
 	id = s.firstOf(s.meeting(s.creations(), dep))
 	s.needs[choice] = id
@@ -162,13 +167,7 @@ func (s *sorter) byKey(kind Kind) []int32 {
 
 // meeting returns those of a list, sorted by key, whose values meet dep.
 func (s *sorter) meeting(list []int32, dep *api.Dependency) (found []int32) {
-	if dep.AnyOf.KeySelector == nil && len(dep.AnyOf.KeyPrefixes) == 0 {
-		return nil
-	}
-	prefixes := dep.AnyOf.KeyPrefixes
-	if len(prefixes) == 0 {
-		prefixes = []string{""}
-	}
+	prefixes := graph.Prefixes(dep)
 	for _, prefix := range prefixes {
 		from := sort.Search(len(list), func(i int) bool { return s.steps[list[i]].n.key >= prefix })
 		for _, id := range list[from:] {

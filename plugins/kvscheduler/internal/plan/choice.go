@@ -7,10 +7,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// choice is what the planner knows of the values with a prefix, any of which is
+// choice is what the planner knows of the values of a choice, any of which is
 // enough for some. There may be many on either side, so what one of them finds
 // out serves all.
 type choice struct {
+	of                         graph.Choice
 	comes, meets, stays, moves witness
 
 	// Those who wait for one of the values were told that there is one, and
@@ -28,40 +29,35 @@ type witness struct {
 	none  bool        // nor of those
 }
 
-// anyMeets tells that any value with one of some prefixes meets the dependency.
-func anyMeets(dep *api.Dependency) bool {
-	return dep.Key == "" && dep.AnyOf.KeySelector == nil && len(dep.AnyOf.KeyPrefixes) > 0
-}
-
-func (p *planner) choice(prefix string) *choice {
-	c := p.choices[prefix]
+func (p *planner) choice(of graph.Choice) *choice {
+	c := p.choices[of]
 	if c == nil {
 		if p.choices == nil {
-			p.choices = map[string]*choice{}
+			p.choices = map[graph.Choice]*choice{}
 		}
-		c = &choice{}
-		p.choices[prefix] = c
+		c = &choice{of: of}
+		p.choices[of] = c
 	}
 	return c
 }
 
-// choosing calls f for every prefix of the dependency until it is true.
-func (p *planner) choosing(dep *api.Dependency, f func(prefix string, c *choice) bool) bool {
-	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		if f(prefix, p.choice(prefix)) {
+// choosing calls f for every choice of a dependency until it is true.
+func (p *planner) choosing(dep *api.Dependency, f func(*choice) bool) bool {
+	for _, prefix := range graph.Prefixes(dep) {
+		if f(p.choice(graph.NewChoice(prefix, dep.AnyOf.KeySelector))) {
 			return true
 		}
 	}
 	return false
 }
 
-// existing tells whether a value with the prefix that exists is good, and
+// existing tells whether a value of the choice that exists is good, and
 // remembers it in w. Values that were not touched are good.
-func (p *planner) existing(prefix string, w *witness, good func(n *node) bool) bool {
+func (p *planner) existing(c *choice, w *witness, good func(n *node) bool) bool {
 	if w.fresh {
 		return false
 	}
-	from := prefix
+	from := c.of.Prefix
 	if w.gn != nil {
 		if n := p.of(w.gn); n == nil || good(n) {
 			return true
@@ -69,8 +65,8 @@ func (p *planner) existing(prefix string, w *witness, good func(n *node) bool) b
 		from = w.gn.Key
 	}
 	w.gn = nil
-	p.g.ExistingFrom(prefix, from, func(gn *graph.Node) bool {
-		if n := p.of(gn); n == nil || good(n) {
+	p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
+		if n := p.of(gn); (n == nil || good(n)) && c.of.Selects(gn.Key) {
 			w.gn = gn
 		}
 		return w.gn == nil
@@ -80,14 +76,14 @@ func (p *planner) existing(prefix string, w *witness, good func(n *node) bool) b
 }
 
 // find is existing or, if there is none, the same for those that do not exist.
-func (p *planner) find(prefix string, w *witness, good func(n *node) bool) bool {
+func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
 	if w.none {
 		return false
 	}
-	if p.existing(prefix, w, good) {
+	if p.existing(c, w, good) {
 		return true
 	}
-	from := prefix
+	from := c.of.Prefix
 	if w.n != nil {
 		if good(w.n) {
 			return true
@@ -96,10 +92,10 @@ func (p *planner) find(prefix string, w *witness, good func(n *node) bool) bool 
 	}
 	w.n = nil
 	p.byKey().AscendGreaterOrEqual(&node{key: from}, func(n *node) bool {
-		if !strings.HasPrefix(n.key, prefix) {
+		if !strings.HasPrefix(n.key, c.of.Prefix) {
 			return false
 		}
-		if good(n) {
+		if good(n) && c.of.Selects(n.key) {
 			w.n = n
 		}
 		return w.n == nil
@@ -110,28 +106,25 @@ func (p *planner) find(prefix string, w *witness, good func(n *node) bool) bool 
 
 func isIn(n *node) bool { return n.in }
 
-// meets tells whether the target has a value with the prefix.
-func (p *planner) meets(prefix string, c *choice) bool { return p.find(prefix, &c.meets, isIn) }
+// meets tells whether the target has a value of the choice.
+func (p *planner) meets(c *choice) bool { return p.find(c, &c.meets, isIn) }
 
-// staying tells whether one of the values with the prefix stays.
-func (p *planner) staying(prefix string, c *choice) bool {
-	return p.existing(prefix, &c.stays, (*node).stays)
-}
+// staying tells whether one of the values of the choice stays.
+func (p *planner) staying(c *choice) bool { return p.existing(c, &c.stays, (*node).stays) }
 
 // moves: see movesAway.
-func (p *planner) moves(prefix string, c *choice) bool {
-	return p.find(prefix, &c.moves, func(n *node) bool { return n.stays() || n.kind == Up })
+func (p *planner) moves(c *choice) bool {
+	return p.find(c, &c.moves, func(n *node) bool { return n.stays() || n.kind == Up })
 }
 
-// The following say which of those who depend on any value with a prefix need
-// not be looked at. They are for the phases of the planner: expand, prune and
-// spread.
+// The following say which of those who depend on a choice need not be looked
+// at. They are for the phases of the planner: expand, prune and spread.
 
 // awake: those who wait for n were told of others, or had one all the time.
-func (p *planner) awake(n *node) func(prefix string) bool {
-	return func(prefix string) bool {
-		c := p.choice(prefix)
-		if c.woken || !n.exists() && p.existing(prefix, &c.comes, isIn) {
+func (p *planner) awake(n *node) func(graph.Choice) bool {
+	return func(of graph.Choice) bool {
+		c := p.choice(of)
+		if c.woken || !n.exists() && p.existing(c, &c.comes, isIn) {
 			return true
 		}
 		c.woken = true
@@ -141,19 +134,19 @@ func (p *planner) awake(n *node) func(prefix string) bool {
 
 // unharmed: there is another one in the target, or they were told that there is
 // none.
-func (p *planner) unharmed(prefix string) bool {
-	c := p.choice(prefix)
-	return p.lost(prefix, c, &c.lost)
+func (p *planner) unharmed(of graph.Choice) bool {
+	c := p.choice(of)
+	return p.lost(c, &c.lost)
 }
 
 // unharmedNews is unharmed for those that are not in the graph yet.
-func (p *planner) unharmedNews(prefix string) bool {
-	c := p.choice(prefix)
-	return p.lost(prefix, c, &c.lostNews)
+func (p *planner) unharmedNews(of graph.Choice) bool {
+	c := p.choice(of)
+	return p.lost(c, &c.lostNews)
 }
 
-func (p *planner) lost(prefix string, c *choice, told *bool) (skip bool) {
-	if *told || p.meets(prefix, c) {
+func (p *planner) lost(c *choice, told *bool) (skip bool) {
+	if *told || p.meets(c) {
 		return true
 	}
 	*told = true
@@ -161,9 +154,9 @@ func (p *planner) lost(prefix string, c *choice, told *bool) (skip bool) {
 }
 
 // steady: another one stays, or they were told that none does.
-func (p *planner) steady(prefix string) bool {
-	c := p.choice(prefix)
-	if c.fallen || p.staying(prefix, c) {
+func (p *planner) steady(of graph.Choice) bool {
+	c := p.choice(of)
+	if c.fallen || p.staying(c) {
 		return true
 	}
 	c.fallen = true

@@ -156,10 +156,8 @@ type Change struct {
 func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
 		g: g, req: req, slab: slab[node]{write: func(n *node) { n.place = 0 }},
-		list:     make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
-		exact:    map[string][]*node{},
-		prefixes: map[string][]*node{}, picky: map[string][]*node{},
-		lengths: map[int]bool{},
+		list:  make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
+		exact: map[string][]*node{},
 	}
 	g.NextPlan()
 	p.fresh = make(map[string]*node, newKeys(req.Changes))
@@ -236,19 +234,19 @@ type planner struct {
 	list []*node // in the order of touching
 
 	// Dependencies of values that are not in the graph yet.
-	exact    map[string][]*node
-	prefixes map[string][]*node // any value with the prefix will do
-	picky    map[string][]*node // one that a selector takes as well
-	lengths  map[int]bool
-	selected []*node
-	choices  map[string]*choice   // by prefix
-	fresh    map[string]*node     // nodes without graph node
-	near     int32                // place in list of the one that was looked for last
-	sorted   *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
+	exact     map[string][]*node
+	newcomers map[graph.Choice]*newcomers
+	prefixes  map[string][]*newcomers
+	lengths   map[int]bool
+
+	choices map[graph.Choice]*choice
+	fresh   map[string]*node     // nodes without graph node
+	near    int32                // place in list of the one that was looked for last
+	sorted  *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
 
 	work    []*node
 	seeds   []*node
-	linked  bool     // exact, prefixes and selected are complete
+	linked  bool     // exact and newcomers are complete
 	settled bool     // all assumptions were made
 	late    []string // touched after that, with a change of their own
 

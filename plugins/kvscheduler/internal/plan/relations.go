@@ -24,22 +24,34 @@ func (p *planner) linkAll() {
 func (p *planner) link(n *node, v *registry.Value) {
 	for i := range v.Deps {
 		dep := &v.Deps[i]
-		switch {
-		case dep.Key != "":
+		if dep.Key != "" {
 			p.exact[dep.Key] = append(p.exact[dep.Key], n)
-		case len(dep.AnyOf.KeyPrefixes) == 0:
-			p.selected = append(p.selected, n)
-		default:
-			to := p.prefixes
-			if dep.AnyOf.KeySelector != nil {
-				to = p.picky
-			}
-			for _, prefix := range dep.AnyOf.KeyPrefixes {
-				to[prefix] = append(to[prefix], n)
-				p.lengths[len(prefix)] = true
-			}
+			continue
+		}
+		for _, prefix := range graph.Prefixes(dep) {
+			p.newcomer(graph.NewChoice(prefix, dep.AnyOf.KeySelector), n)
 		}
 	}
+}
+
+// newcomers are values that are not in the graph yet, with the same choice.
+type newcomers struct {
+	of    graph.Choice
+	nodes []*node
+}
+
+func (p *planner) newcomer(of graph.Choice, n *node) {
+	c := p.newcomers[of]
+	if c == nil {
+		if p.newcomers == nil {
+			p.newcomers, p.prefixes, p.lengths = map[graph.Choice]*newcomers{}, map[string][]*newcomers{}, map[int]bool{}
+		}
+		c = &newcomers{of: of}
+		p.newcomers[of] = c
+		p.prefixes[of.Prefix] = append(p.prefixes[of.Prefix], c)
+		p.lengths[len(of.Prefix)] = true
+	}
+	c.nodes = append(c.nodes, n)
 }
 
 // dependents iterates over the values that may depend on the key of d, which is
@@ -61,17 +73,17 @@ func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
 		if length > len(key) {
 			continue
 		}
-		if list := p.prefixes[key[:length]]; len(list) > 0 && !p.unharmedNews(key[:length]) {
-			news(list)
+		for _, c := range p.prefixes[key[:length]] {
+			if c.of.Selects(key) && !p.unharmedNews(c.of) {
+				news(c.nodes)
+			}
 		}
-		news(p.picky[key[:length]])
 	}
-	news(p.selected)
 }
 
 // dependentsOf iterates over the nodes in the graph that may depend on the key
 // of d; see graph.Choosing for skip.
-func (p *planner) dependentsOf(d *node, skip func(prefix string) bool, yield func(*graph.Node)) {
+func (p *planner) dependentsOf(d *node, skip func(graph.Choice) bool, yield func(*graph.Node)) {
 	switch {
 	case d.leaf:
 	case d.node != nil:
@@ -140,16 +152,9 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 		}
 		return
 	}
-	prefixes := dep.AnyOf.KeyPrefixes
-	if len(prefixes) == 0 {
-		if dep.AnyOf.KeySelector == nil {
-			return
-		}
-		prefixes = []string{""}
-	}
 	sel := dep.AnyOf.KeySelector
 	more := true
-	for _, prefix := range prefixes {
+	for _, prefix := range graph.Prefixes(dep) {
 		p.g.Existing(prefix, func(gn *graph.Node) bool {
 			if sel == nil || sel(gn.Key) {
 				more = yield(gn, p.of(gn))

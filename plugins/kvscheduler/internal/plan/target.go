@@ -349,7 +349,7 @@ func (p *planner) metAll(n *node, v *registry.Value) bool {
 }
 
 func (p *planner) met(dep *api.Dependency) bool {
-	if anyMeets(dep) {
+	if dep.Key == "" {
 		return p.choosing(dep, p.meets)
 	}
 	found := false

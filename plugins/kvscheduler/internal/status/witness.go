@@ -5,26 +5,27 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// witnesses is what exists below prefixes. Many values may depend on any of the
+// witnesses is what exists of choices. Many values may depend on any of the
 // same many, so it is kept for the life of the Reader.
 type witnesses struct {
-	first map[string]*graph.Node // by prefix
-	keys  map[string][]string    // by prefix, maxMatches of them
+	first map[graph.Choice]*graph.Node
+	keys  map[graph.Choice][]string // maxMatches of them
 }
 
 // witness returns an existing value that meets the dependency, or nil.
 func (r *Reader) witness(dep *api.Dependency) *graph.Node {
-	if dep.Key != "" || dep.AnyOf.KeySelector != nil {
+	if dep.Key != "" {
 		return r.Graph.Witness(dep)
 	}
-	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		n, known := r.witnesses.first[prefix]
+	for _, prefix := range graph.Prefixes(dep) {
+		choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
+		n, known := r.witnesses.first[choice]
 		if !known {
 			if r.witnesses.first == nil {
-				r.witnesses.first = map[string]*graph.Node{}
+				r.witnesses.first = map[graph.Choice]*graph.Node{}
 			}
-			n = r.Graph.Witness(&api.Dependency{AnyOf: api.AnyOfDependency{KeyPrefixes: []string{prefix}}})
-			r.witnesses.first[prefix] = n
+			n = r.Graph.Witness(&api.Dependency{AnyOf: api.AnyOfDependency{KeyPrefixes: []string{prefix}, KeySelector: dep.AnyOf.KeySelector}})
+			r.witnesses.first[choice] = n
 		}
 		if n != nil {
 			return n
@@ -36,8 +37,8 @@ func (r *Reader) witness(dep *api.Dependency) *graph.Node {
 // existing returns the keys of existing values with a prefix that meet the
 // dependency, maxMatches of them.
 func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
-	any := dep.AnyOf.KeySelector == nil
-	if known, ok := r.witnesses.keys[prefix]; any && ok {
+	choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
+	if known, ok := r.witnesses.keys[choice]; ok {
 		return known
 	}
 	r.Graph.Ascend(prefix, func(n *graph.Node) bool {
@@ -46,11 +47,9 @@ func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 		}
 		return len(keys) < maxMatches
 	})
-	if any {
-		if r.witnesses.keys == nil {
-			r.witnesses.keys = map[string][]string{}
-		}
-		r.witnesses.keys[prefix] = keys
+	if r.witnesses.keys == nil {
+		r.witnesses.keys = map[graph.Choice][]string{}
 	}
+	r.witnesses.keys[choice] = keys
 	return keys
 }
