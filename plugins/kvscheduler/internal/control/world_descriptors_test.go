@@ -93,7 +93,7 @@ func anyOf(prefixes []string) api.AnyOfDependency {
 	case "d/a/":
 		return api.AnyOfDependency{KeySelector: derivedFromA}
 	case "n/":
-		return api.AnyOfDependency{KeyPrefixes: []string{"n"}, KeySelector: hasPrefix("n/")}
+		return api.AnyOfDependency{KeyPrefixes: prefixes, KeySelector: hasPrefix("n/")}
 	case selectedPrefix:
 		return api.AnyOfDependency{KeyPrefixes: []string{"config/interface/"}, KeySelector: isSelected}
 	}
