@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,17 @@ func (p *Process) Command(tb testing.TB, words ...string) {
 	if answer := p.command1(words...); answer == "" || strings.HasPrefix(answer, "-") {
 		tb.Fatalf("%v: %q", words, answer)
 	}
+}
+
+// Number sends a command to a Redis that answers with a number.
+func (p *Process) Number(tb testing.TB, words ...string) int64 {
+	tb.Helper()
+	answer := p.command1(words...)
+	n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(answer, ":")), 10, 64)
+	if err != nil {
+		tb.Fatalf("%v: %q, want a number", words, answer)
+	}
+	return n
 }
 
 // AwaitCommand repeats a command until the answer begins with a text.
