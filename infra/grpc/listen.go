@@ -15,7 +15,7 @@ import (
 
 // door is a listener and what is spoken there.
 type door struct {
-	net.Listener
+	*connections
 	creds credentials.TransportCredentials // nil: no TLS
 }
 
@@ -37,7 +37,7 @@ func (p *Plugin) open() ([]door, error) {
 	if err != nil {
 		return nil, err
 	}
-	doors := []door{{ln, creds}}
+	doors := []door{{newConnections(ln), creds}}
 	if p.cfg.Socket == "" {
 		return doors, nil
 	}
@@ -46,7 +46,7 @@ func (p *Plugin) open() ([]door, error) {
 		_ = doors[0].Close() // nobody has been served there
 		return nil, err
 	}
-	return append(doors, door{ln, nil}), nil
+	return append(doors, door{newConnections(ln), nil}), nil
 }
 
 func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {

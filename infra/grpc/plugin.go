@@ -240,7 +240,10 @@ func (p *Plugin) serve(ctx context.Context, s *rpc.Server, d door) {
 	go func() { // ends with ctx; waited for below
 		defer close(shut)
 		<-ctx.Done()
-		impatient := time.AfterFunc(closePatience, s.Stop) // whoever still talks is cut off
+		impatient := time.AfterFunc(closePatience, func() { // whoever still talks is cut off
+			d.cutOff()
+			s.Stop()
+		})
 		defer impatient.Stop()
 		s.GracefulStop()
 	}()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	rpc "google.golang.org/grpc"
@@ -182,12 +183,19 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Who connects and says nothing is cut off in the end, and does not keep
-// others from being served meanwhile.
-func TestSilentConnections(t *testing.T) {
-	t.Parallel()
-	p, _, _ := start(t, anyPort)
-	for range 200 {
+// Who connects and says nothing is cut off in the end, and does not keep others
+// from being served meanwhile, were they 10,000.
+func TestTenThousandConnections(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends are here
+	if n < 1000 {
+		t.Skipf("SKIPPED: no more than %d files may be open", limit.Cur)
+	}
+	p, a, _ := start(t, anyPort+"max-connections: 0\n")
+	for range n {
 		conn, err := net.Dial("tcp", p.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -200,4 +208,8 @@ func TestSilentConnections(t *testing.T) {
 	if got, err := say(ctx, dial(t, p.Addr(), nil), "hi"); got != "hi" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
+	if err := a.Stop(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d connections", n)
 }
