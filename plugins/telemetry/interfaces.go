@@ -30,8 +30,9 @@ func combinedCounters() []string {
 
 // readInterfaces reads the counters of the interfaces that exist.
 func (s *snapshot) readInterfaces(d *statseg.Directory, names []string) error {
+	exists := existing(d)
 	for index, name := range names {
-		if name != "" && name != deleted {
+		if name != "" && name != deleted && (exists == nil || exists[uint32(index)]) {
 			s.interfaces = append(s.interfaces, ifaceStats{index: uint32(index), internal: name})
 		}
 	}
@@ -63,6 +64,22 @@ func (s *snapshot) readInterfaces(d *statseg.Directory, names []string) error {
 		}
 	}
 	return nil
+}
+
+// existing are the indexes of the interfaces that VPP has a symlink to the counters
+// of; nil if it makes none. VPP 23.06 keeps the name of an interface that is deleted,
+// later ones call it "deleted"; all of them remove the symlinks.
+func existing(d *statseg.Directory) map[uint32]bool {
+	var out map[uint32]bool
+	for e := range d.All() {
+		if e.Kind == statseg.Symlink && strings.HasPrefix(e.Name, "/interfaces/") {
+			if out == nil {
+				out = map[uint32]bool{}
+			}
+			out[e.Element()] = true
+		}
+	}
+	return out
 }
 
 func (i *ifaceStats) add(name string, value uint64) {

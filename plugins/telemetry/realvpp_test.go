@@ -65,12 +65,12 @@ func TestRealVPP(t *testing.T) {
 		"buffers_num_free{item=default-numa-0} ", "thread_loops_per_second{thread=vpp_main,threadID=0} ",
 		"boot_time_seconds{} ", "heartbeat{} ", "worker_threads{} 0 gauge")
 	command(t, vpp, "create loopback interface", "set interface state loop0 up",
-		"packet-generator new { name x limit 10 size 64-64 interface loop0 node ethernet-input data { hex 0x00010203040500020304050608004500 } }",
+		"packet-generator new { name x limit 10 size 64-64 interface loop0 node ethernet-input data { hex 0xffffffffffff00020304050608004500 } }",
 		"packet-generator enable")
 	h.await("interfaces_rx_packets{index=1,internal_name=loop0,name=lo} 10 counter",
 		"interfaces_rx_bytes{index=1,internal_name=loop0,name=lo} 640 counter",
 		"runtime_vectors{item=ethernet-input,thread=vpp_main,threadID=0} 10 counter",
-		"nodes_counter{item=ethernet-input,reason=")
+		"nodes_counter{item=ip4-input,reason=too_short} 10 counter")
 	command(t, vpp, "delete loopback interface intfc loop0")
 	h.clock.advance(time.Minute)
 	h.expect("stats_up{} 1 gauge", "!interfaces_rx_packets{index=1")

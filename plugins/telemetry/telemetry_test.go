@@ -161,6 +161,19 @@ func sample(packets uint64, interfaces ...string) *statsegtest.Builder {
 		Scalar("/buffer-pools/default-numa-0/cached", 13)
 }
 
+// VPP 23.06 keeps the name of an interface that is deleted, and removes the symlinks to
+// its counters alone.
+func TestInterfaceWithoutSymlinksIsGone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "", sample(100, "local0", "tap0", "tap1").
+		Symlink("/interfaces/local0/rx", "/if/rx", 0).Symlink("/interfaces/tap0/rx", "/if/rx", 1).Bytes())
+	h.expect(
+		"interfaces_rx_packets{index=0,internal_name=local0,name=local0} 0 counter",
+		"interfaces_rx_packets{index=1,internal_name=tap0,name=tap0} 101 counter",
+		"!interfaces_rx_packets{index=2",
+	)
+}
+
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "", sample(100).Bytes())

@@ -43,6 +43,14 @@ type Entry struct {
 	value uint64
 }
 
+// Element is the element of another entry that a symlink stands for; 0 for others.
+func (e Entry) Element() uint32 {
+	if e.Kind != Symlink {
+		return 0
+	}
+	return uint32(e.value >> 32)
+}
+
 func newDirectory(s *Segment, h header) (*Directory, error) {
 	// No honest segment makes us read more than there is: vectors do not
 	// overlap, and none is read twice.
@@ -166,7 +174,7 @@ func (d *Directory) Names(name string) ([]string, error) {
 // Sum returns what a simple counter is over all threads. The entry is a symlink
 // to one, as those under /err are.
 func (d *Directory) Sum(e Entry) (uint64, error) {
-	target, element := int(uint32(e.value)), int(e.value>>32)
+	target, element := int(uint32(e.value)), int(e.Element())
 	if e.Kind != Symlink || target >= len(d.entries) || d.entries[target].Kind != Simple {
 		return 0, fmt.Errorf("%s: expected a symlink to simple counters: %w", e.Name, errDamaged)
 	}
