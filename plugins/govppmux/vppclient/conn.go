@@ -91,7 +91,8 @@ func dialFor(ctx context.Context, opts Options, main *Conn) (*Conn, error) {
 	}
 	c, err := open(ctx, nc, opts, main)
 	if err != nil {
-		return nil, fmt.Errorf("connect to VPP at %s: %w", opts.Socket, errors.Join(err, nc.Close()))
+		nc.Close() // has happened already if it took too long
+		return nil, fmt.Errorf("connect to VPP at %s: %w", opts.Socket, err)
 	}
 	return c, nil
 }
