@@ -100,7 +100,7 @@ func (a *app) awaitReady(ctx context.Context) (data statusData, ready bool, err 
 func troubles(s client.Status) (list []string) {
 	for _, p := range s.Health.Plugins {
 		if p.State != "OK" && effectOf(p) == "" {
-			list = append(list, p.Name+" is "+p.State+reasonOf(p))
+			list = append(list, p.Name+" is "+p.State+oneLine(reasonOf(p)))
 		}
 	}
 	if len(list) == 0 {
@@ -140,6 +140,22 @@ func reasonOf(p client.HealthState) string {
 	return ""
 }
 
+// sinceOf is since when what reasonOf tells is so.
+func sinceOf(p client.HealthState) time.Time {
+	if p.Reason != "" || p.Error != "" {
+		return p.Since
+	}
+	for _, part := range p.Parts {
+		if part.State != "OK" {
+			return sinceOf(part)
+		}
+	}
+	return p.Since
+}
+
+// oneLine puts joined errors into a line.
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
+
 func (a *app) printStatus(d statusData) error {
 	var b strings.Builder
 	s, v, now := d.Status, d.Version, a.now()
@@ -173,7 +189,11 @@ func (a *app) printStatus(d statusData) error {
 		width = max(width, len(p.Name))
 	}
 	for _, p := range s.Health.Plugins {
-		fmt.Fprintf(&b, "    %-*s %s%s\n", width+1, p.Name+":", a.paintState(p.State), reasonOf(p))
+		since := ""
+		if p.State != "OK" {
+			since = " for " + age(now, sinceOf(p))
+		}
+		fmt.Fprintf(&b, "    %-*s %s%s%s\n", width+1, p.Name+":", a.paintState(p.State), since, oneLine(reasonOf(p)))
 		if by := effectOf(p); by != "" {
 			fmt.Fprintf(&b, "    %*s caused by %s\n", width+1, "", by)
 		}

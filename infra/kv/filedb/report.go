@@ -46,10 +46,10 @@ func (f *follower) report(changed []string) {
 	}
 	f.errors.keep(texts)
 	if len(errs) > 0 {
-		f.p.Health.Degraded(fmt.Sprintf("%d errors in files", len(errs)), errors.Join(errs[:min(len(errs), 5)]...))
+		f.p.Health.Degraded(plural(len(errs), "error")+" in files", errors.Join(errs[:min(len(errs), 5)]...))
 		return
 	}
-	f.p.Health.OK(fmt.Sprintf("%d files", len(f.reader.files)))
+	f.p.Health.OK(plural(len(f.reader.files), "file"))
 	for _, path := range changed {
 		if file := f.reader.files[path]; file != nil && file.foreign > 0 {
 			f.log.Debug("entries of other agents are left alone", "file", path, "entries", file.foreign)
@@ -70,4 +70,11 @@ func (f *follower) reportConflicts(conflicts []conflict) {
 	if n := len(conflicts) - maxLogged; n > 0 {
 		f.log.Warn("more keys have values in two files", "keys", n)
 	}
+}
+
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
 }
