@@ -143,9 +143,12 @@ func (s *Scheduler) printText(txn *api.RecordedTxn) {
 const maxPrinted = 1000
 
 func (s *Scheduler) summary(txn *api.RecordedTxn) {
-	failed := 0
+	failed, first := 0, 0
 	for i := range txn.Executed {
 		if txn.Executed[i].NewErrMsg != "" {
+			if failed == 0 {
+				first = i
+			}
 			failed++
 		}
 	}
@@ -156,11 +159,14 @@ func (s *Scheduler) summary(txn *api.RecordedTxn) {
 	if txn.Description != "" {
 		kv = append(kv, "description", txn.Description)
 	}
+	if failed > 0 {
+		kv = append(kv, "failed", failed, "key", txn.Executed[first].Key, "error", txn.Executed[first].NewErrMsg)
+	}
 	switch {
 	case txn.Reverted:
-		s.Log.Warn("transaction reverted", append(kv, "failed", failed)...)
+		s.Log.Warn("transaction reverted", kv...)
 	case failed > 0:
-		s.Log.Warn("transaction executed with failures", append(kv, "failed", failed)...)
+		s.Log.Warn("transaction executed with failures", kv...)
 	default:
 		s.Log.Info("transaction executed", kv...)
 	}

@@ -45,7 +45,15 @@ func (c *Control) ListDescriptors() []*api.KVDescriptor {
 }
 
 func (c *Control) reader() *status.Reader {
-	return &status.Reader{Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread, Unsure: c.reads.Unread(c.registry.Load()).Meets, Breaches: c.breaches.of, TxnStart: c.txnStart}
+	reg := c.registry.Load()
+	return &status.Reader{
+		Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread, Unsure: c.reads.Unread(reg).Meets,
+		Breaches: c.breaches.of, TxnStart: c.txnStart,
+		SouthboundOnly: func(key string) bool {
+			d, err := reg.Lookup(key)
+			return err == nil && d != nil && d.IsProperty() && d.Retrieve != nil
+		},
+	}
 }
 
 func (c *Control) txnStart(seq uint64) time.Time {

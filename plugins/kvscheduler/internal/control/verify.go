@@ -136,6 +136,8 @@ func (c *Control) compare(d *registry.Descriptor, nodes map[string]*graph.Node) 
 			problem = "the southbound still has the value"
 		case n.Have != nil && !exists:
 			problem = "the southbound does not have the value"
+		case n.Have != nil && real == nil:
+			problem = "the southbound has the value, but its content could not be read"
 		case n.Have != nil && !d.Equivalent(key, real, n.Have.Msg):
 			problem = "the southbound has another value: " + differences(drift.Differing(d, key, n.Have.Msg, real))
 		default:

@@ -42,6 +42,8 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 		e.Reason = "nobody asked for it"
 		if base := r.comesWith(key); base != nil {
 			e.Reason = "comes with " + base.Key
+		} else if r.SouthboundOnly != nil && r.SouthboundOnly(key) {
+			e.Reason = "the southbound does not have it"
 		}
 		return e
 	}

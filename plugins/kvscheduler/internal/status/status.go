@@ -31,6 +31,9 @@ type Reader struct {
 	// Breaches lists how the descriptor of a value breaks its contract with it; it
 	// may be nil.
 	Breaches func(key string) []string
+	// SouthboundOnly tells that nobody can ask for values with the key: they come
+	// from the southbound. It may be nil.
+	SouthboundOnly func(key string) bool
 	// TxnStart is when a transaction started; zero if not known.
 	TxnStart func(seq uint64) time.Time
 
