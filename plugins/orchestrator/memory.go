@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -92,16 +93,19 @@ func (p *Plugin) recall() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	items := 0
-	for _, place := range slices.Sorted(maps.Keys(kept)) {
-		switch {
-		case strings.HasPrefix(place, itemPrefix):
-			source, key, _ := strings.Cut(strings.TrimPrefix(place, itemPrefix), "\x00")
-			kv, err := p.recallItem(key, kept[place])
-			if err != nil {
-				p.Log.Warn("an item that was asked for before is left out", "source", source, "error", err)
-				continue
-			}
-			p.store.source(source).items[key] = kv
+	places := slices.Sorted(maps.Keys(kept))
+	all, errs := make([]KeyVal, len(places)), make([]error, len(places))
+	inParallel(len(places), func(i int) {
+		if _, key, ok := itemPlace(places[i]); ok {
+			all[i], errs[i] = p.recallItem(key, kept[places[i]])
+		}
+	})
+	for i, place := range places {
+		switch source, key, ok := itemPlace(place); {
+		case ok && errs[i] != nil:
+			p.Log.Warn("an item that was asked for before is left out", "source", source, "error", errs[i])
+		case ok:
+			p.store.source(source).items[key] = all[i]
 			items++
 		case strings.HasPrefix(place, storePrefix):
 			var st keptStore
@@ -116,6 +120,13 @@ func (p *Plugin) recall() error {
 		p.Log.Info("what the sources asked for before the restart is in effect until they tell anew", "items", items)
 	}
 	return p.recallUnconfirmed(kept[confirmKey])
+}
+
+// itemPlace tells whose item is kept in a place, if it is one.
+func itemPlace(place string) (source, key string, ok bool) {
+	rest, ok := strings.CutPrefix(place, itemPrefix)
+	source, key, _ = strings.Cut(rest, "\x00")
+	return source, key, ok
 }
 
 func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
@@ -186,20 +197,19 @@ func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
 	}
 	p.mu.RLock()
 	stale := p.unsaved
-	put := make(map[string][]byte, len(keys)+len(more))
 	items := p.store.source(source).items
-	var err error
-	for _, key := range keys {
-		kv, ok := items[key]
-		place := itemPrefix + source + "\x00" + key
-		if put[place] = nil; ok {
-			put[place], err = encodeItem(kv)
+	encoded, errs := make([][]byte, len(keys)), make([]error, len(keys))
+	inParallel(len(keys), func(i int) {
+		if kv, ok := items[keys[i]]; ok {
+			encoded[i], errs[i] = encodeItem(kv)
 		}
-		if err != nil {
-			break
-		}
-	}
+	})
 	p.mu.RUnlock()
+	put := make(map[string][]byte, len(keys)+len(more))
+	for i, key := range keys {
+		put[itemPrefix+source+"\x00"+key] = encoded[i]
+	}
+	err := cmp.Or(errs...)
 	maps.Copy(put, more)
 	switch {
 	case err != nil:
