@@ -24,6 +24,9 @@ type plainReader struct {
 	longLists
 }
 
+// maxName bounds the name of a field, in bytes; those of YAML end at 1024.
+const maxName = 1000
+
 // parsePlain reads a text that is one plain mapping. Lists of items of more than
 // long bytes stay text; lists is how many.
 func parsePlain(text []byte, long int) (root *yaml.Node, lists int, ok bool) {
@@ -113,7 +116,7 @@ func (p *plainReader) mapping(col, depth int) *yaml.Node {
 	p.prepare(m)
 	for {
 		key, after := p.scalar(col, false)
-		if key == nil || !strings.HasPrefix(p.rest(after), ":") {
+		if key == nil || after-col > maxName || !strings.HasPrefix(p.rest(after), ":") {
 			return nil
 		}
 		value := p.field(col, after+1, depth)

@@ -50,7 +50,7 @@ func (p *plainReader) flow(col, depth int, within bool) (n *yaml.Node, after int
 func (p *plainReader) entry(n *yaml.Node, at, depth int) (after int) {
 	if n.Kind == yaml.MappingNode {
 		key, end := p.scalar(at, true)
-		if key == nil || !strings.HasPrefix(p.rest(end), ": ") {
+		if key == nil || end-at > maxName || !strings.HasPrefix(p.rest(end), ": ") {
 			return -1
 		}
 		n.Content = append(n.Content, key)

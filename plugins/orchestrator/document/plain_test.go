@@ -96,12 +96,13 @@ var otherTexts = []string{
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	for _, text := range plainTexts {
+	for _, text := range append(plainTexts, "a: "+strings.Repeat("x", 1100), "a:\n- "+strings.Repeat("x", 1100)) {
 		if !checkPlain(t, text) {
 			t.Errorf("not plain: %q", text)
 		}
 	}
-	for _, text := range otherTexts {
+	long := strings.Repeat("x", 1100)
+	for _, text := range append(otherTexts, long+": a", "a: {"+long+": b}", "a:\n- "+long+": b", "a: b\n"+long+": c") {
 		if checkPlain(t, text) {
 			t.Errorf("plain: %q", text)
 		}
