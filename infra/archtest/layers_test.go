@@ -48,7 +48,7 @@ var layers = []layer{
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/graph"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/registry"},
+		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/pages"},
 		why:    "the graph is below plan, exec and control",
 	},
 	{

@@ -43,7 +43,7 @@ func (n *Node) Exact(v *registry.Value, i int) (to *Node, ok bool) {
 // Naming iterates over the nodes whose wanted or existing value has a
 // dependency that names the key, in no order and perhaps more than once.
 func (g *Graph) Naming(key string, yield func(*Node)) {
-	if n := g.nodes[key]; n != nil {
+	if n := g.nodes.find(key); n != nil {
 		g.NamingNode(n, yield)
 	}
 }
@@ -163,10 +163,9 @@ func names(dep api.Dependency) bool { return dep.Key != "" }
 func (g *Graph) connect(n *Node, key string, e *edge) {
 	to := g.named // many in a row name the same
 	if to == nil || to.Key != key {
-		to = g.nodes[key]
-		if to == nil {
-			to = &Node{Key: key, gone: true}
-			g.nodes[key] = to
+		var added bool
+		if to, added = g.nodes.findOrAdd(key); added {
+			to.gone = true
 		}
 		g.named = to
 	}

@@ -49,6 +49,7 @@ type Node struct {
 	otherEdges *[]edge // of Have unless that is Want; see also Wait
 	Meta       api.Metadata
 	kept       *registry.Value // see Keep
+	hash       uint32          // of the key; see table
 }
 
 // Outcome is what came of the last operation.
@@ -152,7 +153,7 @@ func (n *Node) depart() {
 
 // Graph is the set of all nodes with their reverse edges.
 type Graph struct {
-	nodes  map[string]*Node // and those that are gone, while others name them
+	nodes  table // and those that are gone, while others name them
 	sorted *btree.BTreeG[*Node]
 
 	// Who depends on what, by prefix; see edge for keys.
@@ -171,7 +172,7 @@ type Graph struct {
 // New returns an empty graph.
 func New() *Graph {
 	return &Graph{
-		nodes:    map[string]*Node{},
+		nodes:    newTable(),
 		sorted:   btree.NewG(32, byKey),
 		choosers: map[string]*choosers{},
 		lengths:  map[int]int{},
@@ -184,7 +185,7 @@ func (g *Graph) Len() int { return g.sorted.Len() }
 
 // Node returns the node of a key, or nil.
 func (g *Graph) Node(key string) *Node {
-	if n := g.nodes[key]; n != nil && !n.gone {
+	if n := g.nodes.find(key); n != nil && !n.gone {
 		return n
 	}
 	return nil
@@ -234,14 +235,12 @@ func (g *Graph) Marked(n *Node, mark int) bool {
 // Ensure returns the node of a key, creating an empty one if needed. base is
 // the value it is derived from, or nil.
 func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
-	n := g.nodes[key]
+	n, added := g.nodes.findOrAdd(key)
 	switch {
-	case n == nil:
-		n = &Node{Key: key}
-		g.nodes[key] = n
+	case added:
 		g.insert(n)
 	case n.gone:
-		*n = Node{Key: key, kept: n.kept, news: n.news, kin: n.kin}
+		*n = Node{Key: key, hash: n.hash, kept: n.kept, news: n.news, kin: n.kin}
 		g.insert(n)
 	}
 	if n.Desc == nil {
@@ -294,7 +293,7 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
 // Forget removes a node that is neither wanted nor exists nor has a failure to
 // tell; others stay.
 func (g *Graph) Forget(n *Node) {
-	if n.Want != nil || n.Have != nil || n.Err != nil || n.kin != nil && len(n.kin.derived) > 0 {
+	if n.gone || n.Want != nil || n.Have != nil || n.Err != nil || n.kin != nil && len(n.kin.derived) > 0 {
 		return
 	}
 	n.gone = true
@@ -310,7 +309,7 @@ func (g *Graph) Forget(n *Node) {
 
 // drop takes a node that is gone out of those that are found by key.
 func (g *Graph) drop(n *Node) {
-	delete(g.nodes, n.Key)
+	g.nodes.remove(n)
 	if g.named == n {
 		g.named = nil
 	}
