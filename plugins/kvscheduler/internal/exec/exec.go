@@ -282,10 +282,17 @@ func shown(n *graph.Node) *registry.Value {
 	return n.Want
 }
 
-// finish brings the outcome into the graph.
+// finish brings the outcome into the graph, and drops the node if it has nothing
+// more to tell.
 func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
+	r.outcome(op, n, meta, err)
+	r.Graph.Wait(n)
+	r.Graph.Forget(n)
+}
+
+func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	n.LastOp = operation(op)
 	n.Missing = false
 	if err != nil {
@@ -353,12 +360,4 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	}
 	n.Retrying = retry != nil
 	r.failures[n.Key] = Failure{Key: n.Key, Base: n.Root().Key, Op: n.LastOp, Err: err, Retry: retry, Hangs: hangs(err)}
-}
-
-// forget drops nodes that have nothing more to tell.
-func (r *run) forget(n *graph.Node) {
-	r.Lock.Lock()
-	defer r.Lock.Unlock()
-	r.Graph.Wait(n)
-	r.Graph.Forget(n)
 }

@@ -279,7 +279,6 @@ func (w *walk) complete(j *job) {
 		w.told = append(w.told, j.index)
 		w.res.Executed = append(w.res.Executed, rec)
 	}
-	w.forget(j.n)
 	if j.called && w.Crashes != nil && (j.err != nil || w.Crashes.count > 0) {
 		w.Crashes.ended(op, j)
 	}

@@ -160,7 +160,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 		exact: map[string][]*node{},
 	}
 	g.NextPlan()
-	p.fresh = make(map[string]*node, newKeys(req.Changes))
+	p.fresh, p.pieces = make(map[string]*node, newKeys(req.Changes)), g.Cursor(len(req.Changes))
 	p.seed()
 	p.expand()
 	p.settled = true
@@ -181,8 +181,8 @@ func Make(g *graph.Graph, req Request) *Plan {
 
 func newKeys(changes []Change) (count int) {
 	for i := range changes {
-		if changes[i].Node == nil {
-			count++
+		if c := &changes[i]; c.Node == nil && c.Want != nil {
+			count += 1 + len(c.Want.Derived)
 		}
 	}
 	return count
@@ -242,6 +242,7 @@ type planner struct {
 	choices map[graph.Choice]*choice
 	fresh   map[string]*node     // nodes without graph node
 	near    int32                // place in list of the one that was looked for last
+	pieces  *graph.Cursor        // for derived values
 	sorted  *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
 
 	work    []*node

@@ -195,7 +195,13 @@ func (p *planner) child(base *node, i int, key string) *node {
 			return p.touchNode(gn)
 		}
 	}
-	return p.touch(key)
+	if n := p.fresh[key]; n != nil {
+		return n
+	}
+	if gn := p.pieces.Node(key); gn != nil {
+		return p.touchNode(gn)
+	}
+	return nil
 }
 
 // expand adds the values that were waiting for what now comes up, and so on;
