@@ -31,6 +31,7 @@ type Config struct {
 	TokensFile           string        `json:"tokens-file" desc:"file with further tokens, one a line, after it the time when it ends if it does (TOKEN 2027-01-31T12:00:00Z); read again when it changes"`
 	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"who else may use the server for everything, each as user:password, or better with the bcrypt hash of the password, as htpasswd -nB prints it"`
 	Users                []User        `json:"users" desc:"who may use the server for what"`
+	PasswordHashCost     int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords that are given in clear, 4 to 16"`
 	ShowSecrets          bool          `json:"show-secrets" desc:"answers have values with their secrets, such as keys of tunnels, also if the client does not ask for them with the metadata show-secrets; for clients that read the configuration back and know nothing of this"`
 	Reflection           bool          `json:"reflection" desc:"tell clients about services and messages, for grpcurl and the like"`
 	ExtendedLogging      bool          `json:"extended-logging" desc:"log every call, at level debug"`
@@ -55,6 +56,7 @@ func DefaultConfig() Config {
 		MaxMsgSize:           defaultMaxMsgSize,
 		MaxConcurrentStreams: defaultMaxStreams,
 		MaxConnections:       4096,
+		PasswordHashCost:     10,
 		Reflection:           true,
 		PrometheusMetrics:    true,
 		KeepaliveTime:        time.Minute,

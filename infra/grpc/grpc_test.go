@@ -269,7 +269,7 @@ func (header) RequireTransportSecurity() bool { return false }
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	reg := registry{prometheus.NewRegistry()}
-	p, _, svc := start(t, anyPort+"tokens: [secret, other]\nclient-basic-auth: ['joe:pw']\n", grpc.UseMetrics(reg))
+	p, _, svc := start(t, anyPort+"tokens: [secret, other]\nclient-basic-auth: ['joe:pw']\npassword-hash-cost: 4\n", grpc.UseMetrics(reg))
 	conn := dial(t, p.Addr(), nil)
 	for _, good := range []string{"Bearer secret", "bearer other", "Basic am9lOnB3"} {
 		if got, err := say(t.Context(), conn, "hi", rpc.PerRPCCredentials(header(good))); got != "hi" || err != nil {

@@ -89,7 +89,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := startVault(t, fmt.Sprintf(`
+	conn := startVault(t, fmt.Sprintf(`password-hash-cost: 4
 client-basic-auth: ['joe:%[1]s']
 users:
 - {name: reader, password-hash: '%[1]s', permissions: [read]}
@@ -181,6 +181,7 @@ func TestUsersAreChecked(t *testing.T) {
 		"users: [{name: a, password: " + strings.Repeat("x", 73) + "}]":        "users[0].password: expected a password of 1 to 72 bytes",
 		"users: [{name: a, token: x}, {name: a, password-hash: " + hash + "}]": `users[1]: user "a" is in users[0] already`,
 		"client-basic-auth: ['a:x']\nusers: [{name: a, token: x}]":             `users[0]: user "a" is in client-basic-auth[0] already`,
+		"password-hash-cost: 3":                                                "password-hash-cost: 3: expected 4 to 16",
 		"client-basic-auth: ['a:']":                                            "client-basic-auth[0]: expected a password",
 	} {
 		if err := refused(t, conf); !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "heim") {

@@ -9,9 +9,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
-// hashCost is the cost of the bcrypt hashes of passwords that are given in clear.
-const hashCost = 10
-
 // User is who may use the server for what, by password or by a token.
 type User struct {
 	Name         string   `json:"name" desc:"name of the user"`
@@ -48,6 +45,9 @@ func (c Config) checkUsers() error {
 		}
 		name(key, u.Name)
 		errs = append(errs, u.check(key))
+	}
+	if c.PasswordHashCost < 4 || c.PasswordHashCost > 16 {
+		errs = append(errs, fmt.Errorf("password-hash-cost: %d: expected 4 to 16", c.PasswordHashCost))
 	}
 	return errors.Join(errs...)
 }
@@ -94,7 +94,7 @@ func checkToken(key, token string) error {
 func (c Config) accounts() (*accounts.Accounts, error) {
 	var all []accounts.Account
 	add := func(key, name, password string, permissions []string) error {
-		hash, err := accounts.Hash(password, hashCost)
+		hash, err := accounts.Hash(password, c.PasswordHashCost)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
