@@ -133,13 +133,15 @@ func (d *decoder) parts(pieces []piece, read func(d *decoder, e *yaml.Node, p *p
 	for i := range ready {
 		ready[i] = make(chan part, 1)
 	}
+	// What the readers begin with; d goes on meanwhile.
+	from := &decoder{codec: d.codec, file: d.file, prefix: d.prefix, line: d.line, aliased: d.aliased, depth: d.depth}
 	var next atomic.Int64
 	var stop atomic.Bool
 	var readers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(pieces)) {
 		readers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(pieces) && !stop.Load(); i = int(next.Add(1)) - 1 {
-				ready[i] <- d.part(pieces[i], read)
+				ready[i] <- from.part(pieces[i], read)
 			}
 		})
 	}
@@ -152,13 +154,14 @@ func (d *decoder) parts(pieces []piece, read func(d *decoder, e *yaml.Node, p *p
 	readers.Wait()
 }
 
-// part reads a piece. The decoder is not changed.
+// part reads a piece with a copy of the decoder.
 func (d *decoder) part(c piece, read func(d *decoder, e *yaml.Node, p *path)) part {
-	r := &decoder{codec: d.codec, file: d.file, prefix: d.prefix, doc: &Document{}, line: d.line, aliased: d.aliased, depth: d.depth}
+	r := *d
+	r.doc = &Document{}
 	at := r.below(nil)
 	elements := 0
 	plain := c.each(func(e *yaml.Node) bool {
-		read(r, e, at)
+		read(&r, e, at)
 		elements++
 		return len(r.doc.Errs) == 0
 	})
