@@ -384,3 +384,17 @@ func TestColoursDoNotWidenTables(t *testing.T) {
 		}
 	}
 }
+
+// Keys may be given in short wherever values are named.
+func TestShortKeys(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"quarantine", "release", "vpp.interfaces/tap1"}, {"orphans", "--remove", "vpp.interfaces/tap1"}, {"why", "vpp.interfaces/tap1"},
+	} {
+		f := newFakeAgent(t)
+		f.run(t, nil, args...)
+		if key := f.asked(0).query.Get("key"); key != "config/vpp/v2/interfaces/tap1" {
+			t.Errorf("%q asks for %q", args, key)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func (a *app) orphansCommand() *cobra.Command {
 		Short: "Show what exists in the southbound and nobody asks for",
 		Long: "Shows what exists in the southbound and nobody asks for: leftovers that the agent\n" +
 			"made, now or before a restart, and what is foreign, which it never touches. With\n" +
-			"--remove, leftovers are removed.\n\n" +
+			"--remove, leftovers are removed; their keys may be given whole, or as MODEL/NAME.\n\n" +
 			"The exit code is 2 if there are leftovers, 1 if one could not be removed.",
 		Example: "  agentctl orphans\n  agentctl orphans --remove config/vpp/v2/interfaces/loop1",
 		RunE: func(cmd *cobra.Command, keys []string) error {
@@ -29,7 +29,10 @@ func (a *app) orphansCommand() *cobra.Command {
 				return usage("%q: expected keys together with --remove only", keys[0])
 			}
 			var o client.Orphans
-			var err error
+			keys, err := fullKeys(keys)
+			if err != nil {
+				return err
+			}
 			if remove {
 				o, err = a.client.RemoveOrphans(cmd.Context(), keys)
 			} else {

@@ -40,13 +40,18 @@ func (a *app) releaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "release KEY... | --all",
 		Short:   "Try values in quarantine again, one at a time",
-		Example: "  agentctl quarantine release config/vpp/v2/interfaces/tap1",
+		Long:    "Tries values in quarantine again, one at a time. Keys may be given whole, or as MODEL/NAME.",
+		Example: "  agentctl quarantine release vpp.interfaces/tap1",
 		RunE: func(cmd *cobra.Command, keys []string) error {
 			switch {
 			case all && len(keys) > 0:
 				return usage("%q: expected keys or --all, not both", keys[0])
 			case !all && len(keys) == 0:
 				return usage("expected the keys of the values to release, or --all")
+			}
+			keys, err := fullKeys(keys)
+			if err != nil {
+				return err
 			}
 			q, err := a.client.ReleaseQuarantined(cmd.Context(), keys)
 			if err != nil {

@@ -178,6 +178,16 @@ func fullKey(key string) (string, error) {
 	return m.KeyPrefix() + name, nil
 }
 
+func fullKeys(keys []string) (full []string, err error) {
+	for _, key := range keys {
+		if key, err = fullKey(key); err != nil {
+			return nil, err
+		}
+		full = append(full, key)
+	}
+	return full, nil
+}
+
 func (a *app) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || a.connect(cmd, nil) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
