@@ -104,6 +104,11 @@ func (o *Op) Silent() bool {
 type Plan struct {
 	Ops   []Op
 	Gates []Gate
+	// MakesFirst: there are values that stay because one that they depend on
+	// comes up before another one goes. In the southbound the two may be in each
+	// other's way.
+	MakesFirst bool
+
 	preds []int32
 }
 
@@ -132,6 +137,9 @@ type Request struct {
 	// Notified are keys among Changes that have changed in the southbound
 	// already: nothing can hold them.
 	Notified map[string]bool
+	// RemoveFirst: nothing comes up before something goes for the sake of those
+	// that any of both is enough for; see Plan.MakesFirst.
+	RemoveFirst bool
 }
 
 // Limbo is what may yet become of a value.
@@ -251,7 +259,9 @@ type planner struct {
 	settled bool     // all assumptions were made
 	late    []string // touched after that, with a change of their own
 
-	attempts int // to find an order that failed
+	attempts   int // to find an order that failed
+	handovers  map[alternative]*handover
+	handedOver []*handover // the same, in the order in which they were found
 }
 
 func (n *node) exists() bool { return n.have != nil }
