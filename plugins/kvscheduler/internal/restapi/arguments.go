@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // arguments are the query parameters of a request. Its methods return errors
@@ -37,6 +38,8 @@ func parseArguments(r *http.Request, known []string) (arguments, error) {
 			return arguments{}, badRequest(fmt.Errorf("argument %q: expected one of %s", name, strings.Join(known, ", ")))
 		case len(v) > 1 && !slices.Contains(repeatable, name):
 			return arguments{}, badRequest(fmt.Errorf("argument %q: expected once, is given %d times", name, len(v)))
+		case slices.ContainsFunc(v, func(text string) bool { return !utf8.ValidString(text) }):
+			return arguments{}, badRequest(fmt.Errorf("argument %q: expected text in UTF-8", name))
 		}
 	}
 	return arguments{values}, nil
