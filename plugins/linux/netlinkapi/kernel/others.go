@@ -154,19 +154,22 @@ func aboutNamespace(data, control []byte) (number int, ok bool) {
 	return 0, false
 }
 
-// numberIn reads the number of a namespace out of a message about one.
+// numberIn reads the number of a namespace out of a message about one: attributes
+// of a length, a type and a value each, aligned to 4 bytes.
 func numberIn(data []byte) (number int, ok bool) {
-	if len(data) < nl.NewRtGenMsg().Len() {
+	header := nl.NewRtGenMsg().Len()
+	if len(data) < header {
 		return 0, false
 	}
-	attrs, err := nl.ParseRouteAttr(data[nl.NewRtGenMsg().Len():])
-	if err != nil {
-		return 0, false
-	}
-	for _, a := range attrs {
-		if a.Attr.Type == netlink.NETNSA_NSID && len(a.Value) >= 4 {
-			return int(int32(binary.NativeEndian.Uint32(a.Value))), true
+	for rest := data[header:]; len(rest) >= unix.SizeofRtAttr; {
+		length := int(binary.NativeEndian.Uint16(rest))
+		if length < unix.SizeofRtAttr || length > len(rest) {
+			return 0, false
 		}
+		if kind := binary.NativeEndian.Uint16(rest[2:]); kind == netlink.NETNSA_NSID && length >= unix.SizeofRtAttr+4 {
+			return int(int32(binary.NativeEndian.Uint32(rest[unix.SizeofRtAttr:]))), true
+		}
+		rest = rest[min((length+3)&^3, len(rest)):]
 	}
 	return 0, false
 }
