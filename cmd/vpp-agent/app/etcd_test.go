@@ -116,14 +116,7 @@ func TestEtcdInReversedOrder(t *testing.T) {
 
 	ctl.run("put", docPrefix+docIf, `{"name":"if1","type":"TAP","enabled":true}`)
 	h.await(t, docFIB, pb.ValueState_CONFIGURED)
-	got := h.plan()
-	for _, line := range []string{"CREATE " + docIf + " []", "CREATE " + docBinding + " [DERIVED WAS-PENDING]", "CREATE " + docFIB + " [WAS-PENDING]"} {
-		_, after, found := strings.Cut("\n"+got+"\n", "\n"+line+"\n")
-		if !found {
-			t.Errorf("no %q, or not in this place, in\n%s", line, got)
-		}
-		got = strings.TrimSuffix(after, "\n")
-	}
+	wantPlan(t, h, "CREATE "+docIf+" []", "CREATE "+docBinding+" [DERIVED WAS-PENDING]", "CREATE "+docFIB+" [WAS-PENDING]")
 
 	ctl.run("del", docPrefix+docBD)
 	h.await(t, docBD, pb.ValueState_NONEXISTENT)

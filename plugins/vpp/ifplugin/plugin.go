@@ -157,7 +157,6 @@ func (p *Plugin) register() error {
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewAddress(p.calls, p.index),
 		descriptor.NewHasAddress(),
-		descriptor.NewSubInterfaceUp(p.calls, p.index, p.links.changes.add),
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewUnnumbered(p.calls, p.index),
 		descriptor.NewDHCPClient(p.calls, p.index, p.leases.look),

@@ -29,8 +29,6 @@ const (
 	DHCPLeaseName   = "vpp-dhcp-lease"
 	IP6NDName       = "vpp-ip6nd"
 	SpanName        = "vpp-span"
-
-	SubInterfaceUpName = "vpp-sub-interface-up"
 )
 
 // index finds the interfaces that exist in VPP.

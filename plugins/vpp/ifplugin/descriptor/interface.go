@@ -56,11 +56,12 @@ type interfaceDescriptor struct {
 	mtu   uint32
 
 	changed func(swIfIndex uint32)
+	subs    enabledSubs
 }
 
 // NewInterface describes interfaces.
 func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
-	d := &interfaceDescriptor{vpp: vpp, mtu: opts.MTU, kinds: map[interfaces.Interface_Type]linkKind{
+	d := &interfaceDescriptor{vpp: vpp, mtu: opts.MTU, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: vpp},
 		interfaces.Interface_TAP:               tap{vpp: vpp},
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: vpp, host: opts.Host},
@@ -137,6 +138,7 @@ func createError(i *interfaces.Interface, kind linkKind, err error) error {
 
 // removeKind deletes an interface together with its tag.
 func (d *interfaceDescriptor) removeKind(kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	d.subs.note(i, false)
 	if kind.traits().keepsTag {
 		if err := d.vpp.RemoveTag(m.SwIfIndex); session.Gone(err) {
 			return nil
@@ -165,7 +167,8 @@ func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta
 			return err
 		}
 	}
-	if t := kind.traits(); !t.upDerived && i.GetEnabled() != t.startsUp {
+	d.subs.note(i, i.GetEnabled())
+	if i.GetEnabled() != kind.traits().startsUp {
 		return d.setAdminState(i, m)
 	}
 	return nil
@@ -186,7 +189,7 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 	if m == nil {
 		return nil, fmt.Errorf("interface %q is not known to exist in VPP", i.GetName())
 	}
-	if d.changesState(old, i) {
+	if old.GetEnabled() != i.GetEnabled() {
 		if err := d.changeAdminState(i, m); err != nil {
 			return m, err
 		}
@@ -216,20 +219,6 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 	return &now, nil
 }
 
-func (d *interfaceDescriptor) setAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
-		return fmt.Errorf("set administrative state: %w", err)
-	}
-	return nil
-}
-
-// changesState tells that two interfaces of a type differ in what sets their
-// administrative state.
-func (d *interfaceDescriptor) changesState(old, i *interfaces.Interface) bool {
-	kind := d.kinds[i.GetType()]
-	return old.GetEnabled() != i.GetEnabled() && (kind == nil || !kind.traits().upDerived)
-}
-
 func (d *interfaceDescriptor) changeAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	if err := d.setAdminState(i, m); err != nil || i.GetEnabled() {
 		return err
@@ -256,7 +245,7 @@ func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *iface
 // equivalent tells that nothing has to be done to make the new out of the old
 // interface. An MTU or a MAC address that is not asked for may be any.
 func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface) bool {
-	if old.GetType() != i.GetType() || d.changesState(old, i) || !d.sameLink(old, i) {
+	if old.GetType() != i.GetType() || old.GetEnabled() != i.GetEnabled() || !d.sameLink(old, i) {
 		return false
 	}
 	if old.GetSetDhcpClient() != i.GetSetDhcpClient() {

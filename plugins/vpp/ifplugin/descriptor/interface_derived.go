@@ -13,15 +13,6 @@ import (
 // derivedValues are what can come and go while the interface stays.
 func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
 	out := addressing(i)
-	switch {
-	case !i.GetEnabled():
-	case i.GetType() == interfaces.Interface_SUB_INTERFACE:
-		out = append(out, kvs.KeyValuePair{Key: model.SubInterfaceUpKey.Key(i.GetName()), Value: &interfaces.SubInterface{
-			ParentName: i.GetSub().GetParentName(),
-		}})
-	default:
-		out = append(out, kvs.KeyValuePair{Key: model.AdminUpKey.Key(i.GetName()), Value: &emptypb.Empty{}})
-	}
 	if i.GetSetDhcpClient() {
 		out = append(out, kvs.KeyValuePair{Key: model.DHCPClientKey.Key(i.GetName()), Value: &emptypb.Empty{}})
 	}

@@ -181,6 +181,7 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	if known, err := r.recognised(found, wanted, i, m); !known {
 		return nil, nil, err
 	}
+	r.readSubState(found, wanted, i)
 	if i.Mtu >= maxMTU {
 		i.Mtu = 0 // no limit of its own
 	}

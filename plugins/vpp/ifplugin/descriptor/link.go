@@ -75,8 +75,6 @@ type traits struct {
 	packetMTU bool
 	// startsUp: VPP creates it administratively up.
 	startsUp bool
-	// upDerived: that it is administratively up is a derived value.
-	upDerived bool
 	// keepsTag: VPP keeps the tag when the interface is deleted, for the next one
 	// with the same index.
 	keepsTag bool

@@ -16,7 +16,7 @@ import (
 
 // A sub-interface gets the frames of its parent that have one VLAN tag with its
 // number. It has the MAC address of the parent, comes after it and goes before
-// it. VPP sets it up only while the parent is up (see admin_up.go). What happens
+// it. VPP sets it up only while the parent is up (see subif_state.go). What happens
 // to the VLAN tags can be changed at any time; VPP forgets the tags that an
 // operation does not put on.
 
@@ -38,7 +38,7 @@ type subif struct {
 
 func (subif) traits() traits {
 	return traits{
-		packetMTU: true, upDerived: true, link: func() proto.Message { return &interfaces.SubInterface{} },
+		packetMTU: true, link: func() proto.Message { return &interfaces.SubInterface{} },
 		noMAC: func(*interfaces.Interface) string { return "a sub-interface" },
 	}
 }

@@ -56,15 +56,6 @@ var (
 	// VPP gave ("GigabitEthernet0/8/0"); it comes from VPP.
 	PhysicalKey = models.MustKeyTemplate("vpp/interface/physical/{device}")
 
-	// AdminUpKey is a property of an interface that is no sub-interface: it is to be
-	// administratively up.
-	AdminUpKey = models.MustKeyTemplate("vpp/interface/{iface}/admin-up")
-
-	// SubInterfaceUpKey is the wish for a sub-interface that is administratively up,
-	// which it can only be under a parent that is; it carries the SubInterface with
-	// nothing but the name of the parent.
-	SubInterfaceUpKey = models.MustKeyTemplate("vpp/interface/{iface}/admin-up-under-parent")
-
 	// RxModesKey carries the modes of the receive queues.
 	RxModesKey = models.MustKeyTemplate("vpp/interface/{iface}/rx-modes")
 
@@ -87,7 +78,7 @@ const MaxNameLength = 63
 // elements that follow the name in others.
 const (
 	reservedNames    = "/unnumbered/ip6nd/dhcp-client/dhcp-lease/physical/"
-	reservedElements = "/address/vrf/has-IP-address/link-state/admin-up/admin-up-under-parent/rx-modes/rx-placement/interface/"
+	reservedElements = "/address/vrf/has-IP-address/link-state/rx-modes/rx-placement/interface/"
 )
 
 // CheckName tells why the name cannot be the name of an interface: it is

@@ -38,8 +38,6 @@ func TestKeysAreCompatible(t *testing.T) {
 		"vpp/interface/loop7/has-IP-address":                       model.HasAddressKey.Key("loop7"),
 		"vpp/interface/loop7/link-state/UP":                        model.LinkStateKeyFor("loop7", true),
 		"vpp/interface/loop7/link-state/DOWN":                      model.LinkStateKeyFor("loop7", false),
-		"vpp/interface/loop7/admin-up":                             model.AdminUpKey.Key("loop7"),
-		"vpp/interface/Gi0/8/0.5/admin-up-under-parent":            model.SubInterfaceUpKey.Key("Gi0/8/0.5"),
 		"vpp/interface/loop7/rx-modes":                             model.RxModesKey.Key("loop7"),
 		"vpp/interface/loop7/rx-placement/queue/3":                 model.RxPlacementKeyFor("loop7", 3),
 		"vpp/status/v2/interface/loop7":                            model.StateKey.Key("loop7"),
@@ -137,7 +135,7 @@ func FuzzKeys(f *testing.F) {
 		for _, key := range []string{
 			key, model.UnnumberedKey.Key(iface), model.IP6NDKey.Key(iface), model.DHCPClientKey.Key(iface),
 			model.DHCPLeaseKey.Key(iface), model.HasAddressKey.Key(iface), model.RxModesKey.Key(iface),
-			model.RxPlacementKeyFor(iface, vrf), model.AdminUpKey.Key(iface), model.SubInterfaceUpKey.Key(iface),
+			model.RxPlacementKeyFor(iface, vrf),
 		} {
 			checkOneKind(t, key)
 		}
@@ -175,8 +173,7 @@ func checkOneKind(t *testing.T, key string) {
 	for _, is := range []bool{
 		address, vrf, inherited, link, model.UnnumberedKey.Matches(key), model.IP6NDKey.Matches(key),
 		model.DHCPClientKey.Matches(key), model.DHCPLeaseKey.Matches(key), model.HasAddressKey.Matches(key),
-		model.RxModesKey.Matches(key), model.RxPlacementKey.Matches(key), model.AdminUpKey.Matches(key),
-		model.SubInterfaceUpKey.Matches(key),
+		model.RxModesKey.Matches(key), model.RxPlacementKey.Matches(key),
 	} {
 		if is {
 			kinds++
