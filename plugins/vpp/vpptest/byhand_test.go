@@ -33,6 +33,21 @@ func sound(t *testing.T, b *vpptest.Bench) {
 	}
 }
 
+// onePath fails the test if a route has another path than the one of its value.
+func onePath(t *testing.T, b *vpptest.Bench) {
+	t.Helper()
+	text, mark := "", "path:["
+	if b.Sim != nil {
+		mark = "10.1.1.9"
+		text, _, _ = strings.Cut(b.Sim.Dump()[strings.Index(b.Sim.Dump(), "route 10.77.0.0/16"):], "\n")
+	} else {
+		text, _, _ = strings.Cut(b.CLI("show ip fib 10.77.0.0/16"), "forwarding:")
+	}
+	if strings.Count(text, mark) != 1 {
+		t.Errorf("paths:\n%s", text)
+	}
+}
+
 // routersRun fails the test if a virtual router waits for its interface.
 func routersRun(t *testing.T, b *vpptest.Bench) {
 	t.Helper()
@@ -98,6 +113,9 @@ func TestDeletedByHandUnderLoad(t *testing.T) {
 						routersRun(t, b)
 					}
 					b.InSync()
+					if name != "resync" { // which forgets first what had the index
+						onePath(t, b)
+					}
 					sound(t, b)
 				}
 			})

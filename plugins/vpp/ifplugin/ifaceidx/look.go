@@ -36,7 +36,8 @@ func (x Index) Look() *Look {
 }
 
 // Name returns the name of the interface that VPP has under the index; false if it
-// is not known by a name, or not in VPP any more. See Err.
+// is not known by a name, or not in VPP any more. If another has taken the index, it
+// is false and the name is that of the one before. See Err.
 func (l *Look) Name(swIfIndex uint32) (string, bool) {
 	name, _, ok := l.x.LookupBySwIfIndex(swIfIndex)
 	if !ok || l.Gone(swIfIndex) {

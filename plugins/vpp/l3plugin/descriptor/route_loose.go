@@ -9,7 +9,8 @@ import (
 )
 
 // loosePaths remembers where paths lead through interfaces that VPP had not any
-// more when the routes were read last. VPP keeps such a path, which leads nowhere
+// more when the routes were read last, or our own paths where another interface had
+// the index. VPP keeps such a path, which leads nowhere
 // even when an interface gets the index again; lets every route with the same paths
 // share its uselessness (path lists are shared, src/vnet/fib/fib_path_list.c); and
 // may crash when another path comes beside it. So they all go before any route is

@@ -33,8 +33,11 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 			return nil, err
 		}
 		for _, found := range routes {
-			r, ok := d.describe(found, look)
+			r, ok := describeRoute(found, look)
 			if !ok {
+				if id, err := idOf(r); look.Gone(found.SwIfIndex) || err == nil && wanted[id].Value != nil {
+					d.loose.add(found)
+				}
 				continue
 			}
 			kv := routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin}
@@ -60,11 +63,13 @@ func (d *routeDescriptor) retrieveValue(key string, last *l3.Route, _ kvs.Metada
 	}
 	look := d.ifs.Look()
 	for _, found := range routes {
-		r, ok := d.describe(found, look)
-		if !ok {
-			continue
+		r, ok := describeRoute(found, look)
+		foundID, err := idOf(r)
+		same := err == nil && foundID == id
+		if !ok && (same || look.Gone(found.SwIfIndex)) {
+			d.loose.add(found)
 		}
-		if foundID, err := idOf(r); err == nil && foundID == id {
+		if ok && same {
 			return respell(r, routeKV{Key: key, Value: last}).Value, nil, true, nil
 		}
 	}
@@ -79,9 +84,9 @@ func respell(r *l3.Route, w routeKV) routeKV {
 	return routeKV{Key: w.Key, Value: r, Origin: kvs.FromNB}
 }
 
-// describe is false for paths through interfaces that have no name, or do not exist
-// any more.
-func (d *routeDescriptor) describe(found vppcalls.Route, look *ifaceidx.Look) (*l3.Route, bool) {
+// describeRoute is false for paths through interfaces that have no name, or do not
+// exist any more; if another has the index now, the route is what it was.
+func describeRoute(found vppcalls.Route, look *ifaceidx.Look) (*l3.Route, bool) {
 	r := &l3.Route{
 		VrfId: found.Table, DstNetwork: found.Destination.String(),
 		Weight: uint32(found.Weight), Preference: uint32(found.Preference),
@@ -95,9 +100,6 @@ func (d *routeDescriptor) describe(found vppcalls.Route, look *ifaceidx.Look) (*
 	case found.SwIfIndex != vppcalls.NoInterface:
 		name, ok := look.Name(found.SwIfIndex)
 		r.OutgoingInterface = name
-		if !ok && look.Gone(found.SwIfIndex) {
-			d.loose.add(found)
-		}
 		return r, ok
 	case found.Via != found.Table:
 		r.Type, r.ViaVrfId = l3.Route_INTER_VRF, found.Via
