@@ -102,7 +102,7 @@ func (a *app) root() *cobra.Command {
 		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.driftCommand(), a.orphansCommand(), a.quarantineCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
-	root.AddCommand(a.kvdbCommand(), a.metricsCommand(), a.reportCommand(), a.importCommand(), a.generateCommand(), a.serviceCommand(), a.loginCommand(), a.logoutCommand())
+	root.AddCommand(a.kvdbCommand(), a.putCommand(), a.metricsCommand(), a.reportCommand(), a.importCommand(), a.generateCommand(), a.serviceCommand(), a.loginCommand(), a.logoutCommand())
 	return root
 }
 

@@ -198,6 +198,13 @@ func (a *app) kvdbPut() *cobra.Command {
 	}
 }
 
+// putCommand is "kvdb put", which is used most, by its short name.
+func (a *app) putCommand() *cobra.Command {
+	cmd := a.kvdbPut()
+	cmd.Short, cmd.Aliases = "Store the value of a key in the key-value store, as kvdb put does", nil
+	return cmd
+}
+
 func (a *app) kvdbDel() *cobra.Command {
 	return &cobra.Command{
 		Use: "del KEY", Aliases: []string{"delete", "d"}, Short: "Delete a key", Args: args(cobra.ExactArgs(1)),

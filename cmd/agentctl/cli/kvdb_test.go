@@ -23,7 +23,7 @@ func TestKVDB(t *testing.T) {
 		{"kvdb list", 0, "", ""},
 		{"kvdb put config/vpp/v2/interfaces/loop1 {}", 0, "OK\n", ""},
 		{"kv p /elsewhere/x 1", 0, "OK\n", ""},
-		{"--service-label vpp10 kvdb put x 2", 0, "OK\n", ""},
+		{"--service-label vpp10 put x 2", 0, "OK\n", ""},
 		{"kvdb get config/vpp/v2/interfaces/loop1", 0, "{}\n", ""},
 		{"kvdb list", 0, loop1 + "\n{}\n", ""},
 		{"kvdb ls / --keys-only", 0, "/elsewhere/x\n" + loop1 + "\n/vnf-agent/vpp10/x\n", ""},
