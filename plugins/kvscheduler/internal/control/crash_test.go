@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -18,14 +19,14 @@ var errDead = errors.New("the scheduler is dead")
 // addForeign puts values into the southbound that are nobody's wish, and makes
 // it tell nothing about who made what.
 func (w *world) addForeign() {
-	w.foreign = map[string]bool{}
+	w.mum = true
 	for i, key := range []string{"b/x", "c/x"} {
 		w.exists[key], w.meta[key], w.foreign[key] = &model.Item{Value: int64(i)}, 100+i, true
 	}
 }
 
 func (w *world) origin() api.ValueOrigin {
-	if w.foreign != nil {
+	if w.mum {
 		return api.UnknownOrigin
 	}
 	return api.FromNB
@@ -58,6 +59,9 @@ func (s *simulation) crash() {
 		values[key] = nil
 		if rapid.IntRange(0, 3).Draw(s.T, "delete") > 0 {
 			values[key] = drawItem(s.T, key)
+		}
+		if s.w.foreign[key] && s.w.rules.of(key) == registry.Managed { // was it taken over already?
+			delete(values, key)
 		}
 	}
 	coin, dieAt := rapid.Uint64().Draw(s.T, "coin"), rapid.IntRange(1, 6).Draw(s.T, "die at")
@@ -99,7 +103,7 @@ func (s *simulation) onRecord() {
 	}
 	var made []string
 	for key := range s.w.snapshot() {
-		if !s.w.foreign[key] && !strings.HasPrefix(key, "d/") {
+		if !s.w.others(key) && !strings.HasPrefix(key, "d/") {
 			made = append(made, key)
 		}
 	}

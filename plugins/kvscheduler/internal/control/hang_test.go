@@ -57,8 +57,16 @@ func (c *manualClock) drop() {
 // hanging is how long a callback may take; no other time is as long.
 const hanging = time.Hour
 
+// looking is the time between two looks at what is only observed.
+const looking = 10 * time.Second
+
 // fire fires the timers of retries, in the order in which they were made.
 func (c *manualClock) fire() int { return c.run(func(d time.Duration) bool { return d < hanging/4 }) }
+
+// fireOnce is the same but for what is done again and again.
+func (c *manualClock) fireOnce() int {
+	return c.run(func(d time.Duration) bool { return d < hanging/4 && d != looking })
+}
 
 // alarm lets so much time pass that callbacks are given up.
 func (c *manualClock) alarm() {

@@ -15,16 +15,49 @@ type oracle struct {
 	notified map[string]*model.Item
 	// kept are old values of keys whose wanted value is invalid.
 	kept map[string]*model.Item
+	w    *world // has what others made
 	// down: the session of the values below "c/" is down.
 	down bool
 }
 
-// expected are the values that must exist in the southbound, and the wanted
-// ones that must wait.
-func (o *oracle) expected() (exists map[string]*model.Item, pending []string) {
+// expectation is what must be.
+type expectation struct {
+	exists  map[string]*model.Item // values in the southbound
+	fixed   map[string]bool        // those of them that others made, as they are
+	left    map[string]bool        // those that the northbound wants otherwise
+	pending []string               // wanted values that must wait
+}
+
+// expected is what must be once everything is settled.
+func (o *oracle) expected() (e expectation) {
+	left := map[string]bool{}
+	for more := true; more; {
+		e = o.expectedBut(left)
+		more = false
+		for key, have := range o.w.strangers() {
+			if o.adopts(key, have) && !left[key] && e.exists[key] != nil && !o.met(e.exists, o.inForce(key)) {
+				left[key], more = true, true
+			}
+		}
+	}
+	for key, have := range o.w.strangers() {
+		if o.inForce(key) != nil && e.exists[key] != nil && !o.adopts(key, have) {
+			left[key] = true
+		}
+	}
+	e.left = left
+	return e
+}
+
+// expectedBut is the same if some adopted values are left as they are.
+func (o *oracle) expectedBut(left map[string]bool) expectation {
 	values := map[string]*model.Item{}
 	base := map[string]string{}
-	add := func(key string, it *model.Item) {
+	for key := range o.wanted {
+		it := o.inForce(key)
+		if it == nil {
+			continue
+		}
 		values[key] = it
 		for _, d := range it.Derived {
 			if !d.Item.Invalid {
@@ -32,32 +65,30 @@ func (o *oracle) expected() (exists map[string]*model.Item, pending []string) {
 			}
 		}
 	}
-	for key, it := range o.wanted {
-		if !it.Invalid {
-			add(key, it)
-		} else if old := o.kept[key]; old != nil {
-			add(key, old)
-		}
-	}
+	fixed := o.addOthers(values, base, left)
 	in := maps.Clone(values)
 	for changed := true; changed; {
 		changed = false
 		for key, it := range in {
 			b, derived := base[key]
+			if fixed[key] && !(derived && in[b] == nil) {
+				continue
+			}
 			if derived && in[b] == nil || o.down && inSession(key) || !o.met(in, it) {
 				delete(in, key)
 				changed = true
 			}
 		}
 	}
+	e := expectation{exists: in, fixed: fixed}
 	for key := range values {
 		b, derived := base[key]
 		if in[key] == nil && (!derived || in[b] != nil) {
-			pending = append(pending, key)
+			e.pending = append(e.pending, key)
 		}
 	}
-	slices.Sort(pending)
-	return in, pending
+	slices.Sort(e.pending)
+	return e
 }
 
 func (o *oracle) met(in map[string]*model.Item, it *model.Item) bool {

@@ -3,7 +3,6 @@ package control
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -30,36 +29,71 @@ func (c *Control) byPolicy(change *plan.Change) bool {
 		return true
 	case registry.Adopt:
 		n := change.Node
-		change.Adopt = n != nil && n.Have != nil && n.Have.FromSB
+		change.Adopt = n != nil && n.Have != nil && (n.Have.FromSB || n.Adopted)
 	}
 	return false
 }
 
+// noBusiness: what exists under the key is never as the scheduler made it.
+func (c *Control) noBusiness(n *graph.Node) bool {
+	p := c.opts.Policies.Of(n.Desc, n.Key)
+	return p == registry.Observe || p == registry.Ignore
+}
+
 // giveUp ends a wish. What was adopted or only observed is left in place, as
-// something of the southbound.
+// something of the southbound, and so is what was never wanted validly.
 func (c *Control) giveUp(n *graph.Node) plan.Change {
 	change := plan.Change{Key: n.Key, Node: n, Desc: n.Desc}
 	switch {
 	case n.Have == nil:
 	case n.Want != nil && n.Want.Observed:
 		change.Want = n.Have
-	case n.Adopted:
-		change.Want = c.registry.Load().Found(n.Key, n.Desc, n.Have.Msg, true)
+	case n.Adopted || n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB:
+		change.Want = c.asItIs(n)
 	}
 	return change
 }
 
-// adopt notes what is being taken over, and what is given back.
-func (c *Control) adopt(changes []plan.Change) {
-	if c.opts.Policies == nil {
-		return
+// instead gives an invalid wish for a value that was found what stays in force:
+// somebody else's if it was adopted, or there is a journal that does not know it.
+func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
+	if v.Invalid != nil && !n.Have.FromSB && (n.Adopted || c.keeper.journal != nil && n.Kept() == nil) {
+		return v.Instead(c.asItIs(n))
 	}
+	return v.Instead(n.Have)
+}
+
+// asItIs is what exists, with the derived values that exist, as something of the
+// southbound.
+func (c *Control) asItIs(n *graph.Node) *registry.Value {
+	v := c.registry.Load().Watched(n.Key, n.Desc, n.Have.Msg, true)
+	v.Derived = slices.DeleteFunc(v.Derived, func(dv registry.Derived) bool {
+		child := c.graph.Node(dv.Key)
+		return child == nil || child.Base != n || child.Have == nil
+	})
+	return v
+}
+
+// adopt notes what is about to be taken over.
+func (c *Control) adopt(changes []plan.Change) {
+	if c.opts.Policies != nil {
+		c.adopted(changes, func(n *graph.Node, ch *plan.Change) bool { return n.Adopted || ch.Adopt })
+	}
+}
+
+// giveBack notes what was given back, or was not taken over after all.
+func (c *Control) giveBack(changes []plan.Change) {
+	if c.opts.Policies != nil {
+		c.adopted(changes, func(n *graph.Node, _ *plan.Change) bool { return n.Adopted && n.Want != nil && !n.Want.FromSB })
+	}
+}
+
+func (c *Control) adopted(changes []plan.Change, is func(n *graph.Node, ch *plan.Change) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range changes {
-		ch := &changes[i]
-		if n := c.graph.Node(ch.Key); n != nil && ch.Want != nil {
-			n.Adopted = ch.Adopt || n.Adopted && !ch.Want.FromSB
+		if n := c.graph.Node(changes[i].Key); n != nil {
+			n.Adopted = is(n, &changes[i])
 		}
 	}
 }
@@ -93,16 +127,51 @@ func (c *Control) lookAtNew(p *prepared, read bool) {
 		}
 		keys[ch.Desc][ch.Key] = true
 	}
-	c.readAmong(p.request.Closed, keys)
+	c.readAmong(p, keys)
 }
 
-func (c *Control) readAmong(closed map[string]bool, keys map[*registry.Descriptor]map[string]bool) {
-	r := c.refresher(closed)
+// readAmong looks at values that others make. What came or went, be it derived,
+// is to be planned for.
+func (c *Control) readAmong(p *prepared, keys map[*registry.Descriptor]map[string]bool) {
+	before := c.present(keys)
+	r := c.refresher(p.request.Closed)
 	for _, d := range c.registry.Load().RetrieveOrder() {
-		if of := keys[d]; of != nil && d.Retrieve != nil && !closed[d.Session()] {
+		if of := keys[d]; of != nil && d.Retrieve != nil && !p.request.Closed[d.Session()] {
 			r.Among(d, of)
 		}
 	}
+	after := c.present(keys)
+	for key := range before {
+		if !after[key] {
+			p.request.Touch = append(p.request.Touch, key)
+		}
+	}
+	for key := range after {
+		if !before[key] {
+			p.request.Touch = append(p.request.Touch, key)
+		}
+	}
+	slices.Sort(p.request.Touch)
+}
+
+// present are those of the values, and of what is derived from them, that exist.
+func (c *Control) present(keys map[*registry.Descriptor]map[string]bool) map[string]bool {
+	found := map[string]bool{}
+	for _, of := range keys {
+		for key := range of {
+			n := c.graph.Node(key)
+			if n == nil || n.Have == nil {
+				continue
+			}
+			found[key] = true
+			for child := range n.Derived {
+				if child.Have != nil {
+					found[child.Key] = true
+				}
+			}
+		}
+	}
+	return found
 }
 
 // planLook looks at what is observed after a while, if there is anything.
@@ -120,7 +189,6 @@ func (c *Control) prepareObserved(j *job, p *prepared) bool {
 	j.opts.Description = "a look at what is only observed"
 	c.looking = false
 	keys := map[*registry.Descriptor]map[string]bool{}
-	was := map[string]bool{}
 	for key, d := range c.observed {
 		n := c.graph.Node(key)
 		if n == nil || n.Want == nil || !n.Want.Observed {
@@ -130,15 +198,9 @@ func (c *Control) prepareObserved(j *job, p *prepared) bool {
 		if keys[d] == nil {
 			keys[d] = map[string]bool{}
 		}
-		keys[d][key], was[key] = true, n.Have != nil
+		keys[d][key] = true
 	}
-	c.readAmong(p.request.Closed, keys)
-	for key, existed := range was {
-		if n := c.graph.Node(key); n != nil && (n.Have != nil) != existed {
-			p.request.Touch = append(p.request.Touch, key)
-		}
-	}
-	slices.SortFunc(p.request.Touch, strings.Compare)
+	c.readAmong(p, keys)
 	c.planLook()
 	return len(p.request.Touch) > 0
 }

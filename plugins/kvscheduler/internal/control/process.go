@@ -59,6 +59,7 @@ func (c *Control) process(j *job) outcome {
 	before := c.wantedBefore(j)
 	rec := c.preRecord(j, txn, p.at)
 	res := c.exec.Execute(txn)
+	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
 	c.keep()
 	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
@@ -242,7 +243,7 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 	}
 	switch {
 	case n != nil && n.Want == nil && n.Have != nil && n.Err == nil: // found, not given up
-		v = v.Instead(n.Have)
+		v = c.instead(v, n)
 	case n != nil:
 		v = v.Instead(n.Want)
 	}
@@ -318,7 +319,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
-		Past: c.keeper.past, Complete: c.fullResyncDone, Policies: c.opts.Policies,
+		Past: c.keeper.past, Recorded: c.keeper.journal != nil, Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
 		Reading: c.reading, Breach: c.retrieveBreach,

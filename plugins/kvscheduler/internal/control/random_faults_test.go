@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -47,13 +48,7 @@ func (s *simulation) edit() {
 	s.w.exists[key] = it
 	s.w.mu.Unlock()
 	s.log("foreign change of %s", key)
-	s.settled = false
-	if rapid.Bool().Draw(s.T, "drift") {
-		s.repairDrift()
-	} else {
-		s.resync(api.DownstreamResync)
-	}
-	s.converge()
+	s.tell(key, s.w.others(key))
 }
 
 // unreliable is a southbound whose notifications get lost, come twice, or in
@@ -128,6 +123,7 @@ func (s *simulation) badDump() {
 	s.w.badDump, s.w.hidden = "", ""
 	s.w.mu.Unlock()
 	if kind == "incomplete" { // a Create may have failed for what is there
+		s.w.forget(func(key string) bool { return key == victim })
 		s.resync(api.DownstreamResync)
 	}
 	s.converge()
@@ -159,11 +155,14 @@ func (s *simulation) verified() {
 		opts = append(opts, api.WithRevert())
 	}
 	lie := rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(s.T, "lie")
-	before, rate, fail := s.w.snapshot(), s.rate, s.w.fail
+	exists := s.restorable()
+	before, rate, fail := exists(), s.rate, s.w.fail
 	s.rate = 0
 	lied := ""
 	s.w.fail = func(op, key string) string {
-		if lied != "" || strings.HasPrefix(key, "d/") { // only base values are verified
+		// Only base values are verified; and whoever adopts and has no journal takes
+		// what is found again for somebody else's.
+		if lied != "" || strings.HasPrefix(key, "d/") || s.journal == nil && s.w.rules.of(key) == registry.Adopt {
 			return ""
 		}
 		if lie--; lie != 0 {
@@ -186,7 +185,7 @@ func (s *simulation) verified() {
 	case revert && (lied != "" || refused):
 		// Other failures can follow from what is not there, on the way back as well.
 		exact := lied == "" || errors.Is(err, api.ErrNotVerified)
-		if after := s.w.snapshot(); exact && !maps.Equal(before, after) {
+		if after := exists(); exact && !maps.Equal(before, after) {
 			s.fatal("what was not verified is not taken back:\nbefore %v\nafter  %v", before, after)
 		}
 	default:

@@ -16,7 +16,7 @@ import (
 func (s *simulation) boot() {
 	opts := control.Options{
 		CallbackTimeout: hanging, QuarantineAfter: 2, Clock: s.clock, Rand: s.rng,
-		Record: true, History: record.Options{MaxEntries: 1000},
+		Record: true, History: record.Options{MaxEntries: 1000}, Policies: s.w.rules.table(),
 	}
 	if s.journal != nil {
 		opts.Journal = s.journal
@@ -80,12 +80,18 @@ func (s *simulation) restart() {
 	s.release() // what hangs comes to its end with the process
 	s.stop()
 	s.clock.drop()
+	if s.journal == nil {
+		s.w.forget(func(string) bool { return true })
+	}
 	for key, it := range s.o.wanted {
 		if !it.Invalid {
 			continue
 		}
 		// What stayed in force survives as far as it is in the southbound.
 		delete(s.o.kept, key)
+		if s.w.foreign[key] {
+			continue
+		}
 		if found, _ := s.w.retrieve(key); len(found) > 0 && found[0].Key == key && !(s.o.down && inSession(key)) {
 			s.o.kept[key] = found[0].Value
 		}

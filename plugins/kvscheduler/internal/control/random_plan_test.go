@@ -86,6 +86,7 @@ func (s *simulation) apply(values map[string]*model.Item, pl *api.Plan, moved bo
 		}
 		s.log("  apply %s {%v}", key, it)
 	}
+	defer s.asking(values)()
 	mark, faults := s.w.mark(), s.w.injected()
 	s.settled = false
 	var seq uint64

@@ -64,6 +64,7 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 			s.log("  del %s", key)
 		}
 	}
+	defer s.asking(values)()
 	mark, faults := s.w.mark(), s.w.injected()
 	settled, suspects := s.settled, len(s.c.Suspects())
 	s.settled = false
@@ -80,6 +81,7 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 
 // want follows what the northbound asks for in the oracle.
 func (s *simulation) want(values map[string]*model.Item) {
+	s.takeOver(values)
 	for key, it := range values {
 		old := s.o.wanted[key]
 		switch {
@@ -122,7 +124,8 @@ func (s *simulation) deadline() []api.TxnOption {
 
 func (s *simulation) revert(values map[string]*model.Item) {
 	s.converge()
-	before := s.w.snapshot()
+	exists := s.restorable()
+	before := exists()
 	s.log("change with revert")
 	rate := s.rate
 	failures := 0
@@ -149,7 +152,7 @@ func (s *simulation) revert(values map[string]*model.Item) {
 	if err == nil {
 		s.fatal("a failure was not reported")
 	}
-	if after := s.w.snapshot(); !maps.Equal(before, after) {
+	if after := exists(); !maps.Equal(before, after) {
 		s.fatal("revert is not exact:\nbefore %v\nafter  %v", before, after)
 	}
 }
@@ -193,28 +196,23 @@ func (s *simulation) foreign() {
 	s.w.mu.Lock()
 	keys := slices.Sorted(maps.Keys(s.w.exists))
 	s.w.mu.Unlock()
-	if len(keys) > 0 {
-		key := rapid.SampledFrom(keys).Draw(s.T, "victim")
-		s.w.mu.Lock()
-		for k := range s.w.exists {
-			if k == key || strings.HasPrefix(k, "d/"+key+"/") {
-				delete(s.w.exists, k)
-				delete(s.w.meta, k)
-				delete(s.w.foreign, k)
-			}
+	if len(keys) == 0 {
+		return
+	}
+	key := rapid.SampledFrom(keys).Draw(s.T, "victim")
+	others := s.w.others(key)
+	s.w.mu.Lock()
+	for k := range s.w.exists {
+		if k == key || strings.HasPrefix(k, "d/"+key+"/") {
+			delete(s.w.exists, k)
+			delete(s.w.meta, k)
+			delete(s.w.foreign, k)
 		}
-		s.log("foreign delete %s", key)
-		s.w.faults["value deleted by a foreign hand"]++
-		s.w.mu.Unlock()
 	}
-	s.w.cyclic = func(string) bool { return true } // dependants are stranded for now
-	if rapid.Bool().Draw(s.T, "drift") {
-		s.repairDrift()
-	} else {
-		s.resync(api.DownstreamResync)
-	}
-	s.converge()
-	s.w.cyclic = s.reach.cyclic
+	s.log("foreign delete %s", key)
+	s.w.faults["value deleted by a foreign hand"]++
+	s.w.mu.Unlock()
+	s.tell(key, others)
 }
 
 func (s *simulation) resync(typ api.ResyncType) {

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -72,7 +72,12 @@ func start(t *rapid.T) *simulation {
 		s.journal = ownership.NewMemory()
 		s.w.addForeign()
 	}
+	s.w.rules, s.o.w = drawRules(t), s.w
+	s.log("policies %v", s.w.rules)
 	s.boot()
+	if s.journal != nil {
+		s.resync(api.FullResync) // finds what others made
+	}
 	return s
 }
 
@@ -86,10 +91,7 @@ func (w *world) snapshot() map[string]string {
 	defer w.mu.Unlock()
 	out := map[string]string{}
 	for key, it := range w.exists {
-		c := proto.Clone(it).(*model.Item)
-		c.Note, c.Derived = "", nil
-		b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
-		out[key] = string(b)
+		out[key] = clean(it)
 	}
 	return out
 }
@@ -101,7 +103,7 @@ func (s *simulation) converge() {
 	mark := len(s.w.ops)
 	s.release()
 	for range 100 {
-		if s.clock.fire() == 0 {
+		if s.clock.fireOnce() == 0 {
 			break
 		}
 		s.barrier()
@@ -123,20 +125,21 @@ func (s *simulation) check() {
 	if len(s.w.problems) > 0 {
 		s.fatal("southbound:\n%s", strings.Join(s.w.problems, "\n"))
 	}
-	want, pending := s.o.expected()
+	maps.DeleteFunc(s.w.foreign, func(key string, _ bool) bool { return s.w.exists[key] == nil })
+	e := s.o.expected()
 	wantSB := map[string]string{}
-	for key, it := range want {
+	for key, it := range e.exists {
 		if !strings.HasPrefix(key, "p/") {
-			c := proto.Clone(it).(*model.Item)
-			c.Note, c.Derived = "", nil
-			b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
-			wantSB[key] = string(b)
+			wantSB[key] = clean(it)
 		}
 	}
-	for key := range s.w.foreign {
-		wantSB[key] = s.w.snapshot()[key]
+	got := s.w.snapshot()
+	for key := range got {
+		if s.w.others(key) && s.w.ruleOf(key) == registry.Ignore {
+			wantSB[key] = got[key]
+		}
 	}
-	if got := s.w.snapshot(); !maps.Equal(got, wantSB) {
+	if !maps.Equal(got, wantSB) {
 		s.fatal("southbound has %q\nexpected %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(wantSB)))
 	}
 	for _, status := range s.c.ListValueStatus("") {
@@ -144,23 +147,30 @@ func (s *simulation) check() {
 			s.fatal("%s is listed, and does not exist", status.GetValue().GetKey())
 		}
 	}
-	for _, key := range pending {
-		if it := s.o.wanted[key]; it != nil && it.Invalid {
-			continue
-		}
-		if got := s.c.GetValueStatus(key).GetValue().GetState(); got != kvscheduler.ValueState_PENDING {
-			s.fatal("%s is %v, expected PENDING", key, got)
+	for _, key := range e.pending {
+		s.state(key, kvscheduler.ValueState_PENDING)
+	}
+	for key := range e.exists {
+		switch {
+		case e.left[key]:
+			s.state(key, kvscheduler.ValueState_FAILED)
+		case !e.fixed[key] || s.w.rules.of(key) == registry.Adopt && s.o.inForce(key) != nil:
+			s.state(key, kvscheduler.ValueState_CONFIGURED)
 		}
 	}
-	for key := range want {
-		state := s.c.GetValueStatus(key).GetValue().GetState()
-		it := s.o.wanted[key]
-		if expected := kvscheduler.ValueState_CONFIGURED; state != expected && (it == nil || !it.Invalid) {
-			s.fatal("%s is %v, expected %v", key, state, expected)
-		}
-	}
+	s.checkPolicies()
 	s.noDrift()
 	s.onRecord()
+}
+
+// state checks the state of a value, unless the last wish for it is invalid.
+func (s *simulation) state(key string, want kvscheduler.ValueState) {
+	if it := s.o.wanted[key]; it != nil && it.Invalid {
+		return
+	}
+	if got := s.c.GetValueStatus(key).GetValue(); got.GetState() != want {
+		s.fatal("%s is %v %s, expected %v", key, got.GetState(), got.GetError(), want)
+	}
 }
 
 func (s *simulation) fatal(format string, args ...any) {
@@ -206,7 +216,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
 			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-			"plan", "verify", "edit", "unreliable", "dump", "kill", "handover",
+			"plan", "verify", "edit", "unreliable", "dump", "kill", "handover", "stranger", "stranger",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -225,6 +235,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.release()
 		case "kill":
 			s.kill()
+		case "stranger":
+			s.stranger()
 		case "session":
 			s.session()
 		case "restart":

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -43,9 +44,12 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 			switch rapid.SampledFrom([]string{"change", "notify", "resync", "timers"}).Draw(s.T, "muted") {
 			case "change":
 				values := s.drawChange()
-				for _, it := range values {
+				for key, it := range values {
 					if it != nil {
 						it.Invalid = false // what is in force instead depends on what nobody knows
+					}
+					if s.w.foreign[key] && s.w.rules.of(key) == registry.Managed { // nor is it taken over before it is read
+						delete(values, key)
 					}
 				}
 				s.log("change, some descriptors were not read")

@@ -77,6 +77,6 @@ var faultKinds = []string{
 	"operation that is not done", "callback that hangs", "dump failed", "dump panicked", "dump incomplete",
 	"first dump failed", "first dump panicked", "first dump without content",
 	"session down", "session down, state lost", "scheduler restarted", "scheduler killed in an operation",
-	"value deleted by a foreign hand", "value changed by a foreign hand",
+	"object made by a foreign hand", "value deleted by a foreign hand", "value changed by a foreign hand",
 	"notification lost", "notification duplicated", "notification reordered",
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // wantedBefore is the way back for a transaction that may turn out to be not
-// verified: to what was wanted before, and of an invalid value also to what
-// stayed in force instead. What belonged to the southbound is left out.
+// verified: to what was wanted before, of an invalid value also to what stayed in
+// force instead, and to what belonged to the southbound.
 func (c *Control) wantedBefore(j *job) (back *job) {
 	if !j.opts.Verify || !j.opts.Revert {
 		return nil
@@ -28,7 +28,7 @@ func (c *Control) wantedBefore(j *job) (back *job) {
 		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
 		switch n := c.graph.Node(kv.Key); {
 		case n == nil || n.Want == nil && n.Have == nil:
-		case n.IsDerived() || n.Want == nil || n.Want.FromSB || n.Want.Unwanted:
+		case n.IsDerived() || n.Want == nil || n.Want.Unwanted:
 			continue
 		default:
 			pair.Value = n.Want.Msg
@@ -93,7 +93,7 @@ func (c *Control) verify(j *job, res *exec.Result) (wrong []api.KeyWithError) {
 			n = &graph.Node{Key: key, Desc: d}
 		}
 		n = n.Root()
-		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Want != nil && n.Want.FromSB {
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Want != nil && n.Want.FromSB || c.noBusiness(n) {
 			return
 		}
 		if byDescriptor[n.Desc] == nil {

@@ -41,9 +41,17 @@ type world struct {
 	hung        chan string              // told what begins to hang
 	most        int                      // that ran at once
 
-	// foreign are keys in exists that nobody asked for; with them the southbound
-	// does not tell who made what.
+	// foreign are keys in exists of values that others made.
 	foreign map[string]bool
+	// raw are those of them, and what is derived from them, that are just as
+	// others made them; what they depend on is not for the scheduler to know.
+	raw map[string]bool
+	// mum southbounds do not tell who made what.
+	mum bool
+	// rules are the ownership policies; asked tells whether the northbound asks
+	// for a value.
+	rules rules
+	asked func(key string) bool
 	// kill tells the scheduler that the southbound of the session died; it does
 	// of the next operation in it. gone: it is dead.
 	kill func()
@@ -70,6 +78,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
+		foreign: map[string]bool{}, raw: map[string]bool{}, asked: func(string) bool { return false },
 		faults: map[string]int{}, lied: map[string]bool{}, mute: map[string]muteness{},
 		hanging: map[string]chan struct{}{}, hung: make(chan string, 100),
 		panics: func() bool { return false },
@@ -151,8 +160,8 @@ func (w *world) call(op, key string, effect func()) error {
 		w.ops = append(w.ops, op+" "+key+" killed")
 		return fmt.Errorf("%s %s: %w", op, key, errInjected)
 	}
-	if w.foreign[key] {
-		w.problem("%s %s: which is foreign", op, key)
+	if why := w.forbidden(op, key); why != "" {
+		w.problem("%s %s: %s", op, key, why)
 	}
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
 	switch mode {
@@ -164,6 +173,7 @@ func (w *world) call(op, key string, effect func()) error {
 		return nil
 	}
 	effect()
+	delete(w.raw, key)
 	if mode == "after" {
 		return w.failed(mode, fmt.Errorf("%s %s, done: %w", op, key, errInjected))
 	}
@@ -220,7 +230,7 @@ func (w *world) runFor(op, key string) {
 	}
 	delete(w.running, key)
 	for other, what := range w.running {
-		if op != "delete" || w.cyclic(other) || what == "delete" {
+		if op != "delete" || w.cyclic(other) || w.others(other) || w.raw[other] || what == "delete" {
 			continue
 		}
 		if it := w.exists[other]; it != nil && slices.Contains(it.Deps, key) {
@@ -246,7 +256,7 @@ func (w *world) create(key string, it *model.Item) (any, error) {
 	case orphan:
 		w.problem("create %s: without %s", key, base)
 	}
-	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) {
+	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) && !w.others(key) {
 		w.problem("create %s: without %s", key, dep)
 	}
 	w.serial++
@@ -272,7 +282,7 @@ func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
 		w.problem("update %s: needs re-creation", key)
 	}
 	w.checkMeta("update", key, meta)
-	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) {
+	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) && !w.others(key) {
 		w.problem("update %s: without %s", key, dep)
 	}
 	return meta, w.call("update", key, func() { w.exists[key] = it })
@@ -308,7 +318,7 @@ func (w *world) delete(key string, it *model.Item, meta any) error {
 	}
 	w.checkMeta("delete", key, meta)
 	for other, o := range w.exists {
-		if other == key || w.cyclic(other) {
+		if other == key || w.cyclic(other) || w.others(other) || w.raw[other] {
 			continue
 		}
 		_, with := w.met(o, "")

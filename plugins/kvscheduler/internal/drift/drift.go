@@ -37,7 +37,7 @@ func Believe(n *graph.Node) Belief {
 // as it likes.
 func (b *Belief) foreign() bool {
 	if b.Want != nil {
-		return b.Want.FromSB
+		return b.Want.FromSB || b.Want.Observed
 	}
 	return b.Have != nil && b.Have.FromSB
 }

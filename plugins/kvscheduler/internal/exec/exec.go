@@ -230,6 +230,9 @@ func (r *run) calls(op *plan.Op) bool {
 		return false
 	}
 	_, notified := r.txn.Notified[op.Key]
+	if op.Base != "" && op.Have != nil && op.Have.FromSB { // came with its base, and goes with it
+		_, notified = r.txn.Notified[op.Base]
+	}
 	return !notified || r.reverted
 }
 

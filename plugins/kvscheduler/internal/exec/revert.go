@@ -11,15 +11,16 @@ import (
 func (r *run) remember() {
 	for _, c := range r.txn.Request.Changes {
 		var want *registry.Value
+		adopted := false
 		if n := r.Graph.Node(c.Key); n != nil {
-			want = n.Want
+			want, adopted = n.Want, n.Adopted
 			if want == nil && n.Have != nil {
 				kept := *n.Have
 				kept.Unwanted = true
 				want = &kept
 			}
 		}
-		r.before = append(r.before, plan.Change{Key: c.Key, Desc: c.Desc, Want: want})
+		r.before = append(r.before, plan.Change{Key: c.Key, Desc: c.Desc, Want: want, Adopt: adopted})
 	}
 }
 

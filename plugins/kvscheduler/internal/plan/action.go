@@ -150,7 +150,7 @@ func (p *planner) touchAll(found []*graph.Node) []*node {
 // nothing new can take the place of n before n goes.
 func (p *planner) loses(q, n *node) bool {
 	p.actOn(q)
-	if !q.stays() {
+	if !q.stays() || q.kind == Adopt && q.target.FromSB { // given back, whatever it stands on
 		return false
 	}
 	for i := range q.have.Deps {

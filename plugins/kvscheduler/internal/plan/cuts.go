@@ -52,13 +52,14 @@ func (c *cycles) giveUpAmong(k int32) bool {
 	return true
 }
 
-// updatesAmong returns the updates of a component that also removes something.
+// updatesAmong returns the updates of a component that also removes something,
+// but for those of values that have to stay.
 func (c *cycles) updatesAmong(members []int32) (updates []*node) {
 	removes := false
 	for _, id := range members {
 		st := &c.s.steps[id]
 		removes = removes || st.kind == Down
-		if st.kind == Update && !st.done {
+		if st.kind == Update && !st.done && st.n.holder == "" {
 			updates = append(updates, st.n)
 		}
 	}
@@ -89,7 +90,8 @@ func (p *planner) giveUp(updates []*node) {
 //
 // What comes up is walked from the value with the smallest key on, which goes
 // first, and what goes down backwards, from one that goes last. No component has
-// both, if it has no update; see updatesAmong.
+// both, if it has no update; see updatesAmong. That of a value that has to stay is
+// made in between.
 type cutter struct {
 	*cycles
 	comp   int32

@@ -140,6 +140,8 @@ type Request struct {
 	// RemoveFirst: nothing comes up before something goes for the sake of those
 	// that any of both is enough for; see Plan.MakesFirst.
 	RemoveFirst bool
+
+	left map[string]bool // adopted values that stay as they are
 }
 
 // Limbo is what may yet become of a value.
@@ -173,6 +175,9 @@ func Make(g *graph.Graph, req Request) *Plan {
 	p.expand()
 	p.settled = true
 	p.prune()
+	if len(p.left) > 0 {
+		return Make(g, p.leaving(req))
+	}
 	p.act()
 	var pl *Plan
 	if len(p.late) == 0 {
@@ -258,6 +263,7 @@ type planner struct {
 	linked  bool     // exact and newcomers are complete
 	settled bool     // all assumptions were made
 	late    []string // touched after that, with a change of their own
+	left    []string // adopted values that lack something for their change
 
 	attempts   int // to find an order that failed
 	handovers  map[alternative]*handover
@@ -364,6 +370,9 @@ func (p *planner) retarget(n *node) {
 		}
 	case n.want.Invalid != nil:
 		n.target = n.want.Last
+		if n.target != nil && n.target.FromSB && n.have != nil && n.have.FromSB { // whatever it is by now
+			n.target = n.have
+		}
 	case n.want.Observed:
 		n.target = n.have
 	case n.unimplemented():

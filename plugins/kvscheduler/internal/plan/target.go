@@ -69,7 +69,7 @@ func (p *planner) seedChange(c *Change, cursor *graph.Cursor) {
 	if n.desc == nil {
 		n.desc = c.Desc
 	}
-	if c.Adopt {
+	if c.Adopt && n.exists() {
 		n.holder = n.key
 	}
 	p.setWant(n, c.Want)
@@ -139,6 +139,9 @@ func (p *planner) assume(n *node) {
 	}
 	n.assumed = true
 	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "") && !n.leaving
+	if n.in && n.holder == n.key && n.exists() && (p.req.left[n.key] || !p.changesInPlace(n)) {
+		n.target = n.have
+	}
 	named := (n.changed || n.touched || n.failed()) && n.want != nil
 	if n.in && n.base == nil && !n.derived && !n.pinned && (n.target != n.have || named) {
 		p.derive(n)
@@ -305,6 +308,9 @@ func (p *planner) stands(n *node) bool {
 	if n.holder != "" {
 		if n.target != n.have && !p.metAll(n, n.target) {
 			n.target = n.have // it has to stay, so it stays as it is
+			if n.derived && n.holder == n.key {
+				p.left = append(p.left, n.key)
+			}
 		}
 		n.stranded = !p.metAll(n, n.have) || n.base != nil && !n.base.in || !p.reachable(n)
 		return true

@@ -34,6 +34,10 @@ func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made *ownership.
 		return true
 	case registry.Adopt:
 		own := made != nil || n.Have != nil && !n.Have.FromSB && !n.Adopted
+		if v := n.Want; !own && v != nil && v.Invalid != nil && (v.Last == nil || v.Last.FromSB) { // nothing was ever adopted
+			n.Adopted = false
+			return true
+		}
 		wanted := asked || n.Want != nil && !n.Want.FromSB
 		n.Adopted = wanted && !own
 		return !own && !wanted

@@ -31,6 +31,9 @@ type Refresher struct {
 	// Past is the scheduler's own work of which the graph does not know whether
 	// it still exists; it may be nil. What is read leaves it.
 	Past *Past
+	// Recorded tells that all that the scheduler makes is on record: what it finds
+	// in the place of a value that it never made was made by others.
+	Recorded bool
 	// Complete tells that what the northbound wants is known, be it from the
 	// graph or from what All was given.
 	Complete bool
@@ -250,19 +253,19 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
 	made, here := r.Past.take(d.Name, kv.Key)
-	still := made == nil && n.Want == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
+	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
 	if still {
 		made = &ownership.Record{}
 	}
 	have, same := r.value(n, kv, r.owner(n, kv, made, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
 	if !still {
 		r.recall(n, made, have)
-	} else if n.Err == nil {
+	} else if n.Want == nil && n.Err == nil {
 		n.Err = errStill
 	}
 	n.Missing = false
-	if n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && !have.FromSB && r.Reads.unknown(n) {
-		r.Graph.SetWant(n, n.Want.Instead(have)) // what is in force stays
+	if v := n.Want; v != nil && v.Invalid != nil && (v.Last == nil || v.Last.FromSB) && v.Last != have && (have.FromSB || r.Reads.unknown(n)) {
+		r.Graph.SetWant(n, v.Alone().Instead(have)) // what is in force stays
 	}
 	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
 		r.Graph.SetWant(n, have)
@@ -286,8 +289,12 @@ func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool
 	switch {
 	case kv.Origin == api.FromSB:
 		return n.Want == nil || n.Want.FromSB
+	case n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB: // the wish is invalid
+		return true
 	case kv.Origin == api.FromNB || ours:
 		return false
+	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && r.Recorded: // nor is it on record
+		return true
 	case n.Want != nil:
 		return n.Want.FromSB
 	case n.Have != nil:
@@ -305,59 +312,10 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v 
 	if n.Want != nil && n.Want.Invalid == nil && n.Want.FromSB == fromSB && proto.Equal(n.Want.Msg, kv.Value) {
 		return n.Want, false
 	}
-	if r.Policies.Of(n.Desc, kv.Key) == registry.Observe {
-		return r.Registry.Watched(kv.Key, n.Desc, kv.Value), false
+	if r.Policies.Of(n.Desc, kv.Key) == registry.Observe || (fromSB || n.Adopted) && !completed(n) {
+		return r.Registry.Watched(kv.Key, n.Desc, kv.Value, fromSB), false
 	}
 	return r.Registry.Found(kv.Key, n.Desc, kv.Value, fromSB), false
-}
-
-// derived makes the derived values exist as their base was found. Where the
-// base is what it was believed to be, derived values that wait for something
-// are not there.
-func (r *Refresher) derived(n *graph.Node, same bool) {
-	exists := make(map[string]bool, len(n.Have.Derived))
-	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have || n.Want.Observed
-	for i := range n.Have.Derived {
-		dv := &n.Have.Derived[i]
-		child := n.Child(i, dv.Key)
-		if child == nil {
-			child = r.Graph.Node(dv.Key)
-		}
-		if child != nil && child.Base != n {
-			continue
-		}
-		if same && child != nil && child.Have == nil && child.Want != nil && child.Err == nil {
-			exists[dv.Key] = true
-			continue
-		}
-		if child == nil {
-			child = r.Graph.Ensure(dv.Key, dv.Desc, n)
-		}
-		exists[dv.Key] = true
-		v := dv.Value
-		if child.Want != nil && proto.Equal(child.Want.Msg, v.Msg) {
-			v = child.Want
-		}
-		if mirror || child.Want == nil {
-			r.Graph.SetWant(child, v)
-		}
-		if child.Have == nil || !proto.Equal(child.Have.Msg, v.Msg) {
-			_ = r.Graph.SetHave(child, v, nil) // derived values have no metadata
-		}
-		child.Missing = false
-	}
-	var gone []*graph.Node
-	for child := range n.Derived {
-		if !exists[child.Key] {
-			gone = append(gone, child)
-		}
-	}
-	for _, child := range gone {
-		if mirror {
-			r.Graph.SetWant(child, nil)
-		}
-		r.absent(child)
-	}
 }
 
 // lost takes a value that was not found out of the graph.
@@ -371,8 +329,12 @@ func (r *Refresher) lost(n *graph.Node) {
 		r.Graph.SetWant(child, nil)
 		r.absent(child)
 	}
-	if n.Want != nil && n.Want.FromSB {
+	switch {
+	case n.Want == nil:
+	case n.Want.FromSB:
 		r.Graph.SetWant(n, nil)
+	case n.Want.Last != nil && n.Want.Last.FromSB:
+		r.Graph.SetWant(n, n.Want.Alone())
 	}
 	r.absent(n)
 }

@@ -101,6 +101,9 @@ func (v *Value) Instead(of *Value) *Value {
 	return &held
 }
 
+// Alone returns v, an invalid value, without anything that stays in force.
+func (v *Value) Alone() *Value { return &Value{Msg: v.Msg, Invalid: v.Invalid} }
+
 // Derived is one derived value.
 type Derived struct {
 	Key   string

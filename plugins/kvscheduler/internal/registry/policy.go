@@ -42,10 +42,10 @@ func (p Policies) Of(d *Descriptor, key string) Policy {
 	return p(d.KVDescriptor, key)
 }
 
-// Watched describes a value that is only observed: it has no relations, and what
-// is derived from it belongs to the southbound as well.
-func (r *Registry) Watched(key string, d *Descriptor, msg proto.Message) *Value {
-	v := r.Found(key, d, msg, true)
+// Watched describes a base value that others made. If it is fromSB it has no
+// relations; what is derived from it was not made here either, and has none.
+func (r *Registry) Watched(key string, d *Descriptor, msg proto.Message, fromSB bool) *Value {
+	v := r.Found(key, d, msg, fromSB)
 	for i := range v.Derived {
 		v.Derived[i].Value = &Value{Msg: v.Derived[i].Value.Msg, FromSB: true}
 	}

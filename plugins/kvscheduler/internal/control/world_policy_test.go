@@ -1,0 +1,189 @@
+package control_test
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+)
+
+// rules are ownership policies by key prefix; the longest prefix decides.
+type rules map[string]registry.Policy
+
+func (r rules) of(key string) registry.Policy {
+	best := ""
+	for prefix := range r {
+		if strings.HasPrefix(key, prefix) && len(prefix) > len(best) {
+			best = prefix
+		}
+	}
+	return r[best]
+}
+
+// table is what the scheduler gets of the rules.
+func (r rules) table() registry.Policies {
+	if len(r) == 0 {
+		return nil
+	}
+	return func(d *api.KVDescriptor, key string) registry.Policy {
+		if key != "" {
+			return r.of(key)
+		}
+		for prefix := range r { // one that differs
+			if strings.HasPrefix(prefix, d.Name+"/") && r[prefix] != r.of(d.Name+"/") {
+				return registry.Managed
+			}
+		}
+		return r.of(d.Name + "/")
+	}
+}
+
+// forbidden says why there must be no operation on a key; empty: there may be.
+// The lock is held.
+func (w *world) forbidden(op, key string) string {
+	base, derived := baseOfDerived(key)
+	policy := w.rules.of(base)
+	switch {
+	case policy == registry.Observe || policy == registry.Ignore:
+		return "which is not to be touched"
+	case !w.foreign[base]:
+	case !w.asked(base):
+		return "which is foreign"
+	case policy == registry.Adopt && op != "update" && !derived:
+		return "which was adopted"
+	}
+	return ""
+}
+
+// others tells whether a value, or what it is derived from, was made by somebody
+// else.
+func (w *world) others(key string) bool {
+	base, _ := baseOfDerived(key)
+	return w.foreign[base]
+}
+
+// forget is a scheduler without a journal that ends: what it made where the
+// policy is to adopt, it takes for somebody else's when it comes again.
+func (w *world) forget(which func(key string) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key := range w.exists {
+		if _, derived := baseOfDerived(key); !derived && w.rules.of(key) == registry.Adopt && which(key) {
+			w.foreign[key] = true
+		}
+	}
+}
+
+// strangers are the base values that others made and the scheduler looks at.
+func (w *world) strangers() map[string]*model.Item {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[string]*model.Item{}
+	for key := range w.foreign {
+		if w.rules.of(key) != registry.Ignore && w.exists[key] != nil {
+			found[key] = w.exists[key]
+		}
+	}
+	return found
+}
+
+// derivedOf are the derived values of a base value that exist.
+func (w *world) derivedOf(base string) map[string]*model.Item {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[string]*model.Item{}
+	for key, it := range w.exists {
+		if strings.HasPrefix(key, "d/"+base+"/") {
+			found[key] = it
+		}
+	}
+	return found
+}
+
+// place is a foreign hand that makes an object, with what is derived from it.
+func (w *world) place(key string, it *model.Item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults["object made by a foreign hand"]++
+	w.serial++
+	w.exists[key], w.meta[key], w.foreign[key], w.raw[key] = it, w.serial, true, true
+	for _, d := range it.Derived {
+		if strings.HasPrefix(d.Key, "d/") {
+			w.exists[d.Key], w.raw[d.Key] = d.Item, true
+		}
+	}
+}
+
+// changeable tells whether what others made can become what is wanted in place,
+// or need not.
+func changeable(key string, have, want *model.Item) bool {
+	return sameItem(key, have, want) || !strings.HasPrefix(key, "c/") && !have.Recreate && !want.Recreate
+}
+
+// addOthers adds what others made, and replaces what is wanted of it where that
+// cannot be had. left are adopted objects to which something is missing. It
+// returns the keys of what exists whatever happens.
+func (o *oracle) addOthers(values map[string]*model.Item, base map[string]string, left map[string]bool) (fixed map[string]bool) {
+	fixed = map[string]bool{}
+	for key, have := range o.w.strangers() {
+		if o.down && inSession(key) {
+			continue
+		}
+		fixed[key] = true
+		if o.adopts(key, have) && !left[key] {
+			continue
+		}
+		for dk, b := range base {
+			if b == key {
+				delete(values, dk)
+				delete(base, dk)
+			}
+		}
+		values[key] = have
+		add := func(dk string, it *model.Item) { values[dk], base[dk], fixed[dk] = it, key, true }
+		for dk, it := range o.w.derivedOf(key) {
+			add(dk, it)
+		}
+		for _, d := range have.Derived {
+			if strings.HasPrefix(d.Key, "p/") {
+				add(d.Key, d.Item)
+			}
+		}
+	}
+	return fixed
+}
+
+// adopts tells whether an object that others made can become what is wanted, if
+// what that needs is there.
+func (o *oracle) adopts(key string, have *model.Item) bool {
+	want := o.inForce(key)
+	return want != nil && o.w.rules.of(key) == registry.Adopt && changeable(key, have, want)
+}
+
+// inForce is what is wanted of a key, or was before an invalid wish; nil if
+// nothing can be done about it.
+func (o *oracle) inForce(key string) *model.Item {
+	it := o.wanted[key]
+	if it != nil && it.Invalid {
+		it = o.kept[key]
+	}
+	if p := o.w.rules.of(key); p == registry.Observe || p == registry.Ignore {
+		return nil
+	}
+	return it
+}
+
+func clean(it *model.Item) string {
+	c := proto.Clone(it).(*model.Item)
+	c.Note, c.Derived = "", nil
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+	return string(b)
+}
+
+func (w *world) ruleOf(key string) registry.Policy {
+	base, _ := baseOfDerived(key)
+	return w.rules.of(base)
+}
