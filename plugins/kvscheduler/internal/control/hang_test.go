@@ -54,6 +54,13 @@ func (c *manualClock) drop() {
 	clear(c.timers)
 }
 
+// jump sets the time of day; nothing of d has passed.
+func (c *manualClock) jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // hanging is how long a callback may take; no other time is as long.
 const hanging = time.Hour
 

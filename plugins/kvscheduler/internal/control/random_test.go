@@ -36,6 +36,7 @@ type simulation struct {
 	rng   *rand.Rand
 	rate  float64
 	hangs bool // some of what fails hangs before it does
+	jumps bool // the clock is set while operations run
 	steps []string
 
 	taken    map[string]int // steps by name
@@ -54,6 +55,10 @@ func start(t *rapid.T) *simulation {
 	}
 	s.w.fail = func(string, string) string {
 		mode := ""
+		if s.jumps && s.rng.IntN(4) == 0 {
+			s.w.faults["clock set during an operation"]++
+			s.clock.jump(time.Duration(s.rng.IntN(49)-24) * time.Hour)
+		}
 		switch x := s.rng.Float64(); {
 		case x < s.rate/2:
 			mode = "before"
@@ -213,10 +218,11 @@ func randomCase(t *rapid.T, counts *tally) {
 	defer func() { s.stop(); counts.done(s) }()
 	s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
 	s.hangs = rapid.Bool().Draw(t, "hangs")
+	s.jumps = rapid.IntRange(0, 3).Draw(t, "jumps") == 0
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
 			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-			"plan", "verify", "edit", "unreliable", "dump", "kill", "handover", "stranger", "stranger",
+			"plan", "verify", "edit", "unreliable", "dump", "kill", "handover", "stranger", "stranger", "jump",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -235,6 +241,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.release()
 		case "kill":
 			s.kill()
+		case "jump":
+			s.jump()
 		case "stranger":
 			s.stranger()
 		case "session":

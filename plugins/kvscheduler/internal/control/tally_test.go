@@ -78,5 +78,6 @@ var faultKinds = []string{
 	"first dump failed", "first dump panicked", "first dump without content",
 	"session down", "session down, state lost", "scheduler restarted", "scheduler killed in an operation",
 	"object made by a foreign hand", "value deleted by a foreign hand", "value changed by a foreign hand",
+	"clock set", "clock set during an operation",
 	"notification lost", "notification duplicated", "notification reordered",
 }
