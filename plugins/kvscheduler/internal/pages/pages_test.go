@@ -7,12 +7,12 @@ import (
 )
 
 type entry struct {
-	text   string
+	_      string
 	number int32
 }
 
 type wide struct {
-	texts  [1000]string
+	_      [1000]string
 	number int32
 }
 
