@@ -5,28 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
-
-// handover lets a value stand on one of several that can be there twice, and
-// replaces that one.
-func (s *simulation) handover() {
-	keys := rapid.Permutation(baseKeys[:3]).Draw(s.T, "keys")
-	guest := rapid.SampledFrom(baseKeys[3:]).Draw(s.T, "guest")
-	s.log("handover")
-	for _, values := range []map[string]*model.Item{
-		{keys[0]: {Value: 1}, keys[1]: nil, keys[2]: nil, guest: {AnyOf: []string{"a/"}}},
-		{keys[0]: nil, keys[1]: {Value: 1}},
-	} {
-		s.converge()
-		_ = s.commit(values, api.WithRetryMaxCount(0))
-		s.want(values)
-	}
-}
 
 // mended tells that what failed in the last transaction was tried once more,
 // after something was removed that may have been in its way.

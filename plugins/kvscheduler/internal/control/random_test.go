@@ -222,7 +222,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom([]string{
 			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-			"plan", "verify", "edit", "unreliable", "dump", "kill", "handover", "stranger", "stranger", "jump",
+			"plan", "verify", "edit", "unreliable", "dump", "kill", "stranger", "stranger", "jump",
 		}).Draw(t, "step")
 		s.taken[step]++
 		switch step {
@@ -261,8 +261,6 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.unreliable()
 		case "dump":
 			s.badDump()
-		case "handover":
-			s.handover()
 		}
 	}
 	s.converge()
