@@ -218,10 +218,4 @@ type AnyOfDependency struct {
 	// of methods) nobody knows that they do the same, so each is tried on each key
 	// that comes or goes: take a prefix with few keys for those.
 	KeySelector KeySelector
-	// SideBySide: what meets the dependency can be there twice for a while. If the
-	// last of it goes and another one comes in the same transaction, that comes
-	// first, and the value stays. If it fails, and without SideBySide, what goes
-	// goes first (an interface is in one VRF at a time), so that the value goes down
-	// with it and comes up again.
-	SideBySide bool
 }

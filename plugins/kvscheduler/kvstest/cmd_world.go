@@ -11,7 +11,7 @@ import (
 
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
-//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve] [side-by-side]
+//	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve]
 //	           [origin=NB|SB] [after=NAME,NAME] [southbound=NAME] [concurrency=N]
 //
 // The southbound insists on dependencies, except on those on properties, which
@@ -74,8 +74,6 @@ func descriptorOption(word string) (DescriptorOption, error) {
 		return Obtained(), nil
 	case "no-update":
 		return WithoutUpdate(), nil
-	case "side-by-side":
-		return SideBySide(), nil
 	case "no-retrieve":
 		return WithoutRetrieve(), nil
 	case "after":

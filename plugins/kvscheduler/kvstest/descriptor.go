@@ -52,20 +52,6 @@ func Obtained() DescriptorOption {
 	}
 }
 
-// SideBySide is for values whose AnyOf is met by what can be there twice for a
-// while; see api.AnyOfDependency.
-func SideBySide() DescriptorOption {
-	return func(b *build) {
-		b.d.Dependencies = func(key string, v *model.Item) []api.Dependency {
-			deps := dependencies(key, v)
-			for i := range deps {
-				deps[i].AnyOf.SideBySide = deps[i].Key == ""
-			}
-			return deps
-		}
-	}
-}
-
 // WithoutUpdate makes every change a re-creation.
 func WithoutUpdate() DescriptorOption {
 	return func(b *build) { b.d.Update, b.d.UpdateWithRecreate = nil, nil }

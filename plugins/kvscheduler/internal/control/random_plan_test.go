@@ -150,7 +150,6 @@ func (s *simulation) faultless(seq uint64, values map[string]*model.Item, ops []
 	if more {
 		return
 	}
-	s.hitless(values, ops)
 	times := map[string]int{}
 	for _, op := range ops {
 		_, key, _ := strings.Cut(op, " ")

@@ -145,7 +145,7 @@ func (s *simulation) revert(values map[string]*model.Item) {
 	s.w.fail, s.rate = fail, rate
 	var txnErr *api.TransactionError
 	refused := errors.As(err, &txnErr) && (txnErr.Reverted() || txnErr.GetTxnInitError() != nil) // invalid values, too late
-	if !refused && (failures == 0 || err == nil && s.mended()) {
+	if failures == 0 && !refused {
 		s.want(values)
 		return
 	}

@@ -97,11 +97,8 @@ func anyOf(prefixes []string) api.AnyOfDependency {
 	case selectedPrefix:
 		return api.AnyOfDependency{KeyPrefixes: []string{"config/interface/"}, KeySelector: isSelected}
 	}
-	return api.AnyOfDependency{KeyPrefixes: prefixes, SideBySide: sideBySide(prefixes[0])}
+	return api.AnyOfDependency{KeyPrefixes: prefixes}
 }
-
-// sideBySide: what has the prefix can be there twice.
-func sideBySide(prefix string) bool { return prefix == "a/" || prefix == "d/b/0/" }
 
 const selectedPrefix = "config/interface/selected"
 

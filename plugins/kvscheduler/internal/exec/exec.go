@@ -97,8 +97,7 @@ type run struct {
 	touched  map[string]bool // keys that were operated on or left out
 	failures map[string]Failure
 	reverted bool
-	early    map[string]bool // failed before something went; see onceMore
-	last     int32           // number of the record of the operation that ended last
+	last     int32 // number of the record of the operation that ended last
 }
 
 // Execute executes a transaction and returns when nothing is left that could
@@ -131,7 +130,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		if len(unknown) > 0 {
 			x.Refresh(unknown)
 		}
-		if failed = r.onceMore(failed); len(failed) > 0 && txn.Revert && !r.reverted {
+		if txn.Revert && !r.reverted {
 			r.startRevert()
 			pl = plan.Make(x.Graph, r.revertRequest())
 			continue
@@ -148,19 +147,6 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	return r.res
 }
 
-// onceMore returns those of the failed that have failed for good: what was made
-// before something else went, so that others could stay, is tried once more after
-// that, because the two may be in each other's way.
-func (r *run) onceMore(failed []string) []string {
-	early := r.early
-	r.early = nil
-	if len(early) == 0 {
-		return failed
-	}
-	r.txn.Request.RemoveFirst = true
-	return slices.DeleteFunc(failed, func(key string) bool { return early[key] })
-}
-
 // takeFailures moves the failures, sorted by key, into the result.
 func (r *run) takeFailures() {
 	keys := slices.Sorted(maps.Keys(r.failures))
@@ -175,7 +161,7 @@ func (r *run) nextRequest() plan.Request {
 	req := r.txn.Request
 	changes := req.Changes
 	if r.reverted {
-		req = plan.Request{Closed: req.Closed, Unread: req.Unread, RemoveFirst: req.RemoveFirst}
+		req = plan.Request{Closed: req.Closed, Unread: req.Unread}
 		changes = r.before
 	}
 	req.Changes = nil

@@ -27,7 +27,6 @@ func (r *run) remember() {
 func (r *run) revertRequest() plan.Request {
 	req := plan.Request{
 		Changes: r.before, Closed: r.txn.Request.Closed, Unread: r.txn.Request.Unread, Pinned: r.txn.Request.Pinned,
-		RemoveFirst: r.txn.Request.RemoveFirst,
 	}
 	r.Overdue.Pin(&req)
 	maps.Copy(r.pinned, req.Pinned)

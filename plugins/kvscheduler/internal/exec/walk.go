@@ -34,9 +34,6 @@ type walk struct {
 
 	removals []int32 // those not known to be done yet, in order
 	over     []bool  // done or left out, by operation
-	// lastRemoval is the last of those before which something is made that is to
-	// take the place of what goes; see plan.Plan.MakesFirst. -1: none.
-	lastRemoval int32
 
 	inline  minheap.Heap[int32]
 	here    *job // the one that is executed inline
@@ -79,7 +76,7 @@ type job struct {
 func newWalk(r *run, pl *plan.Plan) *walk {
 	n := len(pl.Ops) + len(pl.Gates)
 	w := &walk{
-		here: &job{}, run: r, ops: pl.Ops, lastRemoval: -1,
+		here: &job{}, run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
@@ -88,9 +85,6 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 		if pl.Ops[i].Kind == plan.Down {
 			w.removals = append(w.removals, int32(i))
 		}
-	}
-	if pl.MakesFirst {
-		w.lastRemoval = w.removals[len(w.removals)-1]
 	}
 	for i := range pl.Gates {
 		w.count(len(pl.Ops)+i, pl.Before(pl.Gates[i].Preds))
@@ -295,22 +289,9 @@ func (w *walk) complete(j *job) {
 		}
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted
-		w.noteEarly(j)
 	}
 	w.causes.ended(j, op.Kind == plan.Down, j == w.here)
 	w.close(j.index)
-}
-
-// noteEarly notes what failed while something was still there that goes later.
-func (w *walk) noteEarly(j *job) {
-	op := &w.ops[j.index]
-	if w.lastRemoval < j.index || !j.called || hangs(j.err) || op.Kind == plan.Down {
-		return
-	}
-	if w.early == nil {
-		w.early = map[string]bool{}
-	}
-	w.early[op.Key] = true
 }
 
 // close ends an operation; what must not be done without it is left out.

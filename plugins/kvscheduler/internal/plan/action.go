@@ -146,8 +146,7 @@ func (p *planner) touchAll(found []*graph.Node) []*node {
 }
 
 // loses tells that q cannot go on existing while n is down: a dependency has
-// no other witness that stays, q is not updated away from it in time, and
-// nothing new can take the place of n before n goes.
+// no other witness that stays, and q is not updated away from it in time.
 func (p *planner) loses(q, n *node) bool {
 	p.actOn(q)
 	if !q.stays() || q.kind == Adopt && q.target.FromSB { // given back, whatever it stands on
@@ -155,14 +154,7 @@ func (p *planner) loses(q, n *node) bool {
 	}
 	for i := range q.have.Deps {
 		dep := &q.have.Deps[i]
-		if !graph.Meets(dep, n.key) || p.hasStaying(dep) {
-			continue
-		}
-		if q.kind == Update {
-			if !p.movesAway(q) {
-				return true
-			}
-		} else if !p.handOver(q, n, dep) {
+		if graph.Meets(dep, n.key) && !p.hasStaying(dep) && (q.kind != Update || !p.movesAway(q)) {
 			return true
 		}
 	}

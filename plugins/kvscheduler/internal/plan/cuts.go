@@ -7,8 +7,8 @@ import (
 
 // breakCycles is called when nothing is ready: the rest contains values that
 // depend on each other. Every component of the rest that waits for no other
-// component is made free of cycles, at once. It reports false if values were
-// made to go down instead that were to stay.
+// component is made free of cycles, at once. It reports false if updates were
+// turned into re-creations instead.
 func (s *sorter) breakCycles() bool {
 	c := s.cycles
 	if c == nil {
@@ -17,39 +17,16 @@ func (s *sorter) breakCycles() bool {
 	}
 	ok := true
 	for _, k := range c.takeOpen() {
-		if len(c.of(k)) > 1 {
-			if c.giveUpAmong(k) {
+		if members := c.of(k); len(members) > 1 {
+			if updates := c.updatesAmong(members); len(updates) > 0 {
+				s.p.giveUp(updates)
 				ok = false
-			} else if ok {
+			} else {
 				c.cut(k)
 			}
 		}
 	}
-	if !ok && s.p.attempts >= patience {
-		for k := range c.comps { // those that are not open as well
-			c.giveUpAmong(int32(k))
-		}
-	}
 	return ok
-}
-
-// patience is how often an order is sought again for the sake of one component
-// or the other, of which there may be many in a row.
-const patience = 4
-
-// giveUpAmong lets values of a component go down that were to stay. It is false
-// if there are none.
-func (c *cycles) giveUpAmong(k int32) bool {
-	if list := c.handoversAmong(k); len(list) > 0 {
-		c.s.p.giveUpHandovers(list)
-		return true
-	}
-	updates := c.updatesAmong(c.of(k))
-	if len(updates) == 0 {
-		return false
-	}
-	c.s.p.giveUp(updates)
-	return true
 }
 
 // updatesAmong returns the updates of a component that also removes something,
@@ -59,7 +36,7 @@ func (c *cycles) updatesAmong(members []int32) (updates []*node) {
 	for _, id := range members {
 		st := &c.s.steps[id]
 		removes = removes || st.kind == Down
-		if st.kind == Update && !st.done && st.n.holder == "" {
+		if st.kind == Update && st.n.holder == "" {
 			updates = append(updates, st.n)
 		}
 	}
@@ -74,7 +51,7 @@ func (c *cycles) updatesAmong(members []int32) (updates []*node) {
 // not, and in the end all.
 func (p *planner) giveUp(updates []*node) {
 	slices.SortFunc(updates, func(a, b *node) int { return strings.Compare(a.key, b.key) })
-	if p.attempts < patience {
+	if p.attempts < 4 {
 		updates = updates[:min(len(updates), 1<<(2*p.attempts))]
 	}
 	for _, n := range updates {
@@ -120,13 +97,11 @@ func (c *cycles) cut(k int32) {
 	}
 }
 
-// isIn tells whether a step that is not done is part of a component. Those that
-// were added to the plan later are done.
-func (c *cycles) isIn(id, k int32) bool {
-	return id != none && !c.s.steps[id].done && c.found[id].comp == k
+// in tells whether a step is part of the component. Those that were added to
+// the plan later are done.
+func (x *cutter) in(id int32) bool {
+	return id != none && !x.s.steps[id].done && x.found[id].comp == x.comp
 }
-
-func (x *cutter) in(id int32) bool { return x.isIn(id, x.comp) }
 
 // first is the step with the smallest key among those that can be the first:
 // not one that waits for its base.

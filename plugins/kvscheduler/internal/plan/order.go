@@ -15,7 +15,6 @@ type step struct {
 	kind     Kind
 	recreate bool
 	done     bool
-	soon     bool  // something that goes waits for it; see linkHandovers
 	any      bool  // done as soon as one of its preds is; see alternatives
 	waits    int32 // preds that are not done yet
 	index    int32 // place by key, and in the plan when it is done
@@ -45,8 +44,6 @@ type sorter struct {
 	out    []int32
 	passed []int32 // gates, as out
 
-	handovers map[int32][]*handover // by the step that what goes waits for
-
 	handles slab[Handle]
 }
 
@@ -61,8 +58,7 @@ func (p *planner) order() *Plan {
 			return s.plan()
 		}
 		// An update would have to be made both before and after something else
-		// goes down, or something comes up only after what it was to replace goes:
-		// the value that was to stay goes down as well instead.
+		// goes down: the value goes down as well instead.
 	}
 }
 
@@ -107,7 +103,6 @@ func (s *sorter) build() {
 	for id := 1; id < count; id++ {          // gates follow
 		s.link(int32(id))
 	}
-	s.linkHandovers()
 	s.out = make([]int32, 0, count-1)
 }
 
@@ -149,9 +144,7 @@ func (s *sorter) link(id int32) {
 		case st.kind == Down && base.stepDown != none:
 			s.before(id, base.stepDown)
 		case st.kind == Down:
-			if base.kind == Update { // else nothing is done to it
-				s.before(id, base.stepUp)
-			}
+			s.before(id, base.stepUp)
 		default:
 			s.before(base.stepUp, id)
 		}
@@ -255,7 +248,7 @@ func (s *sorter) release(pred, id int32) {
 }
 
 // rank gives every step its place among those that are ready: removals first,
-// then what removals wait for, then by key.
+// then by key.
 func (s *sorter) rank() {
 	s.ranked = make([]int32, len(s.steps)-1)
 	for i := range s.ranked {
@@ -266,39 +259,32 @@ func (s *sorter) rank() {
 		s.steps[id].index = int32(i)
 	}
 	s.ready.Grow(len(s.ranked))
-	for _, tier := range []uint64{goes, comesSoon, comes} { // in order, so that pushing them is cheap
+	for _, down := range []bool{true, false} { // in order, so that pushing them is cheap
 		for _, id := range s.ranked {
-			if st := &s.steps[id]; st.waits == 0 && st.tier() == tier {
+			if st := &s.steps[id]; st.waits == 0 && (st.kind == Down) == down {
 				s.ready.Push(s.place(id))
 			}
 		}
 	}
 }
 
-func (s *sorter) place(id int32) uint64 { return s.steps[id].tier() | uint64(s.steps[id].index) }
-
-// tier is what is done first of all that can be done.
-func (st *step) tier() uint64 {
-	switch {
-	case st.kind == Down:
-		return goes
-	case st.soon:
-		return comesSoon
+func (s *sorter) place(id int32) uint64 {
+	at := uint64(s.steps[id].index)
+	if s.steps[id].kind != Down {
+		at |= notDown
 	}
-	return comes
+	return at
 }
 
 const (
-	rankMask  = 1<<32 - 1
-	goes      = 0 << 32
-	comesSoon = 1 << 32
-	comes     = 2 << 32
+	rankMask = 1<<32 - 1
+	notDown  = 1 << 32
 )
 
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
 	ops := pages.Make(len(s.out), func(op *Op) { op.Kind = 0 })
-	pl := &Plan{Ops: ops, Gates: make([]Gate, len(s.passed)), preds: make([]int32, 0, len(s.links)-1), MakesFirst: len(s.handovers) > 0}
+	pl := &Plan{Ops: ops, Gates: make([]Gate, len(s.passed)), preds: make([]int32, 0, len(s.links)-1)}
 	for i, id := range s.passed {
 		pl.Gates[i].Preds = s.preds(pl, id)
 	}

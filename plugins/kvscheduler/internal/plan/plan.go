@@ -104,11 +104,6 @@ func (o *Op) Silent() bool {
 type Plan struct {
 	Ops   []Op
 	Gates []Gate
-	// MakesFirst: there are values that stay because one that they depend on
-	// comes up before another one goes. In the southbound the two may be in each
-	// other's way.
-	MakesFirst bool
-
 	preds []int32
 }
 
@@ -137,9 +132,6 @@ type Request struct {
 	// Notified are keys among Changes that have changed in the southbound
 	// already: nothing can hold them.
 	Notified map[string]bool
-	// RemoveFirst: nothing comes up before something goes for the sake of those
-	// that any of both is enough for; see Plan.MakesFirst.
-	RemoveFirst bool
 
 	left map[string]bool // adopted values that stay as they are
 }
@@ -265,9 +257,7 @@ type planner struct {
 	late    []string // touched after that, with a change of their own
 	left    []string // adopted values that lack something for their change
 
-	attempts   int // to find an order that failed
-	handovers  map[alternative]*handover
-	handedOver []*handover // the same, in the order in which they were found
+	attempts int // to find an order that failed
 }
 
 func (n *node) exists() bool { return n.have != nil }

@@ -36,8 +36,7 @@ var update = flag.Bool("update", false, "rewrite the plans in testdata")
 //
 // Items are in YAML; see model.Item. Values below piece/ are derived, those
 // below property/ need no operation, those below noupdate/ cannot be changed in
-// place, those below remote/ live in the southbound "remote", and to those below
-// guest/ what they have a choice of can be there twice.
+// place, and those below remote/ live in the southbound "remote".
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -84,7 +83,6 @@ func newWorld(t *testing.T) *world {
 	sb := kvstest.NewMockSB()
 	r, err := registry.New().With([]*api.KVDescriptor{
 		sb.Descriptor("tap", "tap/", kvstest.WithMetadata()), sb.Descriptor("route", "route/"), sb.Descriptor("bridge", "bridge/"),
-		sb.Descriptor("guest", "guest/", kvstest.SideBySide()),
 		sb.Descriptor("noupdate", "noupdate/", kvstest.WithoutUpdate()),
 		sb.Descriptor("remote", "remote/", kvstest.WithSouthbound("remote")),
 		sb.Descriptor("piece", "piece/", kvstest.Derived()), sb.Descriptor("property", "property/", kvstest.Property()),
