@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -60,7 +59,7 @@ func (s *simulation) crash() {
 		if rapid.IntRange(0, 3).Draw(s.T, "delete") > 0 {
 			values[key] = drawItem(s.T, key)
 		}
-		if s.w.foreign[key] && s.w.rules.of(key) == registry.Managed { // was it taken over already?
+		if s.w.untaken(key) { // was it taken over already?
 			delete(values, key)
 		}
 	}

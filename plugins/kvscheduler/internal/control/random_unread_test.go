@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -48,7 +47,7 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 					if it != nil {
 						it.Invalid = false // what is in force instead depends on what nobody knows
 					}
-					if s.w.foreign[key] && s.w.rules.of(key) == registry.Managed { // nor is it taken over before it is read
+					if s.w.untaken(key) { // nor is it taken over before it is read
 						delete(values, key)
 					}
 				}

@@ -65,6 +65,12 @@ func (w *world) others(key string) bool {
 	return w.foreign[base]
 }
 
+// untaken tells whether a managed value is just as others made it, wanted or not:
+// it is not on record yet.
+func (w *world) untaken(key string) bool {
+	return (w.foreign[key] || w.raw[key] && w.exists[key] != nil) && w.rules.of(key) == registry.Managed
+}
+
 // forget is a scheduler without a journal that ends: what it made where the
 // policy is to adopt, it takes for somebody else's when it comes again.
 func (w *world) forget(which func(key string) bool) {
