@@ -85,6 +85,12 @@ func (p *planner) pinnedKeys() []string {
 	return keys
 }
 
+// gone tells that the southbound has changed the value already, or what it came
+// with.
+func (p *planner) gone(n *node) bool {
+	return p.req.Notified[n.key] || n.base != nil && n.have.FromSB && p.req.Notified[n.base.key]
+}
+
 // holdAll keeps what a pinned value stands on, and what it may come to stand on.
 func (p *planner) holdAll(n *node) {
 	if n.exists() {
@@ -99,7 +105,7 @@ func (p *planner) holdAll(n *node) {
 // existing witness of each dependency, not one that may cease to exist.
 func (p *planner) hold(n *node, v *registry.Value) {
 	keep := func(w *node) {
-		if w == nil || !w.exists() || w.pinned || w.holder != "" || p.req.Notified[w.key] {
+		if w == nil || !w.exists() || w.pinned || w.holder != "" || p.gone(w) {
 			return
 		}
 		w.holder = n.key
@@ -322,6 +328,9 @@ func (p *planner) stands(n *node) bool {
 		return false
 	}
 	if n.exists() && (n.want == nil || n.base != nil && n.base.want == nil) {
+		if n.target != n.have && !p.metAll(n, n.target) { // of a base that is held
+			n.target = n.have
+		}
 		return !p.undermined(n)
 	}
 	return p.metAll(n, n.target) || p.unsure(n)
