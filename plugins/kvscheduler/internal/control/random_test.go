@@ -219,11 +219,15 @@ func randomCase(t *rapid.T, counts *tally) {
 	s.rate = rapid.SampledFrom([]float64{0, 0, 0.1, 0.4}).Draw(t, "rate")
 	s.hangs = rapid.Bool().Draw(t, "hangs")
 	s.jumps = rapid.IntRange(0, 3).Draw(t, "jumps") == 0
+	steps := []string{
+		"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
+		"plan", "verify", "edit", "unreliable", "dump", "kill", "jump",
+	}
+	if *policies {
+		steps = append(steps, "stranger", "stranger")
+	}
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
-		step := rapid.SampledFrom([]string{
-			"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-			"plan", "verify", "edit", "unreliable", "dump", "kill", "stranger", "stranger", "jump",
-		}).Draw(t, "step")
+		step := rapid.SampledFrom(steps).Draw(t, "step")
 		s.taken[step]++
 		switch step {
 		case "change":

@@ -113,7 +113,7 @@ func (w *world) derivedOf(base string) map[string]*model.Item {
 func (w *world) place(key string, it *model.Item) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.faults["object made by a foreign hand"]++
+	w.faults[strangers]++
 	w.serial++
 	w.exists[key], w.meta[key], w.foreign[key], w.raw[key] = it, w.serial, true, true
 	for _, d := range it.Derived {
