@@ -3,7 +3,9 @@ package reference
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -45,7 +47,7 @@ func writeMetrics(t *testing.T, w *writer) {
 	})
 	t.Cleanup(func() { close(bad.release) }) // before the agent stops, which waits for it
 	exercise(t, plugins)
-	get(t, plugins, "/scheduler/drift?detect=1").Body.Close()
+	readAll(t, get(t, plugins, "/scheduler/drift?detect=1"))
 	for _, path := range []string{"/metrics", "/health"} {
 		found := scrape(t, plugins, path)
 		if path == "/metrics" {
@@ -74,7 +76,7 @@ func exercise(t *testing.T, plugins *app.VPPAgent) {
 	if _, err := plugins.Scheduler.StartNBTransaction().Commit(ctx, kvs.WithResync(kvs.DownstreamResync, true)); err != nil {
 		t.Fatal(err)
 	}
-	txn := plugins.Scheduler.StartNBTransaction().SetValue("bad/1", &emptypb.Empty{})
+	txn := plugins.Scheduler.StartNBTransaction().SetValue("hangs/1", &emptypb.Empty{})
 	if _, err := txn.Commit(ctx, kvs.WithDescription("hangs")); err == nil {
 		t.Fatal("a callback that hangs did not fail")
 	}
@@ -91,11 +93,12 @@ func exercise(t *testing.T, plugins *app.VPPAgent) {
 // scrape reads the metrics that have samples.
 func scrape(t *testing.T, plugins *app.VPPAgent, path string) map[string]metric {
 	t.Helper()
-	get(t, plugins, path).Body.Close() // so that the HTTP server has something to count
+	readAll(t, get(t, plugins, path)) // to its end, so that the HTTP server has counted it
 	resp := get(t, plugins, path)
 	defer resp.Body.Close()
 	found := map[string]metric{}
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
 		line := lines.Text()
 		if name, help, ok := strings.Cut(strings.TrimPrefix(line, "# HELP "), " "); ok && strings.HasPrefix(line, "# HELP ") && !isRuntime(name) {
 			found[name] = metric{help: help}
@@ -107,10 +110,18 @@ func scrape(t *testing.T, plugins *app.VPPAgent, path string) map[string]metric 
 			found[name] = m
 		}
 	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return found
+}
+
+func readAll(t *testing.T, resp *http.Response) {
+	t.Helper()
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func isRuntime(name string) bool {
@@ -175,7 +186,9 @@ func conventional(name string) string {
 	return ""
 }
 
-// bad is a plugin whose descriptor breaks its contract and hangs, which is counted.
+// bad is a plugin with a descriptor that breaks its contract and one that hangs, which
+// is counted. They are two, for the one that hangs is given no time: reading in time
+// is not to be luck.
 type bad struct {
 	infra.PluginDeps
 	Scheduler kvs.Registrar
@@ -189,15 +202,20 @@ func newBad() *bad {
 }
 
 func (p *bad) Init() error {
-	return p.Scheduler.RegisterKVDescriptor(&kvs.KVDescriptor{
-		Name: "bad", NBKeyPrefix: "bad/", ValueTypeName: "google.protobuf.Empty", Timeout: time.Millisecond,
-		KeySelector: func(key string) bool { return strings.HasPrefix(key, "bad/") },
-		Create:      func(string, proto.Message) (kvs.Metadata, error) { <-p.release; return nil, nil },
-		Delete:      func(string, proto.Message, kvs.Metadata) error { return nil },
+	wrong := &kvs.KVDescriptor{
+		Name: "wrong", NBKeyPrefix: "wrong/", ValueTypeName: "google.protobuf.Empty",
+		KeySelector: func(key string) bool { return strings.HasPrefix(key, "wrong/") },
 		Retrieve: func([]kvs.KVWithMetadata) ([]kvs.KVWithMetadata, error) {
 			return []kvs.KVWithMetadata{{Key: "not-mine", Value: &emptypb.Empty{}}}, nil
 		},
-	})
+	}
+	hangs := &kvs.KVDescriptor{
+		Name: "hangs", NBKeyPrefix: "hangs/", ValueTypeName: "google.protobuf.Empty", Timeout: time.Millisecond,
+		KeySelector: func(key string) bool { return strings.HasPrefix(key, "hangs/") },
+		Create:      func(string, proto.Message) (kvs.Metadata, error) { <-p.release; return nil, nil },
+		Delete:      func(string, proto.Message, kvs.Metadata) error { return nil },
+	}
+	return errors.Join(p.Scheduler.RegisterKVDescriptor(wrong), p.Scheduler.RegisterKVDescriptor(hangs))
 }
 
 // segment is the stats segment of a VPP with a little of everything in it.
