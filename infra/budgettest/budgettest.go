@@ -15,14 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How many times longer ten times as much may take. It would be ten, were it not
-// for sorting and for caches: what leaves a cache of the processor on the way
-// from the one size to the other takes up to twice as long for that alone. What
-// is not linear at all takes a hundred times as long.
-const (
-	Linear            = 12
-	LinearLeavesCache = 20
-)
+// Linear is how many times longer ten times as much may take. It would be ten, were
+// it not for sorting and for the caches of the processor.
+const Linear = 12
 
 // AtMost reports a measured number that shall not be above the limit. Neither
 // the name nor the unit may contain blanks; a ratio has the unit "x".

@@ -106,7 +106,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	for range b.N {
 		benches := []*bench{full(small), full(large)}
-		measure := func(name string, limit float64, f func(s *bench, i int)) {
+		measure := func(name string, f func(s *bench, i int)) {
 			var runs []func() time.Duration
 			for _, s := range benches {
 				i := 0
@@ -116,16 +116,35 @@ func BenchmarkHistory(b *testing.B) {
 				})
 			}
 			m := budgettest.Medians(500, runs...)
-			budgettest.AtMost(b, name+"-10k/1k", ratio(m[1], m[0]), "x", limit)
+			budgettest.AtMost(b, name+"-10k/1k", ratio(m[1], m[0]), "x", flat)
 		}
-		measure("history-change", flat, func(s *bench, i int) { s.commit(b, one(victim, &model.Item{Value: int64(-i)})) })
-		measure("history-one", flat, func(s *bench, _ int) {
+		measure("history-change", func(s *bench, i int) { s.commit(b, one(victim, &model.Item{Value: int64(-i)})) })
+		measure("history-one", func(s *bench, _ int) {
 			for seq := range uint64(100) {
 				s.c.GetRecordedTransaction(small + 1 - seq)
 			}
 		})
-		measure("history-list", budgettest.LinearLeavesCache, func(s *bench, _ int) { s.c.GetTransactionHistory(time.Time{}, time.Time{}) })
+		listHistories(b, full)
 	}
+}
+
+// listHistories lists ten histories of a thousand transactions, one after the other,
+// and one of ten thousand.
+func listHistories(b *testing.B, full func(entries int) *bench) {
+	const small, large, rounds = 1000, 10_000, 50
+	var ten []*bench
+	for range 10 {
+		ten = append(ten, full(small))
+	}
+	one, next := full(large), 0
+	budgettest.AtMost(b, "history-list-10k/1k", budgettest.Growth(rounds, small, func(n int) time.Duration {
+		s := one
+		if n == small {
+			s = ten[next%len(ten)]
+			next++
+		}
+		return budgettest.Worked(func() { s.c.GetTransactionHistory(time.Time{}, time.Time{}) })
+	}), "x", budgettest.Linear)
 }
 
 // BenchmarkAnyOf adds and removes one of many candidates for a dependency on
