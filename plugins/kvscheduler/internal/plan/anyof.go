@@ -63,20 +63,26 @@ func (s *sorter) beforeAny(dep *api.Dependency) int32 {
 	if s.gates == nil {
 		s.gates = map[alternative]int32{}
 	}
-	removals := s.meeting(s.removals(), dep)
-	switch len(removals) {
-	case 0:
-	case 1:
-		id = removals[0]
-	default:
-		id = int32(len(s.steps))
-		s.steps = append(s.steps, step{n: &s.gate, kind: Down})
-		for _, other := range removals {
-			s.before(id, other)
-		}
-	}
+	id = s.gateOf(s.meeting(s.removals(), dep), func(gate, removal int32) { s.before(gate, removal) })
 	s.gates[choice] = id
 	return id
+}
+
+// gateOf is one step in the place of some: that one if there is only one, or a
+// gate that is linked with each of them.
+func (s *sorter) gateOf(ids []int32, link func(gate, id int32)) int32 {
+	switch len(ids) {
+	case 0:
+		return none
+	case 1:
+		return ids[0]
+	}
+	gate := int32(len(s.steps))
+	s.steps = append(s.steps, step{n: &s.gate, kind: Down})
+	for _, id := range ids {
+		link(gate, id)
+	}
+	return gate
 }
 
 // arriveAny makes a step of n wait for the first that meets dep.

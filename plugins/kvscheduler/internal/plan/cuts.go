@@ -254,16 +254,8 @@ func (x *cutter) passedGate(gate int32) int32 {
 			done = append(done, l.pred)
 		}
 	}
-	switch len(done) {
-	case 0:
-	case 1:
-		id = done[0]
-	default:
-		id = int32(len(s.steps))
-		s.steps = append(s.steps, step{n: &s.gate, kind: Down})
-		for _, pred := range done {
-			s.connect(pred, id)
-		}
+	id = s.gateOf(done, func(passed, pred int32) { s.connect(pred, passed) })
+	if len(done) > 1 {
 		s.emit(id)
 	}
 	if x.passed == nil {
