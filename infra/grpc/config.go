@@ -98,7 +98,7 @@ func (c Config) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	if err := c.checkUsers(); err != nil {
+	if err := c.lists().Check(); err != nil {
 		errs = append(errs, err)
 	}
 	for _, d := range []struct {

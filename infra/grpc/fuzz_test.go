@@ -41,7 +41,7 @@ func FuzzCredentials(f *testing.F) {
 	if err := cfg.Validate(); err != nil {
 		f.Fatal(err)
 	}
-	known, err := cfg.accounts()
+	known, err := cfg.lists().Accounts(permAll)
 	if err != nil {
 		f.Fatal(err)
 	}

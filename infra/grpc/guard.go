@@ -69,7 +69,7 @@ func (p *Plugin) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := p.cfg.accounts()
+	known, err := p.cfg.lists().Accounts(permAll)
 	if err != nil {
 		return nil, err
 	}

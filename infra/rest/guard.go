@@ -84,29 +84,15 @@ func (p *Plugin) signingKeys() (func() [][]byte, error) {
 }
 
 func (c Config) accounts(groups *access.Groups) (*accounts.Accounts, error) {
-	var all []accounts.Account
-	for i, entry := range c.ClientBasicAuth {
-		user, password, _ := strings.Cut(entry, ":")
-		hash, err := accounts.Hash(password, c.PasswordHashCost)
-		if err != nil {
-			return nil, fmt.Errorf("client-basic-auth[%d]: %w", i, err)
-		}
-		all = append(all, accounts.Account{Name: user, Hash: hash, Permissions: []string{access.Everything}})
-	}
 	for i, u := range c.Users {
-		hash, err := accounts.Hash(u.PasswordHash+u.Password, c.PasswordHashCost) // one of them
-		if err != nil {
-			return nil, fmt.Errorf("users[%d]: %w", i, err)
-		}
 		if err := addPatterns(groups, fmt.Sprintf("users[%d].permissions", i), u.Permissions); err != nil {
 			return nil, err
 		}
-		all = append(all, accounts.Account{Name: u.Name, Hash: hash, Permissions: u.Permissions})
 	}
 	if err := addPatterns(groups, "anonymous", c.Anonymous); err != nil {
 		return nil, err
 	}
-	return accounts.New(all)
+	return c.lists().Accounts(access.Everything)
 }
 
 // addPatterns makes groups of those permissions that are endpoints, such as

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
@@ -77,52 +76,26 @@ func (c Config) checkBounds() error {
 
 func (c Config) checkAccounts() error {
 	var errs []error
-	names := map[string]string{}
-	name := func(key, name string) {
-		if first, twice := names[name]; twice {
-			errs = append(errs, fmt.Errorf("%s: user %q is in %s already", key, name, first))
-		}
-		names[name] = key
-	}
-	for i, entry := range c.ClientBasicAuth {
-		key := fmt.Sprintf("client-basic-auth[%d]", i)
-		user, password, ok := strings.Cut(entry, ":")
-		if !ok || user == "" {
-			errs = append(errs, fmt.Errorf("%s: expected user:password", key))
-			continue
-		}
-		name(key, user)
-		errs = append(errs, checkPassword(key, password))
-	}
-	for i, u := range c.Users {
-		key := fmt.Sprintf("users[%d]", i)
-		if u.Name == "" || strings.Contains(u.Name, ":") {
-			errs = append(errs, fmt.Errorf("%s.name: %q: expected a name without a colon", key, u.Name))
-		}
-		name(key, u.Name)
-		switch {
-		case (u.PasswordHash == "") == (u.Password == ""):
-			errs = append(errs, fmt.Errorf("%s: expected one of password-hash and password", key))
-		case u.Password != "":
-			errs = append(errs, checkPassword(key+".password", u.Password))
-		case !accounts.IsHash(u.PasswordHash):
-			errs = append(errs, fmt.Errorf("%s.password-hash: expected a bcrypt hash, as htpasswd -nB prints it", key))
-		}
-	}
 	if len(c.Anonymous) > 0 && !c.hasAccounts() {
 		errs = append(errs, errors.New("anonymous: expected users too, as everybody may do everything without"))
 	}
-	if c.PasswordHashCost < 4 || c.PasswordHashCost > 16 {
-		errs = append(errs, fmt.Errorf("password-hash-cost: %d: expected 4 to 16", c.PasswordHashCost))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.lists().Check())...)
 }
 
-func checkPassword(key, password string) error {
-	if password == "" || len(password) > accounts.MaxPassword {
-		return fmt.Errorf("%s: expected a password of 1 to %d bytes", key, accounts.MaxPassword)
+// lists is who has an account, in the words of the configuration file.
+func (c Config) lists() accounts.Lists {
+	return accounts.NewLists(c.ClientBasicAuth, c.Users, User.account, c.PasswordHashCost)
+}
+
+func (u User) account() accounts.User {
+	return accounts.User{Name: u.Name, Password: u.PasswordHash + u.Password, Permissions: u.Permissions, Check: u.check}
+}
+
+func (u User) check(key string) error {
+	if (u.PasswordHash == "") == (u.Password == "") {
+		return fmt.Errorf("%s: expected one of password-hash and password", key)
 	}
-	return nil
+	return accounts.CheckPassword(key, u.Password, u.PasswordHash)
 }
 
 func (c Config) checkTokens() error {

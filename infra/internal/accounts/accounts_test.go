@@ -50,3 +50,39 @@ func TestPasswords(t *testing.T) {
 		t.Error("a broken hash is no error")
 	}
 }
+
+// The servers test what they say about their lists; here is who has an account
+// then.
+func TestAccountsOfLists(t *testing.T) {
+	t.Parallel()
+	hash, err := Hash("of b", bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type user struct{ name, password string }
+	lists := func(basic []string, users ...user) Lists {
+		return NewLists(basic, users, func(u user) User {
+			return User{Name: u.name, Password: u.password, Permissions: []string{"some"}, Check: func(string) error { return nil }}
+		}, bcrypt.MinCost)
+	}
+	l := lists([]string{"a:of:a", "b:" + string(hash)}, user{"c", "of c"}, user{"token", ""})
+	if err := l.Check(); err != nil {
+		t.Error(err)
+	}
+	a, err := l.Accounts("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]struct{ password, permission string }{"a": {"of:a", "all"}, "b": {"of b", "all"}, "c": {"of c", "some"}} {
+		got, err := a.Check(t.Context(), name, want.password)
+		if got == nil || err != nil || len(got.Permissions) != 1 || got.Permissions[0] != want.permission {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	if got := a.Lookup("token"); got != nil {
+		t.Errorf("a user without a password has the account %+v", got)
+	}
+	if a, err := lists(nil, user{"token", ""}).Accounts("all"); a != nil || err != nil {
+		t.Errorf("without passwords: %v, %v", a, err)
+	}
+}
