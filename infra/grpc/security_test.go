@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	rpc "google.golang.org/grpc"
@@ -18,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
@@ -186,23 +185,8 @@ func TestWarnings(t *testing.T) {
 // Who connects and says nothing is cut off in the end, and does not keep others
 // from being served meanwhile, were they 10,000.
 func TestTenThousandConnections(t *testing.T) {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends are here
-	if n < 1000 {
-		t.Skipf("SKIPPED: no more than %d files may be open", limit.Cur)
-	}
 	p, a, _ := start(t, anyPort+"max-connections: 0\n")
-	for range n {
-		conn, err := net.Dial("tcp", p.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		fmt.Fprint(conn, "PRI * HT")
-	}
+	listentest.Crowd(t, p.Addr(), "PRI * HT")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if got, err := say(ctx, dial(t, p.Addr(), nil), "hi"); got != "hi" || err != nil {
@@ -211,5 +195,4 @@ func TestTenThousandConnections(t *testing.T) {
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d connections", n)
 }

@@ -10,11 +10,11 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/listen/listentest"
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
@@ -198,29 +198,12 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 // As many connections as 10,000 that send nothing useful do not keep others
 // from being served, and end with the server.
 func TestTenThousandConnections(t *testing.T) {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends are here
-	if n < 1000 {
-		t.Skipf("SKIPPED: no more than %d files may be open", limit.Cur)
-	}
 	p := rest.NewPlugin(local("max-connections: 0\nread-header-timeout: 10m\n"))
 	a := agenttest.New(t, agent.AllPlugins(metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = p }))))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range n {
-		conn, err := net.Dial("tcp", p.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if _, err := io.WriteString(conn, "GET / HT"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := listentest.Crowd(t, p.Addr(), "GET / HT")
 	for { // accepted in order, but counted a moment later
 		text := scrape(t, p, nil)
 		if strings.Contains(text, fmt.Sprintf("http_server_connections %d\n", n+1)) {
@@ -233,5 +216,4 @@ func TestTenThousandConnections(t *testing.T) {
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d connections", n)
 }
