@@ -18,15 +18,22 @@ import (
 // jumps are ways to set the time of day wrong.
 func jumps() []time.Duration { return []time.Duration{5 * time.Hour, -5 * time.Hour} }
 
+// ticking is a scheduler with a clock that can be set, for values of tap/.
+func ticking(t *testing.T) (*kvstest.Clock, *kvstest.MockSB, api.KVScheduler) {
+	t.Helper()
+	clock, sb := kvstest.NewClock(), kvstest.NewMockSB()
+	s, _ := kvstest.NewScheduler(t, clock)
+	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/")); err != nil {
+		t.Fatal(err)
+	}
+	return clock, sb, s
+}
+
 // A retry comes when its time is over, however the clock is set meanwhile.
 func TestRetryWhileTheClockJumps(t *testing.T) {
 	t.Parallel()
 	for _, jump := range jumps() {
-		clock, sb := kvstest.NewClock(), kvstest.NewMockSB()
-		s, _ := kvstest.NewScheduler(t, clock)
-		if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/")); err != nil {
-			t.Fatal(err)
-		}
+		clock, sb, s := ticking(t)
 		sb.Inject(kvstest.Fault{Key: "tap/1", Op: pb.TxnOperation_CREATE, Times: 1})
 		txn := s.StartNBTransaction().SetValue("tap/1", &model.Item{Value: 1})
 		if _, err := txn.Commit(t.Context(), api.WithRetryDefault()); err == nil {
@@ -88,11 +95,7 @@ func TestDriftWhileTheClockJumps(t *testing.T) {
 func TestThePastWhileTheClockJumps(t *testing.T) {
 	t.Parallel()
 	for _, jump := range jumps() {
-		clock, sb := kvstest.NewClock(), kvstest.NewMockSB()
-		s, _ := kvstest.NewScheduler(t, clock)
-		if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/")); err != nil {
-			t.Fatal(err)
-		}
+		clock, _, s := ticking(t)
 		get := client(t, s, clock)
 		// expect asks for the values at a moment; zero: at present.
 		expect := func(what string, at time.Time, want int) {
