@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"go.etcd.io/bbolt"
 
@@ -31,8 +32,19 @@ type database struct {
 
 var _ kv.DB = (*database)(nil)
 
-// prepare makes the buckets, and returns the revision.
+// prepare makes the buckets, and returns the revision. Nothing is written if they
+// are there, so that a file on a full disk can be read.
 func prepare(file *bbolt.DB) (revision int64, err error) {
+	ready := false
+	err = file.View(func(tx *bbolt.Tx) error {
+		if root := tx.Bucket(entries); root != nil && tx.Bucket(revisions) != nil {
+			revision, ready = int64(root.Sequence()), true
+		}
+		return nil
+	})
+	if err != nil || ready {
+		return revision, err
+	}
 	err = file.Update(func(tx *bbolt.Tx) error {
 		root, err := tx.CreateBucketIfNotExists(entries)
 		if err != nil {
@@ -215,5 +227,14 @@ func wrap(what, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("bolt: %s %s: %w", what, key, err)
+	if key != "" {
+		what += " " + key
+	}
+	if full(err) {
+		return fmt.Errorf("bolt: %s: %w: nothing was changed; make room there", what, err)
+	}
+	return fmt.Errorf("bolt: %s: %w", what, err)
 }
+
+// full tells that an error is for want of room on the disk.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -89,20 +90,36 @@ func (p *Plugin) Init() error {
 	if err != nil {
 		return fmt.Errorf("db-path: %w", err)
 	}
-	db, err := bbolt.Open(path, cfg.FileMode, &bbolt.Options{Timeout: cfg.LockTimeout, FreelistType: bbolt.FreelistMapType})
-	switch {
-	case errors.Is(err, berrors.ErrTimeout):
-		return fmt.Errorf("open %s: another process has the file open (waited %v, see lock-timeout)", path, cfg.LockTimeout)
-	case err != nil:
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	revision, err := prepare(db)
+	db, revision, err := open(path, cfg)
 	if err != nil {
-		return errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+		return err
 	}
 	p.db = &database{file: db, journal: newJournal(revision), filter: cfg.FilterDuplicates}
 	p.Health.OK(path)
 	return nil
+}
+
+// open opens the file, and returns the revision of what is in it.
+func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
+	_, missing := os.Stat(path)
+	db, err = bbolt.Open(path, cfg.FileMode, &bbolt.Options{Timeout: cfg.LockTimeout, FreelistType: bbolt.FreelistMapType})
+	if err == nil {
+		if revision, err = prepare(db); err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}
+	switch {
+	case err == nil:
+		return db, revision, nil
+	case errors.Is(err, berrors.ErrTimeout):
+		return nil, 0, fmt.Errorf("open %s: another process has the file open (waited %v, see lock-timeout)", path, cfg.LockTimeout)
+	case full(err):
+		if errors.Is(missing, fs.ErrNotExist) {
+			_ = os.Remove(path) // the beginning of a file, which the next start would call damaged
+		}
+		return nil, 0, fmt.Errorf("open the store: %w: make room there, or set db-path to a file elsewhere", err)
+	}
+	return nil, 0, fmt.Errorf("open %s: %w", path, err)
 }
 
 // Close closes the file.
