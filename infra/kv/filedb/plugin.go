@@ -179,19 +179,25 @@ func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err err
 		existed = len(p.outgoing) < n
 		return nil
 	})
-	return existed, err
+	return existed && err == nil, err
 }
 
-// publish changes what is published, and writes it; subject is what that is
-// about, for errors.
+// publish changes what is published, and writes it; if that fails nothing has
+// changed. subject is what it is about, for errors.
 func (p *Plugin) publish(what, subject string, change func() error) error {
 	if p.cfg.StatusPath == "" {
 		return fmt.Errorf("%s %s: expected status-path in %s.conf", what, subject, p)
 	}
 	p.status.Lock()
 	defer p.status.Unlock()
-	if err := change(); err != nil {
+	before := maps.Clone(p.outgoing)
+	err := change()
+	if err == nil {
+		err = p.outgoing.write(p.cfg.StatusPath)
+	}
+	if err != nil {
+		p.outgoing = before
 		return fmt.Errorf("%s %s: %w", what, subject, err)
 	}
-	return p.outgoing.write(p.cfg.StatusPath)
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"google.golang.org/protobuf/proto"
 
@@ -52,19 +53,26 @@ func (m *published) write(path string) error {
 	return replaceFile(path, append(text, '\n'))
 }
 
+// replaceFile leaves the file as it is, and nothing beside it, if it fails.
 func replaceFile(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, explain(err))
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
-		}
-	}()
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	return os.Rename(f.Name(), path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(explain(err), os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// explain says what to do about a full disk.
+func explain(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: the file is as it was; make room there, or set status-path in filedb.conf to a file elsewhere", err)
+	}
+	return err
 }
