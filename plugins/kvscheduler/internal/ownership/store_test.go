@@ -15,6 +15,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/tenuto-dev/tenuto/infra/disktest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 )
 
@@ -285,14 +286,7 @@ func TestAFileThatCannotBeWrittenIsRead(t *testing.T) {
 
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Skip("SKIPPED: needs root, to mount a small file system")
-	}
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("SKIPPED: a small file system cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	dir := disktest.Small(t, "256k")
 	s := open(t, dir)
 	write(t, s, ownership.Batch{Put: []ownership.Record{rec("a", "1")}})
 	before := content(t, s)
