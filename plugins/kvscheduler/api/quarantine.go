@@ -54,6 +54,6 @@ func (e *QuarantineError) Error() string {
 	if len(times) == 1 {
 		n = "once"
 	}
-	return fmt.Sprintf("quarantined: southbound %q went down %s (%s) while it was being %s; change it or run agentctl quarantine release %s; a restart of the agent ends it as well",
+	return fmt.Sprintf("quarantined: southbound %q went down %s (%s) while it was being %s; change it or run agentctl quarantine release %s",
 		s.Southbound, n, strings.Join(times, ", "), what, s.Key)
 }

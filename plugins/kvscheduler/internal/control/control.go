@@ -36,7 +36,7 @@ type Options struct {
 	// is. It may be called concurrently.
 	Overdue func(hanging []exec.Call)
 	// QuarantineAfter is how many crashes of its southbound, within an hour, put a
-	// value into quarantine; 0: never.
+	// value into quarantine; 0: never, and what an earlier run put there is let go.
 	QuarantineAfter int
 	// Suspects is told the suspects whenever they change; nil: nobody is.
 	Suspects func([]api.Suspect)
@@ -56,8 +56,8 @@ type Options struct {
 	// QueueAgeing is how long the northbound may go before others; 0 is
 	// DefaultQueueAgeing.
 	QueueAgeing time.Duration
-	// Journal remembers what was made beyond the life of the process; nil: nobody
-	// does.
+	// Journal remembers what was made, and what is in quarantine, beyond the life of
+	// the process; nil: nobody does.
 	Journal Journal
 	// Policies say what the scheduler may do with which values; nil: everything.
 	Policies registry.Policies
@@ -143,8 +143,9 @@ func New(opts Options) *Control {
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
 	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts}
-	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}}
+	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}
 	c.openJournal()
+	c.openWard()
 	return c
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// Journal remembers beyond the life of the process what the scheduler made.
-// Load and Write are called by one goroutine, Lookup by any.
+// Journal remembers beyond the life of the process what the scheduler made, and
+// who may have brought a southbound down. Lookup is called by any goroutine, the
+// others by one.
 type Journal interface {
 	// Load returns what is on record, and the transaction that was being
 	// executed when the last process ended, or nil.
@@ -26,6 +27,11 @@ type Journal interface {
 	Write(b *ownership.Batch) error
 	// Lookup returns what is on record of a key.
 	Lookup(key string) (ownership.Record, bool)
+	// LoadState returns what SaveState kept under a name, by key.
+	LoadState(name string) (map[string][]byte, error)
+	// SaveState changes what is kept under a name, as a whole: with all, what is
+	// not in put is dropped. A nil value deletes its key.
+	SaveState(name string, put map[string][]byte, all bool) error
 }
 
 // journalRetry is how long to wait before what could not be written is written
@@ -216,10 +222,7 @@ func (c *Control) write(b *ownership.Batch) (ok bool) {
 			c.log.Error("what was made in the southbound could not be recorded; it is kept in memory until it can be", "error", err)
 		}
 		k.stale = true
-		if !k.retrying {
-			k.retrying = true
-			c.after(journalRetry, &job{call: c.writeAgain})
-		}
+		c.writeLater()
 		return false
 	}
 	if k.stale {
@@ -229,9 +232,18 @@ func (c *Control) write(b *ownership.Batch) (ok bool) {
 	return true
 }
 
+// writeLater has what could not be written tried again after a while.
+func (c *Control) writeLater() {
+	if !c.keeper.retrying {
+		c.keeper.retrying = true
+		c.after(journalRetry, &job{call: c.writeAgain})
+	}
+}
+
 func (c *Control) writeAgain() {
 	k := &c.keeper
 	k.retrying = false
+	c.keepWard()
 	if k.stale {
 		c.write(c.everything(&ownership.Batch{Txn: k.seq}))
 	}

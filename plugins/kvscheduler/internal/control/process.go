@@ -35,6 +35,7 @@ func (c *Control) process(j *job) outcome {
 	}
 	p, ok := c.prepare(j)
 	if !ok {
+		c.keepWard()
 		return outcome{seq: api.NoSeqNum}
 	}
 	p.at = c.clock.Now()
@@ -168,7 +169,11 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		p.request.Touch = j.back.touch
 	}
 	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
+		named := len(p.request.Changes)
 		p.request.Changes = c.dropObsolete(p.request.Changes)
+		for i := named; i < len(p.request.Changes); i++ {
+			c.heal(p, &p.request.Changes[i], j.dry)
+		}
 	}
 	if c.opts.Policies != nil {
 		c.lookAtNew(p, j.opts.Resync == api.FullResync)

@@ -8,10 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // quarantineWindow is how long a crash counts.
@@ -28,10 +31,19 @@ type ward struct {
 
 	mu       sync.Mutex
 	suspects map[string]*suspect
+
+	queued  map[string]int  // trials that wait for their turn, by southbound
+	changed map[string]bool // keys of suspects whose state the journal does not know
+	unsaved bool            // a write failed: the journal knows nothing for sure
 }
 
 type suspect struct {
 	api.Suspect
+	// wish is what the northbound wanted of the base value at the latest crash; nil:
+	// nothing.
+	wish proto.Message
+	// early: it is known from an earlier run, and nobody has asked for it since.
+	early bool
 	tried bool // its trial failed; will the southbound go down?
 	// revision is that of the base value when the trial failed.
 	revision uint32
@@ -60,6 +72,7 @@ func (w *ward) drop(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.suspects, key)
+	w.changed[key] = true
 }
 
 // pin makes a request leave the suspects alone.
@@ -104,7 +117,8 @@ func (w *ward) crashed(southbound string, now time.Time, calls []exec.InFlight) 
 				recent = append(recent, t)
 			}
 		}
-		s.Crashes, s.Operation, s.tried = append(recent, now), call.Callback, false
+		s.Crashes, s.Operation, s.tried, s.early = append(recent, now), call.Callback, false, false
+		w.changed[call.Key] = true
 		if len(s.Crashes) >= w.after && !s.Quarantined {
 			s.Quarantined = true
 			caught = append(caught, s.Suspect)
@@ -115,7 +129,7 @@ func (w *ward) crashed(southbound string, now time.Time, calls []exec.InFlight) 
 
 // suspectsOf are those that are to be tried.
 func (w *ward) suspectsOf(southbound string) []api.Suspect {
-	return w.list(func(s *suspect) bool { return s.Southbound == southbound && !s.Quarantined && !s.tried })
+	return w.list(func(s *suspect) bool { return s.Southbound == southbound && !s.Quarantined && !s.tried && !s.early })
 }
 
 // afterCrash finds out who may have brought a southbound down, of the callbacks
@@ -137,7 +151,13 @@ func (c *Control) afterCrash(southbound string, now time.Time, calls []exec.InFl
 	for _, s := range c.ward.crashed(southbound, now, calls) {
 		c.log.Error("value quarantined", "key", s.Key, "southbound", southbound, "crashes", len(s.Crashes))
 	}
+	for i := range calls {
+		if s := c.ward.get(calls[i].Key); s != nil {
+			s.wish = c.wishFor(s.Key, s.Base)
+		}
+	}
 	c.toldSuspects()
+	c.keepWard() // at once: the agent may not live longer than its southbound
 }
 
 func (c *Control) toldSuspects() {
@@ -146,28 +166,21 @@ func (c *Control) toldSuspects() {
 	}
 }
 
-// markQuarantined makes the status of the values in quarantine say so, and
-// drops those that nobody wants any more.
-func (c *Control) markQuarantined() {
-	for _, s := range c.ward.list(func(s *suspect) bool { return s.Quarantined }) {
-		c.mu.Lock()
-		n := c.graph.Node(s.Key)
-		if n != nil {
-			n.Err, n.Retrying = &api.QuarantineError{Suspect: s}, false
-			c.refreshed = append(c.refreshed, n.Root().Key)
-		}
-		c.mu.Unlock()
-		if n == nil {
-			c.ward.drop(s.Key)
-		}
+// beginTrials queues the trial of the next suspect of a southbound, unless one is
+// queued already.
+func (c *Control) beginTrials(southbound string) {
+	if c.ward.queued[southbound] == 0 {
+		c.tryNext(southbound, 0)
 	}
 }
 
 // tryNext queues the trial of the next suspect of a southbound.
 func (c *Control) tryNext(southbound string, delay time.Duration) {
 	if len(c.ward.list(func(s *suspect) bool { return s.Southbound == southbound && !s.Quarantined })) == 0 {
+		c.keepWard()
 		return
 	}
+	c.ward.queued[southbound]++
 	j := &job{typ: api.RetryFailedOps, retry: &retry{ofTxn: c.nextSeq, trial: southbound}}
 	if c.nextSeq > 0 {
 		j.retry.ofTxn--
@@ -182,6 +195,7 @@ func (c *Control) tryNext(southbound string, delay time.Duration) {
 // prepareTrial lets one suspect come up, with nothing beside it.
 func (c *Control) prepareTrial(j *job, p *prepared) bool {
 	southbound := j.retry.trial
+	c.ward.queued[southbound]--
 	if p.request.Closed[southbound] {
 		return false // it comes up again, and so do the trials
 	}
@@ -238,9 +252,11 @@ func (c *Control) afterTrial(r *retry, res *exec.Result) {
 // heal takes a value out of quarantine that is changed or deleted, with what is
 // derived from it. While it stays as it is the change is an error.
 func (c *Control) heal(p *prepared, change *plan.Change, dry bool) {
-	same := change.Node != nil && change.Want == change.Node.Want
+	if len(c.ward.suspects) == 0 {
+		return
+	}
 	for _, s := range c.ward.list(func(s *suspect) bool { return s.Quarantined && (s.Key == change.Key || s.Base == change.Key) }) {
-		if same {
+		if sameWish(c.ward.get(s.Key).wish, change.Want) {
 			p.delayed = append(p.delayed, api.KeyWithError{
 				Key: s.Key, TxnOperation: operation(change), Error: &api.QuarantineError{Suspect: s},
 			})
@@ -254,6 +270,14 @@ func (c *Control) heal(p *prepared, change *plan.Change, dry bool) {
 	}
 }
 
+// sameWish tells whether the northbound wants what it wanted before.
+func sameWish(wish proto.Message, want *registry.Value) bool {
+	if wish == nil || want == nil || want.FromSB {
+		return wish == nil && (want == nil || want.FromSB)
+	}
+	return proto.Equal(wish, want.Msg)
+}
+
 // wardOff looks whether anything can be done with a value that is to change.
 func (c *Control) wardOff(p *prepared, change *plan.Change, dry bool) {
 	c.postpone(p, change)
@@ -262,12 +286,18 @@ func (c *Control) wardOff(p *prepared, change *plan.Change, dry bool) {
 
 // goOnTrying follows trials, and begins them when a southbound is up.
 func (c *Control) goOnTrying(j *job, res *exec.Result) {
+	if len(c.ward.suspects) > 0 {
+		c.arrive()
+		c.markQuarantined()
+	}
 	switch {
 	case j.retry != nil && j.retry.trial != "":
-		c.afterTrial(j.retry, res)
+		c.afterTrial(j.retry, res) // who is none any more is written down when all had their trial
+		return
 	case j.session != nil && j.session.up:
 		c.tryNext(j.session.name, 0)
 	}
+	c.keepWard()
 }
 
 // limbo says why nothing is done with a value for now.
@@ -306,13 +336,15 @@ func (c *Control) release(keys []string) error {
 		c.ward.mu.Lock()
 		s := c.ward.suspects[q.Key]
 		s.Quarantined, s.Crashes = false, nil
+		c.ward.changed[q.Key] = true
 		c.ward.mu.Unlock()
 		southbounds[q.Southbound] = true
 		c.clearError(c.graph.Node(q.Key))
 	}
 	c.toldSuspects()
+	c.keepWard()
 	for southbound := range southbounds {
-		c.tryNext(southbound, 0)
+		c.beginTrials(southbound)
 	}
 	return nil
 }

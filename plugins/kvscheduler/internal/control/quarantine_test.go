@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
@@ -162,46 +160,4 @@ func TestQuarantineOff(t *testing.T) {
 			t.Errorf("suspects %v after %d lives", got, f.epoch)
 		}
 	})
-}
-
-// kill lets the southbound of the session die of an operation, if it gets one
-// to do, and come back. Nobody is found guilty who is not again.
-func (s *simulation) kill() {
-	if s.o.down {
-		s.session()
-	}
-	s.converge()
-	values := map[string]*model.Item{}
-	for range rapid.IntRange(1, 4).Draw(s.T, "changes") {
-		key := rapid.SampledFrom(baseKeys).Draw(s.T, "key")
-		values[key] = nil
-		if rapid.IntRange(0, 3).Draw(s.T, "delete") > 0 {
-			values[key] = drawItem(s.T, key)
-		}
-	}
-	s.log("kill")
-	hangs := s.hangs
-	s.hangs = false
-	s.w.mu.Lock()
-	s.w.kill = func() { s.c.SouthboundDown("s", errInjected) }
-	s.w.mu.Unlock()
-	s.w.cyclic = func(string) bool { return true } // others are stranded for now
-	_ = s.commit(values, api.WithRetryMaxCount(0))
-	s.w.mu.Lock()
-	died := s.w.kill == nil
-	s.w.kill = nil
-	s.w.mu.Unlock()
-	s.want(values)
-	if died {
-		s.w.fault("session down during an operation")
-		s.o.down = true
-		s.barrier()
-		s.session()
-	}
-	s.converge()
-	s.w.cyclic = s.reach.cyclic
-	s.hangs = hangs
-	if left := s.c.Suspects(); len(left) > 0 {
-		s.fatal("still suspected: %v", left)
-	}
 }

@@ -72,7 +72,7 @@ func (c *Control) planReread() {
 	if names != r.told {
 		for _, name := range strings.Fields(r.told) {
 			if d := c.registry.Load().ByName(name); !strings.Contains(names, name+"\n") && d.Session() != "" {
-				c.tryNext(d.Session(), 0) // suspects that could not be tried
+				c.beginTrials(d.Session()) // suspects that could not be tried
 			}
 		}
 		if !strings.Contains(r.told, names) { // more than before

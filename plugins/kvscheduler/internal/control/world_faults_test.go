@@ -62,7 +62,7 @@ func (w *world) killed(op, key string) bool {
 	if w.kill == nil && !w.gone || !inSession(key) {
 		return false
 	}
-	if w.kill != nil && strings.HasPrefix(key, "c/") {
+	if w.kill != nil && strings.HasPrefix(key, "c/") && (w.killOnly == "" || key == w.killOnly) {
 		w.gone = true
 		for key := range w.exists {
 			if inSession(key) {
@@ -78,6 +78,13 @@ func (w *world) killed(op, key string) bool {
 		w.ops = append(w.ops, op+" "+key+" killed")
 	}
 	return w.gone
+}
+
+// injured: the southbound does not die of the next operation, or it did.
+func (w *world) injured() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.kill == nil
 }
 
 func (w *world) revive() {

@@ -53,9 +53,11 @@ type world struct {
 	rules rules
 	asked func(key string) bool
 	// kill tells the scheduler that the southbound of the session died; it does
-	// of the next operation in it. gone: it is dead.
-	kill func()
-	gone bool
+	// of the next operation in it, or of the next one on the key killOnly. gone:
+	// it is dead.
+	kill     func()
+	killOnly string
+	gone     bool
 	// dieAt is the number of calls until the scheduler dies; 0: it does not.
 	dieAt     int
 	dead      bool

@@ -12,6 +12,7 @@ import (
 type Memory struct {
 	mu          sync.Mutex
 	records     map[string][]byte
+	state       map[string]map[string][]byte // see SaveState
 	interrupted *Interrupted
 	frozen      bool
 	err         error
@@ -19,7 +20,9 @@ type Memory struct {
 }
 
 // NewMemory returns an empty journal.
-func NewMemory() *Memory { return &Memory{records: map[string][]byte{}} }
+func NewMemory() *Memory {
+	return &Memory{records: map[string][]byte{}, state: map[string]map[string][]byte{}}
+}
 
 // Freeze makes writes have no effect, without telling: the process is dead.
 func (m *Memory) Freeze() { m.set(func() { m.frozen = true }) }
@@ -117,4 +120,34 @@ func batchTime(b *Batch) time.Time {
 		return b.Put[len(b.Put)-1].Time
 	}
 	return time.Time{}
+}
+
+// LoadState returns what SaveState kept under a name; the caller owns it.
+func (m *Memory) LoadState(name string) (map[string][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.state[name]), nil
+}
+
+// SaveState changes what is kept under a name, as that of Store does.
+func (m *Memory) SaveState(name string, put map[string][]byte, all bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.frozen:
+		return nil
+	case m.err != nil:
+		return m.err
+	}
+	if all || m.state[name] == nil {
+		m.state[name] = map[string][]byte{}
+	}
+	for key, data := range put {
+		if data == nil {
+			delete(m.state[name], key)
+		} else {
+			m.state[name][key] = slices.Clone(data)
+		}
+	}
+	return nil
 }

@@ -1,5 +1,6 @@
 // Package ownership keeps, beyond the life of the process, what the scheduler
-// made in the southbound, and what the northbound asked for.
+// made in the southbound, what it must not touch there (the quarantine), and
+// what the northbound asked for.
 //
 // # What is written when
 //

@@ -47,6 +47,9 @@ var (
 	ErrNewer = errors.New("the state file is of a newer program")
 )
 
+// MaxKey is the length of the longest key that a store can keep, in bytes.
+const MaxKey = bolt.MaxKeySize
+
 // Options of a Store.
 type Options struct {
 	// Dir is the directory; it is created if it does not exist. What is in it is
@@ -344,8 +347,7 @@ func (s *Store) Lookup(key string) (rec Record, ok bool) {
 	return rec, ok && err == nil
 }
 
-// Write executes a batch. Keys that are longer than the file can have
-// (bolt.MaxKeySize) are left out.
+// Write executes a batch. Keys that are longer than MaxKey are left out.
 func (s *Store) Write(b *Batch) error {
 	puts := make([]int, len(b.Put))
 	for i := range puts {
@@ -374,7 +376,7 @@ func (s *Store) Write(b *Batch) error {
 			if err != nil {
 				return 0, err
 			}
-			if len(rec.Key) > bolt.MaxKeySize || rec.Key == "" {
+			if len(rec.Key) > MaxKey || rec.Key == "" {
 				continue
 			}
 			bytes += len(rec.Key) + len(data)
