@@ -206,7 +206,7 @@ func (b *Bench) Await(key string, want api.ValueState) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(patience); b.State(key) != want; <-tick.C {
 		if time.Now().After(deadline) {
-			b.tb.Fatalf("%s is %s, expected %s", key, b.State(key), want)
+			b.tb.Fatalf("%s is %s, expected %s\n%s", key, b.State(key), want, b.why(key))
 		}
 	}
 }

@@ -99,12 +99,12 @@ func TestBondConflicts(t *testing.T) {
 		b := vpptest.Start(t, target)
 		b.Must(of(bond("bond1", 3, "one"), loop("one")))
 		err := b.Commit(of(bond("bond2", 3)))
-		if want := `VPP has it already, as interface "bond1" (BondEthernet3): bond.id: 3: `; err == nil || !strings.Contains(err.Error(), want) {
+		if want := `bond.id: 3: VPP has it already, as interface "bond1" (BondEthernet3): `; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 		b.Want(states{ifKey("bond2"): failed})
 		err = b.Commit(of(bond("bond2", 4, "one")))
-		if want := `the interface is in bond "bond1" (ID 3) already`; err == nil || !strings.Contains(err.Error(), want) {
+		if want := `bond.bonded_interfaces.name: "one": is in bond "bond1" (ID 3) already`; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 		b.Want(states{ifKey("bond2"): configured, "vpp/bond/bond2/interface/one/": failed})

@@ -93,7 +93,7 @@ func TestInterfaceInTwoBridgeDomains(t *testing.T) {
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
 	b.Must(of(bridge("bd1", "a"), loop("a")))
 	err := b.Commit(of(bridge("bd2", "a")))
-	if err == nil || !strings.Contains(err.Error(), `interface "a": is in bridge domain "bd1" (number 1) already`) {
+	if err == nil || !strings.Contains(err.Error(), `interfaces.name: "a": is in bridge domain "bd1" (number 1) already`) {
 		t.Errorf("error %v", err)
 	}
 	b.Want(states{"vpp/bd/bd1/interface/a": configured, "vpp/bd/bd2/interface/a": failed})

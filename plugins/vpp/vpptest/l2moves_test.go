@@ -46,7 +46,7 @@ func TestCrossConnectedOrBridged(t *testing.T) {
 		pair, bd := xconnect("a", "b"), bridge("bd1", "a")
 		b.Must(of(pair, loop("a"), loop("b")))
 		err := b.Commit(of(bd))
-		if err == nil || !strings.Contains(err.Error(), `interface "a": is cross-connected to the interface with index `) {
+		if err == nil || !strings.Contains(err.Error(), `interfaces.name: "a": is cross-connected to interface "b" already`) {
 			t.Errorf("error %v", err)
 		}
 		b.Want(states{key(pair): configured, "vpp/bd/bd1/interface/a": failed})
@@ -58,7 +58,7 @@ func TestCrossConnectedOrBridged(t *testing.T) {
 		b.Must(change)
 		b.InSync()
 		err = b.Commit(of(pair))
-		if err == nil || !strings.Contains(err.Error(), `interface "a": is in bridge domain "bd1" (number 1)`) {
+		if err == nil || !strings.Contains(err.Error(), `receive_interface: "a": is in bridge domain "bd1" (number 1) already`) {
 			t.Errorf("error %v", err)
 		}
 		b.Want(states{key(pair): failed, "vpp/bd/bd1/interface/a": configured})

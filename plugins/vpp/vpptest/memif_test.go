@@ -74,8 +74,8 @@ func TestMemifRefused(t *testing.T) {
 			i    *interfaces.Interface
 			want string
 		}{
-			{memif("second", 1, "x.sock"), `VPP has it already, as interface "first"`},
-			{slave, "memif_create"},
+			{memif("second", 1, "x.sock"), `memif.socket_filename, memif.id: "x.sock", 1: VPP has it already, as interface "first"`},
+			{slave, `memif.master: false: the socket "x.sock" has memifs of the other role, such as interface "first" (memif`},
 		} {
 			err := b.Commit(of(test.i))
 			if err == nil || !strings.Contains(err.Error(), test.want) {

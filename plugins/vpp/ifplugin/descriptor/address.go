@@ -1,12 +1,15 @@
 package descriptor
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
+	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
@@ -21,6 +24,7 @@ import (
 type addressCalls interface {
 	AddAddress(swIfIndex uint32, addr netip.Prefix) error
 	RemoveAddress(swIfIndex uint32, addr netip.Prefix) error
+	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
 }
 
 type addressDescriptor struct {
@@ -63,7 +67,37 @@ func (d *addressDescriptor) create(key string, _ *emptypb.Empty) (kvs.Metadata, 
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.AddAddress(idx, addr)
+	err = d.vpp.AddAddress(idx, addr)
+	if errors.Is(err, api.ADDRESS_IN_USE) || errors.Is(err, api.DUPLICATE_IF_ADDRESS) {
+		err = conflict(d.inUse(key, addr, err), field{"ip_addresses", addr})
+	}
+	return nil, err
+}
+
+// inUse says which interface has an address that VPP does not have beside the new
+// one. Of those that are to have one VPP is asked whether they do.
+func (d *addressDescriptor) inUse(key string, addr netip.Prefix, cause error) error {
+	iface, _, _, _ := model.ParseAddressKey(key)
+	m, ok := d.ifs.LookupByName(iface)
+	if !ok {
+		return cause
+	}
+	for _, name := range d.ifs.Overlapping(m.Vrf, iface, addr) {
+		other, ok := d.ifs.LookupByName(name)
+		if !ok {
+			continue
+		}
+		has, err := d.vpp.DumpAddresses(other.SwIfIndex, addr.Addr().Is6())
+		if err != nil {
+			return errors.Join(cause, err)
+		}
+		for _, a := range has {
+			if ifaceidx.Excludes(a, addr, name == iface) {
+				return fmt.Errorf("overlaps with %s of interface %q in VRF table %d: %w", a, name, m.Vrf, cause)
+			}
+		}
+	}
+	return fmt.Errorf("overlaps in VRF table %d with an address that this agent did not configure: %w", m.Vrf, cause)
 }
 
 func (d *addressDescriptor) remove(key string, _ *emptypb.Empty, _ kvs.Metadata) error {

@@ -66,7 +66,7 @@ func (d *bondMemberDescriptor) create(key string, m *interfaces.BondLink_BondedI
 	wanted := vppcalls.BondMember{SwIfIndex: member, Passive: m.GetIsPassive(), LongTimeout: m.GetIsLongTimeout()}
 	err = d.vpp.AddBondMember(bond, wanted)
 	if errors.Is(err, api.VALUE_EXIST) {
-		err = d.inBond(bond, wanted, err)
+		err = conflict(d.inBond(bond, wanted, err), field{"bond.bonded_interfaces.name", m.GetName()})
 	}
 	return nil, err
 }
@@ -85,7 +85,7 @@ func (d *bondMemberDescriptor) inBond(bond uint32, wanted vppcalls.BondMember, c
 				return nil
 			case m.SwIfIndex == wanted.SwIfIndex:
 				name, _, _ := d.ifs.LookupBySwIfIndex(idx)
-				return fmt.Errorf("the interface is in bond %q (ID %d) already: %w", name, b.ID, cause)
+				return fmt.Errorf("is in bond %q (ID %d) already: %w", name, b.ID, cause)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ package descriptor
 
 import (
 	"fmt"
+	"net/netip"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -36,6 +37,7 @@ type index interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
 	Look() *ifaceidx.Look
+	Overlapping(vrf uint32, iface string, addr netip.Prefix) (names []string)
 }
 
 // swIfIndex returns what VPP calls the interface.

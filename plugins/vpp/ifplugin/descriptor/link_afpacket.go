@@ -96,25 +96,28 @@ func (k afPacket) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.
 	idx, err := k.vpp.CreateAfPacket(vppcalls.AfPacketParams{HostIfName: host, MAC: mac})
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
 		idx, err = k.adopt(host, err)
+		err = conflict(err, hostField(i))
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx, InternalName: vppcalls.AfPacketName(host)}, err
 }
 
-// adopt takes over an interface without tag on the very host interface: one
-// that was left over from a creation whose end was not seen. One with a tag has
-// an owner.
+// hostField is the field that names the host interface.
+func hostField(i *interfaces.Interface) field {
+	if name := i.GetAfpacket().GetLinuxInterface(); name != "" {
+		return field{"afpacket.linux_interface", name}
+	}
+	return field{"afpacket.host_if_name", i.GetAfpacket().GetHostIfName()}
+}
+
+// adopt takes over an interface without tag on the very host interface.
 func (k afPacket) adopt(host string, cause error) (uint32, error) {
 	all, err := k.vpp.DumpInterfaces()
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)
 	}
 	for _, d := range all {
-		switch {
-		case d.Name != vppcalls.AfPacketName(host):
-		case d.Tag == "":
-			return d.SwIfIndex, nil
-		default:
-			return vppcalls.NoInterface, fmt.Errorf("host interface %q already belongs to VPP interface %q: %w", host, d.Tag, cause)
+		if d.Name == vppcalls.AfPacketName(host) {
+			return adoptUntagged(k.vpp, d.SwIfIndex, true, cause)
 		}
 	}
 	return vppcalls.NoInterface, cause

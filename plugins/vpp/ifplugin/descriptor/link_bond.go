@@ -97,32 +97,15 @@ func (k bond) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMe
 	}
 	idx, err := k.vpp.CreateBond(p)
 	if errors.Is(err, api.INSTANCE_IN_USE) {
-		idx, err = k.adopt(i, err)
+		idx, err = adoptAmong(k.vpp, k.vpp.DumpBonds, func(b vppcalls.Bond) bool { return b.ID == l.GetId() }, func(b vppcalls.Bond) bool {
+			return k.sameLink(i, &interfaces.Interface{Link: &interfaces.Interface_Bond{Bond: bondLink(b)}})
+		}, err)
+		err = conflict(err, field{"bond.id", l.GetId()})
 	}
 	if errors.Is(err, api.FEATURE_DISABLED) {
 		err = fmt.Errorf("mode %s needs the plugin lacp of VPP: %w", l.GetMode(), err)
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
-}
-
-// adopt takes over a bond without tag that is what is wanted.
-func (k bond) adopt(i *interfaces.Interface, cause error) (uint32, error) {
-	all, err := k.vpp.DumpBonds()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	cause = fmt.Errorf("bond.id: %d: %w", i.GetBond().GetId(), cause)
-	for idx, b := range all {
-		if b.ID != i.GetBond().GetId() {
-			continue
-		}
-		idx, err := adoptUntagged(k.vpp, idx, cause)
-		if err == nil && !k.sameLink(i, &interfaces.Interface{Link: &interfaces.Interface_Bond{Bond: bondLink(b)}}) {
-			return vppcalls.NoInterface, cause
-		}
-		return idx, err
-	}
-	return vppcalls.NoInterface, cause
 }
 
 func (k bond) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

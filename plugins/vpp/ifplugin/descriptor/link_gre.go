@@ -97,14 +97,12 @@ func (k gre) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta,
 	wanted := vppcalls.Gre{Src: src, Dst: dst, Type: t, Vrf: l.GetOuterFibId(), Session: uint16(l.GetSessionId())}
 	m.SwIfIndex, err = k.vpp.CreateGre(wanted)
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
-		m.SwIfIndex, err = k.adopt(wanted, err)
+		same := func(found vppcalls.Gre) bool { return found == wanted }
+		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpGres, same, same, err)
+		err = conflict(err, field{"gre.src_addr", src}, field{"gre.dst_addr", dst}, field{"gre.tunnel_type", l.GetTunnelType()},
+			field{"gre.outer_fib_id", l.GetOuterFibId()}, field{"gre.session_id", l.GetSessionId()})
 	}
 	return m, err
-}
-
-// adopt takes over a tunnel without tag.
-func (k gre) adopt(wanted vppcalls.Gre, cause error) (uint32, error) {
-	return adoptAmong(k.vpp, k.vpp.DumpGres, func(t vppcalls.Gre) bool { return t == wanted }, cause)
 }
 
 func (k gre) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

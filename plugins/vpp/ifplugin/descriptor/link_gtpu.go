@@ -104,28 +104,12 @@ func (k gtpu) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta
 	}
 	m.SwIfIndex, err = k.vpp.CreateGtpu(wanted)
 	if errors.Is(err, api.TUNNEL_EXIST) {
-		m.SwIfIndex, err = k.adopt(wanted, err)
+		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpGtpus,
+			func(found vppcalls.Gtpu) bool { return found.Dst == dst && found.TEID == wanted.TEID },
+			func(found vppcalls.Gtpu) bool { return found == wanted }, err)
+		err = conflict(err, field{"gtpu.dst_addr", dst}, field{"gtpu.teid", wanted.TEID})
 	}
 	return m, err
-}
-
-// adopt takes over a tunnel without tag, and names the owner of one that only
-// has the same TEID.
-func (k gtpu) adopt(wanted vppcalls.Gtpu, cause error) (uint32, error) {
-	all, err := k.vpp.DumpGtpus()
-	if err != nil {
-		return vppcalls.NoInterface, errors.Join(cause, err)
-	}
-	for idx, t := range all {
-		if t.Dst != wanted.Dst || t.TEID != wanted.TEID {
-			continue
-		}
-		if idx, err = adoptUntagged(k.vpp, idx, cause); err == nil && t != wanted {
-			return vppcalls.NoInterface, cause
-		}
-		return idx, err
-	}
-	return vppcalls.NoInterface, cause
 }
 
 func (k gtpu) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

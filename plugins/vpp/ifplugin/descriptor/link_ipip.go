@@ -76,14 +76,11 @@ func (k ipip) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta
 	wanted := vppcalls.Ipip{Src: src, Dst: dst, Multipoint: toMany(i), Vrf: i.GetVrf()}
 	m.SwIfIndex, err = k.vpp.CreateIpip(wanted)
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
-		m.SwIfIndex, err = k.adopt(wanted, err)
+		same := func(found vppcalls.Ipip) bool { return found == wanted }
+		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpIpips, same, same, err)
+		err = conflict(err, field{"ipip.src_addr", src}, field{"ipip.dst_addr", dst}, field{"vrf", i.GetVrf()})
 	}
 	return m, err
-}
-
-// adopt takes over a tunnel without tag.
-func (k ipip) adopt(wanted vppcalls.Ipip, cause error) (uint32, error) {
-	return adoptAmong(k.vpp, k.vpp.DumpIpips, func(t vppcalls.Ipip) bool { return t == wanted }, cause)
 }
 
 func (k ipip) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -2,6 +2,9 @@ package descriptor
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
@@ -104,12 +107,27 @@ func (k memif) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfM
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
-// adopt takes over a memif without tag.
+// adopt takes over a memif without tag. VPP refuses a memif whose ID its socket has,
+// and one of another role than that of its socket.
 func (k memif) adopt(l *interfaces.MemifLink, cause error) (uint32, error) {
-	return adoptAmong(k.vpp, k.vpp.DumpMemifs, func(m vppcalls.Memif) bool {
-		same := m.ID == l.Id && (vppcalls.SameSocket(m.Socket, l.SocketFilename) || m.SocketID == 0 && l.SocketFilename == "")
-		return same && m.Master == l.Master && m.IP == (l.Mode == interfaces.MemifLink_IP)
-	}, cause)
+	all, err := k.vpp.DumpMemifs()
+	if err != nil {
+		return vppcalls.NoInterface, errors.Join(cause, err)
+	}
+	for _, idx := range slices.Sorted(maps.Keys(all)) {
+		m := all[idx]
+		switch onSocket := vppcalls.SameSocket(m.Socket, l.SocketFilename) || m.SocketID == 0 && l.SocketFilename == ""; {
+		case !onSocket:
+		case m.Master != l.Master:
+			owner, _, err := ownerOf(k.vpp, idx)
+			cause = fmt.Errorf("the socket %q has memifs of the other role, such as %s: %w", l.SocketFilename, owner, errors.Join(cause, err))
+			return vppcalls.NoInterface, conflict(cause, field{"memif.master", l.Master})
+		case m.ID == l.Id:
+			idx, err := adoptUntagged(k.vpp, idx, m.IP == (l.Mode == interfaces.MemifLink_IP), cause)
+			return idx, conflict(err, field{"memif.socket_filename", l.SocketFilename}, field{"memif.id", l.Id})
+		}
+	}
+	return vppcalls.NoInterface, cause
 }
 
 func (k memif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -135,6 +135,7 @@ func (k subif) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMet
 	m.SwIfIndex, err = k.vpp.CreateSubif(parent, i.GetSub().GetSubId())
 	if errors.Is(err, api.VLAN_ALREADY_EXISTS) {
 		m.SwIfIndex, err = k.adopt(parent, i.GetSub().GetSubId(), err)
+		err = conflict(err, field{"sub.parent_name", i.GetSub().GetParentName()}, field{"sub.sub_id", i.GetSub().GetSubId()})
 	}
 	if err != nil {
 		return m, err
@@ -155,7 +156,7 @@ func (k subif) adopt(parent, vlan uint32, cause error) (uint32, error) {
 	}
 	for _, d := range all {
 		if d.SubInterface && d.Parent == parent && d.VLAN == vlan {
-			return adoptUntagged(k.vpp, d.SwIfIndex, cause)
+			return adoptUntagged(k.vpp, d.SwIfIndex, true, cause)
 		}
 	}
 	return vppcalls.NoInterface, cause

@@ -104,6 +104,7 @@ func (k vmxnet3) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfM
 	m.SwIfIndex, err = k.vpp.CreateVmxnet3(wanted)
 	if errors.Is(err, api.ADDRESS_IN_USE) {
 		m.SwIfIndex, err = k.adopt(wanted, err)
+		err = conflict(err, field{"name", i.GetName()})
 	}
 	return m, err
 }
@@ -111,7 +112,8 @@ func (k vmxnet3) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfM
 // adopt takes over an interface without tag on the very device.
 func (k vmxnet3) adopt(wanted vppcalls.Vmxnet3, cause error) (uint32, error) {
 	wanted.EventLog = false // not told
-	return adoptAmong(k.vpp, k.vpp.DumpVmxnet3s, func(v vppcalls.Vmxnet3) bool { return v == wanted }, cause)
+	return adoptAmong(k.vpp, k.vpp.DumpVmxnet3s,
+		func(v vppcalls.Vmxnet3) bool { return v.PCI == wanted.PCI }, func(v vppcalls.Vmxnet3) bool { return v == wanted }, cause)
 }
 
 func (k vmxnet3) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

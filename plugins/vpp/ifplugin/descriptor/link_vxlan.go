@@ -95,19 +95,21 @@ func (k vxlan) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMet
 	}
 	m.SwIfIndex, err = k.vpp.CreateVxlan(t)
 	if errors.Is(err, api.TUNNEL_EXIST) {
-		m.SwIfIndex, err = k.adopt(t, err)
+		same := func(found vppcalls.Vxlan) bool { return sameVxlan(found, t) }
+		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpVxlans, same, same, err)
+		err = vxlanConflict(err, t)
 	}
 	return m, err
-}
-
-// adopt takes over a tunnel without tag.
-func (k vxlan) adopt(wanted vppcalls.Vxlan, cause error) (uint32, error) {
-	return adoptAmong(k.vpp, k.vpp.DumpVxlans, func(t vppcalls.Vxlan) bool { return sameVxlan(t, wanted) }, cause)
 }
 
 // sameVxlan tells that two tunnels are one for VPP.
 func sameVxlan(a, b vppcalls.Vxlan) bool {
 	return a.Src == b.Src && a.Dst == b.Dst && a.VNI == b.VNI && a.Vrf == b.Vrf
+}
+
+// vxlanConflict names the fields that sameVxlan compares.
+func vxlanConflict(err error, t vppcalls.Vxlan) error {
+	return conflict(err, field{"vxlan.src_address", t.Src}, field{"vxlan.dst_address", t.Dst}, field{"vxlan.vni", t.VNI}, field{"vrf", t.Vrf})
 }
 
 func (k vxlan) remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -1,8 +1,11 @@
 package descriptor
 
 import (
+	"errors"
 	"fmt"
+	"net/netip"
 
+	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -22,6 +25,7 @@ import (
 // vrfCalls is what VRF membership needs of VPP.
 type vrfCalls interface {
 	SetTable(swIfIndex, vrf uint32, ipv6 bool) error
+	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
 }
 
 type vrfDescriptor struct {
@@ -147,13 +151,19 @@ func (d *vrfDescriptor) remove(key string, _ *emptypb.Empty, _ kvs.Metadata) err
 }
 
 func (d *vrfDescriptor) set(m membership, vrf uint32) error {
-	if m.ipv4 {
-		if err := d.vpp.SetTable(m.swIfIndex, vrf, false); err != nil {
+	for _, version := range []struct{ wanted, ipv6 bool }{{m.ipv4, false}, {m.ipv6, true}} {
+		if !version.wanted {
+			continue
+		}
+		err := d.vpp.SetTable(m.swIfIndex, vrf, version.ipv6)
+		if errors.Is(err, api.ADDRESS_FOUND_FOR_INTERFACE) {
+			has, dumpErr := d.vpp.DumpAddresses(m.swIfIndex, version.ipv6)
+			err = fmt.Errorf("the interface has addresses in another VRF table already, %v: %w", has, errors.Join(err, dumpErr))
+			err = conflict(err, field{"vrf", vrf})
+		}
+		if err != nil {
 			return err
 		}
-	}
-	if m.ipv6 {
-		return d.vpp.SetTable(m.swIfIndex, vrf, true)
 	}
 	return nil
 }

@@ -48,14 +48,11 @@ func (k vxlan) createGpe(i *interfaces.Interface, t vppcalls.Vxlan) (uint32, err
 	g := i.GetVxlan().GetGpe()
 	idx, err := k.vpp.CreateVxlanGpe(vppcalls.VxlanGpe{Vxlan: t, Protocol: uint8(g.GetProtocol()), DecapVrf: g.GetDecapVrfId()})
 	if errors.Is(err, api.TUNNEL_EXIST) {
-		return k.adoptGpe(t, err)
+		same := func(found vppcalls.VxlanGpe) bool { return sameVxlan(found.Vxlan, t) }
+		idx, err = adoptAmong(k.vpp, k.vpp.DumpVxlanGpes, same, same, err)
+		err = vxlanConflict(err, t)
 	}
 	return idx, err
-}
-
-// adoptGpe takes over a tunnel without tag.
-func (k vxlan) adoptGpe(wanted vppcalls.Vxlan, cause error) (uint32, error) {
-	return adoptAmong(k.vpp, k.vpp.DumpVxlanGpes, func(t vppcalls.VxlanGpe) bool { return sameVxlan(t.Vxlan, wanted) }, cause)
 }
 
 func gpeLink(t vppcalls.VxlanGpe) *interfaces.VxlanLink_Gpe {

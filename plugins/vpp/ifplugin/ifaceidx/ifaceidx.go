@@ -4,6 +4,7 @@ package ifaceidx
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -96,3 +97,27 @@ func (x Index) LookupBySwIfIndex(index uint32) (name string, m *IfMeta, ok bool)
 // LookupByIP returns the sorted names of the interfaces with the address,
 // which is given without prefix length.
 func (x Index) LookupByIP(addr netip.Addr) []string { return ByIPAddress.Lookup(x.m, addr.String()) }
+
+// Overlapping returns the sorted names of the interfaces of a VRF table of which
+// a wanted address cannot be there beside addr, which iface is to have: they overlap,
+// and are not two of one subnet on one interface.
+func (x Index) Overlapping(vrf uint32, iface string, addr netip.Prefix) (names []string) {
+	for name, m := range x.m.All() {
+		if m == nil || m.Vrf != vrf {
+			continue
+		}
+		if slices.ContainsFunc(m.IPAddresses, func(text string) bool {
+			p, err := netip.ParsePrefix(text)
+			return err == nil && Excludes(p, addr, name == iface)
+		}) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Excludes tells that VPP does not have two addresses in one VRF table, of the same
+// interface or not.
+func Excludes(a, b netip.Prefix, same bool) bool {
+	return a.Overlaps(b) && !(same && a.Bits() == b.Bits() && a.Addr() != b.Addr())
+}

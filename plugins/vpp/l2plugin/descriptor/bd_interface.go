@@ -49,7 +49,7 @@ func (d *bdInterfaceDescriptor) create(key string, m *l2.BridgeDomain_Interface)
 		return nil, err
 	}
 	if err := d.vpp.AddMember(id, member); err != nil {
-		return nil, fmt.Errorf("interface %q: %w", m.GetName(), err)
+		return nil, elsewhere(d.ifs, "interfaces.name", m.GetName(), err)
 	}
 	return nil, nil
 }

@@ -4,11 +4,13 @@
 package descriptor
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -101,4 +103,18 @@ func isTagged(ifs Interfaces, name string) bool {
 // invalid is the error of Validate for one field.
 func invalid(field, format string, args ...any) error {
 	return kvs.NewInvalidValueError(fmt.Errorf(format, args...), field)
+}
+
+// elsewhere completes the error of an interface that a field names: if it is in
+// another place already, the field is said, and what that place is called.
+func elsewhere(ifs Interfaces, field, name string, err error) error {
+	var connected *vppcalls.CrossConnectedError
+	switch {
+	case errors.As(err, &connected):
+		to, _ := ifs.Look().Name(connected.Tx)
+		return fmt.Errorf("%s: %q: is cross-connected to interface %q already", field, name, to)
+	case errors.As(err, new(*vppcalls.BridgedError)):
+		return fmt.Errorf("%s: %q: %w", field, name, err)
+	}
+	return fmt.Errorf("interface %q: %w", name, err)
 }

@@ -2,7 +2,6 @@ package descriptor
 
 import (
 	"errors"
-	"fmt"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -73,7 +72,7 @@ func (d *xconnectDescriptor) create(_ string, x *l2.XConnectPair) (kvs.Metadata,
 		return nil, err
 	}
 	if err := d.vpp.Connect(rx, tx); err != nil {
-		return nil, fmt.Errorf("interface %q: %w", x.GetReceiveInterface(), err)
+		return nil, elsewhere(d.ifs, "receive_interface", x.GetReceiveInterface(), err)
 	}
 	return nil, nil
 }

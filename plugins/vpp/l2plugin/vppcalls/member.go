@@ -106,8 +106,32 @@ func (c *Calls) places() (*places, error) {
 	return session.Do(c.vpp, c.ops, func(o ops) session.Op[*places] { return o.places })
 }
 
-// AddMember puts an interface into a bridge domain. It is an error if the
-// interface is in another one, or cross-connected: VPP would take it out of there.
+// BridgedError is that of an interface that is in a bridge domain already.
+type BridgedError struct {
+	// Name and ID of the bridge domain.
+	Name string
+	ID   uint32
+}
+
+// Error implements error.
+func (e *BridgedError) Error() string {
+	return fmt.Sprintf("is in bridge domain %q (number %d) already", e.Name, e.ID)
+}
+
+// CrossConnectedError is that of an interface that is cross-connected already.
+type CrossConnectedError struct {
+	// Tx is the index of the interface that everything is sent out of.
+	Tx uint32
+}
+
+// Error implements error.
+func (e *CrossConnectedError) Error() string {
+	return fmt.Sprintf("is cross-connected to the interface with index %d already", e.Tx)
+}
+
+// AddMember puts an interface into a bridge domain. It is a BridgedError if the
+// interface is in another one, a CrossConnectedError if it is cross-connected: VPP
+// would take it out of there.
 func (c *Calls) AddMember(id uint32, m Member) error {
 	places, err := c.places()
 	if err != nil {
@@ -146,7 +170,7 @@ func (c *Calls) checkFree(id, swIfIndex uint32) error {
 	for _, bd := range all {
 		for _, m := range bd.Members {
 			if m.SwIfIndex == swIfIndex && bd.ID != id {
-				return fmt.Errorf("is in bridge domain %q (number %d) already", bd.Tag, bd.ID)
+				return &BridgedError{Name: bd.Tag, ID: bd.ID}
 			}
 		}
 	}
@@ -161,7 +185,7 @@ func (c *Calls) checkNotConnected(swIfIndex uint32) error {
 	}
 	for _, x := range all {
 		if x.Rx == swIfIndex {
-			return fmt.Errorf("is cross-connected to the interface with index %d already", x.Tx)
+			return &CrossConnectedError{Tx: x.Tx}
 		}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package vppcalls
 
 import (
-	"fmt"
-
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
@@ -41,7 +39,7 @@ func (c *Calls) checkNotBridged(rx uint32) error {
 	for _, bd := range all {
 		for _, m := range bd.Members {
 			if m.SwIfIndex == rx {
-				return fmt.Errorf("is in bridge domain %q (number %d)", bd.Tag, bd.ID)
+				return &BridgedError{Name: bd.Tag, ID: bd.ID}
 			}
 		}
 	}
