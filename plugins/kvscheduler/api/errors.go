@@ -42,6 +42,9 @@ var (
 	// ErrUnimplemented marks failures of values that the southbound at hand cannot
 	// have; see Unimplemented.
 	ErrUnimplemented = errors.New("not implemented by the southbound")
+	// ErrUnreached marks failures of which nothing was asked of the southbound; see
+	// Unreached.
+	ErrUnreached = errors.New("southbound not reached")
 	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its
 	// effect is not known and may still come.
 	ErrCallbackTimeout = errors.New("callback did not return in time")
@@ -78,6 +81,20 @@ func Unimplemented(err error) error {
 		return nil
 	}
 	return unimplementedError{err}
+}
+
+type unreachedError struct{ error }
+
+func (e unreachedError) Unwrap() error        { return e.error }
+func (e unreachedError) Is(target error) bool { return target == ErrUnreached }
+
+// Unreached marks err as the failure to ask the southbound anything, because it was
+// gone already. An operation that is begun after that did not bring it down.
+func Unreached(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unreachedError{err}
 }
 
 // ErrInvalidValueType is the error for a value of a type that the descriptor

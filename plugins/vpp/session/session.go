@@ -66,10 +66,12 @@ func (h *Holder) Session() (Session, error) {
 	switch {
 	case h.now.Client != nil:
 		return h.now, nil
-	case h.reason == nil || errors.Is(h.reason, vppclient.ErrDisconnected):
-		return Session{}, errors.Join(h.reason, vppclient.ErrDisconnected)
+	case h.reason == nil:
+		return Session{}, kvs.Unreached(vppclient.ErrDisconnected)
+	case errors.Is(h.reason, vppclient.ErrDisconnected):
+		return Session{}, kvs.Unreached(h.reason)
 	default:
-		return Session{}, fmt.Errorf("%w: %w", vppclient.ErrDisconnected, h.reason)
+		return Session{}, kvs.Unreached(fmt.Errorf("%w: %w", vppclient.ErrDisconnected, h.reason))
 	}
 }
 
@@ -97,7 +99,7 @@ func (v *VPP) Call(req, reply api.Message) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return unimplemented(s.Client.Call(v.ctx, req, reply))
+	return marked(s.Client.Call(v.ctx, req, reply))
 }
 
 // Has reports whether the connected VPP knows all the messages; false without
@@ -124,7 +126,16 @@ func Dump[D api.Message](v *VPP, req api.Message) ([]D, error) {
 		return nil, fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
 	found, err := vppclient.Dump[D](v.ctx, s.Client, req)
-	return found, unimplemented(err)
+	return found, marked(err)
+}
+
+// marked tells the scheduler what an error means for it: a VPP that was gone before
+// it was asked, and one that lacks a message.
+func marked(err error) error {
+	if errors.Is(err, vppclient.ErrDisconnected) && !vppclient.OutcomeUnknown(err) {
+		return kvs.Unreached(err)
+	}
+	return unimplemented(err)
 }
 
 // unimplemented marks the error of a VPP that lacks a message, by itself or as one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"go.fd.io/govpp/api"
@@ -51,7 +52,7 @@ func TestWithoutSession(t *testing.T) {
 		set()
 		v := session.New(t.Context(), &h)
 		err := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
-		if !errors.Is(err, vppclient.ErrDisconnected) {
+		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
 			t.Errorf("call: %v", err)
 		}
 		if _, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
@@ -81,6 +82,42 @@ func TestCallAndDump(t *testing.T) {
 	err = v.Call(&interfaces.DeleteLoopback{SwIfIndex: 77}, &interfaces.DeleteLoopbackReply{})
 	if !errors.Is(err, api.INVALID_SW_IF_INDEX) || !session.Gone(err) || session.Gone(nil) || session.Gone(errors.New("other")) {
 		t.Errorf("refusal: %v", err)
+	}
+}
+
+// What was sent may be what VPP died of, what came after its end is not.
+func TestUnreached(t *testing.T) {
+	t.Parallel()
+	sim, socket := vppsim.New(vppsim.Options{}), filepath.Join(t.TempDir(), "api.sock")
+	if err := errors.Join(sim.ListenUnix(socket), sim.Mute("create_loopback", 1)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sim.Close() })
+	conn, err := vppclient.Dial(t.Context(), vppclient.Options{Socket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	var h session.Holder
+	h.Set(session.Session{Epoch: 1, Client: conn})
+	v := session.New(t.Context(), &h)
+	sent := make(chan error)
+	go func() { sent <- v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}) }()
+	for sim.Count("create_loopback") == 0 {
+		runtime.Gosched()
+	}
+	if err := sim.Die(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-sent; !errors.Is(err, vppclient.ErrDisconnected) || errors.Is(err, kvs.ErrUnreached) {
+		t.Errorf("sent before: %v", err)
+	}
+	_, dumped := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{})
+	called := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+	for _, err := range []error{dumped, called} {
+		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
+			t.Errorf("asked later: %v", err)
+		}
 	}
 }
 

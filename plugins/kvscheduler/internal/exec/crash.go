@@ -1,11 +1,13 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
@@ -33,6 +35,7 @@ func NewCrashes() *Crashes {
 type InFlight struct {
 	Key, Base, Callback string
 	begun, ended        time.Time
+	unreached           bool // the southbound was gone already when it was asked
 }
 
 // before is how long before the news of the end of a southbound its callbacks
@@ -50,7 +53,9 @@ func (c *Crashes) Lose(southbound string, at time.Time) {
 }
 
 // Take returns the callbacks that were under way when the southbound went down,
-// in the order in which they ended, and begins anew.
+// in the order in which they ended, and begins anew. Those that found it gone were
+// not, if they were begun after another one had found out: a southbound that is busy
+// is gone for thousands of callbacks before the news of it arrives.
 func (c *Crashes) Take(southbound string, now time.Time) (calls []InFlight) {
 	c.mu.Lock()
 	at, known := c.losses[southbound]
@@ -61,8 +66,14 @@ func (c *Crashes) Take(southbound string, now time.Time) (calls []InFlight) {
 		at = now
 	}
 	c.mu.Unlock()
+	gone := at
 	for _, f := range c.failed[southbound] {
-		if !f.begun.After(at) && at.Sub(f.ended) <= before {
+		if f.unreached && f.ended.Before(gone) {
+			gone = f.ended
+		}
+	}
+	for _, f := range c.failed[southbound] {
+		if late := f.begun.After(at) || f.unreached && !f.begun.Before(gone); !late && at.Sub(f.ended) <= before {
 			calls = append(calls, f)
 		}
 	}
@@ -99,7 +110,9 @@ func (c *Crashes) ended(op *plan.Op, j *job) {
 	}
 	southbound := op.Desc.Southbound
 	if j.err != nil && southbound != "" {
-		c.failed[southbound] = append(c.failed[southbound], InFlight{op.Key, op.Base, callback(op), j.start, j.end})
+		c.failed[southbound] = append(c.failed[southbound], InFlight{
+			op.Key, op.Base, callback(op), j.start, j.end, errors.Is(j.err, api.ErrUnreached),
+		})
 		c.count++
 		return
 	}

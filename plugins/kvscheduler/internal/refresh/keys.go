@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,10 @@ import (
 // Keys reads single values again, after an operation on them failed with an
 // unknown effect. A derived value is read through its base where its own
 // descriptor cannot retrieve. What cannot be read is assumed to be unchanged
-// by the failed operation.
+// by the failed operation; of a southbound that is gone no more is asked.
 func (r *Refresher) Keys(keys []string) {
+	bad := troubles{lost: map[string]*trouble{}}
+	defer func() { bad.tell(r.Warn) }()
 	type group struct{ nodes []*graph.Node }
 	groups := map[*registry.Descriptor]*group{}
 	var order []*registry.Descriptor
@@ -33,7 +36,7 @@ func (r *Refresher) Keys(keys []string) {
 			continue
 		}
 		if d.RetrieveValue != nil && d == n.Desc {
-			r.one(n)
+			bad.note(d, n.Key, 1, func() error { return r.one(n) })
 			continue
 		}
 		if d.Retrieve == nil {
@@ -47,20 +50,68 @@ func (r *Refresher) Keys(keys []string) {
 	}
 	slices.SortFunc(order, func(a, b *registry.Descriptor) int { return strings.Compare(a.Name, b.Name) })
 	for _, d := range order {
-		r.some(d, groups[d].nodes)
+		nodes := groups[d].nodes
+		bad.note(d, nodes[0].Key, len(nodes), func() error { return r.some(d, nodes) })
+	}
+}
+
+// troubles are the values that could not be read again.
+type troubles struct {
+	all  []*trouble
+	lost map[string]*trouble // by southbound, those that nothing can be asked of
+}
+
+// trouble is what values of one descriptor, or what is left of a southbound, could
+// not be read for.
+type trouble struct {
+	descriptor, key string // of the first
+	err             error
+	values          int
+}
+
+// note counts values that read fails for.
+func (t *troubles) note(d *registry.Descriptor, key string, values int, read func() error) {
+	if lost := t.lost[d.Session()]; lost != nil {
+		lost.values += values
+		return
+	}
+	err := read()
+	if err == nil {
+		return
+	}
+	var at *trouble
+	if n := len(t.all); n > 0 && t.all[n-1].descriptor == d.Name {
+		at = t.all[n-1]
+	} else {
+		at = &trouble{descriptor: d.Name, key: key, err: err}
+		t.all = append(t.all, at)
+	}
+	at.values += values
+	if errors.Is(err, api.ErrUnreached) {
+		t.lost[d.Session()] = at
+	}
+}
+
+// tell warns once of each trouble, however many values are in it.
+func (t *troubles) tell(warn func(descriptor, problem string)) {
+	for _, at := range t.all {
+		who := "assumed to be unchanged"
+		if at.values > 1 {
+			who = fmt.Sprintf("%d values are assumed to be unchanged", at.values)
+		}
+		warn(at.descriptor, fmt.Sprintf("retrieve %s: %v; %s", at.key, at.err, who))
 	}
 }
 
 // one reads a value with RetrieveValue.
-func (r *Refresher) one(n *graph.Node) {
+func (r *Refresher) one(n *graph.Node) error {
 	v := expected(n)
 	if v == nil {
-		return
+		return nil
 	}
 	msg, meta, exists, err := r.retrieveValue(n, v.Msg)
 	if err != nil {
-		r.Warn(n.Desc.Name, fmt.Sprintf("retrieve %s: %v; assumed to be unchanged", n.Key, err))
-		return
+		return err
 	}
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
@@ -69,6 +120,7 @@ func (r *Refresher) one(n *graph.Node) {
 	} else {
 		r.gone(n)
 	}
+	return nil
 }
 
 func (r *Refresher) retrieveValue(n *graph.Node, last proto.Message) (proto.Message, api.Metadata, bool, error) {
@@ -89,7 +141,7 @@ func (r *Refresher) retrieveValue(n *graph.Node, last proto.Message) (proto.Mess
 }
 
 // some reads values of one descriptor with Retrieve.
-func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) {
+func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 	roots := make([]*graph.Node, 0, len(nodes))
 	for _, n := range nodes {
 		if root := n.Root(); root.Desc == d {
@@ -98,8 +150,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) {
 	}
 	found, err := r.expect(d, slices.Compact(roots))
 	if err != nil {
-		r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
-		return
+		return err
 	}
 	byKey := make(map[string]api.KVWithMetadata, len(found))
 	for _, kv := range found {
@@ -119,6 +170,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) {
 			r.gone(n)
 		}
 	}
+	return nil
 }
 
 // state sets what exists of a value whose derived values are not in question.

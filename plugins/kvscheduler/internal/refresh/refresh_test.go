@@ -235,6 +235,50 @@ func TestKeysWithRetrieveValue(t *testing.T) {
 	}
 }
 
+// A southbound that is gone is not asked for thousands of values one by one, and
+// there is one warning for all; what cannot be read for other reasons is counted by
+// descriptor.
+func TestKeysOfManyFailures(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	describe := func(name string, err error) *api.KVDescriptor {
+		d := kvstest.NewMockSB().Descriptor(name, name+"/", kvstest.WithSouthbound("s"))
+		d.RetrieveValue = func(string, proto.Message, api.Metadata) (proto.Message, api.Metadata, bool, error) {
+			asked++
+			return nil, nil, false, err
+		}
+		return d
+	}
+	f := newFixture(t, describe("lost", fmt.Errorf("lookup: %w", api.Unreached(errors.New("connection lost")))),
+		describe("later", nil), describe("broken", errors.New("no answer")))
+	var keys []string
+	for _, key := range []string{"broken/1", "broken/2", "broken/3", "broken/4", "later/0", "lost/1", "lost/2"} {
+		f.believe(key, item(1))
+		keys = append(keys, key)
+	}
+	f.believe("tap/1", item(1))
+	f.sb.Put("tap/1", item(2))
+	f.refresher().Keys(append(keys, "tap/1"))
+	want := []string{
+		"broken: retrieve broken/1: no answer; 4 values are assumed to be unchanged",
+		"lost: retrieve lost/1: lookup: connection lost; 2 values are assumed to be unchanged",
+	}
+	if !slices.Equal(f.warnings, want) {
+		t.Errorf("warnings %q, expected %q", f.warnings, want)
+	}
+	if asked != 6 { // not for the second after the southbound was lost
+		t.Errorf("asked for %d values", asked)
+	}
+	if got := f.g.Node("tap/1").Have.Msg.(*model.Item).GetValue(); got != 2 {
+		t.Errorf("tap/1 is %d", got)
+	}
+	f.warnings, asked = nil, 0
+	f.refresher().Keys([]string{"lost/1", "lost/2", "piece/none"})
+	if asked != 1 || len(f.warnings) != 1 {
+		t.Errorf("asked for %d values, warnings %q", asked, f.warnings)
+	}
+}
+
 func TestDescriptorReadsOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
