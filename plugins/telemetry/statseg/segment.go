@@ -74,6 +74,11 @@ func open(ctx context.Context, socket string) (*Segment, error) {
 		}
 		return nil, err
 	}
+	return newSegment(file)
+}
+
+// newSegment takes the file over.
+func newSegment(file *os.File) (*Segment, error) {
 	info, err := file.Stat()
 	if err == nil && (!info.Mode().IsRegular() || info.Size() < headerSize) {
 		err = fmt.Errorf("%w: expected a file of at least %d bytes, got %v with %d", errDamaged, headerSize, info.Mode(), info.Size())
