@@ -19,7 +19,10 @@ import (
 // OwnNamespaces removes, at the end of an agent with --cleanup-on-exit, the
 // network namespaces that were made for its configuration. Which ones these are
 // is kept in a file below /run, which lives as long as the namespaces do, so
-// that a later agent with the same label removes those of one that was killed.
+// that a later agent with the same label removes those of one that was killed. The
+// file is locked by the agent that uses it, so that another one with the same label,
+// such as one that cannot start because the first one has its port, leaves the
+// namespaces alone.
 //
 // It is closed after the plugins that use namespaces.
 type OwnNamespaces struct {
@@ -28,7 +31,8 @@ type OwnNamespaces struct {
 	state string // directory of the file, without the label
 
 	mu   sync.Mutex
-	file string // with the namespaces that are ours; empty before Init
+	file string   // with the namespaces that are ours; empty before Init
+	held *os.File // the file, locked; nil if it does not exist or belongs to another agent
 }
 
 // OwnNamespacesDeps is what OwnNamespaces needs.
@@ -55,11 +59,34 @@ func newOwnNamespaces(label Labeller, wanted func() bool) *OwnNamespaces {
 	return o
 }
 
-// Init settles where the names of namespaces are kept.
+// Init settles where the names of namespaces are kept, and takes over those of an
+// agent that was killed.
 func (o *OwnNamespaces) Init() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.file = filepath.Join(o.state, o.Label.GetAgentLabel(), "namespaces")
+	if !o.Wanted() {
+		return nil
+	}
+	if err := o.hold(os.O_RDWR); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.Log.Warn("namespaces that were made before are left alone", "error", err)
+	}
+	return nil
+}
+
+// hold opens and locks the file.
+func (o *OwnNamespaces) hold(flags int) error {
+	if o.held != nil {
+		return nil
+	}
+	f, err := os.OpenFile(o.file, flags|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("lock %s, in use by another agent with the same label: %w", o.file, err), f.Close())
+	}
+	o.held = f
 	return nil
 }
 
@@ -83,12 +110,11 @@ func (o *OwnNamespaces) note(name string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(o.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
+	if err := o.hold(os.O_CREATE | os.O_RDWR); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%d %s\n", inode, name)
-	return errors.Join(err, f.Close())
+	_, err = fmt.Fprintf(o.held, "%d %s\n", inode, name)
+	return err
 }
 
 // Close removes the namespaces.
@@ -105,10 +131,14 @@ func (o *OwnNamespaces) Close() error {
 func (o *OwnNamespaces) removeNamespaces() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	text, err := os.ReadFile(o.file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if o.held == nil {
 		return nil
 	}
+	defer func() {
+		_ = o.held.Close() // unlocks it
+		o.held = nil
+	}()
+	text, err := os.ReadFile(o.file)
 	if err != nil {
 		return err
 	}
