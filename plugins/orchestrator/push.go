@@ -339,7 +339,8 @@ func (p *Plugin) results(items []KeyVal, err error) []Result {
 // Withdraw removes everything that the plugin asked for, of all sources, and
 // makes it deaf to further changes: the clean end of an agent that is to leave
 // nothing behind. What was found in the southbound and nobody has asked for is
-// removed, too, if all sources have told what they want.
+// removed, too, if all sources have told what they want. An agent that asked for
+// nothing yet, as its start failed, has nothing to take back.
 func (p *Plugin) Withdraw(ctx context.Context) error {
 	select {
 	case p.busy <- struct{}{}:
@@ -348,8 +349,13 @@ func (p *Plugin) Withdraw(ctx context.Context) error {
 	}
 	defer func() { <-p.busy }()
 	p.mu.Lock()
-	keep := p.keeping || !p.begun && len(p.gaps()) > 0
-	p.closed, p.begun = true, true
+	if !p.begun {
+		p.closed = true
+		p.mu.Unlock()
+		return nil
+	}
+	keep := p.keeping
+	p.closed = true
 	p.store.sources, p.unconfirmed = nil, nil
 	p.mu.Unlock()
 	if p.State != nil {
