@@ -20,14 +20,21 @@ fi
 
 # Told beside the agent, when it is ready; ends with it.
 tell() {
-	./bin/agentctl --http-port "$port" --timeout 20s status --wait >/dev/null 2>&1 || return
+	if ! ./bin/agentctl --http-port "$port" --timeout 20s status --wait >/dev/null 2>&1; then
+		[ "$1" = simulated ] || echo "VPP does not answer, see \"bin/agentctl status\". The agent goes on trying.
+Where no VPP runs any more remove $socket: then \"make run\" simulates one."
+		return
+	fi
 	sleep 0.5 # the last values are on their way
+	local made="It made two network namespaces (qs-red, qs-blue), a cable from each to VPP,
+and in VPP a bridge domain between them, as examples/quickstart/network.yaml"
+	[ "$(id -u)" = 0 ] || made="It is not run by root: it cannot make the namespaces and cables, and made the rest
+of what examples/quickstart/network.yaml"
 	cat <<TEXT
 
 ----------------------------------------------------------------------------
 The agent runs with $which.
-It made two network namespaces (qs-red, qs-blue), a cable from each to VPP,
-and in VPP a bridge domain between them, as examples/quickstart/network.yaml
+$made
 asks for. Try, in another terminal:
 
   bin/agentctl values                       the state of all there is
@@ -41,7 +48,7 @@ TEXT
 		echo "  ip netns exec qs-red ping 10.20.0.1       routed by VPP"
 		echo "  bin/agentctl vpp cli show l2fib verbose   VPP's own view"
 	fi
-	[ "$(id -u)" = 0 ] || echo "  Not root: the namespaces and cables fail, \"agentctl values\" says why."
+	[ "$(id -u)" = 0 ] || echo "  bin/agentctl values 'linux.*'             why the namespaces and cables fail"
 	cat <<TEXT
   http://127.0.0.1:$port/                    all of it in a browser
 
@@ -49,6 +56,8 @@ Ctrl-C ends the agent and removes what it made.
 ----------------------------------------------------------------------------
 TEXT
 }
-case "${vpp[*]-}" in *--simulate*) tell simulated & ;; *) tell real & ;; esac
+# Who answers there already is not the agent that is started now, which will say so.
+(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null ||
+	case "${vpp[*]-}" in *--simulate*) tell simulated & ;; *) tell real & ;; esac
 
 exec ./bin/vpp-agent --config-dir examples/quickstart/config --http-port "$port" --cleanup-on-exit ${vpp[@]+"${vpp[@]}"}
