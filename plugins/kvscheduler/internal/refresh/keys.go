@@ -17,9 +17,13 @@ import (
 // unknown effect. A derived value is read through its base where its own
 // descriptor cannot retrieve. What cannot be read is assumed to be unchanged
 // by the failed operation; of a southbound that is gone no more is asked.
+//
+// Where much of a descriptor is to be read, it reads all of it at once: for some
+// southbounds one value takes as long as all do.
 func (r *Refresher) Keys(keys []string) {
 	bad := troubles{lost: map[string]*trouble{}}
 	defer func() { bad.tell(r.Warn) }()
+	together := r.together(keys)
 	type group struct{ nodes []*graph.Node }
 	groups := map[*registry.Descriptor]*group{}
 	var order []*registry.Descriptor
@@ -35,7 +39,7 @@ func (r *Refresher) Keys(keys []string) {
 		if d == nil || r.Closed[d.Session()] {
 			continue
 		}
-		if d.RetrieveValue != nil && d == n.Desc {
+		if d.RetrieveValue != nil && d == n.Desc && !together[d] {
 			bad.note(d, n.Key, 1, func() error { return r.one(n) })
 			continue
 		}
@@ -53,6 +57,40 @@ func (r *Refresher) Keys(keys []string) {
 		nodes := groups[d].nodes
 		bad.note(d, nodes[0].Key, len(nodes), func() error { return r.some(d, nodes) })
 	}
+}
+
+// How much of a descriptor is much: more than a few, and one for so many that exist.
+const (
+	fewValues = 32
+	ofValues  = 10
+)
+
+// together are the descriptors of which much is to be read.
+func (r *Refresher) together(keys []string) map[*registry.Descriptor]bool {
+	if len(keys) <= fewValues {
+		return nil
+	}
+	failed := map[*registry.Descriptor]int{}
+	for _, key := range keys {
+		if n := r.Graph.Node(key); n != nil && n.Desc != nil && n.Desc.Retrieve != nil && !n.IsDerived() {
+			failed[n.Desc]++
+		}
+	}
+	much := map[*registry.Descriptor]bool{}
+	for d, count := range failed {
+		if count <= fewValues {
+			continue
+		}
+		existing := 0
+		r.Graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
+			if n.Desc == d && n.Have != nil {
+				existing++
+			}
+			return existing <= ofValues*count
+		})
+		much[d] = existing <= ofValues*count
+	}
+	return much
 }
 
 // troubles are the values that could not be read again.

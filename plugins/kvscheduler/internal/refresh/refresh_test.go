@@ -235,6 +235,47 @@ func TestKeysWithRetrieveValue(t *testing.T) {
 	}
 }
 
+// Where many of a descriptor failed, all of it is read once, unless it has far more.
+func TestManyKeysAreReadTogether(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ failed, others, single, all int }{
+		{32, 0, 32, 0}, {33, 0, 0, 1}, {33, 297, 0, 1}, {33, 298, 33, 0},
+	} {
+		sb := kvstest.NewMockSB()
+		d, single, all := sb.Descriptor("big", "big/"), 0, 0
+		d.RetrieveValue = func(string, proto.Message, api.Metadata) (proto.Message, api.Metadata, bool, error) {
+			single++
+			return nil, nil, false, nil
+		}
+		retrieve := d.Retrieve
+		d.Retrieve = func(known []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
+			all++
+			return retrieve(known)
+		}
+		f := newFixture(t, d)
+		var keys []string
+		for i := range c.failed {
+			keys = append(keys, fmt.Sprintf("big/failed%d", i))
+			f.believe(keys[i], item(1))
+		}
+		for i := range c.others {
+			f.believe(fmt.Sprintf("big/other%d", i), item(1))
+		}
+		f.refresher().Keys(keys)
+		if single != c.single || all != c.all {
+			t.Errorf("%d failed beside %d: %d were read alone, all of them %d times; expected %d and %d", c.failed, c.others, single, all, c.single, c.all)
+		}
+		for _, key := range keys {
+			if n := f.g.Node(key); n != nil && n.Have != nil {
+				t.Fatalf("%s is believed to exist", key)
+			}
+		}
+		if c.others > 0 && f.g.Node("big/other0").Have == nil {
+			t.Error("what did not fail was looked at")
+		}
+	}
+}
+
 // A southbound that is gone is not asked for thousands of values one by one, and
 // there is one warning for all; what cannot be read for other reasons is counted by
 // descriptor.
