@@ -3,6 +3,7 @@ package ifplugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (e *elsewhere) Run(ctx context.Context) {
 
 // listen notes in which namespaces something changes.
 func (e *elsewhere) listen(ctx context.Context) {
-	pause := firstRetry
+	pause, told := firstRetry, ""
 	for ctx.Err() == nil {
 		started := time.Now()
 		err := e.listenOnce(ctx)
@@ -94,9 +95,12 @@ func (e *elsewhere) listen(ctx context.Context) {
 			return
 		}
 		if time.Since(started) > maxRetry {
-			pause = firstRetry
+			pause, told = firstRetry, ""
 		}
-		e.log.Warn("changes of links in other namespaces were missed; their state is read again", "error", err)
+		if text := fmt.Sprint(err); text != told { // what lasts, such as a missing capability, is told once
+			e.log.Warn("changes of links in other namespaces were missed; their state is read again", "error", err)
+			told = text
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
