@@ -157,8 +157,8 @@ func (f *follower) load(first bool) {
 	})
 	f.reread = false
 	clear(f.forced)
-	f.report(changed)
 	entries, conflicts := f.reader.merged()
+	f.report(changed, conflicts)
 	u := kv.Update{Resync: first, Incomplete: f.reader.incomplete()}
 	news := first || !slices.Equal(u.Incomplete, f.incomplete)
 	if !news && len(changed) == 0 {

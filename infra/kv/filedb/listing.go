@@ -14,6 +14,8 @@ import (
 type listing struct {
 	files map[string]os.FileInfo // by path
 	errs  map[string]error       // of files and directories that cannot be looked at
+	// missing are the configured paths that do not exist; they may appear later.
+	missing []string
 }
 
 // list looks at the configured paths. The file skip is left out.
@@ -24,6 +26,8 @@ func list(paths []string, skip string) listing {
 		switch {
 		case err == nil && info.IsDir():
 			l.directory(path, skip)
+		case errors.Is(err, fs.ErrNotExist) && path != skip:
+			l.missing = append(l.missing, path)
 		default:
 			l.add(path, info, err)
 		}
@@ -73,7 +77,7 @@ func (l *listing) add(path string, info os.FileInfo, err error) {
 // same tells whether nothing happened between two listings, as far as can be
 // told without reading the files.
 func (l listing) same(other listing) bool {
-	if len(l.files) != len(other.files) || len(l.errs) != len(other.errs) {
+	if len(l.files) != len(other.files) || len(l.errs) != len(other.errs) || !slices.Equal(l.missing, other.missing) {
 		return false
 	}
 	for path, info := range l.files {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // maxLogged bounds how many problems of one kind are logged at once.
@@ -34,7 +35,7 @@ func (o *once) keep(now []string) {
 }
 
 // report tells the log and the health tree what is wrong with the files.
-func (f *follower) report(changed []string) {
+func (f *follower) report(changed []string, conflicts []conflict) {
 	errs := f.reader.errs()
 	shown := errs[:min(len(errs), maxLogged)]
 	var texts []string
@@ -49,12 +50,26 @@ func (f *follower) report(changed []string) {
 		f.p.Health.Degraded(plural(len(errs), "error")+" in files", errors.Join(errs[:min(len(errs), 5)]...))
 		return
 	}
-	f.p.Health.OK(plural(len(f.reader.files), "file"))
+	f.p.Health.OK(f.summary(conflicts))
 	for _, path := range changed {
 		if file := f.reader.files[path]; file != nil && file.foreign > 0 {
 			f.log.Debug("entries of other agents are left alone", "file", path, "entries", file.foreign)
 		}
 	}
+}
+
+// summary says what is read, and what of it is not as somebody may think: a path
+// that does not exist, and a value that another file overrides.
+func (f *follower) summary(conflicts []conflict) string {
+	text := plural(len(f.reader.files), "file")
+	if missing := f.reader.seen.missing; len(missing) > 0 {
+		text += ", not there (yet): " + strings.Join(missing, ", ")
+	}
+	if len(conflicts) > 0 {
+		c := conflicts[0]
+		text += fmt.Sprintf(", %s in two files: %s is taken from %s, not from %s", plural(len(conflicts), "key"), c.key, c.winner, c.loser)
+	}
+	return text
 }
 
 func (f *follower) reportConflicts(conflicts []conflict) {
