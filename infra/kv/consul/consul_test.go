@@ -70,6 +70,14 @@ func TestSuiteOnFake(t *testing.T) {
 	}}.Run(t)
 }
 
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Consul(t)
+	p, tree, _ := connect(t, conf(server.Addr))
+	other, _, _ := connect(t, conf(server.Direct))
+	kvtest.Silent(t, server, p, tree, other)
+}
+
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Consul(t)

@@ -181,6 +181,15 @@ func TestAnotherStore(t *testing.T) {
 	}
 }
 
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Etcd(t)
+	tree := health.NewTree(nil)
+	p := etcd.NewPlugin(etcd.UseConf(conf(s.Addr)), etcd.UseDeps(func(d *etcd.Deps) { d.Health = tree.Plugin("etcd") }))
+	agenttest.Start(t, p)
+	kvtest.Silent(t, s, p, tree, direct(t, s))
+}
+
 func TestResyncAfterReconnect(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)

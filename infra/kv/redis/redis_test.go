@@ -104,6 +104,14 @@ func TestNotifications(t *testing.T) {
 	told.Await(1, "a=1")
 }
 
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	server := kvtest.Redis(t)
+	p, tree, _ := connect(t, conf(server.Addr))
+	other, _, _ := connect(t, conf(server.Direct))
+	kvtest.Silent(t, server, p, tree, other)
+}
+
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Redis(t)
