@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // Executor executes transactions on a graph, one after the other. Within one,
@@ -262,7 +263,9 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 			n.Retry = r.txn.Retry
 		}
 	}
-	n.LastTxn = r.txn.Seq
+	if !idle(op, n) {
+		n.LastTxn = r.txn.Seq
+	}
 	if root, last := n.Root().Key, len(r.res.Changed)-1; last < 0 || r.res.Changed[last] != root {
 		r.res.Changed = append(r.res.Changed, root)
 	}
@@ -295,8 +298,15 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	r.Graph.Forget(n)
 }
 
+// idle tells that a value was found as it should be: its last operation stays the last.
+func idle(op *plan.Op, n *graph.Node) bool {
+	return op.Kind == plan.Adopt && op.Silent() && op.Before == op.After && n.LastOp != kvscheduler.TxnOperation_UNDEFINED
+}
+
 func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
-	n.LastOp = operation(op)
+	if !idle(op, n) {
+		n.LastOp = operation(op)
+	}
 	n.Missing = false
 	if err != nil {
 		r.fail(op, n, err)
