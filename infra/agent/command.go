@@ -96,7 +96,11 @@ func (a *Agent) command() (done bool, err error) {
 		if err := a.ValidateConfig(); err != nil {
 			return true, err
 		}
-		_, err := fmt.Fprintln(a.opts.output, "configuration ok")
+		text := "configuration ok"
+		if dir := a.flags.MissingDir(); dir != "" {
+			text += fmt.Sprintf(", but the directory %s (--%s) does not exist", dir, config.ConfigDirFlag)
+		}
+		_, err := fmt.Fprintln(a.opts.output, text)
 		return true, err
 	}
 	return true, fmt.Errorf("unknown command %q (see %s --help)", a.rest, a.opts.build.App)

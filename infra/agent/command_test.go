@@ -136,6 +136,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	good := write(t, "good.yaml", "password: geheim\n")
 	bad := write(t, "bad.yaml", "every: -1s\n")
+	none := filepath.Join(t.TempDir(), "none")
 	for _, test := range []struct {
 		args []string
 		want string
@@ -143,6 +144,7 @@ func TestCommands(t *testing.T) {
 		{[]string{"--version"}, "app v1.2.3\ncommit abc\n"},
 		{[]string{"--graph"}, "digraph \"app\" {\n\trankdir=LR;\n\tnode [shape=box];\n\t\"greeter\" [label=\"1. greeter\\nagent_test.configured\"];\n}\n"},
 		{[]string{"config", "validate"}, "configuration ok\n"},
+		{[]string{"config", "validate", "--config-dir", none}, "configuration ok, but the directory " + none + " (--config-dir) does not exist\n"},
 		{[]string{"config", "print", "--greeter-config", good}, "# plugin greeter (" + good + ")\n# what to say\ngreeting: hello\n# how often to say it\nevery: 1m0s\n# who may hear it\npassword: '***'\n\n"},
 	} {
 		out, p, err := run(t, nil, test.args...)

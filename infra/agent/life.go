@@ -23,6 +23,9 @@ func (a *Agent) start(ctx context.Context) error {
 	a.life, a.endLife = context.WithCancel(context.Background())
 	a.runner = newRunner(a.Label(), a.emit, a.endLife)
 	a.emit(Starting{a.opts.build.App, a.opts.build.Version, names(a.wiring.members)})
+	if dir := a.flags.MissingDir(); dir != "" {
+		a.log.Warn("the directory of configuration files does not exist; plugins have their defaults", "config-dir", dir)
+	}
 	a.attach()
 	if err := a.startPlugins(ctx); err != nil {
 		return a.rollback(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -107,6 +108,15 @@ func (f *Flags) Parse(args []string) (rest []string, err error) {
 // Given tells whether the flag was given, on the command line or in the
 // environment.
 func (f *Flags) Given(flag string) bool { return f.Changed(flag) }
+
+// MissingDir is the directory that was given with --config-dir, if it does not
+// exist; else "". That may be right where everything has its default.
+func (f *Flags) MissingDir() string {
+	if _, err := os.Stat(f.dir); f.Given(ConfigDirFlag) && errors.Is(err, fs.ErrNotExist) {
+		return f.dir
+	}
+	return ""
+}
 
 // doubleDash turns -flag and -flag=value into the form with two dashes where
 // flag is a defined long flag.
