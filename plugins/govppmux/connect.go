@@ -196,9 +196,9 @@ func (p *Plugin) supervise(ctx context.Context, conn *vppclient.Conn) error {
 		case err != nil:
 			failed++
 			if failed >= p.cfg.HealthCheckThreshold {
-				return fmt.Errorf("VPP does not answer, %d checks in a row: %w", failed, err)
+				return fmt.Errorf("VPP does not answer, failed checks in a row: %d: %w", failed, err)
 			}
-			p.Health.Degraded(fmt.Sprintf("VPP does not answer, %d checks in a row", failed), err)
+			p.Health.Degraded(fmt.Sprintf("VPP does not answer, failed checks in a row: %d", failed), err)
 		}
 	}
 }

@@ -231,7 +231,7 @@ func TestHangingVPPIsNoticed(t *testing.T) {
 	session(t, p, 0)
 	vpp.Hang()
 	s := down(t, p)
-	if !errors.Is(s.Err, vppclient.ErrDisconnected) || !strings.Contains(s.Err.Error(), "3 checks in a row") {
+	if !errors.Is(s.Err, vppclient.ErrDisconnected) || !strings.Contains(s.Err.Error(), "failed checks in a row: 3") {
 		t.Errorf("reason %v", s.Err)
 	}
 	vpp.Resume()
