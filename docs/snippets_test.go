@@ -2,16 +2,22 @@ package docs
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/tenuto-dev/tenuto/examples/tutorials/05_kv-scheduler/descriptor/adapter"
+	"github.com/tenuto-dev/tenuto/examples/tutorials/05_kv-scheduler/model"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
 	"github.com/tenuto-dev/tenuto/infra/datasync/kvdbsync"
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/redis"
@@ -132,5 +138,90 @@ func TestSnippets(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(put.want)
+	}
+}
+
+const itemPrefix = "/item/"
+
+// newItemDescriptor has every attribute that the documents explain, but for the
+// factory of the metadata map.
+func newItemDescriptor(done func(string)) *kvs.KVDescriptor {
+	return adapter.NewInterfaceDescriptor(&adapter.InterfaceDescriptor{
+		Name:          "item",
+		NBKeyPrefix:   itemPrefix,
+		ValueTypeName: string(proto.MessageName(&model.Interface{})),
+		KeySelector:   func(key string) bool { return strings.HasPrefix(key, itemPrefix) },
+		KeyLabel:      func(key string) string { return strings.TrimPrefix(key, itemPrefix) },
+		ValueComparator: func(key string, oldValue, newValue *model.Interface) bool {
+			return strings.EqualFold(oldValue.Name, newValue.Name)
+		},
+		WithMetadata: true,
+		Create: func(key string, value *model.Interface) (metadata any, err error) {
+			done("create " + value.Name)
+			return value.Name, nil
+		},
+		Delete: func(key string, value *model.Interface, metadata any) error {
+			done("delete " + value.Name)
+			return nil
+		},
+		Update: func(key string, oldValue, newValue *model.Interface, oldMetadata any) (newMetadata any, err error) {
+			done("update " + newValue.Name)
+			return newValue.Name, nil
+		},
+		UpdateWithRecreate: func(key string, oldValue, newValue *model.Interface, metadata any) bool {
+			return strings.HasPrefix(newValue.Name, "other")
+		},
+		IsRetriableFailure: func(err error) bool { return !errors.Is(err, context.Canceled) },
+		Dependencies: func(key string, value *model.Interface) []kvs.Dependency {
+			if value.Name == "first" {
+				return nil
+			}
+			return []kvs.Dependency{{
+				Label: "another-item",
+				AnyOf: kvs.AnyOfDependency{KeySelector: func(other string) bool { return other == itemPrefix+"1" }},
+			}}
+		},
+		DerivedValues: func(key string, value *model.Interface) []kvs.KeyValuePair {
+			return []kvs.KeyValuePair{{Key: "item-of/" + value.Name, Value: value}}
+		},
+		Retrieve: func(correlate []adapter.InterfaceKVWithMetadata) ([]adapter.InterfaceKVWithMetadata, error) {
+			return nil, nil
+		},
+		RetrieveDependencies: []string{},
+	})
+}
+
+func TestDescriptorOfTheDocuments(t *testing.T) {
+	var did []string
+	s := kvscheduler.NewPlugin(kvscheduler.UseOutput(t.Output()))
+	agenttest.Start(t, s)
+	p := &withScheduler{}
+	p.Deps.KVScheduler = s
+	d := newItemDescriptor(func(what string) { did = append(did, what) })
+	if err := p.Deps.KVScheduler.RegisterKVDescriptor(d); err != nil {
+		t.Fatal(err)
+	}
+	set := func(name string, value proto.Message) {
+		t.Helper()
+		if _, err := p.Deps.KVScheduler.StartNBTransaction().SetValue(itemPrefix+name, value).Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("2", &model.Interface{Name: "second"}) // waits for the first
+	set("1", &model.Interface{Name: "first"})
+	set("2", &model.Interface{Name: "SECOND"}) // means the same
+	set("2", &model.Interface{Name: "third"})
+	names, err := idxmap.Of[any](p.Deps.KVScheduler.GetMetadataMap("item"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, ok := names.Get("2"); !ok || name != "third" {
+		t.Errorf("the metadata of item 2 is %v", name)
+	}
+	set("2", &model.Interface{Name: "other"})
+	set("2", nil)
+	want := []string{"create first", "create second", "update third", "delete third", "create other", "delete other"}
+	if !slices.Equal(did, want) {
+		t.Errorf("done: %q, expected %q", did, want)
 	}
 }
