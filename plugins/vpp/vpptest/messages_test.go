@@ -165,3 +165,42 @@ func TestMessagesOfRestarts(t *testing.T) {
 		}
 	}
 }
+
+// A resync reads what VPP tells of one interface only for those that are ours, and
+// tables only where there are any.
+func TestMessagesOfResync(t *testing.T) {
+	t.Parallel()
+	const n, domains = 300, 40
+	target := vpptest.Simulator(t, simOptions())
+	b := vpptest.Start(t, target)
+	all := bridged(n)
+	for i := range domains {
+		bd := bridge(fmt.Sprintf("more%d", i))
+		bd.ArpTermination = true
+		bd.ArpTerminationTable = []*l2.BridgeDomain_ArpTerminationEntry{{IpAddress: fmt.Sprintf("10.0.%d.9", i), PhysAddress: "02:00:00:00:00:01"}}
+		all[bdKey(bd.Name)] = bd
+	}
+	b.Must(all)
+	for range n {
+		b.CLI("create loopback interface") // somebody else's
+	}
+	counts := sent(target, b.InSync)
+	for name, count := range counts {
+		switch {
+		case name == "ip_address_dump" && count == 2*n, name == "control_ping": // which follows each dump
+		case count > 20:
+			t.Errorf("%d interfaces, %d bridge domains: %d times %s", n, domains, count, name)
+		}
+	}
+	moved := loop("in7", "10.250.0.1/24")
+	moved.Vrf = 7
+	b.Must(of(moved, &l3.VrfTable{Id: 7}))
+	b.Must(of(loop("lo0000"))) // no address: no table
+	counts = sent(target, b.InSync)
+	if counts["sw_interface_get_table"] != n || counts["ip_address_dump"] != 2*(n+1) {
+		t.Errorf("with a table: %v", counts)
+	}
+	if got := b.Dump("vpp-interface")[ifKey("in7")]; text(got) == "" || !strings.Contains(text(got), `"vrf":7`) {
+		t.Errorf("read back %s", text(got))
+	}
+}

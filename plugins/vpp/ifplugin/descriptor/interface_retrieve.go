@@ -23,7 +23,7 @@ type interfaceDumps interface {
 	DumpBonds() (map[uint32]vppcalls.Bond, error)
 	DumpUnnumbered() (map[uint32]uint32, error)
 	DumpRxQueues() (map[uint32][]vppcalls.RxQueue, error)
-	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
+	DumpAddressing(swIfIndexes []uint32) (map[uint32]vppcalls.Addressing, error)
 	LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err error)
 	Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
 }
@@ -36,8 +36,9 @@ type reading struct {
 	all     []vppcalls.Details
 	kinds   map[interfaces.Interface_Type]recogniser // read when needed
 	lenders map[uint32]uint32
-	queues  map[uint32][]vppcalls.RxQueue // read when needed
-	members map[uint32]bool               // interfaces in bonds
+	address map[uint32]vppcalls.Addressing // of those with a tag that borrow none
+	queues  map[uint32][]vppcalls.RxQueue  // read when needed
+	members map[uint32]bool                // interfaces in bonds
 	dhcp    map[uint32]*vppcalls.DHCPLease
 	virtual map[uint32][]netip.Addr // of virtual routers
 	names   map[uint32]string       // tags by index
@@ -57,6 +58,9 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
+	}
+	if err := r.readAddresses(r.all...); err != nil {
+		return nil, err
 	}
 	seen := map[string]int{}
 	var out []interfaceKV
@@ -89,6 +93,9 @@ func (d *interfaceDescriptor) retrieveValue(_ string, last *interfaces.Interface
 	r.wanted[last.GetName()] = last
 	for _, found := range r.all {
 		if found.Tag == last.GetName() {
+			if err := r.readAddresses(found); err != nil {
+				return nil, nil, false, err
+			}
 			i, m, err := r.interfaceOf(found)
 			return i, m, i != nil, err
 		}
@@ -135,6 +142,19 @@ func (d *interfaceDescriptor) read() (*reading, error) {
 		r.names[found.SwIfIndex] = found.Tag
 	}
 	return r, nil
+}
+
+// readAddresses asks VPP for the addresses of interfaces, as far as they are of
+// interest.
+func (r *reading) readAddresses(all ...vppcalls.Details) (err error) {
+	var indexes []uint32
+	for _, found := range all {
+		if _, borrows := r.lenders[found.SwIfIndex]; found.Tag != "" && !borrows {
+			indexes = append(indexes, found.SwIfIndex)
+		}
+	}
+	r.address, err = r.d.vpp.DumpAddressing(indexes)
+	return err
 }
 
 // bondMembers returns the interfaces that are in bonds, if there are bonds.
@@ -254,16 +274,10 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 		return nil
 	}
 	var anyV6 bool
-	for _, ipv6 := range []bool{false, true} {
-		addrs, err := r.d.vpp.DumpAddresses(m.SwIfIndex, ipv6)
-		if err != nil {
-			return err
-		}
-		for _, a := range addrs {
-			if !r.obtained(a, i, m, wanted) {
-				anyV6 = anyV6 || ipv6
-				i.IpAddresses = append(i.IpAddresses, a.String())
-			}
+	for _, a := range r.address[m.SwIfIndex].Addresses {
+		if !r.obtained(a, i, m, wanted) {
+			anyV6 = anyV6 || a.Addr().Is6()
+			i.IpAddresses = append(i.IpAddresses, a.String())
 		}
 	}
 	local, err := r.linkLocal(m.SwIfIndex, wanted)
@@ -279,7 +293,11 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 		return nil
 	}
 	// A tunnel in another table than the one it sends in shows as moved.
-	vrf, err := r.d.vpp.Table(m.SwIfIndex, anyV6 || under6 || i.Ip6Nd != nil && !i.SetDhcpClient)
+	ipv6 := anyV6 || under6 || i.Ip6Nd != nil && !i.SetDhcpClient
+	vrf, known := r.address[m.SwIfIndex].Vrf[ipv6]
+	if !known {
+		vrf, err = r.d.vpp.Table(m.SwIfIndex, ipv6)
+	}
 	i.Vrf = vrf
 	return err
 }

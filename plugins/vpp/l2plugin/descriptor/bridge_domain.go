@@ -27,7 +27,7 @@ type bridgeDomainCalls interface {
 	DeleteBridgeDomain(id uint32) error
 	DumpBridgeDomains() ([]vppcalls.BridgeDomainDetails, error)
 	SetARPAnswer(id uint32, a vppcalls.ARPAnswer, add bool) error
-	DumpARPAnswers(id uint32) ([]vppcalls.ARPAnswer, error)
+	DumpARPAnswers() (map[uint32][]vppcalls.ARPAnswer, error)
 }
 
 const (
@@ -219,6 +219,10 @@ func (d *bridgeDomainDescriptor) retrieve([]bridgeDomainKV) ([]bridgeDomainKV, e
 	if err != nil {
 		return nil, err
 	}
+	answers, err := d.vpp.DumpARPAnswers()
+	if err != nil {
+		return nil, err
+	}
 	seen := map[string]int{}
 	var out []bridgeDomainKV
 	look := d.ifs.Look()
@@ -226,10 +230,7 @@ func (d *bridgeDomainDescriptor) retrieve([]bridgeDomainKV) ([]bridgeDomainKV, e
 		if found.Tag == "" {
 			continue
 		}
-		bd, err := d.describe(found, look)
-		if err != nil {
-			return nil, err
-		}
+		bd := describe(found, answers[found.ID], look)
 		if seen[bd.Name]++; seen[bd.Name] > 1 {
 			bd.Name = fmt.Sprintf("%s-DUPLICATE%d", bd.Name, seen[bd.Name])
 		}
@@ -240,7 +241,7 @@ func (d *bridgeDomainDescriptor) retrieve([]bridgeDomainKV) ([]bridgeDomainKV, e
 	return out, look.Err()
 }
 
-func (d *bridgeDomainDescriptor) describe(found vppcalls.BridgeDomainDetails, look *ifaceidx.Look) (*l2.BridgeDomain, error) {
+func describe(found vppcalls.BridgeDomainDetails, answers []vppcalls.ARPAnswer, look *ifaceidx.Look) *l2.BridgeDomain {
 	bd := &l2.BridgeDomain{
 		Name: found.Tag, Flood: found.Flood, UnknownUnicastFlood: found.UUFlood, Forward: found.Forward,
 		Learn: found.Learn, ArpTermination: found.ARPTerm, MacAge: uint32(found.MacAge),
@@ -252,14 +253,10 @@ func (d *bridgeDomainDescriptor) describe(found vppcalls.BridgeDomainDetails, lo
 			})
 		}
 	}
-	answers, err := d.vpp.DumpARPAnswers(found.ID)
-	if err != nil {
-		return nil, fmt.Errorf("bridge domain %q: %w", found.Tag, err)
-	}
 	for _, a := range answers {
 		bd.ArpTerminationTable = append(bd.ArpTerminationTable, &l2.BridgeDomain_ArpTerminationEntry{
 			IpAddress: a.Addr.String(), PhysAddress: a.MAC.String(),
 		})
 	}
-	return bd, nil
+	return bd
 }

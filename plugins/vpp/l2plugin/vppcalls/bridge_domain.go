@@ -242,15 +242,15 @@ func (c *Calls) SetARPAnswer(id uint32, a ARPAnswer, add bool) error {
 	}
 }
 
-// DumpARPAnswers returns the answers of a bridge domain.
-func (c *Calls) DumpARPAnswers(id uint32) ([]ARPAnswer, error) {
-	found, err := session.Dump[*l2.BdIPMacDetails](c.vpp, &l2.BdIPMacDump{BdID: id})
+// DumpARPAnswers returns the answers of all bridge domains, by their numbers.
+func (c *Calls) DumpARPAnswers() (map[uint32][]ARPAnswer, error) {
+	found, err := session.Dump[*l2.BdIPMacDetails](c.vpp, &l2.BdIPMacDump{BdID: none})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]ARPAnswer, len(found))
-	for i, d := range found {
-		out[i] = ARPAnswer{ipconv.FromAddress(d.Entry.IP), d.Entry.Mac}
+	out := map[uint32][]ARPAnswer{}
+	for _, d := range found {
+		out[d.Entry.BdID] = append(out[d.Entry.BdID], ARPAnswer{ipconv.FromAddress(d.Entry.IP), d.Entry.Mac})
 	}
 	return out, nil
 }

@@ -1,0 +1,112 @@
+package vppcalls
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+
+	"go.fd.io/govpp/binapi/ip"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Addressing is what VPP tells of the addresses of an interface.
+type Addressing struct {
+	// Addresses are those of both versions of IP, IPv4 first, without IPv6
+	// link-local ones.
+	Addresses []netip.Prefix
+	// Vrf is the VRF table for a version of IP (true: IPv6), as far as it follows or
+	// was asked for.
+	Vrf map[bool]uint32
+}
+
+// inFlight is how many interfaces VPP is asked about at a time.
+const inFlight = 64
+
+// DumpAddressing returns what VPP tells of the addresses of interfaces, by their
+// indexes. All releases (22.10 to 26.06) tell it of one interface and one version
+// of IP at a time: ip_address_dump refuses the index that stands for all, there is no
+// dump of tables by interface, and of interfaces that are down nothing is in the FIB.
+// So many requests are on their way at a time, and the table is asked for only where
+// there are addresses, and tables other than 0.
+func (c *Calls) DumpAddressing(indexes []uint32) (map[uint32]Addressing, error) {
+	others, err := c.otherTables()
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint32]Addressing, len(indexes))
+	var mu sync.Mutex
+	err = eachAtOnce(indexes, func(swIfIndex uint32) error {
+		a, err := c.addressing(swIfIndex, others)
+		mu.Lock()
+		defer mu.Unlock()
+		out[swIfIndex] = a
+		return err
+	})
+	return out, err
+}
+
+func (c *Calls) addressing(swIfIndex uint32, others map[bool]bool) (Addressing, error) {
+	a := Addressing{Vrf: map[bool]uint32{}}
+	for _, ipv6 := range []bool{false, true} {
+		found, err := c.DumpAddresses(swIfIndex, ipv6)
+		if err != nil {
+			return a, err
+		}
+		a.Addresses = append(a.Addresses, found...)
+		switch {
+		case !others[ipv6]:
+			a.Vrf[ipv6] = 0
+		case len(found) > 0:
+			if a.Vrf[ipv6], err = c.Table(swIfIndex, ipv6); err != nil {
+				return a, err
+			}
+		}
+	}
+	return a, nil
+}
+
+// otherTables tells whether VPP has tables other than 0, by version of IP.
+func (c *Calls) otherTables() (map[bool]bool, error) {
+	found, err := session.Dump[*ip.IPTableDetails](c.vpp, &ip.IPTableDump{})
+	others := map[bool]bool{}
+	for _, d := range found {
+		others[d.Table.IsIP6] = others[d.Table.IsIP6] || d.Table.TableID != 0
+	}
+	return others, err
+}
+
+// eachAtOnce calls f for all indexes, for inFlight of them at a time, and returns
+// when all calls have; after an error no other is begun.
+func eachAtOnce(indexes []uint32, f func(uint32) error) error {
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		next int
+		errs error
+	)
+	take := func(last error) (index uint32, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		errs = errors.Join(errs, last)
+		if errs != nil || next == len(indexes) {
+			return 0, false
+		}
+		next++
+		return indexes[next-1], true
+	}
+	for range min(inFlight, len(indexes)) {
+		wg.Go(func() {
+			var err error
+			for {
+				index, ok := take(err)
+				if !ok {
+					return
+				}
+				err = f(index)
+			}
+		})
+	}
+	wg.Wait()
+	return errs
+}
