@@ -235,6 +235,7 @@ func (x *cutter) drop(gate int32) {
 	for at := x.s.steps[gate].succs; at != 0; at = x.s.links[at].nextSucc {
 		if l := &x.s.links[at]; !l.cut {
 			l.cut = true
+			x.cycles.passed(gate, l.succ) // which another component may wait for
 			x.free(at)
 		}
 	}
