@@ -30,24 +30,38 @@ type expectation struct {
 	pending []string               // wanted values that must wait
 }
 
-// expected is what must be once everything is settled.
-func (o *oracle) expected() (e expectation) {
-	left := map[string]bool{}
-	for more := true; more; {
-		e = o.expectedBut(left)
-		more = false
-		for key, have := range o.w.strangers() {
-			if o.adopts(key, have) && !left[key] && e.exists[key] != nil && !o.met(e.exists, o.inForce(key)) {
-				left[key], more = true, true
+// expected is what must be once everything is settled. Adopted objects may lack
+// what others of them provide only if they are changed, or only if they are not,
+// so that there can be several solutions: left tells which were left as they are,
+// and each of them must have to.
+func (o *oracle) expected(left func(key string) bool) (e expectation) {
+	adopted, as := map[string]*model.Item{}, map[string]bool{}
+	for key, have := range o.w.strangers() {
+		if o.adopts(key, have) {
+			adopted[key] = o.inForce(key)
+			if left(key) {
+				as[key] = true
 			}
+		}
+	}
+	e = o.expectedBut(as)
+	e.left = maps.Clone(as)
+	for key, want := range adopted {
+		in := e.exists
+		if as[key] {
+			delete(as, key)
+			in = o.expectedBut(as).exists
+			as[key] = true
+		}
+		if e.left[key] = e.exists[key] != nil && !o.met(in, want); !e.left[key] {
+			delete(e.left, key)
 		}
 	}
 	for key, have := range o.w.strangers() {
 		if o.inForce(key) != nil && e.exists[key] != nil && !o.adopts(key, have) {
-			left[key] = true
+			e.left[key] = true
 		}
 	}
-	e.left = left
 	return e
 }
 

@@ -60,6 +60,9 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 	}
 	j.opts.Description = abbreviated(texts)
 	c.refreshKeys(keys)
+	for _, key := range keys {
+		c.leave(key)
+	}
 	for _, call := range calls {
 		p.request.Touch = append(p.request.Touch, call.Key)
 		p.request.Touch = append(p.request.Touch, c.held(call)...)

@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -64,14 +65,49 @@ func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
 }
 
 // asItIs is what exists, with the derived values that exist, as something of the
-// southbound.
+// southbound. What is derived may not be what the message says: a change of it
+// can have failed.
 func (c *Control) asItIs(n *graph.Node) *registry.Value {
-	v := c.registry.Load().Watched(n.Key, n.Desc, n.Have.Msg, true)
-	v.Derived = slices.DeleteFunc(v.Derived, func(dv registry.Derived) bool {
-		child := c.graph.Node(dv.Key)
-		return child == nil || child.Base != n || child.Have == nil
-	})
+	v := &registry.Value{Msg: n.Have.Msg, FromSB: true}
+	for child := range n.Derived {
+		if have := child.Have; have != nil {
+			v.Derived = append(v.Derived, registry.Derived{
+				Key: child.Key, Desc: child.Desc, Value: &registry.Value{Msg: have.Msg, FromSB: true},
+			})
+		}
+	}
+	slices.SortFunc(v.Derived, func(a, b registry.Derived) int { return strings.Compare(a.Key, b.Key) })
 	return v
+}
+
+// leave makes a value of others that was given back before a callback of it
+// returned what it is now, with what is derived from it.
+func (c *Control) leave(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.graph.Node(key)
+	if n == nil {
+		return
+	}
+	if n = n.Root(); n.Want == nil || !n.Want.FromSB {
+		return
+	}
+	var v *registry.Value
+	pieces := map[string]*registry.Value{}
+	if n.Have != nil {
+		v = c.asItIs(n)
+		for i := range v.Derived {
+			pieces[v.Derived[i].Key] = v.Derived[i].Value
+		}
+	}
+	for _, child := range slices.Collect(n.Derived) {
+		c.graph.SetWant(child, pieces[child.Key])
+		_ = c.graph.SetHave(child, pieces[child.Key], nil) // derived values have no metadata
+		c.graph.Forget(child)
+	}
+	c.graph.SetWant(n, v)
+	_ = c.graph.SetHave(n, v, n.Meta) // known to be usable
+	c.graph.Forget(n)
 }
 
 // adopt notes what is about to be taken over.

@@ -46,6 +46,9 @@ func (s *simulation) edit() {
 	it := proto.Clone(s.w.exists[key]).(*model.Item)
 	it.Value += 100
 	s.w.exists[key] = it
+	if s.w.raw[key] {
+		s.w.placed[key] = it
+	}
 	s.w.mu.Unlock()
 	s.log("foreign change of %s", key)
 	s.tell(key, s.w.others(key))

@@ -75,29 +75,26 @@ func (s *simulation) plan() {
 	}
 	s.release()
 	again := s.planOf(values, slices.Sorted(maps.Keys(values)))
-	moved, known := s.moved(pl, again)
-	s.apply(values, pl, moved, known)
+	s.apply(values, pl, s.moved(pl, again))
 }
 
-// moved tells whether a plan is another one by now. A value to which nothing is
-// done, since it is held back or left as it is, may be looked at by one of the
-// plans alone; then it is not known whether it is still the same.
-func (s *simulation) moved(pl, again *api.Plan) (moved, known bool) {
-	now := map[string]api.PlanBase{}
-	for _, b := range again.Base {
-		now[b.Key] = b
+// moved tells whether a plan is another one by now. Only where there are policies
+// may one of the plans look at a value that the other one does not mention: what
+// is adopted and left as it is can be looked at without anything to be done. Such a
+// value matters where the first plan has it.
+func (s *simulation) moved(pl, again *api.Plan) bool {
+	if !slices.EqualFunc(pl.Operations, again.Operations, sameOperation) {
+		return true
 	}
-	known = true
-	for _, b := range pl.Base {
-		state, seen := now[b.Key]
-		known = known && seen
-		moved = moved || seen && state != b
+	if len(s.w.rules) == 0 {
+		return !slices.Equal(pl.Base, again.Base)
 	}
-	moved = moved || !slices.EqualFunc(pl.Operations, again.Operations, sameOperation)
-	return moved, known || moved
+	return slices.ContainsFunc(pl.Base, func(b api.PlanBase) bool {
+		return !slices.Contains(again.Base, b) && !slices.Contains(s.planOf(nil, []string{b.Key}).Base, b)
+	})
 }
 
-func (s *simulation) apply(values map[string]*model.Item, pl *api.Plan, moved, known bool) {
+func (s *simulation) apply(values map[string]*model.Item, pl *api.Plan, moved bool) {
 	for key, it := range values {
 		if it != nil {
 			s.reach.add(key, it)
@@ -112,7 +109,7 @@ func (s *simulation) apply(values map[string]*model.Item, pl *api.Plan, moved, k
 	s.await(func() { seq, err = s.c.Apply(context.Background(), pl, api.WithRetryMaxCount(0)) })
 	did := s.w.since(mark)
 	s.log("  ops %q err %v", did, err)
-	if stale := errors.Is(err, api.ErrPlanStale); stale != moved && known {
+	if stale := errors.Is(err, api.ErrPlanStale); stale != moved {
 		s.fatal("the plan has moved: %v, but: %v", moved, err)
 	} else if stale {
 		if len(did) > 0 {

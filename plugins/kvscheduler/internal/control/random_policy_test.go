@@ -146,10 +146,15 @@ func (s *simulation) checkPolicies() {
 	}
 }
 
+// failed tells that a value is FAILED.
+func (s *simulation) failed(key string) bool {
+	return s.c.GetValueStatus(key).GetValue().GetState() == kvscheduler.ValueState_FAILED
+}
+
 // restorable is what a transaction that is taken back has to restore: all but
 // what adopted objects have that the wish for them did not ask for.
 func (s *simulation) restorable() func() map[string]string {
-	left := s.o.expected().left
+	left := s.o.expected(s.failed).left
 	return func() map[string]string {
 		found := s.w.snapshot()
 		maps.DeleteFunc(found, func(key, _ string) bool {

@@ -131,7 +131,7 @@ func (s *simulation) check() {
 		s.fatal("southbound:\n%s", strings.Join(s.w.problems, "\n"))
 	}
 	maps.DeleteFunc(s.w.foreign, func(key string, _ bool) bool { return s.w.exists[key] == nil })
-	e := s.o.expected()
+	e := s.o.expected(s.failed)
 	wantSB := map[string]string{}
 	for key, it := range e.exists {
 		if !strings.HasPrefix(key, "p/") {
@@ -168,10 +168,11 @@ func (s *simulation) check() {
 	s.onRecord()
 }
 
-// state checks the state of a value, unless the last wish for it is invalid.
+// state checks the state of a value. If the last wish for it is invalid, that is
+// its state, unless what is in force failed.
 func (s *simulation) state(key string, want kvscheduler.ValueState) {
-	if it := s.o.wanted[key]; it != nil && it.Invalid {
-		return
+	if it := s.o.wanted[key]; it != nil && it.Invalid && want != kvscheduler.ValueState_FAILED {
+		want = kvscheduler.ValueState_INVALID
 	}
 	if got := s.c.GetValueStatus(key).GetValue(); got.GetState() != want {
 		s.fatal("%s is %v %s, expected %v", key, got.GetState(), got.GetError(), want)

@@ -115,11 +115,20 @@ func (w *world) place(key string, it *model.Item) {
 	defer w.mu.Unlock()
 	w.faults[strangers]++
 	w.serial++
-	w.exists[key], w.meta[key], w.foreign[key], w.raw[key] = it, w.serial, true, true
+	w.exists[key], w.meta[key], w.foreign[key], w.raw[key], w.placed[key] = it, w.serial, true, true, it
 	for _, d := range it.Derived {
 		if strings.HasPrefix(d.Key, "d/") {
-			w.exists[d.Key], w.raw[d.Key] = d.Item, true
+			w.exists[d.Key], w.raw[d.Key], w.placed[d.Key] = d.Item, true, d.Item
 		}
+	}
+}
+
+// soil notes after an operation whether a value is just as others made it: it is
+// not any more, or once more, after a revert. The lock is held.
+func (w *world) soil(key string) {
+	delete(w.raw, key)
+	if it, was := w.exists[key], w.placed[key]; it != nil && was != nil && clean(it) == clean(was) {
+		w.raw[key] = true
 	}
 }
 

@@ -45,7 +45,8 @@ type world struct {
 	foreign map[string]bool
 	// raw are those of them, and what is derived from them, that are just as
 	// others made them; what they depend on is not for the scheduler to know.
-	raw map[string]bool
+	raw    map[string]bool
+	placed map[string]*model.Item // what others made
 	// mum southbounds do not tell who made what.
 	mum bool
 	// rules are the ownership policies; asked tells whether the northbound asks
@@ -80,7 +81,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
-		foreign: map[string]bool{}, raw: map[string]bool{}, asked: func(string) bool { return false },
+		foreign: map[string]bool{}, raw: map[string]bool{}, placed: map[string]*model.Item{}, asked: func(string) bool { return false },
 		faults: map[string]int{}, lied: map[string]bool{}, mute: map[string]muteness{},
 		hanging: map[string]chan struct{}{}, hung: make(chan string, 100),
 		panics: func() bool { return false },
@@ -175,7 +176,7 @@ func (w *world) call(op, key string, effect func()) error {
 		return nil
 	}
 	effect()
-	delete(w.raw, key)
+	w.soil(key)
 	if mode == "after" {
 		return w.failed(mode, fmt.Errorf("%s %s, done: %w", op, key, errInjected))
 	}

@@ -94,6 +94,7 @@ type run struct {
 	txn      *Txn
 	res      *Result
 	before   []plan.Change // wanted values to go back to
+	left     []leftAlone   // see rememberLeft
 	pinned   map[string]bool
 	touched  map[string]bool // keys that were operated on or left out
 	failures map[string]Failure
@@ -256,6 +257,7 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 		r.Graph.SetWant(n, op.Want)
 		if base == nil {
 			n.Revision++
+			r.takeOver(n)
 		}
 	}
 	if base == nil && op.Changed {
@@ -270,6 +272,16 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 		r.res.Changed = append(r.res.Changed, root)
 	}
 	return n, prev
+}
+
+// takeOver makes what others made the scheduler's own, now that the northbound
+// wants it otherwise: should the operation fail, or not be begun, nobody else's
+// object is left.
+func (r *run) takeOver(n *graph.Node) {
+	if n.Have == nil || !n.Have.FromSB || n.Adopted || n.Want == nil || n.Want.FromSB || n.Want.Observed || n.Want.Invalid != nil {
+		return
+	}
+	_ = r.Graph.SetHave(n, &registry.Value{Msg: n.Have.Msg, Derived: n.Have.Derived}, n.Meta) // known to be usable
 }
 
 // node returns the node of a key, or nil.
@@ -361,6 +373,9 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	switch {
 	case retry == nil && !r.txn.KeepRetry:
 		retry = r.txn.Retry
+		if n.Root().Want == nil { // nobody named it: its retries go on as this one
+			n.Root().Retry = retry
+		}
 	case retry == nil && r.txn.RetryLeft != nil && n.Root().Want == nil:
 		n.Root().Retry = r.txn.RetryLeft
 		retry = r.txn.RetryLeft

@@ -2,7 +2,10 @@ package exec
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -22,6 +25,52 @@ func (r *run) remember() {
 		}
 		r.before = append(r.before, plan.Change{Key: c.Key, Desc: c.Desc, Want: want, Adopt: adopted})
 	}
+	r.rememberLeft()
+}
+
+// leftAlone is an adopted value that was left as it is before the transaction.
+type leftAlone struct {
+	node       *graph.Node
+	want, have *registry.Value
+	outcome    graph.Outcome
+	again      *registry.Value // what brings it back
+}
+
+// rememberLeft makes the adopted values that the plan is about to change at last
+// go back to what they were, which is not what is wanted of them.
+func (r *run) rememberLeft() {
+	changes := map[string]int{}
+	for i := range r.before {
+		if r.before[i].Adopt {
+			changes[r.before[i].Key] = i
+		}
+	}
+	for i := range r.txn.Plan.Ops {
+		op := &r.txn.Plan.Ops[i]
+		n := op.Self.Node
+		if op.Kind == plan.Note || op.Base != "" || n == nil || n.Gone() || !n.Adopted || !n.Held || n.Have == nil {
+			continue
+		}
+		left := leftAlone{n, n.Want, n.Have, n.Outcome, asFound(n)}
+		if at, named := changes[op.Key]; named {
+			r.before[at].Want = left.again
+		} else {
+			r.before = append(r.before, plan.Change{Key: op.Key, Desc: op.Desc, Want: left.again, Adopt: true})
+		}
+		r.left = append(r.left, left)
+	}
+}
+
+// asFound is what exists as it is, whatever it may need.
+func asFound(n *graph.Node) *registry.Value {
+	v := &registry.Value{Msg: n.Have.Msg}
+	for child := range n.Derived {
+		if have := child.Have; have != nil {
+			v.Derived = append(v.Derived, registry.Derived{Key: child.Key, Desc: child.Desc, Value: have})
+		}
+	}
+	slices.SortFunc(v.Derived, func(a, b registry.Derived) int { return strings.Compare(a.Key, b.Key) })
+	return v
 }
 
 func (r *run) revertRequest() plan.Request {
@@ -43,7 +92,7 @@ func (r *run) startRevert() {
 }
 
 // disown makes the values that existed without being wanted before the
-// transaction the same again.
+// transaction the same again, and those that were wanted otherwise.
 func (r *run) disown() {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
@@ -51,5 +100,18 @@ func (r *run) disown() {
 		if n := r.Graph.Node(c.Key); n != nil && c.Want != nil && c.Want.Unwanted && n.Want == c.Want {
 			r.Graph.SetWant(n, nil)
 		}
+	}
+	for _, l := range r.left {
+		n := l.node
+		if n.Gone() || n.Want != l.again {
+			continue
+		}
+		r.Graph.SetWant(n, l.want)
+		if n.Have != l.again {
+			continue // it could not be brought back, as its error says
+		}
+		_ = r.Graph.SetHave(n, l.have, n.Meta) // known to be usable
+		n.Err, n.Held, n.Retry = l.outcome.Err, true, l.outcome.Retry
+		r.Graph.Wait(n)
 	}
 }

@@ -67,8 +67,13 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 	switch {
 	case n.waits:
 		n.waits = false
-		g.cut(*n.otherEdges)
+		if n.Have != nil {
+			g.left--
+		}
+		had := n.ofHave()
+		g.cut((*n.otherEdges)[had:])
 		g.unchooseDerived(n)
+		old[1] = linked{value: n.Have, edges: (*n.otherEdges)[:had:had]}
 	case n.Want == n.Have:
 	default:
 		old[1].value = n.Have
@@ -197,22 +202,45 @@ func (g *Graph) cut(edges []edge) {
 	}
 }
 
+// AnyLeft tells that there is an adopted value that is left as it is; see Wait.
+// It may lack something although it has it: what it would lose with its change.
+func (g *Graph) AnyLeft() bool { return g.left > 0 }
+
+// ofHave is how many of otherEdges are those of Have, while the node waits.
+func (n *Node) ofHave() int {
+	if n.Have == nil || !slices.ContainsFunc(n.Have.Deps, names) {
+		return 0
+	}
+	return len(n.Have.Deps)
+}
+
 // Wait makes the dependencies of the derived values of n lead to n, until Want
 // or Have changes: a value that is wanted and does not exist has no derived
 // nodes yet, but may come up together with them, where it depends on one of
-// them by way of others.
+// them by way of others. Neither has an adopted one that is left as it is those
+// of its wish.
 func (g *Graph) Wait(n *Node) {
-	if n.waits || n.Want == nil || n.Have != nil || len(n.Want.Derived) == 0 {
+	left := n.Have != nil && n.Adopted && n.Held && n.Want != n.Have
+	if n.waits || n.Want == nil || !left && (n.Have != nil || len(n.Want.Derived) == 0) {
 		return
+	}
+	if left {
+		g.left++
 	}
 	n.waits = true
 	count := 0
 	for i := range n.Want.Derived {
 		count += len(n.Want.Derived[i].Value.Deps)
 	}
-	edges := make([]edge, count) // their place does not change any more
+	next := n.ofHave()
+	edges := make([]edge, next+count) // their place does not change any more
+	for i := range next {
+		edges[i] = (*n.otherEdges)[i]
+		if to := edges[i].to; to != nil {
+			to.kin.dependents[edges[i].at].edge = &edges[i]
+		}
+	}
 	n.otherEdges = &edges
-	next := 0
 	for i := range n.Want.Derived {
 		v := n.Want.Derived[i].Value
 		for j := range v.Deps {

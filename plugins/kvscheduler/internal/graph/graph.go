@@ -165,6 +165,8 @@ type Graph struct {
 	inserted uint32                          // counts the nodes that came
 	named    *Node                           // the last one that connect was asked for; nil: not known
 
+	left int // see AnyLeft
+
 	track bool // see Track
 	news  []*Node
 }

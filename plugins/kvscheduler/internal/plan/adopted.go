@@ -1,6 +1,9 @@
 package plan
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // changesInPlace: what exists need not be removed to become the target.
 func (p *planner) changesInPlace(n *node) bool {
@@ -20,4 +23,28 @@ func (p *planner) leaving(req Request) Request {
 		req.left[key] = true
 	}
 	return req
+}
+
+// relent finds an adopted value that was left as it is although, now that others
+// are as well, nothing is missing for its change. It returns the request that
+// does not leave it; false if there is none. Each is tried once: two may lack
+// something each of what the other one gives up.
+func (p *planner) relent(req Request) (Request, bool) {
+	for _, key := range slices.Sorted(maps.Keys(req.left)) {
+		var n *node
+		if gn := p.g.Node(key); gn != nil {
+			n = p.of(gn)
+		}
+		if req.relented[key] || n == nil || !n.exists() || n.aim() == nil || !p.metAll(n, n.aim()) {
+			continue
+		}
+		req.left, req.relented = maps.Clone(req.left), maps.Clone(req.relented)
+		if req.relented == nil {
+			req.relented = map[string]bool{}
+		}
+		delete(req.left, key)
+		req.relented[key] = true
+		return req, true
+	}
+	return req, false
 }

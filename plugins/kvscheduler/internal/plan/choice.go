@@ -120,11 +120,12 @@ func (p *planner) moves(c *choice) bool {
 // The following say which of those who depend on a choice need not be looked
 // at. They are for the phases of the planner: expand, prune and spread.
 
-// awake: those who wait for n were told of others, or had one all the time.
+// awake: those who wait for n were told of others, or had one all the time, which
+// is enough unless it is part of what they would lose.
 func (p *planner) awake(n *node) func(graph.Choice) bool {
 	return func(of graph.Choice) bool {
 		c := p.choice(of)
-		if c.woken || !n.exists() && p.existing(c, &c.comes, isIn) {
+		if c.woken || !n.exists() && !p.g.AnyLeft() && p.existing(c, &c.comes, isIn) {
 			return true
 		}
 		c.woken = true

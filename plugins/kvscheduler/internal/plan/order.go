@@ -348,7 +348,7 @@ func (s *sorter) states(op *Op, st *step) {
 	case Note:
 		op.After = noteState(n)
 		switch {
-		case n.exists() && n.holder != "" && (n.want != n.have || n.stranded):
+		case n.exists() && n.holder != "" && (n.aim() != n.have || n.stranded):
 			op.Held = n.holder
 		case n.unsure && n.want != n.have:
 			op.Held = Unsure

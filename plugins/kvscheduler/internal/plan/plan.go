@@ -133,7 +133,7 @@ type Request struct {
 	// already: nothing can hold them.
 	Notified map[string]bool
 
-	left map[string]bool // adopted values that stay as they are
+	left, relented map[string]bool // adopted values that stay as they are; see relent
 }
 
 // Limbo is what may yet become of a value.
@@ -169,6 +169,9 @@ func Make(g *graph.Graph, req Request) *Plan {
 	p.prune()
 	if len(p.left) > 0 {
 		return Make(g, p.leaving(req))
+	}
+	if again, ok := p.relent(req); ok {
+		return Make(g, again)
 	}
 	p.act()
 	var pl *Plan
@@ -373,6 +376,17 @@ func (p *planner) retarget(n *node) {
 	if n.target == nil && n.holder != "" {
 		n.target = n.have
 	}
+}
+
+// aim is what an existing value would be if nothing held it.
+func (n *node) aim() *registry.Value {
+	switch {
+	case n.want == nil || n.want.Invalid == nil || n.want.Last == nil:
+		return n.want
+	case n.want.Last.FromSB && n.have.FromSB:
+		return n.have
+	}
+	return n.want.Last
 }
 
 // unimplemented: a base value from the northbound that nobody describes.

@@ -23,7 +23,8 @@ func completed(n *graph.Node) bool {
 // are not there.
 func (r *Refresher) derived(n *graph.Node, same bool) {
 	exists := make(map[string]bool, len(n.Have.Derived))
-	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have || n.Want.Observed
+	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have || n.Want.Observed ||
+		n.Want.Last == n.Have && n.Have.FromSB // others' values stay in force, whatever they are
 	for i := range n.Have.Derived {
 		dv := &n.Have.Derived[i]
 		child := n.Child(i, dv.Key)

@@ -293,7 +293,7 @@ func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool
 		return true
 	case kv.Origin == api.FromNB || ours:
 		return false
-	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && r.Recorded: // nor is it on record
+	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && r.Recorded && n.Kept() == nil: // nor is it on record
 		return true
 	case n.Want != nil:
 		return n.Want.FromSB
