@@ -153,6 +153,7 @@ func (w *world) call(op, key string, effect func()) error {
 	if w.killed(op, key) {
 		return fmt.Errorf("%s %s: %w", op, key, errInjected)
 	}
+	why := w.forbidden(op, key) // when it begins; what hangs may be given up meanwhile
 	mode, hangs := strings.CutPrefix(mode, "hang ")
 	if hangs {
 		w.faults["callback that hangs"]++
@@ -163,7 +164,7 @@ func (w *world) call(op, key string, effect func()) error {
 		w.ops = append(w.ops, op+" "+key+" killed")
 		return fmt.Errorf("%s %s: %w", op, key, errInjected)
 	}
-	if why := w.forbidden(op, key); why != "" {
+	if why != "" {
 		w.problem("%s %s: %s", op, key, why)
 	}
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
