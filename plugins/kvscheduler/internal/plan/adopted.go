@@ -3,6 +3,8 @@ package plan
 import (
 	"maps"
 	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // changesInPlace: what exists need not be removed to become the target.
@@ -47,4 +49,15 @@ func (p *planner) relent(req Request) (Request, bool) {
 		return req, true
 	}
 	return req, false
+}
+
+// aim is what an existing value would be if nothing held it.
+func (n *node) aim() *registry.Value {
+	switch {
+	case n.want == nil || n.want.Invalid == nil || n.want.Last == nil:
+		return n.want
+	case n.want.Last.FromSB && n.have.FromSB:
+		return n.have
+	}
+	return n.want.Last
 }

@@ -378,17 +378,6 @@ func (p *planner) retarget(n *node) {
 	}
 }
 
-// aim is what an existing value would be if nothing held it.
-func (n *node) aim() *registry.Value {
-	switch {
-	case n.want == nil || n.want.Invalid == nil || n.want.Last == nil:
-		return n.want
-	case n.want.Last.FromSB && n.have.FromSB:
-		return n.have
-	}
-	return n.want.Last
-}
-
 // unimplemented: a base value from the northbound that nobody describes.
 func (n *node) unimplemented() bool {
 	return n.desc == nil && n.base == nil && !n.want.FromSB
