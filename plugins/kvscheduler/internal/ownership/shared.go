@@ -3,8 +3,10 @@ package ownership
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +109,11 @@ func (s *Store) SaveState(name string, put map[string][]byte, all bool) error {
 		if err != nil {
 			return 0, err
 		}
-		for key, data := range put {
+		// bolt keeps the keys of a new bucket in one sorted slice until the end: a
+		// million in any order would be moved there for hours.
+		of.FillPercent = 0.9
+		for _, key := range slices.Sorted(maps.Keys(put)) {
+			data := put[key]
 			bytes += len(key) + len(data)
 			if data == nil {
 				err = of.Delete([]byte(key))

@@ -305,3 +305,20 @@ func TestAFullDisk(t *testing.T) {
 		t.Errorf("after a write that fits: %s, problem %v", got, s.Problem())
 	}
 }
+
+// What the sources asked for may be a million items: they are written in order, or
+// it would take hours (and this test minutes).
+func TestStateOfMany(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	put := map[string][]byte{}
+	for i := range 100_000 {
+		put[fmt.Sprintf("config/route/%d", i)] = []byte("value")
+	}
+	if err := s.SaveState("wanted", put, true); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.LoadState("wanted"); err != nil || len(got) != len(put) {
+		t.Errorf("%d items, %v", len(got), err)
+	}
+}
