@@ -44,7 +44,7 @@ func (u *Unread) Meets(dep *api.Dependency) bool {
 		}
 	}
 	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		if u.key(prefix+"x") || u.prefix(prefix) {
+		if u.key(prefix+"x") || u.prefix(prefix) || u.selected(prefix) {
 			return true
 		}
 	}
@@ -55,6 +55,23 @@ func (u *Unread) Meets(dep *api.Dependency) bool {
 func (u *Unread) prefix(prefix string) bool {
 	for d := range u.Descriptors {
 		if d.NBKeyPrefix != "" && (strings.HasPrefix(d.NBKeyPrefix, prefix) || strings.HasPrefix(prefix, d.NBKeyPrefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// selected tells whether the prefix may be of keys of a descriptor that is known
+// by its selector alone. The keys are some other descriptor's if that has the
+// prefix for its own, or what would be the next segment.
+func (u *Unread) selected(prefix string) bool {
+	owner, err := u.Registry.Lookup(prefix + "x")
+	if err == nil && owner != nil &&
+		(strings.HasSuffix(prefix, "/") || owner.NBKeyPrefix != "" && strings.HasPrefix(prefix, owner.NBKeyPrefix)) {
+		return false // and key has looked at it
+	}
+	for d := range u.Descriptors {
+		if d.NBKeyPrefix == "" && d.Retrieve != nil {
 			return true
 		}
 	}
