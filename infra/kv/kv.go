@@ -62,6 +62,13 @@ type Value interface {
 	Decode(into proto.Message) error
 }
 
+// Refuser is implemented by stores that read their values themselves.
+type Refuser interface {
+	// Refused says what is wrong, and where, with a value that the store has of a
+	// key and does not give away; nil: nothing. It may be called at any time.
+	Refused(key string) error
+}
+
 // Decoded is the Value of a store that knows the types of its values.
 type Decoded struct{ Message proto.Message }
 

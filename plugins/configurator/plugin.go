@@ -64,6 +64,7 @@ type Orchestrator interface {
 	PushData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) ([]orchestrator.Result, error)
 	ListData(source string) []orchestrator.KeyVal
 	Status(key string) orchestrator.Result
+	NoteRefused(source string, items ...orchestrator.Rejected)
 	Models() *models.Set
 }
 

@@ -89,7 +89,7 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(items); err != nil {
+	if err := p.check(from.source, items); err != nil {
 		return nil, err
 	}
 	kvs := make([]orchestrator.KeyVal, len(items))
@@ -138,7 +138,7 @@ func statusOf(ctx context.Context, err error, items []item, results []orchestrat
 
 // check says what is wrong with the items of a request; nothing of one that is
 // wrong takes effect.
-func (p *Plugin) check(items []item) error {
+func (p *Plugin) check(source string, items []item) error {
 	var ps problems
 	seen := make(map[string]string, len(items))
 	byMessage := make(map[proto.Message]item, len(items))
@@ -167,6 +167,13 @@ func (p *Plugin) check(items []item) error {
 		}
 	case err != nil:
 		return status.Error(codes.Internal, err.Error())
+	}
+	refused := make([]orchestrator.Rejected, len(ps))
+	for i, pr := range ps {
+		refused[i] = orchestrator.Rejected{Key: pr.key, Location: pr.path, Err: errors.New(pr.text)}
+	}
+	if len(refused) > 0 {
+		p.Orchestrator.NoteRefused(source, refused...)
 	}
 	return ps.status(codes.InvalidArgument, "nothing was changed")
 }

@@ -105,6 +105,10 @@ func (s *Scheduler) AfterInit() error {
 	return nil
 }
 
+// TellRefusals sets who tells, where values are explained, what was refused
+// before the scheduler heard of it; to be called after Init.
+func (s *Scheduler) TellRefusals(r api.Refusals) { s.control.TellRefusals(r) }
+
 // print logs a transaction: one line at the info level when it ended, and its
 // text form if so configured.
 func (s *Scheduler) print(txn *api.RecordedTxn) {

@@ -50,6 +50,7 @@ type Scheduler interface {
 	ValidateSemantically(messages []proto.Message) error
 	GetTransactionHistory(since, until time.Time) []*api.RecordedTxn
 	Watch(req api.WatchRequest) api.StatusWatch
+	TellRefusals(r api.Refusals)
 }
 
 // Plugin merges the sources. PushData can be called from AfterInit on.
@@ -163,6 +164,7 @@ func (p *Plugin) Init() error {
 	if err := p.recall(); err != nil {
 		return err
 	}
+	p.Scheduler.TellRefusals(p.refusals)
 	if p.HTTP == nil {
 		return nil
 	}

@@ -71,6 +71,7 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 		return nil, api.ErrRevertNotSupportedWithResync
 	}
 	if results := p.check(items); results != nil {
+		p.noteInvalid(source, items, results)
 		return results, ErrInvalidItems
 	}
 	if o.revert { // only a transaction of its own can be reverted
@@ -229,6 +230,7 @@ func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) 
 	}
 	before := p.store.source(ch.source).items
 	effects, undo := p.edit(ch)
+	p.accept(&ch)
 	keys := p.changedKeys(ch, before)
 	joined = !p.begun
 	last := p.learn(&ch)

@@ -67,6 +67,8 @@ type problem struct {
 	Key    string `json:"key,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
+
+	item string // the key that the item has as far as it can be read
 }
 
 func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
@@ -104,6 +106,7 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(problems) > 0 {
+		p.NoteRefused(GRPC, refusedOf(problems)...)
 		rest.WriteJSON(w, http.StatusBadRequest, problems)
 		return
 	}
@@ -160,7 +163,7 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	doc := p.Codec.Decode(bodyName, text, "")
 	var problems []problem
 	for _, e := range doc.Errs {
-		problems = append(problems, problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column})
+		problems = append(problems, problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column, item: e.ItemKey()})
 	}
 	items := make([]KeyVal, 0, len(doc.Items))
 	for _, it := range doc.Items {
@@ -199,7 +202,7 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 				path += ": " + strings.Join(field.Fields(), ", ")
 				err = field.Unwrap()
 			}
-			problems = append(problems, problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column})
+			problems = append(problems, problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column, item: it.Key})
 		}
 	}
 	return problems

@@ -37,6 +37,7 @@ type report struct {
 	lastChange time.Time
 	lastErr    error
 	rejected   map[string]Rejected // by key, until a good value comes
+	refused    map[string]refusal  // of clients; see NoteRefused
 }
 
 func (p *Plugin) report(source string) *report {

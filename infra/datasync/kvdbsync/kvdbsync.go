@@ -55,6 +55,15 @@ func (p *Plugin) Disabled() bool { return p.KvPlugin.Disabled() }
 // Source is the name of the store, by which its values are known ("filedb").
 func (p *Plugin) Source() string { return p.KvPlugin.String() }
 
+// Refused says what is wrong with a value that the store has of a key and does
+// not give away; nil: nothing.
+func (p *Plugin) Refused(key string) error {
+	if r, ok := p.KvPlugin.(kv.Refuser); ok {
+		return r.Refused(key)
+	}
+	return nil
+}
+
 // Put stores the value of a key of this agent; nil removes it.
 func (p *Plugin) Put(key string, value proto.Message, opts ...datasync.PutOption) error {
 	w, err := p.writer("put", key)

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -38,6 +39,8 @@ type Plugin struct {
 
 	status   sync.Mutex // over published and the status file
 	outgoing published
+	// refused are the errors of the files that are about one key.
+	refused atomic.Pointer[map[string][]error]
 }
 
 // Deps is what the plugin needs.
@@ -132,6 +135,15 @@ func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update
 		reader: newReader(p.Format, prefix, p.cfg.ConfigurationPaths, p.cfg.StatusPath),
 	}
 	return f.run(ctx)
+}
+
+// Refused implements kv.Refuser with what the files said when they were read
+// last.
+func (p *Plugin) Refused(key string) error {
+	if refused := p.refused.Load(); refused != nil {
+		return errors.Join((*refused)[key]...)
+	}
+	return nil
 }
 
 // Put publishes a value into the file named by status-path; nil removes it. A

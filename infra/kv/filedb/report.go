@@ -46,6 +46,7 @@ func (f *follower) report(changed []string, conflicts []conflict) {
 		}
 	}
 	f.errors.keep(texts)
+	f.p.refused.Store(byKey(errs))
 	if len(errs) > 0 {
 		f.p.Health.Degraded(plural(len(errs), "error")+" in files", errors.Join(errs[:min(len(errs), 5)]...))
 		return
@@ -70,6 +71,17 @@ func (f *follower) summary(conflicts []conflict) string {
 		text += fmt.Sprintf(", %s in two files: %s is taken from %s, not from %s", plural(len(conflicts), "key"), c.key, c.winner, c.loser)
 	}
 	return text
+}
+
+// byKey are the errors that tell the key of the value they are about.
+func byKey(errs []error) *map[string][]error {
+	keyed := map[string][]error{}
+	for _, err := range errs {
+		if e, ok := err.(interface{ ItemKey() string }); ok && e.ItemKey() != "" {
+			keyed[e.ItemKey()] = append(keyed[e.ItemKey()], err)
+		}
+	}
+	return &keyed
 }
 
 func (f *follower) reportConflicts(conflicts []conflict) {

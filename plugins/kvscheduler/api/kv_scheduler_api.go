@@ -193,6 +193,11 @@ type Explanation struct {
 	Children []*Explanation
 }
 
+// Refusals tells what those who ask for values refuse to ask for, since it is no
+// good, and why; empty: nothing. asked tells that some value of the key is asked
+// for or exists. It may be called concurrently.
+type Refusals func(key string, asked bool) string
+
 // RelationDependsOn and RelationDerives are the relations of GraphEdge.
 const (
 	RelationDependsOn = "depends-on"

@@ -16,6 +16,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -109,7 +110,13 @@ type Error struct {
 	Field string // "vppConfig.interfaces[3].mtu"; empty for the text as a whole
 	Key   string // of the item, where it is known
 	Msg   string
+
+	item string // the key that the item has as far as it can be read
 }
+
+// ItemKey returns the key of the item, or that which it has by the fields that
+// can be read; empty if it has none.
+func (e *Error) ItemKey() string { return cmp.Or(e.Key, e.item) }
 
 // Error returns "file:line:column: field: message".
 func (e *Error) Error() string {

@@ -116,11 +116,17 @@ func (d *decoder) group(g *group, n *yaml.Node, p *path) {
 
 // member reads one item of the grouped form.
 func (d *decoder) member(m *member, n *yaml.Node, p *path) {
-	value := m.model.NewInstance()
-	if !d.message(n, p, m.plan, value.ProtoReflect()) {
+	value, errs := m.model.NewInstance(), len(d.doc.Errs)
+	good := d.message(n, p, m.plan, value.ProtoReflect())
+	key, err := m.model.KeyOf(value)
+	if !good {
+		if err == nil && m.model.Matches(key) {
+			for _, e := range d.doc.Errs[errs:] {
+				e.item = key
+			}
+		}
 		return
 	}
-	key, err := m.model.KeyOf(value)
 	switch {
 	case err != nil:
 		d.fail(n, p, "%v", err)

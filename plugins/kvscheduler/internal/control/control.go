@@ -93,8 +93,9 @@ type Control struct {
 	changes   *changes // of statuses
 	refreshed []string // of the worker: base values that a refresh changed
 
-	drifts *drifts
-	keeper keeper
+	drifts   *drifts
+	keeper   keeper
+	refusals atomic.Pointer[api.Refusals] // nil: nobody tells
 
 	observed map[string]*registry.Descriptor // of the worker: values that are only observed
 	looking  bool                            // a look at them is planned

@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // GetRegisteredNBKeyPrefixes implements api.Registrar.
@@ -104,9 +105,36 @@ func (c *Control) GraphSnapshot() []api.GraphNode {
 
 // Explain implements api.Inspector.
 func (c *Control) Explain(key string) *api.Explanation {
+	e := c.explain(key)
+	if refusals := c.refusals.Load(); refusals != nil {
+		addRefusals(e, *refusals)
+	}
+	return e
+}
+
+func (c *Control) explain(key string) *api.Explanation {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.reader().Explain(key)
+}
+
+// TellRefusals sets who tells, in explanations, what was refused before the
+// scheduler heard of it.
+func (c *Control) TellRefusals(r api.Refusals) { c.refusals.Store(&r) }
+
+// addRefusals is called without locks: others are asked.
+func addRefusals(e *api.Explanation, refusals api.Refusals) {
+	asked := e.State != kvscheduler.ValueState_NONEXISTENT
+	switch text := refusals(e.Key, asked); {
+	case text == "":
+	case !asked || e.Reason == "":
+		e.Reason = text
+	default:
+		e.Reason += "; " + text
+	}
+	for _, child := range e.Children {
+		addRefusals(child, refusals)
+	}
 }
 
 // GetTransactionHistory implements api.Inspector.
