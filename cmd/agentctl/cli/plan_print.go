@@ -52,6 +52,9 @@ func (a *app) printPlan(p *shownPlan) error {
 			continue
 		}
 		mark, before := markOf(op), op.PrevValue
+		if reasons[op.Key] != "" && op.NOOP && (mark == "~" || mark == "+") {
+			continue // it is what it is
+		}
 		if old, ok := replaced[op.Key]; ok && mark == "+" {
 			mark, before = "-/+", old
 		}
@@ -62,6 +65,7 @@ func (a *app) printPlan(p *shownPlan) error {
 		}
 		if reason := reasons[op.Key]; reason != "" {
 			lines.WriteString(": " + reason)
+			delete(reasons, op.Key)
 		}
 		if mark == "x" {
 			lines.WriteString(": it does not exist yet")
@@ -76,7 +80,11 @@ func (a *app) printPlan(p *shownPlan) error {
 			lines.WriteString("      a secret differs\n")
 		}
 	}
-	for _, left := range p.Left {
+	left := p.Left
+	for _, key := range slices.Sorted(maps.Keys(reasons)) {
+		left = append(left, api.PlanReason{Key: key, Reason: reasons[key]})
+	}
+	for _, left := range left {
 		counts["="]++
 		fmt.Fprintf(&lines, "%3s %s: %s\n", "=", left.Key, left.Reason)
 	}

@@ -85,3 +85,22 @@ func TestPlanOfWhatWaits(t *testing.T) {
 		}
 	}
 }
+
+// What stays as it is, with or without an operation for that, is shown with the
+// reason and without a difference that nobody makes.
+func TestPlanOfWhatStays(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{Streams: Streams{Out: &out}}
+	observed := api.RecordedTxnOp{
+		Operation: kvscheduler.TxnOperation_UPDATE, Key: "link/1", NOOP: true,
+		PrevState: kvscheduler.ValueState_OBTAINED, NewState: kvscheduler.ValueState_CONFIGURED,
+	}
+	err := a.printPlan(&shownPlan{Changes: &api.Plan{
+		Operations: []api.RecordedTxnOp{observed},
+		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
+	}})
+	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 left as they are\n"; err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}

@@ -41,7 +41,8 @@ type Plan struct {
 	Values     []RecordedKVPair
 	Operations []RecordedTxnOp
 	// Reasons tell of values that the plan leaves without effect what they wait
-	// for, or what is wrong with them; sorted by key.
+	// for, what is wrong with them, or why they stay as they are, in which case
+	// there may be no operation; sorted by key.
 	Reasons []PlanReason `json:",omitempty"`
 
 	// Base is the state that the plan was made for: of all base values that it

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -73,12 +74,18 @@ func (c *Control) base(key string) api.PlanBase {
 	return b
 }
 
-// reasons say of the values that stay PENDING or INVALID why.
+// reasons say of the values that stay PENDING or INVALID, or as they are, why.
 func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 	after := &afterwards{c: c, pl: pl}
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
+		if op.Kind == plan.Note && op.Held != "" {
+			if n := c.graph.Node(op.Key); n != nil {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: exec.Held(op, n).Error()})
+			}
+			continue
+		}
 		if op.Want == nil || op.Kind == plan.Down && op.Recreate {
 			continue
 		}
@@ -89,6 +96,10 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 			}
 		case kvscheduler.ValueState_PENDING:
 			list = append(list, api.PlanReason{Key: op.Key, Reason: c.waitsFor(op, after)})
+		case kvscheduler.ValueState_CONFIGURED:
+			if op.Want.Observed {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: "whatever somebody else made (ownership policy observe)"})
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
@@ -96,6 +107,9 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 }
 
 func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {
+	if op.Want.Observed {
+		return "waits for somebody else to make it (ownership policy observe)"
+	}
 	if problem := c.sessionProblem(op.Desc.Session()); problem != "" {
 		return problem
 	}

@@ -332,7 +332,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 	switch op.Kind {
 	case plan.Note:
 		if op.Held != "" {
-			r.fail(op, n, held(op, n))
+			r.fail(op, n, Held(op, n))
 			n.Held = true
 		} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
 			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
@@ -354,8 +354,9 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 	}
 }
 
-// held says why a value stays as it is.
-func held(op *plan.Op, n *graph.Node) error {
+// Held says why a value stays as it is, of an operation that is only a note of
+// that.
+func Held(op *plan.Op, n *graph.Node) error {
 	switch {
 	case op.Held == plan.Unsure:
 		return errors.New("it stays as it is until it is known whether what it needs exists: reading that failed")
