@@ -54,7 +54,7 @@ func (m *published) write(path string) error {
 }
 
 // replaceFile leaves the file as it is, and nothing beside it, if it fails.
-func replaceFile(path string, text []byte) (err error) {
+func replaceFile(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, explain(err))
