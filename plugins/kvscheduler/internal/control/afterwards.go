@@ -32,7 +32,8 @@ func (a *afterwards) met(dep *api.Dependency) bool {
 		if exists, planned := a.exists[dep.Key]; planned {
 			return exists
 		}
-		return a.c.graph.Witness(dep) != nil
+		w := a.c.graph.Witness(dep)
+		return w != nil && !w.Doomed()
 	}
 	if dep.AnyOf.KeySelector != nil {
 		return a.metByAny(dep)
@@ -62,7 +63,7 @@ func (a *afterwards) metByAny(dep *api.Dependency) (met bool) {
 	for _, prefix := range prefixes {
 		a.c.graph.Ascend(prefix, func(n *graph.Node) bool {
 			_, planned := a.exists[n.Key]
-			met = n.Have != nil && !planned && graph.Meets(dep, n.Key)
+			met = n.Have != nil && !n.Doomed() && !planned && graph.Meets(dep, n.Key)
 			return !met
 		})
 		if met {

@@ -87,6 +87,16 @@ func (n *Node) Gone() bool { return n.gone }
 // IsDerived tells that the value is derived from another one.
 func (n *Node) IsDerived() bool { return n.Base != nil }
 
+// Doomed tells that the value exists only because it, or something that stands
+// on it, could not be removed yet: nobody wants it any more. Nothing new is to stand
+// on it.
+func (n *Node) Doomed() bool {
+	if n.Base != nil && n.Base.Doomed() {
+		return true
+	}
+	return n.Want == nil && n.Have != nil && n.Err != nil
+}
+
 // Root is the base value: the node itself unless it is derived.
 func (n *Node) Root() *Node {
 	if n.Base != nil {
@@ -351,7 +361,8 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 	return false
 }
 
-// Witness returns the first existing node that meets the dependency, or nil.
+// Witness returns the first existing node that meets the dependency, or nil; one
+// that is doomed only if there is no other.
 func (g *Graph) Witness(dep *api.Dependency) *Node {
 	if dep.Key != "" {
 		if n := g.Node(dep.Key); n != nil && n.Have != nil {
@@ -359,10 +370,14 @@ func (g *Graph) Witness(dep *api.Dependency) *Node {
 		}
 		return nil
 	}
-	var found *Node
+	var found, doomed *Node
 	scan := func(n *Node) bool {
-		if n.Have != nil && (dep.AnyOf.KeySelector == nil || dep.AnyOf.KeySelector(n.Key)) {
+		switch {
+		case n.Have == nil || dep.AnyOf.KeySelector != nil && !dep.AnyOf.KeySelector(n.Key):
+		case !n.Doomed():
 			found = n
+		case doomed == nil:
+			doomed = n
 		}
 		return found == nil
 	}
@@ -373,6 +388,9 @@ func (g *Graph) Witness(dep *api.Dependency) *Node {
 	}
 	if len(dep.AnyOf.KeyPrefixes) == 0 && dep.AnyOf.KeySelector != nil {
 		g.Ascend("", scan)
+	}
+	if found == nil {
+		return doomed
 	}
 	return found
 }

@@ -52,21 +52,21 @@ func (p *planner) choosing(dep *api.Dependency, f func(*choice) bool) bool {
 }
 
 // existing tells whether a value of the choice that exists is good, and
-// remembers it in w. Values that were not touched are good.
+// remembers it in w. Values that were not touched are good, unless doomed.
 func (p *planner) existing(c *choice, w *witness, good func(n *node) bool) bool {
 	if w.fresh {
 		return false
 	}
 	from := c.of.Prefix
 	if w.gn != nil {
-		if n := p.of(w.gn); n == nil || good(n) {
+		if n := p.of(w.gn); n == nil && !w.gn.Doomed() || n != nil && good(n) {
 			return true
 		}
 		from = w.gn.Key
 	}
 	w.gn = nil
 	p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
-		if n := p.of(gn); (n == nil || good(n)) && c.of.Selects(gn.Key) {
+		if n := p.of(gn); (n == nil && !gn.Doomed() || n != nil && good(n)) && c.of.Selects(gn.Key) {
 			w.gn = gn
 		}
 		return w.gn == nil
@@ -104,10 +104,8 @@ func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
 	return !w.none
 }
 
-func isIn(n *node) bool { return n.in }
-
 // meets tells whether the target has a value of the choice.
-func (p *planner) meets(c *choice) bool { return p.find(c, &c.meets, isIn) }
+func (p *planner) meets(c *choice) bool { return p.find(c, &c.meets, (*node).provides) }
 
 // staying tells whether one of the values of the choice stays.
 func (p *planner) staying(c *choice) bool { return p.existing(c, &c.stays, (*node).stays) }
@@ -125,7 +123,7 @@ func (p *planner) moves(c *choice) bool {
 func (p *planner) awake(n *node) func(graph.Choice) bool {
 	return func(of graph.Choice) bool {
 		c := p.choice(of)
-		if c.woken || !n.exists() && !p.g.AnyLeft() && p.existing(c, &c.comes, isIn) {
+		if c.woken || !n.exists() && !p.g.AnyLeft() && p.existing(c, &c.comes, (*node).provides) {
 			return true
 		}
 		c.woken = true

@@ -221,7 +221,7 @@ func (p *planner) expand() {
 		n := p.list[i]
 		// An existing value that the request names may be news to those who wait
 		// for it; other existing values are not.
-		if !n.in || n.exists() && !n.touched || p.req.All {
+		if !n.in || n.exists() && !n.touched && !n.rescued() || p.req.All {
 			continue
 		}
 		var found []*graph.Node
@@ -245,7 +245,7 @@ func byChangedKey(a, b Change) int { return strings.Compare(a.Key, b.Key) }
 func (p *planner) prune() {
 	p.work = make([]*node, 0, len(p.list))
 	for _, n := range p.list {
-		if !n.in {
+		if !n.provides() {
 			p.out(n)
 		}
 	}
@@ -284,7 +284,7 @@ func (p *planner) out(n *node) {
 			found = append(found, gn)
 		}
 	})
-	if n.node != nil && n.base == nil && !n.leaf {
+	if n.node != nil && n.base == nil && !n.leaf && !n.in {
 		for gn := range n.node.Derived {
 			if p.of(gn) == nil {
 				found = append(found, gn)
@@ -300,7 +300,7 @@ func (p *planner) out(n *node) {
 			p.push(d)
 		}
 		if !d.exists() {
-			p.setWant(d, nil) // derived from nothing
+			p.setWant(d, nil) // derived from nothing, or from what nobody wants
 		}
 	}
 }
@@ -362,7 +362,7 @@ func (p *planner) metAll(n *node, v *registry.Value) bool {
 			continue
 		}
 		gn, w := p.named(n, v, i)
-		if w != nil && !w.in || w == nil && (gn == nil || gn.Have == nil) {
+		if w != nil && !w.provides() || w == nil && (gn == nil || gn.Have == nil || gn.Doomed()) {
 			return false
 		}
 	}
@@ -375,7 +375,7 @@ func (p *planner) met(dep *api.Dependency) bool {
 	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
-		found = n != nil && n.in || n == nil && gn.Have != nil
+		found = n != nil && n.provides() || n == nil && gn.Have != nil && !gn.Doomed()
 		return !found
 	})
 	return found

@@ -144,6 +144,8 @@ func (r *Reader) unmet(n *graph.Node) []string {
 			labels = append(labels, label(dep))
 		} else if _, leaving := r.limbo(w.Key); leaving {
 			labels = append(labels, label(dep)+", which is being removed")
+		} else if w.Doomed() {
+			labels = append(labels, label(dep)+", which nobody wants any more and could not be removed")
 		}
 	}
 	if why, _ := r.limbo(n.Key); len(labels) == 0 && why != "" {

@@ -1,0 +1,18 @@
+package plan
+
+// doomed: n exists in the target only because it, or its base, cannot be removed
+// now; see graph.Node.Doomed.
+func (n *node) doomed() bool {
+	if n.want == nil && n.in && (n.pinned || n.holder != "" && n.holder != n.key) {
+		return true
+	}
+	return n.base != nil && n.base.want == nil && n.base.doomed()
+}
+
+// provides tells whether something else may stand on n in the target.
+func (n *node) provides() bool { return n.in && !n.doomed() }
+
+// rescued: n was doomed, and is wanted again.
+func (n *node) rescued() bool {
+	return n.want != nil && n.node != nil && (n.base == nil || n.base.want != nil) && n.node.Doomed()
+}
