@@ -165,17 +165,22 @@ func (c *Control) Run(ctx context.Context) {
 			c.notifyWatchers(nil) // a dry run may have refreshed values
 			continue
 		}
-		if c.opts.Waited != nil {
-			c.opts.Waited(j.typ, j.taken.Sub(j.queued))
-		}
-		if gone := j.takeGone(); gone != nil {
-			c.process(gone)
-		}
-		out := c.process(j)
-		c.notifyWatchers(nil) // of what was read and not executed
-		if j.done != nil {
-			j.done <- out
-		}
+		c.execute(j)
+	}
+}
+
+// execute executes a transaction whose turn has come.
+func (c *Control) execute(j *job) {
+	if c.opts.Waited != nil {
+		c.opts.Waited(j.typ, j.taken.Sub(j.queued))
+	}
+	if gone := j.takeGone(); gone != nil {
+		c.process(gone)
+	}
+	out := c.process(j)
+	c.notifyWatchers(nil) // of what was read and not executed
+	if j.done != nil {
+		j.done <- out
 	}
 }
 

@@ -51,8 +51,13 @@ func (s *slow) descriptor(name string, concurrency int) *api.KVDescriptor {
 
 // inBubble runs f with a scheduler, in virtual time.
 func inBubble(t *testing.T, descriptors []*api.KVDescriptor, f func(t *testing.T, c *control.Control)) {
+	inBubbleWith(t, control.Options{Record: true, History: record.Options{MaxEntries: 100}}, descriptors, f)
+}
+
+// inBubbleWith is inBubble with a scheduler that has the given options.
+func inBubbleWith(t *testing.T, opts control.Options, descriptors []*api.KVDescriptor, f func(t *testing.T, c *control.Control)) {
 	synctest.Test(t, func(t *testing.T) {
-		c := control.New(control.Options{Record: true, History: record.Options{MaxEntries: 100}})
+		c := control.New(opts)
 		if err := c.RegisterKVDescriptor(descriptors...); err != nil {
 			t.Fatal(err)
 		}

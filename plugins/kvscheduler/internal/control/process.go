@@ -33,7 +33,7 @@ func (c *Control) process(j *job) outcome {
 	if err := c.tooLate(j); err != nil {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	}
-	p, ok := c.prepare(j)
+	p, pl, ok := c.plan(j)
 	if !ok {
 		c.keepWard()
 		return outcome{seq: api.NoSeqNum}
@@ -42,13 +42,12 @@ func (c *Control) process(j *job) outcome {
 	txn := &exec.Txn{
 		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
-		Deadline: j.opts.Deadline,
+		Deadline: j.opts.Deadline, Plan: pl,
 	}
 	if j.session != nil || j.reread { // nobody is told about a failure
 		txn.RetryLeft = patiently()
 	}
-	txn.Plan = plan.Make(c.graph, p.request)
-	if err := c.stale(j.expect, txn.Plan); err != nil {
+	if err := c.stale(j.expect, pl); err != nil {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	}
 	c.nextSeq++

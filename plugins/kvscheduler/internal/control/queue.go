@@ -96,10 +96,11 @@ type sessionChange struct {
 // replaces what is wanted (resyncs, repairs), or names more than maxNamed keys.
 // Otherwise a notification would be taken for foreign to what the northbound
 // has just got or given up, or a state older than the one that was read would
-// come back. In all other cases a change of places can only be seen for a
-// while: a value that waits for what was notified is PENDING when Commit
-// returns, and comes up with the notification; one whose dependency is gone
-// already may fail first.
+// come back. Nor do they where the outcome of the transaction may depend on the
+// news: one that would leave something PENDING, or makes something that stands on
+// what they are about, is executed after those that came before it; see newsFor. So
+// what was told before Commit is there for what is committed. In all other cases a
+// change of places cannot be seen but in the history.
 type queue struct {
 	now      func() time.Time
 	capacity int

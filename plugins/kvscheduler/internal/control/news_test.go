@@ -1,0 +1,63 @@
+package control_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+)
+
+// What was told before Commit is known to what is committed, although
+// transactions go before notifications while the scheduler has other things to do.
+func TestNewsBeforeCommit(t *testing.T) {
+	t.Parallel()
+	came, gone := api.KVWithMetadata{Key: "n/1", Value: &model.Item{}}, api.KVWithMetadata{Key: "n/1"}
+	for _, test := range []struct {
+		name  string
+		known []api.KVWithMetadata // before
+		news  api.KVWithMetadata
+		value *model.Item
+		want  string // when Commit returns; empty: the news come later
+	}{
+		{"came", nil, came, &model.Item{Deps: []string{"n/1"}}, "a/1 CONFIGURED, n/1 OBTAINED"},
+		{"came, any of several", nil, came, &model.Item{AnyOf: []string{"n/"}}, "a/1 CONFIGURED, n/1 OBTAINED"},
+		{"came, and lets come what is needed", nil, came, &model.Item{Deps: []string{"a/2"}}, "a/1 CONFIGURED, a/2 CONFIGURED, n/1 OBTAINED"},
+		{"gone", []api.KVWithMetadata{came}, gone, &model.Item{Deps: []string{"n/1"}}, "a/1 PENDING"},
+		{"gone, any of several", []api.KVWithMetadata{came}, gone, &model.Item{AnyOf: []string{"n/"}}, "a/1 PENDING"},
+		{"of no interest", nil, came, &model.Item{}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := &slow{}
+			told := api.Adapt(&api.Descriptor[*model.Item, any]{Name: "n", KeySelector: hasPrefix("n/")})
+			inBubbleWith(t, control.Options{Record: true, QueueAgeing: time.Minute}, []*api.KVDescriptor{s.descriptor("a", 0), told}, func(t *testing.T, c *control.Control) {
+				if err := c.PushSBNotification(test.known...); err != nil {
+					t.Fatal(err)
+				}
+				if len(test.value.Deps) > 0 && test.value.Deps[0] == "a/2" {
+					set(t, c, "a/2", &model.Item{Deps: []string{"n/1"}})
+				}
+				c.TransactionBarrier()
+				if _, err := c.StartNBTransaction().SetValue("a/0", &model.Item{}).Commit(t.Context(), api.WithoutBlocking()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait() // it is being executed, for a second
+				if err := c.PushSBNotification(test.news); err != nil {
+					t.Fatal(err)
+				}
+				set(t, c, "a/1", test.value)
+				if got := states(c, ""); test.want != "" && got != "a/0 CONFIGURED, "+test.want {
+					t.Errorf("got %s", got)
+				}
+				c.TransactionBarrier()
+				history := c.GetTransactionHistory(time.Time{}, time.Time{})
+				if last := history[len(history)-1].TxnType; (last == api.SBNotification) != (test.want == "") {
+					t.Errorf("the last one is a %v", last)
+				}
+			})
+		})
+	}
+}
