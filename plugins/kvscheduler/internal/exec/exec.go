@@ -274,9 +274,9 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	return n, prev
 }
 
-// takeOver makes what others made the scheduler's own, now that the northbound
-// wants it otherwise: should the operation fail, or not be begun, nobody else's
-// object is left.
+// takeOver makes what others made the scheduler's own as soon as the northbound wants
+// it: if its operation fails, or is not begun, it is still the scheduler's to change
+// and to remove.
 func (r *run) takeOver(n *graph.Node) {
 	if n.Have == nil || !n.Have.FromSB || n.Adopted || n.Want == nil || n.Want.FromSB || n.Want.Observed || n.Want.Invalid != nil {
 		return

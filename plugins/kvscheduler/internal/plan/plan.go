@@ -170,8 +170,10 @@ func Make(g *graph.Graph, req Request) *Plan {
 	if len(p.left) > 0 {
 		return Make(g, p.leaving(req))
 	}
-	if again, ok := p.relent(req); ok {
-		return Make(g, again)
+	if len(req.left) > 0 {
+		if again, ok := p.relent(req); ok {
+			return Make(g, again)
+		}
 	}
 	p.act()
 	var pl *Plan
