@@ -105,7 +105,11 @@ func (p *planner) holdAll(n *node) {
 // existing witness of each dependency, not one that may cease to exist.
 func (p *planner) hold(n *node, v *registry.Value) {
 	keep := func(w *node) {
-		if w == nil || !w.exists() || w.pinned || w.holder != "" || p.gone(w) {
+		if w == nil || !w.exists() || w.pinned || p.gone(w) {
+			return
+		}
+		if w.holder != "" {
+			p.seeds = append(p.seeds, w) // adopted perhaps, and not looked at otherwise
 			return
 		}
 		w.holder = n.key
