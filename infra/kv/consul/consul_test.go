@@ -23,9 +23,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// conf waits long for answers: a machine with much to do may stand still for
+// seconds, and no test is about that.
 func conf(addr string) consul.Config {
 	cfg := consul.DefaultConfig()
-	cfg.Address = addr
+	cfg.Address, cfg.OperationTimeout = addr, time.Minute
 	return cfg
 }
 
@@ -51,10 +53,8 @@ func put(t *testing.T, p *consul.Plugin, key, value string) {
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Consul(t)
-	patient := conf(server.Addr)
-	patient.OperationTimeout = time.Minute
 	kvtest.Suite{Server: server, Late: consul.HoldsWrites, Connect: func(tb testing.TB) (kv.Connector, func()) {
-		p, _, stop := connect(tb, patient)
+		p, _, stop := connect(tb, conf(server.Addr))
 		return p, stop
 	}}.Run(t)
 }
@@ -73,7 +73,9 @@ func TestSuiteOnFake(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Consul(t)
-	p, tree, _ := connect(t, conf(server.Addr))
+	cfg := conf(server.Addr)
+	cfg.OperationTimeout = consul.DefaultConfig().OperationTimeout // it finds out no sooner
+	p, tree, _ := connect(t, cfg)
 	other, _, _ := connect(t, conf(server.Direct))
 	kvtest.Silent(t, server, p, tree, other)
 }

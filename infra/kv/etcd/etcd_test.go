@@ -14,9 +14,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// conf waits long for answers: a machine with much to do may stand still for
+// seconds, and no test is about that.
 func conf(addr string) etcd.Config {
 	cfg := etcd.DefaultConfig()
 	cfg.Endpoints, cfg.ReconnectInterval, cfg.SessionTTL = []string{addr}, 100*time.Millisecond, 2
+	cfg.DialTimeout, cfg.OperationTimeout = time.Minute, time.Minute
 	return cfg
 }
 
@@ -35,6 +38,8 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Etcd(t)
 	kvtest.Suite{Server: server, Connect: func(tb testing.TB) (kv.Connector, func()) {
-		return connect(tb, conf(server.Addr))
+		cfg := conf(server.Addr)
+		cfg.SessionTTL = 60 // an entry must not expire while its client lives
+		return connect(tb, cfg)
 	}}.Run(t)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // follow returns what is told, as text.
 func follow(t *testing.T, p *etcd.Plugin) <-chan string {

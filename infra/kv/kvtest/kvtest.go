@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // Suite is what the tests run on.
 type Suite struct {

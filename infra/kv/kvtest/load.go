@@ -118,7 +118,7 @@ func total(ns []int) (sum int) {
 // server is in trouble it is repeated: the outcome of a failed one is unknown.
 func (b *bench) write(key string, n int) {
 	for {
-		ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second+b.suite.Late)
+		ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second+b.suite.Late)
 		var err error
 		if n%7 == 0 {
 			_, err = b.db.Delete(ctx, b.prefix+key)

@@ -25,7 +25,8 @@ func Redis(tb testing.TB, args ...string) *Process {
 	})
 }
 
-// Sentinel starts a sentinel that watches a master under the name "test".
+// Sentinel starts a sentinel that watches a master under the name "test". It is
+// slow to believe that a server is away: the machine may be.
 func Sentinel(tb testing.TB, master *Process) *Process {
 	tb.Helper()
 	binary := find(tb, "redis-server", "redis-server")
@@ -33,7 +34,7 @@ func Sentinel(tb testing.TB, master *Process) *Process {
 		_, port, _ := net.SplitHostPort(p.Direct)
 		host, masterPort, _ := net.SplitHostPort(master.Direct)
 		file := filepath.Join(p.dir, "sentinel.conf")
-		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor test %s %s 1\nsentinel down-after-milliseconds test 1000\nsentinel failover-timeout test 2000\n",
+		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor test %s %s 1\nsentinel down-after-milliseconds test 60000\nsentinel failover-timeout test 60000\n",
 			port, host, masterPort)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
@@ -45,18 +46,19 @@ func Sentinel(tb testing.TB, master *Process) *Process {
 // redisReady tells whether the server has read its data. One that wants a
 // password or TLS answers in its way.
 func redisReady(p *Process) bool {
-	answer := p.command1("PING")
+	answer := p.command1(time.Second, "PING")
 	return strings.HasPrefix(answer, "+PONG") || strings.HasPrefix(answer, "-NOAUTH") || strings.HasPrefix(answer, "-DENIED")
 }
 
-// command1 sends a command to a Redis and returns the first line of the answer.
-func (p *Process) command1(words ...string) string {
-	c, err := net.DialTimeout("tcp", p.Direct, time.Second)
+// command1 sends a command to a Redis and returns the first line of the answer,
+// which is empty if there is none in time.
+func (p *Process) command1(timeout time.Duration, words ...string) string {
+	c, err := net.DialTimeout("tcp", p.Direct, timeout)
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_ = c.SetDeadline(time.Now().Add(timeout))
 	if _, err := fmt.Fprintf(c, "%s\r\n", strings.Join(words, " ")); err != nil {
 		return ""
 	}
@@ -67,7 +69,7 @@ func (p *Process) command1(words ...string) string {
 // Command sends a command to a Redis that must succeed.
 func (p *Process) Command(tb testing.TB, words ...string) {
 	tb.Helper()
-	if answer := p.command1(words...); answer == "" || strings.HasPrefix(answer, "-") {
+	if answer := p.command1(patience, words...); answer == "" || strings.HasPrefix(answer, "-") {
 		tb.Fatalf("%v: %q", words, answer)
 	}
 }
@@ -75,7 +77,7 @@ func (p *Process) Command(tb testing.TB, words ...string) {
 // Number sends a command to a Redis that answers with a number.
 func (p *Process) Number(tb testing.TB, words ...string) int64 {
 	tb.Helper()
-	answer := p.command1(words...)
+	answer := p.command1(patience, words...)
 	n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(answer, ":")), 10, 64)
 	if err != nil {
 		tb.Fatalf("%v: %q, want a number", words, answer)
@@ -88,7 +90,7 @@ func (p *Process) AwaitCommand(tb testing.TB, want string, words ...string) {
 	tb.Helper()
 	ctx, again := deadline(tb), tick(tb)
 	for {
-		answer := p.command1(words...)
+		answer := p.command1(patience, words...)
 		if strings.HasPrefix(answer, want) {
 			return
 		}
@@ -112,7 +114,7 @@ func RedisCluster(tb testing.TB) []*Process {
 	tb.Helper()
 	var all []*Process
 	for i := range 3 {
-		p := Redis(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+		p := Redis(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000") // nobody is to be thought dead
 		first, last := i*5461, min(i*5461+5460, 16383)
 		if i == 2 {
 			last = 16383
@@ -127,11 +129,11 @@ func RedisCluster(tb testing.TB) []*Process {
 	}
 	late := time.After(patience)
 	for _, p := range all {
-		for !strings.HasPrefix(p.command1("SET", "probe", "x"), "+OK") && !strings.HasPrefix(p.command1("GET", "probe"), "-MOVED") {
+		for !strings.HasPrefix(p.command1(time.Second, "SET", "probe", "x"), "+OK") && !strings.HasPrefix(p.command1(time.Second, "GET", "probe"), "-MOVED") {
 			select {
 			case <-time.After(20 * time.Millisecond):
 			case <-late:
-				tb.Fatalf("the cluster does not come up: %s", p.command1("GET", "probe"))
+				tb.Fatalf("the cluster does not come up: %s", p.command1(time.Second, "GET", "probe"))
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
-	"github.com/tenuto-dev/tenuto/infra/kv/redis"
 )
 
 // A cluster tells everything from all of its servers, and a part of it may be
@@ -17,7 +16,7 @@ import (
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	servers := kvtest.RedisCluster(t)
-	cfg := redis.DefaultConfig()
+	cfg := conf("")
 	for _, s := range servers {
 		cfg.Endpoints = append(cfg.Endpoints, s.Direct)
 	}
@@ -63,9 +62,9 @@ func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := kvtest.Redis(t)
 	host, port, _ := net.SplitHostPort(master.Direct)
-	kvtest.Redis(t, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
+	replica := kvtest.Redis(t, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
 	sentinel := kvtest.Sentinel(t, master)
-	cfg := redis.DefaultConfig()
+	cfg := conf("")
 	cfg.Endpoints, cfg.MasterName = []string{sentinel.Addr}, "test"
 	p, _, _ := connect(t, cfg)
 	told := kvtest.Told(t, p, "/p/")
@@ -75,6 +74,8 @@ func TestSentinel(t *testing.T) {
 	master.AwaitCommand(t, ":1", "WAIT", "1", "100")
 	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "FAILOVER", "test")
 	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "CKQUORUM", "test")
+	replica.AwaitCommand(t, "*3", "ROLE") // it is the master
+	master.AwaitCommand(t, "*5", "ROLE")  // and what is given to the old one is lost no more
 	for {
 		if err := p.DB().Put(t.Context(), "/p/b", []byte("1")); err == nil {
 			break

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -20,9 +21,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// conf waits long for answers: a machine with much to do may stand still for
+// seconds, and no test is about that.
 func conf(addr string) redis.Config {
 	cfg := redis.DefaultConfig()
-	cfg.Endpoint = addr
+	cfg.Endpoint, cfg.DialTimeout, cfg.ReadTimeout = addr, time.Minute, time.Minute
 	return cfg
 }
 
@@ -107,7 +110,9 @@ func TestNotifications(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Redis(t)
-	p, tree, _ := connect(t, conf(server.Addr))
+	cfg := redis.DefaultConfig() // it finds out no sooner than after its timeouts
+	cfg.Endpoint = server.Addr
+	p, tree, _ := connect(t, cfg)
 	other, _, _ := connect(t, conf(server.Direct))
 	kvtest.Silent(t, server, p, tree, other)
 }
