@@ -72,7 +72,7 @@ func TestStopAllStopsTheLastFirst(t *testing.T) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	p, _ := newPlugin(t)
-	spec := Spec{Name: "hook", Path: "sh", Args: []string{"-c", "exit 6"}, Restart: Restart{Max: Forever}}
+	spec := Spec{Name: "hook", Path: "sh", Args: []string{"-c", "exit 6"}, Restart: Restart{Max: Forever}, StopTimeout: time.Minute}
 	if exit, err := p.Run(t.Context(), spec); err != nil || exit.Code != 6 {
 		t.Errorf("got %v, %v", exit, err)
 	}

@@ -46,7 +46,7 @@ func newPlugin(t *testing.T) (*Plugin, *logtest.Buffer) {
 func shell(t *testing.T, p *Plugin, script string, change func(*Spec)) (*Process, *logtest.Buffer) {
 	t.Helper()
 	out := &logtest.Buffer{}
-	spec := Spec{Name: "shell", Path: "sh", Args: []string{"-c", script}, Stdout: out, Stderr: out}
+	spec := Spec{Name: "shell", Path: "sh", Args: []string{"-c", script}, Stdout: out, Stderr: out, StopTimeout: time.Minute}
 	if change != nil {
 		change(&spec)
 	}

@@ -9,14 +9,9 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// drainTime is how long output is read after the end of a process, in case one of
-// its children that left its process group holds the pipe.
-const drainTime = time.Second
 
 // run is one run of a process.
 type run struct {
@@ -145,11 +140,11 @@ func (r *run) output(p *Process, stream string, to io.Writer) (*os.File, error) 
 	r.pipes = append(r.pipes, pp)
 	if to == nil {
 		log := p.owner.Log.NewLogger(p.spec.Name)
-		pp.copy = func() { copyLines(read, func(line string) { log.Info("output", "stream", stream, "line", line) }) }
+		pp.copy = func() { copyLines(pp, func(line string) { log.Info("output", "stream", stream, "line", line) }) }
 		return write, nil
 	}
 	pp.copy = func() {
-		copyAll(to, read, func(err error) {
+		copyAll(to, pp, func(err error) {
 			p.owner.Log.Warn("output of a process is lost", "name", p.spec.Name, "stream", stream, "error", err)
 		})
 	}
@@ -172,18 +167,4 @@ func (r *run) closePipes() {
 		_ = p.write.Close()
 		_ = p.read.Close()
 	}
-}
-
-// pipe carries output of a process.
-type pipe struct {
-	read, write *os.File
-	copy        func()
-	done        chan struct{}
-}
-
-// drain waits for the rest of the output.
-func (p *pipe) drain() {
-	_ = p.read.SetReadDeadline(time.Now().Add(drainTime))
-	<-p.done
-	_ = p.read.Close()
 }

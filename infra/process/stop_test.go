@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -126,12 +128,17 @@ func expectGone(t *testing.T, out *logtest.Buffer) {
 func TestDaemonHoldsTheOutput(t *testing.T) {
 	t.Parallel()
 	p, _ := newPlugin(t)
-	proc, out := shell(t, p, `setsid sh -c 'echo $$; exec sleep 1000' & while ! ps -o sid= -p $! | grep -qw $!; do :; done`, nil)
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("SKIPPED: no setsid here (Debian: apt install util-linux)")
+	}
+	here := filepath.Join(t.TempDir(), "here")
+	proc, out := shell(t, p, `setsid sh -c 'echo $$; touch "$0"; exec sleep 1000' "$0" & until [ -e "$0" ]; do sleep 0.01; done`,
+		func(s *Spec) { s.Args = append(s.Args, here) })
 	start(t, proc)
 	wait(t, proc)
 	pid, err := strconv.Atoi(strings.TrimSpace(out.String()))
 	if err != nil {
-		t.Skip("SKIPPED: no setsid or ps here (Debian: apt install util-linux procps):", out)
+		t.Fatalf("output %q, want a process ID", out)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Errorf("the daemon is gone: %v", err)

@@ -74,6 +74,7 @@ const service = `
   executable-args:
   - -c
   - 'trap "echo %[1]s stops; exit 0" TERM; trap "echo %[1]s HUP" HUP; trap "echo %[1]s USR1" USR1; echo %[1]s runs; while :; do sleep 0.01; done'
+  stop-timeout: 1m
 `
 
 func TestOrderAndSignals(t *testing.T) {
@@ -115,6 +116,7 @@ func TestLogFiles(t *testing.T) {
 		}
 	}
 	eventually(t, "output in the file", contains(path, "before\none runs\n"))
+	out.wait(t, "two runs\n")
 	old := filepath.Join(dir, "old.log")
 	if err := os.Rename(path, old); err != nil {
 		t.Fatal(err)
@@ -140,10 +142,11 @@ func TestLogFiles(t *testing.T) {
 
 func TestProgramThatFails(t *testing.T) {
 	t.Parallel()
-	p, a, out := supervise(t, "programs:"+fmt.Sprintf(service, "one")+`
+	path := filepath.Join(t.TempDir(), "one.log")
+	p, a, out := supervise(t, "programs:"+fmt.Sprintf(service, "one")+"  logfile-path: "+path+`
 - name: two
   executable-path: sh
-  executable-args: [-c, echo two fails; exit 3]
+  executable-args: [-c, until grep -q runs `+path+`; do sleep 0.01; done; echo two fails; exit 3]
   restarts: 2
   restart-delay: 1ms
 `)
@@ -156,8 +159,11 @@ func TestProgramThatFails(t *testing.T) {
 	if err := p.Err(); !errors.As(err, &failed) || err.Error() != "program two: exit status 3" || failed.Exit.Status() != 3 {
 		t.Errorf("got %v", err)
 	}
-	if n := strings.Count(out.String(), "two fails\n"); n != 3 || !strings.HasSuffix(out.String(), "one stops\n") {
+	if out.String() != strings.Repeat("two fails\n", 3) {
 		t.Errorf("got\n%s", out)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "one runs\none stops\n" {
+		t.Errorf("the other one: %q, %v", text, err)
 	}
 }
 
@@ -186,7 +192,8 @@ func TestHooks(t *testing.T) {
 	_, a, _ := supervise(t, `
 programs:
 - {name: one, executable-path: sh, executable-args: [-c, 'exit 4'], restarts: 1, restart-delay: 1ms, optional: true}
-- {name: two, executable-path: sleep, executable-args: ['1000']}
+- {name: two, executable-path: sleep, executable-args: ['1000'], stop-timeout: 1m}
+hook-timeout: 1m
 hooks:
 - cmd: sh
   cmd-args: [-c, 'echo $SUPERVISOR_EVENT_TYPE $SUPERVISOR_PROCESS_NAME $SUPERVISOR_PROCESS_STATE $SUPERVISOR_PROCESS_STATUS >> `+said+`; exit 1']
