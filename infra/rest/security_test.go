@@ -214,25 +214,31 @@ func TestBrowserLogin(t *testing.T) {
 
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	p := start(t, "max-body-bytes: 10\nread-timeout: 50ms\n")
-	if err := p.RegisterHTTPHandler("/echo", func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			rest.WriteError(w, http.StatusBadRequest, err)
-			return
+	echo := func(conf string) *rest.Plugin {
+		p := start(t, "max-body-bytes: 10\n"+conf)
+		if err := p.RegisterHTTPHandler("/echo", func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				rest.WriteError(w, http.StatusBadRequest, err)
+				return
+			}
+			_, _ = w.Write(body)
+		}, "POST"); err != nil {
+			t.Fatal(err)
 		}
-		_, _ = w.Write(body)
-	}, "POST"); err != nil {
-		t.Fatal(err)
+		return p
 	}
+	patient, impatient := echo(""), echo("read-timeout: 50ms\n")
 	for _, test := range []struct {
+		p                *rest.Plugin
 		head, body, want string
 	}{
-		{"Content-Length: 10", "0123456789", "HTTP/1.1 200"},
-		{"Content-Length: 11", "", "HTTP/1.1 413"}, // refused before it is sent
-		{"Transfer-Encoding: chunked", "b\r\n0123456789a\r\n0\r\n\r\n", "HTTP/1.1 413"},
-		{"Content-Length: 10", "01234", "HTTP/1.1 408"}, // the rest does not come
+		{patient, "Content-Length: 10", "0123456789", "HTTP/1.1 200"},
+		{patient, "Content-Length: 11", "", "HTTP/1.1 413"}, // refused before it is sent
+		{patient, "Transfer-Encoding: chunked", "b\r\n0123456789a\r\n0\r\n\r\n", "HTTP/1.1 413"},
+		{impatient, "Content-Length: 10", "01234", "HTTP/1.1 408"}, // the rest does not come
 	} {
+		p := test.p
 		conn, err := net.Dial("tcp", p.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -250,8 +256,8 @@ func TestBodies(t *testing.T) {
 // connections are open than the bound.
 func TestManySlowConnections(t *testing.T) {
 	t.Parallel()
-	p := start(t, "max-connections: 50\nread-header-timeout: 100ms\n")
-	for range 500 {
+	p := start(t, "max-connections: 50\nread-header-timeout: 1s\n")
+	for range 150 {
 		conn, err := net.Dial("tcp", p.Addr().String())
 		if err != nil {
 			t.Fatal(err)

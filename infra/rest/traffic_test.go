@@ -108,7 +108,7 @@ anonymous: [prometheus, 'GET /open/{x}']
 // A client that asks for much and reads nothing is cut off; the handler is told.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	stall(t, start(t, "stall-timeout: 50ms\n"))
+	stall(t, start(t, "stall-timeout: 500ms\n"))
 }
 
 // stall asks for much, reads nothing and waits until the server has given up.
@@ -139,7 +139,7 @@ func stall(t *testing.T, p *rest.Plugin) {
 // the server.
 func TestStreamsEndWithTheServer(t *testing.T) {
 	t.Parallel()
-	p := rest.NewPlugin(local("stall-timeout: 20ms\n"))
+	p := rest.NewPlugin(local("stall-timeout: 500ms\n"))
 	a := agenttest.New(t, agent.AllPlugins(p))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
