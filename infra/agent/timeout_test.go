@@ -41,7 +41,7 @@ func TestStartTimeoutLeavesADeafPluginBehind(t *testing.T) {
 		wake := make(chan struct{})
 		deaf.init = func(*fake) error { <-wake; return nil }
 		option, events := listen()
-		a := newAgent(t, agent.AllPlugins(deaf), option)
+		a := newAgent(t, agent.StartTimeout(15*time.Second), agent.AllPlugins(deaf), option)
 		err := a.Start(t.Context())
 		if !errors.Is(err, agent.ErrTimeout) || !strings.Contains(err.Error(), "plugin deaf: Init: did not return within 16s") {
 			t.Errorf("got %v", err)

@@ -14,8 +14,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
-// leakPatience is how long goroutines may take to end after the stop.
-const leakPatience = 2 * time.Second
+// patience bounds a start, a stop, and how long goroutines may take to end after
+// it. The bounds of a real agent could be too short on a machine with much to do.
+const patience = 2 * time.Minute
 
 // Start starts an agent with the plugins and all that they need. The test
 // fails if the start or the stop fails.
@@ -35,7 +36,7 @@ func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
 	tb.Helper()
 	all := []agent.Option{
 		agent.Name("test"), agent.Args("--config-dir", tb.TempDir()), agent.Environ(config.NoEnviron),
-		agent.QuitSignals(), agent.Logging(logtest.Registry(tb)),
+		agent.QuitSignals(), agent.Logging(logtest.Registry(tb)), agent.StartTimeout(patience), agent.StopTimeout(patience),
 	}
 	a := agent.NewAgent(append(all, opts...)...)
 	tb.Cleanup(func() {
@@ -56,8 +57,13 @@ func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
 // and tests may run beside it.
 func CheckLeaks(tb testing.TB, a *agent.Agent) {
 	tb.Helper()
-	deadline := time.Now().Add(leakPatience)
-	for pause := time.Millisecond; ; pause *= 2 {
+	checkLeaks(tb, a, patience)
+}
+
+func checkLeaks(tb testing.TB, a *agent.Agent, patience time.Duration) {
+	tb.Helper()
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		leaks := a.Goroutines()
 		if len(leaks) == 0 {
 			return
