@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long the test waits for what must happen.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // simulator is vpp-sim in a process of its own.
 type simulator struct {

@@ -20,7 +20,7 @@ import (
 
 // patience is how long a test waits for a process or the kernel; it is no
 // measure.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // programs is the directory of the built agent.
 var programs string

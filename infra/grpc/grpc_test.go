@@ -35,7 +35,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // echo is a service of the tests.
 type echo interface {

@@ -37,7 +37,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // descriptors is the plugin that lets the scheduler handle interfaces, and
 // routes that need them, in a mock southbound.

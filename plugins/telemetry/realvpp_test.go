@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what VPP updates by itself.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // await scrapes until the series are there: VPP tells nobody when it updated
 // what it does not count as it goes.

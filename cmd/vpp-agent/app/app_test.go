@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 const (
 	loopKey  = "config/vpp/v2/interfaces/loop1"

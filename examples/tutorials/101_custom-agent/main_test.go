@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // operations are what README.md shows of the transaction that makes the network.
 const operations = `      1. CREATE [NOOP IS-PENDING]:

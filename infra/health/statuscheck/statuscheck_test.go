@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // store is a data store in memory.
 type store struct {

@@ -108,7 +108,7 @@ func (s *store) want(update string) {
 		if got != update {
 			s.t.Fatalf("update %q, want %q", got, update)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatalf("no update, want %q", update)
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // startPatience is how long VPP may take to answer on its socket.
-const startPatience = 30 * time.Second
+const startPatience = 2 * time.Minute
 
 // VPP is a running VPP, which writes to a directory of its own only.
 type VPP struct {

@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds the wait for a peer that has gone wrong; no test measures it.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 type message interface {
 	api.Message

@@ -100,12 +100,12 @@ func cmdChanges(r *Run, args []string) (string, error) {
 	if r.watch == nil {
 		return "", errors.New("not watching")
 	}
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	for !r.watch.has(args) {
 		select {
 		case <-r.watch.more:
 		case <-deadline:
-			return "no update of all of them within 10 s", nil
+			return fmt.Sprintf("no update of all of them within %v", patience), nil
 		}
 	}
 	r.watch.mu.Lock()

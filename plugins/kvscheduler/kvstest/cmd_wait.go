@@ -11,6 +11,9 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
+// patience is how long a scenario waits for what must come; it is no measure.
+const patience = 2 * time.Minute
+
 // cmdWait waits for the status of values and prints what came of it:
 //
 //	wait [--for=STATE,...] [--prefix=PREFIX] [--txn=N] [KEY...]
@@ -20,7 +23,7 @@ func cmdWait(r *Run, args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(r.T.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(r.T.Context(), patience)
 	defer cancel()
 	if err := r.Scheduler.WaitFor(ctx, req); err != nil {
 		return "error: " + err.Error(), nil

@@ -27,7 +27,7 @@ func follow(t *testing.T, a *linuxtest.Agent) (told *telling, await func(want st
 	return told, func(want string) {
 		t.Helper()
 		var before []string
-		late := time.After(20 * time.Second)
+		late := time.After(2 * time.Minute)
 		for {
 			select {
 			case got := <-told.lines:

@@ -31,7 +31,7 @@ import (
 )
 
 // patience is how long a test waits for something that must happen.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // Target is a VPP to run against.
 type Target struct {

@@ -72,7 +72,7 @@ func (s *station) once(address string) (answered bool, output string) {
 // and for links to come up.
 func (s *station) reaches(address string) {
 	s.t.Helper()
-	for late := time.Now().Add(30 * time.Second); ; {
+	for late := time.Now().Add(2 * time.Minute); ; {
 		ok, out := s.once(address)
 		if ok {
 			return

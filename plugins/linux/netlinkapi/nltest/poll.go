@@ -6,7 +6,7 @@ import (
 )
 
 // pollLimit is how long Poll waits; far more than the kernel ever needs.
-const pollLimit = 30 * time.Second
+const pollLimit = 2 * time.Minute
 
 // Poll waits until the kernel has done what it does in its own time.
 func Poll(t *testing.T, what string, done func() bool) {
