@@ -187,7 +187,7 @@ func TestKill(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	sim := simulate(t, dir)
 	for file, text := range map[string]string{
-		"govpp.conf": "binapi-socket-path: " + filepath.Join(dir, "api.sock") + "\n", "kvscheduler.conf": "print-txn-summary: false\n",
+		"govpp.conf": "reply-timeout: 1m\nbinapi-socket-path: " + filepath.Join(dir, "api.sock") + "\n", "kvscheduler.conf": "print-txn-summary: false\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -216,7 +216,7 @@ func TestKill(t *testing.T) {
 		t.Error("the routes were not even read")
 	}
 
-	sim.ask("delay ip_route_add_del 5ms")
+	sim.ask("delay ip_route_add_del 50ms") // ten seconds in all
 	failed := make(chan error, 1)
 	go func(p *process) { failed <- p.put(network(11, many)) }(agent)
 	for sim.counts()["ip_route_add_del"] < many+20 { // each question takes its time

@@ -62,6 +62,7 @@ func newHouse(t testing.TB, text string, args ...string) *house {
 	h.write(t, "filedb.conf", "configuration-paths: ["+filepath.Join(h.dir, "network.yaml")+"]\n")
 	h.write(t, "linux-nsplugin.conf", "disabled: true\n")
 	h.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
+	h.vpp(t, "")
 	args = append([]string{"--config-dir", h.dir, "--http-port", "0", "--grpc-port", "0"}, args...)
 	opts := []agent.Option{agent.AllPlugins(plugins), agent.Args(args...)}
 	if _, measured := t.(*testing.B); measured {
@@ -76,6 +77,13 @@ func (h *house) start(t testing.TB) {
 	if err := h.agent.Start(t.Context()); err != nil {
 		t.Fatalf("start: %v", err)
 	}
+}
+
+// vpp configures the connection to VPP, with long bounds: a machine with much to do
+// may stand still for seconds, which must not look like a VPP that hangs.
+func (h *house) vpp(t testing.TB, more string) {
+	t.Helper()
+	h.write(t, "govpp.conf", "reply-timeout: 1m\nhealth-check-reply-timeout: 1m\n"+more)
 }
 
 // write saves a file the way editors do: aside, then renamed.
@@ -187,7 +195,7 @@ func TestVPPComesGoesAndReturnsEmpty(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "api.sock")
 	h := newHouse(t, network)
-	h.write(t, "govpp.conf", "binapi-socket-path: "+socket+"\nretry-connect-timeout: 10ms\n")
+	h.vpp(t, "binapi-socket-path: "+socket+"\nretry-connect-timeout: 10ms\n")
 	h.start(t)
 	status := h.await(t, loopKey, pb.ValueState_PENDING)
 	if got := strings.Join(status.GetDetails(), " "); !strings.Contains(got, "vpp") {
@@ -227,7 +235,7 @@ func TestRestartOfTheAgentChangesNothing(t *testing.T) {
 	t.Cleanup(func() { _ = vpp.Close() })
 	life := func(text string) {
 		h := newHouse(t, text)
-		h.write(t, "govpp.conf", "binapi-socket-path: "+socket+"\n")
+		h.vpp(t, "binapi-socket-path: "+socket+"\n")
 		h.start(t)
 		h.await(t, routeKey, pb.ValueState_CONFIGURED)
 		if err := h.agent.Stop(); err != nil {
@@ -257,7 +265,7 @@ func TestCleanupOnExit(t *testing.T) {
 	t.Cleanup(func() { _ = vpp.Close() })
 	empty := vpp.Dump()
 	h := newHouse(t, network, "--cleanup-on-exit")
-	h.write(t, "govpp.conf", "binapi-socket-path: "+socket+"\n")
+	h.vpp(t, "binapi-socket-path: "+socket+"\n")
 	h.start(t)
 	h.await(t, routeKey, pb.ValueState_CONFIGURED)
 	if err := h.agent.Stop(); err != nil {

@@ -143,7 +143,7 @@ func TestDumpsOfItems(t *testing.T) {
 func TestDumpsWithoutVPP(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, network)
-	h.write(t, "govpp.conf", "binapi-socket-path: "+h.dir+"/none.sock\n")
+	h.vpp(t, "binapi-socket-path: "+h.dir+"/none.sock\n")
 	h.start(t)
 	var refusal struct{ Error string }
 	if status := fetch(t, h.HTTP.URL()+"/dump/vpp/v2/interfaces", &refusal); status != http.StatusServiceUnavailable {

@@ -38,7 +38,7 @@ func (e etcdctl) run(args ...string) string {
 func newEtcdHouse(t testing.TB, server *kvtest.Process, args ...string) *house {
 	t.Helper()
 	h := newHouse(t, "", args...)
-	h.write(t, "etcd.conf", "insecure-transport: true\nreconnect-interval: 100ms\nendpoints:\n  - \""+server.Addr+"\"\n")
+	h.write(t, "etcd.conf", "insecure-transport: true\noperation-timeout: 1m\nreconnect-interval: 100ms\nendpoints:\n  - \""+server.Addr+"\"\n")
 	return h
 }
 
@@ -81,6 +81,7 @@ func (h *house) plan() string {
 
 func wantPlan(t testing.TB, h *house, lines ...string) {
 	t.Helper()
+	h.Scheduler.TransactionBarrier() // states are told before the transaction is recorded
 	if got, want := h.plan(), strings.Join(lines, "\n"); got != want {
 		t.Errorf("plan\n%s\nwant\n%s", got, want)
 	}

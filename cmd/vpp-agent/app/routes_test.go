@@ -35,7 +35,7 @@ const routesAtOnce = 20_000
 
 func compareRoutes(b *testing.B, vpp vpptest.Target) {
 	h := newHouse(b, network)
-	h.write(b, "govpp.conf", "binapi-socket-path: "+vpp.Socket+"\n")
+	h.vpp(b, "binapi-socket-path: "+vpp.Socket+"\n")
 	h.write(b, "initfile.conf", "disable-initial-configuration: true\n")
 	h.start(b)
 	h.await(b, loopKey, pb.ValueState_CONFIGURED)

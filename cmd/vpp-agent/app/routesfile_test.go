@@ -36,7 +36,7 @@ func BenchmarkRoutesFromFile(b *testing.B) {
 
 func routesFromFile(b *testing.B, vpp vpptest.Target, n int, budget string) {
 	h := newHouse(b, network)
-	h.write(b, "govpp.conf", "binapi-socket-path: "+vpp.Socket+"\n")
+	h.vpp(b, "binapi-socket-path: "+vpp.Socket+"\n")
 	h.write(b, "initfile.conf", "disable-initial-configuration: true\n")
 	h.start(b)
 	h.await(b, routeKey, pb.ValueState_CONFIGURED)

@@ -51,7 +51,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	if err := h.agent.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.send(t, "GET", "/scheduler/wait?key="+memifKey+"&timeout=30s", "", 200)
+	h.send(t, "GET", "/scheduler/wait?key="+memifKey+"&timeout=2m", "", 200)
 	for _, path := range h.paths(t) {
 		body := h.send(t, "GET", path, "", 0)
 		if strings.Contains(body, memifSecret) {

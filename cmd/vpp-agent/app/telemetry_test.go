@@ -46,7 +46,7 @@ func TestMetricsOfARealVPP(t *testing.T) {
 	t.Parallel()
 	vpp := realvpptest.Start(t)
 	h := newHouse(t, network, "--microservice-label", "one")
-	h.write(t, "govpp.conf", fmt.Sprintf("binapi-socket-path: %s\nstats-socket-path: %s\n", vpp.Socket, vpp.StatsSocket))
+	h.vpp(t, fmt.Sprintf("binapi-socket-path: %s\nstats-socket-path: %s\n", vpp.Socket, vpp.StatsSocket))
 	h.start(t)
 	h.await(t, routeKey, pb.ValueState_CONFIGURED)
 	want := `vpp_interfaces_rx_packets{agent="one",index="1",internal_name="loop0",name="loop1"} 0`
