@@ -52,17 +52,18 @@ func (lines) Read(file string, text []byte, prefix string) (c kv.Content) {
 type store struct {
 	*filedb.Plugin
 	t       *testing.T
+	clock   *clock
 	dir     string
 	updates chan string
 }
 
 func start(t *testing.T, dir string, paths ...string) *store {
 	t.Helper()
-	s := &store{t: t, dir: dir, updates: make(chan string, 100)}
+	s := &store{t: t, clock: newClock(), dir: dir, updates: make(chan string, 100)}
 	if paths == nil {
 		paths = []string{dir}
 	}
-	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseConf(filedb.Config{
+	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseClock(s.clock), filedb.UseConf(filedb.Config{
 		ConfigurationPaths: paths, StatusPath: filepath.Join(dir, "status.json"),
 	}))
 	agenttest.Start(t, s.Plugin)
@@ -100,16 +101,23 @@ func render(u kv.Update) string {
 	return strings.Join(parts, " ")
 }
 
-// want waits for the next update.
+// want lets time pass until the next update.
 func (s *store) want(update string) {
 	s.t.Helper()
-	select {
-	case got := <-s.updates:
-		if got != update {
-			s.t.Fatalf("update %q, want %q", got, update)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(2 * time.Minute); ; {
+		select {
+		case got := <-s.updates:
+			if got != update {
+				s.t.Fatalf("update %q, want %q", got, update)
+			}
+			return
+		case <-tick.C:
+			s.clock.pass(50 * time.Millisecond)
+		case <-late:
+			s.t.Fatalf("no update, want %q", update)
 		}
-	case <-time.After(2 * time.Minute):
-		s.t.Fatalf("no update, want %q", update)
 	}
 }
 

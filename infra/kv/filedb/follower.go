@@ -25,6 +25,7 @@ const (
 type follower struct {
 	p      *Plugin
 	log    logging.Logger
+	clock  clock
 	handle func(kv.Update) error
 	reader *reader
 
@@ -61,7 +62,7 @@ func (f *follower) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var settled <-chan time.Time
 		if at, ok := f.settling.due(); ok {
-			settled = time.After(time.Until(at))
+			settled = f.clock.After(at.Sub(f.clock.Now()))
 		}
 		select {
 		case <-ctx.Done():
@@ -70,12 +71,12 @@ func (f *follower) run(ctx context.Context) error {
 		case err := <-errs:
 			f.log.Debug("announcements of changes were lost", "error", err)
 			f.reread = true
-			f.settling.touch(time.Now(), false)
+			f.settling.touch(f.clock.Now(), false)
 		case <-poll.C:
 			f.look(false)
 		case <-reread.C:
 			f.reread = true
-			f.settling.touch(time.Now(), false)
+			f.settling.touch(f.clock.Now(), false)
 		case <-settled:
 			if !f.look(false) {
 				f.settling.reset()
@@ -112,7 +113,7 @@ func (f *follower) look(touched bool) (changed bool) {
 	changed, suspicious := f.reader.look()
 	settled := !f.settling.waits()
 	if changed || touched {
-		f.settling.touch(time.Now(), suspicious)
+		f.settling.touch(f.clock.Now(), suspicious)
 	}
 	if changed {
 		f.watch()

@@ -43,8 +43,8 @@ func TestTroubleIsTold(t *testing.T) {
 	dir := t.TempDir()
 	tree := health.NewTree(nil)
 	log := &warnings{PluginLogger: logtest.New(t, "filedb")}
-	s := &store{t: t, dir: dir, updates: make(chan string, 100)}
-	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseConf(filedb.Config{ConfigurationPaths: []string{dir}}))
+	s := &store{t: t, clock: newClock(), dir: dir, updates: make(chan string, 100)}
+	s.Plugin = filedb.NewPlugin(filedb.UseFormat(lines{}), filedb.UseClock(s.clock), filedb.UseConf(filedb.Config{ConfigurationPaths: []string{dir}}))
 	s.Health, s.Log = tree.Plugin("filedb"), log
 	s.write("a.yaml", "x = 1\nbad\n")
 	must(t, os.Symlink("loop.yaml", filepath.Join(dir, "loop.yaml")))

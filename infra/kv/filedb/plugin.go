@@ -36,6 +36,7 @@ type Plugin struct {
 	base    *Config // of UseConf; nil: none
 	cfg     Config
 	enabled bool
+	clock   clock // nil before Init: that of the machine
 
 	status   sync.Mutex // over published and the status file
 	outgoing published
@@ -106,6 +107,9 @@ func (p *Plugin) Init() error {
 		p.Log.Debug("disabled: there is no configuration file")
 		return nil
 	}
+	if p.clock == nil {
+		p.clock = systemClock{}
+	}
 	if p.Format == nil {
 		return errors.New("filedb: Deps.Format is nil: expected the format of the files")
 	}
@@ -131,7 +135,7 @@ func (p *Plugin) Writable() bool { return p.enabled && p.cfg.StatusPath != "" }
 // Watch follows the files, see kv.Store. Each call follows them on its own.
 func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
 	f := &follower{
-		p: p, log: p.Log, handle: handle,
+		p: p, log: p.Log, clock: p.clock, handle: handle,
 		reader: newReader(p.Format, prefix, p.cfg.ConfigurationPaths, p.cfg.StatusPath),
 	}
 	return f.run(ctx)
