@@ -94,7 +94,7 @@ type process struct {
 func startAgent(t *testing.T, dir string) *process {
 	t.Helper()
 	p := &process{t: t, logs: make(chan string, 10_000)}
-	p.cmd = exec.Command(filepath.Join(dir, "vpp-agent"), "--config-dir", dir, "--state-dir", filepath.Join(dir, "state"), "--http-port", "0")
+	p.cmd = exec.Command(filepath.Join(dir, "vpp-agent"), "--config-dir", dir, "--state-dir", filepath.Join(dir, "state"), "--http-port", "0", "--grpc-port", "0")
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
 	out, err := p.cmd.StdoutPipe()
 	p.cmd.Stderr = p.cmd.Stdout
@@ -102,16 +102,25 @@ func startAgent(t *testing.T, dir string) *process {
 		t.Fatal(err)
 	}
 	read := make(chan struct{})
+	var all strings.Builder
 	go func() {
 		defer close(read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
+			fmt.Fprintln(&all, lines.Text())
 			select {
 			case p.logs <- lines.Text():
 			default: // nobody looks for what comes so late
 			}
 		}
 	}()
-	t.Cleanup(func() { _ = p.cmd.Process.Kill(); <-read; _ = p.cmd.Wait() })
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-read
+		_ = p.cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of the agent:\n%s", all.String())
+		}
+	})
 	_, address, _ := strings.Cut(p.logged("serving HTTP"), "address=")
 	p.url = "http://" + strings.Fields(address)[0]
 	return p
