@@ -55,6 +55,7 @@ func start(tb testing.TB, path string, change func(*Config)) *Plugin {
 	cfg.BinAPISocketPath = path
 	cfg.RetryConnectTimeout = 20 * time.Millisecond
 	cfg.HealthCheckProbeInterval = 0
+	cfg.ReplyTimeout = time.Minute // the machine may be busy
 	if change != nil {
 		change(&cfg)
 	}
