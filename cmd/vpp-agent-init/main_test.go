@@ -107,12 +107,12 @@ func (p *initProcess) output() string {
 // says waits until a text is written.
 func (p *initProcess) says(want string) {
 	p.t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(2 * time.Minute)
 	for !strings.Contains(p.output(), want) {
 		select {
 		case <-p.more:
 		case <-limit:
-			p.t.Fatalf("%q is not written within a minute", want)
+			p.t.Fatalf("%q is not written within two minutes", want)
 		}
 	}
 }
@@ -133,8 +133,8 @@ func (p *initProcess) ends() int {
 			p.t.Fatal(err)
 		}
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(time.Minute):
-		p.t.Fatal("it does not end within a minute")
+	case <-time.After(2 * time.Minute):
+		p.t.Fatal("it does not end within two minutes")
 		return -1
 	}
 }
@@ -152,10 +152,10 @@ func freePort(t *testing.T) string {
 // eventually waits for what other processes do.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !f() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within a minute", what)
+			t.Fatalf("%s: not within two minutes", what)
 		}
 		time.Sleep(5 * time.Millisecond) /* ok: other processes cannot be waited for */
 	}
@@ -187,6 +187,7 @@ programs:
   executable-args: [--config-dir, %[3]s, --http-port, '%[4]s']
   restarts: -1
   restart-delay: 10ms
+  stop-timeout: 1m
 `, bin, socket, dir, port))
 	ready := func() bool {
 		resp, err := http.Get("http://127.0.0.1:" + port + "/readiness")
@@ -298,6 +299,7 @@ programs:
     for i in 1 2 3 4 5 6 7 8 9; do (setsid sleep 0.$i &); done
     echo "process 1 is $(cat /proc/1/comm)"
     while :; do sleep 0.01; done
+  stop-timeout: 1m
 - name: stubborn
   executable-path: sh
   executable-args: [-c, "trap '' TERM; echo stubborn runs; while :; do sleep 0.01; done"]
@@ -319,14 +321,20 @@ programs:
 // all of it.
 func TestHookThatEndsIt(t *testing.T) {
 	t.Parallel()
-	p := launch(t, `
+	end := filepath.Join(t.TempDir(), "end")
+	p := launch(t, fmt.Sprintf(`
 programs:
-- {name: vpp, executable-path: sh, executable-args: [-c, exit 0]}
-- {name: agent, executable-path: sleep, executable-args: ['1000']}
+- {name: vpp, executable-path: sh, executable-args: [-c, 'until [ -e %s ]; do sleep 0.01; done']}
+- {name: agent, executable-path: sleep, executable-args: ['1000'], stop-timeout: 1m}
+hook-timeout: 1m
 hooks:
 - cmd: sh
   cmd-args: [-c, '[ "$SUPERVISOR_PROCESS_STATE" != terminated ] || kill $PPID']
-`)
+`, end))
+	p.says("process started logger=process-manager name=agent")
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if code := p.ends(); code != 0 || !strings.Contains(p.output(), "name=agent exit=\"ended by signal 15 (terminated)\"") {
 		t.Errorf("exit code %d", code)
 	}
