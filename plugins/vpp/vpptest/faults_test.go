@@ -244,7 +244,7 @@ func readBackNames(t *testing.T, b *vpptest.Bench, names ...string) {
 func TestNoReply(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, simOptions())
-	b := vpptest.Start(t, target, vpptest.ReplyTimeout(50*time.Millisecond))
+	b := vpptest.Start(t, target, vpptest.ReplyTimeout(time.Second))
 	b.SetHostInterface("eth0", true)
 	for _, name := range []string{"create_loopback", "tap_create_v3", "af_packet_create_v3", "ip_route_add_del",
 		newest(t, target, "bridge_domain_add_del_v2", "bridge_domain_add_del")} {
