@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/cmd/internal/buildinfo"
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
@@ -18,6 +19,10 @@ func main() {
 	}
 }
 
+// startTimeout leaves time to read what an agent with millions of values kept in its
+// state-dir, half a gigabyte for each million.
+const startTimeout = 2 * time.Minute
+
 func run() error {
 	plugins, err := app.New()
 	if err != nil {
@@ -26,6 +31,6 @@ func run() error {
 	version, date, commit := buildinfo.Version()
 	return agent.NewAgent(
 		agent.Name("vpp-agent"), agent.Version(version, date, commit),
-		agent.AllPlugins(plugins),
+		agent.AllPlugins(plugins), agent.StartTimeout(startTimeout),
 	).Run()
 }

@@ -85,14 +85,14 @@ func (s *Store) Written() (writes, failed, bytes uint64, size int64) {
 }
 
 // LoadState returns what is kept under a name, by key; the caller owns it.
-func (s *Store) LoadState(name string) (map[string][]byte, error) {
+func (s *Store) LoadState(name string) (state map[string][]byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, err := s.contents()
-	if err != nil {
-		return nil, err
-	}
-	return all.state[name], nil
+	err = s.view(
+		func(tx *bolt.Tx) (err error) { state, err = readState(tx, name); return err },
+		func(all *contents) { state = all.state[name] },
+	)
+	return state, err
 }
 
 // SaveState changes what is kept under a name as a whole: with all, everything

@@ -86,13 +86,6 @@ type Stats struct {
 	Size           int64  // of the file, in bytes
 }
 
-// contents is all that is in a file.
-type contents struct {
-	records     []Record
-	interrupted *Interrupted
-	state       map[string]map[string][]byte
-}
-
 // Open opens the store in a directory. The errors are ErrHeld, with the holder,
 // and ErrNewer. A file that is damaged is set aside, and a directory that
 // cannot be written is no error either: Problem tells about both.
@@ -156,7 +149,7 @@ func (s *Store) openFile() (db *bolt.DB, err error) {
 	}
 	err = guarded(func() error { return db.Update(prepare) })
 	if err == nil {
-		err = guarded(func() error { return db.View(func(tx *bolt.Tx) error { _, err := readAll(tx); return err }) })
+		err = guarded(func() error { return db.View(check) })
 	}
 	if err != nil {
 		_ = db.Close() // the first error tells more
@@ -240,49 +233,6 @@ func damaged(err error) bool {
 		errors.Is(err, bolterrors.ErrVersionMismatch) || errors.Is(err, bolterrors.ErrChecksum)
 }
 
-// readOnly reads a file that cannot be written; nil if that is impossible, too.
-func readOnly(path string) (all *contents) {
-	err := guarded(func() error {
-		db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockPatience, ReadOnly: true})
-		if err != nil {
-			return err
-		}
-		return errors.Join(db.View(func(tx *bolt.Tx) (err error) { all, err = readAll(tx); return err }), db.Close())
-	})
-	if err != nil {
-		return nil // that it cannot be written is known already
-	}
-	return all
-}
-
-func readAll(tx *bolt.Tx) (*contents, error) {
-	all := &contents{state: map[string]map[string][]byte{}}
-	meta, owned, state := tx.Bucket(metaBucket), tx.Bucket(ownedBucket), tx.Bucket(stateBucket)
-	if meta == nil || owned == nil || state == nil {
-		return nil, fmt.Errorf("%w: it is incomplete", errRecord)
-	}
-	if err := checkFormat(meta.Get(formatKey)); err != nil {
-		return nil, err
-	}
-	all.interrupted = decodeRunning(meta.Get(runningKey))
-	err := owned.ForEach(func(key, data []byte) error {
-		rec, err := decode(string(key), data)
-		all.records = append(all.records, rec)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, state.ForEachBucket(func(name []byte) error {
-		of := map[string][]byte{}
-		all.state[string(name)] = of
-		return state.Bucket(name).ForEach(func(key, data []byte) error {
-			of[string(key)] = slices.Clone(data)
-			return nil
-		})
-	})
-}
-
 func encodeRunning(i Interrupted) []byte {
 	return binary.AppendVarint(binary.AppendUvarint(nil, i.Txn), i.Time.UnixNano())
 }
@@ -299,33 +249,16 @@ func decodeRunning(data []byte) *Interrupted {
 	return &Interrupted{Txn: txn, Time: time.Unix(0, nanos)}
 }
 
-// contents reads the file. The lock is held.
-func (s *Store) contents() (all *contents, err error) {
-	if s.db == nil {
-		if s.read != nil {
-			return s.read, nil
-		}
-		return &contents{}, nil
-	}
-	err = guarded(func() error {
-		return s.db.View(func(tx *bolt.Tx) (err error) { all, err = readAll(tx); return err })
-	})
-	if err != nil {
-		return nil, fmt.Errorf("state-dir: read %s: %w", s.path(), err)
-	}
-	return all, nil
-}
-
 // Load returns all records, sorted by key, and the interrupted transaction, or
 // nil.
-func (s *Store) Load() ([]Record, *Interrupted, error) {
+func (s *Store) Load() (records []Record, interrupted *Interrupted, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, err := s.contents()
-	if err != nil {
-		return nil, nil, err
-	}
-	return all.records, all.interrupted, nil
+	err = s.view(
+		func(tx *bolt.Tx) (err error) { records, interrupted, err = readRecords(tx); return err },
+		func(all *contents) { records, interrupted = all.records, all.interrupted },
+	)
+	return records, interrupted, err
 }
 
 // Lookup returns one record.
