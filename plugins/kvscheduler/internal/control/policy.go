@@ -3,7 +3,6 @@ package control
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -50,7 +49,7 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 	case n.Want != nil && n.Want.Observed:
 		change.Want = n.Have
 	case n.Adopted || n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB:
-		change.Want = c.asItIs(n)
+		change.Want = asItIs(n)
 	}
 	return change
 }
@@ -59,24 +58,18 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 // somebody else's if it was adopted, or there is a journal that does not know it.
 func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
 	if v.Invalid != nil && !n.Have.FromSB && (n.Adopted || c.keeper.journal != nil && n.Kept() == nil) {
-		return v.Instead(c.asItIs(n))
+		return v.Instead(asItIs(n))
 	}
 	return v.Instead(n.Have)
 }
 
-// asItIs is what exists, with the derived values that exist, as something of the
-// southbound. What is derived may not be what the message says: a change of it
-// can have failed.
-func (c *Control) asItIs(n *graph.Node) *registry.Value {
-	v := &registry.Value{Msg: n.Have.Msg, FromSB: true}
-	for child := range n.Derived {
-		if have := child.Have; have != nil {
-			v.Derived = append(v.Derived, registry.Derived{
-				Key: child.Key, Desc: child.Desc, Value: &registry.Value{Msg: have.Msg, FromSB: true},
-			})
-		}
+// asItIs is what exists as something of the southbound.
+func asItIs(n *graph.Node) *registry.Value {
+	v := n.AsItIs()
+	v.FromSB = true
+	for i := range v.Derived {
+		v.Derived[i].Value = &registry.Value{Msg: v.Derived[i].Value.Msg, FromSB: true}
 	}
-	slices.SortFunc(v.Derived, func(a, b registry.Derived) int { return strings.Compare(a.Key, b.Key) })
 	return v
 }
 
@@ -95,7 +88,7 @@ func (c *Control) leave(key string) {
 	var v *registry.Value
 	pieces := map[string]*registry.Value{}
 	if n.Have != nil {
-		v = c.asItIs(n)
+		v = asItIs(n)
 		for i := range v.Derived {
 			pieces[v.Derived[i].Key] = v.Derived[i].Value
 		}

@@ -2,8 +2,6 @@ package exec
 
 import (
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -51,7 +49,7 @@ func (r *run) rememberLeft() {
 		if op.Kind == plan.Note || op.Base != "" || n == nil || n.Gone() || !n.Adopted || !n.Held || n.Have == nil {
 			continue
 		}
-		left := leftAlone{n, n.Want, n.Have, n.Outcome, asFound(n)}
+		left := leftAlone{n, n.Want, n.Have, n.Outcome, n.AsItIs()}
 		if at, named := changes[op.Key]; named {
 			r.before[at].Want = left.again
 		} else {
@@ -59,18 +57,6 @@ func (r *run) rememberLeft() {
 		}
 		r.left = append(r.left, left)
 	}
-}
-
-// asFound is what exists as it is, whatever it may need.
-func asFound(n *graph.Node) *registry.Value {
-	v := &registry.Value{Msg: n.Have.Msg}
-	for child := range n.Derived {
-		if have := child.Have; have != nil {
-			v.Derived = append(v.Derived, registry.Derived{Key: child.Key, Desc: child.Desc, Value: have})
-		}
-	}
-	slices.SortFunc(v.Derived, func(a, b registry.Derived) int { return strings.Compare(a.Key, b.Key) })
-	return v
 }
 
 func (r *run) revertRequest() plan.Request {

@@ -87,16 +87,6 @@ func (n *Node) Gone() bool { return n.gone }
 // IsDerived tells that the value is derived from another one.
 func (n *Node) IsDerived() bool { return n.Base != nil }
 
-// Doomed tells that the value exists only because it, or something that stands
-// on it, could not be removed yet: nobody wants it any more. Nothing new is to stand
-// on it.
-func (n *Node) Doomed() bool {
-	if n.Base != nil && n.Base.Doomed() {
-		return true
-	}
-	return n.Want == nil && n.Have != nil && n.Err != nil
-}
-
 // Root is the base value: the node itself unless it is derived.
 func (n *Node) Root() *Node {
 	if n.Base != nil {

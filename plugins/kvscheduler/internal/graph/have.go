@@ -1,0 +1,32 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// AsItIs is what exists of a value, with the derived values that exist, and without
+// relations. What is derived may not be what the message says: a change of it can have
+// failed.
+func (n *Node) AsItIs() *registry.Value {
+	v := &registry.Value{Msg: n.Have.Msg}
+	for child := range n.Derived {
+		if child.Have != nil {
+			v.Derived = append(v.Derived, registry.Derived{Key: child.Key, Desc: child.Desc, Value: child.Have})
+		}
+	}
+	slices.SortFunc(v.Derived, func(a, b registry.Derived) int { return strings.Compare(a.Key, b.Key) })
+	return v
+}
+
+// Doomed tells that the value exists only because it, or something that stands
+// on it, could not be removed yet: nobody wants it any more. Nothing new is to stand
+// on it.
+func (n *Node) Doomed() bool {
+	if n.Base != nil && n.Base.Doomed() {
+		return true
+	}
+	return n.Want == nil && n.Have != nil && n.Err != nil
+}
