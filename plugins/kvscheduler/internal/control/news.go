@@ -17,17 +17,21 @@ func (c *Control) plan(j *job) (p prepared, pl *plan.Plan, ok bool) {
 			return p, nil, false
 		}
 		pl = plan.Make(c.graph, p.request)
-		news := c.queue.newsFor(j, func(news *job) bool { return needs(pl, news) })
-		if news == nil {
+		news := c.queue.newsFor(j, func(news keySet) bool { return needs(pl, news) })
+		if len(news) == 0 {
 			return p, pl, true
 		}
-		c.execute(news)
+		for _, n := range news {
+			c.execute(n)
+		}
 	}
 }
 
-// needs tells whether the outcome of a plan may depend on news: something would
-// have to wait, perhaps for them by way of others, or stands on what they are about.
-func needs(pl *plan.Plan, news *job) bool {
+type keySet map[string]struct{}
+
+// needs tells whether the outcome of a plan may depend on news about some keys:
+// something would have to wait, perhaps for them by way of others, or stands on one.
+func needs(pl *plan.Plan, news keySet) bool {
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
 		switch {
@@ -36,7 +40,7 @@ func needs(pl *plan.Plan, news *job) bool {
 			return true
 		case op.Kind == plan.Up || op.Kind == plan.Update:
 			for j := range op.Want.Deps {
-				if news.names(&op.Want.Deps[j]) {
+				if news.meet(&op.Want.Deps[j]) {
 					return true
 				}
 			}
@@ -45,41 +49,45 @@ func needs(pl *plan.Plan, news *job) bool {
 	return false
 }
 
-// names tells whether the values of a notification meet a dependency.
-func (j *job) names(dep *api.Dependency) bool {
+func (s keySet) meet(dep *api.Dependency) bool {
 	if dep.Key != "" {
-		_, named := j.at[dep.Key]
+		_, named := s[dep.Key]
 		return named
 	}
-	for i := range j.values {
-		if graph.Meets(dep, j.values[i].Key) {
+	for key := range s {
+		if graph.Meets(dep, key) {
 			return true
 		}
 	}
 	return false
 }
 
-// newsFor takes the notifications that a transaction overtook, the first of them
-// first, if it turns out to be about any of them; nil if not.
-func (q *queue) newsFor(j *job, about func(news *job) bool) *job {
+// newsFor takes the notifications that a transaction overtook, if it turns out to be
+// about the keys of any of them; nil if not.
+func (q *queue) newsFor(j *job, about func(keySet) bool) (news []*job) {
 	if j.typ != api.NBTransaction {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s := q.segments[0]
-	found := false
+	s, keys, overtaken := q.segments[0], keySet{}, 0
 	for _, n := range s.notifications {
 		if n.id > j.id || !s.executed(n.after) {
 			break
 		}
-		found = found || about(n)
+		overtaken++
+		for i := range n.values {
+			keys[n.values[i].Key] = struct{}{}
+		}
 	}
-	if !found {
+	if overtaken == 0 || !about(keys) {
 		return nil
 	}
-	news := s.takeOther(s.notifications[0])
-	news.taken = q.now()
-	q.left(news.class())
+	for range overtaken {
+		n := s.takeOther(s.notifications[0])
+		n.taken = q.now()
+		q.left(n.class())
+		news = append(news, n)
+	}
 	return news
 }
