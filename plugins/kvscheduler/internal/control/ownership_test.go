@@ -26,8 +26,13 @@ type life struct {
 
 func live(t *testing.T, w *world, journal control.Journal) *life {
 	t.Helper()
-	l := &life{t: t, clock: &manualClock{now: time.Unix(1e9, 0)}}
-	l.c = control.New(control.Options{Clock: l.clock, Record: true, Journal: journal})
+	return begin(t, w, control.Options{Clock: &manualClock{now: time.Unix(1e9, 0)}, Record: true, Journal: journal})
+}
+
+// begin begins a life with these options, of which Clock is a manualClock.
+func begin(t *testing.T, w *world, opts control.Options) *life {
+	t.Helper()
+	l := &life{t: t, clock: opts.Clock.(*manualClock), c: control.New(opts)}
 	if err := l.c.RegisterKVDescriptor(w.descriptors()...); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package control_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,16 +16,7 @@ import (
 // watched is a life with a quarantine.
 func watched(t *testing.T, w *world, journal control.Journal, after int) *life {
 	t.Helper()
-	l := &life{t: t, clock: &manualClock{}}
-	l.c = control.New(control.Options{Clock: l.clock, Journal: journal, QuarantineAfter: after})
-	if err := l.c.RegisterKVDescriptor(w.descriptors()...); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); l.c.Run(ctx) }()
-	l.stop = func() { cancel(); <-done }
-	t.Cleanup(l.stop)
+	l := begin(t, w, control.Options{Clock: &manualClock{}, Journal: journal, QuarantineAfter: after})
 	l.c.SouthboundUp("s", 1)
 	return l
 }
