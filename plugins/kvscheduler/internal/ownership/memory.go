@@ -83,6 +83,11 @@ func (m *Memory) Lookup(key string) (Record, bool) {
 
 // Write executes a batch.
 func (m *Memory) Write(b *Batch) error {
+	return m.update(func() error { return m.write(b) })
+}
+
+// update runs f, unless what is written is lost or refused.
+func (m *Memory) update(f func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -91,6 +96,10 @@ func (m *Memory) Write(b *Batch) error {
 	case m.err != nil:
 		return m.err
 	}
+	return f()
+}
+
+func (m *Memory) write(b *Batch) error {
 	encoded := make([][]byte, len(b.Put))
 	for i := range b.Put {
 		var err error
@@ -131,23 +140,17 @@ func (m *Memory) LoadState(name string) (map[string][]byte, error) {
 
 // SaveState changes what is kept under a name, as that of Store does.
 func (m *Memory) SaveState(name string, put map[string][]byte, all bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.frozen:
-		return nil
-	case m.err != nil:
-		return m.err
-	}
-	if all || m.state[name] == nil {
-		m.state[name] = map[string][]byte{}
-	}
-	for key, data := range put {
-		if data == nil {
-			delete(m.state[name], key)
-		} else {
-			m.state[name][key] = slices.Clone(data)
+	return m.update(func() error {
+		if all || m.state[name] == nil {
+			m.state[name] = map[string][]byte{}
 		}
-	}
-	return nil
+		for key, data := range put {
+			if data == nil {
+				delete(m.state[name], key)
+			} else {
+				m.state[name][key] = slices.Clone(data)
+			}
+		}
+		return nil
+	})
 }
