@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 )
 
@@ -185,4 +186,9 @@ func CollectList(opts []ListOption) (o ListOptions) {
 		opt(&o)
 	}
 	return o
+}
+
+// DiskFull tells that an error of a store in a file is for want of room on the disk.
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

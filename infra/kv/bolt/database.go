@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 
 	"go.etcd.io/bbolt"
 
@@ -230,11 +229,8 @@ func wrap(what, key string, err error) error {
 	if key != "" {
 		what += " " + key
 	}
-	if full(err) {
+	if kv.DiskFull(err) {
 		return fmt.Errorf("bolt: %s: %w: nothing was changed; make room there", what, err)
 	}
 	return fmt.Errorf("bolt: %s: %w", what, err)
 }
-
-// full tells that an error is for want of room on the disk.
-func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

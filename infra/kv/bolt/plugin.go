@@ -113,7 +113,7 @@ func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
 		return db, revision, nil
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, 0, fmt.Errorf("open %s: another process has the file open (waited %v, see lock-timeout)", path, cfg.LockTimeout)
-	case full(err):
+	case kv.DiskFull(err):
 		if errors.Is(missing, fs.ErrNotExist) {
 			_ = os.Remove(path) // the beginning of a file, which the next start would call damaged
 		}

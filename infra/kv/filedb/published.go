@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"google.golang.org/protobuf/proto"
 
@@ -71,7 +70,7 @@ func replaceFile(path string, text []byte) error {
 
 // explain says what to do about a full disk.
 func explain(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if kv.DiskFull(err) {
 		return fmt.Errorf("%w: the file is as it was; make room there, or set status-path in filedb.conf to a file elsewhere", err)
 	}
 	return err
