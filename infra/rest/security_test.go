@@ -257,7 +257,7 @@ func TestBodies(t *testing.T) {
 func TestManySlowConnections(t *testing.T) {
 	t.Parallel()
 	p := start(t, "max-connections: 50\nread-header-timeout: 1s\n")
-	for range 150 {
+	for range 500 {
 		conn, err := net.Dial("tcp", p.Addr().String())
 		if err != nil {
 			t.Fatal(err)
