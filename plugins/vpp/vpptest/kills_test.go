@@ -112,7 +112,7 @@ func await(t *testing.T, what string, fits func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Microsecond)
 	defer tick.Stop()
-	for late := time.Now().Add(2 * time.Minute); !fits(); <-tick.C {
+	for late := time.Now().Add(time.Minute); !fits(); <-tick.C {
 		if time.Now().After(late) {
 			t.Fatalf("waited in vain for %s", what)
 		}
