@@ -1,11 +1,11 @@
 package vppcalls
 
 import (
-	"errors"
+	"context"
 	"net/netip"
-	"sync"
 
 	"go.fd.io/govpp/binapi/ip"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
@@ -34,16 +34,25 @@ func (c *Calls) DumpAddressing(indexes []uint32) (map[uint32]Addressing, error) 
 	if err != nil {
 		return nil, err
 	}
+	found := make([]Addressing, len(indexes))
+	asking, failed := errgroup.WithContext(context.Background())
+	asking.SetLimit(inFlight)
+	for i, swIfIndex := range indexes {
+		asking.Go(func() (err error) {
+			if failed.Err() == nil {
+				found[i], err = c.addressing(swIfIndex, others)
+			}
+			return err
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		return nil, err
+	}
 	out := make(map[uint32]Addressing, len(indexes))
-	var mu sync.Mutex
-	err = eachAtOnce(indexes, func(swIfIndex uint32) error {
-		a, err := c.addressing(swIfIndex, others)
-		mu.Lock()
-		defer mu.Unlock()
-		out[swIfIndex] = a
-		return err
-	})
-	return out, err
+	for i, swIfIndex := range indexes {
+		out[swIfIndex] = found[i]
+	}
+	return out, nil
 }
 
 func (c *Calls) addressing(swIfIndex uint32, others map[bool]bool) (Addressing, error) {
@@ -74,39 +83,4 @@ func (c *Calls) otherTables() (map[bool]bool, error) {
 		others[d.Table.IsIP6] = others[d.Table.IsIP6] || d.Table.TableID != 0
 	}
 	return others, err
-}
-
-// eachAtOnce calls f for all indexes, for inFlight of them at a time, and returns
-// when all calls have; after an error no other is begun.
-func eachAtOnce(indexes []uint32, f func(uint32) error) error {
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		next int
-		errs error
-	)
-	take := func(last error) (index uint32, ok bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		errs = errors.Join(errs, last)
-		if errs != nil || next == len(indexes) {
-			return 0, false
-		}
-		next++
-		return indexes[next-1], true
-	}
-	for range min(inFlight, len(indexes)) {
-		wg.Go(func() {
-			var err error
-			for {
-				index, ok := take(err)
-				if !ok {
-					return
-				}
-				err = f(index)
-			}
-		})
-	}
-	wg.Wait()
-	return errs
 }
