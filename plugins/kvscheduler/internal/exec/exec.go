@@ -320,6 +320,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		n.LastOp = operation(op)
 	}
 	n.Missing = false
+	r.Graph.SetKnot(op.Key, op.Knot)
 	if err != nil {
 		r.fail(op, n, err)
 		return
@@ -364,6 +365,8 @@ func Held(op *plan.Op, n *graph.Node) error {
 		return fmt.Errorf("held by %s, which could not be removed", op.Held)
 	case op.Want != nil && op.Want.Invalid == nil && op.Desc.NeedsRecreate(op.Key, op.Have.Msg, op.Want.Msg, n.Meta):
 		return api.Permanent(errors.New("it was adopted, not made by the agent, and would have to be re-created: it is left as it is; remove it, or make it managed"))
+	case op.Knot:
+		return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs would go with its change: it is left as it is"))
 	}
 	return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs is missing: it is left as it is"))
 }

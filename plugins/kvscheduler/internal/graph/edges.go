@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -205,6 +206,23 @@ func (g *Graph) cut(edges []edge) {
 // AnyLeft tells that there is an adopted value that is left as it is; see Wait.
 // It may lack something although it has it: what it would lose with its change.
 func (g *Graph) AnyLeft() bool { return g.left > 0 }
+
+// SetKnot notes whether a value is one of Knots.
+func (g *Graph) SetKnot(key string, knot bool) {
+	switch {
+	case !knot:
+		delete(g.knots, key)
+	case g.knots == nil:
+		g.knots = map[string]struct{}{key: {}}
+	default:
+		g.knots[key] = struct{}{}
+	}
+}
+
+// Knots are the keys, sorted, of adopted values that are left as they are although
+// nothing is missing: what goes with their change is needed, by way of others, by
+// what they need. Anything may undo that, and nothing that comes up has to.
+func (g *Graph) Knots() []string { return slices.Sorted(maps.Keys(g.knots)) }
 
 // ofHave is how many of otherEdges are those of Have, while the node waits.
 func (n *Node) ofHave() int {

@@ -165,7 +165,8 @@ type Graph struct {
 	inserted uint32                          // counts the nodes that came
 	named    *Node                           // the last one that connect was asked for; nil: not known
 
-	left int // see AnyLeft
+	left  int                 // see AnyLeft
+	knots map[string]struct{} // see Knots
 
 	track bool // see Track
 	news  []*Node

@@ -27,28 +27,45 @@ func (p *planner) leaving(req Request) Request {
 	return req
 }
 
-// relent finds an adopted value that was left as it is although, now that others
-// are as well, nothing is missing for its change. It returns the request that
-// does not leave it; false if there is none. Each is tried once: two may lack
-// something each of what the other one gives up.
+// relent finds the adopted values that were left as they are although, now that
+// others are as well, nothing is missing for their change. It returns the request
+// that does not leave them; false if there are none. They are tried together, and
+// after that each by itself: two may lack something each of what the other one
+// gives up. What remains is a knot.
 func (p *planner) relent(req Request) (Request, bool) {
+	var again, alone []string
 	for _, key := range slices.Sorted(maps.Keys(req.left)) {
 		var n *node
 		if gn := p.g.Node(key); gn != nil {
 			n = p.of(gn)
 		}
-		if req.relented[key] || n == nil || !n.exists() || n.aim() == nil || !p.metAll(n, n.aim()) {
+		if n == nil || !n.exists() || n.aim() == nil || !p.metAll(n, n.aim()) {
 			continue
 		}
-		req.left, req.relented = maps.Clone(req.left), maps.Clone(req.relented)
-		if req.relented == nil {
-			req.relented = map[string]bool{}
+		switch req.relented[key] {
+		case 0:
+			again = append(again, key)
+		case 1:
+			alone = append(alone, key)
+		default:
+			n.knot = true
 		}
-		delete(req.left, key)
-		req.relented[key] = true
-		return req, true
 	}
-	return req, false
+	if len(again) == 0 {
+		again = alone[:min(1, len(alone))]
+	}
+	if len(again) == 0 {
+		return req, false
+	}
+	req.left, req.relented = maps.Clone(req.left), maps.Clone(req.relented)
+	if req.relented == nil {
+		req.relented = map[string]int{}
+	}
+	for _, key := range again {
+		delete(req.left, key)
+		req.relented[key]++
+	}
+	return req, true
 }
 
 // aim is what an existing value would be if nothing held it.

@@ -112,6 +112,9 @@ func (n *node) noteworthy() bool {
 	if n.base != nil && !n.base.in && n.node == nil {
 		return false // derived from a value that does not come up: not wanted
 	}
+	if n.passing && n.holder == n.key && n.want == n.oldWant {
+		return false // still
+	}
 	if n.changed || n.want != n.oldWant || n.holder != "" {
 		return true
 	}
@@ -349,7 +352,7 @@ func (s *sorter) states(op *Op, st *step) {
 		op.After = noteState(n)
 		switch {
 		case n.exists() && n.holder != "" && (n.aim() != n.have || n.stranded):
-			op.Held = n.holder
+			op.Held, op.Knot = n.holder, n.knot
 		case n.unsure && n.want != n.have:
 			op.Held = Unsure
 		}

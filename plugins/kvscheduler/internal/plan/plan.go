@@ -75,6 +75,8 @@ type Op struct {
 	Notified bool
 	// Changed: the key was named in the request.
 	Changed bool
+	// Knot: see graph.Graph.Knots.
+	Knot bool
 }
 
 // Preds are what must be done before; Plan.Before lists them.
@@ -133,7 +135,8 @@ type Request struct {
 	// already: nothing can hold them.
 	Notified map[string]bool
 
-	left, relented map[string]bool // adopted values that stay as they are; see relent
+	left     map[string]bool // adopted values that stay as they are; see leaving
+	relented map[string]int  // how often; see relent
 }
 
 // Limbo is what may yet become of a value.
@@ -222,6 +225,8 @@ type node struct {
 	pinned   bool   // stays as it is
 	leaving  bool   // may cease to exist; see Limbo
 	unsure   bool   // stays what it is for now; see Unsure
+	knot     bool   // see Op.Knot
+	passing  bool   // looked at only because it is a knot
 	in       bool   // exists in the target
 	assumed  bool   // in was set by assume
 	derived  bool   // derived values were taken from target

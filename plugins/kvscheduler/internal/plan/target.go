@@ -40,6 +40,11 @@ func (p *planner) seed() {
 			return true
 		})
 	}
+	for _, key := range p.g.Knots() {
+		if gn := p.g.Node(key); gn != nil && p.of(gn) == nil {
+			p.touchNode(gn).passing = true
+		}
+	}
 	p.seeds = p.list[:len(p.list):len(p.list)] // both may grow, each for itself
 	for _, n := range p.seeds {
 		if n.pinned {
