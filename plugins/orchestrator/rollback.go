@@ -52,7 +52,12 @@ func wantedAfter(history []*api.RecordedTxn, to uint64) (*past, error) {
 		return nil, fmt.Errorf("transaction %d: not in the history, which has %d to %d", to, first, last)
 	}
 	then := &past{values: map[string]proto.Message{}, complete: first == 0, touched: map[string]bool{}}
+	next, there := first, false
 	for _, txn := range history {
+		if txn.SeqNum != next { // the history keeps the first ones and the last
+			then.forget(txn.SeqNum > to)
+		}
+		next, there = txn.SeqNum+1, there || txn.SeqNum == to
 		if txn.TxnType != api.NBTransaction || txn.Reverted || txn.PreRecord {
 			continue
 		}
@@ -72,7 +77,20 @@ func wantedAfter(history []*api.RecordedTxn, to uint64) (*past, error) {
 			then.values[kv.Key] = kv.Value
 		}
 	}
+	if !there {
+		return nil, fmt.Errorf("transaction %d: no longer in the history, which has the first ones and the last", to)
+	}
 	return then, nil
+}
+
+// forget takes account of transactions that nobody knows any more.
+func (p *past) forget(later bool) {
+	if later {
+		p.all = true
+		return
+	}
+	clear(p.values)
+	p.complete = false
 }
 
 // restore finds the items of the source of remote clients with which the
