@@ -113,6 +113,11 @@ func TestRevert(t *testing.T) {
 	_, err := w.config.Update(ctx, &pb.UpdateRequest{Update: withInterfaces(iface("a", 1), iface("b", 2)), WaitDone: true})
 	wantError(t, err, codes.FailedPrecondition, "1 values failed, and everything was reverted; update.vpp_config.interfaces[1]: "+key("b")+": create: no room")
 	w.wantMTU("a", -1)
+	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
+	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_DELETE, Key: key("a"), Times: 1, Err: errors.New("in use")})
+	_, err = w.config.Update(ctx, &pb.UpdateRequest{Update: withInterfaces(iface("a", 1), iface("b", 2))})
+	wantError(t, err, codes.FailedPrecondition, "2 values failed, and everything was reverted but for 1; "+
+		"update.vpp_config.interfaces[0]: "+key("a")+": delete: in use; update.vpp_config.interfaces[1]: "+key("b")+": create: no room")
 	txns := w.scheduler.GetTransactionHistory(zero, zero)
 	if got := txns[len(txns)-1].Description; got != "a, b" {
 		t.Errorf("the transaction is described as %q", got)

@@ -102,6 +102,9 @@ func failed(err *api.TransactionError, items []item, results []orchestrator.Resu
 	if err.Reverted() {
 		what += ", and everything was reverted"
 	}
+	if n := len(err.NotReverted()); n > 0 {
+		what += fmt.Sprintf(" but for %d", n)
+	}
 	return ps.status(codes.FailedPrecondition, what)
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // legend explains the marks of printPlan.
-const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   x waits no longer   ! invalid   = left as it is"
+const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   x not asked for any more   ! invalid   = left as it is"
 
 // shownPlan is a plan of the agent.
 type shownPlan struct {
@@ -68,7 +68,7 @@ func (a *app) printPlan(p *shownPlan) error {
 			delete(reasons, op.Key)
 		}
 		if mark == "x" {
-			lines.WriteString(": it does not exist yet")
+			lines.WriteString(": it does not exist")
 		}
 		lines.WriteByte('\n')
 		if op.Operation == kvscheduler.TxnOperation_DELETE {
@@ -99,7 +99,7 @@ func (a *app) printPlan(p *shownPlan) error {
 // markOf is the sign of an operation in the legend.
 func markOf(op *api.RecordedTxnOp) string {
 	switch {
-	case op.Operation == kvscheduler.TxnOperation_DELETE && op.NOOP && waits(op.PrevState):
+	case op.Operation == kvscheduler.TxnOperation_DELETE && op.NOOP:
 		return "x"
 	case op.Operation == kvscheduler.TxnOperation_DELETE:
 		return "-"

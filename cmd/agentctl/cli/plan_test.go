@@ -76,10 +76,12 @@ func TestPlanOfWhatWaits(t *testing.T) {
 		Operation: kvscheduler.TxnOperation_DELETE, Key: "route/1", NOOP: true,
 		PrevState: kvscheduler.ValueState_PENDING, NewState: kvscheduler.ValueState_REMOVED,
 	}
-	if err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone}}}); err != nil {
+	invalid := gone
+	invalid.Key, invalid.PrevState = "route/2", kvscheduler.ValueState_INVALID
+	if err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"  x route/1: it does not exist yet\n", "\n1 not asked for any more\n"} {
+	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 not asked for any more\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -140,6 +140,9 @@ type KeyWithError struct {
 	Key          string
 	TxnOperation TxnOperation
 	Error        error
+	// Reverting: it failed while the transaction was reverted, so that the value is
+	// not as it was before.
+	Reverting bool
 }
 
 // TransactionError is the error of Commit. Either the transaction could not be
@@ -171,13 +174,33 @@ func (e *TransactionError) Error() string {
 	if e.reverted {
 		b.WriteString("transaction was reverted: ")
 	}
-	for i, kv := range e.kvErrors {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "%s %s: %v", strings.ToLower(kv.TxnOperation.String()), kv.Key, kv.Error)
+	e.list(&b, false)
+	if len(e.NotReverted()) > 0 {
+		b.WriteString("; not all of it could be reverted: ")
+		e.list(&b, true)
 	}
 	return b.String()
+}
+
+func (e *TransactionError) list(b *strings.Builder, reverting bool) {
+	between := ""
+	for _, kv := range e.kvErrors {
+		if kv.Reverting == reverting {
+			fmt.Fprintf(b, "%s%s %s: %v", between, strings.ToLower(kv.TxnOperation.String()), kv.Key, kv.Error)
+			between = "; "
+		}
+	}
+}
+
+// NotReverted lists the values that could not be brought back to what they were
+// when the transaction was reverted.
+func (e *TransactionError) NotReverted() (kvs []KeyWithError) {
+	for _, kv := range e.kvErrors {
+		if kv.Reverting {
+			kvs = append(kvs, kv)
+		}
+	}
+	return kvs
 }
 
 // Unwrap lets errors.Is and errors.As look into all causes.
@@ -198,7 +221,8 @@ func (e *TransactionError) GetTxnInitError() error { return e.txnInitError }
 // GetKVErrors lists the values that failed.
 func (e *TransactionError) GetKVErrors() []KeyWithError { return e.kvErrors }
 
-// Reverted tells that everything the transaction had done was undone.
+// Reverted tells that everything the transaction had done was undone, but for what
+// NotReverted lists.
 func (e *TransactionError) Reverted() bool { return e.reverted }
 
 // InvalidMessageError is one message that failed semantic validation.

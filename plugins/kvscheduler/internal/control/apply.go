@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -89,6 +90,10 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 		if op.Want == nil || op.Kind == plan.Down && op.Recreate {
 			continue
 		}
+		if n := c.graph.Node(op.Key); givenBack(op, n) {
+			list = append(list, api.PlanReason{Key: op.Key, Reason: "nobody asks for it any more; it stays, because somebody else made it"})
+			continue
+		}
 		switch op.After {
 		case kvscheduler.ValueState_INVALID:
 			if op.Want.Invalid != nil {
@@ -104,6 +109,12 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 	}
 	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
 	return slices.Compact(list)
+}
+
+// givenBack tells that the wish for what others made ends, and nothing is done.
+func givenBack(op *plan.Op, n *graph.Node) bool {
+	return op.Base == "" && (op.Kind == plan.Note || op.Kind == plan.Adopt) && op.Want.FromSB &&
+		n != nil && n.Want != nil && !n.Want.FromSB
 }
 
 func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {

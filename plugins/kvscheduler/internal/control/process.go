@@ -78,7 +78,7 @@ func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 	all := slices.Clone(rejected)
 	all = append(all, res.Invalid...)
 	for _, f := range res.Failures {
-		all = append(all, api.KeyWithError{Key: f.Key, TxnOperation: f.Op, Error: f.Err})
+		all = append(all, api.KeyWithError{Key: f.Key, TxnOperation: f.Op, Error: f.Err, Reverting: f.Reverting})
 	}
 	slices.SortStableFunc(all, func(a, b api.KeyWithError) int { return strings.Compare(a.Key, b.Key) })
 	return api.NewTransactionError(nil, all, res.Reverted)

@@ -60,7 +60,10 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 		back.back.touch = c.withDerived(touch)
 		back.opts = api.TxnOptions{Retry: j.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
 		if te := (*api.TransactionError)(nil); errors.As(c.process(back).err, &te) {
-			wrong = append(wrong, te.GetKVErrors()...)
+			for _, kv := range te.GetKVErrors() {
+				kv.Reverting = true
+				wrong = append(wrong, kv)
+			}
 		}
 	}
 	if te := (*api.TransactionError)(nil); errors.As(err, &te) {

@@ -75,6 +75,8 @@ type Failure struct {
 	Retry *api.RetryOpts // nil: will not be retried
 	// Hangs: the callback still runs; a retry waits for its return.
 	Hangs bool
+	// Reverting: while the transaction was reverted.
+	Reverting bool
 }
 
 // Result is what came of a transaction.
@@ -145,15 +147,17 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	if r.reverted {
 		r.disown()
 	}
-	r.takeFailures()
+	r.takeFailures(r.reverted)
 	return r.res
 }
 
 // takeFailures moves the failures, sorted by key, into the result.
-func (r *run) takeFailures() {
+func (r *run) takeFailures(reverting bool) {
 	keys := slices.Sorted(maps.Keys(r.failures))
 	for _, key := range keys {
-		r.res.Failures = append(r.res.Failures, r.failures[key])
+		f := r.failures[key]
+		f.Reverting = reverting
+		r.res.Failures = append(r.res.Failures, f)
 	}
 	clear(r.failures)
 }

@@ -74,7 +74,7 @@ func (r *run) revertRequest() plan.Request {
 func (r *run) startRevert() {
 	r.reverted = true
 	r.res.Reverted = true
-	r.takeFailures() // the causes
+	r.takeFailures(false) // the causes
 }
 
 // disown makes the values that existed without being wanted before the
