@@ -33,6 +33,10 @@ const (
 	SeqNumHeader = "seqnum"
 )
 
+// pushback is in the trailer of a refusal: after how many milliseconds to try
+// again (gRFC A6).
+const pushback = "grpc-retry-pushback-ms"
+
 // maxDescription bounds a description, in bytes.
 const maxDescription = 1000
 
@@ -128,6 +132,10 @@ func statusOf(ctx context.Context, err error, items []item, results []orchestrat
 		return ps.status(codes.InvalidArgument, "nothing was changed")
 	case errors.Is(err, api.ErrRevertNotSupportedWithResync):
 		return status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, orchestrator.ErrQueueFull):
+		// Clients with a retry policy wait for as long as this says.
+		_ = rpc.SetTrailer(ctx, metadata.Pairs(pushback, strconv.FormatInt(orchestrator.RetryAfter(err).Milliseconds(), 10)))
+		return status.Error(codes.ResourceExhausted, err.Error())
 	case ctx.Err() != nil:
 		return status.Error(status.FromContextError(ctx.Err()).Code(), err.Error())
 	case errors.Is(err, orchestrator.ErrWithdrawn), errors.Is(err, api.ErrClosedScheduler):

@@ -122,13 +122,13 @@ type world struct {
 	stop         func()
 }
 
-func start(t *testing.T) *world {
+func start(t *testing.T, opts ...orchestrator.Option) *world {
 	t.Helper()
 	w := &world{t: t, sb: kvstest.NewMockSB(), states: &states{}, linux: &linuxStates{}, stats: &stats{}}
 	w.scheduler = kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	d := &descriptors{Scheduler: w.scheduler, sb: w.sb}
 	d.SetName("descriptors")
-	w.orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(w.scheduler))
+	w.orchestrator = orchestrator.NewPlugin(append(opts, orchestrator.UseScheduler(w.scheduler))...)
 	server := grpc.NewPlugin(grpc.UseDeps(func(d *grpc.Deps) { d.Cfg = config.Text("grpc", "endpoint: 127.0.0.1:0") }))
 	p := configurator.NewPlugin(configurator.UseDeps(func(d *configurator.Deps) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = server, w.orchestrator, w.scheduler, w.states, w.stats

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -48,6 +50,9 @@ func TestMetrics(t *testing.T) {
 	s := kvscheduler.NewPlugin(kvscheduler.UseOutput(&bytes.Buffer{}), kvscheduler.UseClock(kvstest.NewClock()),
 		kvscheduler.UseDeps(func(d *kvscheduler.Deps) { d.Metrics = m }))
 	agenttest.Start(t, s)
+	s.TellChanges(func() api.ChangesStatus {
+		return api.ChangesStatus{Capacity: 9, Waiting: 3, Clients: 2, OldestAge: time.Second, Refused: 4, Canceled: 5}
+	})
 	sb := kvstest.NewMockSB()
 	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/"), sb.Descriptor("piece", "piece/", kvstest.Derived())); err != nil {
 		t.Fatal(err)
@@ -67,6 +72,7 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		"txn_processed 1", "transactions_total result=failed txn_type=NBTransaction 1", "txn_duration_seconds txn_type=NBTransaction 1",
 		"queue_wait_seconds txn_type=NBTransaction 1", "queue_length 0", "queue_capacity 200", "queue_oldest_seconds 0", "queue_waiting class=northbound 0", "queue_waiting class=sessions 0", "retries_pending 0",
+		"changes_waiting 3", "changes_clients_waiting 2", "changes_capacity 9", "changes_oldest_seconds 1", "changes_refused_total 4", "changes_canceled_total 5",
 		"operations_total descriptor=tap operation=CREATE result=ok 1", "operations_total descriptor=tap operation=CREATE result=failed 1",
 		"operations_total descriptor=tap operation=CREATE result=noop 1", "operations_total descriptor=piece operation=CREATE result=ok 1",
 		"operation_duration_seconds descriptor=tap operation=CREATE 2", "operation_duration_seconds descriptor=piece operation=CREATE 1",

@@ -109,6 +109,10 @@ func (s *Scheduler) AfterInit() error {
 // before the scheduler heard of it; to be called after Init.
 func (s *Scheduler) TellRefusals(r api.Refusals) { s.control.TellRefusals(r) }
 
+// TellChanges sets who tells what the northbound has not handed over yet, for
+// those who ask what waits; to be called after Init.
+func (s *Scheduler) TellChanges(changes func() api.ChangesStatus) { s.control.TellChanges(changes) }
+
 // print logs a transaction: one line at the info level when it ended, and its
 // text form if so configured.
 func (s *Scheduler) print(txn *api.RecordedTxn) {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
 // ErrNothingToConfirm: no change waits to be confirmed (any more). Compare with
@@ -145,12 +146,22 @@ func (p *Plugin) goOn() {
 }
 
 // expectConfirmation begins to wait for the confirmation of a change.
-func (p *Plugin) expectConfirmation(u *unconfirmed, seq uint64, timeout time.Duration) (by time.Time) {
-	u.seq, u.by = seq, p.clocks.now().Add(timeout)
+func (p *Plugin) expectConfirmation(u *unconfirmed, seq uint64, timeout time.Duration) {
 	p.mu.Lock()
+	u.seq, u.by = seq, p.clocks.now().Add(timeout)
 	p.unconfirmed = u
 	p.mu.Unlock()
 	p.expect(u)
+}
+
+// confirmBy is until when a change has to be confirmed; zero if it needs that no
+// more, or not yet.
+func (p *Plugin) confirmBy(u *unconfirmed) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unconfirmed != u {
+		return time.Time{}
+	}
 	return u.by
 }
 
@@ -190,9 +201,14 @@ func (p *Plugin) Confirm() (seqNum uint64, err error) {
 // takeBack makes the source want again what it wanted before the change, but
 // for items that were changed once more since then.
 func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
+	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Urgent, Source: u.source, What: "take back what was not confirmed in time"})
+	if err != nil {
+		return // the agent stops; the next one does it
+	}
 	p.mu.Lock()
 	if p.unconfirmed != u {
 		p.mu.Unlock()
+		turn.End()
 		return // confirmed at the last moment
 	}
 	p.unconfirmed = nil
@@ -200,7 +216,7 @@ func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
 	p.mu.Unlock()
 	p.Log.Warn("a change was not confirmed in time and is taken back",
 		"seq-num", u.seq, "items", len(items), "changed-since", len(u.after)-len(items))
-	_, err := p.apply(ctx, change{
+	_, err = p.applyInTurn(ctx, turn, change{
 		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s was not confirmed in time", u.what()),
 	})
 	p.tellFailures(err)

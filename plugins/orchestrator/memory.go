@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
 // State keeps, over restarts, what the sources asked for; the scheduler does it
@@ -283,10 +285,9 @@ func (p *Plugin) saveLater(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		select {
-		case p.busy <- struct{}{}:
-		case <-ctx.Done():
-			return
+		turn, err := p.turns.Take(ctx, turns.Request{Class: turns.Urgent, What: "keep what the sources ask for"})
+		if err != nil {
+			return // the agent stops
 		}
 		p.mu.RLock()
 		over := !p.unsaved
@@ -297,7 +298,7 @@ func (p *Plugin) saveLater(ctx context.Context) {
 		p.mu.RLock()
 		over = !p.unsaved
 		p.mu.RUnlock()
-		<-p.busy
+		turn.End()
 		if over {
 			return
 		}

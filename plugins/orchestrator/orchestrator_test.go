@@ -102,7 +102,7 @@ func TestInitialSynchronisationIsOne(t *testing.T) {
 		_, err := w.PushData(t.Context(), orchestrator.LocalClient, []orchestrator.KeyVal{iface("client", 1)})
 		client <- err
 	}()
-	until(t, "the client's item is there", func() bool { return len(w.ListData(orchestrator.LocalClient)) == 1 })
+	until(t, "the client waits", func() bool { return w.Changes().Sources[orchestrator.LocalClient] == 1 })
 	slowDone := slow.resync(iface("slow", 1))
 	if err := errors.Join(<-fastDone, <-slowDone, <-client); err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestConfig(t *testing.T) {
 		t.Error(err)
 	}
 	bad := orchestrator.Config{SourcePriority: []string{"a", "", "a"}}
-	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "expected") != 3 {
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "expected") != 4 {
 		t.Errorf("validate: %v", err)
 	}
 	if ifmodel.InterfaceModel.KeyFor("x") != iface("x", 0).Key {

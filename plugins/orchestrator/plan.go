@@ -75,11 +75,14 @@ func (p *Plugin) PlanData(ctx context.Context, source string, items []KeyVal, op
 	if results := p.check(items); results != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidItems, firstError(results))
 	}
-	release, err := p.begin(ctx)
+	if o.description == "" {
+		o.description = "plan of " + source
+	}
+	turn, err := p.begin(ctx, source, o.description)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer turn.End()
 	if o.resync {
 		items = append(slices.Clone(items), p.obsolete(source, items)...)
 	}
@@ -93,25 +96,6 @@ func firstError(results []Result) error {
 		}
 	}
 	return nil
-}
-
-// begin waits until no other change is made. release ends that.
-func (p *Plugin) begin(ctx context.Context) (release func(), err error) {
-	if err := p.waitSynced(ctx); err != nil {
-		return nil, err
-	}
-	select {
-	case p.busy <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.closed {
-		<-p.busy
-		return nil, ErrWithdrawn
-	}
-	return func() { <-p.busy }, nil
 }
 
 // obsolete are the removals of what the source wants and is not given.
@@ -148,9 +132,6 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 	for _, kv := range effects {
 		txn.SetValue(kv.Key, kv.Val)
 	}
-	if description == "" {
-		description = "plan of " + source
-	}
 	var err error
 	out.Changes, err = txn.Plan(ctx, api.WithDescription(description))
 	if out.Changes == nil {
@@ -172,46 +153,70 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 		out.Results = results
 		return out, fmt.Errorf("%w: %w", ErrInvalidItems, firstError(results))
 	}
-	release, err := p.begin(ctx)
+	turn, err := p.begin(ctx, plan.Source, "apply the "+plan.Changes.Description)
 	if err != nil {
 		return out, err
 	}
-	defer release()
+	m, err := p.makePlanned(plan, items, o)
+	if err != nil {
+		turn.End()
+		return out, err
+	}
+	if len(m.effects) > 0 {
+		out.SeqNum, err = p.Scheduler.Apply(ctx, plan.Changes, o.txn()...)
+	}
+	p.afterwards(turn, out.SeqNum, err, func(seq uint64, err error) { p.finishPlanned(plan.Source, m, seq, err) })
+	if m.waiting != nil {
+		out.ConfirmBy = p.confirmBy(m.waiting)
+	}
+	out.Results = p.results(items, err)
+	return out, err
+}
+
+// planned is the change of a plan that was not executed yet.
+type planned struct {
+	effects []KeyVal
+	keys    []string // to be kept
+	undo    func()
+	waiting *unconfirmed // nil: needs no confirmation
+	timeout time.Duration
+}
+
+// makePlanned makes the change of a plan without executing it.
+func (p *Plugin) makePlanned(plan *Plan, items []KeyVal, o ApplyOptions) (m planned, err error) {
 	p.mu.Lock()
 	if u := p.unconfirmed; u != nil {
 		p.mu.Unlock()
-		return out, fmt.Errorf("%w (agentctl confirm) or is taken back: %s", ErrUnconfirmed, u)
+		return m, fmt.Errorf("%w (agentctl confirm) or is taken back: %s", ErrUnconfirmed, u)
 	}
 	before := p.wants(plan.Source, items)
-	effects, undo := p.store.edit(plan.Source, items, true)
-	if moved := differing(plan.Changes.Values, effects); moved != "" {
-		undo()
+	m.effects, m.undo = p.store.edit(plan.Source, items, true)
+	if moved := differing(plan.Changes.Values, m.effects); moved != "" {
+		m.undo()
 		p.mu.Unlock()
-		return out, fmt.Errorf("%w: what the sources want has changed since then: %s", api.ErrPlanStale, moved)
+		return m, fmt.Errorf("%w: what the sources want has changed since then: %s", api.ErrPlanStale, moved)
 	}
-	var waiting *unconfirmed
-	if o.ConfirmTimeout > 0 {
-		waiting = p.newUnconfirmed(o.ConfirmTimeout, plan.Source, before, items)
+	if m.timeout = o.ConfirmTimeout; m.timeout > 0 {
+		m.waiting = p.newUnconfirmed(m.timeout, plan.Source, before, items)
 	}
-	keys := p.changedKeys(change{items: items}, nil)
+	m.keys = p.changedKeys(change{items: items}, nil)
 	p.mu.Unlock()
-	p.save(plan.Source, keys, waiting.state())
-	if len(effects) > 0 {
-		out.SeqNum, err = p.Scheduler.Apply(ctx, plan.Changes, o.txn()...)
-	}
-	var txn *api.TransactionError
-	if errors.As(err, &txn) && (txn.Reverted() || notStarted(txn)) {
+	p.save(plan.Source, m.keys, m.waiting.state())
+	return m, nil
+}
+
+// finishPlanned draws the conclusions from the outcome of a plan.
+func (p *Plugin) finishPlanned(source string, m planned, seq uint64, err error) {
+	if undone(err) {
 		p.mu.Lock()
-		undo()
+		m.undo()
 		p.mu.Unlock()
-		p.save(plan.Source, keys, nothingUnconfirmed())
-	} else if waiting != nil {
-		out.ConfirmBy = p.expectConfirmation(waiting, out.SeqNum, o.ConfirmTimeout)
+		p.save(source, m.keys, nothingUnconfirmed())
+	} else if m.waiting != nil {
+		p.expectConfirmation(m.waiting, seq, m.timeout)
 	}
-	p.noteChange(plan.Source, err)
+	p.noteChange(source, err)
 	p.tellHealth()
-	out.Results = p.results(items, err)
-	return out, err
 }
 
 func (o ApplyOptions) txn() []api.TxnOption {

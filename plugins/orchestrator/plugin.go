@@ -17,6 +17,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -32,6 +33,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
 // Names of sources that are no stores. Their priority is above that of stores,
@@ -51,6 +53,7 @@ type Scheduler interface {
 	GetTransactionHistory(since, until time.Time) []*api.RecordedTxn
 	Watch(req api.WatchRequest) api.StatusWatch
 	TellRefusals(r api.Refusals)
+	TellChanges(changes func() api.ChangesStatus)
 }
 
 // Plugin merges the sources. PushData can be called from AfterInit on.
@@ -59,9 +62,9 @@ type Plugin struct {
 	base *Config // of UseConf; nil: none
 	cfg  Config
 
-	// busy is held, by having sent to it, while a change is made and executed:
-	// changes take effect one after the other.
-	busy chan struct{}
+	// turns lets changes be made and executed one after the other: what a change
+	// amounts to depends on what became of those before it.
+	turns *turns.Queue
 	// synced is closed when the initial synchronisation has been executed.
 	synced chan struct{}
 
@@ -104,17 +107,26 @@ type Deps struct {
 type Config struct {
 	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; until one that is late has sent it nothing is removed that was found"`
 	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
+	QueueCapacity      int           `json:"queue-capacity" desc:"number of changes and plans of clients that can wait for their turn; one more is refused"`
 	StatusPublishers   []string      `json:"status-publishers" desc:"names of the data stores that the states of items are published to, below config-status/; none: to all of the agent if ENABLE_STATUS_PUBLISHING is set, else nowhere"`
 }
 
+// DefaultQueueCapacity is how many changes of clients can wait.
+const DefaultQueueCapacity = 200
+
 // DefaultConfig is what holds without a configuration file.
-func DefaultConfig() Config { return Config{InitialSyncTimeout: 30 * time.Second} }
+func DefaultConfig() Config {
+	return Config{InitialSyncTimeout: 30 * time.Second, QueueCapacity: DefaultQueueCapacity}
+}
 
 // Validate says which keys have impossible values.
 func (c Config) Validate() error {
 	var errs []error
 	if c.InitialSyncTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("initial-sync-timeout: %v: expected a positive duration", c.InitialSyncTimeout))
+	}
+	if c.QueueCapacity < 1 {
+		errs = append(errs, fmt.Errorf("queue-capacity: %d: expected at least 1", c.QueueCapacity))
 	}
 	seen := map[string]bool{}
 	for i, name := range c.SourcePriority {
@@ -132,10 +144,12 @@ var _ infra.PostInit = (*Plugin)(nil)
 func (p *Plugin) ConfigSpec() any { return p.defaults() }
 
 func (p *Plugin) defaults() Config {
-	if p.base != nil {
-		return *p.base
+	if p.base == nil {
+		return DefaultConfig()
 	}
-	return DefaultConfig()
+	cfg := *p.base
+	cfg.QueueCapacity = cmp.Or(cfg.QueueCapacity, DefaultQueueCapacity)
+	return cfg
 }
 
 // Init reads the configuration and adds the endpoints.
@@ -152,7 +166,8 @@ func (p *Plugin) Init() error {
 		}
 		p.Codec = document.New(set)
 	}
-	p.busy, p.synced = make(chan struct{}, 1), make(chan struct{})
+	p.synced = make(chan struct{})
+	p.turns = turns.New(p.cfg.QueueCapacity, time.Now, p.Context().Done())
 	p.reports, p.recalled = map[string]*report{}, map[string]keptStore{}
 	if p.clocks.now == nil {
 		p.clocks = systemClocks()
@@ -165,6 +180,7 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.Scheduler.TellRefusals(p.refusals)
+	p.Scheduler.TellChanges(p.Changes)
 	if p.HTTP == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
 // Errors of PushData. Compare with errors.Is.
@@ -59,9 +60,11 @@ func WithDescription(text string) PushOption { return func(o *pushOptions) { o.d
 func WithSeqNum(n *uint64) PushOption { return func(o *pushOptions) { o.seqNum = n } }
 
 // PushData changes what a source wants and returns, in the order of the items,
-// what became of them. The error is ErrInvalidItems, the *api.TransactionError
-// of the scheduler, or that ctx ended; a change that has begun goes on then.
-// Before the initial synchronisation the items become a part of it.
+// what became of them. The error is ErrInvalidItems, ErrQueueFull, the
+// *api.TransactionError of the scheduler, or that ctx ended: an
+// api.ErrTxnCanceled if the change still waited for its turn, so that nothing of
+// it is done; a change that has begun goes on. Those that wait for the initial
+// synchronisation become a part of it.
 func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, opts ...PushOption) ([]Result, error) {
 	var o pushOptions
 	for _, opt := range opts {
@@ -74,18 +77,13 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 		p.noteInvalid(source, items, results)
 		return results, ErrInvalidItems
 	}
-	if o.revert { // only a transaction of its own can be reverted
-		if err := p.waitSynced(ctx); err != nil {
-			return nil, err
-		}
-	}
 	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true, description: o.description, seqNum: o.seqNum}
 	joined, err := p.apply(ctx, ch)
 	p.tellHealth()
 	if err == nil && joined {
 		err = p.waitInitial(ctx, items)
 	}
-	if errors.Is(err, ErrWithdrawn) {
+	if errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrQueueFull) {
 		return nil, err
 	}
 	return p.results(items, err), err
@@ -121,7 +119,7 @@ func (p *Plugin) waitSynced(ctx context.Context) error {
 	case <-p.synced:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the initial synchronisation: %w", ctx.Err())
+		return fmt.Errorf("%w: %w", api.ErrTxnWaitCanceled, context.Cause(ctx))
 	case <-p.Context().Done():
 		return ErrWithdrawn
 	}
@@ -210,65 +208,109 @@ type change struct {
 	state      map[string][]byte // to be kept together with the change
 }
 
-// apply makes a change and executes it. joined tells that it will be executed
-// by the initial synchronisation.
+// apply makes a change in its turn and executes it. joined tells that it is
+// executed by the initial synchronisation.
 func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) {
-	if err := ctx.Err(); err != nil {
+	req := turns.Request{Source: ch.source, What: ch.text()}
+	switch {
+	case ch.store != nil:
+		req.Class = turns.Source
+	case !ch.revert: // only a transaction of its own can be reverted
+		req.Join = func() { p.join(ch) }
+	}
+	turn, err := p.takeTurn(ctx, req)
+	if err != nil {
 		return false, err
 	}
-	select {
-	case p.busy <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if turn.Joined() {
+		return true, nil
 	}
-	defer func() { <-p.busy }()
+	return p.applyInTurn(ctx, turn, ch)
+}
 
+// join makes a change that the initial synchronisation is going to execute.
+func (p *Plugin) join(ch change) {
+	if _, err := p.make(&ch); err == nil { // else the configuration was withdrawn, as that will tell
+		p.noteChange(ch.source, nil)
+	}
+}
+
+// made is a change of what the sources want that was not executed yet.
+type made struct {
+	effects []KeyVal
+	keys    []string // to be kept
+	undo    func()
+	joined  bool // the initial synchronisation executes it
+	last    bool // see learn
+}
+
+// make makes a change without executing it.
+func (p *Plugin) make(ch *change) (m made, err error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return false, ErrWithdrawn
+		return m, ErrWithdrawn
 	}
 	before := p.store.source(ch.source).items
-	effects, undo := p.edit(ch)
-	p.accept(&ch)
-	keys := p.changedKeys(ch, before)
-	joined = !p.begun
-	last := p.learn(&ch)
+	m.effects, m.undo = p.edit(*ch)
+	p.accept(ch)
+	m.keys = p.changedKeys(*ch, before)
+	m.joined = !p.begun
+	m.last = p.learn(ch)
 	state := ch.state
 	if state == nil {
-		state = p.storeState(ch)
+		state = p.storeState(*ch)
 	}
-	if last {
-		effects = p.store.all()
+	if m.last {
+		m.effects = p.store.all()
 	}
 	p.mu.Unlock()
-	p.save(ch.source, keys, state)
-	if joined || len(effects) == 0 && !ch.resync {
-		p.noteChange(ch.source, nil)
-		return joined, nil
+	p.save(ch.source, m.keys, state)
+	return m, nil
+}
+
+// applyInTurn is apply for whoever has the turn, which it ends.
+func (p *Plugin) applyInTurn(ctx context.Context, turn *turns.Turn, ch change) (joined bool, err error) {
+	m, err := p.make(&ch)
+	if err != nil {
+		turn.End()
+		return false, err
 	}
-	err = p.commit(ctx, effects, ch)
-	var txn *api.TransactionError
-	undone := errors.As(err, &txn) && (txn.Reverted() || notStarted(txn))
+	if m.joined || len(m.effects) == 0 && !ch.resync {
+		p.noteChange(ch.source, nil)
+		turn.End()
+		return m.joined, nil
+	}
+	err = p.commit(ctx, m.effects, ch)
+	p.afterwards(turn, api.NoSeqNum, err, func(_ uint64, err error) { p.finish(ch, m, err) })
+	return false, err
+}
+
+// finish draws the conclusions from the outcome of a change.
+func (p *Plugin) finish(ch change, m made, err error) {
+	undone := undone(err)
 	p.mu.Lock()
 	if undone {
-		undo()
-	} else if last {
+		m.undo()
+	} else if m.last {
 		p.keeping = false
 		p.Log.Info("all of the configuration is known now; what was found and nobody asks for is removed")
 	}
 	p.mu.Unlock()
 	if undone {
-		p.save(ch.source, keys, nil)
+		p.save(ch.source, m.keys, nil)
 	}
 	p.noteChange(ch.source, err)
-	return false, err
 }
 
-// notStarted tells whether a transaction had no effect at all.
-func notStarted(txn *api.TransactionError) bool {
-	err := txn.GetTxnInitError()
-	return err != nil && !errors.Is(err, api.ErrTxnWaitCanceled)
+// undone tells whether a transaction that ended with err had no effect.
+func undone(err error) bool {
+	var txn *api.TransactionError
+	if !errors.As(err, &txn) {
+		return false
+	}
+	init := txn.GetTxnInitError()
+	return txn.Reverted() || init != nil && !errors.Is(init, api.ErrTxnWaitCanceled)
 }
 
 // edit changes the store. The lock is held.
@@ -336,32 +378,4 @@ func (p *Plugin) results(items []KeyVal, err error) []Result {
 		results[i].Status, results[i].Err = p.Scheduler.GetValueStatus(items[i].Key), failed[items[i].Key]
 	})
 	return results
-}
-
-// Withdraw removes everything that the plugin asked for, of all sources, and
-// makes it deaf to further changes: the clean end of an agent that is to leave
-// nothing behind. What was found in the southbound and nobody has asked for is
-// removed, too, if all sources have told what they want. An agent that asked for
-// nothing yet, as its start failed, has nothing to take back.
-func (p *Plugin) Withdraw(ctx context.Context) error {
-	select {
-	case p.busy <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-p.busy }()
-	p.mu.Lock()
-	if !p.begun {
-		p.closed = true
-		p.mu.Unlock()
-		return nil
-	}
-	keep := p.keeping
-	p.closed = true
-	p.store.sources, p.unconfirmed = nil, nil
-	p.mu.Unlock()
-	if p.State != nil {
-		p.saveAll()
-	}
-	return p.commit(ctx, nil, change{resync: true, keep: keep, description: "withdraw the configuration"})
 }

@@ -117,7 +117,7 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 	results, err := p.PushData(r.Context(), GRPC, items, append(opts, WithDescription(r.Method+" "+r.URL.Path))...)
 	status, out := http.StatusOK, outcome{Results: outcomes(results)}
 	if err != nil {
-		status, out.Error = http.StatusInternalServerError, err.Error()
+		status, out.Error = statusOf(w, err), err.Error()
 	}
 	rest.WriteJSON(w, status, out)
 }

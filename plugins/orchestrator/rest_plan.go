@@ -50,7 +50,7 @@ func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
 	}
 	plan, err := p.PlanData(r.Context(), GRPC, items, opts...)
 	if err != nil {
-		rest.WriteError(w, planStatus(err), err)
+		rest.WriteError(w, statusOf(w, err), err)
 		return
 	}
 	writePlan(w, r, plan)
@@ -69,11 +69,20 @@ func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan) {
 	_, _ = w.Write(append(text, '\n')) // the client is gone if this fails
 }
 
+// statusOf is the HTTP status of an error, with the header that belongs to it.
+func statusOf(w http.ResponseWriter, err error) int {
+	if after := RetryAfter(err); after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(after.Seconds())))
+	}
+	return planStatus(err)
+}
+
 // planStatus is the HTTP status of an error.
 func planStatus(err error) int {
 	for status, kinds := range map[int][]error{
-		http.StatusConflict:   {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm},
-		http.StatusBadRequest: {api.ErrPlanDamaged, api.ErrPlanVersion, api.ErrPlanHidden, ErrInvalidItems},
+		http.StatusConflict:           {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm},
+		http.StatusBadRequest:         {api.ErrPlanDamaged, api.ErrPlanVersion, api.ErrPlanHidden, ErrInvalidItems},
+		http.StatusServiceUnavailable: {ErrQueueFull, ErrWithdrawn, api.ErrClosedScheduler},
 	} {
 		for _, kind := range kinds {
 			if errors.Is(err, kind) {
@@ -146,7 +155,7 @@ func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan
 		out.SeqNum = &applied.SeqNum
 	}
 	if err != nil {
-		status, out.Error = planStatus(err), err.Error()
+		status, out.Error = statusOf(w, err), err.Error()
 	}
 	rest.WriteJSON(w, status, out)
 }
@@ -179,6 +188,8 @@ func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 	}
 	plan, err := p.PlanRollback(r.Context(), to)
 	switch {
+	case errors.Is(err, ErrQueueFull):
+		rest.WriteError(w, statusOf(w, err), err)
 	case err != nil:
 		rest.WriteError(w, http.StatusBadRequest, err)
 	case dry:

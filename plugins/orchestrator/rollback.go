@@ -17,17 +17,18 @@ import (
 // source of remote clients; what it cannot restore (because another source
 // decides, or the history is too short) is in Plan.Left.
 func (p *Plugin) PlanRollback(ctx context.Context, to uint64) (*Plan, error) {
-	release, err := p.begin(ctx)
+	what := fmt.Sprintf("rollback to transaction %d", to)
+	turn, err := p.begin(ctx, GRPC, what)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer turn.End()
 	then, err := wantedAfter(p.Scheduler.GetTransactionHistory(time.Time{}, time.Time{}), to)
 	if err != nil {
 		return nil, err
 	}
 	items, left := p.restore(then)
-	plan, err := p.plan(ctx, GRPC, items, fmt.Sprintf("rollback to transaction %d", to))
+	plan, err := p.plan(ctx, GRPC, items, what)
 	if plan != nil {
 		plan.Left = left
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
 // watched is one store.
@@ -104,24 +105,30 @@ func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
 	p.initialSync(ctx)
 }
 
+const initialSync = "initial synchronisation"
+
 func (p *Plugin) initialSync(ctx context.Context) {
-	select {
-	case p.busy <- struct{}{}:
-	case <-ctx.Done():
-		return
+	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Source, What: initialSync})
+	if err != nil {
+		return // the agent stops
 	}
-	defer func() { <-p.busy }()
+	defer turn.End()
+	defer p.turns.Open()
 	defer close(p.synced)
+	p.turns.Join()
 	p.mu.Lock()
 	gaps := p.gaps()
 	p.begun, p.keeping = true, len(gaps) > 0
 	effects, closed := p.store.all(), p.closed
+	if closed {
+		p.syncErr = ErrWithdrawn
+	}
 	p.mu.Unlock()
 	if closed {
 		return
 	}
 	p.tellGaps(gaps)
-	err := p.commit(ctx, effects, change{resync: true, keep: len(gaps) > 0, description: "initial synchronisation"})
+	err = p.commit(ctx, effects, change{resync: true, keep: len(gaps) > 0, description: initialSync})
 	p.mu.Lock()
 	p.syncErr = err
 	sources := slices.Clone(p.store.sources)

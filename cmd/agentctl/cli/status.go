@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -178,9 +177,8 @@ func (a *app) printStatus(d statusData) error {
 	}
 	if q := d.Queue; q != nil {
 		b.WriteString("\nQUEUE\n")
-		line("Waiting", waiting(q))
-		if q.Length > 0 {
-			line("Oldest", time.Duration(q.OldestAge*float64(time.Second)).Round(time.Millisecond).String())
+		for _, l := range queueLines(q) {
+			line(l[0], l[1])
 		}
 	}
 	b.WriteString("\nPLUGINS\n")
@@ -200,25 +198,6 @@ func (a *app) printStatus(d statusData) error {
 	}
 	_, err := a.Out.Write([]byte(b.String()))
 	return err
-}
-
-// waiting is "3 (northbound: 2 of 200, notifications: 1)".
-func waiting(q *client.Queue) string {
-	var classes []string
-	for class, n := range q.Waiting {
-		switch {
-		case n == 0:
-		case class == "northbound":
-			classes = append(classes, fmt.Sprintf("%s: %d of %d", class, n, q.Capacity))
-		default:
-			classes = append(classes, fmt.Sprintf("%s: %d", class, n))
-		}
-	}
-	if len(classes) == 0 {
-		return "nothing"
-	}
-	slices.Sort(classes)
-	return fmt.Sprintf("%d (%s)", q.Length, strings.Join(classes, ", "))
 }
 
 // age is how long ago t was, in words that suit its size.

@@ -69,6 +69,36 @@ type Queue struct {
 	Capacity  int            // transactions of the northbound that can wait
 	Waiting   map[string]int // by class
 	OldestAge float64        // seconds
+	Running   *RunningTxn    `json:",omitempty"` // nil: nothing
+	Changes   *Changes       `json:",omitempty"` // nil: the agent does not tell
+}
+
+// RunningTxn is what the scheduler executes.
+type RunningTxn struct {
+	Class       string
+	Description string  `json:",omitempty"`
+	For         float64 // seconds
+}
+
+// Changes are those of the northbound that are not in the queue of the scheduler
+// yet; times are in seconds.
+type Changes struct {
+	Capacity  int            // how many of clients can wait
+	Waiting   int            // all that waits
+	Clients   int            // those of clients among them
+	Sources   map[string]int // how many wait on behalf of which source
+	OldestAge float64
+	Closed    bool           `json:",omitempty"` // clients wait for the initial synchronisation
+	Running   *RunningChange `json:",omitempty"` // nil: none
+	Refused   uint64         // changes that found no room
+	Canceled  uint64         // changes that were given up while they waited
+}
+
+// RunningChange is the change that has its turn.
+type RunningChange struct {
+	Source string `json:",omitempty"`
+	What   string
+	For    float64 // seconds
 }
 
 // Queue asks what waits for its turn.

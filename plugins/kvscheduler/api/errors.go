@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -224,6 +225,31 @@ func (e *TransactionError) GetKVErrors() []KeyWithError { return e.kvErrors }
 // Reverted tells that everything the transaction had done was undone, but for what
 // NotReverted lists.
 func (e *TransactionError) Reverted() bool { return e.reverted }
+
+// UnfinishedError is an ErrTxnWaitCanceled of Commit: the transaction is still
+// executed.
+type UnfinishedError struct {
+	cause error
+	wait  func(ctx context.Context) (seqNum uint64, err error)
+}
+
+// NewUnfinishedError makes the error for a caller who stopped waiting; wait
+// waits on.
+func NewUnfinishedError(cause error, wait func(ctx context.Context) (seqNum uint64, err error)) *UnfinishedError {
+	return &UnfinishedError{cause, wait}
+}
+
+// Error says why nobody waits any more.
+func (e *UnfinishedError) Error() string {
+	return ErrTxnWaitCanceled.Error() + ": " + e.cause.Error()
+}
+
+// Unwrap returns ErrTxnWaitCanceled and why the caller stopped waiting.
+func (e *UnfinishedError) Unwrap() []error { return []error{ErrTxnWaitCanceled, e.cause} }
+
+// Wait returns what Commit would have returned, when the transaction has ended.
+// It is to be called once. If ctx ends before, its cause is the error.
+func (e *UnfinishedError) Wait(ctx context.Context) (seqNum uint64, err error) { return e.wait(ctx) }
 
 // InvalidMessageError is one message that failed semantic validation.
 type InvalidMessageError struct {

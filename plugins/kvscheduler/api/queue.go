@@ -27,4 +27,44 @@ type QueueStatus struct {
 	Waiting  map[string]int // by class, every class
 	// OldestAge is how long what came first has been waiting; 0 if nothing waits.
 	OldestAge time.Duration
+	// Running is what is executed; nil: nothing.
+	Running *RunningTxn
+	// Changes are those of the northbound that are not in the queue yet; nil if
+	// nobody tells.
+	Changes *ChangesStatus
+}
+
+// RunningTxn is what has its turn in the queue.
+type RunningTxn struct {
+	Class       string // of the classes of the queue
+	Description string // of the transaction; may be empty
+	// For is how long it has had its turn.
+	For time.Duration
+}
+
+// ChangesStatus is what waits before the queue: the northbound hands its changes
+// over one after the other, because what a change amounts to depends on what
+// became of those before it.
+type ChangesStatus struct {
+	Capacity int // how many of clients can wait; one more is refused
+	Waiting  int // all that waits
+	Clients  int // those of clients among them
+	// Sources tells how many wait on behalf of which source.
+	Sources map[string]int
+	// OldestAge is how long what came first has been waiting; 0 if nothing waits.
+	OldestAge time.Duration
+	// Closed: clients wait for the initial synchronisation.
+	Closed bool
+	// Running is the change that has its turn, which may wait in the queue; nil: none.
+	Running  *RunningChange
+	Refused  uint64 // changes that found no room
+	Canceled uint64 // changes that were given up while they waited
+}
+
+// RunningChange is a change that is executed.
+type RunningChange struct {
+	Source string // on whose behalf; may be empty
+	What   string
+	// For is how long it has had its turn.
+	For time.Duration
 }

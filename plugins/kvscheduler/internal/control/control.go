@@ -95,7 +95,8 @@ type Control struct {
 
 	drifts   *drifts
 	keeper   keeper
-	refusals atomic.Pointer[api.Refusals] // nil: nobody tells
+	refusals atomic.Pointer[api.Refusals]             // nil: nobody tells
+	before   atomic.Pointer[func() api.ChangesStatus] // what waits before the queue; nil: nobody tells
 
 	observed map[string]*registry.Descriptor // of the worker: values that are only observed
 	looking  bool                            // a look at them is planned
@@ -196,7 +197,17 @@ func (c *Control) stop() {
 }
 
 // Queue tells what waits for its turn.
-func (c *Control) Queue() api.QueueStatus { return c.queue.status() }
+func (c *Control) Queue() api.QueueStatus {
+	st := c.queue.status()
+	if before := c.before.Load(); before != nil {
+		changes := (*before)()
+		st.Changes = &changes
+	}
+	return st
+}
+
+// TellChanges sets who tells what waits before the queue.
+func (c *Control) TellChanges(changes func() api.ChangesStatus) { c.before.Store(&changes) }
 
 // Stats are the statistics of all transactions.
 func (c *Control) Stats() record.Stats { return c.history.Stats() }

@@ -110,6 +110,7 @@ type queue struct {
 	last     uint64     // id of the latest job
 	segments []*segment // between fences; never empty
 	counts   map[string]int
+	running  *job // taken last, until the next one is asked for
 	closed   bool
 	wake     chan struct{} // there is something to take
 	room     chan struct{} // closed and replaced when there is room again
@@ -217,6 +218,7 @@ func (q *queue) take() *job {
 		j.taken = now
 		q.left(j.class())
 	}
+	q.running = j
 	return j
 }
 
@@ -287,6 +289,9 @@ func (q *queue) status() api.QueueStatus {
 	}
 	if !oldest.IsZero() {
 		st.OldestAge = max(0, q.now().Sub(oldest)) // the clock may have been set back
+	}
+	if j := q.running; j != nil {
+		st.Running = &api.RunningTxn{Class: j.class(), Description: j.opts.Description, For: max(0, q.now().Sub(j.taken))}
 	}
 	return st
 }

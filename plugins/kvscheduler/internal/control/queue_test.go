@@ -189,7 +189,9 @@ func TestQueueWhoseClockJumps(t *testing.T) {
 func TestQueueStatus(t *testing.T) {
 	t.Parallel()
 	b := newBounded(t, 5)
-	b.put(northbound("a"))
+	a := northbound("a")
+	a.opts.Description = "of a"
+	b.put(a)
 	b.now = b.now.Add(time.Second)
 	b.put(news("x"))
 	b.put(news("y"))
@@ -201,9 +203,18 @@ func TestQueueStatus(t *testing.T) {
 		st.Waiting[api.QueueCalls] != 1 || st.OldestAge != 61*time.Second {
 		t.Errorf("got %+v", st)
 	}
+	if st.Running != nil {
+		t.Errorf("%+v is executed", st.Running)
+	}
 	b.take()
-	if st := b.status(); st.OldestAge != time.Minute {
-		t.Errorf("got %+v", st)
+	b.now = b.now.Add(time.Second)
+	if st := b.status(); st.OldestAge != 61*time.Second || *st.Running != (api.RunningTxn{Class: api.QueueNorthbound, Description: "of a", For: time.Second}) {
+		t.Errorf("got %+v, %+v", st, st.Running)
+	}
+	for b.take() != nil {
+	}
+	if st := b.status(); st.Running != nil || st.Length != 0 {
+		t.Errorf("when all is done: %+v", st)
 	}
 }
 

@@ -124,7 +124,17 @@ func (c *Control) submit(ctx context.Context, j *job) (seqNum uint64, err error)
 	case out := <-j.done:
 		return out.seq, out.err
 	default:
-		return fail(fmt.Errorf("%w: %w", api.ErrTxnWaitCanceled, context.Cause(ctx)))
+		return fail(api.NewUnfinishedError(context.Cause(ctx), j.wait))
+	}
+}
+
+// wait waits for the end of a transaction that is executed.
+func (j *job) wait(ctx context.Context) (seqNum uint64, err error) {
+	select {
+	case out := <-j.done:
+		return out.seq, out.err
+	case <-ctx.Done():
+		return api.NoSeqNum, context.Cause(ctx)
 	}
 }
 

@@ -170,13 +170,7 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 	count := func(name, help string, v float64, labels ...string) {
 		metric(prometheus.CounterValue, name, help, v, labels)
 	}
-	queue := c.source.Queue()
-	gauge("queue_length", "Entries of the queue that wait.", float64(queue.Length))
-	gauge("queue_capacity", "Transactions of the northbound that can wait.", float64(queue.Capacity))
-	gauge("queue_oldest_seconds", "How long the entry that came first has been waiting.", queue.OldestAge.Seconds())
-	for _, class := range api.QueueClasses() {
-		gauge("queue_waiting", "Entries of the queue that wait, by class.", float64(queue.Waiting[class]), "class", class)
-	}
+	collectQueue(c.source.Queue(), gauge, count)
 	gauge("retries_pending", "Retries that wait for their time.", float64(c.source.RetriesPending()))
 	counts := c.source.CountStates()
 	for number, name := range kvscheduler.ValueState_name {
@@ -211,5 +205,28 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 	gauge("drift_detection_timestamp_seconds", "When drift was looked for last.", float64(report.Stop.UnixMilli())/1000)
 	for _, kind := range api.DriftKinds() {
 		gauge("drift_values", "Values that drifted, as found last.", float64(report.Count(kind)), "kind", string(kind))
+	}
+}
+
+type sample func(name, help string, v float64, labels ...string)
+
+// collectQueue tells what waits, in the queue and before it.
+func collectQueue(queue api.QueueStatus, gauge, count sample) {
+	gauge("queue_length", "Entries of the queue that wait.", float64(queue.Length))
+	gauge("queue_capacity", "Transactions of the northbound that can wait.", float64(queue.Capacity))
+	gauge("queue_oldest_seconds", "How long the entry that came first has been waiting.", queue.OldestAge.Seconds())
+	for _, class := range api.QueueClasses() {
+		gauge("queue_waiting", "Entries of the queue that wait, by class.", float64(queue.Waiting[class]), "class", class)
+	}
+	if queue.Running != nil {
+		gauge("queue_running_seconds", "How long what is executed has had its turn.", queue.Running.For.Seconds())
+	}
+	if ch := queue.Changes; ch != nil {
+		gauge("changes_waiting", "Changes of the northbound that wait before the queue.", float64(ch.Waiting))
+		gauge("changes_clients_waiting", "Those of clients among them, which are bounded.", float64(ch.Clients))
+		gauge("changes_capacity", "Changes of clients that can wait; one more is refused.", float64(ch.Capacity))
+		gauge("changes_oldest_seconds", "How long the change that came first has been waiting.", ch.OldestAge.Seconds())
+		count("changes_refused_total", "Changes of clients that found no room.", float64(ch.Refused))
+		count("changes_canceled_total", "Changes that were given up while they waited.", float64(ch.Canceled))
 	}
 }

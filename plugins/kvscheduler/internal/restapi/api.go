@@ -78,7 +78,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{Path: "/scheduler/graph", Methods: get, Groups: dump, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
 			Doc: "the graph as a picture; ?format=svg|dot|raw, ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
 		{Path: "/scheduler/queue", Methods: get, Groups: stats, Handler: handle(s.queue),
-			Doc: "what waits for its turn, by class, and for how long"},
+			Doc: "what is executed, what waits for its turn, by class, what waits before that, on whose behalf, and for how long"},
 		{Path: "/scheduler/stats", Methods: get, Groups: stats, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},
 		{Path: "/scheduler/why", Methods: get, Groups: dump, Handler: handle(s.why, "key", "format"),
 			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"},

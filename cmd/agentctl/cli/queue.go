@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+// queueLines are names and values: what is executed, and what waits, of the
+// northbound and in the scheduler.
+func queueLines(q *client.Queue) (lines [][2]string) {
+	add := func(name, format string, args ...any) {
+		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	ch := q.Changes
+	if ch != nil && ch.Running != nil {
+		add("Change", "%s, for %v", withSource(ch.Running), seconds(ch.Running.For))
+	}
+	if r := q.Running; r != nil {
+		what := r.Class
+		if r.Description != "" {
+			what += ": " + r.Description
+		}
+		add("Executing", "%s, for %v", what, seconds(r.For))
+	}
+	if ch != nil && ch.Waiting > 0 {
+		why := ""
+		if ch.Closed {
+			why = ", for the initial synchronisation"
+		}
+		add("Waiting", "%d changes%s, the first for %v (%s; clients: %d of %d)",
+			ch.Waiting, why, seconds(ch.OldestAge), counts(ch.Sources, nil), ch.Clients, ch.Capacity)
+	}
+	switch {
+	case q.Length > 0:
+		add("Scheduled", "%d, the first for %v (%s)", q.Length, seconds(q.OldestAge), counts(q.Waiting, map[string]int{"northbound": q.Capacity}))
+	case ch == nil || ch.Waiting == 0:
+		add("Waiting", "nothing")
+	}
+	if ch != nil && ch.Refused > 0 {
+		add("Refused", "%d changes of clients, as %d waited (queue-capacity in orchestrator.conf)", ch.Refused, ch.Capacity)
+	}
+	return lines
+}
+
+func withSource(r *client.RunningChange) string {
+	if r.Source == "" {
+		return r.What
+	}
+	return r.What + " (" + r.Source + ")"
+}
+
+// counts is "northbound: 2 of 200, notifications: 1", without what there is none
+// of.
+func counts(of, bounds map[string]int) string {
+	var parts []string
+	for name, n := range of {
+		part := fmt.Sprintf("%s: %d", name, n)
+		if bound, ok := bounds[name]; ok {
+			part += fmt.Sprintf(" of %d", bound)
+		}
+		if n > 0 {
+			parts = append(parts, part)
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+}

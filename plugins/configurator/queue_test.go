@@ -1,0 +1,72 @@
+package configurator_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// While the southbound hangs, so many requests wait as the bound allows; one
+// more is refused, and one whose deadline passes has no effect.
+func TestQueueFull(t *testing.T) {
+	t.Parallel()
+	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 1}))
+	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("hangs"), Hang: true})
+	t.Cleanup(w.sb.ReleaseAll)
+	done := make(chan error, 2)
+	update := func(ctx context.Context, name string, opts ...rpc.CallOption) error {
+		_, err := w.config.Update(ctx, &pb.UpdateRequest{Update: withInterfaces(iface(name, 1))}, opts...)
+		return err
+	}
+	go func() { done <- update(w.ctx(), "hangs") }()
+	w.sb.AwaitHang(key("hangs"))
+
+	short, cancel := context.WithTimeout(w.ctx(), 50*time.Millisecond)
+	defer cancel()
+	if err := update(short, "late"); rpcCode(err) != codes.DeadlineExceeded {
+		t.Errorf("got %v", err)
+	}
+	w.waitingChanges(0) // the server notices as well
+	go func() { done <- update(w.ctx(), "waits") }()
+	w.waitingChanges(1)
+	var trailer metadata.MD
+	err := update(w.ctx(), "refused", rpc.Trailer(&trailer))
+	if rpcCode(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "queue-capacity in orchestrator.conf") {
+		t.Errorf("got %v", err)
+	}
+	if got := trailer.Get("grpc-retry-pushback-ms"); len(got) != 1 || got[0] != "1000" {
+		t.Errorf("trailer %v", trailer)
+	}
+	w.sb.Release(key("hangs"))
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	w.wantMTU("waits", 1)
+	w.wantMTU("late", -1)
+	w.wantMTU("refused", -1)
+}
+
+func (w *world) waitingChanges(n int) {
+	w.t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for w.orchestrator.Changes().Waiting != n {
+		select {
+		case <-tick.C:
+		case <-w.ctx().Done():
+			w.t.Fatalf("%d changes do not wait", n)
+		}
+	}
+}
