@@ -48,12 +48,12 @@ var layers = []layer{
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/graph"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/pages"},
+		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/pages", "plugins/kvscheduler/internal/places"},
 		why:    "the graph is below plan, exec and control",
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/plan"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/graph", "plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/minheap", "plugins/kvscheduler/internal/pages"},
+		except: []string{"plugins/kvscheduler/internal/graph", "plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/minheap", "plugins/kvscheduler/internal/pages", "plugins/kvscheduler/internal/places"},
 		why:    "the planner sees the graph and nothing that executes",
 	},
 	{

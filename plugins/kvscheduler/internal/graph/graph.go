@@ -50,6 +50,7 @@ type Node struct {
 	Meta       api.Metadata
 	kept       *registry.Value // see Keep
 	hash       uint32          // of the key; see table
+	number     int32           // see Number
 }
 
 // Outcome is what came of the last operation.
@@ -80,6 +81,10 @@ type kin struct {
 	derived    []*Node     // those with Base == this
 	dependents []dependent // the ends of edges that lead here
 }
+
+// Number is that of the node in its graph. Numbers are small, as those of nodes
+// that went are given again.
+func (n *Node) Number() int { return int(n.number) }
 
 // Gone tells that the node was forgotten; the key may have another one.
 func (n *Node) Gone() bool { return n.gone }
@@ -243,7 +248,7 @@ func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
 	case added:
 		g.insert(n)
 	case n.gone:
-		*n = Node{Key: key, hash: n.hash, kept: n.kept, news: n.news, kin: n.kin}
+		*n = Node{Key: key, hash: n.hash, number: n.number, kept: n.kept, news: n.news, kin: n.kin}
 		g.insert(n)
 	}
 	if n.Desc == nil {

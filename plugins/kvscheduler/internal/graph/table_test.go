@@ -30,8 +30,8 @@ func TestTable(t *testing.T) {
 				t.Fatalf("%s: %v, expected %v", key, got, expected[key])
 			}
 		}
-		if table.count != len(expected) {
-			t.Errorf("%d nodes, expected %d", table.count, len(expected))
+		if table.byHash.Len() != len(expected) {
+			t.Errorf("%d nodes, expected %d", table.byHash.Len(), len(expected))
 		}
 	})
 }
