@@ -165,7 +165,8 @@ func Make(g *graph.Graph, req Request) *Plan {
 		exact: map[string][]*node{},
 	}
 	g.NextPlan()
-	p.fresh, p.pieces = make(map[string]*node, newKeys(req.Changes)), g.Cursor(len(req.Changes))
+	p.fresh.grow(newKeys(req.Changes))
+	p.pieces = g.Cursor(len(req.Changes))
 	p.seed()
 	p.expand()
 	p.settled = true
@@ -255,7 +256,7 @@ type planner struct {
 	lengths   map[int]bool
 
 	choices map[graph.Choice]*choice
-	fresh   map[string]*node     // nodes without graph node
+	fresh   fresh                // nodes without graph node
 	near    int32                // place in list of the one that was looked for last
 	pieces  *graph.Cursor        // for derived values
 	sorted  *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
@@ -286,7 +287,7 @@ func (p *planner) of(gn *graph.Node) *node {
 
 // touch returns the planner's view of a key; nil if the key is not known.
 func (p *planner) touch(key string) *node {
-	if n := p.fresh[key]; n != nil {
+	if n := p.fresh.find(key); n != nil {
 		return n
 	}
 	gn := p.g.Node(key)
@@ -330,7 +331,7 @@ func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n := p.slab.next()
 	n.key, n.desc, n.base = key, d, base
 	n.pinned = p.req.Pinned[key] // not known any more, but not to be touched
-	p.fresh[key] = n
+	p.fresh.add(n)
 	p.add(n)
 	if p.sorted != nil {
 		p.sorted.ReplaceOrInsert(n)
