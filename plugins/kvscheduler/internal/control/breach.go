@@ -70,6 +70,9 @@ func (b *breaches) forget(key string) {
 
 // of lists the problems with a value.
 func (b *breaches) of(key string) (problems []string) {
+	if !b.any.Load() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, breach := range b.keys[key] {

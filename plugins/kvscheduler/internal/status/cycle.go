@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // cycles finds the values that wait for each other. Such values come up
@@ -15,8 +15,9 @@ import (
 // What was found is kept for the life of the Reader, so that all values
 // together cost no more than the relations among those that wait.
 type cycles struct {
-	visits map[*graph.Node]*visit
-	stack  []*visit
+	visits visits
+	stack  []int32       // visits
+	next   []*graph.Node // of the visits that are not over, one after the other
 	// bases are the values that derived ones come with, where these do not exist
 	// yet; nil: not looked for.
 	bases    map[string]*graph.Node
@@ -24,10 +25,43 @@ type cycles struct {
 }
 
 type visit struct {
-	n        *graph.Node
-	num, low int
-	onStack  bool
-	cycle    *cycle // that it is in, once known; nil: in none
+	n       *graph.Node
+	low     int32
+	onStack bool
+	cycle   *cycle // that it is in, once known; nil: in none
+}
+
+// visits are found by the numbers of their nodes, in pages, because most of the
+// time few nodes wait.
+type visits struct {
+	list  []visit              // in order
+	pages []*[visitsPage]int32 // places in list, plus one
+}
+
+const visitsPage = 1024
+
+// of is the visit of a node, -1 if there was none.
+func (v *visits) of(n *graph.Node) int32 {
+	page := n.Number() / visitsPage
+	if page >= len(v.pages) || v.pages[page] == nil {
+		return -1
+	}
+	return v.pages[page][n.Number()%visitsPage] - 1
+}
+
+// add begins a visit.
+func (v *visits) add(n *graph.Node) int32 {
+	page := n.Number() / visitsPage
+	if page >= len(v.pages) {
+		v.pages = append(v.pages, make([]*[visitsPage]int32, page+1-len(v.pages))...)
+	}
+	if v.pages[page] == nil {
+		v.pages[page] = new([visitsPage]int32)
+	}
+	number := int32(len(v.list))
+	v.list = append(v.list, visit{n: n, low: number, onStack: true})
+	v.pages[page][n.Number()%visitsPage] = number + 1
+	return number
 }
 
 // cycle is a set of values of which each waits for each, sorted by key.
@@ -39,50 +73,43 @@ type cycle struct {
 // waits tells that the value is wanted and does not exist.
 func waits(n *graph.Node) bool { return n.Want != nil && n.Want.Invalid == nil && n.Have == nil }
 
-// next lists the values that n waits for and that wait themselves.
-func (r *Reader) next(n *graph.Node) (out []*graph.Node) {
+// next appends the values that n waits for and that wait themselves.
+func (r *Reader) next(out []*graph.Node, n *graph.Node) []*graph.Node {
 	if n.Base != nil && waits(n.Base) {
 		out = append(out, n.Base)
 	}
 	for i := range n.Want.Deps {
-		if m := r.waitsFor(&n.Want.Deps[i]); m != nil {
+		if m := r.waitsFor(n, i); m != nil {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// waitsFor is the one value that can meet an unmet dependency and that waits;
-// nil if there is none, or a choice.
-func (r *Reader) waitsFor(dep *api.Dependency) *graph.Node {
-	if r.witness(dep) != nil {
-		return nil
-	}
-	if dep.Key != "" {
-		m := r.Graph.Node(dep.Key)
-		if m == nil {
-			m = r.comesWith(dep.Key)
-		}
-		if m == nil || !waits(m) {
-			return nil
-		}
-		return m
-	}
+// waitsFor is the one value that can meet dependency i of what n wants, if that
+// is unmet, and that waits; nil if there is none, or a choice.
+func (r *Reader) waitsFor(n *graph.Node, i int) *graph.Node {
+	dep := &n.Want.Deps[i]
 	var only *graph.Node
-	several := false
-	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		r.Graph.Ascend(prefix, func(m *graph.Node) bool {
-			if graph.Meets(dep, m.Key) && m != only {
-				several = only != nil
-				only = m
-			}
-			return !several
-		})
+	if dep.Key != "" {
+		if only = r.named(n, n.Want, i); only == nil {
+			only = r.comesWith(dep.Key)
+		}
+	} else if r.witness(dep) == nil {
+		only = r.only(dep)
 	}
-	if several || only == nil || !waits(only) {
+	if only == nil || !waits(only) {
 		return nil
 	}
 	return only
+}
+
+// named is the node that dependency i of a value names by its key, or nil.
+func (r *Reader) named(n *graph.Node, v *registry.Value, i int) *graph.Node {
+	if to, ok := n.Exact(v, i); ok {
+		return to
+	}
+	return r.Graph.Node(v.Deps[i].Key)
 }
 
 // cycle returns the cycle that the value is in, or nil.
@@ -90,63 +117,60 @@ func (r *Reader) cycle(n *graph.Node) *cycle {
 	if !waits(n) {
 		return nil
 	}
-	if r.cycles.visits == nil {
-		r.cycles.visits = map[*graph.Node]*visit{}
+	at := r.cycles.visits.of(n)
+	if at < 0 {
+		at = r.tarjan(n)
 	}
-	v := r.cycles.visits[n]
-	if v == nil {
-		v = r.tarjan(n)
-	}
-	return v.cycle
+	return r.cycles.visits.list[at].cycle
 }
 
+// frame is a visit that is not over. What it leads to is in next of cycles, from
+// a place on, up to where that of the following frame begins.
 type frame struct {
-	*visit
-	adj  []*graph.Node
-	next int
+	at, from, next int32
 }
 
 // tarjan finds the strongly connected components that n leads to; it does not
 // recur, so that long chains do no harm.
-func (r *Reader) tarjan(root *graph.Node) *visit {
+func (r *Reader) tarjan(root *graph.Node) int32 {
 	c := &r.cycles
 	open := func(n *graph.Node) frame {
-		num := len(c.visits) + 1
-		v := &visit{n: n, num: num, low: num, onStack: true}
-		c.visits[n] = v
-		c.stack = append(c.stack, v)
-		return frame{visit: v, adj: r.next(n)}
+		at, from := c.visits.add(n), int32(len(c.next))
+		c.stack = append(c.stack, at)
+		c.next = r.next(c.next, n)
+		return frame{at, from, from}
 	}
 	frames := []frame{open(root)}
-	first := frames[0].visit
+	first := frames[0].at
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
-		if f.next < len(f.adj) {
-			m := f.adj[f.next]
+		v := &c.visits.list[f.at]
+		if int(f.next) < len(c.next) {
+			m := c.next[f.next]
 			f.next++
-			switch seen := c.visits[m]; {
-			case seen == nil:
+			if seen := c.visits.of(m); seen < 0 {
 				frames = append(frames, open(m))
-			case seen.onStack:
-				f.low = min(f.low, seen.num)
+			} else if c.visits.list[seen].onStack {
+				v.low = min(v.low, seen)
 			}
 			continue
 		}
-		v, selfish := f.visit, slices.Contains(f.adj, f.n)
+		at, selfish := f.at, slices.Contains(c.next[f.from:], v.n)
+		c.next = c.next[:f.from]
 		frames = frames[:len(frames)-1]
 		if len(frames) > 0 {
-			parent := frames[len(frames)-1]
+			parent := &c.visits.list[frames[len(frames)-1].at]
 			parent.low = min(parent.low, v.low)
 		}
-		if v.low == v.num {
-			r.component(v, selfish)
+		if v.low == at {
+			r.component(at, selfish)
 		}
 	}
 	return first
 }
 
 // component takes a component off the stack.
-func (r *Reader) component(root *visit, selfish bool) {
+func (r *Reader) component(root int32, selfish bool) {
 	c := &r.cycles
 	at := len(c.stack) - 1 // it is near the end
 	for c.stack[at] != root {
@@ -156,9 +180,10 @@ func (r *Reader) component(root *visit, selfish bool) {
 	c.stack = c.stack[:at]
 	var found *cycle
 	if len(of) > 1 || selfish {
-		found = &cycle{}
+		found = &cycle{members: make([]*graph.Node, 0, len(of))}
 	}
-	for _, v := range of {
+	for _, number := range of {
+		v := &c.visits.list[number]
 		v.onStack, v.cycle = false, found
 		if found != nil {
 			found.members = append(found.members, v.n)
@@ -191,7 +216,7 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 		}
 		for i := range m.Want.Deps {
 			dep := &m.Want.Deps[i]
-			if r.witness(dep) == nil && !inside[r.waitsFor(dep)] {
+			if r.met(m, i) == nil && !inside[r.waitsFor(m, i)] {
 				list = append(list, label(dep)+" is missing")
 			}
 		}
@@ -227,7 +252,7 @@ func (r *Reader) Circle(n *graph.Node) string {
 func (r *Reader) way(n *graph.Node, c *cycle) []string {
 	from := map[*graph.Node]*graph.Node{}
 	for queue := []*graph.Node{n}; len(queue) > 0; queue = queue[1:] {
-		for _, m := range r.next(queue[0]) {
+		for _, m := range r.next(nil, queue[0]) {
 			if r.cycle(m) != c || from[m] != nil {
 				continue
 			}

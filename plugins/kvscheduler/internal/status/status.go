@@ -67,7 +67,12 @@ func (r *Reader) Base(key string) *api.BaseValueStatus {
 
 // BaseOf is Base for the node of a value.
 func (r *Reader) BaseOf(n *graph.Node) *api.BaseValueStatus {
-	out := &api.BaseValueStatus{Value: r.value(n)}
+	both := &struct { // at once
+		base  api.BaseValueStatus
+		value api.ValueStatus
+	}{}
+	out := &both.base
+	out.Value = r.describe(&both.value, n)
 	out.Value.Details = append(out.Value.Details, r.leftOut(n)...)
 	for child := range n.Derived {
 		if s := r.value(child); s.State != kvscheduler.ValueState_NONEXISTENT {
@@ -78,8 +83,11 @@ func (r *Reader) BaseOf(n *graph.Node) *api.BaseValueStatus {
 	return out
 }
 
-func (r *Reader) value(n *graph.Node) *api.ValueStatus {
-	s := &api.ValueStatus{Key: n.Key, State: plan.State(n), LastOperation: n.LastOp}
+func (r *Reader) value(n *graph.Node) *api.ValueStatus { return r.describe(&api.ValueStatus{}, n) }
+
+// describe fills in the status of a value.
+func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
+	s.Key, s.State, s.LastOperation = n.Key, plan.State(n), n.LastOp
 	switch s.State {
 	case kvscheduler.ValueState_INVALID:
 		s.Error = n.Want.Invalid.Error()
@@ -111,6 +119,9 @@ func (r *Reader) leftOut(n *graph.Node) (problems []string) {
 	}
 	for i := range n.Have.Derived {
 		key := n.Have.Derived[i].Key
+		if n.Child(i, key) != nil {
+			continue
+		}
 		switch other := r.Graph.Node(key); {
 		case other == nil || other.Base == n:
 		case other.Base == nil:
@@ -138,7 +149,7 @@ func (r *Reader) unmet(n *graph.Node) []string {
 	var labels []string
 	for i := range n.Want.Deps {
 		dep := &n.Want.Deps[i]
-		if w := r.witness(dep); w == nil && r.Unsure != nil && r.Unsure(dep) {
+		if w := r.met(n, i); w == nil && r.Unsure != nil && r.Unsure(dep) {
 			labels = append(labels, label(dep)+", which could not be read")
 		} else if w == nil {
 			labels = append(labels, label(dep))

@@ -9,7 +9,20 @@ import (
 // same many, so it is kept for the life of the Reader.
 type witnesses struct {
 	first map[graph.Choice]*graph.Node
-	keys  map[graph.Choice][]string // maxMatches of them
+	keys  map[graph.Choice][]string      // maxMatches of them
+	any   map[graph.Choice][]*graph.Node // two of them at most, whether they exist or not
+}
+
+// met returns an existing value that meets dependency i of what n wants, or nil.
+func (r *Reader) met(n *graph.Node, i int) *graph.Node {
+	dep := &n.Want.Deps[i]
+	if dep.Key == "" {
+		return r.witness(dep)
+	}
+	if to := r.named(n, n.Want, i); to != nil && to.Have != nil {
+		return to
+	}
+	return nil
 }
 
 // witness returns an existing value that meets the dependency, or nil.
@@ -52,4 +65,36 @@ func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 	}
 	r.witnesses.keys[choice] = keys
 	return keys
+}
+
+// only returns the one value that could meet the dependency if it existed; nil
+// if there is none, or several.
+func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
+	for _, prefix := range dep.AnyOf.KeyPrefixes {
+		for _, n := range r.any(graph.NewChoice(prefix, dep.AnyOf.KeySelector)) {
+			if only != nil && n != only {
+				return nil
+			}
+			only = n
+		}
+	}
+	return only
+}
+
+// any returns two values of a choice, or all if there are fewer.
+func (r *Reader) any(of graph.Choice) (some []*graph.Node) {
+	if known, ok := r.witnesses.any[of]; ok {
+		return known
+	}
+	r.Graph.Ascend(of.Prefix, func(n *graph.Node) bool {
+		if of.Selects(n.Key) {
+			some = append(some, n)
+		}
+		return len(some) < 2
+	})
+	if r.witnesses.any == nil {
+		r.witnesses.any = map[graph.Choice][]*graph.Node{}
+	}
+	r.witnesses.any[of] = some
+	return some
 }
