@@ -82,10 +82,15 @@ func (c *Control) openJournal() {
 	}
 }
 
+// intentsAtOnce are written with one batch: those of a large plan need not be in
+// memory together, nor on record together, as long as all are before it begins.
+const intentsAtOnce = 1 << 16
+
 // intend writes ahead what a plan is going to create and to change.
 func (c *Control) intend(pl *plan.Plan) {
 	k := &c.keeper
 	b := &ownership.Batch{Txn: k.seq, Running: true}
+	written := true
 	now := c.clock.Now()
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
@@ -95,15 +100,26 @@ func (c *Control) intend(pl *plan.Plan) {
 		}
 		k.intended = append(k.intended, intent{op.Key, op.Self, op.Target})
 		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, k.seq, now))
+		if len(b.Put) == intentsAtOnce {
+			written = written && c.writeIntents(b)
+			b.Put = b.Put[:0]
+		}
 	}
-	if len(b.Put) == 0 {
-		return
+	if written && len(b.Put) > 0 {
+		c.writeIntents(b)
 	}
+}
+
+// writeIntents writes a batch of what is intended. After an error the rest is not
+// tried: the journal has to be written as a whole.
+func (c *Control) writeIntents(b *ownership.Batch) (ok bool) {
+	k := &c.keeper
 	b.Delete = k.past.TakeGone() // some of them are about to be made again
 	if k.stale {
 		b = c.everything(b)
 	}
 	k.running = c.write(b)
+	return k.running
 }
 
 func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now time.Time) ownership.Record {

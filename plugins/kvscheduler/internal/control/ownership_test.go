@@ -221,6 +221,52 @@ func TestAJournalThatFails(t *testing.T) {
 	}
 }
 
+// Of a plan so large that what it intends is written in parts, all is on record
+// before it begins, and in the end also where a part could not be written.
+func TestIntentsOfALargePlan(t *testing.T) {
+	t.Parallel()
+	const many = 1<<16 + 1000
+	for _, part := range []int{0, 1, 2} { // that cannot be written
+		w, journal := newWorld(), ownership.NewMemory()
+		l := live(t, w, &partly{Memory: journal, fails: part})
+		values := make(map[string]*model.Item, many)
+		for i := range many {
+			values[fmt.Sprintf("a/%d", i)] = &model.Item{Value: 1}
+		}
+		before := -1
+		w.fail = func(string, string) string {
+			if before < 0 {
+				before = len(journal.Keys())
+			}
+			return ""
+		}
+		if err := l.full(values); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[int]int{0: many, 1: 0, 2: 1 << 16}[part]; before != want {
+			t.Errorf("part %d fails: %d on record when the plan began, expected %d", part, before, want)
+		}
+		l.clock.fire() // what failed is tried again
+		l.c.TransactionBarrier()
+		if got := len(journal.Keys()); got != many {
+			t.Errorf("part %d fails: %d on record in the end, expected %d", part, got, many)
+		}
+	}
+}
+
+// partly is a journal that cannot execute one batch.
+type partly struct {
+	*ownership.Memory
+	fails, writes int
+}
+
+func (p *partly) Write(b *ownership.Batch) error {
+	if p.writes++; p.writes == p.fails {
+		return errors.New("disk full")
+	}
+	return p.Memory.Write(b)
+}
+
 // What was taken over, because it was asked for, is on record and is removed by
 // the next life that does not want it. What is only there is not.
 func TestWhatIsTakenOverIsOnRecord(t *testing.T) {

@@ -112,6 +112,14 @@ func (s *Store) path() string { return filepath.Join(s.opts.Dir, fileName) }
 // lockPatience is how long another process may take to let go of the file.
 const lockPatience = time.Second
 
+// mapped is how much of the address space the file gets from the start. A file that
+// outgrows what it got is mapped anew, and all that its transaction is writing is
+// copied for that. The file itself grows by what is needed and spare.
+const (
+	mapped = 1 << 30
+	spare  = 64 << 10
+)
+
 // open opens the file for writing; if it is damaged, it is set aside first. The
 // lock is held.
 func (s *Store) open() error {
@@ -141,7 +149,10 @@ func (s *Store) open() error {
 func (s *Store) openFile() (db *bolt.DB, err error) {
 	info, _ := os.Stat(s.path()) // nil: there is no file yet
 	err = guarded(func() (err error) {
-		db, err = bolt.Open(s.path(), 0o600, &bolt.Options{Timeout: lockPatience, FreelistType: bolt.FreelistMapType})
+		db, err = bolt.Open(s.path(), 0o600, &bolt.Options{Timeout: lockPatience, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapped})
+		if err == nil {
+			db.AllocSize = spare
+		}
 		return err
 	})
 	if err != nil {
