@@ -20,13 +20,13 @@ type DriftOptions struct {
 // DetectPeriodically detects drift until the context ends or the scheduler is
 // closed.
 func (c *Control) DetectPeriodically(ctx context.Context, opts DriftOptions) {
-	p := pacing{}
+	p, told := pacing{}, driftLog{}
 	for c.sleep(ctx, opts.Interval) {
 		report, err := c.DetectDrift(ctx)
 		if err != nil {
 			return
 		}
-		c.logDrift(report)
+		told.tell(c.log, report)
 		var repair []api.Drift
 		for i := range report.Drifts {
 			if opts.Repair != nil && opts.Repair(&report.Drifts[i]) {
@@ -34,9 +34,11 @@ func (c *Control) DetectPeriodically(ctx context.Context, opts DriftOptions) {
 			}
 		}
 		if repair = p.due(repair); len(repair) > 0 {
-			if _, err := c.RepairDrift(ctx, repair, api.WithRetryDefault()); err != nil && ctx.Err() == nil {
+			_, err := c.RepairDrift(ctx, repair, api.WithRetryDefault())
+			if err != nil && ctx.Err() == nil {
 				c.log.Warn("drift was not repaired", "error", err)
 			}
+			told.repaired(repair)
 		}
 	}
 }
@@ -52,25 +54,6 @@ func (c *Control) sleep(ctx context.Context, d time.Duration) bool {
 		stop()
 		return false
 	}
-}
-
-// maxLogged bounds the keys in one line of the log; the report has them all.
-const maxLogged = 10
-
-func (c *Control) logDrift(report *api.DriftReport) {
-	if len(report.Drifts) == 0 {
-		c.log.Debug("no drift", "values", report.Values, "unread-descriptors", len(report.Unread))
-		return
-	}
-	keys := make([]string, 0, maxLogged)
-	for i := range report.Drifts[:min(maxLogged, len(report.Drifts))] {
-		keys = append(keys, report.Drifts[i].Key)
-	}
-	kv := []any{"values", report.Values}
-	for _, kind := range api.DriftKinds() {
-		kv = append(kv, string(kind), report.Count(kind))
-	}
-	c.log.Warn("southbound drifted", append(kv, "keys", keys)...)
 }
 
 // pacing spaces out the repairs of values that drift again and again.
