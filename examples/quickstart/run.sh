@@ -4,7 +4,8 @@
 # has configured.
 #
 # VPP: the one that is the file $VPP_BIN, which is started and stopped; else one
-# that listens on $VPP_SOCKET; else a simulated one, which forwards no packets.
+# that listens on $VPP_SOCKET; else a simulated one, which forwards no packets. A
+# socket that was left over by a VPP that is gone counts for nothing.
 set -u
 cd "$(dirname "$0")/../.."
 socket=${VPP_SOCKET:-/run/vpp/api.sock}
@@ -12,17 +13,20 @@ port=${HTTP_PORT:-9191}
 
 if [ -n "${VPP_BIN:-}" ]; then
 	which="the VPP that is $VPP_BIN" vpp=(--start-vpp "$VPP_BIN")
-elif [ -S "$socket" ]; then
+elif [ ! -S "$socket" ]; then
+	which="a simulated VPP, as there is no VPP here" vpp=(--simulate)
+elif why=$(go run ./examples/quickstart/listens "$socket" 2>/dev/null); then
 	which="the VPP that listens on $socket" vpp=()
 else
-	which="a simulated VPP, as there is no VPP here" vpp=(--simulate)
+	echo "$socket is not used: ${why:-it cannot be tried out}. VPP is simulated instead; for a real one
+start VPP, or name another socket (VPP_SOCKET) or the program to start (VPP_BIN)."
+	which="a simulated VPP, as the one on $socket does not answer" vpp=(--simulate)
 fi
 
 # Told beside the agent, when it is ready; ends with it.
 tell() {
 	if ! ./bin/agentctl --http-port "$port" --timeout 20s status --wait >/dev/null 2>&1; then
-		[ "$1" = simulated ] || echo "VPP does not answer, see \"bin/agentctl status\". The agent goes on trying.
-Where no VPP runs any more remove $socket: then \"make run\" simulates one."
+		[ "$1" = simulated ] || echo "VPP does not answer, see \"bin/agentctl status\". The agent goes on trying."
 		return
 	fi
 	sleep 0.5 # the last values are on their way
