@@ -102,6 +102,12 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 			"Changes": {"Capacity": 200, "Waiting": 201, "Clients": 200, "Sources": {"grpc": 200, "filedb": 1}, "OldestAge": 61,
 				"Running": {"Source": "grpc", "What": "PUT /configuration", "For": 2.75}, "Refused": 12, "Canceled": 3}}`
 	case "GET /scheduler/why":
+		if key := q.Get("key"); strings.HasSuffix(key, "/gone") {
+			text := key + " NONEXISTENT: nobody asked for it"
+			return http.StatusOK, "", map[string]string{"text": text + "\n", "json": fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it"}`, key)}[q.Get("format")]
+		} else if !strings.HasPrefix(key, "config/vpp/l2/") && !strings.HasPrefix(key, "config/vpp/v2/interfaces/") {
+			return http.StatusOK, "", fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it", "Undescribed": true}`, key)
+		}
 		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
 	case "GET /scheduler/watch":
 		return http.StatusOK, "watch.txt", ""

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
@@ -47,7 +48,7 @@ func (a *app) configResync() *cobra.Command {
 		Use:   "resync",
 		Short: "Read the southbound again and repair what differs",
 		Long: "Makes the agent read the southbound again and repair what differs from the\n" +
-			"configuration. Prints the transaction; the exit code is 1 if an operation failed.",
+			"configuration. Prints what was done; the exit code is 1 if an operation failed.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			txn, err := a.client.Resync(cmd.Context(), retry, verbose)
@@ -55,9 +56,11 @@ func (a *app) configResync() *cobra.Command {
 				return err
 			}
 			if format == "" {
-				format = "json"
+				err = a.printResync(txn)
+			} else {
+				err = a.write(format, txn.Raw)
 			}
-			if err := a.write(format, txn.Raw); err != nil {
+			if err != nil {
 				return err
 			}
 			if n := len(failures(txn)); n > 0 {
@@ -70,6 +73,26 @@ func (a *app) configResync() *cobra.Command {
 	cmd.Flags().BoolVar(&retry, "retry", false, "try what fails again later")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "log the graph before and after")
 	return cmd
+}
+
+// printResync shows what a transaction did.
+func (a *app) printResync(txn client.Txn) error {
+	t := newTable("OPERATION", "KEY", "STATE", "ERROR")
+	for _, op := range txn.Executed {
+		if !op.NOOP || op.NewErrMsg != "" {
+			t.row(op.Operation, op.Key, a.paintState(op.NewState), op.NewErrMsg)
+		}
+	}
+	done := len(t.rows) - 1 // the first one has the names of the columns
+	if done == 0 {
+		_, err := fmt.Fprintf(a.Out, "Transaction %d: nothing had to be done.\n", txn.SeqNum)
+		return err
+	}
+	if err := t.write(a.Out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "Transaction %d, %v.\n", txn.SeqNum, txn.Stop.Sub(txn.Start).Round(10*time.Microsecond))
+	return err
 }
 
 // failures are "key: error" of the operations that failed.

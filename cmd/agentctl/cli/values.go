@@ -17,11 +17,14 @@ func (a *app) valuesCommand() *cobra.Command {
 	var states []string
 	var watch bool
 	cmd := &cobra.Command{
-		Use:   "values [MODEL...]",
+		Use:   "values [MODEL|KEY...]",
 		Short: "Show the states of the values of the scheduler",
 		Long: "Shows the states of the values of the scheduler: those of the given models (names or\n" +
-			"patterns) or all. Values that are derived from another one are indented below it.",
-		Example:           "  agentctl values 'vpp.l2.*'\n  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
+			"patterns), those with the given keys (whole, or as MODEL/NAME), or all. Values that are\n" +
+			"derived from another one are indented below it. The exit code is 1 if there is no value\n" +
+			"with a key.",
+		Example: "  agentctl values 'vpp.l2.*'\n  agentctl values vpp.interfaces/loop1\n" +
+			"  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
 		ValidArgsFunction: completeModels,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			if _, err := selectValues(nil, patterns, states); err != nil {
@@ -32,9 +35,13 @@ func (a *app) valuesCommand() *cobra.Command {
 					return selectValues(list, patterns, states)
 				})
 			}
-			list, err := a.client.Values(cmd.Context())
+			all, err := a.client.Values(cmd.Context())
 			if err == nil {
-				list, err = selectValues(list, patterns, states)
+				err = a.checkKeys(cmd.Context(), all, patterns)
+			}
+			list := all
+			if err == nil {
+				list, err = selectValues(all, patterns, states)
 			}
 			if err != nil {
 				return err
@@ -55,11 +62,16 @@ func (a *app) valuesCommand() *cobra.Command {
 	return cmd
 }
 
-// selectValues picks the values of models (all, if there are no patterns) and in states.
+// selectValues picks the values of models and with keys (all, if there are no
+// patterns) and in states.
 func selectValues(list []client.BaseValueStatus, patterns, states []string) ([]client.BaseValueStatus, error) {
 	wanted := map[string]bool{}
-	if len(patterns) > 0 {
-		found, err := selectModels(patterns)
+	of, keys, err := keysAmong(patterns)
+	if err != nil {
+		return nil, err
+	}
+	if len(of) > 0 {
+		found, err := selectModels(of)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +86,7 @@ func selectValues(list []client.BaseValueStatus, patterns, states []string) ([]c
 	selected := []client.BaseValueStatus{}
 	for _, v := range list {
 		model, _ := nameOf(set, v.Value.Key)
-		if len(patterns) > 0 && !wanted[model] || !inState(v, states) {
+		if len(patterns) > 0 && !wanted[model] && !hasKey(v, keys) || !inState(v, states) {
 			continue
 		}
 		selected = append(selected, v)
@@ -138,11 +150,14 @@ func (a *app) whyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			e, err := a.client.Why(cmd.Context(), key)
+			if err == nil {
+				err = notAKey(args[0], key, e)
+			}
+			if err != nil {
+				return err
+			}
 			if format != "" {
-				e, err := a.client.Why(cmd.Context(), key)
-				if err != nil {
-					return err
-				}
 				return a.write(format, e)
 			}
 			text, err := a.client.WhyText(cmd.Context(), key)
@@ -155,37 +170,6 @@ func (a *app) whyCommand() *cobra.Command {
 	}
 	formatFlag(cmd, &format)
 	return cmd
-}
-
-// fullKey turns MODEL/NAME and keys with an agent's prefix into keys of the scheduler.
-func fullKey(key string) (string, error) {
-	if rest, ok := strings.CutPrefix(key, "/vnf-agent/"); ok {
-		_, key, _ = strings.Cut(rest, "/")
-		return key, nil
-	}
-	set, err := allmodels.Set()
-	if err != nil {
-		return "", err
-	}
-	model, name, _ := strings.Cut(key, "/")
-	m, ok := set.ForName(model)
-	switch {
-	case !ok:
-		return key, nil
-	case m.Singleton():
-		return m.KeyPrefix(), nil
-	}
-	return m.KeyPrefix() + name, nil
-}
-
-func fullKeys(keys []string) (full []string, err error) {
-	for _, key := range keys {
-		if key, err = fullKey(key); err != nil {
-			return nil, err
-		}
-		full = append(full, key)
-	}
-	return full, nil
 }
 
 func (a *app) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {

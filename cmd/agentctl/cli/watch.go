@@ -96,6 +96,11 @@ func (a *app) waitCommand() *cobra.Command {
 }
 
 func (a *app) wait(ctx context.Context, format string, q client.WaitQuery) error {
+	for _, key := range q.Keys {
+		if err := a.checkKey(ctx, key); err != nil {
+			return err
+		}
+	}
 	q.Timeout = a.global.timeout
 	result, err := a.client.Wait(ctx, q)
 	if err != nil {

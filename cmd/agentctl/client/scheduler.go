@@ -180,6 +180,9 @@ type Explanation struct {
 	Reason   string        `json:",omitempty"`
 	Label    string        `json:",omitempty"`
 	Children []Explanation `json:",omitempty"`
+	// Undescribed: there is no such value, and no descriptor of the agent has keys
+	// like this.
+	Undescribed bool `json:",omitempty"`
 }
 
 // Why asks what a value waits for, down to what blocks it.

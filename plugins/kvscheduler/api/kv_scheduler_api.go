@@ -185,12 +185,14 @@ type GraphEdge struct {
 
 // Explanation is one node of the tree returned by Explain.
 type Explanation struct {
-	Key      string
-	State    ValueState
-	Since    time.Time // when the state was entered; zero if unknown
-	Reason   string    // the error, "waits for ...", or empty
-	Label    string    // the dependency by which the parent refers to this value
-	Children []*Explanation
+	Key    string
+	State  ValueState
+	Since  time.Time // when the state was entered; zero if unknown
+	Reason string    // the error, "waits for ...", or empty
+	Label  string    // the dependency by which the parent refers to this value
+	// Undescribed: there is no such value, and no descriptor has keys like this.
+	Undescribed bool
+	Children    []*Explanation
 }
 
 // Refusals tells what those who ask for values refuse to ask for, since it is no

@@ -54,6 +54,10 @@ func (c *Control) reader() *status.Reader {
 			d, err := reg.Lookup(key)
 			return err == nil && d != nil && d.IsProperty() && d.Retrieve != nil
 		},
+		Undescribed: func(key string) bool {
+			d, err := reg.Lookup(key)
+			return err == nil && d == nil
+		},
 	}
 }
 

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,36 @@ import (
 // WaitFor implements api.Watcher. It looks at all values once, in the worker
 // and so between two transactions, and follows the changes from there.
 func (c *Control) WaitFor(ctx context.Context, req api.WaitRequest) error {
+	err := c.waitFor(ctx, req)
+	var unmet *api.WaitError
+	if errors.As(err, &unmet) {
+		c.nameKeys(unmet.Unmet[:min(len(unmet.Unmet), maxNamedKeys)])
+	}
+	return err
+}
+
+// maxNamedKeys bounds the values of which an error tells the keys that they wait
+// for; of the others it has the labels.
+const maxNamedKeys = 100
+
+// nameKeys tells the keys that values wait for, besides the labels.
+func (c *Control) nameKeys(unmet []api.UnmetValue) {
+	r := c.reader()
+	r.Keys = true
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for i := range unmet {
+		u := &unmet[i]
+		if u.State != kvscheduler.ValueState_PENDING || u.Final {
+			continue
+		}
+		if now := r.Base(u.Key).GetValue(); now.GetState() == u.State {
+			u.Reason = status.Reason(now)
+		}
+	}
+}
+
+func (c *Control) waitFor(ctx context.Context, req api.WaitRequest) error {
 	w := c.watch(api.WatchRequest{NoSnapshot: true})
 	defer w.Close()
 	begun := make(chan *wait, 1)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
@@ -137,4 +139,36 @@ func TestWaitForTellsWhatIsMissingNow(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Who waits in vain is told the keys that are missing, not only what they are
+// called where they are needed.
+func TestWaitForNamesKeys(t *testing.T) {
+	t.Parallel()
+	f := newFollower(t)
+	d := f.sb.Descriptor("labelled", "labelled/")
+	d.Dependencies = func(string, proto.Message) []api.Dependency {
+		return []api.Dependency{
+			{Label: "interface-exists", Key: "tap/9"}, {Label: "tap/8", Key: "tap/8"}, {Label: "there", Key: "tap/1"},
+			{Label: "some-bridge", AnyOf: api.AnyOfDependency{KeyPrefixes: []string{"bridge/", "switch/"}}},
+		}
+	}
+	if err := f.s.RegisterKVDescriptor(d); err != nil {
+		t.Fatal(err)
+	}
+	f.must(map[string]*model.Item{"tap/1": {}, "labelled/1": {}})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	err := f.s.WaitFor(ctx, api.WaitRequest{Keys: []string{"labelled/1"}})
+	if err == nil || err.Error() != "enough: labelled/1 is PENDING (waits for tap/9 (interface-exists), tap/8, bridge/* or switch/* (some-bridge))" {
+		t.Error(err)
+	}
+	if s := f.s.GetValueStatus("labelled/1").GetValue(); strings.Join(s.GetDetails(), " ") != "interface-exists tap/8 some-bridge" {
+		t.Errorf("the status has %v", s.GetDetails())
+	}
+	for key, want := range map[string]bool{"labelled/1": false, "labelled/none": false, "nobody/1": true} {
+		if got := f.s.Explain(key).Undescribed; got != want {
+			t.Errorf("%s: undescribed %v, want %v", key, got, want)
+		}
+	}
 }

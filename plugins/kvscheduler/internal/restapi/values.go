@@ -183,10 +183,12 @@ type jsonExplanation struct {
 	Reason   string             `json:",omitempty"`
 	Label    string             `json:",omitempty"`
 	Children []*jsonExplanation `json:",omitempty"`
+	// Undescribed: there is no such value, and no descriptor has keys like this.
+	Undescribed bool `json:",omitempty"`
 }
 
 func explanation(e *api.Explanation) *jsonExplanation {
-	j := &jsonExplanation{Key: e.Key, State: e.State.String(), Reason: e.Reason, Label: e.Label}
+	j := &jsonExplanation{Key: e.Key, State: e.State.String(), Reason: e.Reason, Label: e.Label, Undescribed: e.Undescribed}
 	if !e.Since.IsZero() {
 		j.Since = e.Since.UTC().Format(timeFormat)
 	}

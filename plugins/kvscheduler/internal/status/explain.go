@@ -40,6 +40,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	n := r.Graph.Node(key)
 	if n == nil {
 		e.Reason = "nobody asked for it"
+		e.Undescribed = r.Undescribed != nil && r.Undescribed(key)
 		if base := r.comesWith(key); base != nil {
 			e.Reason = "comes with " + base.Key
 		} else if r.SouthboundOnly != nil && r.SouthboundOnly(key) {

@@ -34,6 +34,10 @@ type Reader struct {
 	// SouthboundOnly tells that nobody can ask for values with the key: they come
 	// from the southbound. It may be nil.
 	SouthboundOnly func(key string) bool
+	// Undescribed tells that no descriptor has keys like this; it may be nil.
+	Undescribed func(key string) bool
+	// Keys makes what a value waits for be named by its key, besides the label.
+	Keys bool
 	// TxnStart is when a transaction started; zero if not known.
 	TxnStart func(seq uint64) time.Time
 
@@ -150,13 +154,13 @@ func (r *Reader) unmet(n *graph.Node) []string {
 	for i := range n.Want.Deps {
 		dep := &n.Want.Deps[i]
 		if w := r.met(n, i); w == nil && r.Unsure != nil && r.Unsure(dep) {
-			labels = append(labels, label(dep)+", which could not be read")
+			labels = append(labels, r.name(dep)+", which could not be read")
 		} else if w == nil {
-			labels = append(labels, label(dep))
+			labels = append(labels, r.name(dep))
 		} else if _, leaving := r.limbo(w.Key); leaving {
-			labels = append(labels, label(dep)+", which is being removed")
+			labels = append(labels, r.name(dep)+", which is being removed")
 		} else if w.Doomed() {
-			labels = append(labels, label(dep)+", which nobody wants any more and could not be removed")
+			labels = append(labels, r.name(dep)+", which nobody wants any more and could not be removed")
 		}
 	}
 	if why, _ := r.limbo(n.Key); len(labels) == 0 && why != "" {
@@ -170,6 +174,18 @@ func (r *Reader) limbo(key string) (why string, leaving bool) {
 		return "", false
 	}
 	return r.Limbo(key)
+}
+
+// name is what a dependency is called in a status.
+func (r *Reader) name(dep *api.Dependency) string {
+	what := dep.Key
+	if what == "" && len(dep.AnyOf.KeyPrefixes) > 0 {
+		what = strings.Join(dep.AnyOf.KeyPrefixes, "* or ") + "*"
+	}
+	if !r.Keys || what == "" || dep.Label == "" || dep.Label == what {
+		return label(dep)
+	}
+	return what + " (" + dep.Label + ")"
 }
 
 func label(dep *api.Dependency) string {

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+)
+
+// fullKey turns MODEL/NAME and keys with an agent's prefix into keys of the scheduler.
+func fullKey(key string) (string, error) {
+	if rest, ok := strings.CutPrefix(key, "/vnf-agent/"); ok {
+		_, key, _ = strings.Cut(rest, "/")
+		return key, nil
+	}
+	set, err := allmodels.Set()
+	if err != nil {
+		return "", err
+	}
+	model, name, _ := strings.Cut(key, "/")
+	m, ok := set.ForName(model)
+	switch {
+	case !ok:
+		return key, nil
+	case m.Singleton():
+		return m.KeyPrefix(), nil
+	}
+	return m.KeyPrefix() + name, nil
+}
+
+func fullKeys(keys []string) (full []string, err error) {
+	for _, key := range keys {
+		if key, err = fullKey(key); err != nil {
+			return nil, err
+		}
+		full = append(full, key)
+	}
+	return full, nil
+}
+
+// keysAmong tells keys, which have a slash, from names and patterns of models.
+func keysAmong(patterns []string) (of, keys []string, err error) {
+	for _, p := range patterns {
+		if !strings.Contains(p, "/") {
+			of = append(of, p)
+			continue
+		}
+		key, err := fullKey(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		keys = append(keys, key)
+	}
+	return of, keys, nil
+}
+
+// hasKey tells whether a value, or one derived from it, has one of the keys.
+func hasKey(v client.BaseValueStatus, keys []string) bool {
+	return slices.Contains(keys, v.Value.Key) ||
+		slices.ContainsFunc(v.DerivedValues, func(d client.ValueStatus) bool { return slices.Contains(keys, d.Key) })
+}
+
+// checkKeys says of which key there is no value, and why.
+func (a *app) checkKeys(ctx context.Context, list []client.BaseValueStatus, patterns []string) error {
+	_, keys, err := keysAmong(patterns)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if slices.ContainsFunc(list, func(v client.BaseValueStatus) bool { return hasKey(v, []string{key}) }) {
+			continue
+		}
+		e, err := a.client.Why(ctx, key)
+		if err != nil {
+			return err
+		}
+		if err := notAKey(key, key, e); err != nil {
+			return err
+		}
+		return fmt.Errorf("there is no value %s: %s", key, e.Reason)
+	}
+	return nil
+}
+
+// notAKey says what is wrong with a key that no value can have; given is how it
+// was written, e what the agent knows of it.
+func notAKey(given, key string, e client.Explanation) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	m, ok := set.ForKey(key)
+	switch {
+	case e.State != "NONEXISTENT" || ok && m.Matches(key) || !ok && !e.Undescribed:
+		return nil
+	case ok:
+		return fmt.Errorf("%s is no key of %s: they look like %s", key, m.Spec().ModelName(), example(m))
+	}
+	if m := likeliest(set.All(), given); m != nil {
+		return fmt.Errorf("no model has keys like %s: those of %s look like %s, or in short %s/NAME ('agentctl model list' has all models)",
+			given, m.Spec().ModelName(), example(m), m.Spec().ModelName())
+	}
+	return fmt.Errorf("no model has keys like %s: expected one such as config/vpp/v2/interfaces/loop1, or in short vpp.interfaces/loop1 ('agentctl model list' has all models)", given)
+}
+
+// checkKey is notAKey for a key that the agent is asked about only if no model of
+// agentctl has it.
+func (a *app) checkKey(ctx context.Context, key string) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	if _, ok := set.ForKey(key); ok {
+		return nil
+	}
+	e, err := a.client.Why(ctx, key)
+	if err != nil {
+		return err
+	}
+	return notAKey(key, key, e)
+}
+
+// templateField is a field in the template of a name.
+var templateField = regexp.MustCompile(`{{\s*\.(\w+)\s*}}`)
+
+// example is what keys of a model look like.
+func example(m models.Known) string {
+	if m.Singleton() {
+		return m.KeyPrefix()
+	}
+	name := templateField.ReplaceAllString(allmodels.NameTemplate(m.Spec().ModelName()), "<$1>")
+	if name == "" || strings.Contains(name, "{{") {
+		name = "..." // it depends on the item
+	}
+	return m.KeyPrefix() + name
+}
+
+// minAlike is how much of a key must be right for a guess at what was meant.
+const minAlike = 8
+
+// likeliest is the model whose keys or name begin most like a key; nil: none does.
+func likeliest(all []models.Known, key string) (best models.Known) {
+	most := minAlike - 1
+	for _, m := range all {
+		for _, beginning := range []string{m.KeyPrefix(), m.Spec().ModelName(), strings.TrimPrefix(m.KeyPrefix(), "config/")} {
+			if n := commonPrefix(beginning, key); n > most {
+				best, most = m, n
+			}
+		}
+	}
+	return best
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
