@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -149,6 +150,28 @@ func (s *simulation) checkPolicies() {
 // failed tells that a value is FAILED.
 func (s *simulation) failed(key string) bool {
 	return s.c.GetValueStatus(key).GetValue().GetState() == kvscheduler.ValueState_FAILED
+}
+
+// believe gives adopted objects that are equivalent to what is wanted the properties
+// of that: nothing is done to such an object, so only reading it again would tell that
+// it has others.
+func (s *simulation) believe() {
+	for key, have := range s.w.strangers() {
+		if !s.o.adopts(key, have) || !sameItem(key, have, s.o.inForce(key)) || s.c.GetValueStatus(key).GetValue().GetState() != kvscheduler.ValueState_CONFIGURED {
+			continue
+		}
+		property := func(d *model.Derived) bool { return strings.HasPrefix(d.Key, "p/") }
+		it := proto.CloneOf(have)
+		it.Derived = slices.DeleteFunc(it.Derived, property)
+		for _, d := range s.o.inForce(key).Derived {
+			if property(d) {
+				it.Derived = append(it.Derived, d)
+			}
+		}
+		s.w.mu.Lock()
+		s.w.exists[key] = it
+		s.w.mu.Unlock()
+	}
 }
 
 // restorable is what a transaction that is taken back has to restore: all but

@@ -130,6 +130,7 @@ func (s *simulation) check() {
 	if len(s.w.problems) > 0 {
 		s.fatal("southbound:\n%s", strings.Join(s.w.problems, "\n"))
 	}
+	s.believe()
 	maps.DeleteFunc(s.w.foreign, func(key string, _ bool) bool { return s.w.exists[key] == nil })
 	e := s.o.expected(s.failed)
 	wantSB := map[string]string{}
@@ -230,6 +231,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		step := rapid.SampledFrom(steps).Draw(t, "step")
 		s.taken[step]++
+		s.believe()
 		switch step {
 		case "change":
 			s.change()
