@@ -16,17 +16,42 @@ func (s *sorter) breakCycles() bool {
 		s.cycles = c
 	}
 	ok := true
-	for _, k := range c.takeOpen() {
-		if members := c.of(k); len(members) > 1 {
+	for open := c.takeOpen(); ok && s.ready.Len() == 0 && len(open) > 0; open = c.takeOpen() {
+		for _, k := range open {
+			members := c.of(k)
+			if len(members) == 1 {
+				continue
+			}
 			if updates := c.updatesAmong(members); len(updates) > 0 {
 				s.p.giveUp(updates)
 				ok = false
+			} else if c.loosen(k) {
+				c.find(members)
 			} else {
 				c.cut(k)
 			}
 		}
 	}
 	return ok
+}
+
+// loosen lets what a value stands on that has to stay go before the value is changed,
+// which may not be before something else comes up. A component has no other link
+// from what comes up to what goes down.
+func (c *cycles) loosen(k int32) (cut bool) {
+	x := &cutter{cycles: c, comp: k}
+	for _, id := range c.of(k) {
+		if c.s.steps[id].kind != Update {
+			continue
+		}
+		for at := c.s.steps[id].succs; at != 0; at = c.s.links[at].nextSucc {
+			if l := &c.s.links[at]; !l.cut && x.in(l.succ) && c.s.steps[l.succ].kind == Down {
+				l.cut, cut = true, true
+				x.free(at)
+			}
+		}
+	}
+	return cut
 }
 
 // updatesAmong returns the updates of a component that also removes something,
@@ -67,8 +92,7 @@ func (p *planner) giveUp(updates []*node) {
 //
 // What comes up is walked from the value with the smallest key on, which goes
 // first, and what goes down backwards, from one that goes last. No component has
-// both, if it has no update; see updatesAmong. That of a value that has to stay is
-// made in between.
+// both; see updatesAmong and loosen.
 type cutter struct {
 	*cycles
 	comp   int32
