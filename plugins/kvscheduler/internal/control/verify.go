@@ -55,6 +55,9 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 	touch := c.withDerived(keys)
 	c.readAgain(keys, c.closedSessions())
 	c.keep() // what should have been removed is on record again
+	if !j.opts.Revert {
+		c.unverified(wrong)
+	}
 	c.notifyWatchers(keys)
 	if j.opts.Revert {
 		back.back.touch = c.withDerived(touch)
@@ -70,6 +73,17 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 		wrong = append(te.GetKVErrors(), wrong...)
 	}
 	return api.NewTransactionError(nil, wrong, j.opts.Revert)
+}
+
+// unverified makes it the status of values that exist and are not as they should be.
+func (c *Control) unverified(wrong []api.KeyWithError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, kv := range wrong {
+		if n := c.graph.Node(kv.Key); n != nil && n.Want != nil && n.Have != nil && n.Err == nil {
+			n.Err, n.Retrying = kv.Error, false
+		}
+	}
 }
 
 // withDerived adds what is derived from the values.
