@@ -20,6 +20,20 @@ type Metadata = any
 // KeySelector tells whether a key belongs to a set of keys. It must be pure.
 type KeySelector func(key string) bool
 
+// Selects asks the selector of an AnyOfDependency. No selector takes every key; one
+// that panics takes none, so that its dependency is not met.
+func (s KeySelector) Selects(key string) (takes bool) {
+	if s == nil {
+		return true
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			takes = false
+		}
+	}()
+	return s(key)
+}
+
 // MetadataMapFactory makes the map for the metadata of a descriptor. It is
 // only needed for a title other than the descriptor's name; secondary indexes
 // need no factory (see idxmap.Index).

@@ -160,7 +160,7 @@ func TestDriftOfWhatCannotBeRead(t *testing.T) {
 	if err != nil || len(report.Drifts) > 0 {
 		t.Errorf("%s %v", drifted(report), err)
 	}
-	for i, want := range []string{"no answer", "twice/1", "panicked: wild"} {
+	for i, want := range []string{"no answer", "twice/1", "ValueComparator panicked at drift_test.go:147: wild"} {
 		if len(report.Unread) != 3 || !strings.Contains(report.Unread[i].Reason, want) {
 			t.Errorf("not read: %v, expected %q", report.Unread, want)
 		}

@@ -232,7 +232,7 @@ func validate(reg *registry.Registry, msg proto.Message) (invalid []*api.Invalid
 		case !d.KeySelector(key):
 			continue // a value of another descriptor
 		}
-		v := wanted(reg, key, d, msg)
+		v := reg.Wanted(key, d, msg)
 		if v.Invalid != nil {
 			invalid = append(invalid, invalidMessage(msg, nil, v.Invalid))
 		}

@@ -239,7 +239,7 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 	v := &registry.Value{Msg: kv.Value, Invalid: err}
 	if err == nil {
 		c.breaches.forget(kv.Key)
-		v = wanted(reg, kv.Key, d, kv.Value)
+		v = reg.Wanted(kv.Key, d, kv.Value)
 	}
 	change = plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
 	if c.byPolicy(&change) {
@@ -253,17 +253,6 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 	}
 	change.Want = v
 	return change, nil
-}
-
-// wanted is Registry.Wanted, with a panic of the descriptor as the reason why
-// the value is invalid.
-func wanted(reg *registry.Registry, key string, d *registry.Descriptor, msg proto.Message) (v *registry.Value) {
-	defer func() {
-		if r := recover(); r != nil {
-			v = &registry.Value{Msg: msg, Invalid: fmt.Errorf("descriptor %q panicked: %v", d.Name, r)}
-		}
-	}()
-	return reg.Wanted(key, d, msg)
 }
 
 // prepareNotification drops what nobody describes or the northbound manages.
@@ -309,7 +298,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 			return true
 		}
 		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
-			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: wanted(reg, n.Key, d, n.Want.Msg)})
+			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: reg.Wanted(n.Key, d, n.Want.Msg)})
 		}
 		return true
 	})

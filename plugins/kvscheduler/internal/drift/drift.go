@@ -52,14 +52,9 @@ type comparison struct {
 
 // Compare compares what a descriptor found with what is believed of its base
 // values. It returns the drifts, in no order, and how many values were
-// compared. The error tells that the descriptor panicked, or that what it
-// returned is of no use.
+// compared. The error tells that the descriptor panicked over a value, or that
+// what it returned is of no use.
 func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, found []api.KVWithMetadata) (drifts []api.Drift, values int, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			drifts, values, err = nil, 0, fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
-		}
-	}()
 	c := &comparison{reg: reg, desc: d}
 	at := make(map[string]int, len(found))
 	for i := range found {
@@ -76,7 +71,9 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 		switch {
 		case b.foreign():
 		case ok:
-			c.found(b, &found[j])
+			if err := c.found(b, &found[j]); err != nil {
+				return nil, 0, err
+			}
 		case b.Have != nil:
 			c.missing(b, "")
 		}
@@ -105,31 +102,39 @@ func name(d *registry.Descriptor) string {
 }
 
 // found compares a base value that is there.
-func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) {
+func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) error {
 	if b.Want == nil && b.Have == nil && kv.Origin != api.FromNB {
-		return // a failure is remembered of it, nothing else; it may be anyone's
+		return nil // a failure is remembered of it, nothing else; it may be anyone's
 	}
 	c.values++
 	if b.Have == nil || b.Want == nil {
 		c.add(api.Drift{Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftUnexpected, Found: kv.Value})
-		return
+		return nil
 	}
 	if proto.Equal(b.Have.Msg, kv.Value) {
 		c.values += len(b.Derived)
-		return
+		return nil
 	}
-	if !b.Desc.Equivalent(b.Key, kv.Value, b.Have.Msg) {
+	same, err := b.Desc.Compare(b.Key, kv.Value, b.Have.Msg)
+	if err != nil {
+		return err
+	}
+	if !same {
 		c.add(api.Drift{
 			Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftDiffers,
 			Believed: b.Have.Msg, Found: kv.Value, Fields: Differing(b.Desc, b.Key, b.Have.Msg, kv.Value),
 		})
 	}
-	c.derived(b, c.reg.Found(b.Key, b.Desc, kv.Value, false).Derived)
+	v, err := c.reg.Read(b.Key, b.Desc, kv.Value)
+	if err != nil {
+		return err
+	}
+	return c.derived(b, v.Derived)
 }
 
 // derived compares the values derived from a base that is not just as it was
 // believed to be. Properties follow from their base and are not compared.
-func (c *comparison) derived(b *Belief, found []registry.Derived) {
+func (c *comparison) derived(b *Belief, found []registry.Derived) error {
 	there := make(map[string]*registry.Derived, len(found))
 	for i := range found {
 		there[found[i].Key] = &found[i]
@@ -144,7 +149,9 @@ func (c *comparison) derived(b *Belief, found []registry.Derived) {
 		case dv == nil:
 			c.missing(child, b.Key)
 		default:
-			c.derivedFound(b, child, dv)
+			if err := c.derivedFound(b, child, dv); err != nil {
+				return err
+			}
 		}
 	}
 	for _, dv := range there {
@@ -153,17 +160,19 @@ func (c *comparison) derived(b *Belief, found []registry.Derived) {
 			c.add(api.Drift{Key: dv.Key, Descriptor: dv.Desc.Name, Base: b.Key, Kind: api.DriftUnexpected, Found: dv.Value.Msg})
 		}
 	}
+	return nil
 }
 
-func (c *comparison) derivedFound(b, child *Belief, dv *registry.Derived) {
+func (c *comparison) derivedFound(b, child *Belief, dv *registry.Derived) error {
 	c.values++
-	if child.Desc.Equivalent(child.Key, dv.Value.Msg, child.Have.Msg) {
-		return
+	if same, err := child.Desc.Compare(child.Key, dv.Value.Msg, child.Have.Msg); same || err != nil {
+		return err
 	}
 	c.add(api.Drift{
 		Key: child.Key, Descriptor: child.Desc.Name, Base: b.Key, Kind: api.DriftDiffers,
 		Believed: child.Have.Msg, Found: dv.Value.Msg, Fields: Differing(child.Desc, child.Key, child.Have.Msg, dv.Value.Msg),
 	})
+	return nil
 }
 
 // Differing lists the fields in which two values differ that are not equivalent
@@ -171,11 +180,6 @@ func (c *comparison) derivedFound(b, child *Belief, dv *registry.Derived) {
 // an address that the southbound chose, are left out.
 func Differing(d *registry.Descriptor, key string, believed, found proto.Message) (fields []api.FieldDiff) {
 	all := Fields(believed, found)
-	defer func() { // the descriptor gets values that nobody ever had
-		if recover() != nil {
-			fields = all
-		}
-	}()
 	from, to := believed.ProtoReflect(), found.ProtoReflect()
 	if from.Descriptor() != to.Descriptor() {
 		return all
@@ -189,7 +193,11 @@ func Differing(d *registry.Descriptor, key string, believed, found proto.Message
 		} else {
 			alone.ProtoReflect().Clear(field)
 		}
-		if !d.Equivalent(key, alone, believed) {
+		same, err := d.Compare(key, alone, believed)
+		if err != nil { // nobody ever had such a value
+			return all
+		}
+		if !same {
 			minded = append(minded, diff)
 		}
 	}

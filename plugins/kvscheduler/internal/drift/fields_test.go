@@ -37,10 +37,18 @@ func TestSecretsAreHidden(t *testing.T) {
 // What the descriptor does not mind is not why values differ.
 func TestDifferencesThatMatter(t *testing.T) {
 	t.Parallel()
-	d := &registry.Descriptor{KVDescriptor: &api.KVDescriptor{ValueComparator: func(_ string, found, believed proto.Message) bool {
+	same := func(_ string, found, believed proto.Message) bool {
 		a, b := found.(*interfaces.Interface), believed.(*interfaces.Interface)
+		if a.Name != b.Name {
+			panic("values of two interfaces")
+		}
 		return a.Mtu == b.Mtu && (a.Vrf == b.Vrf || a.Enabled == b.Enabled)
-	}}}
+	}
+	reg, err := registry.New().With([]*api.KVDescriptor{{Name: "if", KeySelector: func(string) bool { return true }, ValueComparator: same}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := reg.ByName("if")
 	believed := &interfaces.Interface{Name: "a", Mtu: 9000, Vrf: 1}
 	for _, test := range []struct {
 		found *interfaces.Interface
@@ -49,6 +57,7 @@ func TestDifferencesThatMatter(t *testing.T) {
 		{&interfaces.Interface{Name: "a", Mtu: 1500, Vrf: 1, PhysAddress: "02::", IpAddresses: []string{"10.0.0.1/8"}}, []string{"mtu"}},
 		{&interfaces.Interface{Name: "a", Vrf: 1}, []string{"mtu"}},
 		{&interfaces.Interface{Name: "a", Mtu: 9000, Vrf: 2, Enabled: true}, []string{"enabled", "vrf"}}, // both together
+		{&interfaces.Interface{Name: "b", Mtu: 9000, Vrf: 2}, []string{"name", "vrf"}},                   // nobody can tell
 	} {
 		var got []string
 		for _, diff := range drift.Differing(d, "a", believed, test.found) {

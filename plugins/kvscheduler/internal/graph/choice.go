@@ -30,7 +30,7 @@ func (c Choice) Takes(key string) bool {
 
 // Selects is Takes for a key with the prefix.
 func (c Choice) Selects(key string) bool {
-	return c.selector == nil || (*(*api.KeySelector)(unsafe.Pointer(&c.selector)))(key)
+	return (*(*api.KeySelector)(unsafe.Pointer(&c.selector))).Selects(key)
 }
 
 var everything = []string{""}

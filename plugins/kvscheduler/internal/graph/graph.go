@@ -6,6 +6,7 @@
 package graph
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/google/btree"
@@ -291,7 +292,18 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
 	if n.Desc == nil || n.Desc.Metadata == nil || n.IsDerived() {
 		return nil
 	}
-	if v == nil {
+	return n.index(v != nil, meta)
+}
+
+// index puts the metadata where others look it up; indexes are functions of the
+// descriptor.
+func (n *Node) index(exists bool, meta api.Metadata) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("descriptor %q: an index of its metadata panicked: %v", n.Desc.Name, p)
+		}
+	}()
+	if !exists {
 		n.Desc.Metadata.Delete(n.Desc.Label(n.Key))
 		return nil
 	}
@@ -345,7 +357,7 @@ func Meets(dep *api.Dependency, key string) bool {
 	if len(dep.AnyOf.KeyPrefixes) > 0 && !hasAnyPrefix(key, dep.AnyOf.KeyPrefixes) {
 		return false
 	}
-	return dep.AnyOf.KeySelector == nil || dep.AnyOf.KeySelector(key)
+	return dep.AnyOf.KeySelector.Selects(key)
 }
 
 func hasAnyPrefix(key string, prefixes []string) bool {
@@ -369,7 +381,7 @@ func (g *Graph) Witness(dep *api.Dependency) *Node {
 	var found, doomed *Node
 	scan := func(n *Node) bool {
 		switch {
-		case n.Have == nil || dep.AnyOf.KeySelector != nil && !dep.AnyOf.KeySelector(n.Key):
+		case n.Have == nil || !dep.AnyOf.KeySelector.Selects(n.Key):
 		case !n.Doomed():
 			found = n
 		case doomed == nil:

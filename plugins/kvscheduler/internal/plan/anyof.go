@@ -181,7 +181,7 @@ func (s *sorter) meeting(list []int32, dep *api.Dependency) (found []int32) {
 			if !strings.HasPrefix(key, prefix) {
 				break
 			}
-			if dep.AnyOf.KeySelector == nil || dep.AnyOf.KeySelector(key) {
+			if dep.AnyOf.KeySelector.Selects(key) {
 				found = append(found, id)
 			}
 		}

@@ -3,6 +3,8 @@
 package registry
 
 import (
+	"fmt"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
@@ -11,7 +13,8 @@ import (
 
 // Descriptor is a registered descriptor. It never changes.
 type Descriptor struct {
-	*api.KVDescriptor
+	*api.KVDescriptor // with pure functions that do not panic
+	raw               *api.KVDescriptor
 	// Metadata is the metadata map; nil without metadata.
 	Metadata *idxmap.Store
 }
@@ -35,6 +38,20 @@ func (d *Descriptor) Equivalent(key string, a, b proto.Message) bool {
 		return d.ValueComparator(key, a, b)
 	}
 	return proto.Equal(a, b)
+}
+
+// Compare is Equivalent with a panic as an error, for who need not go on without
+// an answer.
+func (d *Descriptor) Compare(key string, a, b proto.Message) (equal bool, err error) {
+	if d == nil || d.ValueComparator == nil {
+		return proto.Equal(a, b), nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			equal, err = false, fmt.Errorf("descriptor %q: %s", d.Name, panicked("ValueComparator", p))
+		}
+	}()
+	return d.raw.ValueComparator(key, a, b), nil
 }
 
 // NeedsRecreate tells whether a change cannot be made in place.

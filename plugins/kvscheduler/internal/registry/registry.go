@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
@@ -82,13 +80,25 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 	if err := r.checkOverlap(kd); err != nil {
 		return err
 	}
-	d := &Descriptor{KVDescriptor: kd}
+	d := &Descriptor{KVDescriptor: r.guard(kd), raw: kd}
 	if kd.WithMetadata {
-		d.Metadata = api.NewMetadataMap(kd)
+		var err error
+		if d.Metadata, err = metadataMap(kd); err != nil {
+			return err
+		}
 	}
 	r.sorted = append(r.sorted, d)
 	r.index(d)
 	return nil
+}
+
+func metadataMap(kd *api.KVDescriptor) (m *idxmap.Store, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("descriptor %q: %s", kd.Name, panicked("MetadataMapFactory", p))
+		}
+	}()
+	return api.NewMetadataMap(kd), nil
 }
 
 // check finds what is wrong with a descriptor on its own.
@@ -156,7 +166,7 @@ func overlapError(a, b, key string) error {
 }
 
 // Lookup returns the descriptor of a key, or nil. The error says that two
-// descriptors claim it.
+// descriptors claim it, or that one might that panicked.
 func (r *Registry) Lookup(key string) (*Descriptor, error) {
 	for i := len(key) - 1; i > 0; i-- {
 		if key[i] != '/' {
@@ -167,14 +177,21 @@ func (r *Registry) Lookup(key string) (*Descriptor, error) {
 		}
 	}
 	var found *Descriptor
+	var broken error
 	for _, d := range r.sorted {
-		if !d.KeySelector(key) {
+		if yes, err := selects(d.raw, key); err != nil {
+			broken = cmp.Or(broken, fmt.Errorf("descriptor %q: %w", d.Name, err))
+			continue
+		} else if !yes {
 			continue
 		}
 		if found != nil {
 			return nil, fmt.Errorf("key %q is claimed by two descriptors: %q and %q", key, found.Name, d.Name)
 		}
 		found = d
+	}
+	if found == nil {
+		return nil, broken
 	}
 	return found, nil
 }
@@ -245,89 +262,6 @@ func (r *Registry) retrieveOrder() (order []*Descriptor, cycle []string) {
 		}
 	}
 	return order, nil
-}
-
-// Wanted describes a base value that the northbound asks for. It is validated.
-func (r *Registry) Wanted(key string, d *Descriptor, msg proto.Message) *Value {
-	v := &Value{Msg: msg}
-	if d == nil {
-		return v
-	}
-	if d.Validate != nil {
-		v.Invalid = d.Validate(key, msg)
-	}
-	if d.IsProperty() && v.Invalid == nil {
-		v.Invalid = api.ErrUnimplementedCreate
-	}
-	if v.Invalid == nil {
-		r.describe(key, d, v)
-	}
-	return v
-}
-
-// Found describes a base value that was found in the southbound; fromSB tells
-// that it belongs there, so that it has no dependencies.
-func (r *Registry) Found(key string, d *Descriptor, msg proto.Message, fromSB bool) *Value {
-	v := &Value{Msg: msg, FromSB: fromSB}
-	if d != nil {
-		r.describe(key, d, v)
-	}
-	return v
-}
-
-func (r *Registry) describe(key string, d *Descriptor, v *Value) {
-	if d.Dependencies != nil && !v.FromSB {
-		v.Deps = d.Dependencies(key, v.Msg)
-	}
-	if d.DerivedValues != nil {
-		v.Derived = r.derived(key, d, d.DerivedValues(key, v.Msg))
-	}
-}
-
-func (r *Registry) derived(key string, of *Descriptor, pairs []api.KeyValuePair) []Derived {
-	out := make([]Derived, 0, len(pairs))
-	for _, kv := range pairs {
-		if problem := notDerivable(key, kv); problem != "" {
-			r.complain(of, key, problem)
-			continue
-		}
-		d, err := r.Lookup(kv.Key)
-		v := &Value{Msg: kv.Value, Invalid: err}
-		if d != nil {
-			if d.Validate != nil {
-				v.Invalid = d.Validate(kv.Key, kv.Value)
-			}
-			if d.Dependencies != nil && v.Invalid == nil {
-				v.Deps = d.Dependencies(kv.Key, kv.Value)
-			}
-		}
-		out = append(out, Derived{kv.Key, d, v})
-	}
-	slices.SortStableFunc(out, func(a, b Derived) int { return cmp.Compare(a.Key, b.Key) })
-	return slices.CompactFunc(out, func(a, b Derived) bool {
-		if a.Key == b.Key {
-			r.complain(of, key, fmt.Sprintf("DerivedValues has %q twice", a.Key))
-		}
-		return a.Key == b.Key
-	})
-}
-
-func notDerivable(base string, kv api.KeyValuePair) string {
-	switch {
-	case kv.Key == "":
-		return "DerivedValues has a value without a key"
-	case kv.Key == base:
-		return "DerivedValues has the key of the value itself"
-	case kv.Value == nil || !kv.Value.ProtoReflect().IsValid():
-		return fmt.Sprintf("DerivedValues has %q without a value", kv.Key)
-	}
-	return ""
-}
-
-func (r *Registry) complain(d *Descriptor, key, problem string) {
-	if r.breach != nil {
-		r.breach(d.Name, key, problem)
-	}
 }
 
 func isPermanent(err error) bool { return errors.Is(err, api.ErrPermanent) }

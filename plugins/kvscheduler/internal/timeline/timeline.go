@@ -285,7 +285,7 @@ func (t *Timeline) candidates(any api.AnyOfDependency) (keys []string) {
 	for _, prefix := range prefixes {
 		i, _ := slices.BinarySearch(t.keys, prefix)
 		for ; i < len(t.keys) && strings.HasPrefix(t.keys[i], prefix); i++ {
-			if any.KeySelector == nil || any.KeySelector(t.keys[i]) {
+			if any.KeySelector.Selects(t.keys[i]) {
 				keys = append(keys, t.keys[i])
 			}
 		}

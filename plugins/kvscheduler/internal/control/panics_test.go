@@ -1,0 +1,131 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+)
+
+// A pure function that panics is told with the descriptor and the line; what can be
+// done about the value without it is done, and everything else goes on.
+func TestPanicsOfPureFunctions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(d *api.KVDescriptor)
+		fails bool // the value has no state without the function
+	}{
+		"KeySelector": {spoil: func(d *api.KVDescriptor) {
+			selects := d.KeySelector
+			d.KeySelector = func(key string) bool { boomAt(key); return selects(key) }
+		}, fails: true},
+		"Validate": {spoil: func(d *api.KVDescriptor) {
+			d.Validate = func(key string, _ proto.Message) error { boomAt(key); return nil }
+		}, fails: true},
+		"Dependencies": {spoil: func(d *api.KVDescriptor) {
+			d.Dependencies = func(key string, _ proto.Message) []api.Dependency { boomAt(key); return nil }
+		}, fails: true},
+		"DerivedValues": {spoil: func(d *api.KVDescriptor) {
+			d.DerivedValues = func(key string, _ proto.Message) []api.KeyValuePair { boomAt(key); return nil }
+		}, fails: true},
+		"KeyLabel": {spoil: func(d *api.KVDescriptor) { d.KeyLabel = func(key string) string { boomAt(key); return key } }},
+		"ValueComparator": {spoil: func(d *api.KVDescriptor) {
+			d.ValueComparator = func(key string, _, _ proto.Message) bool { boomAt(key); return false }
+		}},
+		"UpdateWithRecreate": {spoil: func(d *api.KVDescriptor) {
+			d.UpdateWithRecreate = func(key string, _, _ proto.Message, _ api.Metadata) bool { boomAt(key); return false }
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sb := kvstest.NewMockSB()
+			d := sb.Descriptor("tap", "tap/", kvstest.WithMetadata())
+			c.spoil(d)
+			var told []control.Breach
+			s := control.New(control.Options{Breaches: func(b []control.Breach) { told = b }})
+			runWith(t, s, d, sb.Descriptor("route", "route/"))
+			change := func(value int64) error {
+				_, err := s.StartNBTransaction().SetValue("tap/boom", &model.Item{Value: value}).
+					SetValue("tap/1", &model.Item{Value: value}).SetValue("route/1", &model.Item{Value: value}).Commit(t.Context())
+				return err
+			}
+			err := change(1)
+			if err == nil {
+				err = change(2)
+			}
+			status := s.GetValueStatus("tap/boom").GetValue()
+			text := status.String()
+			if c.fails {
+				text += err.Error()
+			} else if err != nil || status.GetState().String() != "CONFIGURED" || len(told) == 0 || told[0].Descriptor != "tap" {
+				t.Errorf("error %v, status %v, told %v", err, status, told)
+			}
+			if !strings.Contains(text, name+" panicked at panics_test.go:") || !strings.Contains(text, "no such tap") {
+				t.Errorf("%v, %v: expected that it names the function and the line", status, err)
+			}
+			if got, want := sb.Get("route/1") != nil && sb.Get("tap/1") != nil, true; got != want {
+				t.Errorf("the rest was not made:\n%s", sb)
+			}
+		})
+	}
+}
+
+func boomAt(key string) {
+	if key == "tap/boom" {
+		panic("no such tap")
+	}
+}
+
+// What comes from the southbound may make a descriptor panic as well.
+func TestPanicOverNotification(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	d := sb.Descriptor("tap", "tap/")
+	d.DerivedValues = func(key string, _ proto.Message) []api.KeyValuePair { boomAt(key); return nil }
+	s := control.New(control.Options{})
+	runWith(t, s, d)
+	if err := s.PushSBNotification(api.KVWithMetadata{Key: "tap/boom", Value: &model.Item{}}, api.KVWithMetadata{Key: "tap/1", Value: &model.Item{}}); err != nil {
+		t.Fatal(err)
+	}
+	s.TransactionBarrier()
+	for _, key := range []string{"tap/boom", "tap/1"} {
+		if got := s.GetValueStatus(key).GetValue().GetState().String(); got != "OBTAINED" {
+			t.Errorf("%s is %s", key, got)
+		}
+	}
+	if n := s.CountBreaches()["tap"]; n != 1 {
+		t.Errorf("%d breaches counted", n)
+	}
+}
+
+// A dependency whose selector panics is not met, and one that names nothing is told.
+func TestDependenciesThatCannotBeMet(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	d := sb.Descriptor("tap", "tap/")
+	d.Dependencies = func(key string, _ proto.Message) []api.Dependency {
+		switch key {
+		case "tap/panics":
+			return []api.Dependency{{Label: "any", AnyOf: api.AnyOfDependency{KeyPrefixes: []string{"tap/"}, KeySelector: func(string) bool { panic("no") }}}}
+		case "tap/empty":
+			return []api.Dependency{{Label: "nothing"}}
+		}
+		return nil
+	}
+	s := control.New(control.Options{})
+	runWith(t, s, d)
+	set(t, s, "tap/panics", &model.Item{}, "tap/empty", &model.Item{}, "tap/1", &model.Item{})
+	for key, want := range map[string]string{"tap/panics": "PENDING", "tap/empty": "PENDING", "tap/1": "CONFIGURED"} {
+		if got := s.GetValueStatus(key).GetValue().GetState().String(); got != want {
+			t.Errorf("%s is %s, expected %s", key, got, want)
+		}
+	}
+	if got := s.GetValueStatus("tap/empty").GetValue().GetDetails(); !strings.Contains(strings.Join(got, "; "), `Dependencies has "nothing" without Key and AnyOf`) {
+		t.Errorf("details %q", got)
+	}
+}

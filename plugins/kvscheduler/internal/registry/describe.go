@@ -1,0 +1,139 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Wanted describes a base value that the northbound asks for. It is validated.
+func (r *Registry) Wanted(key string, d *Descriptor, msg proto.Message) *Value {
+	v := &Value{Msg: msg}
+	if d == nil {
+		return v
+	}
+	if v.Invalid = validate(key, d, msg); d.IsProperty() && v.Invalid == nil {
+		v.Invalid = api.ErrUnimplementedCreate
+	}
+	if v.Invalid == nil {
+		if v.Invalid = r.describe(key, d, v); v.Invalid != nil {
+			return v.Alone()
+		}
+	}
+	return v
+}
+
+// validate asks Validate of a descriptor; a panic is an error.
+func validate(key string, d *Descriptor, msg proto.Message) (err error) {
+	if d.Validate == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("descriptor %q: %s", d.Name, panicked("Validate", p))
+		}
+	}()
+	return d.Validate(key, msg)
+}
+
+// Found describes a base value that was found in the southbound; fromSB tells
+// that it belongs there, so that it has no dependencies.
+func (r *Registry) Found(key string, d *Descriptor, msg proto.Message, fromSB bool) *Value {
+	v := &Value{Msg: msg, FromSB: fromSB}
+	if d != nil {
+		if err := r.describe(key, d, v); err != nil {
+			r.complain(d.Name, key, err.Error())
+		}
+	}
+	return v
+}
+
+// Read is Found for who needs to know all that is derived from the value.
+func (r *Registry) Read(key string, d *Descriptor, msg proto.Message) (*Value, error) {
+	v := &Value{Msg: msg}
+	if d == nil {
+		return v, nil
+	}
+	return v, r.describe(key, d, v)
+}
+
+// describe asks what a value depends on and what is derived from it. The error is
+// a panic.
+func (r *Registry) describe(key string, d *Descriptor, v *Value) (err error) {
+	asked := "Dependencies"
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("descriptor %q: %s", d.Name, panicked(asked, p))
+		}
+	}()
+	if d.Dependencies != nil && !v.FromSB {
+		v.Deps = d.Dependencies(key, v.Msg)
+		for i := range v.Deps {
+			if dep := &v.Deps[i]; dep.Key == "" && dep.AnyOf.KeySelector == nil && len(dep.AnyOf.KeyPrefixes) == 0 {
+				r.complain(d.Name, key, fmt.Sprintf("Dependencies has %q without Key and AnyOf, which nothing can meet", dep.Label))
+			}
+		}
+	}
+	if d.DerivedValues != nil {
+		asked = "DerivedValues"
+		v.Derived = r.derived(key, d, d.DerivedValues(key, v.Msg))
+	}
+	return nil
+}
+
+func (r *Registry) derived(key string, of *Descriptor, pairs []api.KeyValuePair) []Derived {
+	out := make([]Derived, 0, len(pairs))
+	for _, kv := range pairs {
+		if problem := notDerivable(key, kv); problem != "" {
+			r.complain(of.Name, key, problem)
+			continue
+		}
+		d, err := r.Lookup(kv.Key)
+		v := &Value{Msg: kv.Value, Invalid: err}
+		if d != nil {
+			if v.Invalid = validate(kv.Key, d, kv.Value); d.Dependencies != nil && v.Invalid == nil {
+				v.Deps, v.Invalid = dependencies(kv, d)
+			}
+		}
+		out = append(out, Derived{kv.Key, d, v})
+	}
+	slices.SortStableFunc(out, func(a, b Derived) int { return cmp.Compare(a.Key, b.Key) })
+	return slices.CompactFunc(out, func(a, b Derived) bool {
+		if a.Key == b.Key {
+			r.complain(of.Name, key, fmt.Sprintf("DerivedValues has %q twice", a.Key))
+		}
+		return a.Key == b.Key
+	})
+}
+
+func notDerivable(base string, kv api.KeyValuePair) string {
+	switch {
+	case kv.Key == "":
+		return "DerivedValues has a value without a key"
+	case kv.Key == base:
+		return "DerivedValues has the key of the value itself"
+	case kv.Value == nil || !kv.Value.ProtoReflect().IsValid():
+		return fmt.Sprintf("DerivedValues has %q without a value", kv.Key)
+	}
+	return ""
+}
+
+// dependencies are those of a derived value; a panic is an error.
+func dependencies(kv api.KeyValuePair, d *Descriptor) (deps []api.Dependency, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			deps, err = nil, fmt.Errorf("descriptor %q: %s", d.Name, panicked("Dependencies", p))
+		}
+	}()
+	return d.Dependencies(kv.Key, kv.Value), nil
+}
+
+func (r *Registry) complain(descriptor, key, problem string) {
+	if r.breach != nil {
+		r.breach(descriptor, key, problem)
+	}
+}

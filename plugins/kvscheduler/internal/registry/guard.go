@@ -1,0 +1,107 @@
+package registry
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// guard returns the descriptor with pure functions that do not panic. What is put
+// in the place of their result is what holds for a descriptor without them, and a
+// re-creation where it is not known whether a change can be made in place.
+// Validate, Dependencies and DerivedValues are not among them: what they have to
+// say about a value is missed, so their panic is its failure.
+func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
+	g := *kd
+	told := func(callback, key string, p any) { r.complain(kd.Name, key, panicked(callback, p)) }
+	g.KeySelector = func(key string) bool {
+		selects, err := selects(kd, key)
+		if err != nil {
+			r.complain(kd.Name, key, err.Error())
+		}
+		return selects
+	}
+	if kd.KeyLabel != nil {
+		g.KeyLabel = func(key string) (label string) {
+			defer func() {
+				if p := recover(); p != nil {
+					told("KeyLabel", key, p)
+					label = key
+				}
+			}()
+			return kd.KeyLabel(key)
+		}
+	}
+	if kd.ValueComparator != nil {
+		g.ValueComparator = func(key string, a, b proto.Message) (equal bool) {
+			defer func() {
+				if p := recover(); p != nil {
+					told("ValueComparator", key, p)
+					equal = proto.Equal(a, b)
+				}
+			}()
+			return kd.ValueComparator(key, a, b)
+		}
+	}
+	if kd.UpdateWithRecreate != nil {
+		g.UpdateWithRecreate = func(key string, from, to proto.Message, meta api.Metadata) (recreate bool) {
+			defer func() {
+				if p := recover(); p != nil {
+					told("UpdateWithRecreate", key, p)
+					recreate = true
+				}
+			}()
+			return kd.UpdateWithRecreate(key, from, to, meta)
+		}
+	}
+	if kd.IsRetriableFailure != nil {
+		g.IsRetriableFailure = func(err error) (retriable bool) {
+			defer func() {
+				if p := recover(); p != nil {
+					told("IsRetriableFailure", "", p)
+					retriable = true
+				}
+			}()
+			return kd.IsRetriableFailure(err)
+		}
+	}
+	return &g
+}
+
+// selects asks the selector of a descriptor; a panic is an error.
+func selects(kd *api.KVDescriptor, key string) (yes bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			yes, err = false, fmt.Errorf("%s", panicked("KeySelector", p))
+		}
+	}()
+	return kd.KeySelector(key), nil
+}
+
+// panicked says where a callback panicked. It is for deferred functions.
+func panicked(callback string, p any) string {
+	return fmt.Sprintf("%s panicked%s: %v", callback, origin(), p)
+}
+
+// origin is the line of code that panicked (" at file.go:12"), or nothing if that
+// cannot be found out.
+func origin() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for inPanic := false; ; {
+		frame, more := frames.Next()
+		switch runtimes := strings.HasPrefix(frame.Function, "runtime."); {
+		case runtimes:
+			inPanic = true
+		case inPanic:
+			return fmt.Sprintf(" at %s:%d", frame.File[strings.LastIndexByte(frame.File, '/')+1:], frame.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
