@@ -6,7 +6,6 @@
 package graph
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/google/btree"
@@ -293,21 +292,6 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
 		return nil
 	}
 	return n.index(v != nil, meta)
-}
-
-// index puts the metadata where others look it up; indexes are functions of the
-// descriptor.
-func (n *Node) index(exists bool, meta api.Metadata) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q: an index of its metadata panicked: %v", n.Desc.Name, p)
-		}
-	}()
-	if !exists {
-		n.Desc.Metadata.Delete(n.Desc.Label(n.Key))
-		return nil
-	}
-	return n.Desc.Metadata.Put(n.Desc.Label(n.Key), meta)
 }
 
 // Forget removes a node that is neither wanted nor exists nor has a failure to
