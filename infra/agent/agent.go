@@ -82,6 +82,9 @@ func (a *Agent) Run() error {
 	if err := a.Start(context.Background()); err != nil {
 		return err
 	}
+	tick := time.NewTicker(memoryCheck)
+	defer tick.Stop()
+	giveBack(a.After(), tick.C)
 	return a.Wait()
 }
 
