@@ -63,7 +63,8 @@ func (s *Scheduler) start() {
 	}
 	opts := control.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
-		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
+		PrintPlans: s.cfg.EnableTxnSimulation,
+		Waited:     s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
 		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Unread: s.unread,
 		CheckContracts: s.cfg.CheckContracts,

@@ -18,7 +18,8 @@ import (
 )
 
 // Printer is told about every transaction: before the execution, with
-// PreRecord set, and after it.
+// PreRecord set, and after it. There is no plan in it, unless it is for simulation
+// or Options ask for it: of many values it takes as much room as what is executed.
 type Printer func(txn *api.RecordedTxn)
 
 // Options of a Control.
@@ -30,6 +31,8 @@ type Options struct {
 	// Record keeps the history; without it only the running transaction is known.
 	Record bool
 	Print  Printer
+	// PrintPlans gives the plan to Print, before the execution.
+	PrintPlans bool
 	// CallbackTimeout is how long callbacks are waited for; 0 is without end.
 	CallbackTimeout time.Duration
 	// Overdue is told the callbacks that hang whenever these change; nil: nobody

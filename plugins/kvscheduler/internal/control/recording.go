@@ -32,7 +32,9 @@ func (c *Control) preRecord(j *job, txn *exec.Txn, prepared time.Time) *api.Reco
 	}
 	if c.opts.Print != nil {
 		printed := *rec
-		printed.Planned = recordPlan(txn.Plan)
+		if c.opts.PrintPlans || rec.WithSimulation {
+			printed.Planned = recordPlan(txn.Plan)
+		}
 		c.opts.Print(&printed)
 	}
 	return rec
@@ -54,18 +56,15 @@ func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result
 	rec.Stop = c.clock.Now()
 	rec.Executed = res.Executed
 	rec.Reverted = res.Reverted
-	asPlanned := wentAsPlanned(pl, res.Executed)
-	if !asPlanned || c.opts.Print != nil {
-		rec.Planned = recordPlan(pl)
-	}
 	switch {
 	case !c.opts.Record:
-	case asPlanned:
+	case wentAsPlanned(pl, res.Executed):
 		kept := rec
-		kept.Planned = nil
 		c.history.CompleteAsPlanned(&kept)
 	default:
-		c.history.Complete(&rec)
+		kept := rec
+		kept.Planned = recordPlan(pl)
+		c.history.Complete(&kept)
 	}
 	if c.opts.Print != nil {
 		c.opts.Print(&rec)
