@@ -169,6 +169,9 @@ func (c *Control) settleAll(b *ownership.Batch) {
 	}
 	clear(k.intended)
 	k.intended = k.intended[:0]
+	if cap(k.intended) > intentsAtOnce { // of a large transaction
+		k.intended = nil
+	}
 }
 
 // settle adds to the batch what the journal does not know about a value.
