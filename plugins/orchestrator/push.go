@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -129,15 +130,8 @@ func (p *Plugin) waitSynced(ctx context.Context) error {
 func (p *Plugin) check(items []KeyVal) []Result {
 	errs := make([]error, len(items))
 	inParallel(len(items), func(i int) { errs[i] = p.checkItem(items[i].Key, items[i].Val) })
-	seen, good := make(map[string]bool, len(items)), true
-	for i, it := range items {
-		if errs[i] == nil && seen[it.Key] {
-			errs[i] = fmt.Errorf("key %s: given twice", it.Key)
-		}
-		seen[it.Key] = true
-		good = good && errs[i] == nil
-	}
-	if good {
+	twice(items, errs)
+	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 		return nil
 	}
 	results := make([]Result, len(items))
@@ -145,6 +139,27 @@ func (p *Plugin) check(items []KeyVal) []Result {
 		results[i] = Result{Key: it.Key, Err: errs[i]}
 	}
 	return results
+}
+
+// twice finds the items whose key is that of an earlier one. As long as keys come
+// in order there are none, and nothing is remembered.
+func twice(items []KeyVal, errs []error) {
+	var seen map[string]bool
+	for i, it := range items {
+		if seen == nil {
+			if i == 0 || items[i-1].Key < it.Key {
+				continue
+			}
+			seen = make(map[string]bool, len(items))
+			for _, earlier := range items[:i] {
+				seen[earlier.Key] = true
+			}
+		}
+		if errs[i] == nil && seen[it.Key] {
+			errs[i] = fmt.Errorf("key %s: given twice", it.Key)
+		}
+		seen[it.Key] = true
+	}
 }
 
 // atOnce is how many items one goroutine deals with at least.
@@ -367,12 +382,12 @@ func (p *Plugin) results(items []KeyVal, err error) []Result {
 	}
 	results := make([]Result, len(items))
 	p.mu.RLock()
-	for i, it := range items {
-		results[i].Key = it.Key
-		if _, owner := p.store.effective(it.Key); owner != nil {
+	inParallel(len(items), func(i int) {
+		results[i].Key = items[i].Key
+		if _, owner := p.store.effective(items[i].Key); owner != nil {
 			results[i].Source = owner.name
 		}
-	}
+	})
 	p.mu.RUnlock()
 	inParallel(len(items), func(i int) {
 		results[i].Status, results[i].Err = p.Scheduler.GetValueStatus(items[i].Key), failed[items[i].Key]

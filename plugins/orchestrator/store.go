@@ -97,12 +97,16 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 	if len(src.items) == 0 {
 		src.items = make(map[string]KeyVal, len(changes))
 	}
-	before := make([]KeyVal, 0, len(changes))
-	effects = make([]KeyVal, 0, len(changes))
+	var before []KeyVal // nil: none of them was there
 	at := slices.Index(s.sources, src)
-	for _, ch := range changes {
+	for i, ch := range changes {
 		old, now := src.items[ch.Key], ch
-		before = append(before, old)
+		if old.Val != nil && before == nil {
+			before = make([]KeyVal, len(changes))
+		}
+		if before != nil {
+			before[i] = old
+		}
 		if ch.Val != nil {
 			src.items[ch.Key] = ch
 		} else {
@@ -121,13 +125,15 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 		switch {
 		case old.Val == nil && now.Val == nil:
 		case old.Val != nil && now.Val != nil && !(again && ch.Val != nil) && proto.Equal(old.Val, now.Val):
+		case i == len(effects) && ch.Val != nil: // all of them so far, as they are
+			effects = changes[: i+1 : i+1]
 		default:
 			effects = append(effects, now)
 		}
 	}
 	return effects, func() {
 		for i, ch := range slices.Backward(changes) {
-			if before[i].Val == nil {
+			if before == nil || before[i].Val == nil {
 				delete(src.items, ch.Key)
 			} else {
 				src.items[ch.Key] = before[i]
