@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,7 +88,7 @@ func (a *app) root() *cobra.Command {
 		Use:   "agentctl COMMAND",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
-			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 2 something was found (changes of a plan, drift, leftovers),\n125 the command line is wrong.",
+			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 2 something was found (changes of a plan, drift, leftovers,\nvalues in quarantine),\n125 the command line is wrong.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -95,7 +97,7 @@ func (a *app) root() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	a.global.define(root.PersistentFlags())
 	root.AddCommand(
 		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.waitCommand(), a.dumpCommand(), a.configCommand(),
@@ -121,19 +123,41 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := ""
-	cmd.SuggestionsMinimumDistance = 2
+	cmd.SuggestionsMinimumDistance = max(1, len(args[0])/3)
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return usage("unknown command %q of %s%s", args[0], cmd.CommandPath(), hint)
 }
 
-// args makes wrong numbers of arguments errors of usage.
+// args makes wrong numbers of arguments errors of usage, which say what is right.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
+		if check(cmd, args) == nil {
+			return nil
 		}
-		return nil
+		given := fmt.Sprintf("%d arguments", len(args)) // they may be secret
+		if len(args) == 1 {
+			given = "1 argument"
+		}
+		return usage("expected '%s%s', got %s", strings.TrimSuffix(cmd.CommandPath(), cmd.Name()), cmd.Use, given)
 	}
+}
+
+// parserError is what parsers of numbers and durations say.
+var parserError = regexp.MustCompile(`(strconv\.Parse\w+: parsing .*|time: (invalid|missing|unknown) .*)$`)
+
+// plainFlagError tells of a flag in terms of users.
+func plainFlagError(err error) error {
+	text := err.Error()
+	at := parserError.FindStringIndex(text)
+	switch {
+	case at == nil:
+		return err
+	case strings.HasPrefix(text[at[0]:], "time:"):
+		return errors.New(text[:at[0]] + "expected a duration such as 30s")
+	case strings.HasPrefix(text[at[0]:], "strconv.ParseBool"):
+		return errors.New(text[:at[0]] + "expected true or false")
+	}
+	return errors.New(text[:at[0]] + "expected a number")
 }

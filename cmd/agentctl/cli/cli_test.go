@@ -335,27 +335,6 @@ func TestEnvironmentAndFile(t *testing.T) {
 	}
 }
 
-func TestTimeoutIsHonoured(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	t.Cleanup(server.Close)
-	t.Cleanup(func() { close(release) })
-	f := &fakeAgent{Server: server}
-	if r := f.run(t, nil, "--timeout", "20ms", "values"); r.code != exitError || !strings.Contains(r.err, "did not answer in time") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
-}
-
-func TestNobodyListens(t *testing.T) {
-	t.Parallel()
-	f := newFakeAgent(t)
-	f.Close()
-	if r := f.run(t, nil, "values"); r.code != exitError || !strings.Contains(r.err, "is it running there?") {
-		t.Errorf("exit %d, %s", r.code, r.err)
-	}
-}
-
 func TestGraphIntoFile(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)

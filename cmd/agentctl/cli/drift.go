@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,7 +49,11 @@ func (a *app) detectDrift(ctx context.Context, last, repair, retry bool) (client
 	case repair:
 		return a.client.RepairDrift(ctx, retry)
 	case last:
-		return a.client.LastDrift(ctx)
+		report, err := a.client.LastDrift(ctx)
+		if notFound(err) {
+			err = errors.New("drift was not looked for yet; 'agentctl drift' does it")
+		}
+		return report, err
 	}
 	return a.client.DetectDrift(ctx)
 }

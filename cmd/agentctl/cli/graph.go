@@ -25,8 +25,13 @@ func (a *app) graphCommand() *cobra.Command {
 			if cmd.Flags().Changed("txn") {
 				q.Txn = &txn
 			}
-			q.Format = strings.ToLower(q.Format)
+			if q.Format = strings.ToLower(q.Format); q.Format != "svg" && q.Format != "dot" && q.Format != "raw" {
+				return usage("--format: %q: expected svg or dot, of which Graphviz makes other pictures", q.Format)
+			}
 			picture, err := a.client.Graph(cmd.Context(), q)
+			if q.Txn != nil {
+				err = aboutTxn(err, []string{fmt.Sprint(txn)})
+			}
 			if err != nil {
 				return err
 			}

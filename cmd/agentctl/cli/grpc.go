@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -96,23 +98,52 @@ func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context
 		ctx, cancel = context.WithTimeout(ctx, a.global.timeout)
 		defer cancel()
 	}
-	return explainGRPC(target, f(ctx, conn))
+	if err := a.connected(ctx, conn); err != nil {
+		return fmt.Errorf("the agent at %s did not answer within %v (--timeout); nothing was asked of it", target, a.global.timeout)
+	}
+	return a.explainGRPC(target, f(ctx, conn))
+}
+
+// connected waits for the connection, for --timeout at most; why there is none is
+// told by the first call.
+func (a *app) connected(ctx context.Context, conn *rpc.ClientConn) error {
+	if a.global.timeout <= 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.global.timeout)
+	defer cancel()
+	conn.Connect()
+	for s := conn.GetState(); s != connectivity.Ready && s != connectivity.TransientFailure; s = conn.GetState() {
+		if !conn.WaitForStateChange(ctx, s) {
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+	return nil
 }
 
 // explainGRPC tells in the user's terms what the status of a call means.
-func explainGRPC(target string, err error) error {
-	st, ok := status.FromError(err)
-	switch {
-	case err == nil || !ok:
+func (a *app) explainGRPC(target string, err error) error {
+	var call interface{ GRPCStatus() *status.Status }
+	if err == nil || !errors.As(err, &call) {
 		return err
-	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "connection error"):
-		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, st.Message())
-	case st.Code() == codes.Unauthenticated:
-		return fmt.Errorf("the agent at %s: %s (--grpc-token, --grpc-basic-auth)", target, st.Message())
-	case st.Code() == codes.PermissionDenied:
-		return fmt.Errorf("the agent at %s refuses: %s", target, st.Message())
-	case st.Code() == codes.DeadlineExceeded:
-		return fmt.Errorf("not within --timeout: %s", st.Message())
 	}
-	return fmt.Errorf("the agent at %s: %s", target, st.Message())
+	st := call.GRPCStatus()
+	text := st.Message()
+	switch {
+	case st.Code() == codes.Unavailable && strings.Contains(text, "connection refused"):
+		return fmt.Errorf("no agent serves gRPC at %s: connection refused; is it running there? (-H, --grpc-port, --grpc-socket)", target)
+	case st.Code() == codes.Unavailable && strings.Contains(text, "looked like an HTTP/1.1 header"):
+		return fmt.Errorf("what listens at %s does not speak gRPC; is that the port of the agent's gRPC server? (--grpc-port)", target)
+	case st.Code() == codes.Unavailable && strings.Contains(text, "no such file or directory"):
+		return fmt.Errorf("no agent serves gRPC at %s: there is no such socket (--grpc-socket)", target)
+	case st.Code() == codes.Unavailable && strings.Contains(text, "connection error"):
+		return fmt.Errorf("no agent serves gRPC at %s (-H, --grpc-port, --grpc-socket): %s", target, text)
+	case st.Code() == codes.Unauthenticated:
+		return fmt.Errorf("the agent at %s: %s (--grpc-token, --grpc-basic-auth)", target, text)
+	case st.Code() == codes.PermissionDenied:
+		return fmt.Errorf("the agent at %s refuses: %s", target, text)
+	case st.Code() == codes.DeadlineExceeded:
+		return fmt.Errorf("the agent at %s did not answer within %v (--timeout); what has begun goes on, see 'agentctl status' and 'agentctl config history'", target, a.global.timeout)
+	}
+	return fmt.Errorf("the agent at %s: %s", target, text)
 }

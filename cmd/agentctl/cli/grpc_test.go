@@ -112,7 +112,7 @@ func TestConfigOverGRPC(t *testing.T) {
 		{"--grpc-socket " + socket + " --grpc-token secret config dump", 0, yaml, ""},
 		{"--config-dir " + dir + " config retrieve -f json", 0, `"name": "loop1"`, ""},
 		{"--grpc-socket " + socket + " config retrieve", 1, "", "expected a token (--grpc-token, --grpc-basic-auth)"},
-		{"--grpc-socket " + dir + "/none config retrieve", 1, "", "no agent serves gRPC at unix:" + dir + "/none (-H, --grpc-port, --grpc-socket)"},
+		{"--grpc-socket " + dir + "/none config retrieve", 1, "", "no agent serves gRPC at unix:" + dir + "/none: there is no such socket (--grpc-socket)"},
 		{"--config-dir " + dir + " config delete --waitdone " + good, 0, "OK\n", ""},
 		{"--config-dir " + dir + " config delete " + stuck, 1, "", "1 values failed; stuck: in use"},
 		{"--config-dir " + dir + " config delete " + wrong, 1, "", "wrong.yaml:1:40: vppConfig.interfaces[0].mtuu: unknown field"},

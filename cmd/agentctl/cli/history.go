@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sort"
 	"strings"
 	"time"
@@ -25,7 +27,7 @@ func (a *app) configHistory() *cobra.Command {
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if critical {
-				return a.criticalPath(cmd.Context(), args, format, limit)
+				return aboutTxn(a.criticalPath(cmd.Context(), args, format, limit), args)
 			}
 			var seq *uint64
 			if len(args) == 1 {
@@ -35,7 +37,7 @@ func (a *app) configHistory() *cobra.Command {
 				}
 				seq, details = &n, true
 			}
-			return a.history(cmd.Context(), seq, format, details)
+			return aboutTxn(a.history(cmd.Context(), seq, format, details), args)
 		},
 	}
 	formatFlag(cmd, &format, "log")
@@ -43,6 +45,21 @@ func (a *app) configHistory() *cobra.Command {
 	cmd.Flags().UintVar(&limit, "limit", 50, "show the longest steps of the critical path only; 0 shows all")
 	cmd.Flags().BoolVar(&details, "details", false, "show what failed or waits, operation by operation")
 	return cmd
+}
+
+// aboutTxn tells in other words that the agent does not know the transaction that
+// an argument names.
+func aboutTxn(err error, args []string) error {
+	if len(args) > 0 && notFound(err) {
+		return fmt.Errorf("transaction %s is not in the history; 'agentctl config history' lists those that are", args[0])
+	}
+	return err
+}
+
+// notFound tells that the agent does not have what it was asked for.
+func notFound(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Status == http.StatusNotFound && e.Message != ""
 }
 
 func (a *app) criticalPath(ctx context.Context, args []string, format string, limit uint) error {

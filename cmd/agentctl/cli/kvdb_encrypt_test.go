@@ -35,10 +35,10 @@ func TestKVDBEncrypt(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"exists":               {"kvdb", "keygen", key},
-		"no such file":         {"kvdb", "encrypt", key + "x", "hunter2"},
-		"expected an RSA key":  {"kvdb", "encrypt", os.DevNull, "hunter2"},
-		"accepts between 1 an": {"kvdb", "encrypt"},
+		"exists":              {"kvdb", "keygen", key},
+		"no such file":        {"kvdb", "encrypt", key + "x", "hunter2"},
+		"expected an RSA key": {"kvdb", "encrypt", os.DevNull, "hunter2"},
+		"expected 'agentctl kvdb encrypt KEYFILE [TEXT]', got": {"kvdb", "encrypt"},
 	} {
 		if r := run(t, nil, args...); r.code == 0 || !strings.Contains(r.err, want) {
 			t.Errorf("%q: exit %d, %q, want %q", args, r.code, r.err, want)

@@ -31,7 +31,7 @@ func TestKVDB(t *testing.T) {
 		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "deleted\n", ""},
 		{"kvdb del config/vpp/v2/interfaces/loop1", 0, "key did not exist\n", ""},
 		{"kvdb get config/vpp/v2/interfaces/loop1", 1, "", loop1 + ": no such key"},
-		{"kvdb put x", 125, "", "accepts 2 arg(s)"},
+		{"kvdb put x", 125, "", "expected 'agentctl kvdb put KEY VALUE', got 1 argument"},
 		{"-e 127.0.0.1:1 --timeout 5s kvdb get x", 1, "", "store at 127.0.0.1:1"},
 		{"-e [ kvdb get x", 1, "", "["},
 	} {

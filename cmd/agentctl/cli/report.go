@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -90,8 +91,15 @@ func (a *app) report(cmd *cobra.Command, path string) (failed []string, err erro
 	}()
 	archive := zip.NewWriter(file)
 	var problems bytes.Buffer
+	var hangs error
 	for _, r := range reports {
-		text, err := a.output(cmd, r.command)
+		text, err := "", hangs
+		if err == nil {
+			text, err = a.output(cmd, r.command)
+		}
+		if err != nil && hangs == nil && a.hangs(cmd.Context()) {
+			hangs = errors.New("not asked: the agent does not answer")
+		}
 		if err != nil {
 			failed = append(failed, r.file)
 			fmt.Fprintf(&problems, "%s: agentctl %s: %v\n", r.file, strings.Join(r.command, " "), err)
@@ -115,6 +123,18 @@ func (a *app) report(cmd *cobra.Command, path string) (failed []string, err erro
 		add(archive, "_failed-reports.txt", problems.String()),
 		add(archive, "_report.txt", about),
 		archive.Close())
+}
+
+// reportPatience is how long an agent may take to say its version.
+const reportPatience = 10 * time.Second
+
+// hangs tells whether the agent answers nothing, so that it is of no use to wait
+// for one part of a report after the other.
+func (a *app) hangs(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, reportPatience)
+	defer cancel()
+	_, err := a.client.Version(ctx)
+	return errors.Is(err, context.DeadlineExceeded)
 }
 
 func add(archive *zip.Writer, name, text string) error {

@@ -123,7 +123,7 @@ func (a *app) serviceCall() *cobra.Command {
 		Use: "call SERVICE METHOD", Aliases: []string{"c"}, Args: args(cobra.ExactArgs(2)),
 		Short: "Call a method with the request on the standard input, in YAML or JSON",
 		Long: "Calls a method with the request on the standard input, in YAML or JSON; nothing stands for an\n" +
-			"empty one. The answers of a stream are shown until it ends or is interrupted.",
+			"empty one. The answers of a stream are shown until it ends or is interrupted, whatever --timeout.",
 		Example: "  agentctl service call ligato.generic.MetaService KnownModels </dev/null",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request, err := requestFrom(cmd.InOrStdin())
@@ -139,7 +139,7 @@ func (a *app) serviceCall() *cobra.Command {
 					return err
 				}
 				first := true
-				return server.Call(ctx, args[0], args[1], request, func(answer []byte) error {
+				return server.Call(ctx, args[0], args[1], request, a.global.timeout, func(answer []byte) error {
 					if !first && strings.EqualFold(format, "yaml") {
 						if _, err := fmt.Fprintln(a.Out, "---"); err != nil {
 							return err
@@ -149,8 +149,11 @@ func (a *app) serviceCall() *cobra.Command {
 					return a.write(format, json.RawMessage(answer))
 				})
 			})
-			if errors.Is(cmd.Context().Err(), context.Canceled) {
+			switch {
+			case errors.Is(cmd.Context().Err(), context.Canceled):
 				return nil // it was interrupted, which is how a stream ends
+			case errors.Is(err, reflection.ErrNotServed):
+				return fmt.Errorf("%w; 'agentctl service list' has all", err)
 			}
 			return err
 		},

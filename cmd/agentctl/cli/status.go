@@ -40,10 +40,11 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, format string, wait bool) error {
-	data, ready, err := a.askStatus(ctx)
-	if wait && (err != nil || !ready) {
-		data, ready, err = a.awaitReady(ctx)
+	ask := a.askStatus
+	if wait {
+		ask = a.awaitReady
 	}
+	data, ready, err := ask(ctx)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 func (a *app) valuesCommand() *cobra.Command {
@@ -27,6 +29,9 @@ func (a *app) valuesCommand() *cobra.Command {
 			"  agentctl values --state PENDING,FAILED\n  agentctl values --watch",
 		ValidArgsFunction: completeModels,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
+			if err := checkStates("--state", states); err != nil {
+				return err
+			}
 			if _, err := selectValues(nil, patterns, states); err != nil {
 				return err // nobody needs to be asked for this
 			}
@@ -94,6 +99,17 @@ func selectValues(list []client.BaseValueStatus, patterns, states []string) ([]c
 	return selected, nil
 }
 
+// checkStates says which state there is not.
+func checkStates(flag string, states []string, more ...string) error {
+	names := append(slices.Sorted(maps.Keys(kvscheduler.ValueState_value)), more...)
+	for _, state := range states {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, state) }) {
+			return usage("%s: %q: expected one of %s", flag, state, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
 // inState tells whether a value, or one derived from it, is in one of the states.
 func inState(v client.BaseValueStatus, states []string) bool {
 	if len(states) == 0 {
@@ -142,7 +158,8 @@ func (a *app) whyCommand() *cobra.Command {
 		Use:   "why KEY",
 		Short: "Show what a value waits for, down to what blocks it",
 		Long: "Shows what a value waits for or stands on, down to what blocks it. The key may be\n" +
-			"given whole, or as MODEL/NAME with the name of a model.",
+			"given whole, or as MODEL/NAME with the name of a model. The exit code is 1 if no model\n" +
+			"has keys like it.",
 		Example: "  agentctl why config/vpp/l2/v2/bridge-domain/bd1\n  agentctl why vpp.l2.bridge-domain/bd1",
 		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {

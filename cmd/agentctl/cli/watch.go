@@ -85,6 +85,9 @@ func (a *app) waitCommand() *cobra.Command {
 			if len(q.Keys)+len(q.Prefixes) == 0 && q.Txn == nil {
 				return usage("expected a KEY, --prefix or --txn")
 			}
+			if err := checkStates("--for", q.States, "ABSENT"); err != nil {
+				return err
+			}
 			return a.wait(cmd.Context(), format, q)
 		},
 	}

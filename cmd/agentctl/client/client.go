@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -46,9 +44,10 @@ const maxAnswer = 1 << 30
 
 // Client asks one agent. It may be used concurrently.
 type Client struct {
-	base string
-	opts Options
-	http *http.Client
+	base      string
+	opts      Options
+	http      *http.Client
+	transport *http.Transport // of http
 }
 
 // New returns a client; it does not connect yet.
@@ -69,11 +68,11 @@ func New(opts Options) *Client {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", socket)
 		}
-		return &Client{base: "http://localhost", opts: opts, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
+		return &Client{base: "http://localhost", opts: opts, transport: transport, http: &http.Client{Transport: transport, Timeout: opts.Timeout}}
 	}
 	return &Client{
 		base: fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(strings.Trim(opts.Host, "[]"), fmt.Sprint(opts.Port))),
-		opts: opts,
+		opts: opts, transport: transport,
 		http: &http.Client{Transport: transport, Timeout: opts.Timeout},
 	}
 }
@@ -118,12 +117,22 @@ type Error struct {
 	Body         []byte // of the answer
 }
 
-// Error tells what the agent said, or else the status.
+// Error tells what the agent said, or else the status, and what can be done about
+// it where that is not said.
 func (e *Error) Error() string {
-	if e.Message != "" {
-		return e.Message
+	text := e.Message
+	if text == "" {
+		text = fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, http.StatusText(e.Status))
 	}
-	return fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, http.StatusText(e.Status))
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		text += " (--http-basic-auth, --http-token)"
+	case e.Status == http.StatusBadRequest && bytes.Contains(e.Body, []byte("HTTP request to an HTTPS server")):
+		text += "; the agent uses TLS (--tls)"
+	case e.Status == http.StatusNotFound && e.Message == "":
+		text += "; is it an agent that listens there? (-H, --http-port)"
+	}
+	return text
 }
 
 // get asks for a path and returns the body of the answer.
@@ -184,13 +193,13 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	resp, err := c.http.Do(req)
 	if err != nil {
 		c.trace(method, u, "no answer", begin)
-		return nil, c.explain(err)
+		return nil, c.explain(err, c.opts.Timeout, method, path)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	c.trace(method, u, resp.Status, begin)
 	if err != nil {
-		return nil, c.explain(err)
+		return nil, c.explain(err, c.opts.Timeout, method, path)
 	}
 	if resp.StatusCode/100 != 2 {
 		return nil, refusal(method, path, resp.StatusCode, answer)
@@ -213,19 +222,4 @@ func refusal(method, path string, status int, answer []byte) error {
 		e.Message = said.Error
 	}
 	return e
-}
-
-// explain tells in the user's terms why there is no answer.
-func (c *Client) explain(err error) error {
-	switch ue := (*url.Error)(nil); {
-	case errors.Is(err, syscall.ENOENT) && socketPath(c.opts.Host) != "":
-		return fmt.Errorf("no agent answers at %s: there is no such socket (-H)", c.where())
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", c.where())
-	case errors.As(err, &ue) && ue.Timeout():
-		return fmt.Errorf("the agent at %s did not answer in time (--timeout): %w", c.where(), context.DeadlineExceeded)
-	case errors.As(err, &ue):
-		return fmt.Errorf("agent at %s: %w", c.where(), ue.Err)
-	}
-	return fmt.Errorf("agent at %s: %w", c.where(), err)
 }

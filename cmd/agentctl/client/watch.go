@@ -31,8 +31,8 @@ const maxEvent = maxAnswer
 
 // Watch calls f for the states of the values now, or for what changed since a
 // revision, and for each change from then on, until f returns an error, the
-// agent ends the stream (ErrStreamEnded) or ctx ends. Options.Timeout is no
-// bound on it.
+// agent ends the stream (ErrStreamEnded) or ctx ends. Options.Timeout bounds the
+// time until it begins only.
 func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEvent) error) error {
 	query := url.Values{}
 	for name, value := range map[string]string{"prefix": prefix, "since": since} {
@@ -41,7 +41,7 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEv
 		}
 	}
 	const path = "/scheduler/watch"
-	resp, err := c.stream(ctx, path, query)
+	resp, err := c.stream(ctx, path, query, c.opts.Timeout)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEv
 	if resp.StatusCode != http.StatusOK {
 		body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		if err != nil {
-			return c.explain(err)
+			return c.explain(err, c.opts.Timeout, http.MethodGet, path)
 		}
 		return refusal(http.MethodGet, path, resp.StatusCode, body)
 	}
@@ -77,8 +77,9 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEv
 	return errors.Join(ErrStreamEnded, lines.Err())
 }
 
-// stream sends a request whose answer may take as long as it likes.
-func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+// stream sends a request whose answer has to begin within some time (0: no bound)
+// and may take as long as it likes.
+func (c *Client) stream(ctx context.Context, path string, query url.Values, within time.Duration) (*http.Response, error) {
 	u := c.base + path + "?" + query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
 	if err != nil {
@@ -86,10 +87,13 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (*ht
 	}
 	c.authorize(req)
 	begin := time.Now()
-	resp, err := (&http.Client{Transport: c.http.Transport}).Do(req)
+	transport := c.transport.Clone()
+	transport.ResponseHeaderTimeout, transport.TLSHandshakeTimeout = within, within
+	transport.DisableKeepAlives = true // nobody else uses the connection
+	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		c.trace(http.MethodGet, u, "no answer", begin)
-		return nil, c.explain(err)
+		return nil, c.explain(err, c.opts.Timeout, http.MethodGet, path)
 	}
 	c.trace(http.MethodGet, u, resp.Status, begin)
 	return resp, nil
@@ -119,6 +123,9 @@ type WaitResult struct {
 	Revision string       `json:"revision"`
 }
 
+// waitReserve is how long an agent may take to say that the time is over.
+const waitReserve = 5 * time.Second
+
 // Wait returns when values are in the states asked for, or cannot be, or the
 // time is over; Options.Timeout is no bound on it.
 func (c *Client) Wait(ctx context.Context, q WaitQuery) (result WaitResult, err error) {
@@ -130,14 +137,18 @@ func (c *Client) Wait(ctx context.Context, q WaitQuery) (result WaitResult, err 
 		query.Set("timeout", q.Timeout.String())
 	}
 	const path = "/scheduler/wait"
-	resp, err := c.stream(ctx, path, query)
+	within := q.Timeout
+	if within > 0 {
+		within += waitReserve
+	}
+	resp, err := c.stream(ctx, path, query, within)
 	if err != nil {
 		return result, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return result, c.explain(err)
+		return result, c.explain(err, c.opts.Timeout, http.MethodGet, path)
 	}
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusConflict, http.StatusGatewayTimeout, http.StatusServiceUnavailable:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -29,6 +30,9 @@ type Server struct {
 	stream rpc.BidiStreamingClient[grpc_reflection_v1.ServerReflectionRequest, grpc_reflection_v1.ServerReflectionResponse]
 	files  map[string]*descriptorpb.FileDescriptorProto // that the server has told
 }
+
+// ErrNotServed is the error of a service that the server does not have.
+var ErrNotServed = errors.New("the server does not have it")
 
 // New begins to ask a server; that ends with ctx.
 func New(ctx context.Context, conn *rpc.ClientConn) (*Server, error) {
@@ -90,7 +94,9 @@ func (s *Server) ask(req *grpc_reflection_v1.ServerReflectionRequest) (*grpc_ref
 	if err != nil {
 		return nil, err
 	}
-	if e := resp.GetErrorResponse(); e != nil {
+	if e := resp.GetErrorResponse(); e != nil && codes.Code(e.GetErrorCode()) == codes.NotFound {
+		return nil, ErrNotServed
+	} else if e != nil {
 		return nil, errors.New(e.GetErrorMessage())
 	}
 	return resp, nil
@@ -132,15 +138,16 @@ func (s *Server) set() *descriptorpb.FileDescriptorSet {
 	return set
 }
 
-// Call calls a method with one request in JSON and tells every answer in JSON.
-func (s *Server) Call(ctx context.Context, service, method string, request []byte, answer func([]byte) error) error {
+// Call calls a method with one request in JSON and tells every answer in JSON. A
+// call without streams has the time of bound; 0 is no bound.
+func (s *Server) Call(ctx context.Context, service, method string, request []byte, bound time.Duration, answer func([]byte) error) error {
 	desc, files, err := s.Service(service)
 	if err != nil {
 		return err
 	}
 	m := desc.Methods().ByName(protoreflect.Name(method))
 	if m == nil {
-		return fmt.Errorf("service %s has no method %q", service, method)
+		return fmt.Errorf("service %s has no method %q ('agentctl service list --methods' has all)", service, method)
 	}
 	types := dynamicpb.NewTypes(files)
 	in := dynamicpb.NewMessage(m.Input())
@@ -156,6 +163,11 @@ func (s *Server) Call(ctx context.Context, service, method string, request []byt
 	}
 	path := fmt.Sprintf("/%s/%s", service, method)
 	if !m.IsStreamingServer() && !m.IsStreamingClient() {
+		if bound > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, bound)
+			defer cancel()
+		}
 		out := dynamicpb.NewMessage(m.Output())
 		if err := s.conn.Invoke(ctx, path, in, out); err != nil {
 			return err

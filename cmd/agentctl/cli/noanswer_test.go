@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestTimeoutIsHonoured(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	f := &fakeAgent{Server: server}
+	if r := f.run(t, nil, "--timeout", "20ms", "values"); r.code != exitError || !strings.Contains(r.err, "did not answer within 20ms (--timeout)") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
+
+// A socket that takes connections and says nothing is an agent that hangs: nothing
+// waits for it any longer than it may.
+func TestAgentThatHangs(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // the kernel accepts, and nobody takes it from there
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	for command, want := range map[string]string{
+		"values --watch":                      "did not answer within 30ms (--timeout)\n",
+		"status --wait":                       "did not answer within 30ms (--timeout)\n",
+		"confirm":                             "what has begun goes on",
+		"config watch":                        "did not answer within 30ms (--timeout); nothing was asked of it",
+		"service call any.Service Method":     "did not answer within 30ms (--timeout); nothing was asked of it",
+		"config retrieve":                     "did not answer within 30ms (--timeout); nothing was asked of it",
+		"quarantine release vpp.interfaces/x": "what has begun goes on",
+	} {
+		r := run(t, nil, append([]string{"--host", host, "--http-port", port, "--grpc-port", port, "--timeout", "30ms"}, strings.Fields(command)...)...)
+		if r.code != exitError || !strings.Contains(r.err, want) {
+			t.Errorf("%s: exit %d, %s", command, r.code, r.err)
+		}
+	}
+}
+
+// Another server than the one that is expected is told as such.
+func TestWrongPort(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	host, port, _ := net.SplitHostPort(f.Listener.Addr().String())
+	if r := run(t, nil, "--host", host, "--grpc-port", port, "config", "retrieve"); r.code != exitError || !strings.Contains(r.err, "does not speak gRPC") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+	if r := f.run(t, nil, "--insecure-tls", "values"); r.code != exitError || !strings.Contains(r.err, "does not use TLS") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	f := newFakeAgent(t)
+	f.Close()
+	if r := f.run(t, nil, "values"); r.code != exitError || !strings.Contains(r.err, "is it running there?") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+}

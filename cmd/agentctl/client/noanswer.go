@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// late is the error of a request that was not answered in time.
+type late struct{ text string }
+
+func (e late) Error() string { return e.text }
+
+// Unwrap tells what it is to errors.Is.
+func (e late) Unwrap() error { return context.DeadlineExceeded }
+
+// onlyAsk are the paths where other methods than GET change nothing either.
+var onlyAsk = map[string]bool{"/scheduler/plan": true, "/configuration/validate": true, "/auth/login": true}
+
+// explain tells in the user's terms why there is no answer to a request; within is
+// the time that it had.
+func (c *Client) explain(err error, within time.Duration, method, path string) error {
+	var timeout interface{ Timeout() bool }
+	switch ue := (*url.Error)(nil); {
+	case errors.Is(err, syscall.ENOENT) && socketPath(c.opts.Host) != "":
+		return fmt.Errorf("no agent answers at %s: there is no such socket (-H)", c.where())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("no agent answers at %s: connection refused; is it running there? (-H, --http-port)", c.where())
+	case errors.As(err, &timeout) && timeout.Timeout():
+		text := fmt.Sprintf("the agent at %s did not answer within %v (--timeout)", c.where(), within)
+		if method != http.MethodGet && !onlyAsk[path] {
+			text += "; what has begun goes on, see 'agentctl status' and 'agentctl config history'"
+		}
+		return late{text}
+	case strings.Contains(err.Error(), "malformed HTTP response"):
+		return fmt.Errorf("what listens at %s does not speak HTTP; is that the port of the agent's HTTP server? (--http-port; HTTPS needs --tls)", c.where())
+	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return fmt.Errorf("the agent at %s does not use TLS (--tls, --insecure-tls)", c.where())
+	case errors.As(err, new(*net.DNSError)):
+		return fmt.Errorf("agent at %s: the name is not known (-H): %w", c.where(), err)
+	case errors.As(err, &ue):
+		return fmt.Errorf("agent at %s: %w", c.where(), ue.Err)
+	}
+	return fmt.Errorf("agent at %s: %w", c.where(), err)
+}
