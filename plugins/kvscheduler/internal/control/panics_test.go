@@ -59,9 +59,11 @@ func TestPanicsOfPureFunctions(t *testing.T) {
 				err = change(2)
 			}
 			status := s.GetValueStatus("tap/boom").GetValue()
-			text := status.String()
+			text := status.GetError() + strings.Join(status.GetDetails(), " ")
 			if c.fails {
-				text += err.Error()
+				if err == nil || !strings.Contains(err.Error(), name) || status.GetState().String() != "INVALID" {
+					t.Errorf("error %v, status %v", err, status)
+				}
 			} else if err != nil || status.GetState().String() != "CONFIGURED" || len(told) == 0 || told[0].Descriptor != "tap" {
 				t.Errorf("error %v, status %v, told %v", err, status, told)
 			}
@@ -127,5 +129,28 @@ func TestDependenciesThatCannotBeMet(t *testing.T) {
 	}
 	if got := s.GetValueStatus("tap/empty").GetValue().GetDetails(); !strings.Contains(strings.Join(got, "; "), `Dependencies has "nothing" without Key and AnyOf`) {
 		t.Errorf("details %q", got)
+	}
+}
+
+// A key that two descriptors select belongs to neither, and its status says so. No
+// prefix gave that away when they were registered.
+func TestTwoDescriptorsForOneKey(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	a, b := sb.Descriptor("a", "x/"), sb.Descriptor("b", "")
+	a.NBKeyPrefix = ""
+	b.KeySelector = func(key string) bool { return strings.HasSuffix(key, "/both") }
+	s := control.New(control.Options{})
+	runWith(t, s, a, b)
+	const problem = `key "x/both" is claimed by two descriptors: "a" and "b"`
+	_, err := s.StartNBTransaction().SetValue("x/both", &model.Item{}).SetValue("x/1", &model.Item{}).Commit(t.Context())
+	if err == nil || !strings.Contains(err.Error(), problem) {
+		t.Errorf("got %v", err)
+	}
+	if v := s.GetValueStatus("x/both").GetValue(); v.GetState().String() != "INVALID" || v.GetError() != problem {
+		t.Errorf("status %v", v)
+	}
+	if sb.Get("x/1") == nil || sb.Get("x/both") != nil {
+		t.Errorf("southbound:\n%s", sb)
 	}
 }

@@ -24,10 +24,10 @@ func State(n *graph.Node) api.ValueState {
 		return kvscheduler.ValueState_DISCOVERED
 	case n.Want.FromSB:
 		return kvscheduler.ValueState_OBTAINED
+	case n.Want.Invalid != nil: // two descriptors for one key is one reason
+		return kvscheduler.ValueState_INVALID
 	case n.Desc == nil && n.Base == nil:
 		return kvscheduler.ValueState_UNIMPLEMENTED
-	case n.Want.Invalid != nil:
-		return kvscheduler.ValueState_INVALID
 	case n.Have != nil:
 		return kvscheduler.ValueState_CONFIGURED
 	case n.Missing:
@@ -67,10 +67,10 @@ func noteState(n *node) api.ValueState {
 		return n.before
 	case n.want == nil:
 		return kvscheduler.ValueState_REMOVED
-	case n.unimplemented():
-		return kvscheduler.ValueState_UNIMPLEMENTED
 	case n.want.Invalid != nil:
 		return kvscheduler.ValueState_INVALID
+	case n.unimplemented():
+		return kvscheduler.ValueState_UNIMPLEMENTED
 	case n.exists():
 		return existing(n)
 	}
