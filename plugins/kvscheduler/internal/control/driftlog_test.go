@@ -3,6 +3,7 @@ package control_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,8 +28,8 @@ func TestDriftIsLoggedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		go c.Run(t.Context())
-		repair := false
-		go c.DetectPeriodically(t.Context(), control.DriftOptions{Interval: time.Minute, Repair: func(*api.Drift) bool { return repair }})
+		var repair atomic.Bool
+		go c.DetectPeriodically(t.Context(), control.DriftOptions{Interval: time.Minute, Repair: func(*api.Drift) bool { return repair.Load() }})
 		txn := c.StartNBTransaction()
 		for _, key := range []string{"tap/1", "tap/2", "link/1"} {
 			txn.SetValue(key, &model.Item{Value: 1})
@@ -54,7 +55,7 @@ func TestDriftIsLoggedOnce(t *testing.T) {
 			}, nil},
 			{"ends", func() { sb.Put("link/1", &model.Item{Value: 1}) },
 				[]string{`as it should be logger=s values=1 still-drifted=1 keys="[\"link/1\"]"`}},
-			{"is repaired", func() { repair = true }, nil},
+			{"is repaired", func() { repair.Store(true) }, nil},
 			{"comes back", func() { sb.Remove("tap/1") },
 				[]string{`drifted logger=s values=3 new=1 missing=1 differs=0 unexpected=0 keys="[\"tap/1\"]"`}},
 		} {
