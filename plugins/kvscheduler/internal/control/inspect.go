@@ -185,23 +185,53 @@ func (c *Control) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithM
 }
 
 func (c *Control) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
-	var kvs []api.KVWithMetadata
-	c.graph.Ascend(d.NBKeyPrefix, func(n *graph.Node) bool {
-		if n.Desc != d || n.IsDerived() {
-			return true
-		}
-		v := n.Have
-		if view == api.NBView {
-			if v = n.Want; v != nil && v.FromSB {
-				v = nil
+	var all parts[api.KVWithMetadata]
+	c.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
+		for _, n := range nodes {
+			if n.Desc != d || n.IsDerived() {
+				continue
+			}
+			v := n.Have
+			if view == api.NBView {
+				if v = n.Want; v != nil && v.FromSB {
+					v = nil
+				}
+			}
+			if v != nil {
+				all.add(api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
 			}
 		}
-		if v != nil {
-			kvs = append(kvs, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
-		}
-		return true
 	})
-	return kvs
+	return all.joined()
+}
+
+// parts is a list of unknown length. What is appended to a slice is copied every
+// time that this grows by a quarter; here it is once.
+type parts[T any] struct {
+	full [][]T
+	last []T
+}
+
+const (
+	firstPart = 64
+	lastPart  = 8192
+)
+
+func (p *parts[T]) add(v T) {
+	if len(p.last) == cap(p.last) {
+		if len(p.last) > 0 {
+			p.full = append(p.full, p.last)
+		}
+		p.last = make([]T, 0, min(max(firstPart, 2*len(p.last)), lastPart))
+	}
+	p.last = append(p.last, v)
+}
+
+func (p *parts[T]) joined() []T {
+	if len(p.full) == 0 {
+		return p.last
+	}
+	return slices.Concat(append(p.full, p.last)...)
 }
 
 // ValidateSemantically implements api.Inspector.
