@@ -59,6 +59,14 @@ func (g *Graph) NamingNode(n *Node, yield func(*Node)) {
 	}
 }
 
+// Dependents is how many times NamingNode yields.
+func (n *Node) Dependents() int {
+	if n.kin == nil {
+		return 0
+	}
+	return len(n.kin.dependents)
+}
+
 // replace changes both values and keeps the edges in step.
 func (g *Graph) replace(n *Node, want, have *registry.Value) {
 	if want == n.Want && have == n.Have {

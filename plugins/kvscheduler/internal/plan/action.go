@@ -110,13 +110,23 @@ func (p *planner) spread(falling []*node) {
 // standingOn returns the existing values with a dependency that the key of n
 // meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
-	var found []*graph.Node
+	found := room(n)
 	p.dependentsOf(n, p.steady, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}
 	})
 	return p.touchAll(found)
+}
+
+// room is a list for the dependents of a node, if there are many: one that grows
+// with them is copied again and again.
+func room(n *node) []*graph.Node {
+	const many = 64
+	if n.node == nil || n.node.Dependents() < many {
+		return nil
+	}
+	return make([]*graph.Node, 0, n.node.Dependents())
 }
 
 func (p *planner) derivedFrom(n *node) []*node {
@@ -138,6 +148,7 @@ func (p *planner) touchAll(found []*graph.Node) []*node {
 	if slices.ContainsFunc(found, func(gn *graph.Node) bool { return p.of(gn) == nil }) {
 		slices.SortFunc(found, byKey)
 	}
+	p.list = slices.Grow(p.list, len(found))
 	out := make([]*node, len(found))
 	for i, gn := range found {
 		out[i] = p.touchNode(gn)

@@ -282,7 +282,7 @@ func (p *planner) push(n *node) {
 
 // out looks at those that stood on a value which does not exist in the target.
 func (p *planner) out(n *node) {
-	var found []*graph.Node
+	found := room(n)
 	p.dependents(n, func(gn *graph.Node, q *node) {
 		switch {
 		case q != nil:
@@ -301,6 +301,7 @@ func (p *planner) out(n *node) {
 		}
 	}
 	slices.SortFunc(found, byKey)
+	p.list, p.work = slices.Grow(p.list, len(found)), slices.Grow(p.work, len(found))
 	for _, gn := range found {
 		p.push(p.touchNode(gn))
 	}
