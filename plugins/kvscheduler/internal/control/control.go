@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 )
 
 // Printer is told about every transaction: before the execution, with
@@ -80,7 +81,8 @@ type Control struct {
 	graph    *graph.Graph
 	exec     *exec.Executor
 	registry atomic.Pointer[registry.Registry]
-	register sync.Mutex // one registration at a time
+	readers  status.Reader // what all of them have in common; see reader
+	register sync.Mutex    // one registration at a time
 
 	// Of the worker.
 	nextSeq        uint64
@@ -149,6 +151,7 @@ func New(opts Options) *Control {
 	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts}
 	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}
+	c.readers = c.newReaders()
 	c.openJournal()
 	c.openWard()
 	return c

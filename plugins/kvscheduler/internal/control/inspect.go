@@ -45,17 +45,25 @@ func (c *Control) ListDescriptors() []*api.KVDescriptor {
 	return out
 }
 
+// reader reads the states of values. There may be one for each of a million.
 func (c *Control) reader() *status.Reader {
-	reg := c.registry.Load()
-	return &status.Reader{
-		Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread, Unsure: c.reads.Unread(reg).Meets,
+	r := c.readers
+	if unread := c.reads.Unread(c.registry.Load()); unread != nil {
+		r.Unsure = unread.Meets
+	}
+	return &r
+}
+
+func (c *Control) newReaders() status.Reader {
+	return status.Reader{
+		Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread,
 		Breaches: c.breaches.of, TxnStart: c.txnStart,
 		SouthboundOnly: func(key string) bool {
-			d, err := reg.Lookup(key)
+			d, err := c.registry.Load().Lookup(key)
 			return err == nil && d != nil && d.IsProperty() && d.Retrieve != nil
 		},
 		Undescribed: func(key string) bool {
-			d, err := reg.Lookup(key)
+			d, err := c.registry.Load().Lookup(key)
 			return err == nil && d == nil
 		},
 	}
