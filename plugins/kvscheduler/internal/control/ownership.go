@@ -45,8 +45,10 @@ type keeper struct {
 	// intended are the values written ahead for the running transaction.
 	intended []intent
 	seq      uint64
-	running  bool // the journal knows that a transaction is being executed
-	stale    bool // a write failed: the journal has to be written as a whole
+	running  bool            // the journal knows that a transaction is being executed
+	stale    bool            // a write failed: the journal has to be written as a whole
+	complete map[string]bool // descriptors; see completeRecord
+	read     []string        // descriptors that the running transaction read
 	retrying bool
 }
 
@@ -65,6 +67,7 @@ func (c *Control) openJournal() {
 	c.keeper.journal = c.opts.Journal
 	c.graph.Track()
 	c.exec.Intend = c.intend
+	c.openComplete()
 	records, interrupted, err := c.opts.Journal.Load()
 	if err != nil {
 		c.log.Error("what an earlier run made is not known", "error", err)

@@ -33,6 +33,7 @@ func (c *Control) process(j *job) outcome {
 	if err := c.tooLate(j); err != nil {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	}
+	c.keeper.read = nil
 	p, pl, ok := c.plan(j)
 	if !ok {
 		c.keepWard()
@@ -62,6 +63,7 @@ func (c *Control) process(j *job) outcome {
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
 	c.keep()
+	c.completeRecord(p.request.DropUnwanted)
 	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
 		c.fullResyncDone = true
 	}
@@ -312,7 +314,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
-		Past: c.keeper.past, Recorded: c.keeper.journal != nil, Complete: c.fullResyncDone, Policies: c.opts.Policies,
+		Past: c.keeper.past, Recorded: c.keeper.journal != nil, OnRecord: func(descriptor string) bool { return c.keeper.complete[descriptor] }, Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
 		Reading: c.reading, Breach: c.retrieveBreach,

@@ -34,6 +34,9 @@ type Refresher struct {
 	// Recorded tells that all that the scheduler makes is on record: what it finds
 	// in the place of a value that it never made was made by others.
 	Recorded bool
+	// OnRecord tells that all that the scheduler made of a descriptor is on record:
+	// others made what is not, even if it has the mark of the agent.
+	OnRecord func(descriptor string) bool
 	// Complete tells that what the northbound wants is known, be it from the
 	// graph or from what All was given.
 	Complete bool
@@ -291,6 +294,8 @@ func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool
 		return n.Want == nil || n.Want.FromSB
 	case n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB: // the wish is invalid
 		return true
+	case kv.Origin == api.FromNB && !ours && r.unheard(n):
+		return true
 	case kv.Origin == api.FromNB || ours:
 		return false
 	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && r.Recorded && n.Kept() == nil: // nor is it on record
@@ -301,6 +306,12 @@ func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool
 		return n.Have.FromSB
 	}
 	return true
+}
+
+// unheard tells that nothing was ever known of a value of which there would be a
+// record.
+func (r *Refresher) unheard(n *graph.Node) bool {
+	return n.Want == nil && n.Have == nil && n.Err == nil && n.Kept() == nil && r.OnRecord != nil && r.OnRecord(n.Desc.Name)
 }
 
 // value describes what was found, reusing what is known already. same tells
