@@ -12,6 +12,7 @@ import (
 // tally counts what the random cases of this process really did. Cases that are
 // run again to make a failure smaller count as well.
 type tally struct {
+	policies    bool // take part
 	mu          sync.Mutex
 	cases       int
 	steps       map[string]int // by name
@@ -20,7 +21,9 @@ type tally struct {
 	divergences int            // from the oracle, or from another invariant
 }
 
-func newTally() *tally { return &tally{steps: map[string]int{}, faults: map[string]int{}} }
+func newTally(policies bool) *tally {
+	return &tally{policies: policies, steps: map[string]int{}, faults: map[string]int{}}
+}
 
 // done adds one case, which has ended.
 func (t *tally) done(s *simulation) {
@@ -65,7 +68,7 @@ func (t *tally) report(tb testing.TB) {
 		return
 	}
 	for _, kind := range faultKinds {
-		if t.faults[kind] == 0 && (*policies || kind != strangers) {
+		if t.faults[kind] == 0 && (t.policies || kind != strangers) {
 			tb.Errorf("no fault %q in %d cases", kind, t.cases)
 		}
 	}
