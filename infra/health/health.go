@@ -6,6 +6,9 @@ package health
 // Reporter reports the state of one plugin or of one part of it. All methods
 // may be called concurrently and never block.
 type Reporter interface {
+	// Starting reports that what belongs to the start of the plugin goes on after
+	// its AfterInit ("waits for the state of etcd"): the agent is not ready yet.
+	Starting(reason string)
 	// OK reports that everything works; msg is a short remark ("connected to VPP 25.10").
 	OK(msg string)
 	// Degraded reports that the plugin runs but cannot do all of its work now
@@ -25,6 +28,7 @@ type discard struct{}
 // Discard returns a Reporter that forgets everything it is told.
 func Discard() Reporter { return discard{} }
 
+func (discard) Starting(string)        {}
 func (discard) OK(string)              {}
 func (discard) Degraded(string, error) {}
 func (discard) Failed(string, error)   {}

@@ -67,6 +67,10 @@ func TestTreeOfStates(t *testing.T) {
 	tree.Ready("b") // what a plugin said about itself stays
 	expect(t, tree, "OK\n  a OK\n  b OK \"connected\"\n")
 
+	b.Starting("waits for its database") // more of it than its AfterInit
+	expect(t, tree, "INIT\n  a OK\n  b INIT \"waits for its database\"\n")
+	b.OK("connected")
+
 	part := a.Scope("link").Scope("eth0")
 	expect(t, tree, "OK\n  a OK\n    link OK\n      eth0 OK\n  b OK \"connected\"\n")
 	part.Degraded("down", errors.New("no carrier"))

@@ -13,7 +13,7 @@ type State int
 // The states. The numbers of Init, OK and Error are those that clients of the
 // predecessor know from its status messages.
 const (
-	Init     State = 0 // not started yet
+	Init     State = 0 // its start is not complete
 	OK       State = 1
 	Error    State = 2 // cannot work until someone acts
 	Degraded State = 3 // works in part, and expects to recover
@@ -164,6 +164,8 @@ type reporter struct {
 	n      *node
 	parent *node // nil for a plugin
 }
+
+func (r reporter) Starting(reason string) { r.report(Init, reason, nil) }
 
 func (r reporter) OK(msg string) { r.report(OK, msg, nil) }
 

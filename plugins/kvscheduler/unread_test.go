@@ -22,6 +22,7 @@ type told struct {
 }
 
 func (r told) OK(msg string)                     { r.last[r.name] = msg }
+func (r told) Starting(string)                   {}
 func (r told) Degraded(reason string, err error) { r.last[r.name] = reason + ": " + err.Error() }
 func (r told) Failed(reason string, err error)   { r.Degraded(reason, err) }
 func (r told) Scope(name string) health.Reporter { return told{name, r.last} }

@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,35 @@ func (w witness) use() orchestrator.Option {
 func (w witness) state() (health.State, string) {
 	s := w.tree.Snapshot().Plugins[0]
 	return s.State, s.Reason
+}
+
+// The agent is not ready before its configuration has been applied.
+func TestStartingUntilSynchronised(t *testing.T) {
+	t.Parallel()
+	see := newWitness(t)
+	want := func(state health.State, reason string) {
+		t.Helper()
+		until(t, fmt.Sprintf("health is %v: %s", state, reason), func() bool {
+			st, r := see.state()
+			if st == health.OK && state != health.OK {
+				t.Fatalf("health is OK before it is %v: %s", state, reason)
+			}
+			return st == state && r == reason
+		})
+	}
+	item, sb := iface("a", 1), kvstest.NewMockSB()
+	sb.Inject(kvstest.Fault{Op: pb.TxnOperation_CREATE, Key: item.Key, Hang: true})
+	one, two := &fakeStore{name: "one"}, &fakeStore{name: "two"}
+	w := start(t, sb, see.use(), orchestrator.UseWatchers(one, two))
+	want(health.Init, "waits for the initial state of one, two")
+	two.resyncs <- newEvent([]orchestrator.KeyVal{item})
+	want(health.Init, "waits for the initial state of one")
+	one.resyncs <- newEvent(nil)
+	want(health.Init, "the initial synchronisation is being executed")
+	sb.AwaitHang(item.Key)
+	sb.Release(item.Key)
+	w.waitSynced()
+	want(health.OK, "1 item from 2 sources")
 }
 
 const removed = "what nobody asks for is removed"

@@ -72,6 +72,7 @@ type Plugin struct {
 	store       store
 	reports     map[string]*report // by source
 	begun       bool               // the initial synchronisation was given to the scheduler
+	ended       bool               // the initial synchronisation has been executed
 	closed      bool               // Withdraw was called
 	stores      []*watched         // those that are enabled
 	keeping     bool               // nothing found is removed, as there were gaps

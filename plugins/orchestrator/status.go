@@ -139,6 +139,8 @@ func (p *Plugin) tellHealth() {
 	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	told := errors.Join(errs[:min(len(errs), maxTold)]...)
 	switch {
+	case !p.ended:
+		p.Health.Starting(p.awaited())
 	case p.keeping:
 		p.Health.Degraded("a part of the configuration is unknown ("+strings.Join(p.gaps(), "; ")+"); nothing found in the southbound is removed", told)
 	case len(p.silent()) > 0:
@@ -148,6 +150,23 @@ func (p *Plugin) tellHealth() {
 	default:
 		p.Health.OK(fmt.Sprintf("%s from %s", count(items, "item"), count(len(p.store.sources), "source")) + p.unconfirmed.note())
 	}
+}
+
+// awaited is what the initial synchronisation waits for. The lock is held.
+func (p *Plugin) awaited() string {
+	if p.begun {
+		return "the " + initialSync + " is being executed"
+	}
+	var names []string
+	for _, s := range p.stores {
+		if !s.known {
+			names = append(names, s.name)
+		}
+	}
+	if len(names) == 0 {
+		return "the " + initialSync + " is about to begin"
+	}
+	return "waits for the initial state of " + strings.Join(names, ", ")
 }
 
 // count is a number of things.

@@ -53,6 +53,7 @@ func (p *Plugin) watch() error {
 	p.stores = all
 	p.mu.Unlock()
 	p.dropForgotten(all)
+	p.tellHealth()
 	for i, s := range all {
 		p.Go(func(ctx context.Context) {
 			p.follow(ctx, s)
@@ -128,9 +129,10 @@ func (p *Plugin) initialSync(ctx context.Context) {
 		return
 	}
 	p.tellGaps(gaps)
+	p.tellHealth()
 	err = p.commit(ctx, effects, change{resync: true, keep: len(gaps) > 0, description: initialSync})
 	p.mu.Lock()
-	p.syncErr = err
+	p.syncErr, p.ended = err, true
 	sources := slices.Clone(p.store.sources)
 	p.mu.Unlock()
 	for _, s := range sources {
@@ -151,7 +153,10 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			items, rejected := p.read(resyncItems(ev))
 			missing := p.noteRejected(s.name, rejected, items, true)
 			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
-			once.Do(func() { close(s.arrived) })
+			once.Do(func() {
+				close(s.arrived)
+				p.tellHealth()
+			})
 			if joined && err == nil {
 				err = p.waitInitial(ctx, items)
 			} else {
