@@ -80,12 +80,14 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
+	down := 0
 	for i := range pl.Ops {
 		w.count(i, pl.Before(pl.Ops[i].Preds))
 		if pl.Ops[i].Kind == plan.Down {
-			w.removals = append(w.removals, int32(i))
+			down++
 		}
 	}
+	w.removals = make([]int32, 0, down)
 	for i := range pl.Gates {
 		w.count(len(pl.Ops)+i, pl.Before(pl.Gates[i].Preds))
 	}
@@ -102,6 +104,9 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	}
 	for i := range pl.Ops {
 		follow(i, pl.Before(pl.Ops[i].Preds))
+		if pl.Ops[i].Kind == plan.Down {
+			w.removals = append(w.removals, int32(i))
+		}
 	}
 	for i := range pl.Gates {
 		follow(len(pl.Ops)+i, pl.Before(pl.Gates[i].Preds))

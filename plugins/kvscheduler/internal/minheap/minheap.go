@@ -2,7 +2,10 @@
 // container/heap, for values that come nearly in order.
 package minheap
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Heap gives back its least element first. What is pushed in order, which is
 // most, is kept in a list and costs next to nothing; the rest is a binary heap.
@@ -38,6 +41,9 @@ func (h *Heap[T]) Push(x T) {
 		h.list, h.head = h.list[:0], 0
 	}
 	if last := len(h.list) - 1; last < 0 || h.list[last] <= x {
+		if len(h.list) == cap(h.list) {
+			h.list = slices.Grow(h.list, len(h.list)+1) // append would make it a little larger again and again
+		}
 		h.list = append(h.list, x)
 		return
 	}

@@ -110,35 +110,41 @@ func (p *planner) spread(falling []*node) {
 // standingOn returns the existing values with a dependency that the key of n
 // meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
-	found := room(n)
+	found := p.room(n)
 	p.dependentsOf(n, p.steady, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}
 	})
+	defer p.keep(found)
 	return p.touchAll(found)
 }
 
-// room is a list for the dependents of a node, if there are many: one that grows
-// with them is copied again and again.
-func room(n *node) []*graph.Node {
-	const many = 64
-	if n.node == nil || n.node.Dependents() < many {
-		return nil
+// room is an empty list with room for the dependents of a node. It is the same
+// one again and again, as most lists are short and soon forgotten; keep gives it
+// back.
+func (p *planner) room(n *node) []*graph.Node {
+	found := p.found
+	p.found = nil
+	if n.node != nil {
+		found = slices.Grow(found, n.node.Dependents())
 	}
-	return make([]*graph.Node, 0, n.node.Dependents())
+	return found
 }
+
+func (p *planner) keep(found []*graph.Node) { p.found = found[:0] }
 
 func (p *planner) derivedFrom(n *node) []*node {
 	if n.node == nil || n.leaf {
 		return nil
 	}
-	var found []*graph.Node
+	found := p.room(n)
 	for gn := range n.node.Derived {
 		if gn.Have != nil {
 			found = append(found, gn)
 		}
 	}
+	defer p.keep(found)
 	return p.touchAll(found)
 }
 

@@ -261,6 +261,7 @@ type planner struct {
 	pieces  *graph.Cursor        // for derived values
 	sorted  *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
 
+	found   []*graph.Node // room, while nobody uses it
 	work    []*node
 	seeds   []*node
 	linked  bool     // exact and newcomers are complete

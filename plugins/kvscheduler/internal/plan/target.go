@@ -282,7 +282,7 @@ func (p *planner) push(n *node) {
 
 // out looks at those that stood on a value which does not exist in the target.
 func (p *planner) out(n *node) {
-	found := room(n)
+	found := p.room(n)
 	p.dependents(n, func(gn *graph.Node, q *node) {
 		switch {
 		case q != nil:
@@ -305,6 +305,7 @@ func (p *planner) out(n *node) {
 	for _, gn := range found {
 		p.push(p.touchNode(gn))
 	}
+	p.keep(found)
 	for _, d := range n.children {
 		if d.in {
 			p.push(d)
