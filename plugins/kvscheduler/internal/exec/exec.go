@@ -122,7 +122,6 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	}
 	pl := txn.Plan
 	r.res.Executed = pages.Make(len(pl.Ops), func(rec *api.RecordedTxnOp) { rec.After = 0 })[:0]
-	r.res.Changed = make([]string, 0, len(txn.Request.Changes))
 	for {
 		if x.Intend != nil {
 			x.Intend(pl)

@@ -80,14 +80,17 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
-	down := 0
+	down, base := 0, 0
 	for i := range pl.Ops {
 		w.count(i, pl.Before(pl.Ops[i].Preds))
 		if pl.Ops[i].Kind == plan.Down {
 			down++
 		}
+		if pl.Ops[i].Base == "" {
+			base++
+		}
 	}
-	w.removals = make([]int32, 0, down)
+	w.removals, r.res.Changed = make([]int32, 0, down), slices.Grow(r.res.Changed, base)
 	for i := range pl.Gates {
 		w.count(len(pl.Ops)+i, pl.Before(pl.Gates[i].Preds))
 	}
