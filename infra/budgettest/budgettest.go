@@ -32,6 +32,13 @@ func AtLeast(b *testing.B, name string, measured float64, unit string, limit flo
 	b.ReportMetric(measured, fmt.Sprintf("%s[%s]>=%g", name, unit, limit))
 }
 
+// Compare reports a number that has no limit, and says what the budgets of the
+// same unit are to be compared with.
+func Compare(b *testing.B, name string, measured float64, unit string) {
+	b.Helper()
+	b.ReportMetric(measured, fmt.Sprintf("%s[%s]", name, unit))
+}
+
 // Fastest is the shortest of some runs: what else the machine does makes a run
 // longer, never shorter.
 func Fastest(runs int, run func() time.Duration) time.Duration {

@@ -49,8 +49,9 @@ func TestBudgetsAreMetrics(t *testing.T) {
 	r := testing.Benchmark(func(b *testing.B) {
 		budgettest.AtMost(b, "create-100k", 0.25, "s", 0.5)
 		budgettest.AtLeast(b, "routes", 70, "%", 50)
+		budgettest.Compare(b, "map", 20, "x")
 	})
-	for unit, want := range map[string]float64{"create-100k[s]<=0.5": 0.25, "routes[%]>=50": 70} {
+	for unit, want := range map[string]float64{"create-100k[s]<=0.5": 0.25, "routes[%]>=50": 70, "map[x]": 20} {
 		if got, ok := r.Extra[unit]; !ok || got != want {
 			t.Errorf("%s is %v (%v), expected %v", unit, got, ok, want)
 		}

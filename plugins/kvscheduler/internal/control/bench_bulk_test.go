@@ -225,6 +225,36 @@ func BenchmarkCycles(b *testing.B) {
 	}
 }
 
+// BenchmarkMap is what the others that grow are to be compared with: the least that
+// anybody does who has something under a key. Ten times as much of it takes more
+// than ten times as long, too, as it does not fit into the caches of the processor.
+func BenchmarkMap(b *testing.B) {
+	type value struct{ fields [15]int64 }
+	for range b.N {
+		life := func(n int) time.Duration {
+			keys := make([]string, n)
+			for i := range keys {
+				keys[i] = fmt.Sprintf("config/interface/c%06d", i)
+			}
+			runtime.GC()
+			return budgettest.Worked(func() {
+				values := map[string]*value{}
+				for _, key := range keys {
+					values[key] = &value{}
+				}
+				for _, key := range keys {
+					values[key].fields[0]++
+				}
+				for _, key := range keys {
+					delete(values, key)
+				}
+			})
+		}
+		budgettest.Compare(b, "map-100k/10k", budgettest.Growth(bulkRounds, 10_000, life), "x")
+		budgettest.Compare(b, "map-1M/100k", budgettest.Growth(1, 100_000, life), "x")
+	}
+}
+
 // BenchmarkListPending lists what waits: values in a chain, of which the first
 // waits for something that nobody asked for, and values for which any of them
 // will do.
