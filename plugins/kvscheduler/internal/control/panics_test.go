@@ -1,8 +1,10 @@
 package control_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -105,7 +107,68 @@ func TestPanicOverNotification(t *testing.T) {
 	}
 }
 
-// A dependency whose selector panics is not met, and one that names nothing is told.
+// A selector that panics for what exists fails the values that wait for its answer,
+// until there is one: another value that it takes, or none that it panics for.
+func TestSelectorPanics(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	d := sb.Descriptor("route", "route/")
+	fickle := func(key string) bool { boomAt(key); return key == "tap/good" }
+	d.Dependencies = func(key string, v proto.Message) []api.Dependency {
+		if v.(*model.Item).GetValue() == 7 {
+			return nil
+		}
+		return []api.Dependency{{Label: "good tap", AnyOf: api.AnyOfDependency{KeyPrefixes: []string{"tap/"}, KeySelector: fickle}}}
+	}
+	s := control.New(control.Options{Record: true})
+	runWith(t, s, d, sb.Descriptor("tap", "tap/"))
+	const problem = `descriptor "route": dependency "good tap": KeySelector of tap/boom panicked at panics_test.go:`
+	step := func(what, want string, fails bool, kvs ...any) {
+		t.Helper()
+		txn := s.StartNBTransaction()
+		for i := 0; i < len(kvs); i += 2 {
+			msg, _ := kvs[i+1].(proto.Message)
+			txn.SetValue(kvs[i].(string), msg)
+		}
+		_, err := txn.Commit(t.Context())
+		if fails != (err != nil && strings.Contains(err.Error(), problem)) {
+			t.Errorf("%s: error %v", what, err)
+		}
+		v := s.GetValueStatus("route/1").GetValue()
+		why := s.Explain("route/1").Reason
+		if v.GetState().String() != want {
+			t.Errorf("%s: %v", what, v)
+		}
+		if told := strings.HasPrefix(v.GetError(), problem) && strings.HasPrefix(why, problem) && strings.HasSuffix(why, "no such tap"); told != (want == "FAILED") {
+			t.Errorf("%s: status %v, why %q", what, v, why)
+		}
+		history := s.GetTransactionHistory(time.Time{}, time.Time{})
+		executed := history[len(history)-1].Executed
+		if fails != slices.ContainsFunc(executed, func(op api.RecordedTxnOp) bool {
+			return op.Key == "route/1" && op.NOOP && op.NewState.String() == "FAILED" && strings.HasPrefix(op.NewErrMsg, problem)
+		}) {
+			t.Errorf("%s: recorded %+v", what, executed)
+		}
+	}
+	item := &model.Item{}
+	step("alone", "PENDING", false, "route/1", item)
+	step("the key comes", "FAILED", true, "tap/boom", item)
+	step("nothing to do with it", "FAILED", false, "tap/1", item)
+	step("one that is taken comes", "CONFIGURED", false, "tap/good", item)
+	step("and goes", "FAILED", true, "tap/good", nil)
+	step("asked for with another value", "CONFIGURED", false, "route/1", &model.Item{Value: 7})
+	step("and as before", "FAILED", true, "route/1", item)
+	step("the key goes", "PENDING", false, "tap/boom", nil)
+	step("both at once", "FAILED", true, "route/1", &model.Item{Value: 2}, "tap/boom", item)
+	step("given up", "NONEXISTENT", false, "route/1", nil)
+	_, err := s.StartNBTransaction().SetValue("route/1", item).SetValue("tap/2", item).Commit(t.Context(), api.WithRevert())
+	if state := s.GetValueStatus("route/1").GetValue().GetState().String(); err == nil || state != "NONEXISTENT" || sb.Get("tap/2") != nil {
+		t.Errorf("reverted: error %v, state %s, southbound:\n%s", err, state, sb)
+	}
+}
+
+// A dependency that names nothing is told, and one whose selector panics fails its
+// value.
 func TestDependenciesThatCannotBeMet(t *testing.T) {
 	t.Parallel()
 	sb := kvstest.NewMockSB()
@@ -121,8 +184,11 @@ func TestDependenciesThatCannotBeMet(t *testing.T) {
 	}
 	s := control.New(control.Options{})
 	runWith(t, s, d)
-	set(t, s, "tap/panics", &model.Item{}, "tap/empty", &model.Item{}, "tap/1", &model.Item{})
-	for key, want := range map[string]string{"tap/panics": "PENDING", "tap/empty": "PENDING", "tap/1": "CONFIGURED"} {
+	if _, err := s.StartNBTransaction().SetValue("tap/panics", &model.Item{}).SetValue("tap/empty", &model.Item{}).
+		SetValue("tap/1", &model.Item{}).Commit(t.Context()); err == nil || !strings.Contains(err.Error(), "KeySelector of tap/1 panicked") {
+		t.Errorf("error %v", err)
+	}
+	for key, want := range map[string]string{"tap/panics": "FAILED", "tap/empty": "PENDING", "tap/1": "CONFIGURED"} {
 		if got := s.GetValueStatus(key).GetValue().GetState().String(); got != want {
 			t.Errorf("%s is %s, expected %s", key, got, want)
 		}

@@ -127,7 +127,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 			x.Intend(pl)
 		}
 		failed, unknown := r.pass(pl)
-		if len(failed) == 0 {
+		if len(failed) == 0 && !(r.selectorsFail() && txn.Revert && !r.reverted) {
 			break
 		}
 		if len(unknown) > 0 {

@@ -71,7 +71,7 @@ func (g *Graph) Choosing(key string, skip func(Choice) bool, yield func(*Node)) 
 			}
 		}
 		for choice, nodes := range c.some {
-			if choice.Selects(key) && !skip(choice) {
+			if g.Selects(choice, key) && !skip(choice) {
 				for n := range nodes {
 					yield(n)
 				}

@@ -173,6 +173,8 @@ type Graph struct {
 	left  int                 // see AnyLeft
 	knots map[string]struct{} // see Knots
 
+	panics map[Choice]selectorPanic // see Panics
+
 	track bool // see Track
 	news  []*Node
 }

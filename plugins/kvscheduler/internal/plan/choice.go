@@ -66,7 +66,7 @@ func (p *planner) existing(c *choice, w *witness, good func(n *node) bool) bool 
 	}
 	w.gn = nil
 	p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
-		if n := p.of(gn); (n == nil && !gn.Doomed() || n != nil && good(n)) && c.of.Selects(gn.Key) {
+		if n := p.of(gn); (n == nil && !gn.Doomed() || n != nil && good(n)) && p.g.Selects(c.of, gn.Key) {
 			w.gn = gn
 		}
 		return w.gn == nil
@@ -95,7 +95,7 @@ func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
 		if !strings.HasPrefix(n.key, c.of.Prefix) {
 			return false
 		}
-		if good(n) && c.of.Selects(n.key) {
+		if good(n) && p.g.Selects(c.of, n.key) {
 			w.n = n
 		}
 		return w.n == nil

@@ -74,7 +74,7 @@ func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
 			continue
 		}
 		for _, c := range p.prefixes[key[:length]] {
-			if c.of.Selects(key) && !p.unharmedNews(c.of) {
+			if p.g.Selects(c.of, key) && !p.unharmedNews(c.of) {
 				news(c.nodes)
 			}
 		}
@@ -152,11 +152,11 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 		}
 		return
 	}
-	sel := dep.AnyOf.KeySelector
 	more := true
 	for _, prefix := range graph.Prefixes(dep) {
+		choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
 		p.g.Existing(prefix, func(gn *graph.Node) bool {
-			if sel == nil || sel(gn.Key) {
+			if p.g.Selects(choice, gn.Key) {
 				more = yield(gn, p.of(gn))
 			}
 			return more
@@ -168,7 +168,7 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 			if !strings.HasPrefix(n.key, prefix) {
 				return false
 			}
-			if sel == nil || sel(n.key) {
+			if p.g.Selects(choice, n.key) {
 				more = yield(n.node, n)
 			}
 			return more

@@ -34,7 +34,7 @@ func validate(key string, d *Descriptor, msg proto.Message) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q: %s", d.Name, panicked("Validate", p))
+			err = fmt.Errorf("descriptor %q: %s", d.Name, Panicked("Validate", p))
 		}
 	}()
 	return d.Validate(key, msg)
@@ -67,7 +67,7 @@ func (r *Registry) describe(key string, d *Descriptor, v *Value) (err error) {
 	asked := "Dependencies"
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q: %s", d.Name, panicked(asked, p))
+			err = fmt.Errorf("descriptor %q: %s", d.Name, Panicked(asked, p))
 		}
 	}()
 	if d.Dependencies != nil && !v.FromSB {
@@ -126,7 +126,7 @@ func notDerivable(base string, kv api.KeyValuePair) string {
 func dependencies(kv api.KeyValuePair, d *Descriptor) (deps []api.Dependency, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			deps, err = nil, fmt.Errorf("descriptor %q: %s", d.Name, panicked("Dependencies", p))
+			deps, err = nil, fmt.Errorf("descriptor %q: %s", d.Name, Panicked("Dependencies", p))
 		}
 	}()
 	return d.Dependencies(kv.Key, kv.Value), nil

@@ -48,7 +48,7 @@ func (d *Descriptor) Compare(key string, a, b proto.Message) (equal bool, err er
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			equal, err = false, fmt.Errorf("descriptor %q: %s", d.Name, panicked("ValueComparator", p))
+			equal, err = false, fmt.Errorf("descriptor %q: %s", d.Name, Panicked("ValueComparator", p))
 		}
 	}()
 	return d.raw.ValueComparator(key, a, b), nil

@@ -17,7 +17,7 @@ import (
 // say about a value is missed, so their panic is its failure.
 func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 	g := *kd
-	told := func(callback, key string, p any) { r.complain(kd.Name, key, panicked(callback, p)) }
+	told := func(callback, key string, p any) { r.complain(kd.Name, key, Panicked(callback, p)) }
 	g.KeySelector = func(key string) bool {
 		selects, err := selects(kd, key)
 		if err != nil {
@@ -76,14 +76,14 @@ func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 func selects(kd *api.KVDescriptor, key string) (yes bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			yes, err = false, fmt.Errorf("%s", panicked("KeySelector", p))
+			yes, err = false, fmt.Errorf("%s", Panicked("KeySelector", p))
 		}
 	}()
 	return kd.KeySelector(key), nil
 }
 
-// panicked says where a callback panicked. It is for deferred functions.
-func panicked(callback string, p any) string {
+// Panicked says where a callback panicked. It is for deferred functions.
+func Panicked(callback string, p any) string {
 	return fmt.Sprintf("%s panicked%s: %v", callback, origin(), p)
 }
 

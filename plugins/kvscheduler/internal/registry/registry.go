@@ -95,7 +95,7 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 func metadataMap(kd *api.KVDescriptor) (m *idxmap.Store, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("descriptor %q: %s", kd.Name, panicked("MetadataMapFactory", p))
+			err = fmt.Errorf("descriptor %q: %s", kd.Name, Panicked("MetadataMapFactory", p))
 		}
 	}()
 	return api.NewMetadataMap(kd), nil
