@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
@@ -20,6 +20,8 @@ import (
 type calls struct {
 	known func(service string) bool
 	log   logging.Logger // nil: calls are not logged
+
+	sockets atomic.Uint64 // connections to unix sockets so far
 
 	started, handled *prometheus.CounterVec
 	seconds          *prometheus.HistogramVec
@@ -110,14 +112,9 @@ func kind(b *stats.Begin) string {
 }
 
 func caller(ctx context.Context) string {
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		return p.Addr.String()
-	}
-	return ""
+	_, addr := Caller(ctx)
+	return addr
 }
-
-// TagConn implements stats.Handler.
-func (c *calls) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // HandleConn implements stats.Handler.
 func (c *calls) HandleConn(_ context.Context, s stats.ConnStats) {

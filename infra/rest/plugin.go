@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,6 +40,8 @@ type Plugin struct {
 	once   sync.Once
 	router *router
 	guard  *guard // nil: everybody may use the server
+
+	sockets atomic.Uint64 // connections to the unix socket so far
 
 	mu    sync.Mutex
 	addr  net.Addr
@@ -121,6 +124,7 @@ func (p *Plugin) AfterInit() error {
 		ErrorLog:          slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
 		ConnState:         p.routes().traffic.connected,
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
+		ConnContext:       p.connected,
 	}
 	if pair != nil {
 		server.TLSConfig = pair.Config()

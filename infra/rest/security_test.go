@@ -281,6 +281,25 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
+// caller answers with who made the request.
+func caller(w http.ResponseWriter, r *http.Request) {
+	user, addr := rest.Caller(r)
+	_, _ = io.WriteString(w, user+" "+addr)
+}
+
+func TestCaller(t *testing.T) {
+	t.Parallel()
+	p := start(t, cheap+"users: [{name: ann, password: secret, permissions: [all]}]\nanonymous: [info]\n")
+	if err := p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller, Groups: []string{rest.GroupInfo}}); err != nil {
+		t.Fatal(err)
+	}
+	_, anonymous := do(t, nil, "GET", p.URL()+"/caller", nil)
+	_, known := do(t, nil, "GET", p.URL()+"/caller", as("ann", "secret"))
+	if !strings.HasPrefix(anonymous, " 127.0.0.1:") || !strings.HasPrefix(known, "ann 127.0.0.1:") {
+		t.Errorf("the callers are %q and %q", anonymous, known)
+	}
+}
+
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
@@ -296,6 +315,15 @@ func TestSocket(t *testing.T) {
 	}}}
 	if resp, _ := do(t, client, "GET", "http://agent/info/version", nil); resp.StatusCode != 200 {
 		t.Errorf("got %s", resp.Status)
+	}
+	if err := p.Register("test", rest.Endpoint{Path: "/caller", Handler: caller}); err != nil {
+		t.Fatal(err)
+	}
+	client.Transport.(*http.Transport).DisableKeepAlives = true
+	for _, want := range []string{" unix-socket:2", " unix-socket:3"} {
+		if _, body := do(t, client, "GET", "http://agent/caller", nil); body != want {
+			t.Errorf("the caller is %q, want %q", body, want)
+		}
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info, err)

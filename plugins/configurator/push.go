@@ -11,10 +11,10 @@ import (
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -76,13 +76,15 @@ func originOf(ctx context.Context, method string) (o origin, err error) {
 		}
 	}
 	text := method
-	if from, ok := peer.FromContext(ctx); ok && from.Addr != nil && from.Addr.String() != "@" && from.Addr.String() != "" {
-		text += " from " + from.Addr.String()
+	var caller orchestrator.Caller
+	caller.User, caller.Addr = grpc.Caller(ctx)
+	if caller.Addr != "" {
+		text += " from " + caller.Addr
 	}
 	if v := md.Get(DescriptionMetadata); len(v) > 0 {
 		text = strings.ToValidUTF8(v[0][:min(len(v[0]), maxDescription)], "")
 	}
-	o.opts = append(o.opts, orchestrator.WithDescription(text))
+	o.opts = append(o.opts, orchestrator.WithCaller(caller), orchestrator.WithDescription(text))
 	return o, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
@@ -56,6 +57,50 @@ func TestQueueFull(t *testing.T) {
 	w.wantMTU("waits", 1)
 	w.wantMTU("late", -1)
 	w.wantMTU("refused", -1)
+}
+
+// A client with many requests at once does not get those of another refused: it
+// is his latest that makes room, and he is told so.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 3}))
+	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("hangs"), Hang: true})
+	t.Cleanup(w.sb.ReleaseAll)
+	flood := make(chan error, 4)
+	for i, name := range []string{"hangs", "a", "b", "c"} {
+		go func() {
+			_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: withInterfaces(iface(name, 1))})
+			flood <- err
+		}()
+		if i == 0 {
+			w.sb.AwaitHang(key("hangs"))
+		}
+		w.waitingChanges(i)
+	}
+	conn, err := rpc.NewClient(w.conn.Target(), rpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	other := make(chan error, 1)
+	go func() {
+		_, err := pb.NewConfiguratorServiceClient(conn).Update(w.ctx(), &pb.UpdateRequest{Update: withInterfaces(iface("other", 1))})
+		other <- err
+	}()
+	if err := <-flood; rpcCode(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), ", 3 of them from 127.0.0.1:") {
+		t.Errorf("got %v", err)
+	}
+	w.sb.Release(key("hangs"))
+	for range 3 {
+		if err := <-flood; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-other; err != nil {
+		t.Error(err)
+	}
+	w.wantMTU("other", 1)
+	w.wantMTU("c", -1)
 }
 
 func (w *world) waitingChanges(n int) {

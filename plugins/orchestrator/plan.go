@@ -55,6 +55,8 @@ type ApplyOptions struct {
 	// ConfirmTimeout takes the change back unless Confirm is called in time; 0
 	// is no limit.
 	ConfirmTimeout time.Duration
+	// Caller is who asks for it.
+	Caller Caller
 }
 
 // Applied is what became of a plan.
@@ -78,7 +80,7 @@ func (p *Plugin) PlanData(ctx context.Context, source string, items []KeyVal, op
 	if o.description == "" {
 		o.description = "plan of " + source
 	}
-	turn, err := p.begin(ctx, source, o.description)
+	turn, err := p.begin(ctx, source, o.description, o.caller)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +155,7 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 		out.Results = results
 		return out, fmt.Errorf("%w: %w", ErrInvalidItems, firstError(results))
 	}
-	turn, err := p.begin(ctx, plan.Source, "apply the "+plan.Changes.Description)
+	turn, err := p.begin(ctx, plan.Source, "apply the "+plan.Changes.Description, o.Caller)
 	if err != nil {
 		return out, err
 	}

@@ -159,7 +159,7 @@ func TestRollback(t *testing.T) {
 	if _, err := w.PushData(t.Context(), orchestrator.GRPC, items(iface("a", 3)), orchestrator.WithResync()); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := w.PlanRollback(t.Context(), to)
+	plan, err := w.PlanRollback(t.Context(), to, orchestrator.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestRollback(t *testing.T) {
 	w.wantMTU("b", 1)
 	w.wantMTU("c", -1)
 	w.wantMTU("local", 1)
-	if _, err := w.PlanRollback(t.Context(), 999); err == nil || !strings.Contains(err.Error(), "not in the history") {
+	if _, err := w.PlanRollback(t.Context(), 999, orchestrator.Caller{}); err == nil || !strings.Contains(err.Error(), "not in the history") {
 		t.Errorf("a transaction that never was: %v", err)
 	}
 }

@@ -108,7 +108,7 @@ type Deps struct {
 type Config struct {
 	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; until one that is late has sent it nothing is removed that was found"`
 	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
-	QueueCapacity      int           `json:"queue-capacity" desc:"number of changes and plans of clients that can wait for their turn; one more is refused"`
+	QueueCapacity      int           `json:"queue-capacity" desc:"number of changes and plans of clients that can wait for their turn; when one more comes, the latest of the client with the most is refused"`
 	StatusPublishers   []string      `json:"status-publishers" desc:"names of the data stores that the states of items are published to, below config-status/; none: to all of the agent if ENABLE_STATUS_PUBLISHING is set, else nowhere"`
 }
 

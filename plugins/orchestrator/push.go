@@ -43,6 +43,7 @@ type pushOptions struct {
 	resync, revert bool
 	description    string
 	seqNum         *uint64
+	caller         Caller
 }
 
 // WithResync makes the items all that the source wants, and synchronises
@@ -78,7 +79,8 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 		p.noteInvalid(source, items, results)
 		return results, ErrInvalidItems
 	}
-	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true, description: o.description, seqNum: o.seqNum}
+	ch := change{source: source, items: items, resync: o.resync, revert: o.revert, again: true,
+		description: o.description, seqNum: o.seqNum, caller: o.caller}
 	joined, err := p.apply(ctx, ch)
 	p.tellHealth()
 	if err == nil && joined {
@@ -217,6 +219,7 @@ type change struct {
 	keep        bool // a resync does not remove what it finds
 	description string
 	seqNum      *uint64 // gets the number of the transaction; may be nil
+	caller      Caller  // of a client
 
 	store      *watched          // where the change comes from; nil: a client
 	incomplete []string          // what the store does not know
@@ -226,7 +229,7 @@ type change struct {
 // apply makes a change in its turn and executes it. joined tells that it is
 // executed by the initial synchronisation.
 func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) {
-	req := turns.Request{Source: ch.source, What: ch.text()}
+	req := turns.Request{Source: ch.source, What: ch.text(), Path: ch.caller.path()}
 	switch {
 	case ch.store != nil:
 		req.Class = turns.Source

@@ -110,16 +110,22 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		rest.WriteJSON(w, http.StatusBadRequest, problems)
 		return
 	}
-	var opts []PushOption
+	opts := []PushOption{WithCaller(callerOf(r)), WithDescription(r.Method + " " + r.URL.Path)}
 	if replace {
 		opts = append(opts, WithResync())
 	}
-	results, err := p.PushData(r.Context(), GRPC, items, append(opts, WithDescription(r.Method+" "+r.URL.Path))...)
+	results, err := p.PushData(r.Context(), GRPC, items, opts...)
 	status, out := http.StatusOK, outcome{Results: outcomes(results)}
 	if err != nil {
 		status, out.Error = statusOf(w, err), err.Error()
 	}
 	rest.WriteJSON(w, status, out)
+}
+
+// callerOf is who made a request.
+func callerOf(r *http.Request) (c Caller) {
+	c.User, c.Addr = rest.Caller(r)
+	return c
 }
 
 func outcomes(results []Result) []itemOutcome {

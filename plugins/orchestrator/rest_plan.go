@@ -44,7 +44,7 @@ func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
 		rest.WriteJSON(w, http.StatusBadRequest, problems)
 		return
 	}
-	var opts []PushOption
+	opts := []PushOption{WithCaller(callerOf(r))}
 	if replace {
 		opts = append(opts, WithResync())
 	}
@@ -95,6 +95,7 @@ func planStatus(err error) int {
 
 // applyOptions reads the parameters of apply and rollback.
 func applyOptions(r *http.Request) (o ApplyOptions, err error) {
+	o.Caller = callerOf(r)
 	if o.Revert, err = boolean(r, "revert"); err != nil {
 		return o, err
 	}
@@ -186,7 +187,7 @@ func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
-	plan, err := p.PlanRollback(r.Context(), to)
+	plan, err := p.PlanRollback(r.Context(), to, o.Caller)
 	switch {
 	case errors.Is(err, ErrQueueFull):
 		rest.WriteError(w, statusOf(w, err), err)

@@ -16,9 +16,9 @@ import (
 // as the history of the scheduler reaches. The values become those of the
 // source of remote clients; what it cannot restore (because another source
 // decides, or the history is too short) is in Plan.Left.
-func (p *Plugin) PlanRollback(ctx context.Context, to uint64) (*Plan, error) {
+func (p *Plugin) PlanRollback(ctx context.Context, to uint64, caller Caller) (*Plan, error) {
 	what := fmt.Sprintf("rollback to transaction %d", to)
-	turn, err := p.begin(ctx, GRPC, what)
+	turn, err := p.begin(ctx, GRPC, what, caller)
 	if err != nil {
 		return nil, err
 	}

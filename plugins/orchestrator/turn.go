@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -14,6 +15,33 @@ import (
 // refused, and nothing was done; RetryAfter tells when to try again. Compare with
 // errors.Is.
 var ErrQueueFull = errors.New("no room for another change")
+
+// Caller is who asks for a change from outside. Callers get turns round robin: the
+// users, the hosts that one uses, and the connections of a host; and when there
+// is no room for all, requests of the one with the most are refused.
+type Caller struct {
+	User string // empty: the server knows no users
+	Addr string // of the other end of the connection, mostly host:port; empty: the change comes from within the agent
+}
+
+// WithCaller says who asks for the change.
+func WithCaller(c Caller) PushOption { return func(o *pushOptions) { o.caller = c } }
+
+// path is the caller as the queue has it.
+func (c Caller) path() (path []string) {
+	at := ""
+	if c.User != "" {
+		path = append(path, "user "+c.User)
+		at = path[0] + " at "
+	}
+	if c.Addr == "" {
+		return path
+	}
+	if host, _, err := net.SplitHostPort(c.Addr); err == nil {
+		path = append(path, at+host)
+	}
+	return append(path, at+c.Addr)
+}
 
 // Changes tells which changes wait for their turn, and which one has it.
 func (p *Plugin) Changes() api.ChangesStatus { return p.turns.Status() }
@@ -58,8 +86,8 @@ func (p *Plugin) afterwards(turn *turns.Turn, seqNum uint64, err error, f func(s
 }
 
 // begin waits, as a client does, until no other change is made.
-func (p *Plugin) begin(ctx context.Context, source, what string) (*turns.Turn, error) {
-	turn, err := p.takeTurn(ctx, turns.Request{Source: source, What: what})
+func (p *Plugin) begin(ctx context.Context, source, what string, caller Caller) (*turns.Turn, error) {
+	turn, err := p.takeTurn(ctx, turns.Request{Source: source, What: what, Path: caller.path()})
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestQueueFull(t *testing.T) {
 
 	_, err := w.PushData(t.Context(), orchestrator.GRPC, []orchestrator.KeyVal{iface("refused", 1)})
 	if !errors.Is(err, orchestrator.ErrQueueFull) || orchestrator.RetryAfter(err) < time.Second ||
-		!strings.Contains(err.Error(), "no room for another change: 2 of 2 wait for their turn (queue-capacity in orchestrator.conf), the first for ") ||
+		!strings.Contains(err.Error(), "no room for another change: 2 of 2 wait for their turn (queue-capacity in orchestrator.conf), 1 of them from grpc, the first for ") ||
 		!strings.Contains(err.Error(), "while change from localclient (localclient) is executed for ") {
 		t.Errorf("error %v, retry after %v", err, orchestrator.RetryAfter(err))
 	}

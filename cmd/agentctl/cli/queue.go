@@ -31,8 +31,12 @@ func queueLines(q *client.Queue) (lines [][2]string) {
 		if ch.Closed {
 			why = ", for the initial synchronisation"
 		}
-		add("Waiting", "%d changes%s, the first for %v (%s; clients: %d of %d)",
-			ch.Waiting, why, seconds(ch.OldestAge), counts(ch.Sources, nil), ch.Clients, ch.Capacity)
+		most := ""
+		if ch.MostWaiting > 1 {
+			most = fmt.Sprintf(", %d from %s", ch.MostWaiting, ch.Most)
+		}
+		add("Waiting", "%d changes%s, the first for %v (%s; clients: %d of %d%s)",
+			ch.Waiting, why, seconds(ch.OldestAge), counts(ch.Sources, nil), ch.Clients, ch.Capacity, most)
 	}
 	switch {
 	case q.Length > 0:

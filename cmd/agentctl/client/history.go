@@ -83,15 +83,19 @@ type RunningTxn struct {
 // Changes are those of the northbound that are not in the queue of the scheduler
 // yet; times are in seconds.
 type Changes struct {
-	Capacity  int            // how many of clients can wait
-	Waiting   int            // all that waits
-	Clients   int            // those of clients among them
-	Sources   map[string]int // how many wait on behalf of which source
-	OldestAge float64
-	Closed    bool           `json:",omitempty"` // clients wait for the initial synchronisation
-	Running   *RunningChange `json:",omitempty"` // nil: none
-	Refused   uint64         // changes that found no room
-	Canceled  uint64         // changes that were given up while they waited
+	Capacity int            // how many of clients can wait
+	Waiting  int            // all that waits
+	Clients  int            // those of clients among them
+	Sources  map[string]int // how many wait on behalf of which source
+	// Most has the most clients waiting, MostWaiting of them: a user, a host, or a
+	// connection.
+	Most        string `json:",omitempty"`
+	MostWaiting int    `json:",omitempty"`
+	OldestAge   float64
+	Closed      bool           `json:",omitempty"` // clients wait for the initial synchronisation
+	Running     *RunningChange `json:",omitempty"` // nil: none
+	Refused     uint64         // changes that found no room
+	Canceled    uint64         // changes that were given up while they waited
 }
 
 // RunningChange is the change that has its turn.

@@ -46,11 +46,15 @@ type RunningTxn struct {
 // over one after the other, because what a change amounts to depends on what
 // became of those before it.
 type ChangesStatus struct {
-	Capacity int // how many of clients can wait; one more is refused
+	Capacity int // how many of clients can wait; when one more comes, one is refused
 	Waiting  int // all that waits
 	Clients  int // those of clients among them
 	// Sources tells how many wait on behalf of which source.
 	Sources map[string]int
+	// Most has the most clients waiting, MostWaiting of them: a user, a host, or a
+	// connection; empty: no client waits.
+	Most        string
+	MostWaiting int
 	// OldestAge is how long what came first has been waiting; 0 if nothing waits.
 	OldestAge time.Duration
 	// Closed: clients wait for the initial synchronisation.

@@ -24,15 +24,18 @@ type jsonRunningTxn struct {
 
 // jsonChanges is what waits before the queue.
 type jsonChanges struct {
-	Capacity  int
-	Waiting   int
-	Clients   int
-	Sources   map[string]int
-	OldestAge float64
-	Closed    bool               `json:",omitempty"`
-	Running   *jsonRunningChange `json:",omitempty"`
-	Refused   uint64
-	Canceled  uint64
+	Capacity int
+	Waiting  int
+	Clients  int
+	Sources  map[string]int
+	// Most has the most clients waiting, so many.
+	Most        string `json:",omitempty"`
+	MostWaiting int    `json:",omitempty"`
+	OldestAge   float64
+	Closed      bool               `json:",omitempty"`
+	Running     *jsonRunningChange `json:",omitempty"`
+	Refused     uint64
+	Canceled    uint64
 }
 
 type jsonRunningChange struct {
@@ -58,8 +61,8 @@ func changesOf(ch *api.ChangesStatus) *jsonChanges {
 		return nil
 	}
 	out := &jsonChanges{
-		Capacity: ch.Capacity, Waiting: ch.Waiting, Clients: ch.Clients, Sources: ch.Sources, OldestAge: ch.OldestAge.Seconds(),
-		Closed: ch.Closed, Refused: ch.Refused, Canceled: ch.Canceled,
+		Capacity: ch.Capacity, Waiting: ch.Waiting, Clients: ch.Clients, Sources: ch.Sources, Most: ch.Most, MostWaiting: ch.MostWaiting,
+		OldestAge: ch.OldestAge.Seconds(), Closed: ch.Closed, Refused: ch.Refused, Canceled: ch.Canceled,
 	}
 	if r := ch.Running; r != nil {
 		out.Running = &jsonRunningChange{r.Source, r.What, r.For.Seconds()}

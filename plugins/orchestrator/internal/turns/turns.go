@@ -1,5 +1,6 @@
 // Package turns lets changes take effect one after the other, and shows who
-// waits for that.
+// waits for that. Who wants many turns at once does not keep the others waiting:
+// turns come round robin, and it is his requests that are refused.
 package turns
 
 import (
@@ -17,9 +18,13 @@ import (
 // errors.Is.
 var ErrStopped = errors.New("no more turns")
 
-// FullError is the error of a client that finds the queue full.
+// FullError is the error of a client for whom there is no room in the queue:
+// nobody has more requests in it, or others came who have fewer.
 type FullError struct {
 	Capacity int
+	// Most has the most requests in the queue, so many.
+	Most     string
+	Requests int
 	// Oldest is how long the one that came first has been waiting.
 	Oldest time.Duration
 	// Running says what has its turn.
@@ -28,8 +33,8 @@ type FullError struct {
 
 // Error says what is full and how to go on.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("%d of %d wait for their turn (queue-capacity in orchestrator.conf), the first for %v, while %s; "+
-		"nothing of this one is executed, try again later", e.Capacity, e.Capacity, e.Oldest.Round(time.Millisecond), e.Running)
+	return fmt.Sprintf("%d of %d wait for their turn (queue-capacity in orchestrator.conf), %d of them from %s, the first for %v, while %s; "+
+		"nothing of this one is executed, try again later", e.Capacity, e.Capacity, e.Requests, e.Most, e.Oldest.Round(time.Millisecond), e.Running)
 }
 
 // RetryAfter is about how long it takes until there is room: the time that one
@@ -56,6 +61,10 @@ type Request struct {
 	Class
 	Source string // on whose behalf; may be empty
 	What   string // what is going to be done
+	// Path tells who asks, from the whole to the part: a user, the host that he
+	// uses, a connection of that; each name says all that those before it say.
+	// What asks itself has no path; it is known by its source.
+	Path []string
 	// Join, of a client, lets it be served together with the one that calls
 	// Queue.Join. It must not use the queue.
 	Join func()
@@ -67,8 +76,9 @@ type Turn struct {
 	Request
 	since   time.Time // when it came into the queue; from begin on: when it began
 	elem    *list.Element
-	granted chan struct{} // closed when the turn comes, or when it joined another one
-	joined  bool          // final when granted is closed
+	granted chan struct{} // closed when the turn comes, or when it joined another one or was refused
+	joined  bool          // final when granted is closed, like refused
+	refused *FullError    // nil: it was not
 }
 
 // Joined tells that Request.Join was called; then there is nothing to end.
@@ -85,7 +95,8 @@ func (t *Turn) End() {
 	t.q.grant()
 }
 
-// Queue gives turns in the order of arrival. It may be used concurrently.
+// Queue gives turns round robin to those who ask, and to each of them in the order
+// of arrival. It may be used concurrently.
 type Queue struct {
 	capacity int
 	now      func() time.Time
@@ -94,8 +105,8 @@ type Queue struct {
 	mu       sync.Mutex
 	open     bool
 	running  *Turn     // nil: nobody
-	waiting  list.List // of *Turn
-	clients  int       // of them
+	waiting  list.List // of *Turn, as they came; what is urgent in front, the latest first
+	shares   share     // the same without what is urgent
 	refused  uint64
 	canceled uint64
 }
@@ -135,6 +146,8 @@ func (q *Queue) Take(ctx context.Context, r Request) (*Turn, error) {
 		return nil, canceled(ctx)
 	case q.isStopped() && q.leave(t, false):
 		return nil, ErrStopped
+	case t.refused != nil:
+		return nil, t.refused
 	}
 	return t, nil
 }
@@ -154,31 +167,50 @@ func canceled(ctx context.Context) error {
 
 // enter adds somebody to those who wait.
 func (q *Queue) enter(r Request) (*Turn, error) {
+	if len(r.Path) == 0 {
+		r.Path = []string{r.Source}
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if r.Class == Client && q.clients >= q.capacity {
-		q.refused++
-		return nil, &FullError{Capacity: q.capacity, Oldest: q.oldest(), Running: q.doing()}
+	if r.Class == Client && q.shares.clients >= q.capacity {
+		if err := q.makeRoom(r.Path); err != nil {
+			return nil, err
+		}
 	}
 	t := &Turn{q: q, Request: r, since: q.now(), granted: make(chan struct{})}
 	if r.Class == Urgent {
 		t.elem = q.waiting.PushFront(t)
 	} else {
 		t.elem = q.waiting.PushBack(t)
-	}
-	if r.Class == Client {
-		q.clients++
+		q.shares.enter(r.Path, t)
 	}
 	q.grant()
 	return t, nil
 }
 
-// leave gives up a turn, whether it came or not; false if it joined another one.
+// makeRoom refuses a client who waits in favour of one who comes, or else the one
+// who comes, whose error it returns. The lock is held.
+func (q *Queue) makeRoom(path []string) error {
+	full := &FullError{Capacity: q.capacity, Oldest: q.oldest(), Running: q.doing()}
+	full.Most, full.Requests = q.shares.most()
+	q.refused++
+	t := q.shares.yields(path)
+	if t == nil {
+		return full
+	}
+	q.remove(t)
+	t.refused = full
+	close(t.granted)
+	return nil
+}
+
+// leave gives up a turn, whether it came or not; false if it joined another one,
+// or was refused.
 func (q *Queue) leave(t *Turn, count bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case t.joined:
+	case t.joined || t.refused != nil:
 		return false
 	case q.running == t:
 		q.running = nil
@@ -194,8 +226,8 @@ func (q *Queue) leave(t *Turn, count bool) bool {
 
 func (q *Queue) remove(t *Turn) {
 	q.waiting.Remove(t.elem)
-	if t.Class == Client {
-		q.clients--
+	if t.Class != Urgent {
+		q.shares.leave(t.Path, t)
 	}
 }
 
@@ -204,16 +236,24 @@ func (q *Queue) grant() {
 	if q.running != nil {
 		return
 	}
-	for e := q.waiting.Front(); e != nil; e = e.Next() {
-		t := e.Value.(*Turn)
-		if t.Class == Client && !q.open {
-			continue
-		}
-		q.remove(t)
-		q.running, t.since = t, q.now()
-		close(t.granted)
+	t := q.next()
+	if t == nil {
 		return
 	}
+	q.remove(t)
+	if t.Class != Urgent {
+		q.shares.served(t.Path)
+	}
+	q.running, t.since = t, q.now()
+	close(t.granted)
+}
+
+// next is whose turn it is; nil: nobody's. The lock is held.
+func (q *Queue) next() *Turn {
+	if e := q.waiting.Front(); e != nil && e.Value.(*Turn).Class == Urgent {
+		return e.Value.(*Turn)
+	}
+	return q.shares.next(func(t *Turn) bool { return t.Class != Client || q.open })
 }
 
 // Join serves, in their order, those who can be served together with the caller,
@@ -276,9 +316,10 @@ func (q *Queue) Status() api.ChangesStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	st := api.ChangesStatus{
-		Capacity: q.capacity, Waiting: q.waiting.Len(), Clients: q.clients, OldestAge: q.oldest(),
+		Capacity: q.capacity, Waiting: q.waiting.Len(), Clients: q.shares.clients, OldestAge: q.oldest(),
 		Sources: map[string]int{}, Closed: !q.open, Refused: q.refused, Canceled: q.canceled,
 	}
+	st.Most, st.MostWaiting = q.shares.most()
 	for e := q.waiting.Front(); e != nil; e = e.Next() {
 		st.Sources[e.Value.(*Turn).Source]++
 	}

@@ -31,12 +31,12 @@ type scene struct {
 	pending sync.WaitGroup
 }
 
-// play runs a test with an open queue for two clients.
-func play(t *testing.T, f func(s *scene)) {
+// play runs a test with an open queue for so many clients.
+func play(t *testing.T, capacity int, f func(s *scene)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scene{t: t, ctx: t.Context(), stop: make(chan struct{})}
-		s.Queue = New(2, time.Now, s.stop)
+		s.Queue = New(capacity, time.Now, s.stop)
 		s.Open()
 		f(s)
 		s.pending.Wait()
@@ -80,9 +80,10 @@ func (s *scene) want(want string) {
 	}
 }
 
-// Turns come one at a time, in the order of arrival; what is urgent goes first.
+// Turns come one at a time, those of one client in the order of arrival; what is
+// urgent goes first.
 func TestOrder(t *testing.T) {
-	play(t, func(s *scene) {
+	play(t, 2, func(s *scene) {
 		s.take(s.ctx, Request{What: "a"})
 		s.take(s.ctx, Request{What: "b"})
 		s.take(s.ctx, Request{What: "file", Class: Source})
@@ -94,13 +95,14 @@ func TestOrder(t *testing.T) {
 
 // A client that finds no room is refused, and told why; others are not.
 func TestBound(t *testing.T) {
-	play(t, func(s *scene) {
+	play(t, 2, func(s *scene) {
 		s.take(s.ctx, Request{What: "a", Source: "grpc"})
 		time.Sleep(time.Second / 4)
-		s.take(s.ctx, Request{What: "b"})
-		s.take(s.ctx, Request{What: "c"})
+		operator := []string{"operator"}
+		s.take(s.ctx, Request{What: "b", Path: operator})
+		s.take(s.ctx, Request{What: "c", Path: operator})
 		time.Sleep(time.Second / 4)
-		s.take(s.ctx, Request{What: "d"})
+		s.take(s.ctx, Request{What: "d", Path: operator})
 		s.take(s.ctx, Request{What: "file", Class: Source})
 		st := s.Status()
 		if st.Refused != 1 || st.Clients != 2 || st.Waiting != 3 || st.OldestAge != time.Second/4 || st.Running.For != time.Second/2 || st.Running.Source != "grpc" {
@@ -108,9 +110,9 @@ func TestBound(t *testing.T) {
 		}
 		time.Sleep(time.Second) // b has its turn: there is room for one
 		s.take(s.ctx, Request{What: "e"})
-		s.want("a, d: 2 of 2 wait for their turn (queue-capacity in orchestrator.conf), " +
+		s.want("a, d: 2 of 2 wait for their turn (queue-capacity in orchestrator.conf), 2 of them from operator, " +
 			"the first for 250ms, while a (grpc) is executed for 500ms; nothing of this one is executed, try again later, " +
-			"a ends, b, b ends, c, c ends, file, file ends, e, e ends")
+			"a ends, b, b ends, file, file ends, c, c ends, e, e ends")
 	})
 }
 
@@ -127,7 +129,7 @@ func TestRetryAfter(t *testing.T) {
 // Who goes away while he waits gets no turn, even if it comes at that moment, and
 // leaves room.
 func TestCancel(t *testing.T) {
-	play(t, func(s *scene) {
+	play(t, 2, func(s *scene) {
 		const canceled = ": canceled while it waited for its turn; nothing of it is executed: context "
 		first, err := s.Take(s.ctx, Request{})
 		if err != nil {
@@ -190,7 +192,7 @@ func TestGate(t *testing.T) {
 }
 
 func TestStopped(t *testing.T) {
-	play(t, func(s *scene) {
+	play(t, 2, func(s *scene) {
 		s.take(s.ctx, Request{What: "a"})
 		s.take(s.ctx, Request{What: "b"})
 		close(s.stop)
