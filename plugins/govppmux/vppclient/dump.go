@@ -149,6 +149,14 @@ func Dump[D api.Message](ctx context.Context, c Client, req api.Message) ([]D, e
 	return all, nil
 }
 
+// Each calls each for every record that a ..._dump request yields, as they come: of
+// a million nothing is kept but what each keeps. The record is used again when
+// each returns. An error of each ends the dump and is returned as it is.
+func Each[D api.Message](ctx context.Context, c Client, req api.Message, each func(D) error) error {
+	record := newOf[D]()()
+	return c.Dump(ctx, req, func() api.Message { return record }, func(m api.Message) error { return each(m.(D)) })
+}
+
 // Cursor returns all records that a ..._get request yields, asking again from
 // the reply's cursor while VPP answers EAGAIN. D is the pointer type of the
 // ..._details message; req and reply must have a field Cursor. req is modified.

@@ -129,6 +129,20 @@ func Dump[D api.Message](v *VPP, req api.Message) ([]D, error) {
 	return found, marked(err)
 }
 
+// Each calls each for every record that a ..._dump request yields, as they come; D
+// is the pointer type of the ..._details message. The record is used again when
+// each returns. After an error what was seen is not all there is.
+func Each[D api.Message](v *VPP, req api.Message, each func(D)) error {
+	s, err := v.src.Session()
+	if err != nil {
+		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
+	}
+	return marked(vppclient.Each(v.ctx, s.Client, req, func(d D) error {
+		each(d)
+		return nil
+	}))
+}
+
 // marked tells the scheduler what an error means for it: a VPP that was gone before
 // it was asked, and one that lacks a message.
 func marked(err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -58,6 +59,9 @@ func TestWithoutSession(t *testing.T) {
 		if _, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
 			t.Errorf("dump: %v", err)
 		}
+		if err := session.Each(v, &interfaces.SwInterfaceDump{}, func(*interfaces.SwInterfaceDetails) {}); !errors.Is(err, vppclient.ErrDisconnected) {
+			t.Errorf("records: %v", err)
+		}
 		if v.Has(&interfaces.CreateLoopback{}) {
 			t.Error("knows a message of no VPP")
 		}
@@ -78,6 +82,16 @@ func TestCallAndDump(t *testing.T) {
 	all, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex})
 	if err != nil || len(all) != 2 {
 		t.Errorf("%d interfaces, %v", len(all), err)
+	}
+	err = session.Each(v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex}, func(d *interfaces.SwInterfaceDetails) {
+		if len(all) == 0 || !reflect.DeepEqual(d, all[0]) {
+			t.Errorf("one more or another: %+v", d)
+			return
+		}
+		all = all[1:]
+	})
+	if err != nil || len(all) != 0 {
+		t.Errorf("one by one, %d are missing: %v", len(all), err)
 	}
 	err = v.Call(&interfaces.DeleteLoopback{SwIfIndex: 77}, &interfaces.DeleteLoopbackReply{})
 	if !errors.Is(err, api.INVALID_SW_IF_INDEX) || !session.Gone(err) || session.Gone(nil) || session.Gone(errors.New("other")) {

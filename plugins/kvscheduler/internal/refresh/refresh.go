@@ -171,8 +171,7 @@ func (r *Refresher) run(d *registry.Descriptor, key string, f func() error) erro
 
 // correlate lists what is expected in the southbound.
 func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata) []api.KVWithMetadata {
-	out := make([]api.KVWithMetadata, 0, len(requested)+len(known))
-	out = append(out, requested...)
+	out := slices.Grow(requested, len(known))
 	for _, n := range known {
 		if r.Graph.Marked(n, graph.Asked) {
 			continue

@@ -62,21 +62,34 @@ func (l *Look) ask(swIfIndex uint32) {
 	if l.err != nil {
 		return
 	}
-	if !l.all {
-		which := swIfIndex
-		if len(l.known)+len(l.gone) >= fewInterfaces {
-			which, l.all = AllInterfaces, true
-		}
-		found, err := l.x.tags(which)
-		if err != nil {
-			l.err = err
-			return
-		}
-		maps.Copy(l.known, found)
+	switch {
+	case l.all:
+	case len(l.known)+len(l.gone) >= fewInterfaces:
+		l.Everything()
+	default:
+		l.read(swIfIndex)
 	}
-	if _, ok := l.known[swIfIndex]; !ok {
+	if _, ok := l.known[swIfIndex]; !ok && l.err == nil {
 		l.gone[swIfIndex] = true
 	}
+}
+
+// Everything asks VPP for all interfaces at once, for who looks while VPP sends
+// something else: an answer would come after all of that.
+func (l *Look) Everything() {
+	if l.x.tags != nil && !l.all && l.err == nil {
+		l.all = true
+		l.read(AllInterfaces)
+	}
+}
+
+func (l *Look) read(swIfIndex uint32) {
+	found, err := l.x.tags(swIfIndex)
+	if err != nil {
+		l.err = err
+		return
+	}
+	maps.Copy(l.known, found)
 }
 
 // Err is why VPP could not be asked; what Name and Gone returned is not to be

@@ -24,7 +24,7 @@ type routeCalls interface {
 	DeleteRoute(r vppcalls.Route) error
 	PruneRoute(table uint32, dst netip.Prefix, gone map[uint32]bool) error
 	DumpTables() ([]vppcalls.Table, error)
-	DumpRoutes(t vppcalls.Table) ([]vppcalls.Route, error)
+	EachRoute(t vppcalls.Table, each func(vppcalls.Route)) error
 	LookupRoutes(table uint32, dst netip.Prefix) ([]vppcalls.Route, error)
 }
 

@@ -13,11 +13,15 @@ type routeKV = kvs.KV[*l3.Route, kvs.Metadata]
 // retrieve returns one value per path. A path that is expected keeps the
 // spelling of the value; others may belong to another client of VPP, so who
 // made them is left open.
+// fewRoutes is how many can wait in memory while VPP is asked for an interface.
+const fewRoutes = 1000
+
 func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
-	wanted := make(map[routeID]routeKV, len(correlate))
-	for _, kv := range correlate {
-		if id, err := idOf(kv.Value); err == nil && wanted[id].Value == nil { // what is asked for comes first
-			wanted[id] = kv
+	wanted := make(map[routeID]int32, len(correlate)) // places in correlate
+	for i, kv := range correlate {
+		id, err := idOf(kv.Value)
+		if _, again := wanted[id]; err == nil && !again { // what is asked for comes first
+			wanted[id] = int32(i)
 		}
 	}
 	tables, err := d.vpp.DumpTables()
@@ -25,28 +29,28 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 		return nil, err
 	}
 	look := d.ifs.Look()
+	if len(correlate) > fewRoutes {
+		look.Everything()
+	}
 	d.loose.forget()
-	var out []routeKV
+	out := make([]routeKV, 0, len(correlate))
 	for _, t := range tables {
-		routes, err := d.vpp.DumpRoutes(t)
+		err := d.vpp.EachRoute(t, func(found vppcalls.Route) {
+			r, ok := describeRoute(found, look)
+			id, err := idOf(r)
+			place, expected := wanted[id]
+			expected = expected && err == nil
+			switch {
+			case ok && expected:
+				out = append(out, respell(r, correlate[place]))
+			case ok:
+				out = append(out, routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin})
+			case expected || look.Gone(found.SwIfIndex):
+				d.loose.add(found)
+			}
+		})
 		if err != nil {
 			return nil, err
-		}
-		for _, found := range routes {
-			r, ok := describeRoute(found, look)
-			if !ok {
-				if id, err := idOf(r); look.Gone(found.SwIfIndex) || err == nil && wanted[id].Value != nil {
-					d.loose.add(found)
-				}
-				continue
-			}
-			kv := routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin}
-			if id, err := idOf(r); err == nil {
-				if w, expected := wanted[id]; expected {
-					kv = respell(r, w)
-				}
-			}
-			out = append(out, kv)
 		}
 	}
 	return out, look.Err()

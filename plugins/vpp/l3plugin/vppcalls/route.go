@@ -163,42 +163,36 @@ func path(p fib_types.FibPath) (out Path, ok bool) {
 	return out, true
 }
 
-func routes(table uint32, dst netip.Prefix, paths []fib_types.FibPath) []Route {
-	out := make([]Route, 0, len(paths))
+// eachPath calls each for the paths that are routes.
+func eachPath(table uint32, dst netip.Prefix, paths []fib_types.FibPath, each func(Route)) {
 	for _, p := range paths {
 		if converted, ok := path(p); ok {
-			out = append(out, Route{table, dst, converted})
+			each(Route{table, dst, converted})
 		}
 	}
-	return out
 }
 
-// DumpRoutes returns the routes of a table that came over the binary API, not
-// those that VPP made for interfaces, addresses and neighbours.
-func (c *Calls) DumpRoutes(t Table) ([]Route, error) {
-	found, err := session.Dump[*ip.IPRouteV2Details](c.vpp, &ip.IPRouteV2Dump{
-		Src: sourceAPI, Table: ip.IPTable{TableID: t.ID, IsIP6: t.IPv6},
+// EachRoute calls each for the routes of a table that came over the binary API, not
+// for those that VPP made for interfaces, addresses and neighbours. After an error
+// what was seen is not all there is.
+func (c *Calls) EachRoute(t Table, each func(Route)) error {
+	req := &ip.IPRouteV2Dump{Src: sourceAPI, Table: ip.IPTable{TableID: t.ID, IsIP6: t.IPv6}}
+	return session.Each(c.vpp, req, func(d *ip.IPRouteV2Details) {
+		eachPath(d.Route.TableID, ipconv.FromPrefix(d.Route.Prefix), d.Route.Paths, each)
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Route, 0, len(found))
-	for _, d := range found {
-		out = append(out, routes(d.Route.TableID, ipconv.FromPrefix(d.Route.Prefix), d.Route.Paths)...)
-	}
-	return out, nil
 }
 
 // LookupRoutes returns the routes to exactly the destination, whoever made
 // them.
-func (c *Calls) LookupRoutes(table uint32, dst netip.Prefix) ([]Route, error) {
+func (c *Calls) LookupRoutes(table uint32, dst netip.Prefix) (found []Route, err error) {
 	reply := &ip.IPRouteLookupReply{}
-	err := c.vpp.Call(&ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
+	err = c.vpp.Call(&ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
 	switch {
 	case errors.Is(err, api.NO_SUCH_ENTRY), errors.Is(err, api.NO_SUCH_FIB):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return routes(table, dst, reply.Route.Paths), nil
+	eachPath(table, dst, reply.Route.Paths, func(r Route) { found = append(found, r) })
+	return found, nil
 }
