@@ -112,6 +112,7 @@ type Control struct {
 
 	ward     ward
 	breaches breaches
+	panics   map[panicPlace]bool // of the worker: those that were logged
 	overdue  *exec.Overdue
 	returns  atomic.Bool // a job for callbacks that returned late is queued
 
@@ -149,7 +150,7 @@ func New(opts Options) *Control {
 	c.registry.Store(registry.New().Telling(c.derivedBreach))
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
 	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
-		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts}
+		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: c.panicked}
 	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}
 	c.readers = c.newReaders()
 	c.openJournal()

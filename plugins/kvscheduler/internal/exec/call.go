@@ -15,20 +15,43 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// PanicError is the failure of an operation whose callback panicked.
+// PanicError is the failure of an operation whose callback panicked, or ended its
+// goroutine.
 type PanicError struct {
-	Descriptor string
-	Value      any
-	Stack      []byte
+	Descriptor, Callback string
+	Value                any    // nil: it called runtime.Goexit, as FailNow of a test does
+	Place                string // in the code, if known
+	Stack                []byte
 }
 
-// Error names the descriptor whose callback panicked.
+// Error names the descriptor.
 func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return fmt.Sprintf("descriptor %q: %s called runtime.Goexit", e.Descriptor, e.Callback)
+	}
 	return fmt.Sprintf("descriptor %q panicked: %v", e.Descriptor, e.Value)
 }
 
 // Is makes a panic a permanent failure: repeating it would not help.
 func (e *PanicError) Is(target error) bool { return target == api.ErrPermanent }
+
+// exited is called by a goroutine that a callback ends. The operation has failed; if
+// it was executed inline another goroutine goes on with the rest.
+func (w *walk) exited(j *job) {
+	op := &w.ops[j.index]
+	err := &PanicError{op.Desc.Name, callback(op), nil, registry.Origin(), debug.Stack()}
+	end := w.Now()
+	if j.ticket != nil && !j.ticket.end() {
+		w.Overdue.back(j.ticket, nil, err)
+		return
+	}
+	j.called, j.meta, j.err, j.end = true, nil, err, end
+	if j.beside {
+		w.done <- j
+	} else {
+		go w.driveOn(j)
+	}
+}
 
 // call runs the callback for an operation and, if so asked, checks that it
 // leaves alone what it is handed.
@@ -58,7 +81,7 @@ func (x *Executor) call(op *plan.Op, old api.Metadata) (api.Metadata, error) {
 func call(op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &PanicError{op.Desc.Name, r, debug.Stack()}
+			err = &PanicError{op.Desc.Name, callback(op), r, registry.Origin(), debug.Stack()}
 		}
 	}()
 	switch op.Kind {

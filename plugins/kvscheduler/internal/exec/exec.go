@@ -35,7 +35,8 @@ type Executor struct {
 	// CheckContracts makes callbacks fail that change the values handed to them.
 	CheckContracts bool
 	// Crashes finds out what brings southbounds down; nil: nobody wants to know.
-	Crashes *Crashes
+	Crashes  *Crashes
+	Panicked func(key string, p *PanicError) // is told of each; nil: nobody is
 	// Overdue gives up callbacks that take too long; nil: none is.
 	Overdue *Overdue
 }
@@ -194,7 +195,8 @@ func (r *run) pass(pl *plan.Plan) (failed, unknown []string) {
 	if patience := w.patience(); patience > 0 {
 		w.supervise(patience)
 	} else {
-		w.execute()
+		go w.drive()
+		<-w.over
 	}
 	w.sortRecords(from)
 	r.last = w.numberCauses(from)

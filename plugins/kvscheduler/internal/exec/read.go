@@ -11,28 +11,34 @@ import (
 // descriptor. What f returns after it was given up is lost, and f must not
 // touch anything that its caller uses. While one hangs no other is begun.
 func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error {
-	limit := o.patience(d)
-	if limit == 0 {
-		return f()
-	}
-	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key, Since: o.clock.Now()}
+	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key}
 	if key != "" {
 		c.Callback = "RetrieveValue"
 	}
-	if err := o.stillReading(c); err != nil {
-		return err
+	limit := o.patience(d)
+	if limit > 0 {
+		c.Since = o.clock.Now()
+		if err := o.stillReading(c); err != nil {
+			return err
+		}
 	}
 	t := &ticket{}
 	t.begin()
 	done := make(chan error, 1)
 	go func() {
-		err := f()
-		if t.end() {
-			done <- err
-		} else {
-			o.back(t, nil, err)
-		}
+		err := error(&PanicError{Descriptor: c.Descriptor, Callback: c.Callback})
+		defer func() { // f may not return
+			if t.end() {
+				done <- err
+			} else {
+				o.back(t, nil, err)
+			}
+		}()
+		err = f()
 	}()
+	if limit == 0 {
+		return <-done
+	}
 	return o.await(t, c, limit, done)
 }
 

@@ -33,7 +33,7 @@ type walk struct {
 	bad   []bool // failed, or a predecessor did; gates follow the operations
 
 	removals []int32 // those not known to be done yet, in order
-	over     []bool  // done or left out, by operation
+	closed   []bool  // done or left out, by operation
 
 	inline  minheap.Heap[int32]
 	here    *job // the one that is executed inline
@@ -41,7 +41,8 @@ type walk struct {
 	byDesc  map[*registry.Descriptor]*lane
 	running int
 	done    chan *job
-	stopped bool // after a failure, with revert
+	over    chan struct{} // closed at the end
+	stopped bool          // after a failure, with revert
 
 	causes causes
 	watch  *watch // nil: callbacks have no time limit
@@ -66,6 +67,7 @@ type job struct {
 	n          *graph.Node
 	before     previous
 	called     bool
+	beside     bool // in a goroutine of its own
 	start, end time.Time
 	meta       api.Metadata
 	err        error
@@ -76,8 +78,8 @@ type job struct {
 func newWalk(r *run, pl *plan.Plan) *walk {
 	n := len(pl.Ops) + len(pl.Gates)
 	w := &walk{
-		here: &job{}, run: r, ops: pl.Ops,
-		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), over: make([]bool, n),
+		here: &job{}, over: make(chan struct{}), run: r, ops: pl.Ops,
+		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), closed: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*lane{},
 	}
 	down, base := 0, 0
@@ -194,6 +196,7 @@ func (w *walk) startLanes() {
 			w.causes.startLane(j, w.ops, l, w.running+1 >= w.limit())
 			l.running++
 			w.running++
+			j.beside = true
 			if w.watch != nil && j.called {
 				w.beginCall(j, &ticket{})
 				w.fly(j)
@@ -240,7 +243,7 @@ func (w *walk) mayStart(i int32) bool {
 	if w.ops[i].Kind == plan.Down {
 		return true
 	}
-	for len(w.removals) > 0 && w.over[w.removals[0]] {
+	for len(w.removals) > 0 && w.closed[w.removals[0]] {
 		w.removals = w.removals[1:]
 	}
 	return len(w.removals) == 0 || w.removals[0] > i
@@ -262,9 +265,16 @@ func (w *walk) begun(j *job, i int32) {
 // It is false if the callback was given up meanwhile.
 func (w *walk) call(j *job) bool {
 	op := &w.ops[j.index]
+	returned := false
+	defer func() {
+		if !returned {
+			w.exited(j)
+		}
+	}()
+	mine := true
 	switch {
 	case j.ticket != nil:
-		return w.callWatched(j)
+		mine = w.callWatched(j)
 	case j.called && w.late():
 		j.called, j.err = false, api.ErrTxnDeadline
 	case j.called:
@@ -275,7 +285,8 @@ func (w *walk) call(j *job) bool {
 	case op.Kind == plan.Up || op.Kind == plan.Update:
 		j.meta = w.txn.Notified[op.Key]
 	}
-	return true
+	returned = true
+	return mine
 }
 
 // complete brings the outcome of an operation into the graph and lets those go
@@ -298,6 +309,9 @@ func (w *walk) complete(j *job) {
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted
 	}
+	if p, ok := j.err.(*PanicError); ok && w.Panicked != nil {
+		w.Panicked(op.Key, p)
+	}
 	w.causes.ended(j, op.Kind == plan.Down, j == w.here)
 	w.close(j.index)
 }
@@ -308,7 +322,7 @@ func (w *walk) close(i int32) {
 	for len(stack) > 0 {
 		i = stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		w.over[i] = true
+		w.closed[i] = true
 		if w.bad[i] && int(i) < len(w.ops) {
 			w.left = append(w.left, i)
 		}

@@ -9,8 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// watch is what a walk has in addition if callbacks have a time limit. The walk
-// then runs in a goroutine of its own, the driver. A driver that is stuck in a
+// watch is what a walk has in addition if callbacks have a time limit. A driver that is stuck in a
 // callback is left behind, and another one goes on in its place; callbacks
 // that run beside it are given up by the driver.
 type watch struct {
@@ -23,7 +22,6 @@ type watch struct {
 	alarm   chan struct{} // buffered: it is time to look
 	look    atomic.Bool   // the driver shall look at flying
 	wake    chan struct{} // buffered: the same, to a driver that waits
-	over    chan struct{} // closed at the end
 	closing atomic.Bool   // nothing may take longer than closingLimit
 }
 
@@ -31,7 +29,7 @@ type watch struct {
 func (w *walk) supervise(patience time.Duration) {
 	w.watch = &watch{
 		begin: w.Now(), here: &ticket{},
-		alarm: make(chan struct{}, 1), wake: make(chan struct{}, 1), over: make(chan struct{}),
+		alarm: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	o := w.Overdue
 	ring := func() {
@@ -45,7 +43,7 @@ func (w *walk) supervise(patience time.Duration) {
 	closing := o.closing
 	for {
 		select {
-		case <-w.watch.over:
+		case <-w.over:
 			stop()
 			return
 		case <-closing:
@@ -70,14 +68,15 @@ func (w *walk) supervise(patience time.Duration) {
 	}
 }
 
-// drive is execute in the driver.
+// drive is execute in the driver, a goroutine of its own, so that a callback may end
+// it.
 func (w *walk) drive() {
 	if w.execute() {
-		close(w.watch.over)
+		close(w.over)
 	}
 }
 
-// driveOn goes on after the driver got stuck in a callback.
+// driveOn goes on after the driver got stuck in a callback, or was ended by it.
 func (w *walk) driveOn(stuck *job) {
 	w.complete(stuck)
 	w.here = &job{} // the one left behind still uses the other

@@ -84,12 +84,12 @@ func selects(kd *api.KVDescriptor, key string) (yes bool, err error) {
 
 // Panicked says where a callback panicked. It is for deferred functions.
 func Panicked(callback string, p any) string {
-	return fmt.Sprintf("%s panicked%s: %v", callback, origin(), p)
+	return fmt.Sprintf("%s panicked%s: %v", callback, Origin(), p)
 }
 
-// origin is the line of code that panicked (" at file.go:12"), or nothing if that
-// cannot be found out.
-func origin() string {
+// Origin is the line of code that panicked (" at file.go:12"), or nothing if that
+// cannot be found out. It is for deferred functions.
+func Origin() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	for inPanic := false; ; {

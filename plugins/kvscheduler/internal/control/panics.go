@@ -1,0 +1,24 @@
+package control
+
+import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+
+// panicPlace is where callbacks of a descriptor panic.
+type panicPlace struct{ descriptor, callback, place string }
+
+// maxPanics bounds the places that are remembered; what panics elsewhere is in the
+// history only.
+const maxPanics = 1000
+
+// panicked logs a callback that panicked with the stack, once for each place: the same
+// happens at each retry, and to many values.
+func (c *Control) panicked(key string, p *exec.PanicError) {
+	at := panicPlace{p.Descriptor, p.Callback, p.Place}
+	if c.panics[at] || len(c.panics) >= maxPanics {
+		return
+	}
+	if c.panics == nil {
+		c.panics = map[panicPlace]bool{}
+	}
+	c.panics[at] = true
+	c.log.Error("callback panicked", "descriptor", p.Descriptor, "callback", p.Callback, "key", key, "error", p, "stack", string(p.Stack))
+}
