@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -76,13 +75,17 @@ func among(sources []*source, key string) (KeyVal, *source) {
 
 // all returns what is in effect, sorted by key.
 func (s *store) all() []KeyVal {
-	merged := map[string]KeyVal{}
+	most := 0
 	for _, src := range s.sources {
-		maps.Copy(merged, src.items)
+		most = max(most, len(src.items))
 	}
-	kvs := make([]KeyVal, 0, len(merged))
-	for _, kv := range merged {
-		kvs = append(kvs, kv)
+	kvs := make([]KeyVal, 0, most)
+	for i, src := range s.sources {
+		for key, kv := range src.items {
+			if _, above := among(s.sources[i+1:], key); above == nil {
+				kvs = append(kvs, kv)
+			}
+		}
 	}
 	slices.SortFunc(kvs, func(a, b KeyVal) int { return cmp.Compare(a.Key, b.Key) })
 	return kvs
