@@ -171,6 +171,8 @@ func (s *Scheduler) summary(txn *api.RecordedTxn) {
 		kv = append(kv, "failed", failed, "key", txn.Executed[first].Key, "error", txn.Executed[first].NewErrMsg)
 	}
 	switch {
+	case txn.NotReverted > 0:
+		s.Log.Error("transaction reverted in part", append(kv, "to-revert", txn.ToRevert, "not-reverted", txn.NotReverted)...)
 	case txn.Reverted:
 		s.Log.Warn("transaction reverted", kv...)
 	case failed > 0:

@@ -176,6 +176,8 @@ func (a *app) txnResult(t client.Txn) string {
 	switch {
 	case t.PreRecord:
 		return a.paint(yellow, "running")
+	case t.NotReverted > 0:
+		return a.paint(red, fmt.Sprintf("reverted in part: %d of %d values could not be", t.NotReverted, t.ToRevert))
 	case t.Reverted:
 		return a.paint(red, "reverted")
 	case len(failures(t)) > 0:

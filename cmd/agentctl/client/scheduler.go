@@ -84,6 +84,8 @@ type Txn struct {
 	RetryAttempt int
 	PreRecord    bool // still running
 	Reverted     bool
+	ToRevert     int // values that had to be brought back
+	NotReverted  int // those of them that could not be
 	Values       []struct{ Key string }
 	Executed     []TxnOp
 

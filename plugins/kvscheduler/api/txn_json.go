@@ -192,6 +192,8 @@ type jsonTxn struct {
 	Planned        []RecordedTxnOp  `json:",omitempty"`
 	Executed       []RecordedTxnOp  `json:",omitempty"`
 	Reverted       bool             `json:",omitempty"`
+	ToRevert       int              `json:",omitempty"`
+	NotReverted    int              `json:",omitempty"`
 }
 
 // MarshalJSON writes the transaction in the form of the transaction history.

@@ -116,6 +116,8 @@ type RecordedTxn struct {
 	Planned  []RecordedTxnOp
 	Executed []RecordedTxnOp
 
-	// Reverted tells that a failure made the transaction undo itself.
-	Reverted bool
+	// Reverted tells that a failure made the transaction undo itself. ToRevert is how
+	// many values had to be brought back, NotReverted how many of them could not be.
+	Reverted              bool
+	ToRevert, NotReverted int
 }

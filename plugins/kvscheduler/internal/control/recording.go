@@ -55,7 +55,7 @@ func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result
 	rec.PreRecord = false
 	rec.Stop = c.clock.Now()
 	rec.Executed = res.Executed
-	rec.Reverted = res.Reverted
+	rec.Reverted, rec.ToRevert, rec.NotReverted = res.Reverted, res.ToRevert, res.NotReverted
 	switch {
 	case !c.opts.Record:
 	case wentAsPlanned(pl, res.Executed):

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,6 +85,9 @@ type Result struct {
 	Failures []Failure
 	Invalid  []api.KeyWithError
 	Reverted bool
+	// ToRevert is how many values had to be brought back, NotReverted how many could
+	// not be.
+	ToRevert, NotReverted int
 	// Changed are the keys of the base values whose status may have changed;
 	// some occur more than once.
 	Changed []string
@@ -146,6 +148,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	}
 	if r.reverted {
 		r.disown()
+		r.countReverted()
 	}
 	r.takeFailures(r.reverted)
 	return r.res
@@ -358,22 +361,6 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		// contract.
 		r.fail(op, n, api.Permanent(fmt.Errorf("descriptor %q: %w", op.Desc.Name, err)))
 	}
-}
-
-// Held says why a value stays as it is, of an operation that is only a note of
-// that.
-func Held(op *plan.Op, n *graph.Node) error {
-	switch {
-	case op.Held == plan.Unsure:
-		return errors.New("it stays as it is until it is known whether what it needs exists: reading that failed")
-	case op.Held != op.Key:
-		return fmt.Errorf("held by %s, which could not be removed", op.Held)
-	case op.Want != nil && op.Want.Invalid == nil && op.Desc.NeedsRecreate(op.Key, op.Have.Msg, op.Want.Msg, n.Meta):
-		return api.Permanent(errors.New("it was adopted, not made by the agent, and would have to be re-created: it is left as it is; remove it, or make it managed"))
-	case op.Knot:
-		return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs would go with its change: it is left as it is"))
-	}
-	return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs is missing: it is left as it is"))
 }
 
 func (r *run) fail(op *plan.Op, n *graph.Node, err error) {

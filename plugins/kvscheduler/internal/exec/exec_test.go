@@ -145,11 +145,28 @@ func TestRevertLeavesNothing(t *testing.T) {
 		})
 		res := b.run(true, "a:", "b:a", "c:b", "d:c")
 		b.expect("create a", "create b", "create c", "delete b", "delete a")
-		if !res.Reverted || b.g.Len() != 0 {
-			t.Errorf("reverted: %v, values left: %d", res.Reverted, b.g.Len())
+		if !res.Reverted || b.g.Len() != 0 || res.NotReverted != 0 {
+			t.Errorf("reverted: %v but for %d, values left: %d", res.Reverted, res.NotReverted, b.g.Len())
 		}
 		if last := res.Executed[len(res.Executed)-1]; !last.IsRevert {
 			t.Errorf("last operation: %+v", last)
+		}
+	})
+}
+
+func TestPartlyReverted(t *testing.T) {
+	t.Parallel()
+	inSeries(t, func(t *testing.T, concurrency int) {
+		b := newBench(t, concurrency, func(op, key string) error {
+			if op == "create" && key == "d" || op == "delete" && key == "b" {
+				return errBroken
+			}
+			return nil
+		})
+		res := b.run(true, "a:", "b:a", "c:b", "d:c", "e:d")
+		// b cannot go, so a, which it stands on, cannot either.
+		if !res.Reverted || res.NotReverted != 2 || res.ToRevert < 4 || b.g.Node("a").Have == nil || b.g.Node("b").Have == nil || b.g.Node("c") != nil {
+			t.Errorf("reverted: %v, %d of %d could not be", res.Reverted, res.NotReverted, res.ToRevert)
 		}
 	})
 }

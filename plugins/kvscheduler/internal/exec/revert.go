@@ -77,6 +77,21 @@ func (r *run) startRevert() {
 	r.takeFailures(false) // the causes
 }
 
+// countReverted counts the values that were to be brought back, and those that were
+// not.
+func (r *run) countReverted() {
+	keys := map[string]struct{}{}
+	for i := range r.res.Executed {
+		if r.res.Executed[i].IsRevert {
+			keys[r.res.Executed[i].Key] = struct{}{}
+		}
+	}
+	for key := range r.failures { // held by others, perhaps, and not even tried
+		keys[key] = struct{}{}
+	}
+	r.res.ToRevert, r.res.NotReverted = len(keys), len(r.failures)
+}
+
 // disown makes the values that existed without being wanted before the
 // transaction the same again, and those that were wanted otherwise.
 func (r *run) disown() {

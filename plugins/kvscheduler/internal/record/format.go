@@ -170,7 +170,7 @@ func (p *printer) result(txn *api.RecordedTxn) {
 			stamp(txn.Start), stamp(txn.Stop), took.Round(time.Millisecond))
 		p.operations(txn.Executed)
 		if txn.Reverted {
-			p.line(0, "* the transaction failed and was reverted")
+			p.line(0, "* the transaction failed and was %s", RevertedText(txn))
 		}
 	}
 	if !p.opts.Box {
@@ -179,6 +179,14 @@ func (p *printer) result(txn *api.RecordedTxn) {
 	p.frame('x', '-')
 	p.between('x', fmt.Sprintf("#%d", txn.SeqNum), "took "+roundDuration(took).String())
 	p.frame('x', '-')
+}
+
+// RevertedText says how far a transaction was reverted.
+func RevertedText(txn *api.RecordedTxn) string {
+	if txn.NotReverted == 0 {
+		return "reverted"
+	}
+	return fmt.Sprintf("reverted in part: %d of %d values could not be", txn.NotReverted, txn.ToRevert)
 }
 
 func stamp(t time.Time) string {

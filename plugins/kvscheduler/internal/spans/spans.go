@@ -54,11 +54,11 @@ func (e *Emitter) Emit(txn *api.RecordedTxn) {
 		attribute.Int64("txn.seq_num", int64(txn.SeqNum)), attribute.String("txn.type", record.Kind(txn)),
 		attribute.String("txn.description", txn.Description), attribute.Int("txn.values", len(txn.Values)),
 		attribute.Int("txn.operations", len(txn.Executed)), attribute.Int("txn.failed", failed),
-		attribute.Bool("txn.reverted", txn.Reverted), attribute.Int("txn.operations_without_span", called-len(shown)),
+		attribute.Bool("txn.reverted", txn.Reverted), attribute.Int("txn.not_reverted", txn.NotReverted), attribute.Int("txn.operations_without_span", called-len(shown)),
 	)
 	switch {
 	case txn.Reverted:
-		span.SetStatus(codes.Error, "reverted")
+		span.SetStatus(codes.Error, record.RevertedText(txn))
 	case failed > 0:
 		span.SetStatus(codes.Error, "operations failed")
 	}
