@@ -118,7 +118,7 @@ func (s *setup) start(t testing.TB) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"--config-dir", s.dir, "--http-port", "0", "--microservice-label", s.label, "--cleanup-on-exit"}, s.args...)
+	args := append([]string{"--config-dir", s.dir, "--http-port", "0", "--microservice-label", s.label, "--cleanup-on-exit", "--stop-timeout", patience.String()}, s.args...)
 	p.cmd = exec.Command(filepath.Join(programs, "vpp-agent"), args...)
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.tmp}
 	p.cmd.Stdout, p.cmd.Stderr = log, log

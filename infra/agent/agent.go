@@ -171,6 +171,9 @@ func (a *Agent) prepare() {
 	a.prepared.Do(func() {
 		a.flags = a.defineFlags()
 		a.rest, a.parseErr = a.flags.Parse(a.opts.args)
+		if a.parseErr == nil {
+			a.parseErr = a.stopBound()
+		}
 		a.loggers = a.opts.loggers
 		if a.loggers == nil && a.parseErr == nil {
 			a.loggers, a.parseErr = a.newLoggers()

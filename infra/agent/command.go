@@ -17,6 +17,7 @@ const (
 	levelFlag   = "initial-loglvl"
 	formatFlag  = "log-format"
 	graphFlag   = "graph"
+	stopFlag    = "stop-timeout"
 	versionFlag = "version"
 )
 
@@ -31,6 +32,7 @@ func (a *Agent) defineFlags() *config.Flags {
 	f := config.NewFlags(a.opts.build.App, a.opts.environ)
 	f.String(levelFlag, "", "`level` of all loggers (debug, info, warn, error); wins over logs.conf")
 	f.String(formatFlag, string(logging.Console), "`form` of log entries: console or json")
+	f.Duration(stopFlag, a.opts.stopTimeout, "how long the stop may take as a whole; 0: no bound")
 	f.Bool(graphFlag, false, "write the wired plugins as a graph in the DOT language and exit")
 	f.Bool(versionFlag, false, "write the version and exit")
 	f.CommandLineOnly(graphFlag, versionFlag)
@@ -50,6 +52,16 @@ func (a *Agent) defineFlags() *config.Flags {
 		}
 	}
 	return f
+}
+
+// stopBound reads the flag about the stop into the options.
+func (a *Agent) stopBound() error {
+	d, err := a.flags.GetDuration(stopFlag)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("--%s: %v: expected 0 or more", stopFlag, d)
+	}
+	a.opts.stopTimeout = d
+	return err
 }
 
 func (a *Agent) newLoggers() (*logging.Registry, error) {

@@ -137,7 +137,7 @@ func (a *Agent) stop() {
 func (a *Agent) closePlugins() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	if d := a.opts.stopTimeout; d > 0 {
-		ctx, cancel = context.WithTimeoutCause(context.Background(), d, fmt.Errorf("%w: the stop may take %v", ErrTimeout, d))
+		ctx, cancel = context.WithTimeoutCause(context.Background(), d, fmt.Errorf("%w: the stop may take %v (--stop-timeout)", ErrTimeout, d))
 	}
 	defer cancel()
 	var errs []error

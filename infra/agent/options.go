@@ -88,9 +88,9 @@ func QuitOnClose(ch <-chan struct{}) Option { return func(o *options) { o.quit =
 // and the phase which took too long.
 func StartTimeout(d time.Duration) Option { return func(o *options) { o.startTimeout = d } }
 
-// StopTimeout bounds the stop as a whole (default 5 s; 0 means no bound). When
-// it is over, the plugin that hangs is left behind, the others are closed, and
-// Stop returns an error that names it.
+// StopTimeout bounds the stop as a whole (default 5 s; 0 means no bound) unless
+// --stop-timeout is given. When it is over, the plugin that hangs is left behind,
+// the others are closed, and Stop returns an error that names it.
 func StopTimeout(d time.Duration) Option { return func(o *options) { o.stopTimeout = d } }
 
 // Args sets the command line, without the name of the program (default: that

@@ -67,22 +67,33 @@ func TestStartTimeoutLeavesADeafPluginBehind(t *testing.T) {
 
 func TestStopTimeoutClosesTheOthers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := &diary{}
-		wake := make(chan struct{})
-		hangs := d.plugin("hangs", d.plugin("low"))
-		hangs.close = func(*fake) error { <-wake; return nil }
-		a := newAgent(t, agent.StopTimeout(10*time.Second), agent.AllPlugins(d.plugin("high", hangs)))
-		if err := a.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		err := a.Stop()
-		if !errors.Is(err, agent.ErrTimeout) || !strings.Contains(err.Error(), "plugin hangs: Close: did not return within 11s") {
-			t.Errorf("got %v", err)
-		}
-		d.expect(t, "init low", "init hangs", "init high", "after low", "after hangs", "after high", "close high", "close hangs", "close low")
-		close(wake)
-	})
+	for within, opts := range map[string][]agent.Option{
+		"11s": {agent.StopTimeout(10 * time.Second)},
+		"31s": {agent.StopTimeout(10 * time.Second), agent.Args("--stop-timeout", "30s")},
+	} {
+		synctest.Test(t, func(t *testing.T) { stopWithHanging(t, within, opts...) })
+	}
+	if err := newAgent(t, agent.Args("--stop-timeout", "-1s")).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "--stop-timeout: -1s: expected 0 or more") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func stopWithHanging(t *testing.T, within string, opts ...agent.Option) {
+	t.Helper()
+	d := &diary{}
+	wake := make(chan struct{})
+	hangs := d.plugin("hangs", d.plugin("low"))
+	hangs.close = func(*fake) error { <-wake; return nil }
+	a := newAgent(t, append(opts, agent.AllPlugins(d.plugin("high", hangs)))...)
+	if err := a.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := a.Stop()
+	if !errors.Is(err, agent.ErrTimeout) || !strings.Contains(err.Error(), "plugin hangs: Close: did not return within "+within) {
+		t.Errorf("got %v", err)
+	}
+	d.expect(t, "init low", "init hangs", "init high", "after low", "after hangs", "after high", "close high", "close hangs", "close low")
+	close(wake)
 }
 
 func TestAGoroutineThatDoesNotEndIsShown(t *testing.T) {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -14,7 +13,8 @@ import (
 // orderly way. It is off unless --cleanup-on-exit is given, because networks
 // are expected to outlive the program that set them up.
 //
-// It is the first to be closed, while everything that configures still works.
+// It is the first to be closed, while everything that configures still works, and
+// has the time that the stop of the agent as a whole may take.
 type Cleanup struct {
 	CleanupDeps
 	enabled bool
@@ -30,10 +30,6 @@ type CleanupDeps struct {
 type Withdrawer interface {
 	Withdraw(ctx context.Context) error
 }
-
-// withdrawPatience bounds the removal of values; the stop of the agent as a
-// whole is bounded as well.
-const withdrawPatience = 3 * time.Second
 
 func newCleanup() *Cleanup {
 	c := &Cleanup{}
@@ -57,9 +53,7 @@ func (c *Cleanup) Close() error {
 	if !c.enabled {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), withdrawPatience)
-	defer cancel()
-	if err := c.Northbound.Withdraw(ctx); err != nil {
+	if err := c.Northbound.Withdraw(context.WithoutCancel(c.Context())); err != nil {
 		return fmt.Errorf("remove the configuration: %w", err)
 	}
 	return nil
