@@ -84,14 +84,14 @@ func TestImportIntoAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := portOf(t, ln.Addr())
-	r := run(t, nil, "--grpc-port", port, "import", "--grpc", "--txops", "1", file)
+	r := run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", "--txops", "1", file)
 	if r.code != 0 || r.out != "imported 2 items\n" || len(f.requests) != 2 || f.requests[1][0] != "vpp.interfaces loop2" {
 		t.Errorf("exit %d, %s%s, requests %q", r.code, r.out, r.err, f.requests)
 	}
 	if err := os.WriteFile(file, []byte(importFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r = run(t, nil, "--grpc-port", port, "import", "--grpc", file)
+	r = run(t, nil, "--grpc-port", port, "import", "--grpc", "-t", "5m", file)
 	if r.code != 1 || !strings.Contains(r.err, "bd1: no room") || !strings.Contains(r.err, "1 of 3 items failed") {
 		t.Errorf("an item that fails: exit %d, %s%s", r.code, r.out, r.err)
 	}
@@ -111,7 +111,7 @@ func TestImportIntoStore(t *testing.T) {
 		out  string
 		err  string
 	}{
-		{"import --txops 2 " + file, 0, "imported 3 items\n", ""},
+		{"import -t 5m --txops 2 " + file, 0, "imported 3 items\n", ""},
 		{"kvdb ls --keys-only", 0, "/vnf-agent/vpp1/config/vpp/l2/v2/bridge-domain/bd1\n/vnf-agent/vpp1/config/vpp/v2/interfaces/loop1\n/vnf-agent/vpp1/config/vpp/v2/interfaces/loop2\n", ""},
 		{"kvdb get config/vpp/v2/interfaces/loop1", 0, "{\"name\":\"loop1\",\"type\":\"SOFTWARE_LOOPBACK\"}\n", ""},
 		{"--service-label vpp2 import " + file, 1, "", "items.txt:4: /vnf-agent/vpp1/config/vpp/v2/interfaces/loop2: expected a key of the agent, below /vnf-agent/vpp2/"},

@@ -22,6 +22,9 @@ import (
 // etcdDialTimeout bounds the connection where the configuration says nothing.
 const etcdDialTimeout = 3 * time.Second
 
+// unbounded is longer than anybody waits for the store.
+const unbounded = 1000 * time.Hour
+
 func (a *app) kvdbCommand() *cobra.Command {
 	cmd := parent("kvdb", "Show and change what is in the key-value store (etcd) that agents are configured from",
 		a.kvdbList(), a.kvdbGet(), a.kvdbPut(), a.kvdbDel(), a.kvdbEncrypt(), a.kvdbKeygen())
@@ -32,8 +35,9 @@ func (a *app) kvdbCommand() *cobra.Command {
 	return cmd
 }
 
-// withStore connects to the store, for as long as f runs.
-func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.DB) error) error {
+// storeConfig is how to connect to the store. A request may take as long as
+// --timeout says.
+func (a *app) storeConfig() etcd.Config {
 	cfg := etcd.DefaultConfig()
 	for e := range strings.SplitSeq(a.global.etcdEndpoints, ",") {
 		cfg.Endpoints = append(cfg.Endpoints, strings.TrimSpace(e))
@@ -45,7 +49,16 @@ func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.D
 	if t := a.file.KVDBTLS; t != nil && !t.Disabled {
 		cfg.CertFile, cfg.KeyFile, cfg.CAFile, cfg.InsecureSkipTLSVerify = t.CertFile, t.KeyFile, t.CAFile, t.SkipVerify || a.global.insecureTLS
 	}
-	db, done, err := etcd.Open(cfg)
+	cfg.OperationTimeout = unbounded
+	if a.global.timeout > 0 {
+		cfg.OperationTimeout = a.global.timeout
+	}
+	return cfg
+}
+
+// withStore connects to the store, for as long as f runs.
+func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.DB) error) error {
+	db, done, err := etcd.Open(a.storeConfig())
 	if err != nil {
 		return fmt.Errorf("--etcd-endpoints %s: %w", a.global.etcdEndpoints, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
@@ -38,6 +39,18 @@ func TestKVDB(t *testing.T) {
 		r := run(t, env, strings.Fields(step.args)...)
 		if r.code != step.code || r.out != step.out || !strings.Contains(r.err, step.err) {
 			t.Errorf("%s: exit %d, out %q, err %q; want %d, %q, %q", step.args, r.code, r.out, r.err, step.code, step.out, step.err)
+		}
+	}
+}
+
+// A store that is slow gets the time that --timeout gives it.
+func TestKVDBTimeout(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[time.Duration]time.Duration{time.Minute: time.Minute, 20 * time.Millisecond: 20 * time.Millisecond, 0: unbounded} {
+		a := &app{}
+		a.global.timeout = timeout
+		if got := a.storeConfig().OperationTimeout; got != want {
+			t.Errorf("--timeout %v: a request may take %v, want %v", timeout, got, want)
 		}
 	}
 }
@@ -84,7 +97,7 @@ func TestKVDBOverTLS(t *testing.T) {
 	certs := kvtest.NewCerts(t)
 	server := kvtest.Etcd(t, "--cert-file="+certs.Cert, "--key-file="+certs.Key, "--client-cert-auth", "--trusted-ca-file="+certs.CA)
 	dir := t.TempDir()
-	text := "service-label: me\netcd-endpoints: ['" + server.Direct + "']\netcd-dial-timeout: 5s\nkvdb-tls:\n  ca-file: " + certs.CA
+	text := "service-label: me\netcd-endpoints: ['" + server.Direct + "']\netcd-dial-timeout: 2m\nkvdb-tls:\n  ca-file: " + certs.CA
 	for _, client := range []string{"", "\n  cert-file: " + certs.Cert + "\n  key-file: " + certs.Key} {
 		if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text+client+"\n"), 0o600); err != nil {
 			t.Fatal(err)

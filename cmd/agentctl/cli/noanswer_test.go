@@ -61,9 +61,7 @@ func TestWrongPort(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	f := newFakeAgent(t)
-	f.Close()
-	if r := f.run(t, nil, "values"); r.code != exitError || !strings.Contains(r.err, "is it running there?") {
+	if r := run(t, nil, "--host", "127.0.0.1", "--http-port", "1", "values"); r.code != exitError || !strings.Contains(r.err, "is it running there?") {
 		t.Errorf("exit %d, %s", r.code, r.err)
 	}
 }
