@@ -3,7 +3,6 @@ package app_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -25,20 +24,14 @@ type etcdctl struct {
 
 func (e etcdctl) run(args ...string) string {
 	e.t.Helper()
-	cmd := exec.CommandContext(e.t.Context(), "etcdctl", append([]string{"--endpoints", e.server.Direct}, args...)...)
-	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		e.t.Fatalf("etcdctl %q: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return kvtest.Etcdctl(e.t, append([]string{"--endpoints", e.server.Direct}, args...)...)
 }
 
 // newEtcdHouse is a house that has its configuration from etcd alone.
 func newEtcdHouse(t testing.TB, server *kvtest.Process, args ...string) *house {
 	t.Helper()
 	h := newHouse(t, "", args...)
-	h.write(t, "etcd.conf", "insecure-transport: true\noperation-timeout: 1m\nreconnect-interval: 100ms\nendpoints:\n  - \""+server.Addr+"\"\n")
+	h.write(t, "etcd.conf", "insecure-transport: true\ndial-timeout: 1m\noperation-timeout: 1m\nreconnect-interval: 100ms\nendpoints:\n  - \""+server.Addr+"\"\n")
 	return h
 }
 

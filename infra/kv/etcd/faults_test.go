@@ -2,8 +2,6 @@ package etcd_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -90,9 +88,6 @@ func TestFull(t *testing.T) {
 // write, as an ordinary client or for its lifetime.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("etcdctl"); err != nil {
-		t.Skip("SKIPPED: there is no etcdctl here (Debian: apt install etcd-client)")
-	}
 	certs := kvtest.NewCerts(t)
 	s := kvtest.Etcd(t, "--cert-file="+certs.Cert, "--key-file="+certs.Key, "--client-cert-auth", "--trusted-ca-file="+certs.CA)
 	cfg := conf(s.Addr)
@@ -101,13 +96,9 @@ func TestReadOnly(t *testing.T) {
 	put(t, p, "a=1")
 	etcdctl := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "etcdctl", append([]string{
+		kvtest.Etcdctl(t, append([]string{
 			"--endpoints", "https://" + s.Direct, "--cert", certs.Cert, "--key", certs.Key, "--cacert", certs.CA,
 		}, args...)...)
-		cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("etcdctl %q: %v\n%s", args, err, out)
-		}
 	}
 	told := follow(t, p)
 	want(t, told, "resync a=1")

@@ -3,6 +3,7 @@ package kvtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -109,18 +110,31 @@ func find(tb testing.TB, program, pkg string) string {
 	return path
 }
 
+// freeAddr is an address that a server may listen on, again and again, until the end
+// of the test. Nobody else gets its port, neither another test that looks for one nor
+// a connection: a socket is bound to it, without SO_REUSEADDR. That is set afterwards,
+// and then servers, which set it as well, may listen at the same address.
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	tb.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := errors.Join(
+		syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1),
+	); err != nil {
+		tb.Fatal(err)
+	}
+	addr, err := syscall.Getsockname(fd)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", addr.(*syscall.SockaddrInet4).Port)
 }
 
-// start starts a server. Between the choice of a port and its use somebody else
-// may take it; then another is tried.
+// start starts a server. Somebody who listens on all addresses may have its port,
+// where UDP is spoken, too; then another is tried.
 func start(tb testing.TB, ready func(*Process) bool, command func(*Process) []string) *Process {
 	tb.Helper()
 	for range 3 {

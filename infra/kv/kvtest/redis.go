@@ -34,7 +34,7 @@ func Sentinel(tb testing.TB, master *Process) *Process {
 		_, port, _ := net.SplitHostPort(p.Direct)
 		host, masterPort, _ := net.SplitHostPort(master.Direct)
 		file := filepath.Join(p.dir, "sentinel.conf")
-		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor test %s %s 1\nsentinel down-after-milliseconds test 60000\nsentinel failover-timeout test 60000\n",
+		text := fmt.Sprintf("bind 127.0.0.1\nport %s\nsentinel monitor test %s %s 1\nsentinel down-after-milliseconds test 60000\nsentinel failover-timeout test 600000\n",
 			port, host, masterPort)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
@@ -102,7 +102,7 @@ func (p *Process) AwaitCommand(tb testing.TB, want string, words ...string) {
 	}
 }
 
-// FreePort is a port that nobody used a moment ago.
+// FreePort is a port of 127.0.0.1 that is free until the end of the test.
 func FreePort(tb testing.TB) string {
 	tb.Helper()
 	_, port, _ := net.SplitHostPort(freeAddr(tb))

@@ -79,6 +79,7 @@ func (c *Collector) Await(resyncs int, content string) {
 // AwaitResyncs waits until the store has told that many resyncs, or more.
 func (c *Collector) AwaitResyncs(n int) {
 	c.t.b.Helper()
+	late := time.After(patience)
 	for {
 		c.t.mu.Lock()
 		now := c.resyncs
@@ -88,7 +89,7 @@ func (c *Collector) AwaitResyncs(n int) {
 		}
 		select {
 		case <-c.t.more:
-		case <-c.t.b.ctx.Done():
+		case <-late:
 			c.t.b.Fatalf("%d resyncs, want %d", now, n)
 		}
 	}

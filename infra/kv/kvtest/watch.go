@@ -36,6 +36,7 @@ func (t *told) add(text string) {
 // await waits until what was told, joined, is the text.
 func (t *told) await(want string) {
 	t.b.Helper()
+	late := time.After(patience)
 	for {
 		t.mu.Lock()
 		got := strings.Join(t.text, "; ")
@@ -45,7 +46,7 @@ func (t *told) await(want string) {
 		}
 		select {
 		case <-t.more:
-		case <-t.b.ctx.Done():
+		case <-late:
 			t.b.Fatalf("told %q, want %q", got, want)
 		}
 	}
