@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -139,14 +138,19 @@ func (p *initProcess) ends() int {
 	}
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// ready tells whether the agent that was started last says that it is.
+func (p *initProcess) ready() bool {
+	text := p.output()
+	_, address, found := strings.Cut(text[max(0, strings.LastIndex(text, "serving HTTP")):], "address=")
+	if !found {
+		return false
 	}
-	defer ln.Close()
-	return strings.TrimPrefix(ln.Addr().String(), "127.0.0.1:")
+	resp, err := http.Get("http://" + strings.Fields(address)[0] + "/readiness")
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
 }
 
 // eventually waits for what other processes do.
@@ -166,7 +170,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 func TestVPPAndAgent(t *testing.T) {
 	t.Parallel()
 	dir, bin := t.TempDir(), programs(t)
-	socket, port := filepath.Join(dir, "api.sock"), freePort(t)
+	socket := filepath.Join(dir, "api.sock")
 	for name, text := range map[string]string{
 		"govpp.conf": "binapi-socket-path: " + socket + "\n", "grpc.conf": "endpoint: " + filepath.Join(dir, "grpc.sock") + "\nnetwork: unix\n",
 	} {
@@ -182,22 +186,15 @@ programs:
   logfile-path: %[3]s/vpp.log
   restarts: -1
   restart-delay: 10ms
+  stop-timeout: 1m
 - name: agent
   executable-path: %[1]s/vpp-agent
-  executable-args: [--config-dir, %[3]s, --http-port, '%[4]s']
+  executable-args: [--config-dir, %[3]s, --http-port, '0']
   restarts: -1
   restart-delay: 10ms
   stop-timeout: 1m
-`, bin, socket, dir, port))
-	ready := func() bool {
-		resp, err := http.Get("http://127.0.0.1:" + port + "/readiness")
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	}
-	eventually(t, "agent ready", ready)
+`, bin, socket, dir))
+	eventually(t, "agent ready", p.ready)
 	for _, victim := range []string{"vpp-sim", "vpp-agent"} {
 		pid := childOf(t, p.cmd.Process.Pid, victim)
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -205,7 +202,7 @@ programs:
 		}
 		eventually(t, victim+" again, and ready", func() bool {
 			next := childOf(nil, p.cmd.Process.Pid, victim)
-			return next != 0 && next != pid && ready()
+			return next != 0 && next != pid && p.ready()
 		})
 	}
 	p.signal(syscall.SIGTERM)

@@ -196,7 +196,7 @@ func TestKill(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	sim := simulate(t, dir)
 	for file, text := range map[string]string{
-		"govpp.conf": "reply-timeout: 1m\nbinapi-socket-path: " + filepath.Join(dir, "api.sock") + "\n", "kvscheduler.conf": "print-txn-summary: false\n",
+		"govpp.conf": "reply-timeout: 20m\nbinapi-socket-path: " + filepath.Join(dir, "api.sock") + "\n", "kvscheduler.conf": "print-txn-summary: false\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -226,6 +226,7 @@ func TestKill(t *testing.T) {
 	}
 
 	sim.ask("delay ip_route_add_del 50ms") // ten seconds in all
+	sim.ask("drop ip_route_add_del 1")     // and it waits for the answer to the first one, however long this test may stand still
 	failed := make(chan error, 1)
 	go func(p *process) { failed <- p.put(network(11, many)) }(agent)
 	for sim.counts()["ip_route_add_del"] < many+20 { // each question takes its time

@@ -68,7 +68,7 @@ func writeMetrics(t *testing.T, w *writer) {
 // exercise makes the agent do what its metrics are about.
 func exercise(t *testing.T, plugins *app.VPPAgent) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	if _, err := plugins.GoVPP.WaitSession(ctx, 0); err != nil {
 		t.Fatal(err)

@@ -314,8 +314,8 @@ func TestPortTaken(t *testing.T) {
 func TestHangingVPPIsToldAndRecovers(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, network, "--simulate")
-	h.write(t, "govpp.conf", "health-check-probe-interval: 20ms\nhealth-check-reply-timeout: 20ms\nhealth-check-threshold: 2\n"+
-		"reply-timeout: 100ms\nretry-connect-timeout: 20ms\n")
+	h.write(t, "govpp.conf", "health-check-probe-interval: 20ms\nhealth-check-reply-timeout: 1s\nhealth-check-threshold: 2\n"+
+		"reply-timeout: 2s\nretry-connect-timeout: 20ms\n")
 	h.start(t)
 	h.await(t, routeKey, pb.ValueState_CONFIGURED)
 	h.LocalVPP.Simulator().Hang()

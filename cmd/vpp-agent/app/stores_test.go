@@ -19,7 +19,7 @@ func TestSeveralStores(t *testing.T) {
 	t.Parallel()
 	etcdServer, redisServer := kvtest.Etcd(t), kvtest.Redis(t)
 	h := newEtcdHouse(t, etcdServer, "--simulate")
-	h.write(t, "redis.conf", "endpoint: "+redisServer.Addr+"\nread-timeout: 1m\n")
+	h.write(t, "redis.conf", "endpoint: "+redisServer.Addr+"\ndial-timeout: 1m\nread-timeout: 1m\nwrite-timeout: 1m\n")
 	h.start(t)
 	h.awaitReadiness(t, http.StatusOK, "")
 	put := func(key, value string) {
@@ -100,7 +100,7 @@ func TestItemStatesAreInEtcd(t *testing.T) {
 func directEtcd(t testing.TB, server *kvtest.Process) kv.DB {
 	t.Helper()
 	cfg := etcd.DefaultConfig()
-	cfg.Endpoints, cfg.OperationTimeout = []string{server.Direct}, patience
+	cfg.Endpoints, cfg.DialTimeout, cfg.OperationTimeout = []string{server.Direct}, patience, patience
 	db, closeDB, err := etcd.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
