@@ -115,13 +115,14 @@ func TestCanceledWhileWaiting(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	first := w.pushLater(gone, orchestrator.GRPC, iface("gone", 1))
 	w.waiting(1)
-	late, end := context.WithTimeout(t.Context(), time.Millisecond)
-	defer end()
-	second := <-w.pushLater(late, orchestrator.GRPC, iface("late", 1))
-	stays := w.pushLater(t.Context(), orchestrator.GRPC, iface("stays", 1))
+	late, end := context.WithCancelCause(t.Context())
+	second := w.pushLater(late, orchestrator.GRPC, iface("late", 1))
 	w.waiting(2)
+	stays := w.pushLater(t.Context(), orchestrator.GRPC, iface("stays", 1))
+	w.waiting(3)
+	end(context.DeadlineExceeded)
 	cancel()
-	for _, o := range []outcome{<-first, second} {
+	for _, o := range []outcome{<-first, <-second} {
 		if !errors.Is(o.err, api.ErrTxnCanceled) || !strings.Contains(o.err.Error(), "nothing of it is executed") {
 			t.Errorf("error %v", o.err)
 		}
