@@ -53,7 +53,8 @@ type Deps struct {
 	infra.PluginDeps
 	// HTTP serves the endpoints under /scheduler; nil: none.
 	HTTP rest.HTTPHandlers `optional:"true"`
-	// Label names the agent to others that want its state directory; it may be nil.
+	// Label names the agent to others that want its state directory, and in what is
+	// kept there; it may be nil.
 	Label Labeller `optional:"true"`
 	// Metrics is where the metrics are registered; nil: none.
 	Metrics metrics.Registerer `optional:"true"`

@@ -40,7 +40,7 @@ func (s *Scheduler) openState() error {
 		return nil
 	}
 	store, err := ownership.Open(ownership.Options{
-		Dir: dir, Holder: s.holder(), Now: s.now,
+		Dir: dir, Holder: s.holder(), Label: s.label(), From: s.cfg.StateDirFrom, Now: s.now,
 		Report: func(problem error) {
 			switch {
 			case errors.Is(problem, ownership.ErrSetAside):
@@ -71,10 +71,17 @@ func (s *Scheduler) openState() error {
 
 func (s *Scheduler) holder() string {
 	who := filepath.Base(os.Args[0])
-	if s.Label != nil {
-		who += ", agent " + s.Label.GetAgentLabel()
+	if label := s.label(); label != "" {
+		who += ", agent " + label
 	}
 	return who
+}
+
+func (s *Scheduler) label() string {
+	if s.Label == nil {
+		return ""
+	}
+	return s.Label.GetAgentLabel()
 }
 
 // KeepsState tells whether there is a state-dir; known when Init has run.

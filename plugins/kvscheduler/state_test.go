@@ -66,3 +66,36 @@ func TestHealthOfStateDirectory(t *testing.T) {
 	}
 	expect(tree, "DEGRADED", "what earlier runs kept was lost", "is kept as "+place+"/state.db.corrupt-")
 }
+
+type label string
+
+func (l label) GetAgentLabel() string { return string(l) }
+
+// An agent does not start with what another one kept, unless it is told to.
+func TestStateDirectoryOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	scheduler := func(l label, from string) *kvscheduler.Scheduler {
+		conf := kvscheduler.DefaultConfig()
+		conf.StateDir, conf.StateDirFrom = dir, from
+		return kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(&bytes.Buffer{}),
+			kvscheduler.UseDeps(func(d *kvscheduler.Deps) { d.Label = l }))
+	}
+	first := scheduler("one", "")
+	a := agenttest.Start(t, first)
+	if err := first.SaveState("asked", map[string][]byte{"a": []byte("b")}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	err := agenttest.New(t, agent.AllPlugins(scheduler("two", ""))).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `Init: state-dir: the state directory is of another agent: `+dir+`/state.db was written by the agent "one"`) {
+		t.Errorf("got %v", err)
+	}
+	second := scheduler("two", "one")
+	agenttest.Start(t, second)
+	if got, err := second.LoadState("asked"); err != nil || string(got["a"]) != "b" {
+		t.Errorf("the former agent was asked for %v, %v", got, err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 // contents is all that is in a file.
 type contents struct {
+	label       []byte
 	records     []Record
 	interrupted *Interrupted
 	state       map[string]map[string][]byte
@@ -35,6 +36,7 @@ func readAll(tx *bolt.Tx) (all *contents, err error) {
 	if all.records, all.interrupted, err = readRecords(tx); err != nil {
 		return nil, err
 	}
+	all.label = slices.Clone(tx.Bucket(metaBucket).Get(labelKey))
 	return all, tx.Bucket(stateBucket).ForEachBucket(func(name []byte) (err error) {
 		all.state[string(name)], err = readState(tx, string(name))
 		return err

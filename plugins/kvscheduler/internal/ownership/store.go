@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	metaBucket  = []byte("meta")  // formatKey, runningKey
+	metaBucket  = []byte("meta")  // formatKey, runningKey, labelKey
 	ownedBucket = []byte("owned") // key -> Record
 	stateBucket = []byte("state") // name -> bucket of what others keep
 	formatKey   = []byte("format")
@@ -57,6 +57,10 @@ type Options struct {
 	Dir string
 	// Holder tells other processes who uses the directory.
 	Holder string
+	// Label is that of the agent, which alone may use the file; empty: anybody may.
+	Label string
+	// From is another label whose file is taken over; empty: none is.
+	From string
 	// Report is told how the store is, whenever that changes: nil, or why it
 	// cannot keep anything. It may be nil and must not call the store.
 	Report func(problem error)
@@ -87,7 +91,7 @@ type Stats struct {
 }
 
 // Open opens the store in a directory. The errors are ErrHeld, with the holder,
-// and ErrNewer. A file that is damaged is set aside, and a directory that
+// ErrNewer, and ErrOtherAgent. A file that is damaged is set aside, and a directory that
 // cannot be written is no error either: Problem tells about both.
 func Open(o Options) (*Store, error) {
 	if o.Now == nil {
@@ -97,13 +101,18 @@ func Open(o Options) (*Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.open()
-	if errors.Is(err, ErrHeld) || errors.Is(err, ErrNewer) {
+	if errors.Is(err, ErrHeld) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOtherAgent) {
 		return nil, err
 	}
-	s.note(err)
 	if err != nil {
 		s.read = readOnly(s.path())
+		if s.read != nil {
+			if err := s.checkLabel(s.read.label); err != nil {
+				return nil, err
+			}
+		}
 	}
+	s.note(err)
 	return s, nil
 }
 
@@ -158,12 +167,22 @@ func (s *Store) openFile() (db *bolt.DB, err error) {
 	if err != nil {
 		return nil, s.openError(err, info)
 	}
-	err = guarded(func() error { return db.Update(prepare) })
+	err = guarded(func() error {
+		return db.Update(func(tx *bolt.Tx) error {
+			if err := prepare(tx); err != nil {
+				return err
+			}
+			return s.adopt(tx)
+		})
+	})
 	if err == nil {
 		err = guarded(func() error { return db.View(check) })
 	}
 	if err != nil {
-		_ = db.Close() // the first error tells more
+		_ = db.Close()                     // the first error tells more
+		if errors.Is(err, ErrOtherAgent) { // it says all
+			return nil, err
+		}
 		return nil, fmt.Errorf("state-dir: %s: %w", s.path(), err)
 	}
 	return db, nil
