@@ -26,7 +26,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
@@ -74,7 +73,7 @@ func (p *Plugin) base() Config {
 }
 
 // Init makes the exporter that is configured. A collector that cannot be
-// reached is no error.
+// reached is no error; health tells of it.
 func (p *Plugin) Init() error {
 	cfg, _, err := config.Load(p.Cfg, p.base())
 	if err != nil {
@@ -91,8 +90,14 @@ func (p *Plugin) Init() error {
 	if p.ServiceLabel != nil {
 		attributes = append(attributes, attribute.String("service.instance.id", p.ServiceLabel.GetAgentLabel()))
 	}
+	where := cfg.Exporter
+	if cfg.Exporter == ExporterOTLP {
+		where = tracesURL(cfg.Endpoint)
+	}
+	w := newWatched(exporter, where, p.Log, p.Health)
+	p.Go(w.retry)
 	p.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(logged{exporter, p.Log}),
+		sdktrace.WithBatcher(w),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Ratio))),
 		sdktrace.WithResource(resource.NewSchemaless(attributes...)),
 	)
@@ -146,20 +151,6 @@ func (p *Plugin) Close() error {
 	}
 	if err := p.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("send the last spans: %w", err)
-	}
-	return nil
-}
-
-// logged tells failures to the log of the agent instead of that of the library.
-type logged struct {
-	sdktrace.SpanExporter
-	log logging.Logger
-}
-
-// ExportSpans exports spans; those that cannot be exported are lost.
-func (l logged) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if err := l.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		l.log.Warn("spans were not exported", "spans", len(spans), "error", err)
 	}
 	return nil
 }

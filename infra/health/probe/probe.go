@@ -29,7 +29,7 @@ type Deps struct {
 
 // Config is the file probe.conf.
 type Config struct {
-	NonFatalPlugins   []string `json:"non-fatal-plugins" desc:"names of plugins whose trouble does not make the agent as a whole unready"`
+	NonFatalPlugins   []string `json:"non-fatal-plugins" desc:"names of plugins whose trouble does not make the agent as a whole unready; the list replaces the one that holds without"`
 	ReadyWhenDegraded bool     `json:"ready-when-degraded" desc:"answer ready also while a plugin is degraded, for example while VPP is disconnected"`
 }
 
