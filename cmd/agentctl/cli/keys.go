@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -96,7 +95,7 @@ func notAKey(given, key string, e client.Explanation) error {
 	}
 	m, ok := set.ForKey(key)
 	switch {
-	case e.State != "NONEXISTENT" || ok && m.Matches(key) || !ok && !e.Undescribed:
+	case e.State != "NONEXISTENT" || ok && wellFormed(m, key) || !ok && !e.Undescribed:
 		return nil
 	case ok:
 		return fmt.Errorf("%s is no key of %s: they look like %s", key, m.Spec().ModelName(), example(m))
@@ -108,14 +107,23 @@ func notAKey(given, key string, e client.Explanation) error {
 	return fmt.Errorf("no model has keys like %s: expected one such as config/vpp/v2/interfaces/loop1, or in short vpp.interfaces/loop1 ('agentctl model list' has all models)", given)
 }
 
+// wellFormed tells whether an item of the model can have the key.
+func wellFormed(m models.Known, key string) bool {
+	if !m.Matches(key) {
+		return false
+	}
+	pattern, _, ok := allmodels.NameShape(m)
+	return !ok || pattern.MatchString(m.Label(key))
+}
+
 // checkKey is notAKey for a key that the agent is asked about only if no model of
-// agentctl has it.
+// agentctl can have it.
 func (a *app) checkKey(ctx context.Context, key string) error {
 	set, err := allmodels.Set()
 	if err != nil {
 		return err
 	}
-	if _, ok := set.ForKey(key); ok {
+	if m, ok := set.ForKey(key); ok && wellFormed(m, key) {
 		return nil
 	}
 	e, err := a.client.Why(ctx, key)
@@ -125,17 +133,14 @@ func (a *app) checkKey(ctx context.Context, key string) error {
 	return notAKey(key, key, e)
 }
 
-// templateField is a field in the template of a name.
-var templateField = regexp.MustCompile(`{{\s*\.(\w+)\s*}}`)
-
 // example is what keys of a model look like.
 func example(m models.Known) string {
 	if m.Singleton() {
 		return m.KeyPrefix()
 	}
-	name := templateField.ReplaceAllString(allmodels.NameTemplate(m.Spec().ModelName()), "<$1>")
-	if name == "" || strings.Contains(name, "{{") {
-		name = "..." // it depends on the item
+	_, name, ok := allmodels.NameShape(m)
+	if !ok {
+		name = "..."
 	}
 	return m.KeyPrefix() + name
 }

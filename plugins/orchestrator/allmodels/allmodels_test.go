@@ -195,6 +195,9 @@ func TestNamesFollowTemplates(t *testing.T) {
 			if label := m.Label(key); label != want.String() {
 				t.Fatalf("label of %q is %q", key, label)
 			}
+			if shape, _, ok := allmodels.NameShape(m); !ok || !shape.MatchString(want.String()) {
+				t.Fatalf("name %q does not match %v", want.String(), shape)
+			}
 		}))
 	}
 }
