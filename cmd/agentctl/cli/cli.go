@@ -61,8 +61,6 @@ func Run(ctx context.Context, args []string, s Streams, environ config.Environ) 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.client != nil {
 		a.client.Close()
@@ -76,7 +74,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	fmt.Fprintf(a.Err, "ERROR: %v\n", err)
 	if ue := (usageError{}); errors.As(err, &ue) {
-		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", cmd.CommandPath())
+		path := strings.TrimSuffix(cmd.CommandPath(), " help") // which is about other commands
+		fmt.Fprintf(a.Err, "Run '%s --help' for the usage.\n", path)
 		return exitUsage
 	}
 	return exitError
@@ -96,6 +95,8 @@ func (a *app) root() *cobra.Command {
 		Args:              noCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetOut(a.Out) // before addHelp, which asks for it
+	root.SetErr(a.Err)
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	a.global.define(root.PersistentFlags())
@@ -105,6 +106,7 @@ func (a *app) root() *cobra.Command {
 	)
 	root.AddCommand(a.driftCommand(), a.orphansCommand(), a.quarantineCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
 	root.AddCommand(a.kvdbCommand(), a.putCommand(), a.metricsCommand(), a.reportCommand(), a.importCommand(), a.generateCommand(), a.serviceCommand(), a.loginCommand(), a.logoutCommand())
+	addHelp(root)
 	return root
 }
 
