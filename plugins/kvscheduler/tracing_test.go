@@ -53,7 +53,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("%s has other times than the record", span.Name())
 		}
 	}
-	want := []string{"queue Unset", "refresh Unset", "plan Unset", "CREATE tap Unset tap/1", "CREATE tap Error tap/bad", "transaction Error three taps 3 1"}
+	want := []string{"queue Unset", "refresh Unset", "plan Unset", "record Unset", "CREATE tap Unset tap/1", "CREATE tap Error tap/bad", "transaction Error three taps 3 1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -165,7 +165,7 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 		return out, err
 	}
 	if len(m.effects) > 0 {
-		out.SeqNum, err = p.Scheduler.Apply(ctx, plan.Changes, o.txn()...)
+		out.SeqNum, err = p.Scheduler.Apply(ctx, plan.Changes, append(o.txn(), api.WithArrival(turn.Times()))...)
 	}
 	p.afterwards(turn, out.SeqNum, err, func(seq uint64, err error) { p.finishPlanned(plan.Source, m, seq, err) })
 	if m.waiting != nil {

@@ -299,7 +299,7 @@ func (p *Plugin) applyInTurn(ctx context.Context, turn *turns.Turn, ch change) (
 		turn.End()
 		return m.joined, nil
 	}
-	err = p.commit(ctx, m.effects, ch)
+	err = p.commit(ctx, turn, m.effects, ch)
 	p.afterwards(turn, api.NoSeqNum, err, func(_ uint64, err error) { p.finish(ch, m, err) })
 	return false, err
 }
@@ -341,8 +341,8 @@ func (p *Plugin) edit(ch change) (effects []KeyVal, undo func()) {
 }
 
 // commit gives values to the scheduler and waits until it is done.
-func (p *Plugin) commit(ctx context.Context, effects []KeyVal, ch change) error {
-	opts := []api.TxnOption{api.WithRetryDefault(), api.WithDescription(ch.text())}
+func (p *Plugin) commit(ctx context.Context, turn *turns.Turn, effects []KeyVal, ch change) error {
+	opts := []api.TxnOption{api.WithRetryDefault(), api.WithDescription(ch.text()), api.WithArrival(turn.Times())}
 	if ch.resync {
 		opts = append(opts, api.WithResync(api.FullResync, false))
 	}

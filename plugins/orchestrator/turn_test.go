@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,27 @@ func TestCanceledWhileWaiting(t *testing.T) {
 	w.wantMTU("stays", 1)
 	if got := w.Changes(); got.Waiting != 0 || got.Running != nil || got.Canceled != 2 {
 		t.Errorf("status %+v", got)
+	}
+}
+
+// The record of a transaction has the time that its change waited for its turn.
+func TestTurnIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	w.waitSynced()
+	hanging := w.hang("hangs")
+	before := time.Now()
+	second := w.pushLater(t.Context(), orchestrator.GRPC, iface("second", 1))
+	w.waiting(1)
+	w.release("hangs")
+	if err := errors.Join((<-hanging).err, (<-second).err); err != nil {
+		t.Fatal(err)
+	}
+	history := w.scheduler.GetTransactionHistory(time.Time{}, time.Time{})
+	first, last := history[len(history)-2], history[len(history)-1]
+	times := []time.Time{before, last.Came, first.Stop, last.Turn, last.Queued, last.Taken, last.Prepared, last.Start, last.Begun, last.Stop}
+	if !slices.IsSortedFunc(times, time.Time.Compare) {
+		t.Errorf("times %v", times)
 	}
 }
 

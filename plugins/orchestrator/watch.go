@@ -130,7 +130,7 @@ func (p *Plugin) initialSync(ctx context.Context) {
 	}
 	p.tellGaps(gaps)
 	p.tellHealth()
-	err = p.commit(ctx, effects, change{resync: true, keep: len(gaps) > 0, description: initialSync})
+	err = p.commit(ctx, turn, effects, change{resync: true, keep: len(gaps) > 0, description: initialSync})
 	p.mu.Lock()
 	p.syncErr, p.ended = err, true
 	sources := slices.Clone(p.store.sources)

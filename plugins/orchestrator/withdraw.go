@@ -32,5 +32,5 @@ func (p *Plugin) Withdraw(ctx context.Context) error {
 	if p.State != nil {
 		p.saveAll()
 	}
-	return p.commit(ctx, nil, change{resync: true, keep: keep, description: withdrawal})
+	return p.commit(ctx, turn, nil, change{resync: true, keep: keep, description: withdrawal})
 }

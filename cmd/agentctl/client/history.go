@@ -20,10 +20,11 @@ type CriticalPath struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// Phase is a part of the life of a transaction: "queue", "prepare", "plan",
-// "execute" or "finish".
+// Phase is a part of the life of a transaction: "turn" and "merge" before it comes to
+// the scheduler, "queue", "prepare", "plan", "record", "execute" or "finish"; For says
+// what the time went into.
 type Phase struct {
-	Name        string
+	Name, For   string
 	Took, Share float64
 }
 

@@ -178,10 +178,14 @@ func (v *JSONValue) message() proto.Message {
 type jsonTxn struct {
 	PreRecord      bool      `json:",omitempty"`
 	WithSimulation bool      `json:",omitempty"`
+	Came           time.Time `json:",omitzero"`
+	Turn           time.Time `json:",omitzero"`
 	Queued         time.Time `json:",omitzero"`
 	Taken          time.Time `json:",omitzero"`
 	Prepared       time.Time `json:",omitzero"`
-	Start, Stop    time.Time
+	Start          time.Time
+	Begun          time.Time `json:",omitzero"`
+	Stop           time.Time
 	SeqNum         uint64
 	TxnType        TxnType
 	ResyncType     ResyncType       `json:",omitempty"`

@@ -63,6 +63,7 @@ type TxnOptions struct {
 	Verify      bool
 	Deadline    time.Time     // zero: none
 	Timeout     time.Duration // from Commit; 0: none
+	Came, Turn  time.Time     // WithArrival; zero: not known
 }
 
 // TxnOption is an option of Commit.
@@ -110,6 +111,12 @@ func WithRetryMaxCount(n int) TxnOption {
 
 // WithDescription is shown in the log and in the history.
 func WithDescription(text string) TxnOption { return func(o *TxnOptions) { o.Description = text } }
+
+// WithArrival tells, for the history, when the change came in that the transaction
+// makes, and when its turn came, where changes wait for that before Commit.
+func WithArrival(came, turn time.Time) TxnOption {
+	return func(o *TxnOptions) { o.Came, o.Turn = came, turn }
+}
 
 // WithSimulation prints the plan before it is executed even where printing of
 // transactions is otherwise limited to the summary.

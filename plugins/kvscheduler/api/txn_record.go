@@ -99,11 +99,15 @@ type RecordedTxn struct {
 	PreRecord      bool
 	WithSimulation bool
 
+	// Came is when the change came in that the transaction makes, Turn when its turn
+	// came among the changes of all sources; zero where nobody told (WithArrival).
 	// Queued is when the transaction was given to the scheduler, Taken when its
 	// turn came, Prepared when what has to be read from the southbound first was
-	// read, Start when it was planned, Stop when it was executed.
+	// read, Start when it was planned, Begun when the plan was on record so that the
+	// first operation could begin, Stop when it was executed.
+	Came, Turn              time.Time
 	Queued, Taken, Prepared time.Time
-	Start, Stop             time.Time
+	Start, Begun, Stop      time.Time
 
 	SeqNum       uint64
 	TxnType      TxnType

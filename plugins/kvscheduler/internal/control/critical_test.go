@@ -111,7 +111,7 @@ func TestCriticalPathOfTransaction(t *testing.T) {
 		for _, step := range path.Steps {
 			fmt.Fprintf(&text, "%s %.0f+%.0f, ", step.Key, step.Waited, step.Ran)
 		}
-		want := "queue 1.000, prepare 0.000, plan 0.000, execute 3.000, finish 0.000, if/1 0+1, route/0 0+1, route/2 0+1, "
+		want := "queue 1.000, prepare 0.000, plan 0.000, record 0.000, execute 3.000, finish 0.000, if/1 0+1, route/0 0+1, route/2 0+1, "
 		if text.String() != want || path.Operations != 4 || path.Total != 4 {
 			t.Errorf("%+v:\ngot  %s\nwant %s", path, text.String(), want)
 		}

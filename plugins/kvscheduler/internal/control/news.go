@@ -13,9 +13,11 @@ import (
 // on it finds it there.
 func (c *Control) plan(j *job) (p prepared, pl *plan.Plan, ok bool) {
 	for {
+		from := c.clock.Now()
 		if p, ok = c.prepare(j); !ok {
 			return p, nil, false
 		}
+		p.from, p.at = from, c.clock.Now()
 		pl = plan.Make(c.graph, p.request)
 		news := c.queue.newsFor(j, func(news keySet) bool { return needs(pl, news) })
 		if len(news) == 0 {

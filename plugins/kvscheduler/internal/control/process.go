@@ -25,7 +25,7 @@ type prepared struct {
 	rejected []api.KeyWithError // values that cannot be part of a transaction
 	delayed  []api.KeyWithError // values that have to wait until a callback returns
 	notified map[string]api.Metadata
-	at       time.Time // when that was done
+	from, at time.Time // when that was begun and done
 }
 
 // process plans, records and executes one transaction.
@@ -39,7 +39,6 @@ func (c *Control) process(j *job) outcome {
 		c.keepWard()
 		return outcome{seq: api.NoSeqNum}
 	}
-	p.at = c.clock.Now()
 	txn := &exec.Txn{
 		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
@@ -58,7 +57,7 @@ func (c *Control) process(j *job) outcome {
 		txn.Attempt, txn.Alone = j.retry.attempt, j.retry.trial != ""
 	}
 	before := c.wantedBefore(j)
-	rec := c.preRecord(j, txn, p.at)
+	rec := c.preRecord(j, txn, &p)
 	res := c.exec.Execute(txn)
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)

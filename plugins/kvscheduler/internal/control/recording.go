@@ -10,12 +10,15 @@ import (
 )
 
 // preRecord records the transaction with its plan, before it is executed.
-func (c *Control) preRecord(j *job, txn *exec.Txn, prepared time.Time) *api.RecordedTxn {
+func (c *Control) preRecord(j *job, txn *exec.Txn, p *prepared) *api.RecordedTxn {
 	rec := &api.RecordedTxn{
 		PreRecord: true, WithSimulation: j.opts.Simulation,
-		Queued: j.queued, Taken: j.taken, Prepared: prepared, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
+		Queued: j.queued, Taken: p.from, Prepared: p.at, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
 		ResyncType: j.opts.Resync, Description: j.opts.Description,
 		Values: j.values,
+	}
+	if o := &j.opts; !o.Turn.Before(o.Came) && !j.queued.Before(o.Turn) { // by the same clock
+		rec.Came, rec.Turn = o.Came, o.Turn
 	}
 	if j.retry != nil {
 		rec.RetryForTxn, rec.RetryAttempt = j.retry.ofTxn, j.retry.attempt
@@ -54,7 +57,7 @@ func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result
 	rec := *pre
 	rec.PreRecord = false
 	rec.Stop = c.clock.Now()
-	rec.Executed = res.Executed
+	rec.Begun, rec.Executed = res.Begun, res.Executed
 	rec.Reverted, rec.ToRevert, rec.NotReverted = res.Reverted, res.ToRevert, res.NotReverted
 	switch {
 	case !c.opts.Record:

@@ -56,7 +56,7 @@ func (s *causes) startInline(j *job, ops []plan.Op) {
 // startLane: full tells that there would be no room had nothing ended.
 func (s *causes) startLane(j *job, ops []plan.Op, l *lane, full bool) {
 	c := &s.of[j.index]
-	if l.running+1 >= l.limit {
+	if l.running+l.freed >= l.limit {
 		c.later(l.last, api.OpWaitSlot)
 	}
 	if full {
@@ -65,6 +65,8 @@ func (s *causes) startLane(j *job, ops []plan.Op, l *lane, full bool) {
 	if ops[j.index].Kind != plan.Down {
 		c.later(s.removal, api.OpWaitRemovals)
 	}
+	c.later(l.ahead.ending, l.ahead.why) // which kept all others from being looked at
+	l.ahead = *c
 }
 
 // ended notes the end of an operation. What ran beside an inline operation may

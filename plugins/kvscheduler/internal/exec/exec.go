@@ -81,6 +81,7 @@ type Failure struct {
 
 // Result is what came of a transaction.
 type Result struct {
+	Begun    time.Time // when the first operation could begin
 	Executed []api.RecordedTxnOp
 	Failures []Failure
 	Invalid  []api.KeyWithError
@@ -128,6 +129,9 @@ func (x *Executor) Execute(txn *Txn) *Result {
 	for {
 		if x.Intend != nil {
 			x.Intend(pl)
+		}
+		if r.res.Begun.IsZero() {
+			r.res.Begun = x.Now()
 		}
 		failed, unknown := r.pass(pl)
 		if len(failed) == 0 && !(r.selectorsFail() && txn.Revert && !r.reverted) {

@@ -40,6 +40,7 @@ type walk struct {
 	lanes   []*lane
 	byDesc  map[*registry.Descriptor]*lane
 	running int
+	freed   int // see lane
 	done    chan *job
 	over    chan struct{} // closed at the end
 	stopped bool          // after a failure, with revert
@@ -58,7 +59,9 @@ type lane struct {
 	ready   minheap.Heap[int32]
 	running int
 	limit   int
+	freed   int // how many ended since somebody looked what may start
 	last    ending
+	ahead   cause // of the one that was started before, in the same look
 }
 
 // job is an operation that was started.
@@ -190,10 +193,11 @@ func (w *walk) execute() bool {
 
 func (w *walk) startLanes() {
 	for _, l := range w.lanes {
+		l.ahead = cause{}
 		for l.ready.Len() > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready.Min()) {
 			j := &job{}
 			w.begun(j, l.ready.Pop())
-			w.causes.startLane(j, w.ops, l, w.running+1 >= w.limit())
+			w.causes.startLane(j, w.ops, l, w.running+w.freed >= w.limit())
 			l.running++
 			w.running++
 			j.beside = true
@@ -207,7 +211,9 @@ func (w *walk) startLanes() {
 				}
 			}()
 		}
+		l.freed = 0
 	}
+	w.freed = 0
 }
 
 // drain takes what is finished without waiting.
@@ -228,6 +234,8 @@ func (w *walk) finished(j *job) {
 	w.running--
 	l := w.byDesc[w.ops[j.index].Desc]
 	l.running--
+	w.freed++
+	l.freed++
 	if j.ticket != nil {
 		w.land(j)
 	}
@@ -325,6 +333,9 @@ func (w *walk) close(i int32) {
 		w.closed[i] = true
 		if w.bad[i] && int(i) < len(w.ops) {
 			w.left = append(w.left, i)
+			if w.ops[i].Kind == plan.Down { // what waited for it goes on
+				w.causes.removal = w.causes.last
+			}
 		}
 		for _, next := range w.succs[w.first[i]:w.first[i+1]] {
 			w.bad[next] = w.bad[next] || w.bad[i]

@@ -80,6 +80,7 @@ func (w *walk) drive() {
 func (w *walk) driveOn(stuck *job) {
 	w.complete(stuck)
 	w.here = &job{} // the one left behind still uses the other
+	w.drain()
 	w.drive()
 }
 

@@ -16,7 +16,8 @@ type CriticalPath struct {
 	Kind        string // see Kind
 	Description string `json:",omitempty"`
 
-	// Total is the time from the commit to the end, in seconds like all times.
+	// Total is the time from the moment at which the change came in, or else from the
+	// commit, to the end, in seconds like all times.
 	Total  float64
 	Phases []Phase
 	// Operations is how many operations ran a callback, Length how many of them
@@ -27,12 +28,11 @@ type CriticalPath struct {
 
 // Phase is a part of the life of a transaction.
 type Phase struct {
-	// Name is "queue" (until its turn came), "prepare" (with reading the
-	// southbound, for a resync), "plan", "execute" or "finish" (after the last
-	// operation).
-	Name  string
-	Took  float64
-	Share float64 // of Total, from 0 to 1
+	// Name is "turn", "merge", "queue", "prepare", "plan", "record", "execute" or
+	// "finish", and For what the time went into.
+	Name, For string
+	Took      float64
+	Share     float64 // of Total, from 0 to 1
 }
 
 // Step is an operation on the path.
@@ -43,7 +43,7 @@ type Step struct {
 	Error     string `json:",omitempty"`
 
 	// Waited is the time from the end of the operation with the number After, or
-	// from the start of the execution, and For the reason.
+	// from the beginning of the execution, and For the reason.
 	After  int        `json:",omitempty"`
 	For    api.OpWait `json:",omitempty"`
 	Waited float64
@@ -62,37 +62,58 @@ func Critical(txn *api.RecordedTxn, limit int) *CriticalPath {
 	if txn.PreRecord {
 		return nil
 	}
-	queued := txn.Start
-	for _, t := range []time.Time{txn.Prepared, txn.Taken, txn.Queued} {
+	from := txn.Start
+	for _, t := range []time.Time{txn.Prepared, txn.Taken, txn.Queued, txn.Turn, txn.Came} {
 		if !t.IsZero() {
-			queued = t
+			from = t
 		}
 	}
 	p := &CriticalPath{
-		SeqNum: txn.SeqNum, Kind: Kind(txn), Description: txn.Description, Total: txn.Stop.Sub(queued).Seconds(),
+		SeqNum: txn.SeqNum, Kind: Kind(txn), Description: txn.Description, Total: txn.Stop.Sub(from).Seconds(),
 	}
 	path := p.path(txn.Executed)
-	end := txn.Start
+	begun := began(txn)
+	var merged time.Time
+	if !txn.Turn.IsZero() {
+		merged = txn.Queued
+	}
+	end := begun
 	if len(path) > 0 {
 		end = txn.Executed[path[len(path)-1]].End
 	}
-	if end.After(txn.Stop) || end.Before(txn.Start) {
+	if end.After(txn.Stop) || end.Before(begun) {
 		end = txn.Stop
 	}
-	from := queued
 	for _, phase := range []struct {
-		name string
-		end  time.Time
-	}{{"queue", txn.Taken}, {"prepare", txn.Prepared}, {"plan", txn.Start}, {"execute", end}, {"finish", txn.Stop}} {
+		name, why string
+		end       time.Time
+	}{
+		{"turn", "waited for its turn among the changes of all sources", txn.Turn},
+		{"merge", "compared with what the sources ask for", merged},
+		{"queue", "waited for its turn in the scheduler", txn.Taken},
+		{"prepare", "checked, and what has to be known first was read from the southbound", txn.Prepared},
+		{"plan", "planned", txn.Start},
+		{"record", "put on record, before anything is done", txn.Begun},
+		{"execute", "executed", end},
+		{"finish", "what came after the last callback", txn.Stop},
+	} {
 		if phase.end.IsZero() || phase.name == "plan" && txn.Prepared.IsZero() {
 			continue // of a record without these times
 		}
 		took := phase.end.Sub(from).Seconds()
-		p.Phases = append(p.Phases, Phase{phase.name, took, p.share(took)})
+		p.Phases = append(p.Phases, Phase{phase.name, phase.why, took, p.share(took)})
 		from = phase.end
 	}
 	p.steps(txn, path, limit)
 	return p
+}
+
+// began is when the first operation could begin, or else when that was planned.
+func began(txn *api.RecordedTxn) time.Time {
+	if txn.Begun.IsZero() {
+		return txn.Start
+	}
+	return txn.Begun
 }
 
 func (p *CriticalPath) share(took float64) float64 {
@@ -128,7 +149,7 @@ func (p *CriticalPath) path(ops []api.RecordedTxnOp) (path []int) {
 
 func (p *CriticalPath) steps(txn *api.RecordedTxn, path []int, limit int) {
 	steps := make([]Step, len(path))
-	from := txn.Start
+	from := began(txn)
 	for k, i := range path {
 		op := &txn.Executed[i]
 		waited, ran := max(0, op.Start.Sub(from)).Seconds(), op.End.Sub(op.Start).Seconds()

@@ -13,13 +13,13 @@ import (
 // Format writes the path for people. The error is that of the writer.
 func (p *CriticalPath) Format(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "Transaction #%d (%s) took %s from the commit to its end:\n", p.SeqNum, p.Kind, inSeconds(p.Total))
+	fmt.Fprintf(b, "Transaction #%d (%s) took %s until its end:\n", p.SeqNum, p.Kind, inSeconds(p.Total))
 	if p.Description != "" {
 		fmt.Fprintf(b, "    %s\n", oneLine(p.Description))
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, phase := range p.Phases {
-		fmt.Fprintf(t, "    %s\t%s\t%s\n", phase.Name, inSeconds(phase.Took), percent(phase.Share))
+		fmt.Fprintf(t, "    %s\t%s\t%s\t%s\n", phase.Name, inSeconds(phase.Took), percent(phase.Share), phase.For)
 	}
 	_ = t.Flush() // b keeps the error
 	if p.Length == 0 {
@@ -57,8 +57,11 @@ func because(s *Step) string {
 		text = fmt.Sprintf("removals go first, %d was the last", s.After)
 	case api.OpWaitReplan:
 		text = fmt.Sprintf("planned again after %d, because of failures", s.After)
-	default:
+	case api.OpWaitNone:
 		text = "it could start at once"
+		if s.Waited > 0 {
+			text = "the first; before it came what takes no callback"
+		}
 	}
 	if s.Error != "" {
 		text += "; failed: " + oneLine(s.Error)

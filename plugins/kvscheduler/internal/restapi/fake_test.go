@@ -65,7 +65,7 @@ func timed() *api.RecordedTxn {
 	waits := api.RecordedTxnOp{Operation: pb.TxnOperation_CREATE, Key: "route/9", NewState: pb.ValueState_PENDING, NOOP: true}
 	return &api.RecordedTxn{
 		SeqNum: 3, TxnType: api.NBTransaction, Description: "three routes",
-		Queued: ms(0), Taken: ms(5), Prepared: ms(6), Start: ms(10), Stop: ms(100),
+		Came: ms(-20), Turn: ms(-8), Queued: ms(0), Taken: ms(5), Prepared: ms(6), Start: ms(8), Begun: ms(9), Stop: ms(100),
 		Executed: []api.RecordedTxnOp{
 			op("if/1", 10, 30, 0, api.OpWaitNone), op("route/0", 31, 50, 1, api.OpWaitDependency), op("route/1", 31, 60, 1, api.OpWaitDependency),
 			failed, waits, op("last", 90, 95, 4, api.OpWaitReplan), op("other", 12, 14, 0, api.OpWaitNone),

@@ -30,13 +30,15 @@ func New(provider trace.TracerProvider, descriptorOf func(key string) string) *E
 	return &Emitter{provider.Tracer("github.com/tenuto-dev/tenuto/plugins/kvscheduler"), descriptorOf}
 }
 
-// Emit makes a span of an executed transaction, from the time when it was
-// queued, with a child for every phase before the execution and for every
+// Emit makes a span of an executed transaction, from the time when the change came
+// in or it was queued, with a child for every phase before the execution and for every
 // operation that ran a callback. Values are no part of it.
 func (e *Emitter) Emit(txn *api.RecordedTxn) {
 	begin := txn.Start
-	if !txn.Queued.IsZero() {
-		begin = txn.Queued
+	for _, t := range []time.Time{txn.Queued, txn.Came} {
+		if !t.IsZero() {
+			begin = t
+		}
 	}
 	ctx, span := e.tracer.Start(context.Background(), "transaction", trace.WithTimestamp(begin), trace.WithNewRoot())
 	defer span.End(trace.WithTimestamp(txn.Stop))
@@ -62,9 +64,12 @@ func (e *Emitter) Emit(txn *api.RecordedTxn) {
 	case failed > 0:
 		span.SetStatus(codes.Error, "operations failed")
 	}
+	e.phase(ctx, "turn", txn.Came, txn.Turn)
+	e.phase(ctx, "merge", txn.Turn, txn.Queued)
 	e.phase(ctx, "queue", txn.Queued, txn.Taken)
 	e.phase(ctx, "refresh", txn.Taken, txn.Prepared)
 	e.phase(ctx, "plan", txn.Prepared, txn.Start)
+	e.phase(ctx, "record", txn.Start, txn.Begun)
 	for _, i := range shown {
 		e.operation(ctx, i+1, &txn.Executed[i])
 	}

@@ -74,7 +74,8 @@ type Request struct {
 type Turn struct {
 	q *Queue
 	Request
-	since   time.Time // when it came into the queue; from begin on: when it began
+	came    time.Time // into the queue
+	since   time.Time // the same; from begin on: when it began
 	elem    *list.Element
 	granted chan struct{} // closed when the turn comes, or when it joined another one or was refused
 	joined  bool          // final when granted is closed, like refused
@@ -83,6 +84,13 @@ type Turn struct {
 
 // Joined tells that Request.Join was called; then there is nothing to end.
 func (t *Turn) Joined() bool { return t.joined }
+
+// Times tells when the request came, and when its turn came, which it has to be.
+func (t *Turn) Times() (came, began time.Time) {
+	t.q.mu.Lock()
+	defer t.q.mu.Unlock()
+	return t.came, t.since
+}
 
 // End lets the next one begin.
 func (t *Turn) End() {
@@ -177,7 +185,8 @@ func (q *Queue) enter(r Request) (*Turn, error) {
 			return nil, err
 		}
 	}
-	t := &Turn{q: q, Request: r, since: q.now(), granted: make(chan struct{})}
+	now := q.now()
+	t := &Turn{q: q, Request: r, came: now, since: now, granted: make(chan struct{})}
 	if r.Class == Urgent {
 		t.elem = q.waiting.PushFront(t)
 	} else {
