@@ -193,9 +193,9 @@ func (p *Plugin) compact(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil:
+		case err == nil, errors.Is(err, kv.ErrCompacted): // by others, or nothing has happened since
 			before = now
-		case !errors.Is(err, kv.ErrCompacted):
+		default:
 			p.Log.Warn("history was not compacted", "error", err)
 		}
 		select {
