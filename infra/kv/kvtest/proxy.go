@@ -60,6 +60,17 @@ func (p *Proxy) Cut() {
 	}
 }
 
+// Reset breaks all connections as a server does that is asked for what it does not
+// serve: nothing more can be written to them.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}
+}
+
 func (p *Proxy) open() {
 	p.mu.Lock()
 	gate := p.gate

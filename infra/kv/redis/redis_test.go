@@ -230,6 +230,14 @@ func TestTLS(t *testing.T) {
 		kvtest.Told(t, p, "/p/")
 		kvtest.AwaitHealth(t, tree, health.Degraded, why)
 	}
+	cable := kvtest.NewProxy(t, host+":"+port)
+	cut := good
+	cut.Endpoint = cable.Addr
+	p, _, stop := connect(t, cut)
+	put(t, p, "a", "2")
+	cable.Reset()
+	stop() // although the end of the connection cannot be told
+
 	bad := good
 	bad.TLS.CAFile = "/nowhere"
 	if err := agenttest.New(t, agent.AllPlugins(redis.NewPlugin(redis.UseConf(bad)))).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "tls: ca-file") {
