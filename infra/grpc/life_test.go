@@ -309,14 +309,25 @@ func TestAddressTaken(t *testing.T) {
 	if err := a.Start(t.Context()); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("--grpc-port: got %v", err)
 	}
-	var lc net.ListenConfig
-	if ln, err := lc.Listen(t.Context(), "tcp", grpc.DefaultConfig().Endpoint); err == nil {
-		defer ln.Close()
-	} // else somebody else has it, which is as good
-	p := grpc.NewPlugin()
-	agenttest.Start(t, p)
-	if p.Addr() != nil {
-		t.Errorf("listens on %v", p.Addr())
+	for {
+		var lc net.ListenConfig
+		ln, err := lc.Listen(t.Context(), "tcp", grpc.DefaultConfig().Endpoint)
+		p := grpc.NewPlugin()
+		a := agenttest.Start(t, p)
+		got := p.Addr()
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
+		if err != nil && got != nil {
+			continue // whoever had it gave it up just then
+		}
+		if err == nil {
+			_ = ln.Close()
+		}
+		if got != nil {
+			t.Errorf("listens on %v", got)
+		}
+		return
 	}
 }
 

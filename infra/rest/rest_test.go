@@ -57,7 +57,7 @@ func do(t *testing.T, c *http.Client, method, url string, edit func(*http.Reques
 	if c == nil {
 		c = &http.Client{}
 	}
-	c.Timeout = time.Minute
+	c.Timeout = 5 * time.Minute
 	defer c.CloseIdleConnections()
 	resp, err := c.Do(req)
 	if err != nil {

@@ -7,6 +7,7 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ type Plugin struct {
 	defaults *Config
 	output   io.Writer
 	provider *sdktrace.TracerProvider // nil: off
+	flush    time.Duration            // 0: flushTime
 
 	connections *http.Transport // to the collector; nil: none
 }
@@ -144,7 +146,7 @@ func (p *Plugin) Close() error {
 	if p.provider == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(p.flush, flushTime))
 	defer cancel()
 	if p.connections != nil {
 		defer p.connections.CloseIdleConnections()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -94,7 +95,7 @@ func TestCollector(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	for _, code = range []int{http.StatusOK, http.StatusBadRequest} {
-		p := tracing.NewPlugin(tracing.UseConf(tracing.Config{Exporter: "otlp", Endpoint: server.URL, Ratio: 1}))
+		p := tracing.NewPlugin(tracing.UseConf(tracing.Config{Exporter: "otlp", Endpoint: server.URL, Ratio: 1}), tracing.UseFlushTime(time.Minute))
 		a := agenttest.Start(t, p)
 		span(p)
 		if err := a.Stop(); err != nil {

@@ -227,7 +227,7 @@ func TestHangingVPPIsNoticed(t *testing.T) {
 	path := socket(t)
 	vpp := simulator(t, path)
 	p := start(t, path, func(c *Config) {
-		c.HealthCheckProbeInterval, c.HealthCheckReplyTimeout, c.HealthCheckThreshold = 2*time.Millisecond, 5*time.Millisecond, 3
+		c.HealthCheckProbeInterval, c.HealthCheckReplyTimeout, c.HealthCheckThreshold = 2*time.Millisecond, 200*time.Millisecond, 3
 	})
 	session(t, p, 0)
 	vpp.Hang()

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; it is no measure.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // Example is the function of an example that its main calls.
 type Example func(out io.Writer, opts ...agent.Option) error
@@ -95,7 +95,7 @@ func Ask(t *testing.T, by http.RoundTripper, method, url, body string, header ..
 func Options(t *testing.T, args ...string) []agent.Option {
 	return []agent.Option{
 		agent.Args(append([]string{"--config-dir", t.TempDir()}, args...)...), agent.Environ(config.NoEnviron),
-		agent.QuitSignals(), agent.Logging(logtest.Registry(t)),
+		agent.QuitSignals(), agent.Logging(logtest.Registry(t)), agent.StartTimeout(patience), agent.StopTimeout(patience),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOutput(t *testing.T) {
-	conf := exampletest.File(t, "etcd.conf", "endpoints: ["+kvtest.Etcd(t).Addr+"]\n")
+	conf := exampletest.File(t, "etcd.conf", "endpoints: ["+kvtest.Etcd(t).Addr+"]\ndial-timeout: 1m\noperation-timeout: 1m\nsession-ttl: 60\n")
 	exampletest.Run(t, run, `one agent leads: true, the other one: false
 the leader is "one"
 moved at once: /example/b = from a

@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestOutput(t *testing.T) {
-	conf := exampletest.File(t, "redis.conf", "endpoint: "+kvtest.Redis(t).Addr+"\n")
+	conf := exampletest.File(t, "redis.conf", "endpoint: "+kvtest.Redis(t).Addr+"\ndial-timeout: 1m\nread-timeout: 1m\n")
 	exampletest.Run(t, run, `there are 0 sessions
 session ada: new
 session ada: gone

@@ -3,10 +3,9 @@ package main
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/examples/internal/exampletest"
-	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
@@ -21,17 +20,17 @@ func TestStores(t *testing.T) {
 	for name, store := range map[string]func(t *testing.T) kv.Connector{
 		"etcd": func(t *testing.T) kv.Connector {
 			cfg := etcd.DefaultConfig()
-			cfg.Endpoints = []string{kvtest.Etcd(t).Addr}
+			cfg.Endpoints, cfg.DialTimeout, cfg.OperationTimeout = []string{kvtest.Etcd(t).Addr}, time.Minute, time.Minute
 			return etcd.NewPlugin(etcd.UseConf(cfg))
 		},
 		"redis": func(t *testing.T) kv.Connector {
 			cfg := redis.DefaultConfig()
-			cfg.Endpoint = kvtest.Redis(t).Addr
+			cfg.Endpoint, cfg.DialTimeout, cfg.ReadTimeout = kvtest.Redis(t).Addr, time.Minute, time.Minute
 			return redis.NewPlugin(redis.UseConf(cfg))
 		},
 		"consul": func(t *testing.T) kv.Connector {
 			cfg := consul.DefaultConfig()
-			cfg.Address = kvtest.Consul(t).Addr
+			cfg.Address, cfg.OperationTimeout = kvtest.Consul(t).Addr, time.Minute
 			return consul.NewPlugin(consul.UseConf(cfg))
 		},
 		"bolt": func(t *testing.T) kv.Connector {
@@ -44,7 +43,7 @@ func TestStores(t *testing.T) {
 			t.Parallel()
 			out := exampletest.NewOutput()
 			s := store(t)
-			a := newAgent(out, s, agent.QuitSignals(), agent.Environ(config.NoEnviron), agent.Args("--config-dir", t.TempDir()))
+			a := newAgent(out, s, exampletest.Options(t)...)
 			if err := a.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +71,7 @@ func TestStores(t *testing.T) {
 func TestWithoutConfiguration(t *testing.T) {
 	t.Parallel()
 	out := exampletest.NewOutput()
-	a := newAgent(out, etcd.NewPlugin(), agent.QuitSignals(), agent.Environ(config.NoEnviron), agent.Args("--config-dir", t.TempDir()))
+	a := newAgent(out, etcd.NewPlugin(), exampletest.Options(t)...)
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
