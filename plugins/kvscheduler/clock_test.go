@@ -16,7 +16,10 @@ import (
 )
 
 // jumps are ways to set the time of day wrong.
-func jumps() []time.Duration { return []time.Duration{5 * time.Hour, -5 * time.Hour} }
+func jumps() []time.Duration {
+	const year = 365 * 24 * time.Hour
+	return []time.Duration{5 * time.Hour, -5 * time.Hour, year, -year}
+}
 
 // ticking is a scheduler with a clock that can be set, for values of tap/.
 func ticking(t *testing.T) (*kvstest.Clock, *kvstest.MockSB, api.KVScheduler) {

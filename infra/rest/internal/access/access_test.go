@@ -76,6 +76,61 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// However the clock is set and set right again, a token that was revoked stays
+// so, and is forgotten when it has expired.
+func TestTokensWhileTheClockJumps(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	now, passed := time.Unix(1_800_000_000, 0), time.Duration(0)
+	tokens := NewTokens(nil, time.Hour, func() time.Time { return now })
+	tokens.passed = func() time.Duration { return passed }
+	issue := func() string {
+		t.Helper()
+		token, _, err := tokens.Issue("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	check := func(what, token string, want error) {
+		t.Helper()
+		if _, err := tokens.Check(token); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	revoke := func(token string) {
+		t.Helper()
+		if err := tokens.Revoke(token); err != nil {
+			t.Error(err)
+		}
+	}
+	good, out := issue(), issue()
+	revoke(out)
+	for _, jump := range []time.Duration{year, -year} {
+		now = now.Add(jump)
+		want := ErrExpired
+		if jump < 0 {
+			want = ErrEarly
+		}
+		check("issued before", good, want)
+		there := issue()
+		check("issued then", there, nil)
+		revoke(issue()) // what has expired is forgotten
+		now = now.Add(-jump)
+		if want = ErrExpired; jump > 0 {
+			want = ErrEarly // and not for more than a year
+		}
+		check("issued then, and the clock is right again", there, want)
+		check("the clock is right again", good, nil)
+		check("revoked, and the clock is right again", out, ErrRevoked)
+	}
+	now, passed = now.Add(2*year), 2*year
+	revoke(issue())
+	if len(tokens.revoked) != 1 {
+		t.Errorf("%d revoked tokens are remembered when all but one have expired", len(tokens.revoked))
+	}
+}
+
 func FuzzToken(f *testing.F) {
 	tokens := NewTokens(nil, time.Hour, time.Now)
 	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.")

@@ -14,6 +14,9 @@ import (
 var (
 	// ErrExpired is that of a token whose time is over.
 	ErrExpired = errors.New("the token has expired; log in again")
+	// ErrEarly is that of a token that was issued later than it is now. It may have
+	// been issued by a clock that was wrong, and would be good for too long.
+	ErrEarly = errors.New("the token is of a time to come, the clock of the agent was set back; log in again")
 	// ErrRevoked is that of a token whose user has logged out.
 	ErrRevoked = errors.New("the token is no longer good, its user has logged out")
 	// ErrToken is that of what is no token of this server.
@@ -26,9 +29,24 @@ type Tokens struct {
 	keys func() [][]byte
 	life time.Duration
 	now  func() time.Time
+	// passed is the time since the start, however the clock is set.
+	passed func() time.Duration
 
 	mu      sync.Mutex
-	revoked map[string]time.Time // until when the token would be good, by id
+	revoked map[string]revocation // by the id of the token
+}
+
+// revocation is what is known of a token that was revoked.
+type revocation struct {
+	until  time.Time     // it would be good, by the time of day
+	passed time.Duration // until then, by Tokens.passed
+}
+
+// over tells that the token has expired: by the time of day, and also by the time
+// that has passed, or it would be good again after the clock was set forward and
+// right again.
+func (r revocation) over(now time.Time, passed time.Duration) bool {
+	return r.until.Before(now) && passed > r.passed
 }
 
 // NewTokens takes the keys, how long a token is good for, and the clock. keys is
@@ -41,7 +59,9 @@ func NewTokens(keys func() [][]byte, life time.Duration, now func() time.Time) *
 		random := [][]byte{[]byte(rand.Text() + rand.Text())}
 		keys = func() [][]byte { return random }
 	}
-	return &Tokens{keys: keys, life: life, now: now, revoked: map[string]time.Time{}}
+	start := time.Now()
+	passed := func() time.Duration { return time.Since(start) }
+	return &Tokens{keys: keys, life: life, now: now, passed: passed, revoked: map[string]revocation{}}
 }
 
 // Issue returns a token of a user, and when it expires.
@@ -57,8 +77,8 @@ func (t *Tokens) Issue(user string) (token string, expires time.Time, err error)
 	return token, expires, nil
 }
 
-// Check returns the user of a token. The error is one of ErrExpired, ErrRevoked
-// and ErrToken.
+// Check returns the user of a token. The error is one of ErrExpired, ErrEarly,
+// ErrRevoked and ErrToken.
 func (t *Tokens) Check(token string) (user string, err error) {
 	claims, err := t.parse(token)
 	if err != nil {
@@ -75,13 +95,13 @@ func (t *Tokens) Revoke(token string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.now()
-	for id, until := range t.revoked { // what has expired needs no memory
-		if until.Before(now) {
+	now, passed := t.now(), t.passed()
+	for id, r := range t.revoked { // what has expired needs no memory
+		if r.over(now, passed) {
 			delete(t.revoked, id)
 		}
 	}
-	t.revoked[claims.ID] = claims.ExpiresAt.Time
+	t.revoked[claims.ID] = revocation{claims.ExpiresAt.Time, passed + claims.ExpiresAt.Sub(now)}
 	return nil
 }
 
@@ -93,6 +113,8 @@ func (t *Tokens) parse(token string) (*jwt.RegisteredClaims, error) {
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return nil, ErrExpired
+	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued):
+		return nil, ErrEarly
 	case err != nil || claims.Subject == "" || claims.ID == "":
 		return nil, ErrToken // why in detail helps none but those who guess
 	}

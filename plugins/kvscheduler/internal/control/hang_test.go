@@ -30,6 +30,13 @@ func (c *manualClock) Now() time.Time {
 	return c.now
 }
 
+// advance sets the clock forward; no timer runs.
+func (c *manualClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 func (c *manualClock) AfterFunc(d time.Duration, f func()) func() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

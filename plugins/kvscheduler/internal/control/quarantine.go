@@ -113,7 +113,10 @@ func (w *ward) crashed(southbound string, now time.Time, calls []exec.InFlight) 
 		}
 		recent := make([]time.Time, 0, len(s.Crashes)+1) // the old ones may have been handed out
 		for _, t := range s.Crashes {
-			if now.Sub(t) <= quarantineWindow {
+			switch age := now.Sub(t); {
+			case age < 0: // of an earlier run; the clock was set back, and nobody knows when it was
+				recent = append(recent, now)
+			case age <= quarantineWindow:
 				recent = append(recent, t)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
@@ -138,5 +139,48 @@ func TestAQuarantineThatNobodyAsksFor(t *testing.T) {
 		if got != asked.want || errors.As(err, &q) != (asked.what == "the same") {
 			t.Errorf("%s: %s, expected %s; %v", asked.what, got, asked.want, err)
 		}
+	}
+}
+
+// A crash of an earlier run counts for an hour at most, also if it is in the
+// future because the clock was set back since.
+func TestCrashesWhileTheClockJumps(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for _, test := range []struct {
+		what             string
+		jump             time.Duration // between the runs
+		again, long, end string        // at once, after an hour, and after one more crash
+	}{
+		{"not at all", 0, "[c/0 2 false]", "[c/0 1 false]", "[c/0 2 false]"},
+		{"back", -year, "[c/0 2 false]", "[c/0 1 false]", "[c/0 2 false]"},
+		{"forward", year, "[c/0 1 false]", "[c/0 1 false]", "[c/0 2 false]"},
+	} {
+		w, journal, start := newWorld(), ownership.NewMemory(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock := &manualClock{now: start}
+		another := func() *life {
+			l := begin(t, w, control.Options{Clock: clock, Journal: journal, QuarantineAfter: 3})
+			l.c.SouthboundUp("s", 1)
+			return l
+		}
+		expect := func(l *life, when, want string) {
+			t.Helper()
+			l.dies(w, "c/0")
+			if got := suspected(l.c); got != want {
+				t.Errorf("the clock is set %s: %s %s, want %s", test.what, when, got, want)
+			}
+		}
+		l := another()
+		expect(l, "the first crash", "[c/0 1 false]")
+		l.stop()
+		clock.now = clock.now.Add(test.jump)
+		l = another()
+		expect(l, "at once", test.again)
+		for i, want := range []string{test.long, test.end} {
+			clock.advance(time.Duration(1-i) * 61 * time.Minute)
+			l.c.SouthboundUp("s", uint64(i+2))
+			expect(l, fmt.Sprint("crash ", i+3), want)
+		}
+		l.stop()
 	}
 }
