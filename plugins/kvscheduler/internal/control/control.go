@@ -163,18 +163,20 @@ func New(opts Options) *Control {
 func (c *Control) Run(ctx context.Context) {
 	defer c.stop()
 	defer context.AfterFunc(ctx, c.overdue.Close)()
-	for {
-		j := c.queue.pop(ctx)
-		if j == nil {
-			return
-		}
-		if j.call != nil {
-			j.call()
-			c.notifyWatchers(nil) // a dry run may have refreshed values
-			continue
-		}
-		c.execute(j)
+	var left *job
+	for again := true; again; {
+		left, again = c.work(ctx, left)
 	}
+}
+
+// do executes a job whose turn has come.
+func (c *Control) do(j *job) {
+	if j.call != nil {
+		j.call()
+		c.notifyWatchers(nil) // a dry run may have refreshed values
+		return
+	}
+	c.execute(j)
 }
 
 // execute executes a transaction whose turn has come.
@@ -260,7 +262,18 @@ func (c *Control) push(j *job) error { return c.queue.push(context.Background(),
 // run.
 func (c *Control) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	j := &job{call: func() { f(); close(done) }}
+	var failed error
+	j := &job{call: func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if !returned {
+				failed = exitError()
+			}
+		}()
+		f()
+		returned = true
+	}}
 	if err := c.push(j); err != nil {
 		return err
 	}
@@ -268,7 +281,7 @@ func (c *Control) onWorker(ctx context.Context, f func()) error {
 	for {
 		select {
 		case <-done:
-			return nil
+			return failed
 		case <-c.stopped:
 			return api.ErrClosedScheduler
 		case <-canceled:

@@ -1,6 +1,8 @@
 package control_test
 
 import (
+	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +20,22 @@ import (
 // done about the value without it is done, and everything else goes on.
 func TestPanicsOfPureFunctions(t *testing.T) {
 	t.Parallel()
+	testPureFunctions(t, boomAt, " panicked at panics_test.go:", "no such tap")
+}
+
+// One that ends the goroutine of its caller is no worse.
+func TestGoexitOfPureFunctions(t *testing.T) {
+	t.Parallel()
+	testPureFunctions(t, func(key string) {
+		if key == "tap/boom" {
+			runtime.Goexit()
+		}
+	}, " called runtime.Goexit", "")
+}
+
+// testPureFunctions lets every pure function of a descriptor fail for tap/boom.
+func testPureFunctions(t *testing.T, boomAt func(key string), how, why string) {
+	t.Helper()
 	for name, c := range map[string]struct {
 		spoil func(d *api.KVDescriptor)
 		fails bool // the value has no state without the function
@@ -69,13 +87,60 @@ func TestPanicsOfPureFunctions(t *testing.T) {
 			} else if err != nil || status.GetState().String() != "CONFIGURED" || len(told) == 0 || told[0].Descriptor != "tap" {
 				t.Errorf("error %v, status %v, told %v", err, status, told)
 			}
-			if !strings.Contains(text, name+" panicked at panics_test.go:") || !strings.Contains(text, "no such tap") {
+			if !strings.Contains(text, name+how) || !strings.Contains(text, why) {
 				t.Errorf("%v, %v: expected that it names the function and the line", status, err)
 			}
 			if got, want := sb.Get("route/1") != nil && sb.Get("tap/1") != nil, true; got != want {
 				t.Errorf("the rest was not made:\n%s", sb)
 			}
 		})
+	}
+}
+
+// Whether a failure can be retried is asked in the midst of an execution.
+func TestGoexitOfIsRetriableFailure(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	d := sb.Descriptor("tap", "tap/")
+	d.IsRetriableFailure = func(error) bool { runtime.Goexit(); return false }
+	d.Create = func(string, proto.Message) (api.Metadata, error) { return nil, errors.New("busy") }
+	var told []control.Breach
+	s := control.New(control.Options{Breaches: func(b []control.Breach) { told = b }})
+	runWith(t, s, d, sb.Descriptor("route", "route/"))
+	_, err := s.StartNBTransaction().SetValue("tap/1", &model.Item{}).SetValue("route/1", &model.Item{}).Commit(t.Context(), api.WithRetryDefault())
+	if err == nil || !strings.Contains(err.Error(), "busy") || sb.Get("route/1") == nil {
+		t.Errorf("error %v, southbound:\n%s", err, sb)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Problem, "IsRetriableFailure called runtime.Goexit") {
+		t.Errorf("told %v", told)
+	}
+}
+
+// A selector of a dependency has no goroutine of its own: the transaction is refused,
+// and all others go on.
+func TestGoexitOfSelector(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	d := sb.Descriptor("route", "route/")
+	d.Dependencies = func(string, proto.Message) []api.Dependency {
+		return []api.Dependency{{Label: "any", AnyOf: api.AnyOfDependency{
+			KeyPrefixes: []string{"tap/"}, KeySelector: func(string) bool { runtime.Goexit(); return true },
+		}}}
+	}
+	s := control.New(control.Options{})
+	runWith(t, s, d, sb.Descriptor("tap", "tap/"))
+	set(t, s, "tap/1", &model.Item{})
+	const problem = "a function of a descriptor called runtime.Goexit at panics_test.go:"
+	txn := s.StartNBTransaction().SetValue("route/1", &model.Item{}).SetValue("tap/2", &model.Item{})
+	if _, err := txn.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), problem) {
+		t.Errorf("plan: error %v", err)
+	}
+	if _, err := txn.Commit(t.Context()); err == nil || !strings.Contains(err.Error(), problem) {
+		t.Errorf("error %v", err)
+	}
+	set(t, s, "tap/3", &model.Item{})
+	if sb.Get("tap/2") != nil || sb.Get("tap/3") == nil {
+		t.Errorf("southbound:\n%s", sb)
 	}
 }
 

@@ -57,6 +57,7 @@ func (c *Control) process(j *job) outcome {
 		txn.Attempt, txn.Alone = j.retry.attempt, j.retry.trial != ""
 	}
 	before := c.wantedBefore(j)
+	j.begun = true
 	rec := c.preRecord(j, txn, &p)
 	res := c.exec.Execute(txn)
 	c.giveBack(p.request.Changes)

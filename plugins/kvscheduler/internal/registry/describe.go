@@ -78,6 +78,9 @@ func (r *Registry) describe(key string, d *Descriptor, v *Value) (err error) {
 			}
 		}
 	}
+	if d.WithMetadata && d.KeyLabel != nil {
+		d.KeyLabel(key) // is sure to return from here on, where metadata is indexed by it
+	}
 	if d.DerivedValues != nil {
 		asked = "DerivedValues"
 		v.Derived = r.derived(key, d, d.DerivedValues(key, v.Msg))

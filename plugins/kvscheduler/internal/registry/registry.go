@@ -80,7 +80,8 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 	if err := r.checkOverlap(kd); err != nil {
 		return err
 	}
-	d := &Descriptor{KVDescriptor: r.guard(kd), raw: kd}
+	raw := contained(kd)
+	d := &Descriptor{KVDescriptor: r.guard(raw), raw: raw}
 	if kd.WithMetadata {
 		var err error
 		if d.Metadata, err = metadataMap(kd); err != nil {
