@@ -69,12 +69,7 @@ func (c *Control) newReaders() status.Reader {
 	}
 }
 
-func (c *Control) txnStart(seq uint64) time.Time {
-	if rec := c.history.Get(seq); rec != nil {
-		return rec.Start
-	}
-	return time.Time{}
-}
+func (c *Control) txnStart(seq uint64) time.Time { return c.history.Start(seq) }
 
 // GetValueStatus implements api.Inspector.
 func (c *Control) GetValueStatus(key string) *api.BaseValueStatus {

@@ -189,6 +189,18 @@ func (r *Ring) Get(seqNum uint64) *api.RecordedTxn {
 	return e.load()
 }
 
+// Start is when the transaction with the sequence number was begun; zero if it is
+// not kept. Unlike Get it costs no more for a transaction with many operations, so
+// that it can be asked for each of them.
+func (r *Ring) Start(seqNum uint64) time.Time {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e := r.bySeq[seqNum]; e != nil && e.txn != nil {
+		return e.txn.Start
+	}
+	return time.Time{}
+}
+
 // Window returns the transactions that started at or after since and not
 // after until, oldest first; a zero time is no bound.
 func (r *Ring) Window(since, until time.Time) []*api.RecordedTxn {
