@@ -234,6 +234,12 @@ func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 			return err != nil || d.UpdateWithRecreate(key, ov, nv, m)
 		}
 	}
+	a.adaptRelations(k)
+}
+
+// adaptRelations adapts what tells how a value stands to others.
+func (a adapter[V, M]) adaptRelations(k *KVDescriptor) {
+	d := a.d
 	if d.DerivedValues != nil {
 		k.DerivedValues = func(key string, value proto.Message) []KeyValuePair {
 			v, err := a.value(key, value)
@@ -241,6 +247,15 @@ func (a adapter[V, M]) adaptPureCallbacks(k *KVDescriptor) {
 				return nil
 			}
 			return d.DerivedValues(key, v)
+		}
+	}
+	if d.Without != nil {
+		k.Without = func(key string, value proto.Message, derived []string) proto.Message {
+			v, err := a.value(key, value)
+			if err != nil {
+				return value
+			}
+			return d.Without(key, v, derived)
 		}
 	}
 	if d.Dependencies != nil {

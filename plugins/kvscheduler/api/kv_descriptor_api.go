@@ -132,6 +132,12 @@ type Descriptor[V proto.Message, M any] struct {
 	// themselves can have derived values.
 	DerivedValues func(key string, value V) []KeyValuePair
 
+	// Without returns a value without some of its derived values, named by their keys,
+	// as Retrieve returns it while those wait for something. Without it such a value
+	// takes an update with every resync, and counts as drifted, if ValueComparator
+	// minds what is missing. It must not change the value that it is handed. Optional.
+	Without func(key string, value V, derived []string) V
+
 	// Dependencies lists what must exist before the value can be created; all
 	// of them must be met. Labels must be unique within the list.
 	Dependencies func(key string, value V) []Dependency

@@ -326,3 +326,35 @@ func TestXConnect(t *testing.T) {
 		b.InSync()
 	})
 }
+
+// An address that waits for its VRF table, and a borrowed one that waits for its lender,
+// are nothing to do for a resync, and no drift.
+func TestPendingAddressesAreNoChange(t *testing.T) {
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target)
+		waits, borrows := loop("waits", "10.7.0.1/24", "10.8.0.1/24"), loop("borrows")
+		waits.Vrf = 7
+		borrows.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: "lender"}
+		b.Must(of(waits, borrows))
+		b.Want(states{"vpp/interface/waits/address/static/10.7.0.1/24": pending, "vpp/interface/unnumbered/borrows": pending})
+		for range 2 {
+			if ops := b.Resync(); len(ops) > 0 {
+				t.Errorf("resync: %q", ops)
+			}
+			report, err := b.Scheduler.DetectDrift(t.Context())
+			if err != nil || len(report.Drifts) > 0 {
+				t.Errorf("drift: %+v, %v", report.Drifts, err)
+			}
+		}
+		down := proto.CloneOf(borrows)
+		down.Enabled = false
+		b.Must(of(&l3.VrfTable{Id: 7}, loop("lender", "10.1.0.1/24"), down))
+		b.Want(states{"vpp/interface/waits/address/static/10.7.0.1/24": configured, "vpp/interface/unnumbered/borrows": configured})
+		b.InSync()
+		b.Must(values{key(&l3.VrfTable{Id: 7}): nil})
+		b.Want(states{"vpp/interface/waits/address/static/10.7.0.1/24": pending})
+		if ops := b.Resync(); len(ops) > 0 {
+			t.Errorf("resync after the table went: %q", ops)
+		}
+	})
+}

@@ -42,6 +42,16 @@ func (b *Belief) foreign() bool {
 	return b.Have != nil && b.Have.FromSB
 }
 
+// waiting lists the derived values that wait for something.
+func (b *Belief) waiting() (keys []string) {
+	for i := range b.Derived {
+		if d := &b.Derived[i]; d.Have == nil && d.Want != nil {
+			keys = append(keys, d.Key)
+		}
+	}
+	return keys
+}
+
 // comparison is one descriptor being compared.
 type comparison struct {
 	reg    *registry.Registry
@@ -111,7 +121,7 @@ func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) error {
 		c.add(api.Drift{Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftUnexpected, Found: kv.Value})
 		return nil
 	}
-	if proto.Equal(b.Have.Msg, kv.Value) {
+	if proto.Equal(b.Have.Msg, kv.Value) || b.Desc.Lacking(b.Key, kv.Value, b.Have.Msg, b.waiting()) {
 		c.values += len(b.Derived)
 		return nil
 	}

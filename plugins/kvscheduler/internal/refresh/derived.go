@@ -18,6 +18,19 @@ func completed(n *graph.Node) bool {
 	return false
 }
 
+// waiting lists the derived values of a value that wait for something.
+func (r *Refresher) waiting(n *graph.Node) (keys []string) {
+	if n.Desc.Without == nil {
+		return nil
+	}
+	for child := range n.Derived {
+		if child.Have == nil && child.Want != nil && child.Err == nil {
+			keys = append(keys, child.Key)
+		}
+	}
+	return keys
+}
+
 // derived makes the derived values exist as their base was found. Where the
 // base is what it was believed to be, derived values that wait for something
 // are not there.

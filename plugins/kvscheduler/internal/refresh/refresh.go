@@ -322,6 +322,9 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v 
 	if n.Want != nil && n.Want.Invalid == nil && n.Want.FromSB == fromSB && proto.Equal(n.Want.Msg, kv.Value) {
 		return n.Want, false
 	}
+	if n.Have != nil && n.Have == n.Want && n.Have.FromSB == fromSB && n.Desc.Lacking(kv.Key, kv.Value, n.Have.Msg, r.waiting(n)) {
+		return n.Have, true
+	}
 	if r.Policies.Of(n.Desc, kv.Key) == registry.Observe || (fromSB || n.Adopted) && !completed(n) {
 		return r.Registry.Watched(kv.Key, n.Desc, kv.Value, fromSB), false
 	}

@@ -69,6 +69,7 @@ func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 			return kd.IsRetriableFailure(err)
 		}
 	}
+	r.guardWithout(&g)
 	return &g
 }
 

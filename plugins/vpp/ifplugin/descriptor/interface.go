@@ -89,6 +89,7 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		Validate:           d.validate,
 		Dependencies:       d.dependencies,
 		DerivedValues:      derivedValues,
+		Without:            withoutDerived,
 		ValueComparator:    d.equivalent,
 		UpdateWithRecreate: d.mustRecreate,
 		Create:             d.create,

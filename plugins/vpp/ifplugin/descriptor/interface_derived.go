@@ -1,6 +1,9 @@
 package descriptor
 
 import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -31,6 +34,23 @@ func derivedValues(_ string, i *interfaces.Interface) []kvs.KeyValuePair {
 		out = append(out, kvs.KeyValuePair{Key: model.RxPlacementKeyFor(i.GetName(), p.GetQueue()), Value: p})
 	}
 	return out
+}
+
+// withoutDerived is an interface without addresses, own or borrowed, that wait for
+// something: VPP does not have them.
+func withoutDerived(_ string, i *interfaces.Interface, derived []string) *interfaces.Interface {
+	waits := map[string]bool{}
+	for _, key := range derived {
+		waits[key] = true
+	}
+	left := proto.Clone(i).(*interfaces.Interface)
+	if waits[model.UnnumberedKey.Key(i.GetName())] {
+		left.Unnumbered = nil
+	}
+	left.IpAddresses = slices.DeleteFunc(left.GetIpAddresses(), func(addr string) bool {
+		return waits[model.AddressKeyFor(i.GetName(), addr, netalloc.IPAddressSource_STATIC)]
+	})
+	return left
 }
 
 // addressing are the addresses, own or borrowed, and the VRF tables.

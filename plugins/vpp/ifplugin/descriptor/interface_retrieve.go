@@ -215,6 +215,9 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
 	m.Type, m.Vrf, m.IPAddresses = i.Type, i.Vrf, i.IpAddresses
+	if wanted != nil {
+		m.IPAddresses = wanted.GetIpAddresses() // those too that wait for the VRF table
+	}
 	return i, m, nil
 }
 
