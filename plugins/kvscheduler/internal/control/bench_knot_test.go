@@ -67,3 +67,36 @@ func (b *bench) fixed(tb testing.TB) {
 		tb.Fatal(err)
 	}
 }
+
+// BenchmarkLost loses the southbound that all values are in, and gets it back with
+// nothing in it.
+func BenchmarkLost(b *testing.B) {
+	lose := func(n int) time.Duration {
+		s := newBench(b, 1000)
+		defer s.stop()
+		d := api.Adapt(&api.Descriptor[*model.Item, int]{
+			Name: "remote", KeySelector: hasPrefix("remote/"), NBKeyPrefix: "remote/", Southbound: "remote",
+			Create:   func(string, *model.Item) (int, error) { return 0, nil },
+			Delete:   func(string, *model.Item, int) error { return nil },
+			Retrieve: func([]api.KV[*model.Item, int]) ([]api.KV[*model.Item, int], error) { return nil, nil },
+		})
+		if err := s.c.RegisterKVDescriptor(d); err != nil {
+			b.Fatal(err)
+		}
+		create := &change{}
+		for i := range n {
+			create.set(fmt.Sprintf("remote/%07d", i), &model.Item{})
+		}
+		s.c.SouthboundUp("remote", 1)
+		s.commit(b, create)
+		runtime.GC()
+		return budgettest.Worked(func() {
+			s.c.SouthboundDown("remote", errInjected)
+			s.c.SouthboundUp("remote", 2)
+			s.c.TransactionBarrier()
+		})
+	}
+	for range b.N {
+		grows(b, "lost", lose)
+	}
+}
