@@ -40,12 +40,12 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 test: ## vet and test all packages
 	@./.ci/need ip ping ps setsid etcd etcdctl redis-server consul systemd-analyze
 	go vet ./...
-	go test -v ./... 2>&1 | ./.ci/summary
+	go test -v -timeout 40m ./... 2>&1 | ./.ci/summary
 
 .PHONY: race
 race: ## test with the race detector (needs gcc)
 	@command -v gcc >/dev/null || { echo "make race: the race detector needs gcc, which is not installed" >&2; exit 1; }
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 go test -race -timeout 60m ./...
 
 .PHONY: check
 check: ## formatting, go.mod, linter, generated code
