@@ -139,9 +139,12 @@ func cmdSession(r *Run, args []string) (string, error) {
 }
 
 // trials waits until all suspects had their trial; each begins when the one
-// before it ended.
+// before it ended, and the southbound may go down with the last. Who is acquitted
+// is no suspect any more.
 func (r *Run) trials() {
-	for i := 0; i <= len(r.Scheduler.Suspects()); i++ {
+	most := 0
+	for i := 0; i < most+2; i++ {
+		most = max(most, len(r.Scheduler.Suspects()))
 		r.Scheduler.TransactionBarrier()
 	}
 }
