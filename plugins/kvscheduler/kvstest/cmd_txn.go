@@ -32,7 +32,7 @@ func cmdCommit(r *Run, args []string) (string, error) {
 		return cmdHang(r, []string{key})
 	}
 	_, err = txn.Commit(r.T.Context(), opts...)
-	r.Scheduler.TransactionBarrier()
+	r.trials()
 	var text strings.Builder
 	text.WriteString(r.news(api.NBTransaction))
 	r.printError(&text, err)
