@@ -113,19 +113,23 @@ func FreePort(tb testing.TB) string {
 func RedisCluster(tb testing.TB) []*Process {
 	tb.Helper()
 	var all []*Process
+	var buses []string
 	for i := range 3 {
-		p := Redis(tb, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000") // nobody is to be thought dead
+		// Without a port of its own for the cluster, that is 10,000 above the other one,
+		// which may be more than there are. Nobody is to be thought dead.
+		bus := FreePort(tb)
+		p := Redis(tb, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "60000")
 		first, last := i*5461, min(i*5461+5460, 16383)
 		if i == 2 {
 			last = 16383
 		}
 		p.Command(tb, "CLUSTER", "ADDSLOTSRANGE", fmt.Sprint(first), fmt.Sprint(last))
 		p.Command(tb, "CLUSTER", "SET-CONFIG-EPOCH", fmt.Sprint(i+1))
-		all = append(all, p)
+		all, buses = append(all, p), append(buses, bus)
 	}
 	for _, p := range all[1:] {
 		host, port, _ := net.SplitHostPort(all[0].Direct)
-		p.Command(tb, "CLUSTER", "MEET", host, port)
+		p.Command(tb, "CLUSTER", "MEET", host, port, buses[0])
 	}
 	late := time.After(patience)
 	for _, p := range all {
