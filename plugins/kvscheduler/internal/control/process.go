@@ -314,7 +314,8 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
-		Past: c.keeper.past, Recorded: c.keeper.journal != nil, OnRecord: func(descriptor string) bool { return c.keeper.complete[descriptor] }, Complete: c.fullResyncDone, Policies: c.opts.Policies,
+		Past: c.keeper.past, Recorded: c.keeper.journal != nil, OnRecord: func(descriptor string) bool { return c.keeper.complete[descriptor] },
+		Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
 		Reading: c.reading, Breach: c.retrieveBreach,

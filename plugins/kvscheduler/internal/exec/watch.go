@@ -9,9 +9,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// watch is what a walk has in addition if callbacks have a time limit. A driver that is stuck in a
-// callback is left behind, and another one goes on in its place; callbacks
-// that run beside it are given up by the driver.
+// watch is what a walk has in addition if callbacks have a time limit. A driver
+// that is stuck in a callback is left behind, and another one goes on in its
+// place; callbacks that run beside it are given up by the driver.
 type watch struct {
 	begin time.Time
 	here  *ticket // of the callbacks of the driver itself

@@ -10,12 +10,12 @@ import (
 
 type routeKV = kvs.KV[*l3.Route, kvs.Metadata]
 
-// retrieve returns one value per path. A path that is expected keeps the
-// spelling of the value; others may belong to another client of VPP, so who
-// made them is left open.
 // fewRoutes is how many can wait in memory while VPP is asked for an interface.
 const fewRoutes = 1000
 
+// retrieve returns one value per path. A path that is expected keeps the
+// spelling of the value; others may belong to another client of VPP, so who
+// made them is left open.
 func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 	wanted := make(map[routeID]int32, len(correlate)) // places in correlate
 	for i, kv := range correlate {
