@@ -3,8 +3,6 @@ package registry
 import (
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -54,102 +52,57 @@ func apart[T any](f func() T) (out T) {
 // their caller once at most.
 func contained(kd *api.KVDescriptor) *api.KVDescriptor {
 	d, s := *kd, &stray{}
-	if f := kd.KeySelector; f != nil {
-		d.KeySelector = func(key string) (yes bool) {
-			if s.did.Load() {
-				return apart(func() bool { return f(key) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			yes = f(key)
-			returned = true
-			return yes
-		}
-	}
-	if f := kd.KeyLabel; f != nil {
-		d.KeyLabel = func(key string) (label string) {
-			if s.did.Load() {
-				return apart(func() string { return f(key) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			label = f(key)
-			returned = true
-			return label
-		}
-	}
+	d.KeySelector = contain1(s, kd.KeySelector)
+	d.KeyLabel = contain1(s, kd.KeyLabel)
+	d.Validate = contain2(s, kd.Validate)
+	d.Dependencies = contain2(s, kd.Dependencies)
+	d.DerivedValues = contain2(s, kd.DerivedValues)
+	d.ValueComparator = contain3(s, kd.ValueComparator)
+	d.UpdateWithRecreate = contain4(s, kd.UpdateWithRecreate)
 	if f := kd.IsRetriableFailure; f != nil { // seldom, and while operations are executed
 		d.IsRetriableFailure = func(err error) bool { return apart(func() bool { return f(err) }) }
 	}
-	s.describing(&d)
-	s.comparing(&d)
 	return &d
 }
 
-// describing contains what tells about a value.
-func (s *stray) describing(d *api.KVDescriptor) {
-	if f := d.Validate; f != nil {
-		d.Validate = func(key string, v proto.Message) (err error) {
-			if s.did.Load() {
-				return apart(func() error { return f(key, v) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			err = f(key, v)
-			returned = true
-			return err
-		}
+func contain1[A, T any](s *stray, f func(A) T) func(A) T {
+	if f == nil {
+		return nil
 	}
-	if f := d.Dependencies; f != nil {
-		d.Dependencies = func(key string, v proto.Message) (deps []api.Dependency) {
-			if s.did.Load() {
-				return apart(func() []api.Dependency { return f(key, v) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			deps = f(key, v)
-			returned = true
-			return deps
-		}
-	}
-	if f := d.DerivedValues; f != nil {
-		d.DerivedValues = func(key string, v proto.Message) (derived []api.KeyValuePair) {
-			if s.did.Load() {
-				return apart(func() []api.KeyValuePair { return f(key, v) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			derived = f(key, v)
-			returned = true
-			return derived
-		}
-	}
+	g := contain4(s, func(a A, _, _, _ struct{}) T { return f(a) })
+	return func(a A) T { return g(a, struct{}{}, struct{}{}, struct{}{}) }
 }
 
-// comparing contains what compares values.
-func (s *stray) comparing(d *api.KVDescriptor) {
-	if f := d.ValueComparator; f != nil {
-		d.ValueComparator = func(key string, a, b proto.Message) (equal bool) {
-			if s.did.Load() {
-				return apart(func() bool { return f(key, a, b) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			equal = f(key, a, b)
-			returned = true
-			return equal
-		}
+func contain2[A, B, T any](s *stray, f func(A, B) T) func(A, B) T {
+	if f == nil {
+		return nil
 	}
-	if f := d.UpdateWithRecreate; f != nil {
-		d.UpdateWithRecreate = func(key string, from, to proto.Message, meta api.Metadata) (recreate bool) {
-			if s.did.Load() {
-				return apart(func() bool { return f(key, from, to, meta) })
-			}
-			returned := false
-			defer s.leave(&returned)
-			recreate = f(key, from, to, meta)
-			returned = true
-			return recreate
+	g := contain4(s, func(a A, b B, _, _ struct{}) T { return f(a, b) })
+	return func(a A, b B) T { return g(a, b, struct{}{}, struct{}{}) }
+}
+
+func contain3[A, B, C, T any](s *stray, f func(A, B, C) T) func(A, B, C) T {
+	if f == nil {
+		return nil
+	}
+	g := contain4(s, func(a A, b B, c C, _ struct{}) T { return f(a, b, c) })
+	return func(a A, b B, c C) T { return g(a, b, c, struct{}{}) }
+}
+
+// contain4 takes the arguments one by one: a closure around them, for any number,
+// would be allocated with each call.
+func contain4[A, B, C, D, T any](s *stray, f func(A, B, C, D) T) func(A, B, C, D) T {
+	if f == nil {
+		return nil
+	}
+	return func(a A, b B, c C, d D) (out T) {
+		if s.did.Load() {
+			return apart(func() T { return f(a, b, c, d) })
 		}
+		returned := false
+		defer s.leave(&returned)
+		out = f(a, b, c, d)
+		returned = true
+		return out
 	}
 }
