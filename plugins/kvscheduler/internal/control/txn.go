@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
@@ -32,7 +32,7 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 	last := len(t.values) - 1
 	if t.at == nil {
 		if last < 0 || t.values[last].Key < key {
-			t.add(pair)
+			t.values = pages.Append(t.values, pair)
 			return t
 		}
 		t.index()
@@ -41,18 +41,9 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 		t.values[i] = pair
 	} else {
 		t.at[key] = len(t.values)
-		t.add(pair)
+		t.values = pages.Append(t.values, pair)
 	}
 	return t
-}
-
-// add doubles the list where append would make it a little larger again and
-// again.
-func (t *txn) add(pair api.RecordedKVPair) {
-	if len(t.values) == cap(t.values) {
-		t.values = slices.Grow(t.values, len(t.values)+1)
-	}
-	t.values = append(t.values, pair)
 }
 
 // index notes where the keys are, once they do not come in order.

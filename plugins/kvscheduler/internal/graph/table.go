@@ -2,8 +2,8 @@ package graph
 
 import (
 	"hash/maphash"
-	"slices"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/places"
 )
 
@@ -59,8 +59,5 @@ func (t *table) remove(n *Node) {
 	}
 	t.byHash.Remove(n.hash, n.number)
 	t.nodes[n.number] = nil
-	if len(t.free) == cap(t.free) {
-		t.free = slices.Grow(t.free, len(t.free)+1) // append would make it a little larger again and again
-	}
-	t.free = append(t.free, n.number)
+	t.free = pages.Append(t.free, n.number)
 }

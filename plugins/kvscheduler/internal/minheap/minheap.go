@@ -4,7 +4,8 @@ package minheap
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 )
 
 // Heap gives back its least element first. What is pushed in order, which is
@@ -41,10 +42,7 @@ func (h *Heap[T]) Push(x T) {
 		h.list, h.head = h.list[:0], 0
 	}
 	if last := len(h.list) - 1; last < 0 || h.list[last] <= x {
-		if len(h.list) == cap(h.list) {
-			h.list = slices.Grow(h.list, len(h.list)+1) // append would make it a little larger again and again
-		}
-		h.list = append(h.list, x)
+		h.list = pages.Append(h.list, x)
 		return
 	}
 	s := append(h.heap, x)

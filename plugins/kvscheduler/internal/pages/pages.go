@@ -1,4 +1,4 @@
-// Package pages makes long lists of values with pointers.
+// Package pages makes long lists of values, most of them with pointers.
 //
 // Fresh memory is one page of zeros for all addresses, until it is written. But
 // while garbage is collected, Go reads what a pointer replaces before it writes
@@ -9,7 +9,10 @@
 // are written without being read; so one is written to each page first.
 package pages
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // size is that of a page in bytes. Where pages are larger a few writes are made
 // in vain.
@@ -24,4 +27,13 @@ func Make[T any](n int, write func(*T)) []T {
 		write(&list[i])
 	}
 	return list
+}
+
+// Append is append for lists that become long: it doubles one that is full, which
+// append makes a little larger again and again.
+func Append[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, len(list)+1)
+	}
+	return append(list, v)
 }

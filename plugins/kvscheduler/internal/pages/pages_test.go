@@ -31,3 +31,18 @@ func TestWritesToEachPage(t *testing.T) {
 		t.Errorf("of what is larger than a page, 3 entries: %d written", written)
 	}
 }
+
+func TestAppendDoubles(t *testing.T) {
+	t.Parallel()
+	var list []int
+	grown := 0
+	for i := range 10_000 {
+		before := cap(list)
+		if list = pages.Append(list, i); cap(list) != before {
+			grown++
+		}
+	}
+	if len(list) != 10_000 || list[0] != 0 || list[9_999] != 9_999 || grown > 14 {
+		t.Errorf("%d values in a list that was made larger %d times", len(list), grown)
+	}
+}
