@@ -29,9 +29,10 @@ func (c Choice) Takes(key string) bool {
 }
 
 // Selects is Takes for a key with the prefix.
-func (c Choice) Selects(key string) bool {
-	return (*(*api.KeySelector)(unsafe.Pointer(&c.selector))).Selects(key)
-}
+func (c Choice) Selects(key string) bool { return c.function().Selects(key) }
+
+// function is the selector; it may be nil.
+func (c Choice) function() api.KeySelector { return *(*api.KeySelector)(unsafe.Pointer(&c.selector)) }
 
 var everything = []string{""}
 

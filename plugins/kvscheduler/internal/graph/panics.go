@@ -3,9 +3,7 @@ package graph
 import (
 	"maps"
 	"slices"
-	"unsafe"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -24,7 +22,7 @@ func (g *Graph) Selects(of Choice, key string) (takes bool) {
 			g.panicked(of, key, p)
 		}
 	}()
-	return (*(*api.KeySelector)(unsafe.Pointer(&of.selector)))(key)
+	return of.function()(key)
 }
 
 func (g *Graph) panicked(of Choice, key string, p any) {
