@@ -1,8 +1,12 @@
 package govppmux
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+
+	"go.fd.io/govpp/binapi/vlib"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
@@ -25,22 +29,52 @@ func (p *Plugin) Capabilities() []binding.Capability {
 	return slices.Clone(p.offered.all)
 }
 
-// Abilities tells what the connected VPP can do. The error is that of having none.
+// Abilities returns what the connected VPP can do. Without a session the error is
+// the reason for that.
 func (p *Plugin) Abilities() ([]binding.Ability, error) {
-	all := p.Capabilities()
-	out := make([]binding.Ability, 0, len(all))
 	session := p.Session()
 	if !session.Up {
 		return nil, session.Err
 	}
+	return abilities(session.Conn, p.Capabilities())
+}
+
+func abilities(vpp binding.Checker, all []binding.Capability) ([]binding.Ability, error) {
+	out := make([]binding.Ability, 0, len(all))
 	for _, c := range all {
-		a, err := c.Of(session.Conn)
+		a, err := c.Of(vpp)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, a)
 	}
 	return out, nil
+}
+
+// commandLine is the operation that the plugin offers itself; see RunCLI.
+func commandLine() binding.Capability {
+	return binding.Need("command line", "", (*vlib.CliInband)(nil), (*vlib.CliInbandReply)(nil))
+}
+
+// requireAll is the check of strict-compat: every operation that plugins offered has
+// a variant that this VPP knows. The error names each operation that has none.
+func requireAll(vpp binding.Checker, version string, operations []binding.Capability) error {
+	all, err := abilities(vpp, operations)
+	if err != nil {
+		return err
+	}
+	var lacks []string
+	for _, a := range all {
+		if a.Uses == "" {
+			lacks = append(lacks, a.Lack())
+		}
+	}
+	if len(lacks) == 0 {
+		return nil
+	}
+	return fmt.Errorf("strict-compat: %w: VPP %s lacks %d of %d operations: %s; load the plugins of VPP, or set "+
+		"strict-compat: false in govpp.conf, then only items that need these operations are UNIMPLEMENTED",
+		binding.ErrUnsupported, version, len(lacks), len(all), strings.Join(lacks, "; "))
 }
 
 // ServeCapabilities answers with the session and what its VPP can do; 503 if there

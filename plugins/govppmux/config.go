@@ -24,7 +24,7 @@ type Config struct {
 	HealthCheckReplyTimeout  time.Duration `yaml:"health-check-reply-timeout" desc:"a check fails when VPP sends nothing at all for this long"`
 	HealthCheckThreshold     int           `yaml:"health-check-threshold" desc:"connect anew after this many failed checks in a row"`
 
-	StrictCompat bool `yaml:"strict-compat" desc:"refuse a VPP that lacks any message of the bindings in use, instead of doing without what needs it"`
+	StrictCompat bool `yaml:"strict-compat" desc:"refuse a VPP that has no usable message for some operation of the agent; without it, values that need that operation are UNIMPLEMENTED"`
 
 	MaxRequests int `yaml:"max-requests" desc:"requests in flight at a time"`
 	MaxBytes    int `yaml:"max-bytes" desc:"bytes of requests in flight at a time"`

@@ -10,31 +10,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-func TestStrictCompatRefusesAVPPThatLacksAMessage(t *testing.T) {
-	t.Parallel()
-	path := socket(t)
-	vpp := simulator(t, path)
-	if err := vpp.Forget("cli_inband"); err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, path, func(c *Config) { c.StrictCompat = true })
-	ctx := patient(t)
-	for {
-		s, changed := p.state.get()
-		if s.Up {
-			t.Fatal("connected to a VPP without cli_inband")
-		}
-		if strings.Contains(s.Err.Error(), "cli_inband_") {
-			break
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			t.Fatalf("reason %v does not name the message", s.Err)
-		}
-	}
-}
-
 func TestRequestWaitsIfConfigured(t *testing.T) {
 	t.Parallel()
 	path := socket(t)

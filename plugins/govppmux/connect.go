@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
-	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/memclnt"
 	"go.fd.io/govpp/binapi/vpe"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 )
 
@@ -72,14 +69,14 @@ func (p *Plugin) connect(ctx context.Context) (Session, error) {
 
 // identify asks VPP for what a session tells of it.
 func (p *Plugin) identify(ctx context.Context, conn *vppclient.Conn, last Session) (Session, error) {
-	if p.cfg.StrictCompat {
-		if err := requireAll(conn); err != nil {
-			return Session{}, err
-		}
-	}
 	version, ping := &vpe.ShowVersionReply{}, &memclnt.ControlPingReply{}
 	if err := conn.Call(ctx, &vpe.ShowVersion{}, version); err != nil {
 		return Session{}, err
+	}
+	if p.cfg.StrictCompat {
+		if err := requireAll(conn, version.Version, append(p.Capabilities(), commandLine())); err != nil {
+			return Session{}, err
+		}
 	}
 	if err := conn.Call(ctx, &memclnt.ControlPing{}, ping); err != nil {
 		return Session{}, err
@@ -95,26 +92,6 @@ func (p *Plugin) identify(ctx context.Context, conn *vppclient.Conn, last Sessio
 		Simulated: strings.Contains(version.Version, "simulated"),
 		Resync:    p.cfg.ResyncAfterReconnect || !sameProcess,
 	}, nil
-}
-
-// requireAll is the check of strict-compat: every message of the bindings that
-// are part of the program. The error names all that are missing.
-func requireAll(vpp binding.Checker) error {
-	var missing []string
-	count := 0
-	for _, messages := range api.GetRegisteredMessages() {
-		for _, m := range messages {
-			if count++; !vpp.Has(m) {
-				missing = append(missing, binding.NameCRC(m))
-			}
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	slices.Sort(missing)
-	return fmt.Errorf("strict-compat: %w: it lacks %d of %d messages; without strict-compat only items that need them "+
-		"would be UNIMPLEMENTED: %s", binding.ErrUnsupported, len(missing), count, strings.Join(missing, ", "))
 }
 
 // up publishes a session that begins.

@@ -41,6 +41,19 @@ type Ability struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
+// Lack says which messages an operation needs that VPP does not have, for people:
+// "route needs one of ip_route_add_del_v2_..., ip_route_add_del_...".
+func (a Ability) Lack() string {
+	name := a.Item
+	if a.Plugin != "" {
+		name += " (plugin " + a.Plugin + " of VPP)"
+	}
+	if len(a.Missing) == 1 {
+		return name + " needs " + a.Missing[0]
+	}
+	return name + " needs one of " + strings.Join(a.Missing, ", ")
+}
+
 // Of tells what the VPP can do. The error is that of a connection which is down.
 func (c Capability) Of(vpp Checker) (Ability, error) {
 	variants := make([]Variant[int], len(c.NeedsOneOf))

@@ -113,6 +113,9 @@ func UseIf(f func(*ifplugin.Plugin)) Option { return func(b *Bench) { f(b.If) } 
 // ReplyTimeout is how long VPP may be silent before a request fails.
 func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.ReplyTimeout = d } }
 
+// StrictCompat makes the agent refuse a VPP that lacks an operation.
+func StrictCompat() Option { return func(b *Bench) { b.conf.StrictCompat = true } }
+
 // Start starts an agent and waits until it is connected.
 func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	tb.Helper()

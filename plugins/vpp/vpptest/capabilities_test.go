@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -144,6 +145,18 @@ func TestCapabilities(t *testing.T) {
 			b.Await(e.key, configured)
 		})
 	}
+}
+
+// With strict-compat the agent connects to a VPP that has a usable variant of every
+// operation; TestEveryRelease repeats this for each release. A variant that no release
+// needs any more, because another one replaces it, may be missing.
+func TestStrictCompat(t *testing.T) {
+	t.Parallel()
+	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
+		b := vpptest.Start(t, target, vpptest.StrictCompat())
+		b.Must(of(loop("x", "10.1.1.1/24")))
+		b.Want(map[string]api.ValueState{ifKey("x"): configured})
+	})
 }
 
 // abilities are asked for as agentctl does.
