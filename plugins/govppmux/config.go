@@ -13,7 +13,7 @@ type Config struct {
 	BinAPISocketPath string `yaml:"binapi-socket-path" desc:"unix socket of VPP's binary API"`
 	StatsSocketPath  string `yaml:"stats-socket-path" desc:"unix socket of VPP's stats segment"`
 
-	ReplyTimeout         time.Duration `yaml:"reply-timeout" desc:"a request fails when VPP answers nothing at all for this long"`
+	ReplyTimeout         time.Duration `yaml:"reply-timeout" desc:"the session ends when a request waits and VPP answers nothing at all for this long; the next one begins with a resync when VPP answers again"`
 	RetryRequestCount    int           `yaml:"retry-request-count" desc:"how often a request waits for a VPP that is not connected before it fails"`
 	RetryRequestTimeout  time.Duration `yaml:"retry-request-timeout" desc:"how long each of these waits takes"`
 	RetryConnectCount    int           `yaml:"retry-connect-count" desc:"after this many attempts without success the health is ERROR, 0: never; connecting goes on"`
@@ -38,18 +38,18 @@ type Config struct {
 // DefaultConfig is what holds without a file.
 func DefaultConfig() Config {
 	return Config{
-		BinAPISocketPath:     vppclient.DefaultSocket,
-		StatsSocketPath:      "/run/vpp/stats.sock",
-		ReplyTimeout:         time.Second,
+		BinAPISocketPath: vppclient.DefaultSocket,
+		StatsSocketPath:  "/run/vpp/stats.sock",
+		// VPP's main thread may be silent for seconds when it creates interfaces or
+		// runs long commands, and a new session would only cost a resync.
+		ReplyTimeout:         5 * time.Second,
 		RetryRequestTimeout:  500 * time.Millisecond,
 		RetryConnectTimeout:  time.Second,
 		ResyncAfterReconnect: true,
 
 		HealthCheckProbeInterval: time.Second,
 		HealthCheckReplyTimeout:  250 * time.Millisecond,
-		// VPP's main thread may be silent for seconds when it creates interfaces
-		// or runs long commands, and a new connection would only cost a resync.
-		HealthCheckThreshold: 5,
+		HealthCheckThreshold:     5,
 
 		MaxRequests: vppclient.DefaultMaxRequests,
 		MaxBytes:    vppclient.DefaultMaxBytes,

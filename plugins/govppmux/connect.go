@@ -20,11 +20,13 @@ const firstPause = 20 * time.Millisecond
 
 var errNotTried = fmt.Errorf("%w: not tried to connect yet", vppclient.ErrDisconnected)
 
-// connectForever keeps a session up until ctx ends.
+// connectForever keeps a session up until ctx ends. A VPP that does not answer ends
+// the session like one that is gone: what it was asked to do has an unknown outcome.
+// The next session begins when nothing of that can take effect any more.
 func (p *Plugin) connectForever(ctx context.Context) {
-	failures := 0
+	failures, unanswered := 0, false
 	for {
-		session, err := p.connect(ctx)
+		session, err := p.connect(ctx, unanswered)
 		if ctx.Err() != nil {
 			p.end(session.Conn)
 			return
@@ -35,16 +37,26 @@ func (p *Plugin) connectForever(ctx context.Context) {
 		} else {
 			p.up(session)
 			err = p.supervise(ctx, session.Conn)
-			p.end(session.Conn)
+			session.Conn.Stall(err)
 			if ctx.Err() != nil {
+				p.end(session.Conn)
 				return
 			}
 			failures++ // of a VPP that dies again and again
 			if time.Since(session.Since) > p.cfg.RetryConnectTimeout {
 				failures = 0
 			}
+			unanswered = session.Conn.Unanswered()
 			p.totals.reconnects.Add(1)
 			p.down(err, failures)
+			err = session.Conn.Drain(ctx)
+			p.end(session.Conn)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				p.down(err, failures)
+			}
 		}
 		if !sleep(ctx, pause(failures, p.cfg.RetryConnectTimeout)) {
 			return
@@ -52,8 +64,9 @@ func (p *Plugin) connectForever(ctx context.Context) {
 	}
 }
 
-// connect opens a connection and learns who answers.
-func (p *Plugin) connect(ctx context.Context) (Session, error) {
+// connect opens a connection and learns who answers. unanswered reports that requests
+// of the last session have an unknown outcome.
+func (p *Plugin) connect(ctx context.Context, unanswered bool) (Session, error) {
 	last, _ := p.state.get()
 	p.totals.attempts.Add(1)
 	conn, err := vppclient.Dial(ctx, p.cfg.clientOptions("tenuto"))
@@ -64,6 +77,7 @@ func (p *Plugin) connect(ctx context.Context) (Session, error) {
 	if err != nil {
 		return Session{}, errors.Join(err, conn.Close())
 	}
+	session.Resync = session.Resync || unanswered
 	return session, nil
 }
 
@@ -118,6 +132,8 @@ func (p *Plugin) down(err error, failures int) {
 	}
 	if limit := p.cfg.RetryConnectCount; limit > 0 && failures >= limit {
 		p.Health.Failed(fmt.Sprintf("no VPP after %d attempts to connect", failures), err)
+	} else if errors.Is(err, vppclient.ErrReplyTimeout) {
+		p.Health.Degraded("VPP does not answer since "+time.Now().Format(time.TimeOnly), err)
 	} else {
 		p.Health.Degraded("VPP is not connected", err)
 	}
@@ -173,7 +189,7 @@ func (p *Plugin) supervise(ctx context.Context, conn *vppclient.Conn) error {
 		case err != nil:
 			failed++
 			if failed >= p.cfg.HealthCheckThreshold {
-				return fmt.Errorf("VPP does not answer, failed checks in a row: %d: %w", failed, err)
+				return fmt.Errorf("%w, failed checks in a row: %d: %w", vppclient.ErrReplyTimeout, failed, err)
 			}
 			p.Health.Degraded(fmt.Sprintf("VPP does not answer, failed checks in a row: %d", failed), err)
 		}

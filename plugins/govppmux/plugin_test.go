@@ -239,6 +239,42 @@ func TestHangingVPPIsNoticed(t *testing.T) {
 	session(t, p, 1)
 }
 
+// TestSilentVPPEndsTheSession: requests without a reply fail together with the session.
+// The next session begins after VPP has executed what it was sent, and requires a
+// resync even if the configuration switches that off.
+func TestSilentVPPEndsTheSession(t *testing.T) {
+	t.Parallel()
+	path := socket(t)
+	vpp := simulator(t, path)
+	p := start(t, path, func(c *Config) { c.ReplyTimeout, c.ResyncAfterReconnect = 50*time.Millisecond, false })
+	first := session(t, p, 0)
+	vpp.Hang()
+	const sent = 100
+	var futures []vppclient.Future
+	for range sent {
+		futures = append(futures, first.Conn.Send(patient(t), &vpe.ShowVersion{}, &vpe.ShowVersionReply{}))
+	}
+	err := first.Conn.Call(context.Background(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+	if !errors.Is(err, vppclient.ErrReplyTimeout) || !vppclient.OutcomeUnknown(err) {
+		t.Errorf("request to a VPP that does not answer: %v", err)
+	}
+	for _, f := range futures {
+		if err := f.Wait(); !errors.Is(err, vppclient.ErrDisconnected) {
+			t.Errorf("another request: %v", err)
+		}
+	}
+	if s := down(t, p); !errors.Is(s.Err, vppclient.ErrReplyTimeout) {
+		t.Errorf("reason %v", s.Err)
+	}
+	vpp.Resume()
+	if s := session(t, p, 1); !s.Resync || s.PID != first.PID {
+		t.Errorf("session after VPP answered again: %+v", s)
+	}
+	if n := vpp.Count("create_loopback"); n != 1 {
+		t.Errorf("%d loopbacks were created before the next session", n)
+	}
+}
+
 // TestBusyVPPKeepsItsSession: what takes longer than the limit of a check, but
 // shorter than all of them, is no reason to connect anew.
 func TestBusyVPPKeepsItsSession(t *testing.T) {

@@ -28,9 +28,9 @@ type Session struct {
 	PID uint32
 	// Simulated tells that the peer is the simulator.
 	Simulated bool
-	// Resync tells that the state of VPP must be taken as unknown. It is false
-	// only if the configuration switches resync-after-reconnect off and the
-	// process ID is that of the session before.
+	// Resync reports that the state of VPP must be taken as unknown. It is false
+	// only if the configuration switches resync-after-reconnect off, the process ID
+	// is that of the previous session, and that session left no request unanswered.
 	Resync bool
 }
 

@@ -107,6 +107,7 @@ func (f Future) wait() (name string, retval int32, err error) {
 	case <-k.done:
 	case <-f.ctx.Done():
 		if f.conn.abandon(f.reqContext) {
+			f.conn.drain.unanswered.Store(true)
 			err = &RequestError{Message: k.replyTo, Sent: true, Err: f.ctx.Err()}
 			f.conn.recycle(k)
 			return "", 0, err

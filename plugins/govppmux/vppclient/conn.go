@@ -33,7 +33,7 @@ type Client interface {
 }
 
 // Conn is a connection to one VPP. All methods may be called concurrently. It
-// does not reconnect: after Done it is of no more use.
+// does not reconnect: after Done only Drain and Close are useful.
 type Conn struct {
 	opts        Options
 	nc          net.Conn
@@ -48,7 +48,10 @@ type Conn struct {
 	seq      uint64     // requests encoded so far
 	window   window
 	ended    error // nil while connected
+	closed   bool  // the transport is closed
 	sweeping bool
+
+	drain drain
 
 	slots    []slot
 	slotBits uint
@@ -124,6 +127,7 @@ func newConn(nc net.Conn, opts Options) *Conn {
 		slotBits:  uint(bits.Len(uint(opts.MaxRequests - 1))),
 		sweepWake: make(chan struct{}, 1),
 		done:      make(chan struct{}),
+		drain:     drain{finished: make(chan struct{})},
 	}
 	c.toWrite.L = &c.mu
 	c.second.turn = make(chan struct{}, 1)
@@ -185,11 +189,28 @@ func (c *Conn) Close() error {
 	return c.second.close()
 }
 
-// fail ends the connection once; everything pending fails at once.
+// fail ends the connection and closes its transport, once; everything pending fails
+// at once.
 func (c *Conn) fail(cause error) {
 	if errors.Is(cause, io.EOF) {
-		cause = errors.New("VPP closed the connection")
+		cause = errClosedByVPP
 	}
+	c.end(cause)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed, c.unsent = true, nil
+	c.toWrite.Broadcast()
+	c.mu.Unlock()
+	_ = c.nc.Close() // the connection has ended; its error does not matter
+	c.drain.finish()
+}
+
+// end ends the connection for its users, once; everything pending fails at once.
+// The transport stays open.
+func (c *Conn) end(cause error) {
 	err := disconnected(cause)
 	c.mu.Lock()
 	if c.ended != nil {
@@ -199,17 +220,19 @@ func (c *Conn) fail(cause error) {
 	c.ended = err
 	c.unsent = nil
 	close(c.done)
-	c.toWrite.Broadcast()
 	c.mu.Unlock()
 
 	c.second.fail(cause)
-	_ = c.nc.Close() // the connection is given up; there is nobody to tell
 	taken := c.takenSeq.Load()
 	for i := range c.slots {
 		s := &c.slots[i]
 		s.mu.Lock()
 		if s.context != 0 {
-			s.end(&RequestError{Message: s.info.name, Sent: s.seq <= taken, Err: err})
+			sent := s.seq <= taken
+			if sent {
+				c.drain.unanswered.Store(true)
+			}
+			s.end(&RequestError{Message: s.info.name, Sent: sent, Err: err})
 			c.stats.disconnected.Add(1)
 		}
 		s.mu.Unlock()

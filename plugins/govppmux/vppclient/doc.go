@@ -13,14 +13,16 @@
 // What can be relied on:
 //   - Nothing is lost: records of a dump and events wait in queues bounded by a
 //     limit that ends in an error, and the reading goroutine never waits for users.
-//   - Every request ends: with its reply, at the deadline of its context, with
-//     ErrReplyTimeout, or with ErrDisconnected the moment the socket closes.
+//   - Every request ends: with its reply, at the deadline of its context, or with
+//     ErrDisconnected the moment the socket closes or VPP stops answering.
 //   - The window (requests and bytes in flight) is bounded; beyond it callers wait,
 //     as long as their context allows.
 //
-// The default reply timeout counts only the time in which VPP answers nothing
-// on this connection: a request queued behind a thousand others is not late
-// while those are being answered.
+// The reply timeout counts only the time in which VPP answers nothing on this
+// connection: a request queued behind a thousand others is not late while those are
+// being answered. It ends the connection, with ErrReplyTimeout as the cause: the
+// outcome of everything in flight is unknown, and VPP executes it when it continues.
+// Drain waits for that, so that what is read over the next connection is final.
 //
 // Dumps go over a second connection, so that nothing waits behind what VPP sends
 // of a large one; it is made for the first dump.

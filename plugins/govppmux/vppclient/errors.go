@@ -12,7 +12,8 @@ var (
 	// protocol error or by Close. Requests pending at that moment may or may
 	// not have been executed; see OutcomeUnknown.
 	ErrDisconnected = errors.New("disconnected from VPP")
-	// ErrReplyTimeout means that VPP did not answer within the reply timeout.
+	// ErrReplyTimeout means that VPP did not answer within the reply timeout. It is a
+	// cause of ErrDisconnected.
 	ErrReplyTimeout = errors.New("no reply from VPP in time")
 	// ErrUnknownMessage means that the connected VPP does not have the message
 	// under this name and CRC.
@@ -26,6 +27,8 @@ var (
 	// ErrClosed is returned by operations on something that its user closed.
 	// A connection closed by Close fails with ErrDisconnected and ErrClosed.
 	ErrClosed = errors.New("closed")
+
+	errClosedByVPP = errors.New("VPP closed the connection")
 )
 
 // RequestError is the error of a request that got no usable reply.

@@ -27,8 +27,8 @@ type Options struct {
 	ClientName string
 	// ConnectTimeout bounds connecting and the handshake.
 	ConnectTimeout time.Duration
-	// ReplyTimeout ends a request whose context has no deadline after VPP
-	// answered nothing on the connection for this long.
+	// ReplyTimeout ends the connection when a request whose context has no deadline
+	// waits and VPP has answered nothing for this long.
 	ReplyTimeout time.Duration
 	// MaxRequests is how many requests may be in flight, at most 65536.
 	MaxRequests int

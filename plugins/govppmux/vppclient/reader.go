@@ -66,6 +66,10 @@ func (c *Conn) deliver(id uint16, reqContext uint32, payload []byte) {
 	defer s.mu.Unlock()
 	if s.context != reqContext {
 		c.reader.late++
+		if reqContext == c.drain.ping.Load() {
+			c.drain.answered.Store(true)
+			c.drain.finish()
+		}
 		return
 	}
 	c.reader.live = true
@@ -123,22 +127,20 @@ func (c *Conn) sweepLoop() {
 	}
 }
 
-// sweep advances the clock and fails the requests that are due. It returns
+// sweep advances the clock and ends the connection if a request is due. It returns
 // false when nothing is in flight.
 func (c *Conn) sweep() bool {
 	now := c.tick.Add(1)
 	for i := range c.slots {
 		s := &c.slots[i]
 		s.mu.Lock()
-		if s.context == 0 || !c.due(s, now) {
-			s.mu.Unlock()
-			continue
-		}
-		size := s.size
-		s.end(&RequestError{Message: s.info.name, Sent: true, Err: fmt.Errorf("%w (%v)", ErrReplyTimeout, c.opts.ReplyTimeout)})
+		due, info := s.context != 0 && c.due(s, now), s.info
 		s.mu.Unlock()
-		c.stats.timeouts.Add(1)
-		c.release(freed{uint32(i), size})
+		if due {
+			c.stats.timeouts.Add(1)
+			c.Stall(fmt.Errorf("%s: %w (%v)", info.name, ErrReplyTimeout, c.opts.ReplyTimeout))
+			return false
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,39 +27,70 @@ func bubble(t *testing.T, s *server, opts Options, f func(t *testing.T, c *Conn)
 	})
 }
 
-// TestReplyTimeout: a request without an answer fails, and a late answer goes
-// to nobody.
+// TestReplyTimeout: silence ends the connection, and everything in flight fails with
+// an unknown outcome.
 func TestReplyTimeout(t *testing.T) {
 	t.Parallel()
-	var swallowed *incoming
-	s := newServer(nil)
-	s.handle = func(r *incoming) {
-		if swallowed == nil {
-			swallowed = r
-			return
-		}
-		// The late answer first, then that of the second request.
-		swallowed.reply(&vpe.ShowVersionReply{Version: "late"})
-		r.reply(&vpe.ShowVersionReply{Version: "second"})
-	}
-	bubble(t, s, Options{ReplyTimeout: time.Second}, func(t *testing.T, c *Conn) {
+	bubble(t, newServer(func(*incoming) {}), Options{ReplyTimeout: time.Second}, func(t *testing.T, c *Conn) {
 		begin := time.Now()
-		err := c.Invoke(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
-		if !errors.Is(err, ErrReplyTimeout) || !OutcomeUnknown(err) {
-			t.Errorf("error %v, want ErrReplyTimeout with an unknown outcome", err)
+		other := c.Send(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
+		for _, err := range []error{c.Invoke(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{}), other.Wait()} {
+			if !errors.Is(err, ErrReplyTimeout) || !errors.Is(err, ErrDisconnected) || !OutcomeUnknown(err) {
+				t.Errorf("error %v, want ErrReplyTimeout and ErrDisconnected with an unknown outcome", err)
+			}
 		}
 		if d := time.Since(begin); d < time.Second || d > 1500*time.Millisecond {
 			t.Errorf("failed after %v, want about 1s", d)
 		}
-		reply := &vpe.ShowVersionReply{}
-		if err := c.Invoke(t.Context(), &vpe.ShowVersion{}, reply); err != nil || reply.Version != "second" {
-			t.Errorf("second request: %v, %q", err, reply.Version)
+		err := c.Invoke(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
+		if !errors.Is(err, ErrReplyTimeout) || OutcomeUnknown(err) {
+			t.Errorf("later request: %v, want ErrReplyTimeout with a known outcome", err)
 		}
-		synctest.Wait()
-		if st := c.Stats(); st.Late != 1 || st.Timeouts != 1 || st.InFlight != 0 {
-			t.Errorf("stats %+v: want 1 late, 1 timeout, none in flight", st)
+		if st := c.Stats(); st.Timeouts != 1 {
+			t.Errorf("stats %+v: want 1 timeout", st)
 		}
 	})
+}
+
+// TestDrain waits until VPP has done everything that it was sent, with replies of
+// any age, and until it has closed the connection.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []bool{false, true} {
+		resume, executed := make(chan struct{}), 0
+		s := newServer(nil)
+		s.handle = func(r *incoming) {
+			if executed == 0 {
+				<-resume
+				if dies {
+					_ = r.peer.nc.Close()
+					return
+				}
+			}
+			executed++
+			r.reply(&vpe.ShowVersionReply{})
+			r.peer.flush()
+		}
+		bubble(t, s, Options{ReplyTimeout: time.Second}, func(t *testing.T, c *Conn) {
+			resume = make(chan struct{}) // of the bubble
+			for range 10 {
+				c.Send(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
+			}
+			<-c.Done()
+			if !c.Unanswered() {
+				t.Error("nothing is unanswered")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := c.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("drained a VPP that does nothing: %v", err)
+			}
+			close(resume)
+			if err := c.Drain(t.Context()); errors.Is(err, ErrDisconnected) != dies || executed != 10 && !dies {
+				t.Errorf("drained after %d of 10 requests: %v", executed, err)
+			}
+		})
+	}
 }
 
 // TestReplyTimeoutCountsSilenceOnly: requests wait for their turn as long as
@@ -90,8 +121,8 @@ func TestReplyTimeoutCountsSilenceOnly(t *testing.T) {
 	})
 }
 
-// TestReplyTimeoutOfALostReply: a reply that never comes fails its request
-// though others are answered all the time.
+// TestReplyTimeoutOfALostReply: a reply that never comes ends the connection though
+// others are answered all the time.
 func TestReplyTimeoutOfALostReply(t *testing.T) {
 	t.Parallel()
 	s := newServer(func(r *incoming) {
@@ -115,7 +146,7 @@ func TestReplyTimeoutOfALostReply(t *testing.T) {
 				}
 				return
 			case <-time.After(100 * time.Millisecond):
-				if err := c.Invoke(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{}); err != nil {
+				if err := c.Invoke(t.Context(), &vpe.ShowVersion{}, &vpe.ShowVersionReply{}); err != nil && c.Err() == nil {
 					t.Error(err)
 				}
 			}

@@ -60,6 +60,8 @@ func (c *Conn) submit(ctx context.Context, r request, to receiver) (reqContext u
 		return fail(err)
 	}
 	_, hasDeadline := ctx.Deadline()
+	listed, ok := to.(*streamRequest)
+	listing := ok && listed.listing // ends with a ping of its own, which has the timeout
 
 	c.mu.Lock()
 	index, err := c.acquire(ctx, size)
@@ -77,7 +79,7 @@ func (c *Conn) submit(ctx context.Context, r request, to receiver) (reqContext u
 	s := &c.slots[index]
 	s.mu.Lock()
 	s.context, s.size, s.seq, s.info, s.to = reqContext, size, c.seq, r.info, to
-	s.since, s.passed, s.stalls = c.tick.Load(), false, !hasDeadline
+	s.since, s.passed, s.stalls = c.tick.Load(), false, !hasDeadline && !listing
 	s.mu.Unlock()
 	c.toWrite.Signal()
 	if !c.sweeping {
@@ -133,10 +135,10 @@ func (c *Conn) writeLoop() {
 	var batch []byte
 	for {
 		c.mu.Lock()
-		for len(c.unsent) == 0 && c.ended == nil {
+		for len(c.unsent) == 0 && !c.closed {
 			c.toWrite.Wait()
 		}
-		if c.ended != nil {
+		if c.closed {
 			c.mu.Unlock()
 			return
 		}

@@ -232,8 +232,15 @@ func (p *Plugin) quirks(version string) binding.Quirks {
 	return binding.QuirksOf(release)
 }
 
-// reason is why VPP is not connected, without saying once more that it is not.
+// reason is why VPP is not connected, without repeating that it is not.
 func reason(err error) error {
+	if errors.Is(err, vppclient.ErrReplyTimeout) {
+		return kvs.Unresponsive(cause(err))
+	}
+	return cause(err)
+}
+
+func cause(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range all.Unwrap() {
 			if e != vppclient.ErrDisconnected {

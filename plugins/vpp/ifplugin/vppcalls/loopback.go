@@ -36,12 +36,9 @@ func (u *unanswered) put(name string, mac MAC) {
 
 // CreateLoopback creates a loopback; without mac it gets a random address. The
 // name is not set; it serves to find the loopback again if an earlier attempt
-// in this session ended without a reply.
+// ended without a reply.
 func (c *Calls) CreateLoopback(name string, mac *MAC) (swIfIndex uint32, err error) {
-	lost, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*unanswered] { return o.loopbacks })
-	if err != nil {
-		return NoInterface, err
-	}
+	lost := &c.loopbacks
 	if tried, ok := lost.take(name); ok {
 		if swIfIndex, err = c.findLoopback(tried); err != nil {
 			lost.put(name, tried)

@@ -23,8 +23,9 @@ type MAC = ethernet_types.MacAddress
 // Calls are the operations on interfaces. All methods may be called
 // concurrently. Errors name the message and what VPP answered.
 type Calls struct {
-	vpp *session.VPP
-	ops *session.Ops[ops]
+	vpp       *session.VPP
+	ops       *session.Ops[ops]
+	loopbacks unanswered
 }
 
 // ops are the operations that have variants, and what is known in a session.
@@ -32,7 +33,6 @@ type ops struct {
 	createTap      session.Op[func(*Calls, TapParams) (uint32, error)]
 	createAfPacket session.Op[func(*Calls, AfPacketParams) (uint32, error)]
 	dumpAfPacket   session.Op[func(*Calls) (map[uint32]string, error)]
-	loopbacks      session.Op[*unanswered]
 	createMemif    session.Op[createMemif]
 	addMemifSocket session.Op[addMemifSocket]
 	memifSockets   session.Op[*memifSockets]
@@ -48,7 +48,7 @@ type ops struct {
 
 // New returns the operations on the interfaces of a VPP.
 func New(vpp *session.VPP) *Calls {
-	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
+	return &Calls{vpp: vpp, ops: session.Per(chooseOps), loopbacks: unanswered{mac: map[string]MAC{}}}
 }
 
 func chooseOps(s session.Session) ops {
@@ -56,7 +56,6 @@ func chooseOps(s session.Session) ops {
 		createTap:      pickCreateTap(s),
 		createAfPacket: pickCreateAfPacket(s),
 		dumpAfPacket:   pickDumpAfPacket(s),
-		loopbacks:      session.Pick(s, "loopbacks", session.Variant(&unanswered{mac: map[string]MAC{}})),
 		createMemif:    pickCreateMemif(s),
 		addMemifSocket: pickAddMemifSocket(s),
 		memifSockets:   session.Pick(s, "memif sockets", session.Variant(&memifSockets{own: map[uint32]bool{}})),

@@ -1,0 +1,79 @@
+package vppclient
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.fd.io/govpp/binapi/memclnt"
+)
+
+// drain is the end of a connection to a VPP that stopped answering. VPP executes
+// the requests of a connection in order, however late: once it has answered a ping
+// behind them, nothing of this connection can take effect any more.
+type drain struct {
+	unanswered atomic.Bool   // requests were sent that got no reply
+	ping       atomic.Uint32 // context of the ping; 0 before Drain
+	answered   atomic.Bool   // the ping was answered
+	finished   chan struct{}
+	once       sync.Once
+}
+
+func (d *drain) finish() { d.once.Do(func() { close(d.finished) }) }
+
+// Stall ends the connection because VPP does not answer: requests that wait for a
+// reply fail with an unknown outcome, and the transport stays open for Drain.
+func (c *Conn) Stall(cause error) {
+	if main := c.second.main; main != nil {
+		main.Stall(cause) // which ends c as well
+		return
+	}
+	c.end(cause)
+}
+
+// Unanswered reports whether requests were sent over the ended connection whose
+// outcome is unknown.
+func (c *Conn) Unanswered() bool { return c.drain.unanswered.Load() }
+
+// Drain waits until nothing that was sent over the ended connection can take effect
+// any more: VPP has answered everything, or has closed the connection, which makes
+// the error one of ErrDisconnected. If ctx ends first, Drain returns its error.
+// Requests must not be sent over another connection before: VPP could execute them
+// first.
+func (c *Conn) Drain(ctx context.Context) error {
+	if !c.Unanswered() {
+		return nil
+	}
+	again := time.NewTicker(c.opts.ReplyTimeout)
+	defer again.Stop()
+	for {
+		c.sendBarrier()
+		select {
+		case <-c.drain.finished:
+			if !c.drain.answered.Load() {
+				return disconnected(errClosedByVPP)
+			}
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
+}
+
+// sendBarrier queues a ping behind what was sent, unless one waits to be sent. No
+// other request gets its context: the connection has ended.
+func (c *Conn) sendBarrier() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || len(c.unsent) > 0 {
+		return
+	}
+	if c.drain.ping.Load() == 0 {
+		c.drain.ping.Store(c.nextContext(0))
+	}
+	if err := c.encode(request{info: c.ping, msg: &memclnt.ControlPing{}, size: requestHeader}, c.drain.ping.Load()); err == nil {
+		c.toWrite.Signal()
+	}
+}
