@@ -46,6 +46,9 @@ var (
 	// ErrUnreached marks failures of which nothing was asked of the southbound; see
 	// Unreached.
 	ErrUnreached = errors.New("southbound not reached")
+	// ErrUnresponsive marks the end of a session with a southbound that exists but
+	// does not answer; see Unresponsive.
+	ErrUnresponsive = errors.New("southbound does not answer")
 	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its
 	// effect is not known and may still come.
 	ErrCallbackTimeout = errors.New("callback did not return in time")
@@ -96,6 +99,22 @@ func Unreached(err error) error {
 		return nil
 	}
 	return unreachedError{err}
+}
+
+type unresponsiveError struct{ error }
+
+func (e unresponsiveError) Unwrap() error        { return e.error }
+func (e unresponsiveError) Is(target error) bool { return target == ErrUnresponsive }
+
+// Unresponsive marks err as the reason of SouthboundDown for a southbound that exists
+// but does not answer. The operations in flight are suspects only if SouthboundDown
+// follows with another reason: the southbound has ended. If SouthboundUp follows
+// they are not, and whatever they did takes effect before SouthboundUp.
+func Unresponsive(err error) error {
+	if err == nil {
+		return nil
+	}
+	return unresponsiveError{err}
 }
 
 // ErrInvalidValueType is the error for a value of a type that the descriptor

@@ -161,3 +161,51 @@ func TestQuarantineOff(t *testing.T) {
 		}
 	})
 }
+
+// A southbound that stops answering makes no suspects of the operations in flight
+// when it answers again, and does when it ends instead.
+func TestUnresponsiveSouthbound(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := control.New(control.Options{QuarantineAfter: 3, CallbackTimeout: time.Minute})
+			stalled := true
+			err := c.RegisterKVDescriptor(api.Adapt(&api.Descriptor[*model.Item, any]{
+				Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "s",
+				Create: func(string, *model.Item) (any, error) {
+					if !stalled {
+						return nil, nil
+					}
+					c.SouthboundDown("s", api.Unresponsive(errConnection))
+					return nil, errConnection
+				},
+				Delete: func(string, *model.Item, any) error { return nil },
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); c.Run(ctx) }()
+			defer func() { cancel(); <-done }()
+			c.SouthboundUp("s", 1)
+			if _, err := c.StartNBTransaction().SetValue("a/1", &model.Item{}).Commit(t.Context()); !errors.Is(err, errConnection) {
+				t.Fatalf("commit: %v", err)
+			}
+			if ends {
+				c.SouthboundDown("s", errConnection)
+			}
+			c.TransactionBarrier()
+			if suspects := c.Suspects(); len(suspects) > 0 != ends {
+				t.Errorf("southbound ends %v: suspects %v", ends, suspects)
+			}
+			stalled = false
+			c.SouthboundUp("s", 2)
+			time.Sleep(time.Minute) // of the fake clock
+			c.TransactionBarrier()
+			if state := c.GetValueStatus("a/1").GetValue().GetState(); state != kvscheduler.ValueState_CONFIGURED {
+				t.Errorf("southbound ends %v: the value is %v", ends, state)
+			}
+		})
+	}
+}

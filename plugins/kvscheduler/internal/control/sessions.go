@@ -1,9 +1,11 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -81,8 +83,11 @@ func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
 		return false
 	}
 	now := c.clock.Now()
-	calls := c.exec.Crashes.Take(s.name, now)
-	if !before.up && !s.up {
+	var calls []exec.InFlight
+	if s.up || !errors.Is(s.reason, api.ErrUnresponsive) {
+		calls = c.exec.Crashes.Take(s.name, now)
+	}
+	if !before.up && !s.up && len(calls) == 0 {
 		return false
 	}
 	p.request.Closed = c.closedSessions()
