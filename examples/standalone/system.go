@@ -94,11 +94,11 @@ func (s system) remove(path string) error {
 }
 
 // found reads what exists, by path, as values with the key prefix. All of it
-// is ours: without FromNB, what is not wanted any more would be left alone.
+// is ours: the directory is locked, and refused if another program uses it.
 func found[M any](prefix string, read func(yield func(path string, fields map[string]any, meta M) error) error) (kvs []api.KV[value, M], err error) {
 	err = read(func(path string, fields map[string]any, meta M) error {
 		v, err := structpb.NewStruct(fields)
-		kvs = append(kvs, api.KV[value, M]{Key: prefix + path, Value: v, Metadata: meta, Origin: api.FromNB})
+		kvs = append(kvs, api.KV[value, M]{Key: prefix + path, Value: v, Metadata: meta, Origin: api.Recorded})
 		return err
 	})
 	return kvs, err

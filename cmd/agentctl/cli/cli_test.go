@@ -174,8 +174,8 @@ func wait(q url.Values) (status int, file, text string) {
 }
 
 func removal(q url.Values) (status int, file, text string) {
-	switch q.Get("key") {
-	case "all":
+	switch strings.Join(q["key"], " ") {
+	case "config/vpp/l2/v2/fib/bd1/mac/aa:bb config/vpp/v2/interfaces/loop2", "one": // --all: without what is unread, and what is foreign
 		return http.StatusOK, "", `{"Orphans": [], "SeqNum": 7}`
 	case "stuck":
 		return http.StatusOK, "", `{"Orphans": [{"Key": "stuck", "Ours": true, "Problem": "in use"}], "SeqNum": 7, "Errors": ["stuck: in use"]}`

@@ -12,31 +12,44 @@ import (
 
 func (a *app) orphansCommand() *cobra.Command {
 	var format string
-	var remove bool
+	var remove, all bool
 	cmd := &cobra.Command{
-		Use:   "orphans [--remove KEY...]",
-		Short: "Show what exists in the southbound and nobody asks for",
-		Long: "Shows what exists in the southbound and nobody asks for: leftovers that the agent\n" +
-			"made, now or before a restart, and what is foreign, which it never touches. With\n" +
-			"--remove, leftovers are removed; their keys may be given whole, or as MODEL/NAME.\n\n" +
-			"The exit code is 2 if there are leftovers, 1 if one could not be removed.",
+		Use:   "orphans [--remove KEY... | --remove --all]",
+		Short: "Show what exists in the southbound and is not configured",
+		Long: "Shows what exists in the southbound and is not configured:\n\n" +
+			"  agent   on record as made by this agent, now or before a restart. The next\n" +
+			"          resync removes it, if it can be removed\n" +
+			"  marked  has an agent's mark (a tag in VPP, an alias with this agent's label in\n" +
+			"          Linux) and is not on record: made by another agent, or by this one in a\n" +
+			"          run without state-dir. It is removed only on request\n" +
+			"  others  foreign, which the agent never touches\n\n" +
+			"With --remove, objects of the first two kinds are removed; their keys may be given\n" +
+			"whole, or as MODEL/NAME. --all removes all objects of the first two kinds: make sure\n" +
+			"first that none of them belongs to another agent.\n\n" +
+			"The exit code is 2 if there are such objects, 1 if one could not be removed.",
 		Example: "  agentctl orphans\n  agentctl orphans --remove config/vpp/v2/interfaces/loop1",
 		RunE: func(cmd *cobra.Command, keys []string) error {
 			switch {
-			case remove && len(keys) == 0:
-				return usage("--remove: expected the keys of the leftovers to remove")
+			case remove && len(keys) == 0 && !all:
+				return usage("--remove: expected the keys of the objects to remove, or --all")
 			case !remove && len(keys) > 0:
 				return usage("%q: expected keys together with --remove only", keys[0])
+			case all && (!remove || len(keys) > 0):
+				return usage("--all: expected --remove and no keys")
 			}
-			var o client.Orphans
 			keys, err := fullKeys(keys)
 			if err != nil {
 				return err
 			}
-			if remove {
-				o, err = a.client.RemoveOrphans(cmd.Context(), keys)
-			} else {
+			var o client.Orphans
+			if all || !remove {
 				o, err = a.client.Orphans(cmd.Context())
+			}
+			if all && err == nil {
+				keys = removable(o)
+			}
+			if len(keys) > 0 && err == nil {
+				o, err = a.client.RemoveOrphans(cmd.Context(), keys)
 			}
 			if err != nil {
 				return err
@@ -45,8 +58,19 @@ func (a *app) orphansCommand() *cobra.Command {
 		},
 	}
 	formatFlag(cmd, &format)
-	cmd.Flags().BoolVar(&remove, "remove", false, "remove the leftovers with the given keys")
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove the objects with the given keys")
+	cmd.Flags().BoolVar(&all, "all", false, "with --remove: remove all objects that the agent made or that are marked")
 	return cmd
+}
+
+// removable lists the keys of the orphans that can be removed now.
+func removable(o client.Orphans) (keys []string) {
+	for _, orphan := range o.Orphans {
+		if (orphan.Ours || orphan.Marked) && !orphan.Unread {
+			keys = append(keys, orphan.Key)
+		}
+	}
+	return keys
 }
 
 func (a *app) showOrphans(o client.Orphans, format string, removed bool) error {
@@ -59,10 +83,13 @@ func (a *app) showOrphans(o client.Orphans, format string, removed bool) error {
 	default:
 		err = a.write(format, o.Raw)
 	}
-	ours := 0
+	ours, marked := 0, 0
 	for _, orphan := range o.Orphans {
-		if orphan.Ours {
+		switch {
+		case orphan.Ours:
 			ours++
+		case orphan.Marked:
+			marked++
 		}
 	}
 	switch {
@@ -72,6 +99,8 @@ func (a *app) showOrphans(o client.Orphans, format string, removed bool) error {
 		return fmt.Errorf("the removal failed: %s", strings.Join(o.Errors, "; "))
 	case ours > 0 && !removed:
 		return findingError{fmt.Errorf("leftovers of the agent: %d", ours)}
+	case marked > 0 && !removed:
+		return findingError{fmt.Errorf("marked as an agent's, not on record: %d", marked)}
 	}
 	return nil
 }
@@ -80,7 +109,7 @@ func (a *app) printOrphans(o client.Orphans) error {
 	if len(o.Orphans) > 0 {
 		t := newTable("KEY", "DESCRIPTOR", "MADE BY", "SINCE", "PROBLEM")
 		for _, orphan := range o.Orphans {
-			t.row(orphan.Key, orphan.Descriptor, a.paintOwner(orphan), orphanSince(orphan), orphan.Problem)
+			t.row(orphan.Key, orphan.Descriptor, a.paintOwner(orphan), orphanSince(orphan), orphanProblem(orphan))
 		}
 		if err := t.write(a.Out); err != nil {
 			return err
@@ -96,10 +125,20 @@ func (a *app) printOrphans(o client.Orphans) error {
 }
 
 func (a *app) paintOwner(o client.Orphan) string {
-	if o.Ours {
+	switch {
+	case o.Ours:
 		return a.paint(yellow, "agent")
+	case o.Marked:
+		return a.paint(yellow, "marked")
 	}
 	return "others"
+}
+
+func orphanProblem(o client.Orphan) string {
+	if o.Marked && o.Problem == "" {
+		return "marked as an agent's, not on record; to remove it: agentctl orphans --remove " + o.Key
+	}
+	return o.Problem
 }
 
 // orphanSince is when a leftover was made, and by which transaction of that

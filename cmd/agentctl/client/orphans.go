@@ -12,7 +12,8 @@ import (
 type Orphan struct {
 	Key        string
 	Descriptor string
-	Ours       bool      // the agent made it
+	Ours       bool      // on record as made by the agent
+	Marked     bool      `json:",omitempty"` // it has an agent's mark and is not on record
 	Value      *Message  `json:",omitempty"`
 	Txn        *uint64   `json:",omitempty"` // that made it what it is
 	Since      time.Time `json:",omitzero"`
@@ -47,7 +48,7 @@ func (c *Client) Orphans(ctx context.Context) (o Orphans, err error) {
 	return o, err
 }
 
-// RemoveOrphans removes values that the agent made, and lists what is left.
+// RemoveOrphans removes values that are Ours or Marked, and lists the remaining ones.
 func (c *Client) RemoveOrphans(ctx context.Context, keys []string) (o Orphans, err error) {
 	body, err := c.do(ctx, http.MethodPost, orphansPath, url.Values{"remove": {"1"}, "key": keys}, nil)
 	if err != nil {

@@ -113,27 +113,14 @@ type Descriptor[V proto.Message, M any] struct {
 	// Default: false if Update is given.
 	UpdateWithRecreate func(key string, oldValue, newValue V, metadata M) bool
 
-	// Retrieve reads all values that exist in the southbound. An error means
-	// "state unknown", never "nothing there". Values that are known to be the
-	// agent's own work need Origin FromNB: what is of unknown origin, and was not
-	// asked for, is left alone. Default: the state cannot be read and is assumed
-	// to be what the scheduler did last.
-	//
-	// correlate serves to recognise names, references and attributes that the
-	// southbound does not return, and objects without a mark of the agent. When
-	// everything is read it has every value that may exist: what is desired, what
-	// was created and not removed, and what an operation of unknown outcome was to
-	// create, change or remove, desired or not. The outcome of an operation is
-	// unknown if its callback timed out, if it failed and could not be read back,
-	// and if the session or the process ended meanwhile. It stays unknown until
-	// the callback has returned and a Retrieve after that succeeded; with a
-	// state-dir also across restarts. Return what was found as the value (Origin
-	// FromNB): the scheduler adopts it if it is desired, and removes it if not.
-	//
-	// A key occurs more than once if different values of it may exist: first what
-	// an operation of unknown outcome was about, then what was created, last what
-	// is desired. Return each key once. When only some values are read again (a
-	// single operation failed) correlate has those, and all of unknown outcome.
+	// Retrieve reads all values that exist in the southbound. correlate are the
+	// values that the scheduler expects there, to recognise names, references
+	// and attributes that the southbound does not return. An error means "state
+	// unknown", never "nothing there". Origin FromNB says that the value has the
+	// mark of the agent. That alone does not get it removed: the scheduler removes
+	// what it made in this process, or has on record in its state-dir, and lists other
+	// marked values that are not desired as orphans. Default: the state cannot be
+	// read and is assumed to be what the scheduler did last.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
 
 	// IsRetriableFailure tells whether repeating an operation that failed with
@@ -207,24 +194,33 @@ type KeyValuePair struct {
 	Value proto.Message
 }
 
-// ValueOrigin says who created a value.
+// ValueOrigin says who created a value, as far as its southbound tells.
 type ValueOrigin int
 
-// The origins. A descriptor that cannot tell returns UnknownOrigin from
-// Retrieve; the scheduler then decides from its own records.
+// The origins. FromNB: marked as made by an agent with this configuration, FromSB: made
+// by the southbound itself. A descriptor that cannot tell returns UnknownOrigin from
+// Retrieve. The scheduler decides from its own records. Recorded: the southbound itself
+// is such a record, because no other process can make values in it; what is not desired
+// is removed.
 const (
 	UnknownOrigin ValueOrigin = iota
 	FromNB
 	FromSB
+	Recorded
 )
 
-// String returns "unknown", "from-NB" or "from-SB".
+// Marked reports whether the southbound says that an agent made the value.
+func (o ValueOrigin) Marked() bool { return o == FromNB || o == Recorded }
+
+// String returns "unknown", "from-NB", "from-SB" or "recorded".
 func (o ValueOrigin) String() string {
 	switch o {
 	case FromNB:
 		return "from-NB"
 	case FromSB:
 		return "from-SB"
+	case Recorded:
+		return "recorded"
 	default:
 		return "unknown"
 	}

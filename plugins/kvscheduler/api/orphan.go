@@ -18,7 +18,7 @@ type OrphanFinder interface {
 	// Orphans lists such values, sorted by key, as of the last reading of the
 	// southbound. Values without operations (properties, link states) are none.
 	Orphans() []Orphan
-	// RemoveOrphans removes values that the scheduler made, in one transaction. If
+	// RemoveOrphans removes values that are Ours or Marked, in one transaction. If
 	// one of the keys is another value, the error is an ErrNoOrphan and nothing is
 	// done; else it is a *TransactionError. It waits until the transaction is
 	// executed, bounded by ctx.
@@ -29,10 +29,14 @@ type OrphanFinder interface {
 type Orphan struct {
 	Key        string
 	Descriptor string
-	// Ours tells that the scheduler made it, now or in an earlier life; else it
-	// is foreign and is left alone.
-	Ours  bool
-	Value proto.Message // nil if its type is not known
+	// Ours reports that the record says the scheduler made it: this process did, or
+	// the state-dir names it. Otherwise it is foreign and is left alone.
+	Ours bool
+	// Marked reports of a foreign value that its descriptor recognised the mark of an
+	// agent. Another agent made it, or an earlier process that kept no record. It is
+	// left alone until RemoveOrphans names it.
+	Marked bool
+	Value  proto.Message // nil if its type is not known
 	// Txn is the transaction that made it what it is, by the count of the process
 	// of that time, and Since is when that was; zero if not known.
 	Txn   uint64
@@ -48,6 +52,7 @@ type jsonOrphan struct {
 	Key        string
 	Descriptor string
 	Ours       bool
+	Marked     bool       `json:",omitempty"`
 	Value      *JSONValue `json:",omitempty"`
 	Txn        *uint64    `json:",omitempty"`
 	Since      time.Time  `json:",omitzero"`
@@ -58,7 +63,7 @@ type jsonOrphan struct {
 // MarshalJSON writes the value with its type; see JSONValue. Without Since
 // there is no Txn.
 func (o Orphan) MarshalJSON() ([]byte, error) {
-	j := jsonOrphan{o.Key, o.Descriptor, o.Ours, NewJSONValue(o.Value), nil, o.Since, o.Problem, o.Unread}
+	j := jsonOrphan{o.Key, o.Descriptor, o.Ours, o.Marked, NewJSONValue(o.Value), nil, o.Since, o.Problem, o.Unread}
 	if !o.Since.IsZero() {
 		j.Txn = &o.Txn
 	}

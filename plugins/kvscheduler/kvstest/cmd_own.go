@@ -62,13 +62,23 @@ func cmdJournal(r *Run, _ []string) (string, error) {
 	return strings.Join(r.journal.Keys(), "\n"), nil
 }
 
-// cmdOrphans prints what exists and is nobody's wish.
-func cmdOrphans(r *Run, _ []string) (string, error) {
+// cmdOrphans prints what exists and is not desired. With keys it removes those.
+func cmdOrphans(r *Run, keys []string) (string, error) {
+	if len(keys) > 0 {
+		_, err := r.Scheduler.RemoveOrphans(r.T.Context(), keys)
+		var text strings.Builder
+		text.WriteString(r.news(api.NBTransaction))
+		r.printError(&text, err)
+		return text.String(), nil
+	}
 	var b strings.Builder
 	for _, o := range r.Scheduler.Orphans() {
 		owner := "foreign"
-		if o.Ours {
+		switch {
+		case o.Ours:
 			owner = "ours"
+		case o.Marked:
+			owner = "marked"
 		}
 		fmt.Fprintln(&b, strings.TrimSpace(o.Key+" "+owner+" "+o.Problem))
 	}

@@ -12,7 +12,7 @@ import (
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
 //	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve]
-//	           [origin=NB|SB] [after=NAME,NAME] [southbound=NAME] [concurrency=N]
+//	           [origin=NB|SB|recorded] [after=NAME,NAME] [southbound=NAME] [concurrency=N]
 //
 // The southbound insists on dependencies, except on those on properties, which
 // it does not hold, and on peers, which depend on each other.
@@ -81,11 +81,11 @@ func descriptorOption(word string) (DescriptorOption, error) {
 	case "southbound":
 		return WithSouthbound(value), nil
 	case "origin":
-		origins := map[string]api.ValueOrigin{"NB": api.FromNB, "SB": api.FromSB}
+		origins := map[string]api.ValueOrigin{"NB": api.FromNB, "SB": api.FromSB, "recorded": api.Recorded}
 		if o, ok := origins[value]; ok {
 			return WithOrigin(o), nil
 		}
-		return nil, fmt.Errorf("origin=%s: expected NB or SB", value)
+		return nil, fmt.Errorf("origin=%s: expected NB, SB or recorded", value)
 	case "concurrency":
 		n, err := strconv.Atoi(value)
 		if err != nil {

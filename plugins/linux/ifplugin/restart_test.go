@@ -2,6 +2,8 @@ package ifplugin_test
 
 import (
 	"fmt"
+	"os"
+	"reflect"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -41,8 +43,31 @@ func TestRestart(t *testing.T) {
 		a.Expect(configured, values...)
 		a.Stop()
 
+		// The marks do not say who made them, so another process leaves them alone
+		// until it is asked.
+		before := w.Open(t, "left")
+		marked, err := before.Links()
+		must(t, err)
 		a = linuxtest.Start(t, w)
 		must(t, a.Resync())
+		must(t, a.Resync())
+		after, err := before.Links()
+		must(t, err)
+		if !reflect.DeepEqual(marked, after) {
+			t.Errorf("links were %v, are %v", marked, after)
+		}
+		var keys []string
+		for _, o := range a.Orphans() {
+			if o.Marked {
+				keys = append(keys, o.Key)
+			}
+		}
+		if len(keys) != len(values) {
+			t.Errorf("%d orphans are marked, expected %d: %q", len(keys), len(values), keys)
+		}
+		if _, err := a.RemoveOrphans(t.Context(), keys); err != nil {
+			t.Error(err)
+		}
 		expectLinks(t, w.Open(t, ""))
 		expectLinks(t, w.Open(t, "left"))
 		if l := expectLink(t, w.Open(t, "left"), "lo"); l.Alias != "" {
@@ -70,12 +95,16 @@ func testKilled(t *testing.T, changes int, down bool) (killed bool) {
 	for _, empty := range []bool{false, true} {
 		t.Run(fmt.Sprintf("down=%t,changes=%d,empty=%t", down, changes, empty), func(t *testing.T) {
 			w := nltest.Sim()
-			before := w.Sim.String()
-			a := linuxtest.Start(t, w)
+			before, stateDir := w.Sim.String(), t.TempDir()
+			a := linuxtest.StartIn(t, w, stateDir)
 			if down {
 				must(t, a.Apply(items()...))
 			}
-			w.Sim.CrashAfter(changes)
+			w.Sim.CrashAfter(changes, func() { // what the process would write to its state-dir after its death does not count
+				dead := t.TempDir()
+				must(t, os.CopyFS(dead, os.DirFS(stateDir)))
+				stateDir = dead
+			})
 			if down {
 				_ = a.Delete(items()...)
 			} else {
@@ -84,9 +113,9 @@ func testKilled(t *testing.T, changes int, down bool) (killed bool) {
 			killed = w.Sim.Crashed()
 			a.Stop()
 			crashed := w.Sim.String()
-			w.Sim.CrashAfter(-1)
+			w.Sim.CrashAfter(-1, nil)
 
-			a = linuxtest.Start(t, w)
+			a = linuxtest.StartIn(t, w, stateDir)
 			if empty {
 				must(t, a.Resync())
 				w.Sim.RemoveNamespace(w.Path("left"))

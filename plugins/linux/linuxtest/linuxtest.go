@@ -52,10 +52,21 @@ func Start(t *testing.T, w *nltest.World, extra ...infra.Plugin) *Agent {
 	return StartWith(t, w, nil, extra...)
 }
 
+// StartIn is Start with a state-dir.
+func StartIn(t *testing.T, w *nltest.World, stateDir string) *Agent {
+	conf := kvscheduler.DefaultConfig()
+	conf.StateDir = stateDir
+	return start(t, w, nil, conf)
+}
+
 // StartWith is Start with TAPs of VPP.
 func StartWith(t *testing.T, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
+	return start(t, w, taps, kvscheduler.DefaultConfig(), extra...)
+}
+
+func start(t *testing.T, w *nltest.World, taps TAPs, conf kvscheduler.Config, extra ...infra.Plugin) *Agent {
 	t.Helper()
-	sched := kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
+	sched := kvscheduler.NewPlugin(kvscheduler.UseConf(conf), kvscheduler.UseOutput(io.Discard))
 	ns := nsplugin.NewPlugin(nsplugin.UseKernel(w.Namespaces, w.Dir),
 		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = sched }))
 	var known descriptor.TAPs

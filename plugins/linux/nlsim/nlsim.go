@@ -18,14 +18,15 @@ import (
 
 // Kernel is a fake kernel. All methods may be called concurrently.
 type Kernel struct {
-	mu     sync.Mutex
-	spaces map[string]*space // by path; several paths may mean one namespace
-	lastID uint64
-	faults []*fault
-	skip   map[string]int // calls that no fault hits, by operation
-	calls  map[string]int
-	unpriv bool
-	budget int // changes that still work; below 0: no limit
+	mu      sync.Mutex
+	spaces  map[string]*space // by path; several paths may mean one namespace
+	lastID  uint64
+	faults  []*fault
+	skip    map[string]int // calls that no fault hits, by operation
+	calls   map[string]int
+	unpriv  bool
+	budget  int    // changes that still work; below 0: no limit
+	crashed func() // see CrashAfter
 }
 
 var _ netlinkapi.Namespaces = (*Kernel)(nil)
@@ -162,11 +163,12 @@ var ErrCrashed = errors.New("crashed")
 
 // CrashAfter makes everything fail, reading too, once so many more changes
 // have been made, as if the process had been killed then; a negative number
-// ends that.
-func (k *Kernel) CrashAfter(changes int) {
+// ends that. The first call that fails calls crashed before, which must not use the
+// kernel; nil: nothing.
+func (k *Kernel) CrashAfter(changes int, crashed func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.budget = changes
+	k.budget, k.crashed = changes, crashed
 }
 
 // Crashed tells whether the crash of CrashAfter has come.
@@ -197,6 +199,10 @@ func (k *Kernel) call(op string, privileged bool, f func() error) error {
 		return fmt.Errorf("%s: %w (needs CAP_NET_ADMIN)", op, netlinkapi.ErrPermission)
 	}
 	if k.budget == 0 {
+		if k.crashed != nil {
+			k.crashed()
+			k.crashed = nil
+		}
 		return ErrCrashed
 	}
 	if privileged && k.budget > 0 {

@@ -100,7 +100,6 @@ func (b *breaches) list() (list []Breach) {
 
 // reading begins a new Retrieve.
 func (c *Control) reading(descriptor string) {
-	c.keeper.read = append(c.keeper.read, descriptor)
 	if c.breaches.over(descriptor) && c.opts.Breaches != nil {
 		c.opts.Breaches(c.breaches.list())
 	}

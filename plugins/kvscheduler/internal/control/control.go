@@ -86,6 +86,7 @@ type Control struct {
 
 	// Of the worker.
 	nextSeq        uint64
+	marked         int // see tellMarked
 	fullResyncDone bool
 	named          uint32 // counts transactions of the northbound; see graph.Outcome
 
@@ -108,7 +109,6 @@ type Control struct {
 
 	reads      *refresh.Reads
 	rereads    rereads
-	decisions  decisions
 	nextReread atomic.Pointer[time.Time] // nil: none is planned
 
 	ward     ward
@@ -150,7 +150,7 @@ func New(opts Options) *Control {
 	}
 	c.registry.Store(registry.New().Telling(c.derivedBreach))
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
-	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Doubt: c.doubt, Overdue: c.overdue,
+	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: c.panicked}
 	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}
 	c.readers = c.newReaders()

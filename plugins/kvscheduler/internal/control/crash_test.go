@@ -15,10 +15,8 @@ import (
 
 var errDead = errors.New("the scheduler is dead")
 
-// addForeign puts values into the southbound that are nobody's wish, and makes
-// it tell nothing about who made what.
+// addForeign puts values into the southbound that another agent made.
 func (w *world) addForeign() {
-	w.mum = true
 	for i, key := range []string{"b/x", "c/x"} {
 		w.exists[key], w.meta[key], w.foreign[key] = &model.Item{Value: int64(i)}, 100+i, true
 	}
@@ -44,8 +42,8 @@ func (w *world) dying() bool {
 
 // crash is the death of the scheduler in the middle of a transaction: after any
 // operation, before or after its effect. With a journal the next scheduler
-// completes or removes what is left behind; without one the southbound tells
-// who made what.
+// completes or removes what is left behind; without one it leaves alone what it is
+// not asked for.
 func (s *simulation) crash() {
 	s.log("crash")
 	s.release()

@@ -42,7 +42,7 @@ func (c *Control) orphans() (out []api.Orphan) {
 		if !ours && !foreign(n) {
 			return true
 		}
-		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Value: n.Have.Msg}
+		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Marked: !ours && n.Marked, Value: n.Have.Msg}
 		if ours {
 			o.Txn, o.Since = n.LastTxn, c.txnStart(n.LastTxn)
 		}
@@ -85,9 +85,9 @@ func (c *Control) RemoveOrphans(ctx context.Context, keys []string, opts ...api.
 		o, ok := known[key]
 		switch {
 		case !ok:
-			return api.NoSeqNum, fmt.Errorf("key %q: %w: it does not exist, or somebody asks for it", key, api.ErrNoOrphan)
-		case !o.Ours:
-			return api.NoSeqNum, fmt.Errorf("key %q: %w: it is foreign", key, api.ErrNoOrphan)
+			return api.NoSeqNum, fmt.Errorf("key %q: %w: it does not exist, or it is desired", key, api.ErrNoOrphan)
+		case !o.Ours && !o.Marked:
+			return api.NoSeqNum, fmt.Errorf("key %q: %w: it is foreign and has no mark of an agent", key, api.ErrNoOrphan)
 		case o.Unread:
 			return api.NoSeqNum, fmt.Errorf("key %q: %w that is known to exist: %s", key, api.ErrNoOrphan, o.Problem)
 		}
@@ -102,4 +102,35 @@ func (c *Control) RemoveOrphans(ctx context.Context, keys []string, opts ...api.
 	}
 	t := &txn{c: c, values: values}
 	return t.commit(ctx, &job{typ: api.NBTransaction, values: values, orphans: true, opts: o})
+}
+
+// claim makes values that have the mark of the agent and are not on record the
+// scheduler's own, because a client asks for their removal. They are read again: only
+// what still exists with the mark is claimed.
+func (c *Control) claim(values []api.RecordedKVPair, closed map[string]bool) {
+	var keys []string
+	past := c.keeper.past
+	for _, kv := range values {
+		if n := c.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
+			rec := made(n.Key, n.Desc, n.Have, c.nextSeq, c.clock.Now())
+			past.Lose(&rec)
+			keys = append(keys, kv.Key)
+		}
+	}
+	c.readAgain(keys, closed)
+	for _, key := range keys {
+		if d, _ := c.registry.Load().Lookup(key); d != nil {
+			past.Drop(d.Name, key)
+		}
+	}
+}
+
+// tellMarked logs how many values of the southbound have the mark of an agent and are
+// not on record, whenever a resync finds another number of them.
+func (c *Control) tellMarked(found int) {
+	if found > 0 && found != c.marked {
+		c.log.Warn("objects are marked as an agent's (tag, alias), not configured and not on record: they are left alone; "+
+			"'agentctl orphans' lists them, 'agentctl orphans --remove KEY' removes them", "objects", found)
+	}
+	c.marked = found
 }

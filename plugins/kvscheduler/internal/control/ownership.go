@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -43,14 +44,11 @@ type keeper struct {
 	journal Journal // nil: nothing is kept
 	past    *refresh.Past
 	// intended are the values written ahead for the running transaction.
-	intended  []intent
-	seq       uint64
-	running   bool            // the journal knows that a transaction is being executed
-	stale     bool            // a write failed: the journal has to be written as a whole
-	complete  map[string]bool // descriptors; see completeRecord
-	undecided map[string]bool // keys, as the journal has them
-	read      []string        // descriptors that the running transaction read
-	retrying  bool
+	intended []intent
+	seq      uint64
+	running  bool // the journal knows that a transaction is being executed
+	stale    bool // a write failed: the journal has to be written as a whole
+	retrying bool
 }
 
 type intent struct {
@@ -68,13 +66,14 @@ func (c *Control) openJournal() {
 	c.keeper.journal = c.opts.Journal
 	c.graph.Track()
 	c.exec.Intend = c.intend
-	c.openComplete()
 	records, interrupted, err := c.opts.Journal.Load()
 	if err != nil {
 		c.log.Error("what an earlier run made is not known", "error", err)
 		return
 	}
-	c.remember(records, interrupted)
+	for i := range records {
+		c.keeper.past.Add(&records[i])
+	}
 	if len(records) > 0 || interrupted != nil {
 		c.log.Info("values of an earlier run are on record", "values", len(records))
 	}
@@ -82,6 +81,15 @@ func (c *Control) openJournal() {
 		c.log.Warn("the earlier run ended during a transaction; what it left behind is completed or removed",
 			"seq-num", interrupted.Txn, "begun", interrupted.Time)
 	}
+}
+
+// recorded reports whether the scheduler made a value that is not desired: the
+// journal has it or, without one, a transaction of this process.
+func (k *keeper) recorded(n *graph.Node) bool {
+	if k.journal == nil {
+		return n.LastOp != kvscheduler.TxnOperation_UNDEFINED
+	}
+	return n.Kept() != nil
 }
 
 // intentsAtOnce are written with one batch: those of a large plan need not be in
@@ -128,14 +136,14 @@ func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now
 	return ownership.Record{Key: key, Descriptor: d.Name, Southbound: d.Southbound, Txn: seq, Time: now, Value: v.Msg}
 }
 
-// keep brings the journal in step with what exists now.
-func (c *Control) keep() {
+// keep brings the journal in step with what exists after a transaction.
+func (c *Control) keep(executed []api.RecordedTxnOp) {
 	k := &c.keeper
 	gone := k.past.TakeGone()
 	if k.journal == nil {
+		c.keepRemovals(executed)
 		return
 	}
-	c.keepUndecided()
 	b := &ownership.Batch{Txn: k.seq, Delete: gone}
 	c.settleAll(b)
 	if len(b.Put)+len(b.Delete) == 0 && !k.running {
@@ -146,6 +154,23 @@ func (c *Control) keep() {
 	}
 	c.write(b)
 	k.running = false
+}
+
+// keepRemovals remembers, where there is no journal, what a transaction removed; see
+// refresh.Past.Remove.
+func (c *Control) keepRemovals(executed []api.RecordedTxnOp) {
+	for i := range executed {
+		op := &executed[i]
+		if op.Operation != kvscheduler.TxnOperation_DELETE || op.NOOP || op.IsDerived || op.NewErrMsg != "" || op.PrevValue == nil {
+			continue
+		}
+		if n := c.graph.Node(op.Key); n != nil && n.Have != nil { // created again
+			continue
+		}
+		if d, _ := c.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
+			c.keeper.past.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
+		}
+	}
 }
 
 // settleAll adds to the batch all that the journal does not know.
@@ -161,9 +186,7 @@ func (c *Control) settleAll(b *ownership.Batch) {
 			n = c.graph.Node(in.key)
 		}
 		if n == nil {
-			if !k.past.Doubted(in.key) {
-				b.Delete = append(b.Delete, in.key)
-			}
+			b.Delete = append(b.Delete, in.key)
 			continue
 		}
 		c.graph.Keep(n, in.target)
@@ -181,7 +204,7 @@ func (c *Control) settleAll(b *ownership.Batch) {
 
 // settle adds to the batch what the journal does not know about a value.
 func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
-	if n.Base != nil || n.Desc.IsProperty() || c.keeper.past.Doubted(n.Key) { // what may exist stays on record
+	if n.Base != nil || n.Desc.IsProperty() {
 		return
 	}
 	if next := c.graph.Node(n.Key); n.Gone() && next != nil { // has come again
@@ -193,7 +216,8 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	}
 	switch kept := n.Kept(); {
 	case n.Gone() || n.Have == nil || n.Have.FromSB || n.Adopted:
-		if kept != nil {
+		// What a callback that hangs may yet create stays on record.
+		if kept != nil && !c.overdue.Comes(n.Key) {
 			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == c.keeper.seq && n.Desc.Retrieve != nil {
 				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
 				c.keeper.past.Remove(&rec)
@@ -275,10 +299,6 @@ func (c *Control) writeAgain() {
 // lose remembers a value of whose existence nothing is known any more.
 func (c *Control) lose(n *graph.Node) {
 	if n.Base != nil || n.Have == nil || n.Have.FromSB || n.Adopted || n.Desc.IsProperty() {
-		return
-	}
-	if c.keeper.past.Doubted(n.Key) { // it is remembered as what it may be
-		c.graph.Keep(n, nil)
 		return
 	}
 	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, c.txnStart(n.LastTxn))

@@ -78,28 +78,27 @@ func TestDeathAtEveryOperation(t *testing.T) {
 		"a/0": {Value: 2}, "a/2": {Value: 1, Deps: []string{"b/0"}}, "b/0": {Value: 2}, "b/1": {Value: 3}, "b/2": {Value: 4},
 	}
 	calls := 0
-	for _, asked := range []map[string]*model.Item{before, after} {
-		for _, mode := range []string{"before", "after"} {
-			for at := 1; ; at++ {
-				died := dieAndLive(t, before, after, asked, at, mode)
-				if !died {
-					break
+	for _, marks := range []bool{true, false} {
+		for _, asked := range []map[string]*model.Item{before, after} {
+			for _, mode := range []string{"before", "after"} {
+				for at := 1; dieAndLive(t, before, after, asked, at, mode, marks); at++ {
+					calls++
 				}
-				calls++
 			}
 		}
 	}
-	if calls < 20 {
+	if calls < 40 {
 		t.Errorf("the scheduler died %d times only", calls)
 	}
 }
 
 // dieAndLive changes before to after, dies at an operation, and lives again to
 // be asked for one of them.
-func dieAndLive(t *testing.T, before, after, asked map[string]*model.Item, at int, mode string) (died bool) {
+func dieAndLive(t *testing.T, before, after, asked map[string]*model.Item, at int, mode string, marks bool) (died bool) {
 	t.Helper()
 	w, journal := newWorld(), ownership.NewMemory()
 	w.addForeign()
+	w.mum = !marks
 	one := live(t, w, journal)
 	if err := one.full(before); err != nil {
 		t.Fatal(err)

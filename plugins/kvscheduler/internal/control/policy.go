@@ -55,9 +55,9 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 }
 
 // instead gives an invalid wish for a value that was found what stays in force:
-// somebody else's if it was adopted, or there is a journal that does not know it.
+// as another agent's if it was adopted, or is not on record.
 func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
-	if v.Invalid != nil && !n.Have.FromSB && (n.Adopted || c.keeper.journal != nil && n.Kept() == nil) {
+	if v.Invalid != nil && !n.Have.FromSB && (n.Adopted || !c.keeper.recorded(n)) {
 		return v.Instead(asItIs(n))
 	}
 	return v.Instead(n.Have)

@@ -33,7 +33,6 @@ func (c *Control) process(j *job) outcome {
 	if err := c.tooLate(j); err != nil {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	}
-	c.keeper.read = nil
 	p, pl, ok := c.plan(j)
 	if !ok {
 		c.keepWard()
@@ -62,13 +61,11 @@ func (c *Control) process(j *job) outcome {
 	res := c.exec.Execute(txn)
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
-	c.keep()
-	c.completeRecord(p.request.DropUnwanted)
+	c.keep(res.Executed)
 	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
 		c.fullResyncDone = true
 	}
 	c.scheduleRetries(txn, res)
-	c.planDecisions()
 	c.goOnTrying(j, res)
 	if j.session != nil {
 		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
@@ -132,14 +129,16 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		r := c.refresher(p.request.Closed)
 		r.Complete = r.Complete || !j.opts.KeepFound
 		r.All(correlation(j.values))
+		c.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
-		c.decideNow()
 	case api.DownstreamResync:
 		c.refresher(p.request.Closed).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
-		c.decideNow()
+	}
+	if j.orphans {
+		c.claim(j.values, p.request.Closed)
 	}
 	c.named++
 	p.request.Changes = pages.Make(len(j.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
@@ -317,7 +316,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
-		Past: c.keeper.past, Recorded: c.keeper.journal != nil, OnRecord: func(descriptor string) bool { return c.keeper.complete[descriptor] },
+		Past:     c.keeper.past,
 		Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
@@ -328,6 +327,4 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	}
 }
 
-func (c *Control) refreshKeys(keys []string) (unread []string) {
-	return c.refresher(c.closedSessions()).Keys(keys)
-}
+func (c *Control) refreshKeys(keys []string) { c.refresher(c.closedSessions()).Keys(keys) }

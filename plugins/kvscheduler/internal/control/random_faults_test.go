@@ -126,7 +126,7 @@ func (s *simulation) badDump() {
 	s.w.badDump, s.w.hidden = "", ""
 	s.w.mu.Unlock()
 	if kind == "incomplete" { // a Create may have failed for what is there
-		s.w.forget(func(key string) bool { return key == victim })
+		s.w.forget(func(key string) bool { return key == victim }, func(string) bool { return true })
 		s.resync(api.DownstreamResync)
 	}
 	s.converge()

@@ -73,6 +73,12 @@ func (s *simulation) session() {
 	}
 }
 
+// asksFor reports whether the northbound asks for a key with a valid value.
+func (s *simulation) asksFor(key string) bool {
+	it := s.o.wanted[key]
+	return it != nil && !it.Invalid
+}
+
 // restart is a crash of the scheduler between two transactions.
 func (s *simulation) restart() {
 	s.log("restart")
@@ -81,7 +87,7 @@ func (s *simulation) restart() {
 	s.stop()
 	s.clock.drop()
 	if s.journal == nil {
-		s.w.forget(func(string) bool { return true })
+		s.w.forget(func(string) bool { return true }, s.asksFor)
 	}
 	for key, it := range s.o.wanted {
 		if !it.Invalid {

@@ -45,7 +45,7 @@ func (s *simulation) stranger() {
 	var free []string
 	for _, key := range append([]string{"a/x", "b/x", "c/x"}, baseKeys...) {
 		managed := s.w.rules.of(key) == registry.Managed
-		if s.w.exists[key] != nil || s.o.down && inSession(key) || managed && (s.journal == nil || s.o.inForce(key) != nil) {
+		if s.w.exists[key] != nil || s.o.down && inSession(key) || managed && s.o.inForce(key) != nil {
 			continue
 		}
 		free = append(free, key)

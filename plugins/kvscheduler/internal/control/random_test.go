@@ -76,12 +76,16 @@ func start(t *rapid.T, policies bool) *simulation {
 	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")
 	if rapid.Bool().Draw(t, "journal") {
 		s.journal = ownership.NewMemory()
+	}
+	// Another agent's objects may have the mark of this one.
+	s.w.mum = s.journal != nil && rapid.Bool().Draw(t, "no marks")
+	if s.journal != nil || rapid.Bool().Draw(t, "foreign") {
 		s.w.addForeign()
 	}
 	s.w.rules, s.o.w = drawRules(t, policies), s.w
 	s.log("policies %v", s.w.rules)
 	s.boot()
-	if s.journal != nil {
+	if len(s.w.foreign) > 0 {
 		s.resync(api.FullResync) // finds what others made
 	}
 	return s

@@ -47,7 +47,9 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 					if it != nil {
 						it.Invalid = false // what is in force instead depends on what nobody knows
 					}
-					if s.w.untaken(key) { // nor is it taken over before it is read
+					// Nothing is taken over before it is read, and without a journal nothing is
+					// the scheduler's own until then.
+					if s.w.untaken(key) || s.journal == nil && it == nil && s.w.exists[key] != nil {
 						delete(values, key)
 					}
 				}

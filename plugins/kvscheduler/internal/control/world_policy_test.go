@@ -71,14 +71,25 @@ func (w *world) untaken(key string) bool {
 	return (w.foreign[key] || w.raw[key] && w.exists[key] != nil) && w.rules.of(key) == registry.Managed
 }
 
-// forget is a scheduler without a journal that ends: what it made where the
-// policy is to adopt, it takes for somebody else's when it comes again.
-func (w *world) forget(which func(key string) bool) {
+// forget is a scheduler without a journal that ends. The next one treats as another
+// agent's what it is to adopt, and what it is not asked for, whatever mark it has.
+func (w *world) forget(which, wanted func(key string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for key := range w.exists {
-		if _, derived := baseOfDerived(key); !derived && w.rules.of(key) == registry.Adopt && which(key) {
+	for key, it := range w.exists {
+		if _, derived := baseOfDerived(key); derived || !which(key) {
+			continue
+		}
+		switch {
+		case w.rules.of(key) == registry.Adopt:
 			w.foreign[key] = true
+		case !wanted(key):
+			w.foreign[key], w.raw[key], w.placed[key] = true, true, it
+			for other, piece := range w.exists {
+				if strings.HasPrefix(other, "d/"+key+"/") {
+					w.raw[other], w.placed[other] = true, piece
+				}
+			}
 		}
 	}
 }

@@ -89,7 +89,7 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 		}
 	}
 	for _, i := range at { // what nobody has heard of
-		if kv := &found[i]; kv.Origin == api.FromNB {
+		if kv := &found[i]; kv.Origin.Marked() {
 			c.values++
 			c.add(api.Drift{Key: kv.Key, Descriptor: d.Name, Kind: api.DriftUnexpected, Found: kv.Value})
 		}
@@ -113,7 +113,7 @@ func name(d *registry.Descriptor) string {
 
 // found compares a base value that is there.
 func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) error {
-	if b.Want == nil && b.Have == nil && kv.Origin != api.FromNB {
+	if b.Want == nil && b.Have == nil && !kv.Origin.Marked() {
 		return nil // a failure is remembered of it, nothing else; it may be anyone's
 	}
 	c.values++

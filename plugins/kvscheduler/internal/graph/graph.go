@@ -37,6 +37,8 @@ type Node struct {
 	// Adopted tells that the value that exists was not made by the scheduler, and
 	// must not be removed, for as long as the northbound wants it.
 	Adopted bool
+	// Marked reports that the value was found with the mark of the agent.
+	Marked bool
 
 	waits bool   // see Wait
 	gone  bool   // see Gone; the node may still have dependents

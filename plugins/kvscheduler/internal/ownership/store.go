@@ -141,7 +141,7 @@ func (s *Store) open() error {
 		if rerr := os.Rename(s.path(), aside); rerr != nil {
 			return fmt.Errorf("state-dir: set the damaged file aside: %w", errors.Join(rerr, err))
 		}
-		s.aside = fmt.Errorf("state-dir: %w (%w) and is kept as %s: what earlier runs made is recognised by marks in the southbound only, "+
+		s.aside = fmt.Errorf("state-dir: %w (%w) and is kept as %s: objects of earlier runs that are not configured are left alone (agentctl orphans lists them), "+
 			"what clients asked for before is lost; restart the agent to clear this", ErrSetAside, err, aside)
 		db, err = s.openFile()
 	}

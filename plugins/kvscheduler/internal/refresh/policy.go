@@ -3,7 +3,6 @@ package refresh
 import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -26,14 +25,14 @@ func (r *Refresher) without(d *registry.Descriptor, found []api.KVWithMetadata) 
 	return kept
 }
 
-// owner decides to whom a found value belongs, by its policy. asked tells that
-// the northbound is about to ask for it.
-func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record, asked bool) (fromSB bool) {
+// owner decides to whom a found value belongs, by its policy. made: it is on
+// record as the scheduler's work. asked: the northbound is about to ask for it.
+func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made, asked bool) (fromSB bool) {
 	switch r.Policies.Of(n.Desc, kv.Key) {
 	case registry.Observe:
 		return true
 	case registry.Adopt:
-		own := made != nil || n.Have != nil && !n.Have.FromSB && !n.Adopted
+		own := made || n.Have != nil && !n.Have.FromSB && !n.Adopted
 		if v := n.Want; !own && v != nil && v.Invalid != nil && (v.Last == nil || v.Last.FromSB) { // nothing was ever adopted
 			n.Adopted = false
 			return true
@@ -42,5 +41,5 @@ func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made *ownership.
 		n.Adopted = wanted && !own
 		return !own && !wanted
 	}
-	return r.fromSB(n, kv, made != nil || asked)
+	return r.fromSB(n, kv, made || asked)
 }

@@ -31,12 +31,6 @@ type Refresher struct {
 	// Past is the scheduler's own work of which the graph does not know whether
 	// it still exists; it may be nil. What is read leaves it.
 	Past *Past
-	// Recorded tells that all that the scheduler makes is on record: what it finds
-	// in the place of a value that it never made was made by others.
-	Recorded bool
-	// OnRecord tells that all that the scheduler made of a descriptor is on record:
-	// others made what is not, even if it has the mark of the agent.
-	OnRecord func(descriptor string) bool
 	// Complete tells that what the northbound wants is known, be it from the
 	// graph or from what All was given.
 	Complete bool
@@ -46,10 +40,14 @@ type Refresher struct {
 	// Run runs a callback that reads (all values if key is empty) within its
 	// time limit; what it returns is of no use after an error. Nil: there is none.
 	Run func(d *registry.Descriptor, key string, f func() error) error
-	// Late reports that an operation on the value timed out and may still take
-	// effect: whether the value exists is not decided yet. Nil: there are none.
+	// Late tells that a callback of the value was given up and may still take
+	// effect: that the value is not there yet is no news. Nil: there are none.
 	Late  func(key string) bool
 	asked map[string]bool // requested keys that the graph does not have
+
+	// Marked counts the values that All found to have the mark of the agent although
+	// they are neither desired nor on record.
+	Marked int
 
 	// Policies say what is not read, and what belongs to others.
 	Policies registry.Policies
@@ -67,7 +65,6 @@ type Refresher struct {
 func (r *Refresher) All(requested []api.KVWithMetadata) {
 	r.Graph.NextRound()
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
-	existing := map[*registry.Descriptor][]api.KVWithMetadata{}
 	r.asked = map[string]bool{}
 	cursor := r.Graph.Cursor(len(requested))
 	for _, kv := range requested {
@@ -76,9 +73,6 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 			r.Graph.Mark(n, graph.Asked)
 			kv.Metadata = n.Meta
 			wanted[n.Desc] = append(wanted[n.Desc], kv)
-			if have := other(n, kv.Value); have != nil {
-				existing[n.Desc] = append(existing[n.Desc], *have)
-			}
 		} else if d, _ := r.Registry.Lookup(kv.Key); d != nil {
 			r.asked[kv.Key] = true
 			wanted[d] = append(wanted[d], kv)
@@ -104,7 +98,7 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		err := r.Reads.blocked(d, r.Registry)
 		var found []api.KVWithMetadata
 		if err == nil {
-			found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, slices.Insert(wanted[d], 0, existing[d]...))))
+			found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted[d])))
 		}
 		switch {
 		case err == nil:
@@ -142,7 +136,7 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 // expect retrieves what is known of a descriptor.
 func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.KVWithMetadata, error) {
 	r.Graph.NextRound()
-	return r.retrieve(d, r.Past.correlate(d, r.correlate(known, nil)))
+	return r.retrieve(d, r.correlate(known, nil))
 }
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
@@ -173,8 +167,7 @@ func (r *Refresher) run(d *registry.Descriptor, key string, f func() error) erro
 	return r.Run(d, key, guarded)
 }
 
-// correlate lists what is expected in the southbound: of a value that is not what is
-// desired first what was made, then what is desired.
+// correlate lists what is expected in the southbound.
 func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata) []api.KVWithMetadata {
 	out := slices.Grow(requested, len(known))
 	for _, n := range known {
@@ -182,22 +175,10 @@ func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadat
 			continue
 		}
 		if v := expected(n); v != nil {
-			if have := other(n, v.Msg); have != nil {
-				out = append(out, *have)
-			}
 			out = append(out, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: origin(v.FromSB)})
 		}
 	}
 	return out
-}
-
-// other is what the scheduler made of a value, if that differs from what is expected
-// of it.
-func other(n *graph.Node, expected proto.Message) *api.KVWithMetadata {
-	if n.Have == nil || n.Have.FromSB || n.Have.Msg == expected || proto.Equal(n.Have.Msg, expected) {
-		return nil
-	}
-	return &api.KVWithMetadata{Key: n.Key, Value: n.Have.Msg, Metadata: n.Meta, Origin: api.FromNB}
 }
 
 func expected(n *graph.Node) *registry.Value {
@@ -271,12 +252,13 @@ func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWit
 func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
-	made, here := r.claim(d, kv.Key)
+	made, here := r.Past.take(d.Name, kv.Key)
+	n.Marked = kv.Origin.Marked()
 	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
 	if still {
 		made = &ownership.Record{}
 	}
-	have, same := r.value(n, kv, r.owner(n, kv, made, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
+	have, same := r.value(n, kv, r.owner(n, kv, made != nil || kv.Origin == api.Recorded, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
 	if !still {
 		r.recall(n, made, have)
 	} else if n.Want == nil && n.Err == nil {
@@ -286,8 +268,14 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	if v := n.Want; v != nil && v.Invalid != nil && (v.Last == nil || v.Last.FromSB) && v.Last != have && (have.FromSB || r.Reads.unknown(n)) {
 		r.Graph.SetWant(n, v.Alone().Instead(have)) // what is in force stays
 	}
-	if have.FromSB && (n.Want == nil || n.Want.FromSB) {
+	switch unasked := n.Want == nil || n.Want.FromSB; {
+	case unasked && have.FromSB:
 		r.Graph.SetWant(n, have)
+		if n.Marked {
+			r.Marked++
+		}
+	case unasked && here: // what was known of it as another agent's is obsolete
+		r.Graph.SetWant(n, nil)
 	}
 	if here && n.Want == nil && !have.FromSB && n.Err == nil {
 		n.Err = errLeft
@@ -303,31 +291,26 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 }
 
 // fromSB decides to whom a found value belongs; ours tells that the scheduler
-// made it, or that the northbound is about to ask for it.
+// made it, or that the northbound is about to ask for it. The mark of the agent,
+// Origin FromNB, tells nothing by itself: another agent with the same label, or a
+// process before this one that kept no record, puts the same mark on its objects.
+// It only confirms that an operation whose outcome is unknown took effect.
 func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {
 	switch {
 	case kv.Origin == api.FromSB:
 		return n.Want == nil || n.Want.FromSB
 	case n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB: // the wish is invalid
 		return true
-	case kv.Origin == api.FromNB && !ours && r.unheard(n):
-		return true
-	case kv.Origin == api.FromNB || ours:
+	case ours:
 		return false
-	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil && r.Recorded && n.Kept() == nil: // nor is it on record
-		return true
+	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil:
+		return n.Kept() == nil && (n.Have == nil || n.Have.FromSB) // nor is it on record
 	case n.Want != nil:
 		return n.Want.FromSB
 	case n.Have != nil:
 		return n.Have.FromSB
 	}
-	return true
-}
-
-// unheard tells that nothing was ever known of a value of which there would be a
-// record.
-func (r *Refresher) unheard(n *graph.Node) bool {
-	return n.Want == nil && n.Have == nil && n.Err == nil && n.Kept() == nil && r.OnRecord != nil && r.OnRecord(n.Desc.Name)
+	return n.Err == nil || !kv.Origin.Marked()
 }
 
 // value describes what was found, reusing what is known already. same tells
@@ -373,7 +356,7 @@ func (r *Refresher) lost(n *graph.Node) {
 func (r *Refresher) absent(n *graph.Node) {
 	n.Missing = n.Have != nil && n.Want != nil && !n.Want.Observed
 	_ = r.Graph.SetHave(n, nil, nil) // removing metadata cannot fail
-	if n.Want == nil && (n.Err == nil || !r.late(n.Key)) {
+	if n.Want == nil && (n.Err == nil || r.Late == nil || !r.Late(n.Key)) {
 		n.Err, n.Retrying = nil, false
 	}
 	r.Graph.Forget(n)

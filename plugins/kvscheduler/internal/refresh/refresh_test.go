@@ -112,7 +112,7 @@ func TestAll(t *testing.T) {
 	f.sb.Put("route/left-over", item(5))
 	f.refresher().All([]api.KVWithMetadata{{Key: "tap/requested", Value: item(4), Origin: api.FromNB}})
 	f.expect(`remote/1 CONFIGURED 1
-route/left-over DISCOVERED 5
+route/left-over OBTAINED 5
 tap/changed CONFIGURED 2
 tap/foreign OBTAINED 3
 tap/lost MISSING
@@ -178,7 +178,7 @@ func TestWrongResultsAreLeftOut(t *testing.T) {
 	}
 	f := newFixture(t, bad)
 	f.refresher().All(nil)
-	f.expect("bad/1 DISCOVERED 1\nbad/3 DISCOVERED 4\n")
+	f.expect("bad/1 OBTAINED 1\nbad/3 OBTAINED 4\n")
 	for i, want := range []string{`key "bad/1" twice`, `key "bad/2" without a value`, `key "tap/1", which it does not select`} {
 		if len(f.warnings) != 3 || !strings.Contains(f.warnings[i], want) {
 			t.Errorf("want %s in %q", want, f.warnings)

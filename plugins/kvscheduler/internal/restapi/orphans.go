@@ -43,7 +43,7 @@ func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) 
 	case !remove:
 		return nil, badRequest(fmt.Errorf("argument %q is missing: expected remove=1; to look only, use GET", "remove"))
 	case len(keys) == 0:
-		return nil, badRequest(fmt.Errorf("argument %q is missing: expected the keys of the leftovers to remove", "key"))
+		return nil, badRequest(fmt.Errorf("argument %q is missing: expected the keys of the objects to remove", "key"))
 	}
 	seq, err := s.Scheduler.RemoveOrphans(r.Context(), keys)
 	var errs []string

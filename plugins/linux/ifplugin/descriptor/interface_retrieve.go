@@ -227,7 +227,8 @@ func (r *retrieval) recognised() (all []found, parked map[string]found) {
 			name, parts, ours := r.parse(l.Alias)
 			if !ours {
 				if s.own && r.orphan(l) {
-					all = append(all, found{s, l, l.Name, orphanValue(l)})
+					v := r.orphanValue(l)
+					all = append(all, found{s, l, v.Name, v})
 				}
 				continue
 			}
@@ -246,10 +247,16 @@ func (r *retrieval) recognised() (all []found, parked map[string]found) {
 	return all, parked
 }
 
-// orphanValue stands for a link that was never finished; nothing is called
-// like it, so it is removed.
-func orphanValue(l netlinkapi.Link) *interfaces.Interface {
+// orphanValue stands for a link that was never finished. It has the name of the
+// value it was made for if that is known: desired, or on record. Else it has a name of
+// its own, under which nothing is desired. The host name tells it from any desired value.
+func (r *retrieval) orphanValue(l netlinkapi.Link) *interfaces.Interface {
 	v := &interfaces.Interface{Name: l.Name, HostIfName: l.Name, Type: interfaces.Interface_DUMMY}
+	for name := range r.wanted {
+		if r.temporary(name) == l.Name {
+			v.Name = name
+		}
+	}
 	if l.Kind == netlinkapi.KindVeth {
 		v.Type = interfaces.Interface_VETH
 	}

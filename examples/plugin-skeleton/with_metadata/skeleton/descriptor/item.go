@@ -111,7 +111,7 @@ func (d *itemDescriptor) retrieve(correlate []adapter.ItemKVWithMetadata) ([]ada
 			Key:      key,
 			Value:    &model.Item{Name: r.Name, Size: r.Size, Parent: parents[key]},
 			Metadata: &metaidx.ItemMetadata{Index: r.Index},
-			Origin:   api.FromNB, // nobody else makes items on this device
+			Origin:   api.Recorded, // no other process makes items on this device; FromNB where one may
 		}
 	}
 	return found, nil
