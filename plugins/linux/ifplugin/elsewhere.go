@@ -22,9 +22,11 @@ const (
 )
 
 // elsewhere follows the interfaces of the configuration that are in other
-// namespaces than the agent's own. It listens in that one alone: whoever listens
+// namespaces than the agent's own. It listens in that one alone, because a listener
 // in a namespace keeps it alive after its owner has removed it. The others are
-// opened for a look when something in them has changed.
+// opened for a look when something in them has changed. While the configuration
+// names no other namespace it does not listen; what is heard of namespaces that the
+// configuration does not name is dropped.
 type elsewhere struct {
 	namespaces nsplugin.API
 	states     *States
@@ -63,17 +65,22 @@ func (e *elsewhere) note(ns *namespace.NetNamespace) {
 
 // Run follows until the context ends. Whatever goes wrong is tried again.
 func (e *elsewhere) Run(ctx context.Context) {
-	listening := make(chan struct{})
-	go func() {
-		defer close(listening)
-		e.listen(ctx)
-	}()
+	stop := func() {} // listening
+	defer func() { stop() }()
+	listening := false
 	pause, timer := firstRetry, (<-chan time.Time)(nil)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-e.wake:
 		case <-timer:
+		}
+		if used := e.inUse(); used != listening {
+			stop()
+			stop, listening = func() {}, used
+			if used {
+				stop = e.startListening(ctx)
+			}
 		}
 		if e.lookAll() {
 			pause, timer = firstRetry, nil
@@ -82,7 +89,27 @@ func (e *elsewhere) Run(ctx context.Context) {
 		timer = time.After(pause)
 		pause = min(2*pause, maxRetry)
 	}
-	<-listening
+}
+
+// inUse returns whether an interface of the configuration is in another namespace.
+func (e *elsewhere) inUse() bool {
+	for _, meta := range e.states.index.All() {
+		if !nsmodel.IsOwn(meta.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// startListening listens until stop is called, which waits for the end.
+func (e *elsewhere) startListening(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { e.listen(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
 }
 
 // listen notes in which namespaces something changes.

@@ -154,3 +154,35 @@ func TestStatesOfNamespaceThatEnds(t *testing.T) {
 		await("UPDOWN one h-one VETH DELETED/DELETED 1500")
 	})
 }
+
+// The agent listens for changes in other namespaces only while its configuration
+// has interfaces there, and does not look into namespaces that it does not name.
+func TestListensOnlyForNamespacesOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	w := nltest.Sim()
+	foreign := w.Make(t, "foreign")
+	own := w.Open(t, "")
+	if _, err := own.Number(foreign); err != nil { // the kernel reports changes in it to the agent's namespace
+		t.Fatal(err)
+	}
+	a := linuxtest.Start(t, w)
+	must(t, a.Apply(veth("x", "y", ""), veth("y", "x", "")))
+	nltest.Poll(t, "the watch runs", func() bool { return w.Sim.Watchers("") == 1 })
+	a.Quiet("both are up", func() bool { return len(a.Interfaces.States().List()) == 2 })
+	if n := w.Sim.Listeners(""); n != 0 {
+		t.Errorf("%d listeners for other namespaces, expected none", n)
+	}
+
+	must(t, a.Apply(veth("y", "x", "named")))
+	nltest.Poll(t, "the agent listens", func() bool { return w.Sim.Listeners("") == 1 })
+	named := w.Open(t, "named")
+	theirs, ours := w.Sim.Opened(w.Path("foreign")), w.Sim.Opened(w.Path("named"))
+	makeDevice(t, foreign, "theirs")
+	makeDevice(t, named, "news")
+	nltest.Poll(t, "the agent looks into its namespace", func() bool { return w.Sim.Opened(w.Path("named")) > ours })
+	if n := w.Sim.Opened(w.Path("foreign")); n != theirs {
+		t.Errorf("a namespace of others was opened %d times", n-theirs)
+	}
+	must(t, a.Apply(veth("y", "x", "")))
+	nltest.Poll(t, "the agent does not listen any more", func() bool { return w.Sim.Listeners("") == 0 })
+}

@@ -280,7 +280,7 @@ func (h *handle) Move(index int, to netlinkapi.Handle) error {
 			l.detach()
 			moved := target.add(l.Link)
 			moved.Master = 0
-			moved.checksums = l.checksums
+			moved.checksums, moved.tap = l.checksums, l.tap
 			if p := l.peer; p != nil {
 				moved.peer, p.peer = p, moved
 			}

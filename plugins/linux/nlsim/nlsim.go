@@ -1,5 +1,6 @@
-// Package nlsim is a fake of the Linux kernel's network configuration for
-// tests: it keeps state, refuses what the kernel refuses, and prints itself.
+// Package nlsim is a fake of the Linux kernel's network configuration, for tests
+// and for simulated agents: it keeps state, refuses what the kernel refuses, and
+// prints itself.
 // The same conformance suite (package nltest) runs on it and on the kernel.
 package nlsim
 
@@ -21,9 +22,11 @@ type Kernel struct {
 	mu      sync.Mutex
 	spaces  map[string]*space // by path; several paths may mean one namespace
 	lastID  uint64
+	lastTAP uint64 // id of the TAP that was added last
 	faults  []*fault
 	skip    map[string]int // calls that no fault hits, by operation
 	calls   map[string]int
+	opened  map[string]int // calls of Open, by path
 	unpriv  bool
 	budget  int    // changes that still work; below 0: no limit
 	crashed func() // see CrashAfter
@@ -50,6 +53,7 @@ type link struct {
 	ns        *space
 	peer      *link // the other end of a veth pair
 	checksums netlinkapi.Checksums
+	tap       uint64 // id of AddTAP; 0: not a TAP
 }
 
 type fault struct {
@@ -61,7 +65,7 @@ type fault struct {
 
 // New returns a kernel with the namespace of the agent, which has a loopback.
 func New() *Kernel {
-	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, skip: map[string]int{}, budget: -1}
+	k := &Kernel{spaces: map[string]*space{}, calls: map[string]int{}, opened: map[string]int{}, skip: map[string]int{}, budget: -1}
 	k.spaces[""] = k.newSpace()
 	return k
 }
@@ -111,6 +115,43 @@ func (k *Kernel) AddDevice(name string) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.spaces[""].add(netlinkapi.Link{Name: name, MTU: 1500, MAC: mac(uint64(len(name)))}).Index
+}
+
+// AddTAP adds the Linux side of a TAP to the agent's namespace, up, as the driver
+// of the TAP does. The link keeps its id when it is renamed or moved.
+func (k *Kernel) AddTAP(name string) (id uint64, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	own := k.spaces[""]
+	if err := own.checkName(name); err != nil {
+		return 0, fmt.Errorf("TAP %q: %w", name, err)
+	}
+	k.lastTAP++
+	l := own.add(netlinkapi.Link{Name: name, Kind: "tun", MTU: 1500, Up: true, Running: true})
+	l.tap = k.lastTAP
+	return l.tap, nil
+}
+
+// RemoveTAP removes the Linux side of a TAP, whatever its name and namespace are
+// now. A TAP that does not exist is no error.
+func (k *Kernel) RemoveTAP(id uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, ns := range k.spaces {
+		for _, l := range ns.links {
+			if l.tap == id && id != 0 {
+				l.remove()
+				return
+			}
+		}
+	}
+}
+
+// HasLink returns whether the agent's namespace has a link with the name.
+func (k *Kernel) HasLink(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.spaces[""].byName(name) != nil
 }
 
 // RemoveDevice takes a link out of the agent's namespace, as its driver would.
@@ -185,6 +226,13 @@ func (k *Kernel) Calls(op string) int {
 	return k.calls[op]
 }
 
+// Opened returns how often the namespace at path was opened.
+func (k *Kernel) Opened(path string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.opened[path]
+}
+
 // read runs f as an operation that changes nothing.
 func (k *Kernel) read(op string, f func() error) error { return k.call(op, false, f) }
 
@@ -236,6 +284,7 @@ func wrap(op string, err error) error {
 func (k *Kernel) Open(path string) (netlinkapi.Handle, error) {
 	var h *handle
 	err := k.read("Open", func() error {
+		k.opened[path]++
 		ns := k.spaces[path]
 		if ns == nil {
 			return fmt.Errorf("%s: %w", path, netlinkapi.ErrNamespaceGone)

@@ -74,6 +74,14 @@ func (k *Kernel) Watchers(path string) int {
 	return len(k.spaces[path].watchers)
 }
 
+// Listeners returns the number of running WatchOthers that were started in the
+// namespace.
+func (k *Kernel) Listeners(path string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.spaces[path].outlooks)
+}
+
 func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.Event)) error {
 	return follow(ctx, h.k, "Watch", h.ns.watchers, ready, event)
 }

@@ -22,7 +22,6 @@ func (p *Plugin) startWatch() error {
 		return fmt.Errorf("watch named network namespaces: %w", err)
 	}
 	p.watch = &watch{files: files}
-	p.watchDirectory()
 	p.Go(p.followDeletions)
 	return nil
 }
@@ -34,7 +33,8 @@ func (p *Plugin) stopWatch() error {
 	return p.watch.files.Close()
 }
 
-// watchDirectory starts to watch the directory once it exists.
+// watchDirectory starts to watch the directory, once it exists and a namespace in
+// it is used: an agent that was given none watches nothing there.
 func (p *Plugin) watchDirectory() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
