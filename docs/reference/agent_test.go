@@ -59,7 +59,9 @@ func writeFlags(t *testing.T, w *writer) {
 				t.Errorf("%s: flag --%s has no usage", p.name, f.Name)
 			}
 			value, usage := pflag.UnquoteUsage(f)
-			if value != "" {
+			if value != "" && f.NoOptDefVal != "" {
+				value = "[=" + value + "]"
+			} else if value != "" {
 				value = " " + value
 			}
 			w.row(code("--"+f.Name+value), code(flags.Variable(f.Name)), code(f.DefValue), usage)

@@ -31,10 +31,58 @@ const (
 	bdSection = "  bridgeDomains:"
 )
 
+// TestSimulated: without privileges, as nothing of this machine is touched.
 func TestSimulated(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, 5, "--simulate")
+	s.dropPrivileges()
+	p := story(t, s, checkUntouched)
+	text, err := p.get(http.MethodGet, "/readiness", "")
+	if err != nil || !strings.Contains(string(text), "Linux is simulated") {
+		t.Errorf("readiness does not say that Linux is simulated: %v\n%s", err, text)
+	}
+	s.checkNothingLeft(t)
+	p.interrupt(t)
+	s.checkNothingLeft(t)
+}
+
+// checkUntouched checks that the agent neither talks to the kernel nor watches its
+// namespaces.
+func checkUntouched(t *testing.T, p *process) {
+	t.Helper()
+	sockets, err := os.ReadFile("/proc/net/netlink")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inodes := map[string]bool{}
+	for line := range strings.Lines(string(sockets)) {
+		fields := strings.Fields(line)
+		inodes["socket:["+fields[len(fields)-1]+"]"] = true
+	}
+	dir := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	open, err := os.ReadDir(dir + "fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	netns := "no such inode"
+	if info, err := os.Stat("/run/netns"); err == nil {
+		netns = fmt.Sprintf(" ino:%x ", info.Sys().(*syscall.Stat_t).Ino)
+	}
+	for _, fd := range open {
+		target, _ := os.Readlink(dir + "fd/" + fd.Name())
+		if inodes[target] || strings.HasPrefix(target, "net:") {
+			t.Errorf("the agent has %s open, expected no access to the kernel's networking", target)
+		}
+		if info, _ := os.ReadFile(dir + "fdinfo/" + fd.Name()); strings.Contains(string(info), netns) {
+			t.Errorf("the agent watches /run/netns")
+		}
+	}
+}
+
+func TestSimulatedVPP(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
-	s := newSetup(t, 1, "--simulate")
+	s := newSetup(t, 1, "--simulate=vpp")
 	p := story(t, s, func(*testing.T, *process) {})
 	text, err := p.get(http.MethodGet, "/readiness", "")
 	if err != nil || !strings.Contains(string(text), "simulated") {
@@ -146,10 +194,8 @@ func (s *setup) checkNothingLeft(t *testing.T) {
 // TestWithoutRoot: the Linux values say why they failed, and the rest works.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, 3, "--simulate")
-	if os.Getuid() == 0 {
-		s.as = &syscall.Credential{Uid: 65534, Gid: 65534}
-	}
+	s := newSetup(t, 3, "--simulate=vpp")
+	s.dropPrivileges()
 	p := s.start(t)
 	p.await(t, map[string]string{bviKey: "CONFIGURED", bdKey: "CONFIGURED", afKey: "PENDING"})
 	poll(t, "the interface says which privilege is missing", func() (bool, string) {
@@ -184,6 +230,13 @@ func BenchmarkStart(b *testing.B) {
 	}
 	budgettest.AtMost(b, "start", float64(took.Microseconds())/1000, "ms", 200)
 	budgettest.AtMost(b, "rss", float64(memory)/1024, "MiB", 50)
+}
+
+// dropPrivileges makes the agent run as a user without privileges.
+func (s *setup) dropPrivileges() {
+	if os.Getuid() == 0 {
+		s.as = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
 }
 
 func needRoot(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -115,7 +117,21 @@ func (a *Agent) command() (done bool, err error) {
 		_, err := fmt.Fprintln(a.opts.output, text)
 		return true, err
 	}
-	return true, fmt.Errorf("unknown command %q (see %s --help)", a.rest, a.opts.build.App)
+	return true, fmt.Errorf("unknown command %q%s (see %s --help)", a.rest, a.optionalValue(), a.opts.build.App)
+}
+
+// optionalValue is a hint for a command that was meant as the value of the flag
+// before it: a flag that may be given without a value takes it after "=" only.
+func (a *Agent) optionalValue() string {
+	at := slices.Index(a.opts.args, a.rest[0])
+	if at < 1 {
+		return ""
+	}
+	flag := a.flags.Lookup(strings.TrimLeft(a.opts.args[at-1], "-"))
+	if flag == nil || flag.NoOptDefVal == "" || flag.Value.Type() == "bool" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean --%s=%s?", flag.Name, a.rest[0])
 }
 
 func (a *Agent) flag(name string) bool { return a.flags.Lookup(name).Value.String() == "true" }

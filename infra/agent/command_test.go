@@ -40,6 +40,8 @@ func (c *configured) ConfigSpec() any { return settings{Greeting: "hello", Every
 
 func (c *configured) DefineFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.times, "times", 1, "how `often` to greet")
+	fs.String("shout", "", "how `loud` to greet")
+	fs.Lookup("shout").NoOptDefVal = "very"
 }
 
 func (c *configured) Init() (err error) {
@@ -115,6 +117,7 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"--greeter-config=absent.yaml"}, `file "absent.yaml" named by --greeter-config does not exist`},
 		{[]string{"--unknown"}, "unknown flag: --unknown (see app --help)"},
 		{[]string{"frobnicate"}, `unknown command ["frobnicate"]`},
+		{[]string{"--shout", "loud"}, `unknown command ["loud"]; did you mean --shout=loud?`},
 		{[]string{"--times=x"}, `invalid argument "x" for "--times" flag`},
 		{[]string{"config", "print", "nobody"}, `no plugin "nobody" with a configuration`},
 	} {

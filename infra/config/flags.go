@@ -152,7 +152,9 @@ func (f *Flags) WriteUsage(w io.Writer) error {
 		if flag.Shorthand != "" {
 			left = "  -" + flag.Shorthand + ", --" + flag.Name
 		}
-		if name != "" {
+		if name != "" && flag.NoOptDefVal != "" {
+			left += "[=" + name + "]"
+		} else if name != "" {
 			left += " " + name
 		}
 		def := ""

@@ -150,8 +150,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return http.StatusOK, "", `{"logger": "govpp", "level": "debug"}`
 	case "GET /metrics":
 		return http.StatusOK, "", "# HELP a_total things\n# TYPE a_total counter\na_total{x=\"1\"} 2\na_total{x=\"2\"} 3\nb 1\n"
-	case "GET /govppmux/stats":
-		return http.StatusOK, "", `{"session": {"connected": true, "simulated": true}}`
+	case "GET /info/simulated":
+		return http.StatusOK, "", `{"simulated": ["vpp", "linux"]}`
 	case "GET /vpp/capabilities":
 		return http.StatusOK, "capabilities.json", ""
 	case "POST /vpp/command":

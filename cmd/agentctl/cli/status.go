@@ -18,6 +18,8 @@ type statusData struct {
 	Status  client.Status
 	Version client.Version
 	Queue   *client.Queue // of the scheduler; nil: the agent does not tell
+	// Simulated lists the southbounds that are simulated: "vpp", "linux".
+	Simulated []string `json:",omitempty"`
 }
 
 // statusPoll is the pause between two questions of "status --wait".
@@ -66,6 +68,7 @@ func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err e
 	if data.Version, err = a.client.Version(ctx); err != nil {
 		return data, ready, err
 	}
+	data.Simulated, _ = a.client.Simulated(ctx) // an agent without VPP does not report it
 	queue, err := a.client.Queue(ctx)
 	if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
 		return data, ready, nil // an older agent
@@ -167,6 +170,9 @@ func (a *app) printStatus(d statusData) error {
 	line("State", a.paintState(s.Health.State))
 	line("Started", fmt.Sprintf("%s (%s ago)", s.Health.Started.UTC().Format(time.DateTime+" MST"), age(now, s.Health.Started)))
 	line("Last change", age(now, s.Health.LastChange)+" ago")
+	if len(d.Simulated) > 0 {
+		line("Simulated", strings.Join(d.Simulated, ", ")+" ("+simulationNote(d.Simulated)+")")
+	}
 	b.WriteString("\n")
 	line("Go version", v.GoVersion)
 	line("OS/Arch", v.OS+"/"+v.Arch)

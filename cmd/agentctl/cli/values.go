@@ -144,12 +144,20 @@ func (a *app) printValues(list []client.BaseValueStatus) error {
 	return t.write(a.Out)
 }
 
-// noteSimulation says beside the output that no real VPP is behind it. Agents
-// without VPP cannot tell, so errors are of no interest.
+// noteSimulation says beside the output that no real VPP or Linux is behind it.
+// Agents without VPP do not report it, so errors are ignored.
 func (a *app) noteSimulation(ctx context.Context) {
-	if simulated, err := a.client.Simulated(ctx); err == nil && simulated {
-		fmt.Fprintln(a.Err, "VPP is simulated: what is CONFIGURED in it forwards no packets")
+	if simulated, err := a.client.Simulated(ctx); err == nil && len(simulated) > 0 {
+		fmt.Fprintln(a.Err, simulationNote(simulated))
 	}
+}
+
+// simulationNote says which southbounds are simulated, and which is real.
+func simulationNote(simulated []string) string {
+	if slices.Contains(simulated, "linux") {
+		return "VPP and Linux are simulated: what is CONFIGURED exists only inside the agent"
+	}
+	return "VPP is simulated, Linux is real: what is CONFIGURED in VPP forwards no packets"
 }
 
 func (a *app) whyCommand() *cobra.Command {

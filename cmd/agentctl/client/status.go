@@ -147,15 +147,28 @@ func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set Log
 	return set, decode(path, body, &set)
 }
 
-// Simulated tells whether the agent is connected to a simulated VPP.
-func (c *Client) Simulated(ctx context.Context) (bool, error) {
+// Simulated returns the southbounds that the agent simulates: "vpp", "linux".
+func (c *Client) Simulated(ctx context.Context) ([]string, error) {
+	var reply struct{ Simulated []string }
+	err := c.getJSON(ctx, "/info/simulated", nil, &reply)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+		return c.simulatedVPP(ctx)
+	}
+	return reply.Simulated, err
+}
+
+// simulatedVPP asks an agent without the endpoint: an older one, or one with other
+// plugins.
+func (c *Client) simulatedVPP(ctx context.Context) ([]string, error) {
 	var stats struct {
 		Session struct {
 			Simulated bool `json:"simulated"`
 		} `json:"session"`
 	}
-	err := c.getJSON(ctx, "/govppmux/stats", nil, &stats)
-	return stats.Session.Simulated, err
+	if err := c.getJSON(ctx, "/govppmux/stats", nil, &stats); err != nil || !stats.Session.Simulated {
+		return nil, err
+	}
+	return []string{"vpp"}, nil
 }
 
 // VPPCommand runs a command of VPP's command line and returns what it prints.

@@ -58,7 +58,8 @@ type VPPAgent struct {
 	infra.PluginDeps
 
 	Infra
-	Scheduler *kvscheduler.Scheduler
+	Simulation *Simulation
+	Scheduler  *kvscheduler.Scheduler
 	Linux
 	VPP
 	Northbound
@@ -123,6 +124,7 @@ func New() (*VPPAgent, error) {
 	a := &VPPAgent{Cleanup: newCleanup()}
 	a.SetName(name)
 	a.Infra = newInfra()
+	a.Simulation = newSimulation(a.HTTP, func() govppmux.Session { return a.GoVPP.Session() })
 	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
 		d.HTTP, d.Metrics, d.Label, d.Tracing = a.HTTP, a.Metrics, a.Label, a.Tracing
 	}))
@@ -159,9 +161,9 @@ func newInfra() Infra {
 }
 
 func newLinux(a *VPPAgent) Linux {
-	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label, a.Cleanup.Enabled)}
+	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label, func() bool { return a.Cleanup.Enabled() && !a.Simulation.SimulatesLinux() })}
 	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(l.OwnNamespaces.created),
-		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler = a.Scheduler }))
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.Simulation = a.Scheduler, a.Simulation }))
 	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.TAPs = a.Scheduler, l.Namespaces, a.Label, taps{a}
 	}))
@@ -172,7 +174,7 @@ func newLinux(a *VPPAgent) Linux {
 }
 
 func newVPP(a *VPPAgent) VPP {
-	v := VPP{LocalVPP: newLocalVPP()}
+	v := VPP{LocalVPP: newLocalVPP(a.Simulation)}
 	v.GoVPP = govppmux.NewPlugin(govppmux.UseDeps(func(d *govppmux.Deps) {
 		d.HTTP, d.Metrics, d.Local = a.HTTP, a.Metrics, v.LocalVPP
 	}))

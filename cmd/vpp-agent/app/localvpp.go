@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -16,16 +15,16 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// LocalVPP runs a VPP that belongs to the agent: with --simulate a simulated one
+// LocalVPP runs a VPP that belongs to the agent: if it is to be simulated, one
 // inside the agent's process, with --start-vpp a real one as its child. It is
 // meant for trying things out and for tests. Without the flags it does nothing,
 // and the agent connects to the VPP that govpp.conf names.
 type LocalVPP struct {
 	infra.PluginDeps
-	Processes *process.Plugin
+	Processes  *process.Plugin
+	Simulation *Simulation
 
-	simulate bool
-	program  string
+	program string
 
 	dir  tempDir // with the sockets; without path: no VPP is run
 	sim  *vppsim.VPP
@@ -34,8 +33,8 @@ type LocalVPP struct {
 
 var _ govppmux.LocalVPP = (*LocalVPP)(nil)
 
-func newLocalVPP() *LocalVPP {
-	p := &LocalVPP{Processes: process.NewPlugin()}
+func newLocalVPP(simulation *Simulation) *LocalVPP {
+	p := &LocalVPP{Processes: process.NewPlugin(), Simulation: simulation}
 	p.SetName("local-vpp")
 	return p
 }
@@ -45,24 +44,24 @@ const (
 	startFlag    = "start-vpp"
 )
 
-// DefineFlags adds --simulate and --start-vpp.
+// DefineFlags adds --start-vpp.
 func (p *LocalVPP) DefineFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&p.simulate, simulateFlag, p.simulate, "run a simulated VPP inside the agent; it forwards no packets")
 	fs.StringVar(&p.program, startFlag, p.program, "start the VPP that is this `file`, and stop it at the end")
 }
 
 // Init starts the VPP, if one is asked for.
 func (p *LocalVPP) Init() (err error) {
+	simulate := p.Simulation.SimulatesVPP()
 	switch {
-	case p.simulate && p.program != "":
+	case simulate && p.program != "":
 		return fmt.Errorf("--%s and --%s: expected only one of them", simulateFlag, startFlag)
-	case !p.simulate && p.program == "":
+	case !simulate && p.program == "":
 		return nil
 	}
 	if p.dir, err = newTempDir(); err != nil {
 		return fmt.Errorf("directory for the sockets of VPP: %w", err)
 	}
-	if p.simulate {
+	if simulate {
 		err = p.startSimulator()
 	} else {
 		err = p.startProcess()
@@ -83,7 +82,7 @@ func (p *LocalVPP) Socket() string {
 
 // StatsSocket returns the socket of the stats segment; the simulator has none.
 func (p *LocalVPP) StatsSocket() string {
-	if p.dir.path == "" || p.simulate {
+	if p.dir.path == "" || p.sim != nil {
 		return ""
 	}
 	return filepath.Join(p.dir.path, "stats.sock")
@@ -109,19 +108,15 @@ func (p *LocalVPP) Close() error {
 }
 
 func (p *LocalVPP) startSimulator() error {
-	p.sim = vppsim.New(vppsim.Options{HostInterface: hostInterface})
+	var opts vppsim.Options
+	p.Simulation.host(&opts)
+	p.sim = vppsim.New(opts)
 	if err := p.sim.ListenUnix(p.Socket()); err != nil {
 		return fmt.Errorf("simulated VPP: %w", err)
 	}
 	p.Log.Info("VPP is simulated: its state is kept, no packets are forwarded", "socket", p.Socket())
 	p.Health.OK("VPP is simulated")
 	return nil
-}
-
-// hostInterface tells whether the kernel has an interface.
-func hostInterface(name string) bool {
-	_, err := net.InterfaceByName(name)
-	return err == nil
 }
 
 // startProcess starts VPP and keeps it running until the plugin is closed.

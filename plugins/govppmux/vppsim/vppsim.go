@@ -43,6 +43,10 @@ type Options struct {
 	// HostInterface says whether a host interface exists, for AF_PACKET. Nil means
 	// that every name does. It runs while requests are being handled.
 	HostInterface func(name string) bool
+	// HostTAP creates the host side of a TAP in the namespace of VPP, and returns
+	// the function that removes it. Nil means that TAPs have no host side. An error
+	// refuses the TAP. It runs while requests are being handled.
+	HostTAP func(name string) (remove func(), err error)
 	// PCIDevice says whether there is a device at an address on the PCI bus, in the
 	// form that VPP has it. Nil means that there is one at every address.
 	PCIDevice func(address uint32) bool
@@ -87,6 +91,7 @@ func New(opts Options) *VPP {
 		PID:           v.pid.Load,
 		Now:           opts.Now,
 		HostInterface: opts.HostInterface,
+		HostTAP:       opts.HostTAP,
 		PCIDevice:     opts.PCIDevice,
 	})
 	cli.Register(v.server, v.net, opts.Version)

@@ -68,6 +68,14 @@ type Plugin struct {
 type Deps struct {
 	infra.PluginDeps
 	Scheduler Sessions
+	// Simulation may replace the kernel.
+	Simulation Simulation `optional:"true"`
+}
+
+// Simulation decides whether Linux is simulated.
+type Simulation interface {
+	// Kernel returns the simulated kernel; nil if Linux is real.
+	Kernel() netlinkapi.Namespaces
 }
 
 // Sessions is the part of the scheduler that is told about the southbound.
@@ -100,10 +108,24 @@ func (p *Plugin) Init() (err error) {
 	if p.cfg.Disabled {
 		return nil
 	}
+	if p.Simulation != nil {
+		if simulated := p.Simulation.Kernel(); simulated != nil {
+			p.simulate(simulated)
+			return nil
+		}
+	}
 	if p.background != nil {
 		p.Go(p.background)
 	}
 	return p.startWatch()
+}
+
+// simulate replaces the kernel. Only this agent changes a simulated one, so
+// there is nothing to watch, and the directories of the host are of no concern.
+func (p *Plugin) simulate(k netlinkapi.Namespaces) {
+	p.kernel, p.background, p.forget, p.closeKernel = k, nil, nil, nil
+	p.Log.Info("Linux is simulated: the interfaces and namespaces of this host are neither read nor changed")
+	p.Health.OK("Linux is simulated")
 }
 
 // AfterInit opens the session.
@@ -138,6 +160,7 @@ func (p *Plugin) Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
 		p.mu.Lock()
 		p.used[ns.GetReference()] = true
 		p.mu.Unlock()
+		p.watchDirectory()
 	}
 	return p.Peek(ns)
 }

@@ -45,7 +45,7 @@ func TestEnsureAndNamed(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		p, told := start(t, w)
 		if got := <-told; got != "linux up 1" {
-			t.Errorf("the scheduler was told %q", got)
+			t.Errorf("the scheduler got %q", got)
 		}
 		if _, err := p.Open(nsid("a")); !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 			t.Errorf("open a missing namespace: %v", err)
@@ -84,7 +84,7 @@ func TestDeletion(t *testing.T) {
 	w := nltest.Kernel(t)
 	p, told := start(t, w)
 	if got := <-told; got != "linux up 1" {
-		t.Errorf("the scheduler was told %q", got)
+		t.Errorf("the scheduler got %q", got)
 	}
 	for _, name := range []string{"used", "other"} {
 		if err := w.Create(w.Path(name)); err != nil {
@@ -106,7 +106,7 @@ func TestDeletion(t *testing.T) {
 	w.Remove(t, "other")
 	w.Remove(t, "used")
 	if got := <-told; got != "linux up 2" {
-		t.Errorf("the scheduler was told %q", got)
+		t.Errorf("the scheduler got %q", got)
 	}
 	if len(told) != 0 {
 		t.Errorf("the scheduler was also told %q", <-told)
@@ -146,6 +146,47 @@ func TestDisabled(t *testing.T) {
 	w := nltest.Sim()
 	p, told := start(t, w, nsplugin.UseConf(nsplugin.Config{Disabled: true, GoRoutinesCount: 1}))
 	if got := <-told; !strings.HasPrefix(got, "linux down: disabled") || p.Enabled() {
-		t.Errorf("the scheduler was told %q", got)
+		t.Errorf("the scheduler got %q", got)
+	}
+}
+
+// simulation replaces the kernel.
+type simulation struct{ kernel netlinkapi.Namespaces }
+
+func (s simulation) Kernel() netlinkapi.Namespaces { return s.kernel }
+
+// A simulated kernel takes the place of the real one, which is left alone.
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	real, simulated := nltest.Sim(), nltest.Sim()
+	p, told := start(t, real, nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Simulation = simulation{simulated.Sim} }))
+	if got := <-told; got != "linux up 1" {
+		t.Errorf("the scheduler got %q", got)
+	}
+	h, err := p.Ensure(nsid("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if n := real.Sim.Calls("Open") + real.Sim.Calls("Create"); n > 0 || simulated.Sim.Calls("Create") != 1 {
+		t.Errorf("%d calls of the real kernel, namespaces are\n%s", n, simulated.Sim)
+	}
+}
+
+// The directory of named namespaces is watched only while one of them is used.
+func TestNothingIsWatchedThatIsNotUsed(t *testing.T) {
+	t.Parallel()
+	w := nltest.Kernel(t)
+	p, _ := start(t, w)
+	if nsplugin.Watches(p, w.Dir) {
+		t.Error("the directory is watched although no namespace in it is used")
+	}
+	h, err := p.Ensure(nsid("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if !nsplugin.Watches(p, w.Dir) {
+		t.Error("the directory is not watched although a namespace in it is used")
 	}
 }

@@ -21,11 +21,12 @@ const (
 	maxRing     = 32768
 )
 
-// tap is a TAP or TUN interface. Its host side is not made.
+// tap is a TAP or TUN interface.
 type tap struct {
-	swIndex uint32
-	id      uint32
-	config  tapv2.TapCreateV3 // as given, with what VPP fills in
+	swIndex    uint32
+	id         uint32
+	config     tapv2.TapCreateV3 // as given, with what VPP fills in
+	removeHost func()            // removes the host side; nil: it has none here
 }
 
 func (n *VNet) handleTaps() {
@@ -78,13 +79,36 @@ func (n *VNet) createTap(req tapv2.TapCreateV3) (interface_types.InterfaceIndex,
 	} else if req.ID > maxTap || !n.ifs.tapIDs.claim(req.ID) {
 		return refused, api.UNSPECIFIED
 	}
-	i := n.createHardware(n.tapHardware(&req))
-	i.hw.instance = n.ifs.taps.add(&tap{swIndex: i.index, id: req.ID, config: req})
+	hw := n.tapHardware(&req)
+	removeHost, err := n.hostTAP(&req)
+	if err != nil {
+		n.ifs.tapIDs.release(req.ID)
+		return refused, api.SYSCALL_ERROR_3
+	}
+	i := n.createHardware(hw)
+	i.hw.instance = n.ifs.taps.add(&tap{swIndex: i.index, id: req.ID, config: req, removeHost: removeHost})
 	n.setLink(i.hw, true)
 	if req.Tag != "" {
 		i.tag = req.Tag
 	}
 	return interface_types.InterfaceIndex(i.index), ok
+}
+
+// hostTAP creates the host side of a TAP where the simulator is given a host.
+func (n *VNet) hostTAP(req *tapv2.TapCreateV3) (remove func(), err error) {
+	if n.cfg.HostTAP == nil || req.HostNamespaceSet {
+		return nil, nil
+	}
+	return n.cfg.HostTAP(req.HostIfName)
+}
+
+// removeHostTAPs removes all host sides, as the kernel does when VPP ends.
+func (n *VNet) removeHostTAPs() {
+	for _, t := range n.ifs.taps.all() {
+		if t.removeHost != nil {
+			t.removeHost()
+		}
+	}
 }
 
 // checkTap refuses what VPP refuses and fills in what VPP chooses.
@@ -150,6 +174,9 @@ func (n *VNet) deleteTap(index interface_types.InterfaceIndex) api.VPPApiError {
 	}
 	t := n.ifs.taps.at(i.hw.instance)
 	n.deleteHardware(i.hw)
+	if t.removeHost != nil {
+		t.removeHost()
+	}
 	n.ifs.tapIDs.release(t.id)
 	n.ifs.taps.remove(i.hw.instance)
 	return ok

@@ -35,6 +35,10 @@ type Config struct {
 	// HostInterface says whether a host interface exists; AF_PACKET interfaces can
 	// only be made on existing ones. Nil means that any name exists.
 	HostInterface func(name string) bool
+	// HostTAP creates the host side of a TAP in the namespace of VPP, and returns
+	// the function that removes it. Nil means that TAPs have no host side. An error
+	// refuses the TAP. It runs while requests are being handled.
+	HostTAP func(name string) (remove func(), err error)
 	// PCIDevice says whether there is a device at an address on the PCI bus, in the
 	// form that VPP has it. Nil means that there is one at every address.
 	PCIDevice func(address uint32) bool
@@ -93,6 +97,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 
 // Reset goes back to the state of a VPP that has just started.
 func (n *VNet) Reset() {
+	n.removeHostTAPs()
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
 	n.fibs = fib.New(fib.Options{DropViaLocal0: n.before("24.02")})
 	n.subnets = newSubnets()

@@ -1,0 +1,127 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
+	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/config"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+const cables = `
+linuxConfig:
+  interfaces:
+  - {name: a, type: VETH, hostIfName: sim-a, enabled: true, ipAddresses: [10.1.0.1/24], namespace: {type: NSID, reference: sim-ns}, veth: {peerIfName: b}}
+  - {name: b, type: VETH, hostIfName: sim-b, enabled: true, veth: {peerIfName: a}}
+  - {name: t, type: TAP_TO_VPP, hostIfName: sim-t, enabled: true, ipAddresses: [10.2.0.1/24], namespace: {type: NSID, reference: sim-ns}, tap: {vppTapIfName: tap}}
+  routes:
+  - {dstNetwork: 10.3.0.0/24, outgoingInterface: t, scope: GLOBAL, gwAddr: 10.2.0.2}
+vppConfig:
+  interfaces:
+  - {name: af, type: AF_PACKET, enabled: true, afpacket: {hostIfName: sim-b}}
+  - {name: af2, type: AF_PACKET, enabled: true, afpacket: {hostIfName: sim-none}}
+  - {name: tap, type: TAP, enabled: true, tap: {version: 2, hostIfName: sim-tap}}
+`
+
+// newSimulatedHouse returns an agent that is not told to leave Linux alone.
+func newSimulatedHouse(t *testing.T, text string, args ...string) *house {
+	t.Helper()
+	h := newHouse(t, text, args...)
+	if err := os.Remove(filepath.Join(h.dir, "linux-nsplugin.conf")); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// In an agent with --simulate the interfaces of the simulated Linux are those that
+// the simulated VPP attaches to, and the TAPs of VPP appear in Linux. Nothing of
+// this exists on the host.
+func TestSimulatedLinuxAndVPPMeet(t *testing.T) {
+	t.Parallel()
+	h := newSimulatedHouse(t, cables, "--simulate")
+	h.start(t)
+	const linux = "config/linux/interfaces/v2/interface/"
+	for _, key := range []string{linux + "a", linux + "b", linux + "t", "config/linux/l3/v2/route/10.3.0.0/24/t",
+		"config/vpp/v2/interfaces/af", "config/vpp/v2/interfaces/tap"} {
+		h.await(t, key, pb.ValueState_CONFIGURED)
+	}
+	h.await(t, "config/vpp/v2/interfaces/af2", pb.ValueState_PENDING)
+	for _, name := range []string{"sim-a", "sim-b", "sim-t", "sim-tap"} {
+		if _, err := os.Stat("/sys/class/net/" + name); err == nil {
+			t.Errorf("link %s exists on the host", name)
+		}
+	}
+	if _, err := os.Stat("/run/netns/sim-ns"); err == nil {
+		t.Error("the namespace exists on the host")
+	}
+	var simulated struct{ Simulated []string }
+	if fetch(t, h.HTTP.URL()+"/info/simulated", &simulated); strings.Join(simulated.Simulated, " ") != "vpp linux" {
+		t.Errorf("simulated: %q", simulated)
+	}
+	h.awaitReadiness(t, http.StatusOK, "Linux is simulated")
+
+	h.write(t, "network.yaml", strings.ReplaceAll(cables, "{name: tap,", "{name: other,"))
+	h.await(t, linux+"t", pb.ValueState_PENDING)
+	if text := h.Simulation.Linux().String(); strings.Contains(text, "link sim-t ") {
+		t.Errorf("the Linux side of the TAP still exists under the name of the Linux interface:\n%s", text)
+	}
+}
+
+// With --simulate=vpp Linux is real.
+func TestSimulateVPP(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, network, "--simulate=vpp") // its Linux plugins are disabled
+	h.start(t)
+	h.await(t, loopKey, pb.ValueState_CONFIGURED)
+	var simulated struct{ Simulated []string }
+	if fetch(t, h.HTTP.URL()+"/info/simulated", &simulated); strings.Join(simulated.Simulated, " ") != "vpp" || h.Simulation.Linux() != nil {
+		t.Errorf("simulated: %q", simulated)
+	}
+}
+
+func TestValuesOfSimulate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args       []string
+		env        string
+		vpp, linux bool
+		fails      string
+	}{
+		{args: nil},
+		{args: []string{"--simulate"}, vpp: true, linux: true},
+		{args: []string{"--simulate=all"}, vpp: true, linux: true},
+		{args: []string{"--simulate=true"}, vpp: true, linux: true},
+		{args: []string{"--simulate=VPP"}, vpp: true},
+		{args: []string{"--simulate=false"}, env: "vpp"},
+		{args: []string{"--simulate=none"}},
+		{env: "true", vpp: true, linux: true},
+		{env: "vpp", vpp: true},
+		{args: []string{"--simulate=linux"}, fails: `invalid argument "linux" for "--simulate" flag: expected "all" (VPP and Linux`},
+		{env: "yes", fails: `SIMULATE: invalid argument "yes"`},
+		{args: []string{"--simulate", "vpp"}, fails: "did you mean --simulate=vpp?"},
+	} {
+		plugins, err := app.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := map[string]string{"SIMULATE": c.env}
+		a := agenttest.New(t, agent.AllPlugins(plugins), agent.Output(io.Discard), agent.Environ(config.EnvMap(env)),
+			agent.Args(append(c.args, "config", "print", "govpp")...))
+		err = a.Run()
+		switch {
+		case c.fails != "":
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%q %q: error %v, expected %q", c.args, c.env, err, c.fails)
+			}
+		case err != nil || plugins.Simulation.SimulatesVPP() != c.vpp || plugins.Simulation.SimulatesLinux() != c.linux:
+			t.Errorf("%q %q: VPP %t, Linux %t, error %v", c.args, c.env, plugins.Simulation.SimulatesVPP(), plugins.Simulation.SimulatesLinux(), err)
+		}
+	}
+}
