@@ -34,6 +34,10 @@ func (a *Agent) start(ctx context.Context) error {
 	a.state = running
 	a.mu.Unlock()
 	for _, m := range a.wiring.members {
+		if d, ok := m.Plugin.(interface{ Disabled() bool }); ok && d.Disabled() {
+			a.health.Disabled(m.name)
+			continue
+		}
 		a.health.Ready(m.name)
 	}
 	a.emit(Started{len(a.wiring.members), time.Since(a.begun)})

@@ -8,7 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
+	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/health"
 )
 
 func TestStartAndStopInOrder(t *testing.T) {
@@ -191,3 +194,34 @@ func compareEvents(t *testing.T, got, want []agent.Event) {
 		}
 	}
 }
+
+// database is a plugin that its configuration may disable.
+type database struct {
+	infra.PluginDeps
+	disabled bool
+}
+
+func (s *database) Init() error    { return nil }
+func (s *database) Disabled() bool { return s.disabled }
+
+func TestDisabledPluginIsNotOK(t *testing.T) {
+	t.Parallel()
+	off, on, looks := &database{disabled: true}, &database{}, &looker{}
+	off.SetName("off")
+	on.SetName("on")
+	looks.SetName("z")
+	agenttest.Start(t, off, on, looks)
+	s := looks.host.Health().Snapshot()
+	if s.State != health.OK || s.Plugins[0].State != health.Disabled || s.Plugins[1].State != health.OK {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// looker is a plugin that has the host of its agent.
+type looker struct {
+	infra.PluginDeps
+	host infra.Host
+}
+
+func (l *looker) Init() error          { return nil }
+func (l *looker) SetHost(h infra.Host) { l.host = h }

@@ -179,3 +179,43 @@ func TestConcurrentReports(t *testing.T) {
 	}
 	health.Discard().Scope("x").Failed("nobody hears", nil)
 }
+
+func TestDisabledIsNotOK(t *testing.T) {
+	t.Parallel()
+	tree := newTree()
+	tree.Plugin("etcd")
+	store := tree.Plugin("sync", "etcd")
+	tree.Disabled("etcd")
+	tree.Disabled("unknown")
+	store.OK("")
+	expect(t, tree, "OK\n  etcd DISABLED\n  sync OK\n")
+	store.Degraded("slow", nil)
+	expect(t, tree, "DEGRADED\n  etcd DISABLED\n  sync DEGRADED \"slow\"\n")
+	if n := health.Disabled.Number(); n != health.OK.Number() {
+		t.Errorf("clients of the predecessor get %d", n)
+	}
+}
+
+func TestStateWithoutParts(t *testing.T) {
+	t.Parallel()
+	tree := newTree()
+	a, b := tree.Plugin("a"), tree.Plugin("b")
+	b.OK("")
+	a.Scope("values").Degraded("one failed", nil)
+	for leaveOut, want := range map[string]health.State{
+		"": health.Degraded, "b": health.Degraded, "values": health.Degraded, "a": health.OK, "a/values": health.OK,
+	} {
+		if got := tree.StateWithout(leaveOut); got != want {
+			t.Errorf("without %q: %v, expected %v", leaveOut, got, want)
+		}
+	}
+	a.Scope("retrieve").Degraded("cannot be read", nil)
+	if got := tree.StateWithout("a/values"); got != health.Degraded {
+		t.Errorf("with another part in trouble: %v", got)
+	}
+	a.Scope("retrieve").OK("")
+	a.Failed("gone", nil)
+	if got := tree.StateWithout("a/values"); got != health.Error {
+		t.Errorf("with trouble of its own: %v", got)
+	}
+}

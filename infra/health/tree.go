@@ -17,9 +17,10 @@ const (
 	OK       State = 1
 	Error    State = 2 // cannot work until someone acts
 	Degraded State = 3 // works in part, and expects to recover
+	Disabled State = 4 // does nothing, because its configuration says so
 )
 
-// String returns INIT, OK, DEGRADED or ERROR.
+// String returns INIT, OK, DEGRADED, ERROR or DISABLED.
 func (s State) String() string {
 	switch s {
 	case Init:
@@ -28,16 +29,21 @@ func (s State) String() string {
 		return "OK"
 	case Degraded:
 		return "DEGRADED"
+	case Disabled:
+		return "DISABLED"
 	}
 	return "ERROR"
 }
+
+// Well reports whether nothing is wrong: the state is OK or DISABLED.
+func (s State) Well() bool { return s == OK || s == Disabled }
 
 // MarshalText writes the state as its name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // severity orders states from the best to the worst.
 func (s State) severity() int {
-	return slices.Index([]State{OK, Init, Degraded, Error}, s)
+	return slices.Index([]State{Disabled, OK, Init, Degraded, Error}, s)
 }
 
 func worst(a, b State) State {
@@ -112,6 +118,15 @@ func (t *Tree) Ready(name string) {
 	}
 }
 
+// Disabled tells the tree that the configuration of a plugin disables it.
+func (t *Tree) Disabled(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.plugins[name]; n != nil {
+		t.set(n, Disabled, "", nil)
+	}
+}
+
 func (t *Tree) newNode(name string) *node {
 	now := t.now()
 	return &node{name: name, since: now, changed: now, parts: map[string]*node{}}
@@ -148,16 +163,7 @@ func (t *Tree) update() {
 
 // total is the worst state of a node and its parts; a plugin that has parts
 // and said nothing about itself is as well as they are.
-func (n *node) total() State {
-	s := n.state
-	if !n.reported && len(n.parts) > 0 {
-		s = OK
-	}
-	for _, p := range n.parts {
-		s = worst(s, p.total())
-	}
-	return s
-}
+func (n *node) total() State { return n.without("", nil) }
 
 type reporter struct {
 	t      *Tree
@@ -251,7 +257,7 @@ func (t *Tree) Snapshot(ignore ...string) Snapshot {
 	s := Snapshot{State: OK, Started: t.started, LastChange: t.changed, Taken: t.now()}
 	for _, name := range sortedKeys(t.plugins) {
 		status := t.plugins[name].status()
-		if status.State != OK {
+		if !status.State.Well() {
 			status.CausedBy = t.causes(name)
 		}
 		if !slices.Contains(ignore, name) {
@@ -269,6 +275,34 @@ func (n *node) status() Status {
 	}
 	for _, name := range sortedKeys(n.parts) {
 		s.Parts = append(s.Parts, n.parts[name].status())
+	}
+	return s
+}
+
+// StateWithout returns the worst state of the agent without the plugins
+// ("plugin") and parts ("plugin/part") that leaveOut names.
+func (t *Tree) StateWithout(leaveOut ...string) State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := OK
+	for name, n := range t.plugins {
+		if !slices.Contains(leaveOut, name) {
+			s = worst(s, n.without(name, leaveOut))
+		}
+	}
+	return s
+}
+
+// without is total without the parts that leaveOut names.
+func (n *node) without(path string, leaveOut []string) State {
+	s := n.state
+	if !n.reported && len(n.parts) > 0 {
+		s = OK
+	}
+	for name, p := range n.parts {
+		if at := path + "/" + name; !slices.Contains(leaveOut, at) {
+			s = worst(s, p.without(at, leaveOut))
+		}
 	}
 	return s
 }
@@ -297,7 +331,7 @@ func (t *Tree) causes(name string) []string {
 	follow(name)
 	if len(found) == 0 {
 		for part, p := range t.plugins[name].parts {
-			if p.total() != OK {
+			if !p.total().Well() {
 				found[name+"/"+part] = true
 			}
 		}

@@ -2,11 +2,14 @@ package health
 
 import "strings"
 
-// Number is the state as clients of the predecessor know it: 0 (INIT), 1 (OK)
-// or 2 (ERROR, which DEGRADED counts as).
+// Number is the state as clients of the predecessor know it: 0 (INIT), 1 (OK,
+// which DISABLED counts as) or 2 (ERROR, which DEGRADED counts as).
 func (s State) Number() int {
-	if s == Degraded {
+	switch s {
+	case Degraded:
 		return int(Error)
+	case Disabled:
+		return int(OK)
 	}
 	return int(s)
 }
@@ -14,11 +17,11 @@ func (s State) Number() int {
 // Trouble says in one text what is wrong, with a plugin or with the first of its
 // parts that is not well; empty: nothing, or the plugin is about to start.
 func (s Status) Trouble() string {
-	if s.State == OK || s.State == Init {
+	if s.State.Well() || s.State == Init {
 		return ""
 	}
 	switch {
-	case s.Own == OK || s.Own == Init:
+	case s.Own.Well() || s.Own == Init:
 		for _, p := range s.Parts {
 			if p.State == s.State {
 				return p.Name + ": " + p.Trouble()

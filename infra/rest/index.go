@@ -26,7 +26,7 @@ td:first-child { width: 6rem; color: #888 } td:nth-child(2) { width: 24rem; font
 </style></head><body>
 <h1>{{.Build.App}} <small>{{.Build.Version}}</small></h1>
 <p>State: <b class="{{.Health.State}}">{{.Health.State}}</b>{{if .Up}}, up {{.Up}}{{end}}</p>
-{{range .Health.Plugins}}{{if ne .State.String "OK"}}<p class="{{.State}}">{{.Name}}: {{.State}} {{.Reason}} {{.Error}}</p>
+{{range .Health.Plugins}}{{if not .State.Well}}<p class="{{.State}}">{{.Name}}: {{.State}} {{.Reason}} {{.Error}}</p>
 {{end}}{{end}}{{range .Groups}}<h2>{{.Plugin}}</h2>
 <table>{{range .Endpoints}}<tr><td>{{join .Methods " "}}</td><td>{{if linkable .}}<a href="{{path .}}">{{path .}}</a>{{else}}{{path .}}{{end}}</td><td>{{.Doc}}</td></tr>
 {{end}}</table>

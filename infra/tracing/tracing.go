@@ -133,6 +133,9 @@ func tracesURL(endpoint string) string {
 	return u.JoinPath("v1", "traces").String()
 }
 
+// Disabled reports whether no exporter is configured.
+func (p *Plugin) Disabled() bool { return p.provider == nil }
+
 // TracerProvider implements Provider.
 func (p *Plugin) TracerProvider() trace.TracerProvider {
 	if p.provider == nil {

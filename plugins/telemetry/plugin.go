@@ -91,5 +91,8 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
+// Disabled reports whether the configuration disables the plugin.
+func (p *Plugin) Disabled() bool { return p.cfg.Disabled }
+
 // Close ends nothing: reads are part of the scrapes that cause them.
 func (p *Plugin) Close() error { return p.PluginDeps.Close() }

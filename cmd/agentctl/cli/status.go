@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Show the state of the agent and of its plugins",
 		Long: "Shows the state of the agent and of its plugins. The exit code is 1, and the reason\n" +
-			"is told, if the agent is not ready.",
+			"is printed, if the agent is not ready. An agent with values that failed is DEGRADED and ready, unless\n" +
+			"ready-despite in probe.conf says otherwise.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), format, wait) },
 	}
@@ -99,10 +101,15 @@ func (a *app) awaitReady(ctx context.Context) (data statusData, ready bool, err 
 	}
 }
 
-// troubles says what is not well, causes rather than effects.
+// troubles says why the agent is not ready, causes rather than effects.
 func troubles(s client.Status) (list []string) {
+	ignored := slices.Concat(s.NonFatalPlugins, s.ReadyDespite)
 	for _, p := range s.Health.Plugins {
-		if p.State != "OK" && effectOf(p) == "" {
+		p.CausedBy = slices.DeleteFunc(slices.Clone(p.CausedBy), func(cause string) bool {
+			return !slices.ContainsFunc(s.Health.Plugins, func(o client.HealthState) bool { return o.Name == cause && blocks(o, o.Name, ignored) })
+		})
+		if blocks(p, p.Name, ignored) && effectOf(p) == "" {
+			p.Parts = slices.DeleteFunc(slices.Clone(p.Parts), func(part client.HealthState) bool { return !blocks(part, p.Name+"/"+part.Name, ignored) })
 			list = append(list, p.Name+" is "+p.State+oneLine(reasonOf(p)))
 		}
 	}
@@ -110,6 +117,18 @@ func troubles(s client.Status) (list []string) {
 		list = append(list, "it is starting or stopping")
 	}
 	return list
+}
+
+// blocks reports whether a plugin or part is in trouble that keeps the agent from
+// being ready.
+func blocks(p client.HealthState, path string, ignored []string) bool {
+	if p.Well() || slices.Contains(ignored, path) {
+		return false
+	}
+	if p.Reason != "" || p.Error != "" || len(p.Parts) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(p.Parts, func(part client.HealthState) bool { return blocks(part, path+"/"+part.Name, ignored) })
 }
 
 // effectOf names the other plugins that cause the trouble of a plugin.
@@ -136,7 +155,7 @@ func reasonOf(p client.HealthState) string {
 		return ": " + strings.Join(said, ": ")
 	}
 	for _, part := range p.Parts {
-		if part.State != "OK" {
+		if !part.Well() {
 			return ": " + part.Name + reasonOf(part)
 		}
 	}
@@ -149,7 +168,7 @@ func sinceOf(p client.HealthState) time.Time {
 		return p.Since
 	}
 	for _, part := range p.Parts {
-		if part.State != "OK" {
+		if !part.Well() {
 			return sinceOf(part)
 		}
 	}
@@ -195,7 +214,7 @@ func (a *app) printStatus(d statusData) error {
 	}
 	for _, p := range s.Health.Plugins {
 		since := ""
-		if p.State != "OK" {
+		if !p.Well() {
 			since = " for " + age(now, sinceOf(p))
 		}
 		fmt.Fprintf(&b, "    %-*s %s%s%s\n", width+1, p.Name+":", a.paintState(p.State), since, oneLine(reasonOf(p)))

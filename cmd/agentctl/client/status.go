@@ -40,7 +40,10 @@ type Status struct {
 	Plugins         []PluginStatus `json:"plugins"`
 	PluginStatus    map[string]PluginStatus
 	NonFatalPlugins []string
-	Health          Health `json:"health"`
+	// ReadyDespite are the plugins and parts ("plugin/part") whose trouble does not
+	// make the agent unready.
+	ReadyDespite []string `json:",omitempty"`
+	Health       Health   `json:"health"`
 }
 
 // PluginStatus is the state of one plugin.
@@ -52,7 +55,7 @@ type PluginStatus struct {
 	LastUpdate int64  `json:"last_update,omitempty"`
 }
 
-// Health is the tree of states: INIT, OK, DEGRADED or ERROR.
+// Health is the tree of states: INIT, OK, DEGRADED, ERROR or DISABLED.
 type Health struct {
 	State      string        `json:"state"`
 	Started    time.Time     `json:"started"`
@@ -60,6 +63,9 @@ type Health struct {
 	Taken      time.Time     `json:"taken"`
 	Plugins    []HealthState `json:"plugins"`
 }
+
+// Well reports whether nothing is wrong: the plugin works, or is disabled.
+func (s HealthState) Well() bool { return s.State == "OK" || s.State == "DISABLED" }
 
 // HealthState is the state of a plugin or of one of its parts.
 type HealthState struct {

@@ -150,9 +150,12 @@ func New() (*VPPAgent, error) {
 func newInfra() Infra {
 	i := Infra{Label: servicelabel.NewPlugin(), HTTP: rest.NewPlugin()}
 	i.Logs = logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.HTTP = i.HTTP }))
-	// Spans that nobody gets are no trouble of the network; whatever else is
-	// degraded counts, what is published for others too, as they act upon it.
-	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName))
+	// Spans that are lost do not affect the network. A value with a problem makes
+	// the agent DEGRADED but not unready: the other values work, and taking the
+	// agent out of service would stop them too. Everything else counts, including
+	// what is published for others, because they act upon it.
+	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName),
+		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine))
 	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
 	i.Metrics = metrics.NewPlugin(metrics.UseDeps(func(d *metrics.Deps) { d.HTTP = i.HTTP }))
 	i.Tracing = tracing.NewPlugin(tracing.UseDeps(func(d *tracing.Deps) { d.ServiceLabel = i.Label }))

@@ -34,6 +34,12 @@ func WithNonFatalPlugins(names ...string) Option {
 	return func(p *Plugin) { p.base.NonFatalPlugins = names }
 }
 
+// WithReadyDespite names plugins and parts of plugins ("plugin/part") whose
+// trouble does not make the agent unready.
+func WithReadyDespite(paths ...string) Option {
+	return func(p *Plugin) { p.base.ReadyDespite = paths }
+}
+
 // SetDefaults gives the plugin its name, and the default HTTP server, if it
 // has none.
 func (p *Plugin) SetDefaults() {

@@ -6,6 +6,7 @@ package probe
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -31,6 +32,7 @@ type Deps struct {
 type Config struct {
 	NonFatalPlugins   []string `json:"non-fatal-plugins" desc:"names of plugins whose trouble does not make the agent as a whole unready; the list replaces the one that holds without"`
 	ReadyWhenDegraded bool     `json:"ready-when-degraded" desc:"answer ready also while a plugin is degraded, for example while VPP is disconnected"`
+	ReadyDespite      []string `json:"ready-despite" desc:"plugins (plugin) and parts of plugins (plugin/part) whose trouble does not make the agent unready; it still makes the agent DEGRADED or ERROR. The list replaces the default"`
 }
 
 // ConfigSpec returns the defaults of probe.conf.
@@ -55,7 +57,7 @@ func (p *Plugin) Init() error {
 	}
 	return p.HTTP.Register(p.String(),
 		rest.Endpoint{Path: "/liveness", Handler: p.liveness, Doc: "200 unless a plugin failed; the states of all plugins"},
-		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Doc: "200 when the start is complete and all plugins are well; 503 and the causes otherwise"},
+		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Doc: "200 when the start is complete and all plugins are well, or ready-despite tolerates their trouble; 503 and the causes otherwise"},
 		rest.Endpoint{Path: "/health", Handler: metrics, Doc: "the states in the format of Prometheus", Groups: []string{rest.GroupTelemetry}},
 	)
 }
@@ -75,8 +77,8 @@ func (p *Plugin) Ready() bool {
 	if !p.host.Running() {
 		return false
 	}
-	s := p.snapshot()
-	return s.State == health.OK || s.State == health.Degraded && p.cfg.ReadyWhenDegraded
+	s := p.host.Health().StateWithout(slices.Concat(p.cfg.NonFatalPlugins, p.cfg.ReadyDespite)...)
+	return s == health.OK || s == health.Degraded && p.cfg.ReadyWhenDegraded
 }
 
 // NonFatalPlugins are the plugins whose trouble does not count for the agent as a
@@ -92,5 +94,5 @@ func (p *Plugin) answer(w http.ResponseWriter, s health.Snapshot, well bool) {
 	if well {
 		status = http.StatusOK
 	}
-	rest.WriteJSON(w, status, expose(p.host.Build(), s, p.cfg.NonFatalPlugins))
+	rest.WriteJSON(w, status, expose(p.host.Build(), s, &p.cfg))
 }

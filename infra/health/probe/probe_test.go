@@ -152,3 +152,19 @@ func TestConfig(t *testing.T) {
 		t.Error("runs without an agent")
 	}
 }
+
+// A part that ready-despite names makes the agent DEGRADED, not unready.
+func TestReadyDespite(t *testing.T) {
+	p, server := newProbe(probe.WithReadyDespite("scheduler/values"))
+	scheduler := newPart("scheduler", nil)
+	agenttest.Start(t, p, scheduler)
+	scheduler.Health.Scope("values").Degraded("1 value is FAILED", errors.New("route/1: no such next hop"))
+	status, body := get(t, server.URL()+"/readiness")
+	if status != 200 || !strings.Contains(body, `"state": "DEGRADED"`) || !strings.Contains(body, "route/1: no such next hop") {
+		t.Errorf("one value failed: %d %s", status, body)
+	}
+	scheduler.Health.Scope("retrieve").Degraded("cannot be read", nil)
+	if status, _ := get(t, server.URL()+"/readiness"); status != 503 {
+		t.Errorf("another part is in trouble: %d", status)
+	}
+}

@@ -21,6 +21,7 @@ type ExposedStatus struct {
 	Plugins         []PluginStatus `json:"plugins"`
 	PluginStatus    map[string]PluginStatus
 	NonFatalPlugins []string
+	ReadyDespite    []string `json:"ReadyDespite,omitempty"` // of probe.conf
 
 	// Health is the whole: all states, with parts, reasons and causes.
 	Health health.Snapshot `json:"health"`
@@ -35,12 +36,12 @@ type PluginStatus struct {
 	LastUpdate int64  `json:"last_update,omitempty"`
 }
 
-func expose(b infra.Build, s health.Snapshot, nonFatal []string) ExposedStatus {
+func expose(b infra.Build, s health.Snapshot, cfg *Config) ExposedStatus {
 	e := ExposedStatus{
 		BuildVersion: b.Version, BuildDate: b.Date, CommitHash: b.Commit,
 		State: s.State.Number(), StartTime: s.Started.Unix(),
 		LastChange: s.LastChange.Unix(), LastUpdate: s.Taken.Unix(),
-		PluginStatus: map[string]PluginStatus{}, NonFatalPlugins: nonFatal, Health: s,
+		PluginStatus: map[string]PluginStatus{}, NonFatalPlugins: cfg.NonFatalPlugins, ReadyDespite: cfg.ReadyDespite, Health: s,
 	}
 	for _, p := range s.Plugins {
 		ps := PluginStatus{State: p.State.Number(), Error: p.Trouble(), LastChange: p.LastChange.Unix(), LastUpdate: s.Taken.Unix()}
