@@ -44,7 +44,7 @@ func (s *Scheduler) suspects(all []api.Suspect) {
 	if s.Health == nil {
 		return
 	}
-	scope := s.Health.Scope("quarantine")
+	scope := s.Health.Scope(HealthQuarantine)
 	var keys []string
 	for i := range all {
 		if all[i].Quarantined {
@@ -80,6 +80,38 @@ func (s *Scheduler) unread(all []control.Unread) {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	scope.Degraded("descriptors cannot be read; until they can, nothing is created that may exist already", errors.New(strings.Join(texts, "; ")))
+}
+
+// HealthValues and HealthQuarantine are the parts of the plugin's health that
+// report values with problems.
+const (
+	HealthValues     = "values"
+	HealthQuarantine = "quarantine"
+)
+
+// problems shows in the health of the agent how many values have a problem, the
+// first of them and its error.
+func (s *Scheduler) problems(p control.Problems) {
+	if s.Health == nil {
+		return
+	}
+	scope := s.Health.Scope(HealthValues)
+	var counts []string
+	total := 0
+	for _, state := range control.ProblemStates() {
+		if n := p.Values[state]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, state))
+			total += n
+		}
+	}
+	switch {
+	case total == 0:
+		scope.OK("no value has a problem")
+	case total == 1:
+		scope.Degraded("1 value is "+strings.TrimPrefix(counts[0], "1 "), fmt.Errorf("%s: %s", p.Key, p.Reason))
+	default:
+		scope.Degraded("values with problems: "+strings.Join(counts, ", "), fmt.Errorf("the first is %s: %s", p.Key, p.Reason))
+	}
 }
 
 // breaches shows in the health of the agent which descriptors break their

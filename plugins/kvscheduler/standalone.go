@@ -67,6 +67,7 @@ func (s *Scheduler) start() {
 		Waited:     s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
 		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Unread: s.unread,
+		Problems:       s.problems,
 		CheckContracts: s.cfg.CheckContracts,
 	}
 	if s.clock != nil {

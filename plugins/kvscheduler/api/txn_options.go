@@ -43,11 +43,13 @@ type RetryOpts struct {
 	ExpBackoff bool
 }
 
-// Defaults of WithRetryDefault.
+// Defaults of WithRetryDefault. There is no limit to the number of retries: they
+// end when the value is in effect, changes, or is no longer desired, and the
+// delay between them grows to DefaultRetryMaxPeriod.
 const (
 	DefaultRetryPeriod    = time.Second
 	DefaultRetryMaxPeriod = time.Minute
-	DefaultRetryMaxCount  = 3
+	DefaultRetryMaxCount  = 0
 )
 
 // TxnOptions is what the options of a transaction amount to.
@@ -100,7 +102,8 @@ func WithRevert() TxnOption { return func(o *TxnOptions) { o.Revert = true } }
 // WithRetry retries failed operations.
 func WithRetry(r RetryOpts) TxnOption { return func(o *TxnOptions) { o.Retry = &r } }
 
-// WithRetryDefault retries after 1, 2 and 4 seconds.
+// WithRetryDefault retries after 1, 2, 4 seconds and so on, at most a minute
+// apart, for as long as the value is desired. WithRetryMaxCount limits the number.
 func WithRetryDefault() TxnOption { return WithRetryMaxCount(DefaultRetryMaxCount) }
 
 // WithRetryMaxCount retries at most n times (0 is no limit), with the default

@@ -106,6 +106,7 @@ func (c *Control) notifyWatchers(changed []string) {
 	if len(changed) == 0 {
 		return
 	}
+	c.noteProblems(changed)
 	h := c.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -52,6 +52,9 @@ type Options struct {
 	// Unread is told which descriptors could not be read, so that nothing is known
 	// of their values, whenever that changes; nil: nobody is.
 	Unread func([]Unread)
+	// Problems receives the values with problems whenever these change; nil: they
+	// are not counted.
+	Problems func(Problems)
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
@@ -98,6 +101,7 @@ type Control struct {
 
 	changes   *changes // of statuses
 	refreshed []string // of the worker: base values that a refresh changed
+	problems  problems // of the worker
 
 	drifts   *drifts
 	keeper   keeper
@@ -142,6 +146,7 @@ func New(opts Options) *Control {
 		graph:    graph.New(),
 		sessions: map[string]session{},
 		changes:  newChanges(rand.Uint64()),
+		problems: newProblems(),
 		waiting:  map[string][]chan struct{}{},
 		drifts:   newDrifts(),
 		reads:    refresh.NewReads(opts.Clock.Now),

@@ -34,6 +34,8 @@ type simulation struct {
 	epoch   uint64
 	settled bool // nothing changed since the last check
 
+	problems control.Problems // as reported last
+
 	rng   *rand.Rand
 	rate  float64
 	hangs bool // some of what fails hangs before it does
@@ -170,6 +172,7 @@ func (s *simulation) check() {
 		}
 	}
 	s.checkPolicies()
+	s.checkProblems()
 	s.noDrift()
 	s.onRecord()
 }
