@@ -114,10 +114,14 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "GET /scheduler/wait":
 		return wait(q)
 	case "POST /scheduler/downstream-resync":
+		if q.Get("verbose") != "" {
+			return http.StatusOK, "", `{"SeqNum": 9, "Unread": [{"Descriptor": "vpp-arp", "Reason": "southbound \"vpp\" is disconnected"},
+				{"Descriptor": "vpp-route", "Reason": "southbound \"vpp\" is disconnected"}]}`
+		}
 		return http.StatusOK, "resync.json", ""
 	case "GET /scheduler/drift":
 		if q.Get("detect") == "" {
-			return http.StatusOK, "", `{"Values": 3}`
+			return http.StatusOK, "", `{"Values": 3, "Unread": [{"Descriptor": "vpp-route", "Reason": "southbound \"vpp\" is disconnected"}]}`
 		}
 		return http.StatusOK, "drift.json", ""
 	case "POST /scheduler/drift":

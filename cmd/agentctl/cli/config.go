@@ -48,7 +48,8 @@ func (a *app) configResync() *cobra.Command {
 		Use:   "resync",
 		Short: "Read the southbound again and repair what differs",
 		Long: "Makes the agent read the southbound again and repair what differs from the\n" +
-			"configuration. Prints what was done; the exit code is 1 if an operation failed.",
+			"configuration. Prints what was done; the exit code is 1 if an operation failed or\n" +
+			"if the southbound, or a part of it, could not be read.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			txn, err := a.client.Resync(cmd.Context(), retry, verbose)
@@ -66,7 +67,7 @@ func (a *app) configResync() *cobra.Command {
 			if n := len(failures(txn)); n > 0 {
 				return fmt.Errorf("%d of %d operations failed: %s", n, len(txn.Executed), strings.Join(failures(txn), "; "))
 			}
-			return nil
+			return unreadError(txn.Unread)
 		},
 	}
 	formatFlag(cmd, &format)
@@ -84,7 +85,12 @@ func (a *app) printResync(txn client.Txn) error {
 		}
 	}
 	done := len(t.rows) - 1 // the first one has the names of the columns
-	if done == 0 {
+	a.printUnread(txn.Unread)
+	switch {
+	case done == 0 && unreadError(txn.Unread) != nil:
+		_, err := fmt.Fprintf(a.Out, "Transaction %d: nothing was done for what was not read.\n", txn.SeqNum)
+		return err
+	case done == 0:
 		_, err := fmt.Fprintf(a.Out, "Transaction %d: nothing had to be done.\n", txn.SeqNum)
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +22,8 @@ func (a *app) driftCommand() *cobra.Command {
 		Long: "Makes the agent read the southbound and compare it with what it believes to exist:\n" +
 			"values that are missing, that differ, and that nobody asked for. That changes\n" +
 			"nothing; with --repair exactly these values are repaired.\n\n" +
-			"The exit code is 2 if there is drift that was not repaired, 1 if its repair failed.",
+			"The exit code is 2 if there is drift that was not repaired, 1 if its repair failed or if the\n" +
+			"southbound, or a part of it, could not be read.",
 		Example: "  agentctl drift\n  agentctl drift --repair",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,7 +79,28 @@ func (a *app) showDrift(r client.DriftReport, format string) error {
 	case len(r.Drifts) > 0 && len(r.Repairs) == 0:
 		return findingError{fmt.Errorf("drift: %d of %d values", len(r.Drifts), r.Values)}
 	}
-	return nil
+	return unreadError(r.Unread)
+}
+
+// printUnread prints what was not read, a line for each reason.
+func (a *app) printUnread(unread []client.Unread) {
+	by := map[string][]string{}
+	for _, u := range unread {
+		by[u.Reason] = append(by[u.Reason], u.Descriptor)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		fmt.Fprintf(a.Out, "not read: %s: %s\n", reason, strings.Join(by[reason], ", "))
+	}
+}
+
+// unreadError is the error of a comparison that left values out; nil if only those
+// are left out that cannot be read at all.
+func unreadError(unread []client.Unread) error {
+	i := slices.IndexFunc(unread, func(u client.Unread) bool { return !u.Never })
+	if i < 0 {
+		return nil
+	}
+	return fmt.Errorf("not everything was read: %s", unread[i].Reason)
 }
 
 func (a *app) printDrift(r client.DriftReport) error {
@@ -89,10 +113,10 @@ func (a *app) printDrift(r client.DriftReport) error {
 			return err
 		}
 	}
-	for _, u := range r.Unread {
-		fmt.Fprintf(a.Out, "%s: not compared: %s\n", u.Descriptor, u.Reason)
-	}
+	a.printUnread(r.Unread)
 	switch {
+	case len(r.Drifts) == 0 && unreadError(r.Unread) != nil:
+		fmt.Fprintf(a.Out, "No drift among the %d values that were compared.\n", r.Values)
 	case len(r.Drifts) == 0:
 		fmt.Fprintf(a.Out, "No drift: %d values compared.\n", r.Values)
 	case len(r.Repairs) > 0 && len(r.Errors) == 0:

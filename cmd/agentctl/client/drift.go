@@ -29,11 +29,18 @@ type DriftReport struct {
 	Start, Stop time.Time
 	Values      int
 	Drifts      []Drift
-	Unread      []struct{ Descriptor, Reason string } // could not be read
-	Repairs     []uint64                              // the transactions that repaired
-	Errors      []string                              // what failed of the repair
+	Unread      []Unread
+	Repairs     []uint64 // the transactions that repaired
+	Errors      []string // what failed of the repair
 
 	Raw json.RawMessage `json:"-"`
+}
+
+// Unread is a kind of values, by descriptor, that could not be read; Never tells
+// that it cannot be.
+type Unread struct {
+	Descriptor, Reason string
+	Never              bool
 }
 
 // UnmarshalJSON reads a report and keeps the text.

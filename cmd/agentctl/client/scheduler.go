@@ -84,8 +84,9 @@ type Txn struct {
 	RetryAttempt int
 	PreRecord    bool // still running
 	Reverted     bool
-	ToRevert     int // values that had to be brought back
-	NotReverted  int // those of them that could not be
+	ToRevert     int      // values that had to be brought back
+	NotReverted  int      // those of them that could not be
+	Unread       []Unread // descriptors that a resync could not read
 	Values       []struct{ Key string }
 	Executed     []TxnOp
 

@@ -84,6 +84,8 @@ type DriftReport struct {
 type DriftUnread struct {
 	Descriptor string
 	Reason     string
+	// Never tells that the descriptor has no Retrieve.
+	Never bool `json:",omitempty"`
 }
 
 // Count is the number of drifts of a kind.

@@ -192,6 +192,7 @@ type jsonTxn struct {
 	Description    string           `json:",omitempty"`
 	RetryForTxn    uint64           `json:",omitempty"`
 	RetryAttempt   int              `json:",omitempty"`
+	Unread         []DriftUnread    `json:",omitempty"`
 	Values         []RecordedKVPair `json:",omitempty"`
 	Planned        []RecordedTxnOp  `json:",omitempty"`
 	Executed       []RecordedTxnOp  `json:",omitempty"`

@@ -116,6 +116,10 @@ type RecordedTxn struct {
 	RetryForTxn  uint64
 	RetryAttempt int
 
+	// Unread are the descriptors that a resync could not read, so that their values
+	// were not compared.
+	Unread []DriftUnread
+
 	Values   []RecordedKVPair
 	Planned  []RecordedTxnOp
 	Executed []RecordedTxnOp

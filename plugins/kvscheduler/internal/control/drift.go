@@ -51,7 +51,7 @@ func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 	for _, d := range reg.RetrieveOrder() {
 		if d.Retrieve == nil {
 			if d.NBKeyPrefix != "" && d.Create != nil {
-				report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: "the descriptor has no Retrieve"})
+				report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: "the descriptor has no Retrieve", Never: true})
 			}
 			continue
 		}

@@ -24,6 +24,7 @@ type prepared struct {
 	request  plan.Request
 	rejected []api.KeyWithError // values that cannot be part of a transaction
 	delayed  []api.KeyWithError // values that have to wait until a callback returns
+	unread   []api.DriftUnread  // descriptors that a resync could not read
 	notified map[string]api.Metadata
 	from, at time.Time // when that was begun and done
 }
@@ -128,11 +129,11 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 	case api.FullResync:
 		r := c.refresher(p.request.Closed)
 		r.Complete = r.Complete || !j.opts.KeepFound
-		r.All(correlation(j.values))
+		p.unread = r.All(correlation(j.values))
 		c.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
 	case api.DownstreamResync:
-		c.refresher(p.request.Closed).All(nil)
+		p.unread = c.refresher(p.request.Closed).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound

@@ -15,7 +15,7 @@ func (c *Control) preRecord(j *job, txn *exec.Txn, p *prepared) *api.RecordedTxn
 		PreRecord: true, WithSimulation: j.opts.Simulation,
 		Queued: j.queued, Taken: p.from, Prepared: p.at, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
 		ResyncType: j.opts.Resync, Description: j.opts.Description,
-		Values: j.values,
+		Values: j.values, Unread: p.unread,
 	}
 	if o := &j.opts; !o.Turn.Before(o.Came) && !j.queued.Before(o.Turn) { // by the same clock
 		rec.Came, rec.Turn = o.Came, o.Turn

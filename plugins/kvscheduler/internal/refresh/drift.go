@@ -16,7 +16,7 @@ func (r *Refresher) Read(d *registry.Descriptor) (known []*graph.Node, found []a
 		return nil, nil, fmt.Errorf("descriptor %q has no Retrieve: the southbound state cannot be read", d.Name)
 	}
 	if r.Closed[d.Session()] {
-		return nil, nil, fmt.Errorf("southbound %q is disconnected", d.Session())
+		return nil, nil, disconnected(d)
 	}
 	if r.skips(d) {
 		return nil, nil, nil

@@ -61,8 +61,9 @@ type Refresher struct {
 }
 
 // All reads everything. requested are values that the northbound is about to
-// ask for; they help descriptors to recognise what is theirs.
-func (r *Refresher) All(requested []api.KVWithMetadata) {
+// ask for; they help descriptors to recognise what is theirs. It returns the
+// descriptors that could not be read.
+func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnread) {
 	r.Graph.NextRound()
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
 	r.asked = map[string]bool{}
@@ -86,7 +87,13 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		return true
 	})
 	for _, d := range r.Registry.RetrieveOrder() {
-		if r.Closed[d.Session()] || r.Only != nil && !r.Only(d) || r.skips(d) {
+		if r.Only != nil && !r.Only(d) || r.skips(d) {
+			continue
+		}
+		if r.Closed[d.Session()] {
+			if d.Retrieve != nil {
+				unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: disconnected(d).Error()})
+			}
 			continue
 		}
 		if d.Retrieve == nil {
@@ -100,6 +107,9 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 		if err == nil {
 			found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted[d])))
 		}
+		if err != nil {
+			unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: err.Error()})
+		}
 		switch {
 		case err == nil:
 			without := r.withoutValue(found)
@@ -112,6 +122,11 @@ func (r *Refresher) All(requested []api.KVWithMetadata) {
 			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
 		}
 	}
+	return unread
+}
+
+func disconnected(d *registry.Descriptor) error {
+	return fmt.Errorf("southbound %q is disconnected", d.Session())
 }
 
 // Descriptor reads all values of one descriptor, without changing the graph.
@@ -120,7 +135,7 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 		return nil, fmt.Errorf("descriptor %q has no Retrieve: the southbound state cannot be read", d.Name)
 	}
 	if r.Closed[d.Session()] {
-		return nil, fmt.Errorf("southbound %q is disconnected", d.Session())
+		return nil, disconnected(d)
 	}
 	var known []*graph.Node
 	r.Graph.Nodes(func(n *graph.Node) bool {
