@@ -66,9 +66,9 @@ func TestProblemsAreDegraded(t *testing.T) {
 	set(nil, items)
 	expect("one is left", "1 value is FAILED: tap/007: injected failure of create tap/007")
 
-	set(nil, map[string]*model.Item{"nobody/1": {}, "tap/bad": {Invalid: true}})
+	set(nil, map[string]*model.Item{"other/1": {}, "tap/bad": {Invalid: true}})
 	expect("others were added", "values with problems: 1 FAILED, 1 INVALID, 1 UNIMPLEMENTED: the first is tap/007: injected failure of create tap/007")
-	set(nil, map[string]*model.Item{"nobody/1": nil, "tap/bad": nil, "tap/007": nil})
+	set(nil, map[string]*model.Item{"other/1": nil, "tap/bad": nil, "tap/007": nil})
 	expect("all were removed", "no value has a problem")
 }
 

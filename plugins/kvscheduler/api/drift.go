@@ -84,7 +84,7 @@ type DriftReport struct {
 type DriftUnread struct {
 	Descriptor string
 	Reason     string
-	// Never tells that the descriptor has no Retrieve.
+	// Never is set if the descriptor has no Retrieve.
 	Never bool `json:",omitempty"`
 }
 

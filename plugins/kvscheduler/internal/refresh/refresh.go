@@ -100,29 +100,33 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 			r.assume(d)
 			continue
 		}
-		known := nodes[d]
-		slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-		err := r.Reads.blocked(d, r.Registry)
-		var found []api.KVWithMetadata
-		if err == nil {
-			found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted[d])))
-		}
-		if err != nil {
+		if err := r.readAll(d, nodes[d], wanted[d]); err != nil {
 			unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: err.Error()})
-		}
-		switch {
-		case err == nil:
-			without := r.withoutValue(found)
-			r.apply(d, known, found)
-			r.bury(d, without)
-			r.Reads.done(d, without)
-		case r.Reads.fail(d, err):
-			r.Warn(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers")
-		default:
-			r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
 		}
 	}
 	return unread
+}
+
+// readAll reads the values of one descriptor and takes over what it says.
+func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, wanted []api.KVWithMetadata) error {
+	slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
+	err := r.Reads.blocked(d, r.Registry)
+	var found []api.KVWithMetadata
+	if err == nil {
+		found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted)))
+	}
+	switch {
+	case err == nil:
+		without := r.withoutValue(found)
+		r.apply(d, known, found)
+		r.bury(d, without)
+		r.Reads.done(d, without)
+	case r.Reads.fail(d, err):
+		r.Warn(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers")
+	default:
+		r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
+	}
+	return err
 }
 
 func disconnected(d *registry.Descriptor) error {
