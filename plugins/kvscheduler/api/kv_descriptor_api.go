@@ -113,14 +113,28 @@ type Descriptor[V proto.Message, M any] struct {
 	// Default: false if Update is given.
 	UpdateWithRecreate func(key string, oldValue, newValue V, metadata M) bool
 
-	// Retrieve reads all values that exist in the southbound. correlate are the
-	// values that the scheduler expects there, to recognise names, references
-	// and attributes that the southbound does not return. An error means "state
-	// unknown", never "nothing there". Origin FromNB says that the value has the
+	// Retrieve reads all values that exist in the southbound. An error means
+	// "state unknown", never "nothing there". Origin FromNB says that the value has the
 	// mark of the agent. That alone does not get it removed: the scheduler removes
 	// what it made in this process, or has on record in its state-dir, and lists other
 	// marked values that are not desired as orphans. Default: the state cannot be
 	// read and is assumed to be what the scheduler did last.
+	//
+	// correlate serves to recognise names, references and attributes that the
+	// southbound does not return, and objects without a mark of the agent. When
+	// everything is read it has every value that may exist: what is desired, what
+	// was created and not removed, and what an operation of unknown outcome was to
+	// create, change or remove, desired or not. The outcome of an operation is
+	// unknown if its callback timed out, if it failed and could not be read back,
+	// and if the session or the process ended meanwhile. It stays unknown until
+	// the callback has returned and a Retrieve after that succeeded; with a
+	// state-dir also across restarts. Return what was found as the value (Origin
+	// FromNB): the scheduler adopts it if it is desired, and removes it if not.
+	//
+	// A key occurs more than once if different values of it may exist: first what
+	// an operation of unknown outcome was about, then what was created, last what
+	// is desired. Return each key once. When only some values are read again (a
+	// single operation failed) correlate has those, and all of unknown outcome.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
 
 	// IsRetriableFailure tells whether repeating an operation that failed with

@@ -113,6 +113,7 @@ type Control struct {
 
 	reads      *refresh.Reads
 	rereads    rereads
+	decisions  decisions
 	nextReread atomic.Pointer[time.Time] // nil: none is planned
 
 	ward     ward
@@ -155,7 +156,7 @@ func New(opts Options) *Control {
 	}
 	c.registry.Store(registry.New().Telling(c.derivedBreach))
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
-	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Overdue: c.overdue,
+	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Doubt: c.doubt, Overdue: c.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: c.panicked}
 	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}
 	c.readers = c.newReaders()

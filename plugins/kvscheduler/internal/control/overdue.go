@@ -40,6 +40,10 @@ func (c *Control) returnedLate() {
 // what failed, if that was asked for or if something else is wanted by now.
 func (c *Control) prepareLate(j *job, p *prepared) bool {
 	c.returns.Store(false)
+	if j.decide {
+		c.decisions.planned = false
+		c.overdue.Wake()
+	}
 	calls, more := c.overdue.Take()
 	if more {
 		c.returnedLate()
@@ -47,22 +51,20 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 	if len(calls) == 0 {
 		return false
 	}
-	p.request.Pinned, p.request.Limbo = map[string]bool{}, nil
-	c.overdue.Pin(&p.request) // without those that returned
 	j.retry = &retry{ofTxn: calls[0].OfTxn, attempt: calls[0].Attempt + 1}
-	var keys, texts []string
 	for _, call := range calls {
 		c.exec.Settle(call)
-		if target := call.Target(); target != nil && c.keeper.journal != nil { // on record since it was begun
-			c.keeper.intended = append(c.keeper.intended, intent{call.Key, &plan.Handle{}, target})
-		}
-		keys, texts = append(keys, call.Key), append(texts, describeReturn(call))
+	}
+	calls = c.decide(calls, &p.request)
+	p.request.Pinned, p.request.Limbo = map[string]bool{}, nil
+	c.overdue.Pin(&p.request) // without those that are decided
+	c.ward.pin(&p.request)
+	var texts []string
+	for _, call := range calls {
+		texts = append(texts, describeReturn(call))
+		c.leave(call.Key)
 	}
 	j.opts.Description = abbreviated(texts)
-	c.refreshKeys(keys)
-	for _, key := range keys {
-		c.leave(key)
-	}
 	for _, call := range calls {
 		p.request.Touch = append(p.request.Touch, call.Key)
 		p.request.Touch = append(p.request.Touch, c.held(call)...)
@@ -73,7 +75,7 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 			p.request.Pinned[call.Key] = true // it stays failed; others may go on
 		}
 	}
-	return true
+	return len(calls) > 0
 }
 
 // again tells whether the value of a callback that returned late is looked at

@@ -44,11 +44,12 @@ type keeper struct {
 	journal Journal // nil: nothing is kept
 	past    *refresh.Past
 	// intended are the values written ahead for the running transaction.
-	intended []intent
-	seq      uint64
-	running  bool // the journal knows that a transaction is being executed
-	stale    bool // a write failed: the journal has to be written as a whole
-	retrying bool
+	intended  []intent
+	seq       uint64
+	running   bool            // the journal knows that a transaction is being executed
+	stale     bool            // a write failed: the journal has to be written as a whole
+	undecided map[string]bool // keys, as the journal has them
+	retrying  bool
 }
 
 type intent struct {
@@ -71,9 +72,7 @@ func (c *Control) openJournal() {
 		c.log.Error("what an earlier run made is not known", "error", err)
 		return
 	}
-	for i := range records {
-		c.keeper.past.Add(&records[i])
-	}
+	c.remember(records, interrupted)
 	if len(records) > 0 || interrupted != nil {
 		c.log.Info("values of an earlier run are on record", "values", len(records))
 	}
@@ -144,6 +143,7 @@ func (c *Control) keep(executed []api.RecordedTxnOp) {
 		c.keepRemovals(executed)
 		return
 	}
+	c.keepUndecided()
 	b := &ownership.Batch{Txn: k.seq, Delete: gone}
 	c.settleAll(b)
 	if len(b.Put)+len(b.Delete) == 0 && !k.running {
@@ -186,7 +186,9 @@ func (c *Control) settleAll(b *ownership.Batch) {
 			n = c.graph.Node(in.key)
 		}
 		if n == nil {
-			b.Delete = append(b.Delete, in.key)
+			if !k.past.Doubted(in.key) {
+				b.Delete = append(b.Delete, in.key)
+			}
 			continue
 		}
 		c.graph.Keep(n, in.target)
@@ -204,7 +206,7 @@ func (c *Control) settleAll(b *ownership.Batch) {
 
 // settle adds to the batch what the journal does not know about a value.
 func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
-	if n.Base != nil || n.Desc.IsProperty() {
+	if n.Base != nil || n.Desc.IsProperty() || c.keeper.past.Doubted(n.Key) { // what may exist stays on record
 		return
 	}
 	if next := c.graph.Node(n.Key); n.Gone() && next != nil { // has come again
@@ -216,8 +218,7 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	}
 	switch kept := n.Kept(); {
 	case n.Gone() || n.Have == nil || n.Have.FromSB || n.Adopted:
-		// What a callback that hangs may yet create stays on record.
-		if kept != nil && !c.overdue.Comes(n.Key) {
+		if kept != nil {
 			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == c.keeper.seq && n.Desc.Retrieve != nil {
 				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
 				c.keeper.past.Remove(&rec)
@@ -299,6 +300,10 @@ func (c *Control) writeAgain() {
 // lose remembers a value of whose existence nothing is known any more.
 func (c *Control) lose(n *graph.Node) {
 	if n.Base != nil || n.Have == nil || n.Have.FromSB || n.Adopted || n.Desc.IsProperty() {
+		return
+	}
+	if c.keeper.past.Doubted(n.Key) { // it is remembered as what it may be
+		c.graph.Keep(n, nil)
 		return
 	}
 	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, c.txnStart(n.LastTxn))

@@ -67,6 +67,7 @@ func (c *Control) process(j *job) outcome {
 		c.fullResyncDone = true
 	}
 	c.scheduleRetries(txn, res)
+	c.planDecisions()
 	c.goOnTrying(j, res)
 	if j.session != nil {
 		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
@@ -132,11 +133,13 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		p.unread = r.All(correlation(j.values))
 		c.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
+		c.decideNow()
 	case api.DownstreamResync:
 		p.unread = c.refresher(p.request.Closed).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
+		c.decideNow()
 	}
 	if j.orphans {
 		c.claim(j.values, p.request.Closed)
@@ -328,4 +331,6 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 	}
 }
 
-func (c *Control) refreshKeys(keys []string) { c.refresher(c.closedSessions()).Keys(keys) }
+func (c *Control) refreshKeys(keys []string) (unread []string) {
+	return c.refresher(c.closedSessions()).Keys(keys)
+}

@@ -139,7 +139,7 @@ func (w *ward) suspectsOf(southbound string) []api.Suspect {
 // that failed and of those that hang.
 func (c *Control) afterCrash(southbound string, now time.Time, calls []exec.InFlight) {
 	for _, call := range c.overdue.List() {
-		if call.Southbound == southbound && !call.Stale && call.Owed != nil {
+		if call.Southbound == southbound && !call.Stale && !call.Unread() && call.Owed != nil {
 			calls = append(calls, exec.InFlight{Key: call.Key, Base: call.Owed.Base, Callback: call.Callback})
 		}
 	}

@@ -40,6 +40,7 @@ type job struct {
 	back    *wayBack    // instead of what the messages of the values amount to now
 	observe bool        // instead of values: look at what is observed
 	reread  bool        // instead of values: read what could not be read
+	decide  bool        // instead of values: read what undecided operations did
 
 	done chan outcome // buffered; nil: nobody waits
 

@@ -16,7 +16,7 @@ func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	groups := map[api.RetryOpts]*retry{}
 	for _, f := range res.Failures {
 		n := c.graph.Node(f.Key)
-		if f.Hangs && n != nil { // with or without a retry
+		if n != nil && c.overdue.Holds(f.Key) { // with or without a retry
 			c.overdue.Owe(&f, txn.Seq, txn.Attempt, n.Root().Revision)
 			continue
 		}

@@ -39,7 +39,7 @@ func TestWhoFindsTheSouthboundGoneIsNotSuspected(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	g, crashes := graph.New(), exec.NewCrashes()
-	x := &exec.Executor{Graph: g, Lock: &sync.Mutex{}, Refresh: func([]string) {}, Crashes: crashes, Now: func() time.Time {
+	x := &exec.Executor{Graph: g, Lock: &sync.Mutex{}, Refresh: func([]string) []string { return nil }, Crashes: crashes, Now: func() time.Time {
 		now = now.Add(time.Microsecond)
 		return now
 	}}

@@ -27,8 +27,12 @@ type Executor struct {
 	Now func() time.Time
 	// Limit is how many callbacks may run at once in all; 0 is DefaultLimit.
 	Limit int
-	// Refresh reads the given keys from the southbound into the graph.
-	Refresh func(keys []string)
+	// Refresh reads the given keys from the southbound into the graph. It returns
+	// those that could not be read now.
+	Refresh func(keys []string) (unread []string)
+	// Doubt, if not nil, is called with operations of unknown outcome: a callback that timed
+	// out, or one that failed and whose effect could not be read.
+	Doubt func(op *plan.Op)
 	// Intend, if not nil, is told every plan before the first of its operations.
 	Intend func(pl *plan.Plan)
 	// CheckContracts makes callbacks fail that change the values handed to them.
@@ -133,12 +137,13 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		if r.res.Begun.IsZero() {
 			r.res.Begun = x.Now()
 		}
-		failed, unknown := r.pass(pl)
+		failed, unknown, expired := r.pass(pl)
+		r.doubt(pl, expired)
 		if len(failed) == 0 && !(r.selectorsFail() && txn.Revert && !r.reverted) {
 			break
 		}
 		if len(unknown) > 0 {
-			x.Refresh(unknown)
+			r.read(pl, unknown)
 		}
 		if txn.Revert && !r.reverted {
 			r.startRevert()
@@ -195,8 +200,9 @@ func (r *run) nextRequest() plan.Request {
 
 // pass executes one plan. An operation whose predecessor failed is left out.
 // It returns the keys that failed, and of those the ones that are not known to
-// be as before; with revert nothing is started after the first one.
-func (r *run) pass(pl *plan.Plan) (failed, unknown []string) {
+// be as before, and the operations that timed out; with revert nothing is started
+// after the first one.
+func (r *run) pass(pl *plan.Plan) (failed []string, unknown, expired []int32) {
 	w := newWalk(r, pl)
 	from := len(r.res.Executed)
 	if patience := w.patience(); patience > 0 {
@@ -220,8 +226,7 @@ func (r *run) pass(pl *plan.Plan) (failed, unknown []string) {
 		}
 	}
 	slices.Sort(w.failed)
-	slices.Sort(w.unknown)
-	return w.failed, w.unknown
+	return w.failed, w.unknown, w.expired
 }
 
 // calls tells whether the operation runs a callback.

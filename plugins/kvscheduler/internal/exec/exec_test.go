@@ -58,7 +58,7 @@ func newBench(t *testing.T, concurrency int, fail func(op, key string) error) *b
 		t.Fatal(err)
 	}
 	b.reg = reg
-	b.x = &exec.Executor{Graph: b.g, Lock: &sync.Mutex{}, Now: time.Now, Refresh: func([]string) {}}
+	b.x = &exec.Executor{Graph: b.g, Lock: &sync.Mutex{}, Now: time.Now, Refresh: func([]string) []string { return nil }}
 	return b
 }
 

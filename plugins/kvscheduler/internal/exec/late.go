@@ -24,40 +24,23 @@ func (c *Call) StoodOn() (base string, deps []api.Dependency) {
 	return c.op.Base, deps
 }
 
-// Target is the base value that the call may have brought about; nil if none.
-func (c *Call) Target() *registry.Value {
-	if c.op == nil || c.op.Base != "" || c.op.Kind == plan.Down {
-		return nil
-	}
-	return c.op.Target
-}
-
 // errGivenUp lets a value that came late be removed, when nobody wants it any
 // more; values without an error that nobody wants are left alone.
 var errGivenUp = errors.New("was given up, and came late")
 
 // Settle brings the outcome of a callback that returned late into the graph:
-// what it did if it was successful, else why it failed. The value should be
+// what it did if it was successful, else why it failed. Of one that was begun in
+// another session only reading shows what it did. The value should be
 // read back afterwards, as far as that is possible.
 func (x *Executor) Settle(c *Call) {
-	if c.op == nil || c.Stale {
+	if c.op == nil {
 		return
 	}
 	x.Lock.Lock()
 	defer x.Lock.Unlock()
-	n := x.Graph.Node(c.Key)
-	if n == nil { // forgotten meanwhile
-		var base *graph.Node
-		if c.op.Base != "" {
-			if base = x.Graph.Node(c.op.Base); base == nil {
-				return // it went with its base
-			}
-		}
-		n = x.Graph.Ensure(c.Key, c.op.Desc, base)
-		n.Err = errGivenUp
-		if c.Err != nil && c.op.Desc.RetrieveValue != nil {
-			_ = x.Graph.SetHave(n, c.op.Target, nil) // to be read by what it may be
-		}
+	n := x.settled(c)
+	if n == nil || c.Stale {
+		return
 	}
 	if c.Err != nil {
 		if n.Err != nil {
@@ -75,4 +58,23 @@ func (x *Executor) Settle(c *Call) {
 	if err := x.Graph.SetHave(n, have, meta); err != nil && n.Err == nil {
 		n.Err = err
 	}
+}
+
+// settled is the node of a call that returned; nil: its value went with its base.
+func (x *Executor) settled(c *Call) *graph.Node {
+	if n := x.Graph.Node(c.Key); n != nil {
+		return n
+	}
+	var base *graph.Node
+	if c.op.Base != "" {
+		if base = x.Graph.Node(c.op.Base); base == nil {
+			return nil
+		}
+	}
+	n := x.Graph.Ensure(c.Key, c.op.Desc, base)
+	n.Err = errGivenUp
+	if c.op.Base != "" && c.Err != nil && !c.Stale && c.op.Desc.RetrieveValue != nil {
+		_ = x.Graph.SetHave(n, c.op.Target, nil) // to be read by what it may be
+	}
+	return n
 }

@@ -39,6 +39,7 @@ type Overdue struct {
 	hanging map[string]int   // operations that have not returned, by descriptor
 	refused map[string]error // see refuse
 	given   map[string]uint64
+	kept    int // see Keep
 	closed  bool
 }
 
@@ -110,6 +111,7 @@ type Call struct {
 	Returned time.Time
 	Err      error
 	Stale    bool // the southbound went down meanwhile
+	kept     bool // see Keep
 	op       *plan.Op
 	meta     api.Metadata
 }
@@ -191,7 +193,7 @@ func (o *Overdue) add(t *ticket, state int64, c *Call) bool {
 	o.calls[c] = struct{}{}
 	o.count.Add(1)
 	o.given[c.Descriptor]++
-	if c.Key != "" {
+	if c.op != nil || c.Key != "" && o.byKey[c.Key] == nil { // reading a value may time out while an operation on it does
 		o.byKey[c.Key] = c
 	}
 	if c.op != nil {
@@ -218,6 +220,7 @@ func (o *Overdue) back(t *ticket, meta api.Metadata, err error) {
 }
 
 func (o *Overdue) drop(c *Call) {
+	o.wake(c)
 	delete(o.calls, c)
 	o.count.Add(-1)
 	if o.byKey[c.Key] == c {
@@ -263,7 +266,11 @@ func (o *Overdue) Of(key string) (why string, leaving bool) {
 	if c == nil {
 		return "", false
 	}
-	why = fmt.Sprintf("descriptor %q: %s has not returned since %s", c.Descriptor, c.Callback, c.Since.UTC().Format(time.RFC3339))
+	since := c.Since.UTC().Format(time.RFC3339)
+	why = fmt.Sprintf("descriptor %q: %s has not returned since %s", c.Descriptor, c.Callback, since)
+	if !c.Returned.IsZero() {
+		why = fmt.Sprintf("descriptor %q: what %s did is not known since %s, as reading it failed", c.Descriptor, c.Callback, since)
+	}
 	return why, c.op != nil && c.op.Kind == plan.Down
 }
 
@@ -271,17 +278,6 @@ func (o *Overdue) Of(key string) (why string, leaving bool) {
 func (o *Overdue) Holds(key string) bool {
 	why, _ := o.Of(key)
 	return why != ""
-}
-
-// Comes tells whether the value may come to exist by a call that hangs.
-func (o *Overdue) Comes(key string) bool {
-	if !o.Any() {
-		return false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	c := o.byKey[key]
-	return c != nil && c.op != nil && c.op.Kind != plan.Down
 }
 
 // Owe notes what is to be done about a call when it returns.
@@ -301,7 +297,7 @@ func (o *Overdue) Take() (calls []*Call, more bool) {
 	defer o.mu.Unlock()
 	for _, c := range o.sorted() {
 		switch {
-		case c.Returned.IsZero():
+		case c.Returned.IsZero() || c.kept:
 		case len(calls) == 0 || calls[0].OfTxn == c.OfTxn:
 			calls = append(calls, c)
 		default:
@@ -347,7 +343,8 @@ func (o *Overdue) Given() map[string]uint64 {
 	return maps.Clone(o.given)
 }
 
-// Forget tells that a southbound went down: what returns later is no effect on
+// Forget notes that a southbound went down: when it is up again reading it decides
+// about the calls that have returned, and whatever others return says nothing about
 // the southbound that comes up then.
 func (o *Overdue) Forget(southbound string) {
 	if !o.Any() {
@@ -356,8 +353,12 @@ func (o *Overdue) Forget(southbound string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for c := range o.calls {
-		if c.Southbound == southbound {
+		switch {
+		case c.Southbound != southbound:
+		case c.Returned.IsZero():
 			c.Stale = true
+		default:
+			o.drop(c)
 		}
 	}
 }

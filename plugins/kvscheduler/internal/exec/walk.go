@@ -50,8 +50,9 @@ type walk struct {
 
 	told    []int32 // the operations that were recorded, in this order
 	failed  []string
-	unknown []string // of the failed: those that were called
-	left    []int32  // failed or left out
+	unknown []int32 // of the failed: those that were called and returned
+	expired []int32 // of the failed: those that were called and timed out
+	left    []int32 // failed or left out
 }
 
 // lane is the operations of one descriptor that may run beside others.
@@ -311,8 +312,12 @@ func (w *walk) complete(j *job) {
 	}
 	if j.err != nil {
 		w.failed = append(w.failed, op.Key)
-		if j.called && !hangs(j.err) {
-			w.unknown = append(w.unknown, op.Key)
+		switch {
+		case !j.called:
+		case hangs(j.err):
+			w.expired = append(w.expired, j.index)
+		default:
+			w.unknown = append(w.unknown, j.index)
 		}
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted

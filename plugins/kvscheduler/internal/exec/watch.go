@@ -149,7 +149,7 @@ func (w *walk) giveUp(t *ticket) bool {
 	}
 	op := &w.ops[t.index.Load()]
 	c := &Call{
-		Descriptor: op.Desc.Name, Southbound: op.Desc.Southbound, Callback: callback(op), Key: op.Key,
+		Descriptor: op.Desc.Name, Southbound: southbound(op), Callback: callback(op), Key: op.Key,
 		Since: w.watch.begin.Add(time.Duration(t.began.Load())), op: op,
 	}
 	if !w.Overdue.giveUp(t, state, c) {

@@ -16,13 +16,17 @@ import (
 // Keys reads single values again, after an operation on them failed with an
 // unknown effect. A derived value is read through its base where its own
 // descriptor cannot retrieve. What cannot be read is assumed to be unchanged
-// by the failed operation; of a southbound that is gone no more is asked.
+// by the failed operation; of a southbound that is gone no more is asked. It
+// returns the keys of what could not be read now, sorted, but may be read later.
 //
 // Where much of a descriptor is to be read, it reads all of it at once: for some
 // southbounds one value takes as long as all do.
-func (r *Refresher) Keys(keys []string) {
+func (r *Refresher) Keys(keys []string) (unread []string) {
 	bad := troubles{lost: map[string]*trouble{}}
-	defer func() { bad.tell(r.Warn) }()
+	defer func() {
+		bad.tell(r.Warn)
+		slices.Sort(unread)
+	}()
 	together := r.together(keys)
 	type group struct{ nodes []*graph.Node }
 	groups := map[*registry.Descriptor]*group{}
@@ -36,14 +40,17 @@ func (r *Refresher) Keys(keys []string) {
 		if n.IsDerived() && (d == nil || d.Retrieve == nil && d.RetrieveValue == nil) {
 			d = n.Base.Desc
 		}
-		if d == nil || r.Closed[d.Session()] {
+		if d == nil || d.Retrieve == nil && (d.RetrieveValue == nil || d != n.Desc) {
+			continue
+		}
+		if r.Closed[d.Session()] {
+			unread = append(unread, key)
 			continue
 		}
 		if d.RetrieveValue != nil && d == n.Desc && !together[d] {
-			bad.note(d, n.Key, 1, func() error { return r.one(n) })
-			continue
-		}
-		if d.Retrieve == nil {
+			if !bad.note(d, n.Key, 1, func() error { return r.one(n) }) {
+				unread = append(unread, key)
+			}
 			continue
 		}
 		if groups[d] == nil {
@@ -55,8 +62,13 @@ func (r *Refresher) Keys(keys []string) {
 	slices.SortFunc(order, func(a, b *registry.Descriptor) int { return strings.Compare(a.Name, b.Name) })
 	for _, d := range order {
 		nodes := groups[d].nodes
-		bad.note(d, nodes[0].Key, len(nodes), func() error { return r.some(d, nodes) })
+		if !bad.note(d, nodes[0].Key, len(nodes), func() error { return r.some(d, nodes) }) {
+			for _, n := range nodes {
+				unread = append(unread, n.Key)
+			}
+		}
 	}
+	return unread
 }
 
 // How much of a descriptor is much: more than a few, and one for so many that exist.
@@ -107,15 +119,15 @@ type trouble struct {
 	values          int
 }
 
-// note counts values that read fails for.
-func (t *troubles) note(d *registry.Descriptor, key string, values int, read func() error) {
+// note counts values that read fails for, and then returns false.
+func (t *troubles) note(d *registry.Descriptor, key string, values int, read func() error) (ok bool) {
 	if lost := t.lost[d.Session()]; lost != nil {
 		lost.values += values
-		return
+		return false
 	}
 	err := read()
 	if err == nil {
-		return
+		return true
 	}
 	var at *trouble
 	if n := len(t.all); n > 0 && t.all[n-1].descriptor == d.Name {
@@ -128,6 +140,7 @@ func (t *troubles) note(d *registry.Descriptor, key string, values int, read fun
 	if errors.Is(err, api.ErrUnreached) {
 		t.lost[d.Session()] = at
 	}
+	return false
 }
 
 // tell warns once of each trouble, however many values are in it.
@@ -143,11 +156,11 @@ func (t *troubles) tell(warn func(descriptor, problem string)) {
 
 // one reads a value with RetrieveValue.
 func (r *Refresher) one(n *graph.Node) error {
-	v := expected(n)
-	if v == nil {
+	last := r.last(n)
+	if last == nil {
 		return nil
 	}
-	msg, meta, exists, err := r.retrieveValue(n, v.Msg)
+	msg, meta, exists, err := r.retrieveValue(n, last)
 	if err != nil {
 		return err
 	}
@@ -157,6 +170,19 @@ func (r *Refresher) one(n *graph.Node) error {
 		r.state(n, msg, meta)
 	} else {
 		r.gone(n)
+	}
+	return nil
+}
+
+// last is what a value may be in the southbound; nil: it does not exist.
+func (r *Refresher) last(n *graph.Node) proto.Message {
+	if r.Past != nil && r.Past.Doubted(n.Key) && !n.IsDerived() {
+		if msg := r.Past.of(n.Desc.Name)[n.Key].Message(); msg != nil {
+			return msg
+		}
+	}
+	if v := expected(n); v != nil {
+		return v.Msg
 	}
 	return nil
 }
@@ -213,6 +239,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 
 // state sets what exists of a value whose derived values are not in question.
 func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
+	made, here := r.claim(n.Desc, n.Key)
 	v, _ := r.value(n, api.KVWithMetadata{Key: n.Key, Value: msg}, n.Want != nil && (n.Want.FromSB || n.Want.Observed))
 	if n.Desc != nil && !n.Desc.WithMetadata {
 		meta = nil
@@ -220,10 +247,17 @@ func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
 	if err := r.Graph.SetHave(n, v, meta); err != nil {
 		r.complain(n.Desc, err.Error())
 	}
+	r.recall(n, made, v)
+	if here && n.Want == nil && !v.FromSB && n.Err == nil {
+		n.Err = errLeft
+	}
 }
 
 // gone: the value does not exist; what was derived from it does not either.
 func (r *Refresher) gone(n *graph.Node) {
+	if r.Past != nil && !r.late(n.Key) {
+		r.Past.Decide(n.Desc.Name, n.Key, false)
+	}
 	for child := range n.Derived {
 		_ = r.Graph.SetHave(child, nil, nil)
 	}

@@ -23,6 +23,8 @@ type Past struct {
 	lost map[string]bool                         // keys: made in this life
 	gone []string
 
+	doubted map[string]bool // keys; see Doubt
+
 	removed map[string]map[string]*ownership.Record // by descriptor and key
 	count   int                                     // of removed
 }
@@ -96,9 +98,49 @@ func (p *Past) Lose(rec *ownership.Record) {
 	p.lost[rec.Key] = true
 }
 
+// Doubt remembers what an operation of unknown outcome was to create, change or
+// remove, whether or not it is still desired: it may exist until a reading that
+// follows the end of the operation decides.
+func (p *Past) Doubt(rec *ownership.Record) {
+	p.Lose(rec)
+	p.doubt(rec.Key)
+}
+
+// DoubtEarlier is the same for an operation of an earlier life.
+func (p *Past) DoubtEarlier(rec *ownership.Record) {
+	p.Add(rec)
+	p.doubt(rec.Key)
+}
+
+func (p *Past) doubt(key string) {
+	if p.doubted == nil {
+		p.doubted = map[string]bool{}
+	}
+	p.doubted[key] = true
+}
+
+// Doubted reports whether an operation of unknown outcome was about the key.
+func (p *Past) Doubted(key string) bool { return p.doubted[key] }
+
+// Doubts returns the keys that operations of unknown outcome were about, in no
+// order.
+func (p *Past) Doubts() map[string]bool { return p.doubted }
+
+// Decide forgets the doubt about a value, whose operation said what it did.
+func (p *Past) Decide(descriptor, key string, exists bool) {
+	if p.of(descriptor)[key] == nil {
+		return
+	}
+	p.Drop(descriptor, key)
+	if !exists {
+		p.gone = append(p.gone, key)
+	}
+}
+
 // Drop forgets one value.
 func (p *Past) Drop(descriptor, key string) {
 	delete(p.lost, key)
+	delete(p.doubted, key)
 	if of := p.made[descriptor]; of != nil {
 		delete(of, key)
 		if len(of) == 0 {
@@ -154,15 +196,40 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 		return expected
 	}
 	listed := make(map[string]bool, len(expected))
+	var tried []api.KVWithMetadata // and something else is desired by now
 	for i := range expected {
-		listed[expected[i].Key] = true
+		key := expected[i].Key
+		if p.doubted[key] && of[key] != nil && !listed[key] {
+			if v := of[key].Message(); v != nil && !proto.Equal(v, expected[i].Value) {
+				tried = append(tried, api.KVWithMetadata{Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB})
+			}
+		}
+		listed[key] = true
+	}
+	if len(tried) > 0 {
+		expected = append(tried, expected...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
-		if v := of[key].Message(); v != nil && !listed[key] {
+		if listed[key] {
+			continue
+		}
+		if v := of[key].Message(); v != nil {
 			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB})
 		}
 	}
 	return expected
+}
+
+// late reports that an operation on the key may still take effect.
+func (r *Refresher) late(key string) bool { return r.Late != nil && r.Late(key) }
+
+// claim returns what is remembered of a value that was found, as take does. It stays
+// remembered while an operation may still take effect.
+func (r *Refresher) claim(d *registry.Descriptor, key string) (made *ownership.Record, here bool) {
+	if r.late(key) {
+		return r.Past.of(d.Name)[key], false
+	}
+	return r.Past.take(d.Name, key)
 }
 
 // recall links a value of the past that was found with the graph.
@@ -171,7 +238,9 @@ func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry
 		return
 	}
 	if have.FromSB { // the descriptor knows better
-		r.Past.gone = append(r.Past.gone, n.Key)
+		if !r.late(n.Key) {
+			r.Past.gone = append(r.Past.gone, n.Key)
+		}
 		return
 	}
 	kept := &registry.Value{Msg: made.Message()}
@@ -194,7 +263,7 @@ func (r *Refresher) bury(d *registry.Descriptor, without []string) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	for key := range of {
-		if r.Policies.Of(d, key) != registry.Ignore && !slices.Contains(without, key) { // which was not looked for
+		if r.Policies.Of(d, key) != registry.Ignore && !slices.Contains(without, key) && !r.late(key) { // which was not looked for
 			r.Past.gone = append(r.Past.gone, key)
 			r.Past.Drop(d.Name, key)
 		}
@@ -216,7 +285,7 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 	defer r.Lock.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		rec := of[key]
-		if r.Policies.Of(d, key) == registry.Ignore {
+		if r.Policies.Of(d, key) == registry.Ignore || r.late(key) {
 			continue
 		}
 		n := r.Graph.Node(key)

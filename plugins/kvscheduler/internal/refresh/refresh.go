@@ -40,8 +40,8 @@ type Refresher struct {
 	// Run runs a callback that reads (all values if key is empty) within its
 	// time limit; what it returns is of no use after an error. Nil: there is none.
 	Run func(d *registry.Descriptor, key string, f func() error) error
-	// Late tells that a callback of the value was given up and may still take
-	// effect: that the value is not there yet is no news. Nil: there are none.
+	// Late reports that an operation on the value timed out and may still take
+	// effect: whether the value exists is not decided yet. Nil: there are none.
 	Late  func(key string) bool
 	asked map[string]bool // requested keys that the graph does not have
 
@@ -66,6 +66,7 @@ type Refresher struct {
 func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnread) {
 	r.Graph.NextRound()
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
+	existing := map[*registry.Descriptor][]api.KVWithMetadata{}
 	r.asked = map[string]bool{}
 	cursor := r.Graph.Cursor(len(requested))
 	for _, kv := range requested {
@@ -74,6 +75,9 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 			r.Graph.Mark(n, graph.Asked)
 			kv.Metadata = n.Meta
 			wanted[n.Desc] = append(wanted[n.Desc], kv)
+			if have := other(n, kv.Value); have != nil {
+				existing[n.Desc] = append(existing[n.Desc], *have)
+			}
 		} else if d, _ := r.Registry.Lookup(kv.Key); d != nil {
 			r.asked[kv.Key] = true
 			wanted[d] = append(wanted[d], kv)
@@ -100,20 +104,21 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 			r.assume(d)
 			continue
 		}
-		if err := r.readAll(d, nodes[d], wanted[d]); err != nil {
+		if err := r.readAll(d, nodes[d], slices.Insert(wanted[d], 0, existing[d]...)); err != nil {
 			unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: err.Error()})
 		}
 	}
 	return unread
 }
 
-// readAll reads the values of one descriptor and takes over what it says.
-func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, wanted []api.KVWithMetadata) error {
+// readAll reads the values of one descriptor and takes over what it says. expected are
+// values besides the known ones that may exist.
+func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expected []api.KVWithMetadata) error {
 	slices.SortFunc(known, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
 	err := r.Reads.blocked(d, r.Registry)
 	var found []api.KVWithMetadata
 	if err == nil {
-		found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, wanted)))
+		found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, expected)))
 	}
 	switch {
 	case err == nil:
@@ -155,7 +160,7 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 // expect retrieves what is known of a descriptor.
 func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.KVWithMetadata, error) {
 	r.Graph.NextRound()
-	return r.retrieve(d, r.correlate(known, nil))
+	return r.retrieve(d, r.Past.correlate(d, r.correlate(known, nil)))
 }
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
@@ -186,7 +191,8 @@ func (r *Refresher) run(d *registry.Descriptor, key string, f func() error) erro
 	return r.Run(d, key, guarded)
 }
 
-// correlate lists what is expected in the southbound.
+// correlate lists what is expected in the southbound: of a value that is not what is
+// desired first what was made, then what is desired.
 func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata) []api.KVWithMetadata {
 	out := slices.Grow(requested, len(known))
 	for _, n := range known {
@@ -194,10 +200,22 @@ func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadat
 			continue
 		}
 		if v := expected(n); v != nil {
+			if have := other(n, v.Msg); have != nil {
+				out = append(out, *have)
+			}
 			out = append(out, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: origin(v.FromSB)})
 		}
 	}
 	return out
+}
+
+// other is what the scheduler made of a value, if that differs from what is expected
+// of it.
+func other(n *graph.Node, expected proto.Message) *api.KVWithMetadata {
+	if n.Have == nil || n.Have.FromSB || n.Have.Msg == expected || proto.Equal(n.Have.Msg, expected) {
+		return nil
+	}
+	return &api.KVWithMetadata{Key: n.Key, Value: n.Have.Msg, Metadata: n.Meta, Origin: api.FromNB}
 }
 
 func expected(n *graph.Node) *registry.Value {
@@ -271,7 +289,7 @@ func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWit
 func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
-	made, here := r.Past.take(d.Name, kv.Key)
+	made, here := r.claim(d, kv.Key)
 	n.Marked = kv.Origin.Marked()
 	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
 	if still {
@@ -375,7 +393,7 @@ func (r *Refresher) lost(n *graph.Node) {
 func (r *Refresher) absent(n *graph.Node) {
 	n.Missing = n.Have != nil && n.Want != nil && !n.Want.Observed
 	_ = r.Graph.SetHave(n, nil, nil) // removing metadata cannot fail
-	if n.Want == nil && (n.Err == nil || r.Late == nil || !r.Late(n.Key)) {
+	if n.Want == nil && (n.Err == nil || !r.late(n.Key)) {
 		n.Err, n.Retrying = nil, false
 	}
 	r.Graph.Forget(n)
