@@ -83,7 +83,7 @@ func TestSimulatedVPP(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
 	s := newSetup(t, 1, "--simulate=vpp")
-	p := story(t, s, func(*testing.T, *process) {})
+	p := story(t, s, s.checkFlap)
 	text, err := p.get(http.MethodGet, "/readiness", "")
 	if err != nil || !strings.Contains(string(text), "simulated") {
 		t.Errorf("readiness does not say that VPP is simulated: %v\n%s", err, text)
@@ -104,7 +104,12 @@ func TestRealVPP(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
 	s := newSetup(t, 2, "--start-vpp", program)
-	p := story(t, s, s.checkForwarding)
+	p := story(t, s, func(t *testing.T, p *process) {
+		t.Helper()
+		s.checkForwarding(t, p)
+		s.checkFlap(t, p)
+		s.checkForwarding(t, p)
+	})
 	p.interrupt(t)
 	s.checkNothingLeft(t)
 }

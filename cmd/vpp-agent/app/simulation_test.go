@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
 	"github.com/tenuto-dev/tenuto/infra/agent"
@@ -123,5 +125,55 @@ func TestValuesOfSimulate(t *testing.T) {
 		case err != nil || plugins.Simulation.SimulatesVPP() != c.vpp || plugins.Simulation.SimulatesLinux() != c.linux:
 			t.Errorf("%q %q: VPP %t, Linux %t, error %v", c.args, c.env, plugins.Simulation.SimulatesVPP(), plugins.Simulation.SimulatesLinux(), err)
 		}
+	}
+}
+
+// An AF_PACKET interface survives that the peer of its host interface goes down and
+// up: the interface of VPP keeps its index.
+func TestAFPacketSurvivesFlappingPeer(t *testing.T) {
+	t.Parallel()
+	h := newSimulatedHouse(t, cables, "--simulate")
+	h.start(t)
+	h.await(t, "config/vpp/v2/interfaces/af", pb.ValueState_CONFIGURED)
+	before, _ := h.VPPIfPlugin.Interfaces().LookupByName("af")
+	created := h.LocalVPP.Simulator().Count("af_packet_create_v3")
+	own, err := h.Simulation.Linux().Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns, err := h.Simulation.Linux().Open("/run/netns/sim-ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := ns.LinkByName("sim-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, up := range []bool{false, true, false} {
+		if err := ns.SetUp(peer.Index, up); err != nil {
+			t.Fatal(err)
+		}
+		// The flap lasts longer than the watcher waits before it believes one.
+		for n, begin := 0, time.Now(); n < 2 || time.Since(begin) < 50*time.Millisecond; n++ {
+			name := fmt.Sprintf("mark%d.%d", i, n)
+			if err := own.AddDummy(name); err != nil {
+				t.Fatal(err)
+			}
+			link, err := own.LinkByName(name)
+			if err == nil {
+				err = own.SetUp(link.Index, true)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.await(t, "linux/interface/host-name/"+name, pb.ValueState_OBTAINED)
+		}
+	}
+	after, exists := h.VPPIfPlugin.Interfaces().LookupByName("af")
+	if !exists {
+		t.Fatal("the interface does not exist any more")
+	}
+	if n := h.LocalVPP.Simulator().Count("af_packet_create_v3") - created; n > 0 || after.SwIfIndex != before.SwIfIndex {
+		t.Errorf("the interface was created %d times again, its index was %d and is %d", n, before.SwIfIndex, after.SwIfIndex)
 	}
 }

@@ -47,6 +47,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		WithMetadata:         d.WithMetadata,
 		MetadataMapFactory:   d.MetadataMapFactory,
 		IsRetriableFailure:   d.IsRetriableFailure,
+		Absent:               d.Absent,
 		RetrieveDependencies: d.RetrieveDependencies,
 		Concurrency:          d.Concurrency,
 		Timeout:              d.Timeout,

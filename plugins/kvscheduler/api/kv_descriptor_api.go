@@ -166,6 +166,12 @@ type Descriptor[V proto.Message, M any] struct {
 	// was found. Optional.
 	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
+	// Absent explains, to people, why the southbound does not have the value that a
+	// key names; "" adds nothing. It is for descriptors whose values only come from
+	// the southbound. It must not block, nor call the scheduler, and may be called
+	// at any time. Optional.
+	Absent func(key string) string
+
 	// Concurrency is how many callbacks of this descriptor may run at once, each
 	// for another key; 0 and 1 mean one at a time. With 1 and more they also run
 	// beside callbacks of other descriptors; those of all descriptors with 0 run

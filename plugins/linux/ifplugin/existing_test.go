@@ -1,15 +1,18 @@
 package ifplugin_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
@@ -56,6 +59,49 @@ func TestWatcher(t *testing.T) {
 		must(t, own.DeleteLink(index))
 		a.Quiet("it is gone", func() bool { return !exists(a, late)() && !exists(a, addr)() })
 		a.ExpectKey(obtained, ifmodel.HostInterfaceKey.Key("early"))
+	})
+}
+
+// A link exists for what is attached to it while it is administratively up: without
+// a carrier too, and while the carrier comes and goes with the peer.
+func TestWatcherIgnoresTheCarrier(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		own := w.Open(t, "")
+		a := linuxtest.Start(t, w)
+		must(t, a.Resync())
+		must(t, own.AddVeth("dev", "dev-p"))
+		dev, peer := nltest.MustLink(t, own, "dev").Index, nltest.MustLink(t, own, "dev-p").Index
+		key := ifmodel.HostInterfaceKey.Key("dev")
+		why := func(want string) {
+			t.Helper()
+			a.Quiet("it is said why the link is no use: "+want, func() bool { return strings.Contains(a.Explain(key).Reason, want) })
+		}
+		why("exists but is down; \"ip link set dev up\" sets it up")
+		must(t, own.SetUp(dev, true))
+		a.Quiet("it is known although it has no carrier", exists(a, key))
+		if nltest.MustLink(t, own, "dev").Running {
+			t.Error("the link has a carrier")
+		}
+		for i, up := range []bool{true, false, true, false} {
+			must(t, own.SetUp(peer, up))
+			nltest.Poll(t, "the carrier follows the peer", func() bool { return nltest.MustLink(t, own, "dev").Running == up })
+			// The flap lasts longer than the watcher waits before it believes one.
+			for n, begin := 0, time.Now(); n < 2 || time.Since(begin) < 50*time.Millisecond; n++ {
+				name := fmt.Sprintf("mark%d.%d", i, n)
+				makeDevice(t, own, name)
+				a.Quiet("a later link is known", exists(a, ifmodel.HostInterfaceKey.Key(name)))
+			}
+		}
+		for _, txn := range a.GetTransactionHistory(time.Time{}, time.Time{}) {
+			for _, op := range txn.Executed {
+				if op.Key == key && op.Operation == kvscheduler.TxnOperation_DELETE {
+					t.Errorf("transaction %d: %v %s although only the carrier changed", txn.SeqNum, op.Operation, op.Key)
+				}
+			}
+		}
+		must(t, own.DeleteLink(dev))
+		a.Quiet("it is gone", func() bool { return !exists(a, key)() })
+		why(`there is no link "dev" in the network namespace of the agent`)
 	})
 }
 

@@ -58,9 +58,12 @@ func (c *Control) newReaders() status.Reader {
 	return status.Reader{
 		Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread,
 		Breaches: c.breaches.of, TxnStart: c.txnStart,
-		SouthboundOnly: func(key string) bool {
+		SouthboundOnly: func(key string) string {
 			d, err := c.registry.Load().Lookup(key)
-			return err == nil && d != nil && d.IsProperty() && d.Retrieve != nil
+			if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
+				return ""
+			}
+			return d.WhyAbsent(key)
 		},
 		Undescribed: func(key string) bool {
 			d, err := c.registry.Load().Lookup(key)

@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -25,6 +26,20 @@ func (d *Descriptor) Label(key string) string {
 		return key
 	}
 	return d.KeyLabel(key)
+}
+
+// WhyAbsent says why the southbound does not have a value.
+func (d *Descriptor) WhyAbsent(key string) (why string) {
+	const unknown = "the southbound does not have it"
+	if d.Absent == nil {
+		return unknown
+	}
+	defer func() {
+		if recover() != nil { // the explanation is without it
+			why = unknown
+		}
+	}()
+	return cmp.Or(d.Absent(key), unknown)
 }
 
 // IsProperty tells that the values exist without any operation: their

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,8 +44,8 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 		e.Undescribed = r.Undescribed != nil && r.Undescribed(key)
 		if base := r.comesWith(key); base != nil {
 			e.Reason = "comes with " + base.Key
-		} else if r.SouthboundOnly != nil && r.SouthboundOnly(key) {
-			e.Reason = "the southbound does not have it"
+		} else if r.SouthboundOnly != nil {
+			e.Reason = cmp.Or(r.SouthboundOnly(key), e.Reason)
 		}
 		return e
 	}

@@ -31,9 +31,9 @@ type Reader struct {
 	// Breaches lists how the descriptor of a value breaks its contract with it; it
 	// may be nil.
 	Breaches func(key string) []string
-	// SouthboundOnly tells that nobody can ask for values with the key: they come
-	// from the southbound. It may be nil.
-	SouthboundOnly func(key string) bool
+	// SouthboundOnly says why there is no value with a key that only the southbound
+	// can have; empty for keys that the northbound can ask for. It may be nil.
+	SouthboundOnly func(key string) string
 	// Undescribed tells that no descriptor has keys like this; it may be nil.
 	Undescribed func(key string) bool
 	// Keys makes what a value waits for be named by its key, besides the label.

@@ -2,9 +2,11 @@ package descriptor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -17,20 +19,21 @@ import (
 )
 
 // What the kernel has in the namespace of the agent, whoever made it, is told
-// to the scheduler as values from the southbound: links that are up and
-// running, addresses, memberships in VRFs. Items that need interfaces which
-// they do not make depend on these.
+// to the scheduler as values from the southbound: links that are administratively
+// up, addresses, memberships in VRFs. Items that need interfaces which they do not
+// make depend on these. The carrier of a link does not matter: it comes and goes
+// with the peer, and what is attached to the link outlives that.
 //
 // The kernel says what changed; what is then told comes from reading the state
-// again, so that lost, repeated or reordered events do no harm. A link that
-// stops running is believed only after a moment, because renaming and moving a
-// link take it down for an instant; a link that is gone is believed at once.
+// again, so that lost, repeated or reordered events do no harm. A link that is set
+// down is believed only after a moment, because renaming and moving a link take it
+// down for an instant; a link that is gone is believed at once.
 
 // WatcherName is the name of the descriptor of what the kernel has.
 const WatcherName = "linux-interface-watcher"
 
 const (
-	// downDelay is how long a link must not be running to be told as down.
+	// downDelay is how long a link must be down to be told as down.
 	downDelay = 10 * time.Millisecond
 	// retryDelay is the pause before watching again after it failed.
 	retryDelay = 200 * time.Millisecond
@@ -45,8 +48,10 @@ type Watcher struct {
 	mu   sync.Mutex           // held while the state is read and told
 	told map[string]string    // keys that were told, with the links that they are about
 	read map[string]bool      // keys that the scheduler read by itself, not told yet
-	down map[string]time.Time // links that stopped running, since when
+	down map[string]time.Time // links that were set down, since when
 	wake chan struct{}        // has a token while the state must be read again
+
+	names atomic.Pointer[map[string]bool] // links that exist, as they were read last; nil: not yet
 }
 
 // NewWatcher returns a watcher that tells notify; see
@@ -73,7 +78,21 @@ func (w *Watcher) Descriptor() *api.KVDescriptor {
 		KeySelector: func(key string) bool { return strings.HasPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
 		KeyLabel:    func(key string) string { return strings.TrimPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
 		Retrieve:    w.retrieve,
+		Absent:      w.absent,
 	})
+}
+
+// absent tells a link that does not exist from one that is down.
+func (w *Watcher) absent(key string) string {
+	host, ok := ifmodel.ParseHostInterfaceKey(key)
+	names := w.names.Load()
+	switch {
+	case !ok || names == nil:
+		return ""
+	case (*names)[host]:
+		return fmt.Sprintf("link %[1]q exists but is down; \"ip link set %[1]s up\" sets it up", host)
+	}
+	return fmt.Sprintf("there is no link %q in the network namespace of the agent", host)
 }
 
 func (w *Watcher) retrieve([]api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Empty, any], error) {
@@ -129,7 +148,7 @@ func (w *Watcher) state() (state, error) {
 	for _, l := range links {
 		names[l.Index] = l.Name
 		s.links[l.Name] = true
-		if l.Up && l.Running {
+		if l.Up {
 			s.keys[ifmodel.HostInterfaceKey.Key(l.Name)] = l.Name
 		}
 	}
@@ -145,6 +164,7 @@ func (w *Watcher) state() (state, error) {
 			s.keys[ifmodel.HostAddressKeyFor(name, a.Prefix.String())] = name
 		}
 	}
+	w.names.Store(&s.links)
 	return s, nil
 }
 
@@ -273,8 +293,7 @@ func (w *Watcher) compare(at time.Time) (again time.Duration, err error) {
 	return again, w.notify(changes...)
 }
 
-// stillDown returns how long to wait until a link that does not run is
-// believed to be down.
+// stillDown returns how long to wait until a link that is down is believed to be.
 func (w *Watcher) stillDown(link string, at time.Time) time.Duration {
 	since, known := w.down[link]
 	if !known {

@@ -13,7 +13,8 @@ import (
 // Keys of what is found in the kernel, in the namespace of the agent. {host}
 // is the name of an interface in the kernel, which has no slashes.
 var (
-	// HostInterfaceKey exists while the interface is up and running; it comes
+	// HostInterfaceKey exists while the interface exists and is administratively up,
+	// whether it has a carrier or not; it comes
 	// from the kernel by notification. See ParseHostInterfaceKey: the template
 	// alone also matches the two keys below.
 	HostInterfaceKey = models.MustKeyTemplate("linux/interface/host-name/{host}")
