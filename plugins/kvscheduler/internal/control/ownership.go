@@ -136,11 +136,11 @@ func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now
 }
 
 // keep brings the journal in step with what exists after a transaction.
-func (c *Control) keep(executed []api.RecordedTxnOp) {
+func (c *Control) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 	k := &c.keeper
 	gone := k.past.TakeGone()
 	if k.journal == nil {
-		c.keepRemovals(executed)
+		c.keepRemovals(executed, notified)
 		return
 	}
 	c.keepUndecided()
@@ -157,11 +157,12 @@ func (c *Control) keep(executed []api.RecordedTxnOp) {
 }
 
 // keepRemovals remembers, where there is no journal, what a transaction removed; see
-// refresh.Past.Remove.
-func (c *Control) keepRemovals(executed []api.RecordedTxnOp) {
+// refresh.Past.Remove. What the southbound reported as removed was removed by another
+// process.
+func (c *Control) keepRemovals(executed []api.RecordedTxnOp, notified map[string]bool) {
 	for i := range executed {
 		op := &executed[i]
-		if op.Operation != kvscheduler.TxnOperation_DELETE || op.NOOP || op.IsDerived || op.NewErrMsg != "" || op.PrevValue == nil {
+		if notified[op.Key] || !removes(op) {
 			continue
 		}
 		if n := c.graph.Node(op.Key); n != nil && n.Have != nil { // created again
@@ -171,6 +172,11 @@ func (c *Control) keepRemovals(executed []api.RecordedTxnOp) {
 			c.keeper.past.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
 		}
 	}
+}
+
+// removes reports whether an operation removed a base value, as its descriptor says.
+func removes(op *api.RecordedTxnOp) bool {
+	return op.Operation == kvscheduler.TxnOperation_DELETE && !op.IsDerived && !op.NOOP && op.NewErrMsg == ""
 }
 
 // settleAll adds to the batch all that the journal does not know.

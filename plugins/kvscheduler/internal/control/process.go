@@ -62,7 +62,7 @@ func (c *Control) process(j *job) outcome {
 	res := c.exec.Execute(txn)
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
-	c.keep(res.Executed)
+	c.keep(res.Executed, p.request.Notified)
 	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
 		c.fullResyncDone = true
 	}

@@ -38,10 +38,8 @@ func drawRules(t *rapid.T, policies bool) rules {
 // stranger is somebody else who makes an object.
 func (s *simulation) stranger() {
 	s.converge()
-	if s.journal != nil { // what comes is not taken for what was just removed
-		s.resync(api.DownstreamResync)
-		s.converge()
-	}
+	s.resync(api.DownstreamResync) // what comes is not taken for what was just removed
+	s.converge()
 	var free []string
 	for _, key := range append([]string{"a/x", "b/x", "c/x"}, baseKeys...) {
 		managed := s.w.rules.of(key) == registry.Managed

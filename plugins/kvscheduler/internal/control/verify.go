@@ -54,7 +54,7 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 	}
 	touch := c.withDerived(keys)
 	c.readAgain(keys, c.closedSessions())
-	c.keep(nil) // what should have been removed is on record again
+	c.keep(nil, nil) // what should have been removed is on record again
 	if !j.opts.Revert {
 		c.unverified(wrong)
 	}
