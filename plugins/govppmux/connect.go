@@ -11,6 +11,7 @@ import (
 	"go.fd.io/govpp/binapi/memclnt"
 	"go.fd.io/govpp/binapi/vpe"
 
+	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 )
 
@@ -69,7 +70,7 @@ func (p *Plugin) connectForever(ctx context.Context) {
 func (p *Plugin) connect(ctx context.Context, unanswered bool) (Session, error) {
 	last, _ := p.state.get()
 	p.totals.attempts.Add(1)
-	conn, err := vppclient.Dial(ctx, p.cfg.clientOptions("tenuto"))
+	conn, err := p.dial(ctx)
 	if err != nil {
 		return Session{}, err
 	}
@@ -132,6 +133,8 @@ func (p *Plugin) down(err error, failures int) {
 	}
 	if limit := p.cfg.RetryConnectCount; limit > 0 && failures >= limit {
 		p.Health.Failed(fmt.Sprintf("no VPP after %d attempts to connect", failures), err)
+	} else if held := (*holder.HeldError)(nil); errors.As(err, &held) {
+		p.Health.Degraded("VPP is not configured by this agent", held)
 	} else if errors.Is(err, vppclient.ErrReplyTimeout) {
 		p.Health.Degraded("VPP does not answer since "+time.Now().Format(time.TimeOnly), err)
 	} else {

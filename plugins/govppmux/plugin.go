@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
@@ -35,7 +36,13 @@ type Plugin struct {
 	conn     *Connection
 	totals   totals
 	rejected atomic.Uint64 // requests made while no VPP was connected
-	offered  struct {
+
+	// Of compete, which one goroutine runs.
+	yielded   time.Time // when another agent was seen last; zero: none
+	yieldedTo claim
+	blind     bool // VPP does not say who its clients are
+
+	offered struct {
 		mu  sync.Mutex
 		all []binding.Capability
 	}
@@ -48,6 +55,9 @@ type Deps struct {
 	HTTP rest.HTTPHandlers `optional:"true"`
 	// Metrics publishes the counters of the plugin, if there is a registry.
 	Metrics metrics.Registerer `optional:"true"`
+	// Identity names the agent, which shares no VPP with another agent that has the same
+	// label; nil: it may. A VPP that the agent runs itself is its own.
+	Identity Identity `optional:"true"`
 	// Local runs a VPP for the agent, if there is one.
 	Local LocalVPP `optional:"true"`
 }

@@ -30,10 +30,7 @@ func (s *Scheduler) openState() error {
 	if s.Health != nil {
 		report = s.Health.Scope(StateDirFlag)
 	}
-	dir := s.cfg.StateDir
-	if s.stateDir != "" {
-		dir = s.stateDir
-	}
+	dir := s.StateDirectory()
 	if dir == "" {
 		s.Log.Info("what the agent made and what it was asked for is kept in memory only; state-dir keeps it over restarts")
 		report.OK("in memory only")
@@ -82,6 +79,14 @@ func (s *Scheduler) label() string {
 		return ""
 	}
 	return s.Label.GetAgentLabel()
+}
+
+// StateDirectory returns the state-dir; empty without one, and before Init.
+func (s *Scheduler) StateDirectory() string {
+	if s.stateDir != "" {
+		return s.stateDir
+	}
+	return s.cfg.StateDir
 }
 
 // KeepsState tells whether there is a state-dir; known when Init has run.

@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
+	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
@@ -60,6 +61,7 @@ type VPPAgent struct {
 	Infra
 	Simulation *Simulation
 	Scheduler  *kvscheduler.Scheduler
+	Identity   *holder.Plugin
 	Linux
 	VPP
 	Northbound
@@ -128,6 +130,7 @@ func New() (*VPPAgent, error) {
 	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
 		d.HTTP, d.Metrics, d.Label, d.Tracing = a.HTTP, a.Metrics, a.Label, a.Tracing
 	}))
+	a.Identity = holder.NewPlugin(a.Label, a.Scheduler)
 	a.Linux = newLinux(a)
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
@@ -166,7 +169,7 @@ func newInfra() Infra {
 func newLinux(a *VPPAgent) Linux {
 	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label, func() bool { return a.Cleanup.Enabled() && !a.Simulation.SimulatesLinux() })}
 	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(l.OwnNamespaces.created),
-		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.Simulation = a.Scheduler, a.Simulation }))
+		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.Simulation, d.Identity = a.Scheduler, a.Simulation, a.Identity }))
 	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {
 		d.Scheduler, d.Namespaces, d.ServiceLabel, d.TAPs = a.Scheduler, l.Namespaces, a.Label, taps{a}
 	}))
@@ -179,7 +182,7 @@ func newLinux(a *VPPAgent) Linux {
 func newVPP(a *VPPAgent) VPP {
 	v := VPP{LocalVPP: newLocalVPP(a.Simulation)}
 	v.GoVPP = govppmux.NewPlugin(govppmux.UseDeps(func(d *govppmux.Deps) {
-		d.HTTP, d.Metrics, d.Local = a.HTTP, a.Metrics, v.LocalVPP
+		d.HTTP, d.Metrics, d.Local, d.Identity = a.HTTP, a.Metrics, v.LocalVPP, a.Identity
 	}))
 	v.VPPIfPlugin = vppif.NewPlugin(vppif.UseDeps(func(d *vppif.Deps) {
 		d.Scheduler, d.VPP, d.Host = a.Scheduler, v.GoVPP, a.LinuxIfPlugin

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
@@ -57,11 +58,13 @@ type Plugin struct {
 	forget      func()                // nil: nothing to forget
 	closeKernel func() error          // nil: not ours to close
 	onCreate    func(name string)     // nil: nobody wants to know
+	simulated   bool
 
 	mu    sync.Mutex
 	used  map[string]bool // named namespaces that were opened
 	watch *watch          // nil: deletions are not noticed
-	epoch uint64
+	epoch uint64          // 0: there is no session yet
+	lock  *holder.Lock
 }
 
 // Deps is what the plugin needs.
@@ -70,6 +73,9 @@ type Deps struct {
 	Scheduler Sessions
 	// Simulation may replace the kernel.
 	Simulation Simulation `optional:"true"`
+	// Identity names the agent, which shares a real kernel's network namespace with no
+	// other agent that has the same label; nil: it may.
+	Identity Identity `optional:"true"`
 }
 
 // Simulation decides whether Linux is simulated.
@@ -77,6 +83,9 @@ type Simulation interface {
 	// Kernel returns the simulated kernel; nil if Linux is real.
 	Kernel() netlinkapi.Namespaces
 }
+
+// Identity knows which agent this is.
+type Identity interface{ Identity() holder.Identity }
 
 // Sessions is the part of the scheduler that is told about the southbound.
 type Sessions interface {
@@ -124,6 +133,7 @@ func (p *Plugin) Init() (err error) {
 // there is nothing to watch, and the directories of the host are of no concern.
 func (p *Plugin) simulate(k netlinkapi.Namespaces) {
 	p.kernel, p.background, p.forget, p.closeKernel = k, nil, nil, nil
+	p.simulated = true
 	p.Log.Info("Linux is simulated: the interfaces and namespaces of this host are neither read nor changed")
 	p.Health.OK("Linux is simulated")
 }
@@ -134,11 +144,22 @@ func (p *Plugin) AfterInit() error {
 		p.Scheduler.SouthboundDown(Southbound, errors.New("disabled in linux-nsplugin.conf"))
 		return nil
 	}
+	if p.Identity == nil || p.simulated {
+		p.open()
+		return nil
+	}
+	if wait, err := p.tryLock(p.Context()); err != nil {
+		p.Go(func(ctx context.Context) { p.waitForLock(ctx, wait, err) })
+	}
+	return nil
+}
+
+// open opens the session.
+func (p *Plugin) open() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.epoch++
 	p.Scheduler.SouthboundUp(Southbound, p.epoch)
-	return nil
 }
 
 // Close closes all namespaces.
@@ -148,7 +169,7 @@ func (p *Plugin) Close() error {
 	if p.closeKernel != nil {
 		err = errors.Join(err, p.closeKernel())
 	}
-	return err
+	return errors.Join(err, p.lock.Close())
 }
 
 // Enabled tells whether Linux is to be touched at all.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -64,9 +65,12 @@ func (c *Control) sessionProblem(name string) string {
 	c.sessMu.Lock()
 	defer c.sessMu.Unlock()
 	s := c.sessions[name]
+	var held *holder.HeldError
 	switch {
 	case s.up:
 		return ""
+	case errors.As(s.reason, &held):
+		return name + ": " + held.Error()
 	case s.reason != nil:
 		return fmt.Sprintf("%s: disconnected (%v)", name, s.reason)
 	}

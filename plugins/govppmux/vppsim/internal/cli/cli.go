@@ -52,6 +52,7 @@ func Register(server *wire.Server, net *vnet.VNet, version string) {
 	c.add("show ip neighbor-config", c.showNeighborLimits)
 	c.add("set ip neighbor-config", c.setNeighborLimits)
 	c.add("show plugins", c.showPlugins)
+	c.add("show api clients", c.showClients)
 	c.add("create loopback interface", c.createLoopback)
 	c.add("create bridge-domain", c.createBridgeDomain)
 	c.add("delete loopback interface", c.deleteLoopback)

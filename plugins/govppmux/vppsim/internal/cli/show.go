@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,3 +196,20 @@ func onOff(set bool) string {
 func joinNonEmpty(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
+
+// showClients lists the clients of the API, and of their names what fits the column.
+func (c *CLI) showClients(cmd *command) error {
+	names := c.server.ClientNames()
+	if len(names) == 0 {
+		return nil
+	}
+	cmd.line("Socket clients")
+	cmd.line("%20s %8s", "Name", "Fildesc")
+	for _, index := range slices.Sorted(maps.Keys(names)) {
+		cmd.line("%20.20s %8d", names[index], firstDescriptor+(index&0xffff))
+	}
+	return nil
+}
+
+// firstDescriptor is about where VPP's file descriptors of clients begin.
+const firstDescriptor = 11

@@ -23,6 +23,7 @@ const (
 type conn struct {
 	net   net.Conn
 	index uint32 // client index; 0 before the handshake; guarded by Server.mu
+	name  string // of the client; guarded by Server.mu
 
 	mu   sync.Mutex
 	cond sync.Cond // output appeared, output went away, or the connection ended

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"go.fd.io/govpp/binapi/memclnt"
@@ -17,6 +18,8 @@ func (s *Server) handshake(c *conn, payload []byte) {
 		c.index = s.freeIndex()
 		s.conns[c.index] = c
 	}
+	name, _, _ := bytes.Cut(payload[requestNameOffset:min(len(payload), requestNameOffset+tableNameSize)], []byte{0})
+	c.name = string(name)
 	reply := &memclnt.SockclntCreateReply{Index: c.index}
 	for _, e := range s.table.rows {
 		if e.forgotten || len(e.nameCRC()) >= tableNameSize {
@@ -26,6 +29,19 @@ func (s *Server) handshake(c *conn, payload []byte) {
 	}
 	reply.Count = uint16(len(reply.MessageTable))
 	c.put(s.table.byName["sockclnt_create_reply"].id, reply, 0, context)
+}
+
+// requestNameOffset is where the name of the client is in sockclnt_create: after the
+// message ID and the context.
+const requestNameOffset = 2 + 4
+
+// ClientNames returns the names of the connected clients, by index; for handlers.
+func (s *Server) ClientNames() map[uint32]string {
+	names := make(map[uint32]string, len(s.conns))
+	for index, c := range s.conns {
+		names[index] = c.name
+	}
+	return names
 }
 
 // freeIndex returns the lowest free client index, as VPP's pools do.

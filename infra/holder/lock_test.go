@@ -1,0 +1,173 @@
+package holder_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/infra/holder"
+)
+
+func TestMain(m *testing.M) {
+	if label := os.Getenv("HOLDER_TEST_LABEL"); label != "" { // a process of TestLockDiesWithItsProcess
+		if _, _, err := holder.TryLock(context.Background(), "linux", agent(label)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("held")
+		select {}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func agent(label string) holder.Identity {
+	return holder.Identity{
+		Program: "vpp-agent", Label: label, PID: os.Getpid(), Host: "h", Since: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
+		Instance: "0a0b0c0d", StateDir: "/var/lib/x",
+	}
+}
+
+// unique is a label that no other process of this machine uses.
+func unique(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("%s-%d", t.Name(), os.Getpid())
+}
+
+func take(t *testing.T, me holder.Identity) *holder.Lock {
+	t.Helper()
+	lock, _, err := holder.TryLock(t.Context(), "linux", me)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close() })
+	return lock
+}
+
+// The second agent learns who the first one is, and has the lock when that gives it up.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	for name, label := range map[string]string{"short": unique(t), "long": unique(t) + strings.Repeat("x", 200)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := take(t, agent(label))
+			_, wait, err := holder.TryLock(t.Context(), "linux", agent(label))
+			want := fmt.Sprintf("label %q is held by vpp-agent pid %d on host h since 2026-11-23T01:02:03Z (state-dir /var/lib/x): "+
+				"stop it, or start this agent with another --microservice-label", label, os.Getpid())
+			if held := (*holder.HeldError)(nil); !errors.As(err, &held) || err.Error() != want {
+				t.Fatalf("got  %v\nwant %s", err, want)
+			}
+			take(t, agent(label+"-other"))
+			if _, wait, err := holder.TryLock(t.Context(), "linux", agent(label)); err == nil {
+				t.Error("two agents have the lock")
+			} else { // and gives up
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				wait(ctx)
+			}
+			if err := first.Close(); err != nil {
+				t.Error(err)
+			}
+			wait(t.Context())
+			take(t, agent(label))
+		})
+	}
+}
+
+// A killed process leaves no lock behind.
+func TestLockDiesWithItsProcess(t *testing.T) {
+	t.Parallel()
+	label := unique(t)
+	other := exec.CommandContext(t.Context(), os.Args[0])
+	other.Env = append(os.Environ(), "HOLDER_TEST_LABEL="+label)
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 5)
+	if _, err := out.Read(line); err != nil || string(line) != "held\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	_, wait, err := holder.TryLock(t.Context(), "linux", agent(label))
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d ", other.Process.Pid)) {
+		t.Fatalf("got %v, expected pid %d", err, other.Process.Pid)
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t.Context())
+	_ = other.Wait()
+	take(t, agent(label))
+}
+
+// A process that has the name and does not say who it is keeps the lock.
+func TestLockOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	label := unique(t)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", "@tenuto/linux/"+label)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("hello\n"))
+			_ = conn.Close()
+		}
+	}()
+	_, wait, err := holder.TryLock(t.Context(), "linux", agent(label))
+	if err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("got %v", err)
+	}
+	_ = l.Close()
+	wait(t.Context())
+	take(t, agent(label))
+}
+
+type label string
+
+func (l label) GetAgentLabel() string { return string(l) }
+
+// state is a state-dir in memory.
+type state map[string]map[string][]byte
+
+func (s state) StateDirectory() string                           { return "/s" }
+func (s state) LoadState(name string) (map[string][]byte, error) { return s[name], nil }
+func (s state) SaveState(name string, put map[string][]byte, _ bool) error {
+	s[name] = put
+	return nil
+}
+
+// The instance is that of the state-dir.
+func TestInstance(t *testing.T) {
+	t.Parallel()
+	ids := map[string]int{}
+	kept := state{}
+	for _, s := range []holder.State{kept, kept, nil, nil} {
+		p := holder.NewPlugin(label("x"), s)
+		p.Setup()
+		if err := p.Init(); err != nil {
+			t.Fatal(err)
+		}
+		ids[p.Identity().Instance]++
+		if dir := p.Identity().StateDir; (dir == "/s") != (s != nil) {
+			t.Errorf("state-dir %q", dir)
+		}
+	}
+	if len(ids) != 3 {
+		t.Errorf("instances %v, expected three", ids)
+	}
+}
