@@ -125,7 +125,9 @@ func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
 	return p, true
 }
 
-func (c *Control) prepareNB(j *job, p *prepared) {
+// readForNB reads the southbound for a transaction of the northbound, as far as that
+// asks for it.
+func (c *Control) readForNB(j *job, p *prepared) {
 	switch j.opts.Resync {
 	case api.FullResync:
 		r := c.refresher(p.request.Closed)
@@ -144,6 +146,10 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 	if j.orphans {
 		c.claim(j.values, p.request.Closed)
 	}
+}
+
+func (c *Control) prepareNB(j *job, p *prepared) {
+	c.readForNB(j, p)
 	c.named++
 	p.request.Changes = pages.Make(len(j.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
 	cursor := c.graph.Cursor(len(j.values))
