@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // overdue shows in the health of the agent which callbacks hang.
@@ -131,6 +132,22 @@ func (s *Scheduler) breaches(all []control.Breach) {
 		text = fmt.Sprintf("descriptors that break their contract: %s; %s", strings.Join(names, ", "), all[0].Problem)
 	}
 	s.Health.Scope("descriptors").OK(text)
+}
+
+// refused shows in the health of the agent which descriptors could not be
+// registered. The values of these descriptors are INVALID.
+func (s *Scheduler) refused(all []registry.Refusal) {
+	if s.Health == nil {
+		return
+	}
+	texts := make([]string, 0, maxNamed)
+	for _, r := range all[:min(maxNamed, len(all))] {
+		texts = append(texts, r.Err.Error())
+	}
+	if more := len(all) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	s.Health.Scope("registration").Failed("descriptors were refused at registration; their values are INVALID", errors.New(strings.Join(texts, "; ")))
 }
 
 // leftBehind names the callbacks that did not return until the end.

@@ -66,7 +66,7 @@ func (s *Scheduler) start() {
 		PrintPlans: s.cfg.EnableTxnSimulation,
 		Waited:     s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
-		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Unread: s.unread,
+		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Refused: s.refused, Unread: s.unread,
 		Problems:       s.problems,
 		CheckContracts: s.cfg.CheckContracts,
 	}

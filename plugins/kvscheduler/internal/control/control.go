@@ -49,6 +49,9 @@ type Options struct {
 	// Breaches is told which descriptors break their contract, and how, whenever
 	// that changes; nil: nobody is. It may be called concurrently.
 	Breaches func([]Breach)
+	// Refused is called with all descriptors that could not be registered, whenever
+	// there is another one; nil disables it. It may be called concurrently.
+	Refused func([]registry.Refusal)
 	// Unread is told which descriptors could not be read, so that nothing is known
 	// of their values, whenever that changes; nil: nobody is.
 	Unread func([]Unread)
@@ -232,8 +235,10 @@ func (c *Control) Stats() record.Stats { return c.history.Stats() }
 func (c *Control) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error {
 	c.register.Lock()
 	defer c.register.Unlock()
-	next, err := c.registry.Load().With(descriptors)
+	before := c.registry.Load()
+	next, err := before.With(descriptors)
 	c.registry.Store(next)
+	c.reportRefused(next.Refused(), len(before.Refused()))
 	var prefixes []string
 	for _, d := range descriptors {
 		if d != nil && d.NBKeyPrefix != "" && next.ByName(d.Name) != nil {
@@ -250,6 +255,17 @@ func (c *Control) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error {
 // CheckDescriptors reports references to descriptors that nobody registered;
 // to be called when all plugins are initialised.
 func (c *Control) CheckDescriptors() error { return c.registry.Load().Check() }
+
+// reportRefused logs the refusals from number known on, and reports all of them.
+// Plugins may ignore the error of RegisterKVDescriptor.
+func (c *Control) reportRefused(all []registry.Refusal, known int) {
+	for _, refusal := range all[known:] {
+		c.log.Error("descriptor refused: its values will be INVALID", "descriptor", refusal.Name, "error", refusal.Err)
+	}
+	if c.opts.Refused != nil && len(all) > known {
+		c.opts.Refused(all)
+	}
+}
 
 func (c *Control) hasUnimplemented() bool {
 	c.mu.RLock()

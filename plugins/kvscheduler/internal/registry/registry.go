@@ -18,6 +18,7 @@ type Registry struct {
 	byPrefix map[string]*Descriptor // by NBKeyPrefix with a trailing slash
 	sorted   []*Descriptor          // by name
 	retrieve []*Descriptor          // in the order of RetrieveDependencies
+	refused  []Refusal              // in the order of their registration
 	breach   func(descriptor, key, problem string)
 }
 
@@ -35,13 +36,14 @@ func (r *Registry) Telling(breach func(descriptor, key, problem string)) *Regist
 }
 
 // With returns a registry that also has the given descriptors. Descriptors
-// with errors are left out; the errors are joined. Names in
+// with errors are left out, see Refused; the errors are joined. Names in
 // RetrieveDependencies may be registered later; see Check.
 func (r *Registry) With(descriptors []*api.KVDescriptor) (*Registry, error) {
 	next := &Registry{
 		byName:   map[string]*Descriptor{},
 		byPrefix: map[string]*Descriptor{},
 		sorted:   slices.Clone(r.sorted),
+		refused:  slices.Clone(r.refused),
 		breach:   r.breach,
 	}
 	for _, d := range r.sorted {
@@ -51,13 +53,14 @@ func (r *Registry) With(descriptors []*api.KVDescriptor) (*Registry, error) {
 	for _, kd := range descriptors {
 		if err := next.add(kd); err != nil {
 			errs = append(errs, err)
+			next.refuse(kd, err)
 		}
 	}
 	slices.SortFunc(next.sorted, func(a, b *Descriptor) int { return strings.Compare(a.Name, b.Name) })
 	order, cycle := next.retrieveOrder()
 	if cycle != nil {
-		errs = append(errs, fmt.Errorf("RetrieveDependencies form a cycle: %s", strings.Join(cycle, " -> ")))
-		return r, errors.Join(errs...)
+		err := fmt.Errorf("RetrieveDependencies form a cycle: %s", strings.Join(cycle, " -> "))
+		return r.without(descriptors, err), errors.Join(append(errs, err)...)
 	}
 	next.retrieve = order
 	return next, errors.Join(errs...)
@@ -167,7 +170,8 @@ func overlapError(a, b, key string) error {
 }
 
 // Lookup returns the descriptor of a key, or nil. The error says that two
-// descriptors claim it, or that one might that panicked.
+// descriptors claim it, that one might that panicked, or that its descriptor was
+// refused.
 func (r *Registry) Lookup(key string) (*Descriptor, error) {
 	for i := len(key) - 1; i > 0; i-- {
 		if key[i] != '/' {
@@ -192,7 +196,7 @@ func (r *Registry) Lookup(key string) (*Descriptor, error) {
 		found = d
 	}
 	if found == nil {
-		return nil, broken
+		return nil, cmp.Or(broken, r.refusedFor(key))
 	}
 	return found, nil
 }

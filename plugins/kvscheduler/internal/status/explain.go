@@ -89,8 +89,6 @@ func Reason(s *api.ValueStatus) string {
 		return strings.Trim(text+"; "+circle, "; ")
 	case s.State == kvscheduler.ValueState_PENDING:
 		return "everything it needs exists; it is about to be created"
-	case s.State == kvscheduler.ValueState_UNIMPLEMENTED:
-		return "no plugin of this agent describes it"
 	case s.State == kvscheduler.ValueState_MISSING:
 		return "it disappeared from the southbound; a resync brings it back"
 	}

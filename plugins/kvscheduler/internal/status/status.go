@@ -107,6 +107,8 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 	default:
 		if n.Err != nil {
 			s.Error = n.Err.Error()
+		} else if s.State == kvscheduler.ValueState_UNIMPLEMENTED {
+			s.Error = "no plugin of this agent handles it"
 		}
 	}
 	return s

@@ -92,7 +92,7 @@ func TestBase(t *testing.T) {
 		"route/4":  "RETRYING (no reply)",
 		"route/5":  "MISSING",
 		"remote/1": "PENDING remote: disconnected",
-		"nobody/1": "UNIMPLEMENTED",
+		"nobody/1": "UNIMPLEMENTED (no plugin of this agent handles it)",
 		"tap/77":   "NONEXISTENT",
 		"piece/b":  "PENDING route/9",
 	} {
