@@ -30,6 +30,8 @@ type SourceStatus struct {
 	LastChange time.Time `json:"last_change,omitzero"` // when it changed what it wants
 	LastError  string    `json:"last_error,omitempty"` // of its last change
 	Rejected   []string  `json:"rejected,omitempty"`   // items that were left out; the first ones
+
+	Unhandled []Unhandled `json:"unhandled,omitempty"` // keys that no model handles
 }
 
 // report is what is remembered about a source.
@@ -138,6 +140,10 @@ func (p *Plugin) tellHealth() {
 	}
 	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	told := errors.Join(errs[:min(len(errs), maxTold)]...)
+	unhandled, meant := p.unhandledText()
+	if unhandled != "" {
+		told = errors.Join(told, errors.New(unhandled))
+	}
 	switch {
 	case !p.ended:
 		p.Health.Starting(p.awaited())
@@ -147,8 +153,14 @@ func (p *Plugin) tellHealth() {
 		p.Health.Degraded("not heard of since the restart: "+strings.Join(p.silent(), ", ")+"; what they asked for before is in effect", told)
 	case len(errs) > 0:
 		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), told)
+	case meant:
+		p.Health.Degraded("keys of stores have no effect", told)
 	default:
-		p.Health.OK(fmt.Sprintf("%s from %s", count(items, "item"), count(len(p.store.sources), "source")) + p.unconfirmed.note())
+		text := fmt.Sprintf("%s from %s", count(items, "item"), count(len(p.store.sources), "source")) + p.unconfirmed.note()
+		if unhandled != "" {
+			text += "; " + unhandled
+		}
+		p.Health.OK(text)
 	}
 }
 
@@ -200,6 +212,11 @@ func (p *Plugin) Sources() []SourceStatus {
 			}
 			slices.Sort(st.Rejected)
 			st.Rejected = st.Rejected[:min(len(st.Rejected), maxTold)]
+		}
+		for _, w := range p.stores {
+			if w.name == s.name {
+				st.Unhandled = p.unhandledOf(w)
+			}
 		}
 		all = append(all, st)
 	}

@@ -25,6 +25,9 @@ type watched struct {
 	incomplete []string // what it does not know itself; under Plugin.mu
 	recalled   bool     // its complete state of before the restart is in effect until it is known
 	kept       []byte   // what a State keeps about it; under Plugin.mu
+
+	unhandled unhandledKeys             // under Plugin.mu
+	receivers func(key string) []string // names of the plugins that watch a key of it; nil: not known
 }
 
 // watch begins to watch all stores that are enabled, and to wait for their
@@ -40,7 +43,11 @@ func (p *Plugin) watch() error {
 			name: sourceName(w), changes: make(chan datasync.ChangeEvent), resyncs: make(chan datasync.ResyncEvent),
 			arrived: make(chan struct{}),
 		}
-		reg, err := w.Watch(p.String(), s.changes, s.resyncs, p.keyPrefixes()...)
+		if r, ok := w.(interface{ Receivers(key string) []string }); ok {
+			s.receivers = r.Receivers
+		}
+		// All keys, not only those of models: others are counted.
+		reg, err := w.Watch(p.String(), s.changes, s.resyncs)
 		if err != nil {
 			for _, r := range regs {
 				_ = r.Close() // the first error tells more
@@ -145,12 +152,14 @@ func (p *Plugin) initialSync(ctx context.Context) {
 // follow applies what a store sends.
 func (p *Plugin) follow(ctx context.Context, s *watched) {
 	var once sync.Once
+	var partial []string // what the store did not know as of the last event
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case ev := <-s.resyncs:
-			items, rejected := p.read(resyncItems(ev))
+			partial = incomplete(ev)
+			items, rejected := p.read(p.configuration(s, resyncItems(ev), true))
 			missing := p.noteRejected(s.name, rejected, items, true)
 			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
 			once.Do(func() {
@@ -165,7 +174,14 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			p.tellHealth()
 			ev.Done(err)
 		case ev := <-s.changes:
-			items, rejected := p.read(changeItems(ev))
+			config := p.configuration(s, changeItems(ev), false)
+			if len(config) == 0 && slices.Equal(incomplete(ev), partial) {
+				p.tellHealth()
+				ev.Done(nil)
+				continue
+			}
+			partial = incomplete(ev)
+			items, rejected := p.read(config)
 			missing := p.noteRejected(s.name, rejected, items, false)
 			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
 			p.tellFailures(err)
@@ -237,7 +253,7 @@ func (p *Plugin) decode(i incoming) (proto.Message, error) {
 	}
 	model, ok := p.Codec.Models().ForKey(i.GetKey())
 	if !ok {
-		return nil, fmt.Errorf("key %s: no model has such keys", i.GetKey())
+		return nil, fmt.Errorf("key %s: no model has such keys%s", i.GetKey(), p.didYouMean(i.GetKey()))
 	}
 	msg := model.NewInstance()
 	if err := i.GetValue(msg); err != nil {

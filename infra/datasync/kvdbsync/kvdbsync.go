@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,6 +25,9 @@ var ErrNotWritable = errors.New("the store cannot be written to")
 // Plugin watches one store and publishes into it.
 type Plugin struct {
 	Deps
+
+	mu      sync.Mutex
+	watches map[*watch]string // names of the receivers
 }
 
 // Deps is what the plugin needs.
@@ -107,8 +111,10 @@ func (p *Plugin) Watch(name string, changes chan<- datasync.ChangeEvent, resyncs
 		close(w.ended)
 		return w, nil
 	}
+	p.add(w, name)
 	p.Go(func(context.Context) {
 		defer close(w.ended)
+		defer p.remove(w)
 		err := p.KvPlugin.Watch(ctx, p.ServiceLabel.GetAgentPrefix(), w.handle)
 		if err != nil && ctx.Err() == nil {
 			p.Log.Error("store is no longer followed", "store", p.KvPlugin.String(), "receiver", name, "error", err)
@@ -116,6 +122,34 @@ func (p *Plugin) Watch(name string, changes chan<- datasync.ChangeEvent, resyncs
 		}
 	})
 	return w, nil
+}
+
+func (p *Plugin) add(w *watch, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watches == nil {
+		p.watches = map[*watch]string{}
+	}
+	p.watches[w] = name
+}
+
+func (p *Plugin) remove(w *watch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.watches, w)
+}
+
+// Receivers returns the names given to Watch of those who get the changes of a key,
+// in any order.
+func (p *Plugin) Receivers(key string) (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for w, name := range p.watches {
+		if _, ok := w.prefixOf(key); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // watch is one receiver.

@@ -120,6 +120,15 @@ func (d *decoder) embedded(n *yaml.Node, p *path, read func(*yaml.Node) bool) bo
 
 // nearestModel suggests what the beginning of a key was meant to be.
 func (c *Codec) nearestModel(key string) string {
+	if prefix := c.SuggestPrefix(key); prefix != "" {
+		return "; did you mean " + prefix + "?"
+	}
+	return ""
+}
+
+// nearestPrefix is the prefix of keys that is most like the beginning of a key;
+// empty if none is similar.
+func (c *Codec) nearestPrefix(key string) string {
 	var prefixes []string
 	for _, m := range c.set.All() {
 		prefixes = append(prefixes, m.KeyPrefix())
@@ -130,8 +139,8 @@ func (c *Codec) nearestModel(key string) string {
 			best, distance = prefix, dist
 		}
 	}
-	if best == "" || distance > 1+len(best)/5 {
+	if distance > 1+len(best)/5 {
 		return ""
 	}
-	return "; did you mean " + best + "?"
+	return best
 }
