@@ -16,8 +16,8 @@ type Config struct {
 	PermanentlyRecordedInitPeriod uint32 `yaml:"permanently-recorded-init-period" desc:"keep the transactions of this time after the start, in minutes, whatever their age"`
 	TransactionHistoryMaxEntries  int    `yaml:"transaction-history-max-entries" desc:"number of transactions kept"`
 	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes"`
-	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed"`
-	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output"`
+	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed, if print-txn-summary is true; the plan is not made a second time for this"`
+	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output: arguments, planned operations, executed operations"`
 
 	QueueCapacity   int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait for their turn"`
 	QueueAgeing     time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
@@ -44,6 +44,7 @@ func DefaultConfig() Config {
 		TransactionHistoryMaxEntries:  10_000,
 		TransactionHistoryMaxBytes:    64 << 20,
 		PrintTxnSummary:               true,
+		EnableTxnSimulation:           true, // only the print costs: the plan is made anyway
 		QueueCapacity:                 control.DefaultQueueCapacity,
 		QueueAgeing:                   control.DefaultQueueAgeing,
 		// Far more than any southbound needs for one value, Retrieve of a million

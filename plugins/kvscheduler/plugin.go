@@ -116,9 +116,9 @@ func (s *Scheduler) TellChanges(changes func() api.ChangesStatus) { s.control.Te
 
 // print logs a transaction: one line at the info level when it ended, and its
 // text form if so configured.
-func (s *Scheduler) print(txn *api.RecordedTxn) {
+func (s *Scheduler) print(txn *api.RecordedTxn, morePlanned int) {
 	if s.cfg.PrintTxnSummary {
-		s.printText(txn)
+		s.printText(txn, morePlanned)
 	}
 	if !txn.PreRecord {
 		if s.meter != nil {
@@ -131,14 +131,14 @@ func (s *Scheduler) print(txn *api.RecordedTxn) {
 	}
 }
 
-func (s *Scheduler) printText(txn *api.RecordedTxn) {
+func (s *Scheduler) printText(txn *api.RecordedTxn, morePlanned int) {
 	part := record.PartPlan
 	if !txn.PreRecord {
 		part = record.PartResult
 	}
 	var text bytes.Buffer
 	err := record.Format(&text, txn, record.FormatOptions{
-		Part: part, Box: true, Planned: s.cfg.EnableTxnSimulation || txn.WithSimulation, MaxItems: maxPrinted,
+		Part: part, Box: true, Planned: s.cfg.EnableTxnSimulation || txn.WithSimulation, MaxItems: maxPrinted, MorePlanned: morePlanned,
 	})
 	if err == nil {
 		_, err = s.output.Write(text.Bytes())

@@ -63,8 +63,7 @@ func (s *Scheduler) start() {
 	}
 	opts := control.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
-		PrintPlans: s.cfg.EnableTxnSimulation,
-		Waited:     s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
+		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
 		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Refused: s.refused, Unread: s.unread,
 		Problems:       s.problems,
@@ -72,6 +71,9 @@ func (s *Scheduler) start() {
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock
+	}
+	if s.cfg.PrintTxnSummary && s.cfg.EnableTxnSimulation {
+		opts.PrintPlans = maxPrinted
 	}
 	opts.Policies = s.cfg.policies()
 	if s.store != nil {

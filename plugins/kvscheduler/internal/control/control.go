@@ -18,10 +18,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 )
 
-// Printer is told about every transaction: before the execution, with
-// PreRecord set, and after it. There is no plan in it, unless it is for simulation
-// or Options ask for it: of many values it takes as much room as what is executed.
-type Printer func(txn *api.RecordedTxn)
+// Printer is called with every transaction: before the execution, with PreRecord set,
+// and after it. Before the execution it has the plan if the transaction or
+// Options.PrintPlans asks for it; morePlanned is the number of operations left out.
+type Printer func(txn *api.RecordedTxn, morePlanned int)
 
 // Options of a Control.
 type Options struct {
@@ -32,8 +32,9 @@ type Options struct {
 	// Record keeps the history; without it only the running transaction is known.
 	Record bool
 	Print  Printer
-	// PrintPlans gives the plan to Print, before the execution.
-	PrintPlans bool
+	// PrintPlans is how many planned operations are given to Print before the
+	// execution; 0: none, unless the transaction asks for its plan.
+	PrintPlans int
 	// CallbackTimeout is how long callbacks are waited for; 0 is without end.
 	CallbackTimeout time.Duration
 	// Overdue is told the callbacks that hang whenever these change; nil: nobody

@@ -34,23 +34,36 @@ func (c *Control) preRecord(j *job, txn *exec.Txn, p *prepared) *api.RecordedTxn
 		c.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
 	}
 	if c.opts.Print != nil {
-		printed := *rec
-		if c.opts.PrintPlans || rec.WithSimulation {
+		printed, more := *rec, 0
+		if c.opts.PrintPlans > 0 {
+			printed.Planned, more = recordPlanUpTo(txn.Plan, c.opts.PrintPlans)
+		} else if rec.WithSimulation {
 			printed.Planned = recordPlan(txn.Plan)
 		}
-		c.opts.Print(&printed)
+		c.opts.Print(&printed, more)
 	}
 	return rec
 }
 
 func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
-	ops := make([]api.RecordedTxnOp, 0, len(pl.Ops))
+	ops, _ := recordPlanUpTo(pl, len(pl.Ops))
+	return ops
+}
+
+// recordPlanUpTo records at most limit operations of a plan; more is the number of
+// the others.
+func recordPlanUpTo(pl *plan.Plan, limit int) (ops []api.RecordedTxnOp, more int) {
+	ops = make([]api.RecordedTxnOp, 0, min(limit, len(pl.Ops)))
 	for i := range pl.Ops {
-		if !pl.Ops[i].Silent() {
+		switch {
+		case pl.Ops[i].Silent():
+		case len(ops) < limit:
 			ops = append(ops, exec.Record(&pl.Ops[i]))
+		default:
+			more++
 		}
 	}
-	return ops
+	return ops, more
 }
 
 func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
@@ -70,7 +83,7 @@ func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result
 		c.history.Complete(&kept)
 	}
 	if c.opts.Print != nil {
-		c.opts.Print(&rec)
+		c.opts.Print(&rec, 0)
 	}
 }
 

@@ -34,6 +34,9 @@ type FormatOptions struct {
 	// MaxItems is the number of values and of operations shown of each list; 0
 	// shows all.
 	MaxItems int
+	// MorePlanned is the number of planned operations that the transaction has
+	// besides those in its record.
+	MorePlanned int
 }
 
 // boxWidth is the width of the frame in characters, without the two borders.
@@ -42,16 +45,16 @@ const boxWidth = 118
 // Format writes a transaction in the form of the transaction log. The error is
 // that of the writer.
 func Format(w io.Writer, txn *api.RecordedTxn, opts FormatOptions) error {
-	p := printer{w: bufio.NewWriter(w), opts: opts, indent: "    "}
+	p := printer{w: bufio.NewWriter(w), opts: opts, indent: "    ", words: historyWords()}
 	if opts.Box {
-		p.indent = "  "
+		p.indent, p.words = "  ", logWords()
 	}
 	if opts.Part != PartResult {
 		p.header(txn)
 		p.arguments(txn)
 		if len(txn.Planned) > 0 && (opts.Planned || txn.WithSimulation) {
 			p.line(0, "* planned operations:")
-			p.operations(txn.Planned)
+			p.operations(txn.Planned, p.opts.MorePlanned)
 		}
 	}
 	if opts.Part != PartPlan {
@@ -80,6 +83,37 @@ type printer struct {
 	w      *bufio.Writer
 	opts   FormatOptions
 	indent string
+	words  words
+}
+
+// words are what the predecessor spells in two ways.
+type words struct {
+	seqNum, value string
+	kind          func(*api.RecordedTxn) string
+	executed      string // format of start, end and duration
+	stamp         func(time.Time) string
+	took          func(time.Duration) string
+}
+
+// historyWords are the words of the predecessor's text of the history, over REST.
+func historyWords() words {
+	return words{
+		seqNum: "seqNum", value: "val", kind: Kind, executed: "* executed operations (%s -> %s, dur: %s):", stamp: stamp,
+		took: func(d time.Duration) string { return d.Round(time.Millisecond).String() },
+	}
+}
+
+// logWords are the words of the transaction log in the predecessor's documents.
+func logWords() words {
+	return words{
+		seqNum: "seq-num", value: "value",
+		kind: func(txn *api.RecordedTxn) string {
+			return strings.Replace(Kind(txn), "Transaction", "transaction", 1)
+		},
+		executed: "* executed operations (%s - %s, duration = %s):",
+		stamp:    func(t time.Time) string { return t.UTC().Round(0).String() },
+		took:     time.Duration.String,
+	}
 }
 
 func (p *printer) line(level int, format string, args ...any) {
@@ -98,7 +132,7 @@ func (p *printer) header(txn *api.RecordedTxn) {
 		return
 	}
 	p.frame('+', '=')
-	p.between('|', title, Kind(txn))
+	p.between('|', title, p.words.kind(txn))
 	p.frame('+', '=')
 }
 
@@ -129,8 +163,8 @@ func Kind(txn *api.RecordedTxn) string {
 
 func (p *printer) arguments(txn *api.RecordedTxn) {
 	p.line(0, "* transaction arguments:")
-	p.line(1, "- seqNum: %d", txn.SeqNum)
-	p.line(1, "- type: %s", Kind(txn))
+	p.line(1, "- %s: %d", p.words.seqNum, txn.SeqNum)
+	p.line(1, "- type: %s", p.words.kind(txn))
 	if txn.Description != "" {
 		p.line(1, "- Description: %s", oneLine(txn.Description))
 	}
@@ -147,13 +181,13 @@ func (p *printer) arguments(txn *api.RecordedTxn) {
 			break
 		}
 		p.line(2, "- key: %s", kv.Key)
-		p.line(2, "  val: %s", ValueText(kv.Value))
+		p.line(2, "  %s: %s", p.words.value, ValueText(kv.Value))
 	}
 }
 
 // cut tells that the list ends here and says how much is left out.
 func (p *printer) cut(i, n, level int, what string) bool {
-	if p.opts.MaxItems == 0 || i < p.opts.MaxItems {
+	if p.opts.MaxItems == 0 || i < p.opts.MaxItems || i == n {
 		return false
 	}
 	p.line(level, "... and %d more %s", n-i, what)
@@ -166,9 +200,8 @@ func (p *printer) result(txn *api.RecordedTxn) {
 	case txn.PreRecord:
 		p.line(0, "* not executed yet")
 	default:
-		p.line(0, "* executed operations (%s -> %s, dur: %s):",
-			stamp(txn.Start), stamp(txn.Stop), took.Round(time.Millisecond))
-		p.operations(txn.Executed)
+		p.line(0, p.words.executed, p.words.stamp(txn.Start), p.words.stamp(txn.Stop), p.words.took(took))
+		p.operations(txn.Executed, 0)
 		if txn.Reverted {
 			p.line(0, "* the transaction failed and was %s", RevertedText(txn))
 		}
@@ -177,7 +210,7 @@ func (p *printer) result(txn *api.RecordedTxn) {
 		return
 	}
 	p.frame('x', '-')
-	p.between('x', fmt.Sprintf("#%d", txn.SeqNum), "took "+roundDuration(took).String())
+	p.between('x', fmt.Sprintf("#%d", txn.SeqNum), "took "+whole(took).String())
 	p.frame('x', '-')
 }
 
@@ -203,16 +236,26 @@ func roundDuration(d time.Duration) time.Duration {
 	return d
 }
 
-func (p *printer) operations(ops []api.RecordedTxnOp) {
+// whole rounds to milliseconds, or to microseconds if there is less than one.
+func whole(d time.Duration) time.Duration {
+	if d < time.Millisecond {
+		return d.Round(time.Microsecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
+// operations writes a list; more is the number of operations that are not in it.
+func (p *printer) operations(ops []api.RecordedTxnOp, more int) {
 	if len(ops) == 0 {
 		p.line(1, "<NONE>")
 	}
 	for i := range ops {
-		if p.cut(i, len(ops), 1, "operations") {
+		if p.cut(i, len(ops)+more, 1, "operations") {
 			return
 		}
 		p.operation(i+1, &ops[i])
 	}
+	p.cut(len(ops), len(ops)+more, 1, "operations")
 }
 
 func (p *printer) operation(n int, op *api.RecordedTxnOp) {
