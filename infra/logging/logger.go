@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// badKey names a value that was given without a key, or whose key is not a
+// badKey names a value that was given to With without a key, or whose key is not a
 // string; the entry is written nevertheless.
 const badKey = "!BADKEY"
 
@@ -41,8 +41,35 @@ func (l logger) Enabled(level Level) bool { return l.z.Core().Enabled(level.zap(
 
 func (l logger) log(level Level, msg string, kv []any) {
 	if ce := l.z.Check(level.zap(), msg); ce != nil {
+		if !pairs(kv) {
+			ce.Message, kv = text(msg, kv), nil
+		}
 		ce.Write(fields(kv)...)
 	}
+}
+
+// pairs reports whether the arguments are alternating keys and values.
+func pairs(kv []any) bool {
+	for i := 0; i < len(kv); i += 2 {
+		if _, ok := kv[i].(string); !ok {
+			return false
+		}
+	}
+	return len(kv)%2 == 0
+}
+
+// text is the message of a call with arguments that are no keys and values, as in
+// log.Error("open the file:", err).
+func text(msg string, args []any) string {
+	words := make([]any, 0, 1+len(args))
+	words = append(words, msg)
+	for _, arg := range args {
+		if m, ok := redactable(arg); ok {
+			arg = m
+		}
+		words = append(words, arg)
+	}
+	return strings.TrimSuffix(fmt.Sprintln(words...), "\n")
 }
 
 func (l logger) logf(level Level, format string, args []any) {

@@ -16,8 +16,9 @@ const (
 
 // Logger writes entries of one named logger. The message of Debug, Info, Warn
 // and Error is constant text; facts follow as alternating keys and values
-// (log.Info("route added", "key", key)). All methods may be called
-// concurrently.
+// (log.Info("route added", "key", key)). Arguments that are no such pairs become
+// part of the message, separated by spaces: log.Error("open the file:", err). All
+// methods may be called concurrently.
 type Logger interface {
 	Debug(msg string, kv ...any)
 	Info(msg string, kv ...any)

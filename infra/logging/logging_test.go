@@ -41,16 +41,20 @@ func TestConsole(t *testing.T) {
 	log.NewLogger("if-handler").Infof("%d percent", 50)
 	log.Println("a", 1)
 	log.Debug("not shown")
+	log.Error("x:", errors.New("no such thing")) // as the documents of the predecessor have it
 	log.Info("bad pairs", "alone")
 	log.Info("bad keys", 5, "k", "v")
+	log.With("alone").Info("of With")
 	log.Info("escape \x1b[31m and\nbreak", "bell", "\a")
 	const want = `2026-01-02 03:04:05.67890 INFO  route added logger=vpp-ifplugin key=config/route took=1.5ms n=3 ok=true
 2026-01-02 03:04:05.67890 WARN  two words logger=vpp-ifplugin text="a b" quote="\"" empty="" err="no such thing" list="[\"a\",\"b\"]"
 2026-01-02 03:04:05.67890 ERROR failed logger=vpp-ifplugin txn=7 map=map[a:1]
 2026-01-02 03:04:05.67890 INFO  50 percent logger=vpp-ifplugin.if-handler
 2026-01-02 03:04:05.67890 INFO  a 1 logger=vpp-ifplugin
-2026-01-02 03:04:05.67890 INFO  bad pairs logger=vpp-ifplugin !BADKEY=alone
-2026-01-02 03:04:05.67890 INFO  bad keys logger=vpp-ifplugin !BADKEY=5 k=v
+2026-01-02 03:04:05.67890 ERROR x: no such thing logger=vpp-ifplugin
+2026-01-02 03:04:05.67890 INFO  bad pairs alone logger=vpp-ifplugin
+2026-01-02 03:04:05.67890 INFO  bad keys 5 k v logger=vpp-ifplugin
+2026-01-02 03:04:05.67890 INFO  of With logger=vpp-ifplugin !BADKEY=alone
 2026-01-02 03:04:05.67890 INFO  escape '\x1b'[31m and
 break logger=vpp-ifplugin bell="\a"
 `
