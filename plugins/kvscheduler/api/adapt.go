@@ -168,13 +168,13 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 				v, verr := a.value(kv.Key, kv.Value)
 				m, merr := a.metadata(kv.Key, kv.Metadata)
 				if verr == nil && merr == nil {
-					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin})
+					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin, kv.Unconfirmed})
 				}
 			}
 			found, err := d.Retrieve(typed)
 			out := make([]KVWithMetadata, len(found))
 			for i, kv := range found {
-				out[i] = KVWithMetadata{kv.Key, present(kv.Value), kv.Metadata, kv.Origin}
+				out[i] = KVWithMetadata{Key: kv.Key, Value: present(kv.Value), Metadata: kv.Metadata, Origin: kv.Origin}
 			}
 			return out, err
 		}

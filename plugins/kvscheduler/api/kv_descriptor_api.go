@@ -206,6 +206,11 @@ type KV[V proto.Message, M any] struct {
 	Value    V
 	Metadata M
 	Origin   ValueOrigin
+	// Unconfirmed is set in what Retrieve gets: an operation on Value was begun and its
+	// outcome is unknown. A descriptor that marks objects in a second step recognises
+	// by it the object that has no mark yet. A value that is only desired, which
+	// nothing was begun for, is not unconfirmed.
+	Unconfirmed bool
 }
 
 // KeyValuePair is a key with its value.

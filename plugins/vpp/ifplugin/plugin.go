@@ -6,6 +6,7 @@ package ifplugin
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -89,6 +90,8 @@ type Sessions interface {
 	OnSession(f func(govppmux.Session)) (cancel func())
 	// Offer tells what items need of VPP.
 	Offer(capabilities ...binding.Capability)
+	// Config returns the configuration of the connection.
+	Config() govppmux.Config
 }
 
 var (
@@ -145,7 +148,7 @@ func (p *Plugin) AfterInit() error { return p.startPublishing() }
 
 func (p *Plugin) register() error {
 	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.calls, descriptor.Options{
-		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add,
+		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add, Seed: p.seed(),
 	}))
 	if err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
@@ -173,6 +176,20 @@ func (p *Plugin) register() error {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	return nil
+}
+
+// seed is the same for each run of this agent, and another one for an agent with
+// another label, on another host, or of another VPP.
+func (p *Plugin) seed() string {
+	host, err := os.Hostname()
+	if err != nil {
+		p.Log.Debug("MAC addresses are made up without the name of the host", "error", err)
+	}
+	prefix := ""
+	if p.Label != nil {
+		prefix = p.Label.GetAgentPrefix()
+	}
+	return fmt.Sprintf("%q %q %q", host, prefix, p.VPP.Config().BinAPISocketPath)
 }
 
 // Close stops following the sessions.

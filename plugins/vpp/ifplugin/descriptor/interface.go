@@ -18,7 +18,7 @@ import (
 // An interface in VPP is known by an index (sw_if_index) that VPP gives when it
 // is created, and by a name of VPP's making. The logical name of the
 // configuration is stored in the tag of the interface: an interface without
-// tag was made by somebody else and is left alone. How an interface is created
+// tag was made by another client and is left alone (but see unconfirmed.go). How an interface is created
 // depends on its type (see linkKind); MTU, MAC address and administrative
 // state are the same for all. Addresses, VRF tables and borrowed addresses are
 // derived values.
@@ -45,6 +45,8 @@ type Options struct {
 	// Interfaces finds the interfaces that exist. It is not asked before the
 	// first interface is created, so it may be filled in after the registration.
 	Interfaces index
+	// Seed makes the MAC addresses that are made up differ from those of other agents.
+	Seed string
 	// Changed is called, if not nil, with the index of an interface that was
 	// created, changed or deleted; it must not wait for the scheduler.
 	Changed func(swIfIndex uint32)
@@ -62,7 +64,7 @@ type interfaceDescriptor struct {
 // NewInterface describes interfaces.
 func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 	d := &interfaceDescriptor{vpp: vpp, mtu: opts.MTU, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
-		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: vpp},
+		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: vpp, seed: opts.Seed},
 		interfaces.Interface_TAP:               tap{vpp: vpp},
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: vpp, host: opts.Host},
 		interfaces.Interface_DPDK:              physical{vpp: vpp},

@@ -59,6 +59,9 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
 	}
+	if err := r.claimUntagged(correlate); err != nil {
+		return nil, err
+	}
 	if err := r.readAddresses(r.all...); err != nil {
 		return nil, err
 	}

@@ -62,6 +62,11 @@ func (k ipsec) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMet
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
+// created: an IPsec interface without a tag has nothing to recognise it by.
+func (ipsec) created(vppcalls.Details, *interfaces.Interface, *interfaces.Interface) bool {
+	return false
+}
+
 func (k ipsec) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.DeleteIpsec(m.SwIfIndex)
 }

@@ -8,25 +8,39 @@ import (
 
 // A loopback in VPP is an Ethernet interface without a wire. It is created by
 // create_loopback and named loop0, loop1 and so on; it can be the BVI of a
-// bridge domain. An address that is not asked for is a random one: VPP would
-// give the same to the first loopback of every machine.
+// bridge domain. Without a MAC address in the configuration it gets one that is
+// derived from its name and the agent's identity: VPP would give the same to the first
+// loopback of every machine, and a loopback that has no tag yet is recognised by it.
 
 // loopbackCalls is what loopbacks need of VPP.
 type loopbackCalls interface {
-	CreateLoopback(name string, mac *vppcalls.MAC) (swIfIndex uint32, err error)
+	CreateLoopback(mac vppcalls.MAC) (swIfIndex uint32, err error)
 	DeleteLoopback(swIfIndex uint32) error
 }
 
 type loopback struct {
 	kindDefaults
-	vpp loopbackCalls
+	vpp  loopbackCalls
+	seed string // of MAC addresses
 }
 
 func (loopback) traits() traits { return traits{macInPlace: true} }
 
 func (k loopback) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	idx, err := k.vpp.CreateLoopback(i.GetName(), mac)
+	idx, err := k.vpp.CreateLoopback(k.mac(i, mac))
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+}
+
+func (k loopback) mac(i *interfaces.Interface, want *vppcalls.MAC) vppcalls.MAC {
+	if want != nil {
+		return *want
+	}
+	return madeUpMAC(k.seed, i.GetName())
+}
+
+func (k loopback) created(found vppcalls.Details, _, want *interfaces.Interface) bool {
+	mac, err := wantedMAC(want)
+	return err == nil && found.MAC == k.mac(want, mac)
 }
 
 func (k loopback) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

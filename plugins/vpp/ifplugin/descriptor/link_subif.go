@@ -169,6 +169,11 @@ func (k subif) updateLink(_, i *interfaces.Interface, m *ifaceidx.IfMeta) error 
 	return nil
 }
 
+// created ignores the rewriting of tags, which is set after the creation.
+func (k subif) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
+	return k.inPlace(i, want)
+}
+
 func (k subif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.DeleteSubif(m.SwIfIndex)
 }

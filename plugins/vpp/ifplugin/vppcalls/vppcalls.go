@@ -23,9 +23,8 @@ type MAC = ethernet_types.MacAddress
 // Calls are the operations on interfaces. All methods may be called
 // concurrently. Errors name the message and what VPP answered.
 type Calls struct {
-	vpp       *session.VPP
-	ops       *session.Ops[ops]
-	loopbacks unanswered
+	vpp *session.VPP
+	ops *session.Ops[ops]
 }
 
 // ops are the operations that have variants, and what is known in a session.
@@ -48,7 +47,7 @@ type ops struct {
 
 // New returns the operations on the interfaces of a VPP.
 func New(vpp *session.VPP) *Calls {
-	return &Calls{vpp: vpp, ops: session.Per(chooseOps), loopbacks: unanswered{mac: map[string]MAC{}}}
+	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
 }
 
 func chooseOps(s session.Session) ops {

@@ -1,0 +1,94 @@
+package descriptor
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+)
+
+// Most interfaces get their tag after they were created. If VPP stopped answering, or
+// the agent was killed, in between, the interface exists without a tag. It is
+// recognised by what its creation gave it and no other interface has: the ends of a
+// tunnel, the ID of a memif, the host interface, or the MAC address. This is done only
+// for operations that were begun and whose outcome is unknown: any other interface
+// without a tag belongs to another client of VPP.
+
+// creationMark is a kind whose sameLink does not tell an interface that was just
+// created from all others.
+type creationMark interface {
+	// created reports whether found, which is described by i, is what create makes of
+	// want.
+	created(found vppcalls.Details, i, want *interfaces.Interface) bool
+}
+
+// claimUntagged tags the interfaces that operations of unknown outcome have created.
+func (r *reading) claimUntagged(correlate []interfaceKV) error {
+	tagged := make(map[string]bool, len(r.all))
+	for _, found := range r.all {
+		tagged[found.Tag] = true
+	}
+	var wanted []*interfaces.Interface
+	for _, kv := range correlate {
+		if name := kv.Value.GetName(); kv.Unconfirmed && name != "" && !tagged[name] {
+			wanted = append(wanted, kv.Value)
+		}
+	}
+	for claimed := true; claimed && len(wanted) > 0; { // a sub-interface after its parent
+		claimed = false
+		for n := range r.all {
+			if found := &r.all[n]; found.Tag == "" && found.SwIfIndex != 0 {
+				at, err := r.creationOf(*found, wanted)
+				if err != nil {
+					return err
+				}
+				if at < 0 {
+					continue
+				}
+				name := wanted[at].GetName()
+				if err := r.d.vpp.SetTag(found.SwIfIndex, name); err != nil {
+					return fmt.Errorf("tag %s, which interface %q was created as: %w", found.Name, name, err)
+				}
+				found.Tag, r.names[found.SwIfIndex], claimed = name, name, true
+				wanted = append(wanted[:at:at], wanted[at+1:]...)
+			}
+		}
+	}
+	return nil
+}
+
+// creationOf returns the place of the value that an interface was created for, -1 if
+// there is none.
+func (r *reading) creationOf(found vppcalls.Details, wanted []*interfaces.Interface) (int, error) {
+	for at, want := range wanted {
+		found.Tag = want.GetName()
+		kind := r.d.kinds[want.GetType()]
+		if kind == nil || !kind.claims(found) {
+			continue
+		}
+		i := &interfaces.Interface{Name: want.GetName()}
+		known, err := r.recognised(found, want, i, &ifaceidx.IfMeta{})
+		if err != nil {
+			return -1, err
+		}
+		same := kind.sameLink
+		if k, ok := kind.(creationMark); ok {
+			same = func(i, want *interfaces.Interface) bool { return k.created(found, i, want) }
+		}
+		if known && same(i, want) {
+			return at, nil
+		}
+	}
+	return -1, nil
+}
+
+// madeUpMAC is the locally administered MAC address of an interface whose
+// configuration has none: always the same for one name and one seed.
+func madeUpMAC(seed, name string) vppcalls.MAC {
+	sum := sha256.Sum256([]byte(seed + "\x00" + name))
+	mac := vppcalls.MAC(sum[:6])
+	mac[0] = mac[0]&^1 | 2
+	return mac
+}
