@@ -27,6 +27,7 @@ drop MESSAGE [N]            swallow N requests (all without N)
 mute MESSAGE [N]            let N requests take effect without a reply
 fail MESSAGE RETVAL [N]     refuse N requests with a retval, such as -6
 failafter MESSAGE RETVAL [N]  let N requests take effect and report an error
+hangat MESSAGE|any N [late]  hang at the N-th request, before its effect or, late, before its reply
 heal                        take back all of the above
 hang                        stop processing
 resume                      continue processing
@@ -104,6 +105,8 @@ func (v *VPP) fault(name string, args []string) error {
 			return fmt.Errorf("delay %s: %w", message, err)
 		}
 		return v.Delay(message, d)
+	case "hangat":
+		return v.hangAt(message, args)
 	case "drop", "mute":
 		n, err := count(args)
 		if err != nil {
@@ -131,6 +134,21 @@ func (v *VPP) fault(name string, args []string) error {
 		return v.FailAfter(message, api.VPPApiError(retval), n)
 	}
 	return fmt.Errorf("%s: unknown command (see help): %w", name, ErrUsage)
+}
+
+// hangAt reads which request to hang at.
+func (v *VPP) hangAt(message string, args []string) error {
+	if len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "late" {
+		return fmt.Errorf("hangat %s: expected the number of the request, and perhaps the word late: %w", message, ErrUsage)
+	}
+	n, err := count(args)
+	if err != nil || n < 0 {
+		return fmt.Errorf("hangat %s: number of the request: %q, expected 0 or more: %w", message, args[0], ErrUsage)
+	}
+	if message == "any" {
+		message = ""
+	}
+	return v.HangAt(message, n, len(args) == 2)
 }
 
 // count reads the optional number of requests; without it all are meant.

@@ -34,6 +34,16 @@ func (v *VPP) FailAfter(message string, retval api.VPPApiError, n int) error {
 	return v.server.FailAfter(message, int32(retval), n)
 }
 
+// HangAt hangs at the n-th request of one name from now, of any name if it is empty:
+// before the request takes effect or, if late, after the effect and before the reply.
+// Resume continues. n of 0 ends it.
+func (v *VPP) HangAt(message string, n int, late bool) error {
+	return v.server.HangAt(message, n, late)
+}
+
+// Hung reports whether the simulator hangs now.
+func (v *VPP) Hung() bool { return v.server.Hung() }
+
 // Heal takes back what the commands above did to any message.
 func (v *VPP) Heal() { v.server.Heal() }
 

@@ -3,6 +3,7 @@ package vppsim_test
 import (
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -239,5 +240,50 @@ func TestHandleReplaces(t *testing.T) {
 	c.exchange(&memclnt.ControlPing{})
 	if len(c.events) != 1 || c.events[0].(*interfaces.SwInterfaceEvent).SwIfIndex != 3 {
 		t.Errorf("events %v", c.events)
+	}
+}
+
+// HangAt stops before or after the effect of one request, by number or by name.
+func TestHangAt(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{"", "create_loopback"} {
+		for _, late := range []bool{false, true} {
+			vpp, socket := startSimulator(t, vppsim.Options{})
+			c := dial(t, socket)
+			must(t, vpp.HangAt(message, 2, late))
+			for range 3 {
+				c.send(&interfaces.CreateLoopback{})
+			}
+			for !vpp.Hung() {
+				runtime.Gosched()
+			}
+			want := 1
+			if late {
+				want = 2
+			}
+			if got := loops(vpp); got != want {
+				t.Errorf("%q late %v: %d loopbacks while it hangs, expected %d", message, late, got, want)
+			}
+			vpp.Resume()
+			for range 3 {
+				if _, _, err := c.receive(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := loops(vpp); got != 3 {
+				t.Errorf("%q late %v: %d loopbacks afterwards, expected 3", message, late, got)
+			}
+		}
+	}
+	vpp := vppsim.New(vppsim.Options{})
+	for _, command := range []string{"hangat any", "hangat any x", "hangat any 1 early", "hangat create_loopback -1"} {
+		if _, err := vpp.Command(command); !errors.Is(err, vppsim.ErrUsage) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	for _, command := range []string{"hangat any 5", "hangat create_loopback 1 late"} {
+		if _, err := vpp.Command(command); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
 	}
 }

@@ -8,7 +8,7 @@
 // VNET_API_ERROR_UNIMPLEMENTED. It forwards no packets.
 //
 // It also fails on command: see Forget, Delay, Drop, Mute, Fail, FailAfter, Hang,
-// Disconnect, Die, Restart.
+// HangAt, Disconnect, Die, Restart.
 package vppsim
 
 import (

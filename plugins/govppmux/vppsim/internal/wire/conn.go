@@ -93,6 +93,9 @@ func (s *Server) burst(c *conn, frames *frameReader, payload []byte) bool {
 		if e != nil && !s.dispatch(c, e, payload) {
 			return false
 		}
+		if s.hangs(e, true); !s.admit(c, nil) {
+			return false
+		}
 		next, ok, err := frames.ready()
 		if err != nil {
 			return false

@@ -150,6 +150,7 @@ func (s *Server) incoming(payload []byte) *entry {
 // admit waits, with the lock released, while the server hangs and for the delay of
 // a fault command. False means that the connection ended.
 func (s *Server) admit(c *conn, e *entry) bool {
+	s.hangs(e, false)
 	for s.hung != nil {
 		hung := s.hung
 		s.unlocked(func() {

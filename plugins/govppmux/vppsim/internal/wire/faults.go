@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"go.fd.io/govpp/api"
 )
 
 // ErrUnknownMessage is returned by fault commands naming a message that is not in
@@ -20,6 +22,22 @@ type rule struct {
 	failRetval int32
 	late       int
 	lateRetval int32
+	hang       hangAt
+}
+
+// hangAt is the request that the server is to hang at.
+type hangAt struct {
+	requests int  // until then; 0: it is not to hang
+	late     bool // after the effect and before the reply
+}
+
+// here counts a request, before or after its effect, and reports whether to hang.
+func (h *hangAt) here(late bool) bool {
+	if h.requests == 0 || h.late != late {
+		return false
+	}
+	h.requests--
+	return h.requests == 0
 }
 
 // take uses up one of n affected requests.
@@ -97,10 +115,34 @@ func (s *Server) FailAfter(name string, retval int32, n int) error {
 	return s.edit(name, func(r *rule) { r.late, r.lateRetval = n, retval })
 }
 
-// Heal takes back Forget, Delay, Drop, Mute, Fail and FailAfter of every message.
+// HangAt hangs at the n-th request of this name from now, of any name if it is empty:
+// before the request takes effect or, if late, after the effect and before the reply.
+// Handshakes do not count. n of 0 ends it.
+func (s *Server) HangAt(name string, n int, late bool) error {
+	if name == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hangAt = hangAt{n, late}
+		return nil
+	}
+	return s.edit(name, func(r *rule) { r.hang = hangAt{n, late} })
+}
+
+// hangs hangs the server if it is to do so at this request.
+func (s *Server) hangs(e *entry, late bool) {
+	if e == nil || e.kind != api.RequestMessage {
+		return
+	}
+	if any, one := s.hangAt.here(late), e.rule != nil && e.rule.hang.here(late); (any || one) && s.hung == nil {
+		s.hung = make(chan struct{})
+	}
+}
+
+// Heal takes back Forget, Delay, Drop, Mute, Fail, FailAfter and HangAt of every message.
 func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.hangAt = hangAt{}
 	for _, e := range s.table.byName {
 		e.rule, e.forgotten = nil, false
 	}
@@ -114,6 +156,13 @@ func (s *Server) Hang() {
 	if s.hung == nil {
 		s.hung = make(chan struct{})
 	}
+}
+
+// Hung reports whether the server hangs.
+func (s *Server) Hung() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hung != nil
 }
 
 // Resume ends Hang; what arrived meanwhile is processed.

@@ -44,6 +44,7 @@ type Server struct {
 	listeners []*listener
 	journal   journal
 	hung      chan struct{}
+	hangAt    hangAt
 	boot      int
 	down      bool
 	closed    bool
