@@ -116,6 +116,15 @@ func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.Reply
 // StrictCompat makes the agent refuse a VPP that lacks an operation.
 func StrictCompat() Option { return func(b *Bench) { b.conf.StrictCompat = true } }
 
+// StateDir is where the scheduler keeps its journal.
+func StateDir(dir string) Option {
+	return func(b *Bench) {
+		cfg := kvscheduler.DefaultConfig()
+		cfg.StateDir = dir
+		kvscheduler.UseConf(cfg)(b.Scheduler)
+	}
+}
+
 // Start starts an agent and waits until it is connected.
 func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	tb.Helper()

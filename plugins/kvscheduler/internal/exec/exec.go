@@ -108,6 +108,7 @@ type run struct {
 	pinned   map[string]bool
 	touched  map[string]bool // keys that were operated on or left out
 	failures map[string]Failure
+	unsent   unsent
 	reverted bool
 	last     int32 // number of the record of the operation that ended last
 }
@@ -120,6 +121,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		res:     &Result{},
 		pinned:  map[string]bool{},
 		touched: map[string]bool{}, failures: map[string]Failure{},
+		unsent: unsent{lost: map[string]time.Time{}, keys: map[string]bool{}},
 	}
 	maps.Copy(r.pinned, txn.Request.Pinned)
 	if txn.Revert {

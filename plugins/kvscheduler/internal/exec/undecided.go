@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -35,7 +36,7 @@ func (r *run) read(pl *plan.Plan, unknown []int32) {
 	for _, key := range r.Refresh(keys) {
 		op := &pl.Ops[ops[key]]
 		err := r.failures[key].Err
-		if errors.Is(err, api.ErrUnreached) {
+		if r.unsent.keys[key] {
 			continue
 		}
 		if r.Doubt != nil {
@@ -43,6 +44,26 @@ func (r *run) read(pl *plan.Plan, unknown []int32) {
 		}
 		r.Overdue.keep(op, err)
 	}
+}
+
+// unsent finds the operations that cannot have had any effect: those that began after
+// another one had found the southbound gone. One that began before and finds it gone
+// may have taken the first of several steps.
+type unsent struct {
+	lost map[string]time.Time // when a southbound was found gone first
+	keys map[string]bool      // of operations without effect
+}
+
+// ended records an operation that failed.
+func (u *unsent) ended(op *plan.Op, j *job) {
+	if !errors.Is(j.err, api.ErrUnreached) {
+		return
+	}
+	at, lost := u.lost[op.Desc.Southbound]
+	if !lost || j.end.Before(at) {
+		u.lost[op.Desc.Southbound] = j.end
+	}
+	u.keys[op.Key] = lost && !j.start.Before(at)
 }
 
 // keep makes a failed operation undecided.

@@ -318,6 +318,7 @@ func (w *walk) complete(j *job) {
 			w.expired = append(w.expired, j.index)
 		default:
 			w.unknown = append(w.unknown, j.index)
+			w.unsent.ended(op, j)
 		}
 		w.bad[j.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted

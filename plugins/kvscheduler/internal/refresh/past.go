@@ -200,8 +200,13 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 	for i := range expected {
 		key := expected[i].Key
 		if p.doubted[key] && of[key] != nil && !listed[key] {
-			if v := of[key].Message(); v != nil && !proto.Equal(v, expected[i].Value) {
-				tried = append(tried, api.KVWithMetadata{Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB})
+			switch v := of[key].Message(); {
+			case v != nil && proto.Equal(v, expected[i].Value):
+				expected[i].Unconfirmed = true
+			case v != nil:
+				tried = append(tried, api.KVWithMetadata{
+					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB, Unconfirmed: true,
+				})
 			}
 		}
 		listed[key] = true
@@ -214,7 +219,7 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 			continue
 		}
 		if v := of[key].Message(); v != nil {
-			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB})
+			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: p.doubted[key]})
 		}
 	}
 	return expected
