@@ -61,6 +61,8 @@ type Deps struct {
 
 // Orchestrator is the part of the orchestrator that the plugin uses.
 type Orchestrator interface {
+	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, orchestrator.Summary)
+	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
 	PushData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) ([]orchestrator.Result, error)
 	ListData(source string) []orchestrator.KeyVal
 	Status(key string) orchestrator.Result

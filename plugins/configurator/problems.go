@@ -69,11 +69,13 @@ func (ps problems) status(code codes.Code, what string) error {
 	return st.Err()
 }
 
-func shorten(text string) string {
-	if len(text) <= maxProblemText {
+func shorten(text string) string { return shortenTo(text, maxProblemText) }
+
+func shortenTo(text string, limit int) string {
+	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "\uFFFD")
 	}
-	return strings.ToValidUTF8(text[:maxProblemText], "") + "..."
+	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
 // failed is the status of a change of which a part failed.

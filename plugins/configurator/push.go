@@ -17,7 +17,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
-	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // What a client may say in the metadata of a change.
@@ -113,7 +112,11 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 		_ = rpc.SetHeader(ctx, metadata.Pairs(SeqNumHeader, strconv.FormatUint(seqNum, 10)))
 	}
 	var txn *api.TransactionError
-	if errors.As(err, &txn) && txn.GetTxnInitError() == nil {
+	part := errors.As(err, &txn) && txn.GetTxnInitError() == nil
+	if err == nil || part && !txn.Reverted() {
+		p.tellEffects(ctx, from.source, results)
+	}
+	if part {
 		return results, txn
 	}
 	return results, statusOf(ctx, err, items, results)
@@ -197,25 +200,14 @@ func reason(e *api.InvalidMessageError) string {
 	return fmt.Sprintf("%s: %v", fields, e.Err)
 }
 
-// wait waits until a change is finished: what was put is configured, and what
-// was removed is gone unless another source wants it.
+// wait waits until a change is finished; see orchestrator.WaitFor.
 func (p *Plugin) wait(ctx context.Context, items []item, results []orchestrator.Result) error {
-	var up, down []string
+	kvs := make([]orchestrator.KeyVal, len(items))
 	for i, it := range items {
-		switch {
-		case it.Val != nil:
-			up = append(up, it.Key)
-		case results[i].Source == "":
-			down = append(down, it.Key)
-		}
+		kvs[i] = it.KeyVal
 	}
-	for _, w := range []api.WaitRequest{{Keys: up}, {Keys: down, States: []api.ValueState{kvspb.ValueState_NONEXISTENT}}} {
-		if len(w.Keys) == 0 {
-			continue
-		}
-		if err := p.Scheduler.WaitFor(ctx, w); err != nil {
-			return waitStatus(ctx, err, items)
-		}
+	if err := p.Orchestrator.WaitFor(ctx, kvs, results); err != nil {
+		return waitStatus(ctx, err, items)
 	}
 	return nil
 }

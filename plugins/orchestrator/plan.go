@@ -31,6 +31,14 @@ type Plan struct {
 	Changes *api.Plan
 }
 
+func (p *Plan) items() []KeyVal {
+	items := make([]KeyVal, len(p.Items))
+	for i, kv := range p.Items {
+		items[i] = KeyVal{Key: kv.Key, Val: kv.Value}
+	}
+	return items
+}
+
 // hideSecrets returns the plan without secrets, marked as such if there are any.
 func (p *Plan) hideSecrets() *Plan {
 	shown := *p
@@ -147,10 +155,7 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 // errors are those of PushData, and ErrUnconfirmed.
 func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (Applied, error) {
 	out := Applied{SeqNum: api.NoSeqNum}
-	items := make([]KeyVal, len(plan.Items))
-	for i, kv := range plan.Items {
-		items[i] = KeyVal{Key: kv.Key, Val: kv.Value}
-	}
+	items := plan.items()
 	if results := p.check(items); results != nil {
 		out.Results = results
 		return out, fmt.Errorf("%w: %w", ErrInvalidItems, firstError(results))

@@ -18,6 +18,7 @@ package orchestrator
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -49,6 +50,8 @@ const (
 type Scheduler interface {
 	api.Committer
 	GetValueStatus(key string) *api.BaseValueStatus
+	Reason(key string) string
+	WaitFor(ctx context.Context, req api.WaitRequest) error
 	ValidateSemantically(messages []proto.Message) error
 	GetTransactionHistory(since, until time.Time) []*api.RecordedTxn
 	Watch(req api.WatchRequest) api.StatusWatch

@@ -31,7 +31,7 @@ func (p *Plugin) endpoints() []rest.Endpoint {
 	return []rest.Endpoint{
 		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants; show-secrets for secrets as they are"},
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
-			Doc: "adds or changes the items of the body (YAML or JSON); with replace, items that clients put before and that are not in it are removed"},
+			Doc: "adds or changes the items of the body (YAML or JSON) and says what became of them; with replace, items that clients put before and that are not in it are removed; " + replyDoc},
 		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Doc: "what is wrong with the items of the body"},
 		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Doc: "where the configuration comes from, the source with the highest priority last"},
 	}
@@ -81,22 +81,10 @@ func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// outcome is the answer to a change.
-type outcome struct {
-	Error   string        `json:"error,omitempty"`
-	Results []itemOutcome `json:"results"`
-}
-
-type itemOutcome struct {
-	Key    string `json:"key"`
-	State  string `json:"state,omitempty"`
-	Source string `json:"source,omitempty"` // whose value is in effect
-	Error  string `json:"error,omitempty"`
-}
-
 func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 	replace, err := boolean(r, "replace")
-	if err != nil {
+	reply, rerr := replyOf(r)
+	if err := errors.Join(err, rerr); err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
@@ -115,9 +103,10 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 		opts = append(opts, WithResync())
 	}
 	results, err := p.PushData(r.Context(), GRPC, items, opts...)
-	status, out := http.StatusOK, outcome{Results: outcomes(results)}
-	if err != nil {
-		status, out.Error = statusOf(w, err), err.Error()
+	out := p.outcome(r.Context(), reply, GRPC, items, results, err)
+	status := http.StatusOK
+	if out.Error != "" {
+		status = statusOf(w, err)
 	}
 	rest.WriteJSON(w, status, out)
 }
@@ -126,22 +115,6 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 func callerOf(r *http.Request) (c Caller) {
 	c.User, c.Addr = rest.Caller(r)
 	return c
-}
-
-func outcomes(results []Result) []itemOutcome {
-	list := make([]itemOutcome, 0, len(results))
-	for _, res := range results {
-		o := itemOutcome{Key: res.Key, Source: res.Source}
-		if res.Status != nil {
-			o.State = res.Status.GetValue().GetState().String()
-			o.Error = res.Status.GetValue().GetError()
-		}
-		if res.Err != nil {
-			o.Error = res.Err.Error()
-		}
-		list = append(list, o)
-	}
-	return list
 }
 
 // boolean reads a parameter that is true if it is there without a value.

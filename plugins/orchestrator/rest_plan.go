@@ -21,7 +21,7 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
 			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace, ?show-secrets for one that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
-			Doc: "apply a plan, if nothing that it touches has changed (else 409); ?revert, ?verify, ?confirm-timeout=60s"},
+			Doc: "apply a plan, if nothing that it touches has changed (else 409); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
 		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm,
 			Doc: "keep the change that was applied with a confirm-timeout"},
 		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
@@ -121,6 +121,11 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
 		return
 	}
+	reply, err := replyOf(r)
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
 	var plan Plan
 	if err := api.OpenPlan(text, &plan); err != nil {
 		rest.WriteError(w, planStatus(err), err)
@@ -134,7 +139,7 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, planStatus(api.ErrPlanHidden), fmt.Errorf("%w: expected one that was made with the parameter %s", api.ErrPlanHidden, rest.ShowSecretsParameter))
 		return
 	}
-	p.writeApplied(w, r, &plan, o)
+	p.writeApplied(w, r, &plan, o, reply)
 }
 
 // maxPlan bounds a plan, in bytes; plans are larger than documents.
@@ -148,15 +153,18 @@ type planOutcome struct {
 	Left      []api.PlanReason `json:"left,omitempty"`
 }
 
-func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan, o ApplyOptions) {
+func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan, o ApplyOptions, reply reply) {
 	applied, err := p.ApplyPlan(r.Context(), plan, o)
 	status := http.StatusOK
-	out := planOutcome{outcome: outcome{Results: outcomes(applied.Results)}, ConfirmBy: applied.ConfirmBy, Left: plan.Left}
+	out := planOutcome{
+		outcome:   p.outcome(r.Context(), reply, plan.Source, plan.items(), applied.Results, err),
+		ConfirmBy: applied.ConfirmBy, Left: plan.Left,
+	}
 	if applied.SeqNum != api.NoSeqNum {
 		out.SeqNum = &applied.SeqNum
 	}
-	if err != nil {
-		status, out.Error = statusOf(w, err), err.Error()
+	if out.Error != "" {
+		status = statusOf(w, err)
 	}
 	rest.WriteJSON(w, status, out)
 }
@@ -178,12 +186,13 @@ func (p *Plugin) postConfirm(w http.ResponseWriter, _ *http.Request) {
 
 func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 	o, err := applyOptions(r)
+	reply, rerr := replyOf(r)
 	dry, derr := boolean(r, "dry-run")
 	to, terr := strconv.ParseUint(r.URL.Query().Get("to"), 10, 64)
 	if terr != nil {
 		terr = fmt.Errorf("parameter to: %q: expected the number of a transaction", r.URL.Query().Get("to"))
 	}
-	if err := errors.Join(err, derr, terr); err != nil {
+	if err := errors.Join(err, rerr, derr, terr); err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
@@ -196,6 +205,6 @@ func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 	case dry:
 		writePlan(w, r, plan)
 	default:
-		p.writeApplied(w, r, plan, o)
+		p.writeApplied(w, r, plan, o, reply)
 	}
 }

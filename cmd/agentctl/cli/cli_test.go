@@ -198,6 +198,13 @@ func configure(r *http.Request, body string) (status int, file, text string) {
 	if r.URL.Query().Get("replace") == "true" {
 		state = "PENDING"
 	}
+	switch wait := r.URL.Query().Get("wait"); {
+	case wait != "" && state == "PENDING":
+		return http.StatusOK, "outcome-mixed.json", ""
+	case wait != "":
+		return http.StatusOK, "", `{"results": [{"key": "a", "state": "PENDING", "source": "grpc", "reason": "waits for b"}],
+			"summary": {"items": 2, "in_effect": 1, "states": {"PENDING": 1}, "failed": 0, "text": "1 of 2 in effect, 1 pending (a waits for b)"}}`
+	}
 	return http.StatusOK, "", fmt.Sprintf(`{"results": [{"key": "config/vpp/v2/interfaces/loop7", "state": %q, "source": "grpc"}]}`, state)
 }
 

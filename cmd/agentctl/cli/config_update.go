@@ -13,35 +13,37 @@ import (
 
 func (a *app) configUpdate() *cobra.Command {
 	var format string
-	var replace bool
+	var o client.ChangeOptions
+	var wait bool
 	cmd := &cobra.Command{
 		Use:   "update FILE",
 		Short: "Add or change items of the configuration",
 		Long: "Adds or changes the items of a file in YAML or JSON (\"-\" is the standard input).\n" +
-			"A file with mistakes is refused as a whole. The exit code is 1 if an item failed.",
+			"A file with mistakes is refused as a whole.\n\n" + effectCodes,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			document, err := readDocument(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			results, err := a.client.UpdateConfiguration(cmd.Context(), document, replace)
-			if err != nil && results == nil {
+			if wait {
+				o.Wait = a.patience()
+			}
+			outcome, err := a.client.UpdateConfiguration(cmd.Context(), document, o)
+			if outcome == nil {
 				return a.tellProblems(args[0], err)
 			}
 			if format != "" {
-				if werr := a.write(format, results); werr != nil {
+				if werr := a.write(format, outcome.Results); werr != nil {
 					return werr
 				}
 			}
-			if err != nil {
-				return err
-			}
-			return a.tellResults(results, format == "")
+			return a.tellOutcome(outcome, err, wait, format == "")
 		},
 	}
 	formatFlag(cmd, &format)
-	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
+	cmd.Flags().BoolVar(&o.Replace, "replace", false, "remove items that were given before and are not in the file")
+	waitFlag(cmd, &wait)
 	return cmd
 }
 
@@ -69,33 +71,6 @@ func readDocument(cmd *cobra.Command, name string) ([]byte, error) {
 		return io.ReadAll(cmd.InOrStdin())
 	}
 	return os.ReadFile(name)
-}
-
-// tellResults prints OK, or the items that are not in place.
-func (a *app) tellResults(results []client.ItemResult, table bool) error {
-	failed := 0
-	t := newTable("KEY", "STATE", "SOURCE", "ERROR")
-	for _, r := range results {
-		if r.Error != "" {
-			failed++
-		}
-		if r.Error != "" || r.State != "CONFIGURED" {
-			t.row(r.Key, a.paintState(r.State), r.Source, r.Error)
-		}
-	}
-	if table && len(t.rows) > 1 {
-		if err := t.write(a.Out); err != nil {
-			return err
-		}
-	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d items failed", failed, len(results))
-	}
-	if table {
-		_, err := fmt.Fprintln(a.Out, "OK")
-		return err
-	}
-	return nil
 }
 
 // tellProblems writes all that is wrong with a document in the form of

@@ -119,12 +119,13 @@ func (a *app) applyCommand() *cobra.Command {
 	var file string
 	var replace bool
 	var o client.ApplyOptions
+	var wait bool
 	cmd := &cobra.Command{
 		Use:   "apply PLAN | apply -f FILE",
 		Short: "Apply a saved plan, or a file with a configuration",
 		Long: "Applies a plan saved by \"agentctl plan -o\"; it is refused if anything that it touches\n" +
 			"has changed since then. With -f a file is planned, shown and applied at once.\n" +
-			"The exit code is 1 if a value failed.",
+			"\n" + effectCodes,
 		Example: "  agentctl apply net.plan --verify --revert-on-failure\n  agentctl apply -f net.yaml --confirm-timeout 60s && agentctl confirm",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -150,18 +151,22 @@ func (a *app) applyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if wait {
+				o.Wait = a.patience()
+			}
 			applied, err := a.client.Apply(cmd.Context(), plan, o)
-			return a.tellApplied(applied, err)
+			return a.tellApplied(applied, err, wait)
 		},
 	}
 	fileFlag(cmd, &file)
+	waitFlag(cmd, &wait)
 	cmd.Flags().BoolVar(&replace, "replace", false, "with -f: remove items that were given before and are not in the file")
 	applyFlags(cmd, &o)
 	return cmd
 }
 
 // tellApplied prints what became of a plan.
-func (a *app) tellApplied(applied client.Applied, err error) error {
+func (a *app) tellApplied(applied client.Applied, err error, wait bool) error {
 	for _, left := range applied.Left {
 		fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)
 	}
@@ -171,10 +176,7 @@ func (a *app) tellApplied(applied client.Applied, err error) error {
 	if !applied.ConfirmBy.IsZero() {
 		fmt.Fprintf(a.Out, "will be taken back at %s unless \"agentctl confirm\" comes before\n", applied.ConfirmBy.UTC().Format(time.TimeOnly+" MST"))
 	}
-	if err != nil {
-		return err
-	}
-	return a.tellResults(applied.Results, true)
+	return a.tellOutcome(&applied.Outcome, err, wait, true)
 }
 
 func (a *app) confirmCommand() *cobra.Command {
@@ -223,7 +225,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 				return a.showPlan(plan, "")
 			}
 			applied, err := a.client.Rollback(cmd.Context(), to, o)
-			return a.tellApplied(applied, err)
+			return a.tellApplied(applied, err, false)
 		},
 	}
 	cmd.Flags().Uint64Var(&to, "to", 0, "the `number` of the transaction")

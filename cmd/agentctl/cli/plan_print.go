@@ -15,7 +15,7 @@ import (
 )
 
 // legend explains the marks of printPlan.
-const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   x not asked for any more   ! invalid   = left as it is"
+const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   x not asked for any more   ! can never be   = left as it is"
 
 // shownPlan is a plan of the agent.
 type shownPlan struct {
@@ -63,6 +63,9 @@ func (a *app) printPlan(p *shownPlan) error {
 		if op.IsDerived {
 			lines.WriteString(" (derived)")
 		}
+		if mark == "!" {
+			lines.WriteString(" " + op.NewState.String())
+		}
 		if reason := reasons[op.Key]; reason != "" {
 			lines.WriteString(": " + reason)
 			delete(reasons, op.Key)
@@ -103,9 +106,9 @@ func markOf(op *api.RecordedTxnOp) string {
 		return "x"
 	case op.Operation == kvscheduler.TxnOperation_DELETE:
 		return "-"
-	case waits(op.NewState):
+	case op.NewState == kvscheduler.ValueState_PENDING:
 		return "?"
-	case op.NewState == kvscheduler.ValueState_INVALID:
+	case never(op.NewState):
 		return "!"
 	case op.Operation == kvscheduler.TxnOperation_CREATE:
 		return "+"
@@ -113,8 +116,9 @@ func markOf(op *api.RecordedTxnOp) string {
 	return "~"
 }
 
-func waits(s kvscheduler.ValueState) bool {
-	return s == kvscheduler.ValueState_PENDING || s == kvscheduler.ValueState_UNIMPLEMENTED
+// never reports whether a value in this state cannot come into effect.
+func never(s kvscheduler.ValueState) bool {
+	return s == kvscheduler.ValueState_INVALID || s == kvscheduler.ValueState_UNIMPLEMENTED
 }
 
 // summary counts the operations: "2 to create, 1 to delete".
@@ -122,7 +126,7 @@ func summary(counts map[string]int) string {
 	var parts []string
 	for _, m := range []struct{ mark, what string }{
 		{"+", "to create"}, {"~", "to update"}, {"-", "to delete"}, {"-/+", "to create anew"}, {"?", "waiting"},
-		{"x", "not asked for any more"}, {"!", "invalid"}, {"=", "left as they are"},
+		{"x", "not asked for any more"}, {"!", "that can never be"}, {"=", "left as they are"},
 	} {
 		if n := counts[m.mark]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, m.what))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Problem is something wrong with a document, at its place.
@@ -41,6 +42,40 @@ type ItemResult struct {
 	State  string `json:"state,omitempty"`  // of its value
 	Source string `json:"source,omitempty"` // whose value is in effect
 	Error  string `json:"error,omitempty"`
+	Reason string `json:"reason,omitempty"` // why the item is not in effect
+}
+
+// Summary counts what became of the items of a change.
+type Summary struct {
+	Items    int            `json:"items"`
+	InEffect int            `json:"in_effect"`
+	States   map[string]int `json:"states,omitempty"` // of those that are not in effect
+	Failed   int            `json:"failed"`           // or can never come into effect
+	Text     string         `json:"text"`
+}
+
+// Outcome is what became of a change.
+type Outcome struct {
+	// Results are the items that are not in effect, or the first of them; an agent
+	// without Summary lists all items.
+	Results []ItemResult `json:"results"`
+	Summary *Summary     `json:"summary,omitempty"`
+	Omitted int          `json:"omitted,omitempty"` // items that are not among the results
+}
+
+// ChangeOptions say how a document is applied.
+type ChangeOptions struct {
+	Replace bool          // remove items given before and not in the document
+	Wait    time.Duration // until the items are in effect, at most; 0: not
+}
+
+// outcomeQuery asks for the items that are not in effect, after a wait.
+func outcomeQuery(query url.Values, wait time.Duration) url.Values {
+	query.Set("results", "problems")
+	if wait > 0 {
+		query.Set("wait", wait.String())
+	}
+	return query
 }
 
 // Configuration returns what the northbound asks for now, as YAML.
@@ -48,34 +83,29 @@ func (c *Client) Configuration(ctx context.Context) ([]byte, error) {
 	return c.get(ctx, "/configuration", nil)
 }
 
-// UpdateConfiguration adds or changes the items of a document in YAML or JSON;
-// with replace, items given before and not in the document are removed. A
-// document with mistakes is refused as a whole with a *ProblemsError.
-func (c *Client) UpdateConfiguration(ctx context.Context, document []byte, replace bool) ([]ItemResult, error) {
+// UpdateConfiguration adds or changes the items of a document in YAML or JSON.
+// A document with mistakes is refused as a whole with a *ProblemsError. If a part
+// failed there is an outcome beside the error; it is nil if nothing was changed.
+func (c *Client) UpdateConfiguration(ctx context.Context, document []byte, o ChangeOptions) (*Outcome, error) {
 	const path = "/configuration"
-	query := url.Values{}
-	if replace {
+	query := outcomeQuery(url.Values{}, o.Wait)
+	if o.Replace {
 		query.Set("replace", "true")
 	}
 	body, err := c.do(ctx, http.MethodPut, path, query, document)
 	if err != nil {
-		return resultsOf(err)
+		return outcomeOf(err)
 	}
-	var answer struct {
-		Results []ItemResult `json:"results"`
-	}
-	return answer.Results, decode(path, body, &answer)
+	answer := &Outcome{}
+	return answer, decode(path, body, answer)
 }
 
-// resultsOf finds the results in the answer to a change that failed in part.
-func resultsOf(err error) ([]ItemResult, error) {
+// outcomeOf finds the outcome in the answer to a change that failed in part.
+func outcomeOf(err error) (*Outcome, error) {
 	var e *Error
-	var answer struct {
-		Error   string       `json:"error"`
-		Results []ItemResult `json:"results"`
-	}
-	if errors.As(err, &e) && json.Unmarshal(e.Body, &answer) == nil && len(answer.Results) > 0 {
-		return answer.Results, err
+	var answer Outcome
+	if errors.As(err, &e) && json.Unmarshal(e.Body, &answer) == nil && (answer.Summary != nil || len(answer.Results) > 0) {
+		return &answer, err
 	}
 	return nil, problemsOf(err)
 }

@@ -15,10 +15,11 @@ type ApplyOptions struct {
 	Revert         bool          // undo everything if a value fails
 	Verify         bool          // read the southbound again and compare
 	ConfirmTimeout time.Duration // take the change back unless it is confirmed in time; 0: never
+	Wait           time.Duration // until the items are in effect, at most; 0: not
 }
 
 func (o ApplyOptions) query() url.Values {
-	query := url.Values{}
+	query := outcomeQuery(url.Values{}, o.Wait)
 	if o.Revert {
 		query.Set("revert", "true")
 	}
@@ -36,10 +37,10 @@ type Reason struct{ Key, Reason string }
 
 // Applied is what became of a plan.
 type Applied struct {
-	SeqNum    *uint64      `json:"seq_num,omitempty"` // of the transaction; nil: there was none
-	ConfirmBy time.Time    `json:"confirm_by,omitzero"`
-	Results   []ItemResult `json:"results"`
-	Left      []Reason     `json:"left,omitempty"`
+	Outcome
+	SeqNum    *uint64   `json:"seq_num,omitempty"` // of the transaction; nil: there was none
+	ConfirmBy time.Time `json:"confirm_by,omitzero"`
+	Left      []Reason  `json:"left,omitempty"`
 }
 
 // Plan asks what UpdateConfiguration would do. The plan can be kept and given to

@@ -142,6 +142,9 @@ type Inspector interface {
 	GraphSnapshot() []GraphNode
 	// ListDescriptors returns the registered descriptors, sorted by name.
 	ListDescriptors() []*KVDescriptor
+	// Reason says why a value, base or derived, is in its state; what a PENDING
+	// value waits for is named by key. It is empty if there is nothing to say.
+	Reason(key string) string
 	// Explain returns the tree of what the value waits for, or stands on, down
 	// to what blocks it.
 	Explain(key string) *Explanation

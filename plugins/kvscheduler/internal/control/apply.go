@@ -99,6 +99,8 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 			if op.Want.Invalid != nil {
 				list = append(list, api.PlanReason{Key: op.Key, Reason: op.Want.Invalid.Error()})
 			}
+		case kvscheduler.ValueState_UNIMPLEMENTED:
+			list = append(list, api.PlanReason{Key: op.Key, Reason: api.Reason(&api.ValueStatus{State: op.After})})
 		case kvscheduler.ValueState_PENDING:
 			list = append(list, api.PlanReason{Key: op.Key, Reason: c.waitsFor(op, after)})
 		case kvscheduler.ValueState_CONFIGURED:

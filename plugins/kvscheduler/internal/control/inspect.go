@@ -113,6 +113,15 @@ func (c *Control) GraphSnapshot() []api.GraphNode {
 	return out
 }
 
+// Reason implements api.Inspector.
+func (c *Control) Reason(key string) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	r := c.reader()
+	r.Keys = true
+	return api.Reason(r.Base(key).GetValue())
+}
+
 // Explain implements api.Inspector.
 func (c *Control) Explain(key string) *api.Explanation {
 	e := c.explain(key)

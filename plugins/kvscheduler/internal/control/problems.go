@@ -10,7 +10,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -134,7 +133,7 @@ func (c *Control) reasonOf(base, key string) string {
 	s := c.reader().Base(base)
 	i := slices.IndexFunc(s.DerivedValues, func(d *api.ValueStatus) bool { return d.Key == key })
 	if i < 0 {
-		return status.Reason(s.Value)
+		return api.Reason(s.Value)
 	}
-	return status.Reason(s.DerivedValues[i])
+	return api.Reason(s.DerivedValues[i])
 }

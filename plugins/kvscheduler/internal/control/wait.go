@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -40,7 +39,7 @@ func (c *Control) nameKeys(unmet []api.UnmetValue) {
 			continue
 		}
 		if now := r.Base(u.Key).GetValue(); now.GetState() == u.State {
-			u.Reason = status.Reason(now)
+			u.Reason = api.Reason(now)
 		}
 	}
 }
@@ -285,7 +284,7 @@ func (t target) unmet(s *api.BaseValueStatus) (list []api.UnmetValue) {
 }
 
 func (t target) describe(s *api.ValueStatus) api.UnmetValue {
-	u := api.UnmetValue{Key: s.GetKey(), State: s.GetState(), Reason: status.Reason(s)}
+	u := api.UnmetValue{Key: s.GetKey(), State: s.GetState(), Reason: api.Reason(s)}
 	absent := slices.Contains(t.states, kvscheduler.ValueState_NONEXISTENT)
 	switch u.State {
 	case kvscheduler.ValueState_NONEXISTENT:

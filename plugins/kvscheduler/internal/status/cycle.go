@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -229,8 +230,6 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 	return list
 }
 
-const itself = "waits for itself: "
-
 // maxWay bounds the cycles whose way is told.
 const maxWay = 16
 
@@ -245,7 +244,7 @@ func (r *Reader) Circle(n *graph.Node) string {
 	if len(c.members) <= maxWay {
 		way = strings.Join(r.way(n, c), " -> ")
 	}
-	return itself + way + "; " + strings.Join(c.blockers, ", ")
+	return api.WaitsForItself + way + "; " + strings.Join(c.blockers, ", ")
 }
 
 // way is the shortest way from a value to itself.

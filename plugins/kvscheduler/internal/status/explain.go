@@ -51,7 +51,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	}
 	e.State = plan.State(n)
 	e.Since = r.TxnStart(n.LastTxn)
-	e.Reason = Reason(r.value(n))
+	e.Reason = api.Reason(r.value(n))
 	if seen[key] {
 		return e
 	}
@@ -69,30 +69,6 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 		}
 	}
 	return e
-}
-
-// Reason says why a value is in its state: the error, or what it waits for;
-// empty if there is nothing to say.
-func Reason(s *api.ValueStatus) string {
-	switch {
-	case s.Error != "":
-		return s.Error
-	case s.State == kvscheduler.ValueState_PENDING && len(s.Details) > 0:
-		waits, circle := s.Details, ""
-		if last := len(waits) - 1; strings.HasPrefix(waits[last], itself) {
-			waits, circle = waits[:last], waits[last]
-		}
-		text := "waits for " + strings.Join(waits, ", ")
-		if len(waits) == 0 {
-			text = ""
-		}
-		return strings.Trim(text+"; "+circle, "; ")
-	case s.State == kvscheduler.ValueState_PENDING:
-		return "everything it needs exists; it is about to be created"
-	case s.State == kvscheduler.ValueState_MISSING:
-		return "it disappeared from the southbound; a resync brings it back"
-	}
-	return ""
 }
 
 // maxCandidates bounds the values shown for one unmet AnyOf dependency.

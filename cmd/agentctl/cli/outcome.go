@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+)
+
+// effectCodes are the exit codes of commands that change the configuration.
+const effectCodes = "The last line says how many items are in effect. The exit code is 0 if all are, or if the rest\n" +
+	"is pending; 1 if an item failed, is retried, or can never come into effect (INVALID,\n" +
+	"UNIMPLEMENTED), and with --wait also if an item is still pending."
+
+// maxListed limits the items that are printed.
+const maxListed = 50
+
+func waitFlag(cmd *cobra.Command, wait *bool) {
+	cmd.Flags().BoolVarP(wait, "wait", "w", false, "wait until all items are in effect or cannot be, for --timeout at most")
+}
+
+// answerTime is how much of --timeout is left for the answer to a wait.
+const answerTime = time.Second
+
+// patience is how long the agent may wait before it answers.
+func (a *app) patience() time.Duration {
+	if a.global.timeout <= 0 {
+		return 365 * 24 * time.Hour
+	}
+	return max(a.global.timeout-answerTime, a.global.timeout/2)
+}
+
+// tellOutcome prints the items that are not in effect and a summary, as text or
+// not at all. The error says whether the exit code is 0; err is that of the
+// agent.
+func (a *app) tellOutcome(o *client.Outcome, err error, wait, text bool) error {
+	if o.Summary == nil { // nothing was changed, or the agent is an older one
+		o.Summary = summaryOf(o.Results)
+		if err != nil {
+			return err
+		}
+	}
+	s := o.Summary
+	if text {
+		if terr := a.printOutcome(o); terr != nil {
+			return terr
+		}
+	}
+	switch pending := s.States["PENDING"]; {
+	case s.Failed > 0:
+		return fmt.Errorf("%d of %d items failed or cannot come into effect", s.Failed, s.Items)
+	case err != nil:
+		return err
+	case wait && pending > 0:
+		return fmt.Errorf("%d of %d items are still pending", pending, s.Items)
+	}
+	return nil
+}
+
+func (a *app) printOutcome(o *client.Outcome) error {
+	t := newTable("KEY", "STATE", "SOURCE", "REASON")
+	listed, more := 0, o.Omitted
+	for _, r := range o.Results {
+		switch reason := r.Reason; {
+		case reason == "" && r.Error == "" && r.State == "CONFIGURED":
+		case listed == maxListed:
+			more++
+		default:
+			if reason == "" {
+				reason = r.Error
+			}
+			listed++
+			t.row(r.Key, a.paintState(r.State), r.Source, reason)
+		}
+	}
+	var err error
+	if listed > 0 {
+		err = t.write(a.Out)
+	}
+	if more > 0 {
+		_, merr := fmt.Fprintf(a.Out, "and %d more; see agentctl values\n", more)
+		err = errors.Join(err, merr)
+	}
+	text := o.Summary.Text
+	if o.Summary.InEffect == o.Summary.Items {
+		text = "OK: " + text
+	}
+	_, serr := fmt.Fprintln(a.Out, text)
+	return errors.Join(err, serr)
+}
+
+// summaryOf counts the results of an agent that sends all of them and no summary.
+func summaryOf(results []client.ItemResult) *client.Summary {
+	s := &client.Summary{Items: len(results), States: map[string]int{}}
+	for _, r := range results {
+		switch {
+		case r.Error != "":
+			s.Failed++
+			s.States[r.State]++
+		case r.State == "PENDING":
+			s.States[r.State]++
+		default:
+			s.InEffect++
+		}
+	}
+	s.Text = fmt.Sprintf("%d of %d in effect", s.InEffect, s.Items)
+	return s
+}

@@ -1,0 +1,187 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Effect is what became of one item of a change.
+type Effect struct {
+	// State is the worst state among the value and what is derived from it, and
+	// Reason why it is not in effect; empty if it is.
+	State  api.ValueState
+	Reason string
+	// Shadowed is set if the value of another source is in effect.
+	Shadowed bool
+
+	key string // of the value that State is of: the item, or derived from it
+}
+
+// InEffect reports whether the item is in effect.
+func (e Effect) InEffect() bool { return e.Reason == "" }
+
+// effectStates are the states of values that are not in effect, from the worst on.
+func effectStates() []api.ValueState {
+	return []api.ValueState{
+		kvspb.ValueState_FAILED, kvspb.ValueState_RETRYING, kvspb.ValueState_MISSING, kvspb.ValueState_INVALID,
+		kvspb.ValueState_UNIMPLEMENTED, kvspb.ValueState_PENDING,
+	}
+}
+
+// effect says what became of the item of a change of the source.
+func (r *Result) effect(source string) (e Effect) {
+	e.State, e.key = r.Status.GetValue().GetState(), r.Key
+	if r.Err != nil && r.Status == nil {
+		return Effect{State: kvspb.ValueState_INVALID, Reason: r.Err.Error(), key: r.Key}
+	}
+	for _, state := range effectStates() {
+		if s := r.inState(state); s != nil {
+			e.State, e.Reason, e.key = state, api.Reason(s), s.GetKey()
+			if e.key != r.Key {
+				e.Reason = e.key + ": " + e.Reason
+			}
+			return e
+		}
+	}
+	switch {
+	case r.Err != nil:
+		e.Reason = r.Err.Error()
+	case r.Source != "" && r.Source != source:
+		e.Shadowed, e.Reason = true, "the value of source "+r.Source+" is in effect"
+	}
+	return e
+}
+
+// inState returns the value, or else the first one derived from it, in a state.
+func (r *Result) inState(state api.ValueState) *api.ValueStatus {
+	if v := r.Status.GetValue(); v.GetState() == state {
+		return v
+	}
+	for _, d := range r.Status.GetDerivedValues() {
+		if d.GetState() == state {
+			return d
+		}
+	}
+	return nil
+}
+
+// maxNamed is how many pending items of a change have the keys in their reasons
+// that they wait for; the others have the labels of the dependencies.
+const maxNamed = 100
+
+// Effects says what became of the items of a change of the source.
+func (p *Plugin) Effects(source string, results []Result) ([]Effect, Summary) {
+	effects := make([]Effect, len(results))
+	inParallel(len(results), func(i int) { effects[i] = results[i].effect(source) })
+	named := 0
+	for i := range effects {
+		e := &effects[i]
+		if e.State != kvspb.ValueState_PENDING || e.Reason == "" || named == maxNamed {
+			continue
+		}
+		named++
+		if reason := p.Scheduler.Reason(e.key); reason != "" {
+			e.Reason = reason
+			if e.key != results[i].Key {
+				e.Reason = e.key + ": " + reason
+			}
+		}
+	}
+	return effects, summarize(results, effects)
+}
+
+// Summary counts what became of the items of a change.
+type Summary struct {
+	Items    int `json:"items"`
+	InEffect int `json:"in_effect"`
+	// States counts the items that are not in effect by the state of their values,
+	// Shadowed those for which the value of another source is in effect.
+	States   map[string]int `json:"states,omitempty"`
+	Shadowed int            `json:"shadowed,omitempty"`
+	// Failed is the number of items that failed or can never come into effect.
+	Failed int `json:"failed"`
+	// Text is all that for people: "3 of 5 in effect, 1 pending (waits for loop1)".
+	Text string `json:"text"`
+}
+
+func summarize(results []Result, effects []Effect) Summary {
+	s := Summary{Items: len(results)}
+	first := map[string]string{} // reasons
+	for i, e := range effects {
+		state := e.State.String()
+		switch {
+		case e.InEffect():
+			s.InEffect++
+			continue
+		case e.Shadowed:
+			s.Shadowed++
+			continue
+		}
+		if e.State != kvspb.ValueState_PENDING {
+			s.Failed++
+		}
+		if s.States == nil {
+			s.States = map[string]int{}
+		}
+		if s.States[state]++; s.States[state] == 1 {
+			first[state] = e.Reason
+			if len(results) > 1 {
+				first[state] = results[i].Key + " " + e.Reason
+			}
+		}
+	}
+	parts := []string{fmt.Sprintf("%d of %d in effect", s.InEffect, s.Items)}
+	states := effectStates()
+	for i := range states { // what is pending comes first
+		name := states[(i+len(states)-1)%len(states)].String()
+		n := s.States[name]
+		switch reason := first[name]; {
+		case n == 0:
+			continue
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s (first %s)", n, shown(name), reason))
+		default:
+			parts = append(parts, fmt.Sprintf("1 %s (%s)", shown(name), reason))
+		}
+	}
+	if s.Shadowed > 0 {
+		parts = append(parts, fmt.Sprintf("%d decided by another source", s.Shadowed))
+	}
+	s.Text = strings.Join(parts, ", ")
+	return s
+}
+
+func shown(state string) string {
+	if state == kvspb.ValueState_PENDING.String() {
+		return "pending"
+	}
+	return state
+}
+
+// WaitFor waits until what a change put is configured, and what it removed is
+// gone unless another source wants it. The error is that of the scheduler's
+// WaitFor: it ends the wait as soon as a value cannot get there.
+func (p *Plugin) WaitFor(ctx context.Context, items []KeyVal, results []Result) error {
+	var up, down []string
+	for i, it := range items {
+		switch {
+		case it.Val != nil:
+			up = append(up, it.Key)
+		case results[i].Source == "":
+			down = append(down, it.Key)
+		}
+	}
+	for _, w := range []api.WaitRequest{{Keys: up}, {Keys: down, States: []api.ValueState{kvspb.ValueState_NONEXISTENT}}} {
+		if len(w.Keys) == 0 {
+			continue
+		}
+		if err := p.Scheduler.WaitFor(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
