@@ -60,7 +60,7 @@ func DefaultConfig() Config {
 		StallTimeout:      time.Minute,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		MaxBodyBytes:      65 << 20, // a little more than a document may have
+		MaxBodyBytes:      257 << 20, // a little more than a document may have
 		MaxConnections:    4096,
 		PasswordHashCost:  10,
 		TokenExpiration:   time.Hour,

@@ -29,6 +29,51 @@ type Plan struct {
 	Left []api.PlanReason `json:",omitempty"`
 	// Changes is what the scheduler would do.
 	Changes *api.Plan
+
+	// Of a plan by reference: what it does is identified by the fingerprint, and only
+	// a part of it is there to be looked at. Such a plan cannot be applied itself; its
+	// request can, with the fingerprint.
+	Fingerprint string               `json:",omitempty"`
+	Counts      map[api.StepKind]int `json:",omitempty"` // of all steps
+	Changed     int                  `json:",omitempty"` // operations that change something
+	Omitted     int                  `json:",omitempty"` // operations and reasons that are not there
+}
+
+// fingerprint identifies the plan; see api.Plan.
+func (p *Plan) fingerprint() string {
+	left := make([]string, 0, 2*len(p.Left))
+	for _, l := range p.Left {
+		left = append(left, l.Key, l.Reason)
+	}
+	return api.Fingerprint(append(left, p.Source, api.ValuesDigest(p.Items), p.Changes.Fingerprint())...)
+}
+
+// reference returns the plan by reference, with so many operations and reasons at
+// most; 0 is all of them.
+func (p *Plan) reference(limit int) *Plan {
+	ref := &Plan{Source: p.Source, Fingerprint: p.fingerprint(), Counts: map[api.StepKind]int{}, Changed: len(p.Changes.Changes())}
+	p.Changes.Steps(func(s api.PlanStep) { ref.Counts[s.Kind]++ }, func(api.PlanReason) { ref.Counts[api.StepLeft]++ })
+	ref.Counts[api.StepLeft] += len(p.Left)
+	changes := *p.Changes
+	changes.Values, changes.Base = nil, nil
+	ref.Changes, ref.Left = &changes, p.Left
+	if limit == 0 || len(changes.Operations) <= limit && len(changes.Reasons) <= limit && len(p.Left) <= limit {
+		return ref
+	}
+	changes.Operations = changes.Operations[:min(limit, len(changes.Operations))]
+	kept := make(map[string]bool, len(changes.Operations))
+	for i := range changes.Operations {
+		kept[changes.Operations[i].Key] = true
+	}
+	changes.Reasons = nil
+	for _, r := range p.Changes.Reasons {
+		if kept[r.Key] {
+			changes.Reasons = append(changes.Reasons, r)
+		}
+	}
+	ref.Left = p.Left[:min(limit, len(p.Left))]
+	ref.Omitted = len(p.Changes.Operations) - len(changes.Operations) + len(p.Left) - len(ref.Left)
+	return ref
 }
 
 func (p *Plan) items() []KeyVal {

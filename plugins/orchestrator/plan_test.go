@@ -214,3 +214,38 @@ func TestPlanREST(t *testing.T) {
 	s.do("POST", "/scheduler/rollback?to=yesterday", "", 400, "expected the number of a transaction")
 	s.do("POST", "/scheduler/rollback?to=12345", "", 400, "not in the history")
 }
+
+// A request is applied if its plan still has the fingerprint that was shown.
+func TestPlanByReference(t *testing.T) {
+	t.Parallel()
+	s := server{http.NewServeMux(), t}
+	w := start(t, nil, orchestrator.UseHTTP(s))
+	w.waitSynced()
+	const all = `{vppConfig: {interfaces: [{name: a, mtu: 1}, {name: b}, {name: c}],
+		routes: [{dstNetwork: 10.0.0.0/8, outgoingInterface: x}]}}`
+	shown := func(limit int) (plan orchestrator.Plan) {
+		t.Helper()
+		text := s.do("POST", fmt.Sprintf("/scheduler/plan?limit=%d", limit), all, 200)
+		if err := api.OpenPlan([]byte(text), &plan); err != nil {
+			t.Fatal(err)
+		}
+		return plan
+	}
+	part, whole := shown(2), shown(0)
+	if len(part.Changes.Operations) != 2 || part.Omitted != 2 || part.Changed != 4 || part.Counts[api.StepCreate] != 3 || part.Counts[api.StepWait] != 1 {
+		t.Errorf("the first operations: %+v", part)
+	}
+	if len(whole.Changes.Operations) != 4 || whole.Omitted != 0 || whole.Fingerprint != part.Fingerprint {
+		t.Errorf("all operations: %+v", whole)
+	}
+	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan?limit=2", all, 200), 400, "none of source grpc")
+	s.do("POST", "/scheduler/apply?fingerprint="+part.Fingerprint, strings.Replace(all, "mtu: 1", "mtu: 2", 1), 409, "the plan is stale")
+	s.do("POST", "/scheduler/apply?replace&fingerprint="+part.Fingerprint, all, 200, `"seq_num"`)
+	w.wantMTU("a", 1)
+	s.do("POST", "/scheduler/apply?fingerprint="+part.Fingerprint, all, 409, "the plan is stale")
+
+	now := shown(0).Fingerprint
+	w.push(orchestrator.LocalClient, iface("b", 7))
+	s.do("POST", "/scheduler/apply?fingerprint="+now, all, 409, "the plan is stale")
+	s.do("POST", "/scheduler/plan?limit=many", all, 400, "expected a number of operations")
+}

@@ -18,13 +18,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-const (
-	// bodyName stands for the file in errors about the body of a request.
-	bodyName = "body"
-	// maxBody bounds a body, in bytes; it is a little more than what a document
-	// may have, so that the answer tells.
-	maxBody = 65 << 20
-)
+// bodyName stands for the file in errors about the body of a request.
+const bodyName = "body"
 
 func (p *Plugin) endpoints() []rest.Endpoint {
 	read := []string{rest.GroupConfigRead}
@@ -135,7 +130,7 @@ func boolean(r *http.Request, name string) (bool, error) {
 
 // body reads the items of a request and what is wrong with them.
 func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []problem, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	text, err := io.ReadAll(r.Body) // http.conf limits it
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the body: %w", err)
 	}

@@ -19,9 +19,9 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 	post, write := []string{http.MethodPost}, []string{rest.GroupConfigWrite}
 	return []rest.Endpoint{
 		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
-			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace, ?show-secrets for one that can be applied if there are secrets in it"},
+			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
-			Doc: "apply a plan, if nothing that it touches has changed (else 409); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
+			Doc: "apply a plan, if nothing that it touches has changed (else 409); with ?fingerprint=F the body is what was given to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
 		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm,
 			Doc: "keep the change that was applied with a confirm-timeout"},
 		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
@@ -30,19 +30,31 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 }
 
 func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
-	replace, err := boolean(r, "replace")
+	limit, err := limitOf(r)
 	if err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
+	}
+	if plan := p.planBody(w, r); plan != nil {
+		writePlan(w, r, plan, limit)
+	}
+}
+
+// planBody plans the items of the body; nil if it has answered with an error.
+func (p *Plugin) planBody(w http.ResponseWriter, r *http.Request) *Plan {
+	replace, err := boolean(r, "replace")
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, err)
+		return nil
 	}
 	items, problems, err := p.body(w, r)
 	if err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
-		return
+		return nil
 	}
 	if len(problems) > 0 {
 		rest.WriteJSON(w, http.StatusBadRequest, problems)
-		return
+		return nil
 	}
 	opts := []PushOption{WithCaller(callerOf(r))}
 	if replace {
@@ -51,12 +63,31 @@ func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
 	plan, err := p.PlanData(r.Context(), GRPC, items, opts...)
 	if err != nil {
 		rest.WriteError(w, statusOf(w, err), err)
-		return
+		return nil
 	}
-	writePlan(w, r, plan)
+	return plan
 }
 
-func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan) {
+// limitOf is the parameter limit: how many operations of a plan are shown; -1 if it
+// is missing.
+func limitOf(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return -1, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("parameter limit: %q: expected a number of operations, or 0 for all", text)
+	}
+	return int(n), nil
+}
+
+// writePlan writes a plan: without a limit the whole, which can be applied, else by
+// reference.
+func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan, limit int) {
+	if limit >= 0 {
+		plan = plan.reference(limit)
+	}
 	if !rest.ShowSecrets(r) {
 		plan = plan.hideSecrets()
 	}
@@ -116,14 +147,18 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPlan))
-	if err != nil {
-		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
-		return
-	}
 	reply, err := replyOf(r)
 	if err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
+		return
+	}
+	if r.URL.Query().Has("fingerprint") {
+		p.applyRequest(w, r, o, reply)
+		return
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("read the body: %w", err))
 		return
 	}
 	var plan Plan
@@ -131,7 +166,7 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, planStatus(err), err)
 		return
 	}
-	if plan.Changes == nil || plan.Source != GRPC {
+	if plan.Changes == nil || plan.Source != GRPC || plan.Fingerprint != "" {
 		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("%w: it is none of source %s", api.ErrPlanDamaged, GRPC))
 		return
 	}
@@ -142,8 +177,20 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 	p.writeApplied(w, r, &plan, o, reply)
 }
 
-// maxPlan bounds a plan, in bytes; plans are larger than documents.
-const maxPlan = 4 * maxBody
+// applyRequest plans the items of the body again, and applies the plan if it has
+// the fingerprint of the one that was shown.
+func (p *Plugin) applyRequest(w http.ResponseWriter, r *http.Request, o ApplyOptions, reply reply) {
+	plan := p.planBody(w, r)
+	if plan == nil {
+		return
+	}
+	if plan.fingerprint() != r.URL.Query().Get("fingerprint") {
+		err := fmt.Errorf("%w: the same request would do something else now, or from another state", api.ErrPlanStale)
+		rest.WriteError(w, planStatus(err), err)
+		return
+	}
+	p.writeApplied(w, r, plan, o, reply)
+}
 
 // planOutcome is the answer to a plan that was applied.
 type planOutcome struct {
@@ -188,11 +235,12 @@ func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 	o, err := applyOptions(r)
 	reply, rerr := replyOf(r)
 	dry, derr := boolean(r, "dry-run")
+	limit, lerr := limitOf(r)
 	to, terr := strconv.ParseUint(r.URL.Query().Get("to"), 10, 64)
 	if terr != nil {
 		terr = fmt.Errorf("parameter to: %q: expected the number of a transaction", r.URL.Query().Get("to"))
 	}
-	if err := errors.Join(err, rerr, derr, terr); err != nil {
+	if err := errors.Join(err, rerr, derr, lerr, terr); err != nil {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
@@ -203,7 +251,7 @@ func (p *Plugin) postRollback(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		rest.WriteError(w, http.StatusBadRequest, err)
 	case dry:
-		writePlan(w, r, plan)
+		writePlan(w, r, plan, limit)
 	default:
 		p.writeApplied(w, r, plan, o, reply)
 	}

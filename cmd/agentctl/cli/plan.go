@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var file, output, format string
 	var replace bool
+	var limit uint
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what a file would change, and why some of it has to wait",
@@ -24,61 +24,31 @@ func (a *app) planCommand() *cobra.Command {
 		Example: "  agentctl plan -f net.yaml -o net.plan\n  agentctl apply net.plan --verify",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			shown, full, err := a.planFile(cmd, file, replace, output != "")
+			p, err := a.planFile(cmd, file, replace, output != "", limit)
 			if err != nil {
 				return err
 			}
 			if output != "" {
-				if err := writePrivate(output, full); err != nil {
+				if err := p.save(output); err != nil {
 					return err
 				}
 			}
-			return a.showPlan(shown, format)
+			return a.showPlan(p.shown, format)
 		},
 	}
 	fileFlag(cmd, &file)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "save the plan in this `file`")
 	cmd.Flags().StringVar(&format, "format", "", "json, yaml or a Go `template`")
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
+	cmd.Flags().UintVar(&limit, "limit", shownOperations, "show this `number` of operations at most; 0 is all")
 	return cmd
 }
 
+// shownOperations is how many operations of a plan are shown.
+const shownOperations = 1000
+
 func fileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "", "the `file` with the configuration, in YAML or JSON (\"-\" is the standard input)")
-}
-
-// writePrivate writes a file that may hold secrets: only its owner can read it, also
-// where there was one that others could read.
-func writePrivate(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = f.Chmod(0o600); err == nil {
-		_, err = f.Write(data)
-	}
-	return errors.Join(err, f.Close())
-}
-
-// planFile returns the plan as it is shown, without secrets unless they are asked
-// for, and, if apply is set, as it can be applied.
-func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool) (shown, full []byte, err error) {
-	if file == "" {
-		return nil, nil, usage("-f, --file: expected the file with the configuration")
-	}
-	document, err := readDocument(cmd, file)
-	if err != nil {
-		return nil, nil, err
-	}
-	if shown, err = a.client.Plan(cmd.Context(), document, replace); err != nil {
-		return nil, nil, a.tellProblems(file, err)
-	}
-	plan, err := openPlan(shown)
-	if err != nil || !apply || !plan.Changes.Hidden {
-		return shown, shown, err
-	}
-	full, err = a.client.WithSecrets().Plan(cmd.Context(), document, replace)
-	return shown, full, err
 }
 
 // showPlan prints a plan; the error is a findingError if it has
@@ -96,7 +66,7 @@ func (a *app) showPlan(text []byte, format string) error {
 			err = a.write(format, data)
 		}
 	}
-	if err == nil && len(plan.Changes.Changes()) > 0 {
+	if err == nil && plan.changes() > 0 {
 		return findingError{errors.New("there are changes")}
 	}
 	return err
@@ -135,26 +105,14 @@ func (a *app) applyCommand() *cobra.Command {
 			if (file == "") == (len(args) == 0) || replace && file == "" {
 				return usage("expected either a saved plan or -f FILE (and --replace with -f only)")
 			}
-			var plan []byte
-			var err error
-			if file == "" {
-				plan, err = readDocument(cmd, args[0])
-			} else {
-				var shown []byte
-				if shown, plan, err = a.planFile(cmd, file, replace, true); err == nil {
-					err = a.showPlan(shown, "")
-				}
-				if errors.As(err, &findingError{}) {
-					err = nil
-				}
-			}
+			p, err := a.planToApply(cmd, args, file, replace)
 			if err != nil {
 				return err
 			}
 			if wait {
 				o.Wait = a.patience()
 			}
-			applied, err := a.client.Apply(cmd.Context(), plan, o)
+			applied, err := p.apply(cmd.Context(), a.client, o)
 			return a.tellApplied(applied, err, wait)
 		},
 	}

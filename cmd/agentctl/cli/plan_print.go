@@ -23,6 +23,19 @@ type shownPlan struct {
 	Items   []api.RecordedKVPair
 	Left    []api.PlanReason
 	Changes *api.Plan
+
+	// Of a plan by reference; see the orchestrator.
+	Fingerprint      string
+	Counts           map[api.StepKind]int
+	Changed, Omitted int
+}
+
+// changes is the number of operations that change something.
+func (p *shownPlan) changes() int {
+	if p.Fingerprint != "" {
+		return p.Changed
+	}
+	return len(p.Changes.Changes())
 }
 
 func openPlan(text []byte) (*shownPlan, error) {
@@ -38,58 +51,20 @@ func openPlan(text []byte) (*shownPlan, error) {
 
 // printPlan prints the operations with what they change of values.
 func (a *app) printPlan(p *shownPlan) error {
-	reasons := map[string]string{}
-	for _, r := range p.Changes.Reasons {
-		reasons[r.Key] = r.Reason
-	}
-	replaced := map[string]proto.Message{}
-	counts := map[string]int{}
+	counts := map[api.StepKind]int{}
 	var lines strings.Builder
-	for i := range p.Changes.Operations {
-		op := &p.Changes.Operations[i]
-		if op.IsRecreate && op.Operation == kvscheduler.TxnOperation_DELETE {
-			replaced[op.Key] = op.PrevValue
-			continue
-		}
-		mark, before := markOf(op), op.PrevValue
-		if reasons[op.Key] != "" && op.NOOP && (mark == "~" || mark == "+") {
-			continue // it is what it is
-		}
-		if old, ok := replaced[op.Key]; ok && mark == "+" {
-			mark, before = "-/+", old
-		}
-		counts[mark]++
-		fmt.Fprintf(&lines, "%3s %s", mark, op.Key)
-		if op.IsDerived {
-			lines.WriteString(" (derived)")
-		}
-		if mark == "!" {
-			lines.WriteString(" " + op.NewState.String())
-		}
-		if reason := reasons[op.Key]; reason != "" {
-			lines.WriteString(": " + reason)
-			delete(reasons, op.Key)
-		}
-		if mark == "x" {
-			lines.WriteString(": it does not exist")
-		}
-		lines.WriteByte('\n')
-		if op.Operation == kvscheduler.TxnOperation_DELETE {
-			continue
-		}
-		n := lines.Len()
-		writeDiff(&lines, before, op.NewValue)
-		if lines.Len() == n && p.Changes.Hidden && !op.NOOP {
-			lines.WriteString("      a secret differs\n")
-		}
-	}
 	left := p.Left
-	for _, key := range slices.Sorted(maps.Keys(reasons)) {
-		left = append(left, api.PlanReason{Key: key, Reason: reasons[key]})
-	}
+	p.Changes.Steps(func(s api.PlanStep) {
+		counts[s.Kind]++
+		writeStep(&lines, s, p.Changes.Hidden)
+	}, func(r api.PlanReason) { left = append(left, r) })
 	for _, left := range left {
-		counts["="]++
-		fmt.Fprintf(&lines, "%3s %s: %s\n", "=", left.Key, left.Reason)
+		counts[api.StepLeft]++
+		fmt.Fprintf(&lines, "%3s %s: %s\n", api.StepLeft, left.Key, left.Reason)
+	}
+	if p.Omitted > 0 {
+		counts = p.Counts
+		fmt.Fprintf(&lines, "and %d more; --limit shows them\n", p.Omitted)
 	}
 	if lines.Len() == 0 {
 		_, err := fmt.Fprintln(a.Out, "nothing to do")
@@ -99,36 +74,42 @@ func (a *app) printPlan(p *shownPlan) error {
 	return err
 }
 
-// markOf is the sign of an operation in the legend.
-func markOf(op *api.RecordedTxnOp) string {
-	switch {
-	case op.Operation == kvscheduler.TxnOperation_DELETE && op.NOOP:
-		return "x"
-	case op.Operation == kvscheduler.TxnOperation_DELETE:
-		return "-"
-	case op.NewState == kvscheduler.ValueState_PENDING:
-		return "?"
-	case never(op.NewState):
-		return "!"
-	case op.Operation == kvscheduler.TxnOperation_CREATE:
-		return "+"
+func writeStep(lines *strings.Builder, s api.PlanStep, hidden bool) {
+	fmt.Fprintf(lines, "%3s %s", s.Kind, s.Op.Key)
+	if s.Op.IsDerived {
+		lines.WriteString(" (derived)")
 	}
-	return "~"
-}
-
-// never reports whether a value in this state cannot come into effect.
-func never(s kvscheduler.ValueState) bool {
-	return s == kvscheduler.ValueState_INVALID || s == kvscheduler.ValueState_UNIMPLEMENTED
+	if s.Kind == api.StepNever {
+		lines.WriteString(" " + s.Op.NewState.String())
+	}
+	if s.Reason != "" {
+		lines.WriteString(": " + s.Reason)
+	}
+	if s.Kind == api.StepDrop {
+		lines.WriteString(": it does not exist")
+	}
+	lines.WriteByte('\n')
+	if s.Op.Operation == kvscheduler.TxnOperation_DELETE {
+		return
+	}
+	n := lines.Len()
+	writeDiff(lines, s.Before, s.Op.NewValue)
+	if lines.Len() == n && hidden && !s.Op.NOOP {
+		lines.WriteString("      a secret differs\n")
+	}
 }
 
 // summary counts the operations: "2 to create, 1 to delete".
-func summary(counts map[string]int) string {
+func summary(counts map[api.StepKind]int) string {
 	var parts []string
-	for _, m := range []struct{ mark, what string }{
-		{"+", "to create"}, {"~", "to update"}, {"-", "to delete"}, {"-/+", "to create anew"}, {"?", "waiting"},
-		{"x", "not asked for any more"}, {"!", "that can never be"}, {"=", "left as they are"},
+	for _, m := range []struct {
+		kind api.StepKind
+		what string
+	}{
+		{api.StepCreate, "to create"}, {api.StepUpdate, "to update"}, {api.StepDelete, "to delete"}, {api.StepRecreate, "to create anew"},
+		{api.StepWait, "waiting"}, {api.StepDrop, "not asked for any more"}, {api.StepNever, "that can never be"}, {api.StepLeft, "left as they are"},
 	} {
-		if n := counts[m.mark]; n > 0 {
+		if n := counts[m.kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, m.what))
 		}
 	}

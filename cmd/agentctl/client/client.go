@@ -201,6 +201,9 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	if err != nil {
 		return nil, c.explain(err, c.opts.Timeout, method, path)
 	}
+	if len(answer) == maxAnswer {
+		return nil, fmt.Errorf("%s %s: the answer has more than %d bytes; ask for less of it", method, path, maxAnswer)
+	}
 	if resp.StatusCode/100 != 2 {
 		return nil, refusal(method, path, resp.StatusCode, answer)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -43,21 +44,44 @@ type Applied struct {
 	Left      []Reason  `json:"left,omitempty"`
 }
 
-// Plan asks what UpdateConfiguration would do. The plan can be kept and given to
-// Apply; if there are secrets in it, only that of a client with ShowSecrets.
-func (c *Client) Plan(ctx context.Context, document []byte, replace bool) ([]byte, error) {
+// PlanRequest is what a plan is made of.
+type PlanRequest struct {
+	Document string // in YAML or JSON
+	Replace  bool   // remove items given before and not in the document
+}
+
+func (r PlanRequest) query() url.Values {
 	query := url.Values{}
-	if replace {
+	if r.Replace {
 		query.Set("replace", "true")
 	}
-	plan, err := c.do(ctx, http.MethodPost, "/scheduler/plan", query, document)
+	return query
+}
+
+// Plan asks what UpdateConfiguration would do. The plan has its fingerprint and
+// the first operations (limit 0: all). An agent that knows no fingerprints answers
+// with the whole plan, for Apply; if there are secrets in it, only that of a client
+// with ShowSecrets can be applied.
+func (c *Client) Plan(ctx context.Context, r PlanRequest, limit uint) ([]byte, error) {
+	query := r.query()
+	query.Set("limit", strconv.FormatUint(uint64(limit), 10))
+	plan, err := c.do(ctx, http.MethodPost, "/scheduler/plan", query, []byte(r.Document))
 	return plan, problemsOf(err)
 }
 
-// Apply makes the changes of a plan, if nothing that it touches has changed.
+// Apply makes the changes of a whole plan, if nothing that it touches has changed.
 // If it failed in part the results are there beside the error.
 func (c *Client) Apply(ctx context.Context, plan []byte, o ApplyOptions) (Applied, error) {
 	return c.apply(ctx, "/scheduler/apply", o.query(), plan)
+}
+
+// ApplyRequest makes the changes of a request, if its plan still has the
+// fingerprint.
+func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint string, o ApplyOptions) (Applied, error) {
+	query := r.query()
+	maps.Copy(query, o.query())
+	query.Set("fingerprint", fingerprint)
+	return c.apply(ctx, "/scheduler/apply", query, []byte(r.Document))
 }
 
 // Rollback makes the agent want again what it wanted after a transaction.
@@ -67,9 +91,9 @@ func (c *Client) Rollback(ctx context.Context, to uint64, o ApplyOptions) (Appli
 	return c.apply(ctx, "/scheduler/rollback", query, nil)
 }
 
-// PlanRollback asks what Rollback would do, as a plan for Apply.
+// PlanRollback asks what Rollback would do, as a plan to look at.
 func (c *Client) PlanRollback(ctx context.Context, to uint64) ([]byte, error) {
-	query := url.Values{"dry-run": {"true"}, "to": {strconv.FormatUint(to, 10)}}
+	query := url.Values{"dry-run": {"true"}, "to": {strconv.FormatUint(to, 10)}, "limit": {"1000"}}
 	return c.do(ctx, http.MethodPost, "/scheduler/rollback", query, nil)
 }
 

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// savedPlan is the content of a plan file: what was asked for, and the
+// fingerprint of what it would do. The agent plans again before it applies.
+type savedPlan struct {
+	Request     client.PlanRequest
+	Fingerprint string
+}
+
+// filePlan is a plan that can be shown and applied.
+type filePlan struct {
+	shown []byte // without secrets unless they are asked for
+	savedPlan
+	full []byte // the plan of an agent that knows no fingerprints; nil: of another
+}
+
+// save writes the plan file, which only its owner can read.
+func (p *filePlan) save(name string) error {
+	if p.full != nil {
+		return writePrivate(name, p.full)
+	}
+	text, err := api.SealPlan(&p.savedPlan)
+	if err != nil {
+		return err
+	}
+	return writePrivate(name, text)
+}
+
+func (p *filePlan) apply(ctx context.Context, c *client.Client, o client.ApplyOptions) (client.Applied, error) {
+	if p.full != nil {
+		return c.Apply(ctx, p.full, o)
+	}
+	return c.ApplyRequest(ctx, p.Request, p.Fingerprint, o)
+}
+
+// planToApply reads a plan file, or plans a configuration file and shows the plan.
+func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replace bool) (*filePlan, error) {
+	if file == "" {
+		text, err := readDocument(cmd, args[0])
+		if err != nil {
+			return nil, err
+		}
+		p := &filePlan{}
+		if err := api.OpenPlan(text, &p.savedPlan); err != nil {
+			return &filePlan{full: text}, nil // a whole plan, or something that the agent refuses
+		}
+		return p, nil
+	}
+	p, err := a.planFile(cmd, file, replace, true, shownOperations)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.showPlan(p.shown, ""); err != nil && !errors.As(err, &findingError{}) {
+		return nil, err
+	}
+	return p, nil
+}
+
+// planFile plans a configuration file; apply tells that the plan is to be applied
+// or saved.
+func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, limit uint) (*filePlan, error) {
+	if file == "" {
+		return nil, usage("-f, --file: expected the file with the configuration")
+	}
+	document, err := readDocument(cmd, file)
+	if err != nil {
+		return nil, err
+	}
+	p := &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
+	if p.shown, err = a.client.Plan(cmd.Context(), p.Request, limit); err != nil {
+		return nil, a.tellProblems(file, err)
+	}
+	plan, err := openPlan(p.shown)
+	if err != nil {
+		return nil, err
+	}
+	if p.Fingerprint = plan.Fingerprint; p.Fingerprint != "" || !apply {
+		return p, nil
+	}
+	p.full = p.shown
+	if plan.Changes.Hidden {
+		p.full, err = a.client.WithSecrets().Plan(cmd.Context(), p.Request, limit)
+	}
+	return p, err
+}
+
+// writePrivate writes a file that may hold secrets: only its owner can read it, also
+// if there was one that others could read.
+func writePrivate(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = f.Chmod(0o600); err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
+}
