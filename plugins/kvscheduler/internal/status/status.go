@@ -108,7 +108,7 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 		if n.Err != nil {
 			s.Error = n.Err.Error()
 		} else if s.State == kvscheduler.ValueState_UNIMPLEMENTED {
-			s.Error = "no plugin of this agent handles it"
+			s.Error = api.Reason(s)
 		}
 	}
 	return s
