@@ -93,8 +93,14 @@ type process struct {
 
 func startAgent(t *testing.T, dir string) *process {
 	t.Helper()
+	return launch(t, dir, dir, "--state-dir", filepath.Join(dir, "state"))
+}
+
+// launch starts the program in a directory with the configuration of another one.
+func launch(t *testing.T, programs, dir string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, logs: make(chan string, 10_000)}
-	p.cmd = exec.Command(filepath.Join(dir, "vpp-agent"), "--config-dir", dir, "--state-dir", filepath.Join(dir, "state"), "--http-port", "0", "--grpc-port", "0")
+	p.cmd = exec.Command(filepath.Join(programs, "vpp-agent"), append([]string{"--config-dir", dir, "--http-port", "0", "--grpc-port", "0"}, args...)...)
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
 	out, err := p.cmd.StdoutPipe()
 	p.cmd.Stderr = p.cmd.Stdout

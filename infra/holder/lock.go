@@ -48,28 +48,44 @@ func socketName(southbound, label string) string {
 // ctx ended. After any other error no lock can be taken.
 func TryLock(ctx context.Context, southbound string, me Identity) (lock *Lock, wait func(context.Context), err error) {
 	name := socketName(southbound, me.Label)
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", name)
-	if err == nil {
-		l := &Lock{listener: listener.(*net.UnixListener), waiting: map[*net.UnixConn]bool{}}
-		l.answers.Go(func() { l.serve(me) })
-		return l, nil, nil
+	var silence error
+	for range attempts {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", name)
+		if err == nil {
+			l := &Lock{listener: listener.(*net.UnixListener), waiting: map[*net.UnixConn]bool{}}
+			l.answers.Go(func() { l.serve(me) })
+			return l, nil, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, nil, fmt.Errorf("lock for label %q: %w", me.Label, err)
+		}
+		holder, conn, err := ask(ctx, name)
+		switch {
+		case err == nil:
+			return nil, func(ctx context.Context) { untilClosed(ctx, conn) }, &HeldError{me.Label, holder}
+		case errors.Is(err, errStranger):
+			return nil, nil, fmt.Errorf("lock for label %q: %w", me.Label, err)
+		}
+		silence = err // it is about to begin, or to end
+		pause(ctx, patience/attempts)
 	}
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return nil, nil, fmt.Errorf("lock for label %q: %w", me.Label, err)
-	}
-	text, conn, err := ask(ctx, name)
-	switch {
-	case errors.Is(err, errStranger):
-		return nil, nil, fmt.Errorf("lock for label %q: %w", me.Label, err)
-	case err != nil: // it is about to begin, or to end
-		text = fmt.Sprintf("another process, which does not answer (%v)", err)
-	}
-	return nil, func(ctx context.Context) { untilClosed(ctx, conn) }, &HeldError{me.Label, text}
+	text := fmt.Sprintf("another process, which does not answer (%v)", silence)
+	return nil, func(ctx context.Context) { pause(ctx, patience) }, &HeldError{me.Label, text}
 }
 
 // patience is how long a holder may take to answer, and the time between two attempts to
-// reach one that does not.
-const patience = time.Second
+// reach one that does not. The first few of them follow each other faster.
+const (
+	patience = time.Second
+	attempts = 5
+)
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
 
 // errStranger: the name is used by a process that is no agent. Any user can take such a
 // name, so that it must not keep an agent from its work.
@@ -114,15 +130,8 @@ func credentials(conn *net.UnixConn) (cred *unix.Ucred, err error) {
 	return cred, err
 }
 
-// untilClosed waits until the other end closes the connection; without one, a while.
+// untilClosed waits until the other end closes the connection.
 func untilClosed(ctx context.Context, conn *net.UnixConn) {
-	if conn == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(patience):
-		}
-		return
-	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
 	_ = conn.SetReadDeadline(time.Time{})

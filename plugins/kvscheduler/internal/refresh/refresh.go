@@ -290,12 +290,15 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	d := n.Desc
 	defer r.compare(n, look(n))
 	made, here := r.claim(d, kv.Key)
-	n.Marked = kv.Origin.Marked()
+	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
+	// A descriptor may take any value that it was told to expect for the agent's.
+	expected := n.Have != nil || n.Want != nil || made != nil || asked
+	n.Marked = kv.Origin.Marked() && (n.Marked || !expected)
 	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
 	if still {
 		made = &ownership.Record{}
 	}
-	have, same := r.value(n, kv, r.owner(n, kv, made != nil || kv.Origin == api.Recorded, r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]))
+	have, same := r.value(n, kv, r.owner(n, kv, made != nil || kv.Origin == api.Recorded, asked))
 	if !still {
 		r.recall(n, made, have)
 	} else if n.Want == nil && n.Err == nil {
