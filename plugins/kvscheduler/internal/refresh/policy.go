@@ -43,3 +43,26 @@ func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made, asked bool
 	}
 	return r.fromSB(n, kv, made || asked)
 }
+
+// fromSB decides to whom a found value belongs; ours tells that the scheduler
+// made it, or that the northbound is about to ask for it. The mark of the agent,
+// Origin FromNB, tells nothing by itself: another agent with the same label, or a
+// process before this one that kept no record, puts the same mark on its objects.
+// It only confirms that an operation whose outcome is unknown took effect.
+func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {
+	switch {
+	case kv.Origin == api.FromSB:
+		return n.Want == nil || n.Want.FromSB
+	case n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB: // the wish is invalid
+		return true
+	case ours:
+		return false
+	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil:
+		return n.Kept() == nil && (n.Have == nil || n.Have.FromSB) // nor is it on record
+	case n.Want != nil:
+		return n.Want.FromSB
+	case n.Have != nil:
+		return n.Have.FromSB
+	}
+	return n.Err == nil || !kv.Origin.Marked()
+}

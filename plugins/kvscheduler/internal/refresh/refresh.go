@@ -330,29 +330,6 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	r.derived(n, same)
 }
 
-// fromSB decides to whom a found value belongs; ours tells that the scheduler
-// made it, or that the northbound is about to ask for it. The mark of the agent,
-// Origin FromNB, tells nothing by itself: another agent with the same label, or a
-// process before this one that kept no record, puts the same mark on its objects.
-// It only confirms that an operation whose outcome is unknown took effect.
-func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {
-	switch {
-	case kv.Origin == api.FromSB:
-		return n.Want == nil || n.Want.FromSB
-	case n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB: // the wish is invalid
-		return true
-	case ours:
-		return false
-	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil:
-		return n.Kept() == nil && (n.Have == nil || n.Have.FromSB) // nor is it on record
-	case n.Want != nil:
-		return n.Want.FromSB
-	case n.Have != nil:
-		return n.Have.FromSB
-	}
-	return n.Err == nil || !kv.Origin.Marked()
-}
-
 // value describes what was found, reusing what is known already. same tells
 // that the southbound has just what it was believed to have.
 func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v *registry.Value, same bool) {
