@@ -68,6 +68,10 @@ sim: ## the scheduler against its oracle, CASES random histories with faults; PO
 kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some minutes
 	go test ./plugins/vpp/vpptest -run '^TestKilledUnderLoad$$' -v -count 15 -timeout 60m | grep -E "kills;|^(---|ok|FAIL)|NOT CHECKED|_test.go:"
 
+.PHONY: stalls
+stalls: ## VPP (the simulator) stops answering under changes, ROUNDS times
+	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-rounds $(or $(ROUNDS),10000)
+
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input, FUZZTIME each
 	@set -e; for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

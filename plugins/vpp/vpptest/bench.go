@@ -6,7 +6,10 @@ package vpptest
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
@@ -102,6 +106,8 @@ type Bench struct {
 	tb    testing.TB
 	agent *agent.Agent
 	conf  govppmux.Config
+
+	identity identity
 }
 
 // Option changes an agent before it starts.
@@ -125,6 +131,18 @@ func StateDir(dir string) Option {
 	}
 }
 
+// Labelled makes the agent one of a label, which waits for the connections of the agent
+// before it.
+func Labelled(label string) Option {
+	return func(b *Bench) {
+		b.identity = identity{Program: "vpptest", Label: label, PID: os.Getpid(), Since: time.Now(), Instance: fmt.Sprintf("%08x", rand.Uint32())}
+	}
+}
+
+type identity holder.Identity
+
+func (i identity) Identity() holder.Identity { return holder.Identity(i) }
+
 // Start starts an agent and waits until it is connected.
 func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	tb.Helper()
@@ -141,7 +159,11 @@ func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	for _, o := range opts {
 		o(b)
 	}
-	b.Mux = govppmux.NewPlugin(govppmux.UseConf(b.conf))
+	b.Mux = govppmux.NewPlugin(govppmux.UseConf(b.conf), govppmux.UseDeps(func(d *govppmux.Deps) {
+		if b.identity.Label != "" {
+			d.Identity = b.identity
+		}
+	}))
 	b.If.VPP = b.Mux
 	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))

@@ -138,13 +138,13 @@ func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now
 // keep brings the journal in step with what exists after a transaction.
 func (c *Control) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 	k := &c.keeper
-	gone := k.past.TakeGone()
+	gone, doubts := k.past.TakeGone(), k.past.TakeDoubts()
 	if k.journal == nil {
 		c.keepRemovals(executed, notified)
 		return
 	}
 	c.keepUndecided()
-	b := &ownership.Batch{Txn: k.seq, Delete: gone}
+	b := &ownership.Batch{Txn: k.seq, Delete: gone, Put: doubts} // in place of what was intended
 	c.settleAll(b)
 	if len(b.Put)+len(b.Delete) == 0 && !k.running {
 		return

@@ -25,19 +25,32 @@ type decisions struct {
 // undecidedName is what the journal keeps the keys of undecided operations under.
 const undecidedName = "undecided"
 
-// doubt remembers an operation of unknown outcome.
+// doubt remembers an operation of unknown outcome. That of a derived value is about its
+// base: only the descriptor of the base reads what is left of it.
 func (c *Control) doubt(op *plan.Op) {
+	if op.Base != "" {
+		c.doubtBase(op.Base)
+		return
+	}
 	v := op.Target
 	if op.Kind == plan.Down {
 		v = op.Have
 	}
-	if op.Base != "" || op.Desc.IsProperty() || v.FromSB || op.Self.Node != nil && op.Self.Node.Adopted {
+	if op.Desc.IsProperty() || v.FromSB || op.Self.Node != nil && op.Self.Node.Adopted {
 		return
 	}
 	rec := made(op.Key, op.Desc, v, c.keeper.seq, c.clock.Now())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keeper.past.Doubt(&rec)
+}
+
+func (c *Control) doubtBase(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.graph.Node(key); n != nil && n.Desc != nil {
+		c.keeper.past.DoubtDerived(n.Desc.Name, key)
+	}
 }
 
 // decide reads back what calls did that have returned. It returns those of which that
@@ -129,6 +142,7 @@ func (c *Control) remember(records []ownership.Record, interrupted *ownership.In
 	for key := range undecided {
 		k.undecided[key] = true
 	}
+	k.past.Interrupted = interrupted != nil
 	for i := range records {
 		rec := &records[i]
 		if k.undecided[rec.Key] || interrupted != nil && rec.Txn == interrupted.Txn {

@@ -19,11 +19,16 @@ import (
 // tells; descriptors also get it to recognise what is theirs. A nil Past is
 // empty. It has no lock.
 type Past struct {
+	// Interrupted: the process before this one ended during a transaction.
+	Interrupted bool
+
 	made map[string]map[string]*ownership.Record // by descriptor and key
 	lost map[string]bool                         // keys: made in this life
 	gone []string
 
 	doubted map[string]bool // keys; see Doubt
+	fresh   []*ownership.Record
+	derived map[string]map[string]bool // by descriptor and key; see DoubtDerived
 
 	removed map[string]map[string]*ownership.Record // by descriptor and key
 	count   int                                     // of removed
@@ -103,7 +108,20 @@ func (p *Past) Lose(rec *ownership.Record) {
 // follows the end of the operation decides.
 func (p *Past) Doubt(rec *ownership.Record) {
 	p.Lose(rec)
+	p.fresh = append(p.fresh, rec)
 	p.doubt(rec.Key)
+}
+
+// DoubtDerived remembers that the outcome of an operation on a derived value is unknown,
+// until the descriptor of its base is read.
+func (p *Past) DoubtDerived(descriptor, base string) {
+	if p.derived == nil {
+		p.derived = map[string]map[string]bool{}
+	}
+	if p.derived[descriptor] == nil {
+		p.derived[descriptor] = map[string]bool{}
+	}
+	p.derived[descriptor][base] = true
 }
 
 // DoubtEarlier is the same for an operation of an earlier life.
@@ -121,6 +139,18 @@ func (p *Past) doubt(key string) {
 
 // Doubted reports whether an operation of unknown outcome was about the key.
 func (p *Past) Doubted(key string) bool { return p.doubted[key] }
+
+// TakeDoubts returns what Doubt was called with since TakeDoubts was last called, as far
+// as it is not decided.
+func (p *Past) TakeDoubts() (recs []ownership.Record) {
+	for _, rec := range p.fresh {
+		if p.doubted[rec.Key] && p.made[rec.Descriptor][rec.Key] == rec {
+			recs = append(recs, *rec)
+		}
+	}
+	p.fresh = nil
+	return recs
+}
 
 // Doubts returns the keys that operations of unknown outcome were about, in no
 // order.
@@ -192,6 +222,11 @@ var errLeft = errors.New("was given up while it was out of reach")
 // correlate adds to what is expected in the southbound.
 func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
 	of := p.of(d.Name)
+	if p != nil && len(p.derived[d.Name]) > 0 {
+		for i := range expected {
+			expected[i].Unconfirmed = p.derived[d.Name][expected[i].Key]
+		}
+	}
 	if len(of) == 0 {
 		return expected
 	}
@@ -199,7 +234,7 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 	var tried []api.KVWithMetadata // and something else is desired by now
 	for i := range expected {
 		key := expected[i].Key
-		if p.doubted[key] && of[key] != nil && !listed[key] {
+		if p.unconfirmed(d, key) && !listed[key] {
 			switch v := of[key].Message(); {
 			case v != nil && proto.Equal(v, expected[i].Value):
 				expected[i].Unconfirmed = true
@@ -219,10 +254,17 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 			continue
 		}
 		if v := of[key].Message(); v != nil {
-			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: p.doubted[key]})
+			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: p.unconfirmed(d, key)})
 		}
 	}
 	return expected
+}
+
+// unconfirmed reports that an operation of unknown outcome may have been about the key.
+// Of a process that ended during a transaction that is everything on record: removals
+// are not written ahead.
+func (p *Past) unconfirmed(d *registry.Descriptor, key string) bool {
+	return p.made[d.Name][key] != nil && (p.doubted[key] || p.Interrupted && !p.lost[key])
 }
 
 // late reports that an operation on the key may still take effect.
@@ -259,6 +301,7 @@ func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry
 // what was found without a value.
 func (r *Refresher) bury(d *registry.Descriptor, without []string) {
 	if r.Past != nil && len(without) == 0 {
+		delete(r.Past.derived, d.Name)
 		r.Past.confirm(d.Name, "")
 	}
 	of := r.Past.of(d.Name)

@@ -31,6 +31,7 @@ type interfaceCalls interface {
 	SetMTU(swIfIndex, mtu uint32) error
 	SetPacketMTU(swIfIndex, mtu uint32) error
 	RemoveTag(swIfIndex uint32) error
+	SetTable(swIfIndex, vrf uint32, ipv6 bool) error
 	interfaceDumps
 }
 

@@ -54,7 +54,9 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 	if err != nil {
 		return nil, err
 	}
+	unconfirmed := map[string]bool{}
 	for _, kv := range correlate {
+		unconfirmed[kv.Value.GetName()] = unconfirmed[kv.Value.GetName()] || kv.Unconfirmed
 		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
@@ -78,6 +80,11 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 		}
 		if i == nil {
 			continue
+		}
+		if unconfirmed[i.Name] {
+			if err := r.resetTables(i, m); err != nil {
+				return nil, fmt.Errorf("interface %q: %w", i.Name, err)
+			}
 		}
 		if seen[i.Name]++; seen[i.Name] > 1 {
 			i.Name += "-DUPLICATE" + strconv.Itoa(seen[i.Name])

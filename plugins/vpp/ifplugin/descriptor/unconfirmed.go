@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -82,6 +83,33 @@ func (r *reading) creationOf(found vppcalls.Details, wanted []*interfaces.Interf
 		}
 	}
 	return -1, nil
+}
+
+// resetTables puts an interface back into table 0 for a version of IP that it has no
+// addresses of. The table is chosen before the addresses are set, and follows from them:
+// no value says that an interface without addresses is in another table.
+func (r *reading) resetTables(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if i.GetUnnumbered() != nil || i.GetSetDhcpClient() || i.GetIp6Nd() != nil {
+		return nil
+	}
+	ipv4, ipv6 := underlay(i)
+	for _, text := range i.GetIpAddresses() {
+		p, err := ipconv.ParsePrefix(text)
+		ipv4, ipv6 = ipv4 || err == nil && p.Addr().Is4(), ipv6 || err == nil && p.Addr().Is6()
+	}
+	for _, version := range []struct{ needed, ipv6 bool }{{ipv4, false}, {ipv6, true}} {
+		if version.needed {
+			continue
+		}
+		vrf, err := r.d.vpp.Table(m.SwIfIndex, version.ipv6)
+		if err == nil && vrf != 0 {
+			err = r.d.vpp.SetTable(m.SwIfIndex, 0, version.ipv6)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // madeUpMAC is the locally administered MAC address of an interface whose

@@ -1,0 +1,106 @@
+package vpptest_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// canonical is the state of a simulator without what depends on the order of creation:
+// interfaces and bridge domains are called by their tags, one line for each object.
+// Interfaces without a tag, but local0, are listed as such.
+func canonical(dump string) []string {
+	names, domains := map[string]string{}, map[string]string{}
+	for line := range strings.SplitSeq(dump, "\n") {
+		words := strings.Fields(line)
+		tag := tagIn.FindStringSubmatch(line)
+		switch {
+		case len(words) < 3 || strings.HasPrefix(line, " "):
+		case words[0] == "interface" && tag != nil:
+			names[words[1]] = tag[1]
+		case words[0] == "interface":
+			names[words[1]] = "untagged-" + strings.TrimRight(words[2], "0123456789")
+		case words[0] == "bridge-domain" && tag != nil:
+			domains[words[1]] = tag[1]
+		}
+	}
+	var out []string
+	var parts []string
+	object := func() { // members of a bridge domain are in the order in which they joined
+		slices.Sort(parts)
+		if len(out) > 0 && len(parts) > 0 {
+			out[len(out)-1] += ";" + strings.Join(parts, ";")
+		}
+		parts = nil
+	}
+	for line := range strings.SplitSeq(dump, "\n") {
+		if strings.HasPrefix(line, "memif socket") && strings.HasSuffix(line, " of 0") {
+			continue // an ID and a path that nothing uses
+		}
+		line = renamed(line, names, domains)
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, " "):
+			parts = append(parts, line)
+		default:
+			object()
+			out = append(out, line)
+		}
+	}
+	object()
+	slices.Sort(out)
+	return out
+}
+
+var (
+	tagIn       = regexp.MustCompile(` tag "([^"]*)"`)
+	internal    = regexp.MustCompile(`^interface (\d+) \S+ `)
+	madeUpMAC   = regexp.MustCompile(` mac [0-9a-f:]+`)
+	ofInterface = regexp.MustCompile(`( to| on| member| unnumbered to| if| of) (\d+)\b`)
+	domainOf    = regexp.MustCompile(`^bridge-domain (\d+)`)
+	fibDomain   = regexp.MustCompile(`^(l2fib \S+ in) (\d+)`)
+	memifSocket = regexp.MustCompile(`^memif socket \d+`)
+)
+
+func renamed(line string, names, domains map[string]string) string {
+	if m := internal.FindStringSubmatch(line); m != nil {
+		line = "interface " + names[m[1]] + " " + line[len(m[0]):]
+	}
+	line = madeUpMAC.ReplaceAllString(line, "")
+	if memifSocket.MatchString(line) {
+		return memifSocket.ReplaceAllString(line, "memif socket")
+	}
+	line = domainOf.ReplaceAllStringFunc(line, func(s string) string { return "bridge-domain " + domains[strings.Fields(s)[1]] })
+	if m := fibDomain.FindStringSubmatch(line); m != nil {
+		line = m[1] + " " + domains[m[2]] + line[len(m[0]):]
+	}
+	return ofInterface.ReplaceAllStringFunc(line, func(s string) string {
+		m := ofInterface.FindStringSubmatch(s)
+		if name, known := names[m[2]]; known {
+			return m[1] + " " + name
+		}
+		return s
+	})
+}
+
+// difference lists what only one of two canonical states has; empty: they are the same.
+func difference(got, want []string) string {
+	count := map[string]int{}
+	for _, line := range got {
+		count[line]++
+	}
+	for _, line := range want {
+		count[line]--
+	}
+	var out []string
+	for line, n := range count {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("not desired: %s (%d)", line, n))
+		} else if n < 0 {
+			out = append(out, fmt.Sprintf("missing: %s (%d)", line, -n))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
