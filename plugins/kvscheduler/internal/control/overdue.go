@@ -56,9 +56,7 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 		c.exec.Settle(call)
 	}
 	calls = c.decide(calls, &p.request)
-	p.request.Pinned, p.request.Limbo = map[string]bool{}, nil
-	c.overdue.Pin(&p.request) // without those that are decided
-	c.ward.pin(&p.request)
+	c.pin(&p.request) // without those that are decided
 	var texts []string
 	for _, call := range calls {
 		texts = append(texts, describeReturn(call))
@@ -71,8 +69,14 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 		if n := c.graph.Node(call.Key); n != nil {
 			c.refreshed = append(c.refreshed, n.Root().Key)
 		}
-		if !c.again(call) {
-			p.request.Pinned[call.Key] = true // it stays failed; others may go on
+		if !c.again(call) { // it stays failed; others may go on
+			if p.request.Pinned == nil {
+				p.request.Pinned = map[string]bool{}
+			}
+			p.request.Pinned[call.Key] = true
+		}
+		if c.ward.get(call.Key) != nil {
+			c.beginTrials(call.Southbound)
 		}
 	}
 	return len(calls) > 0

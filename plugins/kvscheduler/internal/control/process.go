@@ -89,6 +89,7 @@ func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 // prepare turns a job into a request; false if there is nothing to do.
 func (c *Control) prepare(j *job) (p prepared, ok bool) {
 	p, ok = c.prepareFor(j)
+	c.overdue.Pin(&p.request) // whatever ends a quarantine: operations on one key never overlap
 	p.request.Unread = c.reads.Unread(c.registry.Load())
 	if p.request.Unread != nil || c.rereads.told != "" {
 		c.planReread()
@@ -98,8 +99,7 @@ func (c *Control) prepare(j *job) (p prepared, ok bool) {
 
 func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
 	p.request.Closed = c.closedSessions()
-	c.overdue.Pin(&p.request)
-	c.ward.pin(&p.request)
+	c.pin(&p.request)
 	switch {
 	case j.session != nil:
 		return p, c.prepareSession(j.session, &p)
@@ -123,6 +123,13 @@ func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
 	}
 	c.prepareNB(j, &p)
 	return p, true
+}
+
+// pin makes a request leave alone what nobody may touch now.
+func (c *Control) pin(req *plan.Request) {
+	req.Pinned, req.Limbo = nil, nil
+	c.overdue.Pin(req)
+	c.ward.pin(req)
 }
 
 // readForNB reads the southbound for a transaction of the northbound, as far as that

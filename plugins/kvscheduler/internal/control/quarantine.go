@@ -217,8 +217,8 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 			c.ward.drop(s.Key)
 			continue
 		}
-		if c.unread(n) != "" {
-			continue // nothing would be done with it; its trial is when it was read
+		if c.unread(n) != "" || c.overdue.Holds(s.Key) {
+			continue // nothing would be done with it; its trial is when that is over
 		}
 		delete(p.request.Pinned, s.Key)
 		j.retry.suspect = s.Key

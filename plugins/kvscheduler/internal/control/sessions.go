@@ -98,7 +98,7 @@ func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
 	if !s.up || before.up {
 		c.afterCrash(s.name, now, calls)
 		p.request.Touch = c.abandon(s.name)
-		c.ward.pin(&p.request)
+		c.pin(&p.request)
 		c.markQuarantined()
 	}
 	if s.up {

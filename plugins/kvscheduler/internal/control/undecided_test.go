@@ -104,7 +104,7 @@ type undecided struct {
 }
 
 func (u *undecided) boot() {
-	u.Control = control.New(control.Options{CallbackTimeout: 30 * time.Second, Journal: u.journal})
+	u.Control = control.New(control.Options{CallbackTimeout: 30 * time.Second, Journal: u.journal, QuarantineAfter: 3})
 	if err := u.RegisterKVDescriptor(u.descriptor()); err != nil {
 		u.t.Fatal(err)
 	}
@@ -269,4 +269,35 @@ func TestUndecidedOperations(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A value whose operation timed out before its southbound went down is suspected of
+// that. Its trial waits until the callback has returned: operations of one key never
+// overlap.
+func TestTrialWaitsForCallback(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: ownership.NewMemory()}
+		u.boot()
+		defer func() { u.stop() }()
+		u.want(0, api.FullResync)
+		u.set(func() { u.stalled = make(chan struct{}) })
+		u.want(1)
+		u.SouthboundDown("s", errors.New("gone"))
+		u.SouthboundUp("s", 2)
+		time.Sleep(time.Hour)
+		u.TransactionBarrier()
+		if !slices.Equal(u.calls, []string{"create 1"}) {
+			t.Errorf("while Create has not returned: %q", u.calls)
+		}
+		if left := u.Suspects(); len(left) != 1 {
+			t.Errorf("suspects are %v, expected one", left)
+		}
+		u.set(func() { close(u.stalled); u.stalled = nil })
+		u.settle()
+		u.has(t, 1)
+		if left := u.Suspects(); len(left) > 0 {
+			t.Errorf("still suspected: %v", left)
+		}
+	})
 }
