@@ -151,8 +151,8 @@ func (s *simulation) release() {
 	if len(s.w.hanging) > 0 {
 		s.log("release %v", slices.Sorted(maps.Keys(s.w.hanging)))
 	}
-	for _, until := range s.w.hanging {
-		close(until)
+	for _, h := range s.w.hanging {
+		close(h.until)
 	}
 	s.w.mu.Unlock()
 	for s.barrier(); len(s.c.Overdue()) > 0; s.barrier() {

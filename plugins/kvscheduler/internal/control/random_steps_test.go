@@ -73,7 +73,7 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 	s.await(func() { seq, err = txn.Commit(context.Background(), opts...) })
 	did := s.w.since(mark)
 	s.log("  ops %q err %v", did, err)
-	if err == nil && s.w.injected() == faults && (settled || !s.hangs) && suspects == 0 { // what hung may end now
+	if err == nil && !s.w.loose && s.w.injected() == faults && (settled || !s.hangs) && suspects == 0 { // what hung may end now
 		s.faultless(seq, values, did, !settled || api.ApplyTxnOptions(opts).Resync != api.NotResync)
 	}
 	return err

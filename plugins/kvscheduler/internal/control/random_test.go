@@ -69,6 +69,9 @@ func start(t *rapid.T, policies bool) *simulation {
 			mode = "after"
 		}
 		if s.hangs && s.rate > 0 && s.rng.Float64() < s.rate/3 {
+			if s.w.loose && s.rng.IntN(2) == 0 {
+				mode = "early " + mode
+			}
 			mode = "hang " + mode
 		}
 		return mode
@@ -193,7 +196,7 @@ func (s *simulation) fatal(format string, args ...any) {
 	s.T.Helper()
 	s.diverged = true
 	for _, txn := range s.c.GetTransactionHistory(time.Time{}, time.Time{}) {
-		s.log("#%d %v", txn.SeqNum, txn.TxnType)
+		s.log("#%d %v %s", txn.SeqNum, txn.TxnType, txn.Description)
 		for _, op := range txn.Planned {
 			s.log("   planned  %v %s noop=%v %v -> %v", op.Operation, op.Key, op.NOOP, op.PrevState, op.NewState)
 		}
@@ -247,12 +250,16 @@ func randomCase(t *rapid.T, counts *tally) {
 	s.jumps = rapid.IntRange(0, 3).Draw(t, "jumps") == 0
 	steps := []string{
 		"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-		"plan", "verify", "edit", "unreliable", "dump", "kill", "jump",
+		"plan", "verify", "edit", "unreliable", "dump", "kill", "jump", "storm",
+	}
+	most := 12
+	if rapid.IntRange(0, 2).Draw(t, "stormy") == 0 {
+		steps, most = []string{"change", "storm"}, 4
 	}
 	if counts.policies {
 		steps = append(steps, "stranger", "stranger")
 	}
-	for range rapid.IntRange(1, 12).Draw(t, "steps") {
+	for range rapid.IntRange(1, most).Draw(t, "steps") {
 		step := rapid.SampledFrom(steps).Draw(t, "step")
 		s.taken[step]++
 		s.believe()
@@ -282,6 +289,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.restart()
 		case "crash":
 			s.crash()
+		case "storm":
+			s.storm()
 		case "plan":
 			s.plan()
 		case "verify":

@@ -85,4 +85,6 @@ var faultKinds = []string{
 	strangers, "value deleted by a foreign hand", "value changed by a foreign hand",
 	"clock set", "clock set during an operation",
 	"notification lost", "notification duplicated", "notification reordered",
+	"foreign hand in a storm", "session that changes while callbacks run late", "callback that returns late",
+	"late effect before a late return", "scheduler restarted while callbacks run late",
 }

@@ -1,19 +1,98 @@
 package control_test
 
 import (
+	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 )
 
-// hang keeps an operation from taking effect. The lock is held before and after.
-func (w *world) hang(op, key string) {
-	if other := w.running[key]; other != "" {
-		w.problem("%s %s: while %s", op, key, other)
+// hung is an operation that hangs until it is released.
+type hung struct {
+	until    chan struct{} // closed then
+	effect   func() error
+	never    bool // it fails without effect
+	happened bool
+	err      error
+	cut      bool // its southbound or its scheduler is gone: it has no effect any more
+}
+
+// happen lets the operation take effect, once. The lock is held.
+func (h *hung) happen() error {
+	if !h.happened && !h.never && !h.cut {
+		h.happened, h.err = true, h.effect()
 	}
-	until := make(chan struct{})
-	w.running[key], w.hanging[key] = op, until
+	return h.err
+}
+
+var errImpossible = errors.New("the southbound refuses what is impossible")
+
+// errCut is the error of an operation whose southbound lost its state.
+var errCut = errors.New("cut off")
+
+// setLoose makes the southbound refuse what is impossible, which else is a failure of
+// the test: while it is set the scheduler cannot know what exists.
+func (w *world) setLoose(loose bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loose = loose
+}
+
+// happen lets the operation that hangs on a key take effect.
+func (w *world) happen(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults["late effect before a late return"]++
+	_ = w.hanging[key].happen() // told when it returns
+}
+
+// cut lets nothing of the keys take effect that hangs.
+func (w *world) cut(which func(key string) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, h := range w.hanging {
+		h.cut = h.cut || which(key)
+	}
+}
+
+// removeAll removes a value with what is derived from it. The lock is held.
+func (w *world) removeAll(key string) {
+	for k := range w.exists {
+		if k == key || strings.HasPrefix(k, "d/"+key+"/") {
+			delete(w.exists, k)
+			delete(w.meta, k)
+			delete(w.foreign, k)
+		}
+	}
+}
+
+// await waits for what the callbacks of the southbound bring about.
+func (w *world) await(done func() bool) {
+	for {
+		w.mu.Lock()
+		over := done()
+		w.mu.Unlock()
+		if over {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// overlap is a problem whatever happens: two operations on one key at the same time.
+func (w *world) overlap(op, key, other string) {
+	w.problems = append(w.problems, fmt.Sprintf("%s %s: while %s", op, key, other))
+}
+
+// hang keeps an operation from taking effect. The lock is held before and after.
+func (w *world) hang(op, key string, h *hung) {
+	if other := w.running[key]; other != "" {
+		w.overlap(op, key, other)
+	}
+	w.running[key], w.hanging[key] = op, h
 	w.mu.Unlock()
 	w.hung <- key
-	<-until
+	<-h.until
 	w.mu.Lock()
 	delete(w.running, key)
 	delete(w.hanging, key)
@@ -40,7 +119,7 @@ func (w *world) failed(mode string, err error) error {
 // the value that it is derived from.
 func (w *world) misled(key string) bool {
 	base, _ := baseOfDerived(key)
-	return w.lied[base] || w.hidden == base
+	return w.loose || w.lied[base] || w.hidden == base
 }
 
 // crash loses everything that lives in the session.

@@ -28,7 +28,8 @@ type world struct {
 	faults   map[string]int // by kind
 
 	// fail decides about the next operation: "" (works), "before" or "after"; it
-	// hangs before it does so with "hang " in front.
+	// hangs before it does so with "hang " in front, or with "hang early " after its
+	// effect.
 	fail func(op, key string) string
 	// cyclic are the keys that depend on themselves, directly or not; they come
 	// up together, so one of them is first.
@@ -36,10 +37,11 @@ type world struct {
 	// concurrency of the descriptors "a" and "d"; below 1 nothing runs beside
 	// anything else.
 	concurrency int
-	running     map[string]string        // operation by key
-	hanging     map[string]chan struct{} // operations that hang until it is closed
-	hung        chan string              // told what begins to hang
-	most        int                      // that ran at once
+	running     map[string]string // operation by key
+	hanging     map[string]*hung  // operations that hang
+	hung        chan string       // told what begins to hang
+	most        int               // that ran at once
+	loose       bool              // see setLoose
 
 	// foreign are keys in exists of values that others made.
 	foreign map[string]bool
@@ -83,7 +85,7 @@ func newWorld() *world {
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
 		foreign: map[string]bool{}, raw: map[string]bool{}, placed: map[string]*model.Item{}, asked: func(string) bool { return false },
 		faults: map[string]int{}, lied: map[string]bool{}, mute: map[string]muteness{},
-		hanging: map[string]chan struct{}{}, hung: make(chan string, 100),
+		hanging: map[string]*hung{}, hung: make(chan string, 100),
 		panics: func() bool { return false },
 		fail:   func(string, string) string { return "" },
 		cyclic: func(string) bool { return false },
@@ -93,7 +95,7 @@ func newWorld() *world {
 var errInjected = errors.New("injected")
 
 func (w *world) problem(format string, args ...any) {
-	if w.gone {
+	if w.gone || w.loose {
 		return // nothing is right until the scheduler knows it
 	}
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
@@ -141,7 +143,7 @@ func (w *world) met(it *model.Item, without string) (missing string, ok bool) {
 	return strings.Join(it.AnyOf, "|"), false
 }
 
-func (w *world) call(op, key string, effect func()) error {
+func (w *world) call(op, key string, refuse func() error, effect func()) error {
 	mode := w.fail(op, key)
 	if w.dying() {
 		if mode = w.deathMode; mode == "" {
@@ -155,9 +157,25 @@ func (w *world) call(op, key string, effect func()) error {
 	}
 	why := w.forbidden(op, key) // when it begins; what hangs may be given up meanwhile
 	mode, hangs := strings.CutPrefix(mode, "hang ")
+	h := &hung{until: make(chan struct{}), effect: func() error {
+		if err := refuse(); err != nil && w.loose {
+			return err
+		}
+		effect()
+		w.soil(key)
+		return nil
+	}}
+	mode, early := strings.CutPrefix(mode, "early ")
+	h.never = mode == "before" || mode == "lie"
 	if hangs {
 		w.faults["callback that hangs"]++
-		w.hang(op, key)
+		if early {
+			h.happen()
+		}
+		w.hang(op, key, h)
+	}
+	if h.cut {
+		return fmt.Errorf("%s %s: %w", op, key, errCut)
 	}
 	w.runFor(op, key)
 	if w.gone && inSession(key) { // died meanwhile
@@ -176,8 +194,9 @@ func (w *world) call(op, key string, effect func()) error {
 		w.lied[key] = true
 		return nil
 	}
-	effect()
-	w.soil(key)
+	if err := h.happen(); err != nil {
+		return err
+	}
 	if mode == "after" {
 		return w.failed(mode, fmt.Errorf("%s %s, done: %w", op, key, errInjected))
 	}
@@ -223,7 +242,7 @@ func (w *world) injected() (n int) {
 // may. The lock is held before and after.
 func (w *world) runFor(op, key string) {
 	if other := w.running[key]; other != "" {
-		w.problem("%s %s: while %s", op, key, other)
+		w.overlap(op, key, other)
 	}
 	w.running[key] = op
 	w.most = max(w.most, len(w.running))
@@ -267,7 +286,13 @@ func (w *world) create(key string, it *model.Item) (any, error) {
 	}
 	w.serial++
 	meta := w.serial
-	err := w.call("create", key, func() { w.exists[key], w.meta[key] = it, meta })
+	refuse := func() error {
+		if w.exists[key] != nil || derived && w.exists[base] == nil {
+			return fmt.Errorf("create %s: %w", key, errImpossible)
+		}
+		return nil
+	}
+	err := w.call("create", key, refuse, func() { w.exists[key], w.meta[key] = it, meta })
 	return meta, err
 }
 
@@ -291,7 +316,13 @@ func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
 	if dep, ok := w.met(it, ""); !ok && !w.cyclic(key) && !w.others(key) {
 		w.problem("update %s: without %s", key, dep)
 	}
-	return meta, w.call("update", key, func() { w.exists[key] = it })
+	refuse := func() error {
+		if w.exists[key] == nil {
+			return fmt.Errorf("update %s: %w", key, errImpossible)
+		}
+		return nil
+	}
+	return meta, w.call("update", key, refuse, func() { w.exists[key] = it })
 }
 
 // derivedDiffer: what a Retrieve returned differs from what was created in its
@@ -336,5 +367,13 @@ func (w *world) delete(key string, it *model.Item, meta any) error {
 			w.problem("delete %s: derived %s exists", key, other)
 		}
 	}
-	return w.call("delete", key, func() { delete(w.exists, key); delete(w.meta, key) })
+	refuse := func() error { return nil }
+	return w.call("delete", key, refuse, func() {
+		if w.loose {
+			w.removeAll(key)
+			return
+		}
+		delete(w.exists, key)
+		delete(w.meta, key)
+	})
 }
