@@ -69,7 +69,7 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 		if n := c.graph.Node(call.Key); n != nil {
 			c.refreshed = append(c.refreshed, n.Root().Key)
 		}
-		if !c.again(call) { // it stays failed; others may go on
+		if !c.again(call) { // it stays failed, others are retried
 			if p.request.Pinned == nil {
 				p.request.Pinned = map[string]bool{}
 			}

@@ -125,7 +125,7 @@ func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
 	return p, true
 }
 
-// pin makes a request leave alone what nobody may touch now.
+// pin makes a request leave alone what must not be touched now.
 func (c *Control) pin(req *plan.Request) {
 	req.Pinned, req.Limbo = nil, nil
 	c.overdue.Pin(req)

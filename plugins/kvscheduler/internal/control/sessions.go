@@ -135,6 +135,9 @@ func (c *Control) abandon(name string) []string {
 		n.Err, n.Retrying = nil, false
 		_ = c.graph.SetHave(n, nil, nil) // removing metadata cannot fail
 		c.graph.Forget(n)
+		if n.Gone() { // its state changes as well
+			c.refreshed = append(c.refreshed, n.Root().Key)
+		}
 	}
 	return keys
 }

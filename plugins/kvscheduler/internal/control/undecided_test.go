@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // shelf is a southbound of objects without names: Retrieve recognises them by the
@@ -101,10 +102,12 @@ type undecided struct {
 	t       *testing.T
 	journal *ownership.Memory
 	stop    func()
+
+	problems control.Problems // of the worker
 }
 
 func (u *undecided) boot() {
-	u.Control = control.New(control.Options{CallbackTimeout: 30 * time.Second, Journal: u.journal, QuarantineAfter: 3})
+	u.Control = control.New(control.Options{CallbackTimeout: 30 * time.Second, Journal: u.journal, QuarantineAfter: 3, Problems: func(p control.Problems) { u.problems = p }})
 	if err := u.RegisterKVDescriptor(u.descriptor()); err != nil {
 		u.t.Fatal(err)
 	}
@@ -299,5 +302,30 @@ func TestTrialWaitsForCallback(t *testing.T) {
 		if left := u.Suspects(); len(left) > 0 {
 			t.Errorf("still suspected: %v", left)
 		}
+	})
+}
+
+// What could not be removed and went with its southbound is no problem any more.
+func TestFailedRemovalEndsWithSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := &undecided{shelf: &shelf{objects: map[int64]bool{}}, t: t, journal: ownership.NewMemory()}
+		u.boot()
+		defer func() { u.stop() }()
+		u.want(0, api.FullResync)
+		u.want(1)
+		u.set(func() { u.stalled = make(chan struct{}) })
+		u.want(0)
+		u.TransactionBarrier()
+		if got := u.problems.Values; got[kvscheduler.ValueState_FAILED] != 1 {
+			t.Errorf("problems are %v, expected one FAILED", got)
+		}
+		u.SouthboundDown("s", errors.New("gone"))
+		u.TransactionBarrier()
+		u.TransactionBarrier()
+		if got := u.problems.Values; len(got) > 0 {
+			t.Errorf("problems are %v, expected none", got)
+		}
+		u.set(func() { close(u.stalled); u.stalled = nil })
 	})
 }
