@@ -110,8 +110,9 @@ func writeKeys(t *testing.T, w *writer, file string, defaults any) {
 // this machine.
 func startAgent(t *testing.T) *app.VPPAgent { return startAgentWith(t, nil, map[string]string{}) }
 
-// startAgentWith starts it with one more plugin, if it is not nil.
-func startAgentWith(t *testing.T, more *bad, conf map[string]string) *app.VPPAgent {
+// startAgentWith starts it with one more plugin, if it is not nil. Without args the
+// agent leaves Linux alone.
+func startAgentWith(t *testing.T, more *bad, conf map[string]string, args ...string) *app.VPPAgent {
 	t.Helper()
 	plugins, dir := newApp(t), t.TempDir()
 	all := []infra.Plugin{plugins}
@@ -119,13 +120,16 @@ func startAgentWith(t *testing.T, more *bad, conf map[string]string) *app.VPPAge
 		more.Scheduler = plugins.Scheduler
 		all = append(all, more)
 	}
-	conf["linux-nsplugin"], conf["kvscheduler"] = "disabled: true\n", "print-txn-summary: false\nstate-dir: "+filepath.Join(dir, "state")+"\n"
+	conf["kvscheduler"] = "print-txn-summary: false\nstate-dir: " + filepath.Join(dir, "state") + "\n"
+	if len(args) == 0 {
+		conf["linux-nsplugin"] = "disabled: true\n"
+	}
 	for name, text := range conf {
 		if err := os.WriteFile(filepath.Join(dir, name+".conf"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a := agenttest.New(t, agent.Name("vpp-agent"), agent.AllPlugins(all...), agent.Args("--config-dir", dir, "--http-port", "0", "--grpc-port", "0"))
+	a := agenttest.New(t, agent.Name("vpp-agent"), agent.AllPlugins(all...), agent.Args(append(args, "--config-dir", dir, "--http-port", "0", "--grpc-port", "0")...))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

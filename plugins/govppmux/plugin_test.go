@@ -39,6 +39,9 @@ func simulator(tb testing.TB, path string) *vppsim.VPP {
 	tb.Helper()
 	vpp := vppsim.New(vppsim.Options{})
 	vppsim.Handle(vpp, func(_ *vppsim.Call, req *vlib.CliInband) *vlib.CliInbandReply {
+		if strings.HasPrefix(req.Cmd, "l2fib del") { // as a real one
+			return &vlib.CliInbandReply{Retval: int32(api.UNSPECIFIED), Reply: "l2fib del: bridge domain ID 1 invalid\n"}
+		}
 		return &vlib.CliInbandReply{Reply: req.Cmd + ": vpp v" + vppsim.DefaultVersion}
 	})
 	if err := vpp.ListenUnix(path); err != nil {

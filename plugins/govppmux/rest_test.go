@@ -36,6 +36,7 @@ func TestEndpoints(t *testing.T) {
 		status     int
 	}{
 		{`{"vppclicommand": "show version"}`, vppsim.DefaultVersion, http.StatusOK},
+		{`{"vppclicommand": "l2fib del 52:54:00:53:18:57 1"}`, "VPP refused it: l2fib del: bridge domain ID 1 invalid", http.StatusBadGateway},
 		{`{"vppclicommand": " "}`, "vppclicommand", http.StatusBadRequest},
 		{`{"command": "show version"}`, "vppclicommand", http.StatusBadRequest},
 		{`show version`, "vppclicommand", http.StatusBadRequest},

@@ -104,11 +104,15 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "GET /scheduler/why":
 		if key := q.Get("key"); strings.HasSuffix(key, "/gone") {
 			text := key + " NONEXISTENT: nobody asked for it"
-			return http.StatusOK, "", map[string]string{"text": text + "\n", "json": fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it"}`, key)}[q.Get("format")]
+			return http.StatusOK, "", map[string]string{"text": text + "\n", "json": fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it", "NotConfigured": true}`, key)}[q.Get("format")]
 		} else if !strings.HasPrefix(key, "config/vpp/l2/") && !strings.HasPrefix(key, "config/vpp/v2/interfaces/") {
 			return http.StatusOK, "", fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it", "Undescribed": true}`, key)
 		}
 		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
+	case "PUT /log/govpp/loud":
+		return http.StatusBadRequest, "", `{"error": "level \"loud\": expected debug, info, warn or error"}`
+	case "GET /metrics/govppmux.stats":
+		return http.StatusOK, "", `{"channels_created": 1, "requests_sent": 7}`
 	case "GET /scheduler/watch":
 		return http.StatusOK, "watch.txt", ""
 	case "GET /scheduler/wait":

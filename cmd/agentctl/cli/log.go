@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"sort"
 	"strings"
 
@@ -54,6 +56,9 @@ func (a *app) logSet() *cobra.Command {
 		Args: args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := a.client.SetLogLevel(cmd.Context(), args[0], args[1])
+			if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+				return fmt.Errorf("no logger %q; 'agentctl log list' has their names", args[0])
+			}
 			if err != nil {
 				return err
 			}

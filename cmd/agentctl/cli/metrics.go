@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -47,6 +48,9 @@ func (a *app) metricsGet() *cobra.Command {
 		Use: "get METRIC", Aliases: []string{"g"}, Args: args(cobra.ExactArgs(1)),
 		Short: "Print the values of the metrics that match METRIC", Example: "  agentctl metrics get ligato_kvscheduler_values",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == client.VPPMetric {
+				return a.vppMetric(cmd.Context(), format)
+			}
 			list, err := a.metrics(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -66,6 +70,16 @@ func (a *app) metricsGet() *cobra.Command {
 	}
 	formatFlag(cmd, &format)
 	return cmd
+}
+
+// vppMetric prints the metric that the predecessor has; it is JSON by default, as
+// there.
+func (a *app) vppMetric(ctx context.Context, format string) error {
+	m, err := a.client.VPPMetrics(ctx)
+	if err != nil {
+		return err
+	}
+	return a.write(cmp.Or(format, "json"), m)
 }
 
 // metrics returns the metrics that match a pattern; an empty one is for all.

@@ -57,13 +57,15 @@ func (a *app) printChange(indent string, s client.ValueStatus) {
 func (a *app) waitCommand() *cobra.Command {
 	var q client.WaitQuery
 	var format, txn string
+	var missing bool
 	cmd := &cobra.Command{
 		Use:   "wait [KEY...]",
 		Short: "Wait until values are configured, or say why they cannot be",
 		Long: "Waits until all of the values, with what is derived from them, are configured (or in\n" +
 			"one of the states given with --for; ABSENT is one too). Keys may be given whole, or as\n" +
 			"MODEL/NAME. It gives up at once when a value cannot get there without a change, and after\n" +
-			"--timeout; the exit code is 1 then, and what is missing is printed with the reason.",
+			"--timeout; the exit code is 1 then, and what is missing is printed with the reason. A key\n" +
+			"that is not configured fails at once, too, unless --missing or --for is given.",
 		Example: "  agentctl wait vpp.interfaces/loop1 vpp.l2.bridge-domain/bd1 --timeout 30s\n" +
 			"  agentctl wait --txn 7\n  agentctl wait --for ABSENT vpp.interfaces/loop1",
 		ValidArgsFunction: a.completeKeys,
@@ -88,14 +90,37 @@ func (a *app) waitCommand() *cobra.Command {
 			if err := checkStates("--for", q.States, "ABSENT"); err != nil {
 				return err
 			}
+			if !missing && len(q.States) == 0 {
+				if err := a.checkConfigured(cmd.Context(), q.Keys); err != nil {
+					return err
+				}
+			}
 			return a.wait(cmd.Context(), format, q)
 		},
 	}
 	formatFlag(cmd, &format)
+	cmd.Flags().BoolVar(&missing, "missing", false, "wait for keys that are not configured yet, too")
 	cmd.Flags().StringSliceVar(&q.States, "for", nil, "wait for one of these `states` (default CONFIGURED)")
 	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "wait for all values whose keys have this `prefix`, at least one")
 	cmd.Flags().StringVar(&txn, "txn", "", "wait for the values of the transaction with this sequence `number`")
 	return cmd
+}
+
+// checkConfigured returns an error if no source of the agent asks for a key.
+func (a *app) checkConfigured(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		e, err := a.client.Why(ctx, key)
+		if err != nil {
+			return err
+		}
+		if err := notAKey(key, key, e); err != nil {
+			return err
+		}
+		if e.NotConfigured {
+			return fmt.Errorf("%s is not configured (%s); with --missing the command waits until it is", key, e.Reason)
+		}
+	}
+	return nil
 }
 
 func (a *app) wait(ctx context.Context, format string, q client.WaitQuery) error {

@@ -186,6 +186,8 @@ type Explanation struct {
 	// Undescribed: there is no such value, and no descriptor of the agent has keys
 	// like this.
 	Undescribed bool `json:",omitempty"`
+	// NotConfigured: there is no such value, because no source asks for it.
+	NotConfigured bool `json:",omitempty"`
 }
 
 // Why asks what a value waits for, down to what blocks it.

@@ -153,6 +153,16 @@ func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set Log
 	return set, decode(path, body, &set)
 }
 
+// VPPMetric is the name of the metric that VPPMetrics returns; the predecessor has
+// it, and no other.
+const VPPMetric = "govppmux.stats"
+
+// VPPMetrics returns the counters of requests to VPP.
+func (c *Client) VPPMetrics(ctx context.Context) (counters map[string]any, err error) {
+	err = c.getJSON(ctx, "/metrics/"+VPPMetric, nil, &counters)
+	return counters, err
+}
+
 // Simulated returns the southbounds that the agent simulates: "vpp", "linux".
 func (c *Client) Simulated(ctx context.Context) ([]string, error) {
 	var reply struct{ Simulated []string }

@@ -195,7 +195,10 @@ type Explanation struct {
 	Label  string    // the dependency by which the parent refers to this value
 	// Undescribed: there is no such value, and no descriptor has keys like this.
 	Undescribed bool
-	Children    []*Explanation
+	// NotConfigured: there is no such value, because no source asks for it. It is
+	// neither derived from another value nor one of the southbound.
+	NotConfigured bool
+	Children      []*Explanation
 }
 
 // Refusals tells what those who ask for values refuse to ask for, since it is no

@@ -28,8 +28,8 @@ type member struct {
 
 // layout makes the groups: first those of the configurator's messages, then one
 // for each other root module. A model without a field there, and every model
-// besides its field, goes by the name of its message: <Message>_list, or
-// <Message> for a singleton.
+// besides its field, goes by the name of its message: <Message>List, also written
+// <Message>_list, or <Message> for a singleton.
 func layout(set *models.Set) []*group {
 	var groups []*group
 	byRoot := map[string]*group{}
@@ -79,16 +79,16 @@ func (g *group) place(set *models.Set, fd protoreflect.FieldDescriptor) *member 
 
 // alias adds the names that come from the model's message.
 func (g *group) alias(model models.Known, m *member) {
-	name := string(model.ProtoName().Name())
+	name, written := string(model.ProtoName().Name()), string(model.ProtoName().Name())
 	if !model.Singleton() {
-		name += "_list"
+		name, written = name+"_list", written+"List" // in JSON
 	}
 	if m == nil {
-		m = &member{model: model, name: name, many: !model.Singleton()}
+		m = &member{model: model, name: written, many: !model.Singleton()}
 		g.members = append(g.members, m)
-		g.names = append(g.names, name)
+		g.names = append(g.names, written)
 	}
-	for _, n := range []string{name, strings.ReplaceAll(name, "_list", "List")} {
+	for _, n := range []string{name, written} {
 		if g.byName[n] == nil {
 			g.byName[n] = m
 		}

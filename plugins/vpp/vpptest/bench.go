@@ -119,9 +119,6 @@ func UseIf(f func(*ifplugin.Plugin)) Option { return func(b *Bench) { f(b.If) } 
 // ReplyTimeout is how long VPP may be silent before a request fails.
 func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.ReplyTimeout = d } }
 
-// StrictCompat makes the agent refuse a VPP that lacks an operation.
-func StrictCompat() Option { return func(b *Bench) { b.conf.StrictCompat = true } }
-
 // StateDir is where the scheduler keeps its journal.
 func StateDir(dir string) Option {
 	return func(b *Bench) {
@@ -191,7 +188,7 @@ func (b *Bench) Connected(after uint64) uint64 {
 	defer cancel()
 	s, err := b.Mux.WaitSession(ctx, after)
 	if err != nil {
-		b.tb.Fatalf("no session with VPP: %v", err)
+		b.tb.Fatalf("no session with VPP: %v; the reason is %v", err, s.Err)
 	}
 	b.Mux.OnSession(func(govppmux.Session) {})() // all others have been told
 	b.Scheduler.TransactionBarrier()

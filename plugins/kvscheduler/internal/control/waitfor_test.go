@@ -171,4 +171,9 @@ func TestWaitForNamesKeys(t *testing.T) {
 			t.Errorf("%s: undescribed %v, want %v", key, got, want)
 		}
 	}
+	for key, want := range map[string]bool{"labelled/1": false, "labelled/none": true, "nobody/1": true} {
+		if got := f.s.Explain(key).NotConfigured; got != want {
+			t.Errorf("%s: not configured is %v, expected %v", key, got, want)
+		}
+	}
 }

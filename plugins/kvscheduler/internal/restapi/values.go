@@ -83,7 +83,9 @@ func (s *server) dumpIndex() jsonDumpIndex {
 	}
 	for _, d := range s.Scheduler.ListDescriptors() {
 		index.Descriptors = append(index.Descriptors, d.Name)
-		index.KeyPrefixes = append(index.KeyPrefixes, d.NBKeyPrefix)
+		if d.NBKeyPrefix != "" { // of derived values
+			index.KeyPrefixes = append(index.KeyPrefixes, d.NBKeyPrefix)
+		}
 	}
 	return index
 }
@@ -185,10 +187,12 @@ type jsonExplanation struct {
 	Children []*jsonExplanation `json:",omitempty"`
 	// Undescribed: there is no such value, and no descriptor has keys like this.
 	Undescribed bool `json:",omitempty"`
+	// NotConfigured: there is no such value, because no source asks for it.
+	NotConfigured bool `json:",omitempty"`
 }
 
 func explanation(e *api.Explanation) *jsonExplanation {
-	j := &jsonExplanation{Key: e.Key, State: e.State.String(), Reason: e.Reason, Label: e.Label, Undescribed: e.Undescribed}
+	j := &jsonExplanation{Key: e.Key, State: e.State.String(), Reason: e.Reason, Label: e.Label, Undescribed: e.Undescribed, NotConfigured: e.NotConfigured}
 	if !e.Since.IsZero() {
 		j.Since = e.Since.UTC().Format(timeFormat)
 	}

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -36,6 +35,15 @@ func (r *Reader) Explain(key string) *api.Explanation {
 	return e
 }
 
+// southboundOnly says that the value can only come from the southbound; empty if the
+// northbound can ask for it.
+func (r *Reader) southboundOnly(key string) string {
+	if r.SouthboundOnly == nil {
+		return ""
+	}
+	return r.SouthboundOnly(key)
+}
+
 func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanation {
 	e := &api.Explanation{Key: key, Label: label}
 	n := r.Graph.Node(key)
@@ -44,8 +52,10 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 		e.Undescribed = r.Undescribed != nil && r.Undescribed(key)
 		if base := r.comesWith(key); base != nil {
 			e.Reason = "comes with " + base.Key
-		} else if r.SouthboundOnly != nil {
-			e.Reason = cmp.Or(r.SouthboundOnly(key), e.Reason)
+		} else if southbound := r.southboundOnly(key); southbound != "" {
+			e.Reason = southbound
+		} else {
+			e.NotConfigured = true
 		}
 		return e
 	}
