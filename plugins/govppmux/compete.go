@@ -30,14 +30,21 @@ func (p *Plugin) shared() bool {
 	return p.Identity != nil && (p.Local == nil || p.Local.Socket() == "")
 }
 
+// clientOptions are the settings of the connection.
+func (p *Plugin) clientOptions(name string) vppclient.Options {
+	opts := p.cfg.clientOptions(name)
+	opts.Records = &p.records
+	return opts
+}
+
 // dial connects to VPP, unless another agent with the same label holds it: then the error
 // is a *holder.HeldError.
 func (p *Plugin) dial(ctx context.Context) (*vppclient.Conn, error) {
 	if !p.shared() {
-		return vppclient.Dial(ctx, p.cfg.clientOptions(clientName))
+		return vppclient.Dial(ctx, p.clientOptions(clientName))
 	}
 	id := p.Identity.Identity()
-	candidate, err := vppclient.Dial(ctx, p.cfg.clientOptions(claimOf(competes, id).name()))
+	candidate, err := vppclient.Dial(ctx, p.clientOptions(claimOf(competes, id).name()))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +83,7 @@ func (p *Plugin) compete(ctx context.Context, id holder.Identity, candidate *vpp
 		}
 		p.yielded = time.Time{}
 		p.neighbours(me, all)
-		return vppclient.Dial(ctx, p.cfg.clientOptions(claimOf(holds, id).name()))
+		return vppclient.Dial(ctx, p.clientOptions(claimOf(holds, id).name()))
 	}
 }
 

@@ -42,6 +42,8 @@ type Plugin struct {
 	yieldedTo claim
 	blind     bool // VPP does not say who its clients are
 
+	records atomic.Uint64 // see Records
+
 	offered struct {
 		mu  sync.Mutex
 		all []binding.Capability
@@ -116,6 +118,9 @@ func (p *Plugin) AfterInit() error {
 	p.Go(p.connectForever)
 	return nil
 }
+
+// Records returns how many records of dumps VPP has sent, in all sessions.
+func (p *Plugin) Records() uint64 { return p.records.Load() }
 
 // Conn returns the connection to whatever VPP is connected: the same value for
 // the life of the plugin. While there is none, requests fail with

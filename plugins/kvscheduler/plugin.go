@@ -56,11 +56,17 @@ type Deps struct {
 	// Label names the agent to others that want its state directory, and in what is
 	// kept there; it may be nil.
 	Label Labeller `optional:"true"`
+	// Records counts what southbounds send when they are read, for the progress of
+	// that; nil: it is not counted.
+	Records RecordCounter `optional:"true"`
 	// Metrics is where the metrics are registered; nil: none.
 	Metrics metrics.Registerer `optional:"true"`
 	// Tracing is what spans of transactions are made with; nil: none.
 	Tracing tracing.Provider `optional:"true"`
 }
+
+// RecordCounter counts the records that southbounds have sent so far.
+type RecordCounter interface{ Records() uint64 }
 
 var (
 	_ api.KVScheduler = (*Scheduler)(nil)

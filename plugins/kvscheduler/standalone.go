@@ -72,6 +72,9 @@ func (s *Scheduler) start() {
 	if s.clock != nil {
 		opts.Clock = s.clock
 	}
+	if s.Records != nil {
+		opts.Records = s.Records.Records
+	}
 	if s.cfg.PrintTxnSummary && s.cfg.EnableTxnSimulation {
 		opts.PrintPlans = maxPrinted
 	}

@@ -98,7 +98,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 		return history(q)
 	case "GET /scheduler/queue":
 		return http.StatusOK, "", `{"Length": 3, "Capacity": 200, "Waiting": {"northbound": 2, "notifications": 1, "retries": 0}, "OldestAge": 1.2345,
-			"Running": {"Class": "northbound", "Description": "PUT /configuration", "For": 2.5},
+			"Running": {"Class": "northbound", "Description": "PUT /configuration", "For": 2.5,
+				"Progress": {"Phase": "retrieving", "Descriptor": "vpp-route", "Done": 620000}},
 			"Changes": {"Capacity": 200, "Waiting": 201, "Clients": 200, "Sources": {"grpc": 200, "filedb": 1}, "Most": "10.0.0.7:999", "MostWaiting": 198, "OldestAge": 61,
 				"Running": {"Source": "grpc", "What": "PUT /configuration", "For": 2.75}, "Refused": 12, "Canceled": 3}}`
 	case "GET /scheduler/why":

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,9 @@ func queueLines(q *client.Queue) (lines [][2]string) {
 			what += ": " + r.Description
 		}
 		add("Executing", "%s, for %v", what, seconds(r.For))
+		if p := r.Progress; p != nil {
+			add("Progress", "%s", progressText(p))
+		}
 	}
 	if ch != nil && ch.Waiting > 0 {
 		why := ""
@@ -48,6 +52,31 @@ func queueLines(q *client.Queue) (lines [][2]string) {
 		add("Refused", "%d changes of clients, as %d waited (queue-capacity in orchestrator.conf)", ch.Refused, ch.Capacity)
 	}
 	return lines
+}
+
+// progressText is "retrieving vpp-route 620,000" or "executing 1,200/1,000,000
+// operations".
+func progressText(p *client.Progress) string {
+	text := p.Phase
+	if p.Descriptor != "" {
+		text += " " + p.Descriptor
+	}
+	switch {
+	case p.Total > 0:
+		text += fmt.Sprintf(" %s/%s operations", thousands(p.Done), thousands(p.Total))
+	case p.Done > 0:
+		text += " " + thousands(p.Done)
+	}
+	return text
+}
+
+// thousands writes a number with separators: 620,000.
+func thousands(n uint64) string {
+	text := strconv.FormatUint(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 func withSource(r *client.RunningChange) string {

@@ -77,8 +77,16 @@ type Queue struct {
 // RunningTxn is what the scheduler executes.
 type RunningTxn struct {
 	Class       string
-	Description string  `json:",omitempty"`
-	For         float64 // seconds
+	Description string    `json:",omitempty"`
+	For         float64   // seconds
+	Progress    *Progress `json:",omitempty"` // nil: it is planned, or the agent does not tell
+}
+
+// Progress is how far a transaction is: of the phase "retrieving" how many records
+// of the descriptor were read, else how many operations of how many are done.
+type Progress struct {
+	Phase, Descriptor string
+	Done, Total       uint64
 }
 
 // Changes are those of the northbound that are not in the queue of the scheduler

@@ -20,6 +20,9 @@ func TestLargePlan(t *testing.T) {
 	h := newHouse(t, "", "--simulate")
 	h.start(t)
 	h.awaitReadiness(t, http.StatusOK, "")
+	if h.GoVPP.Records() == 0 {
+		t.Error("the records that VPP sent are not counted")
+	}
 	u, err := url.Parse(h.HTTP.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -33,3 +33,9 @@ type vppCounters struct{ agent *VPPAgent }
 func (c vppCounters) InterfaceStatistics(maxAge time.Duration) (map[string]*interfaces.InterfaceState_Statistics, error) {
 	return c.agent.Telemetry.InterfaceStatistics(maxAge)
 }
+
+// vppRecords gives the scheduler what the connection to VPP counts.
+type vppRecords struct{ agent *VPPAgent }
+
+// Records returns how many records of dumps VPP has sent.
+func (r vppRecords) Records() uint64 { return r.agent.GoVPP.Records() }

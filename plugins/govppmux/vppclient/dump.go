@@ -109,6 +109,9 @@ func (c *Conn) receiveRecords(ctx context.Context, r request, to *records, newRe
 			if err := decode(payload, record, info.header); err != nil {
 				return &RequestError{Message: r.info.name, Err: err}
 			}
+			if c.opts.Records != nil {
+				c.opts.Records.Add(1)
+			}
 			return each(record)
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	// MaxQueue bounds the bytes that wait for one slow consumer of a dump, a
 	// stream or an event watch. Exceeding it is an error of that consumer.
 	MaxQueue int
+	// Records counts the records of dumps as they arrive; nil: they are not counted.
+	Records *atomic.Uint64
 	// Dial opens the transport; nil connects to the unix socket.
 	Dial func(ctx context.Context, socket string) (net.Conn, error)
 }

@@ -40,6 +40,26 @@ type RunningTxn struct {
 	Description string // of the transaction; may be empty
 	// For is how long it has had its turn.
 	For time.Duration
+	// Progress is how far it is; nil while it is queued, planned or recorded.
+	Progress *Progress
+}
+
+// The phases of Progress.
+const (
+	PhaseRetrieving = "retrieving" // and comparing what was read
+	PhaseExecuting  = "executing"
+)
+
+// Progress is how far a transaction is.
+type Progress struct {
+	Phase string
+	// Descriptor is the one whose values are retrieved.
+	Descriptor string `json:",omitempty"`
+	// Done is how many records the southbound has sent for the descriptor, as far as
+	// that is counted, or how many operations of the plan are done. Total is the
+	// number of operations; 0 while retrieving.
+	Done  uint64
+	Total uint64 `json:",omitempty"`
 }
 
 // ChangesStatus is what waits before the queue: the northbound hands its changes

@@ -59,6 +59,9 @@ type Options struct {
 	// Problems receives the values with problems whenever these change; nil: they
 	// are not counted.
 	Problems func(Problems)
+	// Records returns how many records southbounds have sent so far, for the progress
+	// of a Retrieve; nil: that is not known.
+	Records func() uint64
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
@@ -106,6 +109,7 @@ type Control struct {
 	changes   *changes // of statuses
 	refreshed []string // of the worker: base values that a refresh changed
 	problems  problems // of the worker
+	progress  progress
 
 	drifts   *drifts
 	keeper   keeper
@@ -182,6 +186,7 @@ func (c *Control) Run(ctx context.Context) {
 
 // do executes a job whose turn has come.
 func (c *Control) do(j *job) {
+	defer c.endReading()
 	if j.call != nil {
 		j.call()
 		c.notifyWatchers(nil) // a dry run may have refreshed values
@@ -219,6 +224,9 @@ func (c *Control) stop() {
 // Queue tells what waits for its turn.
 func (c *Control) Queue() api.QueueStatus {
 	st := c.queue.status()
+	if st.Running != nil {
+		st.Running.Progress = c.progressNow()
+	}
 	if before := c.before.Load(); before != nil {
 		changes := (*before)()
 		st.Changes = &changes

@@ -59,6 +59,7 @@ func (c *Control) process(j *job) outcome {
 	before := c.wantedBefore(j)
 	j.begun = true
 	rec := c.preRecord(j, txn, &p)
+	c.endReading()
 	res := c.exec.Execute(txn)
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
@@ -337,7 +338,7 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 		Complete: c.fullResyncDone, Policies: c.opts.Policies,
 		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
 		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
-		Reading: c.reading, Breach: c.retrieveBreach,
+		Begin: c.beginReading, Reading: c.reading, Breach: c.retrieveBreach,
 		Warn: func(descriptor, problem string) {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
 		},

@@ -41,7 +41,8 @@ type Executor struct {
 	Crashes  *Crashes
 	Panicked func(key string, p *PanicError) // is told of each; nil: nobody is
 	// Overdue gives up callbacks that take too long; nil: none is.
-	Overdue *Overdue
+	Overdue  *Overdue
+	Progress Progress
 }
 
 // Txn is what the executor is to do.
@@ -139,6 +140,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		if r.res.Begun.IsZero() {
 			r.res.Begun = x.Now()
 		}
+		x.Progress.begin(len(pl.Ops))
 		failed, unknown, expired := r.pass(pl)
 		r.doubt(pl, expired)
 		if len(failed) == 0 && !(r.selectorsFail() && txn.Revert && !r.reverted) {
@@ -157,6 +159,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		}
 		pl = plan.Make(x.Graph, r.nextRequest())
 	}
+	x.Progress.begin(0)
 	if r.reverted {
 		r.disown()
 		r.countReverted()
@@ -311,17 +314,10 @@ func (r *run) node(h *plan.Handle, key string) *graph.Node {
 	return h.Node
 }
 
-// shown is the value that a person wants to see of a node.
-func shown(n *graph.Node) *registry.Value {
-	if n.Have != nil {
-		return n.Have
-	}
-	return n.Want
-}
-
 // finish brings the outcome into the graph, and drops the node if it has nothing
 // more to tell.
 func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
+	r.Progress.done.Add(1)
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	r.outcome(op, n, meta, err)

@@ -2,7 +2,9 @@ package exec
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -78,4 +80,12 @@ func operation(op *plan.Op) api.TxnOperation {
 		return kvscheduler.TxnOperation_CREATE
 	}
 	return kvscheduler.TxnOperation_UPDATE
+}
+
+// shown is the value that a person wants to see of a node.
+func shown(n *graph.Node) *registry.Value {
+	if n.Have != nil {
+		return n.Have
+	}
+	return n.Want
 }

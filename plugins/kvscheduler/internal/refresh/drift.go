@@ -71,3 +71,13 @@ func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
 	}
 	r.apply(d, known, kept)
 }
+
+func disconnected(d *registry.Descriptor) error {
+	return fmt.Errorf("southbound %q is disconnected", d.Session())
+}
+
+func (r *Refresher) begin(d *registry.Descriptor) {
+	if r.Begin != nil {
+		r.Begin(d.Name)
+	}
+}

@@ -52,6 +52,8 @@ type Refresher struct {
 	// Policies say what is not read, and what belongs to others.
 	Policies registry.Policies
 
+	// Begin is called before the values of a descriptor are read; it may be nil.
+	Begin func(descriptor string)
 	// Reading is told that the values of a descriptor were read, and Breach then
 	// how it broke its contract; they may be nil.
 	Reading func(descriptor string)
@@ -134,10 +136,6 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 	return err
 }
 
-func disconnected(d *registry.Descriptor) error {
-	return fmt.Errorf("southbound %q is disconnected", d.Session())
-}
-
 // Descriptor reads all values of one descriptor, without changing the graph.
 func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, error) {
 	if d.Retrieve == nil {
@@ -164,6 +162,7 @@ func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.K
 }
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
+	r.begin(d)
 	var found []api.KVWithMetadata
 	err := r.run(d, "", func() (err error) {
 		found, err = d.Retrieve(correlate)

@@ -20,6 +20,7 @@ type jsonRunningTxn struct {
 	Class       string
 	Description string `json:",omitempty"`
 	For         float64
+	Progress    *api.Progress `json:",omitempty"`
 }
 
 // jsonChanges is what waits before the queue.
@@ -51,7 +52,7 @@ func (s *server) queue(*http.Request, arguments) (answer, error) {
 	}
 	out := jsonQueue{Length: q.Length, Capacity: q.Capacity, Waiting: q.Waiting, OldestAge: q.OldestAge.Seconds(), Changes: changesOf(q.Changes)}
 	if r := q.Running; r != nil {
-		out.Running = &jsonRunningTxn{r.Class, r.Description, r.For.Seconds()}
+		out.Running = &jsonRunningTxn{r.Class, r.Description, r.For.Seconds(), r.Progress}
 	}
 	return asJSON(out), nil
 }

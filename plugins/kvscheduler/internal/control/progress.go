@@ -1,0 +1,41 @@
+package control
+
+import (
+	"sync/atomic"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// progress is what the worker does with the job whose turn it is. Any goroutine
+// may read it.
+type progress struct {
+	reading atomic.Pointer[string] // the descriptor that is read; nil: none
+	before  atomic.Uint64          // records when that began
+}
+
+// beginReading notes that the values of a descriptor are read.
+func (c *Control) beginReading(descriptor string) {
+	c.progress.before.Store(c.records())
+	c.progress.reading.Store(&descriptor)
+}
+
+func (c *Control) endReading() { c.progress.reading.Store(nil) }
+
+// records is how many records southbounds have sent so far.
+func (c *Control) records() uint64 {
+	if c.opts.Records == nil {
+		return 0
+	}
+	return c.opts.Records()
+}
+
+// progressNow says how far the job is; nil if it neither reads nor executes.
+func (c *Control) progressNow() *api.Progress {
+	if descriptor := c.progress.reading.Load(); descriptor != nil {
+		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: c.records() - c.progress.before.Load()}
+	}
+	if done, total := c.exec.Progress.Get(); total > 0 {
+		return &api.Progress{Phase: api.PhaseExecuting, Done: uint64(done), Total: uint64(total)}
+	}
+	return nil
+}
