@@ -131,6 +131,9 @@ func TestKubernetesProbes(t *testing.T) {
 		if p.HTTPGet.Host != "127.0.0.1" || p.HTTPGet.Port != c.Ports[0].Name {
 			t.Errorf("%s asks at %s:%s", name, p.HTTPGet.Host, p.HTTPGet.Port)
 		}
+		if p.TimeoutSeconds < 5 {
+			t.Errorf("%s: timeoutSeconds is %d; an agent that applies a large configuration may take longer to answer", name, p.TimeoutSeconds)
+		}
 		resp, err := http.Get(url + p.HTTPGet.Path)
 		if err != nil {
 			t.Fatal(err)

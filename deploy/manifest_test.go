@@ -92,6 +92,7 @@ type (
 	probe struct {
 		HTTPGet          struct{ Host, Port, Path string } `yaml:"httpGet"`
 		PeriodSeconds    int                               `yaml:"periodSeconds"`
+		TimeoutSeconds   int                               `yaml:"timeoutSeconds"`
 		FailureThreshold int                               `yaml:"failureThreshold"`
 	}
 
