@@ -36,7 +36,7 @@ func (a *Agent) defineFlags() *config.Flags {
 	f.String(formatFlag, string(logging.Console), "`form` of log entries: console or json")
 	f.Duration(stopFlag, a.opts.stopTimeout, "how long the stop may take as a whole; 0: no bound")
 	f.Bool(graphFlag, false, "write the wired plugins as a graph in the DOT language and exit")
-	f.Bool(versionFlag, false, "write the version and exit")
+	f.BoolP(versionFlag, "V", false, "write the version and exit")
 	f.CommandLineOnly(graphFlag, versionFlag)
 	for _, m := range a.wiring.members {
 		if validName.MatchString(m.name) {

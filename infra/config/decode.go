@@ -139,6 +139,9 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	}
 	d.eachKey(n, path, func(key, value *yaml.Node, path string) {
 		f, ok := byKey[key.Value]
+		if !ok { // documents of the predecessor have password_hash for password-hash
+			f, ok = byKey[strings.ReplaceAll(key.Value, "_", "-")]
+		}
 		if !ok {
 			d.fail(key, path, "unknown key%s", suggestion(key.Value, keys))
 			return

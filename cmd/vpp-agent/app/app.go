@@ -58,6 +58,7 @@ const name = "VPPAgent"
 type VPPAgent struct {
 	infra.PluginDeps
 
+	Former *Former // first: a flag that must be replaced ends the start
 	Infra
 	Simulation *Simulation
 	Scheduler  *kvscheduler.Scheduler
@@ -123,7 +124,7 @@ func New() (*VPPAgent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("models: %w", err)
 	}
-	a := &VPPAgent{Cleanup: newCleanup()}
+	a := &VPPAgent{Cleanup: newCleanup(), Former: newFormer()}
 	a.SetName(name)
 	a.Infra = newInfra()
 	a.Simulation = newSimulation(a.HTTP, func() govppmux.Session { return a.GoVPP.Session() })

@@ -11,6 +11,9 @@ type Config struct {
 	StatusPublishers   []string      `yaml:"status-publishers" desc:"names of the data stores that the state of interfaces is published to"`
 	StatisticsInterval time.Duration `yaml:"statistics-interval" desc:"how often the counters of interfaces are published with their state, 0: never"`
 	LeaseInterval      time.Duration `yaml:"dhcp-lease-interval" desc:"how often DHCP leases are looked at, which VPP does not tell the end of"`
+
+	Stopwatch bool   `yaml:"stopwatch" desc:"no effect: metrics have the times of operations"`
+	Strategy  string `yaml:"strategy" desc:"no effect: a synchronisation changes only what differs"`
 }
 
 // DefaultConfig is what holds without a configuration file.
