@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -66,7 +67,12 @@ func (t *txn) check(o *api.TxnOptions) error {
 
 // Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
-	return t.commit(ctx, &job{typ: api.NBTransaction, values: t.values, opts: api.ApplyTxnOptions(opts)})
+	return t.commit(ctx, &job{typ: api.NBTransaction, values: t.values, opts: optionsOf(ctx, opts)})
+}
+
+// optionsOf are the options that the context carries, and then those of the call.
+func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
+	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
 }
 
 func (t *txn) commit(ctx context.Context, j *job) (seqNum uint64, err error) {
@@ -143,7 +149,7 @@ func canceled(ctx context.Context) error {
 
 // Plan implements api.Txn.
 func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error) {
-	o := api.ApplyTxnOptions(opts)
+	o := optionsOf(ctx, opts)
 	if err := t.check(&o); err != nil {
 		return nil, api.NewTransactionError(err, nil, false)
 	}
