@@ -67,7 +67,7 @@ func describe[V proto.Message](sb *kvstest.MockSB, name string, m models.Model[V
 			all, err := sb.Retrieve(name, m.Matches)
 			for _, kv := range all {
 				kvs = append(kvs, api.KV[V, *kvstest.Meta]{
-					Key: kv.Key, Value: kv.Value.(V), Metadata: kv.Metadata.(*kvstest.Meta), Origin: api.FromNB,
+					Key: kv.Key, Value: kv.Value.(V), Metadata: kv.Metadata.(*kvstest.Meta), Origin: api.Recorded, // no other process writes to it
 				})
 			}
 			return kvs, err
