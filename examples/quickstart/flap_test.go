@@ -3,6 +3,7 @@ package quickstart
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -62,4 +63,21 @@ func ip(t *testing.T, args ...string) {
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 		t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
+}
+
+// checkLost deletes a cable, as another process would. The agent creates it again, and
+// what stood on it.
+func (s *setup) checkLost(t *testing.T, p *process) {
+	t.Helper()
+	name := s.prefix + "vpp-red"
+	before, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ip(t, "link", "del", name)
+	poll(t, "the cable is created again", func() (bool, string) {
+		now, err := net.InterfaceByName(name)
+		return err == nil && now.Index != before.Index, fmt.Sprint(err)
+	})
+	p.awaitAllConfigured(t, items)
 }

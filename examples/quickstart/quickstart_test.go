@@ -83,7 +83,11 @@ func TestSimulatedVPP(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
 	s := newSetup(t, 1, "--simulate=vpp")
-	p := story(t, s, s.checkFlap)
+	p := story(t, s, func(t *testing.T, p *process) {
+		t.Helper()
+		s.checkFlap(t, p)
+		s.checkLost(t, p)
+	})
 	text, err := p.get(http.MethodGet, "/readiness", "")
 	if err != nil || !strings.Contains(string(text), "simulated") {
 		t.Errorf("readiness does not say that VPP is simulated: %v\n%s", err, text)
@@ -108,6 +112,7 @@ func TestRealVPP(t *testing.T) {
 		t.Helper()
 		s.checkForwarding(t, p)
 		s.checkFlap(t, p)
+		s.checkLost(t, p)
 		s.checkForwarding(t, p)
 	})
 	p.interrupt(t)

@@ -31,7 +31,7 @@ type Config struct {
 	QuarantineAfter int  `yaml:"quarantine-after" desc:"how many times within an hour a southbound may go down while a value is worked on, until nothing is done with the value any more; 0 is no limit"`
 
 	DriftDetectionInterval time.Duration     `yaml:"drift-detection-interval" desc:"how often the southbound is compared with what is believed to exist; 0 is never"`
-	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift that was found: report or repair"`
+	DriftRepair            string            `yaml:"drift-repair" desc:"what to do about drift: repair; report, then also what the southbound reports as lost stays missing; empty: what is reported as lost is created again, what a detection found is reported"`
 	DriftRepairFor         map[string]string `yaml:"drift-repair-for" desc:"the same for a descriptor (by name) or for keys (by prefix; the longest wins)"`
 }
 
@@ -51,7 +51,6 @@ func DefaultConfig() Config {
 		// routes included, and less than people wait before they call for help.
 		CallbackTimeout: 30 * time.Second,
 		QuarantineAfter: 3,
-		DriftRepair:     DriftReport,
 	}
 }
 

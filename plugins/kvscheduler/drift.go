@@ -48,19 +48,29 @@ func policyError(field, value string) error {
 	return fmt.Errorf("%s is %q: expected %s or %s", field, value, DriftReport, DriftRepair)
 }
 
-// repairs decides about one drift: the longest key prefix wins, then the name
+// repairs decides about a drift that a detection found: without a policy it is only
+// reported.
+func (c Config) repairs(d *api.Drift) bool { return c.policyFor(d.Descriptor, d.Key) == DriftRepair }
+
+// repairsLost decides about a value that the southbound reported as lost: without a
+// policy it is repaired.
+func (c Config) repairsLost(descriptor, key string) bool {
+	return c.policyFor(descriptor, key) != DriftReport
+}
+
+// policyFor returns the policy for a value: the longest key prefix wins, then the name
 // of the descriptor, then the general policy.
-func (c Config) repairs(d *api.Drift) bool {
+func (c Config) policyFor(descriptor, key string) string {
 	policy, best := c.DriftRepair, -1
-	if p, ok := c.DriftRepairFor[d.Descriptor]; ok {
+	if p, ok := c.DriftRepairFor[descriptor]; ok {
 		policy = p
 	}
 	for prefix, p := range c.DriftRepairFor {
-		if strings.Contains(prefix, "/") && strings.HasPrefix(d.Key, prefix) && len(prefix) > best {
+		if strings.Contains(prefix, "/") && strings.HasPrefix(key, prefix) && len(prefix) > best {
 			policy, best = p, len(prefix)
 		}
 	}
-	return policy == DriftRepair
+	return policy
 }
 
 func (c Config) drift() control.DriftOptions {

@@ -67,7 +67,7 @@ func (s *Scheduler) start() {
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
 		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Refused: s.refused, Unread: s.unread,
 		Problems:       s.problems,
-		CheckContracts: s.cfg.CheckContracts,
+		CheckContracts: s.cfg.CheckContracts, RepairLost: s.cfg.repairsLost,
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock

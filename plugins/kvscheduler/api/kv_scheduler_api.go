@@ -85,6 +85,14 @@ type Notifier interface {
 	// later may be executed first, for a short while, unless they name one of
 	// the keys, name many, or are a resync; see TransactionBarrier.
 	PushSBNotification(notifications ...KVWithMetadata) error
+	// ReportLost reports values of the northbound, derived ones included, that the
+	// southbound may not have any more. It does not block on the processing. The
+	// scheduler reads each of them; keys that do not exist, that are not to be
+	// managed, or that the southbound still has are ignored, so that a report may be
+	// wrong. What is lost goes down with all that stands on it, and is MISSING until
+	// it is created again: at once if that is configured, and after growing delays if
+	// the same value is lost again and again.
+	ReportLost(keys ...string) error
 	// TransactionBarrier returns when everything queued before the call, by
 	// anyone, has been executed.
 	TransactionBarrier()

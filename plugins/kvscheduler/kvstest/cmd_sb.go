@@ -42,6 +42,15 @@ func cmdNotify(r *Run, args []string) (string, error) {
 	return r.news(api.SBNotification), nil
 }
 
+// cmdLost reports keys as lost in the southbound, whether they are or not: lost KEY...
+func cmdLost(r *Run, args []string) (string, error) {
+	if err := r.Scheduler.ReportLost(args...); err != nil {
+		return "error: " + err.Error(), nil
+	}
+	r.Scheduler.TransactionBarrier()
+	return r.news(api.SBNotification), nil
+}
+
 func (r *Run) edit(c change) *Meta {
 	switch {
 	case r.SB == nil:

@@ -181,7 +181,7 @@ func builtin() map[string]Command {
 	return map[string]Command{
 		"descriptor": cmdDescriptor, "restart": cmdRestart,
 		"commit": cmdCommit, "plan": cmdPlan, "apply": cmdApply, "resync": cmdResync, "ops": cmdOps, "log": cmdLog, "history": cmdHistory,
-		"notify": cmdNotify, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
+		"notify": cmdNotify, "lost": cmdLost, "edit": cmdEdit, "fail": cmdFail, "heal": cmdHeal,
 		"hang": cmdHang, "release": cmdRelease, "quarantine": cmdQuarantine,
 		"policy": cmdPolicy, "journal": cmdJournal, "orphans": cmdOrphans,
 		"sb": cmdSB, "calls": cmdCalls, "sb-restart": cmdSBRestart, "session": cmdSession,

@@ -187,34 +187,34 @@ func (e *elsewhere) lookAll() bool {
 	return done
 }
 
-// look reads the links of a namespace. It is known before it is read, so that no
+// look reads the links and addresses of a namespace. It is known before it is read, so that no
 // change is missed.
 func (e *elsewhere) look(text string, ns *namespace.NetNamespace) error {
 	e.forget(text) // a name may have come to stand for another namespace
-	links, err := e.read(text, ns)
+	links, addrs, err := e.read(text, ns)
 	if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 		return err
 	}
-	if used := e.states.look(ns, links); !used || err != nil {
+	if used := e.states.look(ns, links, addrs); !used || err != nil {
 		e.forget(text)
 	}
 	return nil
 }
 
-func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.Link, error) {
+func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.Link, []netlinkapi.Address, error) {
 	own, err := e.namespaces.Open(nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer closeHandle(own)
 	h, err := e.namespaces.Peek(ns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer closeHandle(h)
 	number, err := own.Number(h)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e.mu.Lock()
 	if e.known[number] == nil {
@@ -222,7 +222,12 @@ func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.
 	}
 	e.known[number][text] = ns
 	e.mu.Unlock()
-	return h.Links()
+	links, err := h.Links()
+	if err != nil {
+		return nil, nil, err
+	}
+	addrs, err := h.Addresses()
+	return links, addrs, err
 }
 
 func (e *elsewhere) forget(text string) {

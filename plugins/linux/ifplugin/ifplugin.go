@@ -85,7 +85,7 @@ func (p *Plugin) Init() (err error) {
 		return err
 	}
 	p.index = ifaceidx.Of(p.Scheduler)
-	p.states = newStates(p.index, time.Now)
+	p.states = newStates(p.index, time.Now, p.reportLost)
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {
 		p.Log.Info("interfaces of Linux are left alone, as configured")
 		return nil
@@ -98,7 +98,7 @@ func (p *Plugin) Init() (err error) {
 		Log:        p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
-	p.watcher.OnLinks(func(links []netlinkapi.Link) { p.states.look(nil, links) })
+	p.watcher.OnLinks(func(links []netlinkapi.Link, addrs []netlinkapi.Address) { p.states.look(nil, links, addrs) })
 	p.others = newElsewhere(p.Namespaces, p.states, p.Log)
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewInterface(deps),
@@ -110,6 +110,14 @@ func (p *Plugin) Init() (err error) {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	return nil
+}
+
+// reportLost passes on what the kernel may have lost. The scheduler looks itself, so
+// what the agent has just removed is no loss.
+func (p *Plugin) reportLost(keys ...string) {
+	if err := p.Scheduler.ReportLost(keys...); err != nil {
+		p.Log.Debug("lost values were not reported", "keys", keys, "error", err)
+	}
 }
 
 // AfterInit begins to watch the kernel.

@@ -1,16 +1,20 @@
 package ifplugin
 
 import (
+	"net/netip"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/current"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
 // States is what is known of the operational state of the interfaces of the
@@ -20,10 +24,20 @@ type States struct {
 	index  ifaceidx.Index
 	now    func() time.Time
 	states current.Values[*interfaces.InterfaceState]
+	report func(keys ...string) // receives the keys of what may be lost; nil: ignored
+
+	mu    sync.Mutex
+	addrs map[string]map[linkAddress]bool // that were seen last, by nsmodel.Text of the namespace
 }
 
-func newStates(index ifaceidx.Index, now func() time.Time) *States {
-	return &States{index: index, now: now}
+// linkAddress is an address of a link.
+type linkAddress struct {
+	link   int
+	prefix netip.Prefix
+}
+
+func newStates(index ifaceidx.Index, now func() time.Time, report func(keys ...string)) *States {
+	return &States{index: index, now: now, report: report, addrs: map[string]map[linkAddress]bool{}}
 }
 
 // List returns the states of all interfaces, by name.
@@ -38,9 +52,17 @@ func (s *States) Watch(f func(*interfaces.InterfaceNotification)) (cancel func()
 	})
 }
 
-// look takes in all links of a namespace, and tells whether there are interfaces of
-// the configuration in it.
-func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link) (used bool) {
+// look takes in all links and addresses of a namespace, and returns whether there are
+// interfaces of the configuration in it. Those that are not there any more under the
+// name that they were given are reported, and so are addresses.
+func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link, addrs []netlinkapi.Address) (used bool) {
+	vanished := s.vanished(ns, addrs)
+	var lost []string
+	defer func() {
+		if s.report != nil && len(lost) > 0 {
+			s.report(lost...)
+		}
+	}()
 	at := make(map[int]netlinkapi.Link, len(links))
 	for _, l := range links {
 		at[l.Index] = l
@@ -56,6 +78,10 @@ func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link) (used
 			s.put(meta, stateOf(name, meta, link))
 		} else {
 			s.gone(name)
+			lost = append(lost, ifmodel.InterfaceModel.KeyFor(name))
+		}
+		for _, prefix := range vanished[meta.LinuxIfIndex] {
+			lost = append(lost, ifmodel.AddressKeyFor(name, prefix.String(), netalloc.IPAddressSource_STATIC))
 		}
 	}
 	for _, name := range s.states.Names() {
@@ -64,6 +90,27 @@ func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link) (used
 		}
 	}
 	return used
+}
+
+// vanished remembers the addresses of a namespace, and returns those that it does not
+// have any more, by link.
+func (s *States) vanished(ns *namespace.NetNamespace, addrs []netlinkapi.Address) map[int][]netip.Prefix {
+	now := make(map[linkAddress]bool, len(addrs))
+	for _, a := range addrs {
+		now[linkAddress{a.Link, a.Prefix}] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	vanished := map[int][]netip.Prefix{}
+	for a := range s.addrs[nsmodel.Text(ns)] {
+		if !now[a] {
+			vanished[a.link] = append(vanished[a.link], a.prefix)
+		}
+	}
+	if s.addrs[nsmodel.Text(ns)] = now; len(now) == 0 {
+		delete(s.addrs, nsmodel.Text(ns))
+	}
+	return vanished
 }
 
 func stateOf(name string, meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) *interfaces.InterfaceState {

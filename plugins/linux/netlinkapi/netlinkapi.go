@@ -229,7 +229,7 @@ type Others interface {
 	// is given one if it has none. It is good until the other one ends.
 	Number(other Handle) (int, error)
 	// WatchOthers calls ready once changes are being recorded, and then event for
-	// every change of a link in a namespace that has a number, and when one ends,
+	// every change of a link or its addresses in a namespace that has a number, and when one ends,
 	// until the context ends (nil) or events were lost or cannot be read (an
 	// error): then start again, and read everything.
 	WatchOthers(ctx context.Context, ready func(), event func(number int)) error

@@ -12,6 +12,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 )
 
@@ -126,12 +127,31 @@ func (w *linkWatcher) tell(swIfIndexes []uint32) {
 		w.log.Debug("the state of links was not read", "error", err)
 		return
 	}
+	w.reportLost(swIfIndexes, found)
 	var changes []kvs.KVWithMetadata
 	for _, idx := range swIfIndexes {
 		changes = append(changes, w.device(idx, found[idx])...)
 		changes = append(changes, w.news(idx, found[idx])...)
 	}
 	w.push(changes)
+}
+
+// reportLost reports interfaces of the configuration that VPP does not have any more.
+// The scheduler looks itself, so what the agent has just removed is no loss.
+func (w *linkWatcher) reportLost(swIfIndexes []uint32, found map[uint32]*vppcalls.Details) {
+	var lost []string
+	for _, idx := range swIfIndexes {
+		name, _, known := w.index.LookupBySwIfIndex(idx)
+		if d := found[idx]; known && (d == nil || d.Tag != name) { // another one may have the index by now
+			lost = append(lost, model.InterfaceModel.KeyFor(name))
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	if err := w.scheduler.ReportLost(lost...); err != nil {
+		w.log.Debug("lost interfaces were not reported", "keys", lost, "error", err)
+	}
 }
 
 func (w *linkWatcher) read(swIfIndexes []uint32) (map[uint32]*vppcalls.Details, error) {

@@ -106,6 +106,7 @@ type Bench struct {
 	tb    testing.TB
 	agent *agent.Agent
 	conf  govppmux.Config
+	sched kvscheduler.Config
 
 	identity identity
 }
@@ -121,11 +122,7 @@ func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.Reply
 
 // StateDir is where the scheduler keeps its journal.
 func StateDir(dir string) Option {
-	return func(b *Bench) {
-		cfg := kvscheduler.DefaultConfig()
-		cfg.StateDir = dir
-		kvscheduler.UseConf(cfg)(b.Scheduler)
-	}
+	return func(b *Bench) { b.sched.StateDir = dir }
 }
 
 // Labelled makes the agent one of a label, which waits for the connections of the agent
@@ -140,6 +137,10 @@ type identity holder.Identity
 
 func (i identity) Identity() holder.Identity { return holder.Identity(i) }
 
+// RepairLost makes the agent create interfaces again that VPP reports as deleted, as
+// agents do. Without it they stay missing, for tests of what else repairs them.
+func RepairLost() Option { return func(b *Bench) { b.sched.DriftRepair = "" } }
+
 // Start starts an agent and waits until it is connected.
 func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	tb.Helper()
@@ -148,14 +149,14 @@ func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	conf.RetryConnectTimeout = 50 * time.Millisecond
 	conf.ReplyTimeout = patience // the machine may be busy
 	conf.HealthCheckProbeInterval = 0
-	b := &Bench{
-		Target: target, tb: tb, conf: conf,
-		Scheduler: kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard)),
-	}
+	b := &Bench{Target: target, tb: tb, conf: conf, sched: kvscheduler.DefaultConfig()}
+	b.sched.DriftRepair = kvscheduler.DriftReport
+	b.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	b.If = ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler = b.Scheduler }))
 	for _, o := range opts {
 		o(b)
 	}
+	kvscheduler.UseConf(b.sched)(b.Scheduler)
 	b.Mux = govppmux.NewPlugin(govppmux.UseConf(b.conf), govppmux.UseDeps(func(d *govppmux.Deps) {
 		if b.identity.Label != "" {
 			d.Identity = b.identity

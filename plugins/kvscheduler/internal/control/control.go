@@ -75,6 +75,9 @@ type Options struct {
 	Journal Journal
 	// Policies say what the scheduler may do with which values; nil: everything.
 	Policies registry.Policies
+	// RepairLost decides whether a value that the southbound has lost is created
+	// again without being asked to; nil: every value is.
+	RepairLost func(descriptor, key string) bool
 }
 
 // Control is the scheduler without its plugin: it implements
@@ -112,6 +115,7 @@ type Control struct {
 	progress  progress
 
 	drifts   *drifts
+	losses   losses
 	keeper   keeper
 	refusals atomic.Pointer[api.Refusals]             // nil: nobody tells
 	before   atomic.Pointer[func() api.ChangesStatus] // what waits before the queue; nil: nobody tells
@@ -158,6 +162,7 @@ func New(opts Options) *Control {
 		problems: newProblems(),
 		waiting:  map[string][]chan struct{}{},
 		drifts:   newDrifts(),
+		losses:   newLosses(),
 		reads:    refresh.NewReads(opts.Clock.Now),
 		timers:   map[*timer]struct{}{},
 		stopped:  make(chan struct{}),

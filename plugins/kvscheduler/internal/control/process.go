@@ -108,6 +108,12 @@ func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
 		return p, c.prepareReread(j, &p)
 	case j.observe:
 		return p, c.prepareObserved(j, &p)
+	case j.lost != nil:
+		c.prepareLost(j.lost, &p)
+		return p, true
+	case j.again != nil:
+		p.request.Touch = c.withDerived(j.again)
+		return p, true
 	case j.repair != nil:
 		c.prepareRepair(j.repair, &p)
 		return p, true

@@ -36,6 +36,8 @@ type job struct {
 	retry   *retry
 	session *sessionChange
 	repair  []api.Drift // instead of values
+	lost    []string    // instead of values: existing ones that the southbound does not have any more
+	again   []string    // instead of values: lost ones that are to be created again
 	orphans bool        // only what is nobody's wish is deleted
 	back    *wayBack    // instead of what the messages of the values amount to now
 	observe bool        // instead of values: look at what is observed

@@ -243,7 +243,7 @@ func (r *run) calls(op *plan.Op) bool {
 	if op.Base != "" && op.Have != nil && op.Have.FromSB { // came with its base, and goes with it
 		_, notified = r.txn.Notified[op.Base]
 	}
-	return !notified || r.reverted
+	return !op.Lost && (!notified || r.reverted)
 }
 
 type previous struct {
@@ -354,6 +354,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
 		}
 	case plan.Down:
+		n.Missing = op.Lost && n.Want != nil && n.Want.Invalid == nil
 		err = r.Graph.SetHave(n, nil, nil)
 	case plan.Adopt:
 		err = r.Graph.SetHave(n, op.Target, n.Meta)

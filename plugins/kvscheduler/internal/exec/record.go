@@ -19,7 +19,7 @@ func (r *run) record(op *plan.Op, j *job) (rec api.RecordedTxnOp, tell bool) {
 	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
 		rec.PrevState = op.Before
 	}
-	rec.NOOP = rec.NOOP || !j.called && !op.Notified && !op.Desc.IsProperty()
+	rec.NOOP = rec.NOOP || !j.called && !op.Notified && !op.Lost && !op.Desc.IsProperty()
 	rec.IsRevert = r.reverted
 	rec.IsRetry = r.txn.Attempt > 0 && j.before.err != nil
 	if j.n.Err != nil {

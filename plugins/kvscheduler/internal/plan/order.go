@@ -296,6 +296,7 @@ func (s *sorter) plan() *Plan {
 		n := st.n
 		*op = Op{
 			Key: n.key, Self: s.handle(n), Kind: st.kind, Desc: n.desc, Recreate: st.recreate, Changed: n.changed, Notified: s.p.req.Notified[n.key],
+			Lost: s.p.req.Lost[n.key] && st.kind == Down,
 			Want: n.want, SetWant: n.want != n.oldWant, Have: n.have, Target: n.target,
 		}
 		if n.base != nil {

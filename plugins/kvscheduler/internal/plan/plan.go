@@ -71,8 +71,8 @@ type Op struct {
 	SetWant bool
 	// Recreate: Down and Up of a value that cannot be changed in place.
 	Recreate bool
-	// Notified: the southbound did it already.
-	Notified bool
+	// Notified: the southbound did it already. Lost: it does not have the value any more.
+	Notified, Lost bool
 	// Changed: the key was named in the request.
 	Changed bool
 	// Knot: see graph.Graph.Knots.
@@ -131,9 +131,10 @@ type Request struct {
 	Closed map[string]bool
 	// Unread is what may exist without being known; nil: nothing.
 	Unread *Unread
-	// Notified are keys among Changes that have changed in the southbound
-	// already: nothing can hold them.
-	Notified map[string]bool
+	// Notified are keys among Changes that have changed in the southbound already:
+	// nothing can hold them. Lost are existing values that it does not have any more:
+	// they go down without an operation, after what stands on them, and stay down.
+	Notified, Lost map[string]bool
 
 	left     map[string]bool // adopted values that stay as they are; see leaving
 	relented map[string]int  // how often; see relent

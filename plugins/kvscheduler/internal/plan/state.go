@@ -56,6 +56,8 @@ func (s *sorter) afterDown(n *node) api.ValueState {
 		return kvscheduler.ValueState_REMOVED
 	case n.want.Invalid != nil:
 		return kvscheduler.ValueState_INVALID
+	case s.p.req.Lost[n.key]:
+		return kvscheduler.ValueState_MISSING
 	}
 	return kvscheduler.ValueState_PENDING
 }

@@ -90,10 +90,10 @@ func (p *planner) pinnedKeys() []string {
 	return keys
 }
 
-// gone tells that the southbound has changed the value already, or what it came
-// with.
+// gone tells that the southbound has changed or lost the value already, or what it
+// came with.
 func (p *planner) gone(n *node) bool {
-	return p.req.Notified[n.key] || n.base != nil && n.have.FromSB && p.req.Notified[n.base.key]
+	return p.req.Lost[n.key] || p.req.Notified[n.key] || n.base != nil && n.have.FromSB && p.req.Notified[n.base.key]
 }
 
 // holdAll keeps what a pinned value stands on, and what it may come to stand on.
@@ -163,13 +163,13 @@ func (p *planner) assume(n *node) {
 	}
 }
 
-// reachable: values in a southbound that is down do not exist, whatever is
-// wanted, and what may exist already is not created.
+// reachable: values in a southbound that is down, and lost ones, do not exist,
+// whatever is wanted, and what may exist already is not created.
 func (p *planner) reachable(n *node) bool {
 	if p.req.Unread != nil && !n.exists() && n.base == nil && p.req.Unread.Base(n.key, n.desc) {
 		return false
 	}
-	return !p.req.Closed[n.desc.Session()]
+	return !p.req.Closed[n.desc.Session()] && !p.req.Lost[n.key]
 }
 
 // derive brings the derived values in line with the target of their base.

@@ -43,7 +43,7 @@ const (
 type Watcher struct {
 	deps   Deps
 	notify func(notifications ...api.KVWithMetadata) error
-	links  func([]netlinkapi.Link) // of OnLinks; nil: nobody asks
+	links  func([]netlinkapi.Link, []netlinkapi.Address) // of OnLinks; nil: ignored
 
 	mu   sync.Mutex           // held while the state is read and told
 	told map[string]string    // keys that were told, with the links that they are about
@@ -63,9 +63,9 @@ func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 	}
 }
 
-// OnLinks lets f see all links whenever they were read because something may
+// OnLinks lets f see all links and addresses whenever they were read because something may
 // have changed. It must be called before Run.
-func (w *Watcher) OnLinks(f func([]netlinkapi.Link)) { w.links = f }
+func (w *Watcher) OnLinks(f func([]netlinkapi.Link, []netlinkapi.Address)) { w.links = f }
 
 // Look makes Run read the state again.
 func (w *Watcher) Look() { w.signal() }
@@ -122,11 +122,12 @@ func (w *Watcher) retrieve([]api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Emp
 }
 
 // state is what the kernel has: keys with the links that they are about, the
-// names of all links, and the links.
+// names of all links, the links and the addresses.
 type state struct {
 	keys  map[string]string
 	links map[string]bool
 	all   []netlinkapi.Link
+	addrs []netlinkapi.Address
 }
 
 func (w *Watcher) state() (state, error) {
@@ -143,7 +144,7 @@ func (w *Watcher) state() (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s := state{map[string]string{}, map[string]bool{}, links}
+	s := state{map[string]string{}, map[string]bool{}, links, addrs}
 	names := map[int]string{}
 	for _, l := range links {
 		names[l.Index] = l.Name
@@ -254,7 +255,7 @@ func (w *Watcher) compare(at time.Time) (again time.Duration, err error) {
 		return 0, err
 	}
 	if w.links != nil {
-		w.links(now.all)
+		w.links(now.all, now.addrs)
 	}
 	var changes []api.KVWithMetadata
 	for key, link := range now.keys {

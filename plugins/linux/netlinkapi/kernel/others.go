@@ -89,7 +89,7 @@ func receive(socket *os.File, data, control []byte) (n, nControl int, from *unix
 	return n, nControl, from, errors.Join(waiting, err)
 }
 
-// listenToAll opens a socket that hears of links in all namespaces that have a
+// listenToAll opens a socket that hears of links and addresses in all namespaces that have a
 // number here, and of numbers that are gone.
 func (h *handle) listenToAll() (socket *os.File, err error) {
 	open := func() error {
@@ -97,7 +97,8 @@ func (h *handle) listenToAll() (socket *os.File, err error) {
 		if err != nil {
 			return err
 		}
-		const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_NSID-1)
+		const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_NSID-1) |
+			1<<(unix.RTNLGRP_IPV4_IFADDR-1) | 1<<(unix.RTNLGRP_IPV6_IFADDR-1)
 		err = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1)
 		if err == nil {
 			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
@@ -143,7 +144,7 @@ func aboutNamespace(data, control []byte) (number int, ok bool) {
 		}
 	}
 	switch m := messages[0]; m.Header.Type {
-	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
+	case unix.RTM_NEWLINK, unix.RTM_DELLINK, unix.RTM_NEWADDR, unix.RTM_DELADDR:
 		return number, true
 	case unix.RTM_DELNSID:
 		if number != netlinkapi.OwnNumber { // what numbers others give is of no interest

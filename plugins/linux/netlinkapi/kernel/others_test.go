@@ -27,7 +27,8 @@ func TestAboutNamespace(t *testing.T) {
 		{"a link in another namespace", link, five, 5, true},
 		{"a namespace that is gone", gone, "", 3, true},
 		{"one that is gone elsewhere", gone, five, 0, false},
-		{"something else", "\x10\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", five, 0, false},
+		{"an address in another namespace", "\x10\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", five, 5, true},
+		{"something else", "\x10\x00\x00\x00\x18\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", five, 0, false},
 		{"nothing", "", "", 0, false},
 	} {
 		if number, ok := aboutNamespace([]byte(test.data), []byte(test.control)); number != test.number || ok != test.ok {
