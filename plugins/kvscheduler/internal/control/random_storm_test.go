@@ -3,6 +3,7 @@ package control_test
 import (
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -202,8 +203,12 @@ func (s *simulation) stormRestart() {
 	s.log("restart")
 	s.w.fault("scheduler restarted while callbacks run late")
 	s.barrier()
+	if rapid.Bool().Draw(s.T, "killed") {
+		s.stormKill()
+	}
 	s.stop()
 	s.w.mu.Lock()
+	s.w.dieAt, s.w.dead = 0, false
 	for _, key := range slices.Sorted(maps.Keys(s.w.hanging)) {
 		h := s.w.hanging[key]
 		if rapid.Bool().Draw(s.T, "takes effect") {
@@ -215,9 +220,30 @@ func (s *simulation) stormRestart() {
 	s.w.mu.Unlock()
 	s.w.await(func() bool { return len(s.w.running) == 0 })
 	s.clock.drop()
+	s.journal.Thaw()
 	s.boot()
-	s.barrier()
+	if rapid.Bool().Draw(s.T, "barrier") {
+		s.barrier()
+	}
+	if rapid.IntRange(0, 2).Draw(s.T, "edit before the resync") == 0 {
+		s.stormEdit()
+	}
 	s.resync(api.FullResync)
+}
+
+// stormKill lets the scheduler die in an operation of a transaction, if there are
+// enough: from then on nothing that it does has any effect.
+func (s *simulation) stormKill() {
+	coin, dieAt := rapid.Uint64().Draw(s.T, "coin"), rapid.IntRange(1, 6).Draw(s.T, "die at")
+	s.w.mu.Lock()
+	s.w.coin, s.w.dieAt, s.w.died = rand.New(rand.NewPCG(coin, 1)), dieAt, s.journal.Freeze
+	s.w.mu.Unlock()
+	s.log("killed at operation %d", dieAt)
+	if rapid.Bool().Draw(s.T, "by a resync") {
+		s.resync(api.DownstreamResync)
+	} else {
+		s.stormChange()
+	}
 }
 
 // calm ends a storm: everything returns, comes up and is tried again.
