@@ -215,7 +215,7 @@ func start(t *testing.T, dir string) []string {
 	}
 	for name, text := range map[string]string{
 		"network.yaml": network, "filedb.conf": "configuration-paths: [" + filepath.Join(dir, "network.yaml") + "]\n",
-		"linux-nsplugin.conf": "disabled: true\n", "kvscheduler.conf": "print-txn-summary: false\n",
+		"kvscheduler.conf": "print-txn-summary: false\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
