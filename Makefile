@@ -72,6 +72,14 @@ kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some
 stalls: ## VPP (the simulator) stops answering under changes, ROUNDS times
 	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-rounds $(or $(ROUNDS),10000)
 
+.PHONY: kills-agent
+kills-agent: ## kill the agent at any moment of its start and of a change, KILLS times
+	go test ./cmd/vpp-agent -run '^TestKilledAgent$$' -v -count 1 -timeout 24h -agent-size 25 -agent-kills $(or $(KILLS),1000) | grep -E "kills;|seed|^(---|ok|FAIL)|_test.go:"
+
+.PHONY: chaos
+chaos: ## the same while VPP (the simulator) stops, restarts and disconnects
+	go test ./cmd/vpp-agent -run '^TestKilledAgent$$' -v -count 1 -timeout 24h -agent-size 25 -agent-chaos -agent-kills $(or $(KILLS),1000) | grep -E "kills;|seed|^(---|ok|FAIL)|_test.go:"
+
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input, FUZZTIME each
 	@set -e; for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

@@ -187,16 +187,16 @@ func (s *stalls) resumeLater(pause time.Duration) func() {
 // settle waits until the simulator has what the configuration says.
 func (s *stalls) settle() {
 	s.t.Helper()
-	want := canonical(s.oracle.Sim.Dump())
+	want := vpptest.Canonical(s.oracle.Sim.Dump())
 	var diff string
 	tick := time.NewTicker(2 * time.Millisecond) // the simulator does not tell when something changes
 	defer tick.Stop()
 	for end := time.Now().Add(stallPatience); time.Now().Before(end); <-tick.C {
-		if diff = difference(canonical(s.sim.Sim.Dump()), want); diff != "" {
+		if diff = vpptest.Difference(vpptest.Canonical(s.sim.Sim.Dump()), want); diff != "" {
 			continue
 		}
 		s.b.Scheduler.TransactionBarrier()
-		if diff = difference(canonical(s.sim.Sim.Dump()), want); diff == "" && s.b.Mux.Session().Up {
+		if diff = vpptest.Difference(vpptest.Canonical(s.sim.Sim.Dump()), want); diff == "" && s.b.Mux.Session().Up {
 			s.story = s.story[:0]
 			return
 		}

@@ -1,4 +1,4 @@
-package vpptest_test
+package vpptest
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// canonical is the state of a simulator without what depends on the order of creation:
+// Canonical is the state of a simulator without what depends on the order of creation:
 // interfaces and bridge domains are called by their tags, one line for each object.
 // Interfaces without a tag, but local0, are listed as such.
-func canonical(dump string) []string {
+func Canonical(dump string) []string {
 	names, domains := map[string]string{}, map[string]string{}
 	for line := range strings.SplitSeq(dump, "\n") {
 		words := strings.Fields(line)
@@ -84,8 +84,8 @@ func renamed(line string, names, domains map[string]string) string {
 	})
 }
 
-// difference lists what only one of two canonical states has; empty: they are the same.
-func difference(got, want []string) string {
+// Difference lists what only one of two canonical states has; empty: they are the same.
+func Difference(got, want []string) string {
 	count := map[string]int{}
 	for _, line := range got {
 		count[line]++
