@@ -168,7 +168,8 @@ func newInfra() Infra {
 }
 
 func newLinux(a *VPPAgent) Linux {
-	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label, func() bool { return a.Cleanup.Enabled() && !a.Simulation.SimulatesLinux() })}
+	l := Linux{OwnNamespaces: newOwnNamespaces(a.Label,
+		func() bool { return a.Cleanup.Enabled() && !a.Simulation.SimulatesLinux() }, func() bool { return a.Namespaces.Held() })}
 	l.Namespaces = nsplugin.NewPlugin(nsplugin.OnCreate(l.OwnNamespaces.created),
 		nsplugin.UseDeps(func(d *nsplugin.Deps) { d.Scheduler, d.Simulation, d.Identity = a.Scheduler, a.Simulation, a.Identity }))
 	l.LinuxIfPlugin = linuxif.NewPlugin(linuxif.UseDeps(func(d *linuxif.Deps) {

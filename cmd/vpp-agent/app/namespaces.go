@@ -41,6 +41,9 @@ type OwnNamespacesDeps struct {
 	Label Labeller
 	// Wanted tells whether namespaces are to be removed; asked from Init on.
 	Wanted func() bool
+	// Held reports whether this agent ever held the networking of Linux. One that did
+	// not leaves the namespaces to the agent that does.
+	Held func() bool
 }
 
 // Labeller tells the label of the agent.
@@ -52,10 +55,10 @@ const (
 	stateDirectory = "/run/vpp-agent"
 )
 
-func newOwnNamespaces(label Labeller, wanted func() bool) *OwnNamespaces {
+func newOwnNamespaces(label Labeller, wanted, held func() bool) *OwnNamespaces {
 	o := &OwnNamespaces{netns: netnsDirectory, state: stateDirectory}
 	o.SetName("own-namespaces")
-	o.Label, o.Wanted = label, wanted
+	o.Label, o.Wanted, o.Held = label, wanted, held
 	return o
 }
 
@@ -138,6 +141,9 @@ func (o *OwnNamespaces) removeNamespaces() error {
 		_ = o.held.Close() // unlocks it
 		o.held = nil
 	}()
+	if !o.Held() {
+		return nil
+	}
 	text, err := os.ReadFile(o.file)
 	if err != nil {
 		return err

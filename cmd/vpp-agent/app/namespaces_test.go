@@ -16,8 +16,9 @@ func (l label) GetAgentLabel() string { return string(l) }
 // removes nothing of the one that runs; one that comes after it does.
 func TestNamespacesOfARunningAgentAreLeftAlone(t *testing.T) {
 	netns, state := t.TempDir(), t.TempDir()
+	held := true
 	start := func() *OwnNamespaces {
-		o := newOwnNamespaces(label("a"), func() bool { return true })
+		o := newOwnNamespaces(label("a"), func() bool { return true }, func() bool { return held })
 		o.netns, o.state = netns, state
 		o.Log = logtest.New(t, "own-namespaces")
 		if err := o.Init(); err != nil {
@@ -44,6 +45,12 @@ func TestNamespacesOfARunningAgentAreLeftAlone(t *testing.T) {
 		t.Fatalf("error %v, the notes of the first agent exist: %v", err, exists())
 	}
 	_ = first.held.Close() // it is killed
+	held = false           // an agent that waited for Linux all the time
+	waiting := start()
+	if err := waiting.Close(); err != nil || !exists() {
+		t.Fatalf("error %v, the notes of the first agent exist: %v", err, exists())
+	}
+	held = true
 	third := start()
 	if err := third.Close(); err != nil || exists() {
 		t.Fatalf("error %v, the notes of the killed agent exist: %v", err, exists())

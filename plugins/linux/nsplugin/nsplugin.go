@@ -172,6 +172,13 @@ func (p *Plugin) Close() error {
 	return errors.Join(err, p.lock.Close())
 }
 
+// Held reports whether this agent held the networking of Linux at any time.
+func (p *Plugin) Held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.epoch > 0
+}
+
 // Enabled tells whether Linux is to be touched at all.
 func (p *Plugin) Enabled() bool { return !p.cfg.Disabled }
 
