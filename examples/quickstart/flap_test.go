@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// checkFlap sets the far end of blue's cable down and up, as somebody in the
+// checkFlap sets the far end of blue's cable down and up, as a user in the
 // namespace would. The interface of VPP at the near end loses its carrier, and must
 // be the same one afterwards.
 func (s *setup) checkFlap(t *testing.T, p *process) {

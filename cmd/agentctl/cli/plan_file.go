@@ -67,7 +67,7 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 	return p, nil
 }
 
-// planFile plans a configuration file; apply tells that the plan is to be applied
+// planFile plans a configuration file; apply: the plan is to be applied
 // or saved.
 func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, limit uint) (*filePlan, error) {
 	if file == "" {

@@ -9,11 +9,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// An operation is undecided while nobody knows what it did: its callback timed out, or
-// it failed and its effect could not be read, or its southbound or the process ended
+// An operation is undecided while its effect is unknown: its callback timed out, or it
+// failed and its effect could not be read, or its southbound or the process ended
 // meanwhile. Its value stays on record, and descriptors get it to recognise what they
 // find, until the callback has returned and a reading that follows has decided whether
-// the value exists. Within a session nobody touches the key meanwhile.
+// the value exists. Within a session no other operation touches the key meanwhile.
 
 // decisions is when what undecided operations did is read again. Only the worker
 // changes it.
@@ -53,9 +53,9 @@ func (c *Control) doubtBase(key string) {
 	}
 }
 
-// decide reads back what calls did that have returned. It returns those of which that
-// is known now; the others are read again later, and nobody touches their keys until
-// then.
+// decide reads back the effects of calls that have returned. It returns the calls with a
+// known effect; the others are read again later, and no operation touches their keys
+// until then.
 func (c *Control) decide(calls []*exec.Call, req *plan.Request) (decided []*exec.Call) {
 	keys := make([]string, len(calls))
 	for i, call := range calls {

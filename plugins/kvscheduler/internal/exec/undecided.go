@@ -9,9 +9,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// An operation is undecided while nobody knows what it did: its callback timed out
-// and has not returned, or it failed and its effect could not be read back. Nobody
-// touches its key meanwhile; see Overdue.
+// An operation is undecided while its effect is unknown: its callback timed out and
+// has not returned, or it failed and its effect could not be read back. No other
+// operation touches its key meanwhile; see Overdue.
 
 // doubt reports operations that timed out.
 func (r *run) doubt(pl *plan.Plan, expired []int32) {
@@ -23,8 +23,8 @@ func (r *run) doubt(pl *plan.Plan, expired []int32) {
 	}
 }
 
-// read reads back what failed operations did. Those of which that cannot be read
-// now stay undecided, unless the southbound was not even asked.
+// read reads back the effects of failed operations. An operation stays undecided if its
+// effect cannot be read now, unless the southbound received no request of it.
 func (r *run) read(pl *plan.Plan, unknown []int32) {
 	ops := make(map[string]int32, len(unknown))
 	keys := make([]string, 0, len(unknown))

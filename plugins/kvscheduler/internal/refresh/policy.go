@@ -44,9 +44,9 @@ func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made, asked bool
 	return r.fromSB(n, kv, made || asked)
 }
 
-// fromSB decides to whom a found value belongs; ours tells that the scheduler
-// made it, or that the northbound is about to ask for it. The mark of the agent,
-// Origin FromNB, tells nothing by itself: another agent with the same label, or a
+// fromSB decides who owns a found value. ours: the scheduler made it, or the
+// northbound is about to ask for it. The mark of the agent,
+// Origin FromNB, proves nothing by itself: another agent with the same label, or a
 // process before this one that kept no record, puts the same mark on its objects.
 // It only confirms that an operation whose outcome is unknown took effect.
 func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {

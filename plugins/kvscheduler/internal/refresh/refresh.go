@@ -290,7 +290,7 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	defer r.compare(n, look(n))
 	made, here := r.claim(d, kv.Key)
 	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
-	// A descriptor may take any value that it was told to expect for the agent's.
+	// A descriptor may take any value in correlate for the agent's.
 	expected := n.Have != nil || n.Want != nil || made != nil || asked
 	n.Marked = kv.Origin.Marked() && (n.Marked || !expected)
 	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)

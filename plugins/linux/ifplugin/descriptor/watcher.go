@@ -33,7 +33,7 @@ import (
 const WatcherName = "linux-interface-watcher"
 
 const (
-	// downDelay is how long a link must be down to be told as down.
+	// downDelay is how long a link must be down to be reported as down.
 	downDelay = 10 * time.Millisecond
 	// retryDelay is the pause before watching again after it failed.
 	retryDelay = 200 * time.Millisecond
