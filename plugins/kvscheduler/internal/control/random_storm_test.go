@@ -207,18 +207,21 @@ func (s *simulation) stormRestart() {
 		s.stormKill()
 	}
 	s.stop()
+	effect := rapid.Bool().Draw(s.T, "takes effect")
+	for ; len(s.c.Hanging()) > 0; runtime.Gosched() { // some that timed out may begin only now
+		s.w.mu.Lock()
+		for _, key := range slices.Sorted(maps.Keys(s.w.hanging)) {
+			h := s.w.hanging[key]
+			if effect {
+				h.happen()
+			}
+			h.end()
+		}
+		s.w.mu.Unlock()
+	}
 	s.w.mu.Lock()
 	s.w.dieAt, s.w.dead = 0, false
-	for _, key := range slices.Sorted(maps.Keys(s.w.hanging)) {
-		h := s.w.hanging[key]
-		if rapid.Bool().Draw(s.T, "takes effect") {
-			h.happen()
-		}
-		h.cut = true
-		close(h.until)
-	}
 	s.w.mu.Unlock()
-	s.w.await(func() bool { return len(s.w.running) == 0 })
 	s.clock.drop()
 	s.journal.Thaw()
 	s.boot()

@@ -15,6 +15,16 @@ type hung struct {
 	happened bool
 	err      error
 	cut      bool // its southbound or its scheduler is gone: it has no effect any more
+	ended    bool // see end
+}
+
+// end lets the operation return without any further effect. The lock is held.
+func (h *hung) end() {
+	h.cut = true
+	if !h.ended {
+		h.ended = true
+		close(h.until)
+	}
 }
 
 // happen lets the operation take effect, once. The lock is held.
