@@ -185,7 +185,7 @@ func network(prefix, routes int) string {
 
 // reads tells whether a request changes nothing.
 func reads(name string) bool {
-	for _, suffix := range []string{"_dump", "_get", "_get_table", "control_ping", "show_version"} {
+	for _, suffix := range []string{"_dump", "_get", "_get_table", "control_ping", "show_version", "cli_inband" /* show api clients */} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}

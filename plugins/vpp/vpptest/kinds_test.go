@@ -1,14 +1,12 @@
 package vpptest_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -88,22 +86,14 @@ func (k kind) live(t *testing.T, target vpptest.Target) {
 	}
 	settled(b, "found again", i)
 
-	// Somebody deletes it, which is noticed and repaired.
+	// Another client deletes it: VPP reports that, and a resync creates it again.
 	req, reply := k.byHand(indexOf(b, i.Name), i)
 	if err := b.Mux.Conn().Call(t.Context(), req, reply); err != nil {
 		t.Fatal(err)
 	}
-	report, err := b.Scheduler.DetectDrift(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(report.Drifts, func(d kvs.Drift) bool { return d.Key == ifKey(i.Name) && d.Kind == kvs.DriftMissing }) {
-		t.Errorf("after it was deleted by hand, the drift is %+v", report.Drifts)
-	}
-	if _, err := b.Scheduler.RepairDrift(t.Context(), report.Drifts); err != nil {
-		t.Errorf("repair: %v", err)
-	}
-	settled(b, "repaired", i)
+	b.Await(ifKey(i.Name), missing)
+	b.Resync()
+	settled(b, "created again", i)
 	b.Must(deleted(of(i)))
 	if got := readOne(b, i.Name); got != nil {
 		t.Errorf("deleted, but read back %v", got)

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	configured = kvscheduler.ValueState_CONFIGURED
 	pending    = kvscheduler.ValueState_PENDING
+	missing    = kvscheduler.ValueState_MISSING
 	invalid    = kvscheduler.ValueState_INVALID
 	failed     = kvscheduler.ValueState_FAILED
 	gone       = kvscheduler.ValueState_NONEXISTENT

@@ -44,8 +44,8 @@ func (c *Control) process(j *job) outcome {
 		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
 		Deadline: j.opts.Deadline, Plan: pl,
 	}
-	if j.session != nil || j.reread { // nobody is told about a failure
-		txn.RetryLeft = patiently()
+	if j.session != nil || j.reread || j.again != nil { // no caller gets the error
+		txn.RetryLeft, txn.Repair = patiently(), j.again != nil
 	}
 	if err := c.stale(j.expect, pl); err != nil {
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}

@@ -61,8 +61,10 @@ type Txn struct {
 	// Retry is given to the values changed by the transaction, unless KeepRetry.
 	Retry     *api.RetryOpts
 	KeepRetry bool
-	// RetryLeft is for values that nobody wants any more and nobody named.
+	// RetryLeft is for values without retry options of their own that are no longer
+	// desired. In a Repair, which creates lost values again, it is for desired ones, too.
 	RetryLeft *api.RetryOpts
+	Repair    bool
 	// Deadline is when no operation is begun any more; zero: none.
 	Deadline time.Time
 	// Attempt is the number of this retry; 0 if the transaction is none.
@@ -380,7 +382,7 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 		if n.Root().Want == nil { // nobody named it: its retries go on as this one
 			n.Root().Retry = retry
 		}
-	case retry == nil && r.txn.RetryLeft != nil && n.Root().Want == nil:
+	case retry == nil && r.txn.RetryLeft != nil && (r.txn.Repair || n.Root().Want == nil):
 		n.Root().Retry = r.txn.RetryLeft
 		retry = r.txn.RetryLeft
 	}

@@ -152,9 +152,19 @@ func (p *Past) TakeDoubts() (recs []ownership.Record) {
 	return recs
 }
 
-// Doubts returns the keys that operations of unknown outcome were about, in no
-// order.
-func (p *Past) Doubts() map[string]bool { return p.doubted }
+// Doubts returns the keys that operations of unknown outcome were about, in no order,
+// and the bases of those that were about derived values.
+func (p *Past) Doubts() map[string]bool {
+	if len(p.derived) == 0 {
+		return p.doubted
+	}
+	all := make(map[string]bool, len(p.doubted))
+	maps.Copy(all, p.doubted)
+	for _, bases := range p.derived {
+		maps.Copy(all, bases)
+	}
+	return all
+}
 
 // Decide forgets the doubt about a value, whose operation said what it did.
 func (p *Past) Decide(descriptor, key string, exists bool) {

@@ -54,9 +54,9 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 	if err != nil {
 		return nil, err
 	}
-	unconfirmed := map[string]bool{}
+	unconfirmed := false
 	for _, kv := range correlate {
-		unconfirmed[kv.Value.GetName()] = unconfirmed[kv.Value.GetName()] || kv.Unconfirmed
+		unconfirmed = unconfirmed || kv.Unconfirmed
 		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
@@ -81,7 +81,7 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 		if i == nil {
 			continue
 		}
-		if unconfirmed[i.Name] {
+		if unconfirmed {
 			if err := r.resetTables(i, m); err != nil {
 				return nil, fmt.Errorf("interface %q: %w", i.Name, err)
 			}

@@ -87,7 +87,9 @@ func (r *reading) creationOf(found vppcalls.Details, wanted []*interfaces.Interf
 
 // resetTables puts an interface back into table 0 for a version of IP that it has no
 // addresses of. The table is chosen before the addresses are set, and follows from them:
-// no value says that an interface without addresses is in another table.
+// no value says that an interface without addresses is in another table. After operations
+// of unknown outcome all interfaces are checked: one of them may have chosen a table for
+// addresses that were never set.
 func (r *reading) resetTables(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	if i.GetUnnumbered() != nil || i.GetSetDhcpClient() || i.GetIp6Nd() != nil {
 		return nil
