@@ -115,6 +115,7 @@ func (p *Plugin) Init() error {
 
 // AfterInit begins to connect, when all plugins that watch sessions are ready.
 func (p *Plugin) AfterInit() error {
+	p.Health.Starting("connecting to VPP") // until the first attempt has ended
 	p.Go(p.connectForever)
 	return nil
 }
