@@ -106,11 +106,8 @@ func writeKeys(t *testing.T, w *writer, file string, defaults any) {
 	}
 }
 
-// startAgent starts vpp-agent, far from everything that is on
-// this machine.
-func startAgent(t *testing.T) *app.VPPAgent { return startAgentWith(t, nil, map[string]string{}) }
-
-// startAgentWith starts it with one more plugin, if it is not nil. Without args the
+// startAgentWith starts vpp-agent, far from everything that is on this machine, with one
+// more plugin, if it is not nil. Without args the
 // agent leaves Linux alone.
 func startAgentWith(t *testing.T, more *bad, conf map[string]string, args ...string) *app.VPPAgent {
 	t.Helper()

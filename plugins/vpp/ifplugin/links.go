@@ -141,9 +141,10 @@ func (w *linkWatcher) tell(swIfIndexes []uint32) {
 func (w *linkWatcher) reportLost(swIfIndexes []uint32, found map[uint32]*vppcalls.Details) {
 	var lost []string
 	for _, idx := range swIfIndexes {
-		name, _, known := w.index.LookupBySwIfIndex(idx)
-		if d := found[idx]; known && (d == nil || d.Tag != name) { // another one may have the index by now
-			lost = append(lost, model.InterfaceModel.KeyFor(name))
+		for _, name := range w.index.NamesBySwIfIndex(idx) {
+			if d := found[idx]; d == nil || d.Tag != name { // another one may have the index by now
+				lost = append(lost, model.InterfaceModel.KeyFor(name))
+			}
 		}
 	}
 	if len(lost) == 0 {

@@ -94,6 +94,11 @@ func (x Index) LookupBySwIfIndex(index uint32) (name string, m *IfMeta, ok bool)
 	return "", nil, false
 }
 
+// NamesBySwIfIndex returns the sorted names of all interfaces that are believed to have
+// the index. There is more than one after VPP has given the index of a deleted interface
+// to a new one, until the loss of the deleted one is noticed.
+func (x Index) NamesBySwIfIndex(index uint32) []string { return BySwIfIndex.Lookup(x.m, index) }
+
 // LookupByIP returns the sorted names of the interfaces with the address,
 // which is given without prefix length.
 func (x Index) LookupByIP(addr netip.Addr) []string { return ByIPAddress.Lookup(x.m, addr.String()) }

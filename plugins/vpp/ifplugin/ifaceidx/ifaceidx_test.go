@@ -27,6 +27,11 @@ func TestLookups(t *testing.T) {
 	if name, m, ok := x.LookupBySwIfIndex(2); !ok || name != "b" || m.SwIfIndex != 2 {
 		t.Errorf("by index: %q %v %v", name, m, ok)
 	}
+	put("reused", &ifaceidx.IfMeta{SwIfIndex: 2})
+	if names := x.NamesBySwIfIndex(2); !slices.Equal(names, []string{"b", "reused"}) {
+		t.Errorf("names of a reused index: %q", names)
+	}
+	store.Delete("reused")
 	if _, _, ok := x.LookupBySwIfIndex(3); ok {
 		t.Error("index 3 is known")
 	}
