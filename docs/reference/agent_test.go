@@ -107,8 +107,7 @@ func writeKeys(t *testing.T, w *writer, file string, defaults any) {
 }
 
 // startAgentWith starts vpp-agent, far from everything that is on this machine, with one
-// more plugin, if it is not nil. Without args the
-// agent leaves Linux alone.
+// more plugin, if it is not nil. Without args the agent leaves Linux alone.
 func startAgentWith(t *testing.T, more *bad, conf map[string]string, args ...string) *app.VPPAgent {
 	t.Helper()
 	plugins, dir := newApp(t), t.TempDir()

@@ -90,8 +90,7 @@ func (p *planner) pinnedKeys() []string {
 	return keys
 }
 
-// gone tells that the southbound has changed or lost the value already, or what it
-// came with.
+// gone reports that the southbound has changed or lost the value already, or its base.
 func (p *planner) gone(n *node) bool {
 	return p.req.Lost[n.key] || p.req.Notified[n.key] || n.base != nil && n.have.FromSB && p.req.Notified[n.base.key]
 }
