@@ -83,6 +83,7 @@ func TestDeletedByHandUnderLoad(t *testing.T) {
 					for key := range all {
 						b.Await(key, configured)
 					}
+					b.Scheduler.TransactionBarrier() // values derived from them follow in the same transaction
 					allConfigured(t, b, all)
 					b.FullResync(all)
 					removeMarked(t, b) // what VPP kept for an index that another one of ours has now
