@@ -36,7 +36,7 @@ func (s *simulation) storm() {
 	s.rate, s.hangs = rapid.SampledFrom([]float64{0.1, 0.3, 0.6}).Draw(s.T, "storm rate"), true
 	s.w.setLoose(true)
 	steps := []func(){s.stormChange, s.stormChange, s.stormChange, s.stormSession, s.stormSession, s.stormEdit, s.stormEdit,
-		s.stormReturn, s.stormReturn, s.stormTimers, s.stormResync, s.stormNotify, s.stormBlind, s.stormRestart}
+		s.stormReturn, s.stormReturn, s.stormTimers, s.stormResync, s.stormNotify, s.stormBlind, s.stormRestart, s.stormLost}
 	for range rapid.IntRange(2, 10).Draw(s.T, "storm steps") {
 		s.settled = false
 		steps[rapid.IntRange(0, len(steps)-1).Draw(s.T, "storm step")]()
@@ -105,12 +105,7 @@ func (s *simulation) stormSession() {
 
 // stormEdit is a hand that changes or removes a value that the scheduler made.
 func (s *simulation) stormEdit() {
-	s.w.mu.Lock()
-	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(s.w.exists)), func(key string) bool {
-		base, _ := baseOfDerived(key)
-		return s.w.foreign[base]
-	})
-	s.w.mu.Unlock()
+	keys := s.made()
 	if len(keys) == 0 {
 		return
 	}

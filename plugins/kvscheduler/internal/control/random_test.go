@@ -35,6 +35,7 @@ type simulation struct {
 	settled bool // nothing changed since the last check
 
 	problems control.Problems // as reported last
+	policy   repairPolicy     // for lost values
 
 	rng   *rand.Rand
 	rate  float64
@@ -250,7 +251,7 @@ func randomCase(t *rapid.T, counts *tally) {
 	s.jumps = rapid.IntRange(0, 3).Draw(t, "jumps") == 0
 	steps := []string{
 		"change", "change", "change", "notify", "converge", "resync", "foreign", "session", "restart", "crash", "release",
-		"plan", "verify", "edit", "unreliable", "dump", "kill", "jump", "storm",
+		"plan", "verify", "edit", "unreliable", "dump", "kill", "jump", "storm", "lost",
 	}
 	most := 12
 	if rapid.IntRange(0, 2).Draw(t, "stormy") == 0 {
@@ -281,6 +282,8 @@ func randomCase(t *rapid.T, counts *tally) {
 			s.kill()
 		case "jump":
 			s.jump()
+		case "lost":
+			s.lost()
 		case "stranger":
 			s.stranger()
 		case "session":
