@@ -20,8 +20,6 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // documents are the Markdown files of the repository, but those that are generated.
@@ -206,8 +204,17 @@ func TestOperations(t *testing.T) {
 // squeeze makes columns of tables comparable.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// start starts an agent that follows a file.
+// start starts an agent with network.yaml and a simulated VPP and Linux. It returns
+// the arguments for agentctl.
 func start(t *testing.T, dir string) []string {
+	t.Helper()
+	ports := startWith(t, dir, network, "--simulate", "--state-dir", filepath.Join(dir, "state"))
+	run(t, ports, dir, "wait config/vpp/v2/route/if/loop1/vrf/0/dst/10.2.0.0/24/gw/10.1.0.2")
+	return ports
+}
+
+// startWith starts an agent with a file network.yaml, and waits until it is ready. It returns the arguments for agentctl.
+func startWith(t *testing.T, dir, network string, args ...string) []string {
 	t.Helper()
 	plugins, err := app.New()
 	if err != nil {
@@ -221,8 +228,7 @@ func start(t *testing.T, dir string) []string {
 			t.Fatal(err)
 		}
 	}
-	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate",
-		"--http-port", "0", "--grpc-port", "0", "--state-dir", filepath.Join(dir, "state")))
+	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args(append(args, "--config-dir", dir, "--http-port", "0", "--grpc-port", "0")...))
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -230,18 +236,12 @@ func start(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := make(chan *kvs.BaseValueStatus, 64)
-	cancel := plugins.Scheduler.WatchValueStatus(changes, nil)
-	defer cancel()
-	const route = "config/vpp/v2/route/if/loop1/vrf/0/dst/10.2.0.0/24/gw/10.1.0.2"
-	for plugins.Scheduler.GetValueStatus(route).GetValue().GetState() != pb.ValueState_CONFIGURED {
-		select {
-		case <-changes:
-		case <-t.Context().Done():
-			t.Fatal("the route is not there")
-		}
+	ports := []string{"--http-port", port}
+	var out bytes.Buffer
+	if code := cli.Run(t.Context(), append([]string{"status", "--wait"}, ports...), cli.Streams{Out: &out, Err: &out}, config.NoEnviron); code != 0 {
+		t.Fatalf("agentctl status --wait: exit code %d\n%s", code, &out)
 	}
-	return []string{"--http-port", port}
+	return ports
 }
 
 // run runs agentctl. Findings (exit code 2) are as good as nothing found.

@@ -2,8 +2,8 @@ package docs
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,14 +12,22 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/cli"
-	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
-	"github.com/tenuto-dev/tenuto/infra/agent"
-	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// walked are commands of agentctl in boxes and in indented lines.
-var walked = regexp.MustCompile(`(?m)^(?:\$ |    )(?:bin/)?agentctl ([^\n]*)`)
+// surroundings are a machine in which the documents are followed.
+type surroundings struct {
+	name string
+	// vpp starts the VPP of both agents and returns its API socket; nil if each agent
+	// simulates one of its own.
+	vpp func(t *testing.T) string
+	// simulate is the flag of the agent under test; empty for none.
+	simulate string
+	// linux is whether the agent under test configures the Linux of this machine.
+	linux bool
+}
 
 // TestDocumentsLeaveOthersAlone runs every command of agentctl in migrating.md,
 // operations.md and the README on an agent that is started as migrating.md says, beside
@@ -32,39 +40,95 @@ func TestDocumentsLeaveOthersAlone(t *testing.T) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("NOT CHECKED THAT DOCUMENTED COMMANDS LEAVE OTHERS ALONE: needs the command ip")
 	}
+	for _, s := range []surroundings{
+		{name: "simulated", simulate: "--simulate"},
+		{name: "Linux", simulate: "--simulate=vpp", linux: true},
+		{name: "one VPP", vpp: simulatedVPP, linux: true},
+		{name: "one real VPP", vpp: func(t *testing.T) string { return realvpptest.Start(t).Socket }, linux: true},
+	} {
+		t.Run(s.name, s.walk)
+	}
+}
+
+func simulatedVPP(t *testing.T) string {
+	sim, socket := vppsim.New(vppsim.Options{}), filepath.Join(t.TempDir(), "api.sock")
+	if err := sim.ListenUnix(socket); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sim.Close() })
+	return socket
+}
+
+func (s surroundings) walk(t *testing.T) {
 	n := neighbours{fmt.Sprintf("dw%d", os.Getpid()%100000)}
 	n.create(t)
-	other := startOther(t)
-	before := n.state(t) + vppOf(t, other)
-
+	var socket string
+	if s.vpp != nil {
+		socket = s.vpp(t)
+	}
+	other := startOther(t, socket)
 	dir := t.TempDir()
-	ports := start(t, dir)
+	text, args := network, []string{"--state-dir", filepath.Join(dir, "state")}
+	if s.linux {
+		text += n.config(t)
+	}
+	if s.simulate != "" {
+		args = append(args, s.simulate)
+	} else {
+		writeVPPSocket(t, dir, socket)
+	}
+	before := n.state(t) + vppOf(t, other)
+	ports := startWith(t, dir, text, args...)
+	walk(t, ports, dir, "wait config/vpp/v2/route/if/loop1/vrf/0/dst/10.2.0.0/24/gw/10.1.0.2")
+	check := func(what string) {
+		t.Helper()
+		if after := n.state(t) + vppOf(t, other); after != before {
+			t.Fatalf("%s changed what is not the agent's; before:\n%s\nafter:\n%s", what, before, after)
+		}
+	}
+	check("the start of the agent")
 	commands := 0
 	for _, name := range []string{"migrating.md", "operations.md", "../README.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range walked.FindAllStringSubmatch(string(text), -1) {
-			commands++
-			walk(t, ports, dir, m[1])
-			if after := n.state(t) + vppOf(t, other); after != before {
-				t.Fatalf("%s: agentctl %s changed what is not the agent's; before:\n%s\nafter:\n%s", name, m[1], before, after)
+		for _, m := range command.FindAllStringSubmatch(string(text), -1) {
+			for line := range strings.SplitSeq(m[1], " && agentctl ") {
+				commands++
+				walk(t, ports, dir, line)
+				check(name + ": agentctl " + line)
 			}
 		}
 	}
-	if commands < 15 {
-		t.Errorf("found %d commands: expected more, is the pattern right?", commands)
+	if commands < 40 {
+		t.Errorf("found %d commands, expected 40 or more: does the pattern match?", commands)
 	}
 }
 
-// walk runs a command; it need not be successful.
+// writeVPPSocket configures an agent whose VPP listens on a socket.
+func writeVPPSocket(t *testing.T, dir, socket string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "govpp.conf"), []byte("binapi-socket-path: "+socket+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// walk runs a command of agentctl, with its redirection into a file. The command need
+// not be successful.
 func walk(t *testing.T, global []string, dir, line string) {
 	t.Helper()
-	args := words(strings.NewReplacer("network.yaml", filepath.Join(dir, "network.yaml"), "/tmp/", dir+"/").Replace(line))
-	var out bytes.Buffer
-	code := cli.Run(t.Context(), append(append(args, "--timeout", "10s"), global...), cli.Streams{Out: &out, Err: &out}, config.NoEnviron)
-	t.Logf("agentctl %s: exit code %d", line, code)
+	replaced := strings.NewReplacer("network.yaml", filepath.Join(dir, "network.yaml"), "/tmp/", dir+"/",
+		"backup.yaml", filepath.Join(dir, "backup.yaml"), "graph.svg", filepath.Join(dir, "graph.svg"),
+		" KEY", " config/vpp/v2/interfaces/loop1", " N", " 1", "COMMAND", "values").Replace(line)
+	var out, errs bytes.Buffer
+	code := cli.Run(t.Context(), append(append(words(replaced), "--timeout", "10s"), global...), cli.Streams{Out: &out, Err: &errs}, config.NoEnviron)
+	t.Logf("agentctl %s: exit code %d %s", line, code, &errs)
+	if _, file, ok := strings.Cut(replaced, " > "); ok {
+		if err := os.WriteFile(strings.TrimSpace(file), out.Bytes(), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // neighbours are links, addresses and routes that no agent made: some in the namespace
@@ -93,6 +157,19 @@ func (n neighbours) create(t *testing.T) {
 	}
 }
 
+// config is a configuration of Linux for the agent under test, in a namespace that is
+// removed with the test.
+func (n neighbours) config(t *testing.T) string {
+	t.Helper()
+	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", n.prefix+"mine").Run() })
+	return strings.ReplaceAll(`linuxConfig:
+  interfaces:
+  - {name: left, type: VETH, enabled: true, hostIfName: P-l, ipAddresses: [192.0.2.1/30], namespace: {type: NSID, reference: Pmine}, veth: {peerIfName: right}}
+  - {name: right, type: VETH, enabled: true, hostIfName: P-r, namespace: {type: NSID, reference: Pmine}, veth: {peerIfName: left}}
+  routes: [{dstNetwork: 203.0.113.0/25, gwAddr: 192.0.2.2, outgoingInterface: left, scope: GLOBAL}]
+`, "P", n.prefix)
+}
+
 // state is the configuration of the neighbours.
 func (n neighbours) state(t *testing.T) string {
 	t.Helper()
@@ -108,48 +185,44 @@ func (n neighbours) state(t *testing.T) string {
 }
 
 // lifetimes are what changes without anyone's doing: the duplicate address detection.
-var lifetimes = regexp.MustCompile(`tentative|valid_lft \S+|preferred_lft \S+`)
+var lifetimes = regexp.MustCompile(`\s*tentative|\s*valid_lft \S+|\s*preferred_lft \S+`)
 
-// startOther starts an agent with another label and a VPP of its own, which has a
-// loopback. It returns the arguments for agentctl.
-func startOther(t *testing.T) []string {
+// startOther starts an agent with another label, which configures a loopback. Its VPP
+// listens on the socket, or is one of its own. It returns the arguments for agentctl.
+func startOther(t *testing.T, socket string) []string {
 	t.Helper()
-	plugins, err := app.New()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	network := filepath.Join(dir, "other.yaml")
-	for name, text := range map[string]string{
-		network:                                "vppConfig:\n  interfaces:\n  - {name: other, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.9.0.1/24]}\n",
-		filepath.Join(dir, "filedb.conf"):      "configuration-paths: [" + network + "]\n",
-		filepath.Join(dir, "kvscheduler.conf"): "print-txn-summary: false\n",
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	args := []string{"--microservice-label", "other"}
+	if socket == "" {
+		args = append(args, "--simulate")
+	} else {
+		writeVPPSocket(t, dir, socket)
 	}
-	a := agenttest.New(t, agent.AllPlugins(plugins), agent.Args("--config-dir", dir, "--simulate",
-		"--microservice-label", "other", "--http-port", "0", "--grpc-port", "0"))
-	if err := a.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(plugins.HTTP.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"--http-port", port}
-	walk(t, args, dir, "wait config/vpp/v2/interfaces/other --missing")
-	return args
+	ports := startWith(t, dir, `vppConfig:
+  interfaces: [{name: other, type: SOFTWARE_LOOPBACK, enabled: true, ipAddresses: [10.9.0.1/24]}]
+  routes: [{dstNetwork: 10.99.0.0/24, nextHopAddr: 10.9.0.2, outgoingInterface: other}]
+`, args...)
+	walk(t, ports, dir, "wait config/vpp/v2/interfaces/other config/vpp/v2/route/if/other/vrf/0/dst/10.99.0.0/24/gw/10.9.0.2")
+	return ports
 }
 
-// vppOf is what the VPP of an agent has.
+// vppOf is what an agent has in its VPP: the items that name the interface "other".
 func vppOf(t *testing.T, args []string) string {
 	t.Helper()
 	var out bytes.Buffer
 	code := cli.Run(t.Context(), append([]string{"dump", "vpp.interfaces", "vpp.route", "-f", "json"}, args...), cli.Streams{Out: &out, Err: &out}, config.NoEnviron)
-	if code != 0 || !strings.Contains(out.String(), "other") {
-		t.Fatalf("dump of the other agent's VPP: exit code %d\n%s", code, &out)
+	var items []json.RawMessage
+	if err := json.Unmarshal(out.Bytes(), &items); err != nil || code != 0 {
+		t.Fatalf("dump of the other agent's VPP: exit code %d, %v\n%s", code, err, &out)
 	}
-	return out.String()
+	var all []string
+	for _, item := range items {
+		if bytes.Contains(item, []byte(`"other"`)) {
+			all = append(all, string(item))
+		}
+	}
+	if len(all) < 2 {
+		t.Fatalf("the other agent's VPP has %d items of it, expected an interface and a route:\n%s", len(all), &out)
+	}
+	return strings.Join(all, "\n")
 }
