@@ -166,7 +166,7 @@ var changing = regexp.MustCompile(`time=\S+|ttl=\S+|for \d+\S*|\S*/examples/quic
 func (c *checkout) await(t *testing.T, line string, expected []string) {
 	t.Helper()
 	normal := func(text string) string { return squeeze(changing.ReplaceAllString(c.rename(text), "")) }
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; {
 		out := c.shell(t, line)
 		missing := ""
 		for _, l := range expected {
