@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -43,12 +42,7 @@ func (s *simulation) edit() {
 	}
 	s.w.fault("value changed by a foreign hand")
 	s.w.mu.Lock()
-	it := proto.Clone(s.w.exists[key]).(*model.Item)
-	it.Value += 100
-	s.w.exists[key] = it
-	if s.w.raw[key] {
-		s.w.placed[key] = it
-	}
+	s.w.edit(key)
 	s.w.mu.Unlock()
 	s.log("foreign change of %s", key)
 	s.tell(key, s.w.others(key))

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -202,13 +201,7 @@ func (s *simulation) foreign() {
 	key := rapid.SampledFrom(keys).Draw(s.T, "victim")
 	others := s.w.others(key)
 	s.w.mu.Lock()
-	for k := range s.w.exists {
-		if k == key || strings.HasPrefix(k, "d/"+key+"/") {
-			delete(s.w.exists, k)
-			delete(s.w.meta, k)
-			delete(s.w.foreign, k)
-		}
-	}
+	s.w.removeAll(key)
 	s.log("foreign delete %s", key)
 	s.w.faults["value deleted by a foreign hand"]++
 	s.w.mu.Unlock()

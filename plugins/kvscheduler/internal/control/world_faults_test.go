@@ -2,9 +2,10 @@ package control_test
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
+
+	"google.golang.org/protobuf/proto"
 )
 
 // hung is an operation that hangs until it is released.
@@ -67,12 +68,29 @@ func (w *world) cut(which func(key string) bool) {
 
 // removeAll removes a value with what is derived from it. The lock is held.
 func (w *world) removeAll(key string) {
-	for k := range w.exists {
-		if k == key || strings.HasPrefix(k, "d/"+key+"/") {
-			delete(w.exists, k)
-			delete(w.meta, k)
-			delete(w.foreign, k)
+	w.lose(func(k string) bool { return k == key || strings.HasPrefix(k, "d/"+key+"/") })
+}
+
+// lose lets values cease to exist. The lock is held.
+func (w *world) lose(which func(key string) bool) {
+	for key := range w.exists {
+		if which(key) {
+			delete(w.exists, key)
+			delete(w.meta, key)
+			delete(w.foreign, key)
+			delete(w.raw, key)
+			delete(w.placed, key)
 		}
+	}
+}
+
+// edit is a hand that changes a value. The lock is held.
+func (w *world) edit(key string) {
+	it := proto.CloneOf(w.exists[key])
+	it.Value += 100
+	w.exists[key] = it
+	if w.raw[key] {
+		w.placed[key] = it
 	}
 }
 
@@ -89,22 +107,13 @@ func (w *world) await(done func() bool) {
 	}
 }
 
-// overlap is a problem whatever happens: two operations on one key at the same time.
-func (w *world) overlap(op, key, other string) {
-	w.problems = append(w.problems, fmt.Sprintf("%s %s: while %s", op, key, other))
-}
-
 // hang keeps an operation from taking effect. The lock is held before and after.
-func (w *world) hang(op, key string, h *hung) {
-	if other := w.running[key]; other != "" {
-		w.overlap(op, key, other)
-	}
-	w.running[key], w.hanging[key] = op, h
+func (w *world) hang(key string, h *hung) {
+	w.hanging[key] = h
 	w.mu.Unlock()
 	w.hung <- key
 	<-h.until
 	w.mu.Lock()
-	delete(w.running, key)
 	delete(w.hanging, key)
 }
 
@@ -136,13 +145,7 @@ func (w *world) misled(key string) bool {
 func (w *world) crash() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for key := range w.exists {
-		if inSession(key) {
-			delete(w.exists, key)
-			delete(w.meta, key)
-			delete(w.foreign, key)
-		}
-	}
+	w.lose(inSession)
 }
 
 // killed is an operation in the session when the southbound dies of it, or is
@@ -153,13 +156,7 @@ func (w *world) killed(op, key string) bool {
 	}
 	if w.kill != nil && strings.HasPrefix(key, "c/") && (w.killOnly == "" || key == w.killOnly) {
 		w.gone = true
-		for key := range w.exists {
-			if inSession(key) {
-				delete(w.exists, key)
-				delete(w.meta, key)
-				delete(w.foreign, key)
-			}
-		}
+		w.lose(inSession)
 		w.kill()
 		w.kill = nil
 	}

@@ -98,6 +98,11 @@ func (w *world) problem(format string, args ...any) {
 	if w.gone || w.loose {
 		return // nothing is right until the scheduler knows it
 	}
+	w.broken(format, args...)
+}
+
+// broken is a problem whatever the scheduler can know.
+func (w *world) broken(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
@@ -143,6 +148,16 @@ func (w *world) met(it *model.Item, without string) (missing string, ok bool) {
 	return strings.Join(it.AnyOf, "|"), false
 }
 
+// claim checks that no other operation on the key runs, until release is called: however
+// late the other one returns, and whichever scheduler began it. The lock is held.
+func (w *world) claim(op, key string) (release func()) {
+	if other := w.running[key]; other != "" {
+		w.broken("%s %s: while %s", op, key, other)
+	}
+	w.running[key] = op
+	return func() { delete(w.running, key) }
+}
+
 func (w *world) call(op, key string, refuse func() error, effect func()) error {
 	mode := w.fail(op, key)
 	if w.dying() {
@@ -172,7 +187,7 @@ func (w *world) call(op, key string, refuse func() error, effect func()) error {
 		if early {
 			h.happen()
 		}
-		w.hang(op, key, h)
+		w.hang(key, h)
 	}
 	if h.cut {
 		return fmt.Errorf("%s %s: %w", op, key, errCut)
@@ -183,7 +198,7 @@ func (w *world) call(op, key string, refuse func() error, effect func()) error {
 		return fmt.Errorf("%s %s: %w", op, key, errInjected)
 	}
 	if why != "" {
-		w.problem("%s %s: %s", op, key, why)
+		w.broken("%s %s: %s", op, key, why)
 	}
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
 	switch mode {
@@ -241,10 +256,6 @@ func (w *world) injected() (n int) {
 // runFor lets others run while an operation is under way, and checks that they
 // may. The lock is held before and after.
 func (w *world) runFor(op, key string) {
-	if other := w.running[key]; other != "" {
-		w.overlap(op, key, other)
-	}
-	w.running[key] = op
 	w.most = max(w.most, len(w.running))
 	if w.concurrency > 1 {
 		w.mu.Unlock()
@@ -253,9 +264,8 @@ func (w *world) runFor(op, key string) {
 		}
 		w.mu.Lock()
 	}
-	delete(w.running, key)
 	for other, what := range w.running {
-		if op != "delete" || w.cyclic(other) || w.others(other) || w.raw[other] || what == "delete" {
+		if op != "delete" || other == key || w.cyclic(other) || w.others(other) || w.raw[other] || what == "delete" {
 			continue
 		}
 		if it := w.exists[other]; it != nil && slices.Contains(it.Deps, key) {
@@ -270,6 +280,7 @@ func (w *world) create(key string, it *model.Item) (any, error) {
 	if w.dead {
 		return nil, errDead
 	}
+	defer w.claim("create", key)()
 	base, derived := baseOfDerived(key)
 	switch exists, orphan := w.exists[key] != nil, derived && w.exists[base] == nil; {
 	case exists && w.misled(key):
@@ -302,6 +313,7 @@ func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
 	if w.dead {
 		return nil, errDead
 	}
+	defer w.claim("update", key)()
 	if w.exists[key] == nil && w.misled(key) {
 		return meta, fmt.Errorf("update %s: it does not exist", key)
 	} else if w.exists[key] == nil {
@@ -348,6 +360,7 @@ func (w *world) delete(key string, it *model.Item, meta any) error {
 	if w.dead {
 		return errDead
 	}
+	defer w.claim("delete", key)()
 	if w.exists[key] == nil && w.misled(key) {
 		return nil // gone already
 	} else if w.exists[key] == nil {
