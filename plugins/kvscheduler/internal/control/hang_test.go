@@ -16,6 +16,7 @@ type manualClock struct {
 	now    time.Time
 	count  int
 	timers map[int]manualTimer
+	closed bool // see close
 }
 
 type manualTimer struct {
@@ -59,6 +60,14 @@ func (c *manualClock) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.timers)
+	c.closed = false
+}
+
+// close makes alarm fire all timers, until drop: a scheduler that stops waits for less.
+func (c *manualClock) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 }
 
 // jump sets the time of day; nothing of d has passed.
@@ -86,8 +95,9 @@ func (c *manualClock) fireOnce() int {
 func (c *manualClock) alarm() {
 	c.mu.Lock()
 	c.now = c.now.Add(hanging)
+	all := c.closed
 	c.mu.Unlock()
-	c.run(func(d time.Duration) bool { return d >= hanging/4 })
+	c.run(func(d time.Duration) bool { return all || d >= hanging/4 })
 }
 
 func (c *manualClock) run(which func(time.Duration) bool) int {

@@ -30,7 +30,11 @@ func (s *simulation) boot() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); s.c.Run(ctx) }()
-	s.stop = func() { cancel(); <-done }
+	s.stop = func() {
+		cancel()
+		s.clock.close()
+		s.await(func() { <-done }) // what begins to hang meanwhile is given up
+	}
 	s.epoch++
 	if !s.o.down {
 		s.c.SouthboundUp("s", s.epoch)
