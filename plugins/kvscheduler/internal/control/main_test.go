@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -17,13 +18,14 @@ const cases = 10_000
 // among the shards.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	checks := cases
+	checks, n := cases, shards()
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "rapid.checks" {
 			checks, _ = strconv.Atoi(f.Value.String()) // the flag has checked it
 		}
 	})
-	if err := flag.Set("rapid.checks", strconv.Itoa((checks+shards-1)/shards)); err != nil {
+	debug.SetGCPercent(800) // the cases allocate much and keep little
+	if err := flag.Set("rapid.checks", strconv.Itoa((checks+n-1)/n)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}

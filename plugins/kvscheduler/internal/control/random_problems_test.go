@@ -10,12 +10,11 @@ import (
 
 // checkProblems compares the problems that were reported with the statuses of
 // all values.
-func (s *simulation) checkProblems() {
-	s.barrier() // they are reported between two transactions
+func (s *simulation) checkProblems(statuses []*api.BaseValueStatus) {
 	order := control.ProblemStates()
 	want := control.Problems{Values: map[api.ValueState]int{}}
 	first := len(order)
-	for _, v := range s.c.ListValueStatus("") {
+	for _, v := range statuses {
 		worst, key := len(order), ""
 		for _, status := range append([]*api.ValueStatus{v.Value}, v.DerivedValues...) {
 			if at := slices.Index(order, status.State); at >= 0 && at < worst {

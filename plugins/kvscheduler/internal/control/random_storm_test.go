@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
@@ -23,25 +23,30 @@ import (
 // refuses what is impossible, as the scheduler cannot know what exists. Afterwards all must
 // be as the oracle says.
 func (s *simulation) storm() {
-	if len(s.w.rules) > 0 {
-		return
-	}
 	if s.o.down {
 		s.session()
 	}
 	s.dropInvalid()
 	s.converge()
 	s.log("storm")
+	if len(s.w.rules) > 0 {
+		s.w.fault(policyStorm)
+	}
 	rate, hangs, found := s.rate, s.hangs, s.strand()
 	s.rate, s.hangs = rapid.SampledFrom([]float64{0.1, 0.3, 0.6}).Draw(s.T, "storm rate"), true
 	s.w.setLoose(true)
+	others := s.w.untouched()
 	steps := []func(){s.stormChange, s.stormChange, s.stormChange, s.stormSession, s.stormSession, s.stormEdit, s.stormEdit,
 		s.stormReturn, s.stormReturn, s.stormTimers, s.stormResync, s.stormNotify, s.stormBlind, s.stormRestart, s.stormLost}
+	if s.policies {
+		steps = append(steps, s.stormStranger)
+	}
 	for range rapid.IntRange(2, 10).Draw(s.T, "storm steps") {
 		s.settled = false
 		steps[rapid.IntRange(0, len(steps)-1).Draw(s.T, "storm step")]()
 	}
 	s.calm()
+	s.w.stillOthers(others, s.o.wanted)
 	s.w.setLoose(false)
 	s.rate, s.hangs = rate, hangs
 	s.check()
@@ -103,9 +108,11 @@ func (s *simulation) stormSession() {
 	}
 }
 
-// stormEdit is a hand that changes or removes a value that the scheduler made.
+// stormEdit is a hand that changes or removes a value, whoever made it.
 func (s *simulation) stormEdit() {
-	keys := s.made()
+	s.w.mu.Lock()
+	keys := slices.Sorted(maps.Keys(s.w.exists))
+	s.w.mu.Unlock()
 	if len(keys) == 0 {
 		return
 	}
@@ -119,9 +126,19 @@ func (s *simulation) stormEdit() {
 		s.w.removeAll(key)
 		return
 	}
-	it := proto.Clone(s.w.exists[key]).(*model.Item)
-	it.Value += 100
-	s.w.exists[key] = it
+	s.w.edit(key)
+}
+
+// stormStranger is another process that makes an object that this one never asks for.
+func (s *simulation) stormStranger() {
+	key := rapid.SampledFrom(neverWanted).Draw(s.T, "stranger")
+	it := drawItem(s.T, key)
+	it.Invalid = false
+	if !s.w.free(key) {
+		return
+	}
+	s.log("a stranger makes %s {%v}", key, it)
+	s.w.place(key, it)
 }
 
 // stormReturn lets the effect of a callback that hangs take place, or the callback
@@ -197,7 +214,9 @@ func (s *simulation) stormRestart() {
 	}
 	s.log("restart")
 	s.w.fault("scheduler restarted while callbacks run late")
-	s.barrier()
+	if rapid.Bool().Draw(s.T, "barrier") { // else it ends with transactions in its queue
+		s.barrier()
+	}
 	if rapid.Bool().Draw(s.T, "killed") {
 		s.stormKill()
 	}
@@ -314,7 +333,7 @@ func (s *simulation) sameMetadata() {
 		want := map[string]int{}
 		s.w.mu.Lock()
 		for key := range s.w.exists {
-			if strings.HasPrefix(key, name+"/") {
+			if strings.HasPrefix(key, name+"/") && s.w.ruleOf(key) != registry.Ignore {
 				want[key] = s.w.meta[key]
 			}
 		}

@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -33,7 +34,7 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 			s.w.mute[name] = muteness{kind, rapid.IntRange(1, 3).Draw(s.T, "times")}
 		}
 	}
-	s.log("mute %v", s.w.mute)
+	s.log("mute %v", maps.Clone(s.w.mute))
 	s.w.mu.Unlock()
 	found := s.strand()
 	return func() {

@@ -68,13 +68,16 @@ func (t *tally) report(tb testing.TB) {
 		return
 	}
 	for _, kind := range faultKinds {
-		if t.faults[kind] == 0 && (t.policies || kind != strangers) {
+		if t.faults[kind] == 0 && (t.policies || kind != strangers && kind != policyStorm) {
 			tb.Errorf("no fault %q in %d cases", kind, t.cases)
 		}
 	}
 }
 
-const strangers = "object made by a foreign hand"
+const (
+	strangers   = "object made by a foreign hand"
+	policyStorm = "storm with ownership policies"
+)
 
 // faultKinds are all faults that random cases inject.
 var faultKinds = []string{
@@ -82,7 +85,7 @@ var faultKinds = []string{
 	"operation that is not done", "callback that hangs", "dump failed", "dump panicked", "dump incomplete",
 	"first dump failed", "first dump panicked", "first dump without content",
 	"session down", "session down, state lost", "scheduler restarted", "scheduler killed in an operation",
-	strangers, "value deleted by a foreign hand", "value changed by a foreign hand",
+	strangers, policyStorm, "value deleted by a foreign hand", "value changed by a foreign hand",
 	"clock set", "clock set during an operation",
 	"notification lost", "notification duplicated", "notification reordered",
 	"foreign hand in a storm", "session that changes while callbacks run late", "callback that returns late",

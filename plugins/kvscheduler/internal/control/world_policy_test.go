@@ -134,6 +134,45 @@ func (w *world) place(key string, it *model.Item) {
 	}
 }
 
+// free tells whether nothing of a base value exists.
+func (w *world) free(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for k := range w.exists {
+		if base, _ := baseOfDerived(k); base == key {
+			return false
+		}
+	}
+	return true
+}
+
+// untouched are the objects that others made, with their metadata, which tells one from
+// the next of its key.
+func (w *world) untouched() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[string]int{}
+	for key := range w.foreign {
+		if w.raw[key] {
+			found[key] = w.meta[key]
+		}
+	}
+	return found
+}
+
+// stillOthers ends the claim on objects of others that the northbound wanted for a while
+// and that no operation was about: their southbound was out of reach, perhaps, so that the
+// scheduler never had them.
+func (w *world) stillOthers(objects map[string]int, wanted map[string]*model.Item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, meta := range objects {
+		if w.exists[key] != nil && w.meta[key] == meta && w.raw[key] && wanted[key] == nil {
+			w.foreign[key] = true
+		}
+	}
+}
+
 // soil notes after an operation whether a value is just as others made it: it is
 // not any more, or once more, after a revert. The lock is held.
 func (w *world) soil(key string) {
