@@ -69,13 +69,15 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 		if n := c.graph.Node(call.Key); n != nil {
 			c.refreshed = append(c.refreshed, n.Root().Key)
 		}
-		if !c.again(call) { // it stays failed, others are retried
+		again := c.again(call)
+		if !again { // it stays failed, others are retried
 			if p.request.Pinned == nil {
 				p.request.Pinned = map[string]bool{}
 			}
 			p.request.Pinned[call.Key] = true
 		}
-		if c.ward.get(call.Key) != nil {
+		if s := c.ward.get(call.Key); s != nil {
+			s.again = s.again || s.tried && again
 			c.beginTrials(call.Southbound)
 		}
 	}

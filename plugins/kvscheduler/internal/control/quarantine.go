@@ -45,6 +45,9 @@ type suspect struct {
 	// early: it is known from an earlier run, and nobody has asked for it since.
 	early bool
 	tried bool // its trial failed; will the southbound go down?
+	// again: the callback of its trial returned late, and the value is planned for after
+	// the trial.
+	again bool
 	// revision is that of the base value when the trial failed.
 	revision uint32
 }
@@ -120,7 +123,7 @@ func (w *ward) crashed(southbound string, now time.Time, calls []exec.InFlight) 
 				recent = append(recent, t)
 			}
 		}
-		s.Crashes, s.Operation, s.tried, s.early = append(recent, now), call.Callback, false, false
+		s.Crashes, s.Operation, s.tried, s.early, s.again = append(recent, now), call.Callback, false, false, false
 		w.changed[call.Key] = true
 		if len(s.Crashes) >= w.after && !s.Quarantined {
 			s.Quarantined = true
@@ -204,8 +207,8 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 	}
 	// Those whose trial failed, and the southbound has survived it.
 	for _, s := range c.ward.list(func(s *suspect) bool { return s.Southbound == southbound && s.tried }) {
-		if n := c.graph.Node(s.Key); n != nil && n.Root().Revision != c.ward.get(s.Key).revision {
-			p.request.Touch = append(p.request.Touch, s.Key) // was changed meanwhile
+		if n, tried := c.graph.Node(s.Key), c.ward.get(s.Key); n != nil && (tried.again || n.Root().Revision != tried.revision) {
+			p.request.Touch = append(p.request.Touch, s.Key)
 		}
 		c.ward.drop(s.Key)
 		delete(p.request.Pinned, s.Key)

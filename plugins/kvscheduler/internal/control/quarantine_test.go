@@ -209,3 +209,43 @@ func TestUnresponsiveSouthbound(t *testing.T) {
 		})
 	}
 }
+
+// A suspect gets what is derived from it if its trial timed out and the callback returns
+// before the trial is over.
+func TestTrialReturnsLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		c := control.New(control.Options{QuarantineAfter: 3, CallbackTimeout: timeout})
+		calls := 0
+		create := func(string, *model.Item) (any, error) {
+			if calls++; calls == 1 {
+				c.SouthboundDown("s", errConnection)
+				return nil, errConnection
+			}
+			time.Sleep(timeout + 500*time.Millisecond)
+			return nil, nil
+		}
+		remove := func(string, *model.Item, any) error { return nil }
+		runWith(t, c, api.Adapt(&api.Descriptor[*model.Item, any]{
+			Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "s", DerivedValues: itemDerived,
+			Create: create, Delete: remove,
+		}), api.Adapt(&api.Descriptor[*model.Item, any]{
+			Name: "d", KeySelector: hasPrefix("d/"),
+			Create: func(string, *model.Item) (any, error) { return nil, nil }, Delete: remove,
+		}))
+		c.SouthboundUp("s", 1)
+		item := &model.Item{Derived: []*model.Derived{{Key: "d/1", Item: &model.Item{}}}}
+		if _, err := c.StartNBTransaction().SetValue("a/1", item).Commit(t.Context()); !errors.Is(err, errConnection) {
+			t.Fatalf("commit: %v", err)
+		}
+		c.SouthboundUp("s", 2)
+		time.Sleep(time.Minute) // of the fake clock
+		c.TransactionBarrier()
+		for _, key := range []string{"a/1", "d/1"} {
+			if status := c.GetValueStatus(key).GetValue(); status.GetState() != kvscheduler.ValueState_CONFIGURED {
+				t.Errorf("%s is %v %s", key, status.GetState(), status.GetError())
+			}
+		}
+	})
+}

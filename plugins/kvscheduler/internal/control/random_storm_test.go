@@ -108,7 +108,7 @@ func (s *simulation) stormSession() {
 	}
 }
 
-// stormEdit is a hand that changes or removes a value, whoever made it.
+// stormEdit is another process that changes or removes a value of any owner.
 func (s *simulation) stormEdit() {
 	s.w.mu.Lock()
 	keys := slices.Sorted(maps.Keys(s.w.exists))

@@ -134,7 +134,7 @@ func (w *world) place(key string, it *model.Item) {
 	}
 }
 
-// free tells whether nothing of a base value exists.
+// free reports that nothing of a base value exists.
 func (w *world) free(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
