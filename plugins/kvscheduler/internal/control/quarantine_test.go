@@ -249,3 +249,45 @@ func TestTrialReturnsLate(t *testing.T) {
 		}
 	})
 }
+
+// A suspect that is deleted before its trial is removed by the trial.
+func TestSuspectDeletedBeforeItsTrial(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := control.New(control.Options{QuarantineAfter: 3, CallbackTimeout: time.Minute})
+		exists, epoch := false, uint64(1)
+		runWith(t, c, api.Adapt(&api.Descriptor[*model.Item, any]{
+			Name: "a", KeySelector: hasPrefix("a/"), NBKeyPrefix: "a/", Southbound: "s",
+			Create: func(string, *model.Item) (any, error) {
+				exists = true
+				c.SouthboundDown("s", errConnection)
+				return nil, errConnection
+			},
+			Delete: func(string, *model.Item, any) error {
+				exists = false
+				return nil
+			},
+			Retrieve: func([]api.KV[*model.Item, any]) (found []api.KV[*model.Item, any], err error) {
+				if !exists {
+					return nil, nil
+				}
+				if epoch == 2 { // the trial is not queued yet
+					epoch++
+					_, err = c.StartNBTransaction().SetValue("a/1", nil).Commit(t.Context(), api.WithoutBlocking())
+				}
+				return []api.KV[*model.Item, any]{{Key: "a/1", Value: &model.Item{}, Origin: api.FromNB}}, err
+			},
+		}))
+		c.SouthboundUp("s", epoch)
+		if _, err := c.StartNBTransaction().SetValue("a/1", &model.Item{}).Commit(t.Context()); !errors.Is(err, errConnection) {
+			t.Fatalf("commit: %v", err)
+		}
+		epoch = 2
+		c.SouthboundUp("s", epoch)
+		time.Sleep(time.Minute) // of the fake clock
+		c.TransactionBarrier()
+		if status := c.GetValueStatus("a/1").GetValue(); exists || status.GetState() != kvscheduler.ValueState_NONEXISTENT {
+			t.Errorf("exists %v, %v %s", exists, status.GetState(), status.GetError())
+		}
+	})
+}

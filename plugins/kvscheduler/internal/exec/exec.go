@@ -343,7 +343,8 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		return
 	}
 	if op.Kind == plan.Note && r.pinned[op.Key] {
-		return // a new wish; the failure stands
+		postponed(op, n)
+		return
 	}
 	n.Err, n.Retrying, n.Held = nil, false, false
 	delete(r.failures, n.Key)

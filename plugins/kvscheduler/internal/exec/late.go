@@ -28,6 +28,22 @@ func (c *Call) StoodOn() (base string, deps []api.Dependency) {
 // more; values without an error that nobody wants are left alone.
 var errGivenUp = errors.New("was given up, and came late")
 
+// errPinned is the error of a value that is no longer desired and must not be touched now.
+var errPinned = errors.New("the removal waits until the outcome of an earlier operation is known")
+
+// postponed notes a new wish for a value that must not be touched now. A failure stands. A
+// value that exists gets one if it is no longer desired: without one it would be left alone
+// later.
+func postponed(op *plan.Op, n *graph.Node) {
+	switch {
+	case !op.Changed:
+	case n.Err == nil && n.Want == nil && n.Have != nil:
+		n.Err = errPinned
+	case n.Err == errPinned && n.Want != nil:
+		n.Err = nil
+	}
+}
+
 // Settle brings the outcome of a callback that returned late into the graph:
 // what it did if it was successful, else why it failed. Of one that was begun in
 // another session only reading shows what it did. The value should be
