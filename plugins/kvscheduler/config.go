@@ -23,7 +23,7 @@ type Config struct {
 	QueueAgeing     time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
 	StateDir        string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
 	StateDirFrom    string        `yaml:"state-dir-from" desc:"former microservice label of the agent, whose state-dir it takes over; without this a state-dir of another label is refused"`
-	CallbackTimeout time.Duration `yaml:"callback-timeout" desc:"how long a callback of a descriptor may take before it counts as failed, with an unknown outcome; 0 is without end"`
+	CallbackTimeout time.Duration `yaml:"callback-timeout" desc:"how long a callback of a descriptor may take before it counts as failed, with an unknown outcome; reading VPP may take longer, as long as records arrive; 0 disables it"`
 
 	Ownership []OwnershipRule `yaml:"ownership" desc:"what the agent may do with which values; the longest key prefix wins, then the descriptor, and everything else is managed"`
 

@@ -169,6 +169,7 @@ func New(opts Options) *Control {
 	}
 	c.registry.Store(registry.New().Telling(c.derivedBreach))
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
+	c.overdue.Records = opts.Records
 	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Doubt: c.doubt, Overdue: c.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: c.panicked}
 	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}

@@ -31,6 +31,10 @@ type Overdue struct {
 	// then Take may have something to give.
 	told    func(c Call)
 	closing chan struct{} // see Close
+	// Records returns how many records the southbounds have sent so far. A Retrieve
+	// whose records still arrive is not given up. nil: that is not known. It must be
+	// set before the first callback.
+	Records func() uint64
 
 	count   atomic.Int32 // len(calls)
 	mu      sync.Mutex

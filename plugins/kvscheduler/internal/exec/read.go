@@ -7,8 +7,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Read runs Retrieve, or RetrieveValue of a key, within the time limit of the
-// descriptor. What f returns after it was given up is lost, and f must not
+// Read runs Retrieve, or RetrieveValue of a key, until no record has arrived within
+// the time limit of the descriptor. What f returns after it was given up is lost, and f must not
 // touch anything that its caller uses. While one hangs no other is begun.
 func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error {
 	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key}
@@ -44,7 +44,7 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error
 
 // await waits for a callback, or gives it up.
 func (o *Overdue) await(t *ticket, c *Call, limit time.Duration, done <-chan error) error {
-	closing := o.closing
+	closing, before := o.closing, o.records()
 	for {
 		alarm := make(chan struct{})
 		stop := o.clock.AfterFunc(limit, func() { close(alarm) })
@@ -58,11 +58,23 @@ func (o *Overdue) await(t *ticket, c *Call, limit time.Duration, done <-chan err
 			continue
 		case <-alarm:
 		}
+		if now := o.records(); now != before && closing != nil {
+			before = now
+			continue
+		}
 		if state := t.state.Load(); isRunning(state) && o.giveUp(t, state, c) {
 			return &TimeoutError{c.Descriptor, c.Callback, limit}
 		}
 		return <-done
 	}
+}
+
+// records is how many records have arrived; 0 if that is not known.
+func (o *Overdue) records() uint64 {
+	if o.Records == nil {
+		return 0
+	}
+	return o.Records()
 }
 
 // stillReading says that the same was asked before, and is still not answered.

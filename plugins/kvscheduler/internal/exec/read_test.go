@@ -1,0 +1,55 @@
+package exec_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// bubbleClock is the clock of a synctest bubble.
+type bubbleClock struct{}
+
+func (bubbleClock) Now() time.Time { return time.Now() }
+func (bubbleClock) AfterFunc(d time.Duration, f func()) func() bool {
+	return time.AfterFunc(d, f).Stop
+}
+
+// TestReadProgress: a Retrieve may take longer than the time limit while records arrive,
+// and is given up when none has arrived for that long.
+func TestReadProgress(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		// gap is the time between two of ten records.
+		gap  time.Duration
+		late bool
+	}{
+		{"records arrive", 9 * time.Second, false},
+		{"VPP sends nothing", 31 * time.Second, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 10 * time.Second
+				o := exec.NewOverdue(bubbleClock{}, limit, func(exec.Call) {})
+				var records atomic.Uint64
+				o.Records = records.Load
+				err := o.Read(&registry.Descriptor{KVDescriptor: &api.KVDescriptor{Name: "vpp-route"}}, "", func() error {
+					for range 10 {
+						time.Sleep(test.gap)
+						records.Add(1)
+					}
+					return nil
+				})
+				if late := errors.Is(err, api.ErrCallbackTimeout); late != test.late {
+					t.Errorf("Retrieve returned %v, expected a timeout: %v", err, test.late)
+				}
+				time.Sleep(time.Hour) // the Retrieve returns
+			})
+		})
+	}
+}
