@@ -73,12 +73,14 @@ stalls: ## VPP (the simulator) stops answering under changes, ROUNDS times
 	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-rounds $(or $(ROUNDS),10000)
 
 .PHONY: kills-agent
-kills-agent: ## kill the agent at any moment of its start and of a change, KILLS times
-	go test ./cmd/vpp-agent -run '^TestKilledAgent$$' -v -count 1 -timeout 24h -agent-size 25 -agent-kills $(or $(KILLS),1000) | grep -E "kills;|seed|^(---|ok|FAIL)|_test.go:"
+kills-agent: ## kill the agent at any moment of its start and of a change, KILLS times; needs root, uses etcd
+	@./.ci/need ip etcd etcdctl
+	go test ./cmd/vpp-agent -run '^TestKilledAgent$$' -v -count 1 -timeout 24h -agent-values 500-2000 -agent-limit 5s -agent-kills $(or $(KILLS),1000)
 
 .PHONY: chaos
-chaos: ## the same while VPP (the simulator) stops, restarts and disconnects
-	go test ./cmd/vpp-agent -run '^TestKilledAgent$$' -v -count 1 -timeout 24h -agent-size 25 -agent-chaos -agent-kills $(or $(KILLS),1000) | grep -E "kills;|seed|^(---|ok|FAIL)|_test.go:"
+chaos: ## VPP (the simulator) and etcd fail, and the agent is killed, for ROUNDS rounds; needs root
+	@./.ci/need ip etcd etcdctl
+	go test ./cmd/vpp-agent -run '^TestChaos$$' -v -count 1 -timeout 24h -agent-values 100-1000 -agent-chaos $(or $(ROUNDS),1000)
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input, FUZZTIME each

@@ -24,6 +24,7 @@ const patience = 2 * time.Minute
 // simulator is vpp-sim in a process of its own.
 type simulator struct {
 	t   *testing.T
+	pid int
 	in  io.Writer
 	out *bufio.Scanner
 }
@@ -40,16 +41,16 @@ func build(t *testing.T) (dir string) {
 	return dir
 }
 
-func simulate(t *testing.T, dir string) *simulator {
+func simulate(t *testing.T, dir string, args ...string) *simulator {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(dir, "vpp-sim"), "--socket", filepath.Join(dir, "api.sock"))
+	cmd := exec.Command(filepath.Join(dir, "vpp-sim"), append([]string{"--socket", filepath.Join(dir, "api.sock")}, args...)...)
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	s := &simulator{t, in, bufio.NewScanner(out)}
+	s := &simulator{t, cmd.Process.Pid, in, bufio.NewScanner(out)}
 	s.out.Scan() // it serves
 	return s
 }
@@ -89,6 +90,8 @@ type process struct {
 	cmd  *exec.Cmd
 	url  string
 	logs chan string
+	all  strings.Builder // everything logged, once read is closed
+	read chan struct{}
 }
 
 func startAgent(t *testing.T, dir string) *process {
@@ -96,10 +99,25 @@ func startAgent(t *testing.T, dir string) *process {
 	return launch(t, dir, dir, "--state-dir", filepath.Join(dir, "state"))
 }
 
-// launch starts the program in a directory with the configuration of another one.
+// launch starts the program in a directory with the configuration of another one, and waits
+// until it serves.
 func launch(t *testing.T, programs, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, logs: make(chan string, 10_000)}
+	p := spawn(t, programs, dir, args...)
+	t.Cleanup(func() {
+		p.end()
+		if t.Failed() {
+			t.Logf("log of the agent:\n%s", p.all.String())
+		}
+	})
+	p.serves()
+	return p
+}
+
+// spawn starts the program; the caller ends it.
+func spawn(t *testing.T, programs, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, logs: make(chan string, 10_000), read: make(chan struct{})}
 	p.cmd = exec.Command(filepath.Join(programs, "vpp-agent"), append([]string{"--config-dir", dir, "--http-port", "0", "--grpc-port", "0"}, args...)...)
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
 	out, err := p.cmd.StdoutPipe()
@@ -107,29 +125,34 @@ func launch(t *testing.T, programs, dir string, args ...string) *process {
 	if err := errors.Join(err, p.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	read := make(chan struct{})
-	var all strings.Builder
 	go func() {
-		defer close(read)
+		defer close(p.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			fmt.Fprintln(&all, lines.Text())
+			fmt.Fprintln(&p.all, lines.Text())
 			select {
 			case p.logs <- lines.Text():
 			default: // nobody looks for what comes so late
 			}
 		}
 	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-read
-		_ = p.cmd.Wait()
-		if t.Failed() {
-			t.Logf("log of the agent:\n%s", all.String())
-		}
-	})
+	return p
+}
+
+// end kills the agent and waits for its end.
+func (p *process) end() {
+	_ = p.cmd.Process.Kill()
+	<-p.read
+	_ = p.cmd.Wait()
+}
+
+// serves waits until the agent serves HTTP.
+func (p *process) serves() {
+	p.t.Helper()
+	if p.url != "" {
+		return
+	}
 	_, address, _ := strings.Cut(p.logged("serving HTTP"), "address=")
 	p.url = "http://" + strings.Fields(address)[0]
-	return p
 }
 
 // logged waits for a line with all the parts.
@@ -173,8 +196,8 @@ func (p *process) put(document string) error {
 	return nil
 }
 
-// network is an interface and routes through it.
-func network(prefix, routes int) string {
+// routesDocument is an interface and routes through it.
+func routesDocument(prefix, routes int) string {
 	var b strings.Builder
 	b.WriteString("vppConfig:\n  interfaces: [{name: loop1, type: SOFTWARE_LOOPBACK, enabled: true, ip_addresses: [192.168.1.1/24]}]\n  routes:\n")
 	for i := range routes {
@@ -185,7 +208,7 @@ func network(prefix, routes int) string {
 
 // reads tells whether a request changes nothing.
 func reads(name string) bool {
-	for _, suffix := range []string{"_dump", "_get", "_get_table", "control_ping", "show_version", "cli_inband" /* show api clients */} {
+	for _, suffix := range []string{"_dump", "_get", "_get_table", "_lookup", "control_ping", "show_version", "cli_inband" /* show api clients */} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}
@@ -211,7 +234,7 @@ func TestKill(t *testing.T) {
 	const many = 200
 	agent := startAgent(t, dir)
 	agent.logged("executed", "vpp is up")
-	if err := agent.put(network(10, many)); err != nil {
+	if err := agent.put(routesDocument(10, many)); err != nil {
 		t.Fatal(err)
 	}
 	before := sim.counts()
@@ -234,7 +257,7 @@ func TestKill(t *testing.T) {
 	sim.ask("delay ip_route_add_del 50ms") // ten seconds in all
 	sim.ask("drop ip_route_add_del 1")     // and it waits for the answer to the first one, however long this test may stand still
 	failed := make(chan error, 1)
-	go func(p *process) { failed <- p.put(network(11, many)) }(agent)
+	go func(p *process) { failed <- p.put(routesDocument(11, many)) }(agent)
 	for sim.counts()["ip_route_add_del"] < many+20 { // each question takes its time
 	}
 	agent.kill()

@@ -1,316 +1,334 @@
 package main
 
 import (
-	"errors"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
 var (
-	agentKills = flag.Int("agent-kills", 6, "how often the agent is killed")
-	agentSize  = flag.Int("agent-size", 10, "interfaces of each kind in the trials of the agent; there are about 30 times as many values")
-	agentSeed  = flag.Uint64("agent-seed", 0, "seed of the trials of the agent; 0 chooses one")
-	agentChaos = flag.Bool("agent-chaos", false, "VPP fails in the trials of the agent, too")
+	agentKills    = flag.Int("agent-kills", 6, "how often the agent is killed in the trial")
+	agentRounds   = flag.Int("agent-rounds", 15, "rounds of the trial with one configuration directory; then another one begins")
+	agentValues   = flag.String("agent-values", "150-300", "how many values the configurations of the trial have")
+	agentPrograms = flag.String("agent-programs", "", "directory with the vpp-agent and the vpp-sim of the trial; without it they are built")
+	agentSeed     = flag.Uint64("agent-seed", 0, "seed of the trial of the agent; 0 chooses one")
+	agentLimit    = flag.Duration("agent-limit", 0, "longest time between a start of the agent and the state that the configuration asks for; 0 is without limit")
 )
 
-// trial is an agent that is killed at random, with a simulator that may fail as well. A
-// second agent with a simulator of its own gets the same files and is left alone: its
-// simulator says what there has to be.
+// trial is an agent that is killed at random moments, while its configuration changes. What
+// must be there after it was started again follows from the configuration.
 type trial struct {
-	t      *testing.T
-	rnd    *rand.Rand
-	bin    string
-	tested side
-	right  side
-	config []string // variants of the values, in the order of the document
-	story  []string
+	t        *testing.T
+	rnd      *rand.Rand
+	dir      string
+	label    string
+	sim      *simulator
+	kernel   kernel
+	monitors []*monitor
+	sources  *sources
+	agent    *process
+	agents   []*process // since the state was right
+	begin    time.Time  // of the agent
+	network  *network
+	guard    guard
+	story    []string
+	kills    int
+	chaotic  bool // VPP and etcd fail, too
+	took     []time.Duration
+	usual    time.Duration // of a start
+	requests int           // of a start
+	seen     int           // requests before it
 }
 
-// side is an agent with a simulator, in a directory.
-type side struct {
-	dir   string
-	sim   *simulator
-	pid   int // of the simulator
-	agent *process
-}
-
-func newTrial(t *testing.T) *trial {
-	seed := *agentSeed
-	if seed == 0 {
-		seed = rand.Uint64()
+// newTrial starts a simulator and an agent with a configuration.
+func newTrial(t *testing.T, seed uint64, programs string, chaotic bool) *trial {
+	t.Helper()
+	tr := &trial{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), dir: t.TempDir(), label: fmt.Sprintf("k%d", os.Getpid()), usual: time.Second, requests: 200}
+	names := names{prefix: tr.label, left: tr.label + "l", right: tr.label + "r"}
+	for _, ns := range []string{names.left, names.right} {
+		(&spaces{t: t}).ip("netns", "add", ns)
+		t.Cleanup(func() { (&spaces{t: t}).ip("netns", "del", ns) })
+		tr.monitors = append(tr.monitors, newMonitor(t, ns))
 	}
-	t.Logf("-agent-seed=%d", seed)
-	tr := &trial{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), bin: build(t)}
-	tr.config = make([]string, *agentSize)
-	for _, s := range []*side{&tr.tested, &tr.right} {
-		s.dir = t.TempDir()
-		for _, program := range []string{"vpp-agent", "vpp-sim"} {
-			if err := os.Symlink(filepath.Join(tr.bin, program), filepath.Join(s.dir, program)); err != nil {
-				t.Fatal(err)
-			}
+	tr.kernel = kernel{t, names}
+	for _, program := range []string{"vpp-agent", "vpp-sim"} {
+		if err := os.Symlink(filepath.Join(programs, program), filepath.Join(tr.dir, program)); err != nil {
+			t.Fatal(err)
 		}
-		s.write(t, "govpp.conf", "binapi-socket-path: "+filepath.Join(s.dir, "api.sock")+"\n")
-		s.write(t, "kvscheduler.conf", "print-txn-summary: false\n")
-		s.write(t, "filedb.conf", "configuration-paths: ["+filepath.Join(s.dir, "network.yaml")+"]\n")
-		s.sim, s.pid = startSimulator(t, s.dir)
 	}
-	tr.change(1)
-	tr.right.agent = startAgent(t, tr.right.dir)
-	tr.tested.agent = startAgent(t, tr.tested.dir)
+	tr.sim = simulate(t, tr.dir, "--host-interfaces", "--journal", "20000")
+	tr.chaotic = chaotic
+	tr.sources = tr.newSources()
+	low, high := 0, 0
+	if _, err := fmt.Sscanf(*agentValues, "%d-%d", &low, &high); err != nil {
+		t.Fatalf("-agent-values %s: %v", *agentValues, err)
+	}
+	groups := max((low+tr.rnd.IntN(high-low+1))/30, 2)
+	tr.network = newNetwork(tr.draw(make([]int, groups), 1), names)
+	tr.sources.write(tr.network)
+	tr.guard.vpp, tr.guard.right = parseVPP(nil), state{}
+	tr.start()
+	t.Cleanup(func() { tr.agent.end() })
 	tr.settle()
+	t.Logf("%d values in %d groups, of a file: %v, of etcd: %v; there after %v", len(tr.network.values), groups, tr.sources.file != "", tr.sources.server != nil, tr.took)
 	return tr
 }
 
-// startSimulator is simulate, with the process ID.
-func startSimulator(t *testing.T, dir string) (*simulator, int) {
-	t.Helper()
-	before := children(t)
-	s := simulate(t, dir)
-	for _, pid := range children(t) {
-		if !slices.Contains(before, pid) {
-			return s, pid
-		}
+// newSources chooses where the configuration comes from, and writes the files of the agent.
+func (tr *trial) newSources() *sources {
+	tr.t.Helper()
+	s := &sources{t: tr.t, prefix: "/vnf-agent/" + tr.label + "/", split: 2 + tr.rnd.IntN(2)}
+	write := func(file, text string) { s.replace(filepath.Join(tr.dir, file), []byte(text)) }
+	timeout := "20s" // a kill is no reason to time out, however busy the machine is
+	if tr.chaotic {
+		timeout = "1s"
 	}
-	t.Fatal("the simulator has no process")
-	return nil, 0
-}
-
-// children are the processes that this one has started.
-func children(t *testing.T) (pids []int) {
-	t.Helper()
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
+	write("govpp.conf", "reply-timeout: "+timeout+"\nbinapi-socket-path: "+filepath.Join(tr.dir, "api.sock")+"\n")
+	write("kvscheduler.conf", "print-txn-summary: false\n")
+	kind := tr.rnd.IntN(3)
+	if _, err := exec.LookPath("etcd"); err != nil {
+		tr.t.Log("NOT CHECKED: there is no etcd here (Debian: apt install etcd-server); configurations come from files alone")
+		kind = 0
 	}
-	for _, file := range tasks {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for word := range strings.FieldsSeq(string(text)) {
-			var pid int
-			if _, err := fmt.Sscan(word, &pid); err == nil {
-				pids = append(pids, pid)
-			}
-		}
+	if kind != 0 {
+		s.server = kvtest.Etcd(tr.t)
+		s.connect()
+		write("etcd.conf", "insecure-transport: true\nendpoints: [\""+s.server.Addr+"\"]\n")
 	}
-	return pids
-}
-
-func (s *side) write(t *testing.T, file, text string) {
-	t.Helper()
-	path := filepath.Join(s.dir, file)
-	if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
-		t.Fatal(err)
+	if kind != 1 {
+		s.file = filepath.Join(tr.dir, "network.json")
+		write("filedb.conf", "configuration-paths: ["+s.file+"]\n")
 	}
+	return s
 }
 
 func (tr *trial) say(format string, args ...any) {
 	tr.story = append(tr.story, fmt.Sprintf(format, args...))
 }
 
-// change writes another configuration: some of the groups of values become another
-// variant, or are left out.
-func (tr *trial) change(share float64) {
-	for n := range tr.config {
+// draw returns other variants for a share of the groups.
+func (tr *trial) draw(old []int, share float64) []int {
+	out := slices.Clone(old)
+	for n := range out {
 		if tr.rnd.Float64() < share {
-			tr.config[n] = fmt.Sprint(tr.rnd.IntN(3))
-		}
-	}
-	tr.say("configuration %v", tr.config)
-	text := tr.document()
-	for _, s := range []*side{&tr.tested, &tr.right} {
-		s.write(tr.t, "network.yaml", text)
-	}
-}
-
-// document is the configuration. Variant 0 of a group has nothing but a loopback.
-func (tr *trial) document() string {
-	var ifs, bds, fibs, routes, arps strings.Builder
-	for n, variant := range tr.config {
-		v := variant[0] - '0'
-		fmt.Fprintf(&ifs, "  - {name: lo%d, type: SOFTWARE_LOOPBACK, enabled: true, ip_addresses: [10.%d.%d.1/24], vrf: %d}\n", n, n, v, v/2)
-		if v == 0 {
-			continue
-		}
-		fmt.Fprintf(&ifs, "  - {name: vx%d, type: VXLAN_TUNNEL, enabled: true, vxlan: {src_address: 192.0.2.1, dst_address: 198.51.100.%d, vni: %d}}\n", n, n+1, 100*n+int(v))
-		fmt.Fprintf(&ifs, "  - {name: memif%d, type: MEMIF, enabled: true, memif: {master: true, id: %d, socket_filename: /run/m%d.sock}}\n", n, n, v)
-		fmt.Fprintf(&ifs, "  - {name: tap%d, type: TAP, enabled: true, ip_addresses: [10.%d.%d.1/24], tap: {version: 2}}\n", n, 100+n, v)
-		fmt.Fprintf(&bds, "  - {name: bd%d, flood: true, forward: true, learn: true, interfaces: [{name: vx%d}, {name: memif%d}]}\n", n, n, n)
-		for i := range 5 {
-			fmt.Fprintf(&fibs, "  - {phys_address: '02:00:00:00:%02x:%02x', bridge_domain: bd%d, outgoing_interface: vx%d, static_config: true}\n", n, i, n, n)
-			fmt.Fprintf(&arps, "  - {interface: tap%d, ip_address: 10.%d.%d.%d, phys_address: '02:00:00:01:%02x:%02x', static: true}\n", n, 100+n, v, 10+i, n, i)
-		}
-		for i := range 12 {
-			fmt.Fprintf(&routes, "  - {dst_network: 172.%d.%d.0/24, next_hop_addr: 10.%d.%d.9, outgoing_interface: lo%d, vrf_id: %d}\n", 16+n, i, n, v, n, v/2)
-		}
-	}
-	return fmt.Sprintf("vppConfig:\n  vrfs: [{id: 1}]\n  interfaces:\n%s  bridgeDomains:\n%s  fibs:\n%s  routes:\n%s  arps:\n%s",
-		&ifs, &bds, &fibs, &routes, &arps)
-}
-
-// dump is the state of a simulator.
-func (s *side) dump() []string { return vpptest.Canonical(strings.Join(s.sim.ask("dump"), "\n")) }
-
-// settle waits until both simulators have the same, and the one that is left alone has
-// what the files say.
-func (tr *trial) settle() {
-	tr.t.Helper()
-	begin := time.Now()
-	tick := time.NewTicker(20 * time.Millisecond) // the simulator does not tell when something changes
-	defer tick.Stop()
-	diff, same := "", 0
-	for ; time.Since(begin) < patience; <-tick.C {
-		want := tr.right.dump()
-		if problem := tr.incomplete(want); problem != "" {
-			diff, same = problem, 0
-			continue
-		}
-		if diff = vpptest.Difference(tr.tested.dump(), want); diff != "" {
-			same = 0
-			continue
-		}
-		if same++; same == 3 {
-			tr.story = tr.story[:0]
-			return
-		}
-	}
-	tr.t.Fatalf("after\n%s\nthe simulator differs from the configuration:\n%s", strings.Join(tr.story, "\n"), diff)
-}
-
-// incomplete counts in a state what the files name; empty: nothing is missing or left.
-func (tr *trial) incomplete(state []string) string {
-	full := 0
-	for _, v := range tr.config {
-		if v != "0" {
-			full++
-		}
-	}
-	want := map[string]int{"interface ": 1 + len(tr.config) + 3*full, "bridge-domain ": full, "l2fib ": 5 * full, "neighbor ": 5 * full}
-	for prefix, n := range want {
-		got := 0
-		for _, line := range state {
-			if strings.HasPrefix(line, prefix) {
-				got++
-			}
-		}
-		if got != n {
-			return fmt.Sprintf("%d of %q, expected %d", got, prefix, n)
-		}
-	}
-	return ""
-}
-
-var numbered = regexp.MustCompile(`^(interface|bridge-domain) (\d+) .*tag "([^"]*)"`)
-
-// numbers are the indexes of interfaces and bridge domains by their names.
-func (s *side) numbers() map[string]string {
-	out := map[string]string{}
-	for _, line := range s.sim.ask("dump") {
-		if m := numbered.FindStringSubmatch(line); m != nil {
-			out[m[3]] = m[2]
+			out[n] = tr.rnd.IntN(variants)
 		}
 	}
 	return out
 }
 
-// untouched checks that what did not change has not been made again.
-func (tr *trial) untouched(before map[string]string, old []string) {
+// change writes another configuration.
+func (tr *trial) change() {
+	tr.look()
+	tr.network = newNetwork(tr.draw(tr.network.variants, []float64{0.05, 0.2, 0.6}[tr.rnd.IntN(3)]), tr.network.names)
+	tr.say("configuration %v", tr.network.variants)
+	tr.stillRight()
+	tr.sources.write(tr.network)
+}
+
+// stillRight leaves those objects that the configuration still asks for.
+func (tr *trial) stillRight() { tr.guard.right = tr.network.kept(tr.guard.right) }
+
+// forget drops objects from those that nothing has to touch.
+func (tr *trial) forget(prefixes ...string) {
+	tr.look()
+	maps.DeleteFunc(tr.guard.right, func(name, _ string) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	})
+}
+
+func (tr *trial) start() {
+	tr.begin, tr.seen = time.Now(), tr.guard.seq
+	tr.agent = spawn(tr.t, tr.dir, tr.dir, "--state-dir", filepath.Join(tr.dir, "state"), "--microservice-label", tr.label)
+	tr.agents = append(tr.agents, tr.agent)
+}
+
+// converge waits until the southbounds have what the configuration says, at most for a
+// while, and returns what differs.
+func (tr *trial) converge(within time.Duration) (diff string) {
 	tr.t.Helper()
-	after := tr.tested.numbers()
-	for n, variant := range tr.config {
-		names := []string{fmt.Sprintf("lo%d", n)}
-		if variant == old[n] && variant != "0" {
-			names = append(names, fmt.Sprintf("vx%d", n), fmt.Sprintf("memif%d", n), fmt.Sprintf("tap%d", n), fmt.Sprintf("bd%d", n))
+	tick := time.NewTicker(25 * time.Millisecond) // the simulator does not tell when something changes
+	defer tick.Stop()
+	vpp, linux := state{}, state{}
+	for name, text := range tr.network.objects {
+		if strings.HasPrefix(name, "linux ") {
+			linux[name] = text
+		} else {
+			vpp[name] = text
 		}
-		for _, name := range names {
-			if before[name] != after[name] {
-				tr.t.Errorf("%s had the number %s and has %s:\n%s", name, before[name], after[name], strings.Join(tr.story, "\n"))
+	}
+	for end := time.Now().Add(within); ; <-tick.C {
+		if diff = parseVPP(tr.sim.ask("dump")).difference(vpp); diff == "" {
+			now, _ := tr.kernel.read()
+			if diff = now.difference(linux); diff == "" {
+				return ""
+			}
+		}
+		if time.Now().After(end) {
+			return diff
+		}
+	}
+}
+
+// settle waits until the southbounds have what the configuration says and the agent has
+// nothing more to do.
+func (tr *trial) settle() {
+	tr.t.Helper()
+	diff := tr.converge(patience / 4)
+	tr.agent.serves()
+	if diff != "" {
+		tr.fail("the state differs from the configuration:\n%s", diff)
+	}
+	took := time.Since(tr.begin)
+	tick := time.NewTicker(5 * time.Millisecond) // as a probe does
+	defer tick.Stop()
+	for text := ""; !tr.agent.ready(&text); <-tick.C {
+		if time.Since(tr.begin) > took+patience {
+			tr.fail("the agent is not ready: %s", text)
+		}
+	}
+	if diff := tr.snapshot().difference(tr.network.objects); diff != "" {
+		tr.fail("the state was right, and differs now that the agent is ready:\n%s", diff)
+	}
+	if len(tr.guard.touched) > 0 {
+		tr.fail("touched what was right:\n%s", strings.Join(tr.guard.touched[:min(30, len(tr.guard.touched))], "\n"))
+	}
+	if *agentLimit > 0 && tr.kills > 0 && !tr.chaotic && took > *agentLimit {
+		tr.fail("it took %v after the start of the agent, longer than %v", took, *agentLimit)
+	}
+	tr.took, tr.requests = append(tr.took, took), tr.guard.seq-tr.seen
+	tr.story, tr.agents = nil, tr.agents[len(tr.agents)-1:]
+}
+
+// ready reports whether the agent is ready, has nothing in its queue and no value that is
+// not in effect.
+func (p *process) ready(text *string) bool {
+	p.t.Helper()
+	resp, err := http.Get(p.url + "/readiness")
+	if err != nil {
+		*text = err.Error()
+		return false
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	*text = string(body)
+	return err == nil && resp.StatusCode == http.StatusOK
+}
+
+// fail ends the trial with what happened since the state was right.
+func (tr *trial) fail(format string, args ...any) {
+	tr.t.Helper()
+	for i, p := range tr.agents {
+		if i == len(tr.agents)-1 {
+			if p.url != "" {
+				tr.t.Logf("values that are not in effect: %s", p.notInEffect())
+			}
+			p.end()
+		}
+		tr.t.Logf("log of agent %d:\n%s", i+1, p.all.String())
+	}
+	tr.t.Fatalf("after\n%s\n%s", strings.Join(tr.story, "\n"), fmt.Sprintf(format, args...))
+}
+
+// notInEffect are the values that are not as they should be.
+func (p *process) notInEffect() (out []string) {
+	p.t.Helper()
+	type status struct{ Key, State, Error string }
+	var all []struct {
+		Value         status
+		DerivedValues []status `json:"derived_values"`
+	}
+	if err := json.Unmarshal([]byte(p.get(http.MethodGet, "/scheduler/status")), &all); err != nil {
+		p.t.Log(err)
+	}
+	for _, v := range all {
+		for _, s := range append(v.DerivedValues, v.Value) {
+			if s.State != "CONFIGURED" && s.State != "OBTAINED" && s.State != "DISCOVERED" {
+				out = append(out, fmt.Sprintln(s.Key, s.State, s.Error))
 			}
 		}
 	}
+	return out
 }
 
-// stall stops the simulator for a while, with its process.
-func (tr *trial) stall() {
-	pause := time.Duration(tr.rnd.IntN(8000)) * time.Millisecond
-	tr.say("VPP stops for %v", pause)
-	if err := syscall.Kill(tr.tested.pid, syscall.SIGSTOP); err != nil {
-		tr.t.Fatal(err)
+// round kills the agent at some moment of a change, perhaps again while it starts, and waits
+// for the state that the last one must reach.
+func (tr *trial) round() {
+	start := tr.rnd.IntN(5) == 0
+	if start { // nothing changes
+		tr.kill(moment{"at rest", func() {}})
+	} else {
+		moments := tr.moments(false)
+		m := moments[tr.rnd.IntN(len(moments))]
+		tr.change()
+		tr.kill(m)
 	}
-	<-time.After(pause)
-	if err := syscall.Kill(tr.tested.pid, syscall.SIGCONT); err != nil {
-		tr.t.Fatal(err)
+	for range tr.rnd.IntN(3) {
+		tr.restart()
+		moments := tr.moments(true)
+		tr.kill(moments[tr.rnd.IntN(len(moments))])
 	}
+	tr.restart()
+	tr.settle()
+	tr.usual = (3*tr.usual + tr.took[len(tr.took)-1]) / 4
 }
 
-// kill kills the agent after at most a while, and waits for its end.
-func (tr *trial) kill(within time.Duration) {
-	after := time.Duration(tr.rnd.Int64N(int64(within)))
-	tr.say("killed after %v", after)
-	<-time.After(after)
-	tr.tested.agent.kill()
-	var exit *exec.ExitError
-	if err := tr.tested.agent.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, os.ErrClosed) {
-		tr.t.Log(err)
+// restart starts the agent after a kill, perhaps with another configuration.
+func (tr *trial) restart() {
+	tr.snapshot()
+	if tr.rnd.IntN(4) == 0 {
+		tr.change()
 	}
+	tr.start()
 }
 
-// The agent is killed at any moment of its start and of a change. The next one
-// completes or removes what was left behind, and touches nothing that was right.
+// The agent is killed at any moment of its start and of a change. The next one completes or
+// removes what was left behind, and touches nothing that was right.
 func TestKilledAgent(t *testing.T) {
-	tr := newTrial(t)
-	var took []time.Duration
-	for kills := 0; kills < *agentKills; {
-		old, before := slices.Clone(tr.config), tr.tested.numbers()
-		tr.change(0.3)
-		var begin time.Time
-		for range 1 + tr.rnd.IntN(2) {
-			if *agentChaos && tr.rnd.IntN(2) == 0 {
-				tr.fail()
-				before = nil // a VPP that was restarted gives other numbers
-			}
-			tr.kill(600 * time.Millisecond)
-			kills++
-			begin = time.Now()
-			tr.tested.agent = startAgent(t, tr.tested.dir)
-		}
-		tr.settle()
-		took = append(took, time.Since(begin))
-		if before != nil {
-			tr.untouched(before, old)
-		}
-		if t.Failed() {
-			return
-		}
-	}
-	slices.Sort(took)
-	t.Logf("%d kills; all was there %v after the last start (median), %v (longest)", *agentKills,
-		took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+	series(t, "kills", *agentKills, (*trial).round, func(tr *trial) int { return tr.kills })
 }
 
-// fail makes the simulator fail in one of its ways.
-func (tr *trial) fail() {
-	switch tr.rnd.IntN(3) {
-	case 0:
-		tr.stall()
-	case 1:
-		tr.say("VPP restarts")
-		tr.tested.sim.ask("restart")
-	default:
-		tr.say("VPP disconnects")
-		tr.tested.sim.ask("disconnect")
+// series runs rounds of trials until there were enough of what is counted.
+func series(t *testing.T, what string, enough int, round func(*trial), count func(*trial) int) {
+	t.Helper()
+	newSpaces(t) // or skips the test
+	seed := *agentSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	programs := *agentPrograms
+	if programs == "" {
+		programs = build(t)
+	}
+	var took []time.Duration
+	for n := 0; n < enough; seed++ {
+		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			tr := newTrial(t, seed, programs, what == "rounds")
+			for i := 0; i < *agentRounds && n+count(tr) < enough; i++ {
+				round(tr)
+			}
+			n, took = n+count(tr), append(took, tr.took...)
+		}) {
+			t.Fatalf("a failure after %d %s", n, what)
+		}
+		sorted := slices.Sorted(slices.Values(took))
+		at := func(part float64) time.Duration {
+			return sorted[int(part*float64(len(sorted)-1))].Round(time.Millisecond)
+		}
+		t.Logf("%d %s, %d times right; %v after the last start (median), %v (99 of 100), %v (longest)", n, what, len(took), at(0.5), at(0.99), at(1))
 	}
 }

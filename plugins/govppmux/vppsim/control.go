@@ -36,7 +36,8 @@ die                         crash: refuse connections until restart
 restart                     start again with an empty state
 dump                        print the state
 counts                      print how many requests of each name came
-journal                     print the last requests
+journal [N]                 print the last requests, those after number N
+hung                        print whether processing has stopped
 clients                     print the connected clients
 pid                         print the reported process ID
 help                        print this list`
@@ -55,7 +56,9 @@ func (v *VPP) Command(line string) (string, error) {
 	case "counts":
 		return v.countsText(), nil
 	case "journal":
-		return v.journalText(), nil
+		return v.journalText(args)
+	case "hung":
+		return fmt.Sprintln(v.Hung()), nil
 	case "clients":
 		return fmt.Sprintln(v.Clients()), nil
 	case "pid":
@@ -172,12 +175,20 @@ func (v *VPP) countsText() string {
 	return b.String()
 }
 
-func (v *VPP) journalText() string {
+// journalText prints the last requests, with a number those after it.
+func (v *VPP) journalText(args []string) (string, error) {
+	seen := uint64(0)
+	if len(args) > 0 {
+		var err error
+		if seen, err = strconv.ParseUint(args[0], 10, 64); err != nil || len(args) > 1 {
+			return "", fmt.Errorf("journal %s: expected at most the number of a request: %w", strings.Join(args, " "), ErrUsage)
+		}
+	}
 	var b strings.Builder
-	for _, r := range v.Journal() {
+	for _, r := range v.server.JournalAfter(seen) {
 		fmt.Fprintf(&b, "%d client %#x context %#x %s %+v\n", r.Seq, r.Client, r.Context, r.Name, r.Message)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // Control reads commands from in, one per line, until it ends, and writes what they

@@ -29,6 +29,8 @@ heal
 
 counts
 journal
+journal 1
+hung
 clients
 pid
 help
@@ -54,7 +56,7 @@ func TestBadCommands(t *testing.T) {
 	vpp := vppsim.New(vppsim.Options{})
 	for _, line := range []string{
 		"explode", "explode now", "forget", "delay show_version", "delay show_version soon",
-		"drop show_version many", "fail show_version", "fail show_version x", "fail show_version -1 x", "drop nope 1",
+		"drop show_version many", "fail show_version", "fail show_version x", "fail show_version -1 x", "drop nope 1", "journal x", "journal 1 2",
 	} {
 		if _, err := vpp.Command(line); err == nil {
 			t.Errorf("%q was accepted", line)

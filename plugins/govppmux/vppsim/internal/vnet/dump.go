@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.fd.io/govpp/binapi/fib_types"
+	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip_types"
 )
 
@@ -61,6 +62,11 @@ func (n *VNet) dumpInterfaceParts(b *strings.Builder, i *swInterface) {
 	}
 	if i.autoconfig {
 		fmt.Fprintf(b, "  router advertisements, routes %t\n", i.learnsRoutes)
+	}
+	if i.hw.device == vxlanDevice {
+		n.vxlansOf(interface_types.InterfaceIndex(i.index), func(t *vxlanTunnel) {
+			fmt.Fprintf(b, "  tunnel %s to %s vni %d\n", addrOf(t.SrcAddress), addrOf(t.DstAddress), t.Vni)
+		})
 	}
 	if d := n.dhcpClients.byIndex[i.index]; d != nil {
 		fmt.Fprintf(b, "  DHCP client %q\n", d.config.Hostname)

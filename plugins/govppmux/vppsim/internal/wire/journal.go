@@ -46,13 +46,16 @@ func (j *journal) add(e *entry, client uint32, payload []byte) {
 }
 
 // Journal returns the last requests, oldest first, as many as Config.JournalSize.
-func (s *Server) Journal() []Record {
+func (s *Server) Journal() []Record { return s.JournalAfter(0) }
+
+// JournalAfter returns those of Journal that came after the request with a number.
+func (s *Server) JournalAfter(seen uint64) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := &s.journal
 	n := min(uint64(len(j.ring)), j.seq)
 	records := make([]Record, 0, n)
-	for seq := j.seq - n + 1; seq <= j.seq; seq++ {
+	for seq := max(j.seq-n, seen) + 1; seq <= j.seq; seq++ {
 		slot := j.ring[seq%uint64(len(j.ring))]
 		r := Record{
 			Seq: seq, Client: slot.client, Name: slot.entry.name,
