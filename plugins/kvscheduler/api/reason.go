@@ -10,28 +10,37 @@ import (
 // of a cycle.
 const WaitsForItself = "waits for itself: "
 
-// Reason says why a value is in its state: the error, or what it waits for;
-// empty if there is nothing to say.
+// Reason says why a value is in its state: the error, or what it waits for and the error
+// of the last attempt; empty if there is nothing to say.
 func Reason(s *ValueStatus) string {
 	switch {
+	case s.GetState() == kvscheduler.ValueState_PENDING:
+		if s.GetError() != "" {
+			return waitsFor(s.GetDetails()) + "; last error: " + s.GetError()
+		}
+		return waitsFor(s.GetDetails())
 	case s.GetError() != "":
 		return s.GetError()
-	case s.GetState() == kvscheduler.ValueState_PENDING && len(s.GetDetails()) > 0:
-		waits, circle := s.GetDetails(), ""
-		if last := len(waits) - 1; strings.HasPrefix(waits[last], WaitsForItself) {
-			waits, circle = waits[:last], waits[last]
-		}
-		text := "waits for " + strings.Join(waits, ", ")
-		if len(waits) == 0 {
-			text = ""
-		}
-		return strings.Trim(text+"; "+circle, "; ")
-	case s.GetState() == kvscheduler.ValueState_PENDING:
-		return "everything it needs exists; it is about to be created"
 	case s.GetState() == kvscheduler.ValueState_UNIMPLEMENTED:
 		return "no plugin of this agent handles it"
 	case s.GetState() == kvscheduler.ValueState_MISSING:
 		return "it disappeared from the southbound; a resync brings it back"
 	}
 	return ""
+}
+
+// waitsFor describes the details of a PENDING value.
+func waitsFor(details []string) string {
+	if len(details) == 0 {
+		return "everything it needs exists; it is about to be created"
+	}
+	waits, circle := details, ""
+	if last := len(waits) - 1; strings.HasPrefix(waits[last], WaitsForItself) {
+		waits, circle = waits[:last], waits[last]
+	}
+	text := "waits for " + strings.Join(waits, ", ")
+	if len(waits) == 0 {
+		text = ""
+	}
+	return strings.Trim(text+"; "+circle, "; ")
 }

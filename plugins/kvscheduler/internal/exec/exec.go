@@ -346,8 +346,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		postponed(op, n)
 		return
 	}
-	n.Err, n.Retrying, n.Held = nil, false, false
-	delete(r.failures, n.Key)
+	r.succeeded(op, n)
 	switch op.Kind {
 	case plan.Note:
 		if op.Held != "" {

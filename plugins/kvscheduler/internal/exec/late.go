@@ -8,6 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // StoodOn is what the value of the call may have kept from going: its base, and
@@ -42,6 +43,19 @@ func postponed(op *plan.Op, n *graph.Node) {
 	case n.Err == errPinned && n.Want != nil:
 		n.Err = nil
 	}
+}
+
+// succeeded ends the failure of a value. If it only waits for what it depends on, its last
+// error is still of interest.
+func (r *run) succeeded(op *plan.Op, n *graph.Node) {
+	switch {
+	case op.SetWant || r.reverted || op.After != kvscheduler.ValueState_PENDING:
+		r.Graph.SetLastError(n, nil)
+	case n.Err != nil:
+		r.Graph.SetLastError(n, n.Err)
+	}
+	n.Err, n.Retrying, n.Held = nil, false, false
+	delete(r.failures, n.Key)
 }
 
 // Settle brings the outcome of a callback that returned late into the graph:

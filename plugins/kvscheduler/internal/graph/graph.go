@@ -175,7 +175,8 @@ type Graph struct {
 	left  int                 // see AnyLeft
 	knots map[string]struct{} // see Knots
 
-	panics map[Choice]selectorPanic // see Panics
+	lastErrors map[*Node]error          // see LastError
+	panics     map[Choice]selectorPanic // see Panics
 
 	track bool // see Track
 	news  []*Node
@@ -305,6 +306,7 @@ func (g *Graph) Forget(n *Node) {
 		return
 	}
 	n.gone = true
+	delete(g.lastErrors, n)
 	if n.kin == nil {
 		g.drop(n)
 	}

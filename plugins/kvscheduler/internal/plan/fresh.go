@@ -46,3 +46,12 @@ func (f *fresh) add(n *node) {
 }
 
 func (f *fresh) hash(key string) uint32 { return uint32(maphash.String(f.seed, key)) }
+
+func newKeys(changes []Change) (count int) {
+	for i := range changes {
+		if c := &changes[i]; c.Node == nil && c.Want != nil {
+			count += 1 + len(c.Want.Derived)
+		}
+	}
+	return count
+}

@@ -172,6 +172,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 	p.expand()
 	p.settled = true
 	p.prune()
+	p.await()
 	if len(p.left) > 0 {
 		return Make(g, p.leaving(req))
 	}
@@ -192,15 +193,6 @@ func Make(g *graph.Graph, req Request) *Plan {
 		return Make(g, req)
 	}
 	return pl
-}
-
-func newKeys(changes []Change) (count int) {
-	for i := range changes {
-		if c := &changes[i]; c.Node == nil && c.Want != nil {
-			count += 1 + len(c.Want.Derived)
-		}
-	}
-	return count
 }
 
 // node is a value as the planner sees it.
@@ -265,10 +257,11 @@ type planner struct {
 	found   []*graph.Node // room, while nobody uses it
 	work    []*node
 	seeds   []*node
-	linked  bool     // exact and newcomers are complete
-	settled bool     // all assumptions were made
-	late    []string // touched after that, with a change of their own
-	left    []string // adopted values that lack something for their change
+	linked  bool          // exact and newcomers are complete
+	settled bool          // all assumptions were made
+	late    []string      // touched after that, with a change of their own
+	failed  []*graph.Node // not touched, and depend on what does not exist in the target
+	left    []string      // adopted values that lack something for their change
 
 	attempts int // to find an order that failed
 }

@@ -290,6 +290,8 @@ func (p *planner) out(n *node) {
 			}
 		case gn.Have != nil:
 			found = append(found, gn)
+		case gn.Err != nil && gn.Want != nil:
+			p.failed = append(p.failed, gn)
 		}
 	})
 	if n.node != nil && n.base == nil && !n.leaf && !n.in {

@@ -104,6 +104,9 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 		if circle := r.Circle(n); circle != "" {
 			s.Details = append(s.Details, circle)
 		}
+		if err := r.Graph.LastError(n); err != nil {
+			s.Error = err.Error()
+		}
 	default:
 		if n.Err != nil {
 			s.Error = n.Err.Error()

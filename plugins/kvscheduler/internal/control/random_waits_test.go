@@ -1,0 +1,52 @@
+package control_test
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// waits checks after a transaction that what lacks something waits for it, whatever
+// failed before and however that is retried. Values that must not be touched now keep their
+// failure.
+func (s *simulation) waits() {
+	if len(s.c.Overdue())+len(s.c.Suspects())+len(s.c.Unread()) > 0 {
+		return
+	}
+	for _, status := range s.c.ListValueStatus("") {
+		for _, v := range append([]*api.ValueStatus{status.Value}, status.DerivedValues...) {
+			failed := v.State == kvscheduler.ValueState_FAILED || v.State == kvscheduler.ValueState_RETRYING
+			if !failed || v.LastOperation != kvscheduler.TxnOperation_CREATE {
+				continue // it may have failed just now, as it went with what it depends on
+			}
+			if missing, lacks := s.lacks(v.Key); lacks {
+				s.fatal("%s is %v %s, and lacks %s", v.Key, v.State, v.Error, missing)
+			}
+		}
+	}
+}
+
+// lacks returns what a value that is desired and does not exist depends on in vain.
+func (s *simulation) lacks(key string) (missing string, lacks bool) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	base, _ := baseOfDerived(key)
+	it := s.o.inForce(base)
+	if it == nil || s.w.exists[key] != nil || s.reach.cyclic(key) { // in a cycle it waits for itself
+		return "", false
+	}
+	for _, d := range it.Derived {
+		if d.Key == key {
+			return s.unmet(d.Item)
+		}
+	}
+	if base != key {
+		return "", false
+	}
+	return s.unmet(it)
+}
+
+func (s *simulation) unmet(it *model.Item) (missing string, lacks bool) {
+	missing, met := s.w.met(it, "")
+	return missing, !met
+}
