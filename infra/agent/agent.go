@@ -82,9 +82,9 @@ func (a *Agent) Run() error {
 	if err := a.Start(context.Background()); err != nil {
 		return err
 	}
-	tick := time.NewTicker(memoryCheck)
+	tick := time.NewTicker(heapCheck)
 	defer tick.Stop()
-	giveBack(a.After(), tick.C)
+	releaseHeap(a.After(), tick.C)
 	return a.Wait()
 }
 

@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// heapCheck is how often the program checks whether it can release memory.
+const heapCheck = 10 * time.Second
+
+// worthRelease is how much must have been allocated since the last release for another
+// one, in bytes.
+const worthRelease = 32 << 20
+
+// heapUsage is the heap of the program, in bytes.
+type heapUsage struct {
+	used      uint64 // live objects, and dead ones that the collector has not found yet
+	allocated uint64 // since the start
+}
+
+func readHeap() heapUsage {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(samples)
+	return heapUsage{samples[0].Value.Uint64(), samples[1].Value.Uint64()}
+}
+
+// quietAfter reports whether a burst of allocations has ended: much was allocated since
+// the last release, and little since the previous check.
+func (u heapUsage) quietAfter(released, previous heapUsage) bool {
+	burst := u.allocated - released.allocated
+	return burst > max(worthRelease, released.used/4) && u.allocated-previous.allocated < burst/16
+}
+
+// releaseHeap returns memory to the operating system after a burst of allocations, such
+// as a large transaction. The Go runtime keeps as much in reserve as is in use, so
+// without it a million routes that are read once would cost their size twice.
+func releaseHeap(done <-chan struct{}, tick <-chan time.Time) {
+	released := heapUsage{}
+	previous := readHeap()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick:
+		}
+		now := readHeap()
+		if now.quietAfter(released, previous) {
+			debug.FreeOSMemory()
+			now = readHeap()
+			released = now
+		}
+		previous = now
+	}
+}
