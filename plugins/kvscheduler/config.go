@@ -15,7 +15,7 @@ type Config struct {
 	TransactionHistoryAgeLimit    uint32 `yaml:"transaction-history-age-limit" desc:"drop transactions that are older, in minutes"`
 	PermanentlyRecordedInitPeriod uint32 `yaml:"permanently-recorded-init-period" desc:"keep the transactions of this time after the start, in minutes, whatever their age"`
 	TransactionHistoryMaxEntries  int    `yaml:"transaction-history-max-entries" desc:"number of transactions kept"`
-	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes"`
+	TransactionHistoryMaxBytes    int64  `yaml:"transaction-history-max-bytes" desc:"approximate memory that the history may take, in bytes; large transactions lose their operations first"`
 	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed, if print-txn-summary is true; the plan is not made a second time for this"`
 	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output: arguments, planned operations, executed operations"`
 

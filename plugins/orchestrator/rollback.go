@@ -63,6 +63,10 @@ func wantedAfter(history []*api.RecordedTxn, to uint64) (*past, error) {
 			continue
 		}
 		all := txn.ResyncType == api.FullResync || txn.ResyncType == api.UpstreamResync
+		if txn.OmittedValues > 0 {
+			then.forget(txn.SeqNum > to)
+			continue
+		}
 		if txn.SeqNum > to {
 			then.all = then.all || all
 			for _, kv := range txn.Values {

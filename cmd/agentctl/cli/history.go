@@ -163,13 +163,14 @@ func (a *app) txnType(t client.Txn) string {
 }
 
 func txnInput(t client.Txn) string {
-	switch len(t.Values) {
+	switch n := len(t.Values) + t.OmittedValues; n {
 	case 0:
 		return "<none>"
 	case 1:
 		return "1 value"
+	default:
+		return fmt.Sprintf("%d values", n)
 	}
-	return fmt.Sprintf("%d values", len(t.Values))
 }
 
 func (a *app) txnResult(t client.Txn) string {
@@ -215,6 +216,9 @@ func txnDetails(t client.Txn) string {
 		case op.NewState != "CONFIGURED" && op.NewState != "OBTAINED" && op.NewState != "":
 			lines = append(lines, fmt.Sprintf("[%s] %s -> %s", op.Operation, op.Key, op.NewState))
 		}
+	}
+	if t.OmittedOps > 0 {
+		lines = append(lines, fmt.Sprintf("%d operations dropped: the history has reached its size limit", t.OmittedOps))
 	}
 	if d := t.Stop.Sub(t.Start); !t.PreRecord {
 		lines = append(lines, "took "+d.Round(10*time.Microsecond).String())

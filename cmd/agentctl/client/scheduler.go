@@ -89,6 +89,9 @@ type Txn struct {
 	Unread       []Unread // descriptors that a resync could not read
 	Values       []struct{ Key string }
 	Executed     []TxnOp
+	// OmittedOps and OmittedValues count what the agent has dropped from Executed and
+	// Values, because its history has reached transaction-history-max-bytes.
+	OmittedOps, OmittedValues int
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -196,6 +196,8 @@ type jsonTxn struct {
 	Values         []RecordedKVPair `json:",omitempty"`
 	Planned        []RecordedTxnOp  `json:",omitempty"`
 	Executed       []RecordedTxnOp  `json:",omitempty"`
+	OmittedOps     int              `json:",omitempty"`
+	OmittedValues  int              `json:",omitempty"`
 	Reverted       bool             `json:",omitempty"`
 	ToRevert       int              `json:",omitempty"`
 	NotReverted    int              `json:",omitempty"`

@@ -123,6 +123,9 @@ type RecordedTxn struct {
 	Values   []RecordedKVPair
 	Planned  []RecordedTxnOp
 	Executed []RecordedTxnOp
+	// OmittedOps and OmittedValues count what was dropped from Executed and Values
+	// because the history has reached its size limit. Failed operations are dropped last.
+	OmittedOps, OmittedValues int
 
 	// Reverted tells that a failure made the transaction undo itself. ToRevert is how
 	// many values had to be brought back, NotReverted how many of them could not be.

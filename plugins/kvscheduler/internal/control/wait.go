@@ -148,6 +148,10 @@ func (x *wait) addTxn(txn *api.RecordedTxn) {
 		x.err = fmt.Errorf("transaction %d: %w", *x.req.Txn, api.ErrNoSuchTransaction)
 		return
 	}
+	if txn.OmittedValues > 0 {
+		x.err = fmt.Errorf("transaction %d: its list of values is no longer complete, because the history has reached its size limit (transaction-history-max-bytes)", txn.SeqNum)
+		return
+	}
 	for _, kv := range txn.Values {
 		state := kvscheduler.ValueState_CONFIGURED
 		switch {

@@ -177,20 +177,23 @@ func (p *printer) arguments(txn *api.RecordedTxn) {
 	}
 	p.line(1, "- values:")
 	for i, kv := range txn.Values {
-		if p.cut(i, len(txn.Values), 2, "values") {
-			break
+		if p.cut(i, len(txn.Values), txn.OmittedValues, 2, "values") {
+			return
 		}
 		p.line(2, "- key: %s", kv.Key)
 		p.line(2, "  %s: %s", p.words.value, ValueText(kv.Value))
 	}
+	p.cut(len(txn.Values), len(txn.Values), txn.OmittedValues, 2, "values")
 }
 
-// cut tells that the list ends here and says how much is left out.
-func (p *printer) cut(i, n, level int, what string) bool {
-	if p.opts.MaxItems == 0 || i < p.opts.MaxItems || i == n {
+// cut writes how many items are left out if the list ends before item i: because the
+// limit is reached, or because only the others are missing from the record.
+func (p *printer) cut(i, listed, others, level int, what string) bool {
+	left := listed - i + others
+	if left == 0 || i < listed && (p.opts.MaxItems == 0 || i < p.opts.MaxItems) {
 		return false
 	}
-	p.line(level, "... and %d more %s", n-i, what)
+	p.line(level, "... and %d more %s", left, what)
 	return true
 }
 
@@ -201,7 +204,7 @@ func (p *printer) result(txn *api.RecordedTxn) {
 		p.line(0, "* not executed yet")
 	default:
 		p.line(0, p.words.executed, p.words.stamp(txn.Start), p.words.stamp(txn.Stop), p.words.took(took))
-		p.operations(txn.Executed, 0)
+		p.operations(txn.Executed, txn.OmittedOps)
 		if txn.Reverted {
 			p.line(0, "* the transaction failed and was %s", RevertedText(txn))
 		}
@@ -246,16 +249,16 @@ func whole(d time.Duration) time.Duration {
 
 // operations writes a list; more is the number of operations that are not in it.
 func (p *printer) operations(ops []api.RecordedTxnOp, more int) {
-	if len(ops) == 0 {
+	if len(ops)+more == 0 {
 		p.line(1, "<NONE>")
 	}
 	for i := range ops {
-		if p.cut(i, len(ops)+more, 1, "operations") {
+		if p.cut(i, len(ops), more, 1, "operations") {
 			return
 		}
 		p.operation(i+1, &ops[i])
 	}
-	p.cut(len(ops), len(ops)+more, 1, "operations")
+	p.cut(len(ops), len(ops), more, 1, "operations")
 }
 
 func (p *printer) operation(n int, op *api.RecordedTxnOp) {

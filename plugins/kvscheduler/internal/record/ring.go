@@ -15,8 +15,9 @@ import (
 type Options struct {
 	// MaxEntries is the number of transactions kept.
 	MaxEntries int
-	// MaxBytes is the approximate heap that the records may hold. The newest
-	// record is kept even if it is larger.
+	// MaxBytes is the approximate heap that the records may hold. The operations of
+	// the largest transactions are dropped first, then their values, then the oldest
+	// transactions. The newest record keeps its values even if it is larger.
 	MaxBytes int64
 	// AgeLimit drops transactions that ended longer ago than this, measured
 	// when a later one is recorded.
@@ -38,8 +39,9 @@ type Ring struct {
 	init    []*entry // recorded within the init period, exempt from the limits
 	rest    []*entry // from head on; oldest first
 	head    int
-	bytes   int64 // of all entries
-	initLen int64 // bytes of init
+	large   []*entry // that summarise could make smaller, in the order in which they came
+	bytes   int64    // of all entries
+	initLen int64    // bytes of init
 	first   time.Time
 	stats   Stats
 }
@@ -50,6 +52,8 @@ type entry struct {
 	txn   *api.RecordedTxn
 	bytes int64
 	plan  func() []api.RecordedTxnOp // makes txn.Planned on demand; nil: it is there
+	// dropped reports that the entry is not in the ring any more.
+	dropped bool
 }
 
 // load returns the record as it is to be read.
@@ -115,6 +119,9 @@ func (r *Ring) put(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) {
 	}
 	r.account(e, size)
 	e.txn, e.plan = txn, plan
+	if !txn.PreRecord {
+		r.summarise(e)
+	}
 	r.trim(latest(txn))
 }
 
@@ -151,6 +158,7 @@ func (r *Ring) trim(now time.Time) {
 		r.rest[r.head] = nil
 		r.head++
 		r.bytes -= old.bytes
+		old.dropped = true
 		delete(r.bySeq, old.txn.SeqNum)
 	}
 	if r.head > 64 && 2*r.head > len(r.rest) {

@@ -77,6 +77,9 @@ func (s *server) recorded(r *http.Request, txn *api.RecordedTxn, format string, 
 		return asJSON(shownTxn(r, txn)), nil
 	case txn.PreRecord:
 		return nil, &statusError{http.StatusConflict, fmt.Errorf("transaction %d is still executed: ask again when it has ended", txn.SeqNum)}
+	case txn.OmittedOps > 0:
+		return nil, &statusError{http.StatusConflict, fmt.Errorf("transaction %d: %d of its operations were dropped because the history has reached its size limit; "+
+			"raise transaction-history-max-bytes in kvscheduler.conf to keep them", txn.SeqNum, txn.OmittedOps)}
 	case !given:
 		limit = defaultSteps
 	}

@@ -61,6 +61,7 @@ type step struct {
 
 // New indexes the source, in time proportional to its size.
 func New(src Source) *Timeline {
+	src.History = complete(src.History)
 	t := &Timeline{src: src, nodes: make(map[string]*api.GraphNode, len(src.Nodes)), steps: map[string][]step{}}
 	for i := range src.Nodes {
 		t.nodes[src.Nodes[i].Key] = &src.Nodes[i]
@@ -91,6 +92,16 @@ func New(src Source) *Timeline {
 	}
 	slices.Sort(t.keys)
 	return t
+}
+
+// complete returns the end of the history from which no operation is missing.
+func complete(history []*api.RecordedTxn) []*api.RecordedTxn {
+	for i, txn := range slices.Backward(history) {
+		if txn.OmittedOps > 0 {
+			return history[i+1:]
+		}
+	}
+	return history
 }
 
 // ends tells when transactions ended, a running one when it began; later ones
