@@ -130,13 +130,20 @@ func (tr *trial) draw(old []int, share float64) []int {
 	return out
 }
 
-// change writes another configuration.
+// change writes another configuration, perhaps several in a row.
 func (tr *trial) change() {
-	tr.look()
-	tr.network = newNetwork(tr.draw(tr.network.variants, []float64{0.05, 0.2, 0.6}[tr.rnd.IntN(3)]), tr.network.names)
-	tr.say("configuration %v", tr.network.variants)
-	tr.stillRight()
-	tr.sources.write(tr.network)
+	for {
+		tr.look()
+		tr.network = newNetwork(tr.draw(tr.network.variants, []float64{0.05, 0.2, 0.6}[tr.rnd.IntN(3)]), tr.network.names)
+		tr.say("configuration %v", tr.network.variants)
+		tr.stillRight()
+		tr.begin = time.Now()
+		tr.sources.write(tr.network)
+		if tr.rnd.IntN(3) > 0 {
+			return
+		}
+		tr.pause(100 * time.Millisecond)
+	}
 }
 
 // stillRight leaves those objects that the configuration still asks for.
@@ -286,13 +293,18 @@ func (tr *trial) round() {
 	tr.usual = (3*tr.usual + tr.took[len(tr.took)-1]) / 4
 }
 
-// restart starts the agent after a kill, perhaps with another configuration.
+// restart starts the agent after a kill, perhaps with another configuration, which may also
+// change during the start.
 func (tr *trial) restart() {
 	tr.snapshot()
 	if tr.rnd.IntN(4) == 0 {
 		tr.change()
 	}
 	tr.start()
+	if tr.rnd.IntN(4) == 0 {
+		tr.pause(tr.usual)
+		tr.change()
+	}
 }
 
 // The agent is killed at any moment of its start and of a change. The next one completes or

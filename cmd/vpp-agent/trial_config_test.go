@@ -6,14 +6,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
-	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
-	linux_interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
-	linux_l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
-	linux_namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -44,8 +39,11 @@ func newGroup(n, v int, names names) *group {
 	g.loopback()
 	g.tap()
 	g.bridge()
+	g.changing()
+	g.borrowing()
+	g.subInterface()
 	switch n % 4 {
-	case 0:
+	case 0, 1:
 		g.pair()
 	case 2:
 		g.hostPair()
@@ -107,20 +105,26 @@ func (g *group) routes(via *interfaces.Interface, from, to int) {
 		r := &l3.Route{
 			DstNetwork: fmt.Sprintf("100.%d.%d.0/24", g.n, i), NextHopAddr: fmt.Sprintf("%d.%d.%d.9", a, b, c), OutgoingInterface: via.Name, VrfId: via.Vrf,
 		}
-		g.values[l3model.RouteModel.Key(r)] = r
-		g.expect(fmt.Sprintf("route %s in %d", r.DstNetwork, r.VrfId), fmt.Sprintf("[%s if %s]", r.NextHopAddr, via.Name),
-			"if "+via.Name+" table", "if "+via.Name+" address "+via.IpAddresses[0])
+		g.route(r, via.IpAddresses[0])
 	}
+}
+
+// route adds a route, which goes where the interface has the address.
+func (g *group) route(r *l3.Route, address string) {
+	g.values[l3model.RouteModel.Key(r)] = r
+	via := "if " + r.OutgoingInterface
+	g.expect(fmt.Sprintf("route %s in %d", r.DstNetwork, r.VrfId), fmt.Sprintf("[%s %s]", r.NextHopAddr, via), via+" table", via+" address "+address)
 }
 
 func (g *group) tap() {
 	tap := &interfaces.Interface{
-		Name: g.name("tap"), Type: interfaces.Interface_TAP, IpAddresses: []string{fmt.Sprintf("10.%d.0.1/24", 100+g.n)},
+		Name: g.name("tap"), Type: interfaces.Interface_TAP, IpAddresses: []string{fmt.Sprintf("10.%d.0.1/24", 100+g.n), fmt.Sprintf("2001:db8:%d::1/64", g.n+1)},
 		Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{Version: 2}},
 	}
 	g.vppInterface(tap, "virtio")
 	g.expect("if "+tap.Name+" rx queue 0", "RX_MODE_API_POLLING", "if "+tap.Name)
-	g.routes(tap, 6, 12)
+	g.routes(tap, 6, 10)
+	g.route(&l3.Route{DstNetwork: fmt.Sprintf("2001:db8:%d::/64", 1000+g.n), NextHopAddr: fmt.Sprintf("2001:db8:%d::9", g.n+1), OutgoingInterface: tap.Name}, tap.IpAddresses[1])
 	for i := range 5 {
 		arp := &l3.ARPEntry{
 			Interface: tap.Name, IpAddress: fmt.Sprintf("10.%d.0.%d", 100+g.n, 10+i), PhysAddress: fmt.Sprintf("02:00:00:01:%02x:%02x", g.n, i), Static: true,
@@ -144,9 +148,22 @@ func (g *group) bridge() {
 	g.expect(socket, "")
 	g.vppInterface(memif, fmt.Sprintf("memif %d", memif.GetMemif().Id))
 	bd := &l2.BridgeDomain{Name: g.name("bd"), Flood: true, Forward: true, Learn: g.v != 2}
-	g.expect("bd "+bd.Name, "")
-	g.expect("bd "+bd.Name+" features", map[bool]string{true: "0xffffff87", false: "0xfffffd87"}[bd.Learn], "bd "+bd.Name)
-	g.member(bd, memif.Name)
+	other := &l2.BridgeDomain{Name: g.name("be"), Flood: true, Forward: true, Learn: true, MacAge: uint32(g.v % 3), ArpTermination: g.v == 3}
+	g.domain(bd, map[bool]string{true: "0xffffff87", false: "0xfffffd87"}[bd.Learn])
+	features := map[bool]string{true: "0xffffff97", false: "0xffffff87"}[other.ArpTermination]
+	if other.MacAge > 0 {
+		features += fmt.Sprintf(" mac-age %d", other.MacAge)
+	}
+	g.domain(other, features)
+	if g.v == 3 {
+		other.ArpTerminationTable = []*l2.BridgeDomain_ArpTerminationEntry{{IpAddress: "10.1.1.1", PhysAddress: "02:00:00:00:00:09"}}
+		g.expect("bd "+other.Name+" arp 10.1.1.1", "at 02:00:00:00:00:09", "bd "+other.Name)
+	}
+	domainOf := map[string]*l2.BridgeDomain{vx.Name: bd, memif.Name: bd}
+	if g.v%2 == 0 { // it moves
+		domainOf[memif.Name] = other
+	}
+	g.member(domainOf[memif.Name], memif.Name)
 	if g.v != 4 {
 		g.member(bd, vx.Name)
 	}
@@ -154,15 +171,22 @@ func (g *group) bridge() {
 		g.vppInterface(&interfaces.Interface{Name: g.name("bvi"), Type: interfaces.Interface_SOFTWARE_LOOPBACK, IpAddresses: []string{fmt.Sprintf("10.%d.30.1/24", g.n)}}, "Loopback")
 		g.member(bd, g.name("bvi"))
 	}
-	g.values[l2model.BridgeDomainModel.Key(bd)] = bd
 	for i := range 5 {
-		fib := &l2.FIBEntry{PhysAddress: fmt.Sprintf("02:00:00:00:%02x:%02x", g.n, i), BridgeDomain: bd.Name, OutgoingInterface: vx.Name, StaticConfig: true}
+		out := vx.Name
 		if g.v == 4 || i > 2 {
-			fib.OutgoingInterface = memif.Name
+			out = memif.Name
 		}
+		fib := &l2.FIBEntry{PhysAddress: fmt.Sprintf("02:00:00:00:%02x:%02x", g.n, i), BridgeDomain: domainOf[out].Name, OutgoingInterface: out, StaticConfig: true}
 		g.values[l2model.FIBModel.Key(fib)] = fib
-		g.expect("fib "+fib.PhysAddress+" in "+bd.Name, "to "+fib.OutgoingInterface+" static", "bd "+bd.Name+" member "+fib.OutgoingInterface)
+		g.expect("fib "+fib.PhysAddress+" in "+fib.BridgeDomain, "to "+out+" static", "bd "+fib.BridgeDomain+" member "+out)
 	}
+}
+
+// domain adds a bridge domain.
+func (g *group) domain(bd *l2.BridgeDomain, features string) {
+	g.values[l2model.BridgeDomainModel.Key(bd)] = bd
+	g.expect("bd "+bd.Name, "")
+	g.expect("bd "+bd.Name+" features", features, "bd "+bd.Name)
 }
 
 func (g *group) member(bd *l2.BridgeDomain, name string) {
@@ -173,65 +197,6 @@ func (g *group) member(bd *l2.BridgeDomain, name string) {
 	}
 	bd.Interfaces = append(bd.Interfaces, m)
 	g.expect("bd "+bd.Name+" member "+name, text, "bd "+bd.Name, "if "+name)
-}
-
-// link adds one end of a VETH. ns is "" for the namespace of the agent.
-func (g *group) link(ns, name, peer, host string, addresses ...string) {
-	i := &linux_interfaces.Interface{
-		Name: name, Type: linux_interfaces.Interface_VETH, Enabled: true, HostIfName: host, IpAddresses: addresses,
-		Link: &linux_interfaces.Interface_Veth{Veth: &linux_interfaces.VethLink{PeerIfName: peer}},
-	}
-	if ns != "" {
-		i.Namespace = &linux_namespace.NetNamespace{Type: linux_namespace.NetNamespace_NSID, Reference: ns}
-	}
-	g.values[linuxif.InterfaceModel.Key(i)] = i
-	g.expect(linkID(ns, host), "up")
-	for _, a := range addresses {
-		g.expect(linkID(ns, host)+" address "+a, "", linkID(ns, host))
-	}
-}
-
-func linkID(ns, host string) string { return fmt.Sprintf("linux %s link %s", ns, host) }
-
-// pair adds a VETH between the two namespaces, or within one of them, with routes and an
-// ARP entry.
-func (g *group) pair() {
-	left, right := g.name("va"), g.name("vb")
-	rightNS := g.names.right
-	if g.v == 2 {
-		rightNS = g.names.left
-	}
-	gateway := fmt.Sprintf("10.%d.0.2", g.n)
-	g.link(g.names.left, g.names.prefix+left, g.names.prefix+right, left, fmt.Sprintf("10.%d.0.1/24", g.n), fmt.Sprintf("10.%d.%d.1/24", g.n, 100+g.v))
-	g.link(rightNS, g.names.prefix+right, g.names.prefix+left, right, gateway+"/24")
-	g.deps[linkID(g.names.left, left)] = []string{linkID(rightNS, right)} // the ends are created and removed together
-	g.deps[linkID(rightNS, right)] = []string{linkID(g.names.left, left)}
-	on := linkID(g.names.left, left) + fmt.Sprintf(" address 10.%d.0.1/24", g.n)
-	for i := range 3 {
-		r := &linux_l3.Route{OutgoingInterface: g.names.prefix + left, Scope: linux_l3.Route_GLOBAL, DstNetwork: fmt.Sprintf("172.%d.%d.0/24", g.n, i), GwAddr: gateway}
-		g.values[linuxl3.RouteModel.Key(r)] = r
-		g.expect(fmt.Sprintf("linux %s route %s", g.names.left, r.DstNetwork), "via "+gateway+" dev "+left, on)
-	}
-	arp := &linux_l3.ARPEntry{Interface: g.names.prefix + left, IpAddress: fmt.Sprintf("10.%d.0.7", g.n), HwAddress: fmt.Sprintf("02:00:00:02:00:%02x", g.n)}
-	g.values[linuxl3.ARPModel.Key(arp)] = arp
-	g.expect(fmt.Sprintf("linux %s arp %s on %s", g.names.left, arp.IpAddress, left), "at "+arp.HwAddress, on)
-}
-
-// hostPair adds a VETH into the namespace of the agent, and an interface of VPP on it.
-func (g *group) hostPair() {
-	host, peer := fmt.Sprintf("%s-%d", g.names.prefix, g.n), g.name("p")
-	g.link("", g.names.prefix+g.name("h"), g.names.prefix+peer, host)
-	g.link(g.names.right, g.names.prefix+peer, g.names.prefix+g.name("h"), peer, fmt.Sprintf("10.%d.1.2/24", g.n))
-	g.deps[linkID("", host)] = []string{linkID(g.names.right, peer)}
-	g.deps[linkID(g.names.right, peer)] = []string{linkID("", host)}
-	if g.v != 4 {
-		af := &interfaces.Interface{
-			Name: g.name("af"), Type: interfaces.Interface_AF_PACKET, IpAddresses: []string{fmt.Sprintf("10.%d.20.1/24", g.n)},
-			Link: &interfaces.Interface_Afpacket{Afpacket: &interfaces.AfpacketLink{HostIfName: host}},
-		}
-		g.vppInterface(af, "af-packet host-"+host, linkID("", host))
-		g.expect("if "+af.Name+" rx queue 0", "RX_MODE_API_INTERRUPT", "if "+af.Name)
-	}
 }
 
 // network is a configuration: the variant of each group.

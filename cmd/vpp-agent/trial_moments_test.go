@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -87,6 +88,11 @@ func (tr *trial) kill(m moment) {
 	tr.t.Helper()
 	tr.say("killed %s", m.name)
 	m.wait()
+	if tr.rnd.IntN(8) == 0 && tr.sim.ask("hung")[0] == "false" {
+		tr.say("  stopped instead")
+		_ = tr.agent.cmd.Process.Signal(syscall.SIGTERM)
+		<-tr.agent.read
+	}
 	tr.agent.end()
 	tr.kills++
 	tr.sim.ask("hangat any 0")

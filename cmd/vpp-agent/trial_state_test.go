@@ -106,7 +106,11 @@ func (s *vppState) object(line string, words []string) string {
 	case words[0] == "bridge-domain":
 		name := "bd " + s.domains[words[1]]
 		s.add(name, "")
-		s.add(name+" features", after(words, "features"))
+		features := after(words, "features")
+		if slices.Contains(words, "mac-age") {
+			features += " mac-age " + after(words, "mac-age")
+		}
+		s.add(name+" features", features)
 		return name
 	case words[0] == "l2fib" && slices.Contains(words, "bvi"):
 		s.add("bvi-fib of "+s.interfaces[after(words, "to")]+" in "+s.domains[words[3]], "")
@@ -132,6 +136,8 @@ func (s *vppState) device(words []string) string {
 		text += " " + words[2][strings.Index(words[2], "/")+1:]
 	case text == "af-packet":
 		text += " " + words[2]
+	case slices.Contains(words, "of"):
+		text += " of " + s.interfaces[after(words, "of")] + " vlan " + after(words, "vlan")
 	}
 	s.add(name, text)
 	s.add(name+" table", "0")
@@ -140,7 +146,9 @@ func (s *vppState) device(words []string) string {
 	}
 	mtu, _, _ := strings.Cut(after(words, "mtu"), "/")
 	s.add(name+" mtu", mtu)
-	s.macs[after(words, "mac")] = tag
+	if mac := after(words, "mac"); mac != "" {
+		s.macs[mac] = tag
+	}
 	return name
 }
 
@@ -152,6 +160,10 @@ func (s *vppState) part(object, line string, words []string) {
 		s.state[object+" table"] = words[2]
 	case words[0] == "member":
 		s.add(object+" member "+s.interfaces[words[1]], strings.Join(words[2:], " "))
+	case words[0] == "arp":
+		s.add(object+" arp "+words[1], strings.Join(words[2:], " "))
+	case words[0] == "unnumbered":
+		s.add(object+" unnumbered", "to "+s.interfaces[words[2]])
 	case words[0] == "rx":
 		s.add(object+" rx queue "+words[2], words[3])
 	case words[0] == "tunnel":

@@ -47,7 +47,13 @@ func (s *vppState) touchedBy(message, fields string) string {
 		return "bd " + s.domains[field("BdID")] + " member " + s.interfaces[field("RxSwIfIndex")]
 	case "bridge_domain_add_del_v2":
 		return "bd " + s.domains[field("BdID")]
-	case "bridge_flags":
+	case "bd_ip_mac_add_del":
+		return "bd " + s.domains[field("BdID")] + " arp " + field("IP")
+	case "sw_interface_set_unnumbered":
+		return of("UnnumberedSwIfIndex") + " unnumbered"
+	case "create_vlan_subif":
+		return "if " + s.device0(fmt.Sprintf("virtio of %s vlan %s/0", s.interfaces[field("SwIfIndex")], field("VlanID")))
+	case "bridge_flags", "bridge_domain_set_mac_age":
 		return "bd " + s.domains[field("BdID")] + " features"
 	case "l2fib_add_del":
 		return "fib " + field("Mac") + " in " + s.domains[field("BdID")]
@@ -65,7 +71,7 @@ func (s *vppState) touchedBy(message, fields string) string {
 		return "if " + s.device0("memif "+field("ID"))
 	case "vxlan_add_del_tunnel_v3":
 		return "if " + s.device0(fmt.Sprintf("VXLAN %s to %s vni %s", field("SrcAddress"), field("DstAddress"), field("Vni")))
-	case "sw_interface_tag_add_del", "delete_loopback", "memif_delete", "tap_delete_v2", "sw_interface_set_rx_mode":
+	case "sw_interface_tag_add_del", "delete_loopback", "delete_subif", "memif_delete", "tap_delete_v2", "sw_interface_set_rx_mode":
 		return of("SwIfIndex")
 	}
 	return "request " + message
