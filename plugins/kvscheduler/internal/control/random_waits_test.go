@@ -14,15 +14,28 @@ func (s *simulation) waits() {
 		return
 	}
 	for _, status := range s.c.ListValueStatus("") {
-		for _, v := range append([]*api.ValueStatus{status.Value}, status.DerivedValues...) {
-			failed := v.State == kvscheduler.ValueState_FAILED || v.State == kvscheduler.ValueState_RETRYING
-			if !failed || v.LastOperation != kvscheduler.TxnOperation_CREATE {
-				continue // it may have failed just now, as it went with what it depends on
-			}
-			if missing, lacks := s.lacks(v.Key); lacks {
-				s.fatal("%s is %v %s, and lacks %s", v.Key, v.State, v.Error, missing)
+		if failed(status.Value) {
+			s.lacksNothing(status.Value)
+			continue // and what is derived from it may be that of an earlier value
+		}
+		for _, v := range status.DerivedValues {
+			if failed(v) {
+				s.lacksNothing(v)
 			}
 		}
+	}
+}
+
+func failed(v *api.ValueStatus) bool {
+	return v.State == kvscheduler.ValueState_FAILED || v.State == kvscheduler.ValueState_RETRYING
+}
+
+func (s *simulation) lacksNothing(v *api.ValueStatus) {
+	if v.LastOperation != kvscheduler.TxnOperation_CREATE {
+		return // it may have failed just now, as it went with what it depends on
+	}
+	if missing, lacks := s.lacks(v.Key); lacks {
+		s.fatal("%s is %v %s, and lacks %s", v.Key, v.State, v.Error, missing)
 	}
 }
 
