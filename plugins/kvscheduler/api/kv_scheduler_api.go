@@ -89,9 +89,11 @@ type Notifier interface {
 	// southbound may not have any more. It does not block on the processing. The
 	// scheduler reads each of them; keys that do not exist, that are not to be
 	// managed, or that the southbound still has are ignored, so that a report may be
-	// wrong. What is lost goes down with all that stands on it, and is MISSING until
-	// it is created again: at once if that is configured, and after growing delays if
-	// the same value is lost again and again.
+	// wrong. A property (a value without operations) cannot be read; what depends on it,
+	// and what is derived from the same value, is read instead. What is lost goes down
+	// with all that stands on it, and is MISSING until it is created again: at once if
+	// that is configured, and after growing delays if the same value is lost again and
+	// again.
 	ReportLost(keys ...string) error
 	// TransactionBarrier returns when everything queued before the call, by
 	// anyone, has been executed.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +33,7 @@ const (
 type elsewhere struct {
 	namespaces nsplugin.API
 	states     *States
+	removals   *removals
 	log        logging.Logger
 
 	mu      sync.Mutex
@@ -38,9 +42,9 @@ type elsewhere struct {
 	wake    chan struct{}                              // has a token while there are some
 }
 
-func newElsewhere(namespaces nsplugin.API, states *States, log logging.Logger) *elsewhere {
+func newElsewhere(namespaces nsplugin.API, states *States, lost *removals, log logging.Logger) *elsewhere {
 	return &elsewhere{
-		namespaces: namespaces, states: states, log: log,
+		namespaces: namespaces, states: states, removals: lost, log: log,
 		known: map[int]map[string]*namespace.NetNamespace{}, changed: map[string]*namespace.NetNamespace{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -125,7 +129,7 @@ func (e *elsewhere) listen(ctx context.Context) {
 			pause, told = firstRetry, ""
 		}
 		if text := fmt.Sprint(err); text != told { // what lasts, such as a missing capability, is told once
-			e.log.Warn("changes of links in other namespaces were missed; their state is read again", "error", err)
+			e.log.Warn("changes in other network namespaces were missed; their state is read again", "error", err)
 			told = text
 		}
 		select {
@@ -142,26 +146,30 @@ func (e *elsewhere) listenOnce(ctx context.Context) error {
 		return err
 	}
 	defer closeHandle(own)
-	return own.WatchOthers(ctx, e.noteAll, e.noteNumber)
+	return own.WatchOthers(ctx, e.noteAll, e.noteEvent)
 }
 
+// noteAll has everything looked at, since events may have been missed.
 func (e *elsewhere) noteAll() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	for number := range e.known {
-		e.noteKnown(number)
+	known := e.known
+	e.known = map[int]map[string]*namespace.NetNamespace{} // so that each is new to look
+	for _, all := range known {
+		for _, ns := range all {
+			e.note(ns)
+		}
 	}
+	e.mu.Unlock()
 }
 
-func (e *elsewhere) noteNumber(number int) {
+func (e *elsewhere) noteEvent(number int, event netlinkapi.Event) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.noteKnown(number)
-}
-
-func (e *elsewhere) noteKnown(number int) {
-	for _, ns := range e.known[number] {
-		e.note(ns)
+	spaces := slices.Collect(maps.Values(e.known[number]))
+	e.mu.Unlock()
+	for _, ns := range spaces {
+		if e.removals.event(ns, event) {
+			e.Look(ns)
+		}
 	}
 }
 
@@ -190,13 +198,12 @@ func (e *elsewhere) lookAll() bool {
 // look reads the links and addresses of a namespace. It is known before it is read, so that no
 // change is missed.
 func (e *elsewhere) look(text string, ns *namespace.NetNamespace) error {
-	e.forget(text) // a name may have come to stand for another namespace
 	links, addrs, err := e.read(text, ns)
 	if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 		return err
 	}
 	if used := e.states.look(ns, links, addrs); !used || err != nil {
-		e.forget(text)
+		e.forget(text, noNumber)
 	}
 	return nil
 }
@@ -216,12 +223,9 @@ func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.
 	if err != nil {
 		return nil, nil, err
 	}
-	e.mu.Lock()
-	if e.known[number] == nil {
-		e.known[number] = map[string]*namespace.NetNamespace{}
+	if e.know(number, text, ns) {
+		e.removals.missed(ns)
 	}
-	e.known[number][text] = ns
-	e.mu.Unlock()
 	links, err := h.Links()
 	if err != nil {
 		return nil, nil, err
@@ -230,10 +234,31 @@ func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.
 	return links, addrs, err
 }
 
-func (e *elsewhere) forget(text string) {
+// noNumber is the number of no namespace.
+const noNumber = math.MinInt
+
+// know remembers the number of a namespace, and returns whether it is new. A name may have
+// come to stand for another namespace.
+func (e *elsewhere) know(number int, text string, ns *namespace.NetNamespace) (fresh bool) {
+	e.forget(text, number)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known[number] == nil {
+		e.known[number] = map[string]*namespace.NetNamespace{}
+	}
+	fresh = e.known[number][text] == nil
+	e.known[number][text] = ns
+	return fresh
+}
+
+// forget forgets a namespace under all numbers but one.
+func (e *elsewhere) forget(text string, but int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for number, all := range e.known {
+		if number == but {
+			continue
+		}
 		if delete(all, text); len(all) == 0 {
 			delete(e.known, number)
 		}

@@ -25,6 +25,9 @@ type API interface {
 	// HostName returns the name in the kernel of an interface in the namespace
 	// of the agent.
 	HostName(logical string) (host string, ok bool)
+	// OnRemoved registers a function for removed routes and neighbours; see PathFunc. It
+	// must be called before AfterInit.
+	OnRemoved(f PathFunc)
 	// SetLinkUp sets a link in the namespace of the agent up, whoever made it. A
 	// link that is not there is no error.
 	SetLinkUp(host string) error
@@ -39,6 +42,7 @@ type Plugin struct {
 	index    ifaceidx.Index
 	watcher  *descriptor.Watcher // nil: disabled
 	states   *States
+	removals *removals
 	others   *elsewhere // nil: disabled
 }
 
@@ -86,6 +90,7 @@ func (p *Plugin) Init() (err error) {
 	}
 	p.index = ifaceidx.Of(p.Scheduler)
 	p.states = newStates(p.index, time.Now, p.reportLost)
+	p.removals = &removals{index: p.index, report: p.reportLost}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {
 		p.Log.Info("interfaces of Linux are left alone, as configured")
 		return nil
@@ -99,7 +104,9 @@ func (p *Plugin) Init() (err error) {
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)
 	p.watcher.OnLinks(func(links []netlinkapi.Link, addrs []netlinkapi.Address) { p.states.look(nil, links, addrs) })
-	p.others = newElsewhere(p.Namespaces, p.states, p.Log)
+	p.watcher.OnEvents(
+		func(e netlinkapi.Event) bool { return p.removals.event(nil, e) }, func() { p.removals.missed(nil) })
+	p.others = newElsewhere(p.Namespaces, p.states, p.removals, p.Log)
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewInterface(deps),
 		descriptor.NewAddress(deps),
@@ -145,6 +152,9 @@ func (p *Plugin) States() *States { return p.states }
 
 // Index returns the index of interfaces; see API.
 func (p *Plugin) Index() ifaceidx.Index { return p.index }
+
+// OnRemoved registers a function for removed routes and neighbours; see API.
+func (p *Plugin) OnRemoved(f PathFunc) { p.removals.paths = append(p.removals.paths, f) }
 
 // HostName returns the name of an interface in the kernel; see API.
 func (p *Plugin) HostName(logical string) (string, bool) {

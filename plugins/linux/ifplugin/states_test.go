@@ -53,7 +53,7 @@ type telling struct {
 func TestStates(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")
-		a := linuxtest.Start(t, w)
+		a := linuxtest.StartReporting(t, w, "linux-interface")
 		told, await := follow(t, a)
 		one, two := veth("one", "two", ""), veth("two", "one", "")
 		two.Enabled = false
@@ -99,7 +99,7 @@ func TestStates(t *testing.T) {
 // So are those of interfaces in other namespaces, whose end is not delayed.
 func TestStatesElsewhere(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
-		a := linuxtest.Start(t, w)
+		a := linuxtest.StartReporting(t, w, "linux-interface")
 		_, await := follow(t, a)
 		inside := w.Make(t, "ns1")
 		w.Make(t, "ns2")

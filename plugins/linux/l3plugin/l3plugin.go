@@ -8,8 +8,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 )
 
@@ -25,15 +27,24 @@ type Plugin struct {
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.
-	Scheduler api.Registrar
+	Scheduler Scheduler
 	// Namespaces opens network namespaces.
 	Namespaces nsplugin.API
 	// Interfaces says where configured interfaces are in the kernel.
 	Interfaces Interfaces
 }
 
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	api.Registrar
+	api.Notifier
+}
+
 // Interfaces is the part of the plugin for interfaces that is used.
-type Interfaces interface{ Index() ifaceidx.Index }
+type Interfaces interface {
+	Index() ifaceidx.Index
+	OnRemoved(ifplugin.PathFunc)
+}
 
 var _ infra.Plugin = (*Plugin)(nil)
 
@@ -60,5 +71,15 @@ func (p *Plugin) Init() (err error) {
 	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewARP(deps), descriptor.NewRoute(deps)); err != nil {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
+	p.Interfaces.OnRemoved(p.removed)
 	return nil
+}
+
+// removed reports a value that the kernel may have lost. The scheduler reads it, so what
+// the agent itself removed, or another process added, is no loss.
+func (p *Plugin) removed(iface string, e netlinkapi.Event) {
+	key := descriptor.KeyOfRemoved(iface, e)
+	if err := p.Scheduler.ReportLost(key); err != nil {
+		p.Log.Debug("a lost value was not reported", "key", key, "error", err)
+	}
 }

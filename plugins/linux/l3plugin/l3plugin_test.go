@@ -76,7 +76,7 @@ func hasRoute(t *testing.T, h netlinkapi.Handle, dst, gw string) bool {
 	all, err := h.Routes()
 	must(t, err)
 	return slices.ContainsFunc(all, func(r netlinkapi.Route) bool {
-		return r.Dst == netip.MustParsePrefix(dst) && r.Protocol == descriptor.Protocol &&
+		return r.Dst == netip.MustParsePrefix(dst) && r.Protocol == netlinkapi.ProtocolAgent &&
 			(gw == "" && !r.Gateway.IsValid() || gw != "" && r.Gateway == netip.MustParseAddr(gw))
 	})
 }

@@ -59,6 +59,16 @@ func StartIn(t *testing.T, w *nltest.World, stateDir string) *Agent {
 	return start(t, w, nil, conf)
 }
 
+// StartReporting is Start with an agent that does not repair the values of descriptors.
+func StartReporting(t *testing.T, w *nltest.World, descriptors ...string) *Agent {
+	conf := kvscheduler.DefaultConfig()
+	conf.DriftRepairFor = map[string]string{}
+	for _, d := range descriptors {
+		conf.DriftRepairFor[d] = kvscheduler.DriftReport
+	}
+	return start(t, w, nil, conf)
+}
+
 // StartWith is Start with TAPs of VPP.
 func StartWith(t *testing.T, w *nltest.World, taps TAPs, extra ...infra.Plugin) *Agent {
 	return start(t, w, taps, kvscheduler.DefaultConfig(), extra...)

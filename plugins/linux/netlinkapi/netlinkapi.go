@@ -174,7 +174,15 @@ const (
 	ProtocolKernel Protocol = 2
 	ProtocolBoot   Protocol = 3
 	ProtocolStatic Protocol = 4
+	// ProtocolAgent marks the routes of the agent; "ip route" shows it as "proto 116".
+	ProtocolAgent Protocol = 116
 )
+
+// Static reports whether a route was configured, by the agent or by another process,
+// rather than made by the kernel or by a routing protocol.
+func (p Protocol) Static() bool {
+	return p == ProtocolAgent || p == ProtocolStatic || p == ProtocolBoot
+}
 
 // MainTable is the routing table used outside of VRFs.
 const MainTable = 254
@@ -190,10 +198,39 @@ type Route struct {
 	Protocol Protocol
 }
 
+// Is reports whether two routes have the same link, table, destination, metric and
+// protocol.
+func (r Route) Is(other Route) bool {
+	other.Gateway, other.Scope = r.Gateway, r.Scope
+	return r == other
+}
+
+// ChooseRoute returns what Routes.FindRoute returns, out of all routes.
+func ChooseRoute(all []Route, want Route) (Route, error) {
+	other := -1
+	for i, r := range all {
+		if r.Is(want) {
+			return r, nil
+		}
+		if other < 0 && r.Link == want.Link && r.Table == want.Table && r.Dst == want.Dst && r.Protocol.Static() {
+			other = i
+		}
+	}
+	if other < 0 {
+		return Route{}, ErrNotFound
+	}
+	return all[other], nil
+}
+
 // Routes reads and changes routes.
 type Routes interface {
 	// Routes returns the unicast routes with one next hop, of all tables.
 	Routes() ([]Route, error)
+	// FindRoute returns the route with the link, table, destination, metric and
+	// protocol of r, else another static one with the link, table and destination;
+	// ErrNotFound if there is none. Usually it costs one lookup, however many
+	// routes there are.
+	FindRoute(r Route) (Route, error)
 	// AddRoute returns ErrExists if there is a route to the destination in the
 	// table with the same metric (IPv6: and the same next hop).
 	AddRoute(r Route) error
@@ -204,16 +241,40 @@ type Routes interface {
 	DeleteRoute(r Route) error
 }
 
-// Event says that something about a link changed.
+// Event is a change in a namespace.
 type Event struct {
-	Link int
-	Gone bool // the link was deleted or left the namespace
+	Kind   EventKind
+	Link   int
+	Prefix netip.Prefix // of AddressRemoved, and the destination of RouteRemoved
+	IP     netip.Addr   // of NeighbourRemoved
 }
+
+// EventKind says what an Event is about.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	// LinkChanged: the link or one of its addresses was added, changed or deleted.
+	LinkChanged EventKind = iota
+	// LinkGone: the link was deleted or left the namespace.
+	LinkGone
+	// RoutesFlushed: the link was set down or lost an IPv4 address. The kernel removes
+	// its IPv4 routes when it goes down, and with its last IPv4 address, and sends no
+	// events for them.
+	RoutesFlushed
+	// AddressRemoved: an address was deleted.
+	AddressRemoved
+	// RouteRemoved: a static route (see Protocol.Static) was deleted, or another process
+	// replaced it. There are no events for routes that are added.
+	RouteRemoved
+	// NeighbourRemoved: a neighbour was deleted.
+	NeighbourRemoved
+)
 
 // Watcher tells what changes.
 type Watcher interface {
 	// Watch calls ready once changes are being recorded, and then event for
-	// every change of a link or its addresses, until the context ends (nil) or
+	// every change, until the context ends (nil) or
 	// events were lost or cannot be read (an error): then start again, and read
 	// the whole state.
 	Watch(ctx context.Context, ready func(), event func(Event)) error
@@ -229,8 +290,8 @@ type Others interface {
 	// is given one if it has none. It is good until the other one ends.
 	Number(other Handle) (int, error)
 	// WatchOthers calls ready once changes are being recorded, and then event for
-	// every change of a link or its addresses in a namespace that has a number, and when one ends,
-	// until the context ends (nil) or events were lost or cannot be read (an
+	// every change in a namespace that has a number, and when one ends (LinkChanged, of
+	// no link), until the context ends (nil) or events were lost or cannot be read (an
 	// error): then start again, and read everything.
-	WatchOthers(ctx context.Context, ready func(), event func(number int)) error
+	WatchOthers(ctx context.Context, ready func(), event func(number int, e Event)) error
 }

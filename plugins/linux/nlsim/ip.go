@@ -30,13 +30,54 @@ func (l *link) linkUp() {
 	}
 }
 
-// linkDown loses all routes of the link, and the IPv6 addresses.
+// linkDown loses all routes and neighbours of the link, and the IPv6 addresses.
 func (l *link) linkDown() {
-	ns := l.ns
-	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Link == l.Index })
-	ns.addrs = slices.DeleteFunc(ns.addrs, func(a netlinkapi.Address) bool {
-		return a.Link == l.Index && a.Prefix.Addr().Is6()
+	all := func(netlinkapi.Neighbour) bool { return true }
+	l.flushRoutes(netip.Addr.Is6)
+	l.flushRoutes(netip.Addr.Is4)
+	l.flushNeighbours(all)
+	l.flushAddresses(func(a netlinkapi.Address) bool { return a.Link == l.Index && a.Prefix.Addr().Is6() })
+	l.ns.notify(netlinkapi.Event{Kind: netlinkapi.RoutesFlushed, Link: l.Index})
+}
+
+// flushRoutes removes the routes of one IP version. The kernel sends events for those
+// of IPv6 alone.
+func (l *link) flushRoutes(version func(netip.Addr) bool) {
+	l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
+		if r.Link != l.Index || !version(r.Dst.Addr()) {
+			return false
+		}
+		if r.Dst.Addr().Is6() {
+			l.ns.removed(r)
+		}
+		return true
 	})
+}
+
+func (l *link) flushAddresses(which func(netlinkapi.Address) bool) {
+	l.ns.addrs = slices.DeleteFunc(l.ns.addrs, func(a netlinkapi.Address) bool {
+		if which(a) {
+			l.ns.notify(netlinkapi.Event{Kind: netlinkapi.AddressRemoved, Link: a.Link, Prefix: a.Prefix})
+		}
+		return which(a)
+	})
+}
+
+func (l *link) flushNeighbours(which func(netlinkapi.Neighbour) bool) {
+	l.ns.neighs = slices.DeleteFunc(l.ns.neighs, func(n netlinkapi.Neighbour) bool {
+		if n.Link != l.Index || !which(n) {
+			return false
+		}
+		l.ns.notify(netlinkapi.Event{Kind: netlinkapi.NeighbourRemoved, Link: n.Link, IP: n.IP})
+		return true
+	})
+}
+
+// removed notifies of a route that was deleted or replaced.
+func (ns *space) removed(r netlinkapi.Route) {
+	if r.Protocol.Static() {
+		ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst})
+	}
 }
 
 func (l *link) table() uint32 {
@@ -82,12 +123,25 @@ func (h *handle) DeleteAddress(a netlinkapi.Address) error {
 		if !slices.ContainsFunc(h.ns.addrs, sameAddress(a)) {
 			return netlinkapi.ErrNotFound
 		}
-		h.ns.addrs = slices.DeleteFunc(h.ns.addrs, sameAddress(a))
+		l.flushAddresses(sameAddress(a))
 		h.ns.routes = slices.DeleteFunc(h.ns.routes, func(r netlinkapi.Route) bool {
 			return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
 		})
+		if a.Prefix.Addr().Is4() {
+			l.lostAddress4()
+		}
 		return nil
 	})
+}
+
+// lostAddress4 removes the IPv4 routes and neighbours of a link that lost its last IPv4
+// address.
+func (l *link) lostAddress4() {
+	if !slices.ContainsFunc(l.ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index && a.Prefix.Addr().Is4() }) {
+		l.flushRoutes(netip.Addr.Is4)
+		l.flushNeighbours(func(n netlinkapi.Neighbour) bool { return n.IP.Is4() })
+	}
+	l.ns.notify(netlinkapi.Event{Kind: netlinkapi.RoutesFlushed, Link: l.Index})
 }
 
 func (h *handle) Neighbours() (ns []netlinkapi.Neighbour, err error) {
@@ -107,11 +161,11 @@ func (h *handle) SetNeighbour(n netlinkapi.Neighbour) error {
 }
 
 func (h *handle) DeleteNeighbour(n netlinkapi.Neighbour) error {
-	return h.set("DeleteNeighbour", n.Link, func(*link) error {
+	return h.set("DeleteNeighbour", n.Link, func(l *link) error {
 		if !slices.ContainsFunc(h.ns.neighs, sameNeighbour(n)) {
 			return netlinkapi.ErrNotFound
 		}
-		h.ns.neighs = slices.DeleteFunc(h.ns.neighs, sameNeighbour(n))
+		l.flushNeighbours(sameNeighbour(n))
 		return nil
 	})
 }
@@ -123,6 +177,15 @@ func sameNeighbour(n netlinkapi.Neighbour) func(netlinkapi.Neighbour) bool {
 func (h *handle) Routes() (rs []netlinkapi.Route, err error) {
 	err = h.k.read("Routes", func() error { rs = slices.Clone(h.ns.routes); return nil })
 	return rs, err
+}
+
+// FindRoute implements netlinkapi.Routes.
+func (h *handle) FindRoute(want netlinkapi.Route) (found netlinkapi.Route, err error) {
+	err = h.k.read("FindRoute", func() error {
+		found, err = netlinkapi.ChooseRoute(h.ns.routes, normal(want))
+		return err
+	})
+	return found, err
 }
 
 func (h *handle) AddRoute(r netlinkapi.Route) error {
@@ -152,6 +215,9 @@ func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
 		h.ns.routes = append(h.ns.routes, r)
 	case replace:
 		h.ns.routes[at] = r
+		if r.Protocol != netlinkapi.ProtocolAgent {
+			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst})
+		}
 	default:
 		return netlinkapi.ErrExists
 	}
@@ -172,6 +238,7 @@ func (h *handle) DeleteRoute(r netlinkapi.Route) error {
 		if at < 0 {
 			return netlinkapi.ErrNotFound
 		}
+		h.ns.removed(h.ns.routes[at])
 		h.ns.routes = slices.Delete(h.ns.routes, at, at+1)
 		return nil
 	})

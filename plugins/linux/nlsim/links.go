@@ -39,7 +39,7 @@ func (l *link) detach() {
 			other.Master = 0
 		}
 	}
-	ns.notify(netlinkapi.Event{Link: l.Index, Gone: true})
+	ns.notify(netlinkapi.Event{Kind: netlinkapi.LinkGone, Link: l.Index})
 }
 
 func (l *link) remove() {
@@ -242,6 +242,7 @@ func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
 			return fmt.Errorf("MAC address %s: invalid argument", mac)
 		}
 		l.MAC = slices.Clone(mac)
+		l.flushNeighbours(func(netlinkapi.Neighbour) bool { return true })
 		return nil
 	})
 }

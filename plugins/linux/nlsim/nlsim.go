@@ -43,9 +43,9 @@ type space struct {
 	neighs    []netlinkapi.Neighbour
 	lastIndex int
 	watchers  map[*watcher[netlinkapi.Event]]struct{}
-	outlooks  map[*watcher[int]]struct{} // that watch other namespaces from here
-	numbers   int                        // given to other namespaces
-	numberIn  map[*space]int             // of this one in others
+	outlooks  map[*watcher[outlook]]struct{} // that watch other namespaces from here
+	numbers   int                            // given to other namespaces
+	numberIn  map[*space]int                 // of this one in others
 }
 
 type link struct {
@@ -76,7 +76,7 @@ func (k *Kernel) newSpace() *space {
 		id:       netlinkapi.NamespaceID{Dev: 4, Ino: 0xf0000000 + k.lastID},
 		links:    map[int]*link{},
 		watchers: map[*watcher[netlinkapi.Event]]struct{}{},
-		outlooks: map[*watcher[int]]struct{}{},
+		outlooks: map[*watcher[outlook]]struct{}{},
 		numberIn: map[*space]int{},
 	}
 	ns.add(netlinkapi.Link{Name: "lo", Loopback: true, MTU: 65536})
@@ -106,7 +106,7 @@ func (k *Kernel) RemoveNamespace(path string) {
 			l.remove()
 		}
 	}
-	ns.tellOthers()
+	ns.tellOthers(netlinkapi.Event{})
 }
 
 // AddDevice adds a hardware link to the agent's namespace and returns its

@@ -36,21 +36,27 @@ func (w *watcher[E]) signal() {
 	}
 }
 
+// outlook is an event in a namespace that has a number.
+type outlook struct {
+	number int
+	event  netlinkapi.Event
+}
+
 func (ns *space) notify(e netlinkapi.Event) {
 	for w := range ns.watchers {
 		w.push(e)
 	}
-	ns.tellOthers()
+	ns.tellOthers(e)
 	for w := range ns.outlooks {
-		w.push(netlinkapi.OwnNumber)
+		w.push(outlook{netlinkapi.OwnNumber, e})
 	}
 }
 
-// tellOthers tells those in other namespaces that something changed here.
-func (ns *space) tellOthers() {
+// tellOthers notifies those in other namespaces of an event here.
+func (ns *space) tellOthers(e netlinkapi.Event) {
 	for other, number := range ns.numberIn {
 		for w := range other.outlooks {
-			w.push(number)
+			w.push(outlook{number, e})
 		}
 	}
 }
@@ -106,8 +112,8 @@ func (h *handle) Number(other netlinkapi.Handle) (number int, err error) {
 }
 
 // WatchOthers implements netlinkapi.Others.
-func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int)) error {
-	return follow(ctx, h.k, "WatchOthers", h.ns.outlooks, ready, event)
+func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int, e netlinkapi.Event)) error {
+	return follow(ctx, h.k, "WatchOthers", h.ns.outlooks, ready, func(o outlook) { event(o.number, o.event) })
 }
 
 // follow registers a watcher among those of a namespace and tells its events.

@@ -94,7 +94,7 @@ func (c *Control) lookForLost(keys []string) {
 	pinned := prepared{}
 	c.overdue.Pin(&pinned.request)
 	c.ward.pin(&pinned.request)
-	keys = slices.DeleteFunc(keys, func(key string) bool {
+	keys = slices.DeleteFunc(c.readable(keys), func(key string) bool {
 		return pinned.request.Pinned[key] || !c.mayBeLost(c.graph.Node(key), closed)
 	})
 	if len(keys) == 0 {
@@ -111,6 +111,27 @@ func (c *Control) lookForLost(keys []string) {
 		}}))
 	}
 	c.repairLost(slices.Concat(l.Lost, l.Changed))
+}
+
+// readable replaces properties, which cannot be read, by what depends on them and by the
+// other values that are derived from the same base.
+func (c *Control) readable(keys []string) []string {
+	all := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		n := c.graph.Node(key)
+		if n == nil || !n.Desc.IsProperty() {
+			all[key] = true
+			continue
+		}
+		c.graph.NamingNode(n, func(dependent *graph.Node) { all[dependent.Key] = true })
+		if !n.IsDerived() {
+			continue
+		}
+		for sibling := range n.Base.Derived {
+			all[sibling.Key] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // now gives a job that was not queued the times of one that was.

@@ -43,6 +43,7 @@ func (d *iface) metadata(v *interfaces.Interface, link netlinkapi.Link) ifaceidx
 		HostIfName:   link.Name,
 		VrfMasterIf:  v.GetVrfMasterInterface(),
 		VrfDevRT:     v.GetVrfDev().GetRoutingTable(),
+		Existing:     v.GetType() == interfaces.Interface_EXISTING,
 	}
 }
 

@@ -44,6 +44,8 @@ type Watcher struct {
 	deps   Deps
 	notify func(notifications ...api.KVWithMetadata) error
 	links  func([]netlinkapi.Link, []netlinkapi.Address) // of OnLinks; nil: ignored
+	event  func(netlinkapi.Event) (links bool)           // of OnEvents
+	missed func()                                        // of OnEvents
 
 	mu   sync.Mutex           // held while the state is read and told
 	told map[string]string    // keys that were told, with the links that they are about
@@ -59,6 +61,7 @@ type Watcher struct {
 func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 	return &Watcher{
 		deps: deps, notify: notify,
+		event: func(netlinkapi.Event) bool { return true }, missed: func() {},
 		told: map[string]string{}, read: map[string]bool{}, down: map[string]time.Time{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -66,6 +69,13 @@ func NewWatcher(deps Deps, notify func(...api.KVWithMetadata) error) *Watcher {
 // OnLinks lets f see all links and addresses whenever they were read because something may
 // have changed. It must be called before Run.
 func (w *Watcher) OnLinks(f func([]netlinkapi.Link, []netlinkapi.Address)) { w.links = f }
+
+// OnEvents lets event see all events; it returns whether the links have to be read
+// because of one. missed is called when events may have been missed. It must be called
+// before Run.
+func (w *Watcher) OnEvents(event func(netlinkapi.Event) (links bool), missed func()) {
+	w.event, w.missed = event, missed
+}
 
 // Look makes Run read the state again.
 func (w *Watcher) Look() { w.signal() }
@@ -187,7 +197,7 @@ func (w *Watcher) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.deps.Log.Warn("changes of links were missed; the state is read again", "error", err)
+		w.deps.Log.Warn("changes in the network namespace of the agent were missed; the state is read again", "error", err)
 		pause(ctx, retryDelay)
 	}
 }
@@ -198,7 +208,15 @@ func (w *Watcher) followOnce(ctx context.Context) error {
 		return err
 	}
 	defer closeHandle(h)
-	return h.Watch(ctx, w.signal, func(netlinkapi.Event) { w.signal() })
+	ready := func() {
+		w.missed()
+		w.signal()
+	}
+	return h.Watch(ctx, ready, func(e netlinkapi.Event) {
+		if w.event(e) {
+			w.signal()
+		}
+	})
 }
 
 func (w *Watcher) signal() {

@@ -25,6 +25,7 @@ type LinuxIfMetadata struct {
 	HostIfName   string                  // name in the kernel
 	VrfMasterIf  string                  // logical name of the VRF that it is in; empty: none
 	VrfDevRT     uint32                  // routing table, of VRFs only
+	Existing     bool                    // of type EXISTING: another process owns the link
 }
 
 // ByHostName finds interfaces by their name in the kernel; see HostKey.
@@ -44,6 +45,21 @@ var ByTapName = idxmap.Index[LinuxIfMetadata, string]{
 	},
 }
 
+// ByLink finds interfaces by their link in the kernel.
+var ByLink = idxmap.Index[LinuxIfMetadata, Link]{
+	Name: "link",
+	Keys: func(m LinuxIfMetadata) []Link { return []Link{LinkIn(m.Namespace, m.LinuxIfIndex)} },
+}
+
+// Link is a link in a namespace; see LinkIn.
+type Link struct {
+	namespace string
+	index     int
+}
+
+// LinkIn returns the key in ByLink of a link in a namespace; nil is the agent's own.
+func LinkIn(ns *namespace.NetNamespace, index int) Link { return Link{nsmodel.Text(ns), index} }
+
 // HostKey is the key in ByHostName of an interface in a namespace; nil is the
 // agent's own.
 func HostKey(ns *namespace.NetNamespace, host string) string {
@@ -59,6 +75,9 @@ type Index interface {
 	Get(name string) (LinuxIfMetadata, bool)
 	// All iterates over all interfaces by name.
 	All() iter.Seq2[string, LinuxIfMetadata]
+	// AtLink lists the interfaces whose link this is, usually at most one. It costs no
+	// scan.
+	AtLink(link Link) []string
 	// Namespaces lists the namespaces of all interfaces, each once.
 	Namespaces() []*namespace.NetNamespace
 }
@@ -90,6 +109,15 @@ func (l lazy) All() iter.Seq2[string, LinuxIfMetadata] {
 		return func(func(string, LinuxIfMetadata) bool) {}
 	}
 	return m.All()
+}
+
+// AtLink implements Index.
+func (l lazy) AtLink(link Link) []string {
+	m, err := idxmap.Of[LinuxIfMetadata](l.scheduler.GetMetadataMap(Descriptor))
+	if err != nil {
+		return nil
+	}
+	return ByLink.Lookup(m, link)
 }
 
 // Namespaces implements Index.

@@ -44,6 +44,7 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		Update:               func(_ string, _, v *l3.ARPEntry, _ any) (any, error) { return nil, d.set(v) },
 		Delete:               d.delete,
 		Retrieve:             d.retrieve,
+		RetrieveValue:        d.retrieveValue,
 		RetrieveDependencies: []string{ifaceidx.Descriptor},
 	}))
 }
@@ -133,4 +134,24 @@ func (d arp) retrieve(correlate []arpKV) ([]arpKV, error) {
 		return nil
 	})
 	return found, err
+}
+
+func (d arp) retrieveValue(_ string, last *l3.ARPEntry, _ any) (*l3.ARPEntry, any, bool, error) {
+	p, err := d.find(last.GetInterface())
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	defer closeHandle(p)
+	all, err := p.Neighbours()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	ip := address(last.GetIpAddress())
+	for _, n := range all {
+		if n.Link == p.Link.Index && n.IP == ip && n.Permanent {
+			v := &l3.ARPEntry{Interface: last.GetInterface(), IpAddress: last.GetIpAddress(), HwAddress: n.MAC.String()}
+			return v, nil, true, nil
+		}
+	}
+	return nil, nil, false, nil
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
@@ -74,6 +76,14 @@ func (d Deps) visit(f func(h netlinkapi.Handle, names map[int]string) error) err
 		}
 	}
 	return nil
+}
+
+// KeyOfRemoved returns the key of the route or neighbour that an event is about.
+func KeyOfRemoved(iface string, e netlinkapi.Event) string {
+	if e.Kind == netlinkapi.NeighbourRemoved {
+		return l3model.ARPModel.Key(&l3.ARPEntry{Interface: iface, IpAddress: e.IP.String()})
+	}
+	return l3model.RouteModel.Key(&l3.Route{OutgoingInterface: iface, DstNetwork: e.Prefix.String()})
 }
 
 // names lists the interfaces in a namespace by index.

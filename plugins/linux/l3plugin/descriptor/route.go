@@ -11,7 +11,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -25,9 +24,6 @@ import (
 
 // RouteName is the name of the descriptor of routes.
 const RouteName = "linux-route"
-
-// Protocol marks the routes of the agent; "ip route" shows it as "proto 116".
-const Protocol netlinkapi.Protocol = 116
 
 // Labels of the dependencies of a route.
 const (

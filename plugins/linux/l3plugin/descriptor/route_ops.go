@@ -43,7 +43,7 @@ func (d route) kernelRoute(p *ifaceidx.Place, v *l3.Route) (netlinkapi.Route, er
 	}
 	r := netlinkapi.Route{
 		Link: p.Link.Index, Table: table, Dst: dst, Gateway: address(v.GetGwAddr()),
-		Metric: metric(v), Protocol: Protocol,
+		Metric: metric(v), Protocol: netlinkapi.ProtocolAgent,
 	}
 	if dst.Addr().Is4() {
 		r.Scope = scopes[v.GetScope()]
@@ -136,7 +136,7 @@ func (d route) retrieve(correlate []routeKV) ([]routeKV, error) {
 			v := value(r, iface)
 			key := l3model.RouteModel.Key(v)
 			want := wanted[key]
-			if r.Protocol != Protocol && (want == nil || !static(r)) || !d.inTable(iface, r) {
+			if r.Protocol != netlinkapi.ProtocolAgent && (want == nil || !r.Protocol.Static()) || !d.inTable(iface, r) {
 				continue
 			}
 			if want != nil {
@@ -162,10 +162,6 @@ func (d route) retrieve(correlate []routeKV) ([]routeKV, error) {
 		found[i] = best[key]
 	}
 	return found, nil
-}
-
-func static(r netlinkapi.Route) bool {
-	return r.Protocol == netlinkapi.ProtocolStatic || r.Protocol == netlinkapi.ProtocolBoot
 }
 
 // inTable tells whether the route is in the table of its interface.
@@ -209,19 +205,14 @@ func (d route) retrieveValue(_ string, last *l3.Route, _ any) (*l3.Route, any, b
 	if err != nil {
 		return nil, nil, false, err
 	}
-	all, err := p.Routes()
+	r, err := p.FindRoute(want)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, false, ignoreGone(err)
 	}
-	for _, r := range all {
-		if r.Link == want.Link && r.Table == want.Table && r.Dst == want.Dst && (r.Protocol == Protocol || static(r)) {
-			v := value(r, last.GetOutgoingInterface())
-			v.DstNetwork = last.GetDstNetwork()
-			if r.Dst.Addr().Is6() {
-				v.Scope = last.GetScope()
-			}
-			return v, nil, true, nil
-		}
+	v := value(r, last.GetOutgoingInterface())
+	v.DstNetwork = last.GetDstNetwork()
+	if r.Dst.Addr().Is6() {
+		v.Scope = last.GetScope()
 	}
-	return nil, nil, false, nil
+	return v, nil, true, nil
 }

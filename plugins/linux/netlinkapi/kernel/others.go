@@ -45,7 +45,7 @@ func (h *handle) Number(other netlinkapi.Handle) (int, error) {
 
 // WatchOthers tells changes in other namespaces; see netlinkapi.Others. The socket
 // belongs to this namespace and has no part in the others.
-func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int)) error {
+func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(number int, e netlinkapi.Event)) error {
 	socket, err := h.listenToAll()
 	if err != nil {
 		return err
@@ -64,12 +64,13 @@ func (h *handle) WatchOthers(ctx context.Context, ready func(), event func(numbe
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return fmt.Errorf("watch links of other namespaces: %w", err)
+			return fmt.Errorf("watch other network namespaces: %w", err)
 		case from == nil || from.Pid != nl.PidKernel:
 			continue
 		}
-		if number, ok := aboutNamespace(data[:n], control[:nControl]); ok {
-			event(number)
+		number, events := aboutNamespace(data[:n], control[:nControl])
+		for _, e := range events {
+			event(number, e)
 		}
 	}
 }
@@ -89,19 +90,21 @@ func receive(socket *os.File, data, control []byte) (n, nControl int, from *unix
 	return n, nControl, from, errors.Join(waiting, err)
 }
 
-// listenToAll opens a socket that hears of links and addresses in all namespaces that have a
-// number here, and of numbers that are gone.
+// listenToAll opens a socket that receives what Watch receives, from all namespaces that
+// have a number here, and what becomes of those numbers.
 func (h *handle) listenToAll() (socket *os.File, err error) {
 	open := func() error {
 		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 		if err != nil {
 			return err
 		}
-		const groups = 1<<(unix.RTNLGRP_LINK-1) | 1<<(unix.RTNLGRP_NSID-1) |
-			1<<(unix.RTNLGRP_IPV4_IFADDR-1) | 1<<(unix.RTNLGRP_IPV6_IFADDR-1)
+		groups := uint32(1 << (unix.RTNLGRP_NSID - 1))
+		for _, group := range watchGroups {
+			groups |= 1 << (group - 1)
+		}
 		err = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1)
 		if err == nil {
-			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
+			err = prepareSocket(fd)
 		}
 		if err == nil {
 			err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups})
@@ -127,50 +130,46 @@ func (h *handle) listenToAll() (socket *os.File, err error) {
 	return socket, nil
 }
 
-// aboutNamespace returns the number of the namespace that a message is about.
-func aboutNamespace(data, control []byte) (number int, ok bool) {
+// aboutNamespace returns the number of the namespace that a message is about, and
+// what it says.
+func aboutNamespace(data, control []byte) (number int, events []netlinkapi.Event) {
 	messages, err := syscall.ParseNetlinkMessage(data)
 	if err != nil || len(messages) == 0 {
-		return 0, false
+		return 0, nil
 	}
 	number = netlinkapi.OwnNumber
 	parts, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
-		return 0, false
+		return 0, nil
 	}
 	for _, part := range parts {
 		if part.Header.Level == unix.SOL_NETLINK && part.Header.Type == unix.NETLINK_LISTEN_ALL_NSID && len(part.Data) >= 4 {
 			number = int(int32(binary.NativeEndian.Uint32(part.Data)))
 		}
 	}
-	switch m := messages[0]; m.Header.Type {
-	case unix.RTM_NEWLINK, unix.RTM_DELLINK, unix.RTM_NEWADDR, unix.RTM_DELADDR:
-		return number, true
-	case unix.RTM_DELNSID:
-		if number != netlinkapi.OwnNumber { // what numbers others give is of no interest
-			return 0, false
-		}
-		return numberIn(m.Data)
+	m := messages[0]
+	if m.Header.Type != unix.RTM_DELNSID {
+		return number, parseEvents(m)
 	}
-	return 0, false
+	if number != netlinkapi.OwnNumber { // a number in another namespace
+		return 0, nil
+	}
+	if number, ok := numberIn(m.Data); ok {
+		return number, []netlinkapi.Event{{}}
+	}
+	return 0, nil
 }
 
-// numberIn reads the number of a namespace out of a message about one: attributes
-// of a length, a type and a value each, aligned to 4 bytes.
-func numberIn(data []byte) (number int, ok bool) {
+// numberIn reads the number of a namespace out of a message about one.
+func numberIn(data []byte) (n int, ok bool) {
 	header := nl.NewRtGenMsg().Len()
 	if len(data) < header {
 		return 0, false
 	}
-	for rest := data[header:]; len(rest) >= unix.SizeofRtAttr; {
-		length := int(binary.NativeEndian.Uint16(rest))
-		if length < unix.SizeofRtAttr || length > len(rest) {
-			return 0, false
+	for kind, value := range attributes(data[header:]) {
+		if kind == netlink.NETNSA_NSID && len(value) >= 4 {
+			return int32At(value), true
 		}
-		if kind := binary.NativeEndian.Uint16(rest[2:]); kind == netlink.NETNSA_NSID && length >= unix.SizeofRtAttr+4 {
-			return int(int32(binary.NativeEndian.Uint32(rest[unix.SizeofRtAttr:]))), true
-		}
-		rest = rest[min((length+3)&^3, len(rest)):]
 	}
 	return 0, false
 }

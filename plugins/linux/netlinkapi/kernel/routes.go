@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -47,6 +48,48 @@ func convertRoute(r netlink.Route, fam int) netlinkapi.Route {
 		Metric:   uint32(r.Priority),
 		Protocol: netlinkapi.Protocol(r.Protocol),
 	}
+}
+
+// errUndecided is the error of a lookup that leaves open whether a route exists.
+var errUndecided = errors.New("the lookup does not decide it")
+
+// FindRoute asks for the route of a packet to the destination, which is the one with the
+// longest prefix. It reads all routes where that does not decide it; see netlinkapi.Routes.
+func (h *handle) FindRoute(want netlinkapi.Route) (netlinkapi.Route, error) {
+	found, err := h.lookUp(want)
+	if !errors.Is(err, errUndecided) {
+		return found, err
+	}
+	all, err := h.Routes()
+	if err != nil {
+		return found, err
+	}
+	return netlinkapi.ChooseRoute(all, want)
+}
+
+func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err error) {
+	opts := netlink.RouteGetOptions{FIBMatch: true}
+	if want.Table != netlinkapi.MainTable { // of the VRF of the link
+		opts.OifIndex = want.Link
+	}
+	if want.Dst.Bits() == 0 { // the kernel takes the unspecified address for something else
+		return found, errUndecided
+	}
+	routes, err := h.ns.route.RouteGetWithOptions(want.Dst.Addr().AsSlice(), &opts)
+	switch {
+	case errors.Is(err, unix.ENETUNREACH) && want.Table == netlinkapi.MainTable:
+		return found, netlinkapi.ErrNotFound
+	case err != nil || len(routes) != 1 || len(routes[0].MultiPath) > 0:
+		return found, errUndecided
+	}
+	found = convertRoute(routes[0], family(want.Dst.Addr()))
+	switch {
+	case found.Is(want):
+		return found, nil
+	case found.Table == want.Table && found.Dst.Bits() < want.Dst.Bits():
+		return found, netlinkapi.ErrNotFound
+	}
+	return found, errUndecided
 }
 
 func (h *handle) AddRoute(r netlinkapi.Route) error {

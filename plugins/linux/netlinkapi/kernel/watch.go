@@ -2,7 +2,11 @@ package kernel
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"iter"
+	"math"
+	"net/netip"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
@@ -13,9 +17,15 @@ import (
 
 // watchBuffer is how many bytes of notifications the kernel keeps for a slow
 // reader.
-const watchBuffer = 1 << 20
+const watchBuffer = 8 << 20
 
-// Watch tells changes of links and addresses; see netlinkapi.Watcher.
+// watchGroups are the multicast groups of what is watched in any namespace.
+var watchGroups = [...]uint{
+	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR,
+	unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_NEIGH,
+}
+
+// Watch reports changes; see netlinkapi.Watcher.
 func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.Event)) error {
 	socket, err := h.subscribe()
 	if err != nil {
@@ -34,12 +44,12 @@ func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return fmt.Errorf("watch links: %w", err)
+			return fmt.Errorf("watch the network namespace: %w", err)
 		case from.Pid != nl.PidKernel:
 			continue
 		}
 		for _, m := range messages {
-			if e, ok := parseEvent(m); ok {
+			for _, e := range parseEvents(m) {
 				event(e)
 			}
 		}
@@ -48,9 +58,8 @@ func (h *handle) Watch(ctx context.Context, ready func(), event func(netlinkapi.
 
 func (h *handle) subscribe() (socket *nl.NetlinkSocket, err error) {
 	open := func() (err error) {
-		socket, err = nl.Subscribe(unix.NETLINK_ROUTE,
-			unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR)
-		return classify("subscribe to changes of links", err)
+		socket, err = nl.Subscribe(unix.NETLINK_ROUTE, watchGroups[:]...)
+		return classify("subscribe to changes", err)
 	}
 	if current(h.ns.id) {
 		err = OnOwnThread(open)
@@ -60,29 +69,199 @@ func (h *handle) subscribe() (socket *nl.NetlinkSocket, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := socket.SetReceiveBufferSize(watchBuffer, false); err != nil {
+	if err := prepareSocket(socket.GetFd()); err != nil {
 		socket.Close()
-		return nil, fmt.Errorf("set size of receive buffer: %w", err)
+		return nil, err
 	}
 	return socket, nil
 }
 
-func parseEvent(m syscall.NetlinkMessage) (e netlinkapi.Event, ok bool) {
+// prepareSocket filters what the socket receives, and gives it a large buffer. A
+// process without privileges gets the largest that the system allows.
+func prepareSocket(fd int) error {
+	filter := removalFilter()
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
+		return fmt.Errorf("filter changes: %w", err)
+	}
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, watchBuffer) == nil {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer); err != nil {
+		return fmt.Errorf("set size of receive buffer: %w", err)
+	}
+	return nil
+}
+
+// Offsets in a message about a route: the header, then the route.
+const (
+	typeOffset     = 4
+	flagsOffset    = 6
+	protocolOffset = unix.SizeofNlMsghdr + 5
+)
+
+// removalFilter is a program for the kernel. Messages about routes pass only if a
+// static route was deleted, or another process replaced a route; messages about
+// neighbours pass only if one was deleted. Whatever the agent adds costs it no event.
+func removalFilter() []unix.SockFilter {
+	const (
+		half, octet = unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, unix.BPF_LD | unix.BPF_B | unix.BPF_ABS
+		equal, any  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+		end         = unix.BPF_RET | unix.BPF_K
+	)
+	return []unix.SockFilter{
+		0:  {Code: half, K: typeOffset},
+		1:  {Code: equal, K: loaded(unix.RTM_NEWNEIGH), Jt: 10},
+		2:  {Code: equal, K: loaded(unix.RTM_DELROUTE), Jt: 5},
+		3:  {Code: equal, K: loaded(unix.RTM_NEWROUTE), Jf: 9},
+		4:  {Code: half, K: flagsOffset},
+		5:  {Code: any, K: loaded(unix.NLM_F_REPLACE), Jf: 6},
+		6:  {Code: octet, K: protocolOffset},
+		7:  {Code: equal, K: uint32(netlinkapi.ProtocolAgent), Jt: 4, Jf: 5},
+		8:  {Code: octet, K: protocolOffset},
+		9:  {Code: equal, K: uint32(netlinkapi.ProtocolAgent), Jt: 3},
+		10: {Code: equal, K: uint32(netlinkapi.ProtocolStatic), Jt: 2},
+		11: {Code: equal, K: uint32(netlinkapi.ProtocolBoot), Jt: 1},
+		12: {Code: end, K: 0},
+		13: {Code: end, K: math.MaxUint32},
+	}
+}
+
+// loaded is how the filter sees a number of 16 bits: it loads them in network order.
+func loaded(n uint16) uint32 {
+	var b [2]byte
+	binary.NativeEndian.PutUint16(b[:], n)
+	return uint32(binary.BigEndian.Uint16(b[:]))
+}
+
+// parseEvents returns what a message is about.
+func parseEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 	switch m.Header.Type {
 	case unix.RTM_NEWLINK, unix.RTM_DELLINK:
-		if len(m.Data) < unix.SizeofIfInfomsg {
-			return e, false
-		}
-		info := nl.DeserializeIfInfomsg(m.Data)
-		if info.Family != unix.AF_UNSPEC { // about a port of a bridge
-			return e, false
-		}
-		return netlinkapi.Event{Link: int(info.Index), Gone: m.Header.Type == unix.RTM_DELLINK}, true
+		return linkEvents(m)
 	case unix.RTM_NEWADDR, unix.RTM_DELADDR:
-		if len(m.Data) < unix.SizeofIfAddrmsg {
-			return e, false
+		return addressEvents(m)
+	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
+		if dst, link, ok := parseRoute(m.Data); ok {
+			return []netlinkapi.Event{{Kind: netlinkapi.RouteRemoved, Link: link, Prefix: dst}}
 		}
-		return netlinkapi.Event{Link: int(nl.DeserializeIfAddrmsg(m.Data).Index)}, true
+	case unix.RTM_DELNEIGH:
+		if ip, link, ok := parseNeighbour(m.Data); ok {
+			return []netlinkapi.Event{{Kind: netlinkapi.NeighbourRemoved, Link: link, IP: ip}}
+		}
 	}
-	return e, false
+	return nil
+}
+
+func changed(link int, flushed bool) []netlinkapi.Event {
+	events := []netlinkapi.Event{{Link: link}}
+	if flushed {
+		events = append(events, netlinkapi.Event{Kind: netlinkapi.RoutesFlushed, Link: link})
+	}
+	return events
+}
+
+func addressEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
+	if len(m.Data) < unix.SizeofIfAddrmsg {
+		return nil
+	}
+	info := nl.DeserializeIfAddrmsg(m.Data)
+	if m.Header.Type == unix.RTM_NEWADDR {
+		return changed(int(info.Index), false)
+	}
+	events := changed(int(info.Index), info.Family == unix.AF_INET)
+	var local, addr netip.Addr
+	for kind, value := range attributes(m.Data[unix.SizeofIfAddrmsg:]) {
+		switch kind {
+		case unix.IFA_LOCAL:
+			local, _ = netip.AddrFromSlice(value)
+		case unix.IFA_ADDRESS: // of the other end, if there is a local one
+			addr, _ = netip.AddrFromSlice(value)
+		}
+	}
+	if local.IsValid() {
+		addr = local
+	}
+	if prefix := netip.PrefixFrom(addr, int(info.Prefixlen)); prefix.IsValid() {
+		events = append(events, netlinkapi.Event{Kind: netlinkapi.AddressRemoved, Link: int(info.Index), Prefix: prefix})
+	}
+	return events
+}
+
+func linkEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
+	if len(m.Data) < unix.SizeofIfInfomsg {
+		return nil
+	}
+	info := nl.DeserializeIfInfomsg(m.Data)
+	switch {
+	case info.Family != unix.AF_UNSPEC: // about a port of a bridge
+		return nil
+	case m.Header.Type == unix.RTM_DELLINK:
+		return []netlinkapi.Event{{Kind: netlinkapi.LinkGone, Link: int(info.Index)}}
+	}
+	down := info.Change != math.MaxUint32 && info.Change&unix.IFF_UP != 0 && info.Flags&unix.IFF_UP == 0 // else it is new
+	return changed(int(info.Index), down)
+}
+
+// parseRoute reads the destination and the link of a route with one next hop.
+func parseRoute(data []byte) (dst netip.Prefix, link int, ok bool) {
+	if len(data) < unix.SizeofRtMsg {
+		return dst, 0, false
+	}
+	addr := netip.IPv4Unspecified()
+	if data[0] == unix.AF_INET6 {
+		addr = netip.IPv6Unspecified()
+	}
+	for kind, value := range attributes(data[unix.SizeofRtMsg:]) {
+		switch kind {
+		case unix.RTA_DST:
+			addr, _ = netip.AddrFromSlice(value)
+		case unix.RTA_OIF:
+			link = int32At(value)
+		}
+	}
+	dst = netip.PrefixFrom(addr, int(data[1]))
+	return dst, link, link != 0 && dst.IsValid()
+}
+
+// parseNeighbour reads the address and the link of a neighbour.
+func parseNeighbour(data []byte) (ip netip.Addr, link int, ok bool) {
+	if len(data) < unix.SizeofNdMsg {
+		return ip, 0, false
+	}
+	if family := data[0]; family != unix.AF_INET && family != unix.AF_INET6 { // an entry of a bridge
+		return ip, 0, false
+	}
+	link = int32At(data[4:8])
+	for kind, value := range attributes(data[unix.SizeofNdMsg:]) {
+		if kind == unix.NDA_DST {
+			ip, ok = netip.AddrFromSlice(value)
+		}
+	}
+	return ip, link, ok
+}
+
+// attributes iterates over attributes of a length, a type and a value each, aligned
+// to 4 bytes, as far as they are well-formed.
+func attributes(data []byte) iter.Seq2[uint16, []byte] {
+	return func(yield func(uint16, []byte) bool) {
+		for len(data) >= unix.SizeofRtAttr {
+			length := int(binary.NativeEndian.Uint16(data))
+			if length < unix.SizeofRtAttr || length > len(data) {
+				return
+			}
+			if !yield(binary.NativeEndian.Uint16(data[2:]), data[unix.SizeofRtAttr:length]) {
+				return
+			}
+			data = data[min((length+3)&^3, len(data)):]
+		}
+	}
+}
+
+// int32At reads a signed number of 32 bits; 0 if there is none.
+func int32At(value []byte) int {
+	if len(value) < 4 {
+		return 0
+	}
+	return int(int32(binary.NativeEndian.Uint32(value)))
 }

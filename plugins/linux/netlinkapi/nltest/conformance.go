@@ -24,6 +24,8 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"neighbours":     testNeighbours,
 		"watch":          testWatch,
 		"watch others":   testWatchOthers,
+		"find routes":    testFindRoute,
+		"watch removals": testWatchRemovals,
 		"namespace ends": testNamespaceEnds,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
@@ -251,7 +253,7 @@ func testWatch(t *testing.T, w *World) {
 	must(t, own.AddAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.1/24")}))
 	await(netlinkapi.Event{Link: i})
 	must(t, own.DeleteLink(i))
-	await(netlinkapi.Event{Link: i, Gone: true})
+	await(netlinkapi.Event{Kind: netlinkapi.LinkGone, Link: i})
 	cancel()
 	must(t, <-done)
 }
@@ -276,7 +278,7 @@ func testWatchOthers(t *testing.T, w *World) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, events, done := make(chan struct{}), make(chan int, 1000), make(chan error)
 	go func() {
-		done <- own.WatchOthers(ctx, func() { close(ready) }, func(n int) { events <- n })
+		done <- own.WatchOthers(ctx, func() { close(ready) }, func(n int, _ netlinkapi.Event) { events <- n })
 	}()
 	<-ready
 	await := func(want int) {

@@ -1,0 +1,65 @@
+package ifplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
+)
+
+// removals reports what interfaces of the configuration may have lost according to the
+// events of the kernel. An event costs one lookup; the scheduler then reads the reported
+// values alone.
+type removals struct {
+	index  ifaceidx.Index
+	report func(keys ...string)
+	paths  []PathFunc
+}
+
+// PathFunc receives the removal of a route or neighbour on an interface of the
+// configuration, by any process.
+type PathFunc func(iface string, e netlinkapi.Event)
+
+// event handles an event in a namespace; nil is the agent's own. It returns whether the
+// links have to be read.
+func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links bool) {
+	if e.Kind == netlinkapi.LinkChanged || e.Kind == netlinkapi.LinkGone {
+		return true
+	}
+	for _, iface := range r.index.AtLink(ifaceidx.LinkIn(ns, e.Link)) {
+		switch e.Kind {
+		case netlinkapi.RoutesFlushed:
+			r.flushed(iface)
+		case netlinkapi.AddressRemoved:
+			r.report(ifmodel.AddressKeyFor(iface, e.Prefix.String(), netalloc.IPAddressSource_STATIC))
+		default:
+			for _, f := range r.paths {
+				f(iface, e)
+			}
+		}
+	}
+	return false
+}
+
+// flushed reports what an interface may have lost that was set down or lost an address:
+// what depends on its state, and that state itself. An interface of type EXISTING waits
+// until its owner sets it up again.
+func (r *removals) flushed(iface string) {
+	keys := []string{ifmodel.StateKeyFor(iface, true)}
+	if meta, ok := r.index.Get(iface); ok && !meta.Existing {
+		keys = append(keys, ifmodel.InterfaceModel.KeyFor(iface))
+	}
+	r.report(keys...)
+}
+
+// missed reports all that the interfaces in a namespace may have lost, since events were
+// missed. The next look at the links and addresses reports those.
+func (r *removals) missed(ns *namespace.NetNamespace) {
+	for iface, meta := range r.index.All() {
+		if nsmodel.Equal(meta.Namespace, ns) {
+			r.flushed(iface)
+		}
+	}
+}
