@@ -53,7 +53,7 @@ var layers = []layer{
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/plan"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/graph", "plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/minheap", "plugins/kvscheduler/internal/pages", "plugins/kvscheduler/internal/places"},
+		except: []string{"plugins/kvscheduler/internal/graph", "plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/dag", "plugins/kvscheduler/internal/pages", "plugins/kvscheduler/internal/places"},
 		why:    "the planner sees the graph and nothing that executes",
 	},
 	{

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -35,7 +35,7 @@ type walk struct {
 	removals []int32 // those not known to be done yet, in order
 	closed   []bool  // done or left out, by operation
 
-	inline  minheap.Heap[int32]
+	inline  dag.Heap[int32]
 	here    *job // the one that is executed inline
 	lanes   []*lane
 	byDesc  map[*registry.Descriptor]*lane
@@ -57,7 +57,7 @@ type walk struct {
 
 // lane is the operations of one descriptor that may run beside others.
 type lane struct {
-	ready   minheap.Heap[int32]
+	ready   dag.Heap[int32]
 	running int
 	limit   int
 	freed   int // how many ended since somebody looked what may start

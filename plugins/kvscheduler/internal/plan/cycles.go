@@ -1,27 +1,25 @@
 package plan
 
+import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
+
 // cycles finds the strongly connected components of the steps that are not
 // done, along the links to what a step waits for. What a component waits for is
 // counted, so that it is not looked at again before it waits for no other,
 // however many there are in a row.
 type cycles struct {
 	s       *sorter
+	scc     dag.SCC
 	found   []visited // by step
-	counter int32
-	stack   []int32
-	adj     []int32 // of all open frames
-	members []int32 // of all components
+	members []int32   // of all components
 	comps   []component
 	open    []int32 // components that wait for no other
 }
 
 // visited is what is known of a step.
 type visited struct {
-	num, low int32 // see visit
-	comp     int32
-	onStack  bool
-	outside  bool  // waits for another component; of needs only
-	walk     uint8 // see cutter
+	comp    int32
+	outside bool  // waits for another component; of needs only
+	walk    uint8 // see cutter
 }
 
 // component is a set of steps of which each waited for each, when it was
@@ -54,6 +52,13 @@ func (c *cycles) of(k int32) []int32 { return c.members[c.comps[k].first:c.comps
 
 func newCycles(s *sorter) *cycles {
 	c := &cycles{s: s, found: make([]visited, len(s.steps))}
+	c.scc = dag.SCC{
+		Next: func(out []int32, id int32) []int32 {
+			c.waitsFor(id, func(pred int32) { out = append(out, pred) })
+			return out
+		},
+		Found: c.component,
+	}
 	steps := make([]int32, len(s.steps)-1)
 	for i := range steps {
 		steps[i] = int32(i) + 1
@@ -67,10 +72,11 @@ func (c *cycles) find(steps []int32) {
 	first := len(c.comps)
 	for _, id := range steps {
 		c.found[id] = visited{}
+		c.scc.Forget(id)
 	}
 	for _, id := range steps {
-		if !c.s.steps[id].done && c.found[id].num == 0 {
-			c.visit(id)
+		if !c.s.steps[id].done {
+			c.scc.Visit(id)
 		}
 	}
 	for k := int32(first); k < int32(len(c.comps)); k++ {
@@ -132,62 +138,11 @@ func (c *cycles) waitsFor(id int32, yield func(int32)) {
 	}
 }
 
-// frame is a step that is being visited. What it waits for is in cycles.adj,
-// from first on.
-type frame struct {
-	id          int32
-	first, next int
-}
-
-func (c *cycles) enter(id int32) frame {
-	c.counter++
-	c.found[id] = visited{num: c.counter, low: c.counter, onStack: true}
-	c.stack = append(c.stack, id)
-	f := frame{id, len(c.adj), len(c.adj)}
-	c.waitsFor(id, func(pred int32) { c.adj = append(c.adj, pred) })
-	return f
-}
-
-// visit is Tarjan's algorithm; it does not recur, so that long chains do not
-// exhaust the stack.
-func (c *cycles) visit(root int32) {
-	frames := []frame{c.enter(root)}
-	for len(frames) > 0 {
-		f := &frames[len(frames)-1]
-		at := &c.found[f.id]
-		if f.next < len(c.adj) {
-			next := c.adj[f.next]
-			f.next++
-			if w := &c.found[next]; w.num == 0 {
-				frames = append(frames, c.enter(next))
-			} else if w.onStack {
-				at.low = min(at.low, w.num)
-			}
-			continue
-		}
-		id := f.id
-		c.adj = c.adj[:f.first]
-		frames = frames[:len(frames)-1]
-		if len(frames) > 0 {
-			parent := &c.found[frames[len(frames)-1].id]
-			parent.low = min(parent.low, at.low)
-		}
-		if at.low == at.num {
-			c.close(id)
-		}
-	}
-}
-
-func (c *cycles) close(root int32) {
-	at := len(c.stack) - 1
-	for c.stack[at] != root {
-		at--
-	}
+// component notes the members of a component.
+func (c *cycles) component(steps []int32, _ bool) {
 	first := len(c.members)
-	c.members = append(c.members, c.stack[at:]...)
-	c.stack = c.stack[:at]
-	for _, id := range c.members[first:] {
-		c.found[id].onStack = false
+	c.members = append(c.members, steps...)
+	for _, id := range steps {
 		c.found[id].comp = int32(len(c.comps))
 	}
 	c.comps = append(c.comps, component{first: int32(first), end: int32(len(c.members))})

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 )
 
@@ -38,7 +38,7 @@ type sorter struct {
 	links []link // the same
 	alternatives
 	cycles *cycles // nil: nothing was ever found to be in one
-	ready  minheap.Heap[uint64]
+	ready  dag.Heap[uint64]
 	// ranked are the steps by key.
 	ranked []int32
 	out    []int32

@@ -3,6 +3,8 @@ package render
 import (
 	"cmp"
 	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
 )
 
 // Geometry of the SVG, in pixels.
@@ -48,7 +50,7 @@ func (d *drawing) layout() (width, height float64) {
 // layers assigns layers; boxes without any edge are returned separately.
 func (d *drawing) layers() (connected [][]int, alone []int) {
 	component := d.components()
-	layerOf := map[int]int{} // of components; Tarjan numbers them in reverse topological order
+	layerOf := map[int]int{} // of components
 	order := make([]int, len(d.boxes))
 	for i := range order {
 		order[i] = i
@@ -90,75 +92,27 @@ func (d *drawing) nearest(b *box, component []int, layerOf map[int]int) int {
 	return max(0, nearest-1)
 }
 
-// components numbers the strongly connected components (Tarjan's algorithm,
-// with a stack of its own: graphs can be deep).
+// components numbers the strongly connected components, those that lead to others last.
 func (d *drawing) components() []int {
-	n := len(d.boxes)
-	s := tarjan{d: d, index: make([]int, n), low: make([]int, n), component: make([]int, n), onStack: make([]bool, n)}
-	for i := range n {
-		if s.index[i] == 0 {
-			s.visit(i)
-		}
-	}
-	return s.component
-}
-
-type tarjan struct {
-	d                     *drawing
-	index, low, component []int
-	onStack               []bool
-	stack                 []int
-	counter, found        int
-}
-
-type frame struct{ node, next int }
-
-func (s *tarjan) visit(root int) {
-	calls := []frame{s.enter(root)}
-	for len(calls) > 0 {
-		f := &calls[len(calls)-1]
-		out := s.d.boxes[f.node].out
-		if f.next < len(out) {
-			to := s.d.edges[out[f.next]].to
-			f.next++
-			switch {
-			case s.index[to] == 0:
-				calls = append(calls, s.enter(to))
-			case s.onStack[to]:
-				s.low[f.node] = min(s.low[f.node], s.index[to])
+	component, found := make([]int, len(d.boxes)), 0
+	s := dag.SCC{
+		Next: func(out []int32, i int32) []int32 {
+			for _, e := range d.boxes[i].out {
+				out = append(out, int32(d.edges[e].to))
 			}
-			continue
-		}
-		node := f.node
-		calls = calls[:len(calls)-1]
-		if len(calls) > 0 {
-			parent := calls[len(calls)-1].node
-			s.low[parent] = min(s.low[parent], s.low[node])
-		}
-		if s.low[node] == s.index[node] {
-			s.pop(node)
-		}
+			return out
+		},
+		Found: func(boxes []int32, _ bool) {
+			for _, i := range boxes {
+				component[i] = found
+			}
+			found++
+		},
 	}
-}
-
-func (s *tarjan) enter(i int) frame {
-	s.counter++
-	s.index[i], s.low[i], s.onStack[i] = s.counter, s.counter, true
-	s.stack = append(s.stack, i)
-	return frame{node: i}
-}
-
-func (s *tarjan) pop(until int) {
-	for {
-		top := s.stack[len(s.stack)-1]
-		s.stack = s.stack[:len(s.stack)-1]
-		s.onStack[top] = false
-		s.component[top] = s.found
-		if top == until {
-			s.found++
-			return
-		}
+	for i := range d.boxes {
+		s.Visit(int32(i))
 	}
+	return component
 }
 
 // sweep sorts the boxes of every layer by the mean position of their

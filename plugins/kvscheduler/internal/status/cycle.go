@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -16,53 +17,14 @@ import (
 // What was found is kept for the life of the Reader, so that all values
 // together cost no more than the relations among those that wait.
 type cycles struct {
-	visits visits
-	stack  []int32       // visits
-	next   []*graph.Node // of the visits that are not over, one after the other
+	scc   *dag.SCC               // of node numbers; nil before the first question
+	nodes map[int32]*graph.Node  // by number: those that were reached
+	of    map[*graph.Node]*cycle // those that are in one
+	next  []*graph.Node          // see Reader.next; reused
 	// bases are the values that derived ones come with, where these do not exist
 	// yet; nil: not looked for.
 	bases    map[string]*graph.Node
 	thorough bool // they are to be looked for
-}
-
-type visit struct {
-	n       *graph.Node
-	low     int32
-	onStack bool
-	cycle   *cycle // that it is in, once known; nil: in none
-}
-
-// visits are found by the numbers of their nodes, in pages, because most of the
-// time few nodes wait.
-type visits struct {
-	list  []visit              // in order
-	pages []*[visitsPage]int32 // places in list, plus one
-}
-
-const visitsPage = 1024
-
-// of is the visit of a node, -1 if there was none.
-func (v *visits) of(n *graph.Node) int32 {
-	page := n.Number() / visitsPage
-	if page >= len(v.pages) || v.pages[page] == nil {
-		return -1
-	}
-	return v.pages[page][n.Number()%visitsPage] - 1
-}
-
-// add begins a visit.
-func (v *visits) add(n *graph.Node) int32 {
-	page := n.Number() / visitsPage
-	if page >= len(v.pages) {
-		v.pages = append(v.pages, make([]*[visitsPage]int32, page+1-len(v.pages))...)
-	}
-	if v.pages[page] == nil {
-		v.pages[page] = new([visitsPage]int32)
-	}
-	number := int32(len(v.list))
-	v.list = append(v.list, visit{n: n, low: number, onStack: true})
-	v.pages[page][n.Number()%visitsPage] = number + 1
-	return number
 }
 
 // cycle is a set of values of which each waits for each, sorted by key.
@@ -118,82 +80,40 @@ func (r *Reader) cycle(n *graph.Node) *cycle {
 	if !waits(n) {
 		return nil
 	}
-	at := r.cycles.visits.of(n)
-	if at < 0 {
-		at = r.tarjan(n)
-	}
-	return r.cycles.visits.list[at].cycle
-}
-
-// frame is a visit that is not over. What it leads to is in next of cycles, from
-// a place on, up to where that of the following frame begins.
-type frame struct {
-	at, from, next int32
-}
-
-// tarjan finds the strongly connected components that n leads to; it does not
-// recur, so that long chains do no harm.
-func (r *Reader) tarjan(root *graph.Node) int32 {
 	c := &r.cycles
-	open := func(n *graph.Node) frame {
-		at, from := c.visits.add(n), int32(len(c.next))
-		c.stack = append(c.stack, at)
-		c.next = r.next(c.next, n)
-		return frame{at, from, from}
+	if c.scc == nil {
+		c.scc = &dag.SCC{Next: r.edges, Found: r.component}
+		c.nodes, c.of = map[int32]*graph.Node{}, map[*graph.Node]*cycle{}
 	}
-	frames := []frame{open(root)}
-	first := frames[0].at
-	for len(frames) > 0 {
-		f := &frames[len(frames)-1]
-		v := &c.visits.list[f.at]
-		if int(f.next) < len(c.next) {
-			m := c.next[f.next]
-			f.next++
-			if seen := c.visits.of(m); seen < 0 {
-				frames = append(frames, open(m))
-			} else if c.visits.list[seen].onStack {
-				v.low = min(v.low, seen)
-			}
-			continue
-		}
-		at, selfish := f.at, slices.Contains(c.next[f.from:], v.n)
-		c.next = c.next[:f.from]
-		frames = frames[:len(frames)-1]
-		if len(frames) > 0 {
-			parent := &c.visits.list[frames[len(frames)-1].at]
-			parent.low = min(parent.low, v.low)
-		}
-		if v.low == at {
-			r.component(at, selfish)
-		}
-	}
-	return first
+	c.nodes[int32(n.Number())] = n
+	c.scc.Visit(int32(n.Number()))
+	return c.of[n]
 }
 
-// component takes a component off the stack.
-func (r *Reader) component(root int32, selfish bool) {
+// edges appends the numbers of the nodes that a node waits for.
+func (r *Reader) edges(out []int32, number int32) []int32 {
 	c := &r.cycles
-	at := len(c.stack) - 1 // it is near the end
-	for c.stack[at] != root {
-		at--
+	c.next = r.next(c.next[:0], c.nodes[number])
+	for _, m := range c.next {
+		c.nodes[int32(m.Number())] = m
+		out = append(out, int32(m.Number()))
 	}
-	of := c.stack[at:]
-	c.stack = c.stack[:at]
-	var found *cycle
-	if len(of) > 1 || selfish {
-		found = &cycle{members: make([]*graph.Node, 0, len(of))}
+	return out
+}
+
+// component notes the values that wait for each other.
+func (r *Reader) component(numbers []int32, cyclic bool) {
+	if !cyclic {
+		return
 	}
-	for _, number := range of {
-		v := &c.visits.list[number]
-		v.onStack, v.cycle = false, found
-		if found != nil {
-			found.members = append(found.members, v.n)
-		}
+	found := &cycle{}
+	for _, number := range numbers {
+		n := r.cycles.nodes[number]
+		found.members = append(found.members, n)
+		r.cycles.of[n] = found
 	}
-	if found != nil {
-		slices.SortFunc(found.members, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
-		found.blockers = r.blockers(found.members)
-	}
+	slices.SortFunc(found.members, func(a, b *graph.Node) int { return strings.Compare(a.Key, b.Key) })
+	found.blockers = r.blockers(found.members)
 }
 
 // maxBlockers bounds what is named of what a cycle lacks.

@@ -1,4 +1,4 @@
-package minheap_test
+package dag_test
 
 import (
 	"slices"
@@ -6,13 +6,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/minheap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
 )
 
 func TestPopsInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var h minheap.Heap[int]
+		var h dag.Heap[int]
 		var left []int
 		for range rapid.IntRange(0, 50).Draw(t, "steps") {
 			if h.Len() > 0 && rapid.Bool().Draw(t, "pop") {

@@ -1,6 +1,4 @@
-// Package minheap is a priority queue of ordered values, without the boxing of
-// container/heap, for values that come nearly in order.
-package minheap
+package dag
 
 import (
 	"cmp"
@@ -8,9 +6,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 )
 
-// Heap gives back its least element first. What is pushed in order, which is
-// most, is kept in a list and costs next to nothing; the rest is a binary heap.
-// The zero value is empty.
+// Heap is a priority queue that returns its least element first. Elements that are
+// pushed in order, as most are, are kept in a list and cost next to nothing; the
+// others are in a binary heap. Unlike container/heap it does not box them. The zero
+// value is empty.
 type Heap[T cmp.Ordered] struct {
 	list []T // ascending
 	head int // list[:head] was popped
