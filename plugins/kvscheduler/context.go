@@ -11,7 +11,8 @@ import (
 // predecessor has it: Commit(kvscheduler.WithRetryDefault(ctx)). New code gives the
 // options of package api to Commit: Commit(ctx, api.WithRetryDefault()).
 
-// WithResync makes the transaction a resync; verbose logs what was retrieved.
+// WithResync makes the transaction a resync; verbose logs every value that
+// the resync retrieves.
 func WithResync(ctx context.Context, resync api.ResyncType, verbose bool) context.Context {
 	return api.ContextWithOptions(ctx, api.WithResync(resync, verbose))
 }

@@ -72,7 +72,7 @@ func (a *app) configResync() *cobra.Command {
 	}
 	formatFlag(cmd, &format)
 	cmd.Flags().BoolVar(&retry, "retry", false, "try what fails again later")
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "log the graph before and after")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "write the values that the agent retrieves to its log")
 	return cmd
 }
 

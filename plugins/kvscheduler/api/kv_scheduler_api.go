@@ -121,9 +121,9 @@ func ParseView(name string) (View, error) {
 	return "", fmt.Errorf("view %q: expected SB, NB or cached", name)
 }
 
-// Inspector is used by everyone who looks at the state. Its methods see a
-// consistent state and do not wait for the running transaction (except dumps
-// of the SBView).
+// Inspector reads the state of the scheduler. Its methods do not wait for the running
+// transaction, except dumps of the SBView, so while one runs they may see some of its
+// operations and not yet others. What they return about one key is consistent.
 type Inspector interface {
 	// GetValueStatus returns the status of a base value with its derived values,
 	// or of a single derived value; NONEXISTENT if the key is unknown.

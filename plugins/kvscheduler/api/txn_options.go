@@ -80,7 +80,8 @@ func ApplyTxnOptions(opts []TxnOption) TxnOptions {
 	return o
 }
 
-// WithResync makes the transaction a resync; verbose logs what was retrieved.
+// WithResync makes the transaction a resync; verbose logs every value that
+// the resync retrieves.
 func WithResync(t ResyncType, verbose bool) TxnOption {
 	return func(o *TxnOptions) { o.Resync, o.Verbose = t, verbose }
 }

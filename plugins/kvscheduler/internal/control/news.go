@@ -19,11 +19,11 @@ func (c *Control) plan(j *job) (p prepared, pl *plan.Plan, ok bool) {
 		}
 		p.from, p.at = from, c.clock.Now()
 		pl = plan.Make(c.graph, p.request)
-		news := c.queue.newsFor(j, func(news keySet) bool { return needs(pl, news) })
-		if len(news) == 0 {
+		overtaken, keys := c.queue.overtaken(j)
+		if overtaken == 0 || !needs(pl, keys) { // selectors of plugins run without the lock of the queue
 			return p, pl, true
 		}
-		for _, n := range news {
+		for _, n := range c.queue.takeNotifications(overtaken) {
 			c.execute(n)
 		}
 	}
@@ -64,32 +64,41 @@ func (s keySet) meet(dep *api.Dependency) bool {
 	return false
 }
 
-// newsFor takes the notifications that a transaction overtook, if it turns out to be
-// about the keys of any of them; nil if not.
-func (q *queue) newsFor(j *job, about func(keySet) bool) (news []*job) {
+// overtaken returns how many jobs of notifications a transaction of the northbound
+// overtook, and the keys that they are about.
+func (q *queue) overtaken(j *job) (count int, keys keySet) {
 	if j.typ != api.NBTransaction {
-		return nil
+		return 0, nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s, keys, overtaken := q.segments[0], keySet{}, 0
+	s := q.segments[0]
 	for _, n := range s.notifications {
 		if n.id > j.id || !s.executed(n.after) {
 			break
 		}
-		overtaken++
+		if count++; keys == nil {
+			keys = keySet{}
+		}
 		for i := range n.values {
 			keys[n.values[i].Key] = struct{}{}
 		}
 	}
-	if overtaken == 0 || !about(keys) {
-		return nil
-	}
-	for range overtaken {
+	return count, keys
+}
+
+// takeNotifications takes the first jobs of notifications. Only the worker takes jobs,
+// so those that overtaken counted are still there; later notifications may have been
+// added to them.
+func (q *queue) takeNotifications(count int) (jobs []*job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.segments[0]
+	for range count {
 		n := s.takeOther(s.notifications[0])
 		n.taken = q.now()
 		q.left(n.class())
-		news = append(news, n)
+		jobs = append(jobs, n)
 	}
-	return news
+	return jobs
 }

@@ -61,3 +61,44 @@ func TestNewsBeforeCommit(t *testing.T) {
 		})
 	}
 }
+
+// TestSelectorDuringCommit: while a selector of a plugin runs, other goroutines can send
+// notifications, commit and look at the queue.
+func TestSelectorDuringCommit(t *testing.T) {
+	t.Parallel()
+	s := &slow{}
+	var scheduler *control.Control
+	queues := 0
+	chooser := api.Adapt(&api.Descriptor[*model.Item, any]{
+		Name: "chooser", KeySelector: hasPrefix("c/"), NBKeyPrefix: "c/",
+		Create: func(string, *model.Item) (any, error) { return nil, nil },
+		Delete: func(string, *model.Item, any) error { return nil },
+		Dependencies: func(string, *model.Item) []api.Dependency {
+			return []api.Dependency{{Label: "any", AnyOf: api.AnyOfDependency{KeySelector: func(key string) bool {
+				scheduler.Queue() // takes the lock of the queue
+				queues++
+				return key == "n/1"
+			}}}}
+		},
+	})
+	told := api.Adapt(&api.Descriptor[*model.Item, any]{Name: "n", KeySelector: hasPrefix("n/")})
+	opts := control.Options{QueueAgeing: time.Minute}
+	inBubbleWith(t, opts, []*api.KVDescriptor{s.descriptor("a", 0), chooser, told}, func(t *testing.T, c *control.Control) {
+		scheduler = c
+		if err := c.PushSBNotification(api.KVWithMetadata{Key: "n/0", Value: &model.Item{}}, api.KVWithMetadata{Key: "n/1", Value: &model.Item{}}); err != nil {
+			t.Fatal(err)
+		}
+		c.TransactionBarrier()
+		if _, err := c.StartNBTransaction().SetValue("a/0", &model.Item{}).Commit(t.Context(), api.WithoutBlocking()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it is being executed, for a second
+		if err := c.PushSBNotification(api.KVWithMetadata{Key: "n/2", Value: &model.Item{}}); err != nil {
+			t.Fatal(err)
+		}
+		set(t, c, "c/1", &model.Item{})
+		if queues == 0 {
+			t.Error("the selector was not called")
+		}
+	})
+}

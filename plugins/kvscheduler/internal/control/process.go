@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -144,14 +145,14 @@ func (c *Control) pin(req *plan.Request) {
 func (c *Control) readForNB(j *job, p *prepared) {
 	switch j.opts.Resync {
 	case api.FullResync:
-		r := c.refresher(p.request.Closed)
+		r := c.verboseRefresher(j, p)
 		r.Complete = r.Complete || !j.opts.KeepFound
 		p.unread = r.All(correlation(j.values))
 		c.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
 		c.decideNow()
 	case api.DownstreamResync:
-		p.unread = c.refresher(p.request.Closed).All(nil)
+		p.unread = c.verboseRefresher(j, p).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
@@ -349,6 +350,21 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
 		},
 	}
+}
+
+// verboseRefresher is a refresher that logs the values that it reads, if the transaction
+// asks for that.
+func (c *Control) verboseRefresher(j *job, p *prepared) *refresh.Refresher {
+	r := c.refresher(p.request.Closed)
+	if j.opts.Verbose {
+		r.Retrieved = func(descriptor string, values []api.KVWithMetadata) {
+			c.log.Info("retrieved", "descriptor", descriptor, "values", len(values))
+			for _, kv := range values {
+				c.log.Info("retrieved value", "descriptor", descriptor, "key", kv.Key, "value", record.ValueText(kv.Value))
+			}
+		}
+	}
+	return r
 }
 
 func (c *Control) refreshKeys(keys []string) (unread []string) {

@@ -103,7 +103,7 @@ type sessionChange struct {
 // has just got or given up, or a state older than the one that was read would
 // come back. Nor do they where the outcome of the transaction may depend on the
 // news: one that would leave something PENDING, or makes something that stands on
-// what they are about, is executed after those that came before it; see newsFor. So
+// what they are about, is executed after those that came before it; see overtaken. So
 // what was told before Commit is there for what is committed. In all other cases a
 // change of places cannot be seen but in the history.
 type queue struct {

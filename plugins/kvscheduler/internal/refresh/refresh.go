@@ -58,6 +58,8 @@ type Refresher struct {
 	// how it broke its contract; they may be nil.
 	Reading func(descriptor string)
 	Breach  func(descriptor, problem string)
+	// Retrieved receives the values that a Retrieve returned; nil disables it.
+	Retrieved func(descriptor string, values []api.KVWithMetadata)
 	// Warn is told what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
 }
@@ -124,6 +126,9 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 	}
 	switch {
 	case err == nil:
+		if r.Retrieved != nil {
+			r.Retrieved(d.Name, found)
+		}
 		without := r.withoutValue(found)
 		r.apply(d, known, found)
 		r.bury(d, without)
