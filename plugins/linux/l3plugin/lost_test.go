@@ -1,6 +1,7 @@
 package l3plugin_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -204,4 +205,34 @@ func TestMissedEvents(t *testing.T) {
 	remove(t, own, "10.2.0.0/16")
 	remove(t, left, "0.0.0.0/0")
 	a.Quiet("both routes exist again", func() bool { return lossesOf(a) >= 1 && all(t, own, left) })
+}
+
+// Routes that the agent creates are not read again, and the loss of one costs one lookup,
+// however many routes there are.
+func TestLossCostsOneLookup(t *testing.T) {
+	t.Parallel()
+	w := nltest.Sim()
+	a := linuxtest.Start(t, w)
+	must(t, a.Apply(pair()...))
+	var many []proto.Message
+	for i := range 1000 {
+		many = append(many, &l3.Route{
+			OutgoingInterface: "x", DstNetwork: fmt.Sprintf("10.%d.%d.0/24", 100+i/256, i%256), GwAddr: "10.1.0.2", Scope: l3.Route_GLOBAL,
+		})
+	}
+	own := w.Open(t, "")
+	a.Quiet("the agent listens", func() bool { return w.Sim.Watchers("") == 1 && w.Sim.Listeners("") == 1 })
+	lookups, dumps := w.Sim.Calls("FindRoute"), w.Sim.Calls("Routes")
+	must(t, a.Apply(many...))
+	must(t, own.DeleteRoute(netlinkapi.Route{Link: link(t, own, "x"), Dst: netip.MustParsePrefix("10.101.7.0/24")}))
+	a.Quiet("the route is created again", func() bool {
+		return lossesOf(a) == 1 && a.State(linuxtest.Key(t, many[263])).GetState() == configured
+	})
+	lookups, dumps = w.Sim.Calls("FindRoute")-lookups, w.Sim.Calls("Routes")-dumps
+	if lookups != 1 || dumps != 0 {
+		t.Errorf("%d lookups and %d readings of all routes, expected 1 and 0", lookups, dumps)
+	}
+	if !hasRoute(t, own, "10.101.7.0/24", "10.1.0.2") {
+		t.Error("the route does not exist")
+	}
 }
