@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -39,16 +40,22 @@ func FuzzKeptItem(f *testing.F) {
 	f.Add("a", []byte(`{"type":"ligato.vpp.interfaces.Interface","value":"CgFh"}`))
 	f.Add("a", []byte(`{"type":"x"}`))
 	f.Add("", []byte(`null`))
+	f.Add("a", []byte("\x01\x0a\x1fligato.vpp.interfaces.Interface\x12\x03\x0a\x01a\x1a\x01l\x1a\x01v\x22\x06a.yaml"))
 	f.Fuzz(func(t *testing.T, key string, data []byte) {
-		var it keptItem
-		if json.Unmarshal(data, &it) != nil {
+		it, err := decodeItem(data)
+		if err != nil {
 			return
 		}
 		kv, err := it.item(key)
 		if err != nil {
 			return
 		}
-		if again, err := keep(kv); err != nil || again.Type != it.Type {
+		encoded, err := encodeItem(kv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decodeItem(encoded)
+		if err != nil || again.Type != it.Type || !maps.Equal(again.Labels, it.Labels) || again.Location != it.Location {
 			t.Errorf("%+v is kept as %+v, %v", it, again, err)
 		}
 	})

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
@@ -40,47 +38,9 @@ const (
 // saveRetry is how long to wait before what could not be kept is tried again.
 const saveRetry = 10 * time.Second
 
-// keptItem is an item as it is kept.
-type keptItem struct {
-	Key      string            `json:"key,omitempty"` // only where the place does not tell
-	Type     string            `json:"type,omitempty"`
-	Value    []byte            `json:"value,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"`
-	Location string            `json:"location,omitempty"`
-}
-
 // keptStore is what is kept of a source that is a store.
 type keptStore struct {
 	Complete bool `json:"complete"` // all of its content was known
-}
-
-func keep(kv KeyVal) (keptItem, error) {
-	it := keptItem{Labels: kv.Labels, Location: kv.Location}
-	if kv.Val == nil {
-		return it, nil
-	}
-	wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(kv.Val)
-	if err != nil {
-		return it, fmt.Errorf("key %s: %w", kv.Key, err)
-	}
-	it.Type, it.Value = string(kv.Val.ProtoReflect().Descriptor().FullName()), wire
-	return it, nil
-}
-
-func (it *keptItem) item(key string) (KeyVal, error) {
-	kv := KeyVal{Key: key, Labels: it.Labels, Location: it.Location}
-	if it.Type == "" {
-		return kv, nil
-	}
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(it.Type))
-	if err != nil {
-		return kv, fmt.Errorf("key %s: type %s: %w", key, it.Type, err)
-	}
-	kv.Val = mt.New().Interface()
-	if err := proto.Unmarshal(it.Value, kv.Val); err != nil {
-		return kv, fmt.Errorf("key %s: %w", key, err)
-	}
-	return kv, nil
 }
 
 // recall brings back what the sources asked for when the last agent ended.
@@ -132,8 +92,8 @@ func itemPlace(place string) (source, key string, ok bool) {
 }
 
 func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
-	var it keptItem
-	if err := json.Unmarshal(data, &it); err != nil {
+	it, err := decodeItem(data)
+	if err != nil {
 		return kv, fmt.Errorf("key %s: %w", key, err)
 	}
 	if kv, err = it.item(key); err == nil {
@@ -221,14 +181,6 @@ func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
 	default:
 		p.saved(p.State.SaveState(stateName, put, false))
 	}
-}
-
-func encodeItem(kv KeyVal) ([]byte, error) {
-	it, err := keep(kv)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(it)
 }
 
 // saveAll keeps everything anew.

@@ -93,7 +93,7 @@ func (k *keeper) recorded(n *graph.Node) bool {
 
 // intentsAtOnce are written with one batch: those of a large plan need not be in
 // memory together, nor on record together, as long as all are before it begins.
-const intentsAtOnce = 1 << 16
+const intentsAtOnce = 1 << 14
 
 // intend writes ahead what a plan is going to create and to change.
 func (c *Control) intend(pl *plan.Plan) {

@@ -86,8 +86,9 @@ func eachRecord(tx *bolt.Tx, f func(Record)) error {
 	if err := checkFormat(meta.Get(formatKey)); err != nil {
 		return err
 	}
+	known := names{}
 	return owned.ForEach(func(key, data []byte) error {
-		rec, err := decode(string(key), data)
+		rec, err := decode(string(key), data, known)
 		if err == nil {
 			f(rec)
 		}

@@ -60,7 +60,7 @@ func (m *Memory) Load() ([]Record, *Interrupted, error) {
 	defer m.mu.Unlock()
 	var all []Record
 	for _, key := range slices.Sorted(maps.Keys(m.records)) {
-		rec, err := decode(key, m.records[key])
+		rec, err := decode(key, m.records[key], names{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -77,7 +77,7 @@ func (m *Memory) Lookup(key string) (Record, bool) {
 	if !ok {
 		return Record{}, false
 	}
-	rec, err := decode(key, data)
+	rec, err := decode(key, data, names{})
 	return rec, err == nil
 }
 

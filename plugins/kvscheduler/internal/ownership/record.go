@@ -128,8 +128,20 @@ func (r *Record) encode(b []byte) ([]byte, error) {
 	return append(b, wire...), nil
 }
 
+// names keeps one copy of each of the few names that all records have in common.
+type names map[string]string
+
+func (n names) of(text []byte) string {
+	name, ok := n[string(text)]
+	if !ok {
+		name = string(text)
+		n[name] = name
+	}
+	return name
+}
+
 // decode reads what encode wrote. The record keeps nothing of data.
-func decode(key string, data []byte) (Record, error) {
+func decode(key string, data []byte, known names) (Record, error) {
 	r := Record{Key: key}
 	fail := func() (Record, error) { return r, fmt.Errorf("%w: key %q", errRecord, key) }
 	var n int
@@ -147,7 +159,7 @@ func decode(key string, data []byte) (Record, error) {
 		if n <= 0 || size > uint64(len(data)-n) {
 			return fail()
 		}
-		*text, data = string(data[n:n+int(size)]), data[n+int(size):]
+		*text, data = known.of(data[n:n+int(size)]), data[n+int(size):]
 	}
 	r.wire = append([]byte(nil), data...)
 	return r, nil

@@ -16,7 +16,7 @@ func TestUnknownTypesArePassedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decode("k", data)
+	got, err := decode("k", data, names{})
 	if err != nil || got.Message() != nil || got.ValueType() != "no.such.Type" || got.Txn != 300 || !got.Time.Equal(r.Time) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(good[:len(good)/2])
 	f.Add([]byte{1, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := decode("k", data)
+		r, err := decode("k", data, names{})
 		if err != nil {
 			return
 		}
@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next, err := decode("k", again); err != nil || next.Descriptor != r.Descriptor || next.Txn != r.Txn {
+		if next, err := decode("k", again, names{}); err != nil || next.Descriptor != r.Descriptor || next.Txn != r.Txn {
 			t.Errorf("%+v became %+v, %v", r, next, err)
 		}
 		decodeRunning(data)

@@ -41,6 +41,9 @@ func (s *Store) update(f func(tx *bolt.Tx) (bytes int, err error)) error {
 	}
 	s.stats.Writes++
 	s.stats.Bytes += uint64(bytes)
+	if bytes > manyBytes {
+		s.releasePages()
+	}
 	s.note(nil)
 	return nil
 }
@@ -92,6 +95,13 @@ func (s *Store) LoadState(name string) (state map[string][]byte, err error) {
 		func(tx *bolt.Tx) (err error) { state, err = readState(tx, name); return err },
 		func(all *contents) { state = all.state[name] },
 	)
+	size := 0
+	for _, data := range state {
+		size += len(data)
+	}
+	if size > manyBytes {
+		s.releasePages()
+	}
 	return state, err
 }
 

@@ -288,6 +288,9 @@ func (s *Store) Load() (records []Record, interrupted *Interrupted, err error) {
 		func(tx *bolt.Tx) (err error) { records, interrupted, err = readRecords(tx); return err },
 		func(all *contents) { records, interrupted = all.records, all.interrupted },
 	)
+	if len(records) > manyRecords {
+		s.releasePages()
+	}
 	return records, interrupted, err
 }
 
@@ -302,7 +305,7 @@ func (s *Store) Lookup(key string) (rec Record, ok bool) {
 		return s.db.View(func(tx *bolt.Tx) (err error) {
 			if data := tx.Bucket(ownedBucket).Get([]byte(key)); data != nil {
 				ok = true
-				rec, err = decode(key, data)
+				rec, err = decode(key, data, names{})
 			}
 			return err
 		})
