@@ -44,6 +44,19 @@ func (v *VPP) HangAt(message string, n int, late bool) error {
 // Hung reports whether the simulator hangs now.
 func (v *VPP) Hung() bool { return v.server.Hung() }
 
+// Hanging returns a channel that is closed while the simulator hangs, or when it hangs
+// next.
+func (v *VPP) Hanging() <-chan struct{} { return v.server.Hanging() }
+
+// Patient ends the count of Stalled for the connected clients: they still wait for their
+// replies.
+func (v *VPP) Patient() { v.server.Patient() }
+
+// Stalled returns, by name, how many requests were executed for clients that were
+// connected while the simulator hung: from the one at which it hung to the end of their
+// connection, or to Patient.
+func (v *VPP) Stalled() map[string]uint64 { return v.server.Stalled() }
+
 // Heal takes back what the commands above did to any message.
 func (v *VPP) Heal() { v.server.Heal() }
 

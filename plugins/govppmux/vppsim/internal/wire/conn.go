@@ -24,6 +24,8 @@ type conn struct {
 	net   net.Conn
 	index uint32 // client index; 0 before the handshake; guarded by Server.mu
 	name  string // of the client; guarded by Server.mu
+	// stalled: the server hung while the client was connected; guarded by Server.mu.
+	stalled bool
 
 	mu   sync.Mutex
 	cond sync.Cond // output appeared, output went away, or the connection ended

@@ -200,6 +200,9 @@ func (s *Server) dispatch(c *conn, e *entry, payload []byte) bool {
 	}
 	s.journal.add(e, c.index, payload)
 	e.count++
+	if c.stalled {
+		e.stalled++
+	}
 	c.call = Call{
 		Client: c.index, Context: binary.BigEndian.Uint32(payload[requestContextOffset:]),
 		server: s, conn: c,

@@ -134,7 +134,20 @@ func (s *Server) hangs(e *entry, late bool) {
 		return
 	}
 	if any, one := s.hangAt.here(late), e.rule != nil && e.rule.hang.here(late); (any || one) && s.hung == nil {
-		s.hung = make(chan struct{})
+		s.hang()
+		if late {
+			e.stalled++
+		}
+	}
+}
+
+// hang hangs the server. What clients have asked for by now, and were not answered, is
+// stalled.
+func (s *Server) hang() {
+	s.hung = make(chan struct{})
+	close(s.hanging)
+	for c := range s.all {
+		c.stalled = true
 	}
 }
 
@@ -154,7 +167,7 @@ func (s *Server) Hang() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hung == nil {
-		s.hung = make(chan struct{})
+		s.hang()
 	}
 }
 
@@ -171,6 +184,38 @@ func (s *Server) Resume() {
 	defer s.mu.Unlock()
 	if s.hung != nil {
 		close(s.hung)
-		s.hung = nil
+		s.hung, s.hanging = nil, make(chan struct{})
 	}
+}
+
+// Hanging returns a channel that is closed while the server hangs, or when it hangs next.
+func (s *Server) Hanging() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hanging
+}
+
+// Patient ends the count of Stalled for the connected clients: they still wait for their
+// replies.
+func (s *Server) Patient() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.all {
+		c.stalled = false
+	}
+}
+
+// Stalled returns, by name, how many requests were executed for clients that were
+// connected while the server hung: from the one at which it hung to the end of their
+// connection, or to Patient.
+func (s *Server) Stalled() map[string]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := make(map[string]uint64)
+	for name, e := range s.table.byName {
+		if e.stalled > 0 {
+			counts[name] = e.stalled
+		}
+	}
+	return counts
 }

@@ -44,6 +44,7 @@ type Server struct {
 	listeners []*listener
 	journal   journal
 	hung      chan struct{}
+	hanging   chan struct{} // see Hanging
 	hangAt    hangAt
 	boot      int
 	down      bool
@@ -66,6 +67,7 @@ func New(cfg Config) *Server {
 		table:   newTable(cfg.Release),
 		conns:   make(map[uint32]*conn),
 		all:     make(map[*conn]struct{}),
+		hanging: make(chan struct{}),
 		journal: journal{ring: make([]journalSlot, cfg.JournalSize)},
 	}
 }

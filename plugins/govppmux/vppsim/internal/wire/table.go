@@ -52,6 +52,7 @@ type entry struct {
 	forgotten bool        // by a fault command
 	rule      *rule       // what a fault command asked for; nil normally
 	count     uint64      // requests received
+	stalled   uint64      // requests executed late; see Server.Stalled
 }
 
 func (e *entry) nameCRC() string { return e.name + "_" + e.crc }
