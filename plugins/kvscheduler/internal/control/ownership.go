@@ -49,6 +49,7 @@ type keeper struct {
 	running   bool            // the journal knows that a transaction is being executed
 	stale     bool            // a write failed: the journal has to be written as a whole
 	undecided map[string]bool // keys, as the journal has them
+	former    int             // former values that the journal has
 	retrying  bool
 }
 
@@ -95,26 +96,40 @@ func (k *keeper) recorded(n *graph.Node) bool {
 // memory together, nor on record together, as long as all are before it begins.
 const intentsAtOnce = 1 << 14
 
-// intend writes ahead what a plan is going to create and to change.
+// intend writes ahead what a plan is going to create and to change. That something is
+// going to be removed, or that derived values change, is written as well: what is left of
+// it, if the process ends in between, is recognised only if it is known that a transaction
+// was being executed.
 func (c *Control) intend(pl *plan.Plan) {
 	k := &c.keeper
 	b := &ownership.Batch{Txn: k.seq, Running: true}
-	written := true
+	written, changes := true, false
 	now := c.clock.Now()
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
-		if op.Kind != plan.Up && op.Kind != plan.Update || op.Base != "" || op.Notified || op.Desc.IsProperty() || op.Target.FromSB ||
-			op.Self.Node != nil && op.Self.Node.Adopted {
+		switch {
+		case op.Notified || op.Desc.IsProperty():
+			continue
+		case op.Base != "": // its base is on record
+			changes = changes || op.Kind == plan.Up || op.Kind == plan.Down || op.Kind == plan.Update
+			continue
+		case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
+			changes = true
+			if op.Recreate {
+				b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, k.seq, now))
+			}
+			continue
+		case op.Kind != plan.Up && op.Kind != plan.Update || op.Target.FromSB || op.Self.Node != nil && op.Self.Node.Adopted:
 			continue
 		}
 		k.intended = append(k.intended, intent{op.Key, op.Self, op.Target})
 		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, k.seq, now))
 		if len(b.Put) == intentsAtOnce {
 			written = written && c.writeIntents(b)
-			b.Put = b.Put[:0]
+			b.Put, b.Former = b.Put[:0], nil
 		}
 	}
-	if written && len(b.Put) > 0 {
+	if written && (len(b.Put) > 0 || changes && !k.running) {
 		c.writeIntents(b)
 	}
 }
@@ -128,6 +143,7 @@ func (c *Control) writeIntents(b *ownership.Batch) (ok bool) {
 		b = c.everything(b)
 	}
 	k.running = c.write(b)
+	k.former += len(b.Former)
 	return k.running
 }
 
@@ -144,16 +160,16 @@ func (c *Control) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 		return
 	}
 	c.keepUndecided()
-	b := &ownership.Batch{Txn: k.seq, Delete: gone, Put: doubts} // in place of what was intended
+	b := &ownership.Batch{Txn: k.seq, Delete: gone, Put: doubts, Former: k.past.Formers()} // in place of what was intended
 	c.settleAll(b)
-	if len(b.Put)+len(b.Delete) == 0 && !k.running {
+	if len(b.Put)+len(b.Delete) == 0 && !k.running && k.former == len(b.Former) {
 		return
 	}
 	if k.stale {
 		b = c.everything(b)
 	}
 	c.write(b)
-	k.running = false
+	k.running, k.former = false, len(b.Former)
 }
 
 // keepRemovals remembers, where there is no journal, what a transaction removed; see
@@ -244,7 +260,7 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 
 // everything makes the batch one of all that is the scheduler's own.
 func (c *Control) everything(b *ownership.Batch) *ownership.Batch {
-	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true}
+	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true, Former: b.Former}
 	now := c.clock.Now()
 	listed := map[string]bool{}
 	for i := range b.Put {
@@ -299,7 +315,7 @@ func (c *Control) writeAgain() {
 	k.retrying = false
 	c.keepWard()
 	if k.stale {
-		c.write(c.everything(&ownership.Batch{Txn: k.seq}))
+		c.write(c.everything(&ownership.Batch{Txn: k.seq, Former: k.past.Formers()}))
 	}
 }
 

@@ -162,7 +162,7 @@ func TestWritesOfATransaction(t *testing.T) {
 		{"re-create", func() { l.set("a/0", &model.Item{Value: 2, Recreate: true}) }, 2},
 		{"pending", func() { l.set("a/1", &model.Item{Deps: []string{"n/0"}}) }, 0},
 		{"invalid", func() { l.set("a/2", &model.Item{Value: 9}); l.fails("a/2", &model.Item{Invalid: true}) }, 2},
-		{"delete", func() { l.set("a/0", nil) }, 1},
+		{"delete", func() { l.set("a/0", nil) }, 2},
 		{"resync", func() {
 			if err := l.full(map[string]*model.Item{"a/2": {Value: 9}}); err != nil {
 				t.Error(err)

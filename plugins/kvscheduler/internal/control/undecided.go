@@ -48,8 +48,8 @@ func (c *Control) doubt(op *plan.Op) {
 func (c *Control) doubtBase(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := c.graph.Node(key); n != nil && n.Desc != nil {
-		c.keeper.past.DoubtDerived(n.Desc.Name, key)
+	if n := c.graph.Node(key); n != nil && n.Root().Desc != nil {
+		c.keeper.past.DoubtDerived(n.Root().Desc.Name, n.Root().Key)
 	}
 }
 
@@ -149,6 +149,26 @@ func (c *Control) remember(records []ownership.Record, interrupted *ownership.In
 			k.past.DoubtEarlier(rec)
 		} else {
 			k.past.Add(rec)
+		}
+	}
+	c.rememberFormer()
+}
+
+// rememberFormer brings back what undecided operations replaced.
+func (c *Control) rememberFormer() {
+	k := &c.keeper
+	state, err := k.journal.LoadState(ownership.FormerState)
+	if err != nil { // said when the records were read
+		return
+	}
+	former, err := ownership.DecodeFormer(state)
+	if err != nil {
+		c.log.Error("what an earlier run replaced is not known", "error", err)
+	}
+	k.former = len(state)
+	for i := range former {
+		if rec := &former[i]; k.past.Doubted(rec.Key) {
+			k.past.Former(rec)
 		}
 	}
 }

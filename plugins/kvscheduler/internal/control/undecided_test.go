@@ -28,6 +28,8 @@ type shelf struct {
 	failAfter bool          // Create fails after its effect
 	blind     bool          // Retrieve fails
 	expected  []string      // correlate of the last Retrieve
+
+	unconfirmed bool // some Retrieve got an unconfirmed value
 }
 
 func (s *shelf) begin(op string, it *model.Item) {
@@ -68,6 +70,7 @@ func (s *shelf) descriptor() *api.KVDescriptor {
 			}
 			s.expected = nil
 			for _, kv := range correlate {
+				s.unconfirmed = s.unconfirmed || kv.Unconfirmed
 				s.expected = append(s.expected, fmt.Sprintf("%s %d", kv.Key, kv.Value.GetValue()))
 				if s.objects[kv.Value.GetValue()] {
 					kv.Origin = api.FromNB
@@ -197,6 +200,21 @@ func TestUndecidedOperations(t *testing.T) {
 			synctest.Wait()
 			u.SouthboundUp("s", 2)
 		},
+		"fails when its session has ended and another connection exists": func(u *undecided) {
+			stall(u)
+			go u.want(1)
+			synctest.Wait()
+			u.set(func() { u.failAfter = true })
+			u.SouthboundDown("s", errors.New("gone"))
+			unstall(u)
+			synctest.Wait()
+			u.set(func() { u.failAfter = false })
+			u.SouthboundUp("s", 2)
+			u.TransactionBarrier()
+			if !u.unconfirmed {
+				t.Error("a reading before the next session decided")
+			}
+		},
 		"fails, and cannot be read": func(u *undecided) {
 			blind(u, true)
 			u.set(func() { u.failAfter = true })
@@ -238,6 +256,43 @@ func TestUndecidedOperations(t *testing.T) {
 			u.boot()
 			u.want(2, api.FullResync)
 		},
+		"is killed between the halves of a re-creation": func(u *undecided) {
+			u.want(1)
+			stall(u) // the removal of object 1 never takes effect
+			go u.want(2)
+			synctest.Wait()
+			u.journal.Freeze()
+			u.stop()
+			unstall(u)
+			synctest.Wait()
+			u.set(func() { u.objects[1] = true })
+			u.journal.Thaw()
+			u.boot()
+			u.want(2, api.FullResync)
+			if !slices.Equal(u.expected, []string{"a/1 1", "a/1 2"}) {
+				t.Errorf("correlate is %q", u.expected)
+			}
+			if u.settle(); u.objects[1] {
+				t.Error("object 1 remains")
+			}
+		},
+		"removal is killed": func(u *undecided) {
+			u.want(1)
+			stall(u)
+			go u.want(0)
+			synctest.Wait()
+			u.journal.Freeze()
+			u.stop()
+			unstall(u)
+			synctest.Wait()
+			u.set(func() { u.objects[1] = true })
+			u.journal.Thaw()
+			u.boot()
+			u.want(0, api.FullResync)
+			if !u.unconfirmed {
+				t.Error("the value whose removal was interrupted is not unconfirmed")
+			}
+		},
 		"removal takes effect after a resync": func(u *undecided) {
 			u.want(1)
 			stall(u)
@@ -266,8 +321,10 @@ func TestUndecidedOperations(t *testing.T) {
 				if got := u.journal.Keys(); !slices.Equal(got, []string{"a/1"}) {
 					t.Errorf("on record are %q", got)
 				}
-				if left, _ := u.journal.LoadState("undecided"); len(left) > 0 {
-					t.Errorf("still undecided: %v", left)
+				for _, name := range []string{"undecided", ownership.FormerState} {
+					if left, _ := u.journal.LoadState(name); len(left) > 0 {
+						t.Errorf("still %s: %v", name, left)
+					}
 				}
 			})
 		})

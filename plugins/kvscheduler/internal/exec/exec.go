@@ -144,7 +144,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		}
 		x.Progress.begin(len(pl.Ops))
 		failed, unknown, expired := r.pass(pl)
-		r.doubt(pl, expired)
+		r.doubt(pl, expired, failed)
 		if len(failed) == 0 && !(r.selectorsFail() && txn.Revert && !r.reverted) {
 			break
 		}

@@ -13,18 +13,32 @@ import (
 // has not returned, or it failed and its effect could not be read back. No other
 // operation touches its key meanwhile; see Overdue.
 
-// doubt reports operations that timed out.
-func (r *run) doubt(pl *plan.Plan, expired []int32) {
+// doubt reports operations that timed out and, of a plan in which any operation failed, the
+// bases of its operations on derived values: some of them may not have been executed, and
+// what is read of a base need not tell which of its derived values exist.
+func (r *run) doubt(pl *plan.Plan, expired []int32, failed []string) {
 	if r.Doubt == nil {
 		return
 	}
 	for _, i := range expired {
 		r.Doubt(&pl.Ops[i])
 	}
+	if len(failed) == 0 {
+		return
+	}
+	bases := map[string]bool{}
+	for i := range pl.Ops {
+		if op := &pl.Ops[i]; op.Base != "" && !bases[op.Base] {
+			bases[op.Base] = true
+			r.Doubt(op)
+		}
+	}
 }
 
 // read reads back the effects of failed operations. An operation stays undecided if its
-// effect cannot be read now, unless the southbound received no request of it.
+// effect cannot be read now, unless the southbound received no request of it. If the
+// southbound went down, it is read when it is up again, with all that is undecided: until
+// then a reading decides nothing, although a connection may exist again.
 func (r *run) read(pl *plan.Plan, unknown []int32) {
 	ops := make(map[string]int32, len(unknown))
 	keys := make([]string, 0, len(unknown))
@@ -33,10 +47,14 @@ func (r *run) read(pl *plan.Plan, unknown []int32) {
 		keys = append(keys, pl.Ops[i].Key)
 	}
 	slices.Sort(keys)
+	unread := map[string]bool{}
 	for _, key := range r.Refresh(keys) {
+		unread[key] = true
+	}
+	for _, key := range keys {
 		op := &pl.Ops[ops[key]]
 		err := r.failures[key].Err
-		if r.unsent.keys[key] {
+		if r.unsent.keys[key] || !unread[key] && r.Crashes.refuse(southbound(op)) == nil {
 			continue
 		}
 		if r.Doubt != nil {

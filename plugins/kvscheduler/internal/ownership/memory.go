@@ -107,7 +107,12 @@ func (m *Memory) write(b *Batch) error {
 			return err
 		}
 	}
+	former, err := b.encodeFormer()
+	if err != nil {
+		return err
+	}
 	m.writes++
+	m.saveState(FormerState, former, !b.Running)
 	if b.All {
 		clear(m.records)
 	}
@@ -141,16 +146,20 @@ func (m *Memory) LoadState(name string) (map[string][]byte, error) {
 // SaveState changes what is kept under a name, as that of Store does.
 func (m *Memory) SaveState(name string, put map[string][]byte, all bool) error {
 	return m.update(func() error {
-		if all || m.state[name] == nil {
-			m.state[name] = map[string][]byte{}
-		}
-		for key, data := range put {
-			if data == nil {
-				delete(m.state[name], key)
-			} else {
-				m.state[name][key] = slices.Clone(data)
-			}
-		}
+		m.saveState(name, put, all)
 		return nil
 	})
+}
+
+func (m *Memory) saveState(name string, put map[string][]byte, all bool) {
+	if all || m.state[name] == nil {
+		m.state[name] = map[string][]byte{}
+	}
+	for key, data := range put {
+		if data == nil {
+			delete(m.state[name], key)
+		} else {
+			m.state[name][key] = slices.Clone(data)
+		}
+	}
 }

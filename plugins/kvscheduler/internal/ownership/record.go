@@ -6,9 +6,11 @@
 //
 // A transaction costs at most two writes. Before its first operation the values
 // that it is about to create or change are written as they shall be, together
-// with the number of the transaction; after the last one, what became of them
+// with the number of the transaction, which is written for removals as well; after the
+// last one, what became of them
 // otherwise, what was removed, and that the transaction is over. What is about
-// to be deleted is on record already. So at every moment everything in the
+// to be deleted is on record already; a value that is removed to be created again is on
+// record as it was and as it shall be. So at every moment everything in the
 // southbound that is the scheduler's own work is on record, and after a crash
 // the next process finds out, by Retrieve, what of it there really is. A
 // transaction that executes nothing writes nothing.
@@ -35,6 +37,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -59,8 +63,11 @@ type Record struct {
 }
 
 // Message returns the value, decoded anew if it is encoded; nil if its type is
-// not known to this program (any more).
+// not known to this program (any more), or for a nil record.
 func (r *Record) Message() proto.Message {
+	if r == nil {
+		return nil
+	}
 	if r.Value == nil && r.typ != "" {
 		return decodeMessage(r.typ, r.wire)
 	}
@@ -99,6 +106,42 @@ type Batch struct {
 	// Delete are keys to be taken off the record, before those in Put are added.
 	Delete []string
 	Put    []Record
+	// Former are values that the transaction replaces, as they were: the records in Put
+	// say what they shall be, and until the outcome is known either may exist. A running
+	// transaction adds to those on record, one that is over replaces them.
+	Former []Record
+}
+
+// FormerState is the name that the former values are kept under; see LoadState.
+const FormerState = "former"
+
+// encodeFormer encodes the former values, by key.
+func (b *Batch) encodeFormer() (map[string][]byte, error) {
+	if len(b.Former) == 0 {
+		return nil, nil
+	}
+	all := make(map[string][]byte, len(b.Former))
+	for i := range b.Former {
+		data, err := b.Former[i].encode(nil)
+		if err != nil {
+			return nil, err
+		}
+		all[b.Former[i].Key] = data
+	}
+	return all, nil
+}
+
+// DecodeFormer reads what LoadState returned for FormerState.
+func DecodeFormer(state map[string][]byte) (all []Record, err error) {
+	known := names{}
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		rec, err := decode(key, state[key], known)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rec)
+	}
+	return all, nil
 }
 
 // Interrupted is the transaction during which the last process ended.

@@ -108,34 +108,36 @@ func (s *Store) LoadState(name string) (state map[string][]byte, err error) {
 // SaveState changes what is kept under a name as a whole: with all, everything
 // that is not in put is dropped. A nil value deletes its key.
 func (s *Store) SaveState(name string, put map[string][]byte, all bool) error {
-	return s.update(func(tx *bolt.Tx) (bytes int, err error) {
-		state := tx.Bucket(stateBucket)
-		if all && state.Bucket([]byte(name)) != nil {
-			if err := state.DeleteBucket([]byte(name)); err != nil {
-				return 0, err
-			}
-		}
-		of, err := state.CreateBucketIfNotExists([]byte(name))
-		if err != nil {
+	return s.update(func(tx *bolt.Tx) (bytes int, err error) { return saveState(tx, name, put, all) })
+}
+
+func saveState(tx *bolt.Tx, name string, put map[string][]byte, all bool) (bytes int, err error) {
+	state := tx.Bucket(stateBucket)
+	if all && state.Bucket([]byte(name)) != nil {
+		if err := state.DeleteBucket([]byte(name)); err != nil {
 			return 0, err
 		}
-		// bolt keeps the keys of a new bucket in one sorted slice until the end: a
-		// million in any order would be moved there for hours.
-		of.FillPercent = 0.9
-		for _, key := range slices.Sorted(maps.Keys(put)) {
-			data := put[key]
-			bytes += len(key) + len(data)
-			if data == nil {
-				err = of.Delete([]byte(key))
-			} else {
-				err = of.Put([]byte(key), data)
-			}
-			if err != nil {
-				return 0, fmt.Errorf("key %q: %w", key, err)
-			}
+	}
+	of, err := state.CreateBucketIfNotExists([]byte(name))
+	if err != nil {
+		return 0, err
+	}
+	// bolt keeps the keys of a new bucket in one sorted slice until the end: a
+	// million in any order would be moved there for hours.
+	of.FillPercent = 0.9
+	for _, key := range slices.Sorted(maps.Keys(put)) {
+		data := put[key]
+		bytes += len(key) + len(data)
+		if data == nil {
+			err = of.Delete([]byte(key))
+		} else {
+			err = of.Put([]byte(key), data)
 		}
-		return bytes, nil
-	})
+		if err != nil {
+			return 0, fmt.Errorf("key %q: %w", key, err)
+		}
+	}
+	return bytes, nil
 }
 
 // Close lets go of the directory.

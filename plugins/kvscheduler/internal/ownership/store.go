@@ -350,9 +350,28 @@ func (s *Store) Write(b *Batch) error {
 				return 0, err
 			}
 		}
+		more, err := saveFormer(tx, b)
+		if err != nil {
+			return 0, err
+		}
+		bytes += more
 		if b.Running {
 			return bytes, tx.Bucket(metaBucket).Put(runningKey, encodeRunning(Interrupted{b.Txn, s.opts.Now()}))
 		}
 		return bytes, tx.Bucket(metaBucket).Delete(runningKey)
 	})
+}
+
+// saveFormer keeps the former values of a batch.
+func saveFormer(tx *bolt.Tx, b *Batch) (bytes int, err error) {
+	former, err := b.encodeFormer()
+	if err != nil || len(former) == 0 && (b.Running || tx.Bucket(stateBucket).Bucket([]byte(FormerState)) == nil) {
+		return 0, err
+	}
+	for key := range former {
+		if len(key) > MaxKey {
+			delete(former, key)
+		}
+	}
+	return saveState(tx, FormerState, former, !b.Running)
 }

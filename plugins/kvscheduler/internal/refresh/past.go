@@ -26,7 +26,8 @@ type Past struct {
 	lost map[string]bool                         // keys: made in this life
 	gone []string
 
-	doubted map[string]bool // keys; see Doubt
+	doubted map[string]bool              // keys; see Doubt
+	former  map[string]*ownership.Record // by key; see Former
 	fresh   []*ownership.Record
 	derived map[string]map[string]bool // by descriptor and key; see DoubtDerived
 
@@ -130,6 +131,23 @@ func (p *Past) DoubtEarlier(rec *ownership.Record) {
 	p.doubt(rec.Key)
 }
 
+// Former remembers what a value was before an operation of unknown outcome that replaced
+// it, by removing and creating it. Add has what it was to be.
+func (p *Past) Former(rec *ownership.Record) {
+	if p.former == nil {
+		p.former = map[string]*ownership.Record{}
+	}
+	p.former[rec.Key] = rec
+}
+
+// Formers returns what Former was called with, as far as it is not decided, in no order.
+func (p *Past) Formers() (all []ownership.Record) {
+	for _, rec := range p.former {
+		all = append(all, *rec)
+	}
+	return all
+}
+
 func (p *Past) doubt(key string) {
 	if p.doubted == nil {
 		p.doubted = map[string]bool{}
@@ -181,6 +199,7 @@ func (p *Past) Decide(descriptor, key string, exists bool) {
 func (p *Past) Drop(descriptor, key string) {
 	delete(p.lost, key)
 	delete(p.doubted, key)
+	delete(p.former, key)
 	if of := p.made[descriptor]; of != nil {
 		delete(of, key)
 		if len(of) == 0 {
@@ -256,10 +275,16 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 		}
 		listed[key] = true
 	}
+	keys := slices.Sorted(maps.Keys(of))
+	for _, key := range keys {
+		if v := p.former[key].Message(); v != nil {
+			tried = append(tried, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: true})
+		}
+	}
 	if len(tried) > 0 {
 		expected = append(tried, expected...)
 	}
-	for _, key := range slices.Sorted(maps.Keys(of)) {
+	for _, key := range keys {
 		if listed[key] {
 			continue
 		}
@@ -274,7 +299,7 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 // Of a process that ended during a transaction that is everything on record: removals
 // are not written ahead.
 func (p *Past) unconfirmed(d *registry.Descriptor, key string) bool {
-	return p.made[d.Name][key] != nil && (p.doubted[key] || p.Interrupted && !p.lost[key])
+	return p.made[d.Name][key] != nil && (p.doubted[key] || p.derived[d.Name][key] || p.Interrupted && !p.lost[key])
 }
 
 // late reports that an operation on the key may still take effect.
