@@ -104,7 +104,7 @@ func TestMemifLostReply(t *testing.T) {
 	b.Resync()
 	b.Want(states{ifKey("m"): configured})
 	b.InSync()
-	if n := strings.Count(target.Sim.Dump(), " memif1/"); n != 1 {
+	if n := strings.Count(target.Sim.Dump(), "/1 memif "); n != 1 {
 		t.Errorf("%d memifs:\n%s", n, target.Sim.Dump())
 	}
 }

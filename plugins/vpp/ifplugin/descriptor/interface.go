@@ -46,7 +46,8 @@ type Options struct {
 	// Interfaces finds the interfaces that exist. It is not asked before the
 	// first interface is created, so it may be filled in after the registration.
 	Interfaces index
-	// Seed makes the MAC addresses that are made up differ from those of other agents.
+	// Seed makes MAC addresses and instance numbers that are made up differ from those of
+	// other agents.
 	Seed string
 	// Changed is called, if not nil, with the index of an interface that was
 	// created, changed or deleted; it must not wait for the scheduler.
@@ -76,7 +77,7 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_IPIP_TUNNEL:       ipip{vpp: vpp},
 		interfaces.Interface_GTPU_TUNNEL:       gtpu{vpp: vpp, ifs: opts.Interfaces},
 		//lint:ignore SA1019 deprecated, but part of the wire schema
-		interfaces.Interface_IPSEC_TUNNEL:      ipsec{vpp: vpp},
+		interfaces.Interface_IPSEC_TUNNEL:      ipsec{vpp: vpp, seed: opts.Seed},
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguard{vpp: vpp},
 		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3{vpp: vpp},
 		interfaces.Interface_RDMA:              rdma{vpp: vpp},

@@ -54,14 +54,17 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 	if err != nil {
 		return nil, err
 	}
-	unconfirmed := false
+	unconfirmed := map[string]bool{}
 	for _, kv := range correlate {
-		unconfirmed = unconfirmed || kv.Unconfirmed
+		unconfirmed[kv.Value.GetName()] = unconfirmed[kv.Value.GetName()] || kv.Unconfirmed
 		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
 	}
 	if err := r.claimUntagged(correlate); err != nil {
+		return nil, err
+	}
+	if err := d.removeRests(correlate); err != nil {
 		return nil, err
 	}
 	if err := r.readAddresses(r.all...); err != nil {
@@ -81,7 +84,7 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 		if i == nil {
 			continue
 		}
-		if unconfirmed {
+		if unconfirmed[i.Name] {
 			if err := r.resetTables(i, m); err != nil {
 				return nil, fmt.Errorf("interface %q: %w", i.Name, err)
 			}

@@ -3,8 +3,13 @@
 package descriptor
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"slices"
 
+	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -15,19 +20,22 @@ import (
 
 // An IPsec interface encrypts what is routed to it, with the security
 // associations that a tunnel protection binds to it; without them it drops
-// everything. The fields of the link for keys and the like are those of old
+// everything. VPP tells nothing else of it, so its instance, the number in the name that
+// VPP gives, follows from the name of the configuration: by it an interface that has no
+// tag yet is recognised. The fields of the link for keys and the like are those of old
 // releases of VPP, which had all of it in one message.
 
 // ipsecCalls is what IPsec interfaces need of VPP.
 type ipsecCalls interface {
-	CreateIpsec(multipoint bool) (swIfIndex uint32, err error)
+	CreateIpsec(instance uint32, multipoint bool) (swIfIndex uint32, err error)
 	DeleteIpsec(swIfIndex uint32) error
 	DumpIpsecs() (multipoint map[uint32]bool, err error)
 }
 
 type ipsec struct {
 	kindDefaults
-	vpp ipsecCalls
+	vpp  ipsecCalls
+	seed string // of instances
 }
 
 func (ipsec) traits() traits {
@@ -58,13 +66,30 @@ func (ipsec) sameLink(a, b *interfaces.Interface) bool {
 }
 
 func (k ipsec) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	idx, err := k.vpp.CreateIpsec(i.GetIpsec().GetTunnelMode() == interfaces.IPSecLink_POINT_TO_MULTIPOINT)
-	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
+	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
+	var err error
+	for _, instance := range k.instances(i) {
+		m.SwIfIndex, err = k.vpp.CreateIpsec(instance, i.GetIpsec().GetTunnelMode() == interfaces.IPSecLink_POINT_TO_MULTIPOINT)
+		if !errors.Is(err, api.INVALID_REGISTRATION) {
+			return m, err
+		}
+	}
+	return m, fmt.Errorf("all instances that the name may have are in use: %w", err)
 }
 
-// created: an IPsec interface without a tag has nothing to recognise it by.
-func (ipsec) created(vppcalls.Details, *interfaces.Interface, *interfaces.Interface) bool {
-	return false
+// instances are what an interface of the name may be, the preferred one first. VPP gives
+// the lower half to clients that ask for any.
+func (k ipsec) instances(i *interfaces.Interface) (all [8]uint32) {
+	sum := sha256.Sum256([]byte(k.seed + "\x00ipsec\x00" + i.GetName()))
+	for n := range all {
+		all[n] = vppcalls.IpsecInstances/2 + binary.BigEndian.Uint32(sum[4*n:])%(vppcalls.IpsecInstances/2)
+	}
+	return all
+}
+
+func (k ipsec) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
+	instances := k.instances(want)
+	return k.sameLink(i, want) && slices.ContainsFunc(instances[:], func(n uint32) bool { return found.Name == vppcalls.IpsecName(n) })
 }
 
 func (k ipsec) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {

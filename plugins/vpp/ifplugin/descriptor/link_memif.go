@@ -32,7 +32,8 @@ const (
 // memifCalls is what memifs need of VPP.
 type memifCalls interface {
 	CreateMemif(p vppcalls.MemifParams) (swIfIndex uint32, err error)
-	DeleteMemif(swIfIndex uint32) error
+	DeleteMemif(swIfIndex uint32, path string) error
+	DropMemifSocket(path string) error
 	DumpMemifs() (map[uint32]vppcalls.Memif, error)
 	DumpInterfaces() ([]vppcalls.Details, error)
 }
@@ -130,8 +131,19 @@ func (k memif) adopt(l *interfaces.MemifLink, cause error) (uint32, error) {
 	return vppcalls.NoInterface, cause
 }
 
-func (k memif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteMemif(m.SwIfIndex)
+// created ignores what VPP does not tell, and what the other side has a say in.
+func (memif) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
+	a, b := i.GetMemif(), want.GetMemif()
+	return a.GetSocketFilename() == b.GetSocketFilename() && a.GetId() == b.GetId() && a.GetMaster() == b.GetMaster() && a.GetMode() == b.GetMode()
+}
+
+// removeRest removes a socket that a creation or removal left without a memif.
+func (k memif) removeRest(want *interfaces.Interface) error {
+	return k.vpp.DropMemifSocket(want.GetMemif().GetSocketFilename())
+}
+
+func (k memif) remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteMemif(m.SwIfIndex, i.GetMemif().GetSocketFilename())
 }
 
 func (memif) claims(d vppcalls.Details) bool {

@@ -116,6 +116,10 @@ func (k vmxnet3) adopt(wanted vppcalls.Vmxnet3, cause error) (uint32, error) {
 		func(v vppcalls.Vmxnet3) bool { return v.PCI == wanted.PCI }, func(v vppcalls.Vmxnet3) bool { return v == wanted }, cause)
 }
 
+func (k vmxnet3) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
+	return found.Name == want.GetName() && k.sameLink(i, want)
+}
+
 func (k vmxnet3) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	return k.vpp.DeleteVmxnet3(m.SwIfIndex)
 }

@@ -25,6 +25,25 @@ type creationMark interface {
 	created(found vppcalls.Details, i, want *interfaces.Interface) bool
 }
 
+// restRemover is a kind whose creation and removal take several steps, between which
+// something else than the interface may be left.
+type restRemover interface {
+	// removeRest removes what want left; if there is nothing, that is a success.
+	removeRest(want *interfaces.Interface) error
+}
+
+// removeRests removes what operations of unknown outcome left besides interfaces.
+func (d *interfaceDescriptor) removeRests(correlate []interfaceKV) error {
+	for _, kv := range correlate {
+		if k, ok := d.kinds[kv.Value.GetType()].(restRemover); ok && kv.Unconfirmed {
+			if err := k.removeRest(kv.Value); err != nil {
+				return fmt.Errorf("interface %q: %w", kv.Value.GetName(), err)
+			}
+		}
+	}
+	return nil
+}
+
 // claimUntagged tags the interfaces that operations of unknown outcome have created.
 func (r *reading) claimUntagged(correlate []interfaceKV) error {
 	tagged := make(map[string]bool, len(r.all))
@@ -78,18 +97,25 @@ func (r *reading) creationOf(found vppcalls.Details, wanted []*interfaces.Interf
 		if k, ok := kind.(creationMark); ok {
 			same = func(i, want *interfaces.Interface) bool { return k.created(found, i, want) }
 		}
-		if known && same(i, want) {
+		if known && same(i, want) && sameMAC(found, want, kind) {
 			return at, nil
 		}
 	}
 	return -1, nil
 }
 
+// sameMAC reports whether an interface that was just created has the MAC address of the
+// configuration, if the creation sets that.
+func sameMAC(found vppcalls.Details, want *interfaces.Interface, kind linkKind) bool {
+	mac, err := wantedMAC(want)
+	return err == nil && (mac == nil || kind.traits().macAfter || found.MAC == *mac)
+}
+
 // resetTables puts an interface back into table 0 for a version of IP that it has no
 // addresses of. The table is chosen before the addresses are set, and follows from them:
-// no value says that an interface without addresses is in another table. After operations
-// of unknown outcome all interfaces are checked: one of them may have chosen a table for
-// addresses that were never set.
+// no value says that an interface without addresses is in another table. It is one whose
+// operation has an unknown outcome: it may have chosen a table for addresses that were
+// never set.
 func (r *reading) resetTables(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	if i.GetUnnumbered() != nil || i.GetSetDhcpClient() || i.GetIp6Nd() != nil {
 		return nil

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"fmt"
+
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ipsec"
 	"go.fd.io/govpp/binapi/tunnel_types"
@@ -11,14 +13,21 @@ import (
 // IpsecDevice is the device class of IPsec interfaces.
 const IpsecDevice = "IPSEC Tunnel"
 
-// CreateIpsec creates an IPsec interface, to one other end or to many.
-func (c *Calls) CreateIpsec(multipoint bool) (swIfIndex uint32, err error) {
+// IpsecInstances is the number of instances of IPsec interfaces.
+const IpsecInstances = 16 * 1024
+
+// CreateIpsec creates the IPsec interface ipsec<instance>, to one other end or to many.
+// The error is api.INVALID_REGISTRATION if the instance exists.
+func (c *Calls) CreateIpsec(instance uint32, multipoint bool) (swIfIndex uint32, err error) {
 	reply := &ipsec.IpsecItfCreateReply{}
 	err = c.vpp.Call(&ipsec.IpsecItfCreate{Itf: ipsec.IpsecItf{
-		UserInstance: anyInstance, Mode: tunnelMode(multipoint),
+		UserInstance: instance, Mode: tunnelMode(multipoint),
 	}}, reply)
 	return uint32(reply.SwIfIndex), err
 }
+
+// IpsecName is how VPP calls an instance.
+func IpsecName(instance uint32) string { return fmt.Sprintf("ipsec%d", instance) }
 
 // DeleteIpsec deletes an IPsec interface. If it does not exist, that is a
 // success.

@@ -1,10 +1,11 @@
 package vppcalls
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -51,22 +52,26 @@ type Memif struct {
 	BufferSize uint16
 }
 
-// memifSockets are the sockets that were added in a session.
-type memifSockets struct {
-	mu  sync.Mutex
-	own map[uint32]bool
+// The IDs of sockets that are added follow from the path, in a range that starts at
+// firstMemifSocket. By that an agent recognises later which sockets it added: VPP keeps
+// sockets without memifs.
+const (
+	firstMemifSocket = 1 << 16
+	memifSocketIDs   = 1 << 16
+)
+
+// memifSocketID is the ID that the socket with the path preferably gets. The directory does
+// not count: VPP adds it where the configuration has none.
+func memifSocketID(path string) uint32 {
+	sum := sha256.Sum256([]byte(path[strings.LastIndexByte(path, '/')+1:]))
+	return firstMemifSocket + binary.BigEndian.Uint32(sum[:])%memifSocketIDs
 }
 
-func (s *memifSockets) set(id uint32, own bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.own[id] = own
-}
-
-func (s *memifSockets) has(id uint32) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.own[id]
+// ownMemifSocket reports whether the ID of a socket, as VPP has it, was chosen for the
+// path of the configuration, or would be but for a few others that had it already.
+func ownMemifSocket(id uint32, path string) bool {
+	const others = 16
+	return id-memifSocketID(path) < others
 }
 
 type createMemif = func(c *Calls, socketID uint32, p MemifParams) (swIfIndex uint32, err error)
@@ -103,7 +108,7 @@ func (c *Calls) CreateMemif(p MemifParams) (swIfIndex uint32, err error) {
 	}
 	swIfIndex, err = create(c, socket, p)
 	if err != nil {
-		return NoInterface, errors.Join(err, c.dropMemifSocket(socket))
+		return NoInterface, errors.Join(err, c.dropMemifSocket(socket, p.Socket))
 	}
 	return swIfIndex, nil
 }
@@ -126,18 +131,11 @@ func (c *Calls) memifSocket(path string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	id := uint32(1) // those that VPP would choose are large and random
+	id := memifSocketID(path)
 	for sockets[id] != "" {
 		id++
 	}
-	if err := add(c, id, path); err != nil {
-		return 0, err
-	}
-	own, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*memifSockets] { return o.memifSockets })
-	if err == nil {
-		own.set(id, true)
-	}
-	return id, err
+	return id, add(c, id, path)
 }
 
 // SameSocket tells that a path is the socket that VPP uses under a path, which
@@ -193,9 +191,10 @@ func (c *Calls) createMemifV1(socketID uint32, p MemifParams) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-// DeleteMemif deletes a memif, and its socket if that was added in this session
-// and has no other memif. If the memif does not exist, that is a success.
-func (c *Calls) DeleteMemif(swIfIndex uint32) error {
+// DeleteMemif deletes a memif, and its socket, which has the path in the configuration, if
+// an agent added that and it has no other memif. If the memif does not exist, that is a
+// success.
+func (c *Calls) DeleteMemif(swIfIndex uint32, path string) error {
 	all, err := c.DumpMemifs()
 	if err != nil {
 		return err
@@ -207,24 +206,37 @@ func (c *Calls) DeleteMemif(swIfIndex uint32) error {
 		return err
 	}
 	if was, ok := all[swIfIndex]; ok {
-		return c.dropMemifSocket(was.SocketID)
+		return c.dropMemifSocket(was.SocketID, path)
 	}
 	return nil
 }
 
-// dropMemifSocket removes a socket of ours unless it is in use.
-func (c *Calls) dropMemifSocket(id uint32) error {
-	own, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*memifSockets] { return o.memifSockets })
-	if err != nil || !own.has(id) {
+// DropMemifSocket removes the socket with the path if an agent added it and it has no
+// memif.
+func (c *Calls) DropMemifSocket(path string) error {
+	if path == "" {
+		return nil
+	}
+	sockets, err := c.dumpMemifSockets()
+	if err != nil {
 		return err
 	}
-	err = c.vpp.Call(&memif.MemifSocketFilenameAddDel{SocketID: id}, &memif.MemifSocketFilenameAddDelReply{})
-	switch {
-	case errors.Is(err, api.UNEXPECTED_INTF_STATE):
-		return nil // another memif uses it
-	case err == nil || errors.Is(err, api.INVALID_ARGUMENT): // or it is gone
-		own.set(id, false)
+	for id, has := range sockets {
+		if SameSocket(has, path) {
+			return c.dropMemifSocket(id, path)
+		}
+	}
+	return nil
+}
+
+func (c *Calls) dropMemifSocket(id uint32, path string) error {
+	if path == "" || !ownMemifSocket(id, path) {
 		return nil
+	}
+	err := c.vpp.Call(&memif.MemifSocketFilenameAddDel{SocketID: id}, &memif.MemifSocketFilenameAddDelReply{})
+	switch {
+	case err == nil, errors.Is(err, api.UNEXPECTED_INTF_STATE), errors.Is(err, api.INVALID_ARGUMENT):
+		return nil // or another memif uses it, or it is gone
 	}
 	return fmt.Errorf("remove socket %d: %w", id, err)
 }

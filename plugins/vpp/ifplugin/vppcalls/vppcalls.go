@@ -34,7 +34,6 @@ type ops struct {
 	dumpAfPacket   session.Op[func(*Calls) (map[uint32]string, error)]
 	createMemif    session.Op[createMemif]
 	addMemifSocket session.Op[addMemifSocket]
-	memifSockets   session.Op[*memifSockets]
 	setVxlan       session.Op[setVxlan]
 	dumpVxlans     session.Op[dumpVxlans]
 	setVxlanGpe    session.Op[setVxlanGpe]
@@ -57,7 +56,6 @@ func chooseOps(s session.Session) ops {
 		dumpAfPacket:   pickDumpAfPacket(s),
 		createMemif:    pickCreateMemif(s),
 		addMemifSocket: pickAddMemifSocket(s),
-		memifSockets:   session.Pick(s, "memif sockets", session.Variant(&memifSockets{own: map[uint32]bool{}})),
 		setVxlan:       pickSetVxlan(s),
 		dumpVxlans:     pickDumpVxlans(s),
 		setVxlanGpe:    pickSetVxlanGpe(s),
