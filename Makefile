@@ -69,8 +69,8 @@ kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some
 	go test ./plugins/vpp/vpptest -run '^TestKilledUnderLoad$$' -v -count 15 -timeout 60m | grep -E "kills;|^(---|ok|FAIL)|NOT CHECKED|_test.go:"
 
 .PHONY: stalls
-stalls: ## VPP (the simulator) stops answering under changes, ROUNDS times
-	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-rounds $(or $(ROUNDS),10000)
+stalls: ## VPP (the simulator) stops answering under changes: CASES messages of unknown outcome
+	go test ./plugins/vpp/vpptest -run '^TestStalls$$' -count 1 -timeout 24h -stall-cases $(or $(CASES),100000) -stall-parallel 16
 
 .PHONY: kills-agent
 kills-agent: ## kill the agent at any moment of its start and of a change, KILLS times; needs root, uses etcd

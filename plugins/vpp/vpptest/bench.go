@@ -120,6 +120,12 @@ func UseIf(f func(*ifplugin.Plugin)) Option { return func(b *Bench) { f(b.If) } 
 // ReplyTimeout is how long VPP may be silent before a request fails.
 func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.ReplyTimeout = d } }
 
+// Reconnect is the longest pause between two attempts to connect to VPP.
+func Reconnect(d time.Duration) Option { return func(b *Bench) { b.conf.RetryConnectTimeout = d } }
+
+// Quiet does not print transactions.
+func Quiet() Option { return func(b *Bench) { b.sched.PrintTxnSummary = false } }
+
 // StateDir is where the scheduler keeps its journal.
 func StateDir(dir string) Option {
 	return func(b *Bench) { b.sched.StateDir = dir }

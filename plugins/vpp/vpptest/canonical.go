@@ -9,7 +9,8 @@ import (
 
 // Canonical is the state of a simulator without what depends on the order of creation:
 // interfaces and bridge domains are called by their tags, one line for each object.
-// Interfaces without a tag, but local0, are listed as such.
+// Interfaces without a tag, but local0, are listed as such. Those that VPP hides, to use
+// them for the next tunnel of their kind, are left out.
 func Canonical(dump string) []string {
 	names, domains := map[string]string{}, map[string]string{}
 	for line := range strings.SplitSeq(dump, "\n") {
@@ -34,9 +35,13 @@ func Canonical(dump string) []string {
 		}
 		parts = nil
 	}
+	hidden := false
 	for line := range strings.SplitSeq(dump, "\n") {
-		if strings.HasPrefix(line, "memif socket") && strings.HasSuffix(line, " of 0") {
-			continue // an ID and a path that nothing uses
+		if !strings.HasPrefix(line, " ") {
+			hidden = strings.HasPrefix(line, "interface ") && strings.Contains(line, " hidden")
+		}
+		if hidden {
+			continue
 		}
 		line = renamed(line, names, domains)
 		switch {

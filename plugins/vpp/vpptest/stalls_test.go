@@ -1,126 +1,224 @@
 package vpptest_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-var (
-	stallRounds = flag.Int("stall-rounds", 30, "rounds of the random test with a VPP that stops answering")
-	stallSeed   = flag.Uint64("stall-seed", 0, "seed of the random test with a VPP that stops answering; 0 chooses one")
+const (
+	// stallTimeout is the reply timeout in tests with stalls. They do not wait for it: a
+	// session ends as soon as the simulator hangs. On a busy machine a short one would end
+	// sessions as well.
+	stallTimeout = 10 * time.Second
+	// stallPatience is how long a trial waits for the agent to converge.
+	stallPatience = time.Minute
 )
 
-// stallTimeout is the reply timeout in tests with stalls. A machine that is busy makes
-// more stalls of it.
-const stallTimeout = 100 * time.Millisecond
-
 // stalls is a trial: the simulator stops answering at some request and continues later,
-// while the configuration changes and the agent is restarted perhaps. A second agent,
-// with a simulator that always answers, gets the same configuration: its simulator
-// says what there has to be.
+// while the configuration changes and the agent is restarted or killed perhaps. A second
+// agent, with a simulator that always answers, gets the configuration afterwards: its
+// simulator says what there has to be.
 type stalls struct {
 	t           *testing.T
 	rnd         *rand.Rand
 	sim, oracle vpptest.Target
-	b, right    *vpptest.Bench
-	state       string
-	wanted      values
+	right       *vpptest.Bench
+	options     []vpptest.Option
 	story       []string
+
+	wanted, built values // built: what the second agent has
+
+	mu    sync.Mutex
+	b     *vpptest.Bench
+	state string // directory
+	kill  string // where to copy the state directory when the simulator hangs; "": nowhere
+	at    hangs
+	later []hangs
+
+	hung, resume, stopped chan struct{}
 }
 
-func newStalls(t *testing.T, seed uint64) *stalls {
+// newStalls begins a trial.
+func newStalls(t *testing.T, seed uint64, options ...vpptest.Option) *stalls {
 	s := &stalls{
-		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), wanted: values{}, state: t.TempDir(),
+		t: t, rnd: rand.New(rand.NewPCG(seed, 1)), wanted: values{}, built: values{}, state: t.TempDir(), options: options,
 		sim: vpptest.Simulator(t, simOptions()), oracle: vpptest.Simulator(t, simOptions()),
+		hung: make(chan struct{}), resume: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	s.right = vpptest.Start(t, s.oracle)
+	s.right = vpptest.Start(t, s.oracle, vpptest.Quiet())
+	hosts(s.right)
 	s.start()
+	end := make(chan struct{})
+	go s.watch(end)
+	t.Cleanup(func() {
+		close(end)
+		<-s.stopped
+		s.sim.Sim.Resume()
+	})
 	return s
 }
 
-func (s *stalls) start() {
-	s.b = vpptest.Start(s.t, s.sim, vpptest.ReplyTimeout(stallTimeout), vpptest.StateDir(s.state), vpptest.Labelled("stalls"))
+func hosts(b *vpptest.Bench) {
 	for n := range stallNames {
-		s.b.SetHostInterface(fmt.Sprintf("eth%d", n), true)
-		s.right.SetHostInterface(fmt.Sprintf("eth%d", n), true)
+		b.SetHostInterface(fmt.Sprintf("eth%d", n), true)
 	}
+}
+
+func (s *stalls) start() {
+	all := []vpptest.Option{
+		vpptest.ReplyTimeout(stallTimeout), vpptest.Reconnect(4 * time.Millisecond), vpptest.StateDir(s.state),
+		vpptest.Labelled("stalls"), vpptest.Quiet(),
+	}
+	b := vpptest.Start(s.t, s.sim, append(all, s.options...)...)
+	hosts(b)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.b = b
 }
 
 func (s *stalls) say(format string, args ...any) {
 	s.story = append(s.story, fmt.Sprintf(format, args...))
 }
 
-// stallNames is how many values of each kind there may be.
-const stallNames = 4
-
-// value is one of the variants of the n-th value of a kind.
-func (s *stalls) value(kind, n int) proto.Message {
-	v := s.rnd.IntN(2)
-	name := func(prefix string) string { return fmt.Sprintf("%s%d", prefix, n) }
-	lo := fmt.Sprintf("lo%d", n)
-	net := fmt.Sprintf("10.%d.%d", n, v)
-	switch kind {
-	case 0:
-		i := loop(lo, net+".1/24")
-		if s.rnd.IntN(3) == 0 {
-			i.IpAddresses = nil
+// watch ends the session whenever the simulator hangs, as the reply timeout does.
+func (s *stalls) watch(end <-chan struct{}) {
+	defer close(s.stopped)
+	for {
+		select {
+		case <-end:
+			return
+		case <-s.sim.Sim.Hanging():
 		}
-		i.Vrf, i.Mtu = uint32(s.rnd.IntN(2)), uint32(1500+v)
-		return i
-	case 1:
-		return vxlan(name("vx"), "192.0.2.1", fmt.Sprintf("192.0.2.%d", 10+n), uint32(100*(n+1)+v))
-	case 2:
-		return memif(name("memif"), uint32(10*n+v), fmt.Sprintf("/run/m%d.sock", v))
-	case 3:
-		return tap(name("tap"), fmt.Sprintf("10.%d.%d.1/24", 100+n, v))
-	case 4:
-		return afPacket(name("af"), name("eth"))
-	case 5:
-		return subInterface(name("sub"), lo, uint32(100+v))
-	case 6:
-		bd := bridge(name("bd"), name("vx"), name("memif"))
-		bd.Learn = v == 0
-		return bd
-	case 7:
-		return &l2.FIBEntry{PhysAddress: fmt.Sprintf("02:00:00:00:00:%02x", n), BridgeDomain: name("bd"), OutgoingInterface: name([]string{"vx", "memif"}[v]), StaticConfig: true}
-	case 8:
-		return &l3.Route{DstNetwork: fmt.Sprintf("172.16.%d.0/24", n), NextHopAddr: net + ".9", OutgoingInterface: lo}
-	case 9:
-		return &l3.ARPEntry{Interface: name("tap"), IpAddress: fmt.Sprintf("10.%d.0.77", 100+n), PhysAddress: fmt.Sprintf("02:00:00:00:%02x:%02x", v, n), Static: true}
-	case 10:
-		return &l3.VrfTable{Id: 1, Label: "one"}
-	case 11:
-		return gre(name("gre"), "198.51.100.1", fmt.Sprintf("198.51.100.%d", 10*n+v+10), interfaces.GreLink_L3)
+		if brief := s.stall(); !brief {
+			select {
+			case s.hung <- struct{}{}:
+				<-s.resume
+			case <-end:
+			}
+		}
+		s.sim.Sim.Resume()
 	}
-	return &l3.Route{DstNetwork: fmt.Sprintf("172.17.%d.0/24", n), Type: l3.Route_DROP, VrfId: uint32(v)}
 }
 
-const stallKinds = 13
+// stall ends the session. It reports whether the simulator is to continue at once.
+func (s *stalls) stall() (brief bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kill != "" {
+		if err := os.CopyFS(s.kill, os.DirFS(s.state)); err != nil {
+			s.t.Errorf("copy the state directory: %v", err)
+		}
+		s.kill = ""
+	}
+	if session := s.b.Mux.Session(); session.Up {
+		session.Conn.Stall(vppclient.ErrReplyTimeout)
+	} else {
+		s.sim.Sim.Patient() // an attempt to connect, which changes nothing
+	}
+	brief = s.at.brief
+	s.hangAt(hangs{})
+	if len(s.later) > 0 {
+		s.hangAt(s.later[0])
+		s.later = s.later[1:]
+	}
+	return brief
+}
+
+// hangs is where the simulator hangs next: at the first of the requests to come.
+type hangs struct {
+	at    map[string]int // number of the request by name; "" is any
+	late  bool           // after the effect
+	brief bool           // it continues by itself
+}
+
+// hangAt changes where the simulator hangs next. The lock is held.
+func (s *stalls) hangAt(next hangs) {
+	for name := range s.at.at {
+		_ = s.sim.Sim.HangAt(name, 0, false) // is known
+	}
+	for name, at := range next.at {
+		if err := s.sim.Sim.HangAt(name, at, next.late); err != nil {
+			s.t.Error(err)
+		}
+	}
+	s.at = next
+}
+
+// arm makes the simulator hang at one of the next requests, and again at later ones.
+func (s *stalls) arm(next hangs, later ...hangs) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.later = later
+	s.hangAt(next)
+	s.say("stall at %+v, later %+v", next, later)
+}
+
+// disarm reports whether the simulator hangs. If it does not, it will not any more.
+func (s *stalls) disarm() (hung bool) {
+	select {
+	case <-s.hung:
+		return true
+	default:
+	}
+	s.arm(hangs{})
+	if hung = s.sim.Sim.Hung(); hung {
+		<-s.hung
+	}
+	return hung
+}
 
 // change is what the configuration becomes at some keys.
 func (s *stalls) change() values {
 	out := values{}
-	for range 1 + s.rnd.IntN(12) {
-		vs := of(s.value(s.rnd.IntN(stallKinds), s.rnd.IntN(stallNames)))
+	for range 1 + s.rnd.IntN(16) {
+		v := stallValue{s.rnd.IntN(stallNames), s.rnd.IntN(2), s.rnd}
+		vs := of(stallKinds[s.rnd.IntN(len(stallKinds))](v))
 		for key := range vs {
 			if s.rnd.IntN(3) == 0 {
 				vs[key] = nil
 			}
 		}
 		maps.Copy(out, vs)
+	}
+	return out
+}
+
+// follow is what becomes of a change afterwards.
+func (s *stalls) follow(first values) (what string, next values) {
+	switch s.rnd.IntN(4) {
+	case 0:
+		return "deleted", deleted(first)
+	case 1:
+		return "changed", s.change()
+	case 2:
+		return "changed again", s.again(first)
+	}
+	return "unchanged", nil
+}
+
+// again makes other values of the keys.
+func (s *stalls) again(first values) values {
+	out := values{}
+	for range 200 {
+		v := stallValue{s.rnd.IntN(stallNames), s.rnd.IntN(2), s.rnd}
+		for key, m := range of(stallKinds[s.rnd.IntN(len(stallKinds))](v)) {
+			if _, known := first[key]; known {
+				out[key] = m
+			}
+		}
 	}
 	return out
 }
@@ -135,93 +233,126 @@ func (s *stalls) commit(vs values) {
 			s.say("  put %s %s", key, text(vs[key]))
 		}
 	}
-	_ = s.b.Commit(vs) // what became of it is seen in the simulator
-	_ = s.right.Commit(vs)
+	if len(vs) > 0 {
+		_ = s.b.Commit(vs) // what became of it is seen in the simulator
+	}
 }
 
-// round changes the configuration while the simulator stops answering.
-func (s *stalls) round() {
-	at, late := 1+s.rnd.IntN(40), s.rnd.IntN(2) == 0
-	s.say("stall at request %d, late %v", at, late)
-	if err := s.sim.Sim.HangAt("", at, late); err != nil {
-		s.t.Fatal(err)
+// somewhere chooses where to hang: at a change, or at any request.
+func (s *stalls) somewhere(brief bool) hangs {
+	h := hangs{at: map[string]int{}, late: s.rnd.IntN(2) == 0, brief: brief}
+	for name := range s.sim.Sim.Counts() {
+		h.at[name] = 0
 	}
-	restart, pause := s.rnd.IntN(4) == 0, time.Duration(s.rnd.IntN(3))*stallTimeout/2
-	resume := s.resumeLater(pause)
-	for range 1 + s.rnd.IntN(3) {
-		s.commit(s.change())
-	}
-	if restart {
-		s.say("restart")
-		s.b.Stop()
-		s.start()
-		s.b.FullResync(s.wanted)
-	}
-	resume()
-}
-
-// resumeLater lets the simulator continue a while after it hangs: some requests time
-// out, and some do not. The function that it returns has it continue at once.
-func (s *stalls) resumeLater(pause time.Duration) func() {
-	resumed, stop := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(resumed)
-		for !s.sim.Sim.Hung() {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-			}
+	for _, name := range slices.Sorted(maps.Keys(h.at)) {
+		if h.at[name] = 1 + s.rnd.IntN(3); reads(name) || s.rnd.IntN(2) == 0 {
+			delete(h.at, name)
 		}
-		<-time.After(stallTimeout + pause)
-		s.sim.Sim.Resume()
-	}()
-	return func() {
-		close(stop)
-		<-resumed
-		_ = s.sim.Sim.HangAt("", 0, false)
-		s.sim.Sim.Resume()
 	}
+	if len(h.at) == 0 || s.rnd.IntN(8) == 0 {
+		h.at = map[string]int{"": 1 + s.rnd.IntN(60)}
+	}
+	return h
+}
+
+// restarts are what the agent may do after a stall.
+const (
+	runsOn = iota
+	restarted
+	killed
+)
+
+// round changes the configuration while the simulator stops answering. It reports what
+// became of the change, "" if the simulator did not stop.
+func (s *stalls) round() string {
+	kill, end := "", s.rnd.IntN(4)
+	if end == killed {
+		kill = s.t.TempDir()
+	}
+	s.mu.Lock()
+	s.kill = kill
+	s.mu.Unlock()
+	s.arm(s.somewhere(false))
+	first := s.change()
+	s.commit(first)
+	if !s.disarm() {
+		return ""
+	}
+	s.say("stalled")
+	what, next := s.follow(first)
+	early := s.rnd.IntN(2) == 0
+	if early {
+		s.commit(next)
+	}
+	for s.rnd.IntN(2) == 0 {
+		s.later = append(s.later, s.somewhere(true))
+	}
+	if len(s.later) > 0 {
+		s.arm(s.later[0], s.later[1:]...)
+	}
+	switch end {
+	case restarted, killed:
+		s.restart(kill)
+		what += []string{"", ", restarted", ", killed"}[end]
+	default:
+		s.resume <- struct{}{}
+	}
+	if !early {
+		s.commit(next)
+	}
+	return what
+}
+
+// restart replaces the agent by another one that has the state directory, or a copy of
+// it, while the simulator hangs. It continues before the other agent is connected.
+func (s *stalls) restart(kill string) {
+	s.say("restart, killed: %t", kill != "")
+	s.b.Stop()
+	if kill != "" {
+		s.state = kill
+	}
+	s.resume <- struct{}{}
+	s.start()
+	txn := s.b.Scheduler.StartNBTransaction()
+	for key, m := range s.wanted {
+		txn.SetValue(key, m)
+	}
+	_, _ = txn.Commit(s.t.Context(), api.WithResync(api.FullResync, false)) // as in commit
 }
 
 // settle waits until the simulator has what the configuration says.
 func (s *stalls) settle() {
 	s.t.Helper()
+	s.arm(hangs{brief: true}) // no more; one that has just begun ends by itself
+	s.build()
 	want := vpptest.Canonical(s.oracle.Sim.Dump())
 	var diff string
-	tick := time.NewTicker(2 * time.Millisecond) // the simulator does not tell when something changes
+	tick := time.NewTicker(5 * time.Millisecond) // the simulator does not report changes
 	defer tick.Stop()
 	for end := time.Now().Add(stallPatience); time.Now().Before(end); <-tick.C {
-		if diff = vpptest.Difference(vpptest.Canonical(s.sim.Sim.Dump()), want); diff != "" {
-			continue
-		}
-		s.b.Scheduler.TransactionBarrier()
+		s.b.Connected(0)
 		if diff = vpptest.Difference(vpptest.Canonical(s.sim.Sim.Dump()), want); diff == "" && s.b.Mux.Session().Up {
-			s.story = s.story[:0]
 			return
 		}
 	}
 	s.t.Fatalf("after\n%s\nthe simulator differs from the configuration:\n%s", strings.Join(s.story, "\n"), diff)
 }
 
-// stallPatience is how long a trial waits for the agent to converge.
-const stallPatience = 30 * time.Second
-
-// A VPP stops answering and continues: what was sent before takes effect late. Nothing
-// remains that is not desired, and nothing is missing.
-func TestStalls(t *testing.T) {
-	t.Parallel()
-	seed := *stallSeed
-	if seed == 0 {
-		seed = rand.Uint64()
+// build gives the second agent what has changed.
+func (s *stalls) build() {
+	diff := values{}
+	for key, m := range s.wanted {
+		if s.built[key] != m {
+			diff[key] = m
+		}
 	}
-	t.Logf("-stall-seed=%d", seed)
-	s := newStalls(t, seed)
-	for round := range *stallRounds {
-		s.say("round %d", round)
-		s.round()
-		s.settle()
+	for key := range s.built {
+		if s.wanted[key] == nil {
+			diff[key] = nil
+		}
 	}
+	s.built = maps.Clone(s.wanted)
+	_ = s.right.Commit(diff) // some values wait for others
 }
 
 // TestStallAtEachMessage stops at each of the first messages of a creation, before and
@@ -230,34 +361,27 @@ func TestStallAtEachMessage(t *testing.T) {
 	t.Parallel()
 	const messages = 24
 	created := of(loop("lo0", "10.0.0.1/24"), vxlan("vx0", "192.0.2.1", "192.0.2.10", 100), memif("memif0", 1, "/run/m0.sock"),
-		subInterface("sub0", "lo0", 100), gre("gre0", "198.51.100.1", "198.51.100.10", interfaces.GreLink_L3),
+		subif("sub0", "lo0", 100), gre("gre0", "198.51.100.1", "198.51.100.10", interfaces.GreLink_L3),
 		bridge("bd0", "vx0", "memif0"), &l3.Route{DstNetwork: "172.16.0.0/24", NextHopAddr: "10.0.0.9", OutgoingInterface: "lo0"})
 	changed := of(loop("lo0", "10.0.1.1/24"), vxlan("vx0", "192.0.2.1", "192.0.2.10", 101), memif("memif0", 2, "/run/m0.sock"),
-		subInterface("sub0", "lo0", 101), gre("gre0", "198.51.100.1", "198.51.100.11", interfaces.GreLink_L3))
+		subif("sub0", "lo0", 101), gre("gre0", "198.51.100.1", "198.51.100.11", interfaces.GreLink_L3))
 	for name, next := range map[string]values{"removed": deleted(created), "changed": changed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStalls(t, 1)
 			for at := range 2 * messages {
-				s.say("%s, stall at request %d, late %v", name, at/2+1, at%2 == 1)
-				if err := s.sim.Sim.HangAt("", at/2+1, at%2 == 1); err != nil {
-					t.Fatal(err)
-				}
-				resume := s.resumeLater(0)
+				s.story = s.story[:0]
+				s.arm(hangs{at: map[string]int{"": at/2 + 1}, late: at%2 == 1})
 				s.commit(created)
+				hung := s.disarm()
 				s.commit(next)
-				resume()
+				if hung {
+					s.resume <- struct{}{}
+				}
 				s.settle()
 				s.commit(deleted(created))
 				s.settle()
 			}
 		})
-	}
-}
-
-func subInterface(name, parent string, vlan uint32) *interfaces.Interface {
-	return &interfaces.Interface{
-		Name: name, Type: interfaces.Interface_SUB_INTERFACE, Enabled: true,
-		Link: &interfaces.Interface_Sub{Sub: &interfaces.SubInterface{ParentName: parent, SubId: vlan}},
 	}
 }
