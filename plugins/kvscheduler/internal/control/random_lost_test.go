@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -17,6 +18,7 @@ const (
 	lostRepaired = "value lost and repaired"
 	lostKept     = "value lost and kept missing"
 	lostInStorm  = "value lost in a storm"
+	lostProperty = "loss reported by a property"
 )
 
 // repairPolicy decides whether the scheduler repairs lost values.
@@ -29,8 +31,12 @@ func (p *repairPolicy) repairs(string, string) bool { return !p.off.Load() }
 // it, the value stays MISSING and its dependents wait, until a resync.
 func (s *simulation) lost() {
 	s.converge()
-	if rapid.IntRange(0, 2).Draw(s.T, "keep") == 0 {
+	switch rapid.SampledFrom([]string{lostRepaired, lostRepaired, lostKept, lostProperty}).Draw(s.T, "loss") {
+	case lostKept:
 		s.lostAndKept()
+		return
+	case lostProperty:
+		s.lostBehindProperty()
 		return
 	}
 	for range rapid.IntRange(1, 2).Draw(s.T, "losses") {
@@ -86,15 +92,8 @@ func (s *simulation) lose(kind string, keys ...string) {
 	for _, key := range keys {
 		s.w.removeAll(key)
 	}
-	report := append(slices.Clone(keys), "a/unknown", "n/0")
-	for key := range s.w.exists {
-		report = append(report, key)
-	}
+	report := s.reports(keys)
 	s.w.mu.Unlock()
-	slices.Sort(report)
-	if !rapid.Bool().Draw(s.T, "wrong reports") {
-		report = keys
-	}
 	s.settled = false
 	mark := s.w.mark()
 	s.log("%s: %q, reported %q", kind, keys, report)
@@ -103,6 +102,44 @@ func (s *simulation) lose(kind string, keys ...string) {
 	}
 	s.barrier()
 	s.log("  ops %q", s.w.since(mark))
+}
+
+// reports returns what is reported when values are lost: their keys, and perhaps what is
+// not lost at all. The lock is held.
+func (s *simulation) reports(lost []string) []string {
+	if !rapid.Bool().Draw(s.T, "wrong reports") {
+		return lost
+	}
+	others := append(slices.Sorted(maps.Keys(s.w.exists)), "a/unknown", "n/0", "p/a/0", "p/b/1")
+	return append(slices.Clone(lost), others...)
+}
+
+// lostBehindProperty is the loss of a value of which the southbound reports only a property
+// that the value depends on.
+func (s *simulation) lostBehindProperty() {
+	const property, victim = "p/a/0", "a/1"
+	values := map[string]*model.Item{
+		"a/0":  {Derived: []*model.Derived{{Key: property, Item: &model.Item{}}}},
+		victim: {Deps: []string{property}},
+	}
+	_ = s.commit(values, api.WithRetryMaxCount(0))
+	s.want(values)
+	s.converge()
+	if s.w.exists[victim] == nil || !s.owned(victim) {
+		return
+	}
+	s.w.fault(lostProperty)
+	s.digest()
+	s.w.mu.Lock()
+	s.w.removeAll(victim)
+	s.w.mu.Unlock()
+	s.settled = false
+	s.log("%s: %s, reported %s", lostProperty, victim, property)
+	if err := s.c.ReportLost(property); err != nil {
+		s.fatal("report: %v", err)
+	}
+	s.barrier()
+	s.converge()
 }
 
 // stormLost is a loss of something that the scheduler made, in a storm.

@@ -90,5 +90,5 @@ var faultKinds = []string{
 	"notification lost", "notification duplicated", "notification reordered",
 	"foreign hand in a storm", "session that changes while callbacks run late", "callback that returns late",
 	"late effect before a late return", "scheduler restarted while callbacks run late",
-	lostRepaired, lostKept, lostInStorm,
+	lostRepaired, lostKept, lostInStorm, lostProperty,
 }
