@@ -114,8 +114,8 @@ func (s *simulation) reports(lost []string) []string {
 	return append(slices.Clone(lost), others...)
 }
 
-// lostBehindProperty is the loss of a value of which the southbound reports only a property
-// that the value depends on.
+// lostBehindProperty loses a value. The southbound reports only a property that the value
+// depends on.
 func (s *simulation) lostBehindProperty() {
 	const property, victim = "p/a/0", "a/1"
 	values := map[string]*model.Item{
