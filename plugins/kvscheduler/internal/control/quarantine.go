@@ -205,6 +205,7 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 	if p.request.Closed[southbound] {
 		return false // it comes up again, and so do the trials
 	}
+	p.request.DropUnwanted = c.fullResyncDone // what an earlier run could not remove was found without being desired
 	// Those whose trial failed, and the southbound has survived it.
 	for _, s := range c.ward.list(func(s *suspect) bool { return s.Southbound == southbound && s.tried }) {
 		if n, tried := c.graph.Node(s.Key), c.ward.get(s.Key); n != nil && (tried.again || n.Root().Revision != tried.revision) {
