@@ -138,6 +138,19 @@ func spawn(t *testing.T, programs, dir string, args ...string) *process {
 	return p
 }
 
+// recent is what the agent logged and nobody looked for.
+func (p *process) recent() string {
+	var lines []string
+	for {
+		select {
+		case line := <-p.logs:
+			lines = append(lines, line)
+		default:
+			return strings.Join(lines, "\n")
+		}
+	}
+}
+
 // end kills the agent and waits for its end.
 func (p *process) end() {
 	_ = p.cmd.Process.Kill()

@@ -48,6 +48,7 @@ type trial struct {
 	kills    int
 	chaotic  bool // VPP and etcd fail, too
 	took     []time.Duration
+	slow     int           // starts that took longer than the limit
 	usual    time.Duration // of a start
 	requests int           // of a start
 	seen     int           // requests before it
@@ -98,6 +99,9 @@ func (tr *trial) newSources() *sources {
 	}
 	write("govpp.conf", "reply-timeout: "+timeout+"\nbinapi-socket-path: "+filepath.Join(tr.dir, "api.sock")+"\n")
 	write("kvscheduler.conf", "print-txn-summary: false\n")
+	patient := []string{"30s", "300ms", "50ms"}[tr.rnd.IntN(3)] // with less the first synchronisation may come before the sources
+	write("orchestrator.conf", "initial-sync-timeout: "+patient+"\n")
+	tr.t.Logf("initial-sync-timeout: %s", patient)
 	kind := tr.rnd.IntN(3)
 	if _, err := exec.LookPath("etcd"); err != nil {
 		tr.t.Log("NOT CHECKED: there is no etcd here (Debian: apt install etcd-server); configurations come from files alone")
@@ -214,7 +218,9 @@ func (tr *trial) settle() {
 		tr.fail("touched what was right:\n%s", strings.Join(tr.guard.touched[:min(30, len(tr.guard.touched))], "\n"))
 	}
 	if *agentLimit > 0 && tr.kills > 0 && !tr.chaotic && took > *agentLimit {
-		tr.fail("it took %v after the start of the agent, longer than %v", took, *agentLimit)
+		load, _ := os.ReadFile("/proc/loadavg")
+		tr.slow++
+		tr.t.Logf("it took %v after the start of the agent, longer than %v; load %s\n%s", took, *agentLimit, load, tr.agent.recent())
 	}
 	tr.took, tr.requests = append(tr.took, took), tr.guard.seq-tr.seen
 	tr.story, tr.agents = nil, tr.agents[len(tr.agents)-1:]
@@ -327,13 +333,14 @@ func series(t *testing.T, what string, enough int, round func(*trial), count fun
 		programs = build(t)
 	}
 	var took []time.Duration
+	slow := 0
 	for n := 0; n < enough; seed++ {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			tr := newTrial(t, seed, programs, what == "rounds")
 			for i := 0; i < *agentRounds && n+count(tr) < enough; i++ {
 				round(tr)
 			}
-			n, took = n+count(tr), append(took, tr.took...)
+			n, took, slow = n+count(tr), append(took, tr.took...), slow+tr.slow
 		}) {
 			t.Fatalf("a failure after %d %s", n, what)
 		}
@@ -342,5 +349,8 @@ func series(t *testing.T, what string, enough int, round func(*trial), count fun
 			return sorted[int(part*float64(len(sorted)-1))].Round(time.Millisecond)
 		}
 		t.Logf("%d %s, %d times right; %v after the last start (median), %v (99 of 100), %v (longest)", n, what, len(took), at(0.5), at(0.99), at(1))
+	}
+	if slow > 0 {
+		t.Errorf("%d times it took longer than %v after a start", slow, *agentLimit)
 	}
 }
