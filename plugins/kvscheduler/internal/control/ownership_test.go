@@ -242,7 +242,7 @@ func TestIntentsOfALargePlan(t *testing.T) {
 		if err := l.full(values); err != nil {
 			t.Fatal(err)
 		}
-		if want := map[int]int{0: many, 1: 0, 2: 1 << 16}[part]; before != want {
+		if want := map[int]int{0: many, 1: 0, 2: 1 << 14}[part]; before != want {
 			t.Errorf("part %d fails: %d on record when the plan began, expected %d", part, before, want)
 		}
 		l.clock.fire() // what failed is tried again
