@@ -211,9 +211,9 @@ func (s *simulation) asking(values map[string]*model.Item) (over func()) {
 		defer s.w.mu.Unlock()
 		s.w.asked = asked
 	}
-	wanted := maps.Clone(s.o.wanted)
+	wanted, queued := maps.Clone(s.o.wanted), s.w.loose // in a storm others may be queued before it
 	set(func(key string) bool {
-		if it, named := values[key]; named {
+		if it, named := values[key]; named && !(queued && it == nil) {
 			return it != nil
 		}
 		return wanted[key] != nil
