@@ -5,12 +5,14 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
 func (s *simulation) boot() {
@@ -95,6 +97,7 @@ func (s *simulation) restart() {
 	if s.journal == nil {
 		s.w.forget(func(string) bool { return true }, s.asksFor)
 	}
+	kept := maps.Clone(s.o.kept)
 	for key, it := range s.o.wanted {
 		if !it.Invalid {
 			continue
@@ -113,10 +116,17 @@ func (s *simulation) restart() {
 	s.boot()
 	s.barrier()
 	mark := len(s.w.ops)
-	settled := s.settled
+	// A value that is in force instead of an invalid one is what the southbound has from now
+	// on: an equivalent one may have had other properties.
+	settled := s.settled && maps.EqualFunc(kept, s.o.kept, func(a, b *model.Item) bool { return hasProperty(a) == hasProperty(b) })
 	s.resync(api.FullResync)
 	if settled && s.rate == 0 && len(s.w.ops) > mark {
 		s.fatal("a restart touches what was right: %q\n%q", s.w.ops[mark:], slices.Sorted(maps.Keys(before)))
 	}
 	live()
+}
+
+// hasProperty reports whether a property is derived from a value.
+func hasProperty(it *model.Item) bool {
+	return slices.ContainsFunc(it.Derived, func(d *model.Derived) bool { return strings.HasPrefix(d.Key, "p/") })
 }

@@ -110,7 +110,7 @@ func (s *simulation) change() {
 		return
 	}
 	s.want(values)
-	s.waits()
+	s.waits(txnErr)
 }
 
 // deadline is one that passes while the transaction is executed, or none. The
@@ -189,7 +189,6 @@ func (s *simulation) notify() {
 	}
 	s.barrier()
 	s.log("notify %s %v\n  ops %q", key, it, s.w.ops[mark:])
-	s.waits()
 }
 
 // foreign is a hand that takes something away behind the scheduler's back.

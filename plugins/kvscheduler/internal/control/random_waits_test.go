@@ -7,21 +7,25 @@ import (
 )
 
 // waits checks after a transaction that what lacks something waits for it, whatever
-// failed before and however that is retried. Values that must not be touched now keep their
-// failure.
-func (s *simulation) waits() {
+// failed before and however that is retried. Values that failed just now, or must not be
+// touched now, keep their failure.
+func (s *simulation) waits(now *api.TransactionError) {
 	if len(s.c.Overdue())+len(s.c.Suspects())+len(s.c.Unread()) > 0 {
 		return
 	}
+	just := map[string]bool{}
+	if now != nil {
+		for _, failure := range now.GetKVErrors() {
+			just[failure.Key] = true
+		}
+	}
 	for _, status := range s.c.ListValueStatus("") {
 		if failed(status.Value) {
-			s.lacksNothing(status.Value)
+			s.lacksNothing(status.Value, just)
 			continue // and what is derived from it may be that of an earlier value
 		}
 		for _, v := range status.DerivedValues {
-			if failed(v) {
-				s.lacksNothing(v)
-			}
+			s.lacksNothing(v, just)
 		}
 	}
 }
@@ -30,9 +34,9 @@ func failed(v *api.ValueStatus) bool {
 	return v.State == kvscheduler.ValueState_FAILED || v.State == kvscheduler.ValueState_RETRYING
 }
 
-func (s *simulation) lacksNothing(v *api.ValueStatus) {
-	if v.LastOperation != kvscheduler.TxnOperation_CREATE {
-		return // it may have failed just now, as it went with what it depends on
+func (s *simulation) lacksNothing(v *api.ValueStatus, just map[string]bool) {
+	if !failed(v) || just[v.Key] || v.LastOperation != kvscheduler.TxnOperation_CREATE { // it went, and that failed
+		return
 	}
 	if missing, lacks := s.lacks(v.Key); lacks {
 		s.fatal("%s is %v %s, and lacks %s", v.Key, v.State, v.Error, missing)
