@@ -21,7 +21,8 @@ type spaces struct {
 	left, right string
 }
 
-func newSpaces(t *testing.T) *spaces {
+// needNamespaces skips a test where there are no network namespaces.
+func needNamespaces(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("NOT CHECKED: network namespaces of the kernel need root")
@@ -29,6 +30,11 @@ func newSpaces(t *testing.T) *spaces {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("NOT CHECKED: there is no program ip")
 	}
+}
+
+func newSpaces(t *testing.T) *spaces {
+	t.Helper()
+	needNamespaces(t)
 	s := &spaces{t, fmt.Sprintf("harm%dl", os.Getpid()), fmt.Sprintf("harm%dr", os.Getpid())}
 	for _, ns := range []string{s.left, s.right} {
 		s.ip("netns", "add", ns)

@@ -322,7 +322,7 @@ func TestKilledAgent(t *testing.T) {
 // series runs rounds of trials until there were enough of what is counted.
 func series(t *testing.T, what string, enough int, round func(*trial), count func(*trial) int) {
 	t.Helper()
-	newSpaces(t) // or skips the test
+	needNamespaces(t)
 	seed := *agentSeed
 	if seed == 0 {
 		seed = rand.Uint64()
