@@ -251,6 +251,8 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	case kept == n.Have:
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
 		c.graph.Keep(n, n.Have)
+	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
+		// It was read, and the southbound has only filled in details.
 	default:
 		c.graph.Keep(n, n.Have)
 		c.keeper.past.Drop(n.Desc.Name, n.Key)

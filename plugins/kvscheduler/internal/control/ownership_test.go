@@ -224,7 +224,7 @@ func TestAJournalThatFails(t *testing.T) {
 // before it begins, and in the end also where a part could not be written.
 func TestIntentsOfALargePlan(t *testing.T) {
 	t.Parallel()
-	const many = 1<<16 + 1000
+	const many = 1<<14 + 1000
 	for _, part := range []int{0, 1, 2} { // that cannot be written
 		w, journal := newWorld(), ownership.NewMemory()
 		l := live(t, w, &partly{Memory: journal, fails: part})
