@@ -313,6 +313,11 @@ func (s *stalls) restart(kill string) {
 	}
 	s.resume <- struct{}{}
 	s.start()
+	s.resync()
+}
+
+// resync makes the configuration the only one that is desired.
+func (s *stalls) resync() {
 	txn := s.b.Scheduler.StartNBTransaction()
 	for key, m := range s.wanted {
 		txn.SetValue(key, m)
