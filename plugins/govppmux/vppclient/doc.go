@@ -22,7 +22,8 @@
 // connection: a request queued behind a thousand others is not late while those are
 // being answered. It ends the connection, with ErrReplyTimeout as the cause: the
 // outcome of everything in flight is unknown, and VPP executes it when it continues.
-// Drain waits for that, so that what is read over the next connection is final.
+// Drain waits for that, so that what is read over the next connection is final. A request
+// that VPP does not answer, while it answers later ones, fails alone with ErrReplyLost.
 //
 // Dumps go over a second connection, so that nothing waits behind what VPP sends
 // of a large one; it is made for the first dump.

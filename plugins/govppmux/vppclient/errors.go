@@ -15,6 +15,10 @@ var (
 	// ErrReplyTimeout means that VPP did not answer within the reply timeout. It is a
 	// cause of ErrDisconnected.
 	ErrReplyTimeout = errors.New("no reply from VPP in time")
+	// ErrReplyLost means that VPP answered later requests of the connection, and this one
+	// not within the reply timeout after that. VPP executes requests in order: it has
+	// executed this one or refused it.
+	ErrReplyLost = errors.New("no reply from VPP, which answered later requests")
 	// ErrUnknownMessage means that the connected VPP does not have the message
 	// under this name and CRC.
 	ErrUnknownMessage = errors.New("message unknown to the connected VPP")
@@ -38,7 +42,7 @@ type RequestError struct {
 	// Sent tells that the request was handed to the socket, so that VPP may
 	// have executed it.
 	Sent bool
-	// Err is the cause: ErrDisconnected, ErrReplyTimeout, ErrUnknownMessage,
+	// Err is the cause: ErrDisconnected, ErrReplyTimeout, ErrReplyLost, ErrUnknownMessage,
 	// the error of the context, or a decoding error.
 	Err error
 }

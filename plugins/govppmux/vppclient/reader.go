@@ -127,16 +127,24 @@ func (c *Conn) sweepLoop() {
 	}
 }
 
-// sweep advances the clock and ends the connection if a request is due. It returns
-// false when nothing is in flight.
+// sweep advances the clock and ends the connection if a request is due. A request that is
+// due although VPP answered later ones fails alone: its reply is lost. It returns false
+// when nothing is in flight.
 func (c *Conn) sweep() bool {
 	now := c.tick.Add(1)
 	for i := range c.slots {
 		s := &c.slots[i]
 		s.mu.Lock()
-		due, info := s.context != 0 && c.due(s, now), s.info
+		due, lost, info, size := s.context != 0 && c.due(s, now), s.passed, s.info, s.size
+		if due && lost {
+			s.end(&RequestError{Message: info.name, Sent: true, Err: fmt.Errorf("%w (%v)", ErrReplyLost, c.opts.ReplyTimeout)})
+		}
 		s.mu.Unlock()
-		if due {
+		switch {
+		case due && lost:
+			c.stats.timeouts.Add(1)
+			c.release(freed{uint32(i), size})
+		case due:
 			c.stats.timeouts.Add(1)
 			c.Stall(fmt.Errorf("%s: %w (%v)", info.name, ErrReplyTimeout, c.opts.ReplyTimeout))
 			return false

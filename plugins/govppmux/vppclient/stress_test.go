@@ -92,7 +92,7 @@ func TestStress(t *testing.T) {
 				switch {
 				case err == nil:
 					answered.Add(1)
-				case errors.Is(err, ErrReplyTimeout), errors.Is(err, context.DeadlineExceeded):
+				case errors.Is(err, ErrReplyTimeout), errors.Is(err, ErrReplyLost), errors.Is(err, context.DeadlineExceeded):
 					timeouts.Add(1)
 				case errors.Is(err, ErrDisconnected):
 					lost.Add(1)

@@ -80,7 +80,8 @@ func stressVPP(t *testing.T, v victim) {
 				switch {
 				case err == nil:
 					answered.Add(1)
-				case errors.Is(err, vppclient.ErrDisconnected), errors.Is(err, vppclient.ErrReplyTimeout), errors.Is(err, context.DeadlineExceeded):
+				case errors.Is(err, vppclient.ErrDisconnected), errors.Is(err, vppclient.ErrReplyTimeout), errors.Is(err, vppclient.ErrReplyLost),
+					errors.Is(err, context.DeadlineExceeded):
 					failed.Add(1)
 				default:
 					t.Error(err)

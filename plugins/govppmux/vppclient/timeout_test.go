@@ -121,8 +121,8 @@ func TestReplyTimeoutCountsSilenceOnly(t *testing.T) {
 	})
 }
 
-// TestReplyTimeoutOfALostReply: a reply that never comes ends the connection though
-// others are answered all the time.
+// TestReplyTimeoutOfALostReply: a reply that never comes fails its request, and no other,
+// if others are answered all the time.
 func TestReplyTimeoutOfALostReply(t *testing.T) {
 	t.Parallel()
 	s := newServer(func(r *incoming) {
@@ -138,8 +138,11 @@ func TestReplyTimeoutOfALostReply(t *testing.T) {
 		for {
 			select {
 			case err := <-done:
-				if !errors.Is(err, ErrReplyTimeout) {
-					t.Errorf("error %v, want ErrReplyTimeout", err)
+				if !errors.Is(err, ErrReplyLost) || errors.Is(err, ErrDisconnected) || !OutcomeUnknown(err) {
+					t.Errorf("error %v, want ErrReplyLost with an unknown outcome", err)
+				}
+				if st := c.Stats(); c.Err() != nil || st.InFlight != 0 || st.Timeouts != 1 {
+					t.Errorf("connection: %v, stats %+v, want one timeout and nothing in flight", c.Err(), st)
 				}
 				if d := time.Since(begin); d > 3*time.Second {
 					t.Errorf("failed after %v", d)

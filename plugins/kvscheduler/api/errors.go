@@ -46,6 +46,8 @@ var (
 	// ErrUnreached marks failures of which nothing was asked of the southbound; see
 	// Unreached.
 	ErrUnreached = errors.New("southbound not reached")
+	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
+	ErrUndecided = errors.New("outcome unknown")
 	// ErrUnresponsive marks the end of a session with a southbound that exists but
 	// does not answer; see Unresponsive.
 	ErrUnresponsive = errors.New("southbound does not answer")
@@ -99,6 +101,21 @@ func Unreached(err error) error {
 		return nil
 	}
 	return unreachedError{err}
+}
+
+type undecidedError struct{ error }
+
+func (e undecidedError) Unwrap() error        { return e.error }
+func (e undecidedError) Is(target error) bool { return target == ErrUndecided }
+
+// Undecided marks err as the failure of an operation that the southbound has executed or
+// refused, and it is not known which. The values of the descriptor are read with Retrieve,
+// which gets this one as Unconfirmed.
+func Undecided(err error) error {
+	if err == nil {
+		return nil
+	}
+	return undecidedError{err}
 }
 
 type unresponsiveError struct{ error }

@@ -144,8 +144,11 @@ func Each[D api.Message](v *VPP, req api.Message, each func(D)) error {
 }
 
 // marked tells the scheduler what an error means for it: a VPP that was gone before
-// it was asked, and one that lacks a message.
+// it was asked, one whose reply was lost, and one that lacks a message.
 func marked(err error) error {
+	if errors.Is(err, vppclient.ErrReplyLost) {
+		return kvs.Undecided(err)
+	}
 	if errors.Is(err, vppclient.ErrDisconnected) && !vppclient.OutcomeUnknown(err) {
 		return kvs.Unreached(err)
 	}

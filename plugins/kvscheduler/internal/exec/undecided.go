@@ -47,6 +47,11 @@ func (r *run) read(pl *plan.Plan, unknown []int32) {
 		keys = append(keys, pl.Ops[i].Key)
 	}
 	slices.Sort(keys)
+	for _, key := range keys {
+		if r.Doubt != nil && errors.Is(r.failures[key].Err, api.ErrUndecided) {
+			r.Doubt(&pl.Ops[ops[key]]) // the reading decides
+		}
+	}
 	unread := map[string]bool{}
 	for _, key := range r.Refresh(keys) {
 		unread[key] = true

@@ -47,7 +47,7 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 			unread = append(unread, key)
 			continue
 		}
-		if d.RetrieveValue != nil && d == n.Desc && !together[d] {
+		if d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Past.doubts(key) && d.Retrieve != nil) {
 			if !bad.note(d, n.Key, 1, func() error { return r.one(n) }) {
 				unread = append(unread, key)
 			}

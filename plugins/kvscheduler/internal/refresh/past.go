@@ -158,6 +158,9 @@ func (p *Past) doubt(key string) {
 // Doubted reports whether an operation of unknown outcome was about the key.
 func (p *Past) Doubted(key string) bool { return p.doubted[key] }
 
+// doubts is Doubted of a Past that may be nil.
+func (p *Past) doubts(key string) bool { return p != nil && p.doubted[key] }
+
 // TakeDoubts returns what Doubt was called with since TakeDoubts was last called, as far
 // as it is not decided.
 func (p *Past) TakeDoubts() (recs []ownership.Record) {
