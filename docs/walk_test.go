@@ -178,7 +178,8 @@ func (n neighbours) state(t *testing.T) string {
 		"-o addr show dev " + n.prefix + "a", "route show dev " + n.prefix + "a", "-o link show dev " + n.prefix + "a",
 		"-n " + n.prefix + " -o addr", "-n " + n.prefix + " route", "-n " + n.prefix + " -o link",
 	} {
-		out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput()
+		// On the standard error ip warns of namespaces of others that are being removed.
+		out, err := exec.Command("ip", strings.Fields(line)...).Output()
 		fmt.Fprintf(&all, "ip %s: %v\n%s", line, err, lifetimes.ReplaceAllString(string(out), ""))
 	}
 	return all.String()
