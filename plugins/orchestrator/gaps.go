@@ -16,7 +16,8 @@ const maxGaps = 5
 func (p *Plugin) gaps() (gaps []string) {
 	for _, s := range p.stores {
 		switch n := len(s.incomplete) - maxGaps; {
-		case !s.known && s.recalled:
+		case !s.known && s.recalled: // it may have changed before or since the restart
+			gaps = append(gaps, s.name+": no state since the restart, the previous one is used")
 		case !s.known:
 			gaps = append(gaps, s.name+": no initial state")
 		case n > 0:
@@ -26,17 +27,6 @@ func (p *Plugin) gaps() (gaps []string) {
 		}
 	}
 	return gaps
-}
-
-// silent are the stores whose state of before the restart is in effect, because
-// they have told nothing since. The lock is held.
-func (p *Plugin) silent() (names []string) {
-	for _, s := range p.stores {
-		if !s.known && s.recalled {
-			names = append(names, s.name)
-		}
-	}
-	return names
 }
 
 // incomplete is what a store does not know as of an event.

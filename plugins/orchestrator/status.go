@@ -149,8 +149,6 @@ func (p *Plugin) tellHealth() {
 		p.Health.Starting(p.awaited())
 	case p.keeping:
 		p.Health.Degraded("a part of the configuration is unknown ("+strings.Join(p.gaps(), "; ")+"); nothing found in the southbound is removed", told)
-	case len(p.silent()) > 0:
-		p.Health.Degraded("not heard of since the restart: "+strings.Join(p.silent(), ", ")+"; what they asked for before is in effect", told)
 	case len(errs) > 0:
 		p.Health.Degraded(fmt.Sprintf("%d items are rejected", len(errs)), told)
 	case meant:
