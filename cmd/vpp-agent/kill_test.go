@@ -138,7 +138,7 @@ func spawn(t *testing.T, programs, dir string, args ...string) *process {
 	return p
 }
 
-// recent is what the agent logged and nobody looked for.
+// recent is the log of the agent that no check has read yet.
 func (p *process) recent() string {
 	var lines []string
 	for {

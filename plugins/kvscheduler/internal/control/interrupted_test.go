@@ -68,9 +68,10 @@ func (i *interrupted) boot(t *testing.T, journal *ownership.Memory) (stop func()
 	return func() { cancel(); <-done }
 }
 
-// A southbound goes down between two operations on derived values: the second one is not
-// begun. What is read of the base does not tell that the first one was successful, so that
-// the base is unconfirmed, in the next session and for the next process.
+// TestInterruptedDerivedValues: a southbound goes down between two operations on derived
+// values, and the second one does not begin. A Retrieve of the base cannot show whether
+// the first one succeeded, so the base is unconfirmed in the next session and for the next
+// process.
 func TestInterruptedDerivedValues(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]bool{"next session": false, "next process": true} {
