@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated fields are part of the wire schema, and have to be understood or refused
+
 package vpptest_test
 
 import (

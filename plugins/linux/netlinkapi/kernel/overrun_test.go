@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,14 +34,13 @@ func TestOverrun(t *testing.T) {
 				t.Fatal(err)
 			}
 			ready, done := make(chan struct{}), make(chan error, 1)
-			var slow sync.Mutex
-			slow.Lock()
+			proceed := make(chan struct{})
 			go func() {
-				done <- c.watch(func() { close(ready) }, func() { slow.Lock(); slow.Unlock() }) //nolint:staticcheck // waits
+				done <- c.watch(func() { close(ready) }, func() { <-proceed })
 			}()
 			<-ready
 			removeRoutes(t, c.in, 30000)
-			slow.Unlock()
+			close(proceed)
 			if err := <-done; !errors.Is(err, unix.ENOBUFS) {
 				t.Errorf("error is %v, expected %v", err, unix.ENOBUFS)
 			}
