@@ -101,13 +101,15 @@ func (a *Agent) Start(ctx context.Context) error {
 	a.state, a.begun = starting, time.Now()
 	a.mu.Unlock()
 
-	release := a.watch()
+	started := make(chan struct{})
+	release := a.watch(started)
 	err := a.start(ctx)
 	if err != nil {
 		a.finish(err)
 		release()
 		return err
 	}
+	close(started)
 	go func() {
 		defer release()
 		<-a.quit.Done()

@@ -80,7 +80,8 @@ func Context(ctx context.Context) Option { return func(o *options) { o.context =
 // SIGTERM); without arguments no signal does.
 func QuitSignals(signals ...os.Signal) Option { return func(o *options) { o.signals = signals } }
 
-// QuitOnClose makes the agent stop when the channel is closed.
+// QuitOnClose makes the agent stop when the channel is closed: a program whose work is
+// done. If that happens during the start, the agent stops after it.
 func QuitOnClose(ch <-chan struct{}) Option { return func(o *options) { o.quit = ch } }
 
 // StartTimeout bounds the start as a whole (default 15 s; 0 means no bound).

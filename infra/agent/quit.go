@@ -8,8 +8,9 @@ import (
 	"os/signal"
 )
 
-// watch waits for what shall stop the agent, until release is called.
-func (a *Agent) watch() (release func()) {
+// watch waits for what shall stop the agent, until release is called. The quit channel
+// counts once started is closed.
+func (a *Agent) watch(started <-chan struct{}) (release func()) {
 	signals := make(chan os.Signal, 2)
 	if len(a.opts.signals) > 0 {
 		signal.Notify(signals, a.opts.signals...)
@@ -17,7 +18,7 @@ func (a *Agent) watch() (release func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		done, quit := a.opts.context.Done(), a.opts.quit
+		done, quit := a.opts.context.Done(), (<-chan struct{})(nil)
 		for {
 			select {
 			case s := <-signals:
@@ -25,6 +26,8 @@ func (a *Agent) watch() (release func()) {
 			case <-done:
 				a.requestStop(fmt.Errorf("the context ended: %w", context.Cause(a.opts.context)))
 				done = nil
+			case <-started:
+				started, quit = nil, a.opts.quit
 			case <-quit:
 				a.requestStop(errors.New("the quit channel was closed"))
 				quit = nil

@@ -55,6 +55,20 @@ func raise(t *testing.T, s syscall.Signal) func() {
 	}
 }
 
+// TestQuitChannelDuringStart: work that is done before the start has ended is no failure
+// of the start.
+func TestQuitChannelDuringStart(t *testing.T) {
+	t.Parallel()
+	d, quit := &diary{}, make(chan struct{})
+	low := d.plugin("low")
+	low.init = func(*fake) error { close(quit); return nil }
+	a := newAgent(t, agent.QuitOnClose(quit), agent.AllPlugins(d.plugin("high", low)))
+	if err := a.Run(); err != nil {
+		t.Fatal(err)
+	}
+	d.expect(t, "init low", "init high", "after low", "after high", "close high", "close low")
+}
+
 func TestSignalDuringStartRollsBack(t *testing.T) {
 	t.Parallel()
 	d := &diary{}
