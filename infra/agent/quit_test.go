@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -59,14 +60,23 @@ func raise(t *testing.T, s syscall.Signal) func() {
 // of the start.
 func TestQuitChannelDuringStart(t *testing.T) {
 	t.Parallel()
-	d, quit := &diary{}, make(chan struct{})
-	low := d.plugin("low")
-	low.init = func(*fake) error { close(quit); return nil }
-	a := newAgent(t, agent.QuitOnClose(quit), agent.AllPlugins(d.plugin("high", low)))
-	if err := a.Run(); err != nil {
-		t.Fatal(err)
-	}
-	d.expect(t, "init low", "init high", "after low", "after high", "close high", "close low")
+	synctest.Test(t, func(t *testing.T) {
+		d, quit := &diary{}, make(chan struct{})
+		low := d.plugin("low")
+		low.init = func(*fake) error {
+			close(quit)
+			synctest.Wait() // until the agent has seen it
+			return nil
+		}
+		a := newAgent(t, agent.QuitSignals(), agent.QuitOnClose(quit), agent.AllPlugins(d.plugin("high", low)))
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Wait(); err != nil {
+			t.Error(err)
+		}
+		d.expect(t, "init low", "init high", "after low", "after high", "close high", "close low")
+	})
 }
 
 func TestSignalDuringStartRollsBack(t *testing.T) {
