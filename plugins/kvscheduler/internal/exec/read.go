@@ -7,8 +7,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Read runs Retrieve, or RetrieveValue of a key, until no record has arrived within
-// the time limit of the descriptor. What f returns after it was given up is lost, and f must not
+// Read runs Retrieve, or RetrieveValue of a key. It gives up when no record has arrived for
+// the time limit of the descriptor. What f returns after that is lost, and f must not
 // touch anything that its caller uses. While one hangs no other is begun.
 func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error {
 	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key}

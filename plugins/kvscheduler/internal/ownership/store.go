@@ -365,7 +365,13 @@ func (s *Store) Write(b *Batch) error {
 // saveFormer keeps the former values of a batch.
 func saveFormer(tx *bolt.Tx, b *Batch) (bytes int, err error) {
 	former, err := b.encodeFormer()
-	if err != nil || len(former) == 0 && (b.Running || tx.Bucket(stateBucket).Bucket([]byte(FormerState)) == nil) {
+	if err != nil {
+		return 0, err
+	}
+	if len(former) == 0 {
+		if state := tx.Bucket(stateBucket); !b.Running && state.Bucket([]byte(FormerState)) != nil {
+			err = state.DeleteBucket([]byte(FormerState))
+		}
 		return 0, err
 	}
 	for key := range former {
