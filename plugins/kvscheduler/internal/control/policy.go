@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -49,7 +50,7 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 	case n.Want != nil && n.Want.Observed:
 		change.Want = n.Have
 	case n.Adopted || n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB:
-		change.Want = asItIs(n)
+		change.Want = c.asItIs(n)
 	}
 	return change
 }
@@ -58,15 +59,26 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 // as another agent's if it was adopted, or is not on record.
 func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
 	if v.Invalid != nil && !n.Have.FromSB && (n.Adopted || !c.keeper.recorded(n)) {
-		return v.Instead(asItIs(n))
+		return v.Instead(c.asItIs(n))
 	}
 	return v.Instead(n.Have)
 }
 
-// asItIs is what exists as something of the southbound.
-func asItIs(n *graph.Node) *registry.Value {
+// asItIs is what exists as something of the southbound. Its properties are those of
+// the value as it was read last: they need nothing but their base.
+func (c *Control) asItIs(n *graph.Node) *registry.Value {
 	v := n.AsItIs()
 	v.FromSB = true
+	property := func(dv registry.Derived) bool { return dv.Desc.IsProperty() }
+	if read, err := c.registry.Load().Read(n.Key, n.Desc, v.Msg); err == nil {
+		v.Derived = slices.DeleteFunc(v.Derived, property)
+		for _, dv := range read.Derived {
+			if property(dv) {
+				v.Derived = append(v.Derived, dv)
+			}
+		}
+		slices.SortFunc(v.Derived, func(a, b registry.Derived) int { return strings.Compare(a.Key, b.Key) })
+	}
 	for i := range v.Derived {
 		v.Derived[i].Value = &registry.Value{Msg: v.Derived[i].Value.Msg, FromSB: true}
 	}
@@ -88,7 +100,7 @@ func (c *Control) leave(key string) {
 	var v *registry.Value
 	pieces := map[string]*registry.Value{}
 	if n.Have != nil {
-		v = asItIs(n)
+		v = c.asItIs(n)
 		for i := range v.Derived {
 			pieces[v.Derived[i].Key] = v.Derived[i].Value
 		}
