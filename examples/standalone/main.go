@@ -141,7 +141,7 @@ func describe[M any](kind string, d api.Descriptor[value, M]) *api.KVDescriptor 
 // inDirectory: a path needs its directory.
 func inDirectory(key string, _ value) []api.Dependency {
 	if dir := filepath.Dir(path(key)); dir != "." {
-		return []api.Dependency{{Label: "directory-exists", Key: "dir/" + dir}}
+		return []api.Dependency{api.DependsOn("dir/" + dir)}
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func processes(s system) *api.KVDescriptor {
 		WithMetadata: true, // which process it is
 		Dependencies: func(_ string, v value) (deps []api.Dependency) {
 			for _, file := range list(v, "files") {
-				deps = append(deps, api.Dependency{Label: file, Key: "file/" + file})
+				deps = append(deps, api.DependsOn("file/"+file))
 			}
 			return deps
 		},

@@ -39,7 +39,7 @@ func ExampleNew() {
 	}
 	ctx := context.Background()
 	scheduler, stop, err := kvscheduler.New(ctx, []*api.KVDescriptor{
-		describe("book", api.Dependency{Label: "somewhere-to-stand", AnyOf: api.AnyOfDependency{KeyPrefixes: []string{"shelf/"}}}),
+		describe("book", api.DependsOnAny("shelf/")),
 		describe("shelf"),
 	})
 	if err != nil {

@@ -119,7 +119,7 @@ func validate(_ string, v *model.Item) error {
 
 func dependencies(_ string, v *model.Item) (deps []api.Dependency) {
 	for _, key := range v.GetDeps() {
-		deps = append(deps, api.Dependency{Label: key, Key: key})
+		deps = append(deps, api.DependsOn(key))
 	}
 	if prefixes := v.GetAnyOf(); len(prefixes) > 0 {
 		deps = append(deps, api.Dependency{

@@ -137,7 +137,7 @@ func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {
 		}
 		what := dep.Key
 		if what == "" {
-			what = strings.Join(dep.AnyOf.KeyPrefixes, " or ") + "*"
+			what = strings.Join(dep.AnyOf.KeyPrefixes, "* or ") + "*"
 		}
 		if dep.Label != "" && dep.Label != what {
 			what += " (" + dep.Label + ")"

@@ -78,7 +78,7 @@ func hasPrefix(prefix string) api.KeySelector {
 func itemDeps(_ string, it *model.Item) []api.Dependency {
 	var deps []api.Dependency
 	for _, key := range it.Deps {
-		deps = append(deps, api.Dependency{Label: key, Key: key})
+		deps = append(deps, api.DependsOn(key))
 	}
 	if len(it.AnyOf) > 0 {
 		deps = append(deps, api.Dependency{Label: "any", AnyOf: anyOf(it.AnyOf)})

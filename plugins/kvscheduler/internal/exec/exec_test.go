@@ -49,7 +49,7 @@ func newBench(t *testing.T, concurrency int, fail func(op, key string) error) *b
 		Delete: func(key string, _ proto.Message, _ api.Metadata) error { return call("delete", key) },
 		Dependencies: func(_ string, v proto.Message) (deps []api.Dependency) {
 			for _, key := range strings.Fields(v.(*wrapperspb.StringValue).Value) {
-				deps = append(deps, api.Dependency{Label: key, Key: key})
+				deps = append(deps, api.DependsOn(key))
 			}
 			return deps
 		},

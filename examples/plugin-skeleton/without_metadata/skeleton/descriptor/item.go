@@ -63,7 +63,7 @@ func (d *itemDescriptor) dependencies(_ string, item *model.Item) []api.Dependen
 	if item.Parent == "" {
 		return nil
 	}
-	return []api.Dependency{{Label: "parent-exists", Key: model.ModelItem.KeyFor(item.Parent)}}
+	return []api.Dependency{api.DependsOn(model.ModelItem.KeyFor(item.Parent))}
 }
 
 func (d *itemDescriptor) create(_ string, item *model.Item) (any, error) {

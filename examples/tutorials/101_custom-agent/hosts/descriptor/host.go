@@ -59,7 +59,7 @@ func (d *hostDescriptor) validate(_ string, host *model.Host) error {
 // dependencies: a host waits for its interface, and goes before it. The key is
 // all that is known of the other plugin.
 func (d *hostDescriptor) dependencies(_ string, host *model.Host) []api.Dependency {
-	return []api.Dependency{{Label: "interface-exists", Key: vppifmodel.InterfaceModel.KeyFor(host.Interface)}}
+	return []api.Dependency{api.DependsOn(vppifmodel.InterfaceModel.KeyFor(host.Interface))}
 }
 
 func (d *hostDescriptor) create(_ string, host *model.Host) (api.Metadata, error) {
