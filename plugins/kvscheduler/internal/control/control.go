@@ -184,9 +184,8 @@ func New(opts Options) *Control {
 func (c *Control) Run(ctx context.Context) {
 	defer c.stop()
 	defer context.AfterFunc(ctx, c.overdue.Close)()
-	var left *job
-	for again := true; again; {
-		left, again = c.work(ctx, left)
+	for j := c.queue.pop(ctx); j != nil; j = c.queue.pop(ctx) {
+		c.do(j)
 	}
 }
 
@@ -300,17 +299,9 @@ func (c *Control) push(j *job) error { return c.queue.push(context.Background(),
 // run.
 func (c *Control) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	var failed error
 	j := &job{call: func() {
 		defer close(done)
-		returned := false
-		defer func() {
-			if !returned {
-				failed = exitError()
-			}
-		}()
 		f()
-		returned = true
 	}}
 	if err := c.push(j); err != nil {
 		return err
@@ -319,7 +310,7 @@ func (c *Control) onWorker(ctx context.Context, f func()) error {
 	for {
 		select {
 		case <-done:
-			return failed
+			return nil
 		case <-c.stopped:
 			return api.ErrClosedScheduler
 		case <-canceled:

@@ -22,3 +22,13 @@ func (c *Control) panicked(key string, p *exec.PanicError) {
 	c.panics[at] = true
 	c.log.Error("callback panicked", "descriptor", p.Descriptor, "callback", p.Callback, "key", key, "error", p, "stack", string(p.Stack))
 }
+
+// reportSelectors reports selectors of dependencies that panicked as contract
+// violations of the values that have these dependencies. Such a dependency is not met.
+func (c *Control) reportSelectors() {
+	for _, p := range c.graph.TakePanics() {
+		for _, n := range p.Dependents {
+			c.derivedBreach(n.Desc.Name, n.Root().Key, p.Problem)
+		}
+	}
+}

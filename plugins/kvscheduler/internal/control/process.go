@@ -58,10 +58,10 @@ func (c *Control) process(j *job) outcome {
 		txn.Attempt, txn.Alone = j.retry.attempt, j.retry.trial != ""
 	}
 	before := c.wantedBefore(j)
-	j.begun = true
 	rec := c.preRecord(j, txn, &p)
 	c.endReading()
 	res := c.exec.Execute(txn)
+	c.reportSelectors()
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
 	c.keep(res.Executed, p.request.Notified)

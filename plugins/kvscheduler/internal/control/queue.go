@@ -48,8 +48,6 @@ type job struct {
 
 	queued time.Time // when it came into the queue
 	taken  time.Time // when its turn came; guarded by the lock of the queue
-	begun  bool      // of the worker: something was executed
-	exits  int       // of the worker: how often it was ended by this
 	place
 }
 

@@ -145,7 +145,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		x.Progress.begin(len(pl.Ops))
 		failed, unknown, expired := r.pass(pl)
 		r.doubt(pl, expired, failed)
-		if len(failed) == 0 && !(r.selectorsFail() && txn.Revert && !r.reverted) {
+		if len(failed) == 0 {
 			break
 		}
 		if len(unknown) > 0 {

@@ -176,7 +176,7 @@ type Graph struct {
 	knots map[string]struct{} // see Knots
 
 	lastErrors map[*Node]error          // see LastError
-	panics     map[Choice]selectorPanic // see Panics
+	panics     map[Choice]selectorPanic // see TakePanics
 
 	track bool // see Track
 	news  []*Node
@@ -189,6 +189,7 @@ func New() *Graph {
 		sorted:   btree.NewG(32, byKey),
 		choosers: map[string]*choosers{},
 		lengths:  map[int]int{},
+		panics:   map[Choice]selectorPanic{},
 		existing: map[string]*btree.BTreeG[*Node]{},
 	}
 }

@@ -85,12 +85,6 @@ func selects(kd *api.KVDescriptor, key string) (yes bool, err error) {
 
 // Panicked says where a callback panicked. It is for deferred functions.
 func Panicked(callback string, p any) string {
-	switch p := p.(type) {
-	case exited:
-		return callback + " called runtime.Goexit"
-	case thrown:
-		return fmt.Sprintf("%s panicked%s: %v", callback, p.origin, p.value)
-	}
 	return fmt.Sprintf("%s panicked%s: %v", callback, Origin(), p)
 }
 

@@ -28,6 +28,6 @@ func (r *Registry) guardWithout(kd *api.KVDescriptor) {
 				left = v
 			}
 		}()
-		return apart(func() proto.Message { return without(key, v, derived) }) // seldom
+		return without(key, v, derived)
 	}
 }

@@ -83,8 +83,7 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 	if err := r.checkOverlap(kd); err != nil {
 		return err
 	}
-	raw := contained(kd)
-	d := &Descriptor{KVDescriptor: r.guard(raw), raw: raw}
+	d := &Descriptor{KVDescriptor: r.guard(kd), raw: kd}
 	if kd.WithMetadata {
 		var err error
 		if d.Metadata, err = metadataMap(kd); err != nil {
