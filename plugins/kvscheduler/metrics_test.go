@@ -51,7 +51,7 @@ func TestMetrics(t *testing.T) {
 		kvscheduler.UseDeps(func(d *kvscheduler.Deps) { d.Metrics = m }))
 	agenttest.Start(t, s)
 	s.TellChanges(func() api.ChangesStatus {
-		return api.ChangesStatus{Capacity: 9, Waiting: 3, Clients: 2, OldestAge: time.Second, Refused: 4, Canceled: 5}
+		return api.ChangesStatus{Capacity: 9, Waiting: 3, Clients: 2, OldestAge: api.Seconds(time.Second), Refused: 4, Canceled: 5}
 	})
 	sb := kvstest.NewMockSB()
 	if err := s.RegisterKVDescriptor(sb.Descriptor("tap", "tap/"), sb.Descriptor("piece", "piece/", kvstest.Derived())); err != nil {

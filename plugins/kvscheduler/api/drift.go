@@ -2,10 +2,7 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 )
 
 // DriftDetector is used by whoever wants to know whether the southbound still
@@ -51,11 +48,11 @@ func DriftKinds() []DriftKind {
 type Drift struct {
 	Key        string
 	Descriptor string
-	Base       string // key of the value it is derived from; empty: none
+	Base       string `json:",omitempty"` // key of the value it is derived from; empty: none
 	Kind       DriftKind
-	Believed   proto.Message // nil if unexpected
-	Found      proto.Message // nil if missing
-	Fields     []FieldDiff   // of a value that differs
+	Believed   JSONValue   `json:",omitzero"`  // zero if unexpected
+	Found      JSONValue   `json:",omitzero"`  // zero if missing
+	Fields     []FieldDiff `json:",omitempty"` // of a value that differs
 }
 
 // FieldDiff is a field of which two messages have different values, as JSON;
@@ -97,32 +94,4 @@ func (r *DriftReport) Count(kind DriftKind) int {
 		}
 	}
 	return n
-}
-
-// jsonDrift is Drift with values that tell their type.
-type jsonDrift struct {
-	Key        string
-	Descriptor string
-	Base       string `json:",omitempty"`
-	Kind       DriftKind
-	Believed   *JSONValue  `json:",omitempty"`
-	Found      *JSONValue  `json:",omitempty"`
-	Fields     []FieldDiff `json:",omitempty"`
-}
-
-// MarshalJSON writes the values with their types; see JSONValue.
-func (d Drift) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonDrift{
-		d.Key, d.Descriptor, d.Base, d.Kind, NewJSONValue(d.Believed), NewJSONValue(d.Found), d.Fields,
-	})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (d *Drift) UnmarshalJSON(data []byte) error {
-	var j jsonDrift
-	if err := json.Unmarshal(data, &j); err != nil {
-		return err
-	}
-	*d = Drift{j.Key, j.Descriptor, j.Base, j.Kind, j.Believed.message(), j.Found.message(), j.Fields}
-	return nil
 }

@@ -198,17 +198,17 @@ type GraphEdge struct {
 
 // Explanation is one node of the tree returned by Explain.
 type Explanation struct {
-	Key    string
-	State  ValueState
-	Since  time.Time // when the state was entered; zero if unknown
-	Reason string    // the error, "waits for ...", or empty
-	Label  string    // the dependency by which the parent refers to this value
+	Key      string
+	State    ValueState
+	Since    time.Time      `json:",omitzero"`  // UTC; when the state was entered, zero if unknown
+	Reason   string         `json:",omitempty"` // the error, "waits for ...", or empty
+	Label    string         `json:",omitempty"` // the dependency by which the parent refers to this value
+	Children []*Explanation `json:",omitempty"`
 	// Undescribed: there is no such value, and no descriptor has keys like this.
-	Undescribed bool
+	Undescribed bool `json:",omitempty"`
 	// NotConfigured: there is no such value, because no source asks for it. It is
 	// neither derived from another value nor one of the southbound.
-	NotConfigured bool
-	Children      []*Explanation
+	NotConfigured bool `json:",omitempty"`
 }
 
 // Refusals tells what those who ask for values refuse to ask for, since it is no

@@ -2,11 +2,8 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 )
 
 // ErrNoOrphan: the value is not one that the scheduler made and nobody wants.
@@ -35,37 +32,15 @@ type Orphan struct {
 	// Marked reports of a foreign value that its descriptor recognised the mark of an
 	// agent. Another agent made it, or an earlier process that kept no record. It is
 	// left alone until RemoveOrphans names it.
-	Marked bool
-	Value  proto.Message // nil if its type is not known
-	// Txn is the transaction that made it what it is, by the count of the process
-	// of that time, and Since is when that was; zero if not known.
-	Txn   uint64
-	Since time.Time
+	Marked bool      `json:",omitempty"`
+	Value  JSONValue `json:",omitzero"` // zero if its type is not known
+	// Txn is the sequence number of the last transaction that changed the value, in the
+	// process of that time. Since is its time. Both are unset if the time is not known.
+	Txn   *uint64   `json:",omitempty"`
+	Since time.Time `json:",omitzero"`
 	// Problem says why it cannot be removed: the error of an attempt, or that its
 	// southbound cannot be read, so that it may not even exist.
-	Problem string
-	// Unread tells that it is not known whether the value still exists.
-	Unread bool
-}
-
-type jsonOrphan struct {
-	Key        string
-	Descriptor string
-	Ours       bool
-	Marked     bool       `json:",omitempty"`
-	Value      *JSONValue `json:",omitempty"`
-	Txn        *uint64    `json:",omitempty"`
-	Since      time.Time  `json:",omitzero"`
-	Problem    string     `json:",omitempty"`
-	Unread     bool       `json:",omitempty"`
-}
-
-// MarshalJSON writes the value with its type; see JSONValue. Without Since
-// there is no Txn.
-func (o Orphan) MarshalJSON() ([]byte, error) {
-	j := jsonOrphan{o.Key, o.Descriptor, o.Ours, o.Marked, NewJSONValue(o.Value), nil, o.Since, o.Problem, o.Unread}
-	if !o.Since.IsZero() {
-		j.Txn = &o.Txn
-	}
-	return json.Marshal(j)
+	Problem string `json:",omitempty"`
+	// Unread reports that the scheduler does not know whether the value still exists.
+	Unread bool `json:",omitempty"`
 }

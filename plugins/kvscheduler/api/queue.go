@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The classes of what waits in the queue of the scheduler: transactions of the
 // northbound; notifications of the southbound, merged; retries of what failed;
@@ -20,28 +23,48 @@ func QueueClasses() []string {
 	return []string{QueueNorthbound, QueueNotifications, QueueRetries, QueueUnimplemented, QueueSessions, QueueCalls}
 }
 
-// QueueStatus is what waits for its turn at the moment.
-type QueueStatus struct {
-	Length   int            // all that waits
-	Capacity int            // how many of the northbound can wait
-	Waiting  map[string]int // by class, every class
-	// OldestAge is how long what came first has been waiting; 0 if nothing waits.
-	OldestAge time.Duration
-	// Running is what is executed; nil: nothing.
-	Running *RunningTxn
-	// Changes are those of the northbound that are not in the queue yet; nil if
-	// nobody tells.
-	Changes *ChangesStatus
+// Seconds is a duration that is a number of seconds in JSON.
+type Seconds time.Duration
+
+// String returns the duration as in "1m2.5s".
+func (s Seconds) String() string { return time.Duration(s).String() }
+
+// Seconds returns the number of seconds.
+func (s Seconds) Seconds() float64 { return time.Duration(s).Seconds() }
+
+// MarshalJSON writes the number of seconds.
+func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(s.Seconds()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Seconds) UnmarshalJSON(data []byte) error {
+	var seconds float64
+	err := json.Unmarshal(data, &seconds)
+	*s = Seconds(seconds * float64(time.Second))
+	return err
 }
 
-// RunningTxn is what has its turn in the queue.
+// QueueStatus is the state of the queue of the scheduler.
+type QueueStatus struct {
+	Length   int            // number of entries
+	Capacity int            // maximum number of northbound transactions
+	Waiting  map[string]int // number of entries of each class
+	// OldestAge is the age of the first entry; 0 if the queue is empty.
+	OldestAge Seconds
+	// Running is the transaction in execution; nil if there is none.
+	Running *RunningTxn `json:",omitempty"`
+	// Changes are the northbound changes that are not in the queue yet; nil if
+	// they are not known.
+	Changes *ChangesStatus `json:",omitempty"`
+}
+
+// RunningTxn is the transaction in execution.
 type RunningTxn struct {
 	Class       string // of the classes of the queue
-	Description string // of the transaction; may be empty
-	// For is how long it has had its turn.
-	For time.Duration
-	// Progress is how far it is; nil while it is queued, planned or recorded.
-	Progress *Progress
+	Description string `json:",omitempty"` // of the transaction
+	// For is the time since the scheduler took it from the queue.
+	For Seconds
+	// Progress of its execution; nil while it is queued, planned or recorded.
+	Progress *Progress `json:",omitempty"`
 }
 
 // The phases of Progress.
@@ -50,45 +73,45 @@ const (
 	PhaseExecuting  = "executing"
 )
 
-// Progress is how far a transaction is.
+// Progress is the progress of a transaction.
 type Progress struct {
 	Phase string
 	// Descriptor is the one whose values are retrieved.
 	Descriptor string `json:",omitempty"`
-	// Done is how many records the southbound has sent for the descriptor, as far as
-	// that is counted, or how many operations of the plan are done. Total is the
-	// number of operations; 0 while retrieving.
+	// Done is the number of records that the southbound has sent for the descriptor, as
+	// far as that is counted, or the number of executed operations. Total is the number
+	// of operations of the plan; 0 while retrieving.
 	Done  uint64
 	Total uint64 `json:",omitempty"`
 }
 
-// ChangesStatus is what waits before the queue: the northbound hands its changes
-// over one after the other, because what a change amounts to depends on what
-// became of those before it.
+// ChangesStatus is the state of the queue of the orchestrator. The orchestrator
+// commits one northbound change after the other, because the content of a change
+// depends on the result of those before it.
 type ChangesStatus struct {
-	Capacity int // how many of clients can wait; when one more comes, one is refused
-	Waiting  int // all that waits
-	Clients  int // those of clients among them
-	// Sources tells how many wait on behalf of which source.
+	Capacity int // maximum number of client changes; one more causes a rejection
+	Waiting  int // number of changes
+	Clients  int // number of client changes among them
+	// Sources has the number of changes of each source.
 	Sources map[string]int
-	// Most has the most clients waiting, MostWaiting of them: a user, a host, or a
-	// connection; empty: no client waits.
-	Most        string
-	MostWaiting int
-	// OldestAge is how long what came first has been waiting; 0 if nothing waits.
-	OldestAge time.Duration
-	// Closed: clients wait for the initial synchronisation.
-	Closed bool
-	// Running is the change that has its turn, which may wait in the queue; nil: none.
-	Running  *RunningChange
-	Refused  uint64 // changes that found no room
-	Canceled uint64 // changes that were given up while they waited
+	// Most is the user, host or connection with the most client changes, and MostWaiting
+	// their number. It is empty if no client waits.
+	Most        string `json:",omitempty"`
+	MostWaiting int    `json:",omitempty"`
+	// OldestAge is the age of the first change; 0 if none waits.
+	OldestAge Seconds
+	// Closed reports that clients wait for the initial synchronisation.
+	Closed bool `json:",omitempty"`
+	// Running is the change in execution, which may be in the queue of the scheduler; nil: none.
+	Running  *RunningChange `json:",omitempty"`
+	Refused  uint64         // changes rejected because the queue was full
+	Canceled uint64         // changes canceled while they waited
 }
 
-// RunningChange is a change that is executed.
+// RunningChange is the change in execution.
 type RunningChange struct {
-	Source string // on whose behalf; may be empty
+	Source string `json:",omitempty"`
 	What   string
-	// For is how long it has had its turn.
-	For time.Duration
+	// For is the time since the orchestrator took it from its queue.
+	For Seconds
 }

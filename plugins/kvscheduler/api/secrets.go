@@ -43,7 +43,7 @@ func (r *DriftReport) HideSecrets() *DriftReport {
 	shown.Drifts = slices.Clone(r.Drifts)
 	for i := range shown.Drifts {
 		d := &shown.Drifts[i]
-		d.Believed, d.Found = h.value(d.Believed), h.value(d.Found)
+		d.Believed.Message, d.Found.Message = h.value(d.Believed.Message), h.value(d.Found.Message)
 	}
 	if !h.hidden {
 		return r
@@ -61,7 +61,7 @@ func (kv RecordedKVPair) HideSecrets() RecordedKVPair {
 // HideSecrets returns the orphan without secrets.
 func (o Orphan) HideSecrets() Orphan {
 	var h hider
-	o.Value = h.value(o.Value)
+	o.Value.Message = h.value(o.Value.Message)
 	return o
 }
 

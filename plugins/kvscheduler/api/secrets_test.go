@@ -37,11 +37,11 @@ func TestHideSecrets(t *testing.T) {
 			return plan, plan.HideSecrets()
 		},
 		"drift": func(m proto.Message) (any, any) {
-			report := &api.DriftReport{Drifts: []api.Drift{{Key: "k", Believed: m, Found: plain}, {Key: "l", Found: m}}}
+			report := &api.DriftReport{Drifts: []api.Drift{{Key: "k", Believed: api.JSONValue{Message: m}, Found: api.JSONValue{Message: plain}}, {Key: "l", Found: api.JSONValue{Message: m}}}}
 			return report, report.HideSecrets()
 		},
 		"orphan": func(m proto.Message) (any, any) {
-			o := api.Orphan{Key: "k", Value: m}
+			o := api.Orphan{Key: "k", Value: api.JSONValue{Message: m}}
 			return o, o.HideSecrets()
 		},
 		"pair": func(m proto.Message) (any, any) { return pairs(m)[0], pairs(m)[0].HideSecrets() },

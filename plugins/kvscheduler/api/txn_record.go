@@ -96,39 +96,46 @@ const (
 // RecordedTxn is a transaction as data: recorded with its plan before it is
 // executed (PreRecord) and completed afterwards.
 type RecordedTxn struct {
-	PreRecord      bool
-	WithSimulation bool
+	PreRecord      bool `json:",omitempty"`
+	WithSimulation bool `json:",omitempty"`
 
-	// Came is when the change came in that the transaction makes, Turn when its turn
-	// came among the changes of all sources; zero where nobody told (WithArrival).
-	// Queued is when the transaction was given to the scheduler, Taken when its
-	// turn came, Prepared when what has to be read from the southbound first was
-	// read, Start when it was planned, Begun when the plan was on record so that the
-	// first operation could begin, Stop when it was executed.
-	Came, Turn              time.Time
-	Queued, Taken, Prepared time.Time
-	Start, Begun, Stop      time.Time
+	// The times of a transaction; zero where they are not known. Came is when the
+	// change arrived at the agent, Turn when the orchestrator took it from its queue
+	// (WithArrival). Queued is when the scheduler received the transaction, Taken when
+	// the scheduler took it from its queue, Prepared when the southbound was read as far
+	// as the plan needs it, Start when it was planned, Begun when the plan was on record
+	// so that the first operation could begin, Stop when it was executed.
+	Came     time.Time `json:",omitzero"`
+	Turn     time.Time `json:",omitzero"`
+	Queued   time.Time `json:",omitzero"`
+	Taken    time.Time `json:",omitzero"`
+	Prepared time.Time `json:",omitzero"`
+	Start    time.Time
+	Begun    time.Time `json:",omitzero"`
+	Stop     time.Time
 
 	SeqNum       uint64
 	TxnType      TxnType
-	ResyncType   ResyncType
-	Description  string
-	RetryForTxn  uint64
-	RetryAttempt int
+	ResyncType   ResyncType `json:",omitempty"`
+	Description  string     `json:",omitempty"`
+	RetryForTxn  uint64     `json:",omitempty"`
+	RetryAttempt int        `json:",omitempty"`
 
 	// Unread are the descriptors that a resync could not read, so that their values
 	// were not compared.
-	Unread []DriftUnread
+	Unread []DriftUnread `json:",omitempty"`
 
-	Values   []RecordedKVPair
-	Planned  []RecordedTxnOp
-	Executed []RecordedTxnOp
+	Values   []RecordedKVPair `json:",omitempty"`
+	Planned  []RecordedTxnOp  `json:",omitempty"`
+	Executed []RecordedTxnOp  `json:",omitempty"`
 	// OmittedOps and OmittedValues count what was dropped from Executed and Values
 	// because the history has reached its size limit. Failed operations are dropped last.
-	OmittedOps, OmittedValues int
+	OmittedOps    int `json:",omitempty"`
+	OmittedValues int `json:",omitempty"`
 
-	// Reverted tells that a failure made the transaction undo itself. ToRevert is how
-	// many values had to be brought back, NotReverted how many of them could not be.
-	Reverted              bool
-	ToRevert, NotReverted int
+	// Reverted reports that a failure made the transaction undo itself. ToRevert is the
+	// number of values to restore, NotReverted the number of those that failed.
+	Reverted    bool `json:",omitempty"`
+	ToRevert    int  `json:",omitempty"`
+	NotReverted int  `json:",omitempty"`
 }

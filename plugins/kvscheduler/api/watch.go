@@ -35,6 +35,15 @@ func (r StatusRevision) String() string {
 	return fmt.Sprintf("%016x-%d", r.Incarnation, r.Number)
 }
 
+// MarshalText returns the form of String.
+func (r StatusRevision) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText accepts what MarshalText returns.
+func (r *StatusRevision) UnmarshalText(text []byte) (err error) {
+	*r, err = ParseStatusRevision(string(text))
+	return err
+}
+
 // ParseStatusRevision reads what String wrote.
 func ParseStatusRevision(text string) (r StatusRevision, err error) {
 	run, number, ok := strings.Cut(text, "-")
@@ -95,9 +104,9 @@ const (
 // WatchEvent is a step of a watch. Whoever has received it knows everything up
 // to Revision; values may be newer than that already.
 type WatchEvent struct {
-	Kind     WatchKind
-	Revision StatusRevision
-	Values   []*BaseValueStatus // not to be changed
+	Kind     WatchKind          `json:"kind,omitempty"`
+	Revision StatusRevision     `json:"revision"`
+	Values   []*BaseValueStatus `json:"values"` // must not be changed
 }
 
 // WaitRequest says what to wait for: all of it at the same time.
@@ -120,11 +129,11 @@ type WaitRequest struct {
 
 // UnmetValue is a value that is not as it is waited for.
 type UnmetValue struct {
-	Key    string
-	State  ValueState
-	Reason string // the error, or what it waits for
-	// Final: it stays so until somebody changes something.
-	Final bool
+	Key    string     `json:"key"`
+	State  ValueState `json:"state"`
+	Reason string     `json:"reason,omitempty"` // the error, or what it waits for
+	// Final: it stays so until the configuration or the southbound changes.
+	Final bool `json:"final,omitempty"`
 }
 
 // WaitError says what is not as it was waited for, and why.

@@ -89,8 +89,8 @@ func driftSum(d *api.Drift) uint64 {
 	for _, f := range d.Fields {
 		write(f.Field, f.Found)
 	}
-	if len(d.Fields) == 0 && d.Found != nil {
-		wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(d.Found)
+	if len(d.Fields) == 0 && d.Found.Message != nil {
+		wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(d.Found.Message)
 		if err == nil { // else the kind has to do
 			_, _ = h.Write(wire)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -26,7 +27,7 @@ func (c *Control) Orphans() []api.Orphan {
 		o := &out[i]
 		if o.Ours && c.keeper.journal != nil {
 			if rec, ok := c.keeper.journal.Lookup(o.Key); ok {
-				o.Txn, o.Since = rec.Txn, rec.Time
+				o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
 			}
 		}
 	}
@@ -42,9 +43,9 @@ func (c *Control) orphans() (out []api.Orphan) {
 		if !ours && !foreign(n) {
 			return true
 		}
-		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Marked: !ours && n.Marked, Value: n.Have.Msg}
+		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Marked: !ours && n.Marked, Value: api.JSONValue{Message: n.Have.Msg}}
 		if ours {
-			o.Txn, o.Since = n.LastTxn, c.txnStart(n.LastTxn)
+			o.Txn, o.Since = lastChange(n.LastTxn, c.txnStart(n.LastTxn))
 		}
 		if n.Err != nil {
 			o.Problem = n.Err.Error()
@@ -57,7 +58,8 @@ func (c *Control) orphans() (out []api.Orphan) {
 		if n := c.graph.Node(rec.Key); n != nil && n.Want != nil && !n.Want.FromSB {
 			continue // somebody's wish
 		}
-		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Txn: rec.Txn, Since: rec.Time, Unread: true, Value: rec.Message()}
+		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Unread: true, Value: api.JSONValue{Message: rec.Message()}}
+		o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
 		o.Problem = c.sessionProblem(rec.Southbound)
 		switch {
 		case reg.ByName(rec.Descriptor) == nil:
@@ -71,6 +73,14 @@ func (c *Control) orphans() (out []api.Orphan) {
 		out = append(out, o)
 	}
 	return out
+}
+
+// lastChange returns the transaction with its time; nil if the time is not known.
+func lastChange(txn uint64, at time.Time) (*uint64, time.Time) {
+	if at.IsZero() {
+		return nil, at
+	}
+	return &txn, at
 }
 
 // RemoveOrphans implements api.OrphanFinder.

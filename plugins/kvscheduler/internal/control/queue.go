@@ -291,10 +291,10 @@ func (q *queue) status() api.QueueStatus {
 		}
 	}
 	if !oldest.IsZero() {
-		st.OldestAge = max(0, q.now().Sub(oldest)) // the clock may have been set back
+		st.OldestAge = api.Seconds(max(0, q.now().Sub(oldest))) // the clock may have been set back
 	}
 	if j := q.running; j != nil {
-		st.Running = &api.RunningTxn{Class: j.class(), Description: j.opts.Description, For: max(0, q.now().Sub(j.taken))}
+		st.Running = &api.RunningTxn{Class: j.class(), Description: j.opts.Description, For: api.Seconds(max(0, q.now().Sub(j.taken)))}
 	}
 	return st
 }

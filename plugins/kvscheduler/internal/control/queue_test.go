@@ -171,7 +171,7 @@ func TestQueueWhoseClockJumps(t *testing.T) {
 			t.Errorf("%v: age %v before the jump", jump, got)
 		}
 		b.now = b.now.Add(jump)
-		if got := b.status().OldestAge; got != max(0, jump) {
+		if got := b.status().OldestAge; got != api.Seconds(max(0, jump)) {
 			t.Errorf("%v: age %v after the jump", jump, got)
 		}
 		if got := b.order(); got != "a (x) b" {
@@ -200,7 +200,7 @@ func TestQueueStatus(t *testing.T) {
 	b.put(northbound("b"))
 	st := b.status()
 	if st.Length != 4 || st.Capacity != 5 || st.Waiting[api.QueueNorthbound] != 2 || st.Waiting[api.QueueNotifications] != 1 ||
-		st.Waiting[api.QueueCalls] != 1 || st.OldestAge != 61*time.Second {
+		st.Waiting[api.QueueCalls] != 1 || st.OldestAge != api.Seconds(61*time.Second) {
 		t.Errorf("got %+v", st)
 	}
 	if st.Running != nil {
@@ -208,7 +208,7 @@ func TestQueueStatus(t *testing.T) {
 	}
 	b.take()
 	b.now = b.now.Add(time.Second)
-	if st := b.status(); st.OldestAge != 61*time.Second || *st.Running != (api.RunningTxn{Class: api.QueueNorthbound, Description: "of a", For: time.Second}) {
+	if st := b.status(); st.OldestAge != api.Seconds(61*time.Second) || *st.Running != (api.RunningTxn{Class: api.QueueNorthbound, Description: "of a", For: api.Seconds(time.Second)}) {
 		t.Errorf("got %+v, %+v", st, st.Running)
 	}
 	for b.take() != nil {

@@ -91,7 +91,7 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 	for _, i := range at { // what nobody has heard of
 		if kv := &found[i]; kv.Origin.Marked() {
 			c.values++
-			c.add(api.Drift{Key: kv.Key, Descriptor: d.Name, Kind: api.DriftUnexpected, Found: kv.Value})
+			c.add(api.Drift{Key: kv.Key, Descriptor: d.Name, Kind: api.DriftUnexpected, Found: api.JSONValue{Message: kv.Value}})
 		}
 	}
 	return c.drifts, c.values, nil
@@ -101,7 +101,7 @@ func (c *comparison) add(d api.Drift) { c.drifts = append(c.drifts, d) }
 
 func (c *comparison) missing(b *Belief, base string) {
 	c.values++
-	c.add(api.Drift{Key: b.Key, Descriptor: name(b.Desc), Base: base, Kind: api.DriftMissing, Believed: b.Have.Msg})
+	c.add(api.Drift{Key: b.Key, Descriptor: name(b.Desc), Base: base, Kind: api.DriftMissing, Believed: api.JSONValue{Message: b.Have.Msg}})
 }
 
 func name(d *registry.Descriptor) string {
@@ -118,7 +118,7 @@ func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) error {
 	}
 	c.values++
 	if b.Have == nil || b.Want == nil {
-		c.add(api.Drift{Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftUnexpected, Found: kv.Value})
+		c.add(api.Drift{Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftUnexpected, Found: api.JSONValue{Message: kv.Value}})
 		return nil
 	}
 	if proto.Equal(b.Have.Msg, kv.Value) || b.Desc.Lacking(b.Key, kv.Value, b.Have.Msg, b.waiting()) {
@@ -132,7 +132,7 @@ func (c *comparison) found(b *Belief, kv *api.KVWithMetadata) error {
 	if !same {
 		c.add(api.Drift{
 			Key: b.Key, Descriptor: c.desc.Name, Kind: api.DriftDiffers,
-			Believed: b.Have.Msg, Found: kv.Value, Fields: Differing(b.Desc, b.Key, b.Have.Msg, kv.Value),
+			Believed: api.JSONValue{Message: b.Have.Msg}, Found: api.JSONValue{Message: kv.Value}, Fields: Differing(b.Desc, b.Key, b.Have.Msg, kv.Value),
 		})
 	}
 	v, err := c.reg.Read(b.Key, b.Desc, kv.Value)
@@ -167,7 +167,7 @@ func (c *comparison) derived(b *Belief, found []registry.Derived) error {
 	for _, dv := range there {
 		if !dv.Desc.IsProperty() {
 			c.values++
-			c.add(api.Drift{Key: dv.Key, Descriptor: dv.Desc.Name, Base: b.Key, Kind: api.DriftUnexpected, Found: dv.Value.Msg})
+			c.add(api.Drift{Key: dv.Key, Descriptor: dv.Desc.Name, Base: b.Key, Kind: api.DriftUnexpected, Found: api.JSONValue{Message: dv.Value.Msg}})
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (c *comparison) derivedFound(b, child *Belief, dv *registry.Derived) error 
 	}
 	c.add(api.Drift{
 		Key: child.Key, Descriptor: child.Desc.Name, Base: b.Key, Kind: api.DriftDiffers,
-		Believed: child.Have.Msg, Found: dv.Value.Msg, Fields: Differing(child.Desc, child.Key, child.Have.Msg, dv.Value.Msg),
+		Believed: api.JSONValue{Message: child.Have.Msg}, Found: api.JSONValue{Message: dv.Value.Msg}, Fields: Differing(child.Desc, child.Key, child.Have.Msg, dv.Value.Msg),
 	})
 	return nil
 }

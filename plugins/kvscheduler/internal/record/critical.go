@@ -5,60 +5,12 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
-
-// CriticalPath is where the time of a transaction went: the parts of its life,
-// and the operations of which each let the next one start and the last one
-// ended the execution. Nothing else would have made the transaction faster, as
-// far as the other operations leave room.
-type CriticalPath struct {
-	SeqNum      uint64
-	Kind        string // see Kind
-	Description string `json:",omitempty"`
-
-	// Total is the time from the moment at which the change came in, or else from the
-	// commit, to the end, in seconds like all times.
-	Total  float64
-	Phases []Phase
-	// Operations is how many operations ran a callback, Length how many of them
-	// are on the path; Steps has the ones that took longest, in their order.
-	Operations, Length int
-	Steps              []Step
-}
-
-// Phase is a part of the life of a transaction.
-type Phase struct {
-	// Name is "turn", "merge", "queue", "prepare", "plan", "record", "execute" or
-	// "finish", and For what the time went into.
-	Name, For string
-	Took      float64
-	Share     float64 // of Total, from 0 to 1
-}
-
-// Step is an operation on the path.
-type Step struct {
-	Number    int // in the record, from 1 on
-	Operation string
-	Key       string
-	Error     string `json:",omitempty"`
-
-	// Waited is the time from the end of the operation with the number After, or
-	// from the beginning of the execution, and For the reason.
-	After  int        `json:",omitempty"`
-	For    api.OpWait `json:",omitempty"`
-	Waited float64
-	Ran    float64
-	Share  float64 // of Total, waiting included
-
-	// Skipped are the steps between the one before and this one that are not
-	// shown, with the time that they waited and ran.
-	Skipped     int     `json:",omitempty"`
-	SkippedTook float64 `json:",omitempty"`
-}
 
 // Critical finds the critical path of an executed transaction; nil if it is
 // still running. At most limit steps are shown; 0 shows all.
-func Critical(txn *api.RecordedTxn, limit int) *CriticalPath {
+func Critical(txn *api.RecordedTxn, limit int) *response.CriticalPath {
 	if txn.PreRecord {
 		return nil
 	}
@@ -68,10 +20,10 @@ func Critical(txn *api.RecordedTxn, limit int) *CriticalPath {
 			from = t
 		}
 	}
-	p := &CriticalPath{
+	p := &response.CriticalPath{
 		SeqNum: txn.SeqNum, Kind: Kind(txn), Description: txn.Description, Total: txn.Stop.Sub(from).Seconds(),
 	}
-	path := p.path(txn.Executed)
+	path := pathOf(p, txn.Executed)
 	begun := began(txn)
 	var merged time.Time
 	if !txn.Turn.IsZero() {
@@ -101,10 +53,10 @@ func Critical(txn *api.RecordedTxn, limit int) *CriticalPath {
 			continue // of a record without these times
 		}
 		took := phase.end.Sub(from).Seconds()
-		p.Phases = append(p.Phases, Phase{phase.name, phase.why, took, p.share(took)})
+		p.Phases = append(p.Phases, response.Phase{Name: phase.name, For: phase.why, Took: took, Share: share(p, took)})
 		from = phase.end
 	}
-	p.steps(txn, path, limit)
+	p.Steps = longest(steps(p, txn, path), limit)
 	return p
 }
 
@@ -116,7 +68,7 @@ func began(txn *api.RecordedTxn) time.Time {
 	return txn.Begun
 }
 
-func (p *CriticalPath) share(took float64) float64 {
+func share(p *response.CriticalPath, took float64) float64 {
 	if p.Total <= 0 {
 		return 0
 	}
@@ -125,7 +77,7 @@ func (p *CriticalPath) share(took float64) float64 {
 
 // path lists the indexes of the operations from the first to the one that
 // ended last, of several the one that is first in the record.
-func (p *CriticalPath) path(ops []api.RecordedTxnOp) (path []int) {
+func pathOf(p *response.CriticalPath, ops []api.RecordedTxnOp) (path []int) {
 	last := -1
 	for i := range ops {
 		if ops[i].Start.IsZero() || ops[i].NOOP {
@@ -147,23 +99,23 @@ func (p *CriticalPath) path(ops []api.RecordedTxnOp) (path []int) {
 	return path
 }
 
-func (p *CriticalPath) steps(txn *api.RecordedTxn, path []int, limit int) {
-	steps := make([]Step, len(path))
+func steps(p *response.CriticalPath, txn *api.RecordedTxn, path []int) []response.Step {
+	steps := make([]response.Step, len(path))
 	from := began(txn)
 	for k, i := range path {
 		op := &txn.Executed[i]
 		waited, ran := max(0, op.Start.Sub(from)).Seconds(), op.End.Sub(op.Start).Seconds()
-		steps[k] = Step{
+		steps[k] = response.Step{
 			Number: i + 1, Operation: op.Operation.String(), Key: op.Key, Error: op.NewErrMsg, After: int(op.After), For: op.Waited,
-			Waited: waited, Ran: ran, Share: p.share(waited + ran),
+			Waited: waited, Ran: ran, Share: share(p, waited+ran),
 		}
 		from = op.End
 	}
-	p.Steps = longest(steps, limit)
+	return steps
 }
 
 // longest keeps the steps that took longest, and the last.
-func longest(steps []Step, limit int) []Step {
+func longest(steps []response.Step, limit int) []response.Step {
 	if limit <= 0 || len(steps) <= limit {
 		return steps
 	}
@@ -183,7 +135,7 @@ func longest(steps []Step, limit int) []Step {
 	})
 	kept := append(order[:limit-1], len(steps)-1)
 	slices.Sort(kept)
-	out := make([]Step, 0, limit)
+	out := make([]response.Step, 0, limit)
 	next := 0
 	for _, i := range kept {
 		step := steps[i]

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
-// Format writes the path for people. The error is that of the writer.
-func (p *CriticalPath) Format(w io.Writer) error {
+// FormatCritical writes a critical path as text. The error is that of the writer.
+func FormatCritical(w io.Writer, p *response.CriticalPath) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "Transaction #%d (%s) took %s until its end:\n", p.SeqNum, p.Kind, inSeconds(p.Total))
 	if p.Description != "" {
@@ -29,22 +30,22 @@ func (p *CriticalPath) Format(w io.Writer) error {
 	fmt.Fprintf(b, "%d of %d operations, one after the other, made the execution as long as it was:\n", p.Length, p.Operations)
 	fmt.Fprintln(t, "    NO\tOPERATION\tKEY\tWAITED\tRAN\tSHARE\tBECAUSE")
 	for i := range p.Steps {
-		p.step(t, &p.Steps[i])
+		writeStep(t, p, &p.Steps[i])
 	}
 	_ = t.Flush()
 	return b.Flush()
 }
 
-func (p *CriticalPath) step(w io.Writer, s *Step) {
+func writeStep(w io.Writer, p *response.CriticalPath, s *response.Step) {
 	if s.Skipped > 0 {
-		fmt.Fprintf(w, "    ...\t%d more\t\t\t%s\t%s\n", s.Skipped, inSeconds(s.SkippedTook), percent(p.share(s.SkippedTook)))
+		fmt.Fprintf(w, "    ...\t%d more\t\t\t%s\t%s\n", s.Skipped, inSeconds(s.SkippedTook), percent(share(p, s.SkippedTook)))
 	}
 	fmt.Fprintf(w, "    %d\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Number, s.Operation, s.Key,
 		inSeconds(s.Waited), inSeconds(s.Ran), percent(s.Share), because(s))
 }
 
 // because says what a step waited for, and whether it failed.
-func because(s *Step) string {
+func because(s *response.Step) string {
 	text := ""
 	switch s.For {
 	case api.OpWaitDependency:

@@ -7,19 +7,14 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
-// jsonDriftReply is a report and, after a repair, what failed of it.
-type jsonDriftReply struct {
-	*api.DriftReport
-	Errors []string `json:",omitempty"`
-}
-
-func driftReply(r *http.Request, report *api.DriftReport) jsonDriftReply {
+func driftReply(r *http.Request, report *api.DriftReport) response.Drift {
 	if !rest.ShowSecrets(r) {
 		report = report.HideSecrets()
 	}
-	return jsonDriftReply{DriftReport: report}
+	return response.Drift{DriftReport: *report}
 }
 
 // drift returns a report, of a detection made for it if asked for.
@@ -72,9 +67,7 @@ func (s *server) repairDrift(r *http.Request, args arguments) (answer, error) {
 		return nil, unavailable(err)
 	}
 	if seq != api.NoSeqNum {
-		done := *reply.DriftReport
-		done.Repairs = []uint64{seq}
-		reply.DriftReport = &done
+		reply.Repairs = []uint64{seq}
 	}
 	return asJSON(reply), nil
 }

@@ -74,11 +74,11 @@ func timed() *api.RecordedTxn {
 }
 
 func (f *fake) queue() api.QueueStatus {
-	return api.QueueStatus{Length: 3, Capacity: 200, OldestAge: 1500 * time.Millisecond,
+	return api.QueueStatus{Length: 3, Capacity: 200, OldestAge: api.Seconds(1500 * time.Millisecond),
 		Waiting: map[string]int{api.QueueNorthbound: 2, api.QueueNotifications: 1, api.QueueRetries: 0},
-		Running: &api.RunningTxn{Class: api.QueueNorthbound, Description: "PUT /configuration", For: 2 * time.Second},
-		Changes: &api.ChangesStatus{Capacity: 100, Waiting: 3, Clients: 2, Sources: map[string]int{"grpc": 2, "filedb": 1}, OldestAge: time.Second, Most: "10.0.0.7:999", MostWaiting: 2,
-			Running: &api.RunningChange{Source: "grpc", What: "PUT /configuration", For: 3 * time.Second}, Refused: 7, Canceled: 1}}
+		Running: &api.RunningTxn{Class: api.QueueNorthbound, Description: "PUT /configuration", For: api.Seconds(2 * time.Second)},
+		Changes: &api.ChangesStatus{Capacity: 100, Waiting: 3, Clients: 2, Sources: map[string]int{"grpc": 2, "filedb": 1}, OldestAge: api.Seconds(time.Second), Most: "10.0.0.7:999", MostWaiting: 2,
+			Running: &api.RunningChange{Source: "grpc", What: "PUT /configuration", For: api.Seconds(3 * time.Second)}, Refused: 7, Canceled: 1}}
 }
 
 func (f *fake) GraphSnapshot() []api.GraphNode {

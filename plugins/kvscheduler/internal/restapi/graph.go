@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/render"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/timeline"
 )
@@ -43,7 +44,7 @@ func (s *server) keyTimeline(req *http.Request, args arguments) (answer, error) 
 		if len(revisions) == 0 {
 			return nil, notFound(fmt.Errorf("argument %q is %q: no such value in the graph nor in the history", "key", key))
 		}
-		return asJSON(jsonNodes(req, revisions)), nil
+		return asJSON(nodesJSON(req, revisions)), nil
 	}
 	if err := past.Reaches(at); err != nil {
 		return nil, notFound(fmt.Errorf("argument %w", err))
@@ -52,7 +53,7 @@ func (s *server) keyTimeline(req *http.Request, args arguments) (answer, error) 
 	if !ok {
 		return nil, notFound(fmt.Errorf("argument %q is %q: no such value at %s", "key", key, at.UTC().Format(timeFormat)))
 	}
-	return asJSON(newJSONNode(req, r)), nil
+	return asJSON(nodeJSON(req, r)), nil
 }
 
 func (s *server) snapshot(req *http.Request, args arguments) (answer, error) {
@@ -66,12 +67,7 @@ func (s *server) snapshot(req *http.Request, args arguments) (answer, error) {
 	} else if err := past.Reaches(at); err != nil {
 		return nil, notFound(fmt.Errorf("argument %w", err))
 	}
-	return asJSON(jsonNodes(req, past.Snapshot(at))), nil
-}
-
-type jsonFlagStats struct {
-	TotalCount    int
-	PerValueCount map[string]int
+	return asJSON(nodesJSON(req, past.Snapshot(at))), nil
 }
 
 func (s *server) flagStats(_ *http.Request, args arguments) (answer, error) {
@@ -82,7 +78,7 @@ func (s *server) flagStats(_ *http.Request, args arguments) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	stats := jsonFlagStats{PerValueCount: map[string]int{}}
+	stats := response.FlagStats{PerValueCount: map[string]int{}}
 	for _, n := range s.Scheduler.GraphSnapshot() {
 		value, set := flags(n)[flag]
 		if set && hasPrefix(n.Key, args.list("prefix")) {

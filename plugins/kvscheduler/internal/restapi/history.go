@@ -89,7 +89,7 @@ func (s *server) recorded(r *http.Request, txn *api.RecordedTxn, format string, 
 	}
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = path.Format(w) // the client is gone if this fails
+		_ = record.FormatCritical(w, path) // the client is gone if this fails
 	}, nil
 }
 

@@ -3,42 +3,24 @@ package restapi
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/timeline"
 )
 
-// jsonNode is a value during some time.
-type jsonNode struct {
-	Since, Until     time.Time
-	Key, Label       string
-	Value            *api.JSONValue
-	Flags            map[string]string
-	MetadataFields   map[string][]string
-	Targets          []jsonTarget
-	TargetUpdateOnly bool
-}
-
-type jsonTarget struct {
-	Relation     string
-	Label        string
-	ExpectedKey  string
-	MatchingKeys []string
-}
-
-func jsonNodes(req *http.Request, revisions []timeline.Revision) []jsonNode {
-	nodes := make([]jsonNode, len(revisions))
+func nodesJSON(req *http.Request, revisions []timeline.Revision) []response.Node {
+	nodes := make([]response.Node, len(revisions))
 	for i, r := range revisions {
-		nodes[i] = newJSONNode(req, r)
+		nodes[i] = nodeJSON(req, r)
 	}
 	return nodes
 }
 
-func newJSONNode(req *http.Request, r timeline.Revision) jsonNode {
+func nodeJSON(req *http.Request, r timeline.Revision) response.Node {
 	n := r.Node
-	j := jsonNode{
-		Since: r.Since, Until: r.Until, Key: n.Key, Label: n.Label, Value: api.NewJSONValue(shown(req, n.Value)),
+	j := response.Node{
+		Since: r.Since, Until: r.Until, Key: n.Key, Label: n.Label, Value: api.JSONValue{Message: shown(req, n.Value)},
 		Flags: flags(n), MetadataFields: metadataFields(n.Metadata),
 	}
 	for _, edge := range n.Targets {
@@ -49,15 +31,15 @@ func newJSONNode(req *http.Request, r timeline.Revision) jsonNode {
 
 // targets splits an edge with several keys the way they were written before:
 // one target for every derived value, one for a dependency.
-func targets(e api.GraphEdge) []jsonTarget {
+func targets(e api.GraphEdge) []response.Target {
 	if e.Relation == api.RelationDerives {
-		list := make([]jsonTarget, len(e.Keys))
+		list := make([]response.Target, len(e.Keys))
 		for i, key := range e.Keys {
-			list[i] = jsonTarget{e.Relation, key, key, []string{key}}
+			list[i] = response.Target{Relation: e.Relation, Label: key, ExpectedKey: key, MatchingKeys: []string{key}}
 		}
 		return list
 	}
-	t := jsonTarget{e.Relation, e.Label, "", []string{}}
+	t := response.Target{Relation: e.Relation, Label: e.Label, MatchingKeys: []string{}}
 	switch {
 	case len(e.AnyOf) > 0:
 		t.ExpectedKey = e.AnyOf[0] + "*"
@@ -73,7 +55,7 @@ func targets(e api.GraphEdge) []jsonTarget {
 	default:
 		t.MatchingKeys = append(t.MatchingKeys, e.Keys...)
 	}
-	return []jsonTarget{t}
+	return []response.Target{t}
 }
 
 func flagNames() []string {

@@ -7,21 +7,14 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
-
-// jsonOrphans are the orphans and, after a removal, what came of it.
-type jsonOrphans struct {
-	Orphans []api.Orphan
-	// SeqNum is the transaction that removed some.
-	SeqNum *uint64  `json:",omitempty"`
-	Errors []string `json:",omitempty"`
-}
 
 func (s *server) orphans(r *http.Request, _ arguments) (answer, error) {
 	return asJSON(s.listOrphans(r)), nil
 }
 
-func (s *server) listOrphans(r *http.Request) jsonOrphans {
+func (s *server) listOrphans(r *http.Request) response.Orphans {
 	list := []api.Orphan{}
 	for _, o := range s.Scheduler.Orphans() {
 		if !rest.ShowSecrets(r) {
@@ -29,7 +22,7 @@ func (s *server) listOrphans(r *http.Request) jsonOrphans {
 		}
 		list = append(list, o)
 	}
-	return jsonOrphans{Orphans: list}
+	return response.Orphans{Orphans: list}
 }
 
 // removeOrphans removes some and returns those that are left.

@@ -6,17 +6,15 @@ import (
 	"net/http"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
-
-// jsonQuarantine are the values in quarantine and those under suspicion.
-type jsonQuarantine struct{ Suspects []api.Suspect }
 
 func (s *server) quarantine(*http.Request, arguments) (answer, error) {
 	list := s.Scheduler.Suspects()
 	if list == nil {
 		list = []api.Suspect{}
 	}
-	return asJSON(jsonQuarantine{list}), nil
+	return asJSON(response.Quarantine{Suspects: list}), nil
 }
 
 // releaseQuarantined lets values out and returns what is left.

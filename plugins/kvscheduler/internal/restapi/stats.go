@@ -5,36 +5,14 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// jsonTiming is one method in the statistics; times are in seconds.
-type jsonTiming struct {
-	Name  string  `json:"name"`
-	Count uint64  `json:"count"`
-	Total float64 `json:"total,omitempty"`
-	Avg   float64 `json:"avg,omitempty"`
-	Min   float64 `json:"min,omitempty"`
-	Max   float64 `json:"max,omitempty"`
-}
-
-func timing(name string, t record.Timing) jsonTiming {
+func timing(name string, t record.Timing) response.Timing {
 	sec := time.Duration.Seconds
-	return jsonTiming{name, t.Count, sec(t.Total), sec(t.Average()), sec(t.Min), sec(t.Max)}
-}
-
-type jsonStats struct {
-	TxnStats struct {
-		TotalProcessed  uint64
-		OperationCount  map[string]uint64
-		ValueStateCount map[string]uint64
-		ErrorCount      uint64
-		Methods         []jsonTiming
-	}
-	GraphMethods   []jsonTiming
-	AllDescriptors []jsonTiming
-	Descriptors    map[string][]jsonTiming
+	return response.Timing{Name: name, Count: t.Count, Total: sec(t.Total), Avg: sec(t.Average()), Min: sec(t.Min), Max: sec(t.Max)}
 }
 
 func (s *server) stats(*http.Request, arguments) (answer, error) {
@@ -43,7 +21,7 @@ func (s *server) stats(*http.Request, arguments) (answer, error) {
 
 // statistics of all transactions; those of single descriptors are counted from
 // the history.
-func (s *server) statistics() jsonStats {
+func (s *server) statistics() response.Stats {
 	history := s.Scheduler.GetTransactionHistory(time.Time{}, time.Time{})
 	var totals record.Stats
 	if s.Stats != nil {
@@ -51,7 +29,7 @@ func (s *server) statistics() jsonStats {
 	} else {
 		totals = record.StatsOf(history)
 	}
-	var j jsonStats
+	var j response.Stats
 	txn := &j.TxnStats
 	txn.TotalProcessed, txn.ErrorCount = totals.Transactions, totals.Errors
 	txn.OperationCount, txn.ValueStateCount = map[string]uint64{}, map[string]uint64{}
@@ -61,8 +39,8 @@ func (s *server) statistics() jsonStats {
 	for number, name := range pb.ValueState_name {
 		txn.ValueStateCount[name] = totals.States[pb.ValueState(number)]
 	}
-	txn.Methods = []jsonTiming{timing("executeTransaction", totals.Executing)}
-	j.GraphMethods = []jsonTiming{}
+	txn.Methods = []response.Timing{timing("executeTransaction", totals.Executing)}
+	j.GraphMethods = []response.Timing{}
 	j.AllDescriptors = timings(totals.Calls)
 	j.Descriptors = s.byDescriptor(history)
 	return j
@@ -72,10 +50,10 @@ func callbacks() []api.TxnOperation {
 	return []api.TxnOperation{pb.TxnOperation_CREATE, pb.TxnOperation_UPDATE, pb.TxnOperation_DELETE}
 }
 
-func timings(calls map[api.TxnOperation]record.Timing) []jsonTiming {
+func timings(calls map[api.TxnOperation]record.Timing) []response.Timing {
 	names := map[api.TxnOperation]string{
 		pb.TxnOperation_CREATE: "Create", pb.TxnOperation_UPDATE: "Update", pb.TxnOperation_DELETE: "Delete"}
-	list := []jsonTiming{}
+	list := []response.Timing{}
 	for _, op := range callbacks() {
 		if t := calls[op]; t.Count > 0 {
 			list = append(list, timing(names[op], t))
@@ -84,7 +62,7 @@ func timings(calls map[api.TxnOperation]record.Timing) []jsonTiming {
 	return list
 }
 
-func (s *server) byDescriptor(history []*api.RecordedTxn) map[string][]jsonTiming {
+func (s *server) byDescriptor(history []*api.RecordedTxn) map[string][]response.Timing {
 	descriptors := s.Scheduler.ListDescriptors()
 	parts := map[string]*api.RecordedTxn{}
 	owners := map[string]string{}
@@ -102,9 +80,9 @@ func (s *server) byDescriptor(history []*api.RecordedTxn) map[string][]jsonTimin
 			parts[name].Executed = append(parts[name].Executed, op)
 		}
 	}
-	byName := map[string][]jsonTiming{}
+	byName := map[string][]response.Timing{}
 	for _, d := range descriptors {
-		byName[d.Name] = []jsonTiming{}
+		byName[d.Name] = []response.Timing{}
 		if part := parts[d.Name]; part != nil {
 			byName[d.Name] = timings(record.StatsOf([]*api.RecordedTxn{part}).Calls)
 		}

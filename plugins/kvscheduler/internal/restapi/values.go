@@ -6,29 +6,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
-
-// jsonKV is a dumped value.
-type jsonKV struct {
-	Key      string
-	Value    *api.JSONValue
-	Origin   api.ValueOrigin
-	Metadata api.Metadata
-}
-
-// jsonDumpIndex lists what can be dumped; prefixes belong to the descriptors
-// at the same position.
-type jsonDumpIndex struct {
-	Descriptors []string
-	KeyPrefixes []string
-	Views       []string
-}
 
 func (s *server) dump(r *http.Request, args arguments) (answer, error) {
 	by, err := args.onlyOne("descriptor", "key-prefix")
@@ -60,9 +44,14 @@ func (s *server) dump(r *http.Request, args arguments) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]jsonKV, len(kvs))
+	list := make([]response.DumpedValue, len(kvs))
 	for i, kv := range kvs {
-		list[i] = jsonKV{kv.Key, api.NewJSONValue(shown(r, kv.Value)), kv.Origin, kv.Metadata}
+		value, err1 := api.JSONValue{Message: shown(r, kv.Value)}.Encode()
+		metadata, err2 := json.Marshal(kv.Metadata)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, fmt.Errorf("value %s: %w", kv.Key, err)
+		}
+		list[i] = response.DumpedValue{Key: kv.Key, Value: value, Origin: kv.Origin, Metadata: metadata}
 	}
 	return asJSON(list), nil
 }
@@ -76,8 +65,8 @@ func shown(r *http.Request, m proto.Message) proto.Message {
 	return m
 }
 
-func (s *server) dumpIndex() jsonDumpIndex {
-	index := jsonDumpIndex{
+func (s *server) dumpIndex() response.DumpIndex {
+	index := response.DumpIndex{
 		Descriptors: []string{}, KeyPrefixes: []string{},
 		Views: []string{string(api.SBView), string(api.NBView), string(api.CachedView)},
 	}
@@ -135,8 +124,7 @@ func (s *server) status(_ *http.Request, args arguments) (answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		one, err := statusJSON(s.Scheduler.GetValueStatus(key))
-		return asJSON(one), err
+		return asJSON(s.Scheduler.GetValueStatus(key)), nil
 	case "descriptor":
 		d, err := s.descriptor(args.text("descriptor"))
 		if err != nil {
@@ -146,13 +134,10 @@ func (s *server) status(_ *http.Request, args arguments) (answer, error) {
 	default:
 		list = s.Scheduler.ListValueStatus(args.text("key-prefix"))
 	}
-	texts := make([]json.RawMessage, len(list))
-	for i, status := range list {
-		if texts[i], err = statusJSON(status); err != nil {
-			return nil, err
-		}
+	if list == nil {
+		list = []*api.BaseValueStatus{}
 	}
-	return asJSON(texts), nil
+	return asJSON(list), nil
 }
 
 // statusOfDescriptor picks the base values of a descriptor and the derived
@@ -173,35 +158,6 @@ func statusOfDescriptor(all []*api.BaseValueStatus, d *api.KVDescriptor) []*api.
 	return list
 }
 
-func statusJSON(status *api.BaseValueStatus) (json.RawMessage, error) {
-	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(status)
-}
-
-// jsonExplanation is a node of the tree of reasons.
-type jsonExplanation struct {
-	Key      string
-	State    string
-	Since    string             `json:",omitempty"`
-	Reason   string             `json:",omitempty"`
-	Label    string             `json:",omitempty"`
-	Children []*jsonExplanation `json:",omitempty"`
-	// Undescribed: there is no such value, and no descriptor has keys like this.
-	Undescribed bool `json:",omitempty"`
-	// NotConfigured: there is no such value, because no source asks for it.
-	NotConfigured bool `json:",omitempty"`
-}
-
-func explanation(e *api.Explanation) *jsonExplanation {
-	j := &jsonExplanation{Key: e.Key, State: e.State.String(), Reason: e.Reason, Label: e.Label, Undescribed: e.Undescribed, NotConfigured: e.NotConfigured}
-	if !e.Since.IsZero() {
-		j.Since = e.Since.UTC().Format(timeFormat)
-	}
-	for _, child := range e.Children {
-		j.Children = append(j.Children, explanation(child))
-	}
-	return j
-}
-
 func (s *server) why(_ *http.Request, args arguments) (answer, error) {
 	key, err1 := args.required("key", "the key of a value")
 	format, err2 := args.oneOf("format", "json", "text")
@@ -213,7 +169,7 @@ func (s *server) why(_ *http.Request, args arguments) (answer, error) {
 		return nil, notFound(fmt.Errorf("argument %q is %q: no such value", "key", key))
 	}
 	if format == "json" {
-		return asJSON(explanation(e)), nil
+		return asJSON(e), nil
 	}
 	return s.asTree(e), nil
 }

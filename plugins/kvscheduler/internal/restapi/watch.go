@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -22,12 +23,6 @@ const (
 	// patience is how long a client may take to receive one event.
 	patience = 30 * time.Second
 )
-
-// jsonWatch is the data of an event.
-type jsonWatch struct {
-	Revision string            `json:"revision"`
-	Values   []json.RawMessage `json:"values"`
-}
 
 // watch streams the changes of statuses as server-sent events.
 func (s *server) watch(r *http.Request, args arguments) (answer, error) {
@@ -75,34 +70,15 @@ func nextEvent(ctx context.Context, watch api.StatusWatch) (text string, more bo
 	default:
 		return ": the end\n\n", false
 	}
-	data := jsonWatch{Revision: ev.Revision.String(), Values: make([]json.RawMessage, 0, len(ev.Values))}
-	for _, status := range ev.Values {
-		var one json.RawMessage
-		if one, err = statusJSON(status); err != nil {
-			return fmt.Sprintf(": %v\n\n", err), false
-		}
-		data.Values = append(data.Values, one)
+	data := api.WatchEvent{Revision: ev.Revision, Values: ev.Values} // the kind is beside it
+	if data.Values == nil {
+		data.Values = []*api.BaseValueStatus{}
 	}
 	body, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Sprintf(": %v\n\n", err), false
 	}
-	return fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", data.Revision, ev.Kind, body), true
-}
-
-// jsonUnmet is a value that is not as it is waited for.
-type jsonUnmet struct {
-	Key    string `json:"key"`
-	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"`
-	Final  bool   `json:"final,omitempty"`
-}
-
-// jsonWait is the answer to a wait; Error and Unmet only if it was in vain.
-type jsonWait struct {
-	Error    string      `json:"error,omitempty"`
-	Unmet    []jsonUnmet `json:"unmet,omitempty"`
-	Revision string      `json:"revision"`
+	return fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", ev.Revision, ev.Kind, body), true
 }
 
 // wait answers when values are in the states asked for, or cannot be.
@@ -123,7 +99,7 @@ func (s *server) wait(r *http.Request, args arguments) (answer, error) {
 			defer cancel()
 		}
 		err := s.Scheduler.WaitFor(ctx, req)
-		body := jsonWait{Revision: s.Scheduler.Revision().String()}
+		body := response.Wait{Revision: s.Scheduler.Revision()}
 		if err == nil {
 			rest.WriteJSON(w, http.StatusOK, body)
 			return
@@ -131,9 +107,7 @@ func (s *server) wait(r *http.Request, args arguments) (answer, error) {
 		body.Error = err.Error()
 		var we *api.WaitError
 		if errors.As(err, &we) {
-			for _, u := range we.Unmet {
-				body.Unmet = append(body.Unmet, jsonUnmet{u.Key, u.State.String(), u.Reason, u.Final})
-			}
+			body.Unmet = we.Unmet
 		}
 		rest.WriteJSON(w, waitStatus(err), body)
 	}, nil

@@ -60,7 +60,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 		return e
 	}
 	e.State = plan.State(n)
-	e.Since = r.TxnStart(n.LastTxn)
+	e.Since = r.TxnStart(n.LastTxn).UTC()
 	e.Reason = api.Reason(r.value(n))
 	if seen[key] {
 		return e

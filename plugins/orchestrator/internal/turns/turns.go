@@ -325,7 +325,7 @@ func (q *Queue) Status() api.ChangesStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	st := api.ChangesStatus{
-		Capacity: q.capacity, Waiting: q.waiting.Len(), Clients: q.shares.clients, OldestAge: q.oldest(),
+		Capacity: q.capacity, Waiting: q.waiting.Len(), Clients: q.shares.clients, OldestAge: api.Seconds(q.oldest()),
 		Sources: map[string]int{}, Closed: !q.open, Refused: q.refused, Canceled: q.canceled,
 	}
 	st.Most, st.MostWaiting = q.shares.most()
@@ -333,7 +333,7 @@ func (q *Queue) Status() api.ChangesStatus {
 		st.Sources[e.Value.(*Turn).Source]++
 	}
 	if t := q.running; t != nil {
-		st.Running = &api.RunningChange{Source: t.Source, What: t.What, For: max(0, q.now().Sub(t.since))}
+		st.Running = &api.RunningChange{Source: t.Source, What: t.What, For: api.Seconds(max(0, q.now().Sub(t.since)))}
 	}
 	return st
 }

@@ -105,7 +105,7 @@ func TestBound(t *testing.T) {
 		s.take(s.ctx, Request{What: "d", Path: operator})
 		s.take(s.ctx, Request{What: "file", Class: Source})
 		st := s.Status()
-		if st.Refused != 1 || st.Clients != 2 || st.Waiting != 3 || st.OldestAge != time.Second/4 || st.Running.For != time.Second/2 || st.Running.Source != "grpc" {
+		if st.Refused != 1 || st.Clients != 2 || st.Waiting != 3 || st.OldestAge != api.Seconds(time.Second/4) || st.Running.For != api.Seconds(time.Second/2) || st.Running.Source != "grpc" {
 			t.Errorf("status %+v, %+v", st, st.Running)
 		}
 		time.Sleep(time.Second) // b has its turn: there is room for one
