@@ -49,6 +49,7 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		IsRetriableFailure:   d.IsRetriableFailure,
 		Absent:               d.Absent,
 		RetrieveDependencies: d.RetrieveDependencies,
+		ConcurrentRetrieve:   d.ConcurrentRetrieve,
 		Concurrency:          d.Concurrency,
 		Timeout:              d.Timeout,
 		Southbound:           d.Southbound,

@@ -10,10 +10,11 @@ import (
 // the state nor the status of any value. Repair is a step of its own.
 type DriftDetector interface {
 	// DetectDrift reads the southbound and compares it with what the scheduler
-	// believes to exist. It reads one descriptor at a time, in between
-	// transactions, so that a transaction waits for one Retrieve at most. One
-	// detection runs at a time; others wait for their turn. The error is that of
-	// the context, or ErrClosedScheduler.
+	// believes to exist. It reads one descriptor after the other. Descriptors with
+	// ConcurrentRetrieve are read while transactions run; values that these change
+	// meanwhile are not compared. Other descriptors are read between two transactions,
+	// so that a transaction waits for one Retrieve at most. One detection runs at a
+	// time. The error is that of the context, or ErrClosedScheduler.
 	DetectDrift(ctx context.Context) (*DriftReport, error)
 	// LastDrift returns the report of the last detection; nil before the first.
 	LastDrift() *DriftReport

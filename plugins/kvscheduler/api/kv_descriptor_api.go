@@ -161,6 +161,12 @@ type Descriptor[V proto.Message, M any] struct {
 	// this one, because Retrieve uses their metadata.
 	RetrieveDependencies []string
 
+	// ConcurrentRetrieve allows Retrieve to run beside Create, Update and Delete of this
+	// and of other descriptors, and beside itself. Drift detection uses that to read
+	// without delaying transactions. It needs metadata maps and a connection that are
+	// safe for concurrent use. Default: a transaction waits until Retrieve returns.
+	ConcurrentRetrieve bool
+
 	// RetrieveValue reads one value, where Retrieve of everything is dear. last
 	// is what the scheduler believes to exist; exists tells whether anything
 	// was found. Optional.

@@ -107,6 +107,7 @@ func (c *Control) notifyWatchers(changed []string) {
 		return
 	}
 	c.noteProblems(changed)
+	c.drifts.note(changed)
 	h := c.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,18 +16,12 @@ import (
 type drifts struct {
 	turn chan struct{} // holds one token while a detection runs
 
-	mu   sync.Mutex
-	last *api.DriftReport // replaced, never changed
+	mu      sync.Mutex
+	last    *api.DriftReport // replaced, never changed
+	changed map[string]bool  // base values that transactions changed during a concurrent read; nil: none runs
 }
 
 func newDrifts() *drifts { return &drifts{turn: make(chan struct{}, 1)} }
-
-// reading is what one descriptor found, and what was believed when it did.
-type reading struct {
-	believed []drift.Belief
-	found    []api.KVWithMetadata
-	err      error
-}
 
 // LastDrift implements api.DriftDetector.
 func (c *Control) LastDrift() *api.DriftReport {
@@ -55,17 +49,12 @@ func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 			}
 			continue
 		}
-		r, err := c.read(ctx, d)
+		found, values, failed, err := c.detect(ctx, reg, d)
 		if err != nil {
 			return nil, err
 		}
-		var found []api.Drift
-		var values int
-		if r.err == nil { // compared here, not in the worker
-			found, values, r.err = drift.Compare(reg, d, r.believed, r.found)
-		}
-		if r.err != nil {
-			report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: r.err.Error()})
+		if failed != nil {
+			report.Unread = append(report.Unread, api.DriftUnread{Descriptor: d.Name, Reason: failed.Error()})
 		}
 		report.Drifts = append(report.Drifts, found...)
 		report.Values += values
@@ -77,38 +66,6 @@ func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 	defer c.drifts.mu.Unlock()
 	c.drifts.last = report
 	return report, nil
-}
-
-// read runs one Retrieve in the worker, in the order of the queue: what was
-// queued before, and what is queued until the next read, comes first.
-func (c *Control) read(ctx context.Context, d *registry.Descriptor) (reading, error) {
-	done := make(chan reading, 1)
-	err := c.push(&job{call: func() {
-		if ctx.Err() == nil {
-			done <- c.readNow(d)
-		}
-	}})
-	if err != nil {
-		return reading{}, err
-	}
-	select {
-	case r := <-done:
-		return r, nil
-	case <-ctx.Done():
-		return reading{}, context.Cause(ctx)
-	case <-c.stopped:
-		return reading{}, api.ErrClosedScheduler
-	}
-}
-
-func (c *Control) readNow(d *registry.Descriptor) (r reading) {
-	known, found, err := c.refresher(c.closedSessions()).Read(d)
-	r.found, r.err = found, err
-	r.believed = make([]drift.Belief, len(known))
-	for i, n := range known {
-		r.believed[i] = drift.Believe(n)
-	}
-	return r
 }
 
 // RepairDrift implements api.DriftDetector.

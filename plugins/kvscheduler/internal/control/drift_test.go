@@ -254,3 +254,84 @@ func TestDetectionLetsTransactionsPass(t *testing.T) {
 		t.Errorf("got %v, expected %v", happened.list, want)
 	}
 }
+
+// readAtOnce makes Retrieve of a descriptor concurrent. The first one waits between
+// reading and returning until during has been called.
+func readAtOnce(d *api.KVDescriptor, during func(), first func([]api.KVWithMetadata) []api.KVWithMetadata) *int {
+	d.ConcurrentRetrieve = true
+	retrieve, calls := d.Retrieve, new(int)
+	d.Retrieve = func(correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
+		found, err := retrieve(correlate)
+		if *calls++; *calls == 1 && during != nil {
+			during()
+			found = first(found)
+		}
+		return found, err
+	}
+	return calls
+}
+
+// A concurrent Retrieve delays no transaction. What transactions change meanwhile has not
+// drifted, and what only the first of two Retrieves finds has not either.
+func TestDriftDuringTransactions(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func([]api.KVWithMetadata) []api.KVWithMetadata{
+		"outdated": func(found []api.KVWithMetadata) []api.KVWithMetadata { return found },
+		"wrong": func(found []api.KVWithMetadata) []api.KVWithMetadata {
+			return append(found, api.KVWithMetadata{Key: "tap/9", Value: &model.Item{}, Origin: api.FromNB})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sb := kvstest.NewMockSB()
+			s, _ := kvstest.NewScheduler(t, kvstest.NewClock())
+			commit := func(txn api.Txn) {
+				if _, err := txn.Commit(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			tap := sb.Descriptor("tap", "tap/", kvstest.WithMetadata(), kvstest.WithOrigin(api.FromNB))
+			var armed bool
+			calls := readAtOnce(tap, func() {
+				if armed { // on the worker this would never return
+					commit(s.StartNBTransaction().SetValue("tap/1", &model.Item{Value: 10}).SetValue("tap/2", nil).SetValue("tap/5", &model.Item{}))
+				}
+			}, first)
+			if err := s.RegisterKVDescriptor(tap); err != nil {
+				t.Fatal(err)
+			}
+			commit(s.StartNBTransaction().SetValue("tap/1", &model.Item{Value: 1}).SetValue("tap/2", &model.Item{Value: 2}).
+				SetValue("tap/3", &model.Item{Value: 3}).SetValue("tap/4", &model.Item{Value: 4}))
+			sb.Remove("tap/3")
+			*calls, armed = 0, true
+			report, err := s.DetectDrift(t.Context())
+			if err != nil || drifted(report) != "missing tap/3" || *calls != 2 || len(report.Unread) > 0 {
+				t.Errorf("%s %v after %d calls, not read: %v", drifted(report), err, *calls, report.Unread)
+			}
+			if report, err = s.DetectDrift(t.Context()); err != nil || drifted(report) != "missing tap/3" || *calls != 3 {
+				t.Errorf("without transactions: %s %v after %d calls", drifted(report), err, *calls)
+			}
+		})
+	}
+}
+
+// A detection whose context ends does not wait for a concurrent Retrieve.
+func TestDriftCanceledDuringRetrieve(t *testing.T) {
+	t.Parallel()
+	sb := kvstest.NewMockSB()
+	s, _ := kvstest.NewScheduler(t, kvstest.NewClock())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	proceed := make(chan struct{})
+	tap := sb.Descriptor("tap", "tap/")
+	readAtOnce(tap, func() {
+		cancel(errInjected)
+		<-proceed
+	}, func(found []api.KVWithMetadata) []api.KVWithMetadata { return found })
+	if err := s.RegisterKVDescriptor(tap); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DetectDrift(ctx); !errors.Is(err, errInjected) {
+		t.Errorf("%v", err)
+	}
+	close(proceed)
+}

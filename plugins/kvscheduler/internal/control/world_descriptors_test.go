@@ -137,11 +137,12 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	}
 	switch name {
 	case "b":
+		d.ConcurrentRetrieve = true
 		d.Concurrency = min(1, w.concurrency)
 		d.RetrieveDependencies = []string{"a"}
 	case "c": // cannot change anything in place, and lives in a session
 		d.Update, d.UpdateWithRecreate = nil, nil
-		d.Southbound = "s"
+		d.Southbound, d.ConcurrentRetrieve = "s", true
 	}
 	return d
 }

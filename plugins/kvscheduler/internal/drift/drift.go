@@ -225,6 +225,19 @@ func topLevel(path string) int {
 	return len(path)
 }
 
+// Common returns the drifts of b whose key drifts in the same way in a.
+func Common(a, b []api.Drift) []api.Drift {
+	type kind struct {
+		key  string
+		kind api.DriftKind
+	}
+	in := make(map[kind]bool, len(a))
+	for i := range a {
+		in[kind{a[i].Key, a[i].Kind}] = true
+	}
+	return slices.DeleteFunc(b, func(d api.Drift) bool { return !in[kind{d.Key, d.Kind}] })
+}
+
 // Sort orders drifts by key.
 func Sort(drifts []api.Drift) {
 	slices.SortFunc(drifts, func(a, b api.Drift) int { return strings.Compare(a.Key, b.Key) })

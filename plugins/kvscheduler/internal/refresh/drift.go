@@ -16,7 +16,7 @@ func (r *Refresher) Read(d *registry.Descriptor) (known []*graph.Node, found []a
 		return nil, nil, fmt.Errorf("descriptor %q has no Retrieve: the southbound state cannot be read", d.Name)
 	}
 	if r.Closed[d.Session()] {
-		return nil, nil, disconnected(d)
+		return nil, nil, Disconnected(d)
 	}
 	if r.skips(d) {
 		return nil, nil, nil
@@ -37,6 +37,23 @@ func (r *Refresher) Read(d *registry.Descriptor) (known []*graph.Node, found []a
 		}
 	}
 	return known, found, nil
+}
+
+// Prepare returns a function that runs Retrieve. Any goroutine may call it, once, while
+// transactions run. It is nil if the values are ignored. correlate is what Expect returned
+// of the values of the descriptor.
+func (r *Refresher) Prepare(d *registry.Descriptor, correlate []api.KVWithMetadata) (func() ([]api.KVWithMetadata, error), error) {
+	if r.Closed[d.Session()] {
+		return nil, Disconnected(d)
+	}
+	if r.skips(d) {
+		return nil, nil
+	}
+	correlate = r.Past.correlate(d, correlate)
+	return func() ([]api.KVWithMetadata, error) {
+		found, err := r.call(d, correlate)
+		return r.without(d, found), err
+	}, nil
 }
 
 func (r *Refresher) known(d *registry.Descriptor) (known []*graph.Node) {
@@ -72,7 +89,8 @@ func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
 	r.apply(d, known, kept)
 }
 
-func disconnected(d *registry.Descriptor) error {
+// Disconnected is the error of a descriptor whose southbound cannot be reached.
+func Disconnected(d *registry.Descriptor) error {
 	return fmt.Errorf("southbound %q is disconnected", d.Session())
 }
 

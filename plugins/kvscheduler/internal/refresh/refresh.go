@@ -100,7 +100,7 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 		}
 		if r.Closed[d.Session()] {
 			if d.Retrieve != nil {
-				unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: disconnected(d).Error()})
+				unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: Disconnected(d).Error()})
 			}
 			continue
 		}
@@ -147,7 +147,7 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 		return nil, fmt.Errorf("descriptor %q has no Retrieve: the southbound state cannot be read", d.Name)
 	}
 	if r.Closed[d.Session()] {
-		return nil, disconnected(d)
+		return nil, Disconnected(d)
 	}
 	var known []*graph.Node
 	r.Graph.Nodes(func(n *graph.Node) bool {
@@ -168,6 +168,11 @@ func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.K
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
 	r.begin(d)
+	return r.call(d, correlate)
+}
+
+// call runs Retrieve.
+func (r *Refresher) call(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
 	var found []api.KVWithMetadata
 	err := r.run(d, "", func() (err error) {
 		found, err = d.Retrieve(correlate)
@@ -195,22 +200,29 @@ func (r *Refresher) run(d *registry.Descriptor, key string, f func() error) erro
 	return r.Run(d, key, guarded)
 }
 
-// correlate lists what is expected in the southbound: of a value that is not what is
-// desired first what was made, then what is desired.
+// correlate lists what may exist in the southbound.
 func (r *Refresher) correlate(known []*graph.Node, requested []api.KVWithMetadata) []api.KVWithMetadata {
 	out := slices.Grow(requested, len(known))
 	for _, n := range known {
 		if r.Graph.Marked(n, graph.Asked) {
 			continue
 		}
-		if v := expected(n); v != nil {
-			if have := other(n, v.Msg); have != nil {
-				out = append(out, *have)
-			}
-			out = append(out, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: origin(v.FromSB)})
-		}
+		out = Expect(out, n)
 	}
 	return out
+}
+
+// Expect appends what may exist of a base value: what was made of it, if that is not what
+// is desired, then what is desired.
+func Expect(out []api.KVWithMetadata, n *graph.Node) []api.KVWithMetadata {
+	v := expected(n)
+	if v == nil {
+		return out
+	}
+	if have := other(n, v.Msg); have != nil {
+		out = append(out, *have)
+	}
+	return append(out, api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: origin(v.FromSB)})
 }
 
 // other is what the scheduler made of a value, if that differs from what is expected

@@ -46,6 +46,7 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		Retrieve:             d.retrieve,
 		RetrieveValue:        d.retrieveValue,
 		RetrieveDependencies: []string{ifaceidx.Descriptor},
+		ConcurrentRetrieve:   true,
 	}))
 }
 

@@ -58,6 +58,7 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		Retrieve:             d.retrieve,
 		RetrieveValue:        d.retrieveValue,
 		RetrieveDependencies: []string{ifaceidx.Descriptor},
+		ConcurrentRetrieve:   true,
 	}))
 }
 

@@ -45,6 +45,7 @@ func NewFIB(vpp fibCalls, ifs Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
 		Delete:               d.remove,
 		Retrieve:             d.retrieve,
 		RetrieveDependencies: []string{interfaceName, BridgeDomainName},
+		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}))
 }

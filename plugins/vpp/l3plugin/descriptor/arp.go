@@ -49,6 +49,7 @@ func NewARP(vpp neighborCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Delete:               d.remove,
 		Retrieve:             d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
+		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}))
 }

@@ -53,6 +53,7 @@ func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Retrieve:             d.retrieve,
 		RetrieveValue:        d.retrieveValue,
 		RetrieveDependencies: []string{interfaceName, VrfTableName},
+		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}))
 }
@@ -192,6 +193,7 @@ func (d *routeDescriptor) create(_ string, r *l3.Route) (kvs.Metadata, error) {
 	if err := d.loose.clear(d.vpp.PruneRoute); err != nil {
 		return nil, fmt.Errorf("remove paths through interfaces that are gone: %w", err)
 	}
+	defer d.loose.created()
 	return nil, d.vpp.AddRoute(route)
 }
 

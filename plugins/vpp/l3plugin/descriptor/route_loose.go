@@ -16,9 +16,13 @@ import (
 // may crash when another path comes beside it. So they all go before any route is
 // made, whoever made them. The methods may be called concurrently.
 type loosePaths struct {
-	mu sync.Mutex
-	at map[destinationID]map[uint32]bool // with the indexes of the interfaces
+	mu   sync.Mutex
+	at   looseSet
+	made uint64 // changes before and after each creation of a route
 }
+
+// looseSet has the indexes of the interfaces that paths to a destination lead through.
+type looseSet map[destinationID]map[uint32]bool
 
 // destinationID is a destination in a table.
 type destinationID struct {
@@ -26,11 +30,27 @@ type destinationID struct {
 	dst   netip.Prefix
 }
 
-// forget is called before the routes are read anew.
-func (l *loosePaths) forget() {
+// reading starts a read of all routes. The returned function replaces what is remembered
+// by what was read, unless a route was created meanwhile: its interface may have the index
+// of one that was read before.
+func (l *loosePaths) reading() (done func(looseSet)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.at = nil
+	made := l.made
+	return func(found looseSet) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.made == made {
+			l.at = found
+		}
+	}
+}
+
+// created is called after the creation of a route, which begins with clear.
+func (l *loosePaths) created() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made++
 }
 
 // add remembers a path.
@@ -38,19 +58,24 @@ func (l *loosePaths) add(r vppcalls.Route) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.at == nil {
-		l.at = map[destinationID]map[uint32]bool{}
+		l.at = looseSet{}
 	}
+	l.at.add(r)
+}
+
+func (s looseSet) add(r vppcalls.Route) {
 	id := destinationID{r.Table, r.Destination}
-	if l.at[id] == nil {
-		l.at[id] = map[uint32]bool{}
+	if s[id] == nil {
+		s[id] = map[uint32]bool{}
 	}
-	l.at[id][r.SwIfIndex] = true
+	s[id][r.SwIfIndex] = true
 }
 
 // clear prunes every destination of such paths; who calls it meanwhile waits.
 func (l *loosePaths) clear(prune func(table uint32, dst netip.Prefix, gone map[uint32]bool) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.made++
 	var (
 		wg     sync.WaitGroup
 		mu     sync.Mutex

@@ -28,11 +28,11 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 	if err != nil {
 		return nil, err
 	}
+	loose, read := looseSet{}, d.loose.reading()
 	look := d.ifs.Look()
 	if len(correlate) > fewRoutes {
 		look.Everything()
 	}
-	d.loose.forget()
 	out := make([]routeKV, 0, len(correlate))
 	for _, t := range tables {
 		err := d.vpp.EachRoute(t, func(found vppcalls.Route) {
@@ -46,13 +46,14 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 			case ok:
 				out = append(out, routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin})
 			case expected || look.Gone(found.SwIfIndex):
-				d.loose.add(found)
+				loose.add(found)
 			}
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
+	read(loose)
 	return out, look.Err()
 }
 
