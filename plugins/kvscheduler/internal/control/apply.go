@@ -116,7 +116,7 @@ func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
 // givenBack tells that the wish for what others made ends, and nothing is done.
 func givenBack(op *plan.Op, n *graph.Node) bool {
 	return op.Base == "" && (op.Kind == plan.Note || op.Kind == plan.Adopt) && op.Want.FromSB &&
-		n != nil && n.Want != nil && !n.Want.FromSB
+		n != nil && n.Desired() != nil
 }
 
 func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {

@@ -73,6 +73,9 @@ type Options struct {
 	// Journal remembers what was made, and what is in quarantine, beyond the life of
 	// the process; nil: nobody does.
 	Journal Journal
+	// OwnerChanged is called after each change of the owner of a value, by the worker and
+	// with the graph locked; nil disables it.
+	OwnerChanged func(n *graph.Node, from graph.Owner, by graph.Event)
 	// Policies say what the scheduler may do with which values; nil: everything.
 	Policies registry.Policies
 	// RepairLost decides whether a value that the southbound has lost is created
@@ -167,6 +170,7 @@ func New(opts Options) *Control {
 		timers:   map[*timer]struct{}{},
 		stopped:  make(chan struct{}),
 	}
+	c.graph.OwnerChanged = opts.OwnerChanged
 	c.registry.Store(registry.New().Telling(c.derivedBreach))
 	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
 	c.overdue.Records = opts.Records

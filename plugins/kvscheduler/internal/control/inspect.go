@@ -208,9 +208,7 @@ func (c *Control) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithM
 			}
 			v := n.Have
 			if view == api.NBView {
-				if v = n.Want; v != nil && v.FromSB {
-					v = nil
-				}
+				v = n.Desired()
 			}
 			if v != nil {
 				all.add(api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})

@@ -143,8 +143,10 @@ func (c *Control) now(j *job) *job {
 
 // mayBeLost returns whether a value exists that the scheduler created or manages.
 func (c *Control) mayBeLost(n *graph.Node, closed map[string]bool) bool {
-	return n != nil && n.Have != nil && !n.Have.FromSB && n.Want != nil && !n.Want.FromSB && !n.Want.Observed &&
-		!n.Desc.IsProperty() && !closed[n.Desc.Session()]
+	if n == nil || n.Desired() == nil || n.Desc.IsProperty() || closed[n.Desc.Session()] {
+		return false
+	}
+	return n.Ours() || n.Owner() == graph.Adopted && !n.Have.FromSB
 }
 
 // repairLost creates lost values again, those that were not lost lately now.

@@ -11,13 +11,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// orphaned tells that the scheduler made the value and that nobody wants it.
-func orphaned(n *graph.Node) bool {
-	return n != nil && !n.Gone() && n.Base == nil && n.Want == nil && n.Have != nil && !n.Have.FromSB && !n.Adopted && !n.Desc.IsProperty()
-}
+// orphaned reports whether the scheduler made the value and it is not desired.
+func orphaned(n *graph.Node) bool { return n != nil && n.Want == nil && n.Made() }
 
+// foreign reports whether the base value belongs to others and could be removed.
 func foreign(n *graph.Node) bool {
-	return n.Base == nil && n.Have != nil && n.Have.FromSB && (n.Want == nil || n.Want.FromSB) && !n.Desc.IsProperty()
+	return n.Base == nil && n.Owner() == graph.Foreign && n.Desired() == nil && !n.Desc.IsProperty()
 }
 
 // Orphans implements api.OrphanFinder.
@@ -55,8 +54,8 @@ func (c *Control) orphans() (out []api.Orphan) {
 	})
 	reg := c.registry.Load()
 	for _, rec := range c.keeper.past.All() {
-		if n := c.graph.Node(rec.Key); n != nil && n.Want != nil && !n.Want.FromSB {
-			continue // somebody's wish
+		if n := c.graph.Node(rec.Key); n != nil && n.Desired() != nil {
+			continue
 		}
 		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Unread: true, Value: api.JSONValue{Message: rec.Message()}}
 		o.Txn, o.Since = lastChange(rec.Txn, rec.Time)

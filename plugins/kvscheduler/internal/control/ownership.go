@@ -119,7 +119,7 @@ func (c *Control) intend(pl *plan.Plan) {
 				b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, k.seq, now))
 			}
 			continue
-		case op.Kind != plan.Up && op.Kind != plan.Update || op.Target.FromSB || op.Self.Node != nil && op.Self.Node.Adopted:
+		case op.Kind != plan.Up && op.Kind != plan.Update || ofOthers(op, op.Target):
 			continue
 		}
 		k.intended = append(k.intended, intent{op.Key, op.Self, op.Target})
@@ -132,6 +132,12 @@ func (c *Control) intend(pl *plan.Plan) {
 	if written && (len(b.Put) > 0 || changes && !k.running) {
 		c.writeIntents(b)
 	}
+}
+
+// ofOthers reports whether the value that an operation leaves, or removes, does not
+// belong to the scheduler.
+func ofOthers(op *plan.Op, v *registry.Value) bool {
+	return v.FromSB || op.Self.Node != nil && op.Self.Node.Owner() == graph.Adopted
 }
 
 // writeIntents writes a batch of what is intended. After an error the rest is not
@@ -239,7 +245,7 @@ func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 		n = next
 	}
 	switch kept := n.Kept(); {
-	case n.Gone() || n.Have == nil || n.Have.FromSB || n.Adopted:
+	case !n.Ours():
 		if kept != nil {
 			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == c.keeper.seq && n.Desc.Retrieve != nil {
 				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
@@ -269,7 +275,7 @@ func (c *Control) everything(b *ownership.Batch) *ownership.Batch {
 		listed[b.Put[i].Key] = true
 	}
 	c.graph.Nodes(func(n *graph.Node) bool {
-		if n.Base == nil && n.Have != nil && !n.Have.FromSB && !n.Adopted && !n.Desc.IsProperty() && !listed[n.Key] {
+		if n.Made() && !listed[n.Key] {
 			listed[n.Key] = true
 			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
 		}
@@ -323,7 +329,7 @@ func (c *Control) writeAgain() {
 
 // lose remembers a value of whose existence nothing is known any more.
 func (c *Control) lose(n *graph.Node) {
-	if n.Base != nil || n.Have == nil || n.Have.FromSB || n.Adopted || n.Desc.IsProperty() {
+	if !n.Made() {
 		return
 	}
 	if c.keeper.past.Doubted(n.Key) { // it is remembered as what it may be

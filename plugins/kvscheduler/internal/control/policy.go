@@ -30,7 +30,7 @@ func (c *Control) byPolicy(change *plan.Change) bool {
 		return true
 	case registry.Adopt:
 		n := change.Node
-		change.Adopt = n != nil && n.Have != nil && (n.Have.FromSB || n.Adopted)
+		change.Adopt = n != nil && n.Have != nil && !n.Ours()
 	}
 	return false
 }
@@ -47,9 +47,9 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 	change := plan.Change{Key: n.Key, Node: n, Desc: n.Desc}
 	switch {
 	case n.Have == nil:
-	case n.Want != nil && n.Want.Observed:
+	case n.Owner() == graph.Observed:
 		change.Want = n.Have
-	case n.Adopted || n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB:
+	case n.Owner() == graph.Adopted || n.Want.KeepsFound():
 		change.Want = c.asItIs(n)
 	}
 	return change
@@ -58,7 +58,7 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 // instead gives an invalid wish for a value that was found what stays in force:
 // as another agent's if it was adopted, or is not on record.
 func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
-	if v.Invalid != nil && !n.Have.FromSB && (n.Adopted || !c.keeper.recorded(n)) {
+	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !c.keeper.recorded(n)) {
 		return v.Instead(c.asItIs(n))
 	}
 	return v.Instead(n.Have)
@@ -94,7 +94,7 @@ func (c *Control) leave(key string) {
 	if n == nil {
 		return
 	}
-	if n = n.Root(); n.Want == nil || !n.Want.FromSB {
+	if n = n.Root(); !n.Obtained() {
 		return
 	}
 	var v *registry.Value
@@ -106,35 +106,46 @@ func (c *Control) leave(key string) {
 		}
 	}
 	for _, child := range slices.Collect(n.Derived) {
-		c.graph.SetWant(child, pieces[child.Key])
-		_ = c.graph.SetHave(child, pieces[child.Key], nil) // derived values have no metadata
-		c.graph.Forget(child)
+		c.setForeign(child, pieces[child.Key])
 	}
+	c.setForeign(n, v)
+}
+
+// setForeign makes a value one of others; nil: it does not exist.
+func (c *Control) setForeign(n *graph.Node, v *registry.Value) {
 	c.graph.SetWant(n, v)
-	_ = c.graph.SetHave(n, v, n.Meta) // known to be usable
+	if v == nil {
+		c.graph.Remove(n, graph.Lost)
+	} else {
+		_ = c.graph.SetHave(n, v, n.Meta, graph.GivenBack) // its metadata is known to be usable
+	}
 	c.graph.Forget(n)
 }
 
 // adopt notes what is about to be taken over.
 func (c *Control) adopt(changes []plan.Change) {
-	if c.opts.Policies != nil {
-		c.adopted(changes, func(n *graph.Node, ch *plan.Change) bool { return n.Adopted || ch.Adopt })
+	if c.opts.Policies == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range changes {
+		if n := c.graph.Node(changes[i].Key); n != nil && changes[i].Adopt {
+			c.graph.Own(n, graph.Adopt)
+		}
 	}
 }
 
 // giveBack notes what was given back, or was not taken over after all.
 func (c *Control) giveBack(changes []plan.Change) {
-	if c.opts.Policies != nil {
-		c.adopted(changes, func(n *graph.Node, _ *plan.Change) bool { return n.Adopted && n.Want != nil && !n.Want.FromSB })
+	if c.opts.Policies == nil {
+		return
 	}
-}
-
-func (c *Control) adopted(changes []plan.Change, is func(n *graph.Node, ch *plan.Change) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range changes {
-		if n := c.graph.Node(changes[i].Key); n != nil {
-			n.Adopted = is(n, &changes[i])
+		if n := c.graph.Node(changes[i].Key); n != nil && n.Owner() == graph.Adopted && n.Desired() == nil {
+			c.graph.Own(n, graph.GivenBack)
 		}
 	}
 }

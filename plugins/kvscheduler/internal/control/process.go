@@ -221,7 +221,10 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 // settled tells that a value is asked for which exists already, just so, and
 // nothing derived from it has failed.
 func settled(n *graph.Node, change *plan.Change) bool {
-	if n == nil || change.Want == nil || n.Want != change.Want || n.Have != n.Want && !n.Want.Observed || n.Err != nil {
+	if n == nil || change.Want == nil || n.Want != change.Want || n.Err != nil {
+		return false
+	}
+	if n.Have != n.Want && !n.Want.Observed {
 		return false
 	}
 	for child := range n.Derived {
@@ -236,7 +239,7 @@ func settled(n *graph.Node, change *plan.Change) bool {
 // is not wanted.
 func (c *Control) dropObsolete(changes []plan.Change) []plan.Change {
 	c.graph.Nodes(func(n *graph.Node) bool {
-		if n.Base == nil && n.Want != nil && !n.Want.FromSB && n.Named != c.named {
+		if n.Base == nil && n.Desired() != nil && n.Named != c.named {
 			changes = append(changes, c.giveUp(n))
 		}
 		return true
@@ -255,12 +258,12 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 	}
 	if kv.Value == nil {
 		// What belongs to the southbound is not the northbound's to delete.
-		if n == nil || n.Want != nil && n.Want.FromSB {
+		if n == nil || n.Obtained() {
 			return change, nil
 		}
 		return c.giveUp(n), nil
 	}
-	if n != nil && n.Want != nil && !n.Want.FromSB && !n.Want.Unwanted && proto.Equal(n.Want.Msg, kv.Value) && n.Desc != nil {
+	if desires(n, kv.Value) {
 		return plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
 	}
 	reg := c.registry.Load()
@@ -284,6 +287,14 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 	return change, nil
 }
 
+// desires reports whether the northbound asks for just this already.
+func desires(n *graph.Node, msg proto.Message) bool {
+	if n == nil || n.Desc == nil || n.Desired() == nil || n.Want.Unwanted {
+		return false
+	}
+	return proto.Equal(n.Want.Msg, msg)
+}
+
 // prepareNotification drops what nobody describes or the northbound manages.
 func (c *Control) prepareNotification(j *job, p *prepared) bool {
 	p.request.Notified = map[string]bool{}
@@ -299,7 +310,7 @@ func (c *Control) prepareNotification(j *job, p *prepared) bool {
 			continue
 		case c.opts.Policies.Of(d, kv.Key) == registry.Ignore:
 			continue
-		case n != nil && (n.IsDerived() || n.Want != nil && !n.Want.FromSB):
+		case n != nil && (n.IsDerived() || n.Desired() != nil):
 			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
 			continue
 		case kv.Value == nil && (n == nil || n.Have == nil):

@@ -19,7 +19,7 @@ func (s *simulation) boot() {
 	opts := control.Options{
 		CallbackTimeout: hanging, QuarantineAfter: 2, Clock: s.clock, Rand: s.rng,
 		Record: true, History: record.Options{MaxEntries: 1000}, Policies: s.w.rules.table(),
-		Problems: func(p control.Problems) { s.problems = p }, RepairLost: s.policy.repairs,
+		Problems: func(p control.Problems) { s.problems = p }, RepairLost: s.policy.repairs, OwnerChanged: s.w.ownerChanged,
 	}
 	s.problems = control.Problems{}
 	if s.journal != nil {

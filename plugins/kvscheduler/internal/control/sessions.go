@@ -129,11 +129,11 @@ func (c *Control) abandon(name string) []string {
 	for _, n := range nodes {
 		keys = append(keys, n.Key)
 		c.lose(n)
-		if n.IsDerived() || n.Want != nil && n.Want.FromSB {
+		if n.IsDerived() || n.Obtained() {
 			c.graph.SetWant(n, nil)
 		}
 		n.Err, n.Retrying = nil, false
-		_ = c.graph.SetHave(n, nil, nil) // removing metadata cannot fail
+		c.graph.Remove(n, graph.Lost)
 		c.graph.Forget(n)
 		if n.Gone() { // its state changes as well
 			c.refreshed = append(c.refreshed, n.Root().Key)

@@ -18,11 +18,12 @@ type tally struct {
 	steps       map[string]int // by name
 	operations  int            // of descriptors
 	faults      map[string]int // by kind
+	transitions map[string]int // changes of owner, by kind
 	divergences int            // from the oracle, or from another invariant
 }
 
 func newTally(policies bool) *tally {
-	return &tally{policies: policies, steps: map[string]int{}, faults: map[string]int{}}
+	return &tally{policies: policies, steps: map[string]int{}, faults: map[string]int{}, transitions: map[string]int{}}
 }
 
 // done adds one case, which has ended.
@@ -37,6 +38,9 @@ func (t *tally) done(s *simulation) {
 	for kind, n := range s.w.faults {
 		t.faults[kind] += n
 	}
+	for kind, n := range s.w.transitions {
+		t.transitions[kind] += n
+	}
 	if s.diverged {
 		t.divergences++
 	}
@@ -47,8 +51,9 @@ func (t *tally) String() string {
 	defer t.mu.Unlock()
 	steps, byStep := list(t.steps)
 	faults, byKind := list(t.faults)
-	return fmt.Sprintf("%d cases of %d steps, %d operations, %d faults, %d divergences\nsteps:  %s\nfaults: %s",
-		t.cases, steps, t.operations, faults, t.divergences, byStep, byKind)
+	_, owners := list(t.transitions)
+	return fmt.Sprintf("%d cases of %d steps, %d operations, %d faults, %d divergences\nsteps:  %s\nfaults: %s\nowners: %s",
+		t.cases, steps, t.operations, faults, t.divergences, byStep, byKind, owners)
 }
 
 func list(counts map[string]int) (sum int, text string) {

@@ -36,7 +36,7 @@ func (c *Control) doubt(op *plan.Op) {
 	if op.Kind == plan.Down {
 		v = op.Have
 	}
-	if op.Desc.IsProperty() || v.FromSB || op.Self.Node != nil && op.Self.Node.Adopted {
+	if op.Desc.IsProperty() || ofOthers(op, v) {
 		return
 	}
 	rec := made(op.Key, op.Desc, v, c.keeper.seq, c.clock.Now())

@@ -110,7 +110,7 @@ func (c *Control) verify(j *job, res *exec.Result) (wrong []api.KeyWithError) {
 			n = &graph.Node{Key: key, Desc: d}
 		}
 		n = n.Root()
-		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Want != nil && n.Want.FromSB || c.noBusiness(n) {
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || c.noBusiness(n) {
 			return
 		}
 		if byDescriptor[n.Desc] == nil {

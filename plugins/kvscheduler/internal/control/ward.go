@@ -140,7 +140,7 @@ func (c *Control) wishFor(key, base string) proto.Message {
 	if base != "" {
 		key = base
 	}
-	if n := c.graph.Node(key); n != nil && n.Want != nil && !n.Want.FromSB {
+	if n := c.graph.Node(key); n != nil && n.Desired() != nil {
 		return n.Want.Msg
 	}
 	return nil

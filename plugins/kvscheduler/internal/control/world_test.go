@@ -27,6 +27,8 @@ type world struct {
 	problems []string
 	faults   map[string]int // by kind
 
+	transitions map[string]int // changes of owner, by kind
+
 	// fail decides about the next operation: "" (works), "before" or "after"; it
 	// hangs before it does so with "hang " in front, or with "hang early " after its
 	// effect.
@@ -84,7 +86,7 @@ func newWorld() *world {
 	return &world{
 		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
 		foreign: map[string]bool{}, raw: map[string]bool{}, placed: map[string]*model.Item{}, asked: func(string) bool { return false },
-		faults: map[string]int{}, lied: map[string]bool{}, mute: map[string]muteness{},
+		faults: map[string]int{}, lied: map[string]bool{}, transitions: map[string]int{}, mute: map[string]muteness{},
 		hanging: map[string]*hung{}, hung: make(chan string, 100),
 		panics: func() bool { return false },
 		fail:   func(string, string) string { return "" },

@@ -302,10 +302,11 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 // it: if its operation fails, or is not begun, it is still the scheduler's to change
 // and to remove.
 func (r *run) takeOver(n *graph.Node) {
-	if n.Have == nil || !n.Have.FromSB || n.Adopted || n.Want == nil || n.Want.FromSB || n.Want.Observed || n.Want.Invalid != nil {
+	if v := n.Desired(); n.Owner() != graph.Foreign || v == nil || v.Invalid != nil {
 		return
 	}
-	_ = r.Graph.SetHave(n, &registry.Value{Msg: n.Have.Msg, Derived: n.Have.Derived}, n.Meta) // known to be usable
+	have := &registry.Value{Msg: n.Have.Msg, Derived: n.Have.Derived}
+	_ = r.Graph.SetHave(n, have, n.Meta, graph.TakenOver) // known to be usable
 }
 
 // node returns the node of a key, or nil.
@@ -357,14 +358,14 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		}
 	case plan.Down:
 		n.Missing = op.Lost && n.Want != nil && n.Want.Invalid == nil
-		err = r.Graph.SetHave(n, nil, nil)
+		r.Graph.Remove(n, ownership(op, n, r.calls(op)))
 	case plan.Adopt:
-		err = r.Graph.SetHave(n, op.Target, n.Meta)
+		err = r.Graph.SetHave(n, op.Target, n.Meta, ownership(op, n, r.calls(op)))
 	default:
 		if op.Desc != nil && !op.Desc.WithMetadata {
 			meta = nil
 		}
-		err = r.Graph.SetHave(n, op.Target, meta)
+		err = r.Graph.SetHave(n, op.Target, meta, ownership(op, n, r.calls(op)))
 	}
 	if err != nil {
 		// The value is there, its metadata is not usable: the callback broke its

@@ -78,14 +78,15 @@ func (x *Executor) Settle(c *Call) {
 		}
 		return
 	}
-	have, meta := c.op.Target, c.meta
 	if c.op.Kind == plan.Down {
-		have, meta = nil, nil
+		x.Graph.Remove(n, graph.Deleted)
+		return
 	}
+	meta := c.meta
 	if !c.op.Desc.WithMetadata {
 		meta = nil
 	}
-	if err := x.Graph.SetHave(n, have, meta); err != nil && n.Err == nil {
+	if err := x.Graph.SetHave(n, c.op.Target, meta, ownership(c.op, n, true)); err != nil && n.Err == nil {
 		n.Err = err
 	}
 }
@@ -104,7 +105,7 @@ func (x *Executor) settled(c *Call) *graph.Node {
 	n := x.Graph.Ensure(c.Key, c.op.Desc, base)
 	n.Err = errGivenUp
 	if c.op.Base != "" && c.Err != nil && !c.Stale && c.op.Desc.RetrieveValue != nil {
-		_ = x.Graph.SetHave(n, c.op.Target, nil) // to be read by what it may be
+		_ = x.Graph.SetHave(n, c.op.Target, nil, ownership(c.op, n, true)) // to be read by what it may be
 	}
 	return n
 }

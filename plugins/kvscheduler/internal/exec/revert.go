@@ -14,7 +14,7 @@ func (r *run) remember() {
 		var want *registry.Value
 		adopted := false
 		if n := r.Graph.Node(c.Key); n != nil {
-			want, adopted = n.Want, n.Adopted
+			want, adopted = n.Want, n.Owner() == graph.Adopted
 			if want == nil && n.Have != nil {
 				kept := *n.Have
 				kept.Unwanted = true
@@ -46,7 +46,7 @@ func (r *run) rememberLeft() {
 	for i := range r.txn.Plan.Ops {
 		op := &r.txn.Plan.Ops[i]
 		n := op.Self.Node
-		if op.Kind == plan.Note || op.Base != "" || n == nil || n.Gone() || !n.Adopted || !n.Held || n.Have == nil {
+		if op.Kind == plan.Note || op.Base != "" || n == nil || !n.Left() {
 			continue
 		}
 		left := leftAlone{n, n.Want, n.Have, n.Outcome, n.AsItIs()}
@@ -111,7 +111,7 @@ func (r *run) disown() {
 		if n.Have != l.again {
 			continue // it could not be brought back, as its error says
 		}
-		_ = r.Graph.SetHave(n, l.have, n.Meta) // known to be usable
+		_ = r.Graph.SetHave(n, l.have, n.Meta, graph.Unchanged) // known to be usable
 		n.Err, n.Held, n.Retry = l.outcome.Err, true, l.outcome.Retry
 		r.Graph.Wait(n)
 	}

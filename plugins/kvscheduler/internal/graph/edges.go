@@ -246,7 +246,7 @@ func (n *Node) ofHave() int {
 // them by way of others. Neither has an adopted one that is left as it is those
 // of its wish.
 func (g *Graph) Wait(n *Node) {
-	left := n.Have != nil && n.Adopted && n.Held && n.Want != n.Have
+	left := n.Left() && n.Want != n.Have
 	if n.waits || n.Want == nil || !left && (n.Have != nil || len(n.Want.Derived) == 0) {
 		return
 	}

@@ -49,7 +49,7 @@ func TestExisting(t *testing.T) {
 				if exists[key] = rapid.Bool().Draw(t, "exists"); !exists[key] {
 					v = nil
 				}
-				_ = g.SetHave(n, v, nil)
+				exist(g, n, v)
 			}
 		}
 	})

@@ -34,9 +34,7 @@ type Node struct {
 
 	Outcome
 
-	// Adopted tells that the value that exists was not made by the scheduler, and
-	// must not be removed, for as long as the northbound wants it.
-	Adopted bool
+	owner Owner // of Have
 	// Marked reports that the value was found with the mark of the agent.
 	Marked bool
 
@@ -178,6 +176,9 @@ type Graph struct {
 	lastErrors map[*Node]error          // see LastError
 	panics     map[Choice]selectorPanic // see TakePanics
 
+	// OwnerChanged is called after each change of owner; nil disables it.
+	OwnerChanged func(n *Node, from Owner, by Event)
+
 	track bool // see Track
 	news  []*Node
 }
@@ -280,18 +281,21 @@ func (g *Graph) insert(n *Node) {
 // SetWant changes what is wanted.
 func (g *Graph) SetWant(n *Node, v *registry.Value) {
 	g.replace(n, v, n.Have)
+	g.observe(n)
 }
 
-// SetHave changes what is believed to exist, with its metadata. Without a
-// value the metadata is dropped.
-func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata) error {
+// Remove notes that a value does not exist, which drops its metadata.
+func (g *Graph) Remove(n *Node, event Event) {
+	_ = g.SetHave(n, nil, nil, event) // removing metadata cannot fail
+}
+
+// SetHave changes what is believed to exist, with its metadata and its owner.
+func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Event) error {
 	g.replace(n, n.Want, v)
+	g.Own(n, event)
 	if g.track && !n.news && n.Base == nil {
 		n.news = true
 		g.news = append(g.news, n)
-	}
-	if v == nil {
-		meta, n.Adopted = nil, false
 	}
 	n.Meta = meta
 	if n.Desc == nil || n.Desc.Metadata == nil || n.IsDerived() {

@@ -82,9 +82,7 @@ func TestDependentsFollowBothValues(t *testing.T) {
 	}
 	for i, s := range steps {
 		g.SetWant(n, s.want)
-		if err := g.SetHave(n, s.have, nil); err != nil {
-			t.Fatal(err)
-		}
+		exist(g, n, s.have)
 		for _, key := range []string{"a", "b", "c"} {
 			want := strings.Contains(s.on, key)
 			if got := len(dependents(g, key)) > 0; got != want {
@@ -109,7 +107,7 @@ func TestWait(t *testing.T) {
 	if got := dependents(g, "route/1"); !slices.Equal(got, []string{"tap/1"}) {
 		t.Errorf("waiting: %v", got)
 	}
-	_ = g.SetHave(n, v, nil)
+	exist(g, n, v)
 	if got := dependents(g, "route/1"); len(got) != 0 {
 		t.Errorf("it exists: %v", got)
 	}
@@ -180,14 +178,14 @@ func TestMetadataFollowsTheValue(t *testing.T) {
 	}
 	g, d := graph.New(), r.ByName("tap")
 	n := g.Ensure("tap/1", d, nil)
-	if err := g.SetHave(n, value(), &kvstest.Meta{Handle: 7}); err != nil {
+	if err := g.SetHave(n, value(), &kvstest.Meta{Handle: 7}, graph.Created); err != nil {
 		t.Fatal(err)
 	}
 	if d.Metadata.Len() != 1 || n.Meta.(*kvstest.Meta).Handle != 7 {
 		t.Errorf("%d labels, metadata %v", d.Metadata.Len(), n.Meta)
 	}
-	if err := g.SetHave(n, nil, &kvstest.Meta{Handle: 8}); err != nil || n.Meta != nil || d.Metadata.Len() != 0 {
-		t.Errorf("without a value: %v, %v, %d labels", err, n.Meta, d.Metadata.Len())
+	if g.Remove(n, graph.Deleted); n.Meta != nil || d.Metadata.Len() != 0 {
+		t.Errorf("without a value: %v, %d labels", n.Meta, d.Metadata.Len())
 	}
 }
 
@@ -246,7 +244,7 @@ func TestIndexesRandom(t *testing.T) {
 			}
 			n := g.Ensure(k, nil, nil)
 			g.SetWant(n, want)
-			_ = g.SetHave(n, have, nil)
+			exist(g, n, have)
 			g.Forget(n)
 			m[k] = [2]*registry.Value{want, have}
 			probe, asked := key.Draw(t, "probe"), dep.Draw(t, "asked")

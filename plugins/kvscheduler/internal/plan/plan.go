@@ -310,7 +310,7 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 		p.sorted.ReplaceOrInsert(n)
 	}
 	n.in = n.exists()
-	if gn.Adopted && (gn.Want == nil || !gn.Want.FromSB) {
+	if gn.Owner() == graph.Adopted && !gn.Obtained() {
 		n.holder = n.key
 	}
 	p.retarget(n)
@@ -366,7 +366,7 @@ func (p *planner) retarget(n *node) {
 		}
 	case n.want.Invalid != nil:
 		n.target = n.want.Last
-		if n.target != nil && n.target.FromSB && n.have != nil && n.have.FromSB { // whatever it is by now
+		if n.want.KeepsFound() && n.have != nil && n.have.FromSB { // whatever it is by now
 			n.target = n.have
 		}
 	case n.want.Observed:

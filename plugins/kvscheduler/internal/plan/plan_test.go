@@ -196,16 +196,16 @@ func (w *world) node(key string, want, have *registry.Value) {
 	d, _ := w.registry.Lookup(key) // was found before
 	n := w.graph.Ensure(key, d, nil)
 	w.graph.SetWant(n, want)
-	_ = w.graph.SetHave(n, have, nil) // a new label cannot clash
 	if have == nil {
 		w.graph.Wait(n)
 		return
 	}
+	_ = w.graph.SetHave(n, have, nil, graph.Created) // a new label cannot clash
 	for i := range have.Derived {
 		dv := &have.Derived[i]
 		child := w.graph.Ensure(dv.Key, dv.Desc, n)
 		w.graph.SetWant(child, dv.Value)
-		_ = w.graph.SetHave(child, dv.Value, nil)
+		_ = w.graph.SetHave(child, dv.Value, nil, graph.Created)
 	}
 }
 

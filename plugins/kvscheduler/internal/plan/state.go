@@ -22,7 +22,7 @@ func State(n *graph.Node) api.ValueState {
 		return kvscheduler.ValueState_FAILED
 	case n.Want == nil:
 		return kvscheduler.ValueState_DISCOVERED
-	case n.Want.FromSB:
+	case n.Obtained():
 		return kvscheduler.ValueState_OBTAINED
 	case n.Want.Invalid != nil: // two descriptors for one key is one reason
 		return kvscheduler.ValueState_INVALID

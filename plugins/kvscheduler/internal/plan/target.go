@@ -234,7 +234,7 @@ func (p *planner) expand() {
 		}
 		var found []*graph.Node
 		p.dependentsOf(n, p.awake(n), func(gn *graph.Node) {
-			if gn.Want != nil && (gn.Have == nil || gn.Adopted && gn.Held) && p.of(gn) == nil {
+			if gn.Want != nil && (gn.Have == nil || gn.Left()) && p.of(gn) == nil {
 				found = append(found, gn)
 			}
 		})

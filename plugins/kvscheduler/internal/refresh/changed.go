@@ -19,7 +19,7 @@ func look(n *graph.Node) appearance {
 
 // facts are the facts about one value, a bit for each.
 func facts(n *graph.Node) (bits uint64) {
-	for i, is := range [...]bool{n.Want != nil, n.Want != nil && n.Want.FromSB, n.Have != nil, n.Missing, n.Err != nil, n.Retrying} {
+	for i, is := range [...]bool{n.Want != nil, n.Obtained(), n.Have != nil, n.Missing, n.Err != nil, n.Retrying} {
 		if is {
 			bits |= 1 << i
 		}

@@ -11,7 +11,7 @@ import (
 // southbound.
 func completed(n *graph.Node) bool {
 	for child := range n.Derived {
-		if child.Have != nil && !child.Have.FromSB {
+		if child.Ours() {
 			return true
 		}
 	}
@@ -31,13 +31,33 @@ func (r *Refresher) waiting(n *graph.Node) (keys []string) {
 	return keys
 }
 
+// mirrors reports whether what is derived from a value that was found is desired as it
+// was found.
+func mirrors(n *graph.Node) bool {
+	if v := n.Desired(); v == nil || v == n.Have || v.Observed {
+		return true
+	}
+	return n.Want.KeepsFound() && n.Want.Last == n.Have // others' values stay in force, whatever they are
+}
+
+// derivedFound is how reading a derived value changes who it belongs to: its base decides
+// that.
+func derivedFound(n *graph.Node, have *registry.Value) graph.Event {
+	switch {
+	case have.FromSB:
+		return graph.Found
+	case n.Owner() == graph.Foreign:
+		return graph.TakenOver
+	}
+	return graph.FoundRecorded
+}
+
 // derived makes the derived values exist as their base was found. Where the
 // base is what it was believed to be, derived values that wait for something
 // are not there.
 func (r *Refresher) derived(n *graph.Node, same bool) {
 	exists := make(map[string]bool, len(n.Have.Derived))
-	mirror := n.Want == nil || n.Want.FromSB || n.Want == n.Have || n.Want.Observed ||
-		n.Want.Last == n.Have && n.Have.FromSB // others' values stay in force, whatever they are
+	mirror := mirrors(n)
 	for i := range n.Have.Derived {
 		dv := &n.Have.Derived[i]
 		child := n.Child(i, dv.Key)
@@ -56,20 +76,20 @@ func (r *Refresher) derived(n *graph.Node, same bool) {
 		}
 		exists[dv.Key] = true
 		have := dv.Value
-		if (n.Have.FromSB || n.Adopted) && !have.FromSB && (child.Have == nil || child.Have.FromSB) { // it was not made here either
+		if !n.Ours() && !have.FromSB && !child.Ours() { // it was not made here either
 			have = &registry.Value{Msg: have.Msg, FromSB: true}
 		}
 		if child.Want != nil && child.Want.FromSB == have.FromSB && proto.Equal(child.Want.Msg, have.Msg) {
 			have = child.Want
 		}
 		switch {
-		case mirror && n.Adopted && n.Want == n.Have:
+		case mirror && n.Owner() == graph.Adopted && n.Want == n.Have:
 			r.Graph.SetWant(child, dv.Value)
 		case mirror || child.Want == nil:
 			r.Graph.SetWant(child, have)
 		}
 		if child.Have == nil || child.Have.FromSB != have.FromSB || !proto.Equal(child.Have.Msg, have.Msg) {
-			_ = r.Graph.SetHave(child, have, nil) // derived values have no metadata
+			_ = r.Graph.SetHave(child, have, nil, derivedFound(child, have)) // derived values have no metadata
 		}
 		child.Missing = false
 	}

@@ -240,11 +240,12 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 // state sets what exists of a value whose derived values are not in question.
 func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
 	made, here := r.claim(n.Desc, n.Key)
-	v, _ := r.value(n, api.KVWithMetadata{Key: n.Key, Value: msg}, n.Want != nil && (n.Want.FromSB || n.Want.Observed))
+	event := r.readAgain(n)
+	v, _ := r.value(n, api.KVWithMetadata{Key: n.Key, Value: msg}, event.Owner(n))
 	if n.Desc != nil && !n.Desc.WithMetadata {
 		meta = nil
 	}
-	if err := r.Graph.SetHave(n, v, meta); err != nil {
+	if err := r.Graph.SetHave(n, v, meta, event); err != nil {
 		r.complain(n.Desc, err.Error())
 	}
 	r.recall(n, made, v)
@@ -253,31 +254,54 @@ func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
 	}
 }
 
+// readAgain is how reading a value after an operation changes who it belongs to.
+func (r *Refresher) readAgain(n *graph.Node) graph.Event {
+	switch {
+	case n.Obtained():
+		return graph.Found
+	case n.Want != nil && n.Want.Observed:
+		return graph.Observe
+	case n.Owner() == graph.Adopted:
+		return graph.Unchanged
+	case n.Owner() == graph.Foreign:
+		return graph.TakenOver
+	}
+	return graph.Created
+}
+
 // gone: the value does not exist; what was derived from it does not either.
 func (r *Refresher) gone(n *graph.Node) {
 	if r.Past != nil && !r.late(n.Key) {
 		r.Past.Decide(n.Desc.Name, n.Key, false)
 	}
 	for child := range n.Derived {
-		_ = r.Graph.SetHave(child, nil, nil)
+		r.Graph.Remove(child, graph.Lost)
 	}
-	_ = r.Graph.SetHave(n, nil, nil)
+	r.Graph.Remove(n, graph.Lost)
 }
 
 // stateOfDerived looks for a derived value in its base as it was found.
 func (r *Refresher) stateOfDerived(n *graph.Node, base api.KVWithMetadata, exists bool) {
-	if !exists {
-		_ = r.Graph.SetHave(n, nil, nil)
+	var have *registry.Value
+	if exists {
+		have = r.pieceOf(n, base)
+	}
+	if have == nil {
+		r.Graph.Remove(n, graph.Lost)
 		return
 	}
-	var have *registry.Value
-	for _, dv := range r.Registry.Found(base.Key, n.Base.Desc, base.Value, false).Derived {
-		if dv.Key == n.Key {
-			have = dv.Value
-		}
-	}
-	if have != nil && n.Want != nil && proto.Equal(have.Msg, n.Want.Msg) {
+	if n.Want != nil && proto.Equal(have.Msg, n.Want.Msg) {
 		have = n.Want
 	}
-	_ = r.Graph.SetHave(n, have, nil)
+	_ = r.Graph.SetHave(n, have, nil, derivedFound(n, have)) // derived values have no metadata
+}
+
+// pieceOf is a derived value as it was found with its base; nil if it was not.
+func (r *Refresher) pieceOf(n *graph.Node, base api.KVWithMetadata) *registry.Value {
+	for _, dv := range r.Registry.Found(base.Key, n.Base.Desc, base.Value, false).Derived {
+		if dv.Key == n.Key {
+			return dv.Value
+		}
+	}
+	return nil
 }

@@ -25,42 +25,56 @@ func (r *Refresher) without(d *registry.Descriptor, found []api.KVWithMetadata) 
 	return kept
 }
 
-// owner decides to whom a found value belongs, by its policy. made: it is on
-// record as the scheduler's work. asked: the northbound is about to ask for it.
-func (r *Refresher) owner(n *graph.Node, kv api.KVWithMetadata, made, asked bool) (fromSB bool) {
+// ownership decides how reading a value changes who it belongs to. made: it is on record
+// as the scheduler's work. asked: the northbound is about to ask for it.
+func (r *Refresher) ownership(n *graph.Node, kv api.KVWithMetadata, made, asked bool) graph.Event {
 	switch r.Policies.Of(n.Desc, kv.Key) {
 	case registry.Observe:
-		return true
-	case registry.Adopt:
-		own := made || n.Have != nil && !n.Have.FromSB && !n.Adopted
-		if v := n.Want; !own && v != nil && v.Invalid != nil && (v.Last == nil || v.Last.FromSB) { // nothing was ever adopted
-			n.Adopted = false
-			return true
+		if n.Want != nil && n.Want.Observed {
+			return graph.Observe
 		}
-		wanted := asked || n.Want != nil && !n.Want.FromSB
-		n.Adopted = wanted && !own
-		return !own && !wanted
+		return graph.Found
+	case registry.Adopt:
+		switch desired := asked || n.Desired() != nil; {
+		case made:
+			return graph.FoundRecorded
+		case n.Ours():
+			return graph.Unchanged
+		case !desired || n.NeverValid():
+			return graph.Found
+		}
+		return graph.Adopt
 	}
-	return r.fromSB(n, kv, made || asked)
+	switch {
+	case r.foreign(n, kv, made || asked):
+		return graph.Found
+	case made:
+		return graph.FoundRecorded
+	case n.Owner() == graph.Adopted: // under another policy
+		return graph.Unchanged
+	case asked || n.Desired() != nil:
+		return graph.TakenOver
+	}
+	return graph.FoundRecorded
 }
 
-// fromSB decides who owns a found value. ours: the scheduler made it, or the
-// northbound is about to ask for it. The mark of the agent,
+// foreign reports whether a found value belongs to others. ours: the scheduler made it,
+// or the northbound is about to ask for it. The mark of the agent,
 // Origin FromNB, proves nothing by itself: another agent with the same label, or a
 // process before this one that kept no record, puts the same mark on its objects.
 // It only confirms that an operation whose outcome is unknown took effect.
-func (r *Refresher) fromSB(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {
+func (r *Refresher) foreign(n *graph.Node, kv api.KVWithMetadata, ours bool) bool {
 	switch {
 	case kv.Origin == api.FromSB:
-		return n.Want == nil || n.Want.FromSB
-	case n.Want != nil && n.Want.Last != nil && n.Want.Last.FromSB: // the wish is invalid
+		return n.Desired() == nil
+	case n.Want.KeepsFound():
 		return true
 	case ours:
 		return false
-	case n.Want != nil && n.Want.Invalid != nil && n.Want.Last == nil:
-		return n.Kept() == nil && (n.Have == nil || n.Have.FromSB) // nor is it on record
+	case n.NeverValid():
+		return n.Kept() == nil && !n.Ours() // nor is it on record
 	case n.Want != nil:
-		return n.Want.FromSB
+		return n.Obtained()
 	case n.Have != nil:
 		return n.Have.FromSB
 	}

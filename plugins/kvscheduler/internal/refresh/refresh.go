@@ -235,11 +235,8 @@ func other(n *graph.Node, expected proto.Message) *api.KVWithMetadata {
 }
 
 func expected(n *graph.Node) *registry.Value {
-	switch {
-	case n.Want != nil && n.Want.Invalid == nil:
-		return n.Want
-	case n.Want != nil && n.Want.Last != nil:
-		return n.Want.Last
+	if v := n.Want.InForce(); v != nil {
+		return v
 	}
 	return n.Have
 }
@@ -314,17 +311,19 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	if still {
 		made = &ownership.Record{}
 	}
-	have, same := r.value(n, kv, r.owner(n, kv, made != nil || kv.Origin == api.Recorded, asked))
+	event := r.ownership(n, kv, made != nil || kv.Origin == api.Recorded, asked)
+	owner := event.Owner(n)
+	have, same := r.value(n, kv, owner)
 	if !still {
 		r.recall(n, made, have)
 	} else if n.Want == nil && n.Err == nil {
 		n.Err = errStill
 	}
 	n.Missing = false
-	if v := n.Want; v != nil && v.Invalid != nil && (v.Last == nil || v.Last.FromSB) && v.Last != have && (have.FromSB || r.Reads.unknown(n)) {
-		r.Graph.SetWant(n, v.Alone().Instead(have)) // what is in force stays
+	if n.NeverValid() && n.Want.Last != have && (have.FromSB || r.Reads.unknown(n)) {
+		r.Graph.SetWant(n, n.Want.Alone().Instead(have)) // what is in force stays
 	}
-	switch unasked := n.Want == nil || n.Want.FromSB; {
+	switch unasked := n.Desired() == nil; {
 	case unasked && have.FromSB:
 		r.Graph.SetWant(n, have)
 		if n.Marked {
@@ -340,7 +339,7 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	if !d.WithMetadata {
 		meta = nil
 	}
-	if err := r.Graph.SetHave(n, have, meta); err != nil {
+	if err := r.Graph.SetHave(n, have, meta, event); err != nil {
 		r.complain(d, err.Error())
 	}
 	r.derived(n, same)
@@ -348,7 +347,8 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 
 // value describes what was found, reusing what is known already. same tells
 // that the southbound has just what it was believed to have.
-func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v *registry.Value, same bool) {
+func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, owner graph.Owner) (v *registry.Value, same bool) {
+	fromSB := owner == graph.Foreign || owner == graph.Observed
 	if n.Have != nil && n.Have.FromSB == fromSB && proto.Equal(n.Have.Msg, kv.Value) {
 		return n.Have, true
 	}
@@ -358,7 +358,7 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, fromSB bool) (v 
 	if n.Have != nil && n.Have == n.Want && n.Have.FromSB == fromSB && n.Desc.Lacking(kv.Key, kv.Value, n.Have.Msg, r.waiting(n)) {
 		return n.Have, true
 	}
-	if r.Policies.Of(n.Desc, kv.Key) == registry.Observe || (fromSB || n.Adopted) && !completed(n) {
+	if r.Policies.Of(n.Desc, kv.Key) == registry.Observe || owner != graph.Ours && !completed(n) {
 		return r.Registry.Watched(kv.Key, n.Desc, kv.Value, fromSB), false
 	}
 	return r.Registry.Found(kv.Key, n.Desc, kv.Value, fromSB), false
@@ -376,10 +376,9 @@ func (r *Refresher) lost(n *graph.Node) {
 		r.absent(child)
 	}
 	switch {
-	case n.Want == nil:
-	case n.Want.FromSB:
+	case n.Obtained():
 		r.Graph.SetWant(n, nil)
-	case n.Want.Last != nil && n.Want.Last.FromSB:
+	case n.Want.KeepsFound():
 		r.Graph.SetWant(n, n.Want.Alone())
 	}
 	r.absent(n)
@@ -388,7 +387,7 @@ func (r *Refresher) lost(n *graph.Node) {
 // absent: the southbound does not have the value.
 func (r *Refresher) absent(n *graph.Node) {
 	n.Missing = n.Have != nil && n.Want != nil && !n.Want.Observed
-	_ = r.Graph.SetHave(n, nil, nil) // removing metadata cannot fail
+	r.Graph.Remove(n, graph.Lost)
 	if n.Want == nil && (n.Err == nil || !r.late(n.Key)) {
 		n.Err, n.Retrying = nil, false
 	}

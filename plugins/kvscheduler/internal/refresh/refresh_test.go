@@ -59,12 +59,12 @@ func (f *fixture) believe(key string, item *model.Item) {
 	v := f.r.Wanted(key, d, item)
 	n := f.g.Ensure(key, d, nil)
 	f.g.SetWant(n, v)
-	_ = f.g.SetHave(n, v, &kvstest.Meta{Handle: 99})
+	_ = f.g.SetHave(n, v, &kvstest.Meta{Handle: 99}, graph.Created)
 	for i := range v.Derived {
 		dv := &v.Derived[i]
 		child := f.g.Ensure(dv.Key, dv.Desc, n)
 		f.g.SetWant(child, dv.Value)
-		_ = f.g.SetHave(child, dv.Value, nil)
+		_ = f.g.SetHave(child, dv.Value, nil, graph.Created)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestLate(t *testing.T) {
 		f.sb.Put("tap/1", item(1))
 		child := f.g.Node("piece/1")
 		f.g.SetWant(child, nil)
-		_ = f.g.SetHave(child, nil, nil)
+		f.g.Remove(child, graph.Deleted)
 		child.Err = errors.New("did not return")
 		r := f.refresher()
 		r.Late = func(key string) bool { return late && key == "piece/1" }

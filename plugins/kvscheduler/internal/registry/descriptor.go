@@ -133,6 +133,18 @@ func (v *Value) Instead(of *Value) *Value {
 	return &held
 }
 
+// InForce returns v or, of an invalid value, the last valid one, which stays in force;
+// nil if there is none.
+func (v *Value) InForce() *Value {
+	if v == nil || v.Invalid == nil {
+		return v
+	}
+	return v.Last
+}
+
+// KeepsFound reports whether v is invalid, and what others made stays in force.
+func (v *Value) KeepsFound() bool { return v != nil && v.Last != nil && v.Last.FromSB }
+
 // Alone returns v, an invalid value, without anything that stays in force.
 func (v *Value) Alone() *Value { return &Value{Msg: v.Msg, Invalid: v.Invalid} }
 

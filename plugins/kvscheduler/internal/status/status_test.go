@@ -48,7 +48,7 @@ func (f *fixture) put(key string, item *model.Item, exists bool) *graph.Node {
 	n := f.g.Ensure(key, d, nil)
 	f.g.SetWant(n, v)
 	if exists {
-		_ = f.g.SetHave(n, v, nil)
+		_ = f.g.SetHave(n, v, nil, graph.Created)
 	}
 	for i := range v.Derived {
 		child := f.g.Ensure(v.Derived[i].Key, v.Derived[i].Desc, n)

@@ -1,0 +1,43 @@
+package graph_test
+
+import (
+	"testing"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// exist makes a value exist as the scheduler created it; nil: it does not exist.
+func exist(g *graph.Graph, n *graph.Node, v *registry.Value) {
+	if v == nil {
+		g.Remove(n, graph.Deleted)
+		return
+	}
+	_ = g.SetHave(n, v, nil, graph.Created) // without metadata nothing can clash
+}
+
+// A value that others made belongs to the northbound's observer while that asks for it.
+func TestObservedWhileDesired(t *testing.T) {
+	t.Parallel()
+	g := graph.New()
+	n := g.Ensure("tap/1", nil, nil)
+	found := &registry.Value{FromSB: true}
+	g.SetWant(n, found)
+	_ = g.SetHave(n, found, nil, graph.Found)
+	for i, s := range []struct {
+		want *registry.Value
+		is   graph.Owner
+	}{
+		{&registry.Value{Observed: true}, graph.Observed},
+		{found, graph.Foreign},
+		{&registry.Value{Observed: true}, graph.Observed},
+		{nil, graph.Foreign},
+	} {
+		if g.SetWant(n, s.want); n.Owner() != s.is {
+			t.Errorf("step %d: %v, expected %v", i, n.Owner(), s.is)
+		}
+	}
+	if g.Remove(n, graph.Lost); n.Owner() != graph.None {
+		t.Errorf("without a value: %v", n.Owner())
+	}
+}
