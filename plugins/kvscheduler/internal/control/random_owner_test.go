@@ -7,7 +7,8 @@ import (
 )
 
 // ownerChanged checks each change of owner: it must be one of graph.Transitions, and the
-// value must be one that such an owner can have.
+// value must be one that such an owner can have. What is given back while an operation on
+// it hangs becomes one when that returns.
 func (w *world) ownerChanged(n *graph.Node, from graph.Owner, by graph.Event) {
 	problem := ""
 	switch owner := n.Owner(); {
@@ -15,10 +16,11 @@ func (w *world) ownerChanged(n *graph.Node, from graph.Owner, by graph.Event) {
 		problem = "which is no transition"
 	case (owner == graph.None) != (n.Have == nil):
 		problem = fmt.Sprintf("and exists: %t", n.Have != nil)
-	case n.Have != nil && n.Have.FromSB && owner == graph.Ours, n.Have != nil && !n.Have.FromSB && owner > graph.Adopted:
-		problem = fmt.Sprintf("and from the southbound: %t", n.Have.FromSB)
 	case owner == graph.Adopted && n.IsDerived():
 		problem = "and derived"
+	case n.Have == nil || owner == graph.Adopted || by == graph.GivenBack:
+	case n.Have.FromSB == (owner == graph.Ours):
+		problem = fmt.Sprintf("and from the southbound: %t", n.Have.FromSB)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -89,8 +89,8 @@ var Transitions = [...]Transition{
 		Meaning: "a revert created again what was derived from an adopted value",
 	},
 	Deleted: {
-		Name: "deleted", From: []Owner{Ours, Adopted, Foreign}, To: None,
-		Meaning: "an operation removed the value; adopted and foreign: what is derived, or the southbound reported the removal",
+		Name: "deleted", From: []Owner{Ours, Foreign}, To: None,
+		Meaning: "an operation removed the value; foreign: a derived one, or the southbound reported the removal",
 	},
 	Lost: {
 		Name: "lost", From: []Owner{Ours, Adopted, Observed, Foreign}, To: None,

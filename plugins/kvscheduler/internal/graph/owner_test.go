@@ -1,6 +1,9 @@
 package graph_test
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -39,5 +42,27 @@ func TestObservedWhileDesired(t *testing.T) {
 	}
 	if g.Remove(n, graph.Lost); n.Owner() != graph.None {
 		t.Errorf("without a value: %v", n.Owner())
+	}
+}
+
+// TestTransitionsInArchitecture compares the table of ARCHITECTURE.md with Transitions.
+func TestTransitionsInArchitecture(t *testing.T) {
+	t.Parallel()
+	const document = "../../../../ARCHITECTURE.md"
+	var table strings.Builder
+	table.WriteString("| event | from | to | |\n|---|---|---|---|\n")
+	for _, tr := range graph.Transitions[graph.Unchanged+1:] {
+		from := make([]string, len(tr.From))
+		for i, owner := range tr.From {
+			from[i] = owner.String()
+		}
+		fmt.Fprintf(&table, "| %s | %s | %v | %s |\n", tr.Name, strings.Join(from, ", "), tr.To, tr.Meaning)
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), table.String()) {
+		t.Errorf("%s differs from graph.Transitions; expected the table\n%s", document, &table)
 	}
 }
