@@ -2,6 +2,7 @@ package kvstest
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -160,7 +161,7 @@ func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*mode
 		if e := expected[kv.Key]; e != nil && e.GetValue() == item.GetValue() {
 			item = proto.Clone(e).(*model.Item)
 		}
-		item.Derived = slices.DeleteFunc(item.Derived, func(d *model.Derived) bool { return b.sb.lacks(d.GetKey()) })
+		item.Derived = b.sb.existing(kv.Key, item.Derived)
 		meta, _ := kv.Metadata.(*Meta)
 		if !b.d.WithMetadata {
 			meta = nil
@@ -170,13 +171,31 @@ func (b *build) retrieve(correlate []api.KV[*model.Item, *Meta]) ([]api.KV[*mode
 	return out, err
 }
 
-// lacks tells that the key is one of a derived value that should be in the
-// southbound and is not.
-func (sb *MockSB) lacks(key string) bool {
+// existing returns the derived values of a base that exist: those of the list that the
+// southbound does not lack, and those that the base named before and that could not be
+// deleted.
+func (sb *MockSB) existing(base string, list []*model.Derived) []*model.Derived {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
-	return sb.values[key] == nil &&
-		slices.ContainsFunc(sb.pieces, func(p string) bool { return strings.HasPrefix(key, p) })
+	named := map[string]bool{}
+	for _, d := range list {
+		named[d.GetKey()] = true
+		sb.bases[d.GetKey()] = base
+	}
+	list = slices.DeleteFunc(list, func(d *model.Derived) bool { return sb.values[d.GetKey()] == nil && sb.holds(d.GetKey()) })
+	for _, key := range slices.Sorted(maps.Keys(sb.bases)) {
+		if h := sb.values[key]; h != nil && sb.bases[key] == base && !named[key] && sb.holds(key) {
+			item, _ := proto.Clone(h.value).(*model.Item)
+			list = append(list, &model.Derived{Key: key, Item: item})
+		}
+	}
+	return list
+}
+
+// holds reports whether derived values with such a key are stored on their own. The
+// caller holds mu.
+func (sb *MockSB) holds(key string) bool {
+	return slices.ContainsFunc(sb.pieces, func(p string) bool { return strings.HasPrefix(key, p) })
 }
 
 // RequireDependencies makes the southbound refuse to create an item before

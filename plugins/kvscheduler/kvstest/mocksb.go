@@ -33,6 +33,8 @@ type MockSB struct {
 	changed *sync.Cond               // hanging did
 	refuse  []Rule
 	pieces  []string // prefixes of derived values that are stored on their own
+
+	bases map[string]string // of the keys of derived values: the base that named them last
 }
 
 // held is a value in the southbound.
@@ -47,7 +49,7 @@ type Rule func(op api.TxnOperation, key string, value proto.Message, exists func
 
 // NewMockSB returns an empty southbound.
 func NewMockSB() *MockSB {
-	sb := &MockSB{values: map[string]*held{}, next: 1, hanging: map[string]chan struct{}{}}
+	sb := &MockSB{values: map[string]*held{}, bases: map[string]string{}, next: 1, hanging: map[string]chan struct{}{}}
 	sb.changed = sync.NewCond(&sb.mu)
 	return sb
 }

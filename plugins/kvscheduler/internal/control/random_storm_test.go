@@ -122,11 +122,13 @@ func (s *simulation) stormEdit() {
 	s.w.fault("foreign hand in a storm")
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	if remove {
+	switch {
+	case s.w.exists[key] == nil: // the agent was faster
+	case remove:
 		s.w.removeAll(key)
-		return
+	default:
+		s.w.edit(key)
 	}
-	s.w.edit(key)
 }
 
 // stormStranger is another process that makes an object that this one never asks for.

@@ -11,7 +11,7 @@ import (
 // relations. What is derived may not be what the message says: a change of it can have
 // failed.
 func (n *Node) AsItIs() *registry.Value {
-	v := &registry.Value{Msg: n.Have.Msg}
+	v := &registry.Value{Msg: n.Have.Msg, Assembled: true}
 	for child := range n.Derived {
 		if child.Have != nil {
 			v.Derived = append(v.Derived, registry.Derived{Key: child.Key, Desc: child.Desc, Value: child.Have})

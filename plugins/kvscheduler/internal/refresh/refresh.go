@@ -349,10 +349,10 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 // that the southbound has just what it was believed to have.
 func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, owner graph.Owner) (v *registry.Value, same bool) {
 	fromSB := owner == graph.Foreign || owner == graph.Observed
-	if n.Have != nil && n.Have.FromSB == fromSB && proto.Equal(n.Have.Msg, kv.Value) {
+	if describes(n.Have, kv.Value, fromSB) {
 		return n.Have, true
 	}
-	if n.Want != nil && n.Want.Invalid == nil && n.Want.FromSB == fromSB && proto.Equal(n.Want.Msg, kv.Value) {
+	if describes(n.Want, kv.Value, fromSB) {
 		return n.Want, false
 	}
 	if n.Have != nil && n.Have == n.Want && n.Have.FromSB == fromSB && n.Desc.Lacking(kv.Key, kv.Value, n.Have.Msg, r.waiting(n)) {
@@ -362,6 +362,11 @@ func (r *Refresher) value(n *graph.Node, kv api.KVWithMetadata, owner graph.Owne
 		return r.Registry.Watched(kv.Key, n.Desc, kv.Value, fromSB), false
 	}
 	return r.Registry.Found(kv.Key, n.Desc, kv.Value, fromSB), false
+}
+
+// describes reports whether v is the description of a message that was read.
+func describes(v *registry.Value, msg proto.Message, fromSB bool) bool {
+	return v != nil && v.Invalid == nil && !v.Assembled && v.FromSB == fromSB && proto.Equal(v.Msg, msg)
 }
 
 // lost takes a value that was not found out of the graph.

@@ -106,6 +106,9 @@ type Value struct {
 	Deps []api.Dependency
 	// Derived are the derived values, sorted by key.
 	Derived []Derived
+	// Assembled reports that Derived are the values that exist, which may not be those
+	// that DerivedValues returns for Msg: the change of a derived value can have failed.
+	Assembled bool
 	// Unwanted: nobody asks for the value, it is only to be kept for now, as it
 	// was found.
 	Unwanted bool
