@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -57,17 +57,17 @@ func (a *app) configResync() *cobra.Command {
 				return err
 			}
 			if format == "" {
-				err = a.printResync(txn)
+				err = a.printResync(txn.Value)
 			} else {
-				err = a.write(format, txn.Raw)
+				err = writeAnswer(a, format, txn)
 			}
 			if err != nil {
 				return err
 			}
-			if n := len(failures(txn)); n > 0 {
-				return fmt.Errorf("%d of %d operations failed: %s", n, len(txn.Executed), strings.Join(failures(txn), "; "))
+			if n := len(failures(txn.Value)); n > 0 {
+				return fmt.Errorf("%d of %d operations failed: %s", n, len(txn.Value.Executed), strings.Join(failures(txn.Value), "; "))
 			}
-			return unreadError(txn.Unread)
+			return unreadError(txn.Value.Unread)
 		},
 	}
 	formatFlag(cmd, &format)
@@ -77,11 +77,11 @@ func (a *app) configResync() *cobra.Command {
 }
 
 // printResync shows what a transaction did.
-func (a *app) printResync(txn client.Txn) error {
+func (a *app) printResync(txn *api.RecordedTxn) error {
 	t := newTable("OPERATION", "KEY", "STATE", "ERROR")
 	for _, op := range txn.Executed {
 		if !op.NOOP || op.NewErrMsg != "" {
-			t.row(op.Operation, op.Key, a.paintState(op.NewState), op.NewErrMsg)
+			t.row(op.Operation, op.Key, a.paintState(stateName(op.NewState)), op.NewErrMsg)
 		}
 	}
 	done := len(t.rows) - 1 // the first one has the names of the columns
@@ -102,7 +102,7 @@ func (a *app) printResync(txn client.Txn) error {
 }
 
 // failures are "key: error" of the operations that failed.
-func failures(t client.Txn) (list []string) {
+func failures(t *api.RecordedTxn) (list []string) {
 	for _, op := range t.Executed {
 		if op.NewErrMsg != "" {
 			list = append(list, op.Key+": "+op.NewErrMsg)

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
 func (a *app) driftCommand() *cobra.Command {
@@ -47,7 +49,7 @@ func (a *app) driftCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) detectDrift(ctx context.Context, last, repair, retry bool) (client.DriftReport, error) {
+func (a *app) detectDrift(ctx context.Context, last, repair, retry bool) (client.Answer[response.Drift], error) {
 	switch {
 	case repair:
 		return a.client.RepairDrift(ctx, retry)
@@ -61,15 +63,13 @@ func (a *app) detectDrift(ctx context.Context, last, repair, retry bool) (client
 	return a.client.DetectDrift(ctx)
 }
 
-func (a *app) showDrift(r client.DriftReport, format string) error {
+func (a *app) showDrift(answer client.Answer[response.Drift], format string) error {
 	var err error
-	switch {
-	case format == "":
+	r := answer.Value
+	if format == "" {
 		err = a.printDrift(r)
-	case strings.Contains(format, "{{"):
-		err = a.write(format, r)
-	default:
-		err = a.write(format, r.Raw)
+	} else {
+		err = writeAnswer(a, format, answer)
 	}
 	switch {
 	case err != nil:
@@ -83,7 +83,7 @@ func (a *app) showDrift(r client.DriftReport, format string) error {
 }
 
 // printUnread prints what was not read, a line for each reason.
-func (a *app) printUnread(unread []client.Unread) {
+func (a *app) printUnread(unread []api.DriftUnread) {
 	by := map[string][]string{}
 	for _, u := range unread {
 		by[u.Reason] = append(by[u.Reason], u.Descriptor)
@@ -95,15 +95,15 @@ func (a *app) printUnread(unread []client.Unread) {
 
 // unreadError is the error of a comparison that left values out; nil if only those
 // are left out that cannot be read at all.
-func unreadError(unread []client.Unread) error {
-	i := slices.IndexFunc(unread, func(u client.Unread) bool { return !u.Never })
+func unreadError(unread []api.DriftUnread) error {
+	i := slices.IndexFunc(unread, func(u api.DriftUnread) bool { return !u.Never })
 	if i < 0 {
 		return nil
 	}
 	return fmt.Errorf("not everything was read: %s", unread[i].Reason)
 }
 
-func (a *app) printDrift(r client.DriftReport) error {
+func (a *app) printDrift(r response.Drift) error {
 	if len(r.Drifts) > 0 {
 		t := newTable("KEY", "DRIFT", "FIELDS")
 		for _, d := range r.Drifts {
@@ -125,15 +125,15 @@ func (a *app) printDrift(r client.DriftReport) error {
 	return nil
 }
 
-func (a *app) paintDrift(kind string) string {
-	if kind == "missing" {
-		return a.paint(red, kind)
+func (a *app) paintDrift(kind api.DriftKind) string {
+	if kind == api.DriftMissing {
+		return a.paint(red, string(kind))
 	}
-	return a.paint(yellow, kind)
+	return a.paint(yellow, string(kind))
 }
 
 // driftFields is a line per field, from what is believed to what was found.
-func driftFields(d client.Drift) string {
+func driftFields(d api.Drift) string {
 	lines := make([]string, len(d.Fields))
 	for i, f := range d.Fields {
 		lines[i] = fmt.Sprintf("%s: %s -> %s", f.Field, orUnset(f.Believed), orUnset(f.Found))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
@@ -19,7 +19,7 @@ type dumpedItem struct {
 	Key      string
 	Value    json.RawMessage
 	Metadata json.RawMessage
-	Origin   int
+	Origin   api.ValueOrigin
 	message  string
 }
 
@@ -114,25 +114,25 @@ func (a *app) dumpable(ctx context.Context, wanted []models.Known) (prefixes, mi
 }
 
 // parseOrigin returns -1 for all.
-func parseOrigin(name string) (int, error) {
+func parseOrigin(name string) (api.ValueOrigin, error) {
 	switch strings.ToUpper(name) {
 	case "":
 		return -1, nil
 	case "NB":
-		return client.OriginNB, nil
+		return api.FromNB, nil
 	case "SB":
-		return client.OriginSB, nil
+		return api.FromSB, nil
 	case "UNKNOWN":
-		return client.OriginUnknown, nil
+		return api.UnknownOrigin, nil
 	}
 	return 0, usage("--origin: %q: expected NB, SB or unknown", name)
 }
 
-func originName(origin int) string {
+func originName(origin api.ValueOrigin) string {
 	switch origin {
-	case client.OriginNB:
+	case api.FromNB:
 		return "from-NB"
-	case client.OriginSB:
+	case api.FromSB:
 		return "from-SB"
 	}
 	return "unknown"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 func (a *app) configHistory() *cobra.Command {
@@ -82,10 +85,7 @@ func (a *app) criticalPath(ctx context.Context, args []string, format string, li
 	if err != nil {
 		return err
 	}
-	if strings.Contains(format, "{{") {
-		return a.write(format, path)
-	}
-	return a.write(format, path.Raw)
+	return writeAnswer(a, format, path)
 }
 
 func (a *app) history(ctx context.Context, seq *uint64, format string, details bool) error {
@@ -102,18 +102,18 @@ func (a *app) history(ctx context.Context, seq *uint64, format string, details b
 		return err
 	}
 	if format != "" {
-		return a.writeHistory(format, txns)
+		return writeAnswer(a, format, txns)
 	}
 	headings := []string{"SEQ", "TYPE", "START", "INPUT", "OPERATIONS", "RESULT", "SUMMARY"}
 	if details {
 		headings = append(headings, "DETAILS")
 	}
 	t := newTable(headings...)
-	for _, txn := range txns {
+	for _, txn := range txns.Value {
 		row := []any{
 			txn.SeqNum, a.txnType(txn), age(a.now(), txn.Start), txnInput(txn),
-			counted(txn, func(op client.TxnOp) string { return op.Operation }),
-			a.txnResult(txn), counted(txn, func(op client.TxnOp) string { return op.NewState }),
+			counted(txn, func(op *api.RecordedTxnOp) string { return op.Operation.String() }),
+			a.txnResult(txn), counted(txn, func(op *api.RecordedTxnOp) string { return stateName(op.NewState) }),
 		}
 		if details {
 			row = append(row, txnDetails(txn))
@@ -123,46 +123,43 @@ func (a *app) history(ctx context.Context, seq *uint64, format string, details b
 	return t.write(a.Out)
 }
 
-func (a *app) transactions(ctx context.Context, seq *uint64) ([]client.Txn, error) {
+// transactions returns all transactions, or a list of one.
+func (a *app) transactions(ctx context.Context, seq *uint64) (list client.Answer[[]*api.RecordedTxn], err error) {
 	if seq == nil {
 		return a.client.History(ctx)
 	}
 	txn, err := a.client.Transaction(ctx, *seq)
-	return []client.Txn{txn}, err
+	list.Value, list.Raw = []*api.RecordedTxn{txn.Value}, slices.Concat([]byte("["), txn.Raw, []byte("]"))
+	return list, err
 }
 
-// writeHistory gives JSON and YAML all that the agent knows, templates the
-// typed transactions.
-func (a *app) writeHistory(format string, txns []client.Txn) error {
-	if strings.Contains(format, "{{") {
-		return a.write(format, txns)
+// stateName is empty for a value that does not exist.
+func stateName(s api.ValueState) string {
+	if s == kvscheduler.ValueState_NONEXISTENT {
+		return ""
 	}
-	raw := make([]any, len(txns))
-	for i, txn := range txns {
-		raw[i] = txn.Raw
-	}
-	return a.write(format, raw)
+	return s.String()
 }
 
-func (a *app) txnType(t client.Txn) string {
+func (a *app) txnType(t *api.RecordedTxn) string {
 	switch {
-	case t.TxnType == "SBNotification":
+	case t.TxnType == api.SBNotification:
 		return a.paint(cyan, "status update")
-	case t.TxnType == "RetryFailedOps":
+	case t.TxnType == api.RetryFailedOps:
 		return a.paint(magenta, fmt.Sprintf("retry #%d for %d", t.RetryAttempt, t.RetryForTxn))
-	case t.TxnType == "RetryUnimplOps":
+	case t.TxnType == api.RetryUnimplOps:
 		return a.paint(magenta, fmt.Sprintf("retry impl for %d", t.RetryForTxn))
-	case t.ResyncType == "FullResync":
+	case t.ResyncType == api.FullResync:
 		return a.paint(yellow, "config replace")
-	case t.ResyncType == "UpstreamResync":
+	case t.ResyncType == api.UpstreamResync:
 		return a.paint(yellow, "config sync")
-	case t.ResyncType == "DownstreamResync":
+	case t.ResyncType == api.DownstreamResync:
 		return a.paint(yellow, "status sync")
 	}
 	return a.paint(yellow, "config change")
 }
 
-func txnInput(t client.Txn) string {
+func txnInput(t *api.RecordedTxn) string {
 	switch n := len(t.Values) + t.OmittedValues; n {
 	case 0:
 		return "<none>"
@@ -173,7 +170,7 @@ func txnInput(t client.Txn) string {
 	}
 }
 
-func (a *app) txnResult(t client.Txn) string {
+func (a *app) txnResult(t *api.RecordedTxn) string {
 	switch {
 	case t.PreRecord:
 		return a.paint(yellow, "running")
@@ -188,10 +185,10 @@ func (a *app) txnResult(t client.Txn) string {
 }
 
 // counted is "NAME:n, ..." of the executed operations.
-func counted(t client.Txn, name func(client.TxnOp) string) string {
+func counted(t *api.RecordedTxn, name func(*api.RecordedTxnOp) string) string {
 	counts := map[string]int{}
-	for _, op := range t.Executed {
-		if n := name(op); n != "" {
+	for i := range t.Executed {
+		if n := name(&t.Executed[i]); n != "" {
 			counts[n]++
 		}
 	}
@@ -204,17 +201,19 @@ func counted(t client.Txn, name func(client.TxnOp) string) string {
 }
 
 // txnDetails tells of the operations that did not end with the value in place.
-func txnDetails(t client.Txn) string {
+func txnDetails(t *api.RecordedTxn) string {
 	var lines []string
 	if t.Description != "" {
 		lines = append(lines, t.Description)
 	}
-	for _, op := range t.Executed {
+	for i := range t.Executed {
+		op := &t.Executed[i]
+		state := stateName(op.NewState)
 		switch {
 		case op.NewErrMsg != "":
-			lines = append(lines, fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, op.Key, op.NewState, op.NewErrMsg))
-		case op.NewState != "CONFIGURED" && op.NewState != "OBTAINED" && op.NewState != "":
-			lines = append(lines, fmt.Sprintf("[%s] %s -> %s", op.Operation, op.Key, op.NewState))
+			lines = append(lines, fmt.Sprintf("[%s] %s -> %s: %s", op.Operation, op.Key, state, op.NewErrMsg))
+		case state != "CONFIGURED" && state != "OBTAINED" && state != "":
+			lines = append(lines, fmt.Sprintf("[%s] %s -> %s", op.Operation, op.Key, state))
 		}
 	}
 	if t.OmittedOps > 0 {

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // fullKey turns MODEL/NAME and keys with an agent's prefix into keys of the scheduler.
@@ -59,19 +60,19 @@ func keysAmong(patterns []string) (of, keys []string, err error) {
 }
 
 // hasKey tells whether a value, or one derived from it, has one of the keys.
-func hasKey(v client.BaseValueStatus, keys []string) bool {
-	return slices.Contains(keys, v.Value.Key) ||
-		slices.ContainsFunc(v.DerivedValues, func(d client.ValueStatus) bool { return slices.Contains(keys, d.Key) })
+func hasKey(v *api.BaseValueStatus, keys []string) bool {
+	return slices.Contains(keys, v.GetValue().GetKey()) ||
+		slices.ContainsFunc(v.DerivedValues, func(d *api.ValueStatus) bool { return slices.Contains(keys, d.Key) })
 }
 
 // checkKeys says of which key there is no value, and why.
-func (a *app) checkKeys(ctx context.Context, list []client.BaseValueStatus, patterns []string) error {
+func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patterns []string) error {
 	_, keys, err := keysAmong(patterns)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if slices.ContainsFunc(list, func(v client.BaseValueStatus) bool { return hasKey(v, []string{key}) }) {
+		if slices.ContainsFunc(list, func(v *api.BaseValueStatus) bool { return hasKey(v, []string{key}) }) {
 			continue
 		}
 		e, err := a.client.Why(ctx, key)
@@ -88,14 +89,14 @@ func (a *app) checkKeys(ctx context.Context, list []client.BaseValueStatus, patt
 
 // notAKey says what is wrong with a key that no value can have; given is how it
 // was written, e what the agent knows of it.
-func notAKey(given, key string, e client.Explanation) error {
+func notAKey(given, key string, e api.Explanation) error {
 	set, err := allmodels.Set()
 	if err != nil {
 		return err
 	}
 	m, ok := set.ForKey(key)
 	switch {
-	case e.State != "NONEXISTENT" || ok && wellFormed(m, key) || !ok && !e.Undescribed:
+	case e.State != kvscheduler.ValueState_NONEXISTENT || ok && wellFormed(m, key) || !ok && !e.Undescribed:
 		return nil
 	case ok:
 		return fmt.Errorf("%s is no key of %s: they look like %s", key, m.Spec().ModelName(), example(m))

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
 func (a *app) orphansCommand() *cobra.Command {
@@ -41,12 +43,12 @@ func (a *app) orphansCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var o client.Orphans
+			var o client.Answer[response.Orphans]
 			if all || !remove {
 				o, err = a.client.Orphans(cmd.Context())
 			}
 			if all && err == nil {
-				keys = removable(o)
+				keys = removable(o.Value)
 			}
 			if len(keys) > 0 && err == nil {
 				o, err = a.client.RemoveOrphans(cmd.Context(), keys)
@@ -64,7 +66,7 @@ func (a *app) orphansCommand() *cobra.Command {
 }
 
 // removable lists the keys of the orphans that can be removed now.
-func removable(o client.Orphans) (keys []string) {
+func removable(o response.Orphans) (keys []string) {
 	for _, orphan := range o.Orphans {
 		if (orphan.Ours || orphan.Marked) && !orphan.Unread {
 			keys = append(keys, orphan.Key)
@@ -73,15 +75,13 @@ func removable(o client.Orphans) (keys []string) {
 	return keys
 }
 
-func (a *app) showOrphans(o client.Orphans, format string, removed bool) error {
+func (a *app) showOrphans(answer client.Answer[response.Orphans], format string, removed bool) error {
 	var err error
-	switch {
-	case format == "":
+	o := answer.Value
+	if format == "" {
 		err = a.printOrphans(o)
-	case strings.Contains(format, "{{"):
-		err = a.write(format, o)
-	default:
-		err = a.write(format, o.Raw)
+	} else {
+		err = writeAnswer(a, format, answer)
 	}
 	ours, marked := 0, 0
 	for _, orphan := range o.Orphans {
@@ -105,7 +105,7 @@ func (a *app) showOrphans(o client.Orphans, format string, removed bool) error {
 	return nil
 }
 
-func (a *app) printOrphans(o client.Orphans) error {
+func (a *app) printOrphans(o response.Orphans) error {
 	if len(o.Orphans) > 0 {
 		t := newTable("KEY", "DESCRIPTOR", "MADE BY", "SINCE", "PROBLEM")
 		for _, orphan := range o.Orphans {
@@ -124,7 +124,7 @@ func (a *app) printOrphans(o client.Orphans) error {
 	return nil
 }
 
-func (a *app) paintOwner(o client.Orphan) string {
+func (a *app) paintOwner(o api.Orphan) string {
 	switch {
 	case o.Ours:
 		return a.paint(yellow, "agent")
@@ -134,7 +134,7 @@ func (a *app) paintOwner(o client.Orphan) string {
 	return "others"
 }
 
-func orphanProblem(o client.Orphan) string {
+func orphanProblem(o api.Orphan) string {
 	if o.Marked && o.Problem == "" {
 		return "marked as an agent's, not on record; to remove it: agentctl orphans --remove " + o.Key
 	}
@@ -143,7 +143,7 @@ func orphanProblem(o client.Orphan) string {
 
 // orphanSince is when a leftover was made, and by which transaction of that
 // time.
-func orphanSince(o client.Orphan) string {
+func orphanSince(o api.Orphan) string {
 	if o.Since.IsZero() || o.Txn == nil {
 		return ""
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 )
 
 // formatFlag adds -f; other are the formats besides JSON, YAML and templates.
@@ -55,6 +57,15 @@ func (a *app) write(format string, data any) error {
 	}
 	_, err = out.WriteTo(a.Out)
 	return err
+}
+
+// writeAnswer writes an answer of the agent: templates see the decoded value, JSON and
+// YAML have all that the agent sent.
+func writeAnswer[T any](a *app, format string, answer client.Answer[T]) error {
+	if strings.Contains(format, "{{") {
+		return a.write(format, answer.Value)
+	}
+	return a.write(format, answer.Raw)
 }
 
 func (a *app) templateFuncs() template.FuncMap {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 )
 
 func (a *app) quarantineCommand() *cobra.Command {
@@ -65,15 +66,13 @@ func (a *app) releaseCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showQuarantine(q client.Quarantine, format string, finding bool) error {
+func (a *app) showQuarantine(answer client.Answer[response.Quarantine], format string, finding bool) error {
 	var err error
-	switch {
-	case format == "":
+	q := answer.Value
+	if format == "" {
 		err = a.printQuarantine(q)
-	case strings.Contains(format, "{{"):
-		err = a.write(format, q)
-	default:
-		err = a.write(format, q.Raw)
+	} else {
+		err = writeAnswer(a, format, answer)
 	}
 	quarantined := 0
 	for i := range q.Suspects {
@@ -87,7 +86,7 @@ func (a *app) showQuarantine(q client.Quarantine, format string, finding bool) e
 	return err
 }
 
-func (a *app) printQuarantine(q client.Quarantine) error {
+func (a *app) printQuarantine(q response.Quarantine) error {
 	if len(q.Suspects) == 0 {
 		fmt.Fprintln(a.Out, "No values in quarantine.")
 		return nil

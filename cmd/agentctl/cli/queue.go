@@ -7,25 +7,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 // queueLines are names and values: what is executed, and what waits, of the
 // northbound and in the scheduler.
-func queueLines(q *client.Queue) (lines [][2]string) {
+func queueLines(q *api.QueueStatus) (lines [][2]string) {
 	add := func(name, format string, args ...any) {
 		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	ch := q.Changes
 	if ch != nil && ch.Running != nil {
-		add("Change", "%s, for %v", withSource(ch.Running), seconds(ch.Running.For))
+		add("Change", "%s, for %v", withSource(ch.Running), rounded(ch.Running.For))
 	}
 	if r := q.Running; r != nil {
 		what := r.Class
 		if r.Description != "" {
 			what += ": " + r.Description
 		}
-		add("Executing", "%s, for %v", what, seconds(r.For))
+		add("Executing", "%s, for %v", what, rounded(r.For))
 		if p := r.Progress; p != nil {
 			add("Progress", "%s", progressText(p))
 		}
@@ -40,11 +40,11 @@ func queueLines(q *client.Queue) (lines [][2]string) {
 			most = fmt.Sprintf(", %d from %s", ch.MostWaiting, ch.Most)
 		}
 		add("Waiting", "%d changes%s, the first for %v (%s; clients: %d of %d%s)",
-			ch.Waiting, why, seconds(ch.OldestAge), counts(ch.Sources, nil), ch.Clients, ch.Capacity, most)
+			ch.Waiting, why, rounded(ch.OldestAge), counts(ch.Sources, nil), ch.Clients, ch.Capacity, most)
 	}
 	switch {
 	case q.Length > 0:
-		add("Scheduled", "%d, the first for %v (%s)", q.Length, seconds(q.OldestAge), counts(q.Waiting, map[string]int{"northbound": q.Capacity}))
+		add("Scheduled", "%d, the first for %v (%s)", q.Length, rounded(q.OldestAge), counts(q.Waiting, map[string]int{"northbound": q.Capacity}))
 	case ch == nil || ch.Waiting == 0:
 		add("Waiting", "nothing")
 	}
@@ -56,7 +56,7 @@ func queueLines(q *client.Queue) (lines [][2]string) {
 
 // progressText is "retrieving vpp-route 620,000" or "executing 1,200/1,000,000
 // operations".
-func progressText(p *client.Progress) string {
+func progressText(p *api.Progress) string {
 	text := p.Phase
 	if p.Descriptor != "" {
 		text += " " + p.Descriptor
@@ -79,7 +79,7 @@ func thousands(n uint64) string {
 	return text
 }
 
-func withSource(r *client.RunningChange) string {
+func withSource(r *api.RunningChange) string {
 	if r.Source == "" {
 		return r.What
 	}
@@ -103,6 +103,4 @@ func counts(of, bounds map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func seconds(s float64) time.Duration {
-	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
-}
+func rounded(s api.Seconds) time.Duration { return time.Duration(s).Round(time.Millisecond) }

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 // statusData is what "status" knows, under the names that programs expect.
 type statusData struct {
 	Status  client.Status
 	Version client.Version
-	Queue   *client.Queue // of the scheduler; nil: the agent does not tell
+	Queue   *api.QueueStatus // of the scheduler; nil: the agent does not tell
 	// Simulated lists the southbounds that are simulated: "vpp", "linux".
 	Simulated []string `json:",omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -36,7 +36,7 @@ func (a *app) valuesCommand() *cobra.Command {
 				return err // nobody needs to be asked for this
 			}
 			if watch {
-				return a.watchValues(cmd.Context(), format, func(list []client.BaseValueStatus) ([]client.BaseValueStatus, error) {
+				return a.watchValues(cmd.Context(), format, func(list []*api.BaseValueStatus) ([]*api.BaseValueStatus, error) {
 					return selectValues(list, patterns, states)
 				})
 			}
@@ -69,7 +69,7 @@ func (a *app) valuesCommand() *cobra.Command {
 
 // selectValues picks the values of models and with keys (all, if there are no
 // patterns) and in states.
-func selectValues(list []client.BaseValueStatus, patterns, states []string) ([]client.BaseValueStatus, error) {
+func selectValues(list []*api.BaseValueStatus, patterns, states []string) ([]*api.BaseValueStatus, error) {
 	wanted := map[string]bool{}
 	of, keys, err := keysAmong(patterns)
 	if err != nil {
@@ -88,9 +88,9 @@ func selectValues(list []client.BaseValueStatus, patterns, states []string) ([]c
 	if err != nil {
 		return nil, err
 	}
-	selected := []client.BaseValueStatus{}
+	selected := []*api.BaseValueStatus{}
 	for _, v := range list {
-		model, _ := nameOf(set, v.Value.Key)
+		model, _ := nameOf(set, v.GetValue().GetKey())
 		if len(patterns) > 0 && !wanted[model] && !hasKey(v, keys) || !inState(v, states) {
 			continue
 		}
@@ -111,27 +111,31 @@ func checkStates(flag string, states []string, more ...string) error {
 }
 
 // inState tells whether a value, or one derived from it, is in one of the states.
-func inState(v client.BaseValueStatus, states []string) bool {
+func inState(v *api.BaseValueStatus, states []string) bool {
 	if len(states) == 0 {
 		return true
 	}
-	is := func(s client.ValueStatus) bool {
-		return slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, s.State) })
+	is := func(s *api.ValueStatus) bool {
+		return slices.ContainsFunc(states, func(state string) bool { return strings.EqualFold(state, s.GetState().String()) })
 	}
-	return is(v.Value) || slices.ContainsFunc(v.DerivedValues, is)
+	return is(v.GetValue()) || slices.ContainsFunc(v.DerivedValues, is)
 }
 
-func (a *app) printValues(list []client.BaseValueStatus) error {
+func (a *app) printValues(list []*api.BaseValueStatus) error {
 	set, err := allmodels.Set()
 	if err != nil {
 		return err
 	}
 	t := newTable("MODEL", "NAME", "STATE", "DETAILS", "LAST OP", "ERROR")
-	row := func(model, name string, s client.ValueStatus) {
-		t.row(model, name, a.paintState(s.State), strings.Join(s.Details, ", "), s.LastOperation, s.Error)
+	row := func(model, name string, s *api.ValueStatus) {
+		operation := ""
+		if s.GetLastOperation() != kvscheduler.TxnOperation_UNDEFINED {
+			operation = s.GetLastOperation().String()
+		}
+		t.row(model, name, a.paintState(stateName(s.GetState())), strings.Join(s.GetDetails(), ", "), operation, s.GetError())
 	}
 	for _, v := range list {
-		model, name := nameOf(set, v.Value.Key)
+		model, name := nameOf(set, v.GetValue().GetKey())
 		row(model, name, v.Value)
 		for _, d := range v.DerivedValues {
 			row("", "  "+d.Key, d)
@@ -207,7 +211,7 @@ func (a *app) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]
 	}
 	var keys []string
 	for _, v := range list {
-		for _, s := range append([]client.ValueStatus{v.Value}, v.DerivedValues...) {
+		for _, s := range append([]*api.ValueStatus{v.Value}, v.DerivedValues...) {
 			if strings.HasPrefix(s.Key, prefix) {
 				keys = append(keys, s.Key)
 			}

@@ -26,7 +26,7 @@ func (a *app) vppCapabilities() *cobra.Command {
 			if format != "" {
 				return a.write(format, c.Raw)
 			}
-			return a.showCapabilities(c)
+			return a.showCapabilities(c.Value)
 		},
 	}
 	formatFlag(cmd, &format)

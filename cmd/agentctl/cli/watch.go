@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 // watchValues prints the states of values and then each change, until the
 // context ends.
-func (a *app) watchValues(ctx context.Context, format string, selected func([]client.BaseValueStatus) ([]client.BaseValueStatus, error)) error {
-	err := a.client.Watch(ctx, "", "", func(ev client.WatchEvent) error {
+func (a *app) watchValues(ctx context.Context, format string, selected func([]*api.BaseValueStatus) ([]*api.BaseValueStatus, error)) error {
+	err := a.client.Watch(ctx, "", "", func(ev api.WatchEvent) error {
 		var err error
 		if ev.Values, err = selected(ev.Values); err != nil {
 			return err
@@ -39,14 +40,11 @@ func (a *app) watchValues(ctx context.Context, format string, selected func([]cl
 	return err
 }
 
-func (a *app) printChange(indent string, s client.ValueStatus) {
-	state := s.State
-	if state == "" {
-		state = "NONEXISTENT"
-	}
+func (a *app) printChange(indent string, s *api.ValueStatus) {
+	state := s.GetState().String()
 	padding := strings.Repeat(" ", max(0, len("UNIMPLEMENTED")-len(state)))
-	line := a.paintState(state) + padding + "  " + indent + s.Key
-	for _, more := range []string{strings.Join(s.Details, ", "), s.Error} {
+	line := a.paintState(state) + padding + "  " + indent + s.GetKey()
+	for _, more := range []string{strings.Join(s.GetDetails(), ", "), s.GetError()} {
 		if more != "" {
 			line += "  (" + more + ")"
 		}

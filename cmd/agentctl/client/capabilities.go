@@ -1,12 +1,8 @@
 package client
 
-import (
-	"context"
-	"encoding/json"
-)
+import "context"
 
-// Capabilities are what the VPP of the agent can do. The JSON that they came from is
-// in Raw.
+// Capabilities are what the VPP of the agent can do.
 type Capabilities struct {
 	VPP struct {
 		Version   string
@@ -14,8 +10,6 @@ type Capabilities struct {
 		Simulated bool
 	}
 	Items []Ability
-
-	Raw json.RawMessage `json:"-"`
 }
 
 // Ability is what VPP can do about a type of item.
@@ -26,18 +20,7 @@ type Ability struct {
 	Missing []string // the messages of ways that are newer than the one in use
 }
 
-// UnmarshalJSON reads the list and keeps the text.
-func (c *Capabilities) UnmarshalJSON(data []byte) error {
-	type plain Capabilities
-	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
-		return err
-	}
-	c.Raw = append(json.RawMessage(nil), data...)
-	return nil
-}
-
-// Capabilities asks what the VPP of the agent can do.
-func (c *Client) Capabilities(ctx context.Context) (out Capabilities, err error) {
-	err = c.getJSON(ctx, "/vpp/capabilities", nil, &out)
-	return out, err
+// Capabilities returns what the VPP of the agent can do.
+func (c *Client) Capabilities(ctx context.Context) (Answer[Capabilities], error) {
+	return get[Capabilities](ctx, c, "/vpp/capabilities", nil)
 }

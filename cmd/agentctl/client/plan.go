@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 // ApplyOptions say how a plan is applied.
@@ -33,15 +35,12 @@ func (o ApplyOptions) query() url.Values {
 	return query
 }
 
-// Reason tells why a value is left out.
-type Reason struct{ Key, Reason string }
-
 // Applied is what became of a plan.
 type Applied struct {
 	Outcome
-	SeqNum    *uint64   `json:"seq_num,omitempty"` // of the transaction; nil: there was none
-	ConfirmBy time.Time `json:"confirm_by,omitzero"`
-	Left      []Reason  `json:"left,omitempty"`
+	SeqNum    *uint64          `json:"seq_num,omitempty"` // of the transaction; nil: there was none
+	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
+	Left      []api.PlanReason `json:"left,omitempty"`
 }
 
 // PlanRequest is what a plan is made of.

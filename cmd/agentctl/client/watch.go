@@ -12,16 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// WatchEvent is a step of a watch.
-type WatchEvent struct {
-	// Kind is "snapshot" (all values), "delta" (those that changed) or "resync"
-	// (all values, since the changes are not known any more).
-	Kind     string            `json:"kind"`
-	Revision string            `json:"revision"` // to go on from
-	Values   []BaseValueStatus `json:"values"`
-}
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+)
 
 // ErrStreamEnded is the error of a watch that the agent ended.
 var ErrStreamEnded = errors.New("the agent ended the stream")
@@ -33,7 +27,7 @@ const maxEvent = maxAnswer
 // revision, and for each change from then on, until f returns an error, the
 // agent ends the stream (ErrStreamEnded) or ctx ends. Options.Timeout bounds the
 // time until it begins only.
-func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEvent) error) error {
+func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.WatchEvent) error) error {
 	query := url.Values{}
 	for name, value := range map[string]string{"prefix": prefix, "since": since} {
 		if value != "" {
@@ -55,14 +49,14 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(WatchEv
 	}
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, maxEvent)
-	kind := ""
+	kind := api.WatchKind("")
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), ": ")
 		switch name {
 		case "event":
-			kind = value
+			kind = api.WatchKind(value)
 		case "data":
-			ev := WatchEvent{Kind: kind}
+			ev := api.WatchEvent{Kind: kind}
 			if err := json.Unmarshal([]byte(value), &ev); err != nil {
 				return fmt.Errorf("event of %s: %w", path, err)
 			}
@@ -108,27 +102,12 @@ type WaitQuery struct {
 	Timeout  time.Duration // 0: no bound
 }
 
-// UnmetValue is a value that is not as it is waited for.
-type UnmetValue struct {
-	Key    string `json:"key"`
-	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"`
-	Final  bool   `json:"final,omitempty"` // until somebody changes something
-}
-
-// WaitResult is what came of a wait. Error is empty if it was successful.
-type WaitResult struct {
-	Error    string       `json:"error,omitempty"`
-	Unmet    []UnmetValue `json:"unmet,omitempty"`
-	Revision string       `json:"revision"`
-}
-
 // waitReserve is how long an agent may take to say that the time is over.
 const waitReserve = 5 * time.Second
 
 // Wait returns when values are in the states asked for, or cannot be, or the
 // time is over; Options.Timeout is no bound on it.
-func (c *Client) Wait(ctx context.Context, q WaitQuery) (result WaitResult, err error) {
+func (c *Client) Wait(ctx context.Context, q WaitQuery) (result response.Wait, err error) {
 	query := url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States}
 	if q.Txn != nil {
 		query.Set("txn", strconv.FormatUint(*q.Txn, 10))

@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// MarshalText returns the name in the history ("NBTransaction").
-func (t TxnType) MarshalText() ([]byte, error) { return []byte(txnTypes.name(int(t))), nil }
+// String returns the name in the history: "NBTransaction".
+func (t TxnType) String() string { return txnTypes.name(int(t)) }
+
+// MarshalText returns the name in the history.
+func (t TxnType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText accepts what MarshalText returns.
 func (t *TxnType) UnmarshalText(text []byte) error {
@@ -17,8 +20,11 @@ func (t *TxnType) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText returns the name in the history ("FullResync").
-func (t ResyncType) MarshalText() ([]byte, error) { return []byte(resyncTypes.name(int(t))), nil }
+// String returns the name in the history: "FullResync".
+func (t ResyncType) String() string { return resyncTypes.name(int(t)) }
+
+// MarshalText returns the name in the history.
+func (t ResyncType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText accepts what MarshalText returns.
 func (t *ResyncType) UnmarshalText(text []byte) error {
@@ -27,8 +33,11 @@ func (t *ResyncType) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText returns the name in the history ("dependency").
-func (w OpWait) MarshalText() ([]byte, error) { return []byte(opWaits.name(int(w))), nil }
+// String returns the name in the history: "dependency".
+func (w OpWait) String() string { return opWaits.name(int(w)) }
+
+// MarshalText returns the name in the history.
+func (w OpWait) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // UnmarshalText accepts what MarshalText returns.
 func (w *OpWait) UnmarshalText(text []byte) error {
@@ -36,9 +45,6 @@ func (w *OpWait) UnmarshalText(text []byte) error {
 	*w = OpWait(i)
 	return err
 }
-
-// String returns the name in the history.
-func (w OpWait) String() string { return opWaits.name(int(w)) }
 
 // names are the names of the values of an enumeration, from 0 on.
 type names []string

@@ -17,20 +17,6 @@ const (
 	DownstreamResync
 )
 
-// String returns the name used in the transaction log.
-func (t ResyncType) String() string {
-	switch t {
-	case FullResync:
-		return "Full Resync"
-	case UpstreamResync:
-		return "NB Sync"
-	case DownstreamResync:
-		return "SB Sync"
-	default:
-		return "Not Resync"
-	}
-}
-
 // RetryOpts says how failed operations of a transaction are retried.
 type RetryOpts struct {
 	// Period is the delay before the first retry.

@@ -28,20 +28,6 @@ const (
 	RetryUnimplOps
 )
 
-// String returns the name used in the transaction log.
-func (t TxnType) String() string {
-	switch t {
-	case SBNotification:
-		return "SB Notification"
-	case NBTransaction:
-		return "NB Transaction"
-	case RetryFailedOps:
-		return "Retry Failed Operations"
-	default:
-		return "Retry Unimplemented Operations"
-	}
-}
-
 // RecordedKVPair is a value as a transaction asked for it.
 type RecordedKVPair struct {
 	Key    string

@@ -80,15 +80,7 @@ func (m *Meter) Register(r prometheus.Registerer) error {
 
 // Waited notes how long a transaction waited in the queue.
 func (m *Meter) Waited(t api.TxnType, d time.Duration) {
-	m.wait.WithLabelValues(typeName(t)).Observe(d.Seconds())
-}
-
-func typeName(t api.TxnType) string {
-	text, err := t.MarshalText()
-	if err != nil {
-		return t.String()
-	}
-	return string(text)
+	m.wait.WithLabelValues(t.String()).Observe(d.Seconds())
 }
 
 // group is what the operations with the same labels have in common.
@@ -134,8 +126,8 @@ func (m *Meter) Observe(txn *api.RecordedTxn) {
 		result = "failed"
 	}
 	m.processed.Inc()
-	m.txns.WithLabelValues(typeName(txn.TxnType), result).Inc()
-	m.txnTime.WithLabelValues(typeName(txn.TxnType)).Observe(txn.Stop.Sub(txn.Start).Seconds())
+	m.txns.WithLabelValues(txn.TxnType.String(), result).Inc()
+	m.txnTime.WithLabelValues(txn.TxnType.String()).Observe(txn.Stop.Sub(txn.Start).Seconds())
 }
 
 func (m *Meter) tally(groups map[group]*tally, op *api.RecordedTxnOp) *tally {

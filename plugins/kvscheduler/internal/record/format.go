@@ -146,19 +146,26 @@ func (p *printer) between(border rune, left, right string) {
 	fmt.Fprintf(p.w, "%c %s%s%s %c\n", border, left, strings.Repeat(" ", max(1, gap)), right, border)
 }
 
-// Kind names the type of a transaction with what belongs to it: the kind of
-// resync, or which transaction is retried.
+// Kind names the type of a transaction for people, with the kind of resync or
+// the transaction that it retries.
 func Kind(txn *api.RecordedTxn) string {
-	switch {
-	case txn.TxnType == api.NBTransaction && txn.ResyncType != api.NotResync:
-		return fmt.Sprintf("%v, %v", txn.TxnType, txn.ResyncType)
-	case txn.TxnType == api.RetryFailedOps:
+	switch txn.TxnType {
+	case api.SBNotification:
+		return "SB Notification"
+	case api.RetryFailedOps:
 		return fmt.Sprintf("Retry Transaction (for txn %d, attempt #%d)", txn.RetryForTxn, txn.RetryAttempt)
-	case txn.TxnType == api.RetryUnimplOps:
+	case api.RetryUnimplOps:
 		return "Retry of Unimplemented Values"
-	default:
-		return txn.TxnType.String()
 	}
+	switch txn.ResyncType {
+	case api.FullResync:
+		return "NB Transaction, Full Resync"
+	case api.UpstreamResync:
+		return "NB Transaction, NB Sync"
+	case api.DownstreamResync:
+		return "NB Transaction, SB Sync"
+	}
+	return "NB Transaction"
 }
 
 func (p *printer) arguments(txn *api.RecordedTxn) {
