@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -188,18 +187,6 @@ func sameOrigin(next http.Handler) http.Handler {
 		WriteError(w, http.StatusForbidden, errors.New("a request from another web site may not change anything"))
 	}))
 	return c.Handler(next)
-}
-
-// WriteJSON answers with v as indented JSON.
-func WriteJSON(w http.ResponseWriter, status int, v any) {
-	body, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		WriteError(w, http.StatusInternalServerError, fmt.Errorf("encode the answer: %w", err))
-		return
-	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
 }
 
 // WriteError answers with {"error": "..."}. If the error is that the body was
