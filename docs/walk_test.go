@@ -119,7 +119,7 @@ func writeVPPSocket(t *testing.T, dir, socket string) {
 func walk(t *testing.T, global []string, dir, line string) {
 	t.Helper()
 	replaced := strings.NewReplacer("network.yaml", filepath.Join(dir, "network.yaml"), "/tmp/", dir+"/",
-		"backup.yaml", filepath.Join(dir, "backup.yaml"), "graph.svg", filepath.Join(dir, "graph.svg"),
+		"backup.yaml", filepath.Join(dir, "backup.yaml"), "graph.dot", filepath.Join(dir, "graph.dot"),
 		" KEY", " config/vpp/v2/interfaces/loop1", " N", " 1", "COMMAND", "values").Replace(line)
 	var out, errs bytes.Buffer
 	code := cli.Run(t.Context(), append(append(words(replaced), "--timeout", "10s"), global...), cli.Streams{Out: &out, Err: &errs}, config.NoEnviron)

@@ -35,7 +35,7 @@ func TestRESTInAgent(t *testing.T) {
 		{"GET", "/scheduler/txn-history?format=text", "1. CREATE:"},
 		{"GET", "/scheduler/dump?descriptor=tap&view=cached", `"Handle": 1`},
 		{"GET", "/scheduler/why?key=tap/2&format=text", "waits for tap/3"},
-		{"GET", "/scheduler/graph", "<svg"},
+		{"GET", "/scheduler/graph?format=dot", "digraph"},
 		{"GET", "/scheduler/graph?txn=0&format=dot", "fillcolor=gold"},
 		{"POST", "/scheduler/downstream-resync", `"PrevState": "MISSING"`},
 		{"GET", "/scheduler/stats", `"TotalProcessed": 2`},

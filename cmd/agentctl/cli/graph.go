@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,17 +17,17 @@ func (a *app) graphCommand() *cobra.Command {
 	q := client.GraphQuery{}
 	cmd := &cobra.Command{
 		Use:   "graph",
-		Short: "Draw the values and what they depend on",
-		Long: "Draws the values and what they depend on, as SVG or in the DOT language of Graphviz.\n" +
-			"It is written to standard output, or to a file.",
-		Example: "  agentctl graph -o graph.svg\n  agentctl graph -f dot --prefix config/vpp/l2/",
+		Short: "Show the values and what they depend on as a graph",
+		Long: "Writes the values and their relations to standard output or a file, in the DOT language of\n" +
+			"Graphviz. If the agent's host has Graphviz, the agent can draw them as SVG or PNG.",
+		Example: "  agentctl graph | dot -Tsvg > graph.svg\n  agentctl graph -f svg --prefix config/vpp/l2/ -o graph.svg",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("txn") {
 				q.Txn = &txn
 			}
-			if q.Format = strings.ToLower(q.Format); q.Format != "svg" && q.Format != "dot" && q.Format != "raw" {
-				return usage("--format: %q: expected svg or dot, of which Graphviz makes other pictures", q.Format)
+			if q.Format = strings.ToLower(q.Format); !slices.Contains([]string{"dot", "raw", "svg", "png"}, q.Format) {
+				return usage("--format: %q: expected dot, svg or png", q.Format)
 			}
 			picture, err := a.client.Graph(cmd.Context(), q)
 			if q.Txn != nil {
@@ -45,7 +46,7 @@ func (a *app) graphCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&q.Format, "format", "f", "svg", "svg or dot")
+	cmd.Flags().StringVarP(&q.Format, "format", "f", "dot", "dot, svg or png")
 	cmd.Flags().Uint64Var(&txn, "txn", 0, "the graph after the transaction with this `number`, its values marked")
 	cmd.Flags().StringArrayVar(&q.Prefixes, "prefix", nil, "only values whose key begins so; may be repeated")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`file` to write to")

@@ -32,7 +32,7 @@ func (c *Client) Dump(ctx context.Context, keyPrefix, view string) (list []respo
 
 // GraphQuery selects a picture of the graph.
 type GraphQuery struct {
-	Format   string   // "svg", "dot" or "raw"
+	Format   string   // "dot", "raw", "svg" or "png"
 	Txn      *uint64  // after this transaction; nil: now
 	Prefixes []string // of the keys to show; empty: all
 }

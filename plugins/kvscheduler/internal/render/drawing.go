@@ -1,6 +1,3 @@
-// Package render draws the graph of values: as DOT for those who have
-// Graphviz, as SVG without any external program, and as a text tree of what a
-// value waits for.
 package render
 
 import (
@@ -14,30 +11,28 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// DefaultMaxNodes is how many values are drawn unless Options say otherwise;
-// a picture of more is of no use to a reader.
+// DefaultMaxNodes is the default of Options.MaxNodes; a larger picture is unreadable.
 const DefaultMaxNodes = 2000
 
-// maxFan is how many keys matching one dependency are drawn.
+// maxFan limits the drawn keys that match one dependency.
 const maxFan = 20
 
-// Options say how a graph is drawn.
+// Options of a picture.
 type Options struct {
 	// Title is written below the picture.
 	Title string
-	// Executed are the keys that a transaction changed; they are drawn in gold.
+	// Executed are the keys that a transaction changed; their boxes are gold.
 	Executed map[string]bool
-	// MaxNodes is the number of values drawn. Values that were executed and
-	// those that are not as they should be come first, then their neighbours. 0
-	// is DefaultMaxNodes.
+	// MaxNodes limits the number of values; 0 is DefaultMaxNodes. Executed values, failed
+	// values and values that wait come first, then their neighbours.
 	MaxNodes int
-	// Href is the address behind a value; none if nil.
+	// Href returns the link of a value; nil leaves links out.
 	Href func(key string) string
-	// Time is the moment that the graph shows; zero: now, which is not written.
+	// Time of the graph, for the notes; zero: now, which is not written.
 	Time time.Time
 }
 
-// drawing is what both formats draw: boxes and arrows between them.
+// drawing is the graph to write: boxes and arrows between them.
 type drawing struct {
 	boxes []*box
 	edges []edge
@@ -51,10 +46,6 @@ type box struct {
 	key, label, descriptor, tooltip string
 	state                           api.ValueState
 	placeholder, executed           bool
-
-	layer, order int // position in the SVG
-	x, y, width  float64
-	out, in      []int // indexes of edges
 }
 
 type edge struct {
@@ -86,10 +77,6 @@ func newDrawing(nodes []api.GraphNode, opts Options) *drawing {
 		for _, target := range n.Targets {
 			d.connect(index, exists, n.Key, target)
 		}
-	}
-	for i, e := range d.edges {
-		d.boxes[e.from].out = append(d.boxes[e.from].out, i)
-		d.boxes[e.to].in = append(d.boxes[e.to].in, i)
 	}
 	return d
 }
@@ -183,7 +170,7 @@ func addNeighbours(n *api.GraphNode, byKey map[string]*api.GraphNode, add func(*
 	}
 }
 
-// sound tells that a value is as it should be.
+// sound reports whether a value has its desired state.
 func sound(s api.ValueState) bool {
 	return s == pb.ValueState_CONFIGURED || s == pb.ValueState_OBTAINED
 }

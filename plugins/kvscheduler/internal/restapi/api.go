@@ -31,6 +31,8 @@ type Deps struct {
 	Stats func() record.Stats
 	// Queue tells what waits for its turn.
 	Queue func() api.QueueStatus
+	// Graphviz is the program that draws pictures of the graph; "dot" if empty.
+	Graphviz string
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 }
@@ -45,6 +47,9 @@ func Endpoints(deps Deps) []rest.Endpoint {
 	s := &server{deps}
 	if s.Now == nil {
 		s.Now = time.Now
+	}
+	if s.Graphviz == "" {
+		s.Graphviz = "dot"
 	}
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	dump, stats := []string{rest.GroupDump}, []string{rest.GroupStats}
@@ -76,7 +81,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{Path: "/scheduler/status", Methods: get, Groups: dump, Handler: handle(s.status, "key", "key-prefix", "descriptor"),
 			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"},
 		{Path: "/scheduler/graph", Methods: get, Groups: dump, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
-			Doc: "the graph as a picture; ?format=svg|dot|raw, ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
+			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
 		{Path: "/scheduler/queue", Methods: get, Groups: stats, Handler: handle(s.queue),
 			Doc: "what is executed, what waits for its turn, by class, what waits before that, on whose behalf, and for how long"},
 		{Path: "/scheduler/stats", Methods: get, Groups: stats, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},

@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/render"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/timeline"
 )
 
@@ -92,97 +89,6 @@ func (s *server) flagStats(_ *http.Request, args arguments) (answer, error) {
 // hasPrefix tells whether the key has one of the prefixes, if there are any.
 func hasPrefix(key string, prefixes []string) bool {
 	return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
-}
-
-func (s *server) graph(_ *http.Request, args arguments) (answer, error) {
-	format := args.text("format")
-	if !args.has("format") {
-		format = "svg"
-	}
-	if format != "svg" && format != "dot" && format != "raw" {
-		return nil, badRequest(fmt.Errorf(
-			"argument %q is %q: expected svg, dot or raw; other pictures can be made of dot with Graphviz", "format", format))
-	}
-	limit, _, err := args.number("limit")
-	if err != nil {
-		return nil, err
-	}
-	if limit > maxDrawn {
-		return nil, badRequest(fmt.Errorf("argument %q is %d: expected at most %d", "limit", limit, maxDrawn))
-	}
-	nodes, opts, err := s.pictured(args)
-	if err != nil {
-		return nil, err
-	}
-	opts.MaxNodes = int(limit)
-	nodes = slices.DeleteFunc(nodes, func(n api.GraphNode) bool { return !hasPrefix(n.Key, args.list("prefix")) })
-	draw, mime := render.SVG, "image/svg+xml"
-	if format != "svg" {
-		draw, mime = render.DOT, "text/vnd.graphviz; charset=utf-8"
-	}
-	return asPicture(mime, func(w io.Writer) error { return draw(w, nodes, opts) }), nil
-}
-
-// maxDrawn bounds the size of pictures that a client can ask for.
-const maxDrawn = 20_000
-
-// pictured returns the values to draw: those of now, or those after a
-// transaction.
-func (s *server) pictured(args arguments) ([]api.GraphNode, render.Options, error) {
-	opts := render.Options{Title: "KV Scheduler graph"}
-	seq, given, err := args.number("txn")
-	if err != nil {
-		return nil, opts, err
-	}
-	if !given {
-		opts.Href = timelineLink(time.Time{})
-		return s.Scheduler.GraphSnapshot(), opts, nil
-	}
-	txn, err := s.transaction("txn", seq)
-	if err != nil {
-		return nil, opts, err
-	}
-	opts.Executed = map[string]bool{}
-	for i := range txn.Executed {
-		opts.Executed[txn.Executed[i].Key] = true
-	}
-	opts.Title = fmt.Sprintf("KV Scheduler graph after transaction #%d", seq)
-	if txn.PreRecord {
-		return nil, opts, &statusError{http.StatusConflict, fmt.Errorf("transaction %d is still running", seq)}
-	}
-	past := s.past()
-	end := past.End(seq)
-	if end.IsZero() {
-		return nil, opts, notFound(fmt.Errorf("transaction %d is no longer in the history", seq))
-	}
-	opts.Time, opts.Href = txn.Stop, timelineLink(end)
-	if err := past.Reaches(end); err != nil {
-		return nil, opts, notFound(err)
-	}
-	var nodes []api.GraphNode
-	for _, r := range past.Snapshot(end) {
-		nodes = append(nodes, r.Node)
-	}
-	return nodes, opts, nil
-}
-
-func timelineLink(at time.Time) func(string) string {
-	suffix := ""
-	if !at.IsZero() {
-		suffix = fmt.Sprintf("&time=%d", at.UnixNano())
-	}
-	return func(key string) string { return "/scheduler/key-timeline?key=" + url.QueryEscape(key) + suffix }
-}
-
-func asPicture(mime string, draw func(io.Writer) error) answer {
-	return func(w http.ResponseWriter) {
-		w.Header().Set("Content-Type", mime)
-		_ = draw(w) // the client is gone if this fails
-	}
-}
-
-func (s *server) asTree(e *api.Explanation) answer {
-	return asPicture("text/plain; charset=utf-8", func(w io.Writer) error { return render.Tree(w, e, s.Now()) })
 }
 
 // metadataFields shows metadata field by field, every value as text.

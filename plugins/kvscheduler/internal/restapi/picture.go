@@ -1,0 +1,147 @@
+package restapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/render"
+)
+
+const (
+	// maxDrawn limits the size of pictures that a client can ask for.
+	maxDrawn = 20_000
+	// drawTimeout limits the run time of Graphviz.
+	drawTimeout = 30 * time.Second
+)
+
+// pictureTypes are the media types of the formats that Graphviz draws.
+func pictureTypes() map[string]string {
+	return map[string]string{"svg": "image/svg+xml", "png": "image/png"}
+}
+
+// graph answers with the graph in the DOT language, or as a picture that an installed
+// Graphviz draws. The default is a picture if Graphviz is installed, as the
+// predecessor's was, and else DOT.
+func (s *server) graph(r *http.Request, args arguments) (answer, error) {
+	graphviz, missing := exec.LookPath(s.Graphviz)
+	formats := []string{"svg", "png", "dot", "raw"}
+	if missing != nil {
+		formats = []string{"dot", "raw", "svg", "png"}
+	}
+	format, err1 := args.oneOf("format", formats...)
+	limit, _, err2 := args.number("limit")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	mediaType, isPicture := pictureTypes()[format]
+	switch {
+	case limit > maxDrawn:
+		return nil, badRequest(fmt.Errorf("argument %q is %d: expected at most %d", "limit", limit, maxDrawn))
+	case isPicture && missing != nil:
+		return nil, &statusError{http.StatusNotImplemented, fmt.Errorf("argument %q is %q: program %q of Graphviz, which draws it, is not installed beside the agent; "+
+			"install it there, or expect format=dot and draw it elsewhere: agentctl graph | dot -Tsvg", "format", format, s.Graphviz)}
+	}
+	nodes, opts, err := s.pictured(args)
+	if err != nil {
+		return nil, err
+	}
+	opts.MaxNodes = int(limit)
+	nodes = slices.DeleteFunc(nodes, func(n api.GraphNode) bool { return !hasPrefix(n.Key, args.list("prefix")) })
+	if !isPicture {
+		return stream("text/vnd.graphviz; charset=utf-8", func(w io.Writer) error { return render.DOT(w, nodes, opts) }), nil
+	}
+	var dot bytes.Buffer
+	_ = render.DOT(&dot, nodes, opts) // a buffer has no errors
+	picture, err := draw(r.Context(), graphviz, format, &dot)
+	if err != nil {
+		return nil, err
+	}
+	return stream(mediaType, func(w io.Writer) error { _, err := w.Write(picture); return err }), nil
+}
+
+// draw makes a picture of a graph with Graphviz.
+func draw(ctx context.Context, graphviz, format string, dot io.Reader) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, drawTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(limited, graphviz, "-T"+format)
+	var picture, problem bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = dot, &picture, &problem
+	switch err := cmd.Run(); {
+	case limited.Err() != nil && ctx.Err() == nil:
+		return nil, &statusError{http.StatusServiceUnavailable, fmt.Errorf(
+			"Graphviz did not draw the graph within %v: expected fewer values (limit=N, prefix=P) or format=dot", drawTimeout)}
+	case err != nil:
+		return nil, fmt.Errorf("draw the graph with %s: %w: %s", graphviz, err, strings.TrimSpace(problem.String()))
+	}
+	return picture.Bytes(), nil
+}
+
+// pictured returns the values to draw: those of now, or those after a
+// transaction.
+func (s *server) pictured(args arguments) ([]api.GraphNode, render.Options, error) {
+	opts := render.Options{Title: "KV Scheduler graph"}
+	seq, given, err := args.number("txn")
+	if err != nil {
+		return nil, opts, err
+	}
+	if !given {
+		opts.Href = timelineLink(time.Time{})
+		return s.Scheduler.GraphSnapshot(), opts, nil
+	}
+	txn, err := s.transaction("txn", seq)
+	if err != nil {
+		return nil, opts, err
+	}
+	opts.Executed = map[string]bool{}
+	for i := range txn.Executed {
+		opts.Executed[txn.Executed[i].Key] = true
+	}
+	opts.Title = fmt.Sprintf("KV Scheduler graph after transaction #%d", seq)
+	if txn.PreRecord {
+		return nil, opts, &statusError{http.StatusConflict, fmt.Errorf("transaction %d is still running", seq)}
+	}
+	past := s.past()
+	end := past.End(seq)
+	if end.IsZero() {
+		return nil, opts, notFound(fmt.Errorf("transaction %d is no longer in the history", seq))
+	}
+	opts.Time, opts.Href = txn.Stop, timelineLink(end)
+	if err := past.Reaches(end); err != nil {
+		return nil, opts, notFound(err)
+	}
+	var nodes []api.GraphNode
+	for _, r := range past.Snapshot(end) {
+		nodes = append(nodes, r.Node)
+	}
+	return nodes, opts, nil
+}
+
+func timelineLink(at time.Time) func(string) string {
+	suffix := ""
+	if !at.IsZero() {
+		suffix = fmt.Sprintf("&time=%d", at.UnixNano())
+	}
+	return func(key string) string { return "/scheduler/key-timeline?key=" + url.QueryEscape(key) + suffix }
+}
+
+// stream answers with a text or picture.
+func stream(mediaType string, write func(io.Writer) error) answer {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", mediaType)
+		_ = write(w) // fails if the client disconnected
+	}
+}
+
+func (s *server) asTree(e *api.Explanation) answer {
+	return stream("text/plain; charset=utf-8", func(w io.Writer) error { return render.Tree(w, e, s.Now()) })
+}
