@@ -14,11 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-const (
-	maxFile     = 400 // lines
-	maxTestFile = 600
-	maxFunction = 60
-)
+const maxFunction = 60 // lines
 
 // rule is a rule about the source of one file.
 type rule struct {
@@ -34,11 +30,6 @@ type rule struct {
 type report func(at ast.Node, format string, args ...any)
 
 var rules = []rule{
-	{
-		name: "file length", check: fileLength,
-		why: fmt.Sprintf("a file is read from top to bottom: at most %d lines, a test %d", maxFile, maxTestFile),
-		bad: "package x\n" + strings.Repeat("\n", maxFile),
-	},
 	{
 		name: "function length", where: notTest, check: functionLength,
 		why: fmt.Sprintf("a function does one thing: at most %d lines", maxFunction),
@@ -158,16 +149,6 @@ func TestSourceRulesSeeViolations(t *testing.T) {
 		if len(r.violations(s)) == 0 {
 			t.Errorf("%s: finds nothing in\n%s", r.name, r.bad)
 		}
-	}
-}
-
-func fileLength(s *source, bad report) {
-	limit := maxFile
-	if s.test {
-		limit = maxTestFile
-	}
-	if n := bytes.Count(s.text, []byte("\n")); n > limit {
-		bad(s.ast, "%d lines", n)
 	}
 }
 

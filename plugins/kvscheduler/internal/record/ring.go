@@ -170,10 +170,12 @@ func (r *Ring) trim(now time.Time) {
 func (r *Ring) over(now time.Time) bool {
 	count := len(r.init) + len(r.rest) - r.head
 	oldest := r.rest[r.head].txn
-	return r.opts.MaxEntries > 0 && count > r.opts.MaxEntries ||
-		r.opts.MaxBytes > 0 && r.bytes > r.opts.MaxBytes ||
-		r.opts.AgeLimit > 0 && now.Sub(latest(oldest)) > r.opts.AgeLimit
+	return exceeds(count, r.opts.MaxEntries) || exceeds(r.bytes, r.opts.MaxBytes) ||
+		exceeds(now.Sub(latest(oldest)), r.opts.AgeLimit)
 }
+
+// exceeds compares with a limit; 0 is no limit.
+func exceeds[T int | int64 | time.Duration](n, limit T) bool { return limit > 0 && n > limit }
 
 func latest(txn *api.RecordedTxn) time.Time {
 	if txn.Stop.After(txn.Start) {
