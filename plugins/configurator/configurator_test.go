@@ -159,7 +159,7 @@ func TestWaitDone(t *testing.T) {
 	// What cannot be done ends the waiting.
 	nobody := &pb.Config{VppConfig: &vpp.ConfigData{Vrfs: []*l3.VrfTable{{Id: 7}}}}
 	_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: nobody, WaitDone: true})
-	results := wantError(t, err, codes.FailedPrecondition, "waiting is of no use; update.vpp_config.vrfs[0]: no plugin of this agent handles it")
+	results := wantError(t, err, codes.FailedPrecondition, "the value cannot reach the state without a change; update.vpp_config.vrfs[0]: no plugin of this agent handles it")
 	if len(results) != 1 || results[0].Status.Status != "UNIMPLEMENTED" {
 		t.Errorf("details %v", results)
 	}

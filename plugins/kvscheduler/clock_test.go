@@ -93,7 +93,7 @@ func TestDriftWhileTheClockJumps(t *testing.T) {
 }
 
 // After the clock was set wrong and right again, the present is the present,
-// the past is told by the clock as it is now, and every transaction has the
+// the past is computed with the clock as it is now, and every transaction has the
 // times that it was recorded with.
 func TestThePastWhileTheClockJumps(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ type Config struct {
 	EnableTxnSimulation           bool   `yaml:"enable-txn-simulation" desc:"print the planned operations of every transaction before it is executed, if print-txn-summary is true; the plan is not made a second time for this"`
 	PrintTxnSummary               bool   `yaml:"print-txn-summary" desc:"print every transaction to the standard output: arguments, planned operations, executed operations"`
 
-	QueueCapacity   int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait for their turn"`
+	QueueCapacity   int           `yaml:"queue-capacity" desc:"number of transactions of the northbound that can wait in the queue"`
 	QueueAgeing     time.Duration `yaml:"queue-ageing" desc:"how long transactions of the northbound may go before notifications and retries"`
 	StateDir        string        `yaml:"state-dir" desc:"directory that keeps, over restarts, what was made in the southbound and what was asked for; empty: in memory"`
 	StateDirFrom    string        `yaml:"state-dir-from" desc:"former microservice label of the agent, whose state-dir it takes over; without this a state-dir of another label is refused"`

@@ -61,7 +61,7 @@ func TestPeriodicDriftDetection(t *testing.T) {
 	})
 }
 
-// A value that somebody else changes again and again is repaired more and more
+// A value that another process changes again and again is repaired more and more
 // seldom, and at once when that has ended.
 func TestRepeatedDriftIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestDriftOverHTTP(t *testing.T) {
 }
 
 // What stands on a derived value that went away goes with the repair of its
-// base, also where nobody asked for the base.
+// base, also where the base is not desired.
 func TestRepairFollowsDerivedValues(t *testing.T) {
 	t.Parallel()
 	s := kvscheduler.NewPlugin(kvscheduler.UseOutput(&bytes.Buffer{}))

@@ -16,7 +16,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// What an earlier life of the agent made and nobody asks for is listed, with
+// What an earlier run of the agent made and is not desired is listed, with
 // when it was made, and can be removed; what others made is listed and cannot.
 func TestOrphansOverHTTP(t *testing.T) {
 	t.Parallel()

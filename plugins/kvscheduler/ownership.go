@@ -15,7 +15,7 @@ const (
 	// wishes, whatever was there before. The default.
 	OwnershipManaged = "managed"
 	// OwnershipAdopt: an object that the agent did not make is taken over if it
-	// equals what is wanted or can be changed into it in place; otherwise the value
+	// equals the desired value or can be changed into it in place; otherwise the value
 	// is FAILED and the object untouched. It is never removed, not even for a
 	// moment, and when it is not wanted any more it is left as it is, with what is
 	// derived from it. A transaction that is taken back restores of it what the wish
@@ -99,7 +99,7 @@ func (c Config) policies() registry.Policies {
 	}
 }
 
-// checkOwnership reports rules for descriptors that nobody registered.
+// checkOwnership reports rules for descriptors that are not registered.
 func (s *Scheduler) checkOwnership() error {
 	var errs []error
 	var names []string

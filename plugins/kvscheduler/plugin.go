@@ -1,4 +1,4 @@
-// Package kvscheduler is the KV Scheduler: it is told which values are wanted,
+// Package kvscheduler is the KV Scheduler: it receives the desired values,
 // in any order, and finds out with the help of descriptors what has to be done
 // to the southbound, in which order, and what has to wait for what.
 package kvscheduler

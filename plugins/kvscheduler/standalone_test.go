@@ -75,8 +75,8 @@ func TestNewReportsWiring(t *testing.T) {
 	if _, _, err := kvscheduler.New(t.Context(), twice); !errors.Is(err, api.ErrDescriptorExists) {
 		t.Errorf("a name given twice: %v", err)
 	}
-	after := []*api.KVDescriptor{sb.Descriptor("item", "a/", kvstest.After("nobody"))}
-	if _, _, err := kvscheduler.New(t.Context(), after); err == nil || !strings.Contains(err.Error(), `"nobody", which is not registered`) {
+	after := []*api.KVDescriptor{sb.Descriptor("item", "a/", kvstest.After("missing"))}
+	if _, _, err := kvscheduler.New(t.Context(), after); err == nil || !strings.Contains(err.Error(), `"missing", which is not registered`) {
 		t.Errorf("a descriptor that is not there: %v", err)
 	}
 	if _, _, err := kvscheduler.New(t.Context(), nil, kvscheduler.UseConf(kvscheduler.Config{})); err == nil {

@@ -55,9 +55,9 @@ func (s *Scheduler) openState() error {
 	}
 	switch problem := store.Problem(); {
 	case errors.Is(problem, ownership.ErrSetAside):
-		s.Log.Error("the state directory was damaged; the agent begins anew", "state-dir", dir, "error", problem)
+		s.Log.Error("the state directory was damaged; the agent starts without a record", "state-dir", dir, "error", problem)
 	case problem != nil:
-		s.Log.Error("the state directory cannot be used; the agent goes on without, and tries again", "state-dir", dir, "error", problem)
+		s.Log.Error("the state directory cannot be used; the agent continues without it, and retries", "state-dir", dir, "error", problem)
 	default:
 		s.Log.Info("what the agent made and what it was asked for is kept over restarts", "state-dir", dir)
 		report.OK("kept in " + dir)
@@ -89,7 +89,7 @@ func (s *Scheduler) StateDirectory() string {
 	return s.cfg.StateDir
 }
 
-// KeepsState tells whether there is a state-dir; known when Init has run.
+// KeepsState reports whether there is a state-dir; known when Init has run.
 func (s *Scheduler) KeepsState() bool { return s.store != nil }
 
 // LoadState returns what SaveState kept under a name, in this process or an

@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// Health tells whether the state directory keeps nothing, or keeps what comes
+// Health reports whether the state directory keeps nothing, or keeps what comes
 // and lost what was; and it is well again as soon as something can be kept.
 func TestHealthOfStateDirectory(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ type label string
 
 func (l label) GetAgentLabel() string { return string(l) }
 
-// An agent does not start with what another one kept, unless it is told to.
+// An agent does not start with what another one kept, unless configured to.
 func TestStateDirectoryOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -96,7 +96,7 @@ func TestBarrierCoversNotifications(t *testing.T) {
 	}
 }
 
-// Canceled before its turn, nothing of a transaction happens, and its place in
+// Canceled in the queue, nothing of a transaction happens, and its place in
 // the queue is free.
 func TestCanceledInQueue(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestCanceledInQueue(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.StartNBTransaction().SetValue("tap/3", &model.Item{}).Plan(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("a plan that nobody waits for: %v", err)
+		t.Errorf("a plan that no client waits for: %v", err)
 	}
 	release()
 	s.TransactionBarrier()

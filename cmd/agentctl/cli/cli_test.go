@@ -177,7 +177,7 @@ func wait(q url.Values) (status int, file, text string) {
 	case q.Get("state") == "ABSENT":
 		return http.StatusOK, "", `{"revision": "00c0ffee00c0ffee-7"}`
 	}
-	reason := fmt.Sprintf("waiting is of no use (%s, %s): %s is FAILED (no such host)", q.Get("timeout"), q.Get("prefix"), q.Get("key"))
+	reason := fmt.Sprintf("the value cannot reach the state without a change (%s, %s): %s is FAILED (no such host)", q.Get("timeout"), q.Get("prefix"), q.Get("key"))
 	return http.StatusConflict, "", fmt.Sprintf(`{"error": %q, "unmet": [{"key": %q, "state": "FAILED", "reason": "no such host", "final": true}], "revision": "00c0ffee00c0ffee-7"}`,
 		reason, q.Get("key"))
 }

@@ -32,7 +32,7 @@ type AnyOfDependency struct {
 	// prefixes on every key. Let many values share one function: where that is the
 	// same variable, or a function with a name, they are looked at as one, and cost
 	// what prefixes alone cost. Of functions made for each value (closures, values
-	// of methods) nobody knows that they do the same, so each is tried on each key
+	// of methods) it is not known that they do the same, so each is tried on each key
 	// that comes or goes: take a prefix with few keys for those.
 	KeySelector KeySelector
 }

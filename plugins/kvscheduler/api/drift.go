@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// DriftDetector is used by whoever wants to know whether the southbound still
-// is what the scheduler made of it. Detection only reads: it changes neither
+// DriftDetector finds out whether the southbound still is what the scheduler made
+// of it. Detection only reads: it changes neither
 // the state nor the status of any value. Repair is a step of its own.
 type DriftDetector interface {
 	// DetectDrift reads the southbound and compares it with what the scheduler
@@ -19,7 +19,7 @@ type DriftDetector interface {
 	// LastDrift returns the report of the last detection; nil before the first.
 	LastDrift() *DriftReport
 	// RepairDrift is a downstream resync of the values named by the drifts and of
-	// no others: they are read again and brought to what is wanted. It waits
+	// no others: they are read again and brought to their desired state. It waits
 	// until that is done, bounded by ctx; the error is a *TransactionError.
 	// Without drifts it does nothing and returns NoSeqNum. Of the options those
 	// about retries and the description count.
@@ -35,7 +35,7 @@ const (
 	DriftMissing DriftKind = "missing"
 	// DriftDiffers: the value is not equivalent to the one believed to exist.
 	DriftDiffers DriftKind = "differs"
-	// DriftUnexpected: the value exists, nobody asks for it (or it waits for
+	// DriftUnexpected: the value exists, it is not desired (or it waits for
 	// something), and it does not belong to the southbound.
 	DriftUnexpected DriftKind = "unexpected"
 )
@@ -56,7 +56,7 @@ type Drift struct {
 	Fields     []FieldDiff `json:",omitempty"` // of a value that differs
 }
 
-// FieldDiff is a field of which two messages have different values, as JSON;
+// FieldDiff is a field that differs between two messages, as JSON;
 // empty where it is not set. The path is in the names of the protobuf schema:
 // "ip_addresses[1]", "link.ring_size".
 type FieldDiff struct {

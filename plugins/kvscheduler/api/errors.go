@@ -15,7 +15,7 @@ var (
 	ErrClosedScheduler = errors.New("scheduler is closed")
 	// ErrTxnCanceled: the context of Commit ended before the turn of the
 	// transaction came; nothing of it was done nor will be.
-	ErrTxnCanceled = errors.New("canceled while it waited for its turn; nothing of it is executed")
+	ErrTxnCanceled = errors.New("canceled while it waited in the queue; nothing of it is executed")
 	// ErrTxnWaitCanceled: the caller stopped waiting; the transaction still runs.
 	ErrTxnWaitCanceled = errors.New("waiting for the transaction was canceled; it is still executed")
 	// ErrTxnDeadline: the deadline of the transaction passed before the operation
@@ -35,7 +35,7 @@ var (
 	// ErrWatchClosed: the watch was closed by its owner.
 	ErrWatchClosed = errors.New("watch is closed")
 	// ErrWaitHopeless: the scheduler will not bring the values there by itself.
-	ErrWaitHopeless = errors.New("waiting is of no use")
+	ErrWaitHopeless = errors.New("the value cannot reach the state without a change")
 	// ErrNoSuchTransaction: the transaction is neither running nor in the history.
 	ErrNoSuchTransaction = errors.New("no such transaction in the history")
 	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
@@ -43,7 +43,7 @@ var (
 	// ErrUnimplemented marks failures of values that the southbound at hand cannot
 	// have; see Unimplemented.
 	ErrUnimplemented = errors.New("not implemented by the southbound")
-	// ErrUnreached marks failures of which nothing was asked of the southbound; see
+	// ErrUnreached marks failures that happened before the southbound was asked; see
 	// Unreached.
 	ErrUnreached = errors.New("southbound not reached")
 	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
@@ -258,7 +258,7 @@ func (e *TransactionError) GetTxnInitError() error { return e.txnInitError }
 // GetKVErrors lists the values that failed.
 func (e *TransactionError) GetKVErrors() []KeyWithError { return e.kvErrors }
 
-// Reverted tells that everything the transaction had done was undone, but for what
+// Reverted reports whether everything the transaction had done was undone, but for what
 // NotReverted lists.
 func (e *TransactionError) Reverted() bool { return e.reverted }
 
@@ -275,7 +275,7 @@ func NewUnfinishedError(cause error, wait func(ctx context.Context) (seqNum uint
 	return &UnfinishedError{cause, wait}
 }
 
-// Error says why nobody waits any more.
+// Error says why the wait ended.
 func (e *UnfinishedError) Error() string {
 	return ErrTxnWaitCanceled.Error() + ": " + e.cause.Error()
 }

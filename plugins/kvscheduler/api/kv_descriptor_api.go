@@ -17,7 +17,7 @@ import (
 // tell (the index that VPP gave to an interface, say).
 type Metadata = any
 
-// KeySelector tells whether a key belongs to a set of keys. It must be pure.
+// KeySelector reports whether a key belongs to a set of keys. It must be pure.
 type KeySelector func(key string) bool
 
 // Selects asks the selector of an AnyOfDependency. No selector takes every key; one
@@ -80,14 +80,14 @@ type Descriptor[V proto.Message, M any] struct {
 	// Default: the key itself.
 	KeyLabel func(key string) string
 
-	// WithMetadata tells that Create, Update and Retrieve return metadata.
+	// WithMetadata reports whether Create, Update and Retrieve return metadata.
 	WithMetadata bool
 
 	// MetadataMapFactory makes the metadata map. Default: a map of M named
 	// after the descriptor.
 	MetadataMapFactory MetadataMapFactory
 
-	// ValueComparator tells whether two values are equivalent, so that going
+	// ValueComparator reports whether two values are equivalent, so that going
 	// from one to the other needs no operation. Default: proto.Equal.
 	ValueComparator func(key string, oldValue, newValue V) bool
 
@@ -109,7 +109,7 @@ type Descriptor[V proto.Message, M any] struct {
 	// gone from the southbound that is a success.
 	Delete func(key string, value V, metadata M) error
 
-	// UpdateWithRecreate tells that this change cannot be made in place.
+	// UpdateWithRecreate reports whether this change cannot be made in place.
 	// Default: false if Update is given.
 	UpdateWithRecreate func(key string, oldValue, newValue V, metadata M) bool
 
@@ -137,7 +137,7 @@ type Descriptor[V proto.Message, M any] struct {
 	// single operation failed) correlate has those, and all of unknown outcome.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
 
-	// IsRetriableFailure tells whether repeating an operation that failed with
+	// IsRetriableFailure reports whether repeating an operation that failed with
 	// err may help. Default: every error except Permanent ones.
 	IsRetriableFailure func(err error) bool
 
@@ -168,7 +168,7 @@ type Descriptor[V proto.Message, M any] struct {
 	ConcurrentRetrieve bool
 
 	// RetrieveValue reads one value, where Retrieve of everything is dear. last
-	// is what the scheduler believes to exist; exists tells whether anything
+	// is what the scheduler believes to exist; exists reports whether anything
 	// was found. Optional.
 	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
@@ -188,7 +188,7 @@ type Descriptor[V proto.Message, M any] struct {
 	// waited for; 0 is what the scheduler is configured with (callback-timeout),
 	// less than 0 is without end. A callback that takes longer fails, and its
 	// outcome is unknown until it returns. Until then the key is not touched
-	// again; values of other keys go on, so such a callback may run beside later
+	// again; values of other keys continue, so such a callback may run beside later
 	// ones in spite of Concurrency, and a Retrieve beside everything. After 4 of
 	// them (or Concurrency, if that is more) no further one is begun until one
 	// returns. The pure functions have no time limit.

@@ -61,14 +61,14 @@ type Txn interface {
 	SetValue(key string, value proto.Message) Txn
 	// Commit queues the transaction and, unless WithoutBlocking, waits until it
 	// is executed. Transactions are executed in the order of their commits. If
-	// ctx ends while the transaction waits for its turn, nothing of it is
-	// executed (ErrTxnCanceled); once it runs, it goes on without being waited
+	// ctx ends while the transaction waits in the queue, nothing of it is
+	// executed (ErrTxnCanceled); once it runs, it continues without being waited
 	// for (ErrTxnWaitCanceled); WithDeadline bounds the execution. seqNum
 	// identifies the transaction in the history. The error is a
 	// *TransactionError.
 	Commit(ctx context.Context, opts ...TxnOption) (seqNum uint64, err error)
 	// Plan returns what Commit would do now, without doing it. ctx bounds the
-	// waiting for its turn.
+	// waiting in the queue.
 	Plan(ctx context.Context, opts ...TxnOption) (*Plan, error)
 }
 
@@ -76,7 +76,7 @@ type Txn interface {
 // not at all.
 const NoSeqNum = ^uint64(0)
 
-// Notifier is used by the southbound to tell what changed there.
+// Notifier receives what changed in the southbound.
 type Notifier interface {
 	// PushSBNotification tells values that appeared or changed in the southbound
 	// or, with a nil Value, disappeared. It does not block on their processing.
@@ -160,13 +160,13 @@ type Inspector interface {
 	Explain(key string) *Explanation
 }
 
-// Sessions is used by whoever holds the connection to a southbound.
+// Sessions is for the plugin that holds the connection to a southbound.
 type Sessions interface {
-	// SouthboundUp tells that a southbound named in Descriptor.Southbound can be
+	// SouthboundUp reports that a southbound named in Descriptor.Southbound can be
 	// reached. An epoch other than the last one means that it may have lost its
 	// state: metadata is dropped, the state retrieved and converged.
 	SouthboundUp(name string, epoch uint64)
-	// SouthboundDown tells that it cannot be reached, and why; its values become
+	// SouthboundDown reports that it cannot be reached, and why; its values become
 	// PENDING and no callback of its descriptors runs.
 	SouthboundDown(name string, reason error)
 }
@@ -212,7 +212,7 @@ type Explanation struct {
 }
 
 // Refusals tells what those who ask for values refuse to ask for, since it is no
-// good, and why; empty: nothing. asked tells that some value of the key is asked
+// good, and why; empty: nothing. asked reports whether some value of the key is asked
 // for or exists. It may be called concurrently.
 type Refusals func(key string, asked bool) string
 

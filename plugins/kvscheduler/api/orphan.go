@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// ErrNoOrphan: the value is not one that the scheduler made and nobody wants.
+// ErrNoOrphan: the value is desired, or the scheduler did not make it.
 var ErrNoOrphan = errors.New("not a leftover of the scheduler")
 
-// OrphanFinder is used by whoever wants to know what exists in the southbound
-// and is nobody's wish.
+// OrphanFinder lists what exists in the southbound and is not desired.
 type OrphanFinder interface {
 	// Orphans lists such values, sorted by key, as of the last reading of the
 	// southbound. Values without operations (properties, link states) are none.
@@ -22,7 +21,7 @@ type OrphanFinder interface {
 	RemoveOrphans(ctx context.Context, keys []string, opts ...TxnOption) (seqNum uint64, err error)
 }
 
-// Orphan is a value that exists and that nobody asks for.
+// Orphan is a value that exists and is not desired.
 type Orphan struct {
 	Key        string
 	Descriptor string

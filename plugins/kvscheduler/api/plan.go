@@ -66,7 +66,7 @@ type PlanBase struct {
 }
 
 // Changes are the operations that change something: those that run a callback,
-// and those after which a value, its state or what is wanted is another one.
+// and those that change a value, its state or its desired state.
 func (p *Plan) Changes() []RecordedTxnOp {
 	wanted := make(map[string]string, len(p.Base))
 	for _, b := range p.Base {

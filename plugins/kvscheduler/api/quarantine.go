@@ -11,7 +11,7 @@ import (
 // ErrNotQuarantined: the value is not in quarantine.
 var ErrNotQuarantined = errors.New("not in quarantine")
 
-// Quarantine is used by whoever looks after values that bring their southbound
+// Quarantine is for operators who look after values that bring their southbound
 // down. A value that was being worked on when a southbound went down is a
 // suspect: when the southbound is up again all others come first, and then the
 // suspects one at a time, so that the next crash tells which one it was. Who
@@ -42,7 +42,7 @@ type Suspect struct {
 // QuarantineError is why nothing is done with a value in quarantine.
 type QuarantineError struct{ Suspect Suspect }
 
-// Error tells what happened and what to do.
+// Error says what happened and what to do.
 func (e *QuarantineError) Error() string {
 	s := &e.Suspect
 	times := make([]string, len(s.Crashes))

@@ -8,7 +8,7 @@ import (
 // The classes of what waits in the queue of the scheduler: transactions of the
 // northbound; notifications of the southbound, merged; retries of what failed;
 // values that got a descriptor; southbounds that came or went; and what looks
-// at the state in its turn (plans, barriers, dumps of the southbound).
+// at the state in the order of the queue (plans, barriers, dumps of the southbound).
 const (
 	QueueNorthbound    = "northbound"
 	QueueNotifications = "notifications"

@@ -73,7 +73,7 @@ func WithResync(t ResyncType, verbose bool) TxnOption {
 }
 
 // WithoutRemoval keeps a resync from removing what it finds in the southbound
-// and nobody asks for: such values stay DISCOVERED, now and at later
+// and that are not desired: such values stay DISCOVERED, now and at later
 // reconnections and downstream resyncs, until a full resync without this
 // option (if there was none before). It is for northbounds that do not know yet all that they are going
 // to ask for. What the northbound asked for itself, and gives up, is removed.
@@ -103,7 +103,7 @@ func WithRetryMaxCount(n int) TxnOption {
 func WithDescription(text string) TxnOption { return func(o *TxnOptions) { o.Description = text } }
 
 // WithArrival tells, for the history, when the change came in that the transaction
-// makes, and when its turn came, where changes wait for that before Commit.
+// makes, and when it was taken from the queue, where changes wait for that before Commit.
 func WithArrival(came, turn time.Time) TxnOption {
 	return func(o *TxnOptions) { o.Came, o.Turn = came, turn }
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Watcher is used by whoever follows the status of values or waits for it.
+// Watcher follows the status of values, or waits for it.
 type Watcher interface {
 	// Revision is that of the latest change of a status.
 	Revision() StatusRevision
@@ -15,7 +15,7 @@ type Watcher interface {
 	Watch(req WatchRequest) StatusWatch
 	// WaitFor returns nil as soon as everything asked for is true at the end of
 	// a transaction, and a *WaitError when ctx ends, when the scheduler is
-	// closed, or when a value cannot get there without a change by somebody.
+	// closed, or when a value cannot get there without a change.
 	// Nothing is polled.
 	WaitFor(ctx context.Context, req WaitRequest) error
 }
@@ -67,7 +67,7 @@ type WatchRequest struct {
 	// Selector of the keys of the base values, besides Prefix; nil: all. It
 	// must not call the scheduler.
 	Selector KeySelector
-	// Since is the revision of the last event that was received, to go on from
+	// Since is the revision of the last event that was received, to continue from
 	// there; zero: begin with a snapshot.
 	Since StatusRevision
 	// NoSnapshot begins with the changes from now on.
@@ -94,14 +94,14 @@ const (
 	WatchSnapshot WatchKind = "snapshot"
 	// WatchDelta are values whose status changed, in the order of the changes;
 	// those that went away are NONEXISTENT. What a PENDING value waits for (its
-	// details) is told as of the last change of its own state.
+	// details) is reported as of the last change of its own state.
 	WatchDelta WatchKind = "delta"
 	// WatchResync is a snapshot instead of the changes since a revision that is
 	// too old, or of another run: values that are not in it do not exist.
 	WatchResync WatchKind = "resync"
 )
 
-// WatchEvent is a step of a watch. Whoever has received it knows everything up
+// WatchEvent is a step of a watch. A client that has received it knows everything up
 // to Revision; values may be newer than that already.
 type WatchEvent struct {
 	Kind     WatchKind          `json:"kind,omitempty"`
@@ -121,7 +121,7 @@ type WaitRequest struct {
 	Txn *uint64
 	// Revision that has to be reached at least; zero: any.
 	Revision StatusRevision
-	// States of which each of Keys and Prefixes must have one; empty:
+	// States: each of Keys and Prefixes must have one of them; empty:
 	// CONFIGURED. NONEXISTENT is the absence of the value. A value is CONFIGURED
 	// if all that is derived from it is, and NONEXISTENT if none of that is left.
 	States []ValueState

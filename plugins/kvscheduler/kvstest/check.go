@@ -76,7 +76,7 @@ func attempt(descriptor, key string, f func() []error) (problems []error) {
 	return problems
 }
 
-// checkScope tries keys that are nobody's.
+// checkScope tries keys without a model.
 func checkScope(d *api.KVDescriptor) (problems []error) {
 	foreign := []string{"", "/", "kvstest/foreign/key", "x" + d.NBKeyPrefix + "key", strings.TrimSuffix(d.NBKeyPrefix, "/") + "-other/key"}
 	for _, key := range foreign {
@@ -199,7 +199,7 @@ func checkDependencies(key string, deps []api.Dependency) (problems []error) {
 		case d.Label == "":
 			fail("one has no Label: it is what a pending value is said to wait for")
 		case labels[d.Label]:
-			fail("the label %q is given twice: one of the two could not be told from the other", d.Label)
+			fail("the label %q is given twice: the two could not be distinguished", d.Label)
 		}
 		labels[d.Label] = true
 		switch {

@@ -69,7 +69,7 @@ func TestCheckFinds(t *testing.T) {
 		}
 	}
 	if err := errors.Join(checkSamples([]Sample{{"other/a", a.Value}}, []*api.KVDescriptor{good()})...); err == nil {
-		t.Error("a sample that nobody describes is accepted")
+		t.Error("a sample without a descriptor is accepted")
 	}
 }
 

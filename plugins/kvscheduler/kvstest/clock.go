@@ -33,7 +33,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // AfterFunc makes Advance call f when d has passed, unless it is stopped. stop
-// tells whether it was in time.
+// reports whether it was in time.
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -77,7 +77,7 @@ func cmdEdit(r *Run, args []string) (string, error) {
 
 // cmdFail makes an operation fail: fail create|update|delete|retrieve KEY
 // [once|twice|N|always] [after] [permanent] [panic] [hang] [crash=NAME]
-// [hollow=KEY] [lie]. What hangs goes on with "release"; a crash takes the southbound
+// [hollow=KEY] [lie]. What hangs continues with "release"; a crash takes the southbound
 // NAME down; a hollow retrieve returns the value of KEY without its content.
 func cmdFail(r *Run, args []string) (string, error) {
 	if r.SB == nil {
@@ -142,7 +142,7 @@ func cmdHang(r *Run, args []string) (string, error) {
 	return "", nil
 }
 
-// cmdRelease lets what hangs go on, and prints what happened then.
+// cmdRelease lets what hangs continue, and prints what happened then.
 func cmdRelease(r *Run, args []string) (string, error) {
 	if r.SB == nil {
 		return "", errNoMockSB

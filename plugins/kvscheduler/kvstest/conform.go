@@ -51,7 +51,7 @@ func Conform(t *testing.T, d *api.KVDescriptor, samples []Sample, opts ...Confor
 	for _, step := range conformSteps {
 		t.Run(step.name, func(t *testing.T) {
 			if d.Retrieve == nil && step.reads {
-				t.Skipf("SKIPPED: descriptor %q has no Retrieve; nobody can tell what is in its southbound", d.Name)
+				t.Skipf("SKIPPED: descriptor %q has no Retrieve; its southbound cannot be read", d.Name)
 			}
 			if err := c.run(t, step.run); err != nil {
 				t.Errorf("descriptor %q: %v", d.Name, err)
@@ -187,7 +187,7 @@ func (w *conforming) to(what, key string, v proto.Message) error {
 	return w.agrees("after "+what, key)
 }
 
-// configured tells what keeps a value from being configured.
+// configured says what keeps a value from being configured.
 func (w *conforming) configured(key string) error {
 	status := w.scheduler.GetValueStatus(key)
 	switch s := status.Value; s.State {
@@ -255,7 +255,7 @@ func (w *conforming) createAll() error {
 	return nil
 }
 
-// resync reads the southbound and tells what was done because of it.
+// resync reads the southbound and returns what was done because of it.
 func (w *conforming) resync() (changes []string, err error) {
 	w.injected.TakeCalls()
 	_, err = w.scheduler.StartNBTransaction().Commit(w.t.Context(), api.WithResync(api.DownstreamResync, false))

@@ -29,7 +29,7 @@
 // Faulty wraps a descriptor so that its operations fail on request, before they
 // took effect or after, once or always, with an error or a panic. Use it to see
 // what your plugin makes of failures, as in the example. The record of calls
-// tells what was done at all.
+// says what was done at all.
 //
 // # A southbound and a time of their own
 //

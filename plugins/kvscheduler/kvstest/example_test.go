@@ -67,7 +67,7 @@ func TestLamps(t *testing.T) {
 	kvstest.Conform(t, d, samples)
 }
 
-// A reply that is lost: the lamp is on, but nobody was told. Asked again, the
+// A reply that is lost: the lamp is on, but the caller does not know. Asked again, the
 // scheduler looks what there is and has nothing left to do.
 func ExampleFaulty() {
 	h := house{}
@@ -95,7 +95,7 @@ func ExampleFaulty() {
 	// calls: create lamp/hall, retrieve lamp
 }
 
-// A southbound in memory with two kinds of items, one of which needs the other.
+// A southbound in memory with two kinds of items. One needs the other.
 func ExampleMockSB() {
 	sb := kvstest.NewMockSB()
 	sb.RequireDependencies(func(string) bool { return false })

@@ -98,7 +98,7 @@ func (sb *MockSB) AwaitHang(key string) {
 	}
 }
 
-// Release lets the operation on the key that hangs go on; false if there is
+// Release lets the operation on the key that hangs continue; false if there is
 // none.
 func (sb *MockSB) Release(key string) bool {
 	sb.mu.Lock()
@@ -112,7 +112,7 @@ func (sb *MockSB) Release(key string) bool {
 	return true
 }
 
-// ReleaseAll lets everything that hangs go on, for the end of a test.
+// ReleaseAll lets everything that hangs continue, for the end of a test.
 func (sb *MockSB) ReleaseAll() {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()

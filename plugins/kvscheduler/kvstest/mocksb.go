@@ -55,7 +55,7 @@ func NewMockSB() *MockSB {
 }
 
 // Refuse adds a rule that is asked before every operation of a descriptor;
-// exists tells what is in the southbound.
+// exists returns what is in the southbound.
 func (sb *MockSB) Refuse(rule Rule) {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()
@@ -202,7 +202,7 @@ func (sb *MockSB) Remove(key string) {
 	delete(sb.values, key)
 }
 
-// Restart loses all values, as a southbound that crashed; handles begin anew.
+// Restart loses all values, as a southbound that crashed; handles start from 1.
 func (sb *MockSB) Restart() {
 	sb.mu.Lock()
 	defer sb.mu.Unlock()

@@ -94,7 +94,7 @@ func TestMockSBRequiresDependencies(t *testing.T) {
 	}
 }
 
-// Relations come back from what is expected, without the pieces that are gone.
+// Relations are taken from what is expected, without the pieces that are missing.
 func TestRetrieveCorrelates(t *testing.T) {
 	t.Parallel()
 	sb := NewMockSB()

@@ -30,7 +30,7 @@ func (h *Heap[T]) Min() T {
 	return h.heap[0]
 }
 
-// listed tells that the least element is in the list.
+// listed reports whether the least element is in the list.
 func (h *Heap[T]) listed() bool {
 	return h.head < len(h.list) && (len(h.heap) == 0 || h.list[h.head] <= h.heap[0])
 }

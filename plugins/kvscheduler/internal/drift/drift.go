@@ -33,7 +33,7 @@ func Believe(n *graph.Node) Belief {
 	return b
 }
 
-// foreign tells that the value belongs to the southbound, which may change it
+// foreign reports whether the value belongs to the southbound, which may change it
 // as it likes.
 func (b *Belief) foreign() bool {
 	if b.Want != nil {
@@ -62,8 +62,8 @@ type comparison struct {
 
 // Compare compares what a descriptor found with what is believed of its base
 // values. It returns the drifts, in no order, and how many values were
-// compared. The error tells that the descriptor panicked over a value, or that
-// what it returned is of no use.
+// compared. The error reports that the descriptor panicked over a value, or that
+// what it returned is unusable.
 func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, found []api.KVWithMetadata) (drifts []api.Drift, values int, err error) {
 	c := &comparison{reg: reg, desc: d}
 	at := make(map[string]int, len(found))
@@ -88,7 +88,7 @@ func Compare(reg *registry.Registry, d *registry.Descriptor, believed []Belief, 
 			c.missing(b, "")
 		}
 	}
-	for _, i := range at { // what nobody has heard of
+	for _, i := range at { // unknown to the scheduler
 		if kv := &found[i]; kv.Origin.Marked() {
 			c.values++
 			c.add(api.Drift{Key: kv.Key, Descriptor: d.Name, Kind: api.DriftUnexpected, Found: api.JSONValue{Message: kv.Value}})
@@ -204,7 +204,7 @@ func Differing(d *registry.Descriptor, key string, believed, found proto.Message
 			alone.ProtoReflect().Clear(field)
 		}
 		same, err := d.Compare(key, alone, believed)
-		if err != nil { // nobody ever had such a value
+		if err != nil { // the descriptor does not know such a value
 			return all
 		}
 		if !same {

@@ -13,7 +13,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// That a secret differs is told, but not how.
+// A difference between secrets is reported, but not their values.
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	memif := func(id uint32, secret string) *interfaces.Interface {
@@ -57,7 +57,7 @@ func TestDifferencesThatMatter(t *testing.T) {
 		{&interfaces.Interface{Name: "a", Mtu: 1500, Vrf: 1, PhysAddress: "02::", IpAddresses: []string{"10.0.0.1/8"}}, []string{"mtu"}},
 		{&interfaces.Interface{Name: "a", Vrf: 1}, []string{"mtu"}},
 		{&interfaces.Interface{Name: "a", Mtu: 9000, Vrf: 2, Enabled: true}, []string{"enabled", "vrf"}}, // both together
-		{&interfaces.Interface{Name: "b", Mtu: 9000, Vrf: 2}, []string{"name", "vrf"}},                   // nobody can tell
+		{&interfaces.Interface{Name: "b", Mtu: 9000, Vrf: 2}, []string{"name", "vrf"}},                   // unknown
 	} {
 		var got []string
 		for _, diff := range drift.Differing(d, "a", believed, test.found) {

@@ -23,7 +23,7 @@ func NewChoice(prefix string, sel api.KeySelector) Choice {
 	return Choice{prefix, *(*unsafe.Pointer)(unsafe.Pointer(&sel))}
 }
 
-// Takes tells whether a key is part of the choice.
+// Takes reports whether a key is part of the choice.
 func (c Choice) Takes(key string) bool {
 	return strings.HasPrefix(key, c.Prefix) && c.Selects(key)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // edge leads from a node to the one whose key a dependency of its value names,
-// so that nobody has to look for it by key. The edges of a value are in the
+// so that it need not be looked up by key. The edges of a value are in the
 // order of its dependencies.
 type edge struct {
 	to *Node // nil: the dependency names no key
@@ -23,7 +23,7 @@ type dependent struct {
 }
 
 // Exact returns the node that dependency i of a value names by its key, nil if
-// there is none. ok tells whether it is known: v has to be what n wants or has.
+// there is none. ok reports whether it is known: v has to be what n wants or has.
 func (n *Node) Exact(v *registry.Value, i int) (to *Node, ok bool) {
 	var edges []edge
 	switch {
@@ -211,7 +211,7 @@ func (g *Graph) cut(edges []edge) {
 	}
 }
 
-// AnyLeft tells that there is an adopted value that is left as it is; see Wait.
+// AnyLeft reports whether there is an adopted value that is left as it is; see Wait.
 // It may lack something although it has it: what it would lose with its change.
 func (g *Graph) AnyLeft() bool { return g.left > 0 }
 

@@ -1,4 +1,4 @@
-// Package graph keeps the values and their relations: what is wanted, what is
+// Package graph keeps the values and their relations: what is desired, what is
 // believed to exist, and who depends on whom. It only stores; deciding what to
 // do is the business of package plan.
 //
@@ -68,11 +68,11 @@ type Outcome struct {
 	// planned for another revision is obsolete.
 	Revision uint32
 	LastOp   api.TxnOperation
-	// Held tells that Err is for a value which another one holds.
+	// Held reports whether Err is for a value which another one holds.
 	Held bool
-	// Retrying tells that the failed operation will be tried again.
+	// Retrying: the scheduler will retry the failed operation.
 	Retrying bool
-	// Missing tells that a refresh did not find the value.
+	// Missing reports whether a refresh did not find the value.
 	Missing bool
 }
 
@@ -86,10 +86,10 @@ type kin struct {
 // that went are given again.
 func (n *Node) Number() int { return int(n.number) }
 
-// Gone tells that the node was forgotten; the key may have another one.
+// Gone reports whether the node was forgotten; the key may have another one.
 func (n *Node) Gone() bool { return n.gone }
 
-// IsDerived tells that the value is derived from another one.
+// IsDerived reports whether the value is derived from another one.
 func (n *Node) IsDerived() bool { return n.Base != nil }
 
 // Root is the base value: the node itself unless it is derived.
@@ -227,7 +227,7 @@ func (g *Graph) View(n *Node) int32 {
 	return n.view
 }
 
-// IsLeaf tells that no value names the node in a dependency or is derived from
+// IsLeaf reports whether no value names the node in a dependency or is derived from
 // it.
 func (n *Node) IsLeaf() bool { return n.kin == nil }
 
@@ -242,7 +242,7 @@ func (g *Graph) Mark(n *Node, mark int) {
 	n.marks |= 1 << mark
 }
 
-// Marked tells whether the node has the mark in the present round.
+// Marked reports whether the node has the mark in the present round.
 func (g *Graph) Marked(n *Node, mark int) bool {
 	return n.round == g.round && n.marks&(1<<mark) != 0
 }
@@ -278,7 +278,7 @@ func (g *Graph) insert(n *Node) {
 	g.sorted.ReplaceOrInsert(n)
 }
 
-// SetWant changes what is wanted.
+// SetWant changes the desired value.
 func (g *Graph) SetWant(n *Node, v *registry.Value) {
 	g.replace(n, v, n.Have)
 	g.observe(n)
@@ -341,7 +341,7 @@ func (g *Graph) Ascend(prefix string, yield func(*Node) bool) {
 // Nodes iterates over all nodes in the order of keys.
 func (g *Graph) Nodes(yield func(*Node) bool) { g.sorted.Ascend(yield) }
 
-// Meets tells whether the key meets the dependency, once it exists.
+// Meets reports whether the key meets the dependency, once it exists.
 func Meets(dep *api.Dependency, key string) bool {
 	if dep.Key != "" {
 		return dep.Key == key

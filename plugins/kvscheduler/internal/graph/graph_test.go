@@ -71,7 +71,7 @@ func TestDependentsFollowBothValues(t *testing.T) {
 	n := g.Ensure("route/1", nil, nil)
 	steps := []struct {
 		want, have *registry.Value
-		on         string // keys, of which route/1 depends on some
+		on         string // keys; route/1 depends on some of them
 	}{
 		{nil, nil, ""},
 		{value(on("a")), nil, "a"},
@@ -122,7 +122,7 @@ func TestForget(t *testing.T) {
 	g.Forget(base)
 	g.Forget(piece)
 	if g.Len() != 2 || base.Gone() || piece.Root() != base || !piece.IsDerived() {
-		t.Fatalf("what is wanted was forgotten, or its base: %d nodes", g.Len())
+		t.Fatalf("a desired value was forgotten, or its base: %d nodes", g.Len())
 	}
 	g.SetWant(piece, nil)
 	piece.Err = errors.New("failed")

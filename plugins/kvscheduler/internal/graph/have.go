@@ -21,9 +21,8 @@ func (n *Node) AsItIs() *registry.Value {
 	return v
 }
 
-// Doomed tells that the value exists only because it, or something that stands
-// on it, could not be removed yet: nobody wants it any more. Nothing new is to stand
-// on it.
+// Doomed reports whether the value exists only because it, or a dependent of it, could
+// not be removed yet: it is no longer desired. Nothing new is to depend on it.
 func (n *Node) Doomed() bool {
 	if n.Base != nil && n.Base.Doomed() {
 		return true

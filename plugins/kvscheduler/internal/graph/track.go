@@ -3,7 +3,7 @@ package graph
 import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 
 // Track makes the graph note which base values come into being, change or go,
-// for whoever keeps a record of them outside of the graph; see Tracked.
+// for a record of them outside of the graph; see Tracked.
 func (g *Graph) Track() { g.track = true }
 
 // Tracked returns the nodes of base values whose existence was set since it

@@ -64,7 +64,7 @@ func readState(tx *bolt.Tx, name string) (map[string][]byte, error) {
 	})
 }
 
-// check reads everything, of which there may be a lot, and keeps nothing.
+// check reads everything, which may be a lot, and keeps nothing.
 func check(tx *bolt.Tx) error {
 	if err := eachRecord(tx, func(Record) {}); err != nil {
 		return err

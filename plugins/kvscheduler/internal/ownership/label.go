@@ -24,7 +24,7 @@ func (s *Store) checkLabel(label []byte) error {
 	}
 	return fmt.Errorf("%w: %s was written by the agent %q, and this one has the label %q (microservice-label): start this one with "+
 		"the former label if that is the right one; give it a state-dir of its own, or move %s away, if the directory is a copy, so that "+
-		"it begins anew; or set state-dir-from: %s in kvscheduler.conf if the agent has got another label and is to go on with it",
+		"it starts without a record; or set state-dir-from: %s in kvscheduler.conf if the agent has got another label and is to continue with this directory",
 		ErrOtherAgent, s.path(), label, own, fileName, label)
 }
 

@@ -62,7 +62,7 @@ type Record struct {
 	wire []byte
 }
 
-// Message returns the value, decoded anew if it is encoded; nil if its type is
+// Message returns the value, decoded again if it is encoded; nil if its type is
 // not known to this program (any more), or for a nil record.
 func (r *Record) Message() proto.Message {
 	if r == nil {
@@ -97,7 +97,7 @@ func decodeMessage(typ string, wire []byte) proto.Message {
 
 // Batch is one write: all of it takes effect or nothing.
 type Batch struct {
-	// Txn is the transaction that writes; Running tells that it is about to be
+	// Txn is the transaction that writes; Running reports whether it is about to be
 	// executed, else it is over.
 	Txn     uint64
 	Running bool

@@ -61,7 +61,7 @@ type Options struct {
 	Label string
 	// From is another label whose file is taken over; empty: none is.
 	From string
-	// Report is told how the store is, whenever that changes: nil, or why it
+	// Report is called with the state of the store whenever that changes: nil, or why it
 	// cannot keep anything. It may be nil and must not call the store.
 	Report func(problem error)
 	// Now is the clock; time.Now if nil.
@@ -77,7 +77,7 @@ type Store struct {
 	db     *bolt.DB // nil: not open for writing
 	failed error
 	stats  Stats
-	// aside tells that a damaged file was set aside at the start.
+	// aside reports whether a damaged file was set aside at the start.
 	aside error
 	// read is what was in a file that can be read and not written.
 	read *contents
@@ -122,7 +122,7 @@ func (s *Store) path() string { return filepath.Join(s.opts.Dir, fileName) }
 const lockPatience = time.Second
 
 // mapped is how much of the address space the file gets from the start. A file that
-// outgrows what it got is mapped anew, and all that its transaction is writing is
+// outgrows what it got is mapped again, and all that its transaction is writing is
 // copied for that. The file itself grows by what is needed and spare.
 const (
 	mapped = 1 << 30
@@ -256,7 +256,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// damaged tells that an error is about the content of the file.
+// damaged reports whether an error is about the content of the file.
 func damaged(err error) bool {
 	var p panicError
 	return errors.As(err, &p) || errors.Is(err, errRecord) || errors.Is(err, bolterrors.ErrInvalid) ||

@@ -266,7 +266,7 @@ func TestADirectoryThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A file that can be read and not written still tells what was made.
+// A file that can be read and not written still has what was made.
 func TestAFileThatCannotBeWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -78,7 +78,7 @@ func (p *planner) change(n *node) (kind Kind, recreate bool) {
 
 func (n *node) goesDown() bool { return n.kind == Down || n.bounce }
 
-// stays tells that n exists before, after and all the time in between.
+// stays reports whether n exists before, after and all the time in between.
 func (n *node) stays() bool { return n.exists() && n.in && !n.bounce }
 
 // spread makes dependents follow what goes down.
@@ -162,7 +162,7 @@ func (p *planner) touchAll(found []*graph.Node) []*node {
 	return out
 }
 
-// loses tells that q cannot go on existing while n is down: a dependency has
+// loses reports whether q cannot exist while n is down: a dependency has
 // no other witness that stays, and q is not updated away from it in time.
 func (p *planner) loses(q, n *node) bool {
 	p.actOn(q)

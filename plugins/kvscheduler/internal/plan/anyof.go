@@ -19,8 +19,8 @@ type alternatives struct {
 	gate  node                  // of all gates and needs
 	gates map[alternative]int32 // see beforeAny
 	needs map[alternative]int32 // see afterAny
-	downs []int32               // removals by key; nil: nobody asked
-	ups   []int32               // creations by key; nil: nobody asked
+	downs []int32               // removals by key; nil: not computed
+	ups   []int32               // creations by key; nil: not computed
 }
 
 func (s *sorter) isGate(id int32) bool { return s.steps[id].n == &s.gate }
@@ -33,8 +33,7 @@ func alternativeOf(dep *api.Dependency) alternative {
 	return alternative(graph.NewChoice(strings.Join(dep.AnyOf.KeyPrefixes, "\x00"), dep.AnyOf.KeySelector))
 }
 
-// shared tells that those with the dependency need not be told from each
-// other: a value that meets its own dependency does not wait for itself.
+// shared reports whether all values with the dependency can be treated alike: a value that meets its own dependency does not wait for itself.
 func shared(n *node, dep *api.Dependency) bool { return !graph.Meets(dep, n.key) }
 
 // leaveAny orders a step of n before the removal of all that meets dep.
@@ -68,7 +67,7 @@ func (s *sorter) beforeAny(dep *api.Dependency) int32 {
 	return id
 }
 
-// gateOf is one step in the place of some: that one if there is only one, or a
+// gateOf is one step that replaces several: that one if there is only one, or a
 // gate that is linked with each of them.
 func (s *sorter) gateOf(ids []int32, link func(gate, id int32)) int32 {
 	switch len(ids) {
@@ -127,7 +126,7 @@ func (s *sorter) firstOf(candidates []int32) int32 {
 	return id
 }
 
-// meet is called when one of the candidates is done. Whoever waited follows the
+// meet is called when one of the candidates is done. Steps that waited follow the
 // first of them.
 func (s *sorter) meet(need, first int32) {
 	st := &s.steps[need]

@@ -7,21 +7,21 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// choice is what the planner knows of the values of a choice, any of which is
-// enough for some. There may be many on either side, so what one of them finds
+// choice is what the planner knows of the values of a choice. Any of them is enough
+// for some dependents. There may be many on either side, so what one of them finds
 // out serves all.
 type choice struct {
 	of                         graph.Choice
 	comes, meets, stays, moves witness
 
-	// Those who wait for one of the values were told that there is one, and
+	// Those that wait for one of the values were notified that there is one, and
 	// those who stand on one of them that there is none in the target, and none
 	// that stays. Once is enough.
 	woken, lost, lostNews, fallen bool
 }
 
 // witness is the first of the values that is good for something. Which are may
-// only become fewer, so the search goes on where it ended.
+// only become fewer, so the search continues where it ended.
 type witness struct {
 	gn    *graph.Node // one that exists
 	fresh bool        // there is none of those
@@ -51,7 +51,7 @@ func (p *planner) choosing(dep *api.Dependency, f func(*choice) bool) bool {
 	return false
 }
 
-// existing tells whether a value of the choice that exists is good, and
+// existing reports whether a value of the choice that exists is good, and
 // remembers it in w. Values that were not touched are good, unless doomed.
 func (p *planner) existing(c *choice, w *witness, good func(n *node) bool) bool {
 	if w.fresh {
@@ -104,10 +104,10 @@ func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
 	return !w.none
 }
 
-// meets tells whether the target has a value of the choice.
+// meets reports whether the target has a value of the choice.
 func (p *planner) meets(c *choice) bool { return p.find(c, &c.meets, (*node).provides) }
 
-// staying tells whether one of the values of the choice stays.
+// staying reports whether one of the values of the choice stays.
 func (p *planner) staying(c *choice) bool { return p.existing(c, &c.stays, (*node).stays) }
 
 // moves: see movesAway.
@@ -118,7 +118,7 @@ func (p *planner) moves(c *choice) bool {
 // The following say which of those who depend on a choice need not be looked
 // at. They are for the phases of the planner: expand, prune and spread.
 
-// awake: those who wait for n were told of others, or had one all the time, which
+// awake: those that wait for n were notified of others, or had one all the time, which
 // is enough unless it is part of what they would lose.
 func (p *planner) awake(n *node) func(graph.Choice) bool {
 	return func(of graph.Choice) bool {
@@ -131,7 +131,7 @@ func (p *planner) awake(n *node) func(graph.Choice) bool {
 	}
 }
 
-// unharmed: there is another one in the target, or they were told that there is
+// unharmed: there is another one in the target, or they were notified that there is
 // none.
 func (p *planner) unharmed(of graph.Choice) bool {
 	c := p.choice(of)
@@ -152,7 +152,7 @@ func (p *planner) lost(c *choice, told *bool) (skip bool) {
 	return false
 }
 
-// steady: another one stays, or they were told that none does.
+// steady: another one stays, or they were notified that none does.
 func (p *planner) steady(of graph.Choice) bool {
 	c := p.choice(of)
 	if c.fallen || p.staying(c) {

@@ -121,7 +121,7 @@ func (c *cycles) cut(k int32) {
 	}
 }
 
-// in tells whether a step is part of the component. Those that were added to
+// in reports whether a step is part of the component. Those that were added to
 // the plan later are done.
 func (x *cutter) in(id int32) bool {
 	return id != none && !x.s.steps[id].done && x.found[id].comp == x.comp

@@ -22,7 +22,7 @@ type visited struct {
 	walk    uint8 // see cutter
 }
 
-// component is a set of steps of which each waited for each, when it was
+// component is a set of steps that all waited for each other when it was
 // found.
 type component struct {
 	first, end int32 // its members are cycles.members[first:end]

@@ -9,7 +9,7 @@ func (n *node) doomed() bool {
 	return n.base != nil && n.base.want == nil && n.base.doomed()
 }
 
-// provides tells whether something else may stand on n in the target.
+// provides reports whether something else may stand on n in the target.
 func (n *node) provides() bool { return n.in && !n.doomed() }
 
 // rescued: n was doomed, and is wanted again.

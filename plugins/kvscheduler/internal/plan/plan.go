@@ -125,7 +125,7 @@ type Request struct {
 	DropUnwanted bool
 	// Pinned values stay as they are, and hold what they stand on.
 	Pinned map[string]bool
-	// Limbo are pinned values of which an operation may still take effect.
+	// Limbo are pinned values with an operation that may still take effect.
 	Limbo map[string]Limbo
 	// Closed are the southbounds that cannot be reached.
 	Closed map[string]bool
@@ -252,9 +252,9 @@ type planner struct {
 	fresh   fresh                // nodes without graph node
 	near    int32                // place in list of the one that was looked for last
 	pieces  *graph.Cursor        // for derived values
-	sorted  *btree.BTreeG[*node] // see byKey; nil until somebody looks for a prefix
+	sorted  *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
 
-	found   []*graph.Node // room, while nobody uses it
+	found   []*graph.Node // reused between calls
 	work    []*node
 	seeds   []*node
 	linked  bool          // exact and newcomers are complete
@@ -342,7 +342,7 @@ func (p *planner) add(n *node) {
 	p.list = append(p.list, n)
 }
 
-// setWant changes what is wanted of n within this plan.
+// setWant changes the desired value of n within this plan.
 func (p *planner) setWant(n *node, v *registry.Value) {
 	if n.want == v {
 		return
@@ -381,7 +381,7 @@ func (p *planner) retarget(n *node) {
 	}
 }
 
-// unimplemented: a base value from the northbound that nobody describes.
+// unimplemented: a base value from the northbound that no descriptor handles.
 func (n *node) unimplemented() bool {
 	return n.desc == nil && n.base == nil && !n.want.FromSB
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// State computes the public state of a value from what is wanted, what exists
+// State computes the public state of a value from its desired and actual state
 // and what came of the last operation. A nil node does not exist.
 func State(n *graph.Node) api.ValueState {
 	switch {

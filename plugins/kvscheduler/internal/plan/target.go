@@ -312,12 +312,12 @@ func (p *planner) out(n *node) {
 			p.push(d)
 		}
 		if !d.exists() {
-			p.setWant(d, nil) // derived from nothing, or from what nobody wants
+			p.setWant(d, nil) // derived from nothing, or from what is not desired
 		}
 	}
 }
 
-// stands tells whether everything that the target value needs is in the
+// stands reports whether everything that the target value needs is in the
 // target too.
 func (p *planner) stands(n *node) bool {
 	if n.pinned {
@@ -360,7 +360,7 @@ func (p *planner) undermined(n *node) bool {
 	return false
 }
 
-// metAll tells whether all dependencies of v are met in the target; v is what
+// metAll reports whether all dependencies of v are met in the target; v is what
 // n wants, has or is to become.
 func (p *planner) metAll(n *node, v *registry.Value) bool {
 	if v.FromSB {

@@ -9,27 +9,27 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Unread is the base values of which nobody knows whether they exist, because
+// Unread is the base values that are not known to exist or not, because
 // reading them failed and nothing was known of them before. As long as they are
 // not known to exist they are not created, as if their southbound were down; but
 // what exists and needs one of them is not removed for that.
 type Unread struct {
 	Registry    *registry.Registry
-	Descriptors map[*registry.Descriptor]bool // of which nothing could be read
+	Descriptors map[*registry.Descriptor]bool // none of their values could be read
 	Keys        map[string]bool               // single values of others
 }
 
 // Unsure is why a value stays as it is that shall become one with other
-// dependencies, of which nobody knows whether they are met; see Op.Held.
+// dependencies that are not known to be met; see Op.Held.
 const Unsure = "?"
 
-// Base tells whether nobody knows whether a base value exists that is not known
+// Base reports whether a base value may exist although it is not known
 // to.
 func (u *Unread) Base(key string, d *registry.Descriptor) bool {
 	return u != nil && (u.Descriptors[d] || u.Keys[key])
 }
 
-// Meets tells whether something may meet the dependency that is not known to
+// Meets reports whether something may meet the dependency that is not known to
 // exist: a base value, or one derived from it.
 func (u *Unread) Meets(dep *api.Dependency) bool {
 	if u == nil {
@@ -51,7 +51,7 @@ func (u *Unread) Meets(dep *api.Dependency) bool {
 	return len(dep.AnyOf.KeyPrefixes) == 0
 }
 
-// prefix tells whether the keys of a descriptor may have the prefix.
+// prefix reports whether the keys of a descriptor may have the prefix.
 func (u *Unread) prefix(prefix string) bool {
 	for d := range u.Descriptors {
 		if d.NBKeyPrefix != "" && (strings.HasPrefix(d.NBKeyPrefix, prefix) || strings.HasPrefix(prefix, d.NBKeyPrefix)) {
@@ -61,7 +61,7 @@ func (u *Unread) prefix(prefix string) bool {
 	return false
 }
 
-// selected tells whether the prefix may be of keys of a descriptor that is known
+// selected reports whether the prefix may be of keys of a descriptor that is known
 // by its selector alone. The keys are some other descriptor's if that has the
 // prefix for its own, or what would be the next segment.
 func (u *Unread) selected(prefix string) bool {
@@ -104,7 +104,7 @@ func (u *Unread) key(key string) bool {
 	return false
 }
 
-// unsure tells whether an existing value of which a dependency is not met stays
+// unsure reports whether an existing value with an unmet dependency stays
 // all the same, because what meets it may exist.
 func (p *planner) unsure(n *node) bool {
 	u := p.req.Unread
@@ -126,7 +126,7 @@ func (p *planner) unsure(n *node) bool {
 	return true
 }
 
-// mayStand tells whether everything that v needs is in the target or may exist.
+// mayStand reports whether everything that v needs is in the target or may exist.
 func (p *planner) mayStand(n *node, v *registry.Value) bool {
 	if v.FromSB {
 		return true

@@ -7,7 +7,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// completed tells that the scheduler made values that are derived from one of the
+// completed reports whether the scheduler made values that are derived from one of the
 // southbound.
 func completed(n *graph.Node) bool {
 	for child := range n.Derived {

@@ -77,7 +77,7 @@ const (
 	ofValues  = 10
 )
 
-// together are the descriptors of which much is to be read.
+// together are the descriptors that have to be read for much.
 func (r *Refresher) together(keys []string) map[*registry.Descriptor]bool {
 	if len(keys) <= fewValues {
 		return nil

@@ -72,7 +72,7 @@ func (p *Past) confirm(descriptor, key string) {
 // errStill is the error of a value that should have been removed.
 var errStill = errors.New("was removed, as its descriptor said, and is still there")
 
-// still tells that a found value is one that was removed: it was not.
+// still reports whether a found value is one that should have been removed.
 func (r *Refresher) still(d *registry.Descriptor, kv api.KVWithMetadata) bool {
 	if r.Past == nil || r.Past.count == 0 {
 		return false
@@ -93,9 +93,8 @@ func (p *Past) Add(rec *ownership.Record) {
 	p.made[rec.Descriptor][rec.Key] = rec
 }
 
-// Lose remembers one value that was made in this life. If nobody wants it any
-// more when it is found, it is to be removed: what the northbound wanted of it is
-// known.
+// Lose remembers one value that was made in this life. If it is no longer desired
+// when it is found, it is to be removed: what the northbound wanted of it is known.
 func (p *Past) Lose(rec *ownership.Record) {
 	p.Add(rec)
 	if p.lost == nil {
@@ -247,7 +246,7 @@ func (p *Past) take(descriptor, key string) (rec *ownership.Record, here bool) {
 	return rec, here
 }
 
-// errLeft makes plans remove a value; others that nobody wants are left alone
+// errLeft makes plans remove a value; others that are not desired are left alone
 // until it is known what the northbound wants.
 var errLeft = errors.New("was given up while it was out of reach")
 
@@ -357,11 +356,11 @@ func (r *Refresher) bury(d *registry.Descriptor, without []string) {
 }
 
 // assume decides about the past of a descriptor that cannot read anything. Its
-// values exist as they were made, for nobody else could tell, unless they live
+// values exist as they were made, because there is no other source, unless they live
 // in a session, which may have lost them: then those that are wanted are made
 // again, and the others are taken for existing so that they are removed. Where
-// metadata is needed, which nobody has, they are made again as well. Until
-// it is known what is wanted nothing is decided.
+// metadata is needed, which is lost, they are made again as well. Until
+// the desired state is known nothing is decided.
 func (r *Refresher) assume(d *registry.Descriptor) {
 	of := r.Past.of(d.Name)
 	if len(of) == 0 || !r.Complete {

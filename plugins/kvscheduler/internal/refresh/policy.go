@@ -6,7 +6,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// skips tells that a descriptor is ignored as a whole, and not read.
+// skips reports whether a descriptor is ignored as a whole, and not read.
 func (r *Refresher) skips(d *registry.Descriptor) bool {
 	return r.Policies.Of(d, "") == registry.Ignore
 }

@@ -36,7 +36,7 @@ type Failed struct {
 	Since time.Time
 }
 
-// NewReads returns Reads of which nothing was read yet.
+// NewReads returns Reads before anything was read.
 func NewReads(now func() time.Time) *Reads {
 	return &Reads{now: now, read: map[*registry.Descriptor]bool{}, failed: map[*registry.Descriptor]*Failed{}}
 }
@@ -100,7 +100,7 @@ func (r *Reads) Forget(southbound string) {
 	}
 }
 
-// blocked tells that a descriptor cannot be read because one of those that are
+// blocked returns an error if a descriptor cannot be read because one of those that are
 // read before it could not be: it would take for absent what it finds by them.
 func (r *Reads) blocked(d *registry.Descriptor, reg *registry.Registry) error {
 	if r == nil {
@@ -110,13 +110,13 @@ func (r *Reads) blocked(d *registry.Descriptor, reg *registry.Registry) error {
 	defer r.mu.Unlock()
 	for _, name := range d.RetrieveDependencies {
 		if f := r.failed[reg.ByName(name)]; f != nil && len(f.Keys) == 0 {
-			return fmt.Errorf("it is read after descriptor %q, of which nothing could be read", name)
+			return fmt.Errorf("it is read after descriptor %q, which could not be read", name)
 		}
 	}
 	return nil
 }
 
-// unknown tells that it was not known whether a value exists that is found now.
+// unknown reports whether it was unknown until now that a value exists.
 func (r *Reads) unknown(n *graph.Node) bool {
 	return r != nil && n.Have == nil && r.Of(n.Key, n.Desc) != nil
 }

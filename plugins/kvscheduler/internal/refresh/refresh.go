@@ -25,20 +25,20 @@ type Refresher struct {
 	Closed map[string]bool
 	// Only restricts All to some descriptors; nil: all of them.
 	Only func(d *registry.Descriptor) bool
-	// Changed is told the keys of base values whose status All has changed; it
+	// Changed receives the keys of base values whose status All has changed; it
 	// may be nil.
 	Changed func(key string)
-	// Past is the scheduler's own work of which the graph does not know whether
-	// it still exists; it may be nil. What is read leaves it.
+	// Past is the scheduler's own work that may still exist, and that the graph
+	// does not have; it may be nil. What is read leaves it.
 	Past *Past
-	// Complete tells that what the northbound wants is known, be it from the
+	// Complete reports that the desired state is known, be it from the
 	// graph or from what All was given.
 	Complete bool
-	// Reads is told which descriptors were read by All, and which could not be; it
+	// Reads records which descriptors were read by All, and which could not be; it
 	// may be nil.
 	Reads *Reads
 	// Run runs a callback that reads (all values if key is empty) within its
-	// time limit; what it returns is of no use after an error. Nil: there is none.
+	// time limit; its result is ignored after an error. Nil: there is no limit.
 	Run func(d *registry.Descriptor, key string, f func() error) error
 	// Late reports that an operation on the value timed out and may still take
 	// effect: whether the value exists is not decided yet. Nil: there are none.
@@ -54,13 +54,13 @@ type Refresher struct {
 
 	// Begin is called before the values of a descriptor are read; it may be nil.
 	Begin func(descriptor string)
-	// Reading is told that the values of a descriptor were read, and Breach then
+	// Reading is called when the values of a descriptor were read, and Breach then
 	// how it broke its contract; they may be nil.
 	Reading func(descriptor string)
 	Breach  func(descriptor, problem string)
 	// Retrieved receives the values that a Retrieve returned; nil disables it.
 	Retrieved func(descriptor string, values []api.KVWithMetadata)
-	// Warn is told what is wrong with the results of a descriptor.
+	// Warn receives what is wrong with the results of a descriptor.
 	Warn func(descriptor, problem string)
 }
 

@@ -123,14 +123,14 @@ tap/same CONFIGURED 1
 		t.Errorf("metadata %+v, want %+v", got, meta)
 	}
 	if n := f.g.Node("tap/same"); n.Have != n.Want {
-		t.Error("an unchanged value is described anew")
+		t.Error("an unchanged value is described again")
 	}
 	if len(f.warnings) > 0 {
 		t.Errorf("warnings %q", f.warnings)
 	}
 }
 
-// A derived value that nobody wants any more, and whose creation has not
+// A derived value that is no longer desired, and whose creation has not
 // returned: that its base has no trace of it does not mean that it is over.
 func TestLate(t *testing.T) {
 	t.Parallel()

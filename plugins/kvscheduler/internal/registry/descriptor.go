@@ -42,11 +42,11 @@ func (d *Descriptor) WhyAbsent(key string) (why string) {
 	return cmp.Or(d.Absent(key), unknown)
 }
 
-// IsProperty tells that the values exist without any operation: their
+// IsProperty reports whether the values exist without any operation: their
 // descriptor has no Create, or they have no descriptor at all.
 func (d *Descriptor) IsProperty() bool { return d == nil || d.Create == nil }
 
-// Equivalent tells whether going from one value to the other needs no
+// Equivalent reports whether going from one value to the other needs no
 // operation.
 func (d *Descriptor) Equivalent(key string, a, b proto.Message) bool {
 	if d != nil && d.ValueComparator != nil {
@@ -55,7 +55,7 @@ func (d *Descriptor) Equivalent(key string, a, b proto.Message) bool {
 	return proto.Equal(a, b)
 }
 
-// Compare is Equivalent with a panic as an error, for who need not go on without
+// Compare is Equivalent with a panic as an error, for callers that can stop at
 // an answer.
 func (d *Descriptor) Compare(key string, a, b proto.Message) (equal bool, err error) {
 	if d == nil || d.ValueComparator == nil {
@@ -69,7 +69,7 @@ func (d *Descriptor) Compare(key string, a, b proto.Message) (equal bool, err er
 	return d.raw.ValueComparator(key, a, b), nil
 }
 
-// NeedsRecreate tells whether a change cannot be made in place.
+// NeedsRecreate reports whether a change cannot be made in place.
 func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.Metadata) bool {
 	if d.IsProperty() {
 		return false
@@ -80,7 +80,7 @@ func (d *Descriptor) NeedsRecreate(key string, from, to proto.Message, meta api.
 	return d.UpdateWithRecreate != nil && d.UpdateWithRecreate(key, from, to, meta)
 }
 
-// Retriable tells whether repeating the operation may help.
+// Retriable reports whether repeating the operation may help.
 func (d *Descriptor) Retriable(err error) bool {
 	if isPermanent(err) {
 		return false
@@ -109,7 +109,7 @@ type Value struct {
 	// Assembled reports that Derived are the values that exist, which may not be those
 	// that DerivedValues returns for Msg: the change of a derived value can have failed.
 	Assembled bool
-	// Unwanted: nobody asks for the value, it is only to be kept for now, as it
+	// Unwanted: the value is not desired, it is only to be kept for now, as it
 	// was found.
 	Unwanted bool
 	// Observed: the value is wanted as whatever there is under its key; it is

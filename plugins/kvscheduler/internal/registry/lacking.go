@@ -6,7 +6,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// Lacking tells whether what was found is a value of the descriptor while some of its
+// Lacking reports whether what was found is a value of the descriptor while some of its
 // derived values, named by their keys, wait for something.
 func (d *Descriptor) Lacking(key string, found, value proto.Message, waiting []string) bool {
 	if d == nil || d.Without == nil || len(waiting) == 0 {

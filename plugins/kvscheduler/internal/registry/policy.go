@@ -16,7 +16,7 @@ const (
 	// whatever was there before.
 	Managed Policy = iota
 	// Adopt: an object that the scheduler did not make is taken over if it equals
-	// what is wanted or can be changed into it in place. It is never removed, not
+	// the desired value or can be changed into it in place. It is never removed, not
 	// even for a moment: what would need that is a failure. Once it is not wanted
 	// any more it is left as it is. What the scheduler makes itself is managed;
 	// which that was in an earlier life, only the journal tells.

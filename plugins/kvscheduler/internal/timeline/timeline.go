@@ -25,7 +25,7 @@ type Revision struct {
 	Since, Until time.Time
 	// Node is the value with its relations as they were.
 	Node api.GraphNode
-	// Current tells that this is how the value is now.
+	// Current reports whether this is how the value is now.
 	Current bool
 }
 

@@ -130,7 +130,7 @@ func TestRetryAfter(t *testing.T) {
 // leaves room.
 func TestCancel(t *testing.T) {
 	play(t, 2, func(s *scene) {
-		const canceled = ": canceled while it waited for its turn; nothing of it is executed: context "
+		const canceled = ": canceled while it waited in the queue; nothing of it is executed: context "
 		first, err := s.Take(s.ctx, Request{})
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestGate(t *testing.T) {
 		sync.End()
 		s.pending.Wait()
 		slices.Sort(s.done[1:]) // of those who joined, nobody is first to go on
-		s.want("gone: canceled while it waited for its turn; nothing of it is executed: context canceled, " +
+		s.want("gone: canceled while it waited in the queue; nothing of it is executed: context canceled, " +
 			"a, b, join a, join b, late, late ends, plan, plan ends")
 	})
 }
