@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
@@ -45,8 +45,8 @@ func DefaultConfig() Config {
 		TransactionHistoryMaxBytes:    64 << 20,
 		PrintTxnSummary:               true,
 		EnableTxnSimulation:           true, // only the print costs: the plan is made anyway
-		QueueCapacity:                 control.DefaultQueueCapacity,
-		QueueAgeing:                   control.DefaultQueueAgeing,
+		QueueCapacity:                 queue.DefaultCapacity,
+		QueueAgeing:                   queue.DefaultAgeing,
 		// Far more than any southbound needs for one value, Retrieve of a million
 		// routes included, and less than people wait before they call for help.
 		CallbackTimeout: 30 * time.Second,

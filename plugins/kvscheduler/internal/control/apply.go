@@ -28,7 +28,7 @@ func (c *Control) Apply(ctx context.Context, pl *api.Plan, opts ...api.TxnOption
 		o.Description = pl.Description
 	}
 	t := &txn{c: c, values: pl.Values}
-	return t.commit(ctx, &job{typ: api.NBTransaction, values: pl.Values, opts: o, expect: pl})
+	return t.commit(ctx, &northbound{commit{values: pl.Values, opts: o}, pl})
 }
 
 // planned describes a plan with the state that it is made for.

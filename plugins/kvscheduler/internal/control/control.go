@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -65,10 +66,10 @@ type Options struct {
 	// Waited is told how long a transaction was in the queue; nil: nobody is.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
-	// DefaultQueueCapacity.
+	// queue.DefaultCapacity.
 	QueueCapacity int
 	// QueueAgeing is how long the northbound may go before others; 0 is
-	// DefaultQueueAgeing.
+	// queue.DefaultAgeing.
 	QueueAgeing time.Duration
 	// Journal remembers what was made, and what is in quarantine, beyond the life of
 	// the process; nil: nobody does.
@@ -90,7 +91,7 @@ type Control struct {
 	log   logging.Logger
 	clock Clock
 
-	queue   *queue
+	queue   *queue.Queue
 	history *record.Ring
 
 	mu       sync.RWMutex // guards graph against readers; only the worker writes
@@ -157,7 +158,7 @@ func New(opts Options) *Control {
 	}
 	c := &Control{
 		opts: opts, log: opts.Log, clock: opts.Clock,
-		queue:    newQueue(opts.Clock.Now, opts.QueueCapacity, opts.QueueAgeing),
+		queue:    queue.New(opts.Clock.Now, opts.QueueCapacity, opts.QueueAgeing),
 		history:  record.NewRing(opts.History),
 		graph:    graph.New(),
 		sessions: map[string]session{},
@@ -188,41 +189,43 @@ func New(opts Options) *Control {
 func (c *Control) Run(ctx context.Context) {
 	defer c.stop()
 	defer context.AfterFunc(ctx, c.overdue.Close)()
-	for j := c.queue.pop(ctx); j != nil; j = c.queue.pop(ctx) {
-		c.do(j)
+	for e := c.queue.Pop(ctx); e != nil; e = c.queue.Pop(ctx) {
+		c.do(e)
 	}
 }
 
-// do executes a job whose turn has come.
-func (c *Control) do(j *job) {
+// do executes an entry that was taken from the queue.
+func (c *Control) do(e *queue.Entry) {
 	defer c.endReading()
-	if j.call != nil {
-		j.call()
+	if f, ok := e.Task.(call); ok {
+		f()
 		c.notifyWatchers(nil) // a dry run may have refreshed values
 		return
 	}
-	c.execute(j)
+	c.execute(e)
 }
 
-// execute executes a transaction whose turn has come.
-func (c *Control) execute(j *job) {
+// execute executes a task that may become a transaction.
+func (c *Control) execute(e *queue.Entry) {
 	if c.opts.Waited != nil {
-		c.opts.Waited(j.typ, j.taken.Sub(j.queued))
+		c.opts.Waited(e.Task.(task).txnType(), e.Taken.Sub(e.Queued))
 	}
-	if gone := j.takeGone(); gone != nil {
-		c.process(gone)
+	if news := e.Task.News(); news != nil {
+		if gone := news.TakeGone(); gone != nil {
+			c.process(&queue.Entry{Task: &notification{news: gone}, Queued: e.Queued, Taken: e.Taken})
+		}
 	}
-	out := c.process(j)
+	out := c.process(e)
 	c.notifyWatchers(nil) // of what was read and not executed
-	if j.done != nil {
-		j.done <- out
+	if t, ok := e.Task.(committed); ok {
+		t.parts().reply(out)
 	}
 }
 
 func (c *Control) stop() {
-	for _, j := range c.queue.close() {
-		if j.done != nil {
-			j.done <- outcome{api.NoSeqNum, api.NewTransactionError(api.ErrClosedScheduler, nil, false)}
+	for _, e := range c.queue.Close() {
+		if t, ok := e.Task.(committed); ok {
+			t.parts().reply(outcome{api.NoSeqNum, api.NewTransactionError(api.ErrClosedScheduler, nil, false)})
 		}
 	}
 	close(c.stopped)
@@ -230,9 +233,9 @@ func (c *Control) stop() {
 	c.changes.close()
 }
 
-// Queue tells what waits for its turn.
+// Queue reports what waits and what is executed.
 func (c *Control) Queue() api.QueueStatus {
-	st := c.queue.status()
+	st := c.queue.Status()
 	if st.Running != nil {
 		st.Running.Progress = c.progressNow()
 	}
@@ -265,7 +268,7 @@ func (c *Control) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error {
 	}
 	c.wakeRegistrationWatchers(prefixes)
 	if c.hasUnimplemented() {
-		err = errors.Join(err, c.push(&job{typ: api.RetryUnimplOps}))
+		err = errors.Join(err, c.push(descriptorRegistered{}))
 	}
 	return err
 }
@@ -296,18 +299,20 @@ func (c *Control) hasUnimplemented() bool {
 	return found
 }
 
-// push queues what needs no room.
-func (c *Control) push(j *job) error { return c.queue.push(context.Background(), j) }
+// push queues a task that the capacity of the queue does not limit.
+func (c *Control) push(t queue.Task) error {
+	return c.queue.Push(context.Background(), &queue.Entry{Task: t})
+}
 
 // onWorker runs f in its turn and waits for it. If ctx ends before, f is not
 // run.
 func (c *Control) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	j := &job{call: func() {
+	e := &queue.Entry{Task: call(func() {
 		defer close(done)
 		f()
-	}}
-	if err := c.push(j); err != nil {
+	})}
+	if err := c.queue.Push(ctx, e); err != nil {
 		return err
 	}
 	canceled := ctx.Done()
@@ -318,7 +323,7 @@ func (c *Control) onWorker(ctx context.Context, f func()) error {
 		case <-c.stopped:
 			return api.ErrClosedScheduler
 		case <-canceled:
-			if c.queue.cancel(j) {
+			if c.queue.Cancel(e) {
 				return context.Cause(ctx)
 			}
 			canceled = nil // f uses what the caller owns: it has to end
@@ -336,5 +341,5 @@ func (c *Control) PushSBNotification(notifications ...api.KVWithMetadata) error 
 	if len(notifications) == 0 {
 		return nil
 	}
-	return c.push(notification(notifications))
+	return c.push(&notification{news: queue.NewNews(notifications)})
 }

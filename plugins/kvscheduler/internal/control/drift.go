@@ -74,13 +74,13 @@ func (c *Control) RepairDrift(ctx context.Context, found []api.Drift, opts ...ap
 		return api.NoSeqNum, nil
 	}
 	o := api.ApplyTxnOptions(opts)
-	j := &job{typ: api.NBTransaction, repair: found, opts: api.TxnOptions{
+	t := &driftRepair{commit{opts: api.TxnOptions{
 		Resync: api.DownstreamResync, Retry: o.Retry, Description: o.Description,
-	}}
+	}}, found}
 	if o.Description == "" {
-		j.opts.Description = "repair of drift in " + counted(len(found), "value")
+		t.opts.Description = "repair of drift in " + counted(len(found), "value")
 	}
-	seqNum, err = c.submit(ctx, j)
+	seqNum, err = c.submit(ctx, t)
 	c.repaired(seqNum)
 	return seqNum, err
 }

@@ -50,11 +50,11 @@ func (c *Control) detect(ctx context.Context, reg *registry.Registry, d *registr
 // readBetween runs Retrieve between two transactions, in the order of the queue.
 func (c *Control) readBetween(ctx context.Context, d *registry.Descriptor) (reading, error) {
 	done := make(chan reading, 1)
-	err := c.push(&job{call: func() {
+	err := c.push(call(func() {
 		if ctx.Err() == nil {
 			done <- c.readNow(d)
 		}
-	}})
+	}))
 	if err != nil {
 		return reading{}, err
 	}

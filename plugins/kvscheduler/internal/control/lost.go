@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
 // A value that is lost again within minLostPause after its repair, or within four
@@ -85,7 +85,7 @@ func (c *Control) ReportLost(keys ...string) error {
 	if !c.losses.report(keys) {
 		return nil
 	}
-	return c.push(&job{call: func() { c.lookForLost(c.losses.take()) }})
+	return c.push(call(func() { c.lookForLost(c.losses.take()) }))
 }
 
 // lookForLost reads the values, and takes down and repairs what is lost.
@@ -102,13 +102,11 @@ func (c *Control) lookForLost(keys []string) {
 	}
 	l := c.refresher(closed).Lost(keys)
 	if len(l.Unread) > 0 {
-		c.after(lostReread, &job{call: func() { c.lookForLost(l.Unread) }})
+		c.after(lostReread, call(func() { c.lookForLost(l.Unread) }))
 	}
 	if len(l.Lost) > 0 {
 		c.log.Warn("the southbound lost values", "values", len(l.Lost), "keys", l.Lost[:min(maxLogged, len(l.Lost))])
-		c.process(c.now(&job{typ: api.SBNotification, lost: l.Lost, opts: api.TxnOptions{
-			Description: "the southbound lost " + counted(len(l.Lost), "value"),
-		}}))
+		c.process(c.now(&lostValues{keys: l.Lost}))
 	}
 	c.repairLost(slices.Concat(l.Lost, l.Changed))
 }
@@ -134,11 +132,10 @@ func (c *Control) readable(keys []string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// now gives a job that was not queued the times of one that was.
-func (c *Control) now(j *job) *job {
-	j.queued = c.clock.Now()
-	j.taken = j.queued
-	return j
+// now gives a task that was not queued the times of one that was.
+func (c *Control) now(t task) *queue.Entry {
+	now := c.clock.Now()
+	return &queue.Entry{Task: t, Queued: now, Taken: now}
 }
 
 // mayBeLost returns whether a value exists that the scheduler created or manages.
@@ -166,10 +163,10 @@ func (c *Control) repairLost(lost []string) {
 		if delay == 0 {
 			c.makeAgain(due[delay])
 		} else {
-			c.after(delay, &job{call: func() {
+			c.after(delay, call(func() {
 				c.readAgain(c.missing(due[delay]), c.closedSessions()) // another process may have created it meanwhile
 				c.makeAgain(due[delay])
-			}})
+			}))
 		}
 	}
 }
@@ -185,9 +182,7 @@ func (c *Control) makeAgain(keys []string) {
 		return
 	}
 	c.refreshKeys(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.graph.Node(key).Have == nil }))
-	c.process(c.now(&job{typ: api.SBNotification, again: keys, opts: api.TxnOptions{
-		Description: "repair of " + counted(len(keys), "lost value"),
-	}}))
+	c.process(c.now(&lostRepair{keys: keys}))
 }
 
 // missing returns the base values that do not exist.

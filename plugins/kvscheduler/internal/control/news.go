@@ -4,26 +4,28 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// plan prepares and plans a job; ok is false if there is nothing to do. A
-// transaction that overtook notifications waits for them after all if they are about
-// what it needs: whoever tells that an interface came and then commits what stands
-// on it finds it there.
-func (c *Control) plan(j *job) (p prepared, pl *plan.Plan, ok bool) {
+// plan prepares and plans a task; ok is false if there is nothing to do. Notifications
+// that the transaction overtook are executed first after all if they are about what it
+// needs: a client that reports an interface and then commits its dependents finds the
+// interface there.
+func (c *Control) plan(e *queue.Entry) (p *prepared, ok bool, err error) {
 	for {
 		from := c.clock.Now()
-		if p, ok = c.prepare(j); !ok {
-			return p, nil, false
+		p = &prepared{entry: e}
+		if ok, err = c.prepare(p); !ok || err != nil {
+			return p, false, err
 		}
 		p.from, p.at = from, c.clock.Now()
-		pl = plan.Make(c.graph, p.request)
-		overtaken, keys := c.queue.overtaken(j)
-		if overtaken == 0 || !needs(pl, keys) { // selectors of plugins run without the lock of the queue
-			return p, pl, true
+		p.plan = plan.Make(c.graph, p.request)
+		overtaken, keys := c.queue.Overtaken(e)
+		if overtaken == 0 || !needs(p.plan, keys) { // selectors of plugins run without the lock of the queue
+			return p, true, nil
 		}
-		for _, n := range c.queue.takeNotifications(overtaken) {
+		for _, n := range c.queue.TakeNotifications(overtaken) {
 			c.execute(n)
 		}
 	}
@@ -62,43 +64,4 @@ func (s keySet) meet(dep *api.Dependency) bool {
 		}
 	}
 	return false
-}
-
-// overtaken returns how many jobs of notifications a transaction of the northbound
-// overtook, and the keys that they are about.
-func (q *queue) overtaken(j *job) (count int, keys keySet) {
-	if j.typ != api.NBTransaction {
-		return 0, nil
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	s := q.segments[0]
-	for _, n := range s.notifications {
-		if n.id > j.id || !s.executed(n.after) {
-			break
-		}
-		if count++; keys == nil {
-			keys = keySet{}
-		}
-		for i := range n.values {
-			keys[n.values[i].Key] = struct{}{}
-		}
-	}
-	return count, keys
-}
-
-// takeNotifications takes the first jobs of notifications. Only the worker takes jobs,
-// so those that overtaken counted are still there; later notifications may have been
-// added to them.
-func (q *queue) takeNotifications(count int) (jobs []*job) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	s := q.segments[0]
-	for range count {
-		n := s.takeOther(s.notifications[0])
-		n.taken = q.now()
-		q.left(n.class())
-		jobs = append(jobs, n)
-	}
-	return jobs
 }

@@ -110,7 +110,7 @@ func (c *Control) RemoveOrphans(ctx context.Context, keys []string, opts ...api.
 		o.Description = "removal of " + counted(len(keys), "leftover")
 	}
 	t := &txn{c: c, values: values}
-	return t.commit(ctx, &job{typ: api.NBTransaction, values: values, orphans: true, opts: o})
+	return t.commit(ctx, &orphanRemoval{commit{values: values, opts: o}})
 }
 
 // claim makes values that have the mark of the agent and are not on record the

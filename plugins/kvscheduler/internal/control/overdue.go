@@ -32,18 +32,14 @@ func (c *Control) overdueCall(call exec.Call) {
 // looked at together.
 func (c *Control) returnedLate() {
 	if !c.returns.Swap(true) {
-		_ = c.push(&job{typ: api.RetryFailedOps}) // a closed scheduler looks at nothing
+		_ = c.push(lateReturns{}) // a closed scheduler looks at nothing
 	}
 }
 
 // prepareLate takes over what callbacks did that returned late, and tries again
 // what failed, if that was asked for or if something else is wanted by now.
-func (c *Control) prepareLate(j *job, p *prepared) bool {
+func (c *Control) prepareLate(p *prepared) bool {
 	c.returns.Store(false)
-	if j.decide {
-		c.decisions.planned = false
-		c.overdue.Wake()
-	}
 	calls, more := c.overdue.Take()
 	if more {
 		c.returnedLate()
@@ -51,7 +47,7 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 	if len(calls) == 0 {
 		return false
 	}
-	j.retry = &retry{ofTxn: calls[0].OfTxn, attempt: calls[0].Attempt + 1}
+	p.ofTxn, p.attempt = calls[0].OfTxn, calls[0].Attempt+1
 	for _, call := range calls {
 		c.exec.Settle(call)
 	}
@@ -62,7 +58,7 @@ func (c *Control) prepareLate(j *job, p *prepared) bool {
 		texts = append(texts, describeReturn(call))
 		c.leave(call.Key)
 	}
-	j.opts.Description = abbreviated(texts)
+	p.opts.Description = abbreviated(texts)
 	for _, call := range calls {
 		p.request.Touch = append(p.request.Touch, call.Key)
 		p.request.Touch = append(p.request.Touch, c.held(call)...)

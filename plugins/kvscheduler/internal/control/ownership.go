@@ -314,7 +314,7 @@ func (c *Control) write(b *ownership.Batch) (ok bool) {
 func (c *Control) writeLater() {
 	if !c.keeper.retrying {
 		c.keeper.retrying = true
-		c.after(journalRetry, &job{call: c.writeAgain})
+		c.after(journalRetry, call(c.writeAgain))
 	}
 }
 

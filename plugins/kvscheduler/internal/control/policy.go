@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -232,13 +231,12 @@ func (c *Control) planLook() {
 		return
 	}
 	c.looking = true
-	c.after(observePeriod, &job{typ: api.RetryFailedOps, observe: true})
+	c.after(observePeriod, observation{})
 }
 
 // prepareObserved reads what is observed; false if nothing came or went.
-func (c *Control) prepareObserved(j *job, p *prepared) bool {
-	j.typ = api.SBNotification // it waits like a retry, and is news of the southbound
-	j.opts.Description = "a look at what is only observed"
+func (c *Control) prepareObserved(p *prepared) bool {
+	p.opts.Description = "a look at what is only observed"
 	c.looking = false
 	keys := map[*registry.Descriptor]map[string]bool{}
 	for key, d := range c.observed {

@@ -14,68 +14,80 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// prepared is a transaction ready to be planned.
+// prepared is a transaction on its way from the queue to its execution.
 type prepared struct {
+	entry *queue.Entry
+	dry   bool // only planned
+
+	// What the task says about it.
+	values    []api.RecordedKVPair // for the record
+	opts      api.TxnOptions
+	expect    *api.Plan // nil: any plan will do
+	ofTxn     uint64    // what it is a retry of
+	attempt   int
+	retryLeft *api.RetryOpts // see exec.Txn
+	alone     bool           // see exec.Txn
+	repair    bool           // see exec.Txn
+
 	request  plan.Request
+	plan     *plan.Plan
 	rejected []api.KeyWithError // values that cannot be part of a transaction
 	delayed  []api.KeyWithError // values that have to wait until a callback returns
 	unread   []api.DriftUnread  // descriptors that a resync could not read
 	notified map[string]api.Metadata
-	from, at time.Time // when that was begun and done
+	from, at time.Time // when the preparation began and ended
 }
 
 // process plans, records and executes one transaction.
-func (c *Control) process(j *job) outcome {
-	if err := c.tooLate(j); err != nil {
-		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
+func (c *Control) process(e *queue.Entry) outcome {
+	t := e.Task.(task)
+	p, ok, err := c.plan(e)
+	if err == nil && ok {
+		err = c.stale(p.expect, p.plan)
 	}
-	p, pl, ok := c.plan(j)
-	if !ok {
+	switch {
+	case err != nil:
+		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
+	case !ok:
 		c.keepWard()
 		return outcome{seq: api.NoSeqNum}
 	}
 	txn := &exec.Txn{
-		Seq: c.nextSeq, Request: p.request, Revert: j.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
-		Retry: j.opts.Retry, KeepRetry: j.typ != api.NBTransaction, Notified: p.notified,
-		Deadline: j.opts.Deadline, Plan: pl,
-	}
-	if j.session != nil || j.reread || j.again != nil { // no caller gets the error
-		txn.RetryLeft, txn.Repair = patiently(), j.again != nil
-	}
-	if err := c.stale(j.expect, pl); err != nil {
-		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
+		Seq: c.nextSeq, Request: p.request, Revert: p.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
+		Retry: p.opts.Retry, KeepRetry: t.txnType() != api.NBTransaction, Notified: p.notified,
+		Deadline: p.opts.Deadline, Plan: p.plan,
+		Attempt: p.attempt, Alone: p.alone, RetryLeft: p.retryLeft, Repair: p.repair,
 	}
 	c.nextSeq++
 	c.adopt(p.request.Changes)
 	c.keeper.seq = txn.Seq
-	if j.retry != nil {
-		txn.Attempt, txn.Alone = j.retry.attempt, j.retry.trial != ""
-	}
-	before := c.wantedBefore(j)
-	rec := c.preRecord(j, txn, &p)
+	before := c.wantedBefore(p)
+	rec := c.preRecord(txn, p)
 	c.endReading()
 	res := c.exec.Execute(txn)
 	c.reportSelectors()
 	c.giveBack(p.request.Changes)
 	c.complete(rec, txn.Plan, res)
 	c.keep(res.Executed, p.request.Notified)
-	if j.typ == api.NBTransaction && j.opts.Resync == api.FullResync && !j.opts.KeepFound {
+	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
 		c.fullResyncDone = true
 	}
 	c.scheduleRetries(txn, res)
 	c.planDecisions()
-	c.goOnTrying(j, res)
-	if j.session != nil {
-		res.Changed = append(res.Changed, c.valuesOf(j.session.name)...)
+	c.followSuspects()
+	t.settle(c, p, res)
+	if !p.alone { // what the trials change is written when all suspects had theirs
+		c.keepWard()
 	}
 	c.notifyWatchers(res.Changed)
-	return outcome{txn.Seq, c.verified(j, before, res, transactionError(append(p.rejected, p.delayed...), res))}
+	return outcome{txn.Seq, c.verified(p, before, res, transactionError(append(p.rejected, p.delayed...), res))}
 }
 
 func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
@@ -88,49 +100,18 @@ func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 	return api.NewTransactionError(nil, all, res.Reverted)
 }
 
-// prepare turns a job into a request; false if there is nothing to do.
-func (c *Control) prepare(j *job) (p prepared, ok bool) {
-	p, ok = c.prepareFor(j)
+// prepare turns a task into a request; false if there is nothing to do.
+func (c *Control) prepare(p *prepared) (ok bool, err error) {
+	p.request.Closed = c.closedSessions()
+	c.pin(&p.request)
+	ok, err = p.entry.Task.(task).prepare(c, p)
+	c.queue.Describe(p.entry, p.opts.Description)
 	c.overdue.Pin(&p.request) // whatever ends a quarantine: operations on one key never overlap
 	p.request.Unread = c.reads.Unread(c.registry.Load())
 	if p.request.Unread != nil || c.rereads.told != "" {
 		c.planReread()
 	}
-	return p, ok
-}
-
-func (c *Control) prepareFor(j *job) (p prepared, ok bool) {
-	p.request.Closed = c.closedSessions()
-	c.pin(&p.request)
-	switch {
-	case j.session != nil:
-		return p, c.prepareSession(j.session, &p)
-	case j.reread:
-		return p, c.prepareReread(j, &p)
-	case j.observe:
-		return p, c.prepareObserved(j, &p)
-	case j.lost != nil:
-		c.prepareLost(j.lost, &p)
-		return p, true
-	case j.again != nil:
-		p.request.Touch = c.withDerived(j.again)
-		return p, true
-	case j.repair != nil:
-		c.prepareRepair(j.repair, &p)
-		return p, true
-	case j.typ == api.SBNotification:
-		return p, c.prepareNotification(j, &p)
-	case j.typ == api.RetryFailedOps && j.retry == nil:
-		return p, c.prepareLate(j, &p)
-	case j.typ == api.RetryFailedOps && j.retry.trial != "":
-		return p, c.prepareTrial(j, &p)
-	case j.typ == api.RetryFailedOps:
-		return p, c.prepareRetry(j.retry, &p)
-	case j.typ == api.RetryUnimplOps:
-		return p, c.prepareUnimplemented(j, &p)
-	}
-	c.prepareNB(j, &p)
-	return p, true
+	return ok, err
 }
 
 // pin makes a request leave alone what must not be touched now.
@@ -142,44 +123,36 @@ func (c *Control) pin(req *plan.Request) {
 
 // readForNB reads the southbound for a transaction of the northbound, as far as that
 // asks for it.
-func (c *Control) readForNB(j *job, p *prepared) {
-	switch j.opts.Resync {
+func (c *Control) readForNB(p *prepared) {
+	switch p.opts.Resync {
 	case api.FullResync:
-		r := c.verboseRefresher(j, p)
-		r.Complete = r.Complete || !j.opts.KeepFound
-		p.unread = r.All(correlation(j.values))
+		r := c.verboseRefresher(p)
+		r.Complete = r.Complete || !p.opts.KeepFound
+		p.unread = r.All(correlation(p.values))
 		c.tellMarked(r.Marked)
-		p.request.All, p.request.DropUnwanted = true, !j.opts.KeepFound
+		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
 		c.decideNow()
 	case api.DownstreamResync:
-		p.unread = c.verboseRefresher(j, p).All(nil)
+		p.unread = c.verboseRefresher(p).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
-		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !j.opts.KeepFound
+		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !p.opts.KeepFound
 		c.decideNow()
-	}
-	if j.orphans {
-		c.claim(j.values, p.request.Closed)
 	}
 }
 
-func (c *Control) prepareNB(j *job, p *prepared) {
-	c.readForNB(j, p)
+// prepareNB turns the values of a transaction of the northbound into changes, which
+// changeOf makes of them.
+func (c *Control) prepareNB(p *prepared, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
 	c.named++
-	p.request.Changes = pages.Make(len(j.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
-	cursor := c.graph.Cursor(len(j.values))
-	for _, kv := range j.values {
+	p.request.Changes = pages.Make(len(p.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
+	cursor := c.graph.Cursor(len(p.values))
+	for _, kv := range p.values {
 		n := cursor.Node(kv.Key)
 		if n != nil {
 			n.Named = c.named
 		}
-		change, err := c.change(n, kv)
-		if j.orphans && !orphaned(n) {
-			err = api.ErrNoOrphan
-		}
-		if j.back != nil {
-			change.Want = j.back.wants[kv.Key]
-		}
+		change, err := changeOf(n, kv)
 		switch {
 		case err != nil:
 			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
@@ -187,24 +160,21 @@ func (c *Control) prepareNB(j *job, p *prepared) {
 		case !settled(n, &change):
 			p.request.Changes = append(p.request.Changes, change)
 			asked := &p.request.Changes[len(p.request.Changes)-1]
-			c.wardOff(p, asked, j.dry)
+			c.wardOff(p, asked, p.dry)
 			c.observe(asked)
-		case !j.dry: // only how failures are retried is new
-			n.Retry = j.opts.Retry
+		case !p.dry: // only how failures are retried is new
+			n.Retry = p.opts.Retry
 		}
 	}
-	if j.back != nil {
-		p.request.Touch = j.back.touch
-	}
-	if j.opts.Resync == api.FullResync || j.opts.Resync == api.UpstreamResync {
+	if p.opts.Resync == api.FullResync || p.opts.Resync == api.UpstreamResync {
 		named := len(p.request.Changes)
 		p.request.Changes = c.dropObsolete(p.request.Changes)
 		for i := named; i < len(p.request.Changes); i++ {
-			c.heal(p, &p.request.Changes[i], j.dry)
+			c.heal(p, &p.request.Changes[i], p.dry)
 		}
 	}
 	if c.opts.Policies != nil {
-		c.lookAtNew(p, j.opts.Resync == api.FullResync)
+		c.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
 }
 
@@ -296,12 +266,12 @@ func desires(n *graph.Node, msg proto.Message) bool {
 }
 
 // prepareNotification drops what nobody describes or the northbound manages.
-func (c *Control) prepareNotification(j *job, p *prepared) bool {
+func (c *Control) prepareNotification(news *queue.News, p *prepared) bool {
 	p.request.Notified = map[string]bool{}
 	p.notified = map[string]api.Metadata{}
 	var kept []api.RecordedKVPair
 	reg := c.registry.Load()
-	for _, kv := range j.values {
+	for _, kv := range news.Values {
 		n := c.graph.Node(kv.Key)
 		d, err := reg.Lookup(kv.Key)
 		switch {
@@ -324,14 +294,14 @@ func (c *Control) prepareNotification(j *job, p *prepared) bool {
 		}
 		p.request.Changes = append(p.request.Changes, change)
 		p.request.Notified[kv.Key] = true
-		p.notified[kv.Key] = j.meta[kv.Key]
+		p.notified[kv.Key] = news.Meta[kv.Key]
 		kept = append(kept, kv)
 	}
-	j.values = kept
+	p.values = kept
 	return len(kept) > 0
 }
 
-func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
+func (c *Control) prepareUnimplemented(p *prepared) bool {
 	reg := c.registry.Load()
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Desc != nil || n.Base != nil || n.Want == nil {
@@ -344,7 +314,7 @@ func (c *Control) prepareUnimplemented(j *job, p *prepared) bool {
 	})
 	slices.SortFunc(p.request.Changes, func(a, b plan.Change) int { return strings.Compare(a.Key, b.Key) })
 	for _, c := range p.request.Changes {
-		j.values = append(j.values, api.RecordedKVPair{Key: c.Key, Value: c.Want.Msg, Origin: api.FromNB})
+		p.values = append(p.values, api.RecordedKVPair{Key: c.Key, Value: c.Want.Msg, Origin: api.FromNB})
 	}
 	return len(p.request.Changes) > 0
 }
@@ -365,9 +335,9 @@ func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
 
 // verboseRefresher is a refresher that logs the values that it reads, if the transaction
 // asks for that.
-func (c *Control) verboseRefresher(j *job, p *prepared) *refresh.Refresher {
+func (c *Control) verboseRefresher(p *prepared) *refresh.Refresher {
 	r := c.refresher(p.request.Closed)
-	if j.opts.Verbose {
+	if p.opts.Verbose {
 		r.Retrieved = func(descriptor string, values []api.KVWithMetadata) {
 			c.log.Info("retrieved", "descriptor", descriptor, "values", len(values))
 			for _, kv := range values {

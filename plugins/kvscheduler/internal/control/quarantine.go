@@ -187,20 +187,20 @@ func (c *Control) tryNext(southbound string, delay time.Duration) {
 		return
 	}
 	c.ward.queued[southbound]++
-	j := &job{typ: api.RetryFailedOps, retry: &retry{ofTxn: c.nextSeq, trial: southbound}}
+	t := &trial{ofTxn: c.nextSeq, southbound: southbound}
 	if c.nextSeq > 0 {
-		j.retry.ofTxn--
+		t.ofTxn--
 	}
 	if delay > 0 {
-		c.after(delay, j)
+		c.after(delay, t)
 	} else {
-		_ = c.push(j) // a closed scheduler tries nothing
+		_ = c.push(t) // a closed scheduler tries nothing
 	}
 }
 
 // prepareTrial lets one suspect come up, with nothing beside it.
-func (c *Control) prepareTrial(j *job, p *prepared) bool {
-	southbound := j.retry.trial
+func (c *Control) prepareTrial(t *trial, p *prepared) bool {
+	southbound := t.southbound
 	c.ward.queued[southbound]--
 	if p.request.Closed[southbound] {
 		return false // it comes up again, and so do the trials
@@ -225,8 +225,8 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 			continue // nothing would be done with it; its trial is when that is over
 		}
 		delete(p.request.Pinned, s.Key)
-		j.retry.suspect = s.Key
-		j.opts.Description = fmt.Sprintf("%s alone, since southbound %s went down while it was worked on", s.Key, southbound)
+		t.suspect = s.Key
+		p.opts.Description = fmt.Sprintf("%s alone, since southbound %s went down while it was worked on", s.Key, southbound)
 		p.request.Touch = append(p.request.Touch, s.Key)
 		return true
 	}
@@ -234,26 +234,26 @@ func (c *Control) prepareTrial(j *job, p *prepared) bool {
 }
 
 // afterTrial decides about a suspect.
-func (c *Control) afterTrial(r *retry, res *exec.Result) {
-	if r.suspect == "" {
-		return // there was nobody left to try
+func (c *Control) afterTrial(t *trial, res *exec.Result) {
+	if t.suspect == "" {
+		return // no suspect was left to try
 	}
-	failed := slices.ContainsFunc(res.Failures, func(f exec.Failure) bool { return f.Key == r.suspect })
+	failed := slices.ContainsFunc(res.Failures, func(f exec.Failure) bool { return f.Key == t.suspect })
 	if !failed {
-		c.ward.drop(r.suspect)
+		c.ward.drop(t.suspect)
 		c.toldSuspects()
-		c.tryNext(r.trial, 0)
+		c.tryNext(t.southbound, 0)
 		return
 	}
 	c.ward.mu.Lock()
-	if s := c.ward.suspects[r.suspect]; s != nil {
+	if s := c.ward.suspects[t.suspect]; s != nil {
 		s.tried = true
-		if n := c.graph.Node(r.suspect); n != nil {
+		if n := c.graph.Node(t.suspect); n != nil {
 			s.revision = n.Root().Revision
 		}
 	}
 	c.ward.mu.Unlock()
-	c.tryNext(r.trial, verdict)
+	c.tryNext(t.southbound, verdict)
 }
 
 // heal takes a value out of quarantine that is changed or deleted, with what is
@@ -291,20 +291,12 @@ func (c *Control) wardOff(p *prepared, change *plan.Change, dry bool) {
 	c.heal(p, change, dry)
 }
 
-// goOnTrying follows trials, and begins them when a southbound is up.
-func (c *Control) goOnTrying(j *job, res *exec.Result) {
+// followSuspects brings the suspects in step with what the northbound asks for.
+func (c *Control) followSuspects() {
 	if len(c.ward.suspects) > 0 {
 		c.arrive()
 		c.markQuarantined()
 	}
-	switch {
-	case j.retry != nil && j.retry.trial != "":
-		c.afterTrial(j.retry, res) // who is none any more is written down when all had their trial
-		return
-	case j.session != nil && j.session.up:
-		c.tryNext(j.session.name, 0)
-	}
-	c.keepWard()
 }
 
 // limbo says why nothing is done with a value for now.

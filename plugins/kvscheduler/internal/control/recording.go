@@ -10,23 +10,17 @@ import (
 )
 
 // preRecord records the transaction with its plan, before it is executed.
-func (c *Control) preRecord(j *job, txn *exec.Txn, p *prepared) *api.RecordedTxn {
+func (c *Control) preRecord(txn *exec.Txn, p *prepared) *api.RecordedTxn {
 	rec := &api.RecordedTxn{
-		PreRecord: true, WithSimulation: j.opts.Simulation,
-		Queued: j.queued, Taken: p.from, Prepared: p.at, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: j.typ,
-		ResyncType: j.opts.Resync, Description: j.opts.Description,
-		Values: j.values, Unread: p.unread,
+		PreRecord: true, WithSimulation: p.opts.Simulation,
+		Queued: p.entry.Queued, Taken: p.from, Prepared: p.at, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: p.entry.Task.(task).txnType(),
+		ResyncType: p.opts.Resync, Description: p.opts.Description,
+		RetryForTxn: p.ofTxn, RetryAttempt: p.attempt, Values: p.values, Unread: p.unread,
 	}
-	if o := &j.opts; !o.Turn.Before(o.Came) && !j.queued.Before(o.Turn) { // by the same clock
+	if o := &p.opts; !o.Turn.Before(o.Came) && !p.entry.Queued.Before(o.Turn) { // by the same clock
 		rec.Came, rec.Turn = o.Came, o.Turn
 	}
-	if j.retry != nil {
-		rec.RetryForTxn, rec.RetryAttempt = j.retry.ofTxn, j.retry.attempt
-	}
-	if j.session != nil {
-		rec.Description = j.session.String()
-	}
-	if j.opts.Resync != api.NotResync && j.opts.KeepFound {
+	if p.opts.Resync != api.NotResync && p.opts.KeepFound {
 		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
 	}
 	if c.opts.Record {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
 // timer is a retry that waits for its time.
@@ -32,7 +33,7 @@ func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 		r.revision[f.Base] = n.Root().Revision
 	}
 	for opts, r := range groups {
-		c.after(c.delay(opts, txn.Attempt), &job{typ: api.RetryFailedOps, retry: r})
+		c.after(c.delay(opts, txn.Attempt), r)
 	}
 }
 
@@ -64,19 +65,20 @@ func (c *Control) delay(opts api.RetryOpts, attempt int) time.Duration {
 	return d
 }
 
-func (c *Control) after(d time.Duration, j *job) {
+// after queues a task after a while.
+func (c *Control) after(d time.Duration, t queue.Task) {
 	c.timersMu.Lock()
 	defer c.timersMu.Unlock()
 	if c.timers == nil {
 		return
 	}
-	t := &timer{}
-	c.timers[t] = struct{}{}
-	t.stop = c.clock.AfterFunc(d, func() {
+	running := &timer{}
+	c.timers[running] = struct{}{}
+	running.stop = c.clock.AfterFunc(d, func() {
 		c.timersMu.Lock()
-		delete(c.timers, t)
+		delete(c.timers, running)
 		c.timersMu.Unlock()
-		_ = c.push(j) // a closed scheduler retries nothing
+		_ = c.push(t) // a closed scheduler retries nothing
 	})
 }
 
@@ -106,7 +108,7 @@ func (c *Control) prepareRetry(r *retry, p *prepared) bool {
 		}
 	}
 	if len(later.failures) > 0 { // suspects, whose turn comes
-		c.after(verdict, &job{typ: api.RetryFailedOps, retry: later})
+		c.after(verdict, later)
 	}
 	return len(p.request.Touch) > 0
 }

@@ -18,14 +18,6 @@ type session struct {
 	reason error // why it is down
 }
 
-// String describes a change for the history.
-func (s *sessionChange) String() string {
-	if s.up {
-		return fmt.Sprintf("southbound %s is up (epoch %d)", s.name, s.epoch)
-	}
-	return fmt.Sprintf("southbound %s is down: %v", s.name, s.reason)
-}
-
 // SouthboundUp implements api.Sessions.
 func (c *Control) SouthboundUp(name string, epoch uint64) {
 	c.pushSession(&sessionChange{name: name, up: true, epoch: epoch})
@@ -38,7 +30,7 @@ func (c *Control) SouthboundDown(name string, reason error) {
 }
 
 func (c *Control) pushSession(s *sessionChange) {
-	if err := c.push(&job{typ: api.SBNotification, session: s}); err != nil {
+	if err := c.push(s); err != nil {
 		c.log.Debug("session change ignored", "southbound", s.name, "error", err)
 	}
 }

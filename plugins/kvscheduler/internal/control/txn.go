@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
 // txn collects the changes of one transaction.
@@ -67,7 +67,7 @@ func (t *txn) check(o *api.TxnOptions) error {
 
 // Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
-	return t.commit(ctx, &job{typ: api.NBTransaction, values: t.values, opts: optionsOf(ctx, opts)})
+	return t.commit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
 
 // optionsOf are the options that the context carries, and then those of the call.
@@ -75,72 +75,56 @@ func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
 	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
 }
 
-func (t *txn) commit(ctx context.Context, j *job) (seqNum uint64, err error) {
-	if err := t.check(&j.opts); err != nil {
+func (t *txn) commit(ctx context.Context, what committed) (seqNum uint64, err error) {
+	if err := t.check(&what.parts().opts); err != nil {
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
 	}
-	return t.c.submit(ctx, j)
+	return t.c.submit(ctx, what)
 }
 
-// submit queues a transaction of the northbound and waits for it, if that is
-// asked for. When ctx ends the transaction is taken back, unless its turn has
-// come.
-func (c *Control) submit(ctx context.Context, j *job) (seqNum uint64, err error) {
+// submit queues a transaction of the northbound and waits for it, if the client asks for
+// that. When ctx ends the transaction is canceled, unless it is executed already.
+func (c *Control) submit(ctx context.Context, what committed) (seqNum uint64, err error) {
 	fail := func(err error) (uint64, error) {
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
 	}
 	if ctx.Err() != nil {
 		return fail(canceled(ctx))
 	}
-	if j.opts.Timeout > 0 {
-		if d := c.clock.Now().Add(j.opts.Timeout); j.opts.Deadline.IsZero() || d.Before(j.opts.Deadline) {
-			j.opts.Deadline = d
+	t := what.parts()
+	if t.opts.Timeout > 0 {
+		if d := c.clock.Now().Add(t.opts.Timeout); t.opts.Deadline.IsZero() || d.Before(t.opts.Deadline) {
+			t.opts.Deadline = d
 		}
 	}
-	if !j.opts.NonBlocking {
-		j.done = make(chan outcome, 1)
+	e := &queue.Entry{Task: what, Description: t.opts.Description}
+	if t.opts.NonBlocking {
+		if err := c.queue.Offer(e); err != nil {
+			return fail(err)
+		}
+		return api.NoSeqNum, nil
 	}
-	if err := c.queue.push(ctx, j); err != nil {
+	t.done = make(chan outcome, 1)
+	if err := c.queue.Push(ctx, e); err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 			err = canceled(ctx)
 		}
 		return fail(err)
 	}
-	if j.opts.NonBlocking {
-		return api.NoSeqNum, nil
-	}
 	select {
-	case out := <-j.done:
+	case out := <-t.done:
 		return out.seq, out.err
 	case <-ctx.Done():
 	}
-	if c.queue.cancel(j) {
+	if c.queue.Cancel(e) {
 		return fail(canceled(ctx))
 	}
 	select { // it may have ended, or been refused, just now
-	case out := <-j.done:
+	case out := <-t.done:
 		return out.seq, out.err
 	default:
-		return fail(api.NewUnfinishedError(context.Cause(ctx), j.wait))
+		return fail(api.NewUnfinishedError(context.Cause(ctx), t.wait))
 	}
-}
-
-// wait waits for the end of a transaction that is executed.
-func (j *job) wait(ctx context.Context) (seqNum uint64, err error) {
-	select {
-	case out := <-j.done:
-		return out.seq, out.err
-	case <-ctx.Done():
-		return api.NoSeqNum, context.Cause(ctx)
-	}
-}
-
-// tooLate tells that the deadline of a transaction passed before its turn.
-func (c *Control) tooLate(j *job) error {
-	if d := j.opts.Deadline; !d.IsZero() && !j.taken.Before(d) {
-		return fmt.Errorf("%w, after %v in the queue", api.ErrTxnDeadline, j.taken.Sub(j.queued).Round(time.Millisecond))
-	}
-	return nil
 }
 
 func canceled(ctx context.Context) error {
@@ -156,7 +140,8 @@ func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error
 	var result *api.Plan
 	var rejected []api.KeyWithError
 	err := t.c.onWorker(ctx, func() {
-		p, _ := t.c.prepare(&job{typ: api.NBTransaction, values: t.values, opts: o, dry: true})
+		p := &prepared{entry: &queue.Entry{Task: &northbound{commit: commit{values: t.values, opts: o}}}, dry: true}
+		_, _ = t.c.prepare(p) // a northbound transaction fails for its deadline only
 		rejected = p.rejected
 		result = t.c.planned(t.values, &o, plan.Make(t.c.graph, p.request))
 	})

@@ -3,7 +3,6 @@ package control
 import (
 	"maps"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -98,7 +97,7 @@ func (c *Control) planDecisions() {
 		return
 	}
 	d.planned = true
-	c.after(c.delay(*patiently(), d.attempt), &job{typ: api.RetryFailedOps, decide: true})
+	c.after(c.delay(*patiently(), d.attempt), confirmation{})
 	d.attempt++
 }
 

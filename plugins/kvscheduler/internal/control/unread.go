@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -95,11 +94,11 @@ func (c *Control) planReread() {
 	r.attempt++
 	next := c.clock.Now().Add(d)
 	c.nextReread.Store(&next)
-	c.after(d, &job{typ: api.RetryFailedOps, reread: true})
+	c.after(d, reread{})
 }
 
 // prepareReread reads again what could not be read; false if nothing answered.
-func (c *Control) prepareReread(j *job, p *prepared) bool {
+func (c *Control) prepareReread(p *prepared) bool {
 	c.rereads.planned = false
 	before := c.reads.List()
 	if len(before) == 0 {
@@ -116,8 +115,7 @@ func (c *Control) prepareReread(j *job, p *prepared) bool {
 	if len(answered) == 0 {
 		return false
 	}
-	j.typ = api.SBNotification // it waits like a retry, and is news of the southbound
-	j.opts.Description = "read after it failed: " + strings.Join(answered, ", ")
+	p.opts.Description = "read after it failed: " + strings.Join(answered, ", ")
 	p.request.All = true
 	p.request.DropUnwanted = c.fullResyncDone
 	return true

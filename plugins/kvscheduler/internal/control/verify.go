@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -19,12 +20,12 @@ import (
 // wantedBefore is the way back for a transaction that may turn out to be not
 // verified: to what was wanted before, of an invalid value also to what stayed in
 // force instead, and to what belonged to the southbound.
-func (c *Control) wantedBefore(j *job) (back *job) {
-	if !j.opts.Verify || !j.opts.Revert {
+func (c *Control) wantedBefore(p *prepared) (back *reversal) {
+	if !p.opts.Verify || !p.opts.Revert {
 		return nil
 	}
-	back = &job{typ: api.NBTransaction, back: &wayBack{wants: map[string]*registry.Value{}}}
-	for _, kv := range j.values {
+	back = &reversal{wants: map[string]*registry.Value{}}
+	for _, kv := range p.values {
 		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
 		switch n := c.graph.Node(kv.Key); {
 		case n == nil || n.Want == nil && n.Have == nil:
@@ -32,7 +33,7 @@ func (c *Control) wantedBefore(j *job) (back *job) {
 			continue
 		default:
 			pair.Value = n.Want.Msg
-			back.back.wants[kv.Key] = n.Want
+			back.wants[kv.Key] = n.Want
 		}
 		back.values = append(back.values, pair)
 	}
@@ -40,11 +41,11 @@ func (c *Control) wantedBefore(j *job) (back *job) {
 }
 
 // verified adds to the error of a transaction what is not as it should be.
-func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error {
-	if !j.opts.Verify || res.Reverted {
+func (c *Control) verified(p *prepared, back *reversal, res *exec.Result, err error) error {
+	if !p.opts.Verify || res.Reverted {
 		return err
 	}
-	wrong := c.verify(j, res)
+	wrong := c.verify(p, res)
 	if len(wrong) == 0 {
 		return err
 	}
@@ -55,14 +56,14 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 	touch := c.withDerived(keys)
 	c.readAgain(keys, c.closedSessions())
 	c.keep(nil, nil) // what should have been removed is on record again
-	if !j.opts.Revert {
+	if !p.opts.Revert {
 		c.unverified(wrong)
 	}
 	c.notifyWatchers(keys)
-	if j.opts.Revert {
-		back.back.touch = c.withDerived(touch)
-		back.opts = api.TxnOptions{Retry: j.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
-		if te := (*api.TransactionError)(nil); errors.As(c.process(back).err, &te) {
+	if p.opts.Revert {
+		back.touch = c.withDerived(touch)
+		back.opts = api.TxnOptions{Retry: p.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
+		if te := (*api.TransactionError)(nil); errors.As(c.process(&queue.Entry{Task: back}).err, &te) {
 			for _, kv := range te.GetKVErrors() {
 				kv.Reverting = true
 				wrong = append(wrong, kv)
@@ -72,7 +73,7 @@ func (c *Control) verified(j *job, back *job, res *exec.Result, err error) error
 	if te := (*api.TransactionError)(nil); errors.As(err, &te) {
 		wrong = append(te.GetKVErrors(), wrong...)
 	}
-	return api.NewTransactionError(nil, wrong, j.opts.Revert)
+	return api.NewTransactionError(nil, wrong, p.opts.Revert)
 }
 
 // unverified makes it the status of values that exist and are not as they should be.
@@ -101,7 +102,7 @@ func (c *Control) withDerived(bases []string) []string {
 }
 
 // verify reads what the transaction named or touched and compares.
-func (c *Control) verify(j *job, res *exec.Result) (wrong []api.KeyWithError) {
+func (c *Control) verify(p *prepared, res *exec.Result) (wrong []api.KeyWithError) {
 	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
 	add := func(key string) {
 		n := c.graph.Node(key)
@@ -118,7 +119,7 @@ func (c *Control) verify(j *job, res *exec.Result) (wrong []api.KeyWithError) {
 		}
 		byDescriptor[n.Desc][n.Key] = n
 	}
-	for _, kv := range j.values {
+	for _, kv := range p.values {
 		add(kv.Key)
 	}
 	for i := range res.Executed {

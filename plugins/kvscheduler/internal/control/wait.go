@@ -48,10 +48,10 @@ func (c *Control) waitFor(ctx context.Context, req api.WaitRequest) error {
 	w := c.watch(api.WatchRequest{NoSnapshot: true})
 	defer w.Close()
 	begun := make(chan *wait, 1)
-	err := c.push(&job{call: func() {
+	err := c.push(call(func() {
 		w.reset()
 		begun <- c.newWait(req)
-	}})
+	}))
 	if err != nil {
 		return &api.WaitError{Unmet: c.newWait(req).report(), Cause: err}
 	}

@@ -1,4 +1,4 @@
-package control
+package queue
 
 import (
 	"context"
@@ -17,35 +17,56 @@ import (
 
 // bounded is a queue on a clock of its own.
 type bounded struct {
-	*queue
+	*Queue
 	t   testing.TB
 	now time.Time
 }
 
 func newBounded(t testing.TB, capacity int) *bounded {
 	b := &bounded{t: t, now: time.Unix(1e9, 0)}
-	b.queue = newQueue(func() time.Time { return b.now }, capacity, 0)
+	b.Queue = New(func() time.Time { return b.now }, capacity, 0)
 	return b
 }
 
-func (b *bounded) put(j *job) *job {
+func (b *bounded) put(e *Entry) *Entry {
 	b.t.Helper()
-	if err := b.push(context.Background(), j); err != nil {
+	if err := b.Push(context.Background(), e); err != nil {
 		b.t.Fatal(err)
 	}
-	return j
+	return e
 }
 
-func northbound(keys ...string) *job {
-	j := &job{typ: api.NBTransaction}
+// fake is a task of some class.
+type fake struct {
+	class string
+	named []api.RecordedKVPair
+	wide  bool
+	news  *News
+}
+
+func (f *fake) Class() string               { return f.class }
+func (f *fake) Named() []api.RecordedKVPair { return f.named }
+func (f *fake) Wide() bool                  { return f.wide }
+func (f *fake) News() *News                 { return f.news }
+
+func of(class string) *Entry { return &Entry{Task: &fake{class: class}} }
+
+func resync() *Entry { return &Entry{Task: &fake{class: api.QueueNorthbound, wide: true}} }
+
+func northbound(keys ...string) *Entry {
+	f := &fake{class: api.QueueNorthbound}
 	for _, key := range keys {
-		j.values = append(j.values, api.RecordedKVPair{Key: key})
+		f.named = append(f.named, api.RecordedKVPair{Key: key})
 	}
-	return j
+	return &Entry{Task: f}
 }
 
-// news are keys, those that are gone with a "-" before.
-func news(keys ...string) *job {
+func notification(list ...api.KVWithMetadata) *Entry {
+	return &Entry{Task: &fake{class: api.QueueNotifications, news: NewNews(list)}}
+}
+
+// news are about keys; a "-" before one means that its value does not exist.
+func news(keys ...string) *Entry {
 	var list []api.KVWithMetadata
 	for _, key := range keys {
 		kv := api.KVWithMetadata{Key: strings.TrimPrefix(key, "-")}
@@ -54,22 +75,23 @@ func news(keys ...string) *job {
 		}
 		list = append(list, kv)
 	}
-	return notification(list)
+	return notification(list...)
 }
 
 // order empties the queue and tells what came: transactions as their keys,
 // news in parentheses, "retry", "call" and "session".
 func (b *bounded) order() string {
 	var parts []string
-	for j := b.take(); j != nil; j = b.take() {
-		if gone := j.takeGone(); gone != nil {
-			parts = append(parts, "("+text(gone)+")")
-		}
-		switch j.class() {
+	for e := b.take(); e != nil; e = b.take() {
+		switch e.Task.Class() {
 		case api.QueueNorthbound:
-			parts = append(parts, text(j))
+			parts = append(parts, text(e.Task.Named(), ""))
 		case api.QueueNotifications:
-			parts = append(parts, "("+text(j)+")")
+			news := e.Task.News()
+			if gone := news.TakeGone(); gone != nil {
+				parts = append(parts, "("+text(gone.Values, "-")+")")
+			}
+			parts = append(parts, "("+text(news.Values, "-")+")")
 		case api.QueueSessions:
 			parts = append(parts, "session")
 		case api.QueueCalls:
@@ -81,11 +103,11 @@ func (b *bounded) order() string {
 	return strings.Join(parts, " ")
 }
 
-func text(j *job) string {
+func text(values []api.RecordedKVPair, absent string) string {
 	var keys []string
-	for _, kv := range j.values {
-		if kv.Value == nil && j.typ == api.SBNotification {
-			keys = append(keys, "-"+kv.Key)
+	for _, kv := range values {
+		if kv.Value == nil {
+			keys = append(keys, absent+kv.Key)
 		} else {
 			keys = append(keys, kv.Key)
 		}
@@ -99,34 +121,33 @@ func TestQueueOrder(t *testing.T) {
 	for i := range many {
 		many[i] = "m"
 	}
-	retrying := func() *job { return &job{typ: api.RetryFailedOps} }
-	resync := func() *job { return &job{typ: api.NBTransaction, opts: api.TxnOptions{Resync: api.FullResync}} }
+	retrying := func() *Entry { return of(api.QueueRetries) }
 	for _, c := range []struct {
 		name, want string
-		jobs       []*job
+		entries    []*Entry
 	}{
-		{"the northbound goes first, in its order", "a b (x) retry", []*job{news("x"), northbound("a"), retrying(), northbound("b")}},
-		{"news are merged by key", "a b (x,-y)", []*job{news("x", "y"), northbound("a"), news("-y"), northbound("b"), news("x")}},
-		{"what was gone meanwhile is told", "a (-x) (x,y)", []*job{news("x"), northbound("a"), news("-x"), news("y"), news("x")}},
-		{"what was gone before and is gone again", "(-x)", []*job{news("-x"), news("x"), news("-x")}},
-		{"in one call", "(-x) (x)", []*job{news("x", "-x", "x")}},
-		{"news of a key before the transaction that names it", "(x,y) x b", []*job{news("x"), northbound("x"), news("y"), northbound("b")}},
-		{"news of a key after the transaction that names it", "x b (y) (x)", []*job{northbound("x"), news("y"), northbound("b"), news("x")}},
-		{"news on both sides", "(x) x (x,z)", []*job{news("x"), northbound("x"), news("x"), news("z")}},
-		{"resyncs and news change no places", "(x)  b (y)", []*job{news("x"), resync(), news("y"), northbound("b")}},
-		{"nor do large transactions", "(x) " + strings.Join(many, ",") + " (y)", []*job{news("x"), northbound(many...), news("y")}},
-		{"fences", "a (x) call b (x) session c retry retry", []*job{
-			news("x"), northbound("a"), {call: func() {}}, news("x"), northbound("b"), {typ: api.SBNotification, session: &sessionChange{}},
-			retrying(), northbound("c"), {typ: api.RetryUnimplOps}}},
+		{"the northbound goes first, in its order", "a b (x) retry", []*Entry{news("x"), northbound("a"), retrying(), northbound("b")}},
+		{"news are merged by key", "a b (x,-y)", []*Entry{news("x", "y"), northbound("a"), news("-y"), northbound("b"), news("x")}},
+		{"a value that did not exist in between", "a (-x) (x,y)", []*Entry{news("x"), northbound("a"), news("-x"), news("y"), news("x")}},
+		{"what was gone before and is gone again", "(-x)", []*Entry{news("-x"), news("x"), news("-x")}},
+		{"in one call", "(-x) (x)", []*Entry{news("x", "-x", "x")}},
+		{"news of a key before the transaction that names it", "(x,y) x b", []*Entry{news("x"), northbound("x"), news("y"), northbound("b")}},
+		{"news of a key after the transaction that names it", "x b (y) (x)", []*Entry{northbound("x"), news("y"), northbound("b"), news("x")}},
+		{"news on both sides", "(x) x (x,z)", []*Entry{news("x"), northbound("x"), news("x"), news("z")}},
+		{"resyncs and news change no places", "(x)  b (y)", []*Entry{news("x"), resync(), news("y"), northbound("b")}},
+		{"nor do large transactions", "(x) " + strings.Join(many, ",") + " (y)", []*Entry{news("x"), northbound(many...), news("y")}},
+		{"fences", "a (x) call b (x) session c retry retry", []*Entry{
+			news("x"), northbound("a"), of(api.QueueCalls), news("x"), northbound("b"), of(api.QueueSessions),
+			retrying(), northbound("c"), of(api.QueueUnimplemented)}},
 	} {
 		b := newBounded(t, 0)
-		for _, j := range c.jobs {
-			b.put(j)
+		for _, e := range c.entries {
+			b.put(e)
 		}
 		if got := b.order(); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		if st := b.status(); st.Length != 0 || st.OldestAge != 0 {
+		if st := b.Status(); st.Length != 0 || st.OldestAge != 0 {
 			t.Errorf("%s: left %+v", c.name, st)
 		}
 	}
@@ -140,7 +161,7 @@ func TestQueueAgeing(t *testing.T) {
 	for i := range 2 * maxOvertaken {
 		b.put(northbound(fmt.Sprint("t", i)))
 	}
-	b.put(&job{typ: api.RetryFailedOps})
+	b.put(of(api.QueueRetries))
 	got := strings.Fields(b.order())
 	if i := slices.Index(got, "(x)"); i != maxOvertaken {
 		t.Errorf("news after %d transactions, expected %d", i, maxOvertaken)
@@ -149,9 +170,9 @@ func TestQueueAgeing(t *testing.T) {
 		t.Errorf("the retry came last and goes as number %d of %d", i, len(got))
 	}
 
-	b.put(&job{typ: api.RetryFailedOps})
+	b.put(of(api.QueueRetries))
 	b.put(news("x"))
-	b.now = b.now.Add(DefaultQueueAgeing)
+	b.now = b.now.Add(DefaultAgeing)
 	b.put(northbound("a"))
 	if got := b.order(); got != "retry (x) a" {
 		t.Errorf("what waited for the time of ageing: got %q", got)
@@ -167,11 +188,11 @@ func TestQueueWhoseClockJumps(t *testing.T) {
 		b.put(northbound("a"))
 		b.put(news("x"))
 		b.put(northbound("b"))
-		if got := b.status().OldestAge; got != 0 {
+		if got := b.Status().OldestAge; got != 0 {
 			t.Errorf("%v: age %v before the jump", jump, got)
 		}
 		b.now = b.now.Add(jump)
-		if got := b.status().OldestAge; got != api.Seconds(max(0, jump)) {
+		if got := b.Status().OldestAge; got != api.Seconds(max(0, jump)) {
 			t.Errorf("%v: age %v after the jump", jump, got)
 		}
 		if got := b.order(); got != "a (x) b" {
@@ -190,15 +211,15 @@ func TestQueueStatus(t *testing.T) {
 	t.Parallel()
 	b := newBounded(t, 5)
 	a := northbound("a")
-	a.opts.Description = "of a"
+	a.Description = "of a"
 	b.put(a)
 	b.now = b.now.Add(time.Second)
 	b.put(news("x"))
 	b.put(news("y"))
-	b.put(&job{call: func() {}})
+	b.put(of(api.QueueCalls))
 	b.now = b.now.Add(time.Minute)
 	b.put(northbound("b"))
-	st := b.status()
+	st := b.Status()
 	if st.Length != 4 || st.Capacity != 5 || st.Waiting[api.QueueNorthbound] != 2 || st.Waiting[api.QueueNotifications] != 1 ||
 		st.Waiting[api.QueueCalls] != 1 || st.OldestAge != api.Seconds(61*time.Second) {
 		t.Errorf("got %+v", st)
@@ -208,12 +229,12 @@ func TestQueueStatus(t *testing.T) {
 	}
 	b.take()
 	b.now = b.now.Add(time.Second)
-	if st := b.status(); st.OldestAge != api.Seconds(61*time.Second) || *st.Running != (api.RunningTxn{Class: api.QueueNorthbound, Description: "of a", For: api.Seconds(time.Second)}) {
+	if st := b.Status(); st.OldestAge != api.Seconds(61*time.Second) || *st.Running != (api.RunningTxn{Class: api.QueueNorthbound, Description: "of a", For: api.Seconds(time.Second)}) {
 		t.Errorf("got %+v, %+v", st, st.Running)
 	}
 	for b.take() != nil {
 	}
-	if st := b.status(); st.Running != nil || st.Length != 0 {
+	if st := b.Status(); st.Running != nil || st.Length != 0 {
 		t.Errorf("when all is done: %+v", st)
 	}
 }
@@ -226,23 +247,23 @@ func TestQueueRoom(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	if err := b.push(ctx, northbound("c")); !errors.Is(err, reason) {
+	if err := b.Push(ctx, northbound("c")); !errors.Is(err, reason) {
 		t.Errorf("got %v", err)
 	}
-	if err := b.push(t.Context(), &job{typ: api.NBTransaction, opts: api.TxnOptions{NonBlocking: true}}); !errors.Is(err, api.ErrTxnQueueFull) {
+	if err := b.Offer(northbound("c")); !errors.Is(err, api.ErrTxnQueueFull) {
 		t.Errorf("got %v", err)
 	}
 	b.put(news("x")) // always
 	pushed := make(chan error)
-	go func() { pushed <- b.push(t.Context(), northbound("d")) }()
-	if !b.cancel(first) || b.cancel(first) {
+	go func() { pushed <- b.Push(t.Context(), northbound("d")) }()
+	if !b.Cancel(first) || b.Cancel(first) {
 		t.Error("canceled not at all, or twice")
 	}
 	if err := <-pushed; err != nil {
 		t.Error(err)
 	}
 	taken := b.take()
-	if b.cancel(taken) {
+	if b.Cancel(taken) {
 		t.Error("canceled although its turn had come")
 	}
 	b.put(northbound("e"))
@@ -254,11 +275,11 @@ func TestQueueRoom(t *testing.T) {
 // life is a random life of a queue, watched from outside.
 type life struct {
 	*rapid.T
-	q       *queue
+	q       *Queue
 	now     time.Time
 	steps   int
-	waiting []*job // transactions
-	pushed  map[*job]int
+	waiting []*Entry // transactions
+	pushed  map[*Entry]int
 	news    map[string][]told // by key, in the order of the pushes
 	seen    map[string]int    // steps of the news delivered last, by key
 }
@@ -271,12 +292,12 @@ type told struct {
 
 var lifeKeys = []string{"a", "b", "c"}
 
-func (l *life) push(j *job) *job {
-	l.pushed[j] = l.steps
-	if err := l.q.push(context.Background(), j); err != nil {
+func (l *life) push(e *Entry) *Entry {
+	l.pushed[e] = l.steps
+	if err := l.q.Push(context.Background(), e); err != nil {
 		l.Fatal(err)
 	}
-	return j
+	return e
 }
 
 func (l *life) step(what string) {
@@ -287,7 +308,7 @@ func (l *life) step(what string) {
 	case "transaction":
 		l.waiting = append(l.waiting, l.push(northbound(key())))
 	case "resync":
-		l.waiting = append(l.waiting, l.push(&job{typ: api.NBTransaction, opts: api.TxnOptions{Resync: api.FullResync}}))
+		l.waiting = append(l.waiting, l.push(resync()))
 	case "notify":
 		kv := api.KVWithMetadata{Key: key(), Metadata: l.steps} // by which the news are known again
 		gone := rapid.Bool().Draw(l.T, "gone")
@@ -295,48 +316,49 @@ func (l *life) step(what string) {
 			kv.Value = &model.Item{}
 		}
 		l.news[kv.Key] = append(l.news[kv.Key], told{l.steps, gone})
-		l.push(notification([]api.KVWithMetadata{kv}))
+		l.push(notification(kv))
 	case "fence":
-		l.push(&job{call: func() {}})
+		l.push(of(api.QueueCalls))
 	case "cancel":
 		if n := len(l.waiting); n > 0 {
 			i := rapid.IntRange(0, n-1).Draw(l.T, "which")
-			if !l.q.cancel(l.waiting[i]) {
+			if !l.q.Cancel(l.waiting[i]) {
 				l.Fatalf("a transaction that waits cannot be canceled")
 			}
 			l.waiting = slices.Delete(l.waiting, i, i+1)
 		}
 	case "take":
-		if j := l.q.take(); j != nil {
-			l.taken(j)
+		if e := l.q.take(); e != nil {
+			l.taken(e)
 		}
 	}
 }
 
-func (l *life) taken(j *job) {
-	switch j.class() {
+func (l *life) taken(e *Entry) {
+	switch e.Task.Class() {
 	case api.QueueNorthbound:
-		if len(l.waiting) == 0 || l.waiting[0] != j {
+		if len(l.waiting) == 0 || l.waiting[0] != e {
 			l.Fatalf("a transaction out of order")
 		}
 		l.waiting = l.waiting[1:]
 		for _, key := range lifeKeys {
-			if len(j.values) == 0 || j.values[0].Key == key {
-				l.upToDate(key, l.pushed[j])
+			if e.Task.Wide() || e.Task.Named()[0].Key == key {
+				l.upToDate(key, l.pushed[e])
 			}
 		}
 	case api.QueueCalls:
 		for _, key := range lifeKeys {
-			l.upToDate(key, l.pushed[j])
+			l.upToDate(key, l.pushed[e])
 		}
-		if len(l.waiting) > 0 && l.pushed[l.waiting[0]] < l.pushed[j] {
+		if len(l.waiting) > 0 && l.pushed[l.waiting[0]] < l.pushed[e] {
 			l.Fatalf("a barrier does not cover a transaction")
 		}
 	default:
-		gone := j.takeGone()
-		for _, kv := range j.values {
-			told := kv.Value == nil || gone != nil && slices.ContainsFunc(gone.values, func(g api.RecordedKVPair) bool { return g.Key == kv.Key })
-			l.delivered(kv.Key, j.meta[kv.Key].(int), told)
+		news := e.Task.News()
+		gone := news.TakeGone()
+		for _, kv := range news.Values {
+			told := kv.Value == nil || gone != nil && slices.ContainsFunc(gone.Values, func(g api.RecordedKVPair) bool { return g.Key == kv.Key })
+			l.delivered(kv.Key, news.Meta[kv.Key].(int), told)
 		}
 	}
 }
@@ -372,19 +394,19 @@ func (l *life) delivered(key string, step int, toldGone bool) {
 func TestQueueRandom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := &life{T: t, now: time.Unix(1e9, 0), pushed: map[*job]int{}, news: map[string][]told{}, seen: map[string]int{}}
-		l.q = newQueue(func() time.Time { return l.now }, 0, 100*time.Millisecond)
+		l := &life{T: t, now: time.Unix(1e9, 0), pushed: map[*Entry]int{}, news: map[string][]told{}, seen: map[string]int{}}
+		l.q = New(func() time.Time { return l.now }, 0, 100*time.Millisecond)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			l.step(rapid.SampledFrom([]string{"transaction", "resync", "notify", "notify", "notify", "fence", "cancel", "take", "take"}).Draw(t, "step"))
 		}
-		for j := l.q.take(); j != nil; j = l.q.take() {
-			l.taken(j)
+		for e := l.q.take(); e != nil; e = l.q.take() {
+			l.taken(e)
 		}
 		l.steps++
 		for _, key := range lifeKeys {
 			l.upToDate(key, l.steps)
 		}
-		if st := l.q.status(); st.Length != 0 || len(l.waiting) > 0 {
+		if st := l.q.Status(); st.Length != 0 || len(l.waiting) > 0 {
 			t.Fatalf("left: %+v and %d transactions", st, len(l.waiting))
 		}
 	})

@@ -1,0 +1,157 @@
+package queue
+
+import (
+	"container/list"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+const (
+	// maxOvertaken is how often the northbound may go before an entry of others,
+	// however short it waits.
+	maxOvertaken = 64
+	// maxNamed is how many keys of a transaction are remembered while it waits.
+	// One that names more takes longer than what it could overtake.
+	maxNamed = 64
+)
+
+// segment is what waits between two fences.
+type segment struct {
+	northbound    list.List // of *Entry
+	notifications []*Entry  // more than one where a transaction has to come between
+	retries       []*Entry
+	fence         *Entry // ends the segment; nil of the last one
+
+	named    map[string]uint64 // the latest transaction that names a key
+	wide     uint64            // the latest transaction that may be about any key
+	notified map[string]uint64 // the latest notifications of a key
+}
+
+func newSegment() *segment {
+	return &segment{named: map[string]uint64{}, notified: map[string]uint64{}}
+}
+
+// wide reports whether a transaction must not change places with any notification.
+func (e *Entry) wide() bool { return e.Task.Wide() || len(e.Task.Named()) > maxNamed }
+
+func (s *segment) addNorthbound(e *Entry) {
+	e.segment, e.elem = s, s.northbound.PushBack(e)
+	if e.wide() {
+		s.wide = e.id
+		if n := len(s.notifications); n > 0 {
+			e.after = s.notifications[n-1].id
+		}
+		return
+	}
+	named := e.Task.Named()
+	for i := range named {
+		key := named[i].Key
+		s.named[key] = e.id
+		e.after = max(e.after, s.notified[key])
+	}
+}
+
+// removeNorthbound takes out a transaction. That a canceled one is still
+// remembered by its keys costs news a place of their own at most.
+func (s *segment) removeNorthbound(e *Entry) {
+	first := s.northbound.Front() == e.elem
+	s.northbound.Remove(e.elem)
+	e.elem = nil
+	switch {
+	case s.northbound.Len() == 0:
+		clear(s.named)
+	case first && !e.wide():
+		named := e.Task.Named()
+		for i := range named {
+			if key := named[i].Key; s.named[key] == e.id {
+				delete(s.named, key)
+			}
+		}
+	}
+}
+
+// executed reports whether no transaction up to the one with an id waits here.
+func (s *segment) executed(id uint64) bool {
+	next := front(&s.northbound)
+	return next == nil || next.id > id
+}
+
+// addNotification is false if the news were merged into those that wait.
+func (s *segment) addNotification(e *Entry) bool {
+	news := e.Task.News()
+	after := s.wide
+	for i := range news.Values {
+		after = max(after, s.named[news.Values[i].Key])
+	}
+	if s.executed(after) {
+		after = 0
+	}
+	into := e
+	if n := len(s.notifications); n > 0 {
+		last := s.notifications[n-1]
+		if after <= last.after {
+			into = last
+		}
+		after = max(after, last.after)
+	}
+	if into == e {
+		e.after = after
+		s.notifications = append(s.notifications, e)
+	} else {
+		into.Task.News().merge(news)
+	}
+	for i := range news.Values {
+		s.notified[news.Values[i].Key] = into.id
+	}
+	return into == e
+}
+
+// take takes the next entry; nil if only the fence is left.
+func (s *segment) take(now time.Time, ageing time.Duration) *Entry {
+	nb, other := front(&s.northbound), s.other()
+	blocked := nb != nil && len(s.notifications) > 0 && s.notifications[0].id <= nb.after
+	if nb == nil || blocked || other != nil && other.id < nb.id && other.overdue(now, ageing) {
+		return s.takeOther(other)
+	}
+	for _, e := range []*Entry{first(s.notifications), first(s.retries)} {
+		if e != nil && e.id < nb.id {
+			e.overtaken++
+		}
+	}
+	s.removeNorthbound(nb)
+	return nb
+}
+
+func (e *Entry) overdue(now time.Time, ageing time.Duration) bool {
+	waited := now.Sub(e.Queued) // negative: the clock was set back
+	return waited >= ageing || waited < 0 || e.overtaken >= maxOvertaken
+}
+
+// other is what is next without the northbound.
+func (s *segment) other() *Entry {
+	r, n := first(s.retries), first(s.notifications)
+	if n != nil && s.executed(n.after) && (r == nil || n.id < r.id) {
+		return n
+	}
+	return r
+}
+
+func (s *segment) takeOther(e *Entry) *Entry {
+	switch {
+	case e == nil:
+	case e.Task.Class() == api.QueueNotifications:
+		s.notifications[0] = nil
+		s.notifications = s.notifications[1:]
+		news := e.Task.News()
+		for i := range news.Values {
+			if key := news.Values[i].Key; s.notified[key] == e.id {
+				delete(s.notified, key)
+			}
+		}
+	default:
+		s.retries[0] = nil
+		s.retries = s.retries[1:]
+	}
+	return e
+}
