@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -115,9 +116,9 @@ func (s *Scheduler) problems(p control.Problems) {
 	}
 }
 
-// breaches shows in the health of the agent which descriptors break their
+// violations shows in the health of the agent which descriptors break their
 // contract. The agent works all the same.
-func (s *Scheduler) breaches(all []control.Breach) {
+func (s *Scheduler) violations(all []contract.Violation) {
 	if s.Health == nil {
 		return
 	}

@@ -65,7 +65,7 @@ func (s *Scheduler) start() {
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
 		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
-		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Breaches: s.breaches, Refused: s.refused, Unread: s.unread,
+		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Violations: s.violations, Refused: s.refused, Unread: s.unread,
 		Problems:       s.problems,
 		CheckContracts: s.cfg.CheckContracts, RepairLost: s.cfg.repairsLost,
 	}

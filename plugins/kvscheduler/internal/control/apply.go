@@ -58,9 +58,9 @@ func (c *Control) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *pl
 	return out
 }
 
-func (c *Control) base(key string) api.PlanBase {
+func (st *state) base(key string) api.PlanBase {
 	b := api.PlanBase{Key: key}
-	if n := c.graph.Node(key); n != nil {
+	if n := st.graph.Node(key); n != nil {
 		if n.Want != nil && !n.Want.Unwanted {
 			b.Wanted = api.ValueDigest(n.Want.Msg)
 		}
@@ -77,7 +77,7 @@ func (c *Control) base(key string) api.PlanBase {
 
 // reasons say of the values that stay PENDING or INVALID, or as they are, why.
 func (c *Control) reasons(pl *plan.Plan) []api.PlanReason {
-	after := &afterwards{c: c, pl: pl}
+	after := &projection{c: c, pl: pl}
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
@@ -119,11 +119,11 @@ func givenBack(op *plan.Op, n *graph.Node) bool {
 		n != nil && n.Desired() != nil
 }
 
-func (c *Control) waitsFor(op *plan.Op, after *afterwards) string {
+func (c *Control) waitsFor(op *plan.Op, after *projection) string {
 	if op.Want.Observed {
 		return "waits for somebody else to make it (ownership policy observe)"
 	}
-	if problem := c.sessionProblem(op.Desc.Session()); problem != "" {
+	if problem := c.sessions.problem(op.Desc.Session()); problem != "" {
 		return problem
 	}
 	if problem := c.notRead(op.Key, op.Desc); problem != "" && op.Base == "" {

@@ -2,21 +2,18 @@ package control
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 )
 
 // Printer is called with every transaction: before the execution, with PreRecord set,
@@ -48,9 +45,9 @@ type Options struct {
 	Suspects func([]api.Suspect)
 	// CheckContracts compares the values handed to callbacks before and after.
 	CheckContracts bool
-	// Breaches is told which descriptors break their contract, and how, whenever
-	// that changes; nil: nobody is. It may be called concurrently.
-	Breaches func([]Breach)
+	// Violations is called with all contract violations of descriptors, whenever these
+	// change; nil disables it. It may be called concurrently.
+	Violations func([]contract.Violation)
 	// Refused is called with all descriptors that could not be registered, whenever
 	// there is another one; nil disables it. It may be called concurrently.
 	Refused func([]registry.Refusal)
@@ -87,60 +84,35 @@ type Options struct {
 // Control is the scheduler without its plugin: it implements
 // api.KVScheduler. Run must be called once to execute what is queued.
 type Control struct {
-	opts  Options
-	log   logging.Logger
-	clock Clock
+	opts Options
 
-	queue   *queue.Queue
-	history *record.Ring
+	*state
+	*admission
+	*timers
+	*registrar
+	*inspector
+	*watches
+	*driftDetector
+	*trials
+	*retries
+	*unreadable
+	*lossRepair
 
-	mu       sync.RWMutex // guards graph against readers; only the worker writes
-	graph    *graph.Graph
-	exec     *exec.Executor
-	registry atomic.Pointer[registry.Registry]
-	readers  status.Reader // what all of them have in common; see reader
-	register sync.Mutex    // one registration at a time
+	exec       *exec.Executor
+	southbound *southbound
+	contracts  *contract.Tracker
+	journal    *journal
+	recorder   recorder
+	verifier   verifier
+	problems   *problemCounter
+
+	before atomic.Pointer[func() api.ChangesStatus] // what waits before the queue; nil: nothing does
 
 	// Of the worker.
-	nextSeq        uint64
-	marked         int // see tellMarked
-	fullResyncDone bool
-	named          uint32 // counts transactions of the northbound; see graph.Outcome
-
-	sessMu   sync.Mutex
-	sessions map[string]session // southbounds that were heard of
-
-	watchMu sync.Mutex
-	waiting map[string][]chan struct{} // for the registration of a prefix
-
-	changes   *changes // of statuses
-	refreshed []string // of the worker: base values that a refresh changed
-	problems  problems // of the worker
-	progress  progress
-
-	drifts   *drifts
-	losses   losses
-	keeper   keeper
-	refusals atomic.Pointer[api.Refusals]             // nil: nobody tells
-	before   atomic.Pointer[func() api.ChangesStatus] // what waits before the queue; nil: nobody tells
-
-	observed map[string]*registry.Descriptor // of the worker: values that are only observed
+	marked   int                             // see tellMarked
+	named    uint32                          // counts transactions of the northbound; see graph.Outcome
+	observed map[string]*registry.Descriptor // values that are only observed
 	looking  bool                            // a look at them is planned
-
-	reads      *refresh.Reads
-	rereads    rereads
-	decisions  decisions
-	nextReread atomic.Pointer[time.Time] // nil: none is planned
-
-	ward     ward
-	breaches breaches
-	panics   map[panicPlace]bool // of the worker: those that were logged
-	overdue  *exec.Overdue
-	returns  atomic.Bool // a job for callbacks that returned late is queued
-
-	timersMu sync.Mutex
-	timers   map[*timer]struct{}
-	stopped  chan struct{}
 }
 
 var _ api.KVScheduler = (*Control)(nil)
@@ -156,31 +128,41 @@ func New(opts Options) *Control {
 	if opts.Log == nil {
 		opts.Log = logging.Nop()
 	}
-	c := &Control{
-		opts: opts, log: opts.Log, clock: opts.Clock,
-		queue:    queue.New(opts.Clock.Now, opts.QueueCapacity, opts.QueueAgeing),
-		history:  record.NewRing(opts.History),
-		graph:    graph.New(),
-		sessions: map[string]session{},
-		changes:  newChanges(rand.Uint64()),
-		problems: newProblems(),
-		waiting:  map[string][]chan struct{}{},
-		drifts:   newDrifts(),
-		losses:   newLosses(),
-		reads:    refresh.NewReads(opts.Clock.Now),
-		timers:   map[*timer]struct{}{},
-		stopped:  make(chan struct{}),
+	now := opts.Clock.Now
+	c := &Control{opts: opts, contracts: contract.New(opts.Log, opts.Violations)}
+	c.state = newState(&opts, registry.New().Telling(c.contracts.Value))
+	c.state.overdue = exec.NewOverdue(opts.Clock, opts.CallbackTimeout, func(call exec.Call) { c.overdueCall(call) })
+	c.state.overdue.Records = opts.Records
+	c.admission = &admission{queue: queue.New(now, opts.QueueCapacity, opts.QueueAgeing), time: now, stopped: make(chan struct{})}
+	c.timers = newTimers(opts.Clock, opts.Rand, c.admission)
+	c.registrar = newRegistrar(c.state, c.admission, opts.Refused)
+	c.journal = newJournal(c.state, c.timers, opts.Journal)
+	c.southbound = &southbound{state: c.state, past: c.journal.past, contracts: c.contracts, sent: opts.Records}
+	c.exec = &exec.Executor{
+		Graph: c.graph, Lock: &c.mu, Now: now, Refresh: c.southbound.refreshKeys, Doubt: c.journal.doubt, Overdue: c.state.overdue,
+		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: newPanicLog(opts.Log).add,
 	}
 	c.graph.OwnerChanged = opts.OwnerChanged
-	c.registry.Store(registry.New().Telling(c.derivedBreach))
-	c.overdue = exec.NewOverdue(c.clock, opts.CallbackTimeout, c.overdueCall)
-	c.overdue.Records = opts.Records
-	c.exec = &exec.Executor{Graph: c.graph, Lock: &c.mu, Now: c.clock.Now, Refresh: c.refreshKeys, Doubt: c.doubt, Overdue: c.overdue,
-		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: c.panicked}
-	c.ward = ward{after: opts.QuarantineAfter, suspects: map[string]*suspect{}, queued: map[string]int{}, changed: map[string]bool{}}
-	c.readers = c.newReaders()
-	c.openJournal()
-	c.openWard()
+	if opts.Journal != nil {
+		c.exec.Intend = c.journal.intend
+	}
+	c.trials = newTrials(c.state, c.timers, c.admission, c.journal, opts.QuarantineAfter, opts.Suspects)
+	c.unreadable = &unreadable{state: c.state, timers: c.timers, southbound: c.southbound, trials: c.trials, report: opts.Unread}
+	c.retries = &retries{
+		state: c.state, timers: c.timers, admission: c.admission, southbound: c.southbound, journal: c.journal, trials: c.trials,
+		settle: c.exec.Settle, leave: c.leave, report: opts.Overdue,
+	}
+	c.lossRepair = &lossRepair{
+		state: c.state, timers: c.timers, admission: c.admission, southbound: c.southbound, trials: c.trials,
+		process: c.process, wanted: opts.RepairLost, paces: map[string]lostPace{},
+	}
+	c.driftDetector = newDriftDetector(c.state, c.admission, c.southbound)
+	c.inspector = newInspector(c.state, c.unreadable, c.retries, c.contracts)
+	c.watches = newWatches(c.inspector, c.admission)
+	c.problems = newProblemCounter(c.inspector, opts.Problems)
+	c.recorder = recorder{state: c.state, on: opts.Record, print: opts.Print, printPlans: opts.PrintPlans}
+	c.verifier = verifier{state: c.state, southbound: c.southbound}
+	c.trials.open()
 	return c
 }
 
@@ -196,10 +178,10 @@ func (c *Control) Run(ctx context.Context) {
 
 // do executes an entry that was taken from the queue.
 func (c *Control) do(e *queue.Entry) {
-	defer c.endReading()
+	defer c.southbound.endReading()
 	if f, ok := e.Task.(call); ok {
 		f()
-		c.notifyWatchers(nil) // a dry run may have refreshed values
+		c.publish(nil) // a dry run may have refreshed values
 		return
 	}
 	c.execute(e)
@@ -216,7 +198,7 @@ func (c *Control) execute(e *queue.Entry) {
 		}
 	}
 	out := c.process(e)
-	c.notifyWatchers(nil) // of what was read and not executed
+	c.publish(nil) // of what was read and not executed
 	if t, ok := e.Task.(committed); ok {
 		t.parts().reply(out)
 	}
@@ -229,7 +211,7 @@ func (c *Control) stop() {
 		}
 	}
 	close(c.stopped)
-	c.stopTimers()
+	c.timers.stop()
 	c.changes.close()
 }
 
@@ -246,100 +228,23 @@ func (c *Control) Queue() api.QueueStatus {
 	return st
 }
 
-// TellChanges sets who tells what waits before the queue.
+// TellChanges sets the function that reports what waits before the queue.
 func (c *Control) TellChanges(changes func() api.ChangesStatus) { c.before.Store(&changes) }
 
 // Stats are the statistics of all transactions.
 func (c *Control) Stats() record.Stats { return c.history.Stats() }
 
-// RegisterKVDescriptor implements api.Registrar.
-func (c *Control) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error {
-	c.register.Lock()
-	defer c.register.Unlock()
-	before := c.registry.Load()
-	next, err := before.With(descriptors)
-	c.registry.Store(next)
-	c.reportRefused(next.Refused(), len(before.Refused()))
-	var prefixes []string
-	for _, d := range descriptors {
-		if d != nil && d.NBKeyPrefix != "" && next.ByName(d.Name) != nil {
-			prefixes = append(prefixes, d.NBKeyPrefix)
-		}
-	}
-	c.wakeRegistrationWatchers(prefixes)
-	if c.hasUnimplemented() {
-		err = errors.Join(err, c.push(descriptorRegistered{}))
-	}
-	return err
-}
+// CountViolations counts how often descriptors violated their contract, by descriptor.
+func (c *Control) CountViolations() map[string]uint64 { return c.contracts.Counts() }
 
-// CheckDescriptors reports references to descriptors that nobody registered;
-// to be called when all plugins are initialised.
-func (c *Control) CheckDescriptors() error { return c.registry.Load().Check() }
-
-// reportRefused logs the refusals from number known on, and reports all of them.
-// Plugins may ignore the error of RegisterKVDescriptor.
-func (c *Control) reportRefused(all []registry.Refusal, known int) {
-	for _, refusal := range all[known:] {
-		c.log.Error("descriptor refused: its values will be INVALID", "descriptor", refusal.Name, "error", refusal.Err)
+// publish reports base values whose status changed, besides those that were only read.
+func (c *Control) publish(changed []string) {
+	changed = append(changed, c.refreshed...)
+	c.refreshed = nil
+	if len(changed) == 0 {
+		return
 	}
-	if c.opts.Refused != nil && len(all) > known {
-		c.opts.Refused(all)
-	}
-}
-
-func (c *Control) hasUnimplemented() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	found := false
-	c.graph.Nodes(func(n *graph.Node) bool {
-		found = n.Desc == nil && n.Base == nil
-		return !found
-	})
-	return found
-}
-
-// push queues a task that the capacity of the queue does not limit.
-func (c *Control) push(t queue.Task) error {
-	return c.queue.Push(context.Background(), &queue.Entry{Task: t})
-}
-
-// onWorker runs f in its turn and waits for it. If ctx ends before, f is not
-// run.
-func (c *Control) onWorker(ctx context.Context, f func()) error {
-	done := make(chan struct{})
-	e := &queue.Entry{Task: call(func() {
-		defer close(done)
-		f()
-	})}
-	if err := c.queue.Push(ctx, e); err != nil {
-		return err
-	}
-	canceled := ctx.Done()
-	for {
-		select {
-		case <-done:
-			return nil
-		case <-c.stopped:
-			return api.ErrClosedScheduler
-		case <-canceled:
-			if c.queue.Cancel(e) {
-				return context.Cause(ctx)
-			}
-			canceled = nil // f uses what the caller owns: it has to end
-		}
-	}
-}
-
-// TransactionBarrier implements api.Notifier.
-func (c *Control) TransactionBarrier() {
-	_ = c.onWorker(context.Background(), func() {}) // a closed scheduler executes nothing more: the barrier holds
-}
-
-// PushSBNotification implements api.Notifier.
-func (c *Control) PushSBNotification(notifications ...api.KVWithMetadata) error {
-	if len(notifications) == 0 {
-		return nil
-	}
-	return c.push(&notification{news: queue.NewNews(notifications)})
+	c.problems.note(changed)
+	c.drifts.note(changed)
+	c.watches.publish(changed)
 }

@@ -6,16 +6,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// RetriesPending is the number of retries that wait for their time.
-func (c *Control) RetriesPending() int {
-	c.timersMu.Lock()
-	defer c.timersMu.Unlock()
-	return len(c.timers)
-}
-
 // DescriptorOf is the name of the descriptor of a key; empty if there is none.
-func (c *Control) DescriptorOf(key string) string {
-	d, err := c.registry.Load().Lookup(key)
+func (in *inspector) DescriptorOf(key string) string {
+	d, err := in.registry.Load().Lookup(key)
 	if d == nil || err != nil {
 		return ""
 	}
@@ -24,7 +17,7 @@ func (c *Control) DescriptorOf(key string) string {
 
 // CountUnread counts the descriptors that could not be read and of which nothing
 // is known.
-func (c *Control) CountUnread() int { return len(c.reads.List()) }
+func (u *unreadable) CountUnread() int { return len(u.reads.List()) }
 
 // countedAtOnce is how many values are counted before others get their turn.
 const countedAtOnce = 4096
@@ -32,19 +25,19 @@ const countedAtOnce = 4096
 // CountStates counts the values, with derived ones, by state. The transactions
 // that run meanwhile wait for a part of the values only, so that the counts of
 // a changing state may be of several moments.
-func (c *Control) CountStates() map[api.ValueState]int {
+func (in *inspector) CountStates() map[api.ValueState]int {
 	counts := map[api.ValueState]int{}
 	for next, more := "", true; more; {
-		next, more = c.countSome(next, counts)
+		next, more = in.countSome(next, counts)
 	}
 	return counts
 }
 
-func (c *Control) countSome(from string, counts map[api.ValueState]int) (next string, more bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (in *inspector) countSome(from string, counts map[api.ValueState]int) (next string, more bool) {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
 	n := 0
-	c.graph.From(from, func(v *graph.Node) bool {
+	in.graph.From(from, func(v *graph.Node) bool {
 		if n == countedAtOnce {
 			next, more = v.Key, true
 			return false

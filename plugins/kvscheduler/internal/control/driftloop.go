@@ -19,14 +19,14 @@ type DriftOptions struct {
 
 // DetectPeriodically detects drift until the context ends or the scheduler is
 // closed.
-func (c *Control) DetectPeriodically(ctx context.Context, opts DriftOptions) {
+func (dd *driftDetector) DetectPeriodically(ctx context.Context, opts DriftOptions) {
 	p, told := pacing{}, driftLog{}
-	for c.sleep(ctx, opts.Interval) {
-		report, err := c.DetectDrift(ctx)
+	for dd.sleep(ctx, opts.Interval) {
+		report, err := dd.DetectDrift(ctx)
 		if err != nil {
 			return
 		}
-		told.tell(c.log, report)
+		told.tell(dd.log, report)
 		var repair []api.Drift
 		for i := range report.Drifts {
 			if opts.Repair != nil && opts.Repair(&report.Drifts[i]) {
@@ -34,9 +34,9 @@ func (c *Control) DetectPeriodically(ctx context.Context, opts DriftOptions) {
 			}
 		}
 		if repair = p.due(repair); len(repair) > 0 {
-			_, err := c.RepairDrift(ctx, repair, api.WithRetryDefault())
+			_, err := dd.RepairDrift(ctx, repair, api.WithRetryDefault())
 			if err != nil && ctx.Err() == nil {
-				c.log.Warn("drift was not repaired", "error", err)
+				dd.log.Warn("drift was not repaired", "error", err)
 			}
 			told.repaired(repair)
 		}
@@ -44,9 +44,9 @@ func (c *Control) DetectPeriodically(ctx context.Context, opts DriftOptions) {
 }
 
 // sleep is false if the context ended meanwhile.
-func (c *Control) sleep(ctx context.Context, d time.Duration) bool {
+func (dd *driftDetector) sleep(ctx context.Context, d time.Duration) bool {
 	over := make(chan struct{})
-	stop := c.clock.AfterFunc(d, func() { close(over) })
+	stop := dd.clock.AfterFunc(d, func() { close(over) })
 	select {
 	case <-over:
 		return ctx.Err() == nil

@@ -23,10 +23,10 @@ type reading struct {
 
 // detect returns the drifts of one descriptor and the number of values compared.
 // failed says why the descriptor could not be read.
-func (c *Control) detect(ctx context.Context, reg *registry.Registry, d *registry.Descriptor) (found []api.Drift, values int, failed, err error) {
-	read := c.readBetween
+func (dd *driftDetector) detect(ctx context.Context, reg *registry.Registry, d *registry.Descriptor) (found []api.Drift, values int, failed, err error) {
+	read := dd.readBetween
 	if d.ConcurrentRetrieve {
-		read = c.readBeside
+		read = dd.readBeside
 	}
 	var before []api.Drift
 	for attempt := 1; ; attempt++ {
@@ -48,11 +48,11 @@ func (c *Control) detect(ctx context.Context, reg *registry.Registry, d *registr
 }
 
 // readBetween runs Retrieve between two transactions, in the order of the queue.
-func (c *Control) readBetween(ctx context.Context, d *registry.Descriptor) (reading, error) {
+func (dd *driftDetector) readBetween(ctx context.Context, d *registry.Descriptor) (reading, error) {
 	done := make(chan reading, 1)
-	err := c.push(call(func() {
+	err := dd.push(call(func() {
 		if ctx.Err() == nil {
-			done <- c.readNow(d)
+			done <- dd.readNow(d)
 		}
 	}))
 	if err != nil {
@@ -63,13 +63,13 @@ func (c *Control) readBetween(ctx context.Context, d *registry.Descriptor) (read
 		return r, nil
 	case <-ctx.Done():
 		return reading{}, context.Cause(ctx)
-	case <-c.stopped:
+	case <-dd.stopped:
 		return reading{}, api.ErrClosedScheduler
 	}
 }
 
-func (c *Control) readNow(d *registry.Descriptor) (r reading) {
-	known, found, err := c.refresher(c.closedSessions()).Read(d)
+func (dd *driftDetector) readNow(d *registry.Descriptor) (r reading) {
+	known, found, err := dd.southbound.refresher(dd.closedSessions()).Read(d)
 	r.found, r.err = found, err
 	r.believed = make([]drift.Belief, len(known))
 	for i, n := range known {
@@ -80,25 +80,25 @@ func (c *Control) readNow(d *registry.Descriptor) (r reading) {
 
 // readBeside runs Retrieve while transactions run. What they change until it has
 // returned is not part of the result.
-func (c *Control) readBeside(ctx context.Context, d *registry.Descriptor) (r reading, err error) {
-	c.drifts.track()
-	defer c.drifts.untrack()
-	believed, correlate := c.believed(d)
+func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor) (r reading, err error) {
+	dd.drifts.track()
+	defer dd.drifts.untrack()
+	believed, correlate := dd.believed(d)
 	var read func() ([]api.KVWithMetadata, error)
-	err = c.onWorker(ctx, func() { read, r.err = c.refresher(c.closedSessions()).Prepare(d, correlate) })
+	err = dd.onWorker(ctx, func() { read, r.err = dd.southbound.refresher(dd.closedSessions()).Prepare(d, correlate) })
 	if err != nil || r.err != nil || read == nil {
 		return r, err
 	}
-	found, failed, err := c.retrieveBeside(ctx, read)
+	found, failed, err := dd.retrieveBeside(ctx, read)
 	if err != nil || failed != nil {
 		r.err = failed
 		return r, err
 	}
-	believed = c.elsewhere(d, believed, found)
+	believed = dd.elsewhere(d, believed, found)
 	var changed map[string]bool
-	err = c.onWorker(ctx, func() { // no transaction runs now, so that the changes of all are known
-		changed = c.drifts.untrack()
-		if c.closedSessions()[d.Session()] {
+	err = dd.onWorker(ctx, func() { // no transaction runs now, so that the changes of all are known
+		changed = dd.drifts.untrack()
+		if dd.closedSessions()[d.Session()] {
 			r.err = refresh.Disconnected(d)
 		}
 	})
@@ -110,7 +110,7 @@ func (c *Control) readBeside(ctx context.Context, d *registry.Descriptor) (r rea
 
 // retrieveBeside waits for a Retrieve, and returns its result and its error. If the
 // context or the scheduler ends before, both are lost.
-func (c *Control) retrieveBeside(ctx context.Context, read func() ([]api.KVWithMetadata, error)) (found []api.KVWithMetadata, failed, err error) {
+func (dd *driftDetector) retrieveBeside(ctx context.Context, read func() ([]api.KVWithMetadata, error)) (found []api.KVWithMetadata, failed, err error) {
 	done := make(chan reading, 1)
 	go func() {
 		found, err := read()
@@ -121,7 +121,7 @@ func (c *Control) retrieveBeside(ctx context.Context, read func() ([]api.KVWithM
 		return r.found, r.err, nil
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
-	case <-c.stopped:
+	case <-dd.stopped:
 		return nil, nil, api.ErrClosedScheduler
 	}
 }
@@ -131,9 +131,9 @@ const lockedNodes = 1024
 
 // believed copies what is believed of the values of a descriptor, and what its Retrieve
 // is to recognise. Transactions run meanwhile.
-func (c *Control) believed(d *registry.Descriptor) (list []drift.Belief, correlate []api.KVWithMetadata) {
+func (dd *driftDetector) believed(d *registry.Descriptor) (list []drift.Belief, correlate []api.KVWithMetadata) {
 	for from, more := d.NBKeyPrefix, true; more; {
-		from, more = c.someNodes(d.NBKeyPrefix, from, func(n *graph.Node) {
+		from, more = dd.someNodes(d.NBKeyPrefix, from, func(n *graph.Node) {
 			if n.Desc == d && n.Base == nil {
 				list = append(list, drift.Believe(n))
 				correlate = refresh.Expect(correlate, n)
@@ -145,11 +145,11 @@ func (c *Control) believed(d *registry.Descriptor) (list []drift.Belief, correla
 
 // someNodes calls f with the next nodes that have a prefix, from a key on. It returns
 // the key to continue with; false if there is none.
-func (c *Control) someNodes(prefix, from string, f func(*graph.Node)) (next string, more bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (next string, more bool) {
+	dd.mu.RLock()
+	defer dd.mu.RUnlock()
 	count := 0
-	c.graph.From(from, func(n *graph.Node) bool {
+	dd.graph.From(from, func(n *graph.Node) bool {
 		if !strings.HasPrefix(n.Key, prefix) {
 			return false
 		}
@@ -165,14 +165,14 @@ func (c *Control) someNodes(prefix, from string, f func(*graph.Node)) (next stri
 
 // elsewhere adds what is believed of values that were found under keys without the
 // prefix of their descriptor.
-func (c *Control) elsewhere(d *registry.Descriptor, believed []drift.Belief, found []api.KVWithMetadata) []drift.Belief {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (dd *driftDetector) elsewhere(d *registry.Descriptor, believed []drift.Belief, found []api.KVWithMetadata) []drift.Belief {
+	dd.mu.RLock()
+	defer dd.mu.RUnlock()
 	for i := range found {
 		if strings.HasPrefix(found[i].Key, d.NBKeyPrefix) {
 			continue
 		}
-		if n := c.graph.Node(found[i].Key); n != nil && n.Desc == d && n.Base == nil {
+		if n := dd.graph.Node(found[i].Key); n != nil && n.Desc == d && n.Base == nil {
 			believed = append(believed, drift.Believe(n))
 		}
 	}

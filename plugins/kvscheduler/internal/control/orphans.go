@@ -24,8 +24,8 @@ func (c *Control) Orphans() []api.Orphan {
 	out := c.orphans()
 	for i := range out {
 		o := &out[i]
-		if o.Ours && c.keeper.journal != nil {
-			if rec, ok := c.keeper.journal.Lookup(o.Key); ok {
+		if o.Ours && c.journal.store != nil {
+			if rec, ok := c.journal.store.Lookup(o.Key); ok {
 				o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
 			}
 		}
@@ -53,13 +53,13 @@ func (c *Control) orphans() (out []api.Orphan) {
 		return true
 	})
 	reg := c.registry.Load()
-	for _, rec := range c.keeper.past.All() {
+	for _, rec := range c.journal.past.All() {
 		if n := c.graph.Node(rec.Key); n != nil && n.Desired() != nil {
 			continue
 		}
 		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Unread: true, Value: api.JSONValue{Message: rec.Message()}}
 		o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
-		o.Problem = c.sessionProblem(rec.Southbound)
+		o.Problem = c.sessions.problem(rec.Southbound)
 		switch {
 		case reg.ByName(rec.Descriptor) == nil:
 			o.Problem = fmt.Sprintf("no plugin of this agent registered descriptor %q", rec.Descriptor)
@@ -118,7 +118,7 @@ func (c *Control) RemoveOrphans(ctx context.Context, keys []string, opts ...api.
 // what still exists with the mark is claimed.
 func (c *Control) claim(values []api.RecordedKVPair, closed map[string]bool) {
 	var keys []string
-	past := c.keeper.past
+	past := c.journal.past
 	for _, kv := range values {
 		if n := c.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
 			rec := made(n.Key, n.Desc, n.Have, c.nextSeq, c.clock.Now())
@@ -126,7 +126,7 @@ func (c *Control) claim(values []api.RecordedKVPair, closed map[string]bool) {
 			keys = append(keys, kv.Key)
 		}
 	}
-	c.readAgain(keys, closed)
+	c.southbound.readAgain(keys, closed)
 	for _, key := range keys {
 		if d, _ := c.registry.Load().Lookup(key); d != nil {
 			past.Drop(d.Name, key)

@@ -1,6 +1,9 @@
 package control
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+import (
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+)
 
 // panicPlace is where callbacks of a descriptor panic.
 type panicPlace struct{ descriptor, callback, place string }
@@ -9,18 +12,23 @@ type panicPlace struct{ descriptor, callback, place string }
 // history only.
 const maxPanics = 1000
 
-// panicked logs a callback that panicked with the stack, once for each place: the same
+// panicLog logs callbacks that panicked. It belongs to the worker.
+type panicLog struct {
+	log    logging.Logger
+	panics map[panicPlace]bool // those that were logged
+}
+
+func newPanicLog(log logging.Logger) *panicLog { return &panicLog{log, map[panicPlace]bool{}} }
+
+// add logs a callback that panicked with the stack, once for each place: the same
 // happens at each retry, and to many values.
-func (c *Control) panicked(key string, p *exec.PanicError) {
+func (x *panicLog) add(key string, p *exec.PanicError) {
 	at := panicPlace{p.Descriptor, p.Callback, p.Place}
-	if c.panics[at] || len(c.panics) >= maxPanics {
+	if x.panics[at] || len(x.panics) >= maxPanics {
 		return
 	}
-	if c.panics == nil {
-		c.panics = map[panicPlace]bool{}
-	}
-	c.panics[at] = true
-	c.log.Error("callback panicked", "descriptor", p.Descriptor, "callback", p.Callback, "key", key, "error", p, "stack", string(p.Stack))
+	x.panics[at] = true
+	x.log.Error("callback panicked", "descriptor", p.Descriptor, "callback", p.Callback, "key", key, "error", p, "stack", string(p.Stack))
 }
 
 // reportSelectors reports selectors of dependencies that panicked as contract
@@ -28,7 +36,7 @@ func (c *Control) panicked(key string, p *exec.PanicError) {
 func (c *Control) reportSelectors() {
 	for _, p := range c.graph.TakePanics() {
 		for _, n := range p.Dependents {
-			c.derivedBreach(n.Desc.Name, n.Root().Key, p.Problem)
+			c.southbound.contracts.Value(n.Desc.Name, n.Root().Key, p.Problem)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
@@ -46,8 +47,8 @@ func TestPanicsOfPureFunctions(t *testing.T) {
 			sb := kvstest.NewMockSB()
 			d := sb.Descriptor("tap", "tap/", kvstest.WithMetadata())
 			c.spoil(d)
-			var told []control.Breach
-			s := control.New(control.Options{Breaches: func(b []control.Breach) { told = b }})
+			var told []contract.Violation
+			s := control.New(control.Options{Violations: func(b []contract.Violation) { told = b }})
 			runWith(t, s, d, sb.Descriptor("route", "route/"))
 			change := func(value int64) error {
 				_, err := s.StartNBTransaction().SetValue("tap/boom", &model.Item{Value: value}).
@@ -100,7 +101,7 @@ func TestPanicOverNotification(t *testing.T) {
 			t.Errorf("%s is %s", key, got)
 		}
 	}
-	if n := s.CountBreaches()["tap"]; n != 1 {
+	if n := s.CountViolations()["tap"]; n != 1 {
 		t.Errorf("%d breaches counted", n)
 	}
 }
@@ -124,7 +125,7 @@ func TestSelectorPanics(t *testing.T) {
 		if v.GetState().String() != want || strings.Count(details, "KeySelector of tap/boom panicked at panics_test.go:") != problems {
 			t.Errorf("status %v, expected %s and %d problems", v, want, problems)
 		}
-		if got := s.CountBreaches()["route"] > 0; got != (problems > 0) {
+		if got := s.CountViolations()["route"] > 0; got != (problems > 0) {
 			t.Errorf("contract violations counted: %v", got)
 		}
 	}

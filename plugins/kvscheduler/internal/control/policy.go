@@ -20,7 +20,7 @@ var errIgnored = errors.New(`the ownership policy for it is "ignore": this agent
 // byPolicy makes a wish what its policy allows; false: it is as it was.
 func (c *Control) byPolicy(change *plan.Change) bool {
 	v := change.Want
-	switch c.opts.Policies.Of(change.Desc, change.Key) {
+	switch c.policies.Of(change.Desc, change.Key) {
 	case registry.Ignore:
 		change.Want = &registry.Value{Msg: v.Msg, Invalid: errIgnored}
 		return true
@@ -35,8 +35,8 @@ func (c *Control) byPolicy(change *plan.Change) bool {
 }
 
 // noBusiness: what exists under the key is never as the scheduler made it.
-func (c *Control) noBusiness(n *graph.Node) bool {
-	p := c.opts.Policies.Of(n.Desc, n.Key)
+func (st *state) noBusiness(n *graph.Node) bool {
+	p := st.policies.Of(n.Desc, n.Key)
 	return p == registry.Observe || p == registry.Ignore
 }
 
@@ -57,7 +57,7 @@ func (c *Control) giveUp(n *graph.Node) plan.Change {
 // instead gives an invalid wish for a value that was found what stays in force:
 // as another agent's if it was adopted, or is not on record.
 func (c *Control) instead(v *registry.Value, n *graph.Node) *registry.Value {
-	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !c.keeper.recorded(n)) {
+	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !c.journal.recorded(n)) {
 		return v.Instead(c.asItIs(n))
 	}
 	return v.Instead(n.Have)
@@ -123,7 +123,7 @@ func (c *Control) setForeign(n *graph.Node, v *registry.Value) {
 
 // adopt notes what is about to be taken over.
 func (c *Control) adopt(changes []plan.Change) {
-	if c.opts.Policies == nil {
+	if c.policies == nil {
 		return
 	}
 	c.mu.Lock()
@@ -137,7 +137,7 @@ func (c *Control) adopt(changes []plan.Change) {
 
 // giveBack notes what was given back, or was not taken over after all.
 func (c *Control) giveBack(changes []plan.Change) {
-	if c.opts.Policies == nil {
+	if c.policies == nil {
 		return
 	}
 	c.mu.Lock()
@@ -152,7 +152,7 @@ func (c *Control) giveBack(changes []plan.Change) {
 // observe keeps the list of what is observed.
 func (c *Control) observe(change *plan.Change) {
 	switch {
-	case c.opts.Policies == nil || change.Want == nil || !change.Want.Observed:
+	case c.policies == nil || change.Want == nil || !change.Want.Observed:
 	case c.observed == nil:
 		c.observed = map[string]*registry.Descriptor{change.Key: change.Desc}
 	default:
@@ -185,7 +185,7 @@ func (c *Control) lookAtNew(p *prepared, read bool) {
 // is to be planned for.
 func (c *Control) readAmong(p *prepared, keys map[*registry.Descriptor]map[string]bool) {
 	before := c.present(keys)
-	r := c.refresher(p.request.Closed)
+	r := c.southbound.refresher(p.request.Closed)
 	for _, d := range c.registry.Load().RetrieveOrder() {
 		if of := keys[d]; of != nil && d.Retrieve != nil && !p.request.Closed[d.Session()] {
 			r.Among(d, of)

@@ -100,14 +100,25 @@ func (p *problems) set(key string, state api.ValueState, found bool) {
 	}
 }
 
-// noteProblems looks at base values whose status may have changed, and reports
+// problemCounter reports the problems whenever they change. It belongs to the worker.
+type problemCounter struct {
+	*inspector
+	report   func(Problems) // nil: problems are not counted
+	problems problems
+}
+
+func newProblemCounter(in *inspector, report func(Problems)) *problemCounter {
+	return &problemCounter{inspector: in, report: report, problems: newProblems()}
+}
+
+// note looks at base values whose status may have changed, and reports
 // the problems if they changed.
-func (c *Control) noteProblems(changed []string) {
-	if c.opts.Problems == nil {
+func (pc *problemCounter) note(changed []string) {
+	if pc.report == nil {
 		return
 	}
-	p := &c.problems
-	cursor := c.graph.Cursor(len(changed))
+	p := &pc.problems
+	cursor := pc.graph.Cursor(len(changed))
 	for _, key := range changed {
 		state, _, found := p.of(cursor.Node(key))
 		if found || len(p.states) > 0 {
@@ -116,21 +127,21 @@ func (c *Control) noteProblems(changed []string) {
 	}
 	now := Problems{Values: maps.Clone(p.counts)}
 	if first, any := p.sorted.Min(); any {
-		_, now.Key, _ = p.of(c.graph.Node(first.key))
-		now.Reason = c.reasonOf(first.key, now.Key)
+		_, now.Key, _ = p.of(pc.graph.Node(first.key))
+		now.Reason = pc.reasonOf(first.key, now.Key)
 	}
 	if maps.Equal(now.Values, p.told.Values) && now.Key == p.told.Key && now.Reason == p.told.Reason {
 		return
 	}
 	p.told = now
-	c.opts.Problems(now)
+	pc.report(now)
 }
 
 // reasonOf says why the base value, or one derived from it, has a problem.
-func (c *Control) reasonOf(base, key string) string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	s := c.reader().Base(base)
+func (pc *problemCounter) reasonOf(base, key string) string {
+	pc.mu.RLock()
+	defer pc.mu.RUnlock()
+	s := pc.reader().Base(base)
 	i := slices.IndexFunc(s.DerivedValues, func(d *api.ValueStatus) bool { return d.Key == key })
 	if i < 0 {
 		return api.Reason(s.Value)

@@ -15,8 +15,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -56,7 +54,7 @@ func (c *Control) process(e *queue.Entry) outcome {
 	case err != nil:
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	case !ok:
-		c.keepWard()
+		c.save()
 		return outcome{seq: api.NoSeqNum}
 	}
 	txn := &exec.Txn{
@@ -67,15 +65,15 @@ func (c *Control) process(e *queue.Entry) outcome {
 	}
 	c.nextSeq++
 	c.adopt(p.request.Changes)
-	c.keeper.seq = txn.Seq
-	before := c.wantedBefore(p)
-	rec := c.preRecord(txn, p)
-	c.endReading()
+	c.journal.seq = txn.Seq
+	before := c.verifier.wantedBefore(p)
+	rec := c.recorder.preRecord(txn, p)
+	c.southbound.endReading()
 	res := c.exec.Execute(txn)
 	c.reportSelectors()
 	c.giveBack(p.request.Changes)
-	c.complete(rec, txn.Plan, res)
-	c.keep(res.Executed, p.request.Notified)
+	c.recorder.complete(rec, txn.Plan, res)
+	c.journal.keep(res.Executed, p.request.Notified)
 	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
 		c.fullResyncDone = true
 	}
@@ -84,9 +82,9 @@ func (c *Control) process(e *queue.Entry) outcome {
 	c.followSuspects()
 	t.settle(c, p, res)
 	if !p.alone { // what the trials change is written when all suspects had theirs
-		c.keepWard()
+		c.save()
 	}
-	c.notifyWatchers(res.Changed)
+	c.publish(res.Changed)
 	return outcome{txn.Seq, c.verified(p, before, res, transactionError(append(p.rejected, p.delayed...), res))}
 }
 
@@ -114,26 +112,19 @@ func (c *Control) prepare(p *prepared) (ok bool, err error) {
 	return ok, err
 }
 
-// pin makes a request leave alone what must not be touched now.
-func (c *Control) pin(req *plan.Request) {
-	req.Pinned, req.Limbo = nil, nil
-	c.overdue.Pin(req)
-	c.ward.pin(req)
-}
-
 // readForNB reads the southbound for a transaction of the northbound, as far as that
 // asks for it.
 func (c *Control) readForNB(p *prepared) {
 	switch p.opts.Resync {
 	case api.FullResync:
-		r := c.verboseRefresher(p)
+		r := c.southbound.verboseRefresher(p)
 		r.Complete = r.Complete || !p.opts.KeepFound
 		p.unread = r.All(correlation(p.values))
 		c.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
 		c.decideNow()
 	case api.DownstreamResync:
-		p.unread = c.verboseRefresher(p).All(nil)
+		p.unread = c.southbound.verboseRefresher(p).All(nil)
 		// Before the first full resync nobody knows what the northbound is about
 		// to ask for, so nothing that was found is dropped.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !p.opts.KeepFound
@@ -160,7 +151,8 @@ func (c *Control) prepareNB(p *prepared, changeOf func(n *graph.Node, kv api.Rec
 		case !settled(n, &change):
 			p.request.Changes = append(p.request.Changes, change)
 			asked := &p.request.Changes[len(p.request.Changes)-1]
-			c.wardOff(p, asked, p.dry)
+			c.postpone(p, asked)
+			c.releaseIfChanged(p, asked, p.dry)
 			c.observe(asked)
 		case !p.dry: // only how failures are retried is new
 			n.Retry = p.opts.Retry
@@ -170,10 +162,10 @@ func (c *Control) prepareNB(p *prepared, changeOf func(n *graph.Node, kv api.Rec
 		named := len(p.request.Changes)
 		p.request.Changes = c.dropObsolete(p.request.Changes)
 		for i := named; i < len(p.request.Changes); i++ {
-			c.heal(p, &p.request.Changes[i], p.dry)
+			c.releaseIfChanged(p, &p.request.Changes[i], p.dry)
 		}
 	}
-	if c.opts.Policies != nil {
+	if c.policies != nil {
 		c.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
 }
@@ -240,7 +232,7 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 	d, err := reg.Lookup(kv.Key)
 	v := &registry.Value{Msg: kv.Value, Invalid: err}
 	if err == nil {
-		c.breaches.forget(kv.Key)
+		c.southbound.contracts.Forget(kv.Key)
 		v = reg.Wanted(kv.Key, d, kv.Value)
 	}
 	change = plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
@@ -278,7 +270,7 @@ func (c *Control) prepareNotification(news *queue.News, p *prepared) bool {
 		case err != nil || d == nil:
 			c.log.Debug("notification ignored: no descriptor", "key", kv.Key)
 			continue
-		case c.opts.Policies.Of(d, kv.Key) == registry.Ignore:
+		case c.policies.Of(d, kv.Key) == registry.Ignore:
 			continue
 		case n != nil && (n.IsDerived() || n.Desired() != nil):
 			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
@@ -317,37 +309,4 @@ func (c *Control) prepareUnimplemented(p *prepared) bool {
 		p.values = append(p.values, api.RecordedKVPair{Key: c.Key, Value: c.Want.Msg, Origin: api.FromNB})
 	}
 	return len(p.request.Changes) > 0
-}
-
-func (c *Control) refresher(closed map[string]bool) *refresh.Refresher {
-	return &refresh.Refresher{
-		Graph: c.graph, Registry: c.registry.Load(), Lock: &c.mu, Closed: closed,
-		Past:     c.keeper.past,
-		Complete: c.fullResyncDone, Policies: c.opts.Policies,
-		Changed: func(key string) { c.refreshed = append(c.refreshed, key) },
-		Reads:   c.reads, Run: c.overdue.Read, Late: c.overdue.Holds,
-		Begin: c.beginReading, Reading: c.reading, Breach: c.retrieveBreach,
-		Warn: func(descriptor, problem string) {
-			c.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
-		},
-	}
-}
-
-// verboseRefresher is a refresher that logs the values that it reads, if the transaction
-// asks for that.
-func (c *Control) verboseRefresher(p *prepared) *refresh.Refresher {
-	r := c.refresher(p.request.Closed)
-	if p.opts.Verbose {
-		r.Retrieved = func(descriptor string, values []api.KVWithMetadata) {
-			c.log.Info("retrieved", "descriptor", descriptor, "values", len(values))
-			for _, kv := range values {
-				c.log.Info("retrieved value", "descriptor", descriptor, "key", kv.Key, "value", record.ValueText(kv.Value))
-			}
-		}
-	}
-	return r
-}
-
-func (c *Control) refreshKeys(keys []string) (unread []string) {
-	return c.refresher(c.closedSessions()).Keys(keys)
 }

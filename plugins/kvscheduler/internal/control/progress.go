@@ -14,25 +14,25 @@ type progress struct {
 }
 
 // beginReading notes that the values of a descriptor are read.
-func (c *Control) beginReading(descriptor string) {
-	c.progress.before.Store(c.records())
-	c.progress.reading.Store(&descriptor)
+func (b *southbound) beginReading(descriptor string) {
+	b.progress.before.Store(b.records())
+	b.progress.reading.Store(&descriptor)
 }
 
-func (c *Control) endReading() { c.progress.reading.Store(nil) }
+func (b *southbound) endReading() { b.progress.reading.Store(nil) }
 
 // records is how many records southbounds have sent so far.
-func (c *Control) records() uint64 {
-	if c.opts.Records == nil {
+func (b *southbound) records() uint64 {
+	if b.sent == nil {
 		return 0
 	}
-	return c.opts.Records()
+	return b.sent()
 }
 
 // progressNow says how far the job is; nil if it neither reads nor executes.
 func (c *Control) progressNow() *api.Progress {
-	if descriptor := c.progress.reading.Load(); descriptor != nil {
-		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: c.records() - c.progress.before.Load()}
+	if descriptor := c.southbound.progress.reading.Load(); descriptor != nil {
+		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: c.southbound.records() - c.southbound.progress.before.Load()}
 	}
 	if done, total := c.exec.Progress.Get(); total > 0 {
 		return &api.Progress{Phase: api.PhaseExecuting, Done: uint64(done), Total: uint64(total)}

@@ -9,11 +9,19 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
+// recorder writes the history and prints transactions. It belongs to the worker.
+type recorder struct {
+	*state
+	on         bool // without it only the running transaction is known
+	print      Printer
+	printPlans int // see Options.PrintPlans
+}
+
 // preRecord records the transaction with its plan, before it is executed.
-func (c *Control) preRecord(txn *exec.Txn, p *prepared) *api.RecordedTxn {
+func (r *recorder) preRecord(txn *exec.Txn, p *prepared) *api.RecordedTxn {
 	rec := &api.RecordedTxn{
 		PreRecord: true, WithSimulation: p.opts.Simulation,
-		Queued: p.entry.Queued, Taken: p.from, Prepared: p.at, Start: c.clock.Now(), SeqNum: txn.Seq, TxnType: p.entry.Task.(task).txnType(),
+		Queued: p.entry.Queued, Taken: p.from, Prepared: p.at, Start: r.clock.Now(), SeqNum: txn.Seq, TxnType: p.entry.Task.(task).txnType(),
 		ResyncType: p.opts.Resync, Description: p.opts.Description,
 		RetryForTxn: p.ofTxn, RetryAttempt: p.attempt, Values: p.values, Unread: p.unread,
 	}
@@ -23,18 +31,18 @@ func (c *Control) preRecord(txn *exec.Txn, p *prepared) *api.RecordedTxn {
 	if p.opts.Resync != api.NotResync && p.opts.KeepFound {
 		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
 	}
-	if c.opts.Record {
+	if r.on {
 		pl := txn.Plan
-		c.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
+		r.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
 	}
-	if c.opts.Print != nil {
+	if r.print != nil {
 		printed, more := *rec, 0
-		if c.opts.PrintPlans > 0 {
-			printed.Planned, more = recordPlanUpTo(txn.Plan, c.opts.PrintPlans)
+		if r.printPlans > 0 {
+			printed.Planned, more = recordPlanUpTo(txn.Plan, r.printPlans)
 		} else if rec.WithSimulation {
 			printed.Planned = recordPlan(txn.Plan)
 		}
-		c.opts.Print(&printed, more)
+		r.print(&printed, more)
 	}
 	return rec
 }
@@ -60,24 +68,24 @@ func recordPlanUpTo(pl *plan.Plan, limit int) (ops []api.RecordedTxnOp, more int
 	return ops, more
 }
 
-func (c *Control) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
+func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
 	rec := *pre
 	rec.PreRecord = false
-	rec.Stop = c.clock.Now()
+	rec.Stop = r.clock.Now()
 	rec.Begun, rec.Executed = res.Begun, res.Executed
 	rec.Reverted, rec.ToRevert, rec.NotReverted = res.Reverted, res.ToRevert, res.NotReverted
 	switch {
-	case !c.opts.Record:
+	case !r.on:
 	case wentAsPlanned(pl, res.Executed):
 		kept := rec
-		c.history.CompleteAsPlanned(&kept)
+		r.history.CompleteAsPlanned(&kept)
 	default:
 		kept := rec
 		kept.Planned = recordPlan(pl)
-		c.history.Complete(&kept)
+		r.history.Complete(&kept)
 	}
-	if c.opts.Print != nil {
-		c.opts.Print(&rec, 0)
+	if r.print != nil {
+		r.print(&rec, 0)
 	}
 }
 

@@ -1,24 +1,18 @@
 package control
 
 import (
-	"time"
-
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
-
-// timer is a retry that waits for its time.
-type timer struct{ stop func() bool }
 
 // scheduleRetries plans the retries of what failed, one transaction for all
 // values that are retried in the same way.
-func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
+func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	groups := map[api.RetryOpts]*retry{}
 	for _, f := range res.Failures {
-		n := c.graph.Node(f.Key)
-		if n != nil && c.overdue.Holds(f.Key) { // with or without a retry
-			c.overdue.Owe(&f, txn.Seq, txn.Attempt, n.Root().Revision)
+		n := l.graph.Node(f.Key)
+		if n != nil && l.overdue.Holds(f.Key) { // with or without a retry
+			l.overdue.Owe(&f, txn.Seq, txn.Attempt, n.Root().Revision)
 			continue
 		}
 		if f.Retry == nil || n == nil || n.Err == nil {
@@ -33,82 +27,28 @@ func (c *Control) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 		r.revision[f.Base] = n.Root().Revision
 	}
 	for opts, r := range groups {
-		c.after(c.delay(opts, txn.Attempt), r)
+		l.after(l.delay(opts, txn.Attempt), r)
 	}
-}
-
-// patiently retries without end.
-func patiently() *api.RetryOpts {
-	return &api.RetryOpts{Period: api.DefaultRetryPeriod, ExpBackoff: true}
-}
-
-// delay is how long to wait before the retry that follows the given attempt.
-func (c *Control) delay(opts api.RetryOpts, attempt int) time.Duration {
-	limit := opts.MaxPeriod
-	if limit <= 0 {
-		limit = api.DefaultRetryMaxPeriod
-	}
-	d := min(opts.Period, limit)
-	if !opts.ExpBackoff {
-		return d
-	}
-	for range attempt {
-		if d >= limit {
-			break
-		}
-		d *= 2
-	}
-	d = min(d, limit)
-	if attempt > 0 { // up to a tenth less, so that retries do not march in step
-		d -= time.Duration(c.opts.Rand.Int64N(int64(d)/10 + 1))
-	}
-	return d
-}
-
-// after queues a task after a while.
-func (c *Control) after(d time.Duration, t queue.Task) {
-	c.timersMu.Lock()
-	defer c.timersMu.Unlock()
-	if c.timers == nil {
-		return
-	}
-	running := &timer{}
-	c.timers[running] = struct{}{}
-	running.stop = c.clock.AfterFunc(d, func() {
-		c.timersMu.Lock()
-		delete(c.timers, running)
-		c.timersMu.Unlock()
-		_ = c.push(t) // a closed scheduler retries nothing
-	})
-}
-
-func (c *Control) stopTimers() {
-	c.timersMu.Lock()
-	defer c.timersMu.Unlock()
-	for t := range c.timers {
-		t.stop()
-	}
-	c.timers = nil
 }
 
 // prepareRetry looks again at what failed, unless something newer was asked
 // for meanwhile.
-func (c *Control) prepareRetry(r *retry, p *prepared) bool {
+func (l *retries) prepareRetry(r *retry, p *prepared) bool {
 	later := &retry{ofTxn: r.ofTxn, attempt: r.attempt, revision: r.revision}
 	for _, f := range r.failures {
-		n := c.graph.Node(f.Key)
+		n := l.graph.Node(f.Key)
 		switch {
 		case n == nil || n.Err == nil || n.Root().Revision != r.revision[f.Base]:
-		case c.ward.get(f.Key) != nil:
+		case l.trials.suspects.Get(f.Key) != nil:
 			later.failures = append(later.failures, f)
 		case p.request.Pinned[f.Key]:
-			c.overdue.Owe(&f, r.ofTxn, r.attempt-1, r.revision[f.Base])
+			l.overdue.Owe(&f, r.ofTxn, r.attempt-1, r.revision[f.Base])
 		default:
 			p.request.Touch = append(p.request.Touch, f.Key)
 		}
 	}
 	if len(later.failures) > 0 { // suspects, whose turn comes
-		c.after(verdict, later)
+		l.after(verdict, later)
 	}
 	return len(p.request.Touch) > 0
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra/holder"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -16,6 +17,58 @@ type session struct {
 	up     bool
 	epoch  uint64
 	reason error // why it is down
+}
+
+// sessions are the southbounds that have connected or disconnected so far. All methods
+// may be called concurrently.
+type sessions struct {
+	mu     sync.Mutex
+	byName map[string]session
+}
+
+func newSessions() *sessions { return &sessions{byName: map[string]session{}} }
+
+// replace returns the session that a southbound had before.
+func (s *sessions) replace(name string, now session) (before session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.byName[name]
+	s.byName[name] = now
+	return before
+}
+
+// closed returns the southbounds that descriptors name and that are not known to be
+// connected.
+func (s *sessions) closed(reg *registry.Registry) map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	closed := map[string]bool{}
+	for _, d := range reg.All() {
+		if d.Southbound != "" && !s.byName[d.Southbound].up {
+			closed[d.Southbound] = true
+		}
+	}
+	return closed
+}
+
+// problem returns why a southbound cannot be reached; empty if it can.
+func (s *sessions) problem(name string) string {
+	if name == "" {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.byName[name]
+	var held *holder.HeldError
+	switch {
+	case known.up:
+		return ""
+	case errors.As(known.reason, &held):
+		return name + ": " + held.Error()
+	case known.reason != nil:
+		return fmt.Sprintf("%s: disconnected (%v)", name, known.reason)
+	}
+	return name + ": disconnected"
 }
 
 // SouthboundUp implements api.Sessions.
@@ -35,46 +88,9 @@ func (c *Control) pushSession(s *sessionChange) {
 	}
 }
 
-// closedSessions are the southbounds that descriptors name and that are not
-// known to be up.
-func (c *Control) closedSessions() map[string]bool {
-	c.sessMu.Lock()
-	defer c.sessMu.Unlock()
-	closed := map[string]bool{}
-	for _, d := range c.registry.Load().All() {
-		if d.Southbound != "" && !c.sessions[d.Southbound].up {
-			closed[d.Southbound] = true
-		}
-	}
-	return closed
-}
-
-// sessionProblem says why a southbound cannot be reached; empty if it can.
-func (c *Control) sessionProblem(name string) string {
-	if name == "" {
-		return ""
-	}
-	c.sessMu.Lock()
-	defer c.sessMu.Unlock()
-	s := c.sessions[name]
-	var held *holder.HeldError
-	switch {
-	case s.up:
-		return ""
-	case errors.As(s.reason, &held):
-		return name + ": " + held.Error()
-	case s.reason != nil:
-		return fmt.Sprintf("%s: disconnected (%v)", name, s.reason)
-	}
-	return name + ": disconnected"
-}
-
 // prepareSession follows a southbound that came or went.
 func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
-	c.sessMu.Lock()
-	before := c.sessions[s.name]
-	c.sessions[s.name] = session{s.up, s.epoch, s.reason}
-	c.sessMu.Unlock()
+	before := c.sessions.replace(s.name, session{s.up, s.epoch, s.reason})
 	if before.up && s.up && before.epoch == s.epoch {
 		return false
 	}
@@ -94,7 +110,7 @@ func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
 		c.markQuarantined()
 	}
 	if s.up {
-		r := c.refresher(p.request.Closed)
+		r := c.southbound.refresher(p.request.Closed)
 		r.Only = func(d *registry.Descriptor) bool { return d.Southbound == s.name }
 		r.All(nil)
 		p.request.All = true
@@ -120,7 +136,7 @@ func (c *Control) abandon(name string) []string {
 	keys := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		keys = append(keys, n.Key)
-		c.lose(n)
+		c.journal.lose(n)
 		if n.IsDerived() || n.Obtained() {
 			c.graph.SetWant(n, nil)
 		}
@@ -136,10 +152,10 @@ func (c *Control) abandon(name string) []string {
 
 // valuesOf lists the base values in a southbound: its coming and going is part
 // of their status, whether or not an operation was executed.
-func (c *Control) valuesOf(name string) (keys []string) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	c.graph.Nodes(func(n *graph.Node) bool {
+func (st *state) valuesOf(name string) (keys []string) {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	st.graph.Nodes(func(n *graph.Node) bool {
 		if !n.IsDerived() && n.Desc.Session() == name {
 			keys = append(keys, n.Key)
 		}

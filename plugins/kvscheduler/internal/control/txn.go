@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -80,55 +78,6 @@ func (t *txn) commit(ctx context.Context, what committed) (seqNum uint64, err er
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
 	}
 	return t.c.submit(ctx, what)
-}
-
-// submit queues a transaction of the northbound and waits for it, if the client asks for
-// that. When ctx ends the transaction is canceled, unless it is executed already.
-func (c *Control) submit(ctx context.Context, what committed) (seqNum uint64, err error) {
-	fail := func(err error) (uint64, error) {
-		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
-	}
-	if ctx.Err() != nil {
-		return fail(canceled(ctx))
-	}
-	t := what.parts()
-	if t.opts.Timeout > 0 {
-		if d := c.clock.Now().Add(t.opts.Timeout); t.opts.Deadline.IsZero() || d.Before(t.opts.Deadline) {
-			t.opts.Deadline = d
-		}
-	}
-	e := &queue.Entry{Task: what, Description: t.opts.Description}
-	if t.opts.NonBlocking {
-		if err := c.queue.Offer(e); err != nil {
-			return fail(err)
-		}
-		return api.NoSeqNum, nil
-	}
-	t.done = make(chan outcome, 1)
-	if err := c.queue.Push(ctx, e); err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-			err = canceled(ctx)
-		}
-		return fail(err)
-	}
-	select {
-	case out := <-t.done:
-		return out.seq, out.err
-	case <-ctx.Done():
-	}
-	if c.queue.Cancel(e) {
-		return fail(canceled(ctx))
-	}
-	select { // it may have ended, or been refused, just now
-	case out := <-t.done:
-		return out.seq, out.err
-	default:
-		return fail(api.NewUnfinishedError(context.Cause(ctx), t.wait))
-	}
-}
-
-func canceled(ctx context.Context) error {
-	return fmt.Errorf("%w: %w", api.ErrTxnCanceled, context.Cause(ctx))
 }
 
 // Plan implements api.Txn.

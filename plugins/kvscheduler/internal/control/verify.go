@@ -17,17 +17,23 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
+// verifier reads back what transactions did. It belongs to the worker.
+type verifier struct {
+	*state
+	southbound *southbound
+}
+
 // wantedBefore is the way back for a transaction that may turn out to be not
 // verified: to what was wanted before, of an invalid value also to what stayed in
 // force instead, and to what belonged to the southbound.
-func (c *Control) wantedBefore(p *prepared) (back *reversal) {
+func (v *verifier) wantedBefore(p *prepared) (back *reversal) {
 	if !p.opts.Verify || !p.opts.Revert {
 		return nil
 	}
 	back = &reversal{wants: map[string]*registry.Value{}}
 	for _, kv := range p.values {
 		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
-		switch n := c.graph.Node(kv.Key); {
+		switch n := v.graph.Node(kv.Key); {
 		case n == nil || n.Want == nil && n.Have == nil:
 		case n.IsDerived() || n.Want == nil || n.Want.Unwanted:
 			continue
@@ -45,7 +51,7 @@ func (c *Control) verified(p *prepared, back *reversal, res *exec.Result, err er
 	if !p.opts.Verify || res.Reverted {
 		return err
 	}
-	wrong := c.verify(p, res)
+	wrong := c.verifier.verify(p, res)
 	if len(wrong) == 0 {
 		return err
 	}
@@ -54,12 +60,12 @@ func (c *Control) verified(p *prepared, back *reversal, res *exec.Result, err er
 		keys[i] = kv.Key
 	}
 	touch := c.withDerived(keys)
-	c.readAgain(keys, c.closedSessions())
-	c.keep(nil, nil) // what should have been removed is on record again
+	c.southbound.readAgain(keys, c.closedSessions())
+	c.journal.keep(nil, nil) // what should have been removed is on record again
 	if !p.opts.Revert {
-		c.unverified(wrong)
+		c.verifier.unverified(wrong)
 	}
-	c.notifyWatchers(keys)
+	c.publish(keys)
 	if p.opts.Revert {
 		back.touch = c.withDerived(touch)
 		back.opts = api.TxnOptions{Retry: p.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
@@ -77,21 +83,21 @@ func (c *Control) verified(p *prepared, back *reversal, res *exec.Result, err er
 }
 
 // unverified makes it the status of values that exist and are not as they should be.
-func (c *Control) unverified(wrong []api.KeyWithError) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (v *verifier) unverified(wrong []api.KeyWithError) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for _, kv := range wrong {
-		if n := c.graph.Node(kv.Key); n != nil && n.Want != nil && n.Have != nil && n.Err == nil {
+		if n := v.graph.Node(kv.Key); n != nil && n.Want != nil && n.Have != nil && n.Err == nil {
 			n.Err, n.Retrying = kv.Error, false
 		}
 	}
 }
 
 // withDerived adds what is derived from the values.
-func (c *Control) withDerived(bases []string) []string {
+func (st *state) withDerived(bases []string) []string {
 	keys := slices.Clone(bases)
 	for _, key := range bases {
-		if n := c.graph.Node(key); n != nil {
+		if n := st.graph.Node(key); n != nil {
 			for child := range n.Derived {
 				keys = append(keys, child.Key)
 			}
@@ -102,16 +108,16 @@ func (c *Control) withDerived(bases []string) []string {
 }
 
 // verify reads what the transaction named or touched and compares.
-func (c *Control) verify(p *prepared, res *exec.Result) (wrong []api.KeyWithError) {
+func (v *verifier) verify(p *prepared, res *exec.Result) (wrong []api.KeyWithError) {
 	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
 	add := func(key string) {
-		n := c.graph.Node(key)
+		n := v.graph.Node(key)
 		if n == nil { // gone: the descriptor is found by the key
-			d, _ := c.registry.Load().Lookup(key) // no descriptor, nothing to read
+			d, _ := v.registry.Load().Lookup(key) // no descriptor, nothing to read
 			n = &graph.Node{Key: key, Desc: d}
 		}
 		n = n.Root()
-		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || c.noBusiness(n) {
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || v.noBusiness(n) {
 			return
 		}
 		if byDescriptor[n.Desc] == nil {
@@ -127,10 +133,10 @@ func (c *Control) verify(p *prepared, res *exec.Result) (wrong []api.KeyWithErro
 			add(op.Key)
 		}
 	}
-	closed := c.closedSessions()
-	for _, d := range c.registry.Load().RetrieveOrder() {
+	closed := v.closedSessions()
+	for _, d := range v.registry.Load().RetrieveOrder() {
 		if nodes := byDescriptor[d]; nodes != nil && !closed[d.Session()] {
-			wrong = append(wrong, c.compare(d, nodes)...)
+			wrong = append(wrong, v.compare(d, nodes)...)
 		}
 	}
 	slices.SortFunc(wrong, func(a, b api.KeyWithError) int { return strings.Compare(a.Key, b.Key) })
@@ -138,9 +144,9 @@ func (c *Control) verify(p *prepared, res *exec.Result) (wrong []api.KeyWithErro
 }
 
 // compare reads a descriptor and compares some of its values.
-func (c *Control) compare(d *registry.Descriptor, nodes map[string]*graph.Node) (wrong []api.KeyWithError) {
+func (v *verifier) compare(d *registry.Descriptor, nodes map[string]*graph.Node) (wrong []api.KeyWithError) {
 	found := map[string]proto.Message{}
-	kvs, err := c.refresher(nil).Descriptor(d)
+	kvs, err := v.southbound.refresher(nil).Descriptor(d)
 	for _, kv := range kvs {
 		found[kv.Key] = kv.Value
 	}

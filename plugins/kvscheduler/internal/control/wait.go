@@ -14,11 +14,11 @@ import (
 
 // WaitFor implements api.Watcher. It looks at all values once, in the worker
 // and so between two transactions, and follows the changes from there.
-func (c *Control) WaitFor(ctx context.Context, req api.WaitRequest) error {
-	err := c.waitFor(ctx, req)
+func (ws *watches) WaitFor(ctx context.Context, req api.WaitRequest) error {
+	err := ws.waitFor(ctx, req)
 	var unmet *api.WaitError
 	if errors.As(err, &unmet) {
-		c.nameKeys(unmet.Unmet[:min(len(unmet.Unmet), maxNamedKeys)])
+		ws.nameKeys(unmet.Unmet[:min(len(unmet.Unmet), maxNamedKeys)])
 	}
 	return err
 }
@@ -28,11 +28,11 @@ func (c *Control) WaitFor(ctx context.Context, req api.WaitRequest) error {
 const maxNamedKeys = 100
 
 // nameKeys tells the keys that values wait for, besides the labels.
-func (c *Control) nameKeys(unmet []api.UnmetValue) {
-	r := c.reader()
+func (ws *watches) nameKeys(unmet []api.UnmetValue) {
+	r := ws.reader()
 	r.Keys = true
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	ws.mu.RLock()
+	defer ws.mu.RUnlock()
 	for i := range unmet {
 		u := &unmet[i]
 		if u.State != kvscheduler.ValueState_PENDING || u.Final {
@@ -44,24 +44,24 @@ func (c *Control) nameKeys(unmet []api.UnmetValue) {
 	}
 }
 
-func (c *Control) waitFor(ctx context.Context, req api.WaitRequest) error {
-	w := c.watch(api.WatchRequest{NoSnapshot: true})
+func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
+	w := ws.watch(api.WatchRequest{NoSnapshot: true})
 	defer w.Close()
 	begun := make(chan *wait, 1)
-	err := c.push(call(func() {
+	err := ws.push(call(func() {
 		w.reset()
-		begun <- c.newWait(req)
+		begun <- ws.newWait(req)
 	}))
 	if err != nil {
-		return &api.WaitError{Unmet: c.newWait(req).report(), Cause: err}
+		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: err}
 	}
 	var x *wait
 	select {
 	case x = <-begun:
 	case <-ctx.Done():
-		return &api.WaitError{Unmet: c.newWait(req).report(), Cause: context.Cause(ctx)}
-	case <-c.stopped:
-		return &api.WaitError{Unmet: c.newWait(req).report(), Cause: api.ErrClosedScheduler}
+		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: context.Cause(ctx)}
+	case <-ws.stopped:
+		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: api.ErrClosedScheduler}
 	}
 	for {
 		over, err := x.over()
@@ -70,7 +70,7 @@ func (c *Control) waitFor(ctx context.Context, req api.WaitRequest) error {
 		}
 		ev, err := w.Next(ctx)
 		if err != nil {
-			return &api.WaitError{Unmet: c.unmetNow(req, x), Cause: err}
+			return &api.WaitError{Unmet: ws.unmetNow(req, x), Cause: err}
 		}
 		x.apply(ev)
 	}
@@ -78,8 +78,8 @@ func (c *Control) waitFor(ctx context.Context, req api.WaitRequest) error {
 
 // unmetNow is what a wait reports that ends too early. What a value waits for
 // may be less by now than when its own status last changed.
-func (c *Control) unmetNow(req api.WaitRequest, x *wait) []api.UnmetValue {
-	if now := c.newWait(req).report(); len(now) > 0 {
+func (ws *watches) unmetNow(req api.WaitRequest, x *wait) []api.UnmetValue {
+	if now := ws.newWait(req).report(); len(now) > 0 {
 		return now
 	}
 	return x.report() // as it was before the running transaction
@@ -104,29 +104,29 @@ type wait struct {
 	unmet    map[string][]api.UnmetValue // by key of the target
 }
 
-func (c *Control) newWait(req api.WaitRequest) *wait {
+func (ws *watches) newWait(req api.WaitRequest) *wait {
 	if len(req.States) == 0 {
 		req.States = []api.ValueState{kvscheduler.ValueState_CONFIGURED}
 	}
 	x := &wait{
-		req: req, revision: c.Revision(), keys: map[string]target{}, bases: map[string]string{},
+		req: req, revision: ws.Revision(), keys: map[string]target{}, bases: map[string]string{},
 		members: make([]map[string]bool, len(req.Prefixes)), unmet: map[string][]api.UnmetValue{},
 	}
 	for _, key := range req.Keys {
 		x.keys[key] = target{states: req.States}
 	}
 	if req.Txn != nil {
-		x.addTxn(c.GetRecordedTransaction(*req.Txn))
+		x.addTxn(ws.GetRecordedTransaction(*req.Txn))
 	}
 	for key := range x.keys {
-		x.judge(key, c.GetValueStatus(key))
-		if base := c.baseOf(key); base != "" {
+		x.judge(key, ws.GetValueStatus(key))
+		if base := ws.baseOf(key); base != "" {
 			x.bases[key] = base
 		}
 	}
 	for i, prefix := range req.Prefixes {
 		x.members[i] = map[string]bool{}
-		for _, s := range c.ListValueStatus(prefix) {
+		for _, s := range ws.ListValueStatus(prefix) {
 			x.judgeMember(i, s)
 		}
 	}
@@ -134,10 +134,10 @@ func (c *Control) newWait(req api.WaitRequest) *wait {
 }
 
 // baseOf returns what a value is derived from; empty if it is not derived.
-func (c *Control) baseOf(key string) string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if n := c.graph.Node(key); n != nil && n.Base != nil {
+func (st *state) baseOf(key string) string {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	if n := st.graph.Node(key); n != nil && n.Base != nil {
 		return n.Base.Key
 	}
 	return ""

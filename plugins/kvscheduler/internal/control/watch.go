@@ -13,7 +13,7 @@ const maxDelta = 1000
 // statusWatch is one watch. What is pending for it is guarded by the lock of
 // changes.
 type statusWatch struct {
-	c   *Control
+	of  *watches
 	req api.WatchRequest
 
 	first   api.WatchKind // a snapshot or resync is due; empty: not
@@ -37,14 +37,14 @@ type entry struct {
 }
 
 // Watch implements api.Watcher.
-func (c *Control) Watch(req api.WatchRequest) api.StatusWatch { return c.watch(req) }
+func (ws *watches) Watch(req api.WatchRequest) api.StatusWatch { return ws.watch(req) }
 
-func (c *Control) watch(req api.WatchRequest) *statusWatch {
+func (ws *watches) watch(req api.WatchRequest) *statusWatch {
 	w := &statusWatch{
-		c: c, req: req, pending: map[string]change{},
+		of: ws, req: req, pending: map[string]change{},
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
-	h := c.changes
+	h := ws.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watches[w] = struct{}{}
@@ -60,14 +60,14 @@ func (c *Control) watch(req api.WatchRequest) *statusWatch {
 
 // resume goes on from a revision. The caller holds the lock of changes.
 func (w *statusWatch) resume() {
-	keys, revisions, ok := w.c.changes.since(w.req.Since)
+	keys, revisions, ok := w.of.changes.since(w.req.Since)
 	if !ok {
 		w.first = api.WatchResync
 		return
 	}
-	w.c.mu.RLock()
-	defer w.c.mu.RUnlock()
-	reader := w.c.reader()
+	w.of.mu.RLock()
+	defer w.of.mu.RUnlock()
+	reader := w.of.reader()
 	for i, key := range keys {
 		if w.selects(key) {
 			w.put(key, revisions[i], reader.Base(key))
@@ -134,7 +134,7 @@ func (w *statusWatch) nextOf(ctx context.Context, limit int) (*api.WatchEvent, e
 // take returns what is there already; nothing is left out at the end of the
 // scheduler.
 func (w *statusWatch) take(limit int) (*api.WatchEvent, error) {
-	h := w.c.changes
+	h := w.of.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, open := h.watches[w]; !open {
@@ -144,7 +144,7 @@ func (w *statusWatch) take(limit int) (*api.WatchEvent, error) {
 	switch {
 	case w.first != "":
 		ev.Kind, w.first = w.first, ""
-		ev.Values = w.c.listStatus(w.req.Prefix, w.req.Selector)
+		ev.Values = w.of.listStatus(w.req.Prefix, w.req.Selector)
 		return ev, nil
 	case len(w.pending) == 0 && h.closed:
 		return nil, api.ErrClosedScheduler
@@ -177,8 +177,8 @@ func (w *statusWatch) collect(ev *api.WatchEvent, limit int) (last uint64) {
 
 // reset forgets what is pending.
 func (w *statusWatch) reset() {
-	w.c.changes.mu.Lock()
-	defer w.c.changes.mu.Unlock()
+	w.of.changes.mu.Lock()
+	defer w.of.changes.mu.Unlock()
 	w.first, w.order = "", nil
 	clear(w.pending)
 }
@@ -186,7 +186,7 @@ func (w *statusWatch) reset() {
 // Close implements api.StatusWatch.
 func (w *statusWatch) Close() {
 	w.once.Do(func() {
-		h := w.c.changes
+		h := w.of.changes
 		h.mu.Lock()
 		delete(h.watches, w)
 		h.mu.Unlock()
@@ -198,17 +198,17 @@ func (w *statusWatch) Close() {
 
 // WatchValueStatus implements api.Inspector. It is a watch whose events are
 // sent one by one.
-func (c *Control) WatchValueStatus(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
-	w := c.watch(api.WatchRequest{Selector: selector, NoSnapshot: true})
+func (ws *watches) WatchValueStatus(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
+	w := ws.watch(api.WatchRequest{Selector: selector, NoSnapshot: true})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	if !c.changes.join() { // the scheduler is closed
+	if !ws.changes.join() { // the scheduler is closed
 		stop()
 		w.Close()
 		return func() {}
 	}
 	go func() {
-		defer c.changes.senders.Done()
+		defer ws.changes.senders.Done()
 		defer close(ended)
 		defer w.Close()
 		w.send(ctx, channel)
@@ -230,32 +230,8 @@ func (w *statusWatch) send(ctx context.Context, channel chan<- *api.BaseValueSta
 		case channel <- ev.Values[0]:
 		case <-ctx.Done():
 			return
-		case <-w.c.stopped:
+		case <-w.of.stopped:
 			return
 		}
-	}
-}
-
-// WatchNBKeyPrefixRegistration implements api.Registrar.
-func (c *Control) WatchNBKeyPrefixRegistration(prefix string) (<-chan struct{}, error) {
-	c.watchMu.Lock()
-	defer c.watchMu.Unlock()
-	ch := make(chan struct{})
-	if c.registry.Load().ByNBKeyPrefix(prefix) != nil {
-		close(ch)
-		return ch, api.ErrDescriptorExists
-	}
-	c.waiting[prefix] = append(c.waiting[prefix], ch)
-	return ch, nil
-}
-
-func (c *Control) wakeRegistrationWatchers(prefixes []string) {
-	c.watchMu.Lock()
-	defer c.watchMu.Unlock()
-	for _, prefix := range prefixes {
-		for _, ch := range c.waiting[prefix] {
-			close(ch)
-		}
-		delete(c.waiting, prefix)
 	}
 }

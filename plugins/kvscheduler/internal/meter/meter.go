@@ -22,7 +22,7 @@ type Source interface {
 	Hanging() []exec.Call
 	Timeouts() map[string]uint64
 	Suspects() []api.Suspect
-	CountBreaches() map[string]uint64
+	CountViolations() map[string]uint64
 	CountUnread() int
 }
 
@@ -186,7 +186,7 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 		gauge("callbacks_hanging", "Callbacks that were given up and have not returned.", float64(hanging[descriptor]), "descriptor", descriptor)
 		count("callback_timeouts_total", "Callbacks that did not return in time.", float64(n), "descriptor", descriptor)
 	}
-	for descriptor, n := range c.source.CountBreaches() {
+	for descriptor, n := range c.source.CountViolations() {
 		count("contract_breaches_total", "How often a descriptor broke its contract.", float64(n), "descriptor", descriptor)
 	}
 	gauge("unread_descriptors", "Descriptors that could not be read, so that nothing is known of their values.", float64(c.source.CountUnread()))

@@ -54,10 +54,10 @@ type Refresher struct {
 
 	// Begin is called before the values of a descriptor are read; it may be nil.
 	Begin func(descriptor string)
-	// Reading is called when the values of a descriptor were read, and Breach then
-	// how it broke its contract; they may be nil.
-	Reading func(descriptor string)
-	Breach  func(descriptor, problem string)
+	// Reading is called when the values of a descriptor were read, and Violation then with
+	// each violation of its contract; they may be nil.
+	Reading   func(descriptor string)
+	Violation func(descriptor, problem string)
 	// Retrieved receives the values that a Retrieve returned; nil disables it.
 	Retrieved func(descriptor string, values []api.KVWithMetadata)
 	// Warn receives what is wrong with the results of a descriptor.
@@ -279,8 +279,8 @@ func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []a
 // complain reports a breach of the contract of a descriptor.
 func (r *Refresher) complain(d *registry.Descriptor, problem string) {
 	r.Warn(d.Name, problem)
-	if r.Breach != nil {
-		r.Breach(d.Name, problem)
+	if r.Violation != nil {
+		r.Violation(d.Name, problem)
 	}
 }
 

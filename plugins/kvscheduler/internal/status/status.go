@@ -28,9 +28,9 @@ type Reader struct {
 	// dependency is met. Both may be nil.
 	Unread func(n *graph.Node) string
 	Unsure func(dep *api.Dependency) bool
-	// Breaches lists how the descriptor of a value breaks its contract with it; it
+	// Violations lists how the descriptor of a value breaks its contract with it; it
 	// may be nil.
-	Breaches func(key string) []string
+	Violations func(key string) []string
 	// SouthboundOnly says why there is no value with a key that only the southbound
 	// can have; empty for keys that the northbound can ask for. It may be nil.
 	SouthboundOnly func(key string) string
@@ -120,8 +120,8 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 // leftOut lists what is wrong with the derived values of a value: those that
 // its descriptor should not have returned, and those whose key is taken.
 func (r *Reader) leftOut(n *graph.Node) (problems []string) {
-	if r.Breaches != nil && n.Base == nil && n.Want != nil {
-		problems = r.Breaches(n.Key)
+	if r.Violations != nil && n.Base == nil && n.Want != nil {
+		problems = r.Violations(n.Key)
 	}
 	if n.Have == nil {
 		return problems

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -91,24 +92,29 @@ func (h *changes) close() {
 	h.senders.Wait()
 }
 
-// Revision implements api.Watcher.
-func (c *Control) Revision() api.StatusRevision {
-	c.changes.mu.Lock()
-	defer c.changes.mu.Unlock()
-	return api.StatusRevision{Incarnation: c.changes.incarnation, Number: c.changes.revision}
+// watches follow the statuses of values. All methods but publish may be called
+// concurrently.
+type watches struct {
+	*inspector
+	*admission
+	changes *changes
 }
 
-// notifyWatchers tells the changes of statuses, between two transactions, for
+func newWatches(in *inspector, a *admission) *watches {
+	return &watches{inspector: in, admission: a, changes: newChanges(rand.Uint64())}
+}
+
+// Revision implements api.Watcher.
+func (ws *watches) Revision() api.StatusRevision {
+	ws.changes.mu.Lock()
+	defer ws.changes.mu.Unlock()
+	return api.StatusRevision{Incarnation: ws.changes.incarnation, Number: ws.changes.revision}
+}
+
+// publish sends changes of statuses to the watches, between two transactions, because
 // only then statuses are final.
-func (c *Control) notifyWatchers(changed []string) {
-	changed = append(changed, c.refreshed...)
-	c.refreshed = nil
-	if len(changed) == 0 {
-		return
-	}
-	c.noteProblems(changed)
-	c.drifts.note(changed)
-	h := c.changes
+func (ws *watches) publish(changed []string) {
+	h := ws.changes
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watches) == 0 {
@@ -122,9 +128,9 @@ func (c *Control) notifyWatchers(changed []string) {
 		return
 	}
 	slices.Sort(changed)
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	reader := c.reader()
+	ws.mu.RLock()
+	defer ws.mu.RUnlock()
+	reader := ws.reader()
 	for _, key := range slices.Compact(changed) {
 		h.note(key)
 		var status *api.BaseValueStatus

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -31,8 +32,8 @@ func TestBreachesOfRetrieve(t *testing.T) {
 			return correlate, nil
 		},
 	})
-	var told [][]control.Breach
-	c := control.New(control.Options{Breaches: func(b []control.Breach) { told = append(told, b) }})
+	var told [][]contract.Violation
+	c := control.New(control.Options{Violations: func(b []contract.Violation) { told = append(told, b) }})
 	runWith(t, c, d)
 	set(t, c, "a/1", &model.Item{}, "a/2", &model.Item{})
 	resync := func() {
@@ -47,8 +48,8 @@ func TestBreachesOfRetrieve(t *testing.T) {
 		texts = append(texts, b.Descriptor+": "+b.Problem)
 	}
 	want := `a: retrieved key "a/1" twice; a: retrieved key "b/1", which it does not select`
-	if got := strings.Join(texts, "; "); got != want || c.CountBreaches()["a"] != 2 {
-		t.Errorf("got %s, counted %v", got, c.CountBreaches())
+	if got := strings.Join(texts, "; "); got != want || c.CountViolations()["a"] != 2 {
+		t.Errorf("got %s, counted %v", got, c.CountViolations())
 	}
 	broken = false
 	resync()

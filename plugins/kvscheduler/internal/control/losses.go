@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
@@ -23,12 +24,26 @@ const (
 	lostReread = time.Second
 )
 
-// losses are the values that the southbound is said to have lost.
-type losses struct {
-	mu       sync.Mutex
-	reported map[string]bool // not looked at yet; a look is queued while there are some
+// lossRepair takes down and creates again the values that the southbound is said to have
+// lost. The worker calls its methods but ReportLost.
+type lossRepair struct {
+	*state
+	*timers
+	*admission
+	southbound *southbound
+	trials     *trials
+	process    func(*queue.Entry) outcome
+	wanted     func(descriptor, key string) bool // nil: every value is repaired
 
-	paces map[string]lostPace // of the worker
+	reports losses
+	paces   map[string]lostPace
+}
+
+// losses are the reports that were not looked at yet. All methods may be called
+// concurrently.
+type losses struct {
+	mu   sync.Mutex
+	keys map[string]bool // a look is queued while there are some
 }
 
 // lostPace spaces out the repairs of one value.
@@ -38,33 +53,32 @@ type lostPace struct {
 	delay   time.Duration // of the repair after it
 }
 
-func newLosses() losses {
-	return losses{reported: map[string]bool{}, paces: map[string]lostPace{}}
-}
-
 // report adds keys; it is true if a look has to be queued.
 func (l *losses) report(keys []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	queued := len(l.reported) > 0
+	queued := len(l.keys) > 0
+	if l.keys == nil {
+		l.keys = map[string]bool{}
+	}
 	for _, key := range keys {
-		l.reported[key] = true
+		l.keys[key] = true
 	}
 	return !queued && len(keys) > 0
 }
 
-// take returns what was reported.
+// take returns and forgets the reports.
 func (l *losses) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keys := slices.Sorted(maps.Keys(l.reported))
-	clear(l.reported)
+	keys := slices.Sorted(maps.Keys(l.keys))
+	clear(l.keys)
 	return keys
 }
 
 // next returns how long to wait until a value that is lost now is repaired.
-func (l *losses) next(key string, now time.Time) time.Duration {
-	p := l.paces[key]
+func (lr *lossRepair) next(key string, now time.Time) time.Duration {
+	p := lr.paces[key]
 	switch {
 	case p.repairs == 0 || now.Sub(p.last) > max(minLostPause, 4*p.delay):
 		p = lostPace{}
@@ -72,56 +86,55 @@ func (l *losses) next(key string, now time.Time) time.Duration {
 		p.delay = firstLostDelay << min(p.repairs-1, maxLostDoubled)
 	}
 	p.repairs, p.last = p.repairs+1, now
-	l.paces[key] = p
+	lr.paces[key] = p
 	return p.delay
 }
 
-func (l *losses) forgetOld(now time.Time) {
-	maps.DeleteFunc(l.paces, func(_ string, p lostPace) bool { return now.Sub(p.last) > lostMemory })
+func (lr *lossRepair) forgetOld(now time.Time) {
+	maps.DeleteFunc(lr.paces, func(_ string, p lostPace) bool { return now.Sub(p.last) > lostMemory })
 }
 
 // ReportLost implements api.Notifier.
-func (c *Control) ReportLost(keys ...string) error {
-	if !c.losses.report(keys) {
+func (lr *lossRepair) ReportLost(keys ...string) error {
+	if !lr.reports.report(keys) {
 		return nil
 	}
-	return c.push(call(func() { c.lookForLost(c.losses.take()) }))
+	return lr.push(call(func() { lr.lookForLost(lr.reports.take()) }))
 }
 
 // lookForLost reads the values, and takes down and repairs what is lost.
-func (c *Control) lookForLost(keys []string) {
-	closed := c.closedSessions()
-	pinned := prepared{}
-	c.overdue.Pin(&pinned.request)
-	c.ward.pin(&pinned.request)
-	keys = slices.DeleteFunc(c.readable(keys), func(key string) bool {
-		return pinned.request.Pinned[key] || !c.mayBeLost(c.graph.Node(key), closed)
+func (lr *lossRepair) lookForLost(keys []string) {
+	closed := lr.closedSessions()
+	var pinned plan.Request
+	lr.trials.pin(&pinned)
+	keys = slices.DeleteFunc(lr.readable(keys), func(key string) bool {
+		return pinned.Pinned[key] || !lr.mayBeLost(lr.graph.Node(key), closed)
 	})
 	if len(keys) == 0 {
 		return
 	}
-	l := c.refresher(closed).Lost(keys)
+	l := lr.southbound.refresher(closed).Lost(keys)
 	if len(l.Unread) > 0 {
-		c.after(lostReread, call(func() { c.lookForLost(l.Unread) }))
+		lr.after(lostReread, call(func() { lr.lookForLost(l.Unread) }))
 	}
 	if len(l.Lost) > 0 {
-		c.log.Warn("the southbound lost values", "values", len(l.Lost), "keys", l.Lost[:min(maxLogged, len(l.Lost))])
-		c.process(c.now(&lostValues{keys: l.Lost}))
+		lr.log.Warn("the southbound lost values", "values", len(l.Lost), "keys", l.Lost[:min(maxLogged, len(l.Lost))])
+		lr.process(lr.now(&lostValues{keys: l.Lost}))
 	}
-	c.repairLost(slices.Concat(l.Lost, l.Changed))
+	lr.repairLost(slices.Concat(l.Lost, l.Changed))
 }
 
 // readable replaces properties, which cannot be read, by what depends on them and by the
 // other values that are derived from the same base.
-func (c *Control) readable(keys []string) []string {
+func (lr *lossRepair) readable(keys []string) []string {
 	all := make(map[string]bool, len(keys))
 	for _, key := range keys {
-		n := c.graph.Node(key)
+		n := lr.graph.Node(key)
 		if n == nil || !n.Desc.IsProperty() {
 			all[key] = true
 			continue
 		}
-		c.graph.NamingNode(n, func(dependent *graph.Node) { all[dependent.Key] = true })
+		lr.graph.NamingNode(n, func(dependent *graph.Node) { all[dependent.Key] = true })
 		if !n.IsDerived() {
 			continue
 		}
@@ -132,14 +145,8 @@ func (c *Control) readable(keys []string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// now gives a task that was not queued the times of one that was.
-func (c *Control) now(t task) *queue.Entry {
-	now := c.clock.Now()
-	return &queue.Entry{Task: t, Queued: now, Taken: now}
-}
-
 // mayBeLost returns whether a value exists that the scheduler created or manages.
-func (c *Control) mayBeLost(n *graph.Node, closed map[string]bool) bool {
+func (lr *lossRepair) mayBeLost(n *graph.Node, closed map[string]bool) bool {
 	if n == nil || n.Desired() == nil || n.Desc.IsProperty() || closed[n.Desc.Session()] {
 		return false
 	}
@@ -147,25 +154,25 @@ func (c *Control) mayBeLost(n *graph.Node, closed map[string]bool) bool {
 }
 
 // repairLost creates lost values again, those that were not lost lately now.
-func (c *Control) repairLost(lost []string) {
-	now := c.clock.Now()
-	c.losses.forgetOld(now)
+func (lr *lossRepair) repairLost(lost []string) {
+	now := lr.clock.Now()
+	lr.forgetOld(now)
 	due := map[time.Duration][]string{}
 	for _, key := range lost {
-		n := c.graph.Node(key)
-		if n == nil || c.opts.RepairLost != nil && !c.opts.RepairLost(n.Desc.Name, key) {
+		n := lr.graph.Node(key)
+		if n == nil || lr.wanted != nil && !lr.wanted(n.Desc.Name, key) {
 			continue
 		}
-		delay := c.losses.next(key, now)
+		delay := lr.next(key, now)
 		due[delay] = append(due[delay], key)
 	}
 	for _, delay := range slices.Sorted(maps.Keys(due)) {
 		if delay == 0 {
-			c.makeAgain(due[delay])
+			lr.makeAgain(due[delay])
 		} else {
-			c.after(delay, call(func() {
-				c.readAgain(c.missing(due[delay]), c.closedSessions()) // another process may have created it meanwhile
-				c.makeAgain(due[delay])
+			lr.after(delay, call(func() {
+				lr.southbound.readAgain(lr.missing(due[delay]), lr.closedSessions()) // another process may have created it meanwhile
+				lr.makeAgain(due[delay])
 			}))
 		}
 	}
@@ -173,22 +180,22 @@ func (c *Control) repairLost(lost []string) {
 
 // makeAgain makes lost and changed values what they should be, if they are still
 // desired and have not failed meanwhile, which is retried.
-func (c *Control) makeAgain(keys []string) {
+func (lr *lossRepair) makeAgain(keys []string) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-		n := c.graph.Node(key)
+		n := lr.graph.Node(key)
 		return n == nil || n.Want == nil || n.Err != nil
 	})
 	if len(keys) == 0 {
 		return
 	}
-	c.refreshKeys(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.graph.Node(key).Have == nil }))
-	c.process(c.now(&lostRepair{keys: keys}))
+	lr.southbound.refreshKeys(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return lr.graph.Node(key).Have == nil }))
+	lr.process(lr.now(&lostRepair{keys: keys}))
 }
 
 // missing returns the base values that do not exist.
-func (c *Control) missing(keys []string) (missing []string) {
+func (lr *lossRepair) missing(keys []string) (missing []string) {
 	for _, key := range keys {
-		if n := c.graph.Node(key); n != nil && n.Have == nil && !n.IsDerived() {
+		if n := lr.graph.Node(key); n != nil && n.Have == nil && !n.IsDerived() {
 			missing = append(missing, key)
 		}
 	}
@@ -196,8 +203,8 @@ func (c *Control) missing(keys []string) (missing []string) {
 }
 
 // prepareLost takes down lost values, with what is derived from them.
-func (c *Control) prepareLost(lost []string, p *prepared) {
-	p.request.Touch = c.withDerived(lost)
+func (lr *lossRepair) prepareLost(lost []string, p *prepared) {
+	p.request.Touch = lr.withDerived(lost)
 	p.request.Lost = make(map[string]bool, len(p.request.Touch))
 	for _, key := range p.request.Touch {
 		p.request.Lost[key] = true

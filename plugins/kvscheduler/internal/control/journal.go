@@ -39,10 +39,14 @@ type Journal interface {
 // once more, if no transaction does it before.
 const journalRetry = 10 * time.Second
 
-// keeper keeps the journal in step with the graph. It belongs to the worker.
-type keeper struct {
-	journal Journal // nil: nothing is kept
-	past    *refresh.Past
+// journal keeps the persistent record in step with the graph. It belongs to the worker.
+type journal struct {
+	*state
+	*timers
+	store   Journal // nil: nothing is kept
+	retried func()  // is called when what could not be written is written again
+
+	past *refresh.Past
 	// intended are the values written ahead for the running transaction.
 	intended  []intent
 	seq       uint64
@@ -53,40 +57,47 @@ type keeper struct {
 	retrying  bool
 }
 
+// newJournal loads what an earlier process left.
+func newJournal(st *state, tm *timers, store Journal) *journal {
+	j := &journal{state: st, timers: tm, store: store, past: &refresh.Past{}}
+	if store == nil {
+		return j
+	}
+	j.graph.Track()
+	records, interrupted, err := store.Load()
+	if err != nil {
+		j.log.Error("what an earlier run made is not known", "error", err)
+		return j
+	}
+	j.remember(records, interrupted)
+	if len(records) > 0 || interrupted != nil {
+		j.log.Info("values of an earlier run are on record", "values", len(records))
+	}
+	if interrupted != nil {
+		j.log.Warn("the earlier run ended during a transaction; what it left behind is completed or removed",
+			"seq-num", interrupted.Txn, "begun", interrupted.Time)
+	}
+	return j
+}
+
+// load returns what is kept under a name; see Journal.LoadState.
+func (j *journal) load(name string) (map[string][]byte, error) {
+	if j.store == nil {
+		return nil, nil
+	}
+	return j.store.LoadState(name)
+}
+
 type intent struct {
 	key    string
 	self   *plan.Handle
 	target *registry.Value
 }
 
-// open loads what an earlier process left.
-func (c *Control) openJournal() {
-	c.keeper.past = &refresh.Past{}
-	if c.opts.Journal == nil {
-		return
-	}
-	c.keeper.journal = c.opts.Journal
-	c.graph.Track()
-	c.exec.Intend = c.intend
-	records, interrupted, err := c.opts.Journal.Load()
-	if err != nil {
-		c.log.Error("what an earlier run made is not known", "error", err)
-		return
-	}
-	c.remember(records, interrupted)
-	if len(records) > 0 || interrupted != nil {
-		c.log.Info("values of an earlier run are on record", "values", len(records))
-	}
-	if interrupted != nil {
-		c.log.Warn("the earlier run ended during a transaction; what it left behind is completed or removed",
-			"seq-num", interrupted.Txn, "begun", interrupted.Time)
-	}
-}
-
 // recorded reports whether the scheduler made a value that is not desired: the
 // journal has it or, without one, a transaction of this process.
-func (k *keeper) recorded(n *graph.Node) bool {
-	if k.journal == nil {
+func (j *journal) recorded(n *graph.Node) bool {
+	if j.store == nil {
 		return n.LastOp != kvscheduler.TxnOperation_UNDEFINED
 	}
 	return n.Kept() != nil
@@ -100,11 +111,10 @@ const intentsAtOnce = 1 << 14
 // going to be removed, or that derived values change, is written as well: what is left of
 // it, if the process ends in between, is recognised only if it is known that a transaction
 // was being executed.
-func (c *Control) intend(pl *plan.Plan) {
-	k := &c.keeper
-	b := &ownership.Batch{Txn: k.seq, Running: true}
+func (j *journal) intend(pl *plan.Plan) {
+	b := &ownership.Batch{Txn: j.seq, Running: true}
 	written, changes := true, false
-	now := c.clock.Now()
+	now := j.clock.Now()
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
 		switch {
@@ -116,21 +126,21 @@ func (c *Control) intend(pl *plan.Plan) {
 		case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
 			changes = true
 			if op.Recreate {
-				b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, k.seq, now))
+				b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, j.seq, now))
 			}
 			continue
 		case op.Kind != plan.Up && op.Kind != plan.Update || ofOthers(op, op.Target):
 			continue
 		}
-		k.intended = append(k.intended, intent{op.Key, op.Self, op.Target})
-		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, k.seq, now))
+		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
+		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, j.seq, now))
 		if len(b.Put) == intentsAtOnce {
-			written = written && c.writeIntents(b)
+			written = written && j.writeIntents(b)
 			b.Put, b.Former = b.Put[:0], nil
 		}
 	}
-	if written && (len(b.Put) > 0 || changes && !k.running) {
-		c.writeIntents(b)
+	if written && (len(b.Put) > 0 || changes && !j.running) {
+		j.writeIntents(b)
 	}
 }
 
@@ -142,15 +152,14 @@ func ofOthers(op *plan.Op, v *registry.Value) bool {
 
 // writeIntents writes a batch of what is intended. After an error the rest is not
 // tried: the journal has to be written as a whole.
-func (c *Control) writeIntents(b *ownership.Batch) (ok bool) {
-	k := &c.keeper
-	b.Delete = k.past.TakeGone() // some of them are about to be made again
-	if k.stale {
-		b = c.everything(b)
+func (j *journal) writeIntents(b *ownership.Batch) (ok bool) {
+	b.Delete = j.past.TakeGone() // some of them are about to be made again
+	if j.stale {
+		b = j.everything(b)
 	}
-	k.running = c.write(b)
-	k.former += len(b.Former)
-	return k.running
+	j.running = j.write(b)
+	j.former += len(b.Former)
+	return j.running
 }
 
 func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now time.Time) ownership.Record {
@@ -158,40 +167,39 @@ func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now
 }
 
 // keep brings the journal in step with what exists after a transaction.
-func (c *Control) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
-	k := &c.keeper
-	gone, doubts := k.past.TakeGone(), k.past.TakeDoubts()
-	if k.journal == nil {
-		c.keepRemovals(executed, notified)
+func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
+	gone, doubts := j.past.TakeGone(), j.past.TakeDoubts()
+	if j.store == nil {
+		j.keepRemovals(executed, notified)
 		return
 	}
-	c.keepUndecided()
-	b := &ownership.Batch{Txn: k.seq, Delete: gone, Put: doubts, Former: k.past.Formers()} // in place of what was intended
-	c.settleAll(b)
-	if len(b.Put)+len(b.Delete) == 0 && !k.running && k.former == len(b.Former) {
+	j.keepUndecided()
+	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.past.Formers()} // in place of what was intended
+	j.settleAll(b)
+	if len(b.Put)+len(b.Delete) == 0 && !j.running && j.former == len(b.Former) {
 		return
 	}
-	if k.stale {
-		b = c.everything(b)
+	if j.stale {
+		b = j.everything(b)
 	}
-	c.write(b)
-	k.running, k.former = false, len(b.Former)
+	j.write(b)
+	j.running, j.former = false, len(b.Former)
 }
 
 // keepRemovals remembers, where there is no journal, what a transaction removed; see
 // refresh.Past.Remove. What the southbound reported as removed was removed by another
 // process.
-func (c *Control) keepRemovals(executed []api.RecordedTxnOp, notified map[string]bool) {
+func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string]bool) {
 	for i := range executed {
 		op := &executed[i]
 		if notified[op.Key] || !removes(op) {
 			continue
 		}
-		if n := c.graph.Node(op.Key); n != nil && n.Have != nil { // created again
+		if n := j.graph.Node(op.Key); n != nil && n.Have != nil { // created again
 			continue
 		}
-		if d, _ := c.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
-			c.keeper.past.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
+		if d, _ := j.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
+			j.past.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
 		}
 	}
 }
@@ -202,86 +210,85 @@ func removes(op *api.RecordedTxnOp) bool {
 }
 
 // settleAll adds to the batch all that the journal does not know.
-func (c *Control) settleAll(b *ownership.Batch) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := &c.keeper
-	now := c.clock.Now()
-	for i := range k.intended {
-		in := &k.intended[i]
+func (j *journal) settleAll(b *ownership.Batch) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.clock.Now()
+	for i := range j.intended {
+		in := &j.intended[i]
 		n := in.self.Node
 		if n == nil || n.Gone() {
-			n = c.graph.Node(in.key)
+			n = j.graph.Node(in.key)
 		}
 		if n == nil {
-			if !k.past.Doubted(in.key) {
+			if !j.past.Doubted(in.key) {
 				b.Delete = append(b.Delete, in.key)
 			}
 			continue
 		}
-		c.graph.Keep(n, in.target)
-		c.settle(b, n, now)
+		j.graph.Keep(n, in.target)
+		j.settle(b, n, now)
 	}
-	for _, n := range c.graph.Tracked() {
-		c.settle(b, n, now)
+	for _, n := range j.graph.Tracked() {
+		j.settle(b, n, now)
 	}
-	clear(k.intended)
-	k.intended = k.intended[:0]
-	if cap(k.intended) > intentsAtOnce { // of a large transaction
-		k.intended = nil
+	clear(j.intended)
+	j.intended = j.intended[:0]
+	if cap(j.intended) > intentsAtOnce { // of a large transaction
+		j.intended = nil
 	}
 }
 
 // settle adds to the batch what the journal does not know about a value.
-func (c *Control) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
-	if n.Base != nil || n.Desc.IsProperty() || c.keeper.past.Doubted(n.Key) { // what may exist stays on record
+func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
+	if n.Base != nil || n.Desc.IsProperty() || j.past.Doubted(n.Key) { // what may exist stays on record
 		return
 	}
-	if next := c.graph.Node(n.Key); n.Gone() && next != nil { // has come again
+	if next := j.graph.Node(n.Key); n.Gone() && next != nil { // has come again
 		if next.Kept() == nil {
-			c.graph.Keep(next, n.Kept())
+			j.graph.Keep(next, n.Kept())
 		}
-		c.graph.Keep(n, nil)
+		j.graph.Keep(n, nil)
 		n = next
 	}
 	switch kept := n.Kept(); {
 	case !n.Ours():
 		if kept != nil {
-			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == c.keeper.seq && n.Desc.Retrieve != nil {
+			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
 				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
-				c.keeper.past.Remove(&rec)
+				j.past.Remove(&rec)
 			}
-			c.graph.Keep(n, nil)
+			j.graph.Keep(n, nil)
 			b.Delete = append(b.Delete, n.Key)
 		}
 	case kept == n.Have:
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
-		c.graph.Keep(n, n.Have)
+		j.graph.Keep(n, n.Have)
 	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
 		// It was read, and the southbound has only filled in details.
 	default:
-		c.graph.Keep(n, n.Have)
-		c.keeper.past.Drop(n.Desc.Name, n.Key)
-		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, c.keeper.seq, now))
+		j.graph.Keep(n, n.Have)
+		j.past.Drop(n.Desc.Name, n.Key)
+		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, j.seq, now))
 	}
 }
 
 // everything makes the batch one of all that is the scheduler's own.
-func (c *Control) everything(b *ownership.Batch) *ownership.Batch {
+func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true, Former: b.Former}
-	now := c.clock.Now()
+	now := j.clock.Now()
 	listed := map[string]bool{}
 	for i := range b.Put {
 		listed[b.Put[i].Key] = true
 	}
-	c.graph.Nodes(func(n *graph.Node) bool {
+	j.graph.Nodes(func(n *graph.Node) bool {
 		if n.Made() && !listed[n.Key] {
 			listed[n.Key] = true
 			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
 		}
 		return true
 	})
-	for _, rec := range c.keeper.past.All() {
+	for _, rec := range j.past.All() {
 		if !listed[rec.Key] {
 			all.Put = append(all.Put, *rec)
 		}
@@ -293,50 +300,48 @@ func (c *Control) everything(b *ownership.Batch) *ownership.Batch {
 
 // write writes a batch. If that fails, the scheduler goes on in memory, and
 // writes everything as soon as it can.
-func (c *Control) write(b *ownership.Batch) (ok bool) {
-	k := &c.keeper
-	if err := k.journal.Write(b); err != nil {
-		if !k.stale {
-			c.log.Error("what was made in the southbound could not be recorded; it is kept in memory until it can be", "error", err)
+func (j *journal) write(b *ownership.Batch) (ok bool) {
+	if err := j.store.Write(b); err != nil {
+		if !j.stale {
+			j.log.Error("what was made in the southbound could not be recorded; it is kept in memory until it can be", "error", err)
 		}
-		k.stale = true
-		c.writeLater()
+		j.stale = true
+		j.writeLater()
 		return false
 	}
-	if k.stale {
-		c.log.Info("what was made in the southbound is on record again", "values", len(b.Put))
+	if j.stale {
+		j.log.Info("what was made in the southbound is on record again", "values", len(b.Put))
 	}
-	k.stale = false
+	j.stale = false
 	return true
 }
 
 // writeLater has what could not be written tried again after a while.
-func (c *Control) writeLater() {
-	if !c.keeper.retrying {
-		c.keeper.retrying = true
-		c.after(journalRetry, call(c.writeAgain))
+func (j *journal) writeLater() {
+	if !j.retrying {
+		j.retrying = true
+		j.after(journalRetry, call(j.writeAgain))
 	}
 }
 
-func (c *Control) writeAgain() {
-	k := &c.keeper
-	k.retrying = false
-	c.keepWard()
-	if k.stale {
-		c.write(c.everything(&ownership.Batch{Txn: k.seq, Former: k.past.Formers()}))
+func (j *journal) writeAgain() {
+	j.retrying = false
+	j.retried()
+	if j.stale {
+		j.write(j.everything(&ownership.Batch{Txn: j.seq, Former: j.past.Formers()}))
 	}
 }
 
 // lose remembers a value of whose existence nothing is known any more.
-func (c *Control) lose(n *graph.Node) {
+func (j *journal) lose(n *graph.Node) {
 	if !n.Made() {
 		return
 	}
-	if c.keeper.past.Doubted(n.Key) { // it is remembered as what it may be
-		c.graph.Keep(n, nil)
+	if j.past.Doubted(n.Key) { // it is remembered as what it may be
+		j.graph.Keep(n, nil)
 		return
 	}
-	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, c.txnStart(n.LastTxn))
-	c.keeper.past.Lose(&rec)
-	c.graph.Keep(n, nil)
+	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, j.txnStart(n.LastTxn))
+	j.past.Lose(&rec)
+	j.graph.Keep(n, nil)
 }

@@ -9,10 +9,22 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// drifts is the state of the detection of drift.
+// driftDetector compares the southbound with the actual state. All methods may be called
+// concurrently but prepareRepair.
+type driftDetector struct {
+	*state
+	*admission
+	southbound *southbound
+	drifts     *drifts
+}
+
+func newDriftDetector(st *state, a *admission, sb *southbound) *driftDetector {
+	return &driftDetector{state: st, admission: a, southbound: sb, drifts: &drifts{turn: make(chan struct{}, 1)}}
+}
+
+// drifts is the result of the detection of drift.
 type drifts struct {
 	turn chan struct{} // holds one token while a detection runs
 
@@ -21,27 +33,25 @@ type drifts struct {
 	changed map[string]bool  // base values that transactions changed during a concurrent read; nil: none runs
 }
 
-func newDrifts() *drifts { return &drifts{turn: make(chan struct{}, 1)} }
-
 // LastDrift implements api.DriftDetector.
-func (c *Control) LastDrift() *api.DriftReport {
-	c.drifts.mu.Lock()
-	defer c.drifts.mu.Unlock()
-	return c.drifts.last
+func (dd *driftDetector) LastDrift() *api.DriftReport {
+	dd.drifts.mu.Lock()
+	defer dd.drifts.mu.Unlock()
+	return dd.drifts.last
 }
 
 // DetectDrift implements api.DriftDetector.
-func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
+func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 	select {
-	case c.drifts.turn <- struct{}{}:
-		defer func() { <-c.drifts.turn }()
+	case dd.drifts.turn <- struct{}{}:
+		defer func() { <-dd.drifts.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-c.stopped:
+	case <-dd.stopped:
 		return nil, api.ErrClosedScheduler
 	}
-	report := &api.DriftReport{Start: c.clock.Now()}
-	reg := c.registry.Load()
+	report := &api.DriftReport{Start: dd.clock.Now()}
+	reg := dd.registry.Load()
 	for _, d := range reg.RetrieveOrder() {
 		if d.Retrieve == nil {
 			if d.NBKeyPrefix != "" && d.Create != nil {
@@ -49,7 +59,7 @@ func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 			}
 			continue
 		}
-		found, values, failed, err := c.detect(ctx, reg, d)
+		found, values, failed, err := dd.detect(ctx, reg, d)
 		if err != nil {
 			return nil, err
 		}
@@ -61,15 +71,15 @@ func (c *Control) DetectDrift(ctx context.Context) (*api.DriftReport, error) {
 	}
 	drift.Sort(report.Drifts)
 	slices.SortFunc(report.Unread, func(a, b api.DriftUnread) int { return strings.Compare(a.Descriptor, b.Descriptor) })
-	report.Stop = c.clock.Now()
-	c.drifts.mu.Lock()
-	defer c.drifts.mu.Unlock()
-	c.drifts.last = report
+	report.Stop = dd.clock.Now()
+	dd.drifts.mu.Lock()
+	defer dd.drifts.mu.Unlock()
+	dd.drifts.last = report
 	return report, nil
 }
 
 // RepairDrift implements api.DriftDetector.
-func (c *Control) RepairDrift(ctx context.Context, found []api.Drift, opts ...api.TxnOption) (seqNum uint64, err error) {
+func (dd *driftDetector) RepairDrift(ctx context.Context, found []api.Drift, opts ...api.TxnOption) (seqNum uint64, err error) {
 	if len(found) == 0 {
 		return api.NoSeqNum, nil
 	}
@@ -80,8 +90,8 @@ func (c *Control) RepairDrift(ctx context.Context, found []api.Drift, opts ...ap
 	if o.Description == "" {
 		t.opts.Description = "repair of drift in " + counted(len(found), "value")
 	}
-	seqNum, err = c.submit(ctx, t)
-	c.repaired(seqNum)
+	seqNum, err = dd.submit(ctx, t)
+	dd.repaired(seqNum)
 	return seqNum, err
 }
 
@@ -92,19 +102,19 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (c *Control) repaired(seq uint64) {
-	c.drifts.mu.Lock()
-	defer c.drifts.mu.Unlock()
-	if c.drifts.last == nil || seq == api.NoSeqNum {
+func (dd *driftDetector) repaired(seq uint64) {
+	dd.drifts.mu.Lock()
+	defer dd.drifts.mu.Unlock()
+	if dd.drifts.last == nil || seq == api.NoSeqNum {
 		return
 	}
-	next := *c.drifts.last
+	next := *dd.drifts.last
 	next.Repairs = append(slices.Clone(next.Repairs), seq)
-	c.drifts.last = &next
+	dd.drifts.last = &next
 }
 
 // prepareRepair reads the drifted values again and has them planned anew.
-func (c *Control) prepareRepair(found []api.Drift, p *prepared) {
+func (dd *driftDetector) prepareRepair(found []api.Drift, p *prepared) {
 	bases := make([]string, len(found))
 	for i := range found {
 		f := &found[i]
@@ -115,33 +125,10 @@ func (c *Control) prepareRepair(found []api.Drift, p *prepared) {
 		}
 		p.request.Touch = append(p.request.Touch, f.Key)
 	}
-	before := c.withDerived(bases) // what others may stand on, also if it is gone then
-	c.readAgain(bases, p.request.Closed)
-	p.request.Touch = append(append(p.request.Touch, before...), c.withDerived(bases)...)
+	before := dd.withDerived(bases) // what others may stand on, also if it is gone then
+	dd.southbound.readAgain(bases, p.request.Closed)
+	p.request.Touch = append(append(p.request.Touch, before...), dd.withDerived(bases)...)
 	slices.Sort(p.request.Touch)
 	p.request.Touch = slices.Compact(p.request.Touch)
-	p.request.DropUnwanted = c.fullResyncDone
-}
-
-// readAgain takes over what the southbound says about base values, also about
-// those that are believed not to exist.
-func (c *Control) readAgain(bases []string, closed map[string]bool) {
-	keys := map[*registry.Descriptor]map[string]bool{}
-	reg := c.registry.Load()
-	for _, base := range bases {
-		d, err := reg.Lookup(base)
-		if err != nil || d == nil || d.Retrieve == nil {
-			continue // nobody can tell anything new about it
-		}
-		if keys[d] == nil {
-			keys[d] = map[string]bool{}
-		}
-		keys[d][base] = true
-	}
-	r := c.refresher(closed)
-	for _, d := range reg.RetrieveOrder() {
-		if keys[d] != nil {
-			r.Among(d, keys[d])
-		}
-	}
+	p.request.DropUnwanted = dd.fullResyncDone
 }

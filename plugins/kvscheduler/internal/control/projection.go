@@ -8,9 +8,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// afterwards tells what exists after a plan. Many values may wait for any of
+// projection tells what exists after a plan. Many values may wait for any of
 // the same many, so what was found of a choice is kept.
-type afterwards struct {
+type projection struct {
 	c  *Control
 	pl *plan.Plan
 
@@ -19,7 +19,7 @@ type afterwards struct {
 }
 
 // met tells whether something meets the dependency.
-func (a *afterwards) met(dep *api.Dependency) bool {
+func (a *projection) met(dep *api.Dependency) bool {
 	if a.exists == nil {
 		a.exists = map[string]bool{}
 		for i := range a.pl.Ops {
@@ -50,7 +50,7 @@ func (a *afterwards) met(dep *api.Dependency) bool {
 	return met
 }
 
-func (a *afterwards) metByAny(dep *api.Dependency) (met bool) {
+func (a *projection) metByAny(dep *api.Dependency) (met bool) {
 	for key, exists := range a.exists {
 		if exists && graph.Meets(dep, key) {
 			return true

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
@@ -19,9 +21,9 @@ import (
 )
 
 // GetRegisteredNBKeyPrefixes implements api.Registrar.
-func (c *Control) GetRegisteredNBKeyPrefixes() []string {
+func (in *inspector) GetRegisteredNBKeyPrefixes() []string {
 	var prefixes []string
-	for _, d := range c.registry.Load().All() {
+	for _, d := range in.registry.Load().All() {
 		if d.NBKeyPrefix != "" {
 			prefixes = append(prefixes, d.NBKeyPrefix)
 		}
@@ -31,13 +33,13 @@ func (c *Control) GetRegisteredNBKeyPrefixes() []string {
 }
 
 // GetMetadataMap implements api.Registrar.
-func (c *Control) GetMetadataMap(descriptor string) idxmap.Reader {
-	return c.registry.Load().MetadataReader(descriptor)
+func (in *inspector) GetMetadataMap(descriptor string) idxmap.Reader {
+	return in.registry.Load().MetadataReader(descriptor)
 }
 
 // ListDescriptors implements api.Inspector.
-func (c *Control) ListDescriptors() []*api.KVDescriptor {
-	all := c.registry.Load().All()
+func (in *inspector) ListDescriptors() []*api.KVDescriptor {
+	all := in.registry.Load().All()
 	out := make([]*api.KVDescriptor, len(all))
 	for i, d := range all {
 		out[i] = d.KVDescriptor
@@ -46,52 +48,63 @@ func (c *Control) ListDescriptors() []*api.KVDescriptor {
 }
 
 // reader reads the states of values. There may be one for each of a million.
-func (c *Control) reader() *status.Reader {
-	r := c.readers
-	if unread := c.reads.Unread(c.registry.Load()); unread != nil {
+func (in *inspector) reader() *status.Reader {
+	r := in.readers
+	if unread := in.reads.Unread(in.registry.Load()); unread != nil {
 		r.Unsure = unread.Meets
 	}
 	return &r
 }
 
-func (c *Control) newReaders() status.Reader {
-	return status.Reader{
-		Graph: c.graph, SessionProblem: c.sessionProblem, Limbo: c.limbo, Unread: c.unread,
-		Breaches: c.breaches.of, TxnStart: c.txnStart,
-		SouthboundOnly: func(key string) string {
-			d, err := c.registry.Load().Lookup(key)
-			if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
-				return ""
-			}
-			return d.WhyAbsent(key)
-		},
+// inspector answers questions about values, descriptors and transactions. All methods may
+// be called concurrently.
+type inspector struct {
+	*state
+	readers  status.Reader                // what all readers have in common; see reader
+	refusals atomic.Pointer[api.Refusals] // nil: none are known
+}
+
+func newInspector(st *state, u *unreadable, r *retries, violations *contract.Tracker) *inspector {
+	in := &inspector{state: st}
+	in.readers = status.Reader{
+		Graph: st.graph, SessionProblem: st.sessions.problem, Limbo: r.limbo, Unread: u.unread,
+		Violations: violations.Of, TxnStart: st.txnStart, SouthboundOnly: in.whyAbsent,
 		Undescribed: func(key string) bool {
-			d, err := c.registry.Load().Lookup(key)
+			d, err := st.registry.Load().Lookup(key)
 			return err == nil && d == nil
 		},
 	}
+	return in
 }
 
-func (c *Control) txnStart(seq uint64) time.Time { return c.history.Start(seq) }
+// whyAbsent returns why the southbound does not have a property; empty for all other
+// values.
+func (in *inspector) whyAbsent(key string) string {
+	d, err := in.registry.Load().Lookup(key)
+	if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
+		return ""
+	}
+	return d.WhyAbsent(key)
+}
 
 // GetValueStatus implements api.Inspector.
-func (c *Control) GetValueStatus(key string) *api.BaseValueStatus {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.reader().Base(key)
+func (in *inspector) GetValueStatus(key string) *api.BaseValueStatus {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	return in.reader().Base(key)
 }
 
 // ListValueStatus implements api.Inspector.
-func (c *Control) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
-	return c.listStatus(keyPrefix, nil)
+func (in *inspector) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
+	return in.listStatus(keyPrefix, nil)
 }
 
-func (c *Control) listStatus(keyPrefix string, selector api.KeySelector) []*api.BaseValueStatus {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (in *inspector) listStatus(keyPrefix string, selector api.KeySelector) []*api.BaseValueStatus {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
 	var out []*api.BaseValueStatus
-	r := c.reader()
-	c.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
+	r := in.reader()
+	in.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
 		if !n.IsDerived() && (selector == nil || selector(n.Key)) {
 			out = append(out, r.BaseOf(n))
 		}
@@ -101,12 +114,12 @@ func (c *Control) listStatus(keyPrefix string, selector api.KeySelector) []*api.
 }
 
 // GraphSnapshot implements api.Inspector.
-func (c *Control) GraphSnapshot() []api.GraphNode {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	out := make([]api.GraphNode, 0, c.graph.Len())
-	r := c.reader()
-	c.graph.Ascend("", func(n *graph.Node) bool {
+func (in *inspector) GraphSnapshot() []api.GraphNode {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	out := make([]api.GraphNode, 0, in.graph.Len())
+	r := in.reader()
+	in.graph.Ascend("", func(n *graph.Node) bool {
 		out = append(out, r.Node(n))
 		return true
 	})
@@ -114,32 +127,32 @@ func (c *Control) GraphSnapshot() []api.GraphNode {
 }
 
 // Reason implements api.Inspector.
-func (c *Control) Reason(key string) string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	r := c.reader()
+func (in *inspector) Reason(key string) string {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	r := in.reader()
 	r.Keys = true
 	return api.Reason(r.Base(key).GetValue())
 }
 
 // Explain implements api.Inspector.
-func (c *Control) Explain(key string) *api.Explanation {
-	e := c.explain(key)
-	if refusals := c.refusals.Load(); refusals != nil {
+func (in *inspector) Explain(key string) *api.Explanation {
+	e := in.explain(key)
+	if refusals := in.refusals.Load(); refusals != nil {
 		addRefusals(e, *refusals)
 	}
 	return e
 }
 
-func (c *Control) explain(key string) *api.Explanation {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.reader().Explain(key)
+func (in *inspector) explain(key string) *api.Explanation {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	return in.reader().Explain(key)
 }
 
 // TellRefusals sets who tells, in explanations, what was refused before the
 // scheduler heard of it.
-func (c *Control) TellRefusals(r api.Refusals) { c.refusals.Store(&r) }
+func (in *inspector) TellRefusals(r api.Refusals) { in.refusals.Store(&r) }
 
 // addRefusals is called without locks: others are asked.
 func addRefusals(e *api.Explanation, refusals api.Refusals) {
@@ -157,13 +170,13 @@ func addRefusals(e *api.Explanation, refusals api.Refusals) {
 }
 
 // GetTransactionHistory implements api.Inspector.
-func (c *Control) GetTransactionHistory(since, until time.Time) []*api.RecordedTxn {
-	return c.history.Window(since, until)
+func (in *inspector) GetTransactionHistory(since, until time.Time) []*api.RecordedTxn {
+	return in.history.Window(since, until)
 }
 
 // GetRecordedTransaction implements api.Inspector.
-func (c *Control) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
-	return c.history.Get(seqNum)
+func (in *inspector) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
+	return in.history.Get(seqNum)
 }
 
 // DumpValuesByDescriptor implements api.Inspector.
@@ -188,7 +201,7 @@ func (c *Control) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithM
 	switch view {
 	case api.SBView:
 		// Callbacks run in the worker only, so that they never overlap.
-		werr := c.onWorker(context.Background(), func() { kvs, err = c.refresher(c.closedSessions()).Descriptor(d) })
+		werr := c.onWorker(context.Background(), func() { kvs, err = c.southbound.refresher(c.closedSessions()).Descriptor(d) })
 		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
 		return kvs, errors.Join(werr, err)
 	case api.NBView, api.CachedView:
@@ -199,9 +212,9 @@ func (c *Control) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithM
 	return nil, fmt.Errorf("view %q: expected SB, NB or cached", view)
 }
 
-func (c *Control) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
+func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
 	var all parts[api.KVWithMetadata]
-	c.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
+	in.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
 		for _, n := range nodes {
 			if n.Desc != d || n.IsDerived() {
 				continue
@@ -248,8 +261,8 @@ func (p *parts[T]) joined() []T {
 }
 
 // ValidateSemantically implements api.Inspector.
-func (c *Control) ValidateSemantically(messages []proto.Message) error {
-	reg := c.registry.Load()
+func (in *inspector) ValidateSemantically(messages []proto.Message) error {
+	reg := in.registry.Load()
 	var invalid []*api.InvalidMessageError
 	for _, msg := range messages {
 		invalid = append(invalid, validate(reg, msg)...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
@@ -13,68 +14,85 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
+// retries repeats operations that failed, and follows callbacks that return after their
+// timeout. The worker calls its methods; those that only read may be called concurrently.
+type retries struct {
+	*state
+	*timers
+	*admission
+	southbound *southbound
+	journal    *journal
+	trials     *trials
+	settle     func(*exec.Call)  // see exec.Executor.Settle
+	leave      func(key string)  // see Control.leave
+	report     func([]exec.Call) // with the callbacks that hang; nil disables it
+
+	returns   atomic.Bool // a look at callbacks that returned late is queued
+	decisions decisions
+}
+
 // overdueCall is told that a callback was given up, or that it returned.
-func (c *Control) overdueCall(call exec.Call) {
+func (l *retries) overdueCall(call exec.Call) {
 	if call.Returned.IsZero() {
-		c.log.Warn("callback did not return in time", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key)
+		l.log.Warn("callback did not return in time", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key)
 	} else {
-		c.log.Info("callback returned late", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key,
+		l.log.Info("callback returned late", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key,
 			"took", call.Returned.Sub(call.Since), "error", call.Err)
-		c.returnedLate()
+		l.returnedLate()
 	}
-	if c.opts.Overdue != nil {
-		c.opts.Overdue(c.overdue.Hanging())
+	if l.report != nil {
+		l.report(l.overdue.Hanging())
 	}
 }
 
 // returnedLate queues a look at the callbacks that returned after they had
 // been given up. Many that return at once, as when a connection breaks, are
 // looked at together.
-func (c *Control) returnedLate() {
-	if !c.returns.Swap(true) {
-		_ = c.push(lateReturns{}) // a closed scheduler looks at nothing
+func (l *retries) returnedLate() {
+	if !l.returns.Swap(true) {
+		_ = l.push(lateReturns{}) // a closed scheduler looks at nothing
 	}
 }
 
 // prepareLate takes over what callbacks did that returned late, and tries again
 // what failed, if that was asked for or if something else is wanted by now.
-func (c *Control) prepareLate(p *prepared) bool {
-	c.returns.Store(false)
-	calls, more := c.overdue.Take()
+func (l *retries) prepareLate(p *prepared) bool {
+	l.returns.Store(false)
+	calls, more := l.overdue.Take()
 	if more {
-		c.returnedLate()
+		l.returnedLate()
 	}
 	if len(calls) == 0 {
 		return false
 	}
 	p.ofTxn, p.attempt = calls[0].OfTxn, calls[0].Attempt+1
 	for _, call := range calls {
-		c.exec.Settle(call)
+		l.settle(call)
 	}
-	calls = c.decide(calls, &p.request)
-	c.pin(&p.request) // without those that are decided
+	calls = l.decide(calls, &p.request)
+	l.trials.pin(&p.request) // without those that are decided
 	var texts []string
 	for _, call := range calls {
 		texts = append(texts, describeReturn(call))
-		c.leave(call.Key)
+		l.leave(call.Key)
 	}
 	p.opts.Description = abbreviated(texts)
 	for _, call := range calls {
 		p.request.Touch = append(p.request.Touch, call.Key)
-		p.request.Touch = append(p.request.Touch, c.held(call)...)
-		if n := c.graph.Node(call.Key); n != nil {
-			c.refreshed = append(c.refreshed, n.Root().Key)
+		p.request.Touch = append(p.request.Touch, l.held(call)...)
+		if n := l.graph.Node(call.Key); n != nil {
+			l.refreshed = append(l.refreshed, n.Root().Key)
 		}
-		again := c.again(call)
+		again := l.again(call)
 		if !again { // it stays failed, others are retried
 			if p.request.Pinned == nil {
 				p.request.Pinned = map[string]bool{}
 			}
 			p.request.Pinned[call.Key] = true
 		}
-		if s := c.ward.get(call.Key); s != nil {
-			s.again = s.again || s.tried && again
-			c.beginTrials(call.Southbound)
+		if s := l.trials.suspects.Get(call.Key); s != nil {
+			s.Again = s.Again || s.Tried && again
+			l.trials.beginTrials(call.Southbound)
 		}
 	}
 	return len(calls) > 0
@@ -83,8 +101,8 @@ func (c *Control) prepareLate(p *prepared) bool {
 // again tells whether the value of a callback that returned late is looked at
 // like any other: the callback was successful, or a retry or something new is
 // asked for.
-func (c *Control) again(call *exec.Call) bool {
-	n := c.graph.Node(call.Key)
+func (l *retries) again(call *exec.Call) bool {
+	n := l.graph.Node(call.Key)
 	switch {
 	case n == nil || n.Err == nil || n.Want == nil:
 		return true
@@ -96,7 +114,7 @@ func (c *Control) again(call *exec.Call) bool {
 
 // held lists what the value of a callback kept from being changed or removed,
 // sorted.
-func (c *Control) held(call *exec.Call) (keys []string) {
+func (l *retries) held(call *exec.Call) (keys []string) {
 	look := func(n *graph.Node) {
 		for ; n != nil; n = n.Base { // a derived value holds its base
 			if n.Held {
@@ -105,11 +123,11 @@ func (c *Control) held(call *exec.Call) (keys []string) {
 		}
 	}
 	base, deps := call.StoodOn()
-	look(c.graph.Node(base))
+	look(l.graph.Node(base))
 	for i := range deps {
-		look(c.graph.Node(deps[i].Key))
+		look(l.graph.Node(deps[i].Key))
 		for _, prefix := range deps[i].AnyOf.KeyPrefixes {
-			c.graph.Ascend(prefix, func(n *graph.Node) bool {
+			l.graph.Ascend(prefix, func(n *graph.Node) bool {
 				look(n)
 				return true
 			})
@@ -148,7 +166,7 @@ func abbreviated(texts []string) string {
 
 // postpone notes that a change cannot be made now, because a callback of its value
 // or of one derived from it has not returned.
-func (c *Control) postpone(p *prepared, change *plan.Change) {
+func (l *retries) postpone(p *prepared, change *plan.Change) {
 	if len(p.request.Pinned) == 0 {
 		return
 	}
@@ -159,7 +177,7 @@ func (c *Control) postpone(p *prepared, change *plan.Change) {
 		}
 	}
 	for _, key := range keys {
-		if why, _ := c.overdue.Of(key); why != "" {
+		if why, _ := l.overdue.Of(key); why != "" {
 			p.delayed = append(p.delayed, api.KeyWithError{
 				Key: key, TxnOperation: operation(change),
 				Error: errors.New(why + "; the change is made when it does"),
@@ -170,10 +188,10 @@ func (c *Control) postpone(p *prepared, change *plan.Change) {
 
 // Overdue lists the callbacks that were given up and whose outcome was not
 // taken over yet.
-func (c *Control) Overdue() []exec.Call { return c.overdue.List() }
+func (l *retries) Overdue() []exec.Call { return l.overdue.List() }
 
 // Hanging lists the callbacks that were given up and have not returned.
-func (c *Control) Hanging() []exec.Call { return c.overdue.Hanging() }
+func (l *retries) Hanging() []exec.Call { return l.overdue.Hanging() }
 
 // Timeouts counts the callbacks that were given up, by descriptor.
-func (c *Control) Timeouts() map[string]uint64 { return c.overdue.Given() }
+func (l *retries) Timeouts() map[string]uint64 { return l.overdue.Given() }
