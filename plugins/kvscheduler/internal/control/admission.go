@@ -68,10 +68,13 @@ func (a *admission) submit(ctx context.Context, what committed) (seqNum uint64, 
 	fail := func(err error) (uint64, error) {
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
 	}
+	t := what.parts()
+	if err := t.check(); err != nil {
+		return fail(err)
+	}
 	if ctx.Err() != nil {
 		return fail(canceled(ctx))
 	}
-	t := what.parts()
 	if t.opts.Timeout > 0 {
 		if d := a.time().Add(t.opts.Timeout); t.opts.Deadline.IsZero() || d.Before(t.opts.Deadline) {
 			t.opts.Deadline = d

@@ -1,12 +1,9 @@
-// Package control runs transactions: it queues them, plans and executes them
-// one after the other in one goroutine, retries what failed, follows the
-// sessions of southbounds, and answers those who look at the state.
 package control
 
 import "time"
 
-// Clock is the time as the scheduler sees it; tests inject their own. Somebody
-// may set the time of day: what waits for a while has to use AfterFunc.
+// Clock is the time as the scheduler sees it; tests inject their own. The time
+// of day may be set: what waits for a while has to use AfterFunc.
 type Clock interface {
 	// Now tells the time of day. The difference of two times of one process should
 	// be what has passed between them, as it is with time.Now.

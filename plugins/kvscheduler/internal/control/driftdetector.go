@@ -114,7 +114,7 @@ func (dd *driftDetector) repaired(seq uint64) {
 }
 
 // prepareRepair reads the drifted values again and has them planned anew.
-func (dd *driftDetector) prepareRepair(found []api.Drift, p *prepared) {
+func (dd *driftDetector) prepareRepair(found []api.Drift, p *transaction) {
 	bases := make([]string, len(found))
 	for i := range found {
 		f := &found[i]

@@ -24,7 +24,7 @@ type retries struct {
 	journal    *journal
 	trials     *trials
 	settle     func(*exec.Call)  // see exec.Executor.Settle
-	leave      func(key string)  // see Control.leave
+	leave      func(key string)  // see ownerPolicies.leave
 	report     func([]exec.Call) // with the callbacks that hang; nil disables it
 
 	returns   atomic.Bool // a look at callbacks that returned late is queued
@@ -56,7 +56,7 @@ func (l *retries) returnedLate() {
 
 // prepareLate takes over what callbacks did that returned late, and tries again
 // what failed, if that was asked for or if something else is wanted by now.
-func (l *retries) prepareLate(p *prepared) bool {
+func (l *retries) prepareLate(p *transaction) bool {
 	l.returns.Store(false)
 	calls, more := l.overdue.Take()
 	if more {
@@ -166,7 +166,7 @@ func abbreviated(texts []string) string {
 
 // postpone notes that a change cannot be made now, because a callback of its value
 // or of one derived from it has not returned.
-func (l *retries) postpone(p *prepared, change *plan.Change) {
+func (l *retries) postpone(p *transaction, change *plan.Change) {
 	if len(p.request.Pinned) == 0 {
 		return
 	}

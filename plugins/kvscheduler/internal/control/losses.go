@@ -203,7 +203,7 @@ func (lr *lossRepair) missing(keys []string) (missing []string) {
 }
 
 // prepareLost takes down lost values, with what is derived from them.
-func (lr *lossRepair) prepareLost(lost []string, p *prepared) {
+func (lr *lossRepair) prepareLost(lost []string, p *transaction) {
 	p.request.Touch = lr.withDerived(lost)
 	p.request.Lost = make(map[string]bool, len(p.request.Touch))
 	for _, key := range p.request.Touch {

@@ -19,13 +19,23 @@ func foreign(n *graph.Node) bool {
 	return n.Base == nil && n.Owner() == graph.Foreign && n.Desired() == nil && !n.Desc.IsProperty()
 }
 
+// orphanFinder lists and removes values that exist and are not desired. All methods but
+// claim and tellMarked may be called concurrently.
+type orphanFinder struct {
+	*state
+	*admission
+	journal    *journal
+	southbound *southbound
+	marked     int // of the worker; see tellMarked
+}
+
 // Orphans implements api.OrphanFinder.
-func (c *Control) Orphans() []api.Orphan {
-	out := c.orphans()
+func (f *orphanFinder) Orphans() []api.Orphan {
+	out := f.orphans()
 	for i := range out {
 		o := &out[i]
-		if o.Ours && c.journal.store != nil {
-			if rec, ok := c.journal.store.Lookup(o.Key); ok {
+		if o.Ours && f.journal.store != nil {
+			if rec, ok := f.journal.store.Lookup(o.Key); ok {
 				o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
 			}
 		}
@@ -34,17 +44,17 @@ func (c *Control) Orphans() []api.Orphan {
 	return out
 }
 
-func (c *Control) orphans() (out []api.Orphan) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	c.graph.Nodes(func(n *graph.Node) bool {
+func (f *orphanFinder) orphans() (out []api.Orphan) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	f.graph.Nodes(func(n *graph.Node) bool {
 		ours := orphaned(n)
 		if !ours && !foreign(n) {
 			return true
 		}
 		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Marked: !ours && n.Marked, Value: api.JSONValue{Message: n.Have.Msg}}
 		if ours {
-			o.Txn, o.Since = lastChange(n.LastTxn, c.txnStart(n.LastTxn))
+			o.Txn, o.Since = lastChange(n.LastTxn, f.txnStart(n.LastTxn))
 		}
 		if n.Err != nil {
 			o.Problem = n.Err.Error()
@@ -52,20 +62,20 @@ func (c *Control) orphans() (out []api.Orphan) {
 		out = append(out, o)
 		return true
 	})
-	reg := c.registry.Load()
-	for _, rec := range c.journal.past.All() {
-		if n := c.graph.Node(rec.Key); n != nil && n.Desired() != nil {
+	reg := f.registry.Load()
+	for _, rec := range f.journal.past.All() {
+		if n := f.graph.Node(rec.Key); n != nil && n.Desired() != nil {
 			continue
 		}
 		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Unread: true, Value: api.JSONValue{Message: rec.Message()}}
 		o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
-		o.Problem = c.sessions.problem(rec.Southbound)
+		o.Problem = f.sessions.problem(rec.Southbound)
 		switch {
 		case reg.ByName(rec.Descriptor) == nil:
 			o.Problem = fmt.Sprintf("no plugin of this agent registered descriptor %q", rec.Descriptor)
 		case o.Problem == "":
 			o.Problem = "the southbound was not read since the start"
-			if f := c.reads.Of(rec.Key, reg.ByName(rec.Descriptor)); f != nil {
+			if f := f.reads.Of(rec.Key, reg.ByName(rec.Descriptor)); f != nil {
 				o.Problem = "it could not be read: " + f.Err.Error()
 			}
 		}
@@ -83,9 +93,9 @@ func lastChange(txn uint64, at time.Time) (*uint64, time.Time) {
 }
 
 // RemoveOrphans implements api.OrphanFinder.
-func (c *Control) RemoveOrphans(ctx context.Context, keys []string, opts ...api.TxnOption) (seqNum uint64, err error) {
+func (f *orphanFinder) RemoveOrphans(ctx context.Context, keys []string, opts ...api.TxnOption) (seqNum uint64, err error) {
 	known := map[string]api.Orphan{}
-	for _, o := range c.orphans() {
+	for _, o := range f.orphans() {
 		known[o.Key] = o
 	}
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
@@ -109,26 +119,25 @@ func (c *Control) RemoveOrphans(ctx context.Context, keys []string, opts ...api.
 	if o.Description == "" {
 		o.Description = "removal of " + counted(len(keys), "leftover")
 	}
-	t := &txn{c: c, values: values}
-	return t.commit(ctx, &orphanRemoval{commit{values: values, opts: o}})
+	return f.submit(ctx, &orphanRemoval{commit{values: values, opts: o}})
 }
 
 // claim makes values that have the mark of the agent and are not on record the
 // scheduler's own, because a client asks for their removal. They are read again: only
 // what still exists with the mark is claimed.
-func (c *Control) claim(values []api.RecordedKVPair, closed map[string]bool) {
+func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool) {
 	var keys []string
-	past := c.journal.past
+	past := f.journal.past
 	for _, kv := range values {
-		if n := c.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
-			rec := made(n.Key, n.Desc, n.Have, c.nextSeq, c.clock.Now())
+		if n := f.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
+			rec := made(n.Key, n.Desc, n.Have, f.nextSeq, f.clock.Now())
 			past.Lose(&rec)
 			keys = append(keys, kv.Key)
 		}
 	}
-	c.southbound.readAgain(keys, closed)
+	f.southbound.readAgain(keys, closed)
 	for _, key := range keys {
-		if d, _ := c.registry.Load().Lookup(key); d != nil {
+		if d, _ := f.registry.Load().Lookup(key); d != nil {
 			past.Drop(d.Name, key)
 		}
 	}
@@ -136,10 +145,10 @@ func (c *Control) claim(values []api.RecordedKVPair, closed map[string]bool) {
 
 // tellMarked logs how many values of the southbound have the mark of an agent and are
 // not on record, whenever a resync finds another number of them.
-func (c *Control) tellMarked(found int) {
-	if found > 0 && found != c.marked {
-		c.log.Warn("objects are marked as an agent's (tag, alias), not configured and not on record: they are left alone; "+
+func (f *orphanFinder) tellMarked(found int) {
+	if found > 0 && found != f.marked {
+		f.log.Warn("objects are marked as an agent's (tag, alias), not configured and not on record: they are left alone; "+
 			"'agentctl orphans' lists them, 'agentctl orphans --remove KEY' removes them", "objects", found)
 	}
-	c.marked = found
+	f.marked = found
 }

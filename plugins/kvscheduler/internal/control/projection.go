@@ -8,11 +8,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// projection tells what exists after a plan. Many values may wait for any of
+// projection is what exists after a plan. Many values may wait for any of
 // the same many, so what was found of a choice is kept.
 type projection struct {
-	c  *Control
-	pl *plan.Plan
+	graph *graph.Graph
+	pl    *plan.Plan
 
 	exists  map[string]bool // where that changes; nil: nobody asked
 	choices map[string]bool // by prefixes: something with one of them exists
@@ -32,7 +32,7 @@ func (a *projection) met(dep *api.Dependency) bool {
 		if exists, planned := a.exists[dep.Key]; planned {
 			return exists
 		}
-		w := a.c.graph.Witness(dep)
+		w := a.graph.Witness(dep)
 		return w != nil && !w.Doomed()
 	}
 	if dep.AnyOf.KeySelector != nil {
@@ -61,7 +61,7 @@ func (a *projection) metByAny(dep *api.Dependency) (met bool) {
 		prefixes = []string{""}
 	}
 	for _, prefix := range prefixes {
-		a.c.graph.Ascend(prefix, func(n *graph.Node) bool {
+		a.graph.Ascend(prefix, func(n *graph.Node) bool {
 			_, planned := a.exists[n.Key]
 			met = n.Have != nil && !n.Doomed() && !planned && graph.Meets(dep, n.Key)
 			return !met

@@ -18,7 +18,7 @@ type recorder struct {
 }
 
 // preRecord records the transaction with its plan, before it is executed.
-func (r *recorder) preRecord(txn *exec.Txn, p *prepared) *api.RecordedTxn {
+func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
 	rec := &api.RecordedTxn{
 		PreRecord: true, WithSimulation: p.opts.Simulation,
 		Queued: p.entry.Queued, Taken: p.from, Prepared: p.at, Start: r.clock.Now(), SeqNum: txn.Seq, TxnType: p.entry.Task.(task).txnType(),

@@ -33,7 +33,7 @@ func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 
 // prepareRetry looks again at what failed, unless something newer was asked
 // for meanwhile.
-func (l *retries) prepareRetry(r *retry, p *prepared) bool {
+func (l *retries) prepareRetry(r *retry, p *transaction) bool {
 	later := &retry{ofTxn: r.ofTxn, attempt: r.attempt, revision: r.revision}
 	for _, f := range r.failures {
 		n := l.graph.Node(f.Key)

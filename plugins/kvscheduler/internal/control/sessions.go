@@ -89,7 +89,7 @@ func (c *Control) pushSession(s *sessionChange) {
 }
 
 // prepareSession follows a southbound that came or went.
-func (c *Control) prepareSession(s *sessionChange, p *prepared) bool {
+func (c *Control) prepareSession(s *sessionChange, p *transaction) bool {
 	before := c.sessions.replace(s.name, session{s.up, s.epoch, s.reason})
 	if before.up && s.up && before.epoch == s.epoch {
 		return false

@@ -33,7 +33,7 @@ func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 
 // verboseRefresher is a refresher that logs the values that it reads, if the transaction
 // asks for that.
-func (b *southbound) verboseRefresher(p *prepared) *refresh.Refresher {
+func (b *southbound) verboseRefresher(p *transaction) *refresh.Refresher {
 	r := b.refresher(p.request.Closed)
 	if p.opts.Verbose {
 		r.Retrieved = func(descriptor string, values []api.KVWithMetadata) {

@@ -21,9 +21,9 @@ type task interface {
 	// prepare fills in what is to be planned. It returns false if there is nothing to do,
 	// and an error if the task is refused. It is called again if the outcome depends on
 	// notifications that are executed first.
-	prepare(c *Control, p *prepared) (ok bool, err error)
+	prepare(c *Control, p *transaction) (ok bool, err error)
 	// settle follows the execution.
-	settle(c *Control, p *prepared, res *exec.Result)
+	settle(c *Control, p *transaction, res *exec.Result)
 }
 
 // call is a function to run on the worker, between two transactions.
@@ -38,12 +38,12 @@ func (call) News() *queue.News           { return nil }
 // the type of a retry.
 type internal struct{}
 
-func (internal) Class() string                            { return api.QueueRetries }
-func (internal) Named() []api.RecordedKVPair              { return nil }
-func (internal) Wide() bool                               { return false }
-func (internal) News() *queue.News                        { return nil }
-func (internal) txnType() api.TxnType                     { return api.RetryFailedOps }
-func (internal) settle(*Control, *prepared, *exec.Result) {}
+func (internal) Class() string                               { return api.QueueRetries }
+func (internal) Named() []api.RecordedKVPair                 { return nil }
+func (internal) Wide() bool                                  { return false }
+func (internal) News() *queue.News                           { return nil }
+func (internal) txnType() api.TxnType                        { return api.RetryFailedOps }
+func (internal) settle(*Control, *transaction, *exec.Result) {}
 
 // commit is what transactions of the northbound have in common.
 type commit struct {
@@ -58,7 +58,7 @@ func (t *commit) Wide() bool                  { return t.opts.Resync != api.NotR
 func (*commit) News() *queue.News             { return nil }
 func (*commit) txnType() api.TxnType          { return api.NBTransaction }
 
-func (*commit) settle(*Control, *prepared, *exec.Result) {}
+func (*commit) settle(*Control, *transaction, *exec.Result) {}
 
 // committed is a transaction of the northbound.
 type committed interface {
@@ -68,6 +68,17 @@ type committed interface {
 
 // parts gives submit access to the common part.
 func (t *commit) parts() *commit { return t }
+
+// check returns what is wrong with the options.
+func (t *commit) check() error {
+	switch {
+	case t.opts.Resync == api.DownstreamResync && len(t.values) > 0:
+		return api.ErrCombinedDownstreamResyncWithChange
+	case t.opts.Resync != api.NotResync && t.opts.Revert:
+		return api.ErrRevertNotSupportedWithResync
+	}
+	return nil
+}
 
 // reply answers the client, if it waits.
 func (t *commit) reply(out outcome) {
@@ -87,7 +98,7 @@ func (t *commit) wait(ctx context.Context) (seqNum uint64, err error) {
 }
 
 // begin copies what the client asks for. It fails if the deadline passed in the queue.
-func (t *commit) begin(p *prepared) error {
+func (t *commit) begin(p *transaction) error {
 	p.values, p.opts = t.values, t.opts
 	if d, e := t.opts.Deadline, p.entry; !d.IsZero() && !e.Taken.Before(d) {
 		return fmt.Errorf("%w, after %v in the queue", api.ErrTxnDeadline, e.Taken.Sub(e.Queued).Round(time.Millisecond))
@@ -101,7 +112,7 @@ type northbound struct {
 	expect *api.Plan // refuse to do anything else
 }
 
-func (t *northbound) prepare(c *Control, p *prepared) (bool, error) {
+func (t *northbound) prepare(c *Control, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
@@ -114,7 +125,7 @@ func (t *northbound) prepare(c *Control, p *prepared) (bool, error) {
 // orphanRemoval deletes orphans.
 type orphanRemoval struct{ commit }
 
-func (t *orphanRemoval) prepare(c *Control, p *prepared) (bool, error) {
+func (t *orphanRemoval) prepare(c *Control, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
@@ -137,7 +148,7 @@ type reversal struct {
 	touch []string // planned again, because they are not what they were believed to be
 }
 
-func (t *reversal) prepare(c *Control, p *prepared) (bool, error) {
+func (t *reversal) prepare(c *Control, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
@@ -156,7 +167,7 @@ type driftRepair struct {
 	found []api.Drift
 }
 
-func (t *driftRepair) prepare(c *Control, p *prepared) (bool, error) {
+func (t *driftRepair) prepare(c *Control, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
@@ -173,7 +184,7 @@ type notification struct {
 func (*notification) Class() string        { return api.QueueNotifications }
 func (t *notification) News() *queue.News  { return t.news }
 func (*notification) txnType() api.TxnType { return api.SBNotification }
-func (t *notification) prepare(c *Control, p *prepared) (bool, error) {
+func (t *notification) prepare(c *Control, p *transaction) (bool, error) {
 	return c.prepareNotification(t.news, p), nil
 }
 
@@ -197,12 +208,12 @@ func (t *sessionChange) String() string {
 	return fmt.Sprintf("southbound %s is down: %v", t.name, t.reason)
 }
 
-func (t *sessionChange) prepare(c *Control, p *prepared) (bool, error) {
+func (t *sessionChange) prepare(c *Control, p *transaction) (bool, error) {
 	p.opts.Description, p.retryLeft = t.String(), patiently()
 	return c.prepareSession(t, p), nil
 }
 
-func (t *sessionChange) settle(c *Control, _ *prepared, res *exec.Result) {
+func (t *sessionChange) settle(c *Control, _ *transaction, res *exec.Result) {
 	if t.up {
 		c.tryNext(t.name, 0)
 	}
@@ -214,7 +225,7 @@ type descriptorRegistered struct{ internal }
 
 func (descriptorRegistered) Class() string        { return api.QueueUnimplemented }
 func (descriptorRegistered) txnType() api.TxnType { return api.RetryUnimplOps }
-func (descriptorRegistered) prepare(c *Control, p *prepared) (bool, error) {
+func (descriptorRegistered) prepare(c *Control, p *transaction) (bool, error) {
 	return c.prepareUnimplemented(p), nil
 }
 
@@ -227,7 +238,7 @@ type retry struct {
 	revision map[string]uint32 // of the base values when the retry was planned
 }
 
-func (t *retry) prepare(c *Control, p *prepared) (bool, error) {
+func (t *retry) prepare(c *Control, p *transaction) (bool, error) {
 	p.ofTxn, p.attempt = t.ofTxn, t.attempt
 	return c.prepareRetry(t, p), nil
 }
@@ -240,22 +251,22 @@ type trial struct {
 	suspect    string // known when it is prepared; empty: there is none
 }
 
-func (t *trial) prepare(c *Control, p *prepared) (bool, error) {
+func (t *trial) prepare(c *Control, p *transaction) (bool, error) {
 	p.ofTxn, p.alone = t.ofTxn, true
 	return c.prepareTrial(t, p), nil
 }
 
-func (t *trial) settle(c *Control, _ *prepared, res *exec.Result) { c.afterTrial(t, res) }
+func (t *trial) settle(c *Control, _ *transaction, res *exec.Result) { c.afterTrial(t, res) }
 
 // lateReturns takes over what callbacks did that returned after their timeout.
 type lateReturns struct{ internal }
 
-func (lateReturns) prepare(c *Control, p *prepared) (bool, error) { return c.prepareLate(p), nil }
+func (lateReturns) prepare(c *Control, p *transaction) (bool, error) { return c.prepareLate(p), nil }
 
 // confirmation reads again what unconfirmed operations did.
 type confirmation struct{ internal }
 
-func (confirmation) prepare(c *Control, p *prepared) (bool, error) {
+func (confirmation) prepare(c *Control, p *transaction) (bool, error) {
 	c.decisions.planned = false
 	c.overdue.Wake()
 	return c.prepareLate(p), nil
@@ -265,15 +276,15 @@ func (confirmation) prepare(c *Control, p *prepared) (bool, error) {
 type observation struct{ internal }
 
 func (observation) txnType() api.TxnType { return api.SBNotification }
-func (observation) prepare(c *Control, p *prepared) (bool, error) {
-	return c.prepareObserved(p), nil
+func (observation) prepare(c *Control, p *transaction) (bool, error) {
+	return c.observer.prepareObserved(p), nil
 }
 
 // reread reads the descriptors that could not be read.
 type reread struct{ internal }
 
 func (reread) txnType() api.TxnType { return api.SBNotification }
-func (reread) prepare(c *Control, p *prepared) (bool, error) {
+func (reread) prepare(c *Control, p *transaction) (bool, error) {
 	p.retryLeft = patiently()
 	return c.prepareReread(p), nil
 }
@@ -286,7 +297,7 @@ type lostValues struct {
 }
 
 func (*lostValues) txnType() api.TxnType { return api.SBNotification }
-func (t *lostValues) prepare(c *Control, p *prepared) (bool, error) {
+func (t *lostValues) prepare(c *Control, p *transaction) (bool, error) {
 	p.opts.Description = "the southbound lost " + counted(len(t.keys), "value")
 	c.prepareLost(t.keys, p)
 	return true, nil
@@ -299,14 +310,8 @@ type lostRepair struct {
 }
 
 func (*lostRepair) txnType() api.TxnType { return api.SBNotification }
-func (t *lostRepair) prepare(c *Control, p *prepared) (bool, error) {
+func (t *lostRepair) prepare(c *Control, p *transaction) (bool, error) {
 	p.opts.Description, p.retryLeft, p.repair = "repair of "+counted(len(t.keys), "lost value"), patiently(), true
 	p.request.Touch = c.withDerived(t.keys)
 	return true, nil
-}
-
-// outcome is the answer to the client of a transaction.
-type outcome struct {
-	seq uint64
-	err error
 }

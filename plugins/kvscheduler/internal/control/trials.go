@@ -111,7 +111,7 @@ func (tr *trials) tryNext(southbound string, delay time.Duration) {
 }
 
 // prepareTrial lets one suspect come up, with nothing beside it.
-func (tr *trials) prepareTrial(t *trial, p *prepared) bool {
+func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	southbound := t.southbound
 	tr.queued[southbound]--
 	if p.request.Closed[southbound] {
@@ -168,7 +168,7 @@ func (tr *trials) afterTrial(t *trial, res *exec.Result) {
 
 // releaseIfChanged releases a value from quarantine that is changed or deleted, with what
 // is derived from it. While it stays as it is the change is an error.
-func (tr *trials) releaseIfChanged(p *prepared, change *plan.Change, dry bool) {
+func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool) {
 	if tr.suspects.Len() == 0 {
 		return
 	}

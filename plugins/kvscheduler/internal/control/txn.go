@@ -53,19 +53,9 @@ func (t *txn) index() {
 	}
 }
 
-func (t *txn) check(o *api.TxnOptions) error {
-	switch {
-	case o.Resync == api.DownstreamResync && len(t.values) > 0:
-		return api.ErrCombinedDownstreamResyncWithChange
-	case o.Resync != api.NotResync && o.Revert:
-		return api.ErrRevertNotSupportedWithResync
-	}
-	return nil
-}
-
 // Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
-	return t.commit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
+	return t.c.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
 
 // optionsOf are the options that the context carries, and then those of the call.
@@ -73,26 +63,19 @@ func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
 	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
 }
 
-func (t *txn) commit(ctx context.Context, what committed) (seqNum uint64, err error) {
-	if err := t.check(&what.parts().opts); err != nil {
-		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
-	}
-	return t.c.submit(ctx, what)
-}
-
 // Plan implements api.Txn.
 func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error) {
-	o := optionsOf(ctx, opts)
-	if err := t.check(&o); err != nil {
+	what := &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}}
+	if err := what.check(); err != nil {
 		return nil, api.NewTransactionError(err, nil, false)
 	}
 	var result *api.Plan
 	var rejected []api.KeyWithError
 	err := t.c.onWorker(ctx, func() {
-		p := &prepared{entry: &queue.Entry{Task: &northbound{commit: commit{values: t.values, opts: o}}}, dry: true}
+		p := &transaction{entry: &queue.Entry{Task: what}, dry: true}
 		_, _ = t.c.prepare(p) // a northbound transaction fails for its deadline only
 		rejected = p.rejected
-		result = t.c.planned(t.values, &o, plan.Make(t.c.graph, p.request))
+		result = t.c.plans.planned(t.values, &what.opts, plan.Make(t.c.graph, p.request))
 	})
 	if err != nil {
 		return nil, api.NewTransactionError(err, nil, false)

@@ -112,7 +112,7 @@ func (u *unreadable) planReread() {
 }
 
 // prepareReread reads again what could not be read; false if nothing answered.
-func (u *unreadable) prepareReread(p *prepared) bool {
+func (u *unreadable) prepareReread(p *transaction) bool {
 	u.rereads.planned = false
 	before := u.reads.List()
 	if len(before) == 0 {

@@ -26,7 +26,7 @@ type verifier struct {
 // wantedBefore is the way back for a transaction that may turn out to be not
 // verified: to what was wanted before, of an invalid value also to what stayed in
 // force instead, and to what belonged to the southbound.
-func (v *verifier) wantedBefore(p *prepared) (back *reversal) {
+func (v *verifier) wantedBefore(p *transaction) (back *reversal) {
 	if !p.opts.Verify || !p.opts.Revert {
 		return nil
 	}
@@ -47,7 +47,8 @@ func (v *verifier) wantedBefore(p *prepared) (back *reversal) {
 }
 
 // verified adds to the error of a transaction what is not as it should be.
-func (c *Control) verified(p *prepared, back *reversal, res *exec.Result, err error) error {
+func (c *Control) verified(p *transaction, err error) error {
+	back, res := p.before, p.result
 	if !p.opts.Verify || res.Reverted {
 		return err
 	}
@@ -108,7 +109,7 @@ func (st *state) withDerived(bases []string) []string {
 }
 
 // verify reads what the transaction named or touched and compares.
-func (v *verifier) verify(p *prepared, res *exec.Result) (wrong []api.KeyWithError) {
+func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWithError) {
 	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
 	add := func(key string) {
 		n := v.graph.Node(key)

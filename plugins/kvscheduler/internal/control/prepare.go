@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -19,102 +17,9 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// prepared is a transaction on its way from the queue to its execution.
-type prepared struct {
-	entry *queue.Entry
-	dry   bool // only planned
-
-	// What the task says about it.
-	values    []api.RecordedKVPair // for the record
-	opts      api.TxnOptions
-	expect    *api.Plan // nil: any plan will do
-	ofTxn     uint64    // what it is a retry of
-	attempt   int
-	retryLeft *api.RetryOpts // see exec.Txn
-	alone     bool           // see exec.Txn
-	repair    bool           // see exec.Txn
-
-	request  plan.Request
-	plan     *plan.Plan
-	rejected []api.KeyWithError // values that cannot be part of a transaction
-	delayed  []api.KeyWithError // values that have to wait until a callback returns
-	unread   []api.DriftUnread  // descriptors that a resync could not read
-	notified map[string]api.Metadata
-	from, at time.Time // when the preparation began and ended
-}
-
-// process plans, records and executes one transaction.
-func (c *Control) process(e *queue.Entry) outcome {
-	t := e.Task.(task)
-	p, ok, err := c.plan(e)
-	if err == nil && ok {
-		err = c.stale(p.expect, p.plan)
-	}
-	switch {
-	case err != nil:
-		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
-	case !ok:
-		c.save()
-		return outcome{seq: api.NoSeqNum}
-	}
-	txn := &exec.Txn{
-		Seq: c.nextSeq, Request: p.request, Revert: p.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
-		Retry: p.opts.Retry, KeepRetry: t.txnType() != api.NBTransaction, Notified: p.notified,
-		Deadline: p.opts.Deadline, Plan: p.plan,
-		Attempt: p.attempt, Alone: p.alone, RetryLeft: p.retryLeft, Repair: p.repair,
-	}
-	c.nextSeq++
-	c.adopt(p.request.Changes)
-	c.journal.seq = txn.Seq
-	before := c.verifier.wantedBefore(p)
-	rec := c.recorder.preRecord(txn, p)
-	c.southbound.endReading()
-	res := c.exec.Execute(txn)
-	c.reportSelectors()
-	c.giveBack(p.request.Changes)
-	c.recorder.complete(rec, txn.Plan, res)
-	c.journal.keep(res.Executed, p.request.Notified)
-	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
-		c.fullResyncDone = true
-	}
-	c.scheduleRetries(txn, res)
-	c.planDecisions()
-	c.followSuspects()
-	t.settle(c, p, res)
-	if !p.alone { // what the trials change is written when all suspects had theirs
-		c.save()
-	}
-	c.publish(res.Changed)
-	return outcome{txn.Seq, c.verified(p, before, res, transactionError(append(p.rejected, p.delayed...), res))}
-}
-
-func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
-	all := slices.Clone(rejected)
-	all = append(all, res.Invalid...)
-	for _, f := range res.Failures {
-		all = append(all, api.KeyWithError{Key: f.Key, TxnOperation: f.Op, Error: f.Err, Reverting: f.Reverting})
-	}
-	slices.SortStableFunc(all, func(a, b api.KeyWithError) int { return strings.Compare(a.Key, b.Key) })
-	return api.NewTransactionError(nil, all, res.Reverted)
-}
-
-// prepare turns a task into a request; false if there is nothing to do.
-func (c *Control) prepare(p *prepared) (ok bool, err error) {
-	p.request.Closed = c.closedSessions()
-	c.pin(&p.request)
-	ok, err = p.entry.Task.(task).prepare(c, p)
-	c.queue.Describe(p.entry, p.opts.Description)
-	c.overdue.Pin(&p.request) // whatever ends a quarantine: operations on one key never overlap
-	p.request.Unread = c.reads.Unread(c.registry.Load())
-	if p.request.Unread != nil || c.rereads.told != "" {
-		c.planReread()
-	}
-	return ok, err
-}
-
 // readForNB reads the southbound for a transaction of the northbound, as far as that
 // asks for it.
-func (c *Control) readForNB(p *prepared) {
+func (c *Control) readForNB(p *transaction) {
 	switch p.opts.Resync {
 	case api.FullResync:
 		r := c.southbound.verboseRefresher(p)
@@ -134,7 +39,7 @@ func (c *Control) readForNB(p *prepared) {
 
 // prepareNB turns the values of a transaction of the northbound into changes, which
 // changeOf makes of them.
-func (c *Control) prepareNB(p *prepared, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
+func (c *Control) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
 	c.named++
 	p.request.Changes = pages.Make(len(p.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
 	cursor := c.graph.Cursor(len(p.values))
@@ -153,7 +58,7 @@ func (c *Control) prepareNB(p *prepared, changeOf func(n *graph.Node, kv api.Rec
 			asked := &p.request.Changes[len(p.request.Changes)-1]
 			c.postpone(p, asked)
 			c.releaseIfChanged(p, asked, p.dry)
-			c.observe(asked)
+			c.observer.observe(asked)
 		case !p.dry: // only how failures are retried is new
 			n.Retry = p.opts.Retry
 		}
@@ -166,7 +71,7 @@ func (c *Control) prepareNB(p *prepared, changeOf func(n *graph.Node, kv api.Rec
 		}
 	}
 	if c.policies != nil {
-		c.lookAtNew(p, p.opts.Resync == api.FullResync)
+		c.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
 }
 
@@ -202,7 +107,7 @@ func settled(n *graph.Node, change *plan.Change) bool {
 func (c *Control) dropObsolete(changes []plan.Change) []plan.Change {
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Base == nil && n.Desired() != nil && n.Named != c.named {
-			changes = append(changes, c.giveUp(n))
+			changes = append(changes, c.owners.giveUp(n))
 		}
 		return true
 	})
@@ -223,7 +128,7 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 		if n == nil || n.Obtained() {
 			return change, nil
 		}
-		return c.giveUp(n), nil
+		return c.owners.giveUp(n), nil
 	}
 	if desires(n, kv.Value) {
 		return plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
@@ -236,12 +141,12 @@ func (c *Control) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chan
 		v = reg.Wanted(kv.Key, d, kv.Value)
 	}
 	change = plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
-	if c.byPolicy(&change) {
+	if c.owners.byPolicy(&change) {
 		return change, nil
 	}
 	switch {
 	case n != nil && n.Want == nil && n.Have != nil && n.Err == nil: // found, not given up
-		v = c.instead(v, n)
+		v = c.owners.instead(v, n)
 	case n != nil:
 		v = v.Instead(n.Want)
 	}
@@ -258,7 +163,7 @@ func desires(n *graph.Node, msg proto.Message) bool {
 }
 
 // prepareNotification drops what nobody describes or the northbound manages.
-func (c *Control) prepareNotification(news *queue.News, p *prepared) bool {
+func (c *Control) prepareNotification(news *queue.News, p *transaction) bool {
 	p.request.Notified = map[string]bool{}
 	p.notified = map[string]api.Metadata{}
 	var kept []api.RecordedKVPair
@@ -293,7 +198,7 @@ func (c *Control) prepareNotification(news *queue.News, p *prepared) bool {
 	return len(kept) > 0
 }
 
-func (c *Control) prepareUnimplemented(p *prepared) bool {
+func (c *Control) prepareUnimplemented(p *transaction) bool {
 	reg := c.registry.Load()
 	c.graph.Nodes(func(n *graph.Node) bool {
 		if n.Desc != nil || n.Base != nil || n.Want == nil {
