@@ -48,10 +48,10 @@ func (o *ownerPolicies) giveUp(n *graph.Node) plan.Change {
 	change := plan.Change{Key: n.Key, Node: n, Desc: n.Desc}
 	switch {
 	case n.Have == nil:
-	case n.Owner() == graph.Observed:
-		change.Want = n.Have
 	case n.Owner() == graph.Adopted || n.Want.KeepsFound():
 		change.Want = o.asItIs(n)
+	case !n.Ours():
+		change.Want = n.Have
 	}
 	return change
 }

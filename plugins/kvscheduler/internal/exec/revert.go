@@ -63,6 +63,12 @@ func (r *run) revertRequest() plan.Request {
 	req := plan.Request{
 		Changes: r.before, Closed: r.txn.Request.Closed, Unread: r.txn.Request.Unread, Pinned: r.txn.Request.Pinned,
 	}
+	for i := range req.Changes {
+		c := &req.Changes[i]
+		if n := r.Graph.Node(c.Key); n != nil && c.Want == nil && n.Have != nil && !n.Ours() {
+			c.Want = n.AsFound() // it was found when its Create failed
+		}
+	}
 	r.Overdue.Pin(&req)
 	maps.Copy(r.pinned, req.Pinned)
 	for key := range r.touched {

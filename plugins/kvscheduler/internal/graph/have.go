@@ -21,6 +21,16 @@ func (n *Node) AsItIs() *registry.Value {
 	return v
 }
 
+// AsFound is AsItIs of a value that belongs to others, with what is derived from it.
+func (n *Node) AsFound() *registry.Value {
+	v := n.AsItIs()
+	v.FromSB = true
+	for i := range v.Derived {
+		v.Derived[i].Value = &registry.Value{Msg: v.Derived[i].Value.Msg, FromSB: true}
+	}
+	return v
+}
+
 // Doomed reports whether the value exists only because it, or a dependent of it, could
 // not be removed yet: it is no longer desired. Nothing new is to depend on it.
 func (n *Node) Doomed() bool {

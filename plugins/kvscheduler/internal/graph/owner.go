@@ -66,7 +66,7 @@ var Transitions = [...]Transition{
 	},
 	Found: {
 		Name: "found without record", From: []Owner{None, Ours, Adopted}, To: Foreign,
-		Meaning: "it was read or notified, is not on record, and the northbound does not desire it",
+		Meaning: "it was read or notified, is not on record, and is not desired, or has the key of a value that could not be created",
 	},
 	TakenOver: {
 		Name: "taken over", From: []Owner{None, Foreign}, To: Ours,

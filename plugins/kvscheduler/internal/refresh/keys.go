@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -167,7 +168,7 @@ func (r *Refresher) one(n *graph.Node) error {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	if exists {
-		r.state(n, msg, meta)
+		r.state(n, api.KVWithMetadata{Key: n.Key, Value: msg, Metadata: meta})
 	} else {
 		r.gone(n)
 	}
@@ -229,7 +230,7 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 		case n.IsDerived() && n.Desc != d:
 			r.stateOfDerived(n, kv, ok)
 		case ok:
-			r.state(n, kv.Value, kv.Metadata)
+			r.state(n, kv)
 		default:
 			r.gone(n)
 		}
@@ -238,15 +239,19 @@ func (r *Refresher) some(d *registry.Descriptor, nodes []*graph.Node) error {
 }
 
 // state sets what exists of a value whose derived values are not in question.
-func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
+func (r *Refresher) state(n *graph.Node, kv api.KVWithMetadata) {
 	made, here := r.claim(n.Desc, n.Key)
-	event := r.readAgain(n)
-	v, _ := r.value(n, api.KVWithMetadata{Key: n.Key, Value: msg}, event.Owner(n))
+	event := r.readAgain(n, kv, made)
+	v, _ := r.value(n, kv, event.Owner(n))
+	meta := kv.Metadata
 	if n.Desc != nil && !n.Desc.WithMetadata {
 		meta = nil
 	}
 	if err := r.Graph.SetHave(n, v, meta, event); err != nil {
 		r.complain(n.Desc, err.Error())
+	}
+	if event == graph.Adopt || event == graph.Found && !n.Obtained() { // with what is derived from it
+		r.derived(n, false)
 	}
 	r.recall(n, made, v)
 	if here && n.Want == nil && !v.FromSB && n.Err == nil {
@@ -254,19 +259,39 @@ func (r *Refresher) state(n *graph.Node, msg proto.Message, meta api.Metadata) {
 	}
 }
 
-// readAgain is how reading a value after an operation changes who it belongs to.
-func (r *Refresher) readAgain(n *graph.Node) graph.Event {
-	switch {
+// readAgain is how reading a value after an operation changes who it belongs to. made is
+// what is on record of an operation of unknown outcome, or nil.
+func (r *Refresher) readAgain(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) graph.Event {
+	switch owner := n.Owner(); {
 	case n.Obtained():
 		return graph.Found
 	case n.Want != nil && n.Want.Observed:
 		return graph.Observe
-	case n.Owner() == graph.Adopted:
-		return graph.Unchanged
-	case n.Owner() == graph.Foreign:
+	case owner == graph.Foreign && n.IsDerived():
 		return graph.TakenOver
+	case owner != graph.None:
+		return graph.Unchanged
+	case !taken(n, kv, made):
+		return graph.Created
+	case r.Policies.Of(n.Desc, n.Key) == registry.Adopt:
+		return graph.Adopt
 	}
-	return graph.Created
+	return graph.Found
+}
+
+// taken reports whether the key of a value that could not be created belongs to another
+// process. A Create that failed may have taken effect all the same, and then the value is
+// the scheduler's own. The southbound decides that, by the mark. Without one the value
+// has to be what the operation was to create.
+func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
+	if n.IsDerived() || kv.Origin.Marked() {
+		return false
+	}
+	tried := made.Message()
+	if v := n.InForce(); tried == nil && v != nil {
+		tried = v.Msg
+	}
+	return kv.Origin == api.FromSB || tried != nil && !n.Desc.Equivalent(n.Key, kv.Value, tried)
 }
 
 // gone: the value does not exist; what was derived from it does not either.
