@@ -46,14 +46,16 @@ func (o *oracle) expected(left func(key string) bool) (e expectation) {
 	}
 	e = o.expectedBut(as)
 	e.left = maps.Clone(as)
+	knot := maps.Clone(as) // without those that lack nothing as it is
+	maps.DeleteFunc(knot, func(key string, _ bool) bool { return o.met(e.exists, adopted[key]) })
 	for key, want := range adopted {
-		in := e.exists
+		lacks := !o.met(e.exists, want)
 		if as[key] {
 			delete(as, key)
-			in = o.expectedBut(as).exists
+			lacks = !o.met(o.expectedBut(as).exists, want) || !o.met(o.expectedBut(knot).exists, want)
 			as[key] = true
 		}
-		if e.left[key] = e.exists[key] != nil && !o.met(in, want); !e.left[key] {
+		if e.left[key] = e.exists[key] != nil && lacks; !e.left[key] {
 			delete(e.left, key)
 		}
 	}

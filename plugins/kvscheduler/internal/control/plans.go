@@ -71,7 +71,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
-		if op.Kind == plan.Note && op.Held != "" {
+		if op.Kind == plan.Note && op.Held != nil {
 			if n := p.graph.Node(op.Key); n != nil {
 				list = append(list, api.PlanReason{Key: op.Key, Reason: exec.Held(op, n).Error()})
 			}

@@ -350,7 +350,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 	r.succeeded(op, n)
 	switch op.Kind {
 	case plan.Note:
-		if op.Held != "" {
+		if op.Held != nil {
 			r.fail(op, n, Held(op, n))
 			n.Held = true
 		} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -13,14 +14,13 @@ import (
 // that.
 func Held(op *plan.Op, n *graph.Node) error {
 	switch {
-	case op.Held == plan.Unsure:
+	case op.Held.By == plan.Unsure:
 		return errors.New("it stays as it is until it is known whether what it needs exists: reading that failed")
-	case op.Held != op.Key:
-		return fmt.Errorf("held by %s, which could not be removed", op.Held)
+	case op.Held.By != op.Key:
+		return fmt.Errorf("held by %s, which could not be removed", op.Held.By)
 	case op.Want != nil && op.Want.Invalid == nil && op.Desc.NeedsRecreate(op.Key, op.Have.Msg, op.Want.Msg, n.Meta):
 		return api.Permanent(errors.New("it was adopted, not made by the agent, and would have to be re-created: it is left as it is; remove it, or make it managed"))
-	case op.Knot:
-		return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs would go with its change: it is left as it is"))
 	}
-	return api.Permanent(errors.New("it was adopted, not made by the agent, and something that it needs is missing: it is left as it is"))
+	return api.Permanent(fmt.Errorf("it was adopted, not made by the agent, and needs %s, which is missing or would be removed by its change: it is left as it is",
+		cmp.Or(op.Held.Lacks, "something")))
 }

@@ -16,3 +16,15 @@ func (n *node) provides() bool { return n.in && !n.doomed() }
 func (n *node) rescued() bool {
 	return n.want != nil && n.node != nil && (n.base == nil || n.base.want != nil) && n.node.Doomed()
 }
+
+// undermined: something that an unwanted value stands on is about to go. What
+// such a value lacked when it was found is no reason to remove it.
+func (p *planner) undermined(n *node) bool {
+	for i := range n.target.Deps {
+		dep := &n.target.Deps[i]
+		if p.g.Witness(dep) != nil && !p.met(dep) {
+			return true
+		}
+	}
+	return false
+}

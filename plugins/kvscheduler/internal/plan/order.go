@@ -353,9 +353,9 @@ func (s *sorter) states(op *Op, st *step) {
 		op.After = noteState(n)
 		switch {
 		case n.exists() && n.holder != "" && (n.aim() != n.have || n.stranded):
-			op.Held, op.Knot = n.holder, n.knot
+			op.Held, op.Knot = &Hold{By: n.holder, Lacks: s.p.lacks[n]}, n.knot
 		case n.unsure && n.want != n.have:
-			op.Held = Unsure
+			op.Held = &Hold{By: Unsure}
 		}
 		op.Target = n.have
 	default:

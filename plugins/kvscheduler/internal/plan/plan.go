@@ -56,10 +56,9 @@ type Op struct {
 	// Have is what exists before, Target what exists after the operation.
 	Have, Target *registry.Value
 
-	// Held tells why the value stays as it is although something else is
-	// wanted: the key of a value standing on it that cannot be removed; its own
-	// key if it was adopted; Unsure.
-	Held string
+	// Held is why the value stays as it is although something else is desired; nil: it
+	// does not.
+	Held *Hold
 
 	// Before and After are the states around the operation, if it succeeds.
 	Before, After api.ValueState
@@ -96,7 +95,7 @@ func (o *Op) Silent() bool {
 		return o.Before != kvscheduler.ValueState_FAILED && o.Before != kvscheduler.ValueState_RETRYING &&
 			o.Before != kvscheduler.ValueState_INVALID
 	case Note:
-		return o.Held != "" || o.Before == o.After && !o.Changed
+		return o.Held != nil || o.Before == o.After && !o.Changed
 	}
 	return false
 }
@@ -136,8 +135,8 @@ type Request struct {
 	// they go down without an operation, after what stands on them, and stay down.
 	Notified, Lost map[string]bool
 
-	left     map[string]bool // adopted values that stay as they are; see leaving
-	relented map[string]int  // how often; see relent
+	left     map[string]string // adopted values that stay as they are, and what they lack; see leaving
+	relented bool              // see relent
 }
 
 // Limbo is what may yet become of a value.
@@ -257,11 +256,12 @@ type planner struct {
 	found   []*graph.Node // reused between calls
 	work    []*node
 	seeds   []*node
-	linked  bool          // exact and newcomers are complete
-	settled bool          // all assumptions were made
-	late    []string      // touched after that, with a change of their own
-	failed  []*graph.Node // not touched, and depend on what does not exist in the target
-	left    []string      // adopted values that lack something for their change
+	linked  bool             // exact and newcomers are complete
+	settled bool             // all assumptions were made
+	late    []string         // touched after that, with a change of their own
+	failed  []*graph.Node    // not touched, and depend on what does not exist in the target
+	left    []*node          // adopted values that lack something for their change
+	lacks   map[*node]string // what held values lack; see Hold
 
 	attempts int // to find an order that failed
 }

@@ -231,8 +231,8 @@ func format(p *plan.Plan) string {
 		if op.Recreate {
 			b.WriteString(" recreate")
 		}
-		if op.Held != "" {
-			b.WriteString(" held by " + op.Held)
+		if op.Held != nil {
+			b.WriteString(" held by " + op.Held.By)
 		}
 		after(op.Preds)
 	}

@@ -153,8 +153,9 @@ func (p *planner) assume(n *node) {
 	}
 	n.assumed = true
 	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "") && !n.leaving
-	if n.in && n.holder == n.key && n.exists() && (p.req.left[n.key] || !p.changesInPlace(n)) {
+	if n.in && n.holder == n.key && n.exists() && (p.req.left[n.key] != "" || !p.changesInPlace(n)) {
 		n.target = n.have
+		p.lacking(n, p.req.left[n.key])
 	}
 	named := (n.changed || n.touched || n.failed()) && n.want != nil
 	if n.in && n.base == nil && !n.derived && !n.pinned && (n.target != n.have || named) {
@@ -324,13 +325,14 @@ func (p *planner) stands(n *node) bool {
 		return true
 	}
 	if n.holder != "" {
-		if n.target != n.have && !p.metAll(n, n.target) {
-			n.target = n.have // it has to stay, so it stays as it is
-			if n.derived && n.holder == n.key {
-				p.left = append(p.left, n.key)
-			}
+		if n.target != n.have {
+			p.stay(n)
 		}
-		n.stranded = !p.metAll(n, n.have) || n.base != nil && !n.base.in || !p.reachable(n)
+		dep := p.unmet(n, n.have)
+		if dep != nil && p.lacks[n] == "" {
+			p.lacking(n, name(dep))
+		}
+		n.stranded = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
 		return true
 	}
 	if n.target == nil || !p.reachable(n) {
@@ -348,37 +350,31 @@ func (p *planner) stands(n *node) bool {
 	return p.metAll(n, n.target) || p.unsure(n)
 }
 
-// undermined: something that an unwanted value stands on is about to go. What
-// such a value lacked when it was found is no reason to remove it.
-func (p *planner) undermined(n *node) bool {
-	for i := range n.target.Deps {
-		dep := &n.target.Deps[i]
-		if p.g.Witness(dep) != nil && !p.met(dep) {
-			return true
-		}
-	}
-	return false
-}
-
 // metAll reports whether all dependencies of v are met in the target; v is what
 // n wants, has or is to become.
-func (p *planner) metAll(n *node, v *registry.Value) bool {
+func (p *planner) metAll(n *node, v *registry.Value) bool { return p.unmet(n, v) == nil }
+
+// unmet is the first dependency of v that is not met in the target; nil if there is none.
+func (p *planner) unmet(n *node, v *registry.Value) *api.Dependency {
 	if v.FromSB {
-		return true
+		return nil
 	}
 	for i := range v.Deps {
-		if v.Deps[i].Key == "" {
-			if !p.met(&v.Deps[i]) {
-				return false
+		dep := &v.Deps[i]
+		if dep.Key == "" {
+			if !p.met(dep) {
+				return dep
 			}
 			continue
 		}
-		gn, w := p.named(n, v, i)
-		if w != nil && !w.provides() || w == nil && (gn == nil || gn.Have == nil || gn.Doomed()) {
-			return false
+		switch gn, w := p.named(n, v, i); {
+		case w != nil && w.provides():
+		case w == nil && gn != nil && gn.Have != nil && !gn.Doomed():
+		default:
+			return dep
 		}
 	}
-	return true
+	return nil
 }
 
 func (p *planner) met(dep *api.Dependency) bool {

@@ -20,7 +20,7 @@ type Unread struct {
 }
 
 // Unsure is why a value stays as it is that shall become one with other
-// dependencies that are not known to be met; see Op.Held.
+// dependencies that are not known to be met; see Hold.
 const Unsure = "?"
 
 // Base reports whether a base value may exist although it is not known
