@@ -281,17 +281,22 @@ func (r *Refresher) readAgain(n *graph.Node, kv api.KVWithMetadata, made *owners
 
 // taken reports whether the key of a value that could not be created belongs to another
 // process. A Create that failed may have taken effect all the same, and then the value is
-// the scheduler's own. The southbound decides that, by the mark. Without one the value
-// has to be what the operation was to create.
+// the scheduler's own. The southbound decides that, by the mark. Without one the key has to
+// be on record from before, or the value has to be what the operation was to create.
 func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
-	if n.IsDerived() || kv.Origin.Marked() {
+	switch {
+	case n.IsDerived() || kv.Origin.Marked():
+		return false
+	case kv.Origin == api.FromSB:
+		return true
+	case n.Kept() != nil:
 		return false
 	}
 	tried := made.Message()
 	if v := n.InForce(); tried == nil && v != nil {
 		tried = v.Msg
 	}
-	return kv.Origin == api.FromSB || tried != nil && !n.Desc.Equivalent(n.Key, kv.Value, tried)
+	return tried != nil && !n.Desc.Equivalent(n.Key, kv.Value, tried)
 }
 
 // gone: the value does not exist; what was derived from it does not either.
