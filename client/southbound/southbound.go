@@ -33,7 +33,7 @@ func ModelOf(set *models.Set, prefix string) (models.Known, bool) {
 func Read(set *models.Set, s Scheduler, wanted map[string]bool) (found []api.KVWithMetadata, unread []error) {
 	for _, d := range s.ListDescriptors() {
 		model, ok := ModelOf(set, d.NBKeyPrefix)
-		if !ok || d.Retrieve == nil || wanted != nil && !wanted[model.Spec().ModelName()] {
+		if !ok || !d.Retrieves() || wanted != nil && !wanted[model.Spec().ModelName()] {
 			continue
 		}
 		kvs, err := s.DumpValuesByDescriptor(d.Name, api.SBView)

@@ -100,7 +100,7 @@ func (p *Plugin) descriptors() map[string]string {
 	}
 	found := map[string]string{}
 	for _, d := range p.Scheduler.ListDescriptors() {
-		if m, ok := byPrefix[d.NBKeyPrefix]; ok && d.Retrieve != nil {
+		if m, ok := byPrefix[d.NBKeyPrefix]; ok && d.Retrieves() {
 			found[m.Spec().ModelName()] = d.Name
 		}
 	}

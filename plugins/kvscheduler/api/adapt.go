@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"reflect"
 
 	"google.golang.org/protobuf/proto"
@@ -58,7 +59,8 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 	if k.ValueTypeName == "" {
 		k.ValueTypeName = typeName[V]()
 	}
-	a.adaptOperations(k)
+	a.adaptContexts(k)
+	a.adaptPlain(k)
 	a.adaptPureCallbacks(k)
 	return k
 }
@@ -113,28 +115,29 @@ func (a adapter[V, M]) metadata(key string, m Metadata) (M, error) {
 	return typed, nil
 }
 
-func (a adapter[V, M]) adaptOperations(k *KVDescriptor) {
+// adaptContexts adapts the callbacks that take a context.
+func (a adapter[V, M]) adaptContexts(k *KVDescriptor) {
 	d := a.d
-	if d.Create != nil {
-		k.Create = func(key string, value proto.Message) (Metadata, error) {
+	if d.CreateContext != nil {
+		k.CreateContext = func(ctx context.Context, key string, value proto.Message) (Metadata, error) {
 			v, err := a.value(key, value)
 			if err != nil {
 				return nil, err
 			}
-			return d.Create(key, v)
+			return d.CreateContext(ctx, key, v)
 		}
 	}
-	if d.Update != nil {
-		k.Update = func(key string, oldValue, newValue proto.Message, meta Metadata) (Metadata, error) {
+	if d.UpdateContext != nil {
+		k.UpdateContext = func(ctx context.Context, key string, oldValue, newValue proto.Message, meta Metadata) (Metadata, error) {
 			ov, nv, m, err := a.change(key, oldValue, newValue, meta)
 			if err != nil {
 				return nil, err
 			}
-			return d.Update(key, ov, nv, m)
+			return d.UpdateContext(ctx, key, ov, nv, m)
 		}
 	}
-	if d.Delete != nil {
-		k.Delete = func(key string, value proto.Message, meta Metadata) error {
+	if d.DeleteContext != nil {
+		k.DeleteContext = func(ctx context.Context, key string, value proto.Message, meta Metadata) error {
 			v, err := a.value(key, value)
 			if err != nil {
 				return err
@@ -143,7 +146,7 @@ func (a adapter[V, M]) adaptOperations(k *KVDescriptor) {
 			if err != nil {
 				return err
 			}
-			return d.Delete(key, v, m)
+			return d.DeleteContext(ctx, key, v, m)
 		}
 	}
 	a.adaptRetrieve(k)
@@ -162,8 +165,8 @@ func (a adapter[V, M]) change(key string, oldValue, newValue proto.Message, meta
 
 func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 	d := a.d
-	if d.Retrieve != nil {
-		k.Retrieve = func(correlate []KVWithMetadata) ([]KVWithMetadata, error) {
+	if d.RetrieveContext != nil {
+		k.RetrieveContext = func(ctx context.Context, correlate []KVWithMetadata) ([]KVWithMetadata, error) {
 			typed := make([]KV[V, M], 0, len(correlate))
 			for _, kv := range correlate {
 				v, verr := a.value(kv.Key, kv.Value)
@@ -172,7 +175,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin, kv.Unconfirmed})
 				}
 			}
-			found, err := d.Retrieve(typed)
+			found, err := d.RetrieveContext(ctx, typed)
 			out := make([]KVWithMetadata, len(found))
 			for i, kv := range found {
 				out[i] = KVWithMetadata{Key: kv.Key, Value: present(kv.Value), Metadata: kv.Metadata, Origin: kv.Origin}
@@ -180,8 +183,8 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 			return out, err
 		}
 	}
-	if d.RetrieveValue != nil {
-		k.RetrieveValue = func(key string, last proto.Message, meta Metadata) (proto.Message, Metadata, bool, error) {
+	if d.RetrieveValueContext != nil {
+		k.RetrieveValueContext = func(ctx context.Context, key string, last proto.Message, meta Metadata) (proto.Message, Metadata, bool, error) {
 			v, err := a.value(key, last)
 			if err != nil {
 				return nil, nil, false, err
@@ -190,7 +193,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 			if err != nil {
 				return nil, nil, false, err
 			}
-			return d.RetrieveValue(key, v, m)
+			return d.RetrieveValueContext(ctx, key, v, m)
 		}
 	}
 }

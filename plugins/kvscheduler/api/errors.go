@@ -54,6 +54,9 @@ var (
 	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its
 	// effect is not known and may still come.
 	ErrCallbackTimeout = errors.New("callback did not return in time")
+	// ErrSessionEnded is why the context of a callback was canceled: the session of its
+	// southbound ended. The error also wraps the reason given to SouthboundDown.
+	ErrSessionEnded = errors.New("session of the southbound ended")
 	// ErrNotVerified: the southbound does not have what the transaction did.
 	ErrNotVerified = errors.New("not verified")
 )

@@ -5,6 +5,7 @@
 package api
 
 import (
+	"context"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -58,6 +59,15 @@ type KVWithMetadata = KV[proto.Message, Metadata]
 // Create, Update, Delete and Retrieve do the work; they may block, must return
 // what really happened, and are never called concurrently for the same key.
 // A callback must not change the messages it is given.
+//
+// CreateContext, UpdateContext, DeleteContext, RetrieveContext and
+// RetrieveValueContext take the place of the callbacks with the shorter names; a
+// descriptor must not give both. Their context is canceled when the scheduler gives
+// the callback up (see Timeout), when the session of the Southbound ends, and 2 seconds
+// after the scheduler was told to stop. context.Cause then is, in the sense of
+// errors.Is, ErrCallbackTimeout, ErrSessionEnded or ErrClosedScheduler. A callback
+// should end what it waits for and return an error; what it did by then is read back.
+// The context has no deadline, and is valid until the callback returns.
 type Descriptor[V proto.Message, M any] struct {
 	// Name is unique among all descriptors; it is used in logs, in the REST API
 	// and in RetrieveDependencies. Mandatory.
@@ -101,13 +111,22 @@ type Descriptor[V proto.Message, M any] struct {
 	// met, and are targets for the dependencies of others.
 	Create func(key string, value V) (metadata M, err error)
 
+	// CreateContext is Create with a context.
+	CreateContext func(ctx context.Context, key string, value V) (metadata M, err error)
+
 	// Update changes the value in place. Without it every change deletes and
 	// creates the value again. It returns the new metadata.
 	Update func(key string, oldValue, newValue V, oldMetadata M) (newMetadata M, err error)
 
+	// UpdateContext is Update with a context.
+	UpdateContext func(ctx context.Context, key string, oldValue, newValue V, oldMetadata M) (newMetadata M, err error)
+
 	// Delete removes the value. Mandatory beside Create. If the value is already
 	// gone from the southbound that is a success.
 	Delete func(key string, value V, metadata M) error
+
+	// DeleteContext is Delete with a context.
+	DeleteContext func(ctx context.Context, key string, value V, metadata M) error
 
 	// UpdateWithRecreate reports whether this change cannot be made in place.
 	// Default: false if Update is given.
@@ -136,6 +155,9 @@ type Descriptor[V proto.Message, M any] struct {
 	// is desired. Return each key once. When only some values are read again (a
 	// single operation failed) correlate has those, and all of unknown outcome.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
+
+	// RetrieveContext is Retrieve with a context.
+	RetrieveContext func(ctx context.Context, correlate []KV[V, M]) ([]KV[V, M], error)
 
 	// IsRetriableFailure reports whether repeating an operation that failed with
 	// err may help. Default: every error except Permanent ones.
@@ -171,6 +193,9 @@ type Descriptor[V proto.Message, M any] struct {
 	// is what the scheduler believes to exist; exists reports whether anything
 	// was found. Optional.
 	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
+
+	// RetrieveValueContext is RetrieveValue with a context.
+	RetrieveValueContext func(ctx context.Context, key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
 	// Absent explains, to people, why the southbound does not have the value that a
 	// key names; "" adds nothing. It is for descriptors whose values only come from

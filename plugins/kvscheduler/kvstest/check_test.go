@@ -108,17 +108,17 @@ func TestExercise(t *testing.T) {
 	}
 	one, two := &model.Item{Value: 1}, &model.Item{Value: 2}
 	Exercise(t, lenient(), "item/a", one, two)
-	if err := exercise(good(), "item/a", one, two); err == nil || !strings.Contains(err.Error(), "delete of what is gone") {
+	if err := exercise(t.Context(), good(), "item/a", one, two); err == nil || !strings.Contains(err.Error(), "delete of what is gone") {
 		t.Errorf("strict delete: %v", err)
 	}
 	forgetful := lenient()
 	forgetful.Update = func(string, proto.Message, proto.Message, api.Metadata) (api.Metadata, error) { return nil, nil }
-	if err := exercise(forgetful, "item/a", one, two); err == nil || !strings.Contains(err.Error(), "after update: retrieve finds") {
+	if err := exercise(t.Context(), forgetful, "item/a", one, two); err == nil || !strings.Contains(err.Error(), "after update: retrieve finds") {
 		t.Errorf("update without effect: %v", err)
 	}
 	blind := lenient()
 	blind.Retrieve = func([]api.KVWithMetadata) ([]api.KVWithMetadata, error) { return nil, nil }
-	if err := exercise(blind, "item/a", one, nil); err == nil || !strings.Contains(err.Error(), "does not find") {
+	if err := exercise(t.Context(), blind, "item/a", one, nil); err == nil || !strings.Contains(err.Error(), "does not find") {
 		t.Errorf("retrieve of nothing: %v", err)
 	}
 }

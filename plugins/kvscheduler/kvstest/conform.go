@@ -50,7 +50,7 @@ func Conform(t *testing.T, d *api.KVDescriptor, samples []Sample, opts ...Confor
 	c := newConformance(d, samples, opts)
 	for _, step := range conformSteps {
 		t.Run(step.name, func(t *testing.T) {
-			if d.Retrieve == nil && step.reads {
+			if !d.Retrieves() && step.reads {
 				t.Skipf("SKIPPED: descriptor %q has no Retrieve; its southbound cannot be read", d.Name)
 			}
 			if err := c.run(t, step.run); err != nil {
@@ -85,7 +85,7 @@ type conformance struct {
 }
 
 func newConformance(d *api.KVDescriptor, samples []Sample, opts []ConformOption) *conformance {
-	c := &conformance{d: d, lives: map[string][]proto.Message{}}
+	c := &conformance{d: d.WithContexts(), lives: map[string][]proto.Message{}}
 	for _, s := range samples {
 		if c.lives[s.Key] == nil {
 			c.keys = append(c.keys, s.Key)
@@ -209,7 +209,7 @@ func (w *conforming) configured(key string) error {
 
 // agrees compares what Retrieve finds of a key with what should be there.
 func (w *conforming) agrees(when, key string) error {
-	if w.d.Retrieve == nil {
+	if !w.d.Retrieves() {
 		return nil
 	}
 	found, err := w.scheduler.DumpValuesByDescriptor(w.d.Name, api.SBView)

@@ -96,11 +96,11 @@ func (w *conforming) lost() error {
 		return err
 	}
 	for _, key := range w.keys {
-		if w.d.Delete == nil || len(w.scheduler.GetValueStatus(key).DerivedValues) > 0 {
+		if w.d.DeleteContext == nil || len(w.scheduler.GetValueStatus(key).DerivedValues) > 0 {
 			continue // what is derived from it would stay behind
 		}
 		v, meta := w.believed(key)
-		if err := w.d.Delete(key, v, meta); err != nil {
+		if err := w.d.DeleteContext(w.t.Context(), key, v, meta); err != nil {
 			// Something stands on it: then it cannot get lost either.
 			w.t.Logf("%s cannot be removed behind the scheduler's back: %v", key, err)
 			continue

@@ -117,7 +117,7 @@ func TestFaulty(t *testing.T) {
 	sb := NewMockSB()
 	var faults Faults
 	d := Faulty(sb.Descriptor("item", "item/", WithoutUpdate()), &faults)
-	if d.Update != nil || d.RetrieveValue != nil {
+	if d.UpdateContext != nil || d.RetrieveValueContext != nil {
 		t.Error("callbacks from nowhere")
 	}
 	one := &model.Item{Value: 1}
@@ -125,15 +125,15 @@ func TestFaulty(t *testing.T) {
 	faults.Inject(Fault{Op: pb.TxnOperation_CREATE, Key: "item/*", Times: 1, After: true})
 	faults.Inject(Fault{Op: Retrieve, Key: "item"})
 	for i, exists := range []bool{false, true} {
-		if _, err := d.Create("item/a", one); err == nil || sb.Get("item/a") != nil != exists {
+		if _, err := d.CreateContext(t.Context(), "item/a", one); err == nil || sb.Get("item/a") != nil != exists {
 			t.Errorf("create %d: %v, %s", i, err, sb)
 		}
 	}
-	if _, err := d.Retrieve(nil); err == nil {
+	if _, err := d.RetrieveContext(t.Context(), nil); err == nil {
 		t.Error("retrieve")
 	}
 	faults.Heal()
-	if found, err := d.Retrieve(nil); err != nil || len(found) != 1 {
+	if found, err := d.RetrieveContext(t.Context(), nil); err != nil || len(found) != 1 {
 		t.Errorf("retrieve: %v, %v", found, err)
 	}
 	want := []string{"create item/a", "create item/a", "retrieve item", "retrieve item"}

@@ -1,6 +1,7 @@
 package kvstest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -16,52 +17,53 @@ import (
 // value depends on must exist already.
 func Exercise(t testing.TB, d *api.KVDescriptor, key string, value, next proto.Message) {
 	t.Helper()
-	if err := exercise(d, key, value, next); err != nil {
+	if err := exercise(t.Context(), d, key, value, next); err != nil {
 		t.Errorf("descriptor %q, %s: %v", d.Name, key, err)
 	}
 }
 
-func exercise(d *api.KVDescriptor, key string, value, next proto.Message) error {
-	meta, err := d.Create(key, value)
+func exercise(ctx context.Context, d *api.KVDescriptor, key string, value, next proto.Message) error {
+	d = d.WithContexts()
+	meta, err := d.CreateContext(ctx, key, value)
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
-	if err := retrieved(d, key, value, meta); err != nil {
+	if err := retrieved(ctx, d, key, value, meta); err != nil {
 		return fmt.Errorf("after create: %w", err)
 	}
-	inPlace := next != nil && d.Update != nil &&
+	inPlace := next != nil && d.UpdateContext != nil &&
 		(d.UpdateWithRecreate == nil || !d.UpdateWithRecreate(key, value, next, meta))
 	if inPlace {
-		if meta, err = d.Update(key, value, next, meta); err != nil {
+		if meta, err = d.UpdateContext(ctx, key, value, next, meta); err != nil {
 			return fmt.Errorf("update: %w", err)
 		}
-		if err := retrieved(d, key, next, meta); err != nil {
+		if err := retrieved(ctx, d, key, next, meta); err != nil {
 			return fmt.Errorf("after update: %w", err)
 		}
 		value = next
 	}
-	if err := d.Delete(key, value, meta); err != nil {
+	if err := d.DeleteContext(ctx, key, value, meta); err != nil {
 		return fmt.Errorf("delete: %w", err)
 	}
-	if err := retrieved(d, key, nil, nil); err != nil {
+	if err := retrieved(ctx, d, key, nil, nil); err != nil {
 		return fmt.Errorf("after delete: %w", err)
 	}
-	if err := d.Delete(key, value, meta); err != nil {
+	if err := d.DeleteContext(ctx, key, value, meta); err != nil {
 		return fmt.Errorf("delete of what is gone: %w", err)
 	}
 	return nil
 }
 
 // retrieved compares what Retrieve finds with what should be there.
-func retrieved(d *api.KVDescriptor, key string, want proto.Message, meta api.Metadata) error {
-	if d.Retrieve == nil {
+func retrieved(ctx context.Context, d *api.KVDescriptor, key string, want proto.Message, meta api.Metadata) error {
+	if d.RetrieveContext == nil {
 		return nil
 	}
 	var correlate []api.KVWithMetadata
 	if want != nil {
 		correlate = append(correlate, api.KVWithMetadata{Key: key, Value: want, Metadata: meta, Origin: api.FromNB})
 	}
-	found, err := d.Retrieve(correlate)
+	found, err := d.RetrieveContext(ctx, correlate)
 	if err != nil {
 		return fmt.Errorf("retrieve: %w", err)
 	}

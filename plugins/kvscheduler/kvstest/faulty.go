@@ -1,6 +1,7 @@
 package kvstest
 
 import (
+	"context"
 	"strings"
 	"sync"
 
@@ -73,33 +74,33 @@ func (f *Faults) do(op api.TxnOperation, key string, call func() error) error {
 // Faulty returns a descriptor that does what d does, except for the faults:
 // Create, Update, Delete, Retrieve and RetrieveValue fail (or panic) before or
 // after they took effect. Several descriptors can share the faults. Callbacks
-// that d does not have stay nil; d itself is not changed.
+// that d does not have stay nil; those of the result take a context. d itself is not changed.
 func Faulty(d *api.KVDescriptor, faults *Faults) *api.KVDescriptor {
+	d = d.WithContexts()
 	w := *d
-	if d.Create != nil {
-		w.Create = func(key string, value proto.Message) (meta api.Metadata, err error) {
+	if d.CreateContext != nil {
+		w.CreateContext = func(ctx context.Context, key string, value proto.Message) (meta api.Metadata, err error) {
 			err = faults.do(pb.TxnOperation_CREATE, key, func() (err error) {
-				meta, err = d.Create(key, value)
+				meta, err = d.CreateContext(ctx, key, value)
 				return err
 			})
 			return meta, err
 		}
 	}
-	if d.Update != nil {
-		w.Update = func(key string, from, to proto.Message, old api.Metadata) (meta api.Metadata, err error) {
+	if d.UpdateContext != nil {
+		w.UpdateContext = func(ctx context.Context, key string, from, to proto.Message, old api.Metadata) (meta api.Metadata, err error) {
 			meta = old
 			err = faults.do(pb.TxnOperation_UPDATE, key, func() (err error) {
-				meta, err = d.Update(key, from, to, old)
+				meta, err = d.UpdateContext(ctx, key, from, to, old)
 				return err
 			})
 			return meta, err
 		}
 	}
-	if d.Delete != nil {
-		w.Delete = func(key string, value proto.Message, meta api.Metadata) error {
-			remove := func() error { return d.Delete(key, value, meta) }
-			faults.remember(key, remove)
-			return faults.do(pb.TxnOperation_DELETE, key, remove)
+	if d.DeleteContext != nil {
+		w.DeleteContext = func(ctx context.Context, key string, value proto.Message, meta api.Metadata) error {
+			faults.remember(key, func() error { return d.DeleteContext(context.Background(), key, value, meta) })
+			return faults.do(pb.TxnOperation_DELETE, key, func() error { return d.DeleteContext(ctx, key, value, meta) })
 		}
 	}
 	faults.wrapRetrieve(d, &w)
@@ -107,19 +108,19 @@ func Faulty(d *api.KVDescriptor, faults *Faults) *api.KVDescriptor {
 }
 
 func (f *Faults) wrapRetrieve(d, w *api.KVDescriptor) {
-	if d.Retrieve != nil {
-		w.Retrieve = func(correlate []api.KVWithMetadata) (found []api.KVWithMetadata, err error) {
+	if d.RetrieveContext != nil {
+		w.RetrieveContext = func(ctx context.Context, correlate []api.KVWithMetadata) (found []api.KVWithMetadata, err error) {
 			err = f.do(Retrieve, d.Name, func() (err error) {
-				found, err = d.Retrieve(correlate)
+				found, err = d.RetrieveContext(ctx, correlate)
 				return err
 			})
 			return found, err
 		}
 	}
-	if d.RetrieveValue != nil {
-		w.RetrieveValue = func(key string, last proto.Message, old api.Metadata) (v proto.Message, meta api.Metadata, exists bool, err error) {
+	if d.RetrieveValueContext != nil {
+		w.RetrieveValueContext = func(ctx context.Context, key string, last proto.Message, old api.Metadata) (v proto.Message, meta api.Metadata, exists bool, err error) {
 			err = f.do(Retrieve, d.Name, func() (err error) {
-				v, meta, exists, err = d.RetrieveValue(key, last, old)
+				v, meta, exists, err = d.RetrieveValueContext(ctx, key, last, old)
 				return err
 			})
 			return v, meta, exists, err

@@ -207,4 +207,5 @@ func (c *Control) stop() {
 	close(c.stopped)
 	c.timers.stop()
 	c.changes.close()
+	c.overdue.End()
 }

@@ -121,6 +121,7 @@ func (c *manualClock) run(which func(time.Duration) bool) int {
 func (s *simulation) await(f func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
+	defer s.w.await(func() bool { return !s.w.ending() })
 	for {
 		select {
 		case <-done:

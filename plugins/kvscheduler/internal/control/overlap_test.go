@@ -17,7 +17,7 @@ func TestWorldReportsOverlap(t *testing.T) {
 	w.fail = func(string, string) string { return mode }
 	returned := make(chan error)
 	go func() {
-		_, err := w.create("a/0", &model.Item{})
+		_, err := w.create(t.Context(), "a/0", &model.Item{})
 		returned <- err
 	}()
 	key := <-w.hung
@@ -25,10 +25,10 @@ func TestWorldReportsOverlap(t *testing.T) {
 	h := w.hanging[key]
 	mode = ""
 	w.mu.Unlock()
-	if _, err := w.create("b/0", &model.Item{}); err != nil || len(w.problems) > 0 {
+	if _, err := w.create(t.Context(), "b/0", &model.Item{}); err != nil || len(w.problems) > 0 {
 		t.Fatalf("another key: %v, problems %q", err, w.problems)
 	}
-	if err := w.delete("a/0", nil, nil); err != nil {
+	if err := w.delete(t.Context(), "a/0", nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"delete a/0: while create"}; !slices.Equal(w.problems, want) {
@@ -39,7 +39,7 @@ func TestWorldReportsOverlap(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.problems = nil
-	if err := w.delete("a/0", nil, nil); err != nil || len(w.problems) > 0 {
+	if err := w.delete(t.Context(), "a/0", nil, nil); err != nil || len(w.problems) > 0 {
 		t.Errorf("after the return: %v, problems %q", err, w.problems)
 	}
 }

@@ -162,6 +162,10 @@ func (s *simulation) stormReturn() {
 	s.w.fault("callback that returns late")
 	s.w.mu.Lock()
 	h := s.w.hanging[key]
+	if h == nil { // its context was canceled
+		s.w.mu.Unlock()
+		return
+	}
 	close(h.until)
 	s.w.mu.Unlock()
 	s.w.await(func() bool { return s.w.hanging[key] != h }) // it may hang again

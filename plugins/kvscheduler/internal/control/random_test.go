@@ -79,6 +79,7 @@ func start(t *rapid.T, policies bool) *simulation {
 		}
 		return mode
 	}
+	s.w.heeds = func() string { return []string{"", "before", "after"}[s.rng.IntN(3)] }
 	s.w.panics = func() bool { return s.rng.IntN(4) == 0 }
 	s.w.cyclic = s.reach.cyclic
 	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")

@@ -73,12 +73,14 @@ func (s *sessions) problem(name string) string {
 
 // SouthboundUp implements api.Sessions.
 func (c *Control) SouthboundUp(name string, epoch uint64) {
+	c.overdue.SessionUp(name, epoch)
 	c.pushSession(&sessionChange{name: name, up: true, epoch: epoch})
 }
 
 // SouthboundDown implements api.Sessions.
 func (c *Control) SouthboundDown(name string, reason error) {
 	c.exec.Crashes.Lose(name, c.clock.Now())
+	c.overdue.SessionDown(name, reason)
 	c.pushSession(&sessionChange{name: name, reason: reason})
 }
 

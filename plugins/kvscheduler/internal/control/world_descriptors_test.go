@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -132,26 +133,41 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	d.Name, d.KeySelector, d.NBKeyPrefix = name, hasPrefix(name+"/"), name+"/"
 	d.WithMetadata = true
 	d.DerivedValues = itemDerived
-	d.Retrieve = func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
+	d.RetrieveContext = func(context.Context, []api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
 		return w.answer(name, w.retrieve)
 	}
 	switch name {
+	case "a":
+		w.withoutContexts(d)
 	case "b":
 		d.ConcurrentRetrieve = true
 		d.Concurrency = min(1, w.concurrency)
 		d.RetrieveDependencies = []string{"a"}
 	case "c": // cannot change anything in place, and lives in a session
-		d.Update, d.UpdateWithRecreate = nil, nil
+		d.UpdateContext, d.UpdateWithRecreate = nil, nil
 		d.Southbound, d.ConcurrentRetrieve = "s", true
 	}
 	return d
+}
+
+// withoutContexts makes a descriptor of callbacks that take no context.
+func (w *world) withoutContexts(d *api.Descriptor[*model.Item, any]) {
+	create, update, remove, retrieve := d.CreateContext, d.UpdateContext, d.DeleteContext, d.RetrieveContext
+	ctx := context.Background()
+	d.CreateContext, d.UpdateContext, d.DeleteContext, d.RetrieveContext = nil, nil, nil, nil
+	d.Create = func(key string, it *model.Item) (any, error) { return create(ctx, key, it) }
+	d.Update = func(key string, old, it *model.Item, meta any) (any, error) { return update(ctx, key, old, it, meta) }
+	d.Delete = func(key string, it *model.Item, meta any) error { return remove(ctx, key, it, meta) }
+	d.Retrieve = func(correlate []api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
+		return retrieve(ctx, correlate)
+	}
 }
 
 func (w *world) derivedDescriptor() *api.Descriptor[*model.Item, any] {
 	return &api.Descriptor[*model.Item, any]{
 		Name: "d", KeySelector: hasPrefix("d/"),
 		ValueComparator: sameItem, Validate: validItem, Dependencies: itemDeps,
-		Create: w.create, Update: w.update, Delete: w.delete, Concurrency: w.concurrency,
+		CreateContext: w.create, UpdateContext: w.update, DeleteContext: w.delete, Concurrency: w.concurrency,
 		UpdateWithRecreate: func(_ string, a, b *model.Item, _ any) bool { return a.Recreate || b.Recreate },
 	}
 }

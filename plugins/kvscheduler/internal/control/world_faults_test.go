@@ -1,11 +1,16 @@
 package control_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
 // hung is an operation that hangs until it is released.
@@ -15,8 +20,10 @@ type hung struct {
 	never    bool // it fails without effect
 	happened bool
 	err      error
-	cut      bool // its southbound or its scheduler is gone: it has no effect any more
-	ended    bool // see end
+	cut      bool            // its southbound or its scheduler is gone: it has no effect any more
+	ended    bool            // see end
+	heeds    string          // see world.heeds
+	ctx      context.Context // nil: it does not end with its context
 }
 
 // end lets the operation return without any further effect. The lock is held.
@@ -53,8 +60,10 @@ func (w *world) setLoose(loose bool) {
 func (w *world) happen(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.faults["late effect before a late return"]++
-	_ = w.hanging[key].happen() // told when it returns
+	if h := w.hanging[key]; h != nil { // else its context was canceled
+		w.faults["late effect before a late return"]++
+		_ = h.happen() // told when it returns
+	}
 }
 
 // cut lets nothing of the keys take effect that hangs.
@@ -107,14 +116,54 @@ func (w *world) await(done func() bool) {
 	}
 }
 
-// hang keeps an operation from taking effect. The lock is held before and after.
-func (w *world) hang(key string, h *hung) {
+// hang keeps an operation from taking effect, until it is released or its context is
+// canceled. The lock is held before and after.
+func (w *world) hang(ctx context.Context, key string, h *hung) (canceled bool) {
 	w.hanging[key] = h
+	var done <-chan struct{}
+	if ctx.Done() != nil {
+		if h.heeds = w.heeds(); h.heeds != "" {
+			h.ctx, done = ctx, ctx.Done()
+		}
+	}
 	w.mu.Unlock()
 	w.hung <- key
-	<-h.until
+	select {
+	case <-h.until:
+	case <-done:
+		canceled = true
+	}
 	w.mu.Lock()
 	delete(w.hanging, key)
+	return canceled
+}
+
+// canceled ends an operation that hung until its context was canceled. The lock is held.
+func (w *world) canceled(ctx context.Context, op, key string, h *hung) error {
+	cause := context.Cause(ctx)
+	known := []error{api.ErrCallbackTimeout, api.ErrSessionEnded, api.ErrClosedScheduler}
+	if !slices.ContainsFunc(known, func(err error) bool { return errors.Is(cause, err) }) {
+		w.broken("%s %s: canceled because of %v", op, key, cause)
+	}
+	w.faults["callback that ends with its context, "+h.heeds+" the effect"]++
+	w.ops = append(w.ops, op+" "+key+" canceled")
+	if h.heeds == "after" {
+		if err := h.happen(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s %s: %w", op, key, cause)
+}
+
+// ending reports whether an operation hangs that is about to return, because its context
+// was canceled. The lock is held.
+func (w *world) ending() bool {
+	for _, h := range w.hanging {
+		if h.ctx != nil && h.ctx.Err() != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) hangs(key string) bool {

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -69,6 +70,9 @@ type world struct {
 	died      func()
 	coin      *rand.Rand
 	deathMode string // of the last operation; empty: by chance
+	// heeds decides what becomes of an operation that hangs when its context is canceled:
+	// it returns an error "before" or "after" its effect, or (empty) hangs on.
+	heeds func() string
 	// panics decides whether a fault is a panic instead of an error.
 	panics   func() bool
 	panicked bool
@@ -88,6 +92,7 @@ func newWorld() *world {
 		foreign: map[string]bool{}, raw: map[string]bool{}, placed: map[string]*model.Item{}, asked: func(string) bool { return false },
 		faults: map[string]int{}, lied: map[string]bool{}, transitions: map[string]int{}, mute: map[string]muteness{},
 		hanging: map[string]*hung{}, hung: make(chan string, 100),
+		heeds:  func() string { return "before" },
 		panics: func() bool { return false },
 		fail:   func(string, string) string { return "" },
 		cyclic: func(string) bool { return false },
@@ -160,7 +165,7 @@ func (w *world) claim(op, key string) (release func()) {
 	return func() { delete(w.running, key) }
 }
 
-func (w *world) call(op, key string, refuse func() error, effect func()) error {
+func (w *world) call(ctx context.Context, op, key string, refuse func() error, effect func()) error {
 	mode := w.fail(op, key)
 	if w.dying() {
 		if mode = w.deathMode; mode == "" {
@@ -184,12 +189,13 @@ func (w *world) call(op, key string, refuse func() error, effect func()) error {
 	}}
 	mode, early := strings.CutPrefix(mode, "early ")
 	h.never = mode == "before" || mode == "lie"
+	canceled := false
 	if hangs {
 		w.faults["callback that hangs"]++
 		if early {
 			h.happen()
 		}
-		w.hang(key, h)
+		canceled = w.hang(ctx, key, h)
 	}
 	if h.cut {
 		return fmt.Errorf("%s %s: %w", op, key, errCut)
@@ -201,6 +207,9 @@ func (w *world) call(op, key string, refuse func() error, effect func()) error {
 	}
 	if why != "" {
 		w.broken("%s %s: %s", op, key, why)
+	}
+	if canceled {
+		return w.canceled(ctx, op, key, h)
 	}
 	w.ops = append(w.ops, strings.TrimSpace(op+" "+key+" "+mode))
 	switch mode {
@@ -276,7 +285,7 @@ func (w *world) runFor(op, key string) {
 	}
 }
 
-func (w *world) create(key string, it *model.Item) (any, error) {
+func (w *world) create(ctx context.Context, key string, it *model.Item) (any, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead {
@@ -305,11 +314,11 @@ func (w *world) create(key string, it *model.Item) (any, error) {
 		}
 		return nil
 	}
-	err := w.call("create", key, refuse, func() { w.exists[key], w.meta[key] = it, meta })
+	err := w.call(ctx, "create", key, refuse, func() { w.exists[key], w.meta[key] = it, meta })
 	return meta, err
 }
 
-func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
+func (w *world) update(ctx context.Context, key string, old, it *model.Item, meta any) (any, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead {
@@ -336,7 +345,7 @@ func (w *world) update(key string, old, it *model.Item, meta any) (any, error) {
 		}
 		return nil
 	}
-	return meta, w.call("update", key, refuse, func() { w.exists[key] = it })
+	return meta, w.call(ctx, "update", key, refuse, func() { w.exists[key] = it })
 }
 
 // derivedDiffer: what a Retrieve returned differs from what was created in its
@@ -356,7 +365,7 @@ func (w *world) checkMeta(op, key string, meta any) {
 	}
 }
 
-func (w *world) delete(key string, it *model.Item, meta any) error {
+func (w *world) delete(ctx context.Context, key string, it *model.Item, meta any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead {
@@ -383,7 +392,7 @@ func (w *world) delete(key string, it *model.Item, meta any) error {
 		}
 	}
 	refuse := func() error { return nil }
-	return w.call("delete", key, refuse, func() {
+	return w.call(ctx, "delete", key, refuse, func() {
 		if w.loose {
 			w.removeAll(key)
 			return

@@ -4,6 +4,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -45,6 +46,7 @@ func (w *walk) exited(j *job) {
 		w.Overdue.back(j.ticket, nil, err)
 		return
 	}
+	w.Overdue.release(j.ctx)
 	j.called, j.meta, j.err, j.end = true, nil, err, end
 	if j.beside {
 		w.done <- j
@@ -55,9 +57,9 @@ func (w *walk) exited(j *job) {
 
 // call runs the callback for an operation and, if so asked, checks that it
 // leaves alone what it is handed.
-func (x *Executor) call(op *plan.Op, old api.Metadata) (api.Metadata, error) {
+func (x *Executor) call(ctx context.Context, op *plan.Op, old api.Metadata) (api.Metadata, error) {
 	if !x.CheckContracts {
-		return call(op, old)
+		return call(ctx, op, old)
 	}
 	handed := []*registry.Value{op.Have, op.Target}
 	before := make([]proto.Message, len(handed))
@@ -66,7 +68,7 @@ func (x *Executor) call(op *plan.Op, old api.Metadata) (api.Metadata, error) {
 			before[i] = proto.Clone(v.Msg)
 		}
 	}
-	meta, err := call(op, old)
+	meta, err := call(ctx, op, old)
 	for i, v := range handed {
 		if v != nil && !proto.Equal(before[i], v.Msg) {
 			problem := fmt.Errorf("descriptor %q: %s changed the value that it was handed: messages are shared, clone them", op.Desc.Name, callback(op))
@@ -78,7 +80,7 @@ func (x *Executor) call(op *plan.Op, old api.Metadata) (api.Metadata, error) {
 
 // call runs the callback for an operation on a value with the given metadata.
 // It returns the new metadata.
-func call(op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
+func call(ctx context.Context, op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &PanicError{op.Desc.Name, callback(op), r, registry.Origin(), debug.Stack()}
@@ -86,10 +88,10 @@ func call(op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
 	}()
 	switch op.Kind {
 	case plan.Up:
-		return op.Desc.Create(op.Key, op.Target.Msg)
+		return op.Desc.Create(ctx, op.Key, op.Target.Msg)
 	case plan.Down:
-		return nil, op.Desc.Delete(op.Key, op.Have.Msg, old)
+		return nil, op.Desc.Delete(ctx, op.Key, op.Have.Msg, old)
 	default:
-		return op.Desc.Update(op.Key, op.Have.Msg, op.Target.Msg, old)
+		return op.Desc.Update(ctx, op.Key, op.Have.Msg, op.Target.Msg, old)
 	}
 }

@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -178,13 +179,13 @@ func TestLimitOfAll(t *testing.T) {
 	b := newBench(t, 8, func(string, string) error { return nil })
 	d := b.reg.ByName("item")
 	create := d.Create
-	d.Create = func(key string, v proto.Message) (api.Metadata, error) {
+	d.Create = func(ctx context.Context, key string, v proto.Message) (api.Metadata, error) {
 		mu.Lock()
 		running++
 		most = max(most, running)
 		mu.Unlock()
 		defer func() { mu.Lock(); running--; mu.Unlock() }()
-		return create(key, v)
+		return create(ctx, key, v)
 	}
 	b.x.Limit = 2
 	var values []string

@@ -25,8 +25,9 @@ type Clock interface {
 // touches the key of such a callback until it has returned and its effect was
 // read back. All methods may be called concurrently.
 type Overdue struct {
-	clock Clock
-	limit time.Duration
+	clock    Clock
+	limit    time.Duration
+	contexts *contexts
 	// told is told about every call that is given up and every one that returns;
 	// then Take may have something to give.
 	told    func(c Call)
@@ -45,6 +46,7 @@ type Overdue struct {
 	given   map[string]uint64
 	kept    int // see Keep
 	closed  bool
+	cancel  func() bool // stops the timer that ends all contexts; nil before Close
 }
 
 // NewOverdue gives up callbacks that take longer than limit; 0 is never.
@@ -52,24 +54,9 @@ type Overdue struct {
 // it must not block.
 func NewOverdue(clock Clock, limit time.Duration, told func(c Call)) *Overdue {
 	return &Overdue{
-		clock: clock, limit: limit, told: told, closing: make(chan struct{}),
+		clock: clock, limit: limit, told: told, contexts: newContexts(), closing: make(chan struct{}),
 		calls: map[*Call]struct{}{}, byKey: map[string]*Call{},
 		hanging: map[string]int{}, refused: map[string]error{}, given: map[string]uint64{},
-	}
-}
-
-// closingLimit is how long callbacks may take once the scheduler is to stop.
-// It is less than an agent waits for its plugins, so that the callback is
-// named and not just the plugin.
-const closingLimit = 2 * time.Second
-
-// Close makes the scheduler stop waiting for callbacks after 2 seconds.
-func (o *Overdue) Close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.closed {
-		o.closed = true
-		close(o.closing)
 	}
 }
 

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,9 +9,10 @@ import (
 )
 
 // Read runs Retrieve, or RetrieveValue of a key. It gives up when no record has arrived for
-// the time limit of the descriptor. What f returns after that is lost, and f must not
-// touch anything that its caller uses. While one hangs no other is begun.
-func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error {
+// the time limit of the descriptor; then the context of f is canceled. What f returns after
+// that is lost, and f must not touch anything that its caller uses. While one hangs no
+// other is begun.
+func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Context) error) error {
 	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key}
 	if key != "" {
 		c.Callback = "RetrieveValue"
@@ -22,28 +24,29 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func() error) error
 			return err
 		}
 	}
-	t := &ticket{}
+	t, ctx := &ticket{}, o.context(d.Southbound)
 	t.begin()
 	done := make(chan error, 1)
 	go func() {
 		err := error(&PanicError{Descriptor: c.Descriptor, Callback: c.Callback})
 		defer func() { // f may not return
 			if t.end() {
+				o.release(ctx)
 				done <- err
 			} else {
 				o.back(t, nil, err)
 			}
 		}()
-		err = f()
+		err = f(ctx.Context)
 	}()
 	if limit == 0 {
 		return <-done
 	}
-	return o.await(t, c, limit, done)
+	return o.await(t, ctx, c, limit, done)
 }
 
 // await waits for a callback, or gives it up.
-func (o *Overdue) await(t *ticket, c *Call, limit time.Duration, done <-chan error) error {
+func (o *Overdue) await(t *ticket, ctx *callContext, c *Call, limit time.Duration, done <-chan error) error {
 	closing, before := o.closing, o.records()
 	for {
 		alarm := make(chan struct{})
@@ -63,7 +66,9 @@ func (o *Overdue) await(t *ticket, c *Call, limit time.Duration, done <-chan err
 			continue
 		}
 		if state := t.state.Load(); isRunning(state) && o.giveUp(t, state, c) {
-			return &TimeoutError{c.Descriptor, c.Callback, limit}
+			err := &TimeoutError{c.Descriptor, c.Callback, limit}
+			ctx.cancel(cancelCause(err, closing == nil))
+			return err
 		}
 		return <-done
 	}

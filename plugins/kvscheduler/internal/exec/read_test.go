@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -38,7 +39,7 @@ func TestReadProgress(t *testing.T) {
 				o := exec.NewOverdue(bubbleClock{}, limit, func(exec.Call) {})
 				var records atomic.Uint64
 				o.Records = records.Load
-				err := o.Read(&registry.Descriptor{KVDescriptor: &api.KVDescriptor{Name: "vpp-route"}}, "", func() error {
+				err := o.Read(&registry.Descriptor{KVDescriptor: &api.KVDescriptor{Name: "vpp-route"}}, "", func(context.Context) error {
 					for range 10 {
 						time.Sleep(test.gap)
 						records.Add(1)

@@ -75,8 +75,9 @@ type job struct {
 	start, end time.Time
 	meta       api.Metadata
 	err        error
-	ticket     *ticket // nil: nobody watches
-	slot       int     // in watch.flying
+	ticket     *ticket      // nil: nobody watches
+	ctx        *callContext // of the callback
+	slot       int          // in watch.flying
 }
 
 func newWalk(r *run, pl *plan.Plan) *walk {
@@ -266,6 +267,8 @@ func (w *walk) begun(j *job, i int32) {
 	if j.called {
 		if j.err = w.refused(op); j.err != nil {
 			j.called = false
+		} else {
+			j.ctx = w.Overdue.context(southbound(op))
 		}
 	}
 }
@@ -286,10 +289,12 @@ func (w *walk) call(j *job) bool {
 		mine = w.callWatched(j)
 	case j.called && w.late():
 		j.called, j.err = false, api.ErrTxnDeadline
+		w.Overdue.release(j.ctx)
 	case j.called:
 		j.start = w.Now()
-		j.meta, j.err = w.Executor.call(op, j.meta)
+		j.meta, j.err = w.Executor.call(j.ctx.Context, op, j.meta)
 		j.end = w.Now()
+		w.Overdue.release(j.ctx)
 	case j.err != nil:
 	case op.Kind == plan.Up || op.Kind == plan.Update:
 		j.meta = w.txn.Notified[op.Key]

@@ -155,7 +155,9 @@ func (w *walk) giveUp(t *ticket) bool {
 	if !w.Overdue.giveUp(t, state, c) {
 		return false
 	}
-	t.job.end, t.job.err = w.Now(), &TimeoutError{c.Descriptor, c.Callback, w.limitOf(t.job.index)}
+	err := &TimeoutError{c.Descriptor, c.Callback, w.limitOf(t.job.index)}
+	t.job.end, t.job.err = w.Now(), err
+	t.job.ctx.cancel(cancelCause(err, w.watch.closing.Load()))
 	return true
 }
 
@@ -215,17 +217,18 @@ func (w *walk) beginCall(j *job, t *ticket) {
 func (w *walk) callWatched(j *job) bool {
 	var meta api.Metadata
 	var err error
-	t, called := j.ticket, true
+	t, ctx, called := j.ticket, j.ctx, true
 	if w.late() {
 		called, err = false, api.ErrTxnDeadline
 	} else {
-		meta, err = w.Executor.call(&w.ops[j.index], j.meta)
+		meta, err = w.Executor.call(ctx.Context, &w.ops[j.index], j.meta)
 	}
 	end := w.Now()
 	if !t.end() {
 		w.Overdue.back(t, meta, err)
 		return false
 	}
+	w.Overdue.release(ctx)
 	j.called, j.meta, j.err, j.end = called, meta, err, end
 	return true
 }

@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -195,14 +196,30 @@ func (r *Refresher) retrieveValue(n *graph.Node, last proto.Message) (proto.Mess
 		exists bool
 	}
 	meta := n.Meta
-	err := r.run(n.Desc, n.Key, func() (err error) {
-		found.msg, found.meta, found.exists, err = n.Desc.RetrieveValue(n.Key, last, meta)
+	err := r.run(n.Desc, n.Key, func(ctx context.Context) (err error) {
+		found.msg, found.meta, found.exists, err = n.Desc.RetrieveValue(ctx, n.Key, last, meta)
 		return err
 	})
 	if err != nil {
 		return nil, nil, false, err
 	}
 	return found.msg, found.meta, found.exists, nil
+}
+
+// run runs a callback; a panic is its error.
+func (r *Refresher) run(d *registry.Descriptor, key string, f func(context.Context) error) error {
+	guarded := func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
+			}
+		}()
+		return f(ctx)
+	}
+	if r.Run == nil {
+		return guarded(context.Background())
+	}
+	return r.Run(d, key, guarded)
 }
 
 // some reads values of one descriptor with Retrieve.

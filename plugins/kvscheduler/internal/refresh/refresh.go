@@ -2,6 +2,7 @@
 package refresh
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ type Refresher struct {
 	Reads *Reads
 	// Run runs a callback that reads (all values if key is empty) within its
 	// time limit; its result is ignored after an error. Nil: there is no limit.
-	Run func(d *registry.Descriptor, key string, f func() error) error
+	Run func(d *registry.Descriptor, key string, f func(context.Context) error) error
 	// Late reports that an operation on the value timed out and may still take
 	// effect: whether the value exists is not decided yet. Nil: there are none.
 	Late  func(key string) bool
@@ -174,30 +175,14 @@ func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetad
 // call runs Retrieve.
 func (r *Refresher) call(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
 	var found []api.KVWithMetadata
-	err := r.run(d, "", func() (err error) {
-		found, err = d.Retrieve(correlate)
+	err := r.run(d, "", func(ctx context.Context) (err error) {
+		found, err = d.Retrieve(ctx, correlate)
 		return err
 	})
 	if err != nil {
 		return nil, err // found may still change
 	}
 	return found, nil
-}
-
-// run runs a callback; a panic is its error.
-func (r *Refresher) run(d *registry.Descriptor, key string, f func() error) error {
-	guarded := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("descriptor %q panicked: %v", d.Name, p)
-			}
-		}()
-		return f()
-	}
-	if r.Run == nil {
-		return guarded()
-	}
-	return r.Run(d, key, guarded)
 }
 
 // correlate lists what may exist in the southbound.

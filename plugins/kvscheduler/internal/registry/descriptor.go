@@ -4,6 +4,7 @@ package registry
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -16,8 +17,28 @@ import (
 type Descriptor struct {
 	*api.KVDescriptor // with pure functions that do not panic
 	raw               *api.KVDescriptor
+
+	// The callbacks that do the work, in the form that takes a context; each is nil if
+	// the descriptor has none. They hide those of KVDescriptor, which has one form or
+	// the other.
+	Create        func(ctx context.Context, key string, value proto.Message) (api.Metadata, error)
+	Update        func(ctx context.Context, key string, from, to proto.Message, meta api.Metadata) (api.Metadata, error)
+	Delete        func(ctx context.Context, key string, value proto.Message, meta api.Metadata) error
+	Retrieve      func(ctx context.Context, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error)
+	RetrieveValue func(ctx context.Context, key string, last proto.Message, meta api.Metadata) (proto.Message, api.Metadata, bool, error)
+
 	// Metadata is the metadata map; nil without metadata.
 	Metadata *idxmap.Store
+}
+
+// newDescriptor makes a descriptor of what was registered.
+func (r *Registry) newDescriptor(kd *api.KVDescriptor) *Descriptor {
+	c := kd.WithContexts()
+	return &Descriptor{
+		KVDescriptor: r.guard(kd), raw: kd,
+		Create: c.CreateContext, Update: c.UpdateContext, Delete: c.DeleteContext,
+		Retrieve: c.RetrieveContext, RetrieveValue: c.RetrieveValueContext,
+	}
 }
 
 // Label is the short name of a key; the key itself if there is no descriptor.

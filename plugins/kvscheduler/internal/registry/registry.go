@@ -83,7 +83,7 @@ func (r *Registry) add(kd *api.KVDescriptor) error {
 	if err := r.checkOverlap(kd); err != nil {
 		return err
 	}
-	d := &Descriptor{KVDescriptor: r.guard(kd), raw: kd}
+	d := r.newDescriptor(kd)
 	if kd.WithMetadata {
 		var err error
 		if d.Metadata, err = metadataMap(kd); err != nil {
@@ -119,15 +119,19 @@ func check(d *api.KVDescriptor) error {
 	if d.KeySelector == nil {
 		fail("KeySelector is nil: it must tell which keys are described")
 	}
+	for _, name := range d.GivenTwice() {
+		fail("both %s and %sContext are given: keep one of them; that with a context can end when it is given up", name, name)
+	}
+	c := d.WithContexts()
 	switch {
-	case d.Create != nil && d.Delete == nil:
+	case c.CreateContext != nil && c.DeleteContext == nil:
 		fail("Create without Delete: what can be created must be removable")
-	case d.Create == nil && d.Delete != nil:
+	case c.CreateContext == nil && c.DeleteContext != nil:
 		fail("Delete without Create: leave both nil for properties")
-	case d.Create == nil && d.Update != nil:
+	case c.CreateContext == nil && c.UpdateContext != nil:
 		fail("Update without Create")
 	}
-	if d.Update == nil && d.UpdateWithRecreate != nil {
+	if c.UpdateContext == nil && d.UpdateWithRecreate != nil {
 		fail("UpdateWithRecreate without Update: every change is a re-creation anyway; remove it")
 	}
 	if d.MetadataMapFactory != nil && !d.WithMetadata {

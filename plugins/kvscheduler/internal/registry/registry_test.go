@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -42,6 +43,20 @@ func TestBrokenDescriptorsAreRefused(t *testing.T) {
 		"recreate without update": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
 			d.UpdateWithRecreate = func(string, proto.Message, proto.Message, api.Metadata) bool { return true }
 		})}, "UpdateWithRecreate without Update"},
+		"both forms": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
+			d.DeleteContext = func(context.Context, string, proto.Message, api.Metadata) error { return nil }
+		})}, `"a": both Delete and DeleteContext are given: keep one of them`},
+		"both forms, typed": {[]*api.KVDescriptor{api.Adapt(&api.Descriptor[*emptypb.Empty, int]{
+			Name: "a", KeySelector: func(string) bool { return true },
+			Retrieve: func([]api.KV[*emptypb.Empty, int]) ([]api.KV[*emptypb.Empty, int], error) { return nil, nil },
+			RetrieveContext: func(context.Context, []api.KV[*emptypb.Empty, int]) ([]api.KV[*emptypb.Empty, int], error) {
+				return nil, nil
+			},
+		})}, `"a": both Retrieve and RetrieveContext are given`},
+		"no delete with a context": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
+			d.Create, d.Delete = nil, nil
+			d.CreateContext = func(context.Context, string, proto.Message) (api.Metadata, error) { return nil, nil }
+		})}, `"a": Create without Delete`},
 		"same name":      {[]*api.KVDescriptor{descriptor("a", "a/"), descriptor("a", "b/")}, "already exists"},
 		"same keys":      {[]*api.KVDescriptor{descriptor("a", "a/"), descriptor("b", "a/")}, `"b": KeySelector overlaps descriptor "a"`},
 		"wider keys":     {[]*api.KVDescriptor{descriptor("a", "a/b/"), descriptor("b", "a/")}, `both select "a/b/x"`},
