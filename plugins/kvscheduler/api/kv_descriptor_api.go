@@ -64,7 +64,7 @@ type KVWithMetadata = KV[proto.Message, Metadata]
 // RetrieveValueContext take the place of the callbacks with the shorter names; a
 // descriptor must not give both. Their context is canceled when the scheduler gives
 // the callback up (see Timeout), when the session of the Southbound ends, and 2 seconds
-// after the scheduler was told to stop. context.Cause then is, in the sense of
+// after the scheduler begins to stop. context.Cause then is, in the sense of
 // errors.Is, ErrCallbackTimeout, ErrSessionEnded or ErrClosedScheduler. A callback
 // should end what it waits for and return an error; what it did by then is read back.
 // The context has no deadline, and is valid until the callback returns.

@@ -75,7 +75,7 @@ type job struct {
 	start, end time.Time
 	meta       api.Metadata
 	err        error
-	ticket     *ticket      // nil: nobody watches
+	ticket     *ticket      // nil: the callback has no time limit
 	ctx        *callContext // of the callback
 	slot       int          // in watch.flying
 }
