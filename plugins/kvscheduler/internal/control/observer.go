@@ -9,7 +9,7 @@ import (
 )
 
 // observePeriod is how often values that are only observed are looked at,
-// because nobody tells that they come and go.
+// because the southbound does not report their changes.
 const observePeriod = 10 * time.Second
 
 // observer follows the values that the policy observe leaves to others. It belongs to the

@@ -32,13 +32,13 @@ type Options struct {
 	PrintPlans int
 	// CallbackTimeout is how long callbacks are waited for; 0 is without end.
 	CallbackTimeout time.Duration
-	// Overdue is told the callbacks that hang whenever these change; nil: nobody
-	// is. It may be called concurrently.
+	// Overdue is called with the callbacks that hang, whenever these change; nil disables
+	// it. It may be called concurrently.
 	Overdue func(hanging []exec.Call)
 	// QuarantineAfter is how many crashes of its southbound, within an hour, put a
 	// value into quarantine; 0: never, and what an earlier run put there is let go.
 	QuarantineAfter int
-	// Suspects is told the suspects whenever they change; nil: nobody is.
+	// Suspects is called with the suspects whenever they change; nil disables it.
 	Suspects func([]api.Suspect)
 	// CheckContracts compares the values handed to callbacks before and after.
 	CheckContracts bool
@@ -48,8 +48,8 @@ type Options struct {
 	// Refused is called with all descriptors that could not be registered, whenever
 	// there is another one; nil disables it. It may be called concurrently.
 	Refused func([]registry.Refusal)
-	// Unread is told which descriptors could not be read, so that nothing is known
-	// of their values, whenever that changes; nil: nobody is.
+	// Unread is called with the descriptors that could not be read, whenever these change;
+	// nil disables it. The state of their values is unknown.
 	Unread func([]Unread)
 	// Problems receives the values with problems whenever these change; nil: they
 	// are not counted.
@@ -57,7 +57,7 @@ type Options struct {
 	// Records returns how many records southbounds have sent so far, for the progress
 	// of a Retrieve; nil: that is not known.
 	Records func() uint64
-	// Waited is told how long a transaction was in the queue; nil: nobody is.
+	// Waited is called with the time that a transaction was in the queue; nil disables it.
 	Waited func(t api.TxnType, d time.Duration)
 	// QueueCapacity bounds the waiting transactions of the northbound; 0 is
 	// queue.DefaultCapacity.
@@ -65,8 +65,8 @@ type Options struct {
 	// QueueAgeing is how long the northbound may go before others; 0 is
 	// queue.DefaultAgeing.
 	QueueAgeing time.Duration
-	// Journal remembers what was made, and what is in quarantine, beyond the life of
-	// the process; nil: nobody does.
+	// Journal remembers what was created, and what is in quarantine, for the next process;
+	// nil disables it.
 	Journal Journal
 	// OwnerChanged is called after each change of the owner of a value, by the worker and
 	// with the graph locked; nil disables it.

@@ -103,7 +103,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	return slices.Compact(list)
 }
 
-// givenBack tells that the wish for what others made ends, and nothing is done.
+// givenBack reports whether the wish for what others created ends, and nothing is done.
 func givenBack(op *plan.Op, n *graph.Node) bool {
 	return op.Base == "" && (op.Kind == plan.Note || op.Kind == plan.Adopt) && op.Want.FromSB &&
 		n != nil && n.Desired() != nil

@@ -58,7 +58,7 @@ func (b *southbound) readAgain(bases []string, closed map[string]bool) {
 	for _, base := range bases {
 		d, err := reg.Lookup(base)
 		if err != nil || d == nil || d.Retrieve == nil {
-			continue // nobody can tell anything new about it
+			continue // it cannot be read
 		}
 		if keys[d] == nil {
 			keys[d] = map[string]bool{}

@@ -69,7 +69,7 @@ func (tr *trials) arrive() {
 }
 
 // markQuarantined makes the status of the values in quarantine say so, and
-// drops those that nobody wants any more.
+// drops those that are no longer desired.
 func (tr *trials) markQuarantined() {
 	for _, s := range tr.quarantined() {
 		n := tr.graph.Node(s.Key)

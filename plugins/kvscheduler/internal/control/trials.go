@@ -189,7 +189,7 @@ func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool
 	}
 }
 
-// sameWish tells whether the northbound wants what it wanted before.
+// sameWish reports whether the northbound wants what it wanted before.
 func sameWish(wish proto.Message, want *registry.Value) bool {
 	if wish == nil || want == nil || want.FromSB {
 		return wish == nil && (want == nil || want.FromSB)
