@@ -62,7 +62,7 @@ bench: ## run the benchmarks once each and compare with the budgets; BENCH=regex
 
 .PHONY: sim
 sim: ## the scheduler against its oracle, CASES random histories with faults; POLICIES=0: without ownership policies
-	go test ./plugins/kvscheduler/internal/control -v -run '^TestRandom$$' -rapid.checks=$(CASES) -timeout 0 $(if $(filter 0,$(POLICIES)),,-policies) | grep -vE "^(=== |PASS|    --- PASS)"
+	go test ./plugins/kvscheduler/internal/engine -v -run '^TestRandom$$' -rapid.checks=$(CASES) -timeout 0 $(if $(filter 0,$(POLICIES)),,-policies) | grep -vE "^(=== |PASS|    --- PASS)"
 
 .PHONY: kills
 kills: ## kill VPP (VPP_BIN) under load a hundred times, and the simulator: some minutes

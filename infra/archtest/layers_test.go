@@ -49,7 +49,7 @@ var layers = []layer{
 	{
 		of: []string{"plugins/kvscheduler/internal/graph"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
 		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/pages", "plugins/kvscheduler/internal/places"},
-		why:    "the graph is below plan, exec and control",
+		why:    "the graph is below plan, exec and engine",
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/plan"}, mayNot: []string{"plugins/kvscheduler/internal/..."},

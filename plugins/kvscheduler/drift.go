@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 )
 
 // The policies of drift-repair.
@@ -73,6 +73,6 @@ func (c Config) policyFor(descriptor, key string) string {
 	return policy
 }
 
-func (c Config) drift() control.DriftOptions {
-	return control.DriftOptions{Interval: c.DriftDetectionInterval, Repair: c.repairs}
+func (c Config) drift() engine.DriftOptions {
+	return engine.DriftOptions{Interval: c.DriftDetectionInterval, Repair: c.repairs}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -65,7 +65,7 @@ func (s *Scheduler) suspects(all []api.Suspect) {
 
 // unread shows in the health of the agent which descriptors could not be read,
 // so that it is not known which of their values exist.
-func (s *Scheduler) unread(all []control.Unread) {
+func (s *Scheduler) unread(all []engine.Unread) {
 	if s.Health == nil {
 		return
 	}
@@ -93,14 +93,14 @@ const (
 
 // problems shows in the health of the agent how many values have a problem, the
 // first of them and its error.
-func (s *Scheduler) problems(p control.Problems) {
+func (s *Scheduler) problems(p engine.Problems) {
 	if s.Health == nil {
 		return
 	}
 	scope := s.Health.Scope(HealthValues)
 	var counts []string
 	total := 0
-	for _, state := range control.ProblemStates() {
+	for _, state := range engine.ProblemStates() {
 		if n := p.Values[state]; n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, state))
 			total += n
@@ -153,10 +153,10 @@ func (s *Scheduler) refused(all []registry.Refusal) {
 
 // leftBehind names the callbacks that did not return until the end.
 func (s *Scheduler) leftBehind() error {
-	if s.control == nil {
+	if s.engine == nil {
 		return nil
 	}
-	if left := s.control.Hanging(); len(left) > 0 {
+	if left := s.engine.Hanging(); len(left) > 0 {
 		return fmt.Errorf("left behind: %w", hangs(left))
 	}
 	return nil

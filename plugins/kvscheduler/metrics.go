@@ -14,7 +14,7 @@ func (s *Scheduler) registerMetrics() error {
 	if s.Metrics == nil {
 		return nil
 	}
-	m := meter.New(s.control)
+	m := meter.New(s.engine)
 	if err := m.Register(s.Metrics.Registry()); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}

@@ -110,7 +110,7 @@ func (s *Scheduler) checkOwnership() error {
 		}
 	}
 	known := map[string]bool{}
-	for _, d := range s.control.ListDescriptors() {
+	for _, d := range s.engine.ListDescriptors() {
 		names = append(names, d.Name)
 		known[d.Name] = true
 	}

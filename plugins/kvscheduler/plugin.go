@@ -19,7 +19,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/infra/tracing"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/meter"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
@@ -40,7 +40,7 @@ type Scheduler struct {
 	rand     *rand.Rand
 	output   io.Writer
 
-	control  *control.Control
+	engine   *engine.Engine
 	meter    *meter.Meter         // nil: no metrics
 	tracer   trace.TracerProvider // nil: that of Tracing
 	spans    *spans.Emitter       // nil: no spans
@@ -102,23 +102,23 @@ func (s *Scheduler) Init() error {
 
 // AfterInit checks the descriptors of all plugins and begins to execute.
 func (s *Scheduler) AfterInit() error {
-	if err := errors.Join(s.control.CheckDescriptors(), s.checkOwnership()); err != nil {
+	if err := errors.Join(s.engine.CheckDescriptors(), s.checkOwnership()); err != nil {
 		return err
 	}
-	s.Go(s.control.Run)
+	s.Go(s.engine.Run)
 	if s.cfg.DriftDetectionInterval > 0 {
-		s.Go(func(ctx context.Context) { s.control.DetectPeriodically(ctx, s.cfg.drift()) })
+		s.Go(func(ctx context.Context) { s.engine.DetectPeriodically(ctx, s.cfg.drift()) })
 	}
 	return nil
 }
 
 // TellRefusals sets who tells, where values are explained, what was refused
 // before the scheduler heard of it; to be called after Init.
-func (s *Scheduler) TellRefusals(r api.Refusals) { s.control.TellRefusals(r) }
+func (s *Scheduler) TellRefusals(r api.Refusals) { s.engine.TellRefusals(r) }
 
 // TellChanges sets who tells what the northbound has not handed over yet, for
 // those who ask what waits; to be called after Init.
-func (s *Scheduler) TellChanges(changes func() api.ChangesStatus) { s.control.TellChanges(changes) }
+func (s *Scheduler) TellChanges(changes func() api.ChangesStatus) { s.engine.TellChanges(changes) }
 
 // print logs a transaction: one line at the info level when it ended, and its
 // text form if so configured.
@@ -194,7 +194,7 @@ func (s *Scheduler) registerREST() error {
 		return nil
 	}
 	return s.HTTP.Register(s.String(), restapi.Endpoints(restapi.Deps{
-		Scheduler: s.control, Stats: s.control.Stats, Queue: s.control.Queue, Now: s.now,
+		Scheduler: s.engine, Stats: s.engine.Stats, Queue: s.engine.Queue, Now: s.now,
 	})...)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/spans"
 )
 
@@ -38,16 +38,16 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 		return nil, nil, err
 	}
 	s.start()
-	if err := errors.Join(s.control.RegisterKVDescriptor(descriptors...), s.control.CheckDescriptors(), s.checkOwnership()); err != nil {
+	if err := errors.Join(s.engine.RegisterKVDescriptor(descriptors...), s.engine.CheckDescriptors(), s.checkOwnership()); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { s.control.Run(ctx) })
+	running.Go(func() { s.engine.Run(ctx) })
 	if s.cfg.DriftDetectionInterval > 0 {
-		running.Go(func() { s.control.DetectPeriodically(ctx, s.cfg.drift()) })
+		running.Go(func() { s.engine.DetectPeriodically(ctx, s.cfg.drift()) })
 	}
-	return s.control, sync.OnceFunc(func() {
+	return s.engine, sync.OnceFunc(func() {
 		cancel()
 		running.Wait()
 		if err := s.Close(); err != nil {
@@ -61,7 +61,7 @@ func (s *Scheduler) start() {
 	if s.output == nil {
 		s.output = os.Stdout
 	}
-	opts := control.Options{
+	opts := engine.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
 		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
@@ -82,12 +82,12 @@ func (s *Scheduler) start() {
 	if s.store != nil {
 		opts.Journal = s.store
 	}
-	s.control = control.New(opts)
-	s.KVScheduler = s.control
+	s.engine = engine.New(opts)
+	s.KVScheduler = s.engine
 	if s.tracer == nil && s.Tracing != nil {
 		s.tracer = s.Tracing.TracerProvider()
 	}
 	if s.tracer != nil {
-		s.spans = spans.New(s.tracer, s.control.DescriptorOf)
+		s.spans = spans.New(s.tracer, s.engine.DescriptorOf)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/control"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 )
 
 // NewScheduler starts a scheduler without an agent around it, on the clock
@@ -22,7 +22,7 @@ func NewScheduler(t testing.TB, clock *Clock) (s api.KVScheduler, stop func()) {
 
 func newScheduler(t testing.TB, env *Env) (s api.KVScheduler, stop func()) {
 	t.Helper()
-	opts := control.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true, CallbackTimeout: 30 * time.Second, QuarantineAfter: 3}
+	opts := engine.Options{Rand: rand.New(rand.NewPCG(1, 2)), Record: true, CallbackTimeout: 30 * time.Second, QuarantineAfter: 3}
 	if env.Clock != nil {
 		opts.Clock = env.Clock
 	}
@@ -32,7 +32,7 @@ func newScheduler(t testing.TB, env *Env) (s api.KVScheduler, stop func()) {
 	if env.journal != nil {
 		opts.Journal = env.journal
 	}
-	c := control.New(opts)
+	c := engine.New(opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { c.Run(ctx) })

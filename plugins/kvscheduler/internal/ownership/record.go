@@ -22,12 +22,12 @@
 // effect, neither in the southbound nor in its journal:
 //
 //	journal := ownership.NewMemory()
-//	c := control.New(control.Options{Journal: journal})
+//	c := engine.New(engine.Options{Journal: journal})
 //	...                // in a callback, before or after its effect:
 //	journal.Freeze()   // and let the fake southbound ignore all that follows
 //	...                // stop c, whatever it believes
 //	journal.Thaw()
-//	c = control.New(control.Options{Journal: journal})
+//	c = engine.New(engine.Options{Journal: journal})
 //
 // Fail makes writes fail, as a full disk does. In a process of its own, use
 // state-dir in kvscheduler.conf and kill -9.

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+)
+
+// admission is the way of tasks to the worker. All methods may be called concurrently.
+type admission struct {
+	queue   *queue.Queue
+	time    func() time.Time
+	stopped chan struct{} // closed when the worker has ended
+}
+
+// push queues a task that the capacity of the queue does not limit.
+func (a *admission) push(t queue.Task) error {
+	return a.queue.Push(context.Background(), &queue.Entry{Task: t})
+}
+
+// onWorker runs f on the worker, in the order of the queue, and waits for it. If ctx ends
+// before f begins, f is not run.
+func (a *admission) onWorker(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	e := &queue.Entry{Task: call(func() {
+		defer close(done)
+		f()
+	})}
+	if err := a.queue.Push(ctx, e); err != nil {
+		return err
+	}
+	canceled := ctx.Done()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-a.stopped:
+			return api.ErrClosedScheduler
+		case <-canceled:
+			if a.queue.Cancel(e) {
+				return context.Cause(ctx)
+			}
+			canceled = nil // f uses what the caller owns: it has to end
+		}
+	}
+}
+
+// TransactionBarrier implements api.Notifier.
+func (a *admission) TransactionBarrier() {
+	_ = a.onWorker(context.Background(), func() {}) // a closed scheduler executes nothing more: the barrier holds
+}
+
+// PushSBNotification implements api.Notifier.
+func (a *admission) PushSBNotification(notifications ...api.KVWithMetadata) error {
+	if len(notifications) == 0 {
+		return nil
+	}
+	return a.push(&notification{news: queue.NewNews(notifications)})
+}
+
+// submit queues a transaction of the northbound and waits for it, if the client asks for
+// that. When ctx ends the transaction is canceled, unless it is executed already.
+func (a *admission) submit(ctx context.Context, what committed) (seqNum uint64, err error) {
+	fail := func(err error) (uint64, error) {
+		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
+	}
+	t := what.parts()
+	if err := t.check(); err != nil {
+		return fail(err)
+	}
+	if ctx.Err() != nil {
+		return fail(canceled(ctx))
+	}
+	if t.opts.Timeout > 0 {
+		if d := a.time().Add(t.opts.Timeout); t.opts.Deadline.IsZero() || d.Before(t.opts.Deadline) {
+			t.opts.Deadline = d
+		}
+	}
+	e := &queue.Entry{Task: what, Description: t.opts.Description}
+	if t.opts.NonBlocking {
+		if err := a.queue.Offer(e); err != nil {
+			return fail(err)
+		}
+		return api.NoSeqNum, nil
+	}
+	t.done = make(chan outcome, 1)
+	if err := a.queue.Push(ctx, e); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			err = canceled(ctx)
+		}
+		return fail(err)
+	}
+	select {
+	case out := <-t.done:
+		return out.seq, out.err
+	case <-ctx.Done():
+	}
+	if a.queue.Cancel(e) {
+		return fail(canceled(ctx))
+	}
+	select { // it may have ended, or been refused, just now
+	case out := <-t.done:
+		return out.seq, out.err
+	default:
+		return fail(api.NewUnfinishedError(context.Cause(ctx), t.wait))
+	}
+}
+
+func canceled(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", api.ErrTxnCanceled, context.Cause(ctx))
+}
+
+// now gives a task that was not queued the times of one that was.
+func (a *admission) now(t task) *queue.Entry {
+	now := a.time()
+	return &queue.Entry{Task: t, Queued: now, Taken: now}
+}

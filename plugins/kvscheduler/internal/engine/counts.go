@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// DescriptorOf is the name of the descriptor of a key; empty if there is none.
+func (in *inspector) DescriptorOf(key string) string {
+	d, err := in.registry.Load().Lookup(key)
+	if d == nil || err != nil {
+		return ""
+	}
+	return d.Name
+}
+
+// CountUnread counts the descriptors that could not be read and of which nothing
+// is known.
+func (u *unreadable) CountUnread() int { return len(u.reads.List()) }
+
+// countedAtOnce is how many values are counted before others get their turn.
+const countedAtOnce = 4096
+
+// CountStates counts the values, with derived ones, by state. The transactions
+// that run meanwhile wait for a part of the values only, so that the counts of
+// a changing state may be of several moments.
+func (in *inspector) CountStates() map[api.ValueState]int {
+	counts := map[api.ValueState]int{}
+	for next, more := "", true; more; {
+		next, more = in.countSome(next, counts)
+	}
+	return counts
+}
+
+func (in *inspector) countSome(from string, counts map[api.ValueState]int) (next string, more bool) {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	n := 0
+	in.graph.From(from, func(v *graph.Node) bool {
+		if n == countedAtOnce {
+			next, more = v.Key, true
+			return false
+		}
+		n++
+		counts[plan.State(v)]++
+		return true
+	})
+	return next, more
+}

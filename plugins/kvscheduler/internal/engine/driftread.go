@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// reading is what Retrieve of one descriptor returned, and what was believed of its
+// values at that time.
+type reading struct {
+	believed []drift.Belief
+	found    []api.KVWithMetadata
+	changed  bool  // transactions ran during a concurrent read
+	err      error // of the descriptor
+}
+
+// detect returns the drifts of one descriptor and the number of values compared.
+// failed says why the descriptor could not be read.
+func (dd *driftDetector) detect(ctx context.Context, reg *registry.Registry, d *registry.Descriptor) (found []api.Drift, values int, failed, err error) {
+	read := dd.readBetween
+	if d.ConcurrentRetrieve {
+		read = dd.readBeside
+	}
+	var before []api.Drift
+	for attempt := 1; ; attempt++ {
+		r, err := read(ctx, d)
+		if err != nil || r.err != nil {
+			return nil, 0, r.err, err
+		}
+		found, values, failed = drift.Compare(reg, d, r.believed, r.found)
+		if failed != nil || !r.changed || len(found) == 0 {
+			return found, values, failed, nil
+		}
+		if attempt > 1 {
+			return drift.Common(before, found), values, nil, nil
+		}
+		// A value may look different only because of a change of another one that it
+		// refers to. Drift outlasts that change.
+		before = found
+	}
+}
+
+// readBetween runs Retrieve between two transactions, in the order of the queue.
+func (dd *driftDetector) readBetween(ctx context.Context, d *registry.Descriptor) (reading, error) {
+	done := make(chan reading, 1)
+	err := dd.push(call(func() {
+		if ctx.Err() == nil {
+			done <- dd.readNow(d)
+		}
+	}))
+	if err != nil {
+		return reading{}, err
+	}
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+		return reading{}, context.Cause(ctx)
+	case <-dd.stopped:
+		return reading{}, api.ErrClosedScheduler
+	}
+}
+
+func (dd *driftDetector) readNow(d *registry.Descriptor) (r reading) {
+	known, found, err := dd.southbound.refresher(dd.closedSessions()).Read(d)
+	r.found, r.err = found, err
+	r.believed = make([]drift.Belief, len(known))
+	for i, n := range known {
+		r.believed[i] = drift.Believe(n)
+	}
+	return r
+}
+
+// readBeside runs Retrieve while transactions run. What they change until it has
+// returned is not part of the result.
+func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor) (r reading, err error) {
+	dd.drifts.track()
+	defer dd.drifts.untrack()
+	believed, correlate := dd.believed(d)
+	var read func() ([]api.KVWithMetadata, error)
+	err = dd.onWorker(ctx, func() { read, r.err = dd.southbound.refresher(dd.closedSessions()).Prepare(d, correlate) })
+	if err != nil || r.err != nil || read == nil {
+		return r, err
+	}
+	found, failed, err := dd.retrieveBeside(ctx, read)
+	if err != nil || failed != nil {
+		r.err = failed
+		return r, err
+	}
+	believed = dd.elsewhere(d, believed, found)
+	var changed map[string]bool
+	err = dd.onWorker(ctx, func() { // no transaction runs now, so that the changes of all are known
+		changed = dd.drifts.untrack()
+		if dd.closedSessions()[d.Session()] {
+			r.err = refresh.Disconnected(d)
+		}
+	})
+	r.changed = len(changed) > 0
+	r.believed = slices.DeleteFunc(believed, func(b drift.Belief) bool { return changed[b.Key] })
+	r.found = slices.DeleteFunc(found, func(kv api.KVWithMetadata) bool { return changed[kv.Key] })
+	return r, err
+}
+
+// retrieveBeside waits for a Retrieve, and returns its result and its error. If the
+// context or the scheduler ends before, both are lost.
+func (dd *driftDetector) retrieveBeside(ctx context.Context, read func() ([]api.KVWithMetadata, error)) (found []api.KVWithMetadata, failed, err error) {
+	done := make(chan reading, 1)
+	go func() {
+		found, err := read()
+		done <- reading{found: found, err: err}
+	}()
+	select {
+	case r := <-done:
+		return r.found, r.err, nil
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	case <-dd.stopped:
+		return nil, nil, api.ErrClosedScheduler
+	}
+}
+
+// lockedNodes is how many nodes are looked at before transactions may continue.
+const lockedNodes = 1024
+
+// believed copies what is believed of the values of a descriptor, and what its Retrieve
+// is to recognise. Transactions run meanwhile.
+func (dd *driftDetector) believed(d *registry.Descriptor) (list []drift.Belief, correlate []api.KVWithMetadata) {
+	for from, more := d.NBKeyPrefix, true; more; {
+		from, more = dd.someNodes(d.NBKeyPrefix, from, func(n *graph.Node) {
+			if n.Desc == d && n.Base == nil {
+				list = append(list, drift.Believe(n))
+				correlate = refresh.Expect(correlate, n)
+			}
+		})
+	}
+	return list, correlate
+}
+
+// someNodes calls f with the next nodes that have a prefix, from a key on. It returns
+// the key to continue with; false if there is none.
+func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (next string, more bool) {
+	dd.mu.RLock()
+	defer dd.mu.RUnlock()
+	count := 0
+	dd.graph.From(from, func(n *graph.Node) bool {
+		if !strings.HasPrefix(n.Key, prefix) {
+			return false
+		}
+		if count++; count > lockedNodes {
+			next, more = n.Key, true
+			return false
+		}
+		f(n)
+		return true
+	})
+	return next, more
+}
+
+// elsewhere adds what is believed of values that were found under keys without the
+// prefix of their descriptor.
+func (dd *driftDetector) elsewhere(d *registry.Descriptor, believed []drift.Belief, found []api.KVWithMetadata) []drift.Belief {
+	dd.mu.RLock()
+	defer dd.mu.RUnlock()
+	for i := range found {
+		if strings.HasPrefix(found[i].Key, d.NBKeyPrefix) {
+			continue
+		}
+		if n := dd.graph.Node(found[i].Key); n != nil && n.Desc == d && n.Base == nil {
+			believed = append(believed, drift.Believe(n))
+		}
+	}
+	return believed
+}
+
+// track begins to collect the base values that transactions change.
+func (d *drifts) track() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changed = map[string]bool{}
+}
+
+// untrack ends that and returns the keys of the values.
+func (d *drifts) untrack() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	changed := d.changed
+	d.changed = nil
+	return changed
+}
+
+// note adds keys of base values that a transaction changed.
+func (d *drifts) note(keys []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.changed == nil {
+		return
+	}
+	for _, key := range keys {
+		d.changed[key] = true
+	}
+}

@@ -1,0 +1,211 @@
+// Package engine runs transactions: it queues them, plans and executes them
+// one after the other in one goroutine, retries what failed, follows the
+// sessions of southbounds, and answers queries about the state.
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+)
+
+// Engine is the scheduler without its plugin: it implements
+// api.KVScheduler. Run must be called once to execute what is queued.
+type Engine struct {
+	opts Options
+
+	*state
+	*admission
+	*timers
+	*registrar
+	*inspector
+	*watches
+	*driftDetector
+	*trials
+	*retries
+	*unreadable
+	*lossRepair
+	*orphanFinder
+
+	exec       *exec.Executor
+	southbound *southbound
+	contracts  *contract.Tracker
+	journal    *journal
+	recorder   recorder
+	verifier   verifier
+	problems   *problemCounter
+	plans      plans
+	owners     *ownerPolicies
+	observer   *observer
+
+	before atomic.Pointer[func() api.ChangesStatus] // what waits before the queue; nil: nothing does
+
+	named uint32 // of the worker: counts transactions of the northbound; see graph.Outcome
+}
+
+var _ api.KVScheduler = (*Engine)(nil)
+
+// Run executes what is queued until the context ends; then everything that
+// still waits fails with ErrClosedScheduler.
+func (c *Engine) Run(ctx context.Context) {
+	defer c.stop()
+	defer context.AfterFunc(ctx, c.overdue.Close)()
+	for e := c.queue.Pop(ctx); e != nil; e = c.queue.Pop(ctx) {
+		c.do(e)
+	}
+}
+
+// do executes an entry that was taken from the queue.
+func (c *Engine) do(e *queue.Entry) {
+	defer c.southbound.endReading()
+	if f, ok := e.Task.(call); ok {
+		f()
+		c.publish(nil) // a dry run may have refreshed values
+		return
+	}
+	c.execute(e)
+}
+
+// execute executes a task that may become a transaction, and answers the client.
+func (c *Engine) execute(e *queue.Entry) {
+	if c.opts.Waited != nil {
+		c.opts.Waited(e.Task.(task).txnType(), e.Taken.Sub(e.Queued))
+	}
+	if news := e.Task.News(); news != nil {
+		if gone := news.TakeGone(); gone != nil {
+			c.process(&queue.Entry{Task: &notification{news: gone}, Queued: e.Queued, Taken: e.Taken})
+		}
+	}
+	out := c.process(e)
+	c.publish(nil) // of what was read and not executed
+	if t, ok := e.Task.(committed); ok {
+		t.parts().reply(out)
+	}
+}
+
+// process takes one task from the queue through all stages.
+func (c *Engine) process(e *queue.Entry) outcome {
+	p, ok, err := c.plan(e)
+	if err == nil && ok {
+		err = c.plans.stale(p.expect, p.plan)
+	}
+	switch {
+	case err != nil:
+		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
+	case !ok:
+		c.trials.save()
+		return outcome{seq: api.NoSeqNum}
+	}
+	c.record(p)
+	c.perform(p)
+	c.settleTxn(p)
+	c.publish(p.result.Changed)
+	return outcome{p.txn.Seq, c.verified(p, transactionError(append(p.rejected, p.delayed...), p.result))}
+}
+
+// plan prepares and plans a task; ok is false if there is nothing to do. Notifications
+// that the transaction overtook are executed first after all if they are about what it
+// needs: a client that reports an interface and then commits its dependents finds the
+// interface there.
+func (c *Engine) plan(e *queue.Entry) (p *transaction, ok bool, err error) {
+	for {
+		from := c.clock.Now()
+		p = &transaction{entry: e}
+		if ok, err = c.prepare(p); !ok || err != nil {
+			return p, false, err
+		}
+		p.from, p.at = from, c.clock.Now()
+		p.plan = plan.Make(c.graph, p.request)
+		overtaken, keys := c.queue.Overtaken(e)
+		if overtaken == 0 || !needs(p.plan, keys) { // selectors of plugins run without the lock of the queue
+			return p, true, nil
+		}
+		for _, n := range c.queue.TakeNotifications(overtaken) {
+			c.execute(n)
+		}
+	}
+}
+
+// prepare turns a task into a request; false if there is nothing to do.
+func (c *Engine) prepare(p *transaction) (ok bool, err error) {
+	p.request.Closed = c.closedSessions()
+	c.pin(&p.request)
+	ok, err = p.entry.Task.(task).prepare(c, p)
+	c.queue.Describe(p.entry, p.opts.Description)
+	c.overdue.Pin(&p.request) // whatever ends a quarantine: operations on one key never overlap
+	p.request.Unread = c.reads.Unread(c.registry.Load())
+	if p.request.Unread != nil || c.rereads.told != "" {
+		c.planReread()
+	}
+	return ok, err
+}
+
+// record numbers the transaction and writes it to the history, before it is executed.
+func (c *Engine) record(p *transaction) {
+	p.txn = &exec.Txn{
+		Seq: c.nextSeq, Request: p.request, Revert: p.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
+		Retry: p.opts.Retry, KeepRetry: p.entry.Task.(task).txnType() != api.NBTransaction, Notified: p.notified,
+		Deadline: p.opts.Deadline, Plan: p.plan,
+		Attempt: p.attempt, Alone: p.alone, RetryLeft: p.retryLeft, Repair: p.repair,
+	}
+	c.nextSeq++
+	c.journal.seq = p.txn.Seq
+	p.before = c.verifier.wantedBefore(p)
+	p.record = c.recorder.preRecord(p.txn, p)
+}
+
+// perform executes the plan, and plans again around failures until nothing is left.
+func (c *Engine) perform(p *transaction) {
+	c.southbound.endReading()
+	c.owners.adopt(p.request.Changes)
+	p.result = c.exec.Execute(p.txn)
+	c.owners.giveBack(p.request.Changes)
+}
+
+// settleTxn brings everything in step with the result: the history, the journal, the
+// retries and the suspects.
+func (c *Engine) settleTxn(p *transaction) {
+	c.reportSelectors()
+	c.recorder.complete(p.record, p.txn.Plan, p.result)
+	c.journal.keep(p.result.Executed, p.request.Notified)
+	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
+		c.fullResyncDone = true
+	}
+	c.scheduleRetries(p.txn, p.result)
+	c.planDecisions()
+	c.followSuspects()
+	p.entry.Task.(task).settle(c, p, p.result)
+	if !p.alone { // what the trials change is written when all suspects had theirs
+		c.trials.save()
+	}
+}
+
+// publish reports base values whose status changed, and those that changed by reading.
+func (c *Engine) publish(changed []string) {
+	changed = append(changed, c.refreshed...)
+	c.refreshed = nil
+	if len(changed) == 0 {
+		return
+	}
+	c.problems.note(changed)
+	c.drifts.note(changed)
+	c.watches.publish(changed)
+}
+
+// stop refuses what still waits, and ends timers and watches.
+func (c *Engine) stop() {
+	for _, e := range c.queue.Close() {
+		if t, ok := e.Task.(committed); ok {
+			t.parts().reply(outcome{api.NoSeqNum, api.NewTransactionError(api.ErrClosedScheduler, nil, false)})
+		}
+	}
+	close(c.stopped)
+	c.timers.stop()
+	c.changes.close()
+	c.overdue.End()
+}

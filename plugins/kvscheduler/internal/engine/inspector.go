@@ -1,0 +1,311 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// GetRegisteredNBKeyPrefixes implements api.Registrar.
+func (in *inspector) GetRegisteredNBKeyPrefixes() []string {
+	var prefixes []string
+	for _, d := range in.registry.Load().All() {
+		if d.NBKeyPrefix != "" {
+			prefixes = append(prefixes, d.NBKeyPrefix)
+		}
+	}
+	slices.Sort(prefixes)
+	return slices.Compact(prefixes)
+}
+
+// GetMetadataMap implements api.Registrar.
+func (in *inspector) GetMetadataMap(descriptor string) idxmap.Reader {
+	return in.registry.Load().MetadataReader(descriptor)
+}
+
+// ListDescriptors implements api.Inspector.
+func (in *inspector) ListDescriptors() []*api.KVDescriptor {
+	all := in.registry.Load().All()
+	out := make([]*api.KVDescriptor, len(all))
+	for i, d := range all {
+		out[i] = d.KVDescriptor
+	}
+	return out
+}
+
+// reader reads the states of values. There may be one for each of a million.
+func (in *inspector) reader() *status.Reader {
+	r := in.readers
+	if unread := in.reads.Unread(in.registry.Load()); unread != nil {
+		r.Unsure = unread.Meets
+	}
+	return &r
+}
+
+// inspector answers questions about values, descriptors and transactions. All methods may
+// be called concurrently.
+type inspector struct {
+	*state
+	readers  status.Reader                // what all readers have in common; see reader
+	refusals atomic.Pointer[api.Refusals] // nil: none are known
+}
+
+func newInspector(st *state, u *unreadable, r *retries, violations *contract.Tracker) *inspector {
+	in := &inspector{state: st}
+	in.readers = status.Reader{
+		Graph: st.graph, SessionProblem: st.sessions.problem, Limbo: r.limbo, Unread: u.unread,
+		Violations: violations.Of, TxnStart: st.txnStart, SouthboundOnly: in.whyAbsent,
+		Undescribed: func(key string) bool {
+			d, err := st.registry.Load().Lookup(key)
+			return err == nil && d == nil
+		},
+	}
+	return in
+}
+
+// whyAbsent returns why the southbound does not have a property; empty for all other
+// values.
+func (in *inspector) whyAbsent(key string) string {
+	d, err := in.registry.Load().Lookup(key)
+	if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
+		return ""
+	}
+	return d.WhyAbsent(key)
+}
+
+// GetValueStatus implements api.Inspector.
+func (in *inspector) GetValueStatus(key string) *api.BaseValueStatus {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	return in.reader().Base(key)
+}
+
+// ListValueStatus implements api.Inspector.
+func (in *inspector) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
+	return in.listStatus(keyPrefix, nil)
+}
+
+func (in *inspector) listStatus(keyPrefix string, selector api.KeySelector) []*api.BaseValueStatus {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	var out []*api.BaseValueStatus
+	r := in.reader()
+	in.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
+		if !n.IsDerived() && (selector == nil || selector(n.Key)) {
+			out = append(out, r.BaseOf(n))
+		}
+		return true
+	})
+	return out
+}
+
+// GraphSnapshot implements api.Inspector.
+func (in *inspector) GraphSnapshot() []api.GraphNode {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	out := make([]api.GraphNode, 0, in.graph.Len())
+	r := in.reader()
+	in.graph.Ascend("", func(n *graph.Node) bool {
+		out = append(out, r.Node(n))
+		return true
+	})
+	return out
+}
+
+// Reason implements api.Inspector.
+func (in *inspector) Reason(key string) string {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	r := in.reader()
+	r.Keys = true
+	return api.Reason(r.Base(key).GetValue())
+}
+
+// Explain implements api.Inspector.
+func (in *inspector) Explain(key string) *api.Explanation {
+	e := in.explain(key)
+	if refusals := in.refusals.Load(); refusals != nil {
+		addRefusals(e, *refusals)
+	}
+	return e
+}
+
+func (in *inspector) explain(key string) *api.Explanation {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	return in.reader().Explain(key)
+}
+
+// TellRefusals sets who tells, in explanations, what was refused before the
+// scheduler heard of it.
+func (in *inspector) TellRefusals(r api.Refusals) { in.refusals.Store(&r) }
+
+// addRefusals is called without locks: others are asked.
+func addRefusals(e *api.Explanation, refusals api.Refusals) {
+	asked := e.State != kvscheduler.ValueState_NONEXISTENT
+	switch text := refusals(e.Key, asked); {
+	case text == "":
+	case !asked || e.Reason == "":
+		e.Reason = text
+	default:
+		e.Reason += "; " + text
+	}
+	for _, child := range e.Children {
+		addRefusals(child, refusals)
+	}
+}
+
+// GetTransactionHistory implements api.Inspector.
+func (in *inspector) GetTransactionHistory(since, until time.Time) []*api.RecordedTxn {
+	return in.history.Window(since, until)
+}
+
+// GetRecordedTransaction implements api.Inspector.
+func (in *inspector) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
+	return in.history.Get(seqNum)
+}
+
+// DumpValuesByDescriptor implements api.Inspector.
+func (c *Engine) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
+	d := c.registry.Load().ByName(descriptor)
+	if d == nil {
+		return nil, fmt.Errorf("descriptor %q: not registered", descriptor)
+	}
+	return c.dump(d, view)
+}
+
+// DumpValuesByKeyPrefix implements api.Inspector.
+func (c *Engine) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
+	d := c.registry.Load().ByNBKeyPrefix(prefix)
+	if d == nil {
+		return nil, fmt.Errorf("key prefix %q: no descriptor is registered for it", prefix)
+	}
+	return c.dump(d, view)
+}
+
+func (c *Engine) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
+	switch view {
+	case api.SBView:
+		// Callbacks run in the worker only, so that they never overlap.
+		werr := c.onWorker(context.Background(), func() { kvs, err = c.southbound.refresher(c.closedSessions()).Descriptor(d) })
+		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
+		return kvs, errors.Join(werr, err)
+	case api.NBView, api.CachedView:
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		return c.dumpGraph(d, view), nil
+	}
+	return nil, fmt.Errorf("view %q: expected SB, NB or cached", view)
+}
+
+func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
+	var all parts[api.KVWithMetadata]
+	in.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
+		for _, n := range nodes {
+			if n.Desc != d || n.IsDerived() {
+				continue
+			}
+			v := n.Have
+			if view == api.NBView {
+				v = n.Desired()
+			}
+			if v != nil {
+				all.add(api.KVWithMetadata{Key: n.Key, Value: v.Msg, Metadata: n.Meta, Origin: status.Origin(n)})
+			}
+		}
+	})
+	return all.joined()
+}
+
+// parts is a list of unknown length. What is appended to a slice is copied every
+// time that this grows by a quarter; here it is once.
+type parts[T any] struct {
+	full [][]T
+	last []T
+}
+
+const (
+	firstPart = 64
+	lastPart  = 8192
+)
+
+func (p *parts[T]) add(v T) {
+	if len(p.last) == cap(p.last) {
+		if len(p.last) > 0 {
+			p.full = append(p.full, p.last)
+		}
+		p.last = make([]T, 0, min(max(firstPart, 2*len(p.last)), lastPart))
+	}
+	p.last = append(p.last, v)
+}
+
+func (p *parts[T]) joined() []T {
+	if len(p.full) == 0 {
+		return p.last
+	}
+	return slices.Concat(append(p.full, p.last)...)
+}
+
+// ValidateSemantically implements api.Inspector.
+func (in *inspector) ValidateSemantically(messages []proto.Message) error {
+	reg := in.registry.Load()
+	var invalid []*api.InvalidMessageError
+	for _, msg := range messages {
+		invalid = append(invalid, validate(reg, msg)...)
+	}
+	if len(invalid) == 0 {
+		return nil
+	}
+	return &api.InvalidMessagesError{MessageErrors: invalid}
+}
+
+// validate finds the descriptor by the type of the message, and by its key if
+// the descriptor can tell it.
+func validate(reg *registry.Registry, msg proto.Message) (invalid []*api.InvalidMessageError) {
+	name := string(msg.ProtoReflect().Descriptor().FullName())
+	for _, d := range reg.All() {
+		if d.ValueTypeName != name || d.NBKeyPrefix == "" {
+			continue
+		}
+		key, known := api.KeyOf(d.KVDescriptor, msg)
+		switch {
+		case !known:
+			key = d.NBKeyPrefix
+		case !d.KeySelector(key):
+			continue // a value of another descriptor
+		}
+		v := reg.Wanted(key, d, msg)
+		if v.Invalid != nil {
+			invalid = append(invalid, invalidMessage(msg, nil, v.Invalid))
+		}
+		for _, dv := range v.Derived {
+			if dv.Value.Invalid != nil {
+				invalid = append(invalid, invalidMessage(dv.Value.Msg, msg, dv.Value.Invalid))
+			}
+		}
+	}
+	return invalid
+}
+
+func invalidMessage(msg, parent proto.Message, err error) *api.InvalidMessageError {
+	e := &api.InvalidMessageError{Message: msg, ParentMessage: parent, Err: err}
+	var fields *api.InvalidValueError
+	if errors.As(err, &fields) {
+		e.InvalidFields = fields.Fields()
+	}
+	return e
+}

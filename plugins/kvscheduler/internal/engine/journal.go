@@ -1,0 +1,347 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// Journal remembers beyond the life of the process what the scheduler made, and
+// who may have brought a southbound down. Lookup is called by any goroutine, the
+// others by one.
+type Journal interface {
+	// Load returns what is on record, and the transaction that was being
+	// executed when the last process ended, or nil.
+	Load() ([]ownership.Record, *ownership.Interrupted, error)
+	// Write executes a batch as a whole. After an error the record is what it
+	// was; the next batch has All.
+	Write(b *ownership.Batch) error
+	// Lookup returns what is on record of a key.
+	Lookup(key string) (ownership.Record, bool)
+	// LoadState returns what SaveState kept under a name, by key.
+	LoadState(name string) (map[string][]byte, error)
+	// SaveState changes what is kept under a name, as a whole: with all, what is
+	// not in put is dropped. A nil value deletes its key.
+	SaveState(name string, put map[string][]byte, all bool) error
+}
+
+// journalRetry is how long to wait before what could not be written is written
+// once more, if no transaction does it before.
+const journalRetry = 10 * time.Second
+
+// journal keeps the persistent record in step with the graph. It belongs to the worker.
+type journal struct {
+	*state
+	*timers
+	store   Journal // nil: nothing is kept
+	retried func()  // is called when what could not be written is written again
+
+	past *refresh.Past
+	// intended are the values written ahead for the running transaction.
+	intended  []intent
+	seq       uint64
+	running   bool            // the journal knows that a transaction is being executed
+	stale     bool            // a write failed: the journal has to be written as a whole
+	undecided map[string]bool // keys, as the journal has them
+	former    int             // former values that the journal has
+	retrying  bool
+}
+
+// newJournal loads what an earlier process left.
+func newJournal(st *state, tm *timers, store Journal) *journal {
+	j := &journal{state: st, timers: tm, store: store, past: &refresh.Past{}}
+	if store == nil {
+		return j
+	}
+	j.graph.Track()
+	records, interrupted, err := store.Load()
+	if err != nil {
+		j.log.Error("what an earlier run made is not known", "error", err)
+		return j
+	}
+	j.remember(records, interrupted)
+	if len(records) > 0 || interrupted != nil {
+		j.log.Info("values of an earlier run are on record", "values", len(records))
+	}
+	if interrupted != nil {
+		j.log.Warn("the earlier run ended during a transaction; what it left behind is completed or removed",
+			"seq-num", interrupted.Txn, "begun", interrupted.Time)
+	}
+	return j
+}
+
+// load returns what is kept under a name; see Journal.LoadState.
+func (j *journal) load(name string) (map[string][]byte, error) {
+	if j.store == nil {
+		return nil, nil
+	}
+	return j.store.LoadState(name)
+}
+
+type intent struct {
+	key    string
+	self   *plan.Handle
+	target *registry.Value
+}
+
+// recorded reports whether the scheduler made a value that is not desired: the
+// journal has it or, without one, a transaction of this process.
+func (j *journal) recorded(n *graph.Node) bool {
+	if j.store == nil {
+		return n.LastOp != kvscheduler.TxnOperation_UNDEFINED
+	}
+	return n.Kept() != nil
+}
+
+// intentsAtOnce are written with one batch: those of a large plan need not be in
+// memory together, nor on record together, as long as all are before it begins.
+const intentsAtOnce = 1 << 14
+
+// intend writes ahead what a plan is going to create and to change. That something is
+// going to be removed, or that derived values change, is written as well: what is left of
+// it, if the process ends in between, is recognised only if it is known that a transaction
+// was being executed.
+func (j *journal) intend(pl *plan.Plan) {
+	b := &ownership.Batch{Txn: j.seq, Running: true}
+	written, changes := true, false
+	now := j.clock.Now()
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		switch {
+		case op.Notified || op.Desc.IsProperty():
+			continue
+		case op.Base != "": // its base is on record
+			changes = changes || op.Kind == plan.Up || op.Kind == plan.Down || op.Kind == plan.Update
+			continue
+		case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
+			changes = true
+			if op.Recreate {
+				b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, j.seq, now))
+			}
+			continue
+		case op.Kind != plan.Up && op.Kind != plan.Update || ofOthers(op, op.Target):
+			continue
+		}
+		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
+		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, j.seq, now))
+		if len(b.Put) == intentsAtOnce {
+			written = written && j.writeIntents(b)
+			b.Put, b.Former = b.Put[:0], nil
+		}
+	}
+	if written && (len(b.Put) > 0 || changes && !j.running) {
+		j.writeIntents(b)
+	}
+}
+
+// ofOthers reports whether the value that an operation leaves, or removes, does not
+// belong to the scheduler.
+func ofOthers(op *plan.Op, v *registry.Value) bool {
+	return v.FromSB || op.Self.Node != nil && op.Self.Node.Owner() == graph.Adopted
+}
+
+// writeIntents writes a batch of what is intended. After an error the rest is not
+// tried: the journal has to be written as a whole.
+func (j *journal) writeIntents(b *ownership.Batch) (ok bool) {
+	b.Delete = j.past.TakeGone() // some of them are about to be made again
+	if j.stale {
+		b = j.everything(b)
+	}
+	j.running = j.write(b)
+	j.former += len(b.Former)
+	return j.running
+}
+
+func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now time.Time) ownership.Record {
+	return ownership.Record{Key: key, Descriptor: d.Name, Southbound: d.Southbound, Txn: seq, Time: now, Value: v.Msg}
+}
+
+// keep brings the journal in step with what exists after a transaction.
+func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
+	gone, doubts := j.past.TakeGone(), j.past.TakeDoubts()
+	if j.store == nil {
+		j.keepRemovals(executed, notified)
+		return
+	}
+	j.keepUndecided()
+	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.past.Formers()} // in place of what was intended
+	j.settleAll(b)
+	if len(b.Put)+len(b.Delete) == 0 && !j.running && j.former == len(b.Former) {
+		return
+	}
+	if j.stale {
+		b = j.everything(b)
+	}
+	j.write(b)
+	j.running, j.former = false, len(b.Former)
+}
+
+// keepRemovals remembers, where there is no journal, what a transaction removed; see
+// refresh.Past.Remove. What the southbound reported as removed was removed by another
+// process.
+func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string]bool) {
+	for i := range executed {
+		op := &executed[i]
+		if notified[op.Key] || !removes(op) {
+			continue
+		}
+		if n := j.graph.Node(op.Key); n != nil && n.Have != nil { // created again
+			continue
+		}
+		if d, _ := j.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
+			j.past.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
+		}
+	}
+}
+
+// removes reports whether an operation removed a base value, as its descriptor says.
+func removes(op *api.RecordedTxnOp) bool {
+	return op.Operation == kvscheduler.TxnOperation_DELETE && !op.IsDerived && !op.NOOP && op.NewErrMsg == ""
+}
+
+// settleAll adds to the batch all that the journal does not know.
+func (j *journal) settleAll(b *ownership.Batch) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.clock.Now()
+	for i := range j.intended {
+		in := &j.intended[i]
+		n := in.self.Node
+		if n == nil || n.Gone() {
+			n = j.graph.Node(in.key)
+		}
+		if n == nil {
+			if !j.past.Doubted(in.key) {
+				b.Delete = append(b.Delete, in.key)
+			}
+			continue
+		}
+		j.graph.Keep(n, in.target)
+		j.settle(b, n, now)
+	}
+	for _, n := range j.graph.Tracked() {
+		j.settle(b, n, now)
+	}
+	clear(j.intended)
+	j.intended = j.intended[:0]
+	if cap(j.intended) > intentsAtOnce { // of a large transaction
+		j.intended = nil
+	}
+}
+
+// settle adds to the batch what the journal does not know about a value.
+func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
+	if n.Base != nil || n.Desc.IsProperty() || j.past.Doubted(n.Key) { // what may exist stays on record
+		return
+	}
+	if next := j.graph.Node(n.Key); n.Gone() && next != nil { // has come again
+		if next.Kept() == nil {
+			j.graph.Keep(next, n.Kept())
+		}
+		j.graph.Keep(n, nil)
+		n = next
+	}
+	switch kept := n.Kept(); {
+	case !n.Ours():
+		if kept != nil {
+			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
+				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
+				j.past.Remove(&rec)
+			}
+			j.graph.Keep(n, nil)
+			b.Delete = append(b.Delete, n.Key)
+		}
+	case kept == n.Have:
+	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
+		j.graph.Keep(n, n.Have)
+	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
+		// It was read, and the southbound has only filled in details.
+	default:
+		j.graph.Keep(n, n.Have)
+		j.past.Drop(n.Desc.Name, n.Key)
+		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, j.seq, now))
+	}
+}
+
+// everything makes the batch one of all that is the scheduler's own.
+func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
+	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true, Former: b.Former}
+	now := j.clock.Now()
+	listed := map[string]bool{}
+	for i := range b.Put {
+		listed[b.Put[i].Key] = true
+	}
+	j.graph.Nodes(func(n *graph.Node) bool {
+		if n.Made() && !listed[n.Key] {
+			listed[n.Key] = true
+			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
+		}
+		return true
+	})
+	for _, rec := range j.past.All() {
+		if !listed[rec.Key] {
+			all.Put = append(all.Put, *rec)
+		}
+	}
+	all.Put = append(all.Put, b.Put...)
+	slices.SortFunc(all.Put, func(a, b ownership.Record) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// write writes a batch. If that fails, the scheduler goes on in memory, and
+// writes everything as soon as it can.
+func (j *journal) write(b *ownership.Batch) (ok bool) {
+	if err := j.store.Write(b); err != nil {
+		if !j.stale {
+			j.log.Error("what was made in the southbound could not be recorded; it is kept in memory until it can be", "error", err)
+		}
+		j.stale = true
+		j.writeLater()
+		return false
+	}
+	if j.stale {
+		j.log.Info("what was made in the southbound is on record again", "values", len(b.Put))
+	}
+	j.stale = false
+	return true
+}
+
+// writeLater has what could not be written tried again after a while.
+func (j *journal) writeLater() {
+	if !j.retrying {
+		j.retrying = true
+		j.after(journalRetry, call(j.writeAgain))
+	}
+}
+
+func (j *journal) writeAgain() {
+	j.retrying = false
+	j.retried()
+	if j.stale {
+		j.write(j.everything(&ownership.Batch{Txn: j.seq, Former: j.past.Formers()}))
+	}
+}
+
+// lose remembers a value of whose existence nothing is known any more.
+func (j *journal) lose(n *graph.Node) {
+	if !n.Made() {
+		return
+	}
+	if j.past.Doubted(n.Key) { // it is remembered as what it may be
+		j.graph.Keep(n, nil)
+		return
+	}
+	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, j.txnStart(n.LastTxn))
+	j.past.Lose(&rec)
+	j.graph.Keep(n, nil)
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// retries repeats operations that failed, and follows callbacks that return after their
+// timeout. The worker calls its methods; those that only read may be called concurrently.
+type retries struct {
+	*state
+	*timers
+	*admission
+	southbound *southbound
+	journal    *journal
+	trials     *trials
+	settle     func(*exec.Call)  // see exec.Executor.Settle
+	leave      func(key string)  // see ownerPolicies.leave
+	report     func([]exec.Call) // with the callbacks that hang; nil disables it
+
+	returns   atomic.Bool // a look at callbacks that returned late is queued
+	decisions decisions
+}
+
+// overdueCall is told that a callback was given up, or that it returned.
+func (l *retries) overdueCall(call exec.Call) {
+	if call.Returned.IsZero() {
+		l.log.Warn("callback did not return in time", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key)
+	} else {
+		l.log.Info("callback returned late", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key,
+			"took", call.Returned.Sub(call.Since), "error", call.Err)
+		l.returnedLate()
+	}
+	if l.report != nil {
+		l.report(l.overdue.Hanging())
+	}
+}
+
+// returnedLate queues a look at the callbacks that returned after they had
+// been given up. Many that return at once, as when a connection breaks, are
+// looked at together.
+func (l *retries) returnedLate() {
+	if !l.returns.Swap(true) {
+		_ = l.push(lateReturns{}) // a closed scheduler looks at nothing
+	}
+}
+
+// prepareLate takes over what callbacks did that returned late, and tries again
+// what failed, if that was asked for or if something else is wanted by now.
+func (l *retries) prepareLate(p *transaction) bool {
+	l.returns.Store(false)
+	calls, more := l.overdue.Take()
+	if more {
+		l.returnedLate()
+	}
+	if len(calls) == 0 {
+		return false
+	}
+	p.ofTxn, p.attempt = calls[0].OfTxn, calls[0].Attempt+1
+	for _, call := range calls {
+		l.settle(call)
+	}
+	calls = l.decide(calls, &p.request)
+	l.trials.pin(&p.request) // without those that are decided
+	var texts []string
+	for _, call := range calls {
+		texts = append(texts, describeReturn(call))
+		l.leave(call.Key)
+	}
+	p.opts.Description = abbreviated(texts)
+	for _, call := range calls {
+		p.request.Touch = append(p.request.Touch, call.Key)
+		p.request.Touch = append(p.request.Touch, l.held(call)...)
+		if n := l.graph.Node(call.Key); n != nil {
+			l.refreshed = append(l.refreshed, n.Root().Key)
+		}
+		again := l.again(call)
+		if !again { // it stays failed, others are retried
+			if p.request.Pinned == nil {
+				p.request.Pinned = map[string]bool{}
+			}
+			p.request.Pinned[call.Key] = true
+		}
+		if s := l.trials.suspects.Get(call.Key); s != nil {
+			s.Again = s.Again || s.Tried && again
+			l.trials.beginTrials(call.Southbound)
+		}
+	}
+	return len(calls) > 0
+}
+
+// again tells whether the value of a callback that returned late is looked at
+// like any other: the callback was successful, or a retry or something new is
+// asked for.
+func (l *retries) again(call *exec.Call) bool {
+	n := l.graph.Node(call.Key)
+	switch {
+	case n == nil || n.Err == nil || n.Want == nil:
+		return true
+	case call.Err == nil || call.Stale || call.Owed == nil:
+		return true
+	}
+	return call.Owed.Retry != nil || n.Root().Revision != call.Revision
+}
+
+// held lists what the value of a callback kept from being changed or removed,
+// sorted.
+func (l *retries) held(call *exec.Call) (keys []string) {
+	look := func(n *graph.Node) {
+		for ; n != nil; n = n.Base { // a derived value holds its base
+			if n.Held {
+				keys = append(keys, n.Key)
+			}
+		}
+	}
+	base, deps := call.StoodOn()
+	look(l.graph.Node(base))
+	for i := range deps {
+		look(l.graph.Node(deps[i].Key))
+		for _, prefix := range deps[i].AnyOf.KeyPrefixes {
+			l.graph.Ascend(prefix, func(n *graph.Node) bool {
+				look(n)
+				return true
+			})
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func operation(change *plan.Change) api.TxnOperation {
+	switch {
+	case change.Want == nil:
+		return kvscheduler.TxnOperation_DELETE
+	case change.Node != nil && change.Node.Have != nil:
+		return kvscheduler.TxnOperation_UPDATE
+	}
+	return kvscheduler.TxnOperation_CREATE
+}
+
+func describeReturn(call *exec.Call) string {
+	text := fmt.Sprintf("%s of %s returned after %v", call.Callback, call.Key, call.Returned.Sub(call.Since))
+	if call.Err != nil {
+		text += ": " + call.Err.Error()
+	}
+	return text
+}
+
+// abbreviated joins a few texts.
+func abbreviated(texts []string) string {
+	const most = 5
+	if n := len(texts) - most; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), n)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// postpone notes that a change cannot be made now, because a callback of its value
+// or of one derived from it has not returned.
+func (l *retries) postpone(p *transaction, change *plan.Change) {
+	if len(p.request.Pinned) == 0 {
+		return
+	}
+	keys := []string{change.Key}
+	if change.Node != nil {
+		for child := range change.Node.Derived {
+			keys = append(keys, child.Key)
+		}
+	}
+	for _, key := range keys {
+		if why, _ := l.overdue.Of(key); why != "" {
+			p.delayed = append(p.delayed, api.KeyWithError{
+				Key: key, TxnOperation: operation(change),
+				Error: errors.New(why + "; the change is made when it does"),
+			})
+		}
+	}
+}
+
+// Overdue lists the callbacks that were given up and whose outcome was not
+// taken over yet.
+func (l *retries) Overdue() []exec.Call { return l.overdue.List() }
+
+// Hanging lists the callbacks that were given up and have not returned.
+func (l *retries) Hanging() []exec.Call { return l.overdue.Hanging() }
+
+// Timeouts counts the callbacks that were given up, by descriptor.
+func (l *retries) Timeouts() map[string]uint64 { return l.overdue.Given() }

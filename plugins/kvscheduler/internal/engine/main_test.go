@@ -1,0 +1,33 @@
+package engine_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// cases are run in "make test".
+const cases = 10_000
+
+// TestMain divides the random cases, -rapid.checks or those of "make test",
+// among the shards.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	checks, n := cases, shards()
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "rapid.checks" {
+			checks, _ = strconv.Atoi(f.Value.String()) // the flag has checked it
+		}
+	})
+	debug.SetGCPercent(800) // the cases allocate much and keep little
+	if err := flag.Set("rapid.checks", strconv.Itoa((checks+n-1)/n)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// plans describes plans to clients. It belongs to the worker.
+type plans struct {
+	*state
+	unreadable *unreadable
+}
+
+// planned describes a plan with the state that it is made for.
+func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {
+	out := &api.Plan{
+		Created: p.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
+		Values: values, Operations: recordPlan(pl), Reasons: p.reasons(pl), Digest: api.ValuesDigest(values),
+	}
+	keys := make([]string, 0, len(values)+len(pl.Ops))
+	for i := range values {
+		keys = append(keys, values[i].Key)
+	}
+	for i := range pl.Ops {
+		switch op := &pl.Ops[i]; {
+		case op.Base == "":
+			keys = append(keys, op.Key)
+		case len(keys) == 0 || keys[len(keys)-1] != op.Base: // what is derived from one value often comes together
+			keys = append(keys, op.Base)
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	out.Base = make([]api.PlanBase, 0, len(keys))
+	for _, key := range keys {
+		out.Base = append(out.Base, p.base(key))
+	}
+	return out
+}
+
+func (st *state) base(key string) api.PlanBase {
+	b := api.PlanBase{Key: key}
+	if n := st.graph.Node(key); n != nil {
+		if n.Want != nil && !n.Want.Unwanted {
+			b.Wanted = api.ValueDigest(n.Want.Msg)
+		}
+		switch {
+		case n.Have == nil:
+		case n.Have == n.Want && b.Wanted != "":
+			b.Exists = b.Wanted
+		default:
+			b.Exists = api.ValueDigest(n.Have.Msg)
+		}
+	}
+	return b
+}
+
+// reasons say of the values that stay PENDING or INVALID, or as they are, why.
+func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
+	after := &projection{graph: p.graph, pl: pl}
+	var list []api.PlanReason
+	for i := range pl.Ops {
+		op := &pl.Ops[i]
+		if op.Kind == plan.Note && op.Held != nil {
+			if n := p.graph.Node(op.Key); n != nil {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: exec.Held(op, n).Error()})
+			}
+			continue
+		}
+		if op.Want == nil || op.Kind == plan.Down && op.Recreate {
+			continue
+		}
+		if n := p.graph.Node(op.Key); givenBack(op, n) {
+			list = append(list, api.PlanReason{Key: op.Key, Reason: "nobody asks for it any more; it stays, because somebody else made it"})
+			continue
+		}
+		switch op.After {
+		case kvscheduler.ValueState_INVALID:
+			if op.Want.Invalid != nil {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: op.Want.Invalid.Error()})
+			}
+		case kvscheduler.ValueState_UNIMPLEMENTED:
+			list = append(list, api.PlanReason{Key: op.Key, Reason: api.Reason(&api.ValueStatus{State: op.After})})
+		case kvscheduler.ValueState_PENDING:
+			list = append(list, api.PlanReason{Key: op.Key, Reason: p.waitsFor(op, after)})
+		case kvscheduler.ValueState_CONFIGURED:
+			if op.Want.Observed {
+				list = append(list, api.PlanReason{Key: op.Key, Reason: "whatever somebody else made (ownership policy observe)"})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b api.PlanReason) int { return strings.Compare(a.Key, b.Key) })
+	return slices.Compact(list)
+}
+
+// givenBack reports whether the wish for what others created ends, and nothing is done.
+func givenBack(op *plan.Op, n *graph.Node) bool {
+	return op.Base == "" && (op.Kind == plan.Note || op.Kind == plan.Adopt) && op.Want.FromSB &&
+		n != nil && n.Desired() != nil
+}
+
+func (p *plans) waitsFor(op *plan.Op, after *projection) string {
+	if op.Want.Observed {
+		return "waits for somebody else to make it (ownership policy observe)"
+	}
+	if problem := p.sessions.problem(op.Desc.Session()); problem != "" {
+		return problem
+	}
+	if problem := p.unreadable.notRead(op.Key, op.Desc); problem != "" && op.Base == "" {
+		return "waits for " + problem
+	}
+	var unmet []string
+	for i := range op.Want.Deps {
+		dep := &op.Want.Deps[i]
+		if after.met(dep) {
+			continue
+		}
+		what := dep.Key
+		if what == "" {
+			what = strings.Join(dep.AnyOf.KeyPrefixes, "* or ") + "*"
+		}
+		if dep.Label != "" && dep.Label != what {
+			what += " (" + dep.Label + ")"
+		}
+		unmet = append(unmet, what)
+	}
+	if len(unmet) == 0 {
+		return "waits for what does not exist yet"
+	}
+	return "waits for " + strings.Join(unmet, ", ")
+}
+
+// maxMoved bounds the keys that are named of a stale plan.
+const maxMoved = 5
+
+// stale refuses to execute something else than what was planned before.
+func (p *plans) stale(expected *api.Plan, now *plan.Plan) error {
+	if expected == nil {
+		return nil
+	}
+	var moved []string
+	for _, b := range expected.Base {
+		if p.base(b.Key) != b {
+			moved = append(moved, b.Key)
+		}
+	}
+	if len(moved) == 0 {
+		moved = differing(expected.Operations, recordPlan(now))
+	}
+	switch n := len(moved) - maxMoved; {
+	case len(moved) == 0:
+		return nil
+	case n > 0:
+		return fmt.Errorf("%w: changed since then: %s and %d more", api.ErrPlanStale, strings.Join(moved[:maxMoved], ", "), n)
+	}
+	return fmt.Errorf("%w: changed since then: %s", api.ErrPlanStale, strings.Join(moved, ", "))
+}
+
+// differing lists the keys on which something else is done, sorted.
+func differing(planned, now []api.RecordedTxnOp) []string {
+	keys := map[string]bool{}
+	for i := range max(len(planned), len(now)) {
+		switch {
+		case i >= len(planned):
+			keys[now[i].Key] = true
+		case i >= len(now):
+			keys[planned[i].Key] = true
+		case !sameOp(&planned[i], &now[i]):
+			keys[planned[i].Key], keys[now[i].Key] = true, true
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+func sameOp(a, b *api.RecordedTxnOp) bool {
+	return a.Operation == b.Operation && a.Key == b.Key && a.NOOP == b.NOOP && a.IsRecreate == b.IsRecreate &&
+		a.NewState == b.NewState && a.PrevState == b.PrevState &&
+		proto.Equal(a.NewValue, b.NewValue) && proto.Equal(a.PrevValue, b.PrevValue)
+}

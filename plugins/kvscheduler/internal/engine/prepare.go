@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// readForNB reads the southbound for a transaction of the northbound, as far as that
+// asks for it.
+func (c *Engine) readForNB(p *transaction) {
+	switch p.opts.Resync {
+	case api.FullResync:
+		r := c.southbound.verboseRefresher(p)
+		r.Complete = r.Complete || !p.opts.KeepFound
+		p.unread = r.All(correlation(p.values))
+		c.tellMarked(r.Marked)
+		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
+		c.decideNow()
+	case api.DownstreamResync:
+		p.unread = c.southbound.verboseRefresher(p).All(nil)
+		// Before the first full resync nobody knows what the northbound is about
+		// to ask for, so nothing that was found is dropped.
+		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !p.opts.KeepFound
+		c.decideNow()
+	}
+}
+
+// prepareNB turns the values of a transaction of the northbound into changes, which
+// changeOf makes of them.
+func (c *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
+	c.named++
+	p.request.Changes = pages.Make(len(p.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
+	cursor := c.graph.Cursor(len(p.values))
+	for _, kv := range p.values {
+		n := cursor.Node(kv.Key)
+		if n != nil {
+			n.Named = c.named
+		}
+		change, err := changeOf(n, kv)
+		switch {
+		case err != nil:
+			p.rejected = append(p.rejected, api.KeyWithError{Key: kv.Key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: err})
+		case change.Key == "":
+		case !settled(n, &change):
+			p.request.Changes = append(p.request.Changes, change)
+			asked := &p.request.Changes[len(p.request.Changes)-1]
+			c.postpone(p, asked)
+			c.releaseIfChanged(p, asked, p.dry)
+			c.observer.observe(asked)
+		case !p.dry: // only how failures are retried is new
+			n.Retry = p.opts.Retry
+		}
+	}
+	if p.opts.Resync == api.FullResync || p.opts.Resync == api.UpstreamResync {
+		named := len(p.request.Changes)
+		p.request.Changes = c.dropObsolete(p.request.Changes)
+		for i := named; i < len(p.request.Changes); i++ {
+			c.releaseIfChanged(p, &p.request.Changes[i], p.dry)
+		}
+	}
+	if c.policies != nil {
+		c.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
+	}
+}
+
+func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
+	out := make([]api.KVWithMetadata, 0, len(values))
+	for _, kv := range values {
+		if kv.Value != nil {
+			out = append(out, api.KVWithMetadata{Key: kv.Key, Value: kv.Value, Origin: api.FromNB})
+		}
+	}
+	return out
+}
+
+// settled tells that a value is asked for which exists already, just so, and
+// nothing derived from it has failed.
+func settled(n *graph.Node, change *plan.Change) bool {
+	if n == nil || change.Want == nil || n.Want != change.Want || n.Err != nil {
+		return false
+	}
+	if n.Have != n.Want && !n.Want.Observed {
+		return false
+	}
+	for child := range n.Derived {
+		if child.Err != nil {
+			return false // asked for again, what failed is tried again
+		}
+	}
+	return true
+}
+
+// dropObsolete: what the northbound wanted before and does not name any more
+// is not wanted.
+func (c *Engine) dropObsolete(changes []plan.Change) []plan.Change {
+	c.graph.Nodes(func(n *graph.Node) bool {
+		if n.Base == nil && n.Desired() != nil && n.Named != c.named {
+			changes = append(changes, c.owners.giveUp(n))
+		}
+		return true
+	})
+	return changes
+}
+
+// change describes what the northbound asks for; without key if that is no
+// change.
+func (c *Engine) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Change, err error) {
+	if kv.Key == "" {
+		return change, errors.New("empty key")
+	}
+	if n != nil && n.IsDerived() {
+		return change, fmt.Errorf("the value is derived from %s and cannot be set on its own", n.Base.Key)
+	}
+	if kv.Value == nil {
+		// What belongs to the southbound is not the northbound's to delete.
+		if n == nil || n.Obtained() {
+			return change, nil
+		}
+		return c.owners.giveUp(n), nil
+	}
+	if desires(n, kv.Value) {
+		return plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
+	}
+	reg := c.registry.Load()
+	d, err := reg.Lookup(kv.Key)
+	v := &registry.Value{Msg: kv.Value, Invalid: err}
+	if err == nil {
+		c.southbound.contracts.Forget(kv.Key)
+		v = reg.Wanted(kv.Key, d, kv.Value)
+	}
+	change = plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
+	if c.owners.byPolicy(&change) {
+		return change, nil
+	}
+	switch {
+	case n != nil && n.Want == nil && n.Have != nil && n.Err == nil: // found, not given up
+		v = c.owners.instead(v, n)
+	case n != nil:
+		v = v.Instead(n.Want)
+	}
+	change.Want = v
+	return change, nil
+}
+
+// desires reports whether the northbound asks for just this already.
+func desires(n *graph.Node, msg proto.Message) bool {
+	if n == nil || n.Desc == nil || n.Desired() == nil || n.Want.Unwanted {
+		return false
+	}
+	return proto.Equal(n.Want.Msg, msg)
+}
+
+// prepareNotification drops what nobody describes or the northbound manages.
+func (c *Engine) prepareNotification(news *queue.News, p *transaction) bool {
+	p.request.Notified = map[string]bool{}
+	p.notified = map[string]api.Metadata{}
+	var kept []api.RecordedKVPair
+	reg := c.registry.Load()
+	for _, kv := range news.Values {
+		n := c.graph.Node(kv.Key)
+		d, err := reg.Lookup(kv.Key)
+		switch {
+		case err != nil || d == nil:
+			c.log.Debug("notification ignored: no descriptor", "key", kv.Key)
+			continue
+		case c.policies.Of(d, kv.Key) == registry.Ignore:
+			continue
+		case n != nil && (n.IsDerived() || n.Desired() != nil):
+			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
+			continue
+		case kv.Value == nil && (n == nil || n.Have == nil):
+			continue
+		case kv.Value != nil && n != nil && n.Have != nil && n.Want != nil && !d.WithMetadata && proto.Equal(kv.Value, n.Have.Msg):
+			continue // no news
+		}
+		change := plan.Change{Key: kv.Key, Desc: d}
+		if kv.Value != nil {
+			change.Want = reg.Found(kv.Key, d, kv.Value, true)
+		}
+		p.request.Changes = append(p.request.Changes, change)
+		p.request.Notified[kv.Key] = true
+		p.notified[kv.Key] = news.Meta[kv.Key]
+		kept = append(kept, kv)
+	}
+	p.values = kept
+	return len(kept) > 0
+}
+
+func (c *Engine) prepareUnimplemented(p *transaction) bool {
+	reg := c.registry.Load()
+	c.graph.Nodes(func(n *graph.Node) bool {
+		if n.Desc != nil || n.Base != nil || n.Want == nil {
+			return true
+		}
+		if d, err := reg.Lookup(n.Key); d != nil && err == nil {
+			p.request.Changes = append(p.request.Changes, plan.Change{Key: n.Key, Desc: d, Want: reg.Wanted(n.Key, d, n.Want.Msg)})
+		}
+		return true
+	})
+	slices.SortFunc(p.request.Changes, func(a, b plan.Change) int { return strings.Compare(a.Key, b.Key) })
+	for _, c := range p.request.Changes {
+		p.values = append(p.values, api.RecordedKVPair{Key: c.Key, Value: c.Want.Msg, Origin: api.FromNB})
+	}
+	return len(p.request.Changes) > 0
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// progress is what the worker does with the job whose turn it is. Any goroutine
+// may read it.
+type progress struct {
+	reading atomic.Pointer[string] // the descriptor that is read; nil: none
+	before  atomic.Uint64          // records when that began
+}
+
+// beginReading notes that the values of a descriptor are read.
+func (b *southbound) beginReading(descriptor string) {
+	b.progress.before.Store(b.records())
+	b.progress.reading.Store(&descriptor)
+}
+
+func (b *southbound) endReading() { b.progress.reading.Store(nil) }
+
+// records is how many records southbounds have sent so far.
+func (b *southbound) records() uint64 {
+	if b.sent == nil {
+		return 0
+	}
+	return b.sent()
+}
+
+// progressNow says how far the job is; nil if it neither reads nor executes.
+func (c *Engine) progressNow() *api.Progress {
+	if descriptor := c.southbound.progress.reading.Load(); descriptor != nil {
+		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: c.southbound.records() - c.southbound.progress.before.Load()}
+	}
+	if done, total := c.exec.Progress.Get(); total > 0 {
+		return &api.Progress{Phase: api.PhaseExecuting, Done: uint64(done), Total: uint64(total)}
+	}
+	return nil
+}

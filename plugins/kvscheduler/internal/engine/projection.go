@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// projection is what exists after a plan. Many values may wait for any of
+// the same many, so what was found of a choice is kept.
+type projection struct {
+	graph *graph.Graph
+	pl    *plan.Plan
+
+	exists  map[string]bool // where that changes; nil: nobody asked
+	choices map[string]bool // by prefixes: something with one of them exists
+}
+
+// met tells whether something meets the dependency.
+func (a *projection) met(dep *api.Dependency) bool {
+	if a.exists == nil {
+		a.exists = map[string]bool{}
+		for i := range a.pl.Ops {
+			if op := &a.pl.Ops[i]; op.Kind != plan.Note {
+				a.exists[op.Key] = op.Target != nil
+			}
+		}
+	}
+	if dep.Key != "" {
+		if exists, planned := a.exists[dep.Key]; planned {
+			return exists
+		}
+		w := a.graph.Witness(dep)
+		return w != nil && !w.Doomed()
+	}
+	if dep.AnyOf.KeySelector != nil {
+		return a.metByAny(dep)
+	}
+	choice := strings.Join(dep.AnyOf.KeyPrefixes, "\x00")
+	met, known := a.choices[choice]
+	if !known {
+		if a.choices == nil {
+			a.choices = map[string]bool{}
+		}
+		met = a.metByAny(dep)
+		a.choices[choice] = met
+	}
+	return met
+}
+
+func (a *projection) metByAny(dep *api.Dependency) (met bool) {
+	for key, exists := range a.exists {
+		if exists && graph.Meets(dep, key) {
+			return true
+		}
+	}
+	prefixes := dep.AnyOf.KeyPrefixes
+	if len(prefixes) == 0 {
+		prefixes = []string{""}
+	}
+	for _, prefix := range prefixes {
+		a.graph.Ascend(prefix, func(n *graph.Node) bool {
+			_, planned := a.exists[n.Key]
+			met = n.Have != nil && !n.Doomed() && !planned && graph.Meets(dep, n.Key)
+			return !met
+		})
+		if met {
+			break
+		}
+	}
+	return met
+}

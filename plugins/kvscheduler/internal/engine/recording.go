@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+)
+
+// recorder writes the history and prints transactions. It belongs to the worker.
+type recorder struct {
+	*state
+	on         bool // without it only the running transaction is known
+	print      Printer
+	printPlans int // see Options.PrintPlans
+}
+
+// preRecord records the transaction with its plan, before it is executed.
+func (r *recorder) preRecord(txn *exec.Txn, p *transaction) *api.RecordedTxn {
+	rec := &api.RecordedTxn{
+		PreRecord: true, WithSimulation: p.opts.Simulation,
+		Queued: p.entry.Queued, Taken: p.from, Prepared: p.at, Start: r.clock.Now(), SeqNum: txn.Seq, TxnType: p.entry.Task.(task).txnType(),
+		ResyncType: p.opts.Resync, Description: p.opts.Description,
+		RetryForTxn: p.ofTxn, RetryAttempt: p.attempt, Values: p.values, Unread: p.unread,
+	}
+	if o := &p.opts; !o.Turn.Before(o.Came) && !p.entry.Queued.Before(o.Turn) { // by the same clock
+		rec.Came, rec.Turn = o.Came, o.Turn
+	}
+	if p.opts.Resync != api.NotResync && p.opts.KeepFound {
+		rec.Description = strings.TrimPrefix(rec.Description+"; without removal", "; ")
+	}
+	if r.on {
+		pl := txn.Plan
+		r.history.PreRecordPlan(rec, func() []api.RecordedTxnOp { return recordPlan(pl) })
+	}
+	if r.print != nil {
+		printed, more := *rec, 0
+		if r.printPlans > 0 {
+			printed.Planned, more = recordPlanUpTo(txn.Plan, r.printPlans)
+		} else if rec.WithSimulation {
+			printed.Planned = recordPlan(txn.Plan)
+		}
+		r.print(&printed, more)
+	}
+	return rec
+}
+
+func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
+	ops, _ := recordPlanUpTo(pl, len(pl.Ops))
+	return ops
+}
+
+// recordPlanUpTo records at most limit operations of a plan; more is the number of
+// the others.
+func recordPlanUpTo(pl *plan.Plan, limit int) (ops []api.RecordedTxnOp, more int) {
+	ops = make([]api.RecordedTxnOp, 0, min(limit, len(pl.Ops)))
+	for i := range pl.Ops {
+		switch {
+		case pl.Ops[i].Silent():
+		case len(ops) < limit:
+			ops = append(ops, exec.Record(&pl.Ops[i]))
+		default:
+			more++
+		}
+	}
+	return ops, more
+}
+
+func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Result) {
+	rec := *pre
+	rec.PreRecord = false
+	rec.Stop = r.clock.Now()
+	rec.Begun, rec.Executed = res.Begun, res.Executed
+	rec.Reverted, rec.ToRevert, rec.NotReverted = res.Reverted, res.ToRevert, res.NotReverted
+	switch {
+	case !r.on:
+	case wentAsPlanned(pl, res.Executed):
+		kept := rec
+		r.history.CompleteAsPlanned(&kept)
+	default:
+		kept := rec
+		kept.Planned = recordPlan(pl)
+		r.history.Complete(&kept)
+	}
+	if r.print != nil {
+		r.print(&rec, 0)
+	}
+}
+
+// wentAsPlanned tells whether just the operations of a plan were executed, with
+// the outcome that was foreseen.
+func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
+	next := 0
+	for i := range pl.Ops {
+		if pl.Ops[i].Silent() {
+			continue
+		}
+		if next == len(executed) {
+			return false
+		}
+		done := executed[next]
+		done.Start, done.End, done.After, done.Waited = time.Time{}, time.Time{}, 0, api.OpWaitNone
+		if done != exec.Record(&pl.Ops[i]) {
+			return false
+		}
+		next++
+	}
+	return next == len(executed)
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tenuto-dev/tenuto/infra/holder"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// session is what is known of a southbound.
+type session struct {
+	up     bool
+	epoch  uint64
+	reason error // why it is down
+}
+
+// sessions are the southbounds that have connected or disconnected so far. All methods
+// may be called concurrently.
+type sessions struct {
+	mu     sync.Mutex
+	byName map[string]session
+}
+
+func newSessions() *sessions { return &sessions{byName: map[string]session{}} }
+
+// replace returns the session that a southbound had before.
+func (s *sessions) replace(name string, now session) (before session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.byName[name]
+	s.byName[name] = now
+	return before
+}
+
+// closed returns the southbounds that descriptors name and that are not known to be
+// connected.
+func (s *sessions) closed(reg *registry.Registry) map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	closed := map[string]bool{}
+	for _, d := range reg.All() {
+		if d.Southbound != "" && !s.byName[d.Southbound].up {
+			closed[d.Southbound] = true
+		}
+	}
+	return closed
+}
+
+// problem returns why a southbound cannot be reached; empty if it can.
+func (s *sessions) problem(name string) string {
+	if name == "" {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.byName[name]
+	var held *holder.HeldError
+	switch {
+	case known.up:
+		return ""
+	case errors.As(known.reason, &held):
+		return name + ": " + held.Error()
+	case known.reason != nil:
+		return fmt.Sprintf("%s: disconnected (%v)", name, known.reason)
+	}
+	return name + ": disconnected"
+}
+
+// SouthboundUp implements api.Sessions.
+func (c *Engine) SouthboundUp(name string, epoch uint64) {
+	c.overdue.SessionUp(name, epoch)
+	c.pushSession(&sessionChange{name: name, up: true, epoch: epoch})
+}
+
+// SouthboundDown implements api.Sessions.
+func (c *Engine) SouthboundDown(name string, reason error) {
+	c.exec.Crashes.Lose(name, c.clock.Now())
+	c.overdue.SessionDown(name, reason)
+	c.pushSession(&sessionChange{name: name, reason: reason})
+}
+
+func (c *Engine) pushSession(s *sessionChange) {
+	if err := c.push(s); err != nil {
+		c.log.Debug("session change ignored", "southbound", s.name, "error", err)
+	}
+}
+
+// prepareSession follows a southbound that came or went.
+func (c *Engine) prepareSession(s *sessionChange, p *transaction) bool {
+	before := c.sessions.replace(s.name, session{s.up, s.epoch, s.reason})
+	if before.up && s.up && before.epoch == s.epoch {
+		return false
+	}
+	now := c.clock.Now()
+	var calls []exec.InFlight
+	if s.up || !errors.Is(s.reason, api.ErrUnresponsive) {
+		calls = c.exec.Crashes.Take(s.name, now)
+	}
+	if !before.up && !s.up && len(calls) == 0 {
+		return false
+	}
+	p.request.Closed = c.closedSessions()
+	if !s.up || before.up {
+		c.afterCrash(s.name, now, calls)
+		p.request.Touch = c.abandon(s.name)
+		c.pin(&p.request)
+		c.markQuarantined()
+	}
+	if s.up {
+		r := c.southbound.refresher(p.request.Closed)
+		r.Only = func(d *registry.Descriptor) bool { return d.Southbound == s.name }
+		r.All(nil)
+		p.request.All = true
+		p.request.DropUnwanted = c.fullResyncDone
+	}
+	return true
+}
+
+// abandon takes everything in a southbound for non-existent, without any
+// callback. It returns the keys that were thought to exist.
+func (c *Engine) abandon(name string) []string {
+	c.overdue.Forget(name)
+	c.reads.Forget(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var nodes []*graph.Node
+	c.graph.Nodes(func(n *graph.Node) bool {
+		if n.Root().Desc.Session() == name && n.Have != nil {
+			nodes = append(nodes, n)
+		}
+		return true
+	})
+	keys := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		keys = append(keys, n.Key)
+		c.journal.lose(n)
+		if n.IsDerived() || n.Obtained() {
+			c.graph.SetWant(n, nil)
+		}
+		n.Err, n.Retrying = nil, false
+		c.graph.Remove(n, graph.Lost)
+		c.graph.Forget(n)
+		if n.Gone() { // its state changes as well
+			c.refreshed = append(c.refreshed, n.Root().Key)
+		}
+	}
+	return keys
+}
+
+// valuesOf lists the base values in a southbound: its coming and going is part
+// of their status, whether or not an operation was executed.
+func (st *state) valuesOf(name string) (keys []string) {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	st.graph.Nodes(func(n *graph.Node) bool {
+		if !n.IsDerived() && n.Desc.Session() == name {
+			keys = append(keys, n.Key)
+		}
+		return true
+	})
+	return keys
+}

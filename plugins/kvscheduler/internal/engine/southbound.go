@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// southbound reads what exists. It belongs to the worker.
+type southbound struct {
+	*state
+	past      *refresh.Past
+	contracts *contract.Tracker
+	sent      func() uint64 // see Options.Records; nil: unknown
+	progress  progress
+}
+
+func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
+	return &refresh.Refresher{
+		Graph: b.graph, Registry: b.registry.Load(), Lock: &b.mu, Closed: closed,
+		Past:     b.past,
+		Complete: b.fullResyncDone, Policies: b.policies,
+		Changed: func(key string) { b.refreshed = append(b.refreshed, key) },
+		Reads:   b.reads, Run: b.overdue.Read, Late: b.overdue.Holds,
+		Begin: b.beginReading, Reading: b.contracts.Begin, Violation: b.contracts.Retrieve,
+		Warn: func(descriptor, problem string) {
+			b.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
+		},
+	}
+}
+
+// verboseRefresher is a refresher that logs the values that it reads, if the transaction
+// asks for that.
+func (b *southbound) verboseRefresher(p *transaction) *refresh.Refresher {
+	r := b.refresher(p.request.Closed)
+	if p.opts.Verbose {
+		r.Retrieved = func(descriptor string, values []api.KVWithMetadata) {
+			b.log.Info("retrieved", "descriptor", descriptor, "values", len(values))
+			for _, kv := range values {
+				b.log.Info("retrieved value", "descriptor", descriptor, "key", kv.Key, "value", record.ValueText(kv.Value))
+			}
+		}
+	}
+	return r
+}
+
+func (b *southbound) refreshKeys(keys []string) (unread []string) {
+	return b.refresher(b.closedSessions()).Keys(keys)
+}
+
+// readAgain takes over what the southbound says about base values, also about
+// those that are believed not to exist.
+func (b *southbound) readAgain(bases []string, closed map[string]bool) {
+	keys := map[*registry.Descriptor]map[string]bool{}
+	reg := b.registry.Load()
+	for _, base := range bases {
+		d, err := reg.Lookup(base)
+		if err != nil || d == nil || d.Retrieve == nil {
+			continue // it cannot be read
+		}
+		if keys[d] == nil {
+			keys[d] = map[string]bool{}
+		}
+		keys[d][base] = true
+	}
+	r := b.refresher(closed)
+	for _, d := range reg.RetrieveOrder() {
+		if keys[d] != nil {
+			r.Among(d, keys[d])
+		}
+	}
+}

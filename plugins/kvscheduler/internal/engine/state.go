@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// state is the desired and the actual state with what all parts of the engine need
+// besides.
+type state struct {
+	log      logging.Logger
+	clock    Clock
+	policies registry.Policies
+
+	mu       sync.RWMutex // guards graph against readers; only the worker writes
+	graph    *graph.Graph
+	registry atomic.Pointer[registry.Registry]
+	sessions *sessions
+	reads    *refresh.Reads // what could not be read
+	overdue  *exec.Overdue  // callbacks that did not return in time
+	history  *record.Ring
+
+	// Of the worker.
+	nextSeq        uint64
+	fullResyncDone bool
+	refreshed      []string // base values whose status changed without an operation
+}
+
+func newState(opts *Options, reg *registry.Registry) *state {
+	st := &state{
+		log: opts.Log, clock: opts.Clock, policies: opts.Policies,
+		graph: graph.New(), sessions: newSessions(), reads: refresh.NewReads(opts.Clock.Now), history: record.NewRing(opts.History),
+	}
+	st.registry.Store(reg)
+	return st
+}
+
+// closedSessions returns the southbounds that descriptors name and that are not known
+// to be connected.
+func (st *state) closedSessions() map[string]bool {
+	return st.sessions.closed(st.registry.Load())
+}
+
+// txnStart returns when a transaction began.
+func (st *state) txnStart(seq uint64) time.Time { return st.history.Start(seq) }
+
+// unknown reports whether it is not known that a value exists, because its descriptor
+// could not be read.
+func (st *state) unknown(n *graph.Node) bool {
+	root := n.Root()
+	return root.Have == nil && st.reads.Of(root.Key, root.Desc) != nil
+}
+
+// desired returns what the northbound wants of the base of a value; nil: nothing.
+func (st *state) desired(key, base string) proto.Message {
+	if base != "" {
+		key = base
+	}
+	if n := st.graph.Node(key); n != nil && n.Desired() != nil {
+		return n.Want.Msg
+	}
+	return nil
+}
+
+// setError replaces the error of a value outside of a transaction.
+func (st *state) setError(n *graph.Node, err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	n.Err, n.Retrying = err, false
+	st.refreshed = append(st.refreshed, n.Root().Key)
+}

@@ -1,0 +1,317 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// task is one kind of work that may become a transaction. The worker calls its methods.
+type task interface {
+	queue.Task
+	// txnType is what its transaction is recorded as.
+	txnType() api.TxnType
+	// prepare fills in what is to be planned. It returns false if there is nothing to do,
+	// and an error if the task is refused. It is called again if the outcome depends on
+	// notifications that are executed first.
+	prepare(c *Engine, p *transaction) (ok bool, err error)
+	// settle follows the execution.
+	settle(c *Engine, p *transaction, res *exec.Result)
+}
+
+// call is a function to run on the worker, between two transactions.
+type call func()
+
+func (call) Class() string               { return api.QueueCalls }
+func (call) Named() []api.RecordedKVPair { return nil }
+func (call) Wide() bool                  { return false }
+func (call) News() *queue.News           { return nil }
+
+// internal is what tasks have in common that no client waits for. It has the class and
+// the type of a retry.
+type internal struct{}
+
+func (internal) Class() string                              { return api.QueueRetries }
+func (internal) Named() []api.RecordedKVPair                { return nil }
+func (internal) Wide() bool                                 { return false }
+func (internal) News() *queue.News                          { return nil }
+func (internal) txnType() api.TxnType                       { return api.RetryFailedOps }
+func (internal) settle(*Engine, *transaction, *exec.Result) {}
+
+// commit is what transactions of the northbound have in common.
+type commit struct {
+	values []api.RecordedKVPair
+	opts   api.TxnOptions
+	done   chan outcome // buffered; nil: the client does not wait
+}
+
+func (*commit) Class() string                 { return api.QueueNorthbound }
+func (t *commit) Named() []api.RecordedKVPair { return t.values }
+func (t *commit) Wide() bool                  { return t.opts.Resync != api.NotResync }
+func (*commit) News() *queue.News             { return nil }
+func (*commit) txnType() api.TxnType          { return api.NBTransaction }
+
+func (*commit) settle(*Engine, *transaction, *exec.Result) {}
+
+// committed is a transaction of the northbound.
+type committed interface {
+	task
+	parts() *commit
+}
+
+// parts gives submit access to the common part.
+func (t *commit) parts() *commit { return t }
+
+// check returns what is wrong with the options.
+func (t *commit) check() error {
+	switch {
+	case t.opts.Resync == api.DownstreamResync && len(t.values) > 0:
+		return api.ErrCombinedDownstreamResyncWithChange
+	case t.opts.Resync != api.NotResync && t.opts.Revert:
+		return api.ErrRevertNotSupportedWithResync
+	}
+	return nil
+}
+
+// reply answers the client, if it waits.
+func (t *commit) reply(out outcome) {
+	if t.done != nil {
+		t.done <- out
+	}
+}
+
+// wait waits for the end of a transaction that is executed.
+func (t *commit) wait(ctx context.Context) (seqNum uint64, err error) {
+	select {
+	case out := <-t.done:
+		return out.seq, out.err
+	case <-ctx.Done():
+		return api.NoSeqNum, context.Cause(ctx)
+	}
+}
+
+// begin copies what the client asks for. It fails if the deadline passed in the queue.
+func (t *commit) begin(p *transaction) error {
+	p.values, p.opts = t.values, t.opts
+	if d, e := t.opts.Deadline, p.entry; !d.IsZero() && !e.Taken.Before(d) {
+		return fmt.Errorf("%w, after %v in the queue", api.ErrTxnDeadline, e.Taken.Sub(e.Queued).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// northbound is a transaction with changes of values, a resync, or both.
+type northbound struct {
+	commit
+	expect *api.Plan // refuse to do anything else
+}
+
+func (t *northbound) prepare(c *Engine, p *transaction) (bool, error) {
+	if err := t.begin(p); err != nil {
+		return false, err
+	}
+	p.expect = t.expect
+	c.readForNB(p)
+	c.prepareNB(p, c.change)
+	return true, nil
+}
+
+// orphanRemoval deletes orphans.
+type orphanRemoval struct{ commit }
+
+func (t *orphanRemoval) prepare(c *Engine, p *transaction) (bool, error) {
+	if err := t.begin(p); err != nil {
+		return false, err
+	}
+	c.readForNB(p)
+	c.claim(p.values, p.request.Closed)
+	c.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
+		change, err := c.change(n, kv)
+		if !orphaned(n) {
+			err = api.ErrNoOrphan
+		}
+		return change, err
+	})
+	return true, nil
+}
+
+// reversal restores what was desired before a transaction that could not be verified.
+type reversal struct {
+	commit
+	wants map[string]*registry.Value
+	touch []string // planned again, because they are not what they were believed to be
+}
+
+func (t *reversal) prepare(c *Engine, p *transaction) (bool, error) {
+	if err := t.begin(p); err != nil {
+		return false, err
+	}
+	c.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
+		change, err := c.change(n, kv)
+		change.Want = t.wants[kv.Key]
+		return change, err
+	})
+	p.request.Touch = t.touch
+	return true, nil
+}
+
+// driftRepair reads drifted values again and plans them.
+type driftRepair struct {
+	commit
+	found []api.Drift
+}
+
+func (t *driftRepair) prepare(c *Engine, p *transaction) (bool, error) {
+	if err := t.begin(p); err != nil {
+		return false, err
+	}
+	c.prepareRepair(t.found, p)
+	return true, nil
+}
+
+// notification is what a southbound reports about its values.
+type notification struct {
+	internal
+	news *queue.News
+}
+
+func (*notification) Class() string        { return api.QueueNotifications }
+func (t *notification) News() *queue.News  { return t.news }
+func (*notification) txnType() api.TxnType { return api.SBNotification }
+func (t *notification) prepare(c *Engine, p *transaction) (bool, error) {
+	return c.prepareNotification(t.news, p), nil
+}
+
+// sessionChange is a southbound that connects or disconnects.
+type sessionChange struct {
+	internal
+	name   string
+	up     bool
+	epoch  uint64
+	reason error
+}
+
+func (*sessionChange) Class() string        { return api.QueueSessions }
+func (*sessionChange) txnType() api.TxnType { return api.SBNotification }
+
+// String describes a change for the history.
+func (t *sessionChange) String() string {
+	if t.up {
+		return fmt.Sprintf("southbound %s is up (epoch %d)", t.name, t.epoch)
+	}
+	return fmt.Sprintf("southbound %s is down: %v", t.name, t.reason)
+}
+
+func (t *sessionChange) prepare(c *Engine, p *transaction) (bool, error) {
+	p.opts.Description, p.retryLeft = t.String(), patiently()
+	return c.prepareSession(t, p), nil
+}
+
+func (t *sessionChange) settle(c *Engine, _ *transaction, res *exec.Result) {
+	if t.up {
+		c.tryNext(t.name, 0)
+	}
+	res.Changed = append(res.Changed, c.valuesOf(t.name)...)
+}
+
+// descriptorRegistered applies the values that had no descriptor before.
+type descriptorRegistered struct{ internal }
+
+func (descriptorRegistered) Class() string        { return api.QueueUnimplemented }
+func (descriptorRegistered) txnType() api.TxnType { return api.RetryUnimplOps }
+func (descriptorRegistered) prepare(c *Engine, p *transaction) (bool, error) {
+	return c.prepareUnimplemented(p), nil
+}
+
+// retry repeats operations that failed.
+type retry struct {
+	internal
+	ofTxn    uint64
+	attempt  int
+	failures []exec.Failure
+	revision map[string]uint32 // of the base values when the retry was planned
+}
+
+func (t *retry) prepare(c *Engine, p *transaction) (bool, error) {
+	p.ofTxn, p.attempt = t.ofTxn, t.attempt
+	return c.prepareRetry(t, p), nil
+}
+
+// trial applies the next suspect of a southbound alone.
+type trial struct {
+	internal
+	ofTxn      uint64
+	southbound string
+	suspect    string // known when it is prepared; empty: there is none
+}
+
+func (t *trial) prepare(c *Engine, p *transaction) (bool, error) {
+	p.ofTxn, p.alone = t.ofTxn, true
+	return c.prepareTrial(t, p), nil
+}
+
+func (t *trial) settle(c *Engine, _ *transaction, res *exec.Result) { c.afterTrial(t, res) }
+
+// lateReturns takes over what callbacks did that returned after their timeout.
+type lateReturns struct{ internal }
+
+func (lateReturns) prepare(c *Engine, p *transaction) (bool, error) { return c.prepareLate(p), nil }
+
+// confirmation reads again what unconfirmed operations did.
+type confirmation struct{ internal }
+
+func (confirmation) prepare(c *Engine, p *transaction) (bool, error) {
+	c.decisions.planned = false
+	c.overdue.Wake()
+	return c.prepareLate(p), nil
+}
+
+// observation reads the values that are only observed.
+type observation struct{ internal }
+
+func (observation) txnType() api.TxnType { return api.SBNotification }
+func (observation) prepare(c *Engine, p *transaction) (bool, error) {
+	return c.observer.prepareObserved(p), nil
+}
+
+// reread reads the descriptors that could not be read.
+type reread struct{ internal }
+
+func (reread) txnType() api.TxnType { return api.SBNotification }
+func (reread) prepare(c *Engine, p *transaction) (bool, error) {
+	p.retryLeft = patiently()
+	return c.prepareReread(p), nil
+}
+
+// lostValues removes values from the actual state that the southbound has lost. It is
+// not queued.
+type lostValues struct {
+	internal
+	keys []string
+}
+
+func (*lostValues) txnType() api.TxnType { return api.SBNotification }
+func (t *lostValues) prepare(c *Engine, p *transaction) (bool, error) {
+	p.opts.Description = "the southbound lost " + counted(len(t.keys), "value")
+	c.prepareLost(t.keys, p)
+	return true, nil
+}
+
+// lostRepair creates lost values again. It is not queued.
+type lostRepair struct {
+	internal
+	keys []string
+}
+
+func (*lostRepair) txnType() api.TxnType { return api.SBNotification }
+func (t *lostRepair) prepare(c *Engine, p *transaction) (bool, error) {
+	p.opts.Description, p.retryLeft, p.repair = "repair of "+counted(len(t.keys), "lost value"), patiently(), true
+	p.request.Touch = c.withDerived(t.keys)
+	return true, nil
+}

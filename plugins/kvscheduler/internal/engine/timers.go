@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+)
+
+// timers queue tasks later. All methods but delay may be called concurrently.
+type timers struct {
+	alarm  Clock
+	random *rand.Rand // for the jitter of retries
+	to     *admission
+
+	lock    sync.Mutex
+	running map[*timer]struct{} // nil after stop
+}
+
+type timer struct{ stop func() bool }
+
+func newTimers(clock Clock, random *rand.Rand, to *admission) *timers {
+	return &timers{alarm: clock, random: random, to: to, running: map[*timer]struct{}{}}
+}
+
+// RetriesPending is the number of tasks that wait for their time.
+func (tm *timers) RetriesPending() int {
+	tm.lock.Lock()
+	defer tm.lock.Unlock()
+	return len(tm.running)
+}
+
+// patiently retries without end.
+func patiently() *api.RetryOpts {
+	return &api.RetryOpts{Period: api.DefaultRetryPeriod, ExpBackoff: true}
+}
+
+// delay is how long to wait before the retry that follows the given attempt.
+func (tm *timers) delay(opts api.RetryOpts, attempt int) time.Duration {
+	limit := opts.MaxPeriod
+	if limit <= 0 {
+		limit = api.DefaultRetryMaxPeriod
+	}
+	d := min(opts.Period, limit)
+	if !opts.ExpBackoff {
+		return d
+	}
+	for range attempt {
+		if d >= limit {
+			break
+		}
+		d *= 2
+	}
+	d = min(d, limit)
+	if attempt > 0 { // up to a tenth less, so that retries do not march in step
+		d -= time.Duration(tm.random.Int64N(int64(d)/10 + 1))
+	}
+	return d
+}
+
+// after queues a task after a while.
+func (tm *timers) after(d time.Duration, t queue.Task) {
+	tm.lock.Lock()
+	defer tm.lock.Unlock()
+	if tm.running == nil {
+		return
+	}
+	this := &timer{}
+	tm.running[this] = struct{}{}
+	this.stop = tm.alarm.AfterFunc(d, func() {
+		tm.lock.Lock()
+		delete(tm.running, this)
+		tm.lock.Unlock()
+		_ = tm.to.push(t) // a closed scheduler retries nothing
+	})
+}
+
+// stop drops all tasks that are not queued yet, and those of later calls of after.
+func (tm *timers) stop() {
+	tm.lock.Lock()
+	defer tm.lock.Unlock()
+	for t := range tm.running {
+		t.stop()
+	}
+	tm.running = nil
+}

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/quarantine"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// verdict is how long a southbound may take to go down after an operation that
+// it did not survive has failed.
+const verdict = time.Second
+
+// trials finds out which values crash their southbound: after a crash each suspect is
+// applied alone. The journal has the suspects, so that a trial that crashes the agent as
+// well is known to the next process.
+type trials struct {
+	*state
+	*timers
+	*admission
+	journal  *journal
+	suspects *quarantine.Tracker
+	report   func([]api.Suspect) // nil disables it
+
+	queued  map[string]int // trials that wait in the queue, by southbound
+	unsaved bool           // a write failed: the journal has to be written as a whole
+}
+
+func newTrials(st *state, tm *timers, a *admission, j *journal, after int, report func([]api.Suspect)) *trials {
+	tr := &trials{
+		state: st, timers: tm, admission: a, journal: j,
+		suspects: quarantine.New(after), report: report, queued: map[string]int{},
+	}
+	j.retried = tr.save
+	return tr
+}
+
+// due returns the suspects of a southbound to be tried.
+func (tr *trials) due(southbound string) []api.Suspect {
+	return tr.suspects.List(func(s *quarantine.Suspect) bool {
+		return s.Southbound == southbound && !s.Quarantined && !s.Tried && !s.Early
+	})
+}
+
+// afterCrash finds out who may have brought a southbound down, of the callbacks
+// that failed and of those that hang.
+func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFlight) {
+	for _, call := range tr.overdue.List() {
+		if call.Southbound == southbound && !call.Stale && !call.Unread() && call.Owed != nil {
+			calls = append(calls, exec.InFlight{Key: call.Key, Base: call.Owed.Base, Callback: call.Callback})
+		}
+	}
+	for i := range calls {
+		if calls[i].Base == calls[i].Key {
+			calls[i].Base = ""
+		}
+	}
+	if len(calls) > 0 {
+		tr.log.Warn("southbound went down during operations", "southbound", southbound, "operations", len(calls))
+	}
+	for _, s := range tr.suspects.Crashed(southbound, now, calls) {
+		tr.log.Error("value quarantined", "key", s.Key, "southbound", southbound, "crashes", len(s.Crashes))
+	}
+	for i := range calls {
+		if s := tr.suspects.Get(calls[i].Key); s != nil {
+			s.Desired = tr.desired(s.Key, s.Base)
+		}
+	}
+	tr.reportSuspects()
+	tr.save() // at once: the agent may not live longer than its southbound
+}
+
+func (tr *trials) reportSuspects() {
+	if tr.report != nil {
+		tr.report(tr.Suspects())
+	}
+}
+
+// beginTrials queues the trial of the next suspect of a southbound, unless one is
+// queued already.
+func (tr *trials) beginTrials(southbound string) {
+	if tr.queued[southbound] == 0 {
+		tr.tryNext(southbound, 0)
+	}
+}
+
+// tryNext queues the trial of the next suspect of a southbound.
+func (tr *trials) tryNext(southbound string, delay time.Duration) {
+	if len(tr.suspects.List(func(s *quarantine.Suspect) bool { return s.Southbound == southbound && !s.Quarantined })) == 0 {
+		tr.save()
+		return
+	}
+	tr.queued[southbound]++
+	t := &trial{ofTxn: tr.nextSeq, southbound: southbound}
+	if tr.nextSeq > 0 {
+		t.ofTxn--
+	}
+	if delay > 0 {
+		tr.after(delay, t)
+	} else {
+		_ = tr.push(t) // a closed scheduler tries nothing
+	}
+}
+
+// prepareTrial lets one suspect come up, with nothing beside it.
+func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
+	southbound := t.southbound
+	tr.queued[southbound]--
+	if p.request.Closed[southbound] {
+		return false // it comes up again, and so do the trials
+	}
+	p.request.DropUnwanted = tr.fullResyncDone // what an earlier run could not remove was found without being desired
+	// Those whose trial failed, and the southbound has survived it.
+	for _, s := range tr.suspects.List(func(s *quarantine.Suspect) bool { return s.Southbound == southbound && s.Tried }) {
+		if n, tried := tr.graph.Node(s.Key), tr.suspects.Get(s.Key); n != nil && (tried.Again || n.Root().Revision != tried.Revision) {
+			p.request.Touch = append(p.request.Touch, s.Key)
+		}
+		tr.suspects.Drop(s.Key)
+		delete(p.request.Pinned, s.Key)
+	}
+	tr.reportSuspects()
+	for _, s := range tr.due(southbound) {
+		n := tr.graph.Node(s.Key)
+		if n == nil {
+			tr.suspects.Drop(s.Key)
+			continue
+		}
+		if tr.unknown(n) || tr.overdue.Holds(s.Key) {
+			continue // nothing would be done with it; its trial is when that is over
+		}
+		delete(p.request.Pinned, s.Key)
+		t.suspect = s.Key
+		p.opts.Description = fmt.Sprintf("%s alone, since southbound %s went down while it was worked on", s.Key, southbound)
+		p.request.Touch = append(p.request.Touch, s.Key)
+		return true
+	}
+	return len(p.request.Touch) > 0
+}
+
+// afterTrial decides about a suspect.
+func (tr *trials) afterTrial(t *trial, res *exec.Result) {
+	if t.suspect == "" {
+		return // no suspect was left to try
+	}
+	failed := slices.ContainsFunc(res.Failures, func(f exec.Failure) bool { return f.Key == t.suspect })
+	if !failed {
+		tr.suspects.Drop(t.suspect)
+		tr.reportSuspects()
+		tr.tryNext(t.southbound, 0)
+		return
+	}
+	if s := tr.suspects.Get(t.suspect); s != nil {
+		s.Tried = true
+		if n := tr.graph.Node(t.suspect); n != nil {
+			s.Revision = n.Root().Revision
+		}
+	}
+	tr.tryNext(t.southbound, verdict)
+}
+
+// releaseIfChanged releases a value from quarantine that is changed or deleted, with what
+// is derived from it. While it stays as it is the change is an error.
+func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool) {
+	if tr.suspects.Len() == 0 {
+		return
+	}
+	for _, s := range tr.suspects.List(func(s *quarantine.Suspect) bool {
+		return s.Quarantined && (s.Key == change.Key || s.Base == change.Key)
+	}) {
+		if sameWish(tr.suspects.Get(s.Key).Desired, change.Want) {
+			p.delayed = append(p.delayed, api.KeyWithError{
+				Key: s.Key, TxnOperation: operation(change), Error: &api.QuarantineError{Suspect: s},
+			})
+			continue
+		}
+		delete(p.request.Pinned, s.Key)
+		if !dry {
+			tr.suspects.Drop(s.Key)
+			tr.reportSuspects()
+		}
+	}
+}
+
+// sameWish reports whether the northbound wants what it wanted before.
+func sameWish(wish proto.Message, want *registry.Value) bool {
+	if wish == nil || want == nil || want.FromSB {
+		return wish == nil && (want == nil || want.FromSB)
+	}
+	return proto.Equal(wish, want.Msg)
+}
+
+// followSuspects brings the suspects in step with what the northbound asks for.
+func (tr *trials) followSuspects() {
+	if tr.suspects.Len() > 0 {
+		tr.arrive()
+		tr.markQuarantined()
+	}
+}
+
+// limbo says why nothing is done with a value for now.
+func (l *retries) limbo(key string) (why string, leaving bool) {
+	if why, leaving = l.overdue.Of(key); why != "" {
+		return why, leaving
+	}
+	if s := l.trials.suspects.Get(key); s != nil {
+		return fmt.Sprintf("its turn alone, since southbound %q went down while it was worked on", s.Southbound), false
+	}
+	return "", false
+}
+
+// Suspects implements api.Quarantine.
+func (tr *trials) Suspects() []api.Suspect { return tr.suspects.List(nil) }
+
+// ReleaseQuarantined implements api.Quarantine.
+func (tr *trials) ReleaseQuarantined(ctx context.Context, keys ...string) error {
+	var problem error
+	err := tr.onWorker(ctx, func() { problem = tr.release(keys) })
+	if err != nil {
+		return err
+	}
+	return problem
+}
+
+func (tr *trials) release(keys []string) error {
+	quarantined := tr.suspects.List(func(s *quarantine.Suspect) bool {
+		return s.Quarantined && (len(keys) == 0 || slices.Contains(keys, s.Key))
+	})
+	for _, key := range keys {
+		if !slices.ContainsFunc(quarantined, func(s api.Suspect) bool { return s.Key == key }) {
+			return fmt.Errorf("%s: %w", key, api.ErrNotQuarantined)
+		}
+	}
+	southbounds := map[string]bool{}
+	for _, q := range quarantined {
+		tr.suspects.Release(q.Key)
+		southbounds[q.Southbound] = true
+		if n := tr.graph.Node(q.Key); n != nil {
+			tr.setError(n, nil)
+		}
+	}
+	tr.reportSuspects()
+	tr.save()
+	for southbound := range southbounds {
+		tr.beginTrials(southbound)
+	}
+	return nil
+}
+
+// pin makes a request leave alone what must not be touched now: suspects, and values with
+// a callback that has not returned.
+func (tr *trials) pin(req *plan.Request) {
+	req.Pinned, req.Limbo = nil, nil
+	tr.overdue.Pin(req)
+	req.Pinned = tr.suspects.Pin(req.Pinned)
+}

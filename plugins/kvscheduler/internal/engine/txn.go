@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+)
+
+// txn collects the changes of one transaction.
+type txn struct {
+	c      *Engine
+	values []api.RecordedKVPair
+	at     map[string]int // of a key in values; nil while they come in order
+}
+
+// StartNBTransaction implements api.Committer.
+func (c *Engine) StartNBTransaction() api.Txn { return &txn{c: c} }
+
+// SetValue implements api.Txn.
+func (t *txn) SetValue(key string, value proto.Message) api.Txn {
+	if value != nil && !value.ProtoReflect().IsValid() {
+		value = nil // a typed nil pointer
+	}
+	pair := api.RecordedKVPair{Key: key, Value: value, Origin: api.FromNB}
+	last := len(t.values) - 1
+	if t.at == nil {
+		if last < 0 || t.values[last].Key < key {
+			t.values = pages.Append(t.values, pair)
+			return t
+		}
+		t.index()
+	}
+	if i, ok := t.at[key]; ok {
+		t.values[i] = pair
+	} else {
+		t.at[key] = len(t.values)
+		t.values = pages.Append(t.values, pair)
+	}
+	return t
+}
+
+// index notes where the keys are, once they do not come in order.
+func (t *txn) index() {
+	t.at = make(map[string]int, len(t.values)+1)
+	for i := range t.values {
+		t.at[t.values[i].Key] = i
+	}
+}
+
+// Commit implements api.Txn.
+func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
+	return t.c.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
+}
+
+// optionsOf are the options that the context carries, and then those of the call.
+func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
+	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
+}
+
+// Plan implements api.Txn.
+func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error) {
+	what := &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}}
+	if err := what.check(); err != nil {
+		return nil, api.NewTransactionError(err, nil, false)
+	}
+	var result *api.Plan
+	var rejected []api.KeyWithError
+	err := t.c.onWorker(ctx, func() {
+		p := &transaction{entry: &queue.Entry{Task: what}, dry: true}
+		_, _ = t.c.prepare(p) // a northbound transaction fails for its deadline only
+		rejected = p.rejected
+		result = t.c.plans.planned(t.values, &what.opts, plan.Make(t.c.graph, p.request))
+	})
+	if err != nil {
+		return nil, api.NewTransactionError(err, nil, false)
+	}
+	return result, api.NewTransactionError(nil, rejected, false)
+}

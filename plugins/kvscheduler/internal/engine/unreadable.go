@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// rereads is when descriptors are read again that could not be read. Only the
+// worker changes it.
+type rereads struct {
+	attempt int
+	told    string // the names of what is left to read
+	planned bool   // a timer runs
+}
+
+// unreadable reads descriptors again that could not be read. The worker calls its methods;
+// those that only read may be called concurrently.
+type unreadable struct {
+	*state
+	*timers
+	southbound *southbound
+	trials     *trials
+	report     func([]Unread) // nil disables it
+
+	rereads    rereads
+	nextReread atomic.Pointer[time.Time] // nil: none is planned
+}
+
+// Unread is a descriptor of which it is not known what exists: Retrieve failed
+// when its southbound came up, or at the start.
+type Unread struct {
+	Descriptor string
+	Err        error
+	Since      time.Time
+}
+
+// Unread lists the descriptors that could not be read and are tried again,
+// sorted by name.
+func (u *unreadable) Unread() []Unread {
+	failed := u.reads.List()
+	list := make([]Unread, len(failed))
+	for i, f := range failed {
+		list[i] = Unread{f.Desc.Name, f.Err, f.Since}
+	}
+	return list
+}
+
+// unread says why it is not known whether a value exists; empty if it is.
+func (u *unreadable) unread(n *graph.Node) string {
+	if root := n.Root(); root.Have == nil {
+		return u.notRead(root.Key, root.Desc)
+	}
+	return ""
+}
+
+func (u *unreadable) notRead(key string, d *registry.Descriptor) string {
+	f := u.reads.Of(key, d)
+	if f == nil {
+		return ""
+	}
+	text := fmt.Sprintf("descriptor %q to be read, which fails since %s: %v", f.Desc.Name, stamp(f.Since), f.Err)
+	if next := u.nextReread.Load(); next != nil {
+		text += "; tried again at " + stamp(*next)
+	}
+	return text
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// planReread has what could not be read tried again after a while: 1, 2, 4
+// seconds and so on up to a minute.
+func (u *unreadable) planReread() {
+	r := &u.rereads
+	failed := u.Unread()
+	names := ""
+	for i := range failed {
+		names += failed[i].Descriptor + "\n"
+	}
+	if names != r.told {
+		for _, name := range strings.Fields(r.told) {
+			if d := u.registry.Load().ByName(name); !strings.Contains(names, name+"\n") && d.Session() != "" {
+				u.trials.beginTrials(d.Session()) // suspects that could not be tried
+			}
+		}
+		if !strings.Contains(r.told, names) { // more than before
+			r.attempt = 0
+		}
+		r.told = names
+		if u.report != nil {
+			u.report(failed)
+		}
+	}
+	if len(failed) == 0 {
+		u.nextReread.Store(nil)
+		return
+	}
+	if r.planned {
+		return
+	}
+	r.planned = true
+	d := u.delay(*patiently(), r.attempt)
+	r.attempt++
+	next := u.clock.Now().Add(d)
+	u.nextReread.Store(&next)
+	u.after(d, reread{})
+}
+
+// prepareReread reads again what could not be read; false if nothing answered.
+func (u *unreadable) prepareReread(p *transaction) bool {
+	u.rereads.planned = false
+	before := u.reads.List()
+	if len(before) == 0 {
+		return false
+	}
+	failed := map[*registry.Descriptor]bool{}
+	for _, f := range before {
+		failed[f.Desc] = true
+	}
+	r := u.southbound.refresher(p.request.Closed)
+	r.Only = func(d *registry.Descriptor) bool { return failed[d] }
+	r.All(nil)
+	answered := u.answered(before)
+	if len(answered) == 0 {
+		return false
+	}
+	p.opts.Description = "read after it failed: " + strings.Join(answered, ", ")
+	p.request.All = true
+	p.request.DropUnwanted = u.fullResyncDone
+	return true
+}
+
+// answered lists those of the descriptors of which more is known by now.
+func (u *unreadable) answered(before []refresh.Failed) (names []string) {
+	for _, f := range before {
+		now := u.reads.Of("", f.Desc)
+		if len(f.Keys) == 0 && now == nil || len(f.Keys) > 0 && len(u.stillWithout(f)) < len(f.Keys) {
+			names = append(names, f.Desc.Name)
+		}
+	}
+	return names
+}
+
+func (u *unreadable) stillWithout(f refresh.Failed) (keys []string) {
+	for _, key := range f.Keys {
+		if u.reads.Of(key, f.Desc) != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// verifier reads back what transactions did. It belongs to the worker.
+type verifier struct {
+	*state
+	southbound *southbound
+}
+
+// wantedBefore is the way back for a transaction that may turn out to be not
+// verified: to what was wanted before, of an invalid value also to what stayed in
+// force instead, and to what belonged to the southbound.
+func (v *verifier) wantedBefore(p *transaction) (back *reversal) {
+	if !p.opts.Verify || !p.opts.Revert {
+		return nil
+	}
+	back = &reversal{wants: map[string]*registry.Value{}}
+	for _, kv := range p.values {
+		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
+		switch n := v.graph.Node(kv.Key); {
+		case n == nil || n.Want == nil && n.Have == nil:
+		case n.IsDerived() || n.Want == nil || n.Want.Unwanted:
+			continue
+		default:
+			pair.Value = n.Want.Msg
+			back.wants[kv.Key] = n.Want
+		}
+		back.values = append(back.values, pair)
+	}
+	return back
+}
+
+// verified adds to the error of a transaction what is not as it should be.
+func (c *Engine) verified(p *transaction, err error) error {
+	back, res := p.before, p.result
+	if !p.opts.Verify || res.Reverted {
+		return err
+	}
+	wrong := c.verifier.verify(p, res)
+	if len(wrong) == 0 {
+		return err
+	}
+	keys := make([]string, len(wrong))
+	for i, kv := range wrong {
+		keys[i] = kv.Key
+	}
+	touch := c.withDerived(keys)
+	c.southbound.readAgain(keys, c.closedSessions())
+	c.journal.keep(nil, nil) // what should have been removed is on record again
+	if !p.opts.Revert {
+		c.verifier.unverified(wrong)
+	}
+	c.publish(keys)
+	if p.opts.Revert {
+		back.touch = c.withDerived(touch)
+		back.opts = api.TxnOptions{Retry: p.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
+		if te := (*api.TransactionError)(nil); errors.As(c.process(&queue.Entry{Task: back}).err, &te) {
+			for _, kv := range te.GetKVErrors() {
+				kv.Reverting = true
+				wrong = append(wrong, kv)
+			}
+		}
+	}
+	if te := (*api.TransactionError)(nil); errors.As(err, &te) {
+		wrong = append(te.GetKVErrors(), wrong...)
+	}
+	return api.NewTransactionError(nil, wrong, p.opts.Revert)
+}
+
+// unverified makes it the status of values that exist and are not as they should be.
+func (v *verifier) unverified(wrong []api.KeyWithError) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, kv := range wrong {
+		if n := v.graph.Node(kv.Key); n != nil && n.Want != nil && n.Have != nil && n.Err == nil {
+			n.Err, n.Retrying = kv.Error, false
+		}
+	}
+}
+
+// withDerived adds what is derived from the values.
+func (st *state) withDerived(bases []string) []string {
+	keys := slices.Clone(bases)
+	for _, key := range bases {
+		if n := st.graph.Node(key); n != nil {
+			for child := range n.Derived {
+				keys = append(keys, child.Key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// verify reads what the transaction named or touched and compares.
+func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWithError) {
+	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
+	add := func(key string) {
+		n := v.graph.Node(key)
+		if n == nil { // gone: the descriptor is found by the key
+			d, _ := v.registry.Load().Lookup(key) // no descriptor, nothing to read
+			n = &graph.Node{Key: key, Desc: d}
+		}
+		n = n.Root()
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || v.noBusiness(n) {
+			return
+		}
+		if byDescriptor[n.Desc] == nil {
+			byDescriptor[n.Desc] = map[string]*graph.Node{}
+		}
+		byDescriptor[n.Desc][n.Key] = n
+	}
+	for _, kv := range p.values {
+		add(kv.Key)
+	}
+	for i := range res.Executed {
+		if op := &res.Executed[i]; !op.IsDerived {
+			add(op.Key)
+		}
+	}
+	closed := v.closedSessions()
+	for _, d := range v.registry.Load().RetrieveOrder() {
+		if nodes := byDescriptor[d]; nodes != nil && !closed[d.Session()] {
+			wrong = append(wrong, v.compare(d, nodes)...)
+		}
+	}
+	slices.SortFunc(wrong, func(a, b api.KeyWithError) int { return strings.Compare(a.Key, b.Key) })
+	return wrong
+}
+
+// compare reads a descriptor and compares some of its values.
+func (v *verifier) compare(d *registry.Descriptor, nodes map[string]*graph.Node) (wrong []api.KeyWithError) {
+	found := map[string]proto.Message{}
+	kvs, err := v.southbound.refresher(nil).Descriptor(d)
+	for _, kv := range kvs {
+		found[kv.Key] = kv.Value
+	}
+	for key, n := range nodes {
+		real, exists := found[key]
+		problem := ""
+		switch {
+		case err != nil:
+			problem = "retrieve: " + err.Error()
+		case n.Have == nil && exists:
+			problem = "the southbound still has the value"
+		case n.Have != nil && !exists:
+			problem = "the southbound does not have the value"
+		case n.Have != nil && real == nil:
+			problem = "the southbound has the value, but its content could not be read"
+		case n.Have != nil && !d.Equivalent(key, real, n.Have.Msg):
+			problem = "the southbound has another value: " + differences(drift.Differing(d, key, n.Have.Msg, real))
+		default:
+			continue
+		}
+		wrong = append(wrong, api.KeyWithError{
+			Key: key, TxnOperation: kvscheduler.TxnOperation_VALIDATE, Error: fmt.Errorf("%w: %s", api.ErrNotVerified, problem),
+		})
+	}
+	return wrong
+}
+
+// maxDifferences bounds the fields that are named of a value.
+const maxDifferences = 5
+
+// differences says in words what differs.
+func differences(fields []api.FieldDiff) string {
+	var parts []string
+	for _, f := range fields[:min(len(fields), maxDifferences)] {
+		parts = append(parts, fmt.Sprintf("%s is %s, expected %s", f.Field, orNone(f.Found), orNone(f.Believed)))
+	}
+	if n := len(fields) - maxDifferences; n > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "unset"
+	}
+	return text
+}

@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// WaitFor implements api.Watcher. It looks at all values once, in the worker
+// and so between two transactions, and follows the changes from there.
+func (ws *watches) WaitFor(ctx context.Context, req api.WaitRequest) error {
+	err := ws.waitFor(ctx, req)
+	var unmet *api.WaitError
+	if errors.As(err, &unmet) {
+		ws.nameKeys(unmet.Unmet[:min(len(unmet.Unmet), maxNamedKeys)])
+	}
+	return err
+}
+
+// maxNamedKeys bounds the values of which an error tells the keys that they wait
+// for; of the others it has the labels.
+const maxNamedKeys = 100
+
+// nameKeys tells the keys that values wait for, besides the labels.
+func (ws *watches) nameKeys(unmet []api.UnmetValue) {
+	r := ws.reader()
+	r.Keys = true
+	ws.mu.RLock()
+	defer ws.mu.RUnlock()
+	for i := range unmet {
+		u := &unmet[i]
+		if u.State != kvscheduler.ValueState_PENDING || u.Final {
+			continue
+		}
+		if now := r.Base(u.Key).GetValue(); now.GetState() == u.State {
+			u.Reason = api.Reason(now)
+		}
+	}
+}
+
+func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
+	w := ws.watch(api.WatchRequest{NoSnapshot: true})
+	defer w.Close()
+	begun := make(chan *wait, 1)
+	err := ws.push(call(func() {
+		w.reset()
+		begun <- ws.newWait(req)
+	}))
+	if err != nil {
+		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: err}
+	}
+	var x *wait
+	select {
+	case x = <-begun:
+	case <-ctx.Done():
+		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: context.Cause(ctx)}
+	case <-ws.stopped:
+		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: api.ErrClosedScheduler}
+	}
+	for {
+		over, err := x.over()
+		if over || err != nil {
+			return err
+		}
+		ev, err := w.Next(ctx)
+		if err != nil {
+			return &api.WaitError{Unmet: ws.unmetNow(req, x), Cause: err}
+		}
+		x.apply(ev)
+	}
+}
+
+// unmetNow is what a wait reports that ends too early. What a value waits for
+// may be less by now than when its own status last changed.
+func (ws *watches) unmetNow(req api.WaitRequest, x *wait) []api.UnmetValue {
+	if now := ws.newWait(req).report(); len(now) > 0 {
+		return now
+	}
+	return x.report() // as it was before the running transaction
+}
+
+// target is what one value shall be.
+type target struct {
+	states []api.ValueState
+	// settled: the transaction that asked for it was executed, so that the value
+	// gets there by a retry or by what it waits for, and not by being asked for.
+	settled bool
+}
+
+// wait is the state of one WaitFor.
+type wait struct {
+	req      api.WaitRequest
+	err      error // the request is impossible
+	revision api.StatusRevision
+	keys     map[string]target
+	bases    map[string]string           // of those keys that are derived
+	members  []map[string]bool           // by prefix: the values that count
+	unmet    map[string][]api.UnmetValue // by key of the target
+}
+
+func (ws *watches) newWait(req api.WaitRequest) *wait {
+	if len(req.States) == 0 {
+		req.States = []api.ValueState{kvscheduler.ValueState_CONFIGURED}
+	}
+	x := &wait{
+		req: req, revision: ws.Revision(), keys: map[string]target{}, bases: map[string]string{},
+		members: make([]map[string]bool, len(req.Prefixes)), unmet: map[string][]api.UnmetValue{},
+	}
+	for _, key := range req.Keys {
+		x.keys[key] = target{states: req.States}
+	}
+	if req.Txn != nil {
+		x.addTxn(ws.GetRecordedTransaction(*req.Txn))
+	}
+	for key := range x.keys {
+		x.judge(key, ws.GetValueStatus(key))
+		if base := ws.baseOf(key); base != "" {
+			x.bases[key] = base
+		}
+	}
+	for i, prefix := range req.Prefixes {
+		x.members[i] = map[string]bool{}
+		for _, s := range ws.ListValueStatus(prefix) {
+			x.judgeMember(i, s)
+		}
+	}
+	return x
+}
+
+// baseOf returns what a value is derived from; empty if it is not derived.
+func (st *state) baseOf(key string) string {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	if n := st.graph.Node(key); n != nil && n.Base != nil {
+		return n.Base.Key
+	}
+	return ""
+}
+
+func (x *wait) addTxn(txn *api.RecordedTxn) {
+	if txn == nil {
+		x.err = fmt.Errorf("transaction %d: %w", *x.req.Txn, api.ErrNoSuchTransaction)
+		return
+	}
+	if txn.OmittedValues > 0 {
+		x.err = fmt.Errorf("transaction %d: its list of values is no longer complete, because the history has reached its size limit (transaction-history-max-bytes)", txn.SeqNum)
+		return
+	}
+	for _, kv := range txn.Values {
+		state := kvscheduler.ValueState_CONFIGURED
+		switch {
+		case kv.Value == nil:
+			state = kvscheduler.ValueState_NONEXISTENT
+		case txn.TxnType == api.SBNotification:
+			state = kvscheduler.ValueState_OBTAINED
+		}
+		x.keys[kv.Key] = target{[]api.ValueState{state}, !txn.PreRecord}
+	}
+}
+
+// over tells whether everything is as asked for; the error, that it cannot be.
+func (x *wait) over() (bool, error) {
+	if x.err != nil {
+		return false, &api.WaitError{Cause: x.err}
+	}
+	for _, list := range x.unmet {
+		if slices.ContainsFunc(list, func(u api.UnmetValue) bool { return u.Final }) {
+			return false, &api.WaitError{Unmet: x.report(), Cause: api.ErrWaitHopeless}
+		}
+	}
+	reached := x.req.Revision == api.StatusRevision{} || x.revision.Incarnation != x.req.Revision.Incarnation ||
+		x.revision.Number >= x.req.Revision.Number // of an earlier run: reached long ago
+	return reached && len(x.unmet) == 0 && len(x.emptyPrefixes()) == 0, nil
+}
+
+// emptyPrefixes are those that must have a value and do not.
+func (x *wait) emptyPrefixes() (prefixes []string) {
+	if slices.Contains(x.req.States, kvscheduler.ValueState_NONEXISTENT) {
+		return nil
+	}
+	for i, prefix := range x.req.Prefixes {
+		if len(x.members[i]) == 0 {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	return prefixes
+}
+
+// report lists what is not as asked for.
+func (x *wait) report() []api.UnmetValue {
+	var all []api.UnmetValue
+	for _, key := range slices.Sorted(maps.Keys(x.unmet)) {
+		all = append(all, x.unmet[key]...)
+	}
+	for _, prefix := range x.emptyPrefixes() {
+		all = append(all, api.UnmetValue{Key: prefix + "*", Reason: "nobody asked for a value with this prefix"})
+	}
+	return all
+}
+
+// apply follows changes.
+func (x *wait) apply(ev *api.WatchEvent) {
+	x.revision = ev.Revision
+	for _, s := range ev.Values {
+		base := s.GetValue().GetKey()
+		if _, ok := x.keys[base]; ok {
+			x.judge(base, s)
+		}
+		for key, of := range x.bases {
+			if of == base {
+				delete(x.bases, key)
+				x.judge(key, &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}) // unless it is there, below
+			}
+		}
+		for _, d := range s.GetDerivedValues() {
+			if _, ok := x.keys[d.GetKey()]; ok {
+				x.bases[d.GetKey()] = base
+				x.judge(d.GetKey(), &api.BaseValueStatus{Value: d})
+			}
+		}
+		for i, prefix := range x.req.Prefixes {
+			if strings.HasPrefix(base, prefix) {
+				x.judgeMember(i, s)
+			}
+		}
+	}
+}
+
+// judge compares a value with what it shall be.
+func (x *wait) judge(key string, s *api.BaseValueStatus) {
+	x.set(key, x.keys[key].unmet(s))
+}
+
+func (x *wait) set(key string, unmet []api.UnmetValue) {
+	if len(unmet) == 0 {
+		delete(x.unmet, key)
+	} else {
+		x.unmet[key] = unmet
+	}
+}
+
+// judgeMember does so with a value that has one of the prefixes. Values of the
+// southbound do not count unless their state is asked for.
+func (x *wait) judgeMember(i int, s *api.BaseValueStatus) {
+	key := s.GetValue().GetKey()
+	if _, ok := x.keys[key]; ok {
+		x.members[i][key] = true
+		return // judged on its own
+	}
+	t := target{states: x.req.States}
+	counts := true
+	switch state := s.GetValue().GetState(); state {
+	case kvscheduler.ValueState_NONEXISTENT:
+		counts = len(s.GetDerivedValues()) > 0
+	case kvscheduler.ValueState_OBTAINED, kvscheduler.ValueState_DISCOVERED:
+		counts = slices.Contains(t.states, state)
+	}
+	if !counts {
+		delete(x.members[i], key)
+		x.set(key, nil)
+		return
+	}
+	x.members[i][key] = true
+	x.set(key, t.unmet(s))
+}
+
+// unmet lists what is missing of a value: itself or values derived from it.
+func (t target) unmet(s *api.BaseValueStatus) (list []api.UnmetValue) {
+	state := s.GetValue().GetState()
+	if !slices.Contains(t.states, state) {
+		return []api.UnmetValue{t.describe(s.GetValue())}
+	}
+	if state != kvscheduler.ValueState_CONFIGURED && state != kvscheduler.ValueState_NONEXISTENT {
+		return nil
+	}
+	for _, d := range s.GetDerivedValues() {
+		if d.GetState() != state {
+			list = append(list, t.describe(d))
+		}
+	}
+	return list
+}
+
+func (t target) describe(s *api.ValueStatus) api.UnmetValue {
+	u := api.UnmetValue{Key: s.GetKey(), State: s.GetState(), Reason: api.Reason(s)}
+	absent := slices.Contains(t.states, kvscheduler.ValueState_NONEXISTENT)
+	switch u.State {
+	case kvscheduler.ValueState_NONEXISTENT:
+		u.Reason, u.Final = "nobody asks for it", t.settled
+	case kvscheduler.ValueState_FAILED:
+		u.Final = !absent || t.settled || s.GetLastOperation() == kvscheduler.TxnOperation_DELETE
+	case kvscheduler.ValueState_INVALID, kvscheduler.ValueState_UNIMPLEMENTED:
+		u.Final = !absent || t.settled
+	case kvscheduler.ValueState_RETRYING:
+	default:
+		if absent && t.settled {
+			u.Reason, u.Final = "it was asked for again or the transaction was reverted", true
+		}
+	}
+	return u
+}
