@@ -27,7 +27,7 @@ type Timing struct {
 }
 
 // CriticalPath explains the duration of a transaction: its phases, and the chain of
-// operations that ended last, each of which let the next one start. Other
+// operations that ended last, where each let the next one start. Other
 // operations ran beside them.
 type CriticalPath struct {
 	SeqNum      uint64

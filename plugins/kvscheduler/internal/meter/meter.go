@@ -1,5 +1,3 @@
-// Package meter shows to Prometheus what the scheduler does. No label has more
-// values than there are descriptors; keys are none.
 package meter
 
 import (
@@ -202,7 +200,7 @@ func (c current) Collect(ch chan<- prometheus.Metric) {
 
 type sample func(name, help string, v float64, labels ...string)
 
-// collectQueue tells what waits, in the queue and before it.
+// collectQueue reports the lengths of the queues.
 func collectQueue(queue api.QueueStatus, gauge, count sample) {
 	gauge("queue_length", "Entries of the queue that wait.", float64(queue.Length))
 	gauge("queue_capacity", "Transactions of the northbound that can wait.", float64(queue.Capacity))

@@ -1,6 +1,3 @@
-// Package record keeps the history of transactions in memory, bounded in
-// entries, bytes and age, and renders a recorded transaction as the text that
-// people read in the log. Records are data: text and JSON are made on demand.
 package record
 
 import (
@@ -77,7 +74,7 @@ func NewRing(opts Options) *Ring {
 func (r *Ring) PreRecord(txn *api.RecordedTxn) { r.put(txn, nil) }
 
 // PreRecordPlan is PreRecord for a transaction whose planned operations are
-// made, concurrently perhaps, only if somebody asks for them.
+// made, perhaps concurrently, only when a caller asks for them.
 func (r *Ring) PreRecordPlan(txn *api.RecordedTxn, plan func() []api.RecordedTxnOp) { r.put(txn, plan) }
 
 // Complete replaces the record of the same sequence number, or adds it if

@@ -1,6 +1,3 @@
-// Package restapi is the HTTP interface of the scheduler: its state, its
-// history and its graph, in the JSON that existing clients read. It only uses
-// the interfaces of the scheduler, so that it can be tested without one.
 package restapi
 
 import (
@@ -26,10 +23,9 @@ type Scheduler interface {
 // Deps are what the endpoints work with.
 type Deps struct {
 	Scheduler Scheduler
-	// Stats returns the statistics of all transactions. If it is nil they are
-	// counted from the history, as far as it reaches.
+	// Stats returns the statistics of all transactions; nil counts those in the history.
 	Stats func() record.Stats
-	// Queue tells what waits for its turn.
+	// Queue returns the state of the queues.
 	Queue func() api.QueueStatus
 	// Graphviz is the program that draws pictures of the graph; "dot" if empty.
 	Graphviz string

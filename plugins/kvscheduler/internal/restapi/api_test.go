@@ -166,7 +166,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The history was trimmed: what is beyond it cannot be told.
+// Times before the start of a trimmed history are 404.
 func TestTrimmedHistory(t *testing.T) {
 	t.Parallel()
 	f := newFake()

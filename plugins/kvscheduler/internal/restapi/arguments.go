@@ -68,8 +68,8 @@ func (a arguments) oneOf(name string, possible ...string) (string, error) {
 	return "", badRequest(fmt.Errorf("argument %q is %q: expected %s", name, a.text(name), strings.Join(possible, " or ")))
 }
 
-// onlyOne tells which of several arguments that exclude each other is given;
-// empty if none.
+// onlyOne returns the name of the given one of several exclusive arguments; empty
+// if none is given.
 func (a arguments) onlyOne(names ...string) (string, error) {
 	given := ""
 	for _, name := range names {

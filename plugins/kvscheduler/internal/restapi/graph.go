@@ -86,7 +86,7 @@ func (s *server) flagStats(_ *http.Request, args arguments) (answer, error) {
 	return asJSON(stats), nil
 }
 
-// hasPrefix tells whether the key has one of the prefixes, if there are any.
+// hasPrefix reports whether the key has one of the prefixes; it is true without prefixes.
 func hasPrefix(key string, prefixes []string) bool {
 	return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
 }

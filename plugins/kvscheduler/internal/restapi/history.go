@@ -89,14 +89,14 @@ func (s *server) recorded(r *http.Request, txn *api.RecordedTxn, format string, 
 	}
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = record.FormatCritical(w, path) // the client is gone if this fails
+		_ = record.FormatCritical(w, path) // fails if the client disconnected
 	}, nil
 }
 
 func asText(txns []*api.RecordedTxn) answer {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		// The client is gone if this fails.
+		// Fails if the client disconnected.
 		_ = record.FormatAll(w, txns, record.FormatOptions{Planned: true})
 	}
 }

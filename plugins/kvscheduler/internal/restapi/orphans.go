@@ -25,7 +25,7 @@ func (s *server) listOrphans(r *http.Request) response.Orphans {
 	return response.Orphans{Orphans: list}
 }
 
-// removeOrphans removes some and returns those that are left.
+// removeOrphans removes orphans and returns the remaining ones.
 func (s *server) removeOrphans(r *http.Request, args arguments) (answer, error) {
 	remove, err := args.flag("remove")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// graphviz is a program in the place of Graphviz's dot.
+// graphviz writes a shell script that replaces the program of Graphviz.
 func graphviz(t *testing.T, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "dot")

@@ -17,7 +17,7 @@ func (s *server) quarantine(*http.Request, arguments) (answer, error) {
 	return asJSON(response.Quarantine{Suspects: list}), nil
 }
 
-// releaseQuarantined lets values out and returns what is left.
+// releaseQuarantined releases values and returns the remaining ones.
 func (s *server) releaseQuarantined(r *http.Request, args arguments) (answer, error) {
 	release, err := args.flag("release")
 	if err != nil {

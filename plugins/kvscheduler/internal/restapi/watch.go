@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// heartbeat is how often a watch without events sends a comment, so that
-	// proxies keep the connection and a client that is gone is noticed.
+	// heartbeat is the interval of comments in a stream without events: proxies keep the
+	// connection, and the agent notices that a client disconnected.
 	heartbeat = 15 * time.Second
-	// patience is how long a client may take to receive one event.
-	patience = 30 * time.Second
+	// writeTimeout limits the time to send one event.
+	writeTimeout = 30 * time.Second
 )
 
 // watch streams the changes of statuses as server-sent events.
@@ -30,7 +30,7 @@ func (s *server) watch(r *http.Request, args arguments) (answer, error) {
 	if len(args.list("prefix")) > 1 {
 		return nil, badRequest(errors.New("argument \"prefix\": expected once"))
 	}
-	since, where := r.Header.Get("Last-Event-ID"), "header \"Last-Event-ID\"" // of a client that comes back
+	since, where := r.Header.Get("Last-Event-ID"), "header \"Last-Event-ID\"" // of a client that reconnects
 	if args.has("since") {
 		since, where = args.text("since"), "argument \"since\""
 	}
@@ -44,15 +44,15 @@ func (s *server) watch(r *http.Request, args arguments) (answer, error) {
 		watch := s.Scheduler.Watch(req)
 		defer watch.Close()
 		stream := http.NewResponseController(w)
-		_ = stream.SetReadDeadline(time.Time{}) // the bound on requests is none on streams
+		_ = stream.SetReadDeadline(time.Time{}) // the limit of requests does not apply to streams
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-store")
 		for more := true; more; {
 			var text string
 			text, more = nextEvent(r.Context(), watch)
-			_ = stream.SetWriteDeadline(time.Now().Add(patience))
+			_ = stream.SetWriteDeadline(time.Now().Add(writeTimeout))
 			if _, err := w.Write([]byte(text)); err != nil || stream.Flush() != nil {
-				return // the client is gone
+				return // the client disconnected
 			}
 		}
 	}, nil
@@ -81,7 +81,7 @@ func nextEvent(ctx context.Context, watch api.StatusWatch) (text string, more bo
 	return fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", ev.Revision, ev.Kind, body), true
 }
 
-// wait answers when values are in the states asked for, or cannot be.
+// wait answers when values have reached one of the requested states, or cannot reach it.
 func (s *server) wait(r *http.Request, args arguments) (answer, error) {
 	req, err1 := waitRequest(args)
 	timeout, err2 := args.duration("timeout")

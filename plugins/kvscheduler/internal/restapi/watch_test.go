@@ -96,7 +96,7 @@ func TestWatchStream(t *testing.T) {
 			t.Errorf("the scheduler ended: %q", last)
 		}
 		if _, more := <-events; more {
-			t.Error("the stream goes on")
+			t.Error("the stream continues")
 		}
 	})
 }

@@ -1,6 +1,3 @@
-// Package spans makes OpenTelemetry spans of recorded transactions, after their
-// execution and with the times of the record, so that tracing costs the
-// execution nothing.
 package spans
 
 import (

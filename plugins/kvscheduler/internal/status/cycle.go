@@ -27,13 +27,13 @@ type cycles struct {
 	thorough bool // they are to be looked for
 }
 
-// cycle is a set of values of which each waits for each, sorted by key.
+// cycle is a set of values that wait for each other, sorted by key.
 type cycle struct {
 	members  []*graph.Node
 	blockers []string // what they lack
 }
 
-// waits tells that the value is wanted and does not exist.
+// waits reports whether the value is desired and does not exist.
 func waits(n *graph.Node) bool { return n.Want != nil && n.Want.Invalid == nil && n.Have == nil }
 
 // next appends the values that n waits for and that wait themselves.
@@ -150,7 +150,7 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 	return list
 }
 
-// maxWay bounds the cycles whose way is told.
+// maxWay limits the size of the cycles that are described in full.
 const maxWay = 16
 
 // Circle says that a value waits for itself, by which way, and what would end

@@ -1,5 +1,3 @@
-// Package status describes the values of the graph to people and clients:
-// their public status, their relations, and what they wait for.
 package status
 
 import (
@@ -24,7 +22,7 @@ type Reader struct {
 	// it may cease to exist; empty if there is no such reason. It may be nil.
 	Limbo func(key string) (why string, leaving bool)
 	// Unread says of a value that is not known to exist why that is not known; empty
-	// if there is no such reason. Unsure tells whether it is not known if a
+	// if there is no such reason. Unsure reports whether it is not known if a
 	// dependency is met. Both may be nil.
 	Unread func(n *graph.Node) string
 	Unsure func(dep *api.Dependency) bool
@@ -34,7 +32,7 @@ type Reader struct {
 	// SouthboundOnly says why there is no value with a key that only the southbound
 	// can have; empty for keys that the northbound can ask for. It may be nil.
 	SouthboundOnly func(key string) string
-	// Undescribed tells that no descriptor has keys like this; it may be nil.
+	// Undescribed reports whether no descriptor has keys like this; it may be nil.
 	Undescribed func(key string) bool
 	// Keys makes what a value waits for be named by its key, besides the label.
 	Keys bool
