@@ -209,7 +209,7 @@ func collectQueue(queue api.QueueStatus, gauge, count sample) {
 		gauge("queue_waiting", "Entries of the queue that wait, by class.", float64(queue.Waiting[class]), "class", class)
 	}
 	if queue.Running != nil {
-		gauge("queue_running_seconds", "How long what is executed has had its turn.", queue.Running.For.Seconds())
+		gauge("queue_running_seconds", "Age of the transaction in execution.", queue.Running.For.Seconds())
 	}
 	if ch := queue.Changes; ch != nil {
 		gauge("changes_waiting", "Changes of the northbound that wait before the queue.", float64(ch.Waiting))

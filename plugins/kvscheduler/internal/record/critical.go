@@ -40,14 +40,14 @@ func Critical(txn *api.RecordedTxn, limit int) *response.CriticalPath {
 		name, why string
 		end       time.Time
 	}{
-		{"turn", "waited for its turn among the changes of all sources", txn.Turn},
-		{"merge", "compared with what the sources ask for", merged},
-		{"queue", "waited for its turn in the scheduler", txn.Taken},
-		{"prepare", "checked, and what has to be known first was read from the southbound", txn.Prepared},
+		{"turn", "waited in the queue of the orchestrator", txn.Turn},
+		{"merge", "merged with the configuration of the other sources", merged},
+		{"queue", "waited in the queue of the scheduler", txn.Taken},
+		{"prepare", "validated, and the southbound read as far as the plan needs it", txn.Prepared},
 		{"plan", "planned", txn.Start},
-		{"record", "put on record, before anything is done", txn.Begun},
+		{"record", "recorded before the execution", txn.Begun},
 		{"execute", "executed", end},
-		{"finish", "what came after the last callback", txn.Stop},
+		{"finish", "after the last callback", txn.Stop},
 	} {
 		if phase.end.IsZero() || phase.name == "plan" && txn.Prepared.IsZero() {
 			continue // of a record without these times

@@ -79,7 +79,7 @@ func Endpoints(deps Deps) []rest.Endpoint {
 		{Path: "/scheduler/graph", Methods: get, Groups: dump, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
 			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
 		{Path: "/scheduler/queue", Methods: get, Groups: stats, Handler: handle(s.queue),
-			Doc: "what is executed, what waits for its turn, by class, what waits before that, on whose behalf, and for how long"},
+			Doc: "the transaction in execution, and the queues of the scheduler and of the orchestrator: lengths, ages and sources"},
 		{Path: "/scheduler/stats", Methods: get, Groups: stats, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},
 		{Path: "/scheduler/why", Methods: get, Groups: dump, Handler: handle(s.why, "key", "format"),
 			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"},
