@@ -1,6 +1,3 @@
-// Package drift compares what a descriptor read from the southbound with what
-// is believed to exist there. It changes nothing, and needs no lock: beliefs
-// are a copy of what it has to know of the graph.
 package drift
 
 import (

@@ -1,10 +1,3 @@
-// Package timeline tells how values were in the past: it undoes the recorded
-// transactions, newest first, from the graph as it is now. A transaction
-// counts as happening at the moment it ended. What a refresh found between two
-// transactions shows from the next operation on the value.
-//
-// If the clock was set back, a moment is meant as the clock tells it now: what
-// was done before happened no later than what was done after.
 package timeline
 
 import (
