@@ -1,6 +1,6 @@
-// Package exec executes plans: it runs the callbacks of descriptors, keeps the
-// graph in step with what they did, refreshes what failed, and has the rest
-// planned again around it, until nothing is left to do.
+// Package exec executes plans. It runs the callbacks of descriptors and records
+// their effects in the graph. It reads back failed values and plans the remaining
+// work again without them, until no work is left.
 package exec
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// PanicError is the failure of an operation whose callback panicked, or ended its
-// goroutine.
+// PanicError is the failure of an operation whose callback panicked or called
+// runtime.Goexit.
 type PanicError struct {
 	Descriptor, Callback string
-	Value                any    // nil: it called runtime.Goexit, as FailNow of a test does
-	Place                string // in the code, if known
+	Value                any    // of the panic; nil: runtime.Goexit, as called by FailNow of a test
+	Place                string // the source line, if known
 	Stack                []byte
 }
 
@@ -33,11 +33,11 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("descriptor %q panicked: %v", e.Descriptor, e.Value)
 }
 
-// Is makes a panic a permanent failure: repeating it would not help.
+// Is makes a panic a permanent failure: a retry would panic again.
 func (e *PanicError) Is(target error) bool { return target == api.ErrPermanent }
 
-// exited is called by a goroutine that a callback ends. The operation has failed; if
-// it was executed inline another goroutine goes on with the rest.
+// exited handles a callback that ends its goroutine with runtime.Goexit. It makes the
+// operation fail. If the operation ran inline, it starts another driver.
 func (w *walk) exited(j *job) {
 	op := &w.ops[j.index]
 	err := &PanicError{op.Desc.Name, callback(op), nil, registry.Origin(), debug.Stack()}
@@ -55,8 +55,8 @@ func (w *walk) exited(j *job) {
 	}
 }
 
-// call runs the callback for an operation and, if so asked, checks that it
-// leaves alone what it is handed.
+// call runs the callback of an operation. With CheckContracts it also verifies that
+// the callback does not modify its arguments.
 func (x *Executor) call(ctx context.Context, op *plan.Op, old api.Metadata) (api.Metadata, error) {
 	if !x.CheckContracts {
 		return call(ctx, op, old)
@@ -78,8 +78,8 @@ func (x *Executor) call(ctx context.Context, op *plan.Op, old api.Metadata) (api
 	return meta, err
 }
 
-// call runs the callback for an operation on a value with the given metadata.
-// It returns the new metadata.
+// call runs the callback of an operation; old is the metadata of the value. It
+// returns the new metadata.
 func call(ctx context.Context, op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
 	defer func() {
 		if r := recover(); r != nil {

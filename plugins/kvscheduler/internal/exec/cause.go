@@ -5,39 +5,38 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// ending is the end of an operation with a callback. Of one without, which
-// takes no time, it is that of the operation that it waited for.
+// ending is the end of an operation. An operation without a callback takes no
+// time, so its ending is that of the operation that it waited for.
 type ending struct {
-	op    int32 // its index and 1; 0: none
-	order int32 // among the ends
+	op    int32 // index of the operation + 1; 0: none
+	order int32 // position among all ends
 }
 
-// cause is what let an operation start.
+// cause is the end of another operation that let an operation start.
 type cause struct {
 	ending
 	why api.OpWait
 }
 
-// causes follows what operations wait for: of all that an operation needs to
-// start, that which came about last.
+// causes tracks, for each operation, the last condition for its start that was met.
 type causes struct {
-	of []cause // by operation; until the start what released it
+	of []cause // by operation; before its start, the end of its last predecessor
 
 	ends    int32
-	last    ending // of all
-	inline  ending // of those that are executed one after the other
+	last    ending // of any operation
+	inline  ending // of the operations that run one after the other
 	removal ending
-	held    bool // what ends was noticed only after an inline operation
+	held    bool // ends are noticed late, after an inline operation
 }
 
-// later replaces the cause by an end that came after it.
+// later replaces the cause by a later end.
 func (c *cause) later(e ending, why api.OpWait) {
 	if e.order > c.order {
 		c.ending, c.why = e, why
 	}
 }
 
-// released is the cause of what the end of an operation releases.
+// released returns the cause for operations whose last predecessor has just ended.
 func (s *causes) released() cause {
 	if s.held {
 		return cause{s.last, api.OpWaitTurn}
@@ -53,7 +52,8 @@ func (s *causes) startInline(j *job, ops []plan.Op) {
 	}
 }
 
-// startLane: full tells that there would be no room had nothing ended.
+// startLane determines the cause of an operation that starts in a lane. full reports
+// that all slots were in use before the last operation ended.
 func (s *causes) startLane(j *job, ops []plan.Op, l *lane, full bool) {
 	c := &s.of[j.index]
 	if l.running+l.freed >= l.limit {
@@ -65,12 +65,12 @@ func (s *causes) startLane(j *job, ops []plan.Op, l *lane, full bool) {
 	if ops[j.index].Kind != plan.Down {
 		c.later(s.removal, api.OpWaitRemovals)
 	}
-	c.later(l.ahead.ending, l.ahead.why) // which kept all others from being looked at
+	c.later(l.ahead.ending, l.ahead.why) // the lane starts its operations in order
 	l.ahead = *c
 }
 
-// ended notes the end of an operation. What ran beside an inline operation may
-// have ended earlier, but nothing could start before the inline one ended.
+// ended records the end of an operation. A concurrent operation may have ended before
+// the inline one, but no other could start before the inline one ended.
 func (s *causes) ended(j *job, removal, inline bool) {
 	s.ends++
 	e := ending{j.index + 1, s.ends}
@@ -89,12 +89,12 @@ func (s *causes) ended(j *job, removal, inline bool) {
 	}
 }
 
-// numberCauses writes the causes into the records of this pass, which begin at
-// from. It returns the number of the record of what ended last.
+// numberCauses writes the causes into the records of this pass, which start at
+// index from. It returns the number of the record that ended last.
 func (w *walk) numberCauses(from int) (last int32) {
 	of, records := w.causes.of, w.res.Executed[from:]
 	for k, i := range w.told {
-		of[i].order = int32(from + k + 1) // the order is of no use any more
+		of[i].order = int32(from + k + 1) // reused for the number of the record
 	}
 	for k, i := range w.told {
 		rec, c := &records[k], &of[i]

@@ -9,9 +9,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// contexts makes the contexts of callbacks. A context serves one callback after the other
-// until it is canceled, so that an operation allocates none. All methods may be called
-// concurrently.
+// contexts is a pool of contexts for callbacks. A context serves one callback after the
+// other until it is canceled, so that most operations allocate none. All methods may be
+// called concurrently.
 type contexts struct {
 	scheduler context.Context
 	end       context.CancelCauseFunc
@@ -49,8 +49,8 @@ func (c *contexts) begin(southbound string, epoch uint64) *session {
 	return s
 }
 
-// take returns the context of a callback that begins. If the session has ended, the context
-// is canceled.
+// take returns the context for a callback that starts. If the session has ended, the context
+// is already canceled.
 func (c *contexts) take(southbound string) *callContext {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *contexts) give(ctx *callContext) {
 	ctx.of.idle = append(ctx.of.idle, ctx)
 }
 
-// SessionUp begins a session of a southbound, and ends the one with another epoch.
+// SessionUp starts a session of a southbound, and ends a session with another epoch.
 func (o *Overdue) SessionUp(southbound string, epoch uint64) {
 	c := o.contexts
 	c.mu.Lock()
@@ -94,7 +94,7 @@ func (o *Overdue) SessionUp(southbound string, epoch uint64) {
 }
 
 // SessionDown cancels the contexts of the callbacks in the session of a southbound, and
-// of those that begin before the next session.
+// of callbacks that start before the next session.
 func (o *Overdue) SessionDown(southbound string, reason error) {
 	c := o.contexts
 	c.mu.Lock()
@@ -111,7 +111,7 @@ func (o *Overdue) SessionDown(southbound string, reason error) {
 	}
 }
 
-// context returns the context of a callback that begins; release takes it back.
+// context returns the context for a callback that starts; release takes it back.
 func (o *Overdue) context(southbound string) *callContext {
 	if o == nil {
 		return &callContext{Context: context.Background(), cancel: func(error) {}}
@@ -125,7 +125,7 @@ func (o *Overdue) release(ctx *callContext) {
 	}
 }
 
-// cancelCause is why the context of a callback is canceled that is given up.
+// cancelCause returns the cause for canceling the context of a callback that is given up.
 func cancelCause(timeout *TimeoutError, closing bool) error {
 	if closing {
 		return api.ErrClosedScheduler
@@ -133,13 +133,13 @@ func cancelCause(timeout *TimeoutError, closing bool) error {
 	return timeout
 }
 
-// closingLimit is how long callbacks may take once the scheduler is to stop.
-// It is less than an agent waits for its plugins, so that the callback is
-// named and not just the plugin.
+// closingLimit is the time limit for callbacks once the scheduler stops. It is
+// shorter than the time that an agent waits for its plugins, so that the log names
+// the callback and not only the plugin.
 const closingLimit = 2 * time.Second
 
-// Close makes the scheduler stop waiting for callbacks after 2 seconds. Then all contexts
-// of callbacks are canceled.
+// Close makes the scheduler stop waiting for callbacks after closingLimit. Then it cancels
+// the contexts of all callbacks.
 func (o *Overdue) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,7 +150,7 @@ func (o *Overdue) Close() {
 	}
 }
 
-// End cancels all contexts of callbacks: the scheduler calls no further one.
+// End cancels the contexts of all callbacks. The scheduler starts no callback after it.
 func (o *Overdue) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,19 +11,18 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// Crashes finds out which callbacks were under way when a southbound went down.
-// They fail then, and after them no other is successful. Lose may be called at
-// any time, everything else belongs to the executor and, between transactions,
-// to its owner.
+// Crashes determines which callbacks were in flight when a southbound went down.
+// Those callbacks fail, and no later one succeeds. Lose may be called concurrently;
+// the executor, and its owner between transactions, call the other methods.
 type Crashes struct {
-	// failed are, by southbound, the callbacks that failed and after which none
-	// was begun that was successful.
+	// failed holds, by southbound, the failed callbacks after which no successful
+	// one started.
 	failed map[string][]InFlight
 	count  int
 
 	lost   atomic.Int32 // len(losses)
 	mu     sync.Mutex
-	losses map[string]time.Time // southbounds that went down, nobody knows it yet
+	losses map[string]time.Time // when southbounds went down, until Take
 }
 
 // NewCrashes returns an empty record.
@@ -35,14 +34,15 @@ func NewCrashes() *Crashes {
 type InFlight struct {
 	Key, Base, Callback string
 	begun, ended        time.Time
-	unreached           bool // the southbound was gone already when it was asked
+	unreached           bool // the southbound was already down: the request did not reach it
 }
 
-// before is how long before the news of the end of a southbound its callbacks
-// may have failed.
+// before is the crash window: callbacks that failed this long before the
+// disconnect of a southbound was reported are suspects.
 const before = time.Second
 
-// Lose notes that a southbound went down: no further callback of it is begun.
+// Lose records that a southbound went down. The executor then starts no callback
+// of it until Take.
 func (c *Crashes) Lose(southbound string, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,10 +52,11 @@ func (c *Crashes) Lose(southbound string, at time.Time) {
 	}
 }
 
-// Take returns the callbacks that were under way when the southbound went down,
-// in the order in which they ended, and begins anew. Those that found it gone were
-// not, if they were begun after another one had found out: a southbound that is busy
-// is gone for thousands of callbacks before the news of it arrives.
+// Take returns the callbacks that were in flight when the southbound went down, in
+// the order in which they ended, and resets the record of the southbound. It omits
+// callbacks that did not reach the southbound and started after the first such
+// failure: a busy southbound can fail thousands of callbacks before its disconnect
+// is reported.
 func (c *Crashes) Take(southbound string, now time.Time) (calls []InFlight) {
 	c.mu.Lock()
 	at, known := c.losses[southbound]
@@ -82,15 +83,15 @@ func (c *Crashes) Take(southbound string, now time.Time) (calls []InFlight) {
 	return calls
 }
 
-// lostError is the failure of an operation that was not begun, because its
-// southbound had just gone down.
+// lostError is the failure of an operation that was not started because its
+// southbound went down.
 type lostError struct{ southbound string }
 
 func (e *lostError) Error() string {
 	return fmt.Sprintf("southbound %q went down", e.southbound)
 }
 
-// refuse returns an error if the southbound went down.
+// refuse returns an error if the southbound is down.
 func (c *Crashes) refuse(southbound string) error {
 	if c == nil || c.lost.Load() == 0 {
 		return nil
@@ -103,7 +104,8 @@ func (c *Crashes) refuse(southbound string) error {
 	return nil
 }
 
-// ended notes the end of a callback. Those that hang are known otherwise.
+// ended records the end of a callback. It ignores callbacks that timed out, which
+// Overdue tracks.
 func (c *Crashes) ended(op *plan.Op, j *job) {
 	if hangs(j.err) {
 		return

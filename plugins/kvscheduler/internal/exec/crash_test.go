@@ -18,9 +18,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// A southbound goes down during the third of many operations, and the news takes
-// its time: those that were begun after one had found it gone are not suspected, and
-// those that were refused before are.
+// A southbound goes down during the third of many operations, and its disconnect is
+// reported late. Operations that started after the first one failed to reach it are
+// no suspects; earlier ones are.
 func TestWhoFindsTheSouthboundGoneIsNotSuspected(t *testing.T) {
 	t.Parallel()
 	errs := map[string]error{"03": errors.New("connection lost"), "02": errBroken}

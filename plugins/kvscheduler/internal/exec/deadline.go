@@ -7,14 +7,15 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// late tells that no operation may be begun any more. The way back has no
-// deadline.
+// late reports whether the deadline of the transaction has passed, so that no
+// operation may start. A revert has no deadline.
 func (r *run) late() bool {
 	return !r.txn.Deadline.IsZero() && !r.reverted && !r.Now().Before(r.txn.Deadline)
 }
 
-// retriable: what was not even begun can be tried again, whatever its
-// descriptor thinks of errors.
+// retriable reports whether an operation may be retried after an error. An
+// operation that did not start may always be retried; otherwise the descriptor
+// decides.
 func retriable(op *plan.Op, err error) bool {
 	switch err.(type) {
 	case *refusedError, *lostError:
@@ -23,7 +24,7 @@ func retriable(op *plan.Op, err error) bool {
 	return errors.Is(err, api.ErrTxnDeadline) || op.Desc.Retriable(err)
 }
 
-// refused says why an operation is not to be begun; nil if it is.
+// refused returns the reason not to start an operation, or nil.
 func (r *run) refused(op *plan.Op) error {
 	if err := r.Crashes.refuse(op.Desc.Southbound); err != nil {
 		return err
@@ -31,7 +32,7 @@ func (r *run) refused(op *plan.Op) error {
 	return r.Overdue.refuse(op.Desc)
 }
 
-// limit is how many callbacks may run at once in all.
+// limit returns how many callbacks of all descriptors may run at once.
 func (r *run) limit() int {
 	switch {
 	case r.txn.Alone:

@@ -25,79 +25,80 @@ type Executor struct {
 	Lock sync.Locker
 	// Now is the clock.
 	Now func() time.Time
-	// Limit is how many callbacks may run at once in all; 0 is DefaultLimit.
+	// Limit is how many callbacks of all descriptors may run at once; 0 means DefaultLimit.
 	Limit int
 	// Refresh reads the given keys from the southbound into the graph. It returns
-	// those that could not be read now.
+	// the keys that it could not read.
 	Refresh func(keys []string) (unread []string)
 	// Doubt, if not nil, is called with operations of unknown outcome: a callback that timed
 	// out, or one that failed and whose effect could not be read.
 	Doubt func(op *plan.Op)
-	// Intend, if not nil, is told every plan before the first of its operations.
+	// Intend, if not nil, is called with every plan before its first operation.
 	Intend func(pl *plan.Plan)
-	// CheckContracts makes callbacks fail that change the values handed to them.
+	// CheckContracts makes callbacks fail that modify their arguments.
 	CheckContracts bool
-	// Crashes finds out what brings southbounds down; nil: nobody wants to know.
-	Crashes  *Crashes
-	Panicked func(key string, p *PanicError) // is told of each; nil: nobody is
-	// Overdue gives up callbacks that take too long; nil: none is.
+	// Crashes determines which callbacks crash southbounds; nil disables it.
+	Crashes *Crashes
+	// Panicked, if not nil, is called for each callback that panics.
+	Panicked func(key string, p *PanicError)
+	// Overdue gives up callbacks that exceed their time limit; nil disables it.
 	Overdue  *Overdue
 	Progress Progress
 }
 
-// Txn is what the executor is to do.
+// Txn is a transaction for the executor.
 type Txn struct {
 	Seq uint64
-	// Request is what to plan for; Plan is the plan that was made of it.
+	// Request is the planning request; Plan is the plan made from it.
 	Request plan.Request
 	Plan    *plan.Plan
-	// Revert: undo everything at the first failure.
+	// Revert undoes the transaction at the first failure.
 	Revert bool
-	// Refused: parts of the transaction were rejected already; with Revert
-	// nothing of it is executed.
+	// Refused reports that parts of the transaction were already rejected; with
+	// Revert nothing of it is executed.
 	Refused bool
-	// Alone: no callback runs beside another one.
+	// Alone runs one callback at a time.
 	Alone bool
-	// Retry is given to the values changed by the transaction, unless KeepRetry.
+	// Retry becomes the retry options of the changed values, unless KeepRetry is set.
 	Retry     *api.RetryOpts
 	KeepRetry bool
-	// RetryLeft is for values without retry options of their own that are no longer
-	// desired. In a Repair, which creates lost values again, it is for desired ones, too.
+	// RetryLeft applies to values without retry options that are no longer desired.
+	// In a Repair, which creates lost values again, it applies to desired ones as well.
 	RetryLeft *api.RetryOpts
 	Repair    bool
-	// Deadline is when no operation is begun any more; zero: none.
+	// Deadline is the time after which no operation starts; zero means no deadline.
 	Deadline time.Time
-	// Attempt is the number of this retry; 0 if the transaction is none.
+	// Attempt is the number of this retry; 0 if the transaction is not a retry.
 	Attempt int
-	// Metadata of the values that the southbound notified.
+	// Notified holds the metadata of the values that the southbound notified, by key.
 	Notified map[string]api.Metadata
 }
 
-// Failure is a value that could not be brought to its target.
+// Failure is a value that did not reach its desired state.
 type Failure struct {
-	Key   string // of the value that failed; derived perhaps
-	Base  string // of its base value, or the same
+	Key   string // of the value that failed, which may be derived
+	Base  string // of its base value; the same for a base value
 	Op    api.TxnOperation
 	Err   error
-	Retry *api.RetryOpts // nil: will not be retried
-	// Hangs: the callback still runs; a retry waits for its return.
+	Retry *api.RetryOpts // nil: no retry
+	// Hangs reports that the callback still runs; a retry waits for its return.
 	Hangs bool
-	// Reverting: while the transaction was reverted.
+	// Reverting reports that the value failed during the revert.
 	Reverting bool
 }
 
-// Result is what came of a transaction.
+// Result is the outcome of a transaction.
 type Result struct {
-	Begun    time.Time // when the first operation could begin
+	Begun    time.Time // when the first operation could start
 	Executed []api.RecordedTxnOp
 	Failures []Failure
 	Invalid  []api.KeyWithError
 	Reverted bool
-	// ToRevert is how many values had to be brought back, NotReverted how many could
-	// not be.
+	// ToRevert is how many values the revert had to restore; NotReverted is how many
+	// it could not restore.
 	ToRevert, NotReverted int
-	// Changed are the keys of the base values whose status may have changed;
-	// some occur more than once.
+	// Changed lists the keys of the base values whose status may have changed; it
+	// may contain duplicates.
 	Changed []string
 }
 
@@ -106,18 +107,18 @@ type run struct {
 	*Executor
 	txn      *Txn
 	res      *Result
-	before   []plan.Change // wanted values to go back to
+	before   []plan.Change // the desired state that a revert restores
 	left     []leftAlone   // see rememberLeft
 	pinned   map[string]bool
-	touched  map[string]bool // keys that were operated on or left out
+	touched  map[string]bool // keys with an operation, executed or skipped
 	failures map[string]Failure
 	unsent   unsent
 	reverted bool
-	last     int32 // number of the record of the operation that ended last
+	last     int32 // record number of the operation that ended last
 }
 
-// Execute executes a transaction and returns when nothing is left that could
-// be done now.
+// Execute executes a transaction. It returns when no operation is left that could
+// run now.
 func (x *Executor) Execute(txn *Txn) *Result {
 	r := &run{
 		Executor: x, txn: txn,
@@ -181,7 +182,7 @@ func (r *run) takeFailures(reverting bool) {
 	clear(r.failures)
 }
 
-// nextRequest plans what is left after failures.
+// nextRequest returns the planning request for the work that remains after failures.
 func (r *run) nextRequest() plan.Request {
 	req := r.txn.Request
 	changes := req.Changes
@@ -205,10 +206,10 @@ func (r *run) nextRequest() plan.Request {
 	return req
 }
 
-// pass executes one plan. An operation whose predecessor failed is left out.
-// It returns the keys that failed, and of those the ones that are not known to
-// be as before, and the operations that timed out; with revert nothing is started
-// after the first one.
+// pass executes one plan. It skips operations whose predecessor failed; with Revert
+// it starts none after the first failure. It returns the keys that failed, the failed
+// operations whose callback returned, so that the actual state is unknown, and the
+// operations that timed out.
 func (r *run) pass(pl *plan.Plan) (failed []string, unknown, expired []int32) {
 	w := newWalk(r, pl)
 	from := len(r.res.Executed)
@@ -223,7 +224,7 @@ func (r *run) pass(pl *plan.Plan) (failed []string, unknown, expired []int32) {
 	for _, i := range w.left {
 		op := &pl.Ops[i]
 		r.touched[op.Key] = true
-		if op.Base != "" { // the value itself may not be known yet
+		if op.Base != "" { // the graph may not have the value yet
 			r.touched[op.Base] = true
 		}
 	}
@@ -236,25 +237,27 @@ func (r *run) pass(pl *plan.Plan) (failed []string, unknown, expired []int32) {
 	return w.failed, w.unknown, w.expired
 }
 
-// calls tells whether the operation runs a callback.
+// calls reports whether the operation runs a callback.
 func (r *run) calls(op *plan.Op) bool {
 	if op.Kind != plan.Up && op.Kind != plan.Down && op.Kind != plan.Update || op.Desc.IsProperty() {
 		return false
 	}
 	_, notified := r.txn.Notified[op.Key]
-	if op.Base != "" && op.Have != nil && op.Have.FromSB { // came with its base, and goes with it
+	if op.Base != "" && op.Have != nil && op.Have.FromSB { // observed: exists as long as its base
 		_, notified = r.txn.Notified[op.Base]
 	}
 	return !op.Lost && (!notified || r.reverted)
 }
 
+// previous is the status of a value before its operation.
 type previous struct {
 	state api.ValueState
 	value proto.Message
 	err   error
 }
 
-// begin brings the new wish into the graph.
+// begin records the new desired state in the graph. It returns the node and the
+// previous status of the value.
 func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
@@ -267,7 +270,7 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	if n != nil && n.Gone() {
 		n = nil
 	}
-	if n != nil { // as it is before it gets a descriptor
+	if n != nil { // before Ensure may set another descriptor
 		prev = previous{state: plan.State(n), err: n.Err}
 		if v := shown(n); v != nil {
 			prev.value = v.Msg
@@ -298,9 +301,9 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	return n, prev
 }
 
-// takeOver makes what others made the scheduler's own as soon as the northbound wants
-// it: if its operation fails, or is not begun, it is still the scheduler's to change
-// and to remove.
+// takeOver makes a foreign value ours as soon as the northbound desires it. The
+// scheduler may then change and remove it even if its operation fails or does not
+// start.
 func (r *run) takeOver(n *graph.Node) {
 	if v := n.Desired(); n.Owner() != graph.Foreign || v == nil || v.Invalid != nil {
 		return
@@ -317,8 +320,8 @@ func (r *run) node(h *plan.Handle, key string) *graph.Node {
 	return h.Node
 }
 
-// finish brings the outcome into the graph, and drops the node if it has nothing
-// more to tell.
+// finish records the outcome of an operation in the graph, and drops the node if
+// nothing refers to it any more.
 func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	r.Progress.done.Add(1)
 	r.Lock.Lock()
@@ -328,7 +331,8 @@ func (r *run) finish(op *plan.Op, n *graph.Node, meta api.Metadata, err error) {
 	r.Graph.Forget(n)
 }
 
-// idle tells that a value was found as it should be: its last operation stays the last.
+// idle reports whether a value was already in its desired state, so that its last
+// operation and transaction stay recorded.
 func idle(op *plan.Op, n *graph.Node) bool {
 	return op.Kind == plan.Adopt && op.Silent() && op.Before == op.After && n.LastOp != kvscheduler.TxnOperation_UNDEFINED
 }
@@ -368,8 +372,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		err = r.Graph.SetHave(n, op.Target, meta, ownership(op, n, r.calls(op)))
 	}
 	if err != nil {
-		// The value is there, its metadata is not usable: the callback broke its
-		// contract.
+		// Contract violation: the value exists, but its metadata is unusable.
 		r.fail(op, n, api.Permanent(fmt.Errorf("descriptor %q: %w", op.Desc.Name, err)))
 	}
 }
@@ -380,7 +383,7 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 	switch {
 	case retry == nil && !r.txn.KeepRetry:
 		retry = r.txn.Retry
-		if n.Root().Want == nil { // nobody named it: its retries go on as this one
+		if n.Root().Want == nil { // not desired: later retries use the same options
 			n.Root().Retry = retry
 		}
 	case retry == nil && r.txn.RetryLeft != nil && (r.txn.Repair || n.Root().Want == nil):
@@ -391,7 +394,7 @@ func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
 		retry = nil
 	}
 	if r.txn.Revert && !r.reverted {
-		retry = nil // about to be undone
+		retry = nil // the revert follows
 	}
 	n.Retrying = retry != nil
 	r.failures[n.Key] = Failure{Key: n.Key, Base: n.Root().Key, Op: n.LastOp, Err: err, Retry: retry, Hangs: hangs(err)}

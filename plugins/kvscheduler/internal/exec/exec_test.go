@@ -165,7 +165,7 @@ func TestPartlyReverted(t *testing.T) {
 			return nil
 		})
 		res := b.run(true, "a:", "b:a", "c:b", "d:c", "e:d")
-		// b cannot go, so a, which it stands on, cannot either.
+		// b cannot be removed, so its provider a cannot be removed either.
 		if !res.Reverted || res.NotReverted != 2 || res.ToRevert < 4 || b.g.Node("a").Have == nil || b.g.Node("b").Have == nil || b.g.Node("c") != nil {
 			t.Errorf("reverted: %v, %d of %d could not be", res.Reverted, res.NotReverted, res.ToRevert)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// Held says why a value stays as it is, of an operation that is only a note of
-// that.
+// Held returns the error that explains why a value was not changed. op is a
+// plan.Note with Held set.
 func Held(op *plan.Op, n *graph.Node) error {
 	switch {
 	case op.Held.By == plan.Unsure:

@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// StoodOn is what the value of the call may have kept from going: its base, and
-// what its dependencies lead to.
+// StoodOn returns what could not be removed while the call was unfinished: the
+// base of its value, and the providers of its dependencies.
 func (c *Call) StoodOn() (base string, deps []api.Dependency) {
 	if c.op == nil {
 		return "", nil
@@ -25,16 +25,18 @@ func (c *Call) StoodOn() (base string, deps []api.Dependency) {
 	return c.op.Base, deps
 }
 
-// errGivenUp lets a value that came late be removed, when nobody wants it any
-// more; values without an error that nobody wants are left alone.
+// errGivenUp marks a value that a late callback created. If it is not desired
+// any more, it is removed because of this error: undesired values without an
+// error are kept.
 var errGivenUp = errors.New("was given up, and came late")
 
-// errPinned is the error of a value that is no longer desired and must not be touched now.
+// errPinned is the error of a value that is no longer desired but blocked by an
+// unfinished call.
 var errPinned = errors.New("the removal waits until the outcome of an earlier operation is known")
 
-// postponed notes a new wish for a value that must not be touched now. A failure stands. A
-// value that exists gets one if it is no longer desired: without one it would be left alone
-// later.
+// postponed records a new desired state for a blocked value. It keeps an existing error.
+// A value that exists and is no longer desired gets errPinned: without an error it would
+// not be removed later.
 func postponed(op *plan.Op, n *graph.Node) {
 	switch {
 	case !op.Changed:
@@ -45,8 +47,8 @@ func postponed(op *plan.Op, n *graph.Node) {
 	}
 }
 
-// succeeded ends the failure of a value. If it only waits for what it depends on, its last
-// error is still of interest.
+// succeeded clears the failure of a value. A value that is only pending keeps its last
+// error for reports.
 func (r *run) succeeded(op *plan.Op, n *graph.Node) {
 	switch {
 	case op.SetWant || r.reverted || op.After != kvscheduler.ValueState_PENDING:
@@ -58,10 +60,10 @@ func (r *run) succeeded(op *plan.Op, n *graph.Node) {
 	delete(r.failures, n.Key)
 }
 
-// Settle brings the outcome of a callback that returned late into the graph:
-// what it did if it was successful, else why it failed. Of one that was begun in
-// another session only reading shows what it did. The value should be
-// read back afterwards, as far as that is possible.
+// Settle records the outcome of a callback that returned late in the graph: its
+// effect if it succeeded, otherwise its error. It ignores the outcome of a callback
+// from an earlier session. The caller should read the value back afterwards, if
+// its descriptor can.
 func (x *Executor) Settle(c *Call) {
 	if c.op == nil {
 		return
@@ -91,7 +93,8 @@ func (x *Executor) Settle(c *Call) {
 	}
 }
 
-// settled is the node of a call that returned; nil: its value went with its base.
+// settled returns the node of a call that returned. It returns nil if the base
+// value was removed, and the value with it.
 func (x *Executor) settled(c *Call) *graph.Node {
 	if n := x.Graph.Node(c.Key); n != nil {
 		return n

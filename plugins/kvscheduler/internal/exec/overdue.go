@@ -14,44 +14,44 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Clock is the time by which callbacks are given up.
+// Clock provides the time and the timers for the time limits of callbacks.
 type Clock interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// Overdue are the callbacks that were given up because they did not return in
-// time, and still run: a goroutine cannot be ended from outside. Nobody
-// touches the key of such a callback until it has returned and its effect was
+// Overdue tracks the callbacks that exceeded their time limit and still run,
+// since a goroutine cannot be stopped from outside. No operation touches the
+// key of such a callback until the callback has returned and its effect was
 // read back. All methods may be called concurrently.
 type Overdue struct {
 	clock    Clock
 	limit    time.Duration
 	contexts *contexts
-	// told is told about every call that is given up and every one that returns;
-	// then Take may have something to give.
+	// told is called for every callback that is given up, and again when it
+	// returns; then Take may return it.
 	told    func(c Call)
 	closing chan struct{} // see Close
-	// Records returns how many records the southbounds have sent so far. A Retrieve
-	// whose records still arrive is not given up. nil: that is not known. It must be
-	// set before the first callback.
+	// Records returns how many records the southbounds have sent so far. While that
+	// number grows, a Retrieve is not given up. nil means that the number is unknown.
+	// Records must be set before the first callback.
 	Records func() uint64
 
 	count   atomic.Int32 // len(calls)
 	mu      sync.Mutex
 	calls   map[*Call]struct{}
-	byKey   map[string]*Call // those of single values
-	hanging map[string]int   // operations that have not returned, by descriptor
-	refused map[string]error // see refuse
-	given   map[string]uint64
-	kept    int // see Keep
+	byKey   map[string]*Call  // those of single values
+	hanging map[string]int    // number of operations that have not returned, by descriptor
+	refused map[string]error  // see refuse
+	given   map[string]uint64 // see Given
+	kept    int               // see Keep
 	closed  bool
 	cancel  func() bool // stops the timer that ends all contexts; nil before Close
 }
 
-// NewOverdue gives up callbacks that take longer than limit; 0 is never.
-// told is called when a callback is given up, and when it returned after all;
-// it must not block.
+// NewOverdue returns an Overdue that gives up callbacks after limit (0 disables
+// it). It calls told when a callback is given up and again when that callback
+// returns; told must not block.
 func NewOverdue(clock Clock, limit time.Duration, told func(c Call)) *Overdue {
 	return &Overdue{
 		clock: clock, limit: limit, told: told, contexts: newContexts(), closing: make(chan struct{}),
@@ -60,14 +60,14 @@ func NewOverdue(clock Clock, limit time.Duration, told func(c Call)) *Overdue {
 	}
 }
 
-// ticket is who decides what becomes of a running callback: the goroutine that
-// runs it, when it returns, or whoever gives it up; the first one. It serves
-// for one callback after the other until one is given up.
+// ticket decides between the two ends of a running callback: its goroutine
+// reports its return, or the supervisor gives it up. The first of them wins. A
+// ticket serves one callback after the other until one is given up.
 type ticket struct {
-	state atomic.Int64 // counts the beginnings and ends: odd while one runs
-	index atomic.Int32 // of the operation, for whoever watches
-	began atomic.Int64 // the time, for whoever watches
-	job   *job         // belongs to whoever ends it
+	state atomic.Int64 // number of starts and ends: odd while a callback runs
+	index atomic.Int32 // of the operation; read by the supervisor
+	began atomic.Int64 // start time; read by the supervisor
+	job   *job         // owned by the goroutine that ends the callback
 	given *Call        // guarded by Overdue.mu
 }
 
@@ -76,7 +76,7 @@ const abandoned = -2
 
 func isRunning(state int64) bool { return state&1 == 1 }
 
-// begin and end are called around a callback; end is false if it was given up.
+// begin and end enclose a callback. end returns false if the callback was given up.
 func (t *ticket) begin() { t.state.Add(1) }
 func (t *ticket) end() bool {
 	state := t.state.Load()
@@ -88,20 +88,20 @@ type Call struct {
 	Descriptor string
 	Southbound string
 	Callback   string // "Create", "Retrieve" and so on
-	Key        string // empty: it concerns all values of the descriptor
+	Key        string // empty: the call concerns all values of the descriptor
 	Since      time.Time
 
-	// Owed is what the transaction that gave it up left to do; set by Owe.
+	// Owed is the failure that the transaction left to handle; set by Owe.
 	Owed *Failure
-	// OfTxn and Attempt are of the transaction that gave it up.
+	// OfTxn and Attempt identify the transaction that gave up the call.
 	OfTxn    uint64
 	Attempt  int
-	Revision uint32 // of the base value when it was given up
+	Revision uint32 // of the base value when the call was given up
 
-	// The outcome, once it has returned.
+	// The outcome, set when the callback returns.
 	Returned time.Time
 	Err      error
-	Stale    bool // the southbound went down meanwhile
+	Stale    bool // the southbound disconnected in the meantime
 	kept     bool // see Keep
 	op       *plan.Op
 	meta     api.Metadata
@@ -116,7 +116,7 @@ func (c *Call) String() string {
 }
 
 // TimeoutError is the failure of an operation whose callback did not return in
-// time. Its effect is not known, and may still come.
+// time. The effect of the callback is unknown and may still occur.
 type TimeoutError struct {
 	Descriptor, Callback string
 	After                time.Duration
@@ -127,10 +127,10 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("descriptor %q: %s did not return within %v; outcome unknown", e.Descriptor, e.Callback, e.After)
 }
 
-// Is tells that the error is an api.ErrCallbackTimeout.
+// Is reports that the error is an api.ErrCallbackTimeout.
 func (e *TimeoutError) Is(target error) bool { return target == api.ErrCallbackTimeout }
 
-// refusedError is the failure of an operation that was not begun, because too
+// refusedError is the failure of an operation that was not started because too
 // many callbacks of its descriptor hang.
 type refusedError struct {
 	first   *Call
@@ -143,15 +143,15 @@ func (e *refusedError) Error() string {
 		e.first.Descriptor, e.hanging, e.first.Callback, e.first.Key)
 }
 
-// hangs tells that the outcome is still to come, so that there is no use in
-// reading the value back.
+// hangs reports whether err is a timeout. The callback still runs then, so
+// reading the value back would prove nothing.
 func hangs(err error) bool {
 	_, ok := err.(*TimeoutError)
 	return ok
 }
 
-// patience is how long the callbacks of a descriptor are waited for; 0 is
-// without end.
+// patience returns the time limit for the callbacks of a descriptor; 0 means
+// no limit.
 func (o *Overdue) patience(d *registry.Descriptor) time.Duration {
 	switch {
 	case o == nil || d == nil:
@@ -164,7 +164,8 @@ func (o *Overdue) patience(d *registry.Descriptor) time.Duration {
 	return o.limit
 }
 
-// giveUp stops waiting for a call, unless it returned meanwhile.
+// giveUp stops waiting for a call. It returns false if the call has returned in
+// the meantime.
 func (o *Overdue) giveUp(t *ticket, state int64, c *Call) bool {
 	told := *c
 	if !o.add(t, state, c) {
@@ -194,7 +195,7 @@ func (o *Overdue) add(t *ticket, state int64, c *Call) bool {
 	return true
 }
 
-// back notes the outcome of a call that was given up.
+// back records the outcome of a call that was given up.
 func (o *Overdue) back(t *ticket, meta api.Metadata, err error) {
 	o.mu.Lock()
 	c := t.given
@@ -202,7 +203,7 @@ func (o *Overdue) back(t *ticket, meta api.Metadata, err error) {
 	if c.op != nil {
 		o.hanging[c.Descriptor]--
 		delete(o.refused, c.Descriptor)
-	} else if c.Key == "" { // a read of everything, nobody waits for it
+	} else if c.Key == "" { // a read of all values: no operation waits for it
 		o.drop(c)
 	}
 	told := *c
@@ -219,10 +220,10 @@ func (o *Overdue) drop(c *Call) {
 	}
 }
 
-// Any tells whether there is any call.
+// Any reports whether there is any call.
 func (o *Overdue) Any() bool { return o != nil && o.count.Load() > 0 }
 
-// Pin makes a request leave alone what nobody may touch.
+// Pin excludes the keys of unfinished calls from a planning request.
 func (o *Overdue) Pin(req *plan.Request) {
 	if !o.Any() {
 		return
@@ -245,8 +246,8 @@ func (o *Overdue) Pin(req *plan.Request) {
 	req.Pinned = pinned
 }
 
-// Of describes the call that keeps a key from being touched, and tells whether
-// the value may cease to exist by it; empty if there is none.
+// Of describes the call that blocks a key, and reports whether that call may
+// still remove the value. why is empty if no call blocks the key.
 func (o *Overdue) Of(key string) (why string, leaving bool) {
 	if !o.Any() {
 		return "", false
@@ -265,13 +266,13 @@ func (o *Overdue) Of(key string) (why string, leaving bool) {
 	return why, c.op != nil && c.op.Kind == plan.Down
 }
 
-// Holds tells whether a call keeps a key from being touched.
+// Holds reports whether a call blocks a key.
 func (o *Overdue) Holds(key string) bool {
 	why, _ := o.Of(key)
 	return why != ""
 }
 
-// Owe notes what is to be done about a call when it returns.
+// Owe records the failure that is to be handled when the call for its key returns.
 func (o *Overdue) Owe(f *Failure, ofTxn uint64, attempt int, revision uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -280,9 +281,9 @@ func (o *Overdue) Owe(f *Failure, ofTxn uint64, attempt int, revision uint32) {
 	}
 }
 
-// Take returns the calls that have returned and that were given up in the same
-// transaction, and lets go of their keys; more tells that there are others. To
-// be called between transactions.
+// Take removes and returns the calls of one transaction that have returned, which
+// unblocks their keys. more reports that calls of other transactions have returned
+// as well. Call it between transactions only.
 func (o *Overdue) Take() (calls []*Call, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -322,21 +323,21 @@ func (o *Overdue) List() []Call {
 	return list
 }
 
-// Hanging are the calls that have not returned.
+// Hanging lists the calls that have not returned.
 func (o *Overdue) Hanging() []Call {
 	return slices.DeleteFunc(o.List(), func(c Call) bool { return !c.Returned.IsZero() })
 }
 
-// Given counts the callbacks that were given up, by descriptor.
+// Given returns how many callbacks were given up, by descriptor.
 func (o *Overdue) Given() map[string]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return maps.Clone(o.given)
 }
 
-// Forget notes that a southbound went down: when it is up again reading it decides
-// about the calls that have returned, and whatever others return says nothing about
-// the southbound that comes up then.
+// Forget handles the end of a southbound's session. It drops the calls that have
+// returned: the read after the reconnect replaces their outcome. It marks the
+// others as stale, since their results say nothing about the next session.
 func (o *Overdue) Forget(southbound string) {
 	if !o.Any() {
 		return
@@ -354,12 +355,13 @@ func (o *Overdue) Forget(southbound string) {
 	}
 }
 
-// hangingLimit is how many callbacks of a descriptor may hang before no other
-// is begun: the descriptor hangs then, not the value, and each further one
-// would cost the time limit and a goroutine.
+// hangingLimit is how many callbacks of a descriptor may hang before the executor
+// starts no other. The problem is then the descriptor and not a value, and each
+// further callback would cost a timeout and a goroutine.
 const hangingLimit = 4
 
-// refuse returns an error if no callback of the descriptor shall be begun.
+// refuse returns an error if too many callbacks of the descriptor hang to start
+// another one.
 func (o *Overdue) refuse(d *registry.Descriptor) error {
 	if !o.Any() {
 		return nil

@@ -5,9 +5,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// ownership is how an operation changes the owner of its value; called reports that a
-// callback ran. Only a derived value is given back or taken over by its operation. A
-// base value is when its desired value changes: an operation may fail, or not begin.
+// ownership returns how an operation changes the owner of its value; called reports that
+// a callback ran. Only the operation of a derived value gives it back or takes it over. A
+// base value changes its owner with its desired state, since an operation may fail or not
+// start.
 func ownership(op *plan.Op, n *graph.Node, called bool) graph.Event {
 	switch {
 	case op.Kind == plan.Down && op.Lost:
@@ -24,7 +25,7 @@ func ownership(op *plan.Op, n *graph.Node, called bool) graph.Event {
 	return graph.Unchanged
 }
 
-// ofOthers is ownership for a value that belongs to others after the operation.
+// ofOthers is ownership for a value that is foreign after the operation.
 func ofOthers(op *plan.Op, n *graph.Node, called bool) graph.Event {
 	switch owner := n.Owner(); {
 	case owner == graph.None && called:

@@ -8,10 +8,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Read runs Retrieve, or RetrieveValue of a key. It gives up when no record has arrived for
-// the time limit of the descriptor; then the context of f is canceled. What f returns after
-// that is lost, and f must not touch anything that its caller uses. While one hangs no
-// other is begun.
+// Read runs f, which calls Retrieve, or RetrieveValue if key is not empty. It returns a
+// TimeoutError and cancels the context of f when no record has arrived for the time limit
+// of the descriptor. The result of f is then ignored, and f must not access data that its
+// caller uses. While such a call hangs, Read refuses to start another one.
 func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Context) error) error {
 	c := &Call{Descriptor: d.Name, Southbound: d.Southbound, Callback: "Retrieve", Key: key}
 	if key != "" {
@@ -45,7 +45,7 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Contex
 	return o.await(t, ctx, c, limit, done)
 }
 
-// await waits for a callback, or gives it up.
+// await waits for a callback, and gives it up after its time limit.
 func (o *Overdue) await(t *ticket, ctx *callContext, c *Call, limit time.Duration, done <-chan error) error {
 	closing, before := o.closing, o.records()
 	for {
@@ -74,7 +74,7 @@ func (o *Overdue) await(t *ticket, ctx *callContext, c *Call, limit time.Duratio
 	}
 }
 
-// records is how many records have arrived; 0 if that is not known.
+// records returns how many records have arrived; 0 if that is unknown.
 func (o *Overdue) records() uint64 {
 	if o.Records == nil {
 		return 0
@@ -82,7 +82,7 @@ func (o *Overdue) records() uint64 {
 	return o.Records()
 }
 
-// stillReading says that the same was asked before, and is still not answered.
+// stillReading returns an error if an earlier read of the same values still hangs.
 func (o *Overdue) stillReading(c *Call) error {
 	if !o.Any() {
 		return nil

@@ -21,8 +21,8 @@ func (bubbleClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d, f).Stop
 }
 
-// TestReadProgress: a Retrieve may take longer than the time limit while records arrive,
-// and is given up when none has arrived for that long.
+// TestReadProgress checks that a Retrieve may exceed the time limit while records arrive,
+// and is given up when none has arrived for that time.
 func TestReadProgress(t *testing.T) {
 	for _, test := range []struct {
 		name string

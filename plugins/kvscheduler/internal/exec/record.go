@@ -8,8 +8,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// record describes an executed operation for the history; false if there is
-// nothing to tell.
+// record describes an executed operation for the history. tell is false if the
+// operation changed nothing and is not recorded.
 func (r *run) record(op *plan.Op, j *job) (rec api.RecordedTxnOp, tell bool) {
 	if op.Silent() && j.err == nil {
 		return rec, false
@@ -63,7 +63,7 @@ func Record(op *plan.Op) api.RecordedTxnOp {
 	return rec
 }
 
-// operation is the kind of operation as users know it.
+// operation returns the kind of an operation in the terms of the API.
 func operation(op *plan.Op) api.TxnOperation {
 	switch op.Kind {
 	case plan.Up:
@@ -82,7 +82,8 @@ func operation(op *plan.Op) api.TxnOperation {
 	return kvscheduler.TxnOperation_UPDATE
 }
 
-// shown is the value that a person wants to see of a node.
+// shown returns the value of a node for the history: its actual state, otherwise
+// its desired state.
 func shown(n *graph.Node) *registry.Value {
 	if n.Have != nil {
 		return n.Have

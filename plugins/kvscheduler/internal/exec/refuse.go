@@ -2,8 +2,8 @@ package exec
 
 import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 
-// refuse tells that a transaction with revert cannot succeed as a whole,
-// because values in it are invalid; nothing of it is executed then.
+// refuse reports whether a transaction with revert contains invalid values and so
+// cannot succeed as a whole. Nothing of it is executed then.
 func (r *run) refuse() bool {
 	for i := range r.txn.Plan.Ops {
 		op := &r.txn.Plan.Ops[i]

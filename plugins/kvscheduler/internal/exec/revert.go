@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// remember keeps the wishes from before the transaction.
+// remember saves the desired state from before the transaction.
 func (r *run) remember() {
 	for _, c := range r.txn.Request.Changes {
 		var want *registry.Value
@@ -26,16 +26,17 @@ func (r *run) remember() {
 	r.rememberLeft()
 }
 
-// leftAlone is an adopted value that was left as it is before the transaction.
+// leftAlone is an adopted value whose change was postponed before the transaction.
 type leftAlone struct {
 	node       *graph.Node
 	want, have *registry.Value
 	outcome    graph.Outcome
-	again      *registry.Value // what brings it back
+	again      *registry.Value // the desired value that restores it
 }
 
-// rememberLeft makes the adopted values that the plan is about to change at last
-// go back to what they were, which is not what is wanted of them.
+// rememberLeft saves the actual state of the adopted values whose postponed change
+// the plan makes now. A revert restores that state, which differs from the desired
+// state.
 func (r *run) rememberLeft() {
 	changes := map[string]int{}
 	for i := range r.before {
@@ -66,7 +67,7 @@ func (r *run) revertRequest() plan.Request {
 	for i := range req.Changes {
 		c := &req.Changes[i]
 		if n := r.Graph.Node(c.Key); n != nil && c.Want == nil && n.Have != nil && !n.Ours() {
-			c.Want = n.AsFound() // it was found when its Create failed
+			c.Want = n.AsFound() // found in the southbound when its Create failed
 		}
 	}
 	r.Overdue.Pin(&req)
@@ -83,8 +84,8 @@ func (r *run) startRevert() {
 	r.takeFailures(false) // the causes
 }
 
-// countReverted counts the values that were to be brought back, and those that were
-// not.
+// countReverted counts the values that the revert had to restore, and those that it
+// could not restore.
 func (r *run) countReverted() {
 	keys := map[string]struct{}{}
 	for i := range r.res.Executed {
@@ -92,14 +93,14 @@ func (r *run) countReverted() {
 			keys[r.res.Executed[i].Key] = struct{}{}
 		}
 	}
-	for key := range r.failures { // held by others, perhaps, and not even tried
+	for key := range r.failures { // may be held by other values and not started
 		keys[key] = struct{}{}
 	}
 	r.res.ToRevert, r.res.NotReverted = len(keys), len(r.failures)
 }
 
-// disown makes the values that existed without being wanted before the
-// transaction the same again, and those that were wanted otherwise.
+// disown restores the desired state of values that existed before the transaction
+// without being desired, or with another desired state.
 func (r *run) disown() {
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
@@ -115,7 +116,7 @@ func (r *run) disown() {
 		}
 		r.Graph.SetWant(n, l.want)
 		if n.Have != l.again {
-			continue // it could not be brought back, as its error says
+			continue // the revert could not restore it, as its error says
 		}
 		_ = r.Graph.SetHave(n, l.have, n.Meta, graph.Unchanged) // known to be usable
 		n.Err, n.Held, n.Retry = l.outcome.Err, true, l.outcome.Retry

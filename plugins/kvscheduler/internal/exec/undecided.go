@@ -10,12 +10,12 @@ import (
 )
 
 // An operation is undecided while its effect is unknown: its callback timed out and
-// has not returned, or it failed and its effect could not be read back. No other
-// operation touches its key meanwhile; see Overdue.
+// has not returned, or it failed and its effect could not be read back. Until then no
+// other operation touches its key; see Overdue.
 
-// doubt reports operations that timed out and, of a plan in which any operation failed, the
-// bases of its operations on derived values: some of them may not have been executed, and
-// what is read of a base need not tell which of its derived values exist.
+// doubt reports the operations that timed out. If any operation of the plan failed, it also
+// reports one operation per base with operations on derived values: some of those may have
+// been skipped, and reading the base may not show which of its derived values exist.
 func (r *run) doubt(pl *plan.Plan, expired []int32, failed []string) {
 	if r.Doubt == nil {
 		return
@@ -35,10 +35,10 @@ func (r *run) doubt(pl *plan.Plan, expired []int32, failed []string) {
 	}
 }
 
-// read reads back the effects of failed operations. An operation stays undecided if its
-// effect cannot be read now, unless the southbound received no request of it. If the
-// southbound went down, it is read when it is up again, with all that is undecided: until
-// then a reading decides nothing, although a connection may exist again.
+// read reads back the effects of failed operations. An operation whose effect cannot be
+// read stays undecided, unless the southbound received no request of it. If the southbound
+// went down, all undecided operations wait for the read after the reconnect: an earlier
+// read decides nothing, although a connection may exist again.
 func (r *run) read(pl *plan.Plan, unknown []int32) {
 	ops := make(map[string]int32, len(unknown))
 	keys := make([]string, 0, len(unknown))
@@ -49,7 +49,7 @@ func (r *run) read(pl *plan.Plan, unknown []int32) {
 	slices.Sort(keys)
 	for _, key := range keys {
 		if r.Doubt != nil && errors.Is(r.failures[key].Err, api.ErrUndecided) {
-			r.Doubt(&pl.Ops[ops[key]]) // the reading decides
+			r.Doubt(&pl.Ops[ops[key]]) // the read decides
 		}
 	}
 	unread := map[string]bool{}
@@ -69,11 +69,11 @@ func (r *run) read(pl *plan.Plan, unknown []int32) {
 	}
 }
 
-// unsent finds the operations that cannot have had any effect: those that began after
-// another one had found the southbound gone. One that began before and finds it gone
-// may have taken the first of several steps.
+// unsent finds the failed operations that had no effect: those that started after
+// another operation had failed to reach the southbound. An operation that started
+// earlier may have completed the first of several steps.
 type unsent struct {
-	lost map[string]time.Time // when a southbound was found gone first
+	lost map[string]time.Time // when an operation first failed to reach a southbound
 	keys map[string]bool      // of operations without effect
 }
 
@@ -101,8 +101,8 @@ func (o *Overdue) keep(op *plan.Op, err error) {
 	})
 }
 
-// southbound is the session that the value of an operation lives in: that of its
-// descriptor, or of what it is derived from.
+// southbound returns the southbound of the value of an operation: that of its
+// descriptor, or that of its base value.
 func southbound(op *plan.Op) string {
 	if base := op.BaseSelf; op.Desc.Session() == "" && op.Base != "" && base != nil && base.Node != nil && base.Node.Desc != nil {
 		return base.Node.Desc.Session()
@@ -110,7 +110,7 @@ func southbound(op *plan.Op) string {
 	return op.Desc.Session()
 }
 
-// Keep leaves a call undecided that has returned. Take returns it again after Wake.
+// Keep makes a call that has returned undecided. Take returns it again after Wake.
 func (o *Overdue) Keep(c *Call) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,32 +11,32 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// DefaultLimit is how many callbacks may run at once in all.
+// DefaultLimit is how many callbacks of all descriptors may run at once.
 const DefaultLimit = 1024
 
-// walk executes the operations of one plan as their order allows. Callbacks of
-// descriptors that ask for concurrency run in goroutines, within the limit of
-// the descriptor and that of the executor; everything else runs here, one
-// after the other. Of what could start the operation that comes first in the
-// plan does, so that with a limit of one the plan is executed as it stands.
+// walk executes the operations of one plan in the order of their dependencies.
+// Callbacks of descriptors with Concurrency run in goroutines of their own, within
+// the limits of the descriptor and of the executor. All others run inline, one after
+// the other. Among the operations that are ready, the first one in the plan starts
+// first, so that a limit of one executes the plan in its order.
 //
-// Nothing comes up or is changed before all removals that precede it in the
-// plan are done: what is removed may be in the way (an address that moves from
-// one interface to another) without there being a dependency.
+// No value is created or updated before all removals that precede it in the plan
+// are done. A value that is being removed may conflict with a new one without a
+// dependency between them, such as an address that moves to another interface.
 type walk struct {
 	*run
 	ops []plan.Op
 
-	waits []int32 // predecessors that are not done, by operation
-	first []int32 // succs[first[i]:first[i+1]] follow operation i
+	waits []int32 // number of predecessors that are not done, by operation
+	first []int32 // succs[first[i]:first[i+1]] are the successors of operation i
 	succs []int32
-	bad   []bool // failed, or a predecessor did; gates follow the operations
+	bad   []bool // by operation, then by gate: it or a predecessor failed
 
-	removals []int32 // those not known to be done yet, in order
-	closed   []bool  // done or left out, by operation
+	removals []int32 // removals that are not done, in the order of the plan
+	closed   []bool  // done or skipped, by operation
 
 	inline  dag.Heap[int32]
-	here    *job // the one that is executed inline
+	here    *job // the inline operation that runs now
 	lanes   []*lane
 	byDesc  map[*registry.Descriptor]*lane
 	running int
@@ -48,24 +48,24 @@ type walk struct {
 	causes causes
 	watch  *watch // nil: callbacks have no time limit
 
-	told    []int32 // the operations that were recorded, in this order
+	told    []int32 // the recorded operations, in the order of their records
 	failed  []string
-	unknown []int32 // of the failed: those that were called and returned
-	expired []int32 // of the failed: those that were called and timed out
-	left    []int32 // failed or left out
+	unknown []int32 // failed operations whose callback returned
+	expired []int32 // failed operations whose callback timed out
+	left    []int32 // failed or skipped operations
 }
 
-// lane is the operations of one descriptor that may run beside others.
+// lane holds the operations of one descriptor that may run concurrently.
 type lane struct {
 	ready   dag.Heap[int32]
 	running int
 	limit   int
-	freed   int // how many ended since somebody looked what may start
+	freed   int // operations that ended since the last startLanes
 	last    ending
-	ahead   cause // of the one that was started before, in the same look
+	ahead   cause // of the previous operation that the same startLanes started
 }
 
-// job is an operation that was started.
+// job is an operation that has started.
 type job struct {
 	index      int32
 	n          *graph.Node
@@ -137,7 +137,7 @@ func (w *walk) count(i int, preds []int32) {
 	}
 }
 
-// push makes an operation wait for its turn.
+// push adds a ready operation to its lane, or to the inline operations.
 func (w *walk) push(i int32) {
 	op := &w.ops[i]
 	if op.Desc == nil || op.Desc.Concurrency < 1 || w.limit() == 1 || !w.calls(op) {
@@ -156,8 +156,8 @@ func (w *walk) push(i int32) {
 	l.ready.Push(i)
 }
 
-// execute executes everything that can be executed. It is false if it was left
-// behind in a callback that took too long; another goroutine does the rest.
+// execute runs all operations that can run. It returns false if it was abandoned
+// because a callback exceeded its time limit; another driver executes the rest.
 func (w *walk) execute() bool {
 	var wake chan struct{}
 	if w.watch != nil {
@@ -218,7 +218,7 @@ func (w *walk) startLanes() {
 	w.freed = 0
 }
 
-// drain takes what is finished without waiting.
+// drain completes the concurrent operations that have finished, without waiting.
 func (w *walk) drain() {
 	w.causes.held = true
 	defer func() { w.causes.held = false }()
@@ -245,7 +245,7 @@ func (w *walk) finished(j *job) {
 	l.last = w.causes.last
 }
 
-// mayStart tells whether a ready operation may start beside those that run.
+// mayStart reports whether a ready operation may start now.
 func (w *walk) mayStart(i int32) bool {
 	if w.stopped {
 		return false
@@ -273,8 +273,8 @@ func (w *walk) begun(j *job, i int32) {
 	}
 }
 
-// call runs the callback, if there is one. It touches nothing that others use.
-// It is false if the callback was given up meanwhile.
+// call runs the callback of a job, if it has one. It writes only to the job, since
+// it may run concurrently. It returns false if the callback was given up.
 func (w *walk) call(j *job) bool {
 	op := &w.ops[j.index]
 	returned := false
@@ -303,8 +303,8 @@ func (w *walk) call(j *job) bool {
 	return mine
 }
 
-// complete brings the outcome of an operation into the graph and lets those go
-// on that waited for it.
+// complete records the outcome of an operation in the graph and releases the
+// operations that waited for it.
 func (w *walk) complete(j *job) {
 	op := &w.ops[j.index]
 	w.finish(op, j.n, j.meta, j.err)
@@ -335,7 +335,8 @@ func (w *walk) complete(j *job) {
 	w.close(j.index)
 }
 
-// close ends an operation; what must not be done without it is left out.
+// close marks an operation as done and releases its successors. If the operation
+// failed, it skips all of its successors.
 func (w *walk) close(i int32) {
 	stack := []int32{i}
 	for len(stack) > 0 {
@@ -344,7 +345,7 @@ func (w *walk) close(i int32) {
 		w.closed[i] = true
 		if w.bad[i] && int(i) < len(w.ops) {
 			w.left = append(w.left, i)
-			if w.ops[i].Kind == plan.Down { // what waited for it goes on
+			if w.ops[i].Kind == plan.Down { // the operations that waited for it may start
 				w.causes.removal = w.causes.last
 			}
 		}
@@ -363,7 +364,8 @@ func (w *walk) close(i int32) {
 	}
 }
 
-// sortRecords brings what was recorded since from into the order of the plan.
+// sortRecords sorts the records of this pass, which start at index from, into the
+// order of the plan.
 func (w *walk) sortRecords(from int) {
 	if slices.IsSorted(w.told) {
 		return

@@ -9,23 +9,23 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// watch is what a walk has in addition if callbacks have a time limit. A driver
-// that is stuck in a callback is left behind, and another one goes on in its
-// place; callbacks that run beside it are given up by the driver.
+// watch is the additional state of a walk whose callbacks have a time limit. If
+// a callback blocks the driver, the supervisor abandons that driver and starts
+// another one. The driver gives up callbacks in goroutines of their own.
 type watch struct {
 	begin time.Time
-	here  *ticket // of the callbacks of the driver itself
+	here  *ticket // of the callbacks that the driver runs itself
 
 	mu     sync.Mutex
 	flying []*job // callbacks in goroutines of their own; changed by the driver only
 
-	alarm   chan struct{} // buffered: it is time to look
-	look    atomic.Bool   // the driver shall look at flying
-	wake    chan struct{} // buffered: the same, to a driver that waits
-	closing atomic.Bool   // nothing may take longer than closingLimit
+	alarm   chan struct{} // buffered: a callback may have exceeded its limit
+	look    atomic.Bool   // the driver has to check flying
+	wake    chan struct{} // buffered: the same for a driver that waits
+	closing atomic.Bool   // closingLimit applies to all callbacks
 }
 
-// supervise executes everything and gives up what takes too long.
+// supervise executes the plan and gives up callbacks that exceed their limit.
 func (w *walk) supervise(patience time.Duration) {
 	w.watch = &watch{
 		begin: w.Now(), here: &ticket{},
@@ -68,24 +68,24 @@ func (w *walk) supervise(patience time.Duration) {
 	}
 }
 
-// drive is execute in the driver, a goroutine of its own, so that a callback may end
-// it.
+// drive runs execute. It is the body of the driver, which has its own goroutine
+// because a callback may end it.
 func (w *walk) drive() {
 	if w.execute() {
 		close(w.over)
 	}
 }
 
-// driveOn goes on after the driver got stuck in a callback, or was ended by it.
+// driveOn replaces a driver that a callback blocked or ended.
 func (w *walk) driveOn(stuck *job) {
 	w.complete(stuck)
-	w.here = &job{} // the one left behind still uses the other
+	w.here = &job{} // the abandoned driver still uses the old one
 	w.drain()
 	w.drive()
 }
 
-// nextAlarm is when the next callback that runs now is to be given up, or one
-// that begins later at the earliest.
+// nextAlarm returns the time until the next running callback exceeds its limit,
+// at most patience: a callback that starts later may be the next one.
 func (w *walk) nextAlarm(patience time.Duration) time.Duration {
 	look := func(t *ticket) {
 		if _, left, ok := w.remaining(t); ok && left > 0 {
@@ -101,8 +101,8 @@ func (w *walk) nextAlarm(patience time.Duration) time.Duration {
 	return patience
 }
 
-// remaining is how long a callback may go on running; false if none runs or it has
-// no limit.
+// remaining returns how long a callback may still run. ok is false if no callback
+// runs or if it has no limit.
 func (w *walk) remaining(t *ticket) (state int64, left time.Duration, ok bool) {
 	state = t.state.Load()
 	began, index := time.Duration(t.began.Load()), t.index.Load()
@@ -113,7 +113,7 @@ func (w *walk) remaining(t *ticket) (state int64, left time.Duration, ok bool) {
 	return state, began + limit - w.Now().Sub(w.watch.begin), limit > 0
 }
 
-// limitOf is how long the callback of an operation may take; 0 is without end.
+// limitOf returns the time limit for the callback of an operation; 0 means no limit.
 func (w *walk) limitOf(index int32) time.Duration {
 	limit := w.Overdue.patience(w.ops[index].Desc)
 	if w.watch.closing.Load() && (limit == 0 || limit > closingLimit) {
@@ -122,8 +122,8 @@ func (w *walk) limitOf(index int32) time.Duration {
 	return limit
 }
 
-// patience is the least time limit of the callbacks that the plan needs; 0 if
-// there is none.
+// patience returns the shortest time limit among the callbacks of the plan; 0
+// if none has a limit.
 func (w *walk) patience() time.Duration {
 	var least time.Duration
 	if w.Overdue == nil {
@@ -141,7 +141,8 @@ func (w *walk) patience() time.Duration {
 	return least
 }
 
-// giveUp stops waiting for a callback if its time is over. It has failed then.
+// giveUp stops waiting for a callback that exceeded its limit and makes it fail
+// with a TimeoutError. It returns false if the callback returned or has time left.
 func (w *walk) giveUp(t *ticket) bool {
 	state, left, ok := w.remaining(t)
 	if !ok || left > 0 {
@@ -161,7 +162,8 @@ func (w *walk) giveUp(t *ticket) bool {
 	return true
 }
 
-// giveUpFlying looks at the callbacks in goroutines of their own.
+// giveUpFlying gives up the callbacks in goroutines of their own that exceeded
+// their limit.
 func (w *walk) giveUpFlying() {
 	var late []*job
 	for _, j := range w.watch.flying {
@@ -174,7 +176,7 @@ func (w *walk) giveUpFlying() {
 	}
 }
 
-// fly notes a callback in a goroutine of its own, land its end.
+// fly records the start of a callback in a goroutine of its own.
 func (w *walk) fly(j *job) {
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
@@ -182,6 +184,7 @@ func (w *walk) fly(j *job) {
 	w.watch.flying = append(w.watch.flying, j)
 }
 
+// land records the end of such a callback.
 func (w *walk) land(j *job) {
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
@@ -203,7 +206,7 @@ func callback(op *plan.Op) string {
 	return "Update"
 }
 
-// beginCall notes that a callback begins.
+// beginCall records the start of a callback in its ticket.
 func (w *walk) beginCall(j *job, t *ticket) {
 	j.start = w.Now()
 	j.ticket, t.job = t, j
@@ -212,8 +215,8 @@ func (w *walk) beginCall(j *job, t *ticket) {
 	t.begin()
 }
 
-// callWatched is call, where somebody watches. What it finds out it tells only
-// if it was not given up.
+// callWatched runs the callback of a job with a time limit. It reports the outcome
+// in the job and returns true, unless the supervisor gave up the callback.
 func (w *walk) callWatched(j *job) bool {
 	var meta api.Metadata
 	var err error
