@@ -8,13 +8,13 @@ const (
 	checks       = "independent checks one after the other"
 	reads        = "one case for each form of the text"
 	fields       = "compares one field after the other"
+	states       = "one case for each state of a value"
 	notSplit     = "does several steps that share their variables; not split yet"
 )
 
 var wideTypes = map[string]string{
 	"cmd/agentctl/cli.app":                       "a method for each command, and for what it prints",
 	"plugins/govppmux/vppsim/internal/vnet.VNet": "a method for each request to the simulated VPP; they share its state and lock",
-	"plugins/kvscheduler/internal/plan.planner":  restructured,
 	"plugins/orchestrator.Plugin":                "not split yet: sources, endpoints and confirmation can be types of their own",
 	"plugins/vpp/ifplugin/vppcalls.Calls":        "a method for each operation of an interface in VPP",
 }
@@ -31,7 +31,7 @@ var complexFunctions = map[string]string{
 	"plugins/govppmux/vppsim/internal/cli.CLI.showBridgeDomain": "one output of VPP, with its columns in their order",
 	"plugins/kvscheduler/internal/engine.*":                     restructured,
 	"plugins/kvscheduler/internal/exec.*":                       restructured,
-	"plugins/kvscheduler/internal/plan.*":                       restructured,
+	"plugins/kvscheduler/internal/plan.State":                   states,
 	"plugins/kvscheduler/internal/record.leftFlag":              "one case for each change of a state",
 	"plugins/kvscheduler/internal/refresh.*":                    restructured,
 	"plugins/kvscheduler/internal/registry.check":               checks,
@@ -52,8 +52,6 @@ var longConditions = map[string]string{
 	"plugins/govppmux/binding.ParseVersion":              checks,
 	"plugins/govppmux/vppsim/internal/vnet.VNet.canSend": checks,
 	"plugins/kvscheduler/internal/engine.*":              restructured,
-	"plugins/kvscheduler/internal/graph.*":               restructured,
-	"plugins/kvscheduler/internal/plan.*":                restructured,
 	"plugins/kvscheduler/internal/refresh.*":             restructured,
 	"plugins/linux/ifplugin/descriptor.iface.*":          fields,
 	"plugins/orchestrator/document.beginsWord":           "the ranges of letters and digits",

@@ -307,7 +307,8 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Eve
 // Forget removes a node that is neither wanted nor exists nor has a failure to
 // tell; others stay.
 func (g *Graph) Forget(n *Node) {
-	if n.gone || n.Want != nil || n.Have != nil || n.Err != nil || n.kin != nil && len(n.kin.derived) > 0 {
+	hasDerived := n.kin != nil && len(n.kin.derived) > 0
+	if n.gone || n.Want != nil || n.Have != nil || n.Err != nil || hasDerived {
 		return
 	}
 	n.gone = true

@@ -110,41 +110,43 @@ func (p *planner) spread(falling []*node) {
 // standingOn returns the existing values with a dependency that the key of n
 // meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
-	found := p.room(n)
-	p.dependentsOf(n, p.steady, func(gn *graph.Node) {
+	found := p.scratch.take(n)
+	p.dependentsOf(n, p.choices.steady, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}
 	})
-	defer p.keep(found)
+	defer p.scratch.put(found)
 	return p.touchAll(found)
 }
 
-// room is an empty list with room for the dependents of a node. It is the same
-// one again and again, as most lists are short and soon forgotten; keep gives it
-// back.
-func (p *planner) room(n *node) []*graph.Node {
-	found := p.found
-	p.found = nil
+// scratch is a list that is used again and again, as most lists of nodes are short and
+// not needed for long.
+type scratch []*graph.Node
+
+// take returns an empty list with capacity for the dependents of a node, until put.
+func (s *scratch) take(n *node) []*graph.Node {
+	list := *s
+	*s = nil
 	if n.node != nil {
-		found = slices.Grow(found, n.node.Dependents())
+		list = slices.Grow(list, n.node.Dependents())
 	}
-	return found
+	return list
 }
 
-func (p *planner) keep(found []*graph.Node) { p.found = found[:0] }
+func (s *scratch) put(list []*graph.Node) { *s = list[:0] }
 
 func (p *planner) derivedFrom(n *node) []*node {
 	if n.node == nil || n.leaf {
 		return nil
 	}
-	found := p.room(n)
+	found := p.scratch.take(n)
 	for gn := range n.node.Derived {
 		if gn.Have != nil {
 			found = append(found, gn)
 		}
 	}
-	defer p.keep(found)
+	defer p.scratch.put(found)
 	return p.touchAll(found)
 }
 
@@ -180,7 +182,7 @@ func (p *planner) loses(q, n *node) bool {
 
 func (p *planner) hasStaying(dep *api.Dependency) bool {
 	if dep.Key == "" {
-		return p.choosing(dep, p.staying)
+		return p.choices.choosing(dep, p.choices.staying)
 	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
@@ -196,7 +198,7 @@ func (p *planner) movesAway(q *node) bool {
 	for i := range q.target.Deps {
 		dep := &q.target.Deps[i]
 		if dep.Key == "" {
-			if !p.choosing(dep, p.moves) {
+			if !p.choices.choosing(dep, p.choices.moves) {
 				return false
 			}
 			continue

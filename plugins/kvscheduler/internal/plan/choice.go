@@ -29,22 +29,28 @@ type witness struct {
 	none  bool        // nor of those
 }
 
-func (p *planner) choice(of graph.Choice) *choice {
-	c := p.choices[of]
+// choices are those that the plan has to do with.
+type choices struct {
+	p     *planner
+	known map[graph.Choice]*choice
+}
+
+func (cs *choices) choice(of graph.Choice) *choice {
+	c := cs.known[of]
 	if c == nil {
-		if p.choices == nil {
-			p.choices = map[graph.Choice]*choice{}
+		if cs.known == nil {
+			cs.known = map[graph.Choice]*choice{}
 		}
 		c = &choice{of: of}
-		p.choices[of] = c
+		cs.known[of] = c
 	}
 	return c
 }
 
 // choosing calls f for every choice of a dependency until it is true.
-func (p *planner) choosing(dep *api.Dependency, f func(*choice) bool) bool {
+func (cs *choices) choosing(dep *api.Dependency, f func(*choice) bool) bool {
 	for _, prefix := range graph.Prefixes(dep) {
-		if f(p.choice(graph.NewChoice(prefix, dep.AnyOf.KeySelector))) {
+		if f(cs.choice(graph.NewChoice(prefix, dep.AnyOf.KeySelector))) {
 			return true
 		}
 	}
@@ -53,20 +59,20 @@ func (p *planner) choosing(dep *api.Dependency, f func(*choice) bool) bool {
 
 // existing reports whether a value of the choice that exists is good, and
 // remembers it in w. Values that were not touched are good, unless doomed.
-func (p *planner) existing(c *choice, w *witness, good func(n *node) bool) bool {
+func (cs *choices) existing(c *choice, w *witness, good func(n *node) bool) bool {
 	if w.fresh {
 		return false
 	}
 	from := c.of.Prefix
 	if w.gn != nil {
-		if n := p.of(w.gn); n == nil && !w.gn.Doomed() || n != nil && good(n) {
+		if n := cs.p.of(w.gn); n == nil && !w.gn.Doomed() || n != nil && good(n) {
 			return true
 		}
 		from = w.gn.Key
 	}
 	w.gn = nil
-	p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
-		if n := p.of(gn); (n == nil && !gn.Doomed() || n != nil && good(n)) && p.g.Selects(c.of, gn.Key) {
+	cs.p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
+		if n := cs.p.of(gn); (n == nil && !gn.Doomed() || n != nil && good(n)) && cs.p.g.Selects(c.of, gn.Key) {
 			w.gn = gn
 		}
 		return w.gn == nil
@@ -76,11 +82,11 @@ func (p *planner) existing(c *choice, w *witness, good func(n *node) bool) bool 
 }
 
 // find is existing or, if there is none, the same for those that do not exist.
-func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
+func (cs *choices) find(c *choice, w *witness, good func(n *node) bool) bool {
 	if w.none {
 		return false
 	}
-	if p.existing(c, w, good) {
+	if cs.existing(c, w, good) {
 		return true
 	}
 	from := c.of.Prefix
@@ -91,11 +97,11 @@ func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
 		from = w.n.key
 	}
 	w.n = nil
-	p.byKey().AscendGreaterOrEqual(&node{key: from}, func(n *node) bool {
+	cs.p.byKey().AscendGreaterOrEqual(&node{key: from}, func(n *node) bool {
 		if !strings.HasPrefix(n.key, c.of.Prefix) {
 			return false
 		}
-		if good(n) && p.g.Selects(c.of, n.key) {
+		if good(n) && cs.p.g.Selects(c.of, n.key) {
 			w.n = n
 		}
 		return w.n == nil
@@ -105,14 +111,14 @@ func (p *planner) find(c *choice, w *witness, good func(n *node) bool) bool {
 }
 
 // meets reports whether the target has a value of the choice.
-func (p *planner) meets(c *choice) bool { return p.find(c, &c.meets, (*node).provides) }
+func (cs *choices) meets(c *choice) bool { return cs.find(c, &c.meets, (*node).provides) }
 
 // staying reports whether one of the values of the choice stays.
-func (p *planner) staying(c *choice) bool { return p.existing(c, &c.stays, (*node).stays) }
+func (cs *choices) staying(c *choice) bool { return cs.existing(c, &c.stays, (*node).stays) }
 
 // moves: see movesAway.
-func (p *planner) moves(c *choice) bool {
-	return p.find(c, &c.moves, func(n *node) bool { return n.stays() || n.kind == Up })
+func (cs *choices) moves(c *choice) bool {
+	return cs.find(c, &c.moves, func(n *node) bool { return n.stays() || n.kind == Up })
 }
 
 // The following say which of those who depend on a choice need not be looked
@@ -120,10 +126,10 @@ func (p *planner) moves(c *choice) bool {
 
 // awake: those that wait for n were notified of others, or had one all the time, which
 // is enough unless it is part of what they would lose.
-func (p *planner) awake(n *node) func(graph.Choice) bool {
+func (cs *choices) awake(n *node) func(graph.Choice) bool {
 	return func(of graph.Choice) bool {
-		c := p.choice(of)
-		if c.woken || !n.exists() && !p.g.AnyLeft() && p.existing(c, &c.comes, (*node).provides) {
+		c := cs.choice(of)
+		if c.woken || !n.exists() && !cs.p.g.AnyLeft() && cs.existing(c, &c.comes, (*node).provides) {
 			return true
 		}
 		c.woken = true
@@ -133,19 +139,19 @@ func (p *planner) awake(n *node) func(graph.Choice) bool {
 
 // unharmed: there is another one in the target, or they were notified that there is
 // none.
-func (p *planner) unharmed(of graph.Choice) bool {
-	c := p.choice(of)
-	return p.lost(c, &c.lost)
+func (cs *choices) unharmed(of graph.Choice) bool {
+	c := cs.choice(of)
+	return cs.lost(c, &c.lost)
 }
 
 // unharmedNews is unharmed for those that are not in the graph yet.
-func (p *planner) unharmedNews(of graph.Choice) bool {
-	c := p.choice(of)
-	return p.lost(c, &c.lostNews)
+func (cs *choices) unharmedNews(of graph.Choice) bool {
+	c := cs.choice(of)
+	return cs.lost(c, &c.lostNews)
 }
 
-func (p *planner) lost(c *choice, told *bool) (skip bool) {
-	if *told || p.meets(c) {
+func (cs *choices) lost(c *choice, told *bool) (skip bool) {
+	if *told || cs.meets(c) {
 		return true
 	}
 	*told = true
@@ -153,9 +159,9 @@ func (p *planner) lost(c *choice, told *bool) (skip bool) {
 }
 
 // steady: another one stays, or they were notified that none does.
-func (p *planner) steady(of graph.Choice) bool {
-	c := p.choice(of)
-	if c.fallen || p.staying(c) {
+func (cs *choices) steady(of graph.Choice) bool {
+	c := cs.choice(of)
+	if c.fallen || cs.staying(c) {
 		return true
 	}
 	c.fallen = true

@@ -161,9 +161,9 @@ type Change struct {
 func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
 		g: g, req: req, slab: slab[node]{write: func(n *node) { n.place = 0 }},
-		list:  make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
-		exact: map[string][]*node{},
+		list: make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 	}
+	p.choices.p = p
 	g.NextPlan()
 	p.fresh.grow(newKeys(req.Changes))
 	p.pieces = g.Cursor(len(req.Changes))
@@ -241,22 +241,16 @@ type planner struct {
 	slab slab[node]
 	list []*node // in the order of touching
 
-	// Dependencies of values that are not in the graph yet.
-	exact     map[string][]*node
-	newcomers map[graph.Choice]*newcomers
-	prefixes  map[string][]*newcomers
-	lengths   map[int]bool
-
-	choices map[graph.Choice]*choice
+	added   newDependents
+	choices choices
 	fresh   fresh                // nodes without graph node
 	near    int32                // place in list of the one that was looked for last
 	pieces  *graph.Cursor        // for derived values
 	sorted  *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
 
-	found   []*graph.Node // reused between calls
+	scratch scratch
 	work    []*node
 	seeds   []*node
-	linked  bool             // exact and newcomers are complete
 	settled bool             // all assumptions were made
 	late    []string         // touched after that, with a change of their own
 	failed  []*graph.Node    // not touched, and depend on what does not exist in the target
@@ -267,6 +261,9 @@ type planner struct {
 }
 
 func (n *node) exists() bool { return n.have != nil }
+
+// adopted reports whether n exists and is adopted; see touchNode.
+func (n *node) adopted() bool { return n.exists() && n.holder == n.key }
 
 // failed: the last operation left the value, or what is derived from it, in a
 // state that may not be complete.
@@ -348,8 +345,8 @@ func (p *planner) setWant(n *node, v *registry.Value) {
 		return
 	}
 	n.want = v
-	if p.linked && v != nil && v != n.oldWant && v != n.have {
-		p.link(n, v)
+	if p.added.complete && v != nil && v != n.oldWant && v != n.have {
+		p.added.add(n, v)
 	}
 	p.retarget(n)
 }

@@ -10,28 +10,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// linkAll notes the dependencies of all new wishes. Most plans take no
-// assumption back, and need none of it.
-func (p *planner) linkAll() {
-	p.linked = true
-	for _, n := range p.list {
-		if n.want != nil && n.want != n.oldWant && n.want != n.have {
-			p.link(n, n.want)
-		}
-	}
-}
-
-func (p *planner) link(n *node, v *registry.Value) {
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		if dep.Key != "" {
-			p.exact[dep.Key] = append(p.exact[dep.Key], n)
-			continue
-		}
-		for _, prefix := range graph.Prefixes(dep) {
-			p.newcomer(graph.NewChoice(prefix, dep.AnyOf.KeySelector), n)
-		}
-	}
+// newDependents are the values that get dependencies which the graph does not have
+// yet, by what they depend on.
+type newDependents struct {
+	complete bool // else there are none yet; see linkAll
+	exact    map[string][]*node
+	byChoice map[graph.Choice]*newcomers
+	byPrefix map[string][]*newcomers
+	lengths  map[int]bool // of the prefixes
 }
 
 // newcomers are values that are not in the graph yet, with the same choice.
@@ -40,45 +26,78 @@ type newcomers struct {
 	nodes []*node
 }
 
-func (p *planner) newcomer(of graph.Choice, n *node) {
-	c := p.newcomers[of]
-	if c == nil {
-		if p.newcomers == nil {
-			p.newcomers, p.prefixes, p.lengths = map[graph.Choice]*newcomers{}, map[string][]*newcomers{}, map[int]bool{}
+// add adds n by the dependencies of its new value.
+func (d *newDependents) add(n *node, v *registry.Value) {
+	for i := range v.Deps {
+		dep := &v.Deps[i]
+		if dep.Key != "" {
+			d.exact[dep.Key] = append(d.exact[dep.Key], n)
+			continue
 		}
+		for _, prefix := range graph.Prefixes(dep) {
+			d.addTo(graph.NewChoice(prefix, dep.AnyOf.KeySelector), n)
+		}
+	}
+}
+
+func (d *newDependents) addTo(of graph.Choice, n *node) {
+	c := d.byChoice[of]
+	if c == nil {
 		c = &newcomers{of: of}
-		p.newcomers[of] = c
-		p.prefixes[of.Prefix] = append(p.prefixes[of.Prefix], c)
-		p.lengths[len(of.Prefix)] = true
+		d.byChoice[of] = c
+		d.byPrefix[of.Prefix] = append(d.byPrefix[of.Prefix], c)
+		d.lengths[len(of.Prefix)] = true
 	}
 	c.nodes = append(c.nodes, n)
+}
+
+// of iterates over the values with a dependency that the key may meet. affected
+// reports whether the key is part of a choice, and those with it have to be looked at.
+func (d *newDependents) of(key string, affected func(graph.Choice) bool, yield func(*graph.Node, *node)) {
+	all := func(list []*node) {
+		for _, n := range list {
+			yield(n.node, n)
+		}
+	}
+	all(d.exact[key])
+	for length := range d.lengths {
+		if length > len(key) {
+			continue
+		}
+		for _, c := range d.byPrefix[key[:length]] {
+			if affected(c.of) {
+				all(c.nodes)
+			}
+		}
+	}
+}
+
+// linkAll notes the dependencies of all new wishes. Most plans take no
+// assumption back, and need none of it.
+func (p *planner) linkAll() {
+	p.added = newDependents{
+		complete: true,
+		exact:    map[string][]*node{}, byChoice: map[graph.Choice]*newcomers{},
+		byPrefix: map[string][]*newcomers{}, lengths: map[int]bool{},
+	}
+	for _, n := range p.list {
+		if n.want != nil && n.want != n.oldWant && n.want != n.have {
+			p.added.add(n, n.want)
+		}
+	}
 }
 
 // dependents iterates over the values that may depend on the key of d, which is
 // not in the target: all of those in the graph, touched or not, and the new
 // ones; without those for which another one is.
 func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
-	if !p.linked {
+	if !p.added.complete {
 		p.linkAll()
 	}
-	key := d.key
-	p.dependentsOf(d, p.unharmed, func(gn *graph.Node) { yield(gn, p.of(gn)) })
-	news := func(list []*node) {
-		for _, n := range list {
-			yield(n.node, n)
-		}
-	}
-	news(p.exact[key])
-	for length := range p.lengths {
-		if length > len(key) {
-			continue
-		}
-		for _, c := range p.prefixes[key[:length]] {
-			if p.g.Selects(c.of, key) && !p.unharmedNews(c.of) {
-				news(c.nodes)
-			}
-		}
-	}
+	p.dependentsOf(d, p.choices.unharmed, func(gn *graph.Node) { yield(gn, p.of(gn)) })
+	p.added.of(d.key, func(of graph.Choice) bool {
+		return p.g.Selects(of, d.key) && !p.choices.unharmedNews(of)
+	}, yield)
 }
 
 // dependentsOf iterates over the nodes in the graph that may depend on the key

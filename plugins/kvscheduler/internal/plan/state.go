@@ -52,7 +52,7 @@ func existing(n *node) api.ValueState {
 // afterDown is the state between a removal and what may follow.
 func (s *sorter) afterDown(n *node) api.ValueState {
 	switch {
-	case n.want == nil || n.recreate || n.base != nil && (!n.base.in || n.bounce && n.base.bounce):
+	case n.want == nil || n.recreate || n.goesWithBase():
 		return kvscheduler.ValueState_REMOVED
 	case n.want.Invalid != nil:
 		return kvscheduler.ValueState_INVALID
@@ -60,6 +60,11 @@ func (s *sorter) afterDown(n *node) api.ValueState {
 		return kvscheduler.ValueState_MISSING
 	}
 	return kvscheduler.ValueState_PENDING
+}
+
+// goesWithBase reports whether a value goes down because its base does.
+func (n *node) goesWithBase() bool {
+	return n.base != nil && (!n.base.in || n.bounce && n.base.bounce)
 }
 
 // noteState is the state of a value whose wish changes without an operation.

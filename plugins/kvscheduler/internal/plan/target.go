@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // seed touches everything that the request names and assumes that whatever
 // has a target exists.
 func (p *planner) seed() {
-	for _, key := range p.pinnedKeys() {
+	for _, key := range slices.Sorted(maps.Keys(p.req.Pinned)) {
 		if n := p.touch(key); n != nil {
 			n.pinned, n.leaving = true, p.req.Limbo[key].Leaving
 			p.retarget(n)
@@ -81,15 +82,6 @@ func (p *planner) seedChange(c *Change, cursor *graph.Cursor) {
 	p.retarget(n)
 }
 
-func (p *planner) pinnedKeys() []string {
-	keys := make([]string, 0, len(p.req.Pinned))
-	for k := range p.req.Pinned {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // gone reports that the southbound has changed or lost the value already, or its base.
 func (p *planner) gone(n *node) bool {
 	return p.req.Lost[n.key] || p.req.Notified[n.key] || n.base != nil && n.have.FromSB && p.req.Notified[n.base.key]
@@ -106,43 +98,51 @@ func (p *planner) holdAll(n *node) {
 }
 
 // hold keeps what a value that cannot be removed stands on: its base and one
-// existing witness of each dependency, not one that may cease to exist.
+// existing provider of each dependency.
 func (p *planner) hold(n *node, v *registry.Value) {
-	keep := func(w *node) {
-		if w == nil || !w.exists() || w.pinned || p.gone(w) {
-			return
-		}
-		if w.holder != "" {
-			p.seeds = append(p.seeds, w) // adopted perhaps, and not looked at otherwise
-			return
-		}
-		w.holder = n.key
-		p.retarget(w)
-		w.in = w.target != nil
-		p.seeds = append(p.seeds, w)
-		p.hold(w, w.have)
-	}
 	if n.base != nil {
-		keep(n.base)
+		p.keepFor(n, n.base)
 	}
 	for i := range v.Deps {
-		var wanted, other *graph.Node
-		p.matches(&v.Deps[i], func(gn *graph.Node, w *node) bool {
-			switch {
-			case gn == nil || gn.Have == nil || w != nil && w.leaving:
-			case w == nil || w.want != nil:
-				wanted = gn
-			case other == nil:
-				other = gn
-			}
-			return wanted == nil
-		})
-		if wanted != nil {
-			keep(p.touchNode(wanted))
-		} else if other != nil {
-			keep(p.touchNode(other))
+		if gn := p.lasting(&v.Deps[i]); gn != nil {
+			p.keepFor(n, p.touchNode(gn))
 		}
 	}
+}
+
+// lasting returns an existing provider of a dependency, not one that may cease to
+// exist, and preferably a desired one; nil if there is none.
+func (p *planner) lasting(dep *api.Dependency) *graph.Node {
+	var desired, other *graph.Node
+	p.matches(dep, func(gn *graph.Node, w *node) bool {
+		switch {
+		case gn == nil || gn.Have == nil || w != nil && w.leaving:
+		case w == nil || w.want != nil:
+			desired = gn
+		case other == nil:
+			other = gn
+		}
+		return desired == nil
+	})
+	if desired == nil {
+		return other
+	}
+	return desired
+}
+
+// keepFor keeps w, and what it stands on, because n needs it.
+func (p *planner) keepFor(n, w *node) {
+	if !w.exists() || w.pinned || p.gone(w) {
+		return
+	}
+	p.seeds = append(p.seeds, w)
+	if w.holder != "" { // adopted perhaps, and not looked at otherwise
+		return
+	}
+	w.holder = n.key
+	p.retarget(w)
+	w.in = w.target != nil
+	p.hold(w, w.have)
 }
 
 // assume sets the optimistic target of a touched value and of its derived
@@ -152,15 +152,29 @@ func (p *planner) assume(n *node) {
 		p.assume(n.base)
 	}
 	n.assumed = true
-	n.in = n.target != nil && p.reachable(n) && (n.base == nil || n.base.in || n.pinned || n.holder != "") && !n.leaving
-	if n.in && n.holder == n.key && n.exists() && (p.req.left[n.key] != "" || !p.changesInPlace(n)) {
+	n.in = p.mayExist(n)
+	if lacks := p.req.left[n.key]; n.in && n.adopted() && (lacks != "" || !p.changesInPlace(n)) {
 		n.target = n.have
-		p.lacking(n, p.req.left[n.key])
+		p.lacking(n, lacks)
 	}
-	named := (n.changed || n.touched || n.failed()) && n.want != nil
-	if n.in && n.base == nil && !n.derived && !n.pinned && (n.target != n.have || named) {
+	mayDerive := n.base == nil && !n.derived && !n.pinned
+	if n.in && mayDerive && (n.target != n.have || n.appliedAgain()) {
 		p.derive(n)
 	}
+}
+
+// mayExist reports whether n exists in the target, provided that its dependencies are met.
+func (p *planner) mayExist(n *node) bool {
+	if n.target == nil || n.leaving || !p.reachable(n) {
+		return false
+	}
+	return n.base == nil || n.base.in || n.pinned || n.holder != ""
+}
+
+// appliedAgain reports whether the derived values of a desired value are looked at
+// although it does not change.
+func (n *node) appliedAgain() bool {
+	return n.want != nil && (n.changed || n.touched || n.failed())
 }
 
 // reachable: values in a southbound that is down, and lost ones, do not exist,
@@ -234,7 +248,7 @@ func (p *planner) expand() {
 			continue
 		}
 		var found []*graph.Node
-		p.dependentsOf(n, p.awake(n), func(gn *graph.Node) {
+		p.dependentsOf(n, p.choices.awake(n), func(gn *graph.Node) {
 			if gn.Want != nil && (gn.Have == nil || gn.Left()) && p.of(gn) == nil {
 				found = append(found, gn)
 			}
@@ -282,7 +296,7 @@ func (p *planner) push(n *node) {
 
 // out looks at those that stood on a value which does not exist in the target.
 func (p *planner) out(n *node) {
-	found := p.room(n)
+	found := p.scratch.take(n)
 	p.dependents(n, func(gn *graph.Node, q *node) {
 		switch {
 		case q != nil:
@@ -307,7 +321,12 @@ func (p *planner) out(n *node) {
 	for _, gn := range found {
 		p.push(p.touchNode(gn))
 	}
-	p.keep(found)
+	p.scratch.put(found)
+	p.outDerived(n)
+}
+
+// outDerived looks at what is derived from a value that does not exist in the target.
+func (p *planner) outDerived(n *node) {
 	for _, d := range n.children {
 		if d.in {
 			p.push(d)
@@ -325,14 +344,7 @@ func (p *planner) stands(n *node) bool {
 		return true
 	}
 	if n.holder != "" {
-		if n.target != n.have {
-			p.stay(n)
-		}
-		dep := p.unmet(n, n.have)
-		if dep != nil && p.lacks[n] == "" {
-			p.lacking(n, name(dep))
-		}
-		n.stranded = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
+		p.standHeld(n)
 		return true
 	}
 	if n.target == nil || !p.reachable(n) {
@@ -348,6 +360,19 @@ func (p *planner) stands(n *node) bool {
 		return !p.undermined(n)
 	}
 	return p.metAll(n, n.target) || p.unsure(n)
+}
+
+// standHeld notes what a value lacks that exists in the target in any case, because
+// another one holds it.
+func (p *planner) standHeld(n *node) {
+	if n.target != n.have {
+		p.stay(n)
+	}
+	dep := p.unmet(n, n.have)
+	if dep != nil && p.lacks[n] == "" {
+		p.lacking(n, name(dep))
+	}
+	n.stranded = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
 }
 
 // metAll reports whether all dependencies of v are met in the target; v is what
@@ -379,7 +404,7 @@ func (p *planner) unmet(n *node, v *registry.Value) *api.Dependency {
 
 func (p *planner) met(dep *api.Dependency) bool {
 	if dep.Key == "" {
-		return p.choosing(dep, p.meets)
+		return p.choices.choosing(dep, p.choices.meets)
 	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
