@@ -23,7 +23,7 @@ func wantWhy(t *testing.T, got string, parts ...string) {
 	}
 }
 
-const nobody = "nobody asked for it"
+const notConfigured = "not configured"
 
 // What a file says that is no good is known to those who ask for the value.
 func TestWhyOfWhatAFileHas(t *testing.T) {
@@ -34,7 +34,7 @@ func TestWhyOfWhatAFileHas(t *testing.T) {
 	w := startFiles(t, kvstest.NewMockSB(), dir)
 	w.wantMTU("loop1", 1)
 	wantWhy(t, w.why("loop2"), "filedb has a value that is refused: ", file+":4:", "vppConfig.interfaces[1].mtu")
-	if got := w.why("loop1") + w.why("loop3"); got != nobody {
+	if got := w.why("loop1") + w.why("loop3"); got != notConfigured {
 		t.Errorf("got %q", got)
 	}
 	write(t, file, "vppConfig:\n  interfaces:\n  - {name: loop1, mtu: -2}\n  - {name: loop2, mtu: 2}\n")
@@ -75,13 +75,13 @@ func TestWhyOfWhatAClientSent(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	s.do("PUT", "/configuration?replace", "{}", 200)
-	if got := w.why("a"); got != nobody {
+	if got := w.why("a"); got != notConfigured {
 		t.Errorf("after a resync: %q", got)
 	}
 	for i := range 300 {
 		w.NoteRefused("localclient", orchestrator.Rejected{Key: iface(fmt.Sprint(i), 0).Key, Err: errMTU}, orchestrator.Rejected{Err: errMTU})
 	}
-	if old, last := w.why("0"), w.why("299"); old != nobody || last == nobody {
+	if old, last := w.why("0"), w.why("299"); old != notConfigured || last == notConfigured {
 		t.Errorf("of many the oldest are %q, the latest %q", old, last)
 	}
 }

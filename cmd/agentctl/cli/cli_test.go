@@ -104,10 +104,10 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 				"Running": {"Source": "grpc", "What": "PUT /configuration", "For": 2.75}, "Refused": 12, "Canceled": 3}}`
 	case "GET /scheduler/why":
 		if key := q.Get("key"); strings.HasSuffix(key, "/gone") {
-			text := key + " NONEXISTENT: nobody asked for it"
-			return http.StatusOK, "", map[string]string{"text": text + "\n", "json": fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it", "NotConfigured": true}`, key)}[q.Get("format")]
+			text := key + " NONEXISTENT: not configured"
+			return http.StatusOK, "", map[string]string{"text": text + "\n", "json": fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "not configured", "NotConfigured": true}`, key)}[q.Get("format")]
 		} else if !strings.HasPrefix(key, "config/vpp/l2/") && !strings.HasPrefix(key, "config/vpp/v2/interfaces/") {
-			return http.StatusOK, "", fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "nobody asked for it", "Undescribed": true}`, key)
+			return http.StatusOK, "", fmt.Sprintf(`{"Key": %q, "State": "NONEXISTENT", "Reason": "not configured", "Undescribed": true}`, key)
 		}
 		return http.StatusOK, map[string]string{"text": "why.txt", "json": "why.json"}[q.Get("format")], ""
 	case "PUT /log/govpp/loud":

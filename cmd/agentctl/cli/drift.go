@@ -22,7 +22,7 @@ func (a *app) driftCommand() *cobra.Command {
 		Use:   "drift",
 		Short: "Show how the southbound differs from what the agent made of it",
 		Long: "Makes the agent read the southbound and compare it with what it believes to exist:\n" +
-			"values that are missing, that differ, and that nobody asked for. That changes\n" +
+			"values that are missing, that differ, and that are not configured. That changes\n" +
 			"nothing; with --repair exactly these values are repaired.\n\n" +
 			"The exit code is 2 if there is drift that was not repaired, 1 if its repair failed or if the\n" +
 			"southbound, or a part of it, could not be read.",

@@ -115,7 +115,7 @@ func (a *app) checkConfigured(ctx context.Context, keys []string) error {
 			return err
 		}
 		if e.NotConfigured {
-			return fmt.Errorf("%s is not configured (%s); with --missing the command waits until it is", key, e.Reason)
+			return fmt.Errorf("%s: %s; with --missing the command waits until it is configured", key, e.Reason)
 		}
 	}
 	return nil

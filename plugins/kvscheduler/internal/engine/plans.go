@@ -21,7 +21,7 @@ type plans struct {
 	unreadable *unreadable
 }
 
-// planned describes a plan with the state that it is made for.
+// planned describes a plan together with the state that it was made for.
 func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan.Plan) *api.Plan {
 	out := &api.Plan{
 		Created: p.clock.Now().UTC(), Description: o.Description, Resync: o.Resync, KeepFound: o.KeepFound,
@@ -35,7 +35,7 @@ func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan
 		switch op := &pl.Ops[i]; {
 		case op.Base == "":
 			keys = append(keys, op.Key)
-		case len(keys) == 0 || keys[len(keys)-1] != op.Base: // what is derived from one value often comes together
+		case len(keys) == 0 || keys[len(keys)-1] != op.Base: // values derived from one base are often adjacent
 			keys = append(keys, op.Base)
 		}
 	}
@@ -65,7 +65,7 @@ func (st *state) base(key string) api.PlanBase {
 	return b
 }
 
-// reasons say of the values that stay PENDING or INVALID, or as they are, why.
+// reasons explains why values stay PENDING, INVALID or unchanged.
 func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	after := &projection{graph: p.graph, pl: pl}
 	var list []api.PlanReason
@@ -81,7 +81,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 			continue
 		}
 		if n := p.graph.Node(op.Key); givenBack(op, n) {
-			list = append(list, api.PlanReason{Key: op.Key, Reason: "nobody asks for it any more; it stays, because somebody else made it"})
+			list = append(list, api.PlanReason{Key: op.Key, Reason: "not configured any more; kept, because the agent did not create it"})
 			continue
 		}
 		switch op.After {
@@ -95,7 +95,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 			list = append(list, api.PlanReason{Key: op.Key, Reason: p.waitsFor(op, after)})
 		case kvscheduler.ValueState_CONFIGURED:
 			if op.Want.Observed {
-				list = append(list, api.PlanReason{Key: op.Key, Reason: "whatever somebody else made (ownership policy observe)"})
+				list = append(list, api.PlanReason{Key: op.Key, Reason: "the value of another process (ownership policy observe)"})
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 	return slices.Compact(list)
 }
 
-// givenBack reports whether the wish for what others created ends, and nothing is done.
+// givenBack reports whether a foreign value is no longer desired and stays unchanged.
 func givenBack(op *plan.Op, n *graph.Node) bool {
 	return op.Base == "" && (op.Kind == plan.Note || op.Kind == plan.Adopt) && op.Want.FromSB &&
 		n != nil && n.Desired() != nil
@@ -111,7 +111,7 @@ func givenBack(op *plan.Op, n *graph.Node) bool {
 
 func (p *plans) waitsFor(op *plan.Op, after *projection) string {
 	if op.Want.Observed {
-		return "waits for somebody else to make it (ownership policy observe)"
+		return "waits for another process to create it (ownership policy observe)"
 	}
 	if problem := p.sessions.problem(op.Desc.Session()); problem != "" {
 		return problem
@@ -140,10 +140,10 @@ func (p *plans) waitsFor(op *plan.Op, after *projection) string {
 	return "waits for " + strings.Join(unmet, ", ")
 }
 
-// maxMoved bounds the keys that are named of a stale plan.
+// maxMoved limits the keys in the error about a stale plan.
 const maxMoved = 5
 
-// stale refuses to execute something else than what was planned before.
+// stale returns an error if a plan differs from the plan that the client expects.
 func (p *plans) stale(expected *api.Plan, now *plan.Plan) error {
 	if expected == nil {
 		return nil
@@ -166,7 +166,7 @@ func (p *plans) stale(expected *api.Plan, now *plan.Plan) error {
 	return fmt.Errorf("%w: changed since then: %s", api.ErrPlanStale, strings.Join(moved, ", "))
 }
 
-// differing lists the keys on which something else is done, sorted.
+// differing lists the keys with different operations, sorted.
 func differing(planned, now []api.RecordedTxnOp) []string {
 	keys := map[string]bool{}
 	for i := range max(len(planned), len(now)) {

@@ -199,7 +199,7 @@ func (x *wait) report() []api.UnmetValue {
 		all = append(all, x.unmet[key]...)
 	}
 	for _, prefix := range x.emptyPrefixes() {
-		all = append(all, api.UnmetValue{Key: prefix + "*", Reason: "nobody asked for a value with this prefix"})
+		all = append(all, api.UnmetValue{Key: prefix + "*", Reason: "no value with this prefix is configured"})
 	}
 	return all
 }
@@ -292,7 +292,7 @@ func (t target) describe(s *api.ValueStatus) api.UnmetValue {
 	absent := slices.Contains(t.states, kvscheduler.ValueState_NONEXISTENT)
 	switch u.State {
 	case kvscheduler.ValueState_NONEXISTENT:
-		u.Reason, u.Final = "nobody asks for it", t.settled
+		u.Reason, u.Final = "not configured", t.settled
 	case kvscheduler.ValueState_FAILED:
 		u.Final = !absent || t.settled || s.GetLastOperation() == kvscheduler.TxnOperation_DELETE
 	case kvscheduler.ValueState_INVALID, kvscheduler.ValueState_UNIMPLEMENTED:

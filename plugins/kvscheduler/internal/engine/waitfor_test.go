@@ -98,7 +98,7 @@ func TestWaitForNothing(t *testing.T) {
 		{api.WaitRequest{Keys: []string{"tap/stuck"}, States: absent}, api.ErrWaitHopeless, "tap/stuck is FAILED"},
 		{api.WaitRequest{Prefixes: []string{"tap/", "route/"}}, api.ErrWaitHopeless, "route/1 is PENDING (waits for tap/failing); tap/failing"},
 		{api.WaitRequest{Txn: &seq}, api.ErrWaitHopeless, "tap/failing"},
-		{api.WaitRequest{Txn: &first}, api.ErrWaitHopeless, "tap/1 is NONEXISTENT (nobody asks for it)"},
+		{api.WaitRequest{Txn: &first}, api.ErrWaitHopeless, "tap/1 is NONEXISTENT (not configured)"},
 		{api.WaitRequest{Txn: &none}, api.ErrNoSuchTransaction, "transaction 77"},
 	} {
 		err := f.s.WaitFor(t.Context(), tc.req)

@@ -113,7 +113,7 @@ func TestTree(t *testing.T) {
 	tree := &api.Explanation{Key: "fib/bd1", State: pb.ValueState_PENDING, Since: now.Add(-90 * time.Second), Reason: "waits for 1 of 2",
 		Children: []*api.Explanation{
 			{Key: "bd/bd1/if/if1", Label: "bd-interface", State: pb.ValueState_PENDING, Reason: "waits for interface-exists",
-				Children: []*api.Explanation{{Key: "if/if1", Label: "interface-exists", Reason: "nobody asked for it"}}},
+				Children: []*api.Explanation{{Key: "if/if1", Label: "interface-exists", Reason: "not configured"}}},
 			{Key: "bd/bd1", Label: "bd", State: pb.ValueState_CONFIGURED},
 		}}
 	var b bytes.Buffer

@@ -128,7 +128,7 @@ func TestWaitEndpoint(t *testing.T) {
 			text string
 		}{
 			"prefix=tap/":                       {http.StatusConflict, "injected failure"},
-			"key=tap/4&timeout=10s":             {http.StatusGatewayTimeout, "not within 10s: tap/4 is NONEXISTENT (nobody asks for it)"},
+			"key=tap/4&timeout=10s":             {http.StatusGatewayTimeout, "not within 10s: tap/4 is NONEXISTENT (not configured)"},
 			"key=tap/1&state=failed,configured": {http.StatusOK, "revision"},
 			"key=tap/4&state=absent":            {http.StatusOK, "revision"},
 			"txn=0":                             {http.StatusOK, "revision"},

@@ -12,31 +12,31 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// cycles finds the values that wait for each other. Such values come up
-// together, so they only wait if one of them lacks something else or failed.
-// What was found is kept for the life of the Reader, so that all values
-// together cost no more than the relations among those that wait.
+// cycles finds the values that wait for each other. The scheduler creates such
+// values together, so they only wait if one of them failed or has another unmet
+// dependency. The Reader caches the result, so that the status of all values visits
+// each relation between waiting values once.
 type cycles struct {
-	scc   *dag.SCC               // of node numbers; nil before the first question
-	nodes map[int32]*graph.Node  // by number: those that were reached
-	of    map[*graph.Node]*cycle // those that are in one
-	next  []*graph.Node          // see Reader.next; reused
-	// bases are the values that derived ones come with, where these do not exist
-	// yet; nil: not looked for.
+	scc   *dag.SCC               // of node numbers; nil before the first use
+	nodes map[int32]*graph.Node  // the visited nodes, by number
+	of    map[*graph.Node]*cycle // the nodes in cycles
+	next  []*graph.Node          // buffer for Reader.next
+	// bases holds the waiting base values by the keys of their derived values. It is
+	// nil before comesWith fills it in, which requires thorough.
 	bases    map[string]*graph.Node
-	thorough bool // they are to be looked for
+	thorough bool
 }
 
-// cycle is a set of values that wait for each other, sorted by key.
+// cycle is a set of values that wait for each other; they are sorted by key.
 type cycle struct {
 	members  []*graph.Node
-	blockers []string // what they lack
+	blockers []string // see Reader.blockers
 }
 
 // waits reports whether the value is desired and does not exist.
 func waits(n *graph.Node) bool { return n.Want != nil && n.Want.Invalid == nil && n.Have == nil }
 
-// next appends the values that n waits for and that wait themselves.
+// next appends the waiting values that n waits for.
 func (r *Reader) next(out []*graph.Node, n *graph.Node) []*graph.Node {
 	if n.Base != nil && waits(n.Base) {
 		out = append(out, n.Base)
@@ -49,8 +49,8 @@ func (r *Reader) next(out []*graph.Node, n *graph.Node) []*graph.Node {
 	return out
 }
 
-// waitsFor is the one value that can meet dependency i of what n wants, if that
-// is unmet, and that waits; nil if there is none, or a choice.
+// waitsFor returns the only possible provider of the unmet dependency i of the
+// desired value of n, if it waits as well; otherwise nil.
 func (r *Reader) waitsFor(n *graph.Node, i int) *graph.Node {
 	dep := &n.Want.Deps[i]
 	var only *graph.Node
@@ -67,7 +67,7 @@ func (r *Reader) waitsFor(n *graph.Node, i int) *graph.Node {
 	return only
 }
 
-// named is the node that dependency i of a value names by its key, or nil.
+// named returns the node of the key in dependency i of a value, or nil.
 func (r *Reader) named(n *graph.Node, v *registry.Value, i int) *graph.Node {
 	if to, ok := n.Exact(v, i); ok {
 		return to
@@ -75,7 +75,7 @@ func (r *Reader) named(n *graph.Node, v *registry.Value, i int) *graph.Node {
 	return r.Graph.Node(v.Deps[i].Key)
 }
 
-// cycle returns the cycle that the value is in, or nil.
+// cycle returns the cycle that contains a value, or nil.
 func (r *Reader) cycle(n *graph.Node) *cycle {
 	if !waits(n) {
 		return nil
@@ -101,7 +101,7 @@ func (r *Reader) edges(out []int32, number int32) []int32 {
 	return out
 }
 
-// component notes the values that wait for each other.
+// component records a set of values that wait for each other.
 func (r *Reader) component(numbers []int32, cyclic bool) {
 	if !cyclic {
 		return
@@ -116,10 +116,11 @@ func (r *Reader) component(numbers []int32, cyclic bool) {
 	found.blockers = r.blockers(found.members)
 }
 
-// maxBlockers bounds what is named of what a cycle lacks.
+// maxBlockers limits the blockers that the description of a cycle names.
 const maxBlockers = 3
 
-// blockers lists what the members lack besides each other.
+// blockers lists the failures and the unmet dependencies of the members, other than
+// those on each other.
 func (r *Reader) blockers(members []*graph.Node) (list []string) {
 	inside := map[*graph.Node]bool{}
 	for _, m := range members {
@@ -153,12 +154,12 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 // maxWay limits the size of the cycles that are described in full.
 const maxWay = 16
 
-// Circle says that a value waits for itself, by which way, and what would end
-// that; empty if it does not.
+// Circle describes the cycle in which a value waits for itself and what blocks that
+// cycle; empty if there is none.
 func (r *Reader) Circle(n *graph.Node) string {
 	c := r.cycle(n)
 	if c == nil || len(c.blockers) == 0 {
-		return "" // they are about to come up
+		return "" // they are about to be created
 	}
 	way := fmt.Sprintf("%s is one of %d values that wait for each other", n.Key, len(c.members))
 	if len(c.members) <= maxWay {
@@ -167,7 +168,7 @@ func (r *Reader) Circle(n *graph.Node) string {
 	return api.WaitsForItself + way + "; " + strings.Join(c.blockers, ", ")
 }
 
-// way is the shortest way from a value to itself.
+// way returns the shortest path from a value to itself.
 func (r *Reader) way(n *graph.Node, c *cycle) []string {
 	from := map[*graph.Node]*graph.Node{}
 	for queue := []*graph.Node{n}; len(queue) > 0; queue = queue[1:] {
@@ -192,8 +193,8 @@ func (r *Reader) way(n *graph.Node, c *cycle) []string {
 	return []string{n.Key}
 }
 
-// comesWith is the value from which one that does not exist yet is derived, if
-// that is looked for: it takes a look at all values.
+// comesWith returns the waiting base value that will derive a key, or nil. It
+// searches all values, so it returns nil unless cycles.thorough is set.
 func (r *Reader) comesWith(key string) *graph.Node {
 	if !r.cycles.thorough {
 		return nil

@@ -1,3 +1,3 @@
-// Package status describes the values of the graph to people and clients:
-// their public status, their relations, and what they wait for.
+// Package status describes the values of the graph to users and clients: their
+// public status, their relations, and the dependencies that they wait for.
 package status

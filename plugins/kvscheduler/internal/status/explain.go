@@ -10,9 +10,9 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// Explain returns what the value waits for or stands on, and so on down, and what
-// is derived from it and is not in order. A value that occurs twice is explained
-// at its first occurrence only.
+// Explain returns the tree of dependencies of a value, met or not, and the values
+// derived from it that have a problem. A value that occurs twice is explained at its
+// first occurrence only.
 func (r *Reader) Explain(key string) *api.Explanation {
 	r.cycles.thorough = true
 	seen := map[string]bool{}
@@ -35,8 +35,7 @@ func (r *Reader) Explain(key string) *api.Explanation {
 	return e
 }
 
-// southboundOnly says that the value can only come from the southbound; empty if the
-// northbound can ask for it.
+// southboundOnly is SouthboundOnly; empty if that is nil.
 func (r *Reader) southboundOnly(key string) string {
 	if r.SouthboundOnly == nil {
 		return ""
@@ -48,7 +47,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	e := &api.Explanation{Key: key, Label: label}
 	n := r.Graph.Node(key)
 	if n == nil {
-		e.Reason = "nobody asked for it"
+		e.Reason = "not configured"
 		e.Undescribed = r.Undescribed != nil && r.Undescribed(key)
 		if base := r.comesWith(key); base != nil {
 			e.Reason = "comes with " + base.Key
@@ -81,7 +80,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 	return e
 }
 
-// maxCandidates bounds the values shown for one unmet AnyOf dependency.
+// maxCandidates limits the values shown for one unmet AnyOf dependency.
 const maxCandidates = 10
 
 func (r *Reader) dependency(dep *api.Dependency, seen map[string]bool) []*api.Explanation {

@@ -13,37 +13,37 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// Reader reads a graph that does not change meanwhile.
+// Reader describes the values of a graph. The graph must not change while the Reader
+// is in use.
 type Reader struct {
 	Graph *graph.Graph
-	// SessionProblem says why a southbound cannot be reached; empty if it can.
+	// SessionProblem returns why a southbound is not available; empty if it is.
 	SessionProblem func(name string) string
-	// Limbo says of a value why nothing can be done with it for now, and whether
-	// it may cease to exist; empty if there is no such reason. It may be nil.
+	// Limbo returns why the scheduler cannot change a value now, and whether the value
+	// may be in removal; empty if it can. Limbo may be nil.
 	Limbo func(key string) (why string, leaving bool)
-	// Unread says of a value that is not known to exist why that is not known; empty
-	// if there is no such reason. Unsure reports whether it is not known if a
-	// dependency is met. Both may be nil.
+	// Unread returns why it is unknown whether a value exists; empty if that is known.
+	// Unsure reports whether it is unknown if a dependency is met. Both may be nil.
 	Unread func(n *graph.Node) string
 	Unsure func(dep *api.Dependency) bool
-	// Violations lists how the descriptor of a value breaks its contract with it; it
-	// may be nil.
+	// Violations lists the contract violations of the descriptor for a value. It may
+	// be nil.
 	Violations func(key string) []string
-	// SouthboundOnly says why there is no value with a key that only the southbound
-	// can have; empty for keys that the northbound can ask for. It may be nil.
+	// SouthboundOnly returns why a key that only the southbound can provide has no
+	// value; empty for keys that the northbound can configure. It may be nil.
 	SouthboundOnly func(key string) string
-	// Undescribed reports whether no descriptor has keys like this; it may be nil.
+	// Undescribed reports whether no descriptor handles a key. It may be nil.
 	Undescribed func(key string) bool
-	// Keys makes what a value waits for be named by its key, besides the label.
+	// Keys adds the keys of unmet dependencies to their labels.
 	Keys bool
-	// TxnStart is when a transaction started; zero if not known.
+	// TxnStart returns when a transaction started; zero if that is unknown.
 	TxnStart func(seq uint64) time.Time
 
 	cycles    cycles
 	witnesses witnesses
 }
 
-// Origin says who created the value.
+// Origin returns whether the northbound or the southbound is the source of a value.
 func Origin(n *graph.Node) api.ValueOrigin {
 	v := n.Want
 	if v == nil {
@@ -58,7 +58,7 @@ func Origin(n *graph.Node) api.ValueOrigin {
 	return api.FromNB
 }
 
-// Base returns the status of a value with those derived from it.
+// Base returns the status of a base value and of its derived values.
 func (r *Reader) Base(key string) *api.BaseValueStatus {
 	n := r.Graph.Node(key)
 	if n == nil {
@@ -67,9 +67,9 @@ func (r *Reader) Base(key string) *api.BaseValueStatus {
 	return r.BaseOf(n)
 }
 
-// BaseOf is Base for the node of a value.
+// BaseOf returns the same as Base, for the node of a base value.
 func (r *Reader) BaseOf(n *graph.Node) *api.BaseValueStatus {
-	both := &struct { // at once
+	both := &struct { // one allocation
 		base  api.BaseValueStatus
 		value api.ValueStatus
 	}{}
@@ -87,7 +87,7 @@ func (r *Reader) BaseOf(n *graph.Node) *api.BaseValueStatus {
 
 func (r *Reader) value(n *graph.Node) *api.ValueStatus { return r.describe(&api.ValueStatus{}, n) }
 
-// describe fills in the status of a value.
+// describe fills in and returns the status of a value.
 func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 	s.Key, s.State, s.LastOperation = n.Key, plan.State(n), n.LastOp
 	switch s.State {
@@ -115,8 +115,8 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 	return s
 }
 
-// leftOut lists what is wrong with the derived values of a value: those that
-// its descriptor should not have returned, and those whose key is taken.
+// leftOut lists the problems with the derived values of a value: contract
+// violations of its descriptor, and keys that another value already uses.
 func (r *Reader) leftOut(n *graph.Node) (problems []string) {
 	if r.Violations != nil && n.Base == nil && n.Want != nil {
 		problems = r.Violations(n.Key)
@@ -143,7 +143,7 @@ func (r *Reader) leftOut(n *graph.Node) (problems []string) {
 // unmet lists what a pending value waits for.
 func (r *Reader) unmet(n *graph.Node) []string {
 	if n.Want != nil && n.Want.Observed {
-		return []string{"somebody else to make it (ownership policy observe)"}
+		return []string{"another process to create it (ownership policy observe)"}
 	}
 	if problem := r.SessionProblem(n.Desc.Session()); problem != "" {
 		return []string{problem}
@@ -163,7 +163,7 @@ func (r *Reader) unmet(n *graph.Node) []string {
 		} else if _, leaving := r.limbo(w.Key); leaving {
 			labels = append(labels, r.name(dep)+", which is being removed")
 		} else if w.Doomed() {
-			labels = append(labels, r.name(dep)+", which nobody wants any more and could not be removed")
+			labels = append(labels, r.name(dep)+", which is not configured any more and could not be removed")
 		}
 	}
 	if why, _ := r.limbo(n.Key); len(labels) == 0 && why != "" {
@@ -179,7 +179,7 @@ func (r *Reader) limbo(key string) (why string, leaving bool) {
 	return r.Limbo(key)
 }
 
-// name is what a dependency is called in a status.
+// name returns the name of a dependency in a status.
 func (r *Reader) name(dep *api.Dependency) string {
 	what := dep.Key
 	if what == "" && len(dep.AnyOf.KeyPrefixes) > 0 {
@@ -230,7 +230,7 @@ func (r *Reader) Node(n *graph.Node) api.GraphNode {
 	return out
 }
 
-// maxMatches bounds the keys listed for one AnyOf dependency.
+// maxMatches limits the keys listed for one AnyOf dependency.
 const maxMatches = 100
 
 func (r *Reader) edge(dep *api.Dependency) api.GraphEdge {

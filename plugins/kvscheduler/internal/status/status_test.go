@@ -37,7 +37,8 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{t, r, graph.New()}
 }
 
-// put makes a value wanted and, if so, existing, with its derived values.
+// put adds a desired value with its derived values. With exists, the actual state
+// has the value itself as well.
 func (f *fixture) put(key string, item *model.Item, exists bool) *graph.Node {
 	f.t.Helper()
 	d, err := f.r.Lookup(key)
@@ -115,7 +116,7 @@ func line(s *api.ValueStatus) string {
 	return strings.TrimSpace(text)
 }
 
-// The tree goes down to what blocks, and ends although values wait for each
+// The tree leads to the blocking values, and ends although values wait for each
 // other.
 func TestExplain(t *testing.T) {
 	t.Parallel()
@@ -137,7 +138,7 @@ func TestExplain(t *testing.T) {
 	if e := f.reader().Explain("tap/1"); !e.Since.Equal(time.Unix(5, 0)) {
 		t.Errorf("since %v", e.Since)
 	}
-	if e := f.reader().Explain("tap/9"); e.Reason != "nobody asked for it" {
+	if e := f.reader().Explain("tap/9"); e.Reason != "not configured" {
 		t.Errorf("unknown key: %+v", e)
 	}
 }
@@ -174,8 +175,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// The way of a large cycle is not told, but what it lacks is; a chain as long
-// is none.
+// The status of a large cycle names its blockers but not its path. A chain of the
+// same length is not a cycle.
 func TestLargeCycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -191,7 +192,7 @@ func TestLargeCycle(t *testing.T) {
 	if got := line(r.Base("tap/12345").Value); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for i := range n { // all of them together cost no more than each relation once
+	for i := range n { // all together visit each relation once
 		if got := line(r.Base(fmt.Sprintf("route/%05d", i)).Value); got != fmt.Sprintf("PENDING route/%05d", i+1) {
 			t.Fatal(got)
 		}

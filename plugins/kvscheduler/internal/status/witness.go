@@ -5,15 +5,15 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// witnesses is what exists of choices. Many values may depend on any of the
-// same many, so it is kept for the life of the Reader.
+// witnesses caches the providers of AnyOf dependencies for the life of the Reader,
+// since many values may have the same dependency.
 type witnesses struct {
 	first map[graph.Choice]*graph.Node
-	keys  map[graph.Choice][]string      // maxMatches of them
-	any   map[graph.Choice][]*graph.Node // two of them at most, whether they exist or not
+	keys  map[graph.Choice][]string      // at most maxMatches each
+	any   map[graph.Choice][]*graph.Node // at most two each, existing or not
 }
 
-// met returns an existing value that meets dependency i of what n wants, or nil.
+// met returns an existing provider of dependency i of the desired value of n, or nil.
 func (r *Reader) met(n *graph.Node, i int) *graph.Node {
 	dep := &n.Want.Deps[i]
 	if dep.Key == "" {
@@ -25,7 +25,7 @@ func (r *Reader) met(n *graph.Node, i int) *graph.Node {
 	return nil
 }
 
-// witness returns an existing value that meets the dependency, or nil.
+// witness returns an existing provider of a dependency, or nil.
 func (r *Reader) witness(dep *api.Dependency) *graph.Node {
 	if dep.Key != "" {
 		return r.Graph.Witness(dep)
@@ -47,8 +47,8 @@ func (r *Reader) witness(dep *api.Dependency) *graph.Node {
 	return nil
 }
 
-// existing returns the keys of existing values with a prefix that meet the
-// dependency, maxMatches of them.
+// existing returns the keys of existing providers of a dependency that have a
+// prefix, at most maxMatches of them.
 func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 	choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
 	if known, ok := r.witnesses.keys[choice]; ok {
@@ -67,8 +67,8 @@ func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 	return keys
 }
 
-// only returns the one value that could meet the dependency if it existed; nil
-// if there is none, or several.
+// only returns the single value that could meet a dependency once it exists; nil
+// if there is none or more than one.
 func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 	for _, prefix := range dep.AnyOf.KeyPrefixes {
 		for _, n := range r.any(graph.NewChoice(prefix, dep.AnyOf.KeySelector)) {
@@ -81,7 +81,7 @@ func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 	return only
 }
 
-// any returns two values of a choice, or all if there are fewer.
+// any returns up to two values of a choice.
 func (r *Reader) any(of graph.Choice) (some []*graph.Node) {
 	if known, ok := r.witnesses.any[of]; ok {
 		return known
