@@ -10,20 +10,20 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
-// admission is the way of tasks to the worker. All methods may be called concurrently.
+// admission passes tasks to the worker. All methods may be called concurrently.
 type admission struct {
 	queue   *queue.Queue
 	time    func() time.Time
 	stopped chan struct{} // closed when the worker has ended
 }
 
-// push queues a task that the capacity of the queue does not limit.
+// push queues a task without regard to the capacity of the queue.
 func (a *admission) push(t queue.Task) error {
 	return a.queue.Push(context.Background(), &queue.Entry{Task: t})
 }
 
 // onWorker runs f on the worker, in the order of the queue, and waits for it. If ctx ends
-// before f begins, f is not run.
+// before f starts, f does not run.
 func (a *admission) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	e := &queue.Entry{Task: call(func() {
@@ -44,14 +44,14 @@ func (a *admission) onWorker(ctx context.Context, f func()) error {
 			if a.queue.Cancel(e) {
 				return context.Cause(ctx)
 			}
-			canceled = nil // f uses what the caller owns: it has to end
+			canceled = nil // wait for f: it uses data of the caller
 		}
 	}
 }
 
 // TransactionBarrier implements api.Notifier.
 func (a *admission) TransactionBarrier() {
-	_ = a.onWorker(context.Background(), func() {}) // a closed scheduler executes nothing more: the barrier holds
+	_ = a.onWorker(context.Background(), func() {}) // a closed scheduler executes nothing: no need to wait
 }
 
 // PushSBNotification implements api.Notifier.
@@ -62,8 +62,8 @@ func (a *admission) PushSBNotification(notifications ...api.KVWithMetadata) erro
 	return a.push(&notification{news: queue.NewNews(notifications)})
 }
 
-// submit queues a transaction of the northbound and waits for it, if the client asks for
-// that. When ctx ends the transaction is canceled, unless it is executed already.
+// submit queues a transaction of the northbound and, unless it is NonBlocking, waits for its
+// end. When ctx ends, submit cancels the transaction unless its execution has started.
 func (a *admission) submit(ctx context.Context, what committed) (seqNum uint64, err error) {
 	fail := func(err error) (uint64, error) {
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
@@ -102,7 +102,7 @@ func (a *admission) submit(ctx context.Context, what committed) (seqNum uint64, 
 	if a.queue.Cancel(e) {
 		return fail(canceled(ctx))
 	}
-	select { // it may have ended, or been refused, just now
+	select { // it may just have ended
 	case out := <-t.done:
 		return out.seq, out.err
 	default:
@@ -114,7 +114,7 @@ func canceled(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", api.ErrTxnCanceled, context.Cause(ctx))
 }
 
-// now gives a task that was not queued the times of one that was.
+// now returns an entry for a task that skips the queue.
 func (a *admission) now(t task) *queue.Entry {
 	now := a.time()
 	return &queue.Entry{Task: t, Queued: now, Taken: now}

@@ -2,14 +2,14 @@ package engine
 
 import "time"
 
-// Clock is the time as the scheduler sees it; tests inject their own. The time
-// of day may be set: what waits for a while has to use AfterFunc.
+// Clock provides the time and timers; tests inject their own. The time of day may
+// jump, so use AfterFunc to wait.
 type Clock interface {
-	// Now tells the time of day. The difference of two times of one process should
-	// be what has passed between them, as it is with time.Now.
+	// Now returns the time of day. As with time.Now, the difference of two results
+	// should be the time that has passed between the calls.
 	Now() time.Time
-	// AfterFunc runs f in a goroutine of its own after d, unless stopped, however
-	// the time of day is set meanwhile.
+	// AfterFunc runs f in a goroutine of its own after d, unless it is stopped. Changes
+	// of the time of day do not affect it.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// DescriptorOf is the name of the descriptor of a key; empty if there is none.
+// DescriptorOf returns the name of the descriptor of a key; empty if there is none.
 func (in *inspector) DescriptorOf(key string) string {
 	d, err := in.registry.Load().Lookup(key)
 	if d == nil || err != nil {
@@ -15,16 +15,14 @@ func (in *inspector) DescriptorOf(key string) string {
 	return d.Name
 }
 
-// CountUnread counts the descriptors that could not be read and of which nothing
-// is known.
+// CountUnread returns the number of unreadable descriptors.
 func (u *unreadable) CountUnread() int { return len(u.reads.List()) }
 
-// countedAtOnce is how many values are counted before others get their turn.
+// countedAtOnce is how many values are counted before the lock is released.
 const countedAtOnce = 4096
 
-// CountStates counts the values, with derived ones, by state. The transactions
-// that run meanwhile wait for a part of the values only, so that the counts of
-// a changing state may be of several moments.
+// CountStates counts the values, including derived ones, by state. It releases the
+// lock regularly for running transactions, so the counts are not a snapshot.
 func (in *inspector) CountStates() map[api.ValueState]int {
 	counts := map[api.ValueState]int{}
 	for next, more := "", true; more; {

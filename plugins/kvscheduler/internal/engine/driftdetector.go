@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
 )
 
-// driftDetector compares the southbound with the actual state. All methods may be called
-// concurrently but prepareRepair.
+// driftDetector compares the southbound with the actual state. All methods except
+// prepareRepair, which belongs to the worker, may be called concurrently.
 type driftDetector struct {
 	*state
 	*admission
@@ -24,13 +24,13 @@ func newDriftDetector(st *state, a *admission, sb *southbound) *driftDetector {
 	return &driftDetector{state: st, admission: a, southbound: sb, drifts: &drifts{turn: make(chan struct{}, 1)}}
 }
 
-// drifts is the result of the detection of drift.
+// drifts holds the state and the last result of drift detection.
 type drifts struct {
 	turn chan struct{} // holds one token while a detection runs
 
 	mu      sync.Mutex
-	last    *api.DriftReport // replaced, never changed
-	changed map[string]bool  // base values that transactions changed during a concurrent read; nil: none runs
+	last    *api.DriftReport // immutable
+	changed map[string]bool  // base values that transactions changed during a concurrent read; nil without one
 }
 
 // LastDrift implements api.DriftDetector.
@@ -113,7 +113,7 @@ func (dd *driftDetector) repaired(seq uint64) {
 	dd.drifts.last = &next
 }
 
-// prepareRepair reads the drifted values again and has them planned anew.
+// prepareRepair reads the drifted values again and requests a plan for them.
 func (dd *driftDetector) prepareRepair(found []api.Drift, p *transaction) {
 	bases := make([]string, len(found))
 	for i := range found {
@@ -125,7 +125,7 @@ func (dd *driftDetector) prepareRepair(found []api.Drift, p *transaction) {
 		}
 		p.request.Touch = append(p.request.Touch, f.Key)
 	}
-	before := dd.withDerived(bases) // what others may stand on, also if it is gone then
+	before := dd.withDerived(bases) // dependents need a plan even if the read removes these values
 	dd.southbound.readAgain(bases, p.request.Closed)
 	p.request.Touch = append(append(p.request.Touch, before...), dd.withDerived(bases)...)
 	slices.Sort(p.request.Touch)

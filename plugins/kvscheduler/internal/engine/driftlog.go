@@ -10,24 +10,23 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// maxLogged bounds the keys in one line of the log; the report has them all.
+// maxLogged limits the keys in one log line; the report has all of them.
 const maxLogged = 10
 
-// driftLog is what was logged about drift, by key: each drift is logged when it
-// appears, when it is another one, when it is back after a repair, and when it
-// has ended.
+// driftLog remembers which drift was logged, by key. A drift is logged when it
+// appears, changes, recurs after a repair, or ends.
 type driftLog map[string]toldDrift
 
 type toldDrift struct {
 	descriptor string
-	what       uint64 // tells drifts of one value apart
-	repaired   bool   // since then
+	what       uint64 // see driftSum
+	repaired   bool   // after it was logged
 }
 
-// driftSeed is the same for all drifts of a process.
+// driftSeed is the seed of driftSum.
 var driftSeed = maphash.MakeSeed()
 
-// tell logs what is new in a report.
+// tell logs the changes between the previous report and this one.
 func (l driftLog) tell(log logging.Logger, report *api.DriftReport) {
 	drifting := make(map[string]bool, len(report.Drifts))
 	var fresh, ended []string
@@ -65,7 +64,7 @@ func (l driftLog) tell(log logging.Logger, report *api.DriftReport) {
 	log.Warn("southbound drifted", append(kv, "keys", fresh[:min(maxLogged, len(fresh))])...)
 }
 
-// repaired notes that drifts which are found once more are new ones.
+// repaired marks drifts as repaired, so that they are logged when they recur.
 func (l driftLog) repaired(drifts []api.Drift) {
 	for i := range drifts {
 		if told, ok := l[drifts[i].Key]; ok {
@@ -75,7 +74,7 @@ func (l driftLog) repaired(drifts []api.Drift) {
 	}
 }
 
-// driftSum is the same for drifts in which a value differs in the same way.
+// driftSum returns a hash of the kind of a drift and of its differences.
 func driftSum(d *api.Drift) uint64 {
 	var h maphash.Hash
 	h.SetSeed(driftSeed)
@@ -91,7 +90,7 @@ func driftSum(d *api.Drift) uint64 {
 	}
 	if len(d.Fields) == 0 && d.Found.Message != nil {
 		wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(d.Found.Message)
-		if err == nil { // else the kind has to do
+		if err == nil { // otherwise only the kind counts
 			_, _ = h.Write(wire)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// DriftOptions say how drift is looked for without being asked to.
+// DriftOptions configure the periodic detection of drift.
 type DriftOptions struct {
 	// Interval is the time from the end of a detection to the start of the next.
 	Interval time.Duration
-	// Repair tells whether a drift is to be repaired; nil: none is. What drifts
-	// again right after its repair is repaired after 1, 2, 4, ... up to 64
-	// detections, so that two owners of a value do not fight at full speed.
+	// Repair reports whether to repair a drift; nil disables repairs. A value that
+	// drifts again right after its repair is repaired after 1, 2, 4, ... up to 64
+	// detections, which slows down a conflict with another owner of the value.
 	Repair func(d *api.Drift) bool
 }
 
@@ -43,7 +43,7 @@ func (dd *driftDetector) DetectPeriodically(ctx context.Context, opts DriftOptio
 	}
 }
 
-// sleep is false if the context ended meanwhile.
+// sleep waits for d. It returns false if the context ended.
 func (dd *driftDetector) sleep(ctx context.Context, d time.Duration) bool {
 	over := make(chan struct{})
 	stop := dd.clock.AfterFunc(d, func() { close(over) })
@@ -56,11 +56,11 @@ func (dd *driftDetector) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// pacing spaces out the repairs of values that drift again and again.
+// pacing delays the repairs of values that drift repeatedly.
 type pacing map[string]pace
 
 type pace struct {
-	repairs int // without a detection that found the value as it should be
+	repairs int // since the last detection without drift of the value
 	wait    int // detections until the next repair
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// reading is what Retrieve of one descriptor returned, and what was believed of its
-// values at that time.
+// reading is the result of Retrieve of one descriptor, with the actual state of its
+// values in the graph at that time.
 type reading struct {
 	believed []drift.Belief
 	found    []api.KVWithMetadata
@@ -22,7 +22,7 @@ type reading struct {
 }
 
 // detect returns the drifts of one descriptor and the number of values compared.
-// failed says why the descriptor could not be read.
+// failed is the reason why the descriptor could not be read.
 func (dd *driftDetector) detect(ctx context.Context, reg *registry.Registry, d *registry.Descriptor) (found []api.Drift, values int, failed, err error) {
 	read := dd.readBetween
 	if d.ConcurrentRetrieve {
@@ -41,8 +41,8 @@ func (dd *driftDetector) detect(ctx context.Context, reg *registry.Registry, d *
 		if attempt > 1 {
 			return drift.Common(before, found), values, nil, nil
 		}
-		// A value may look different only because of a change of another one that it
-		// refers to. Drift outlasts that change.
+		// A concurrent change of another value may look like drift of a value that
+		// refers to it. Only real drift is found again.
 		before = found
 	}
 }
@@ -78,8 +78,8 @@ func (dd *driftDetector) readNow(d *registry.Descriptor) (r reading) {
 	return r
 }
 
-// readBeside runs Retrieve while transactions run. What they change until it has
-// returned is not part of the result.
+// readBeside runs Retrieve concurrently with transactions. The result omits the values
+// that they change before Retrieve returns.
 func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor) (r reading, err error) {
 	dd.drifts.track()
 	defer dd.drifts.untrack()
@@ -96,7 +96,7 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	}
 	believed = dd.elsewhere(d, believed, found)
 	var changed map[string]bool
-	err = dd.onWorker(ctx, func() { // no transaction runs now, so that the changes of all are known
+	err = dd.onWorker(ctx, func() { // between transactions, so that all changes are recorded
 		changed = dd.drifts.untrack()
 		if dd.closedSessions()[d.Session()] {
 			r.err = refresh.Disconnected(d)
@@ -108,8 +108,8 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	return r, err
 }
 
-// retrieveBeside waits for a Retrieve, and returns its result and its error. If the
-// context or the scheduler ends before, both are lost.
+// retrieveBeside runs read and returns its result and its error, failed. If the context
+// or the scheduler ends first, it returns err and drops the result.
 func (dd *driftDetector) retrieveBeside(ctx context.Context, read func() ([]api.KVWithMetadata, error)) (found []api.KVWithMetadata, failed, err error) {
 	done := make(chan reading, 1)
 	go func() {
@@ -126,11 +126,11 @@ func (dd *driftDetector) retrieveBeside(ctx context.Context, read func() ([]api.
 	}
 }
 
-// lockedNodes is how many nodes are looked at before transactions may continue.
+// lockedNodes is how many nodes are visited before the lock is released.
 const lockedNodes = 1024
 
-// believed copies what is believed of the values of a descriptor, and what its Retrieve
-// is to recognise. Transactions run meanwhile.
+// believed copies the actual state of the values of a descriptor in the graph, and
+// returns the values for its Retrieve to correlate. Transactions may run concurrently.
 func (dd *driftDetector) believed(d *registry.Descriptor) (list []drift.Belief, correlate []api.KVWithMetadata) {
 	for from, more := d.NBKeyPrefix, true; more; {
 		from, more = dd.someNodes(d.NBKeyPrefix, from, func(n *graph.Node) {
@@ -143,8 +143,8 @@ func (dd *driftDetector) believed(d *registry.Descriptor) (list []drift.Belief, 
 	return list, correlate
 }
 
-// someNodes calls f with the next nodes that have a prefix, from a key on. It returns
-// the key to continue with; false if there is none.
+// someNodes calls f with nodes that have a prefix, starting at a key, at most lockedNodes
+// of them. It returns the next key; more is false at the end.
 func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (next string, more bool) {
 	dd.mu.RLock()
 	defer dd.mu.RUnlock()
@@ -163,7 +163,7 @@ func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (ne
 	return next, more
 }
 
-// elsewhere adds what is believed of values that were found under keys without the
+// elsewhere adds the actual state of values that were found under keys without the
 // prefix of their descriptor.
 func (dd *driftDetector) elsewhere(d *registry.Descriptor, believed []drift.Belief, found []api.KVWithMetadata) []drift.Belief {
 	dd.mu.RLock()
@@ -179,14 +179,14 @@ func (dd *driftDetector) elsewhere(d *registry.Descriptor, believed []drift.Beli
 	return believed
 }
 
-// track begins to collect the base values that transactions change.
+// track starts collecting the base values that transactions change.
 func (d *drifts) track() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changed = map[string]bool{}
 }
 
-// untrack ends that and returns the keys of the values.
+// untrack stops the collection and returns the keys of the values.
 func (d *drifts) untrack() map[string]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +195,7 @@ func (d *drifts) untrack() map[string]bool {
 	return changed
 }
 
-// note adds keys of base values that a transaction changed.
+// note adds the keys of base values that a transaction changed.
 func (d *drifts) note(keys []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

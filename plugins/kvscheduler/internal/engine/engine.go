@@ -1,6 +1,7 @@
-// Package engine runs transactions: it queues them, plans and executes them
-// one after the other in one goroutine, retries what failed, follows the
-// sessions of southbounds, and answers queries about the state.
+// Package engine runs transactions. One goroutine, the worker, takes tasks from a
+// queue, plans them and executes them one after the other. The package also retries
+// failed operations, tracks the sessions of southbounds, and answers queries about
+// the state.
 package engine
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
-// Engine is the scheduler without its plugin: it implements
-// api.KVScheduler. Run must be called once to execute what is queued.
+// Engine implements api.KVScheduler without the plugin around it. Run must be called
+// once to execute the queued tasks.
 type Engine struct {
 	opts Options
 
@@ -43,15 +44,15 @@ type Engine struct {
 	owners     *ownerPolicies
 	observer   *observer
 
-	before atomic.Pointer[func() api.ChangesStatus] // what waits before the queue; nil: nothing does
+	before atomic.Pointer[func() api.ChangesStatus] // changes that wait before the queue; nil: none
 
-	named uint32 // of the worker: counts transactions of the northbound; see graph.Outcome
+	named uint32 // used by the worker: counts transactions of the northbound; see graph.Outcome
 }
 
 var _ api.KVScheduler = (*Engine)(nil)
 
-// Run executes what is queued until the context ends; then everything that
-// still waits fails with ErrClosedScheduler.
+// Run is the worker: it executes queued tasks until the context ends. The tasks that
+// are still queued then fail with ErrClosedScheduler.
 func (c *Engine) Run(ctx context.Context) {
 	defer c.stop()
 	defer context.AfterFunc(ctx, c.overdue.Close)()
@@ -65,7 +66,7 @@ func (c *Engine) do(e *queue.Entry) {
 	defer c.southbound.endReading()
 	if f, ok := e.Task.(call); ok {
 		f()
-		c.publish(nil) // a dry run may have refreshed values
+		c.publish(nil) // f may have read values
 		return
 	}
 	c.execute(e)
@@ -82,13 +83,13 @@ func (c *Engine) execute(e *queue.Entry) {
 		}
 	}
 	out := c.process(e)
-	c.publish(nil) // of what was read and not executed
+	c.publish(nil) // values that were read without an operation
 	if t, ok := e.Task.(committed); ok {
 		t.parts().reply(out)
 	}
 }
 
-// process takes one task from the queue through all stages.
+// process runs one task through all stages.
 func (c *Engine) process(e *queue.Entry) outcome {
 	p, ok, err := c.plan(e)
 	if err == nil && ok {
@@ -108,10 +109,9 @@ func (c *Engine) process(e *queue.Entry) outcome {
 	return outcome{p.txn.Seq, c.verified(p, transactionError(append(p.rejected, p.delayed...), p.result))}
 }
 
-// plan prepares and plans a task; ok is false if there is nothing to do. Notifications
-// that the transaction overtook are executed first after all if they are about what it
-// needs: a client that reports an interface and then commits its dependents finds the
-// interface there.
+// plan prepares and plans a task; ok is false if there is nothing to do. If the task
+// overtook notifications in the queue that its plan may depend on, plan executes those
+// first. So a client can report an interface and then commit its dependents.
 func (c *Engine) plan(e *queue.Entry) (p *transaction, ok bool, err error) {
 	for {
 		from := c.clock.Now()
@@ -122,7 +122,7 @@ func (c *Engine) plan(e *queue.Entry) (p *transaction, ok bool, err error) {
 		p.from, p.at = from, c.clock.Now()
 		p.plan = plan.Make(c.graph, p.request)
 		overtaken, keys := c.queue.Overtaken(e)
-		if overtaken == 0 || !needs(p.plan, keys) { // selectors of plugins run without the lock of the queue
+		if overtaken == 0 || !needs(p.plan, keys) { // calls selectors, so the queue is not locked
 			return p, true, nil
 		}
 		for _, n := range c.queue.TakeNotifications(overtaken) {
@@ -131,13 +131,13 @@ func (c *Engine) plan(e *queue.Entry) (p *transaction, ok bool, err error) {
 	}
 }
 
-// prepare turns a task into a request; false if there is nothing to do.
+// prepare makes a planning request of a task; ok is false if there is nothing to do.
 func (c *Engine) prepare(p *transaction) (ok bool, err error) {
 	p.request.Closed = c.closedSessions()
 	c.pin(&p.request)
 	ok, err = p.entry.Task.(task).prepare(c, p)
 	c.queue.Describe(p.entry, p.opts.Description)
-	c.overdue.Pin(&p.request) // whatever ends a quarantine: operations on one key never overlap
+	c.overdue.Pin(&p.request) // again, since a task may unpin keys: operations on one key never overlap
 	p.request.Unread = c.reads.Unread(c.registry.Load())
 	if p.request.Unread != nil || c.rereads.told != "" {
 		c.planReread()
@@ -159,7 +159,7 @@ func (c *Engine) record(p *transaction) {
 	p.record = c.recorder.preRecord(p.txn, p)
 }
 
-// perform executes the plan, and plans again around failures until nothing is left.
+// perform executes the plan. After failures the executor plans the remaining work again.
 func (c *Engine) perform(p *transaction) {
 	c.southbound.endReading()
 	c.owners.adopt(p.request.Changes)
@@ -167,8 +167,8 @@ func (c *Engine) perform(p *transaction) {
 	c.owners.giveBack(p.request.Changes)
 }
 
-// settleTxn brings everything in step with the result: the history, the journal, the
-// retries and the suspects.
+// settleTxn records the result in the history and the journal, and updates the retries
+// and the suspects.
 func (c *Engine) settleTxn(p *transaction) {
 	c.reportSelectors()
 	c.recorder.complete(p.record, p.txn.Plan, p.result)
@@ -180,12 +180,13 @@ func (c *Engine) settleTxn(p *transaction) {
 	c.planDecisions()
 	c.followSuspects()
 	p.entry.Task.(task).settle(c, p, p.result)
-	if !p.alone { // what the trials change is written when all suspects had theirs
+	if !p.alone { // the changes of a series of trials are saved at its end
 		c.trials.save()
 	}
 }
 
-// publish reports base values whose status changed, and those that changed by reading.
+// publish reports the base values whose status changed, including those that a read
+// changed.
 func (c *Engine) publish(changed []string) {
 	changed = append(changed, c.refreshed...)
 	c.refreshed = nil
@@ -197,7 +198,7 @@ func (c *Engine) publish(changed []string) {
 	c.watches.publish(changed)
 }
 
-// stop refuses what still waits, and ends timers and watches.
+// stop rejects the queued tasks, and ends timers and watches.
 func (c *Engine) stop() {
 	for _, e := range c.queue.Close() {
 		if t, ok := e.Task.(committed); ok {

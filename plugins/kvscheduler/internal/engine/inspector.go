@@ -47,7 +47,8 @@ func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 	return out
 }
 
-// reader reads the states of values. There may be one for each of a million.
+// reader returns a Reader for the status of values. Its creation is cheap, since
+// callers may create one per value.
 func (in *inspector) reader() *status.Reader {
 	r := in.readers
 	if unread := in.reads.Unread(in.registry.Load()); unread != nil {
@@ -60,8 +61,8 @@ func (in *inspector) reader() *status.Reader {
 // be called concurrently.
 type inspector struct {
 	*state
-	readers  status.Reader                // what all readers have in common; see reader
-	refusals atomic.Pointer[api.Refusals] // nil: none are known
+	readers  status.Reader                // template for reader
+	refusals atomic.Pointer[api.Refusals] // nil: no source of refusals
 }
 
 func newInspector(st *state, u *unreadable, r *retries, violations *contract.Tracker) *inspector {
@@ -77,8 +78,7 @@ func newInspector(st *state, u *unreadable, r *retries, violations *contract.Tra
 	return in
 }
 
-// whyAbsent returns why the southbound does not have a property; empty for all other
-// values.
+// whyAbsent returns why the southbound lacks a property; empty for other values.
 func (in *inspector) whyAbsent(key string) string {
 	d, err := in.registry.Load().Lookup(key)
 	if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
@@ -150,11 +150,12 @@ func (in *inspector) explain(key string) *api.Explanation {
 	return in.reader().Explain(key)
 }
 
-// TellRefusals sets who tells, in explanations, what was refused before the
-// scheduler heard of it.
+// TellRefusals sets the source of the refusals that explanations show: values that
+// were rejected before they reached the scheduler.
 func (in *inspector) TellRefusals(r api.Refusals) { in.refusals.Store(&r) }
 
-// addRefusals is called without locks: others are asked.
+// addRefusals adds the refusals to an explanation. It must be called without locks,
+// since it calls another component.
 func addRefusals(e *api.Explanation, refusals api.Refusals) {
 	asked := e.State != kvscheduler.ValueState_NONEXISTENT
 	switch text := refusals(e.Key, asked); {
@@ -200,7 +201,7 @@ func (c *Engine) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWi
 func (c *Engine) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
 	switch view {
 	case api.SBView:
-		// Callbacks run in the worker only, so that they never overlap.
+		// Callbacks run on the worker only, so that they never overlap.
 		werr := c.onWorker(context.Background(), func() { kvs, err = c.southbound.refresher(c.closedSessions()).Descriptor(d) })
 		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
 		return kvs, errors.Join(werr, err)
@@ -231,8 +232,8 @@ func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWi
 	return all.joined()
 }
 
-// parts is a list of unknown length. What is appended to a slice is copied every
-// time that this grows by a quarter; here it is once.
+// parts is a list of unknown length. Unlike append to a slice, which copies all
+// elements each time it grows, parts copies each element once.
 type parts[T any] struct {
 	full [][]T
 	last []T
@@ -273,8 +274,8 @@ func (in *inspector) ValidateSemantically(messages []proto.Message) error {
 	return &api.InvalidMessagesError{MessageErrors: invalid}
 }
 
-// validate finds the descriptor by the type of the message, and by its key if
-// the descriptor can tell it.
+// validate validates a message with the descriptors of its type. If a descriptor
+// can derive the key, it must also select that key.
 func validate(reg *registry.Registry, msg proto.Message) (invalid []*api.InvalidMessageError) {
 	name := string(msg.ProtoReflect().Descriptor().FullName())
 	for _, d := range reg.All() {

@@ -16,48 +16,49 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// Journal remembers beyond the life of the process what the scheduler made, and
-// who may have brought a southbound down. Lookup is called by any goroutine, the
-// others by one.
+// Journal stores the records of the values that the scheduler created, and other
+// state such as suspects, beyond the life of the process. Lookup may be called
+// concurrently; the worker calls the other methods.
 type Journal interface {
-	// Load returns what is on record, and the transaction that was being
-	// executed when the last process ended, or nil.
+	// Load returns all records, and the transaction that was in execution when the
+	// previous process ended, or nil.
 	Load() ([]ownership.Record, *ownership.Interrupted, error)
-	// Write executes a batch as a whole. After an error the record is what it
-	// was; the next batch has All.
+	// Write executes a batch atomically. After an error the records are unchanged,
+	// and the next batch has All set.
 	Write(b *ownership.Batch) error
-	// Lookup returns what is on record of a key.
+	// Lookup returns the record of a key.
 	Lookup(key string) (ownership.Record, bool)
-	// LoadState returns what SaveState kept under a name, by key.
+	// LoadState returns the state that SaveState stored under a name, by key.
 	LoadState(name string) (map[string][]byte, error)
-	// SaveState changes what is kept under a name, as a whole: with all, what is
-	// not in put is dropped. A nil value deletes its key.
+	// SaveState changes the state stored under a name atomically. A nil value deletes
+	// its key. With all, keys that are not in put are deleted.
 	SaveState(name string, put map[string][]byte, all bool) error
 }
 
-// journalRetry is how long to wait before what could not be written is written
-// once more, if no transaction does it before.
+// journalRetry is the delay before a failed write is retried, unless a transaction
+// writes earlier.
 const journalRetry = 10 * time.Second
 
-// journal keeps the persistent record in step with the graph. It belongs to the worker.
+// journal keeps the persistent records consistent with the graph. It belongs to the
+// worker.
 type journal struct {
 	*state
 	*timers
-	store   Journal // nil: nothing is kept
-	retried func()  // is called when what could not be written is written again
+	store   Journal // nil: nothing is stored
+	retried func()  // called when a failed write is retried
 
 	past *refresh.Past
-	// intended are the values written ahead for the running transaction.
+	// intended holds the values written ahead for the running transaction.
 	intended  []intent
 	seq       uint64
-	running   bool            // the journal knows that a transaction is being executed
-	stale     bool            // a write failed: the journal has to be written as a whole
-	undecided map[string]bool // keys, as the journal has them
-	former    int             // former values that the journal has
+	running   bool            // the journal records that a transaction is in execution
+	stale     bool            // a write failed: the next one has to replace all records
+	undecided map[string]bool // the undecided keys in the journal
+	former    int             // number of former values in the journal
 	retrying  bool
 }
 
-// newJournal loads what an earlier process left.
+// newJournal loads the records of the previous process.
 func newJournal(st *state, tm *timers, store Journal) *journal {
 	j := &journal{state: st, timers: tm, store: store, past: &refresh.Past{}}
 	if store == nil {
@@ -80,7 +81,7 @@ func newJournal(st *state, tm *timers, store Journal) *journal {
 	return j
 }
 
-// load returns what is kept under a name; see Journal.LoadState.
+// load returns the state stored under a name; see Journal.LoadState.
 func (j *journal) load(name string) (map[string][]byte, error) {
 	if j.store == nil {
 		return nil, nil
@@ -94,8 +95,8 @@ type intent struct {
 	target *registry.Value
 }
 
-// recorded reports whether the scheduler made a value that is not desired: the
-// journal has it or, without one, a transaction of this process.
+// recorded reports whether the scheduler created a value that is not desired: it is in
+// the journal or, without a journal, a transaction of this process created it.
 func (j *journal) recorded(n *graph.Node) bool {
 	if j.store == nil {
 		return n.LastOp != kvscheduler.TxnOperation_UNDEFINED
@@ -103,14 +104,14 @@ func (j *journal) recorded(n *graph.Node) bool {
 	return n.Kept() != nil
 }
 
-// intentsAtOnce are written with one batch: those of a large plan need not be in
-// memory together, nor on record together, as long as all are before it begins.
+// intentsAtOnce is the size of a batch of intents. The intents of a large plan need not
+// be in memory together, nor be written atomically: they only precede its execution.
 const intentsAtOnce = 1 << 14
 
-// intend writes ahead what a plan is going to create and to change. That something is
-// going to be removed, or that derived values change, is written as well: what is left of
-// it, if the process ends in between, is recognised only if it is known that a transaction
-// was being executed.
+// intend writes ahead the values that a plan will create and change. If the plan only
+// removes values or changes derived ones, it records just that a transaction is in
+// execution: if the process ends in between, the next process needs that to recognise the
+// remains.
 func (j *journal) intend(pl *plan.Plan) {
 	b := &ownership.Batch{Txn: j.seq, Running: true}
 	written, changes := true, false
@@ -120,7 +121,7 @@ func (j *journal) intend(pl *plan.Plan) {
 		switch {
 		case op.Notified || op.Desc.IsProperty():
 			continue
-		case op.Base != "": // its base is on record
+		case op.Base != "": // the record is that of its base
 			changes = changes || op.Kind == plan.Up || op.Kind == plan.Down || op.Kind == plan.Update
 			continue
 		case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
@@ -144,16 +145,15 @@ func (j *journal) intend(pl *plan.Plan) {
 	}
 }
 
-// ofOthers reports whether the value that an operation leaves, or removes, does not
-// belong to the scheduler.
+// ofOthers reports whether the value v of an operation is not ours.
 func ofOthers(op *plan.Op, v *registry.Value) bool {
 	return v.FromSB || op.Self.Node != nil && op.Self.Node.Owner() == graph.Adopted
 }
 
-// writeIntents writes a batch of what is intended. After an error the rest is not
-// tried: the journal has to be written as a whole.
+// writeIntents writes a batch of intents. It returns false after an error: all records
+// have to be written again, so further batches are pointless.
 func (j *journal) writeIntents(b *ownership.Batch) (ok bool) {
-	b.Delete = j.past.TakeGone() // some of them are about to be made again
+	b.Delete = j.past.TakeGone() // before Put: some of them will be created again
 	if j.stale {
 		b = j.everything(b)
 	}
@@ -166,7 +166,7 @@ func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now
 	return ownership.Record{Key: key, Descriptor: d.Name, Southbound: d.Southbound, Txn: seq, Time: now, Value: v.Msg}
 }
 
-// keep brings the journal in step with what exists after a transaction.
+// keep writes the actual state after a transaction to the journal.
 func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 	gone, doubts := j.past.TakeGone(), j.past.TakeDoubts()
 	if j.store == nil {
@@ -174,7 +174,7 @@ func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 		return
 	}
 	j.keepUndecided()
-	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.past.Formers()} // in place of what was intended
+	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.past.Formers()} // replaces the intents
 	j.settleAll(b)
 	if len(b.Put)+len(b.Delete) == 0 && !j.running && j.former == len(b.Former) {
 		return
@@ -186,9 +186,9 @@ func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 	j.running, j.former = false, len(b.Former)
 }
 
-// keepRemovals remembers, where there is no journal, what a transaction removed; see
-// refresh.Past.Remove. What the southbound reported as removed was removed by another
-// process.
+// keepRemovals remembers, without a journal, the values that a transaction removed; see
+// refresh.Past.Remove. It skips removals that the southbound reported, since another
+// process made them.
 func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string]bool) {
 	for i := range executed {
 		op := &executed[i]
@@ -204,12 +204,12 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 	}
 }
 
-// removes reports whether an operation removed a base value, as its descriptor says.
+// removes reports whether the callback of an operation removed a base value.
 func removes(op *api.RecordedTxnOp) bool {
 	return op.Operation == kvscheduler.TxnOperation_DELETE && !op.IsDerived && !op.NOOP && op.NewErrMsg == ""
 }
 
-// settleAll adds to the batch all that the journal does not know.
+// settleAll adds all changes since the last batch to a batch.
 func (j *journal) settleAll(b *ownership.Batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -234,17 +234,17 @@ func (j *journal) settleAll(b *ownership.Batch) {
 	}
 	clear(j.intended)
 	j.intended = j.intended[:0]
-	if cap(j.intended) > intentsAtOnce { // of a large transaction
+	if cap(j.intended) > intentsAtOnce { // free the buffer of a large transaction
 		j.intended = nil
 	}
 }
 
-// settle adds to the batch what the journal does not know about a value.
+// settle adds the changes of a value since the last batch to a batch.
 func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
-	if n.Base != nil || n.Desc.IsProperty() || j.past.Doubted(n.Key) { // what may exist stays on record
+	if n.Base != nil || n.Desc.IsProperty() || j.past.Doubted(n.Key) { // values that may exist keep their record
 		return
 	}
-	if next := j.graph.Node(n.Key); n.Gone() && next != nil { // has come again
+	if next := j.graph.Node(n.Key); n.Gone() && next != nil { // created again
 		if next.Kept() == nil {
 			j.graph.Keep(next, n.Kept())
 		}
@@ -265,7 +265,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
 		j.graph.Keep(n, n.Have)
 	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
-		// It was read, and the southbound has only filled in details.
+		// A read only added details of the southbound.
 	default:
 		j.graph.Keep(n, n.Have)
 		j.past.Drop(n.Desc.Name, n.Key)
@@ -273,7 +273,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	}
 }
 
-// everything makes the batch one of all that is the scheduler's own.
+// everything makes the batch replace all records by those of all values that are ours.
 func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	all := &ownership.Batch{Txn: b.Txn, Running: b.Running, All: true, Former: b.Former}
 	now := j.clock.Now()
@@ -298,8 +298,8 @@ func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	return all
 }
 
-// write writes a batch. If that fails, the scheduler goes on in memory, and
-// writes everything as soon as it can.
+// write writes a batch. If that fails, the scheduler continues without the journal
+// and writes all records as soon as it can.
 func (j *journal) write(b *ownership.Batch) (ok bool) {
 	if err := j.store.Write(b); err != nil {
 		if !j.stale {
@@ -316,7 +316,7 @@ func (j *journal) write(b *ownership.Batch) (ok bool) {
 	return true
 }
 
-// writeLater has what could not be written tried again after a while.
+// writeLater schedules the retry of a failed write.
 func (j *journal) writeLater() {
 	if !j.retrying {
 		j.retrying = true
@@ -332,12 +332,12 @@ func (j *journal) writeAgain() {
 	}
 }
 
-// lose remembers a value of whose existence nothing is known any more.
+// lose keeps the record of a value whose existence is unknown.
 func (j *journal) lose(n *graph.Node) {
 	if !n.Made() {
 		return
 	}
-	if j.past.Doubted(n.Key) { // it is remembered as what it may be
+	if j.past.Doubted(n.Key) { // its possible values are remembered
 		j.graph.Keep(n, nil)
 		return
 	}

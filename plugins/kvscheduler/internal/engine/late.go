@@ -14,8 +14,9 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// retries repeats operations that failed, and follows callbacks that return after their
-// timeout. The worker calls its methods; those that only read may be called concurrently.
+// retries schedules the retries of failed operations, and handles callbacks that return
+// after their timeout. The worker calls its methods; those that only read may be called
+// concurrently.
 type retries struct {
 	*state
 	*timers
@@ -25,13 +26,13 @@ type retries struct {
 	trials     *trials
 	settle     func(*exec.Call)  // see exec.Executor.Settle
 	leave      func(key string)  // see ownerPolicies.leave
-	report     func([]exec.Call) // with the callbacks that hang; nil disables it
+	report     func([]exec.Call) // called with the callbacks that hang; nil disables it
 
-	returns   atomic.Bool // a look at callbacks that returned late is queued
+	returns   atomic.Bool // a lateReturns task is queued
 	decisions decisions
 }
 
-// overdueCall is told that a callback was given up, or that it returned.
+// overdueCall handles a callback that was given up, and its later return.
 func (l *retries) overdueCall(call exec.Call) {
 	if call.Returned.IsZero() {
 		l.log.Warn("callback did not return in time", "descriptor", call.Descriptor, "callback", call.Callback, "key", call.Key)
@@ -45,17 +46,18 @@ func (l *retries) overdueCall(call exec.Call) {
 	}
 }
 
-// returnedLate queues a look at the callbacks that returned after they had
-// been given up. Many that return at once, as when a connection breaks, are
-// looked at together.
+// returnedLate queues a task for the callbacks that returned after they were given
+// up. One task handles many of them, since they return together when a connection
+// breaks.
 func (l *retries) returnedLate() {
 	if !l.returns.Swap(true) {
-		_ = l.push(lateReturns{}) // a closed scheduler looks at nothing
+		_ = l.push(lateReturns{}) // fails if the scheduler is closed
 	}
 }
 
-// prepareLate takes over what callbacks did that returned late, and tries again
-// what failed, if that was asked for or if something else is wanted by now.
+// prepareLate records the effects of callbacks that returned late. It requests a plan
+// for their values if the callback succeeded, a retry is due, or the desired state has
+// changed.
 func (l *retries) prepareLate(p *transaction) bool {
 	l.returns.Store(false)
 	calls, more := l.overdue.Take()
@@ -70,7 +72,7 @@ func (l *retries) prepareLate(p *transaction) bool {
 		l.settle(call)
 	}
 	calls = l.decide(calls, &p.request)
-	l.trials.pin(&p.request) // without those that are decided
+	l.trials.pin(&p.request) // unpins the decided calls
 	var texts []string
 	for _, call := range calls {
 		texts = append(texts, describeReturn(call))
@@ -84,7 +86,7 @@ func (l *retries) prepareLate(p *transaction) bool {
 			l.refreshed = append(l.refreshed, n.Root().Key)
 		}
 		again := l.again(call)
-		if !again { // it stays failed, others are retried
+		if !again { // it stays failed; others are retried
 			if p.request.Pinned == nil {
 				p.request.Pinned = map[string]bool{}
 			}
@@ -98,9 +100,8 @@ func (l *retries) prepareLate(p *transaction) bool {
 	return len(calls) > 0
 }
 
-// again tells whether the value of a callback that returned late is looked at
-// like any other: the callback was successful, or a retry or something new is
-// asked for.
+// again reports whether the value of a callback that returned late is planned again:
+// the callback succeeded, a retry is due, or the desired state has changed.
 func (l *retries) again(call *exec.Call) bool {
 	n := l.graph.Node(call.Key)
 	switch {
@@ -112,8 +113,8 @@ func (l *retries) again(call *exec.Call) bool {
 	return call.Owed.Retry != nil || n.Root().Revision != call.Revision
 }
 
-// held lists what the value of a callback kept from being changed or removed,
-// sorted.
+// held lists the values that could not be changed or removed because of the value of
+// a callback, sorted by key.
 func (l *retries) held(call *exec.Call) (keys []string) {
 	look := func(n *graph.Node) {
 		for ; n != nil; n = n.Base { // a derived value holds its base
@@ -155,7 +156,7 @@ func describeReturn(call *exec.Call) string {
 	return text
 }
 
-// abbreviated joins a few texts.
+// abbreviated joins the first few texts.
 func abbreviated(texts []string) string {
 	const most = 5
 	if n := len(texts) - most; n > 0 {
@@ -164,8 +165,8 @@ func abbreviated(texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// postpone notes that a change cannot be made now, because a callback of its value
-// or of one derived from it has not returned.
+// postpone reports a change as delayed if a callback of its value, or of a value
+// derived from it, has not returned.
 func (l *retries) postpone(p *transaction, change *plan.Change) {
 	if len(p.request.Pinned) == 0 {
 		return
@@ -186,8 +187,7 @@ func (l *retries) postpone(p *transaction, change *plan.Change) {
 	}
 }
 
-// Overdue lists the callbacks that were given up and whose outcome was not
-// taken over yet.
+// Overdue lists the callbacks that were given up and that the worker has not settled.
 func (l *retries) Overdue() []exec.Call { return l.overdue.List() }
 
 // Hanging lists the callbacks that were given up and have not returned.

@@ -12,20 +12,20 @@ import (
 )
 
 // A value that is lost again within minLostPause after its repair, or within four
-// times the last delay, is repaired after 1, 2, 4, ... up to 64 seconds, so that two
-// owners of a value do not fight at full speed. After lostMemory without a loss it is
-// forgotten.
+// times the last delay, is repaired after 1, 2, 4, ... up to 64 seconds. That slows
+// down a conflict with another owner of the value. The delay is reset after lostMemory
+// without a loss.
 const (
 	firstLostDelay = time.Second
 	maxLostDoubled = 6
 	minLostPause   = 10 * time.Second
 	lostMemory     = time.Hour
-	// lostReread is when values that could not be read are looked at again.
+	// lostReread is the delay before values that could not be read are read again.
 	lostReread = time.Second
 )
 
-// lossRepair takes down and creates again the values that the southbound is said to have
-// lost. The worker calls its methods but ReportLost.
+// lossRepair removes and creates again values that were reported as lost. The worker
+// calls its methods; ReportLost may be called concurrently.
 type lossRepair struct {
 	*state
 	*timers
@@ -39,21 +39,21 @@ type lossRepair struct {
 	paces   map[string]lostPace
 }
 
-// losses are the reports that were not looked at yet. All methods may be called
+// losses holds the reports that were not handled yet. All methods may be called
 // concurrently.
 type losses struct {
 	mu   sync.Mutex
-	keys map[string]bool // a look is queued while there are some
+	keys map[string]bool // a task is queued while there are any
 }
 
-// lostPace spaces out the repairs of one value.
+// lostPace delays the repairs of one value.
 type lostPace struct {
 	repairs int
 	last    time.Time     // of the loss
 	delay   time.Duration // of the repair after it
 }
 
-// report adds keys; it is true if a look has to be queued.
+// report adds keys. It returns true if the caller has to queue a task.
 func (l *losses) report(keys []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +67,7 @@ func (l *losses) report(keys []string) bool {
 	return !queued && len(keys) > 0
 }
 
-// take returns and forgets the reports.
+// take returns and clears the reports.
 func (l *losses) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (l *losses) take() []string {
 	return keys
 }
 
-// next returns how long to wait until a value that is lost now is repaired.
+// next returns the delay before the repair of a value that is lost now.
 func (lr *lossRepair) next(key string, now time.Time) time.Duration {
 	p := lr.paces[key]
 	switch {
@@ -102,7 +102,7 @@ func (lr *lossRepair) ReportLost(keys ...string) error {
 	return lr.push(call(func() { lr.lookForLost(lr.reports.take()) }))
 }
 
-// lookForLost reads the values, and takes down and repairs what is lost.
+// lookForLost reads the values, and repairs those that are lost.
 func (lr *lossRepair) lookForLost(keys []string) {
 	closed := lr.closedSessions()
 	var pinned plan.Request
@@ -124,8 +124,8 @@ func (lr *lossRepair) lookForLost(keys []string) {
 	lr.repairLost(slices.Concat(l.Lost, l.Changed))
 }
 
-// readable replaces properties, which cannot be read, by what depends on them and by the
-// other values that are derived from the same base.
+// readable replaces properties, which cannot be read, by their dependents and by the other
+// values derived from the same base.
 func (lr *lossRepair) readable(keys []string) []string {
 	all := make(map[string]bool, len(keys))
 	for _, key := range keys {
@@ -145,7 +145,7 @@ func (lr *lossRepair) readable(keys []string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// mayBeLost returns whether a value exists that the scheduler created or manages.
+// mayBeLost reports whether the value exists and the scheduler created or manages it.
 func (lr *lossRepair) mayBeLost(n *graph.Node, closed map[string]bool) bool {
 	if n == nil || n.Desired() == nil || n.Desc.IsProperty() || closed[n.Desc.Session()] {
 		return false
@@ -153,7 +153,7 @@ func (lr *lossRepair) mayBeLost(n *graph.Node, closed map[string]bool) bool {
 	return n.Ours() || n.Owner() == graph.Adopted && !n.Have.FromSB
 }
 
-// repairLost creates lost values again, those that were not lost lately now.
+// repairLost creates lost values again, after the delay that next returns.
 func (lr *lossRepair) repairLost(lost []string) {
 	now := lr.clock.Now()
 	lr.forgetOld(now)
@@ -171,15 +171,15 @@ func (lr *lossRepair) repairLost(lost []string) {
 			lr.makeAgain(due[delay])
 		} else {
 			lr.after(delay, call(func() {
-				lr.southbound.readAgain(lr.missing(due[delay]), lr.closedSessions()) // another process may have created it meanwhile
+				lr.southbound.readAgain(lr.missing(due[delay]), lr.closedSessions()) // another process may have created them in the meantime
 				lr.makeAgain(due[delay])
 			}))
 		}
 	}
 }
 
-// makeAgain makes lost and changed values what they should be, if they are still
-// desired and have not failed meanwhile, which is retried.
+// makeAgain requests a plan for lost and changed values that are still desired. It
+// skips values that failed in the meantime, since those are retried.
 func (lr *lossRepair) makeAgain(keys []string) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		n := lr.graph.Node(key)
@@ -202,7 +202,7 @@ func (lr *lossRepair) missing(keys []string) (missing []string) {
 	return missing
 }
 
-// prepareLost takes down lost values, with what is derived from them.
+// prepareLost removes lost values, with their derived values, from the actual state.
 func (lr *lossRepair) prepareLost(lost []string, p *transaction) {
 	p.request.Touch = lr.withDerived(lost)
 	p.request.Lost = make(map[string]bool, len(p.request.Touch))

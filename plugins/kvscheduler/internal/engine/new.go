@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// New returns an Engine that does nothing until Run.
+// New returns an Engine. It executes nothing before Run.
 func New(opts Options) *Engine {
 	if opts.Clock == nil {
 		opts.Clock = SystemClock{}

@@ -8,22 +8,21 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// observePeriod is how often values that are only observed are looked at,
-// because the southbound does not report their changes.
+// observePeriod is the interval at which observed values are read, since the
+// southbound does not report their changes.
 const observePeriod = 10 * time.Second
 
-// observer follows the values that the policy observe leaves to others. It belongs to the
-// worker.
+// observer tracks the values with the ownership policy observe. It belongs to the worker.
 type observer struct {
 	*state
 	*timers
 	southbound *southbound
 
 	observed map[string]*registry.Descriptor
-	looking  bool // a look at them is planned
+	looking  bool // an observation is scheduled
 }
 
-// observe keeps the list of what is observed.
+// observe adds the value of a change to the observed values, or removes it.
 func (o *observer) observe(change *plan.Change) {
 	switch {
 	case o.policies == nil || change.Want == nil || !change.Want.Observed:
@@ -34,8 +33,8 @@ func (o *observer) observe(change *plan.Change) {
 	}
 }
 
-// lookAtNew reads what is asked for, is only observed and is not known to exist,
-// unless everything was read just now.
+// lookAtNew reads the observed values among the changes that are not known to exist,
+// unless all values have just been read.
 func (o *observer) lookAtNew(p *transaction, read bool) {
 	defer o.planLook()
 	if read {
@@ -55,8 +54,8 @@ func (o *observer) lookAtNew(p *transaction, read bool) {
 	o.readAmong(p, keys)
 }
 
-// readAmong looks at values that others make. What came or went, be it derived,
-// is to be planned for.
+// readAmong reads observed values. It requests a plan for base and derived values that
+// appeared or disappeared.
 func (o *observer) readAmong(p *transaction, keys map[*registry.Descriptor]map[string]bool) {
 	before := o.present(keys)
 	r := o.southbound.refresher(p.request.Closed)
@@ -79,7 +78,7 @@ func (o *observer) readAmong(p *transaction, keys map[*registry.Descriptor]map[s
 	slices.Sort(p.request.Touch)
 }
 
-// present are those of the values, and of what is derived from them, that exist.
+// present returns the values, and values derived from them, that exist.
 func (o *observer) present(keys map[*registry.Descriptor]map[string]bool) map[string]bool {
 	found := map[string]bool{}
 	for _, of := range keys {
@@ -99,7 +98,7 @@ func (o *observer) present(keys map[*registry.Descriptor]map[string]bool) map[st
 	return found
 }
 
-// planLook looks at what is observed after a while, if there is anything.
+// planLook schedules the next observation, if any value is observed.
 func (o *observer) planLook() {
 	if len(o.observed) == 0 || o.looking {
 		return
@@ -108,7 +107,8 @@ func (o *observer) planLook() {
 	o.after(observePeriod, observation{})
 }
 
-// prepareObserved reads what is observed; false if nothing came or went.
+// prepareObserved reads the observed values. It returns false if none appeared or
+// disappeared.
 func (o *observer) prepareObserved(p *transaction) bool {
 	p.opts.Description = "a look at what is only observed"
 	o.looking = false
@@ -116,7 +116,7 @@ func (o *observer) prepareObserved(p *transaction) bool {
 	for key, d := range o.observed {
 		n := o.graph.Node(key)
 		if n == nil || n.Want == nil || !n.Want.Observed {
-			delete(o.observed, key) // not wanted any more
+			delete(o.observed, key) // no longer desired
 			continue
 		}
 		if keys[d] == nil {

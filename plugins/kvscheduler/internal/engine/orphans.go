@@ -11,22 +11,22 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// orphaned reports whether the scheduler made the value and it is not desired.
+// orphaned reports whether the scheduler created the value and it is not desired.
 func orphaned(n *graph.Node) bool { return n != nil && n.Want == nil && n.Made() }
 
-// foreign reports whether the base value belongs to others and could be removed.
+// foreign reports whether the base value is foreign and could be removed.
 func foreign(n *graph.Node) bool {
 	return n.Base == nil && n.Owner() == graph.Foreign && n.Desired() == nil && !n.Desc.IsProperty()
 }
 
-// orphanFinder lists and removes values that exist and are not desired. All methods but
-// claim and tellMarked may be called concurrently.
+// orphanFinder lists and removes values that exist and are not desired. All methods
+// except claim and tellMarked, which belong to the worker, may be called concurrently.
 type orphanFinder struct {
 	*state
 	*admission
 	journal    *journal
 	southbound *southbound
-	marked     int // of the worker; see tellMarked
+	marked     int // used by the worker; see tellMarked
 }
 
 // Orphans implements api.OrphanFinder.
@@ -84,7 +84,7 @@ func (f *orphanFinder) orphans() (out []api.Orphan) {
 	return out
 }
 
-// lastChange returns the transaction with its time; nil if the time is not known.
+// lastChange returns the transaction with its time; nil if the time is unknown.
 func lastChange(txn uint64, at time.Time) (*uint64, time.Time) {
 	if at.IsZero() {
 		return nil, at
@@ -122,9 +122,9 @@ func (f *orphanFinder) RemoveOrphans(ctx context.Context, keys []string, opts ..
 	return f.submit(ctx, &orphanRemoval{commit{values: values, opts: o}})
 }
 
-// claim makes values that have the mark of the agent and are not on record the
-// scheduler's own, because a client asks for their removal. They are read again: only
-// what still exists with the mark is claimed.
+// claim makes values ours that have the mark of the agent but no record, so that a
+// client can remove them. It reads them again, and claims only those that still exist
+// with the mark.
 func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool) {
 	var keys []string
 	past := f.journal.past
@@ -143,8 +143,8 @@ func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool
 	}
 }
 
-// tellMarked logs how many values of the southbound have the mark of an agent and are
-// not on record, whenever a resync finds another number of them.
+// tellMarked logs how many values of the southbound have the mark of an agent but no
+// record, whenever a resync finds a different number.
 func (f *orphanFinder) tellMarked(found int) {
 	if found > 0 && found != f.marked {
 		f.log.Warn("objects are marked as an agent's (tag, alias), not configured and not on record: they are left alone; "+

@@ -9,8 +9,8 @@ import (
 
 type keySet map[string]struct{}
 
-// needs tells whether the outcome of a plan may depend on news about some keys:
-// something would have to wait, perhaps for them by way of others, or stands on one.
+// needs reports whether the outcome of a plan may depend on notifications about some
+// keys: a value stays pending, perhaps because of them, or has one of them as provider.
 func needs(pl *plan.Plan, news keySet) bool {
 	for i := range pl.Ops {
 		op := &pl.Ops[i]

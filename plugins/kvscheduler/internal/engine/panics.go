@@ -5,23 +5,23 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
-// panicPlace is where callbacks of a descriptor panic.
+// panicPlace identifies the source line where a callback of a descriptor panicked.
 type panicPlace struct{ descriptor, callback, place string }
 
-// maxPanics bounds the places that are remembered; what panics elsewhere is in the
-// history only.
+// maxPanics limits the places that are remembered; further panics are only in the
+// history.
 const maxPanics = 1000
 
 // panicLog logs callbacks that panicked. It belongs to the worker.
 type panicLog struct {
 	log    logging.Logger
-	panics map[panicPlace]bool // those that were logged
+	panics map[panicPlace]bool // the logged ones
 }
 
 func newPanicLog(log logging.Logger) *panicLog { return &panicLog{log, map[panicPlace]bool{}} }
 
-// add logs a callback that panicked with the stack, once for each place: the same
-// happens at each retry, and to many values.
+// add logs the stack of a callback that panicked, once for each place, since the same
+// panic recurs at each retry and for many values.
 func (x *panicLog) add(key string, p *exec.PanicError) {
 	at := panicPlace{p.Descriptor, p.Callback, p.Place}
 	if x.panics[at] || len(x.panics) >= maxPanics {

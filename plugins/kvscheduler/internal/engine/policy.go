@@ -12,14 +12,15 @@ import (
 
 var errIgnored = errors.New(`the ownership policy for it is "ignore": this agent neither makes nor reads such values`)
 
-// ownerPolicies decides what the scheduler may do with values that it did not create. It
-// belongs to the worker.
+// ownerPolicies applies the ownership policies to values that the scheduler did not
+// create. It belongs to the worker.
 type ownerPolicies struct {
 	*state
 	recorded func(n *graph.Node) bool // see journal.recorded
 }
 
-// byPolicy makes a wish what its policy allows; false: it is as it was.
+// byPolicy applies the ownership policy to a change. It returns true if it replaced the
+// desired value.
 func (o *ownerPolicies) byPolicy(change *plan.Change) bool {
 	v := change.Want
 	switch o.policies.Of(change.Desc, change.Key) {
@@ -36,14 +37,15 @@ func (o *ownerPolicies) byPolicy(change *plan.Change) bool {
 	return false
 }
 
-// noBusiness: what exists under the key is never as the scheduler made it.
+// noBusiness reports whether the ownership policy forbids the scheduler to change the
+// value.
 func (st *state) noBusiness(n *graph.Node) bool {
 	p := st.policies.Of(n.Desc, n.Key)
 	return p == registry.Observe || p == registry.Ignore
 }
 
-// giveUp ends a wish. What was adopted or only observed is left in place, as
-// something of the southbound, and so is what was never wanted validly.
+// giveUp returns the change for a value that is no longer desired. Adopted and observed
+// values stay as foreign ones, and so do values that only had invalid desired states.
 func (o *ownerPolicies) giveUp(n *graph.Node) plan.Change {
 	change := plan.Change{Key: n.Key, Node: n, Desc: n.Desc}
 	switch {
@@ -56,8 +58,8 @@ func (o *ownerPolicies) giveUp(n *graph.Node) plan.Change {
 	return change
 }
 
-// instead gives an invalid wish for a value that was found what stays in force:
-// as another agent's if it was adopted, or is not on record.
+// instead adds the actual state to an invalid desired state of a value that was found;
+// that state stays in force. The value is foreign if it was adopted or has no record.
 func (o *ownerPolicies) instead(v *registry.Value, n *graph.Node) *registry.Value {
 	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !o.recorded(n)) {
 		return v.Instead(o.asItIs(n))
@@ -65,8 +67,8 @@ func (o *ownerPolicies) instead(v *registry.Value, n *graph.Node) *registry.Valu
 	return v.Instead(n.Have)
 }
 
-// asItIs is what exists as something of the southbound. Its properties are those of
-// the value as it was read last: they need nothing but their base.
+// asItIs returns the actual value as a foreign one. Its properties are those of the
+// value that was read last, since they need only their base.
 func (o *ownerPolicies) asItIs(n *graph.Node) *registry.Value {
 	v := n.AsItIs()
 	v.FromSB = true
@@ -86,8 +88,8 @@ func (o *ownerPolicies) asItIs(n *graph.Node) *registry.Value {
 	return v
 }
 
-// leave makes a value of others that was given back before a callback of it
-// returned what it is now, with what is derived from it.
+// leave updates a foreign value, with its derived values, that was given back before a
+// callback of it returned.
 func (o *ownerPolicies) leave(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,18 +114,18 @@ func (o *ownerPolicies) leave(key string) {
 	o.setForeign(n, v)
 }
 
-// setForeign makes a value one of others; nil: it does not exist.
+// setForeign makes a value foreign; nil: it does not exist.
 func (o *ownerPolicies) setForeign(n *graph.Node, v *registry.Value) {
 	o.graph.SetWant(n, v)
 	if v == nil {
 		o.graph.Remove(n, graph.Lost)
 	} else {
-		_ = o.graph.SetHave(n, v, n.Meta, graph.GivenBack) // its metadata is known to be usable
+		_ = o.graph.SetHave(n, v, n.Meta, graph.GivenBack) // the metadata is known to be valid
 	}
 	o.graph.Forget(n)
 }
 
-// adopt notes what is about to be taken over.
+// adopt marks the values that the transaction will adopt.
 func (o *ownerPolicies) adopt(changes []plan.Change) {
 	if o.policies == nil {
 		return
@@ -137,7 +139,7 @@ func (o *ownerPolicies) adopt(changes []plan.Change) {
 	}
 }
 
-// giveBack notes what was given back, or was not taken over after all.
+// giveBack unmarks values that were given back, or that were not adopted after all.
 func (o *ownerPolicies) giveBack(changes []plan.Change) {
 	if o.policies == nil {
 		return

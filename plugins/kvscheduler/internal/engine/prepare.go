@@ -30,8 +30,8 @@ func (c *Engine) readForNB(p *transaction) {
 		c.decideNow()
 	case api.DownstreamResync:
 		p.unread = c.southbound.verboseRefresher(p).All(nil)
-		// Before the first full resync nobody knows what the northbound is about
-		// to ask for, so nothing that was found is dropped.
+		// Before the first full resync the desired state is incomplete, so values
+		// that were found are kept.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !p.opts.KeepFound
 		c.decideNow()
 	}
@@ -85,8 +85,8 @@ func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
 	return out
 }
 
-// settled tells that a value is asked for which exists already, just so, and
-// nothing derived from it has failed.
+// settled reports whether the actual state of a value already equals its desired state,
+// and no value derived from it has failed.
 func settled(n *graph.Node, change *plan.Change) bool {
 	if n == nil || change.Want == nil || n.Want != change.Want || n.Err != nil {
 		return false
@@ -162,7 +162,8 @@ func desires(n *graph.Node, msg proto.Message) bool {
 	return proto.Equal(n.Want.Msg, msg)
 }
 
-// prepareNotification drops what nobody describes or the northbound manages.
+// prepareNotification turns notifications into changes. It drops notifications without
+// a descriptor, and those for values that the northbound manages.
 func (c *Engine) prepareNotification(news *queue.News, p *transaction) bool {
 	p.request.Notified = map[string]bool{}
 	p.notified = map[string]api.Metadata{}

@@ -13,8 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// ProblemStates are the states of values that are not in effect and do not wait
-// for anything, from the worst on.
+// ProblemStates lists the states of values with a problem, the worst one first.
 func ProblemStates() []api.ValueState {
 	return []api.ValueState{
 		kvscheduler.ValueState_FAILED, kvscheduler.ValueState_RETRYING, kvscheduler.ValueState_MISSING,
@@ -22,11 +21,11 @@ func ProblemStates() []api.ValueState {
 	}
 }
 
-// Problems summarizes the base values that have a problem, or a derived value
+// Problems summarizes the base values that have a problem, or that have a derived value
 // with one.
 type Problems struct {
-	// Values counts the base values by the worst state among them and what is
-	// derived from them; states without values are absent.
+	// Values counts the base values by the worst state of the value and its derived
+	// values; states without values are absent.
 	Values map[api.ValueState]int
 	// Key is the first value in the worst state, and Reason its error. Without
 	// problems both are empty.
@@ -37,7 +36,7 @@ type Problems struct {
 type problems struct {
 	severity map[api.ValueState]int
 	states   map[string]api.ValueState // by base key
-	sorted   *btree.BTreeG[problem]    // from the worst on, then by key
+	sorted   *btree.BTreeG[problem]    // the worst first, then by key
 	counts   map[api.ValueState]int
 	told     Problems
 }
@@ -60,8 +59,8 @@ func newProblems() problems {
 	return p
 }
 
-// of returns the worst problem of a base value and what is derived from it, and
-// the key of the value that has it; false if there is none.
+// of returns the worst problem of a base value and its derived values, and the key of
+// the value that has it; found is false if there is none.
 func (p *problems) of(n *graph.Node) (state api.ValueState, key string, found bool) {
 	if n == nil {
 		return state, key, false
@@ -80,7 +79,7 @@ func (p *problems) of(n *graph.Node) (state api.ValueState, key string, found bo
 	return state, key, worst < len(p.severity)
 }
 
-// set notes the problem of a base value.
+// set records the problem of a base value, or that it has none.
 func (p *problems) set(key string, state api.ValueState, found bool) {
 	before, had := p.states[key]
 	if had == found && before == state {
@@ -103,7 +102,7 @@ func (p *problems) set(key string, state api.ValueState, found bool) {
 // problemCounter reports the problems whenever they change. It belongs to the worker.
 type problemCounter struct {
 	*inspector
-	report   func(Problems) // nil: problems are not counted
+	report   func(Problems) // nil disables it
 	problems problems
 }
 
@@ -111,7 +110,7 @@ func newProblemCounter(in *inspector, report func(Problems)) *problemCounter {
 	return &problemCounter{inspector: in, report: report, problems: newProblems()}
 }
 
-// note looks at base values whose status may have changed, and reports
+// note updates the problems of base values whose status may have changed, and reports
 // the problems if they changed.
 func (pc *problemCounter) note(changed []string) {
 	if pc.report == nil {
@@ -137,7 +136,7 @@ func (pc *problemCounter) note(changed []string) {
 	pc.report(now)
 }
 
-// reasonOf says why the base value, or one derived from it, has a problem.
+// reasonOf returns why the base value, or one derived from it, has a problem.
 func (pc *problemCounter) reasonOf(base, key string) string {
 	pc.mu.RLock()
 	defer pc.mu.RUnlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// progress is what the worker does with the job whose turn it is. Any goroutine
-// may read it.
+// progress is the progress of the worker with the current task. It may be read
+// concurrently.
 type progress struct {
 	reading atomic.Pointer[string] // the descriptor that is read; nil: none
-	before  atomic.Uint64          // records when that began
+	before  atomic.Uint64          // the number of records when the read started
 }
 
-// beginReading notes that the values of a descriptor are read.
+// beginReading records that the values of a descriptor are being read.
 func (b *southbound) beginReading(descriptor string) {
 	b.progress.before.Store(b.records())
 	b.progress.reading.Store(&descriptor)
@@ -21,7 +21,7 @@ func (b *southbound) beginReading(descriptor string) {
 
 func (b *southbound) endReading() { b.progress.reading.Store(nil) }
 
-// records is how many records southbounds have sent so far.
+// records returns how many records southbounds have sent so far.
 func (b *southbound) records() uint64 {
 	if b.sent == nil {
 		return 0
@@ -29,7 +29,8 @@ func (b *southbound) records() uint64 {
 	return b.sent()
 }
 
-// progressNow says how far the job is; nil if it neither reads nor executes.
+// progressNow returns the progress of the current task; nil if it neither reads nor
+// executes.
 func (c *Engine) progressNow() *api.Progress {
 	if descriptor := c.southbound.progress.reading.Load(); descriptor != nil {
 		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: c.southbound.records() - c.southbound.progress.before.Load()}

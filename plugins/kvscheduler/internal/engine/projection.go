@@ -8,17 +8,17 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
-// projection is what exists after a plan. Many values may wait for any of
-// the same many, so what was found of a choice is kept.
+// projection is the actual state that is expected after a plan. It caches the results
+// for AnyOf dependencies, since many values may have the same one.
 type projection struct {
 	graph *graph.Graph
 	pl    *plan.Plan
 
-	exists  map[string]bool // where that changes; nil: nobody asked
-	choices map[string]bool // by prefixes: something with one of them exists
+	exists  map[string]bool // for the keys that the plan changes; nil before the first use
+	choices map[string]bool // by prefixes: a value with one of them exists
 }
 
-// met tells whether something meets the dependency.
+// met reports whether the dependency is met.
 func (a *projection) met(dep *api.Dependency) bool {
 	if a.exists == nil {
 		a.exists = map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
-// Queue reports what waits and what is executed.
+// Queue reports the queued transactions and the running one.
 func (c *Engine) Queue() api.QueueStatus {
 	st := c.queue.Status()
 	if st.Running != nil {
@@ -18,10 +18,10 @@ func (c *Engine) Queue() api.QueueStatus {
 	return st
 }
 
-// TellChanges sets the function that reports what waits before the queue.
+// TellChanges sets the function that reports the changes that wait before the queue.
 func (c *Engine) TellChanges(changes func() api.ChangesStatus) { c.before.Store(&changes) }
 
-// Stats are the statistics of all transactions.
+// Stats returns the statistics of all transactions.
 func (c *Engine) Stats() record.Stats { return c.history.Stats() }
 
 // CountViolations counts how often descriptors violated their contract, by descriptor.
