@@ -12,7 +12,7 @@ import (
 // recorder writes the history and prints transactions. It belongs to the worker.
 type recorder struct {
 	*state
-	on         bool // without it only the running transaction is known
+	on         bool // the history is enabled; see Options.Record
 	print      Printer
 	printPlans int // see Options.PrintPlans
 }
@@ -52,8 +52,8 @@ func recordPlan(pl *plan.Plan) []api.RecordedTxnOp {
 	return ops
 }
 
-// recordPlanUpTo records at most limit operations of a plan; more is the number of
-// the others.
+// recordPlanUpTo returns the records of at most limit operations of a plan; more is the
+// number of the remaining operations.
 func recordPlanUpTo(pl *plan.Plan, limit int) (ops []api.RecordedTxnOp, more int) {
 	ops = make([]api.RecordedTxnOp, 0, min(limit, len(pl.Ops)))
 	for i := range pl.Ops {
@@ -89,8 +89,8 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 	}
 }
 
-// wentAsPlanned tells whether just the operations of a plan were executed, with
-// the outcome that was foreseen.
+// wentAsPlanned reports whether exactly the operations of a plan were executed, with
+// the planned outcomes.
 func wentAsPlanned(pl *plan.Plan, executed []api.RecordedTxnOp) bool {
 	next := 0
 	for i := range pl.Ops {

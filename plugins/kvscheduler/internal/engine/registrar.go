@@ -17,7 +17,7 @@ type registrar struct {
 
 	register sync.Mutex // one registration at a time
 	watchMu  sync.Mutex
-	waiting  map[string][]chan struct{} // for the registration of a prefix
+	waiting  map[string][]chan struct{} // by the prefix whose registration they wait for
 }
 
 func newRegistrar(st *state, a *admission, report func([]registry.Refusal)) *registrar {
@@ -45,12 +45,12 @@ func (r *registrar) RegisterKVDescriptor(descriptors ...*api.KVDescriptor) error
 	return err
 }
 
-// CheckDescriptors reports references to descriptors that are not registered;
-// it is called when all plugins are initialised.
+// CheckDescriptors returns an error for references to descriptors that are not
+// registered. Call it after the initialization of all plugins.
 func (r *registrar) CheckDescriptors() error { return r.registry.Load().Check() }
 
-// reportRefused logs the refusals from number known on, and reports all of them.
-// Plugins may ignore the error of RegisterKVDescriptor.
+// reportRefused logs the refusals after the first known ones, and reports all of them,
+// since plugins may ignore the error of RegisterKVDescriptor.
 func (r *registrar) reportRefused(all []registry.Refusal, known int) {
 	for _, refusal := range all[known:] {
 		r.log.Error("descriptor refused: its values will be INVALID", "descriptor", refusal.Name, "error", refusal.Err)

@@ -5,8 +5,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
-// scheduleRetries plans the retries of what failed, one transaction for all
-// values that are retried in the same way.
+// scheduleRetries schedules the retries of failed values, with one transaction for all
+// values that have the same retry options.
 func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	groups := map[api.RetryOpts]*retry{}
 	for _, f := range res.Failures {
@@ -31,8 +31,8 @@ func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	}
 }
 
-// prepareRetry looks again at what failed, unless something newer was asked
-// for meanwhile.
+// prepareRetry reads failed values again and requests a plan for them. It skips values
+// with a newer desired state.
 func (l *retries) prepareRetry(r *retry, p *transaction) bool {
 	later := &retry{ofTxn: r.ofTxn, attempt: r.attempt, revision: r.revision}
 	for _, f := range r.failures {
@@ -47,7 +47,7 @@ func (l *retries) prepareRetry(r *retry, p *transaction) bool {
 			p.request.Touch = append(p.request.Touch, f.Key)
 		}
 	}
-	if len(later.failures) > 0 { // suspects, whose turn comes
+	if len(later.failures) > 0 { // suspects that wait for their trial
 		l.after(verdict, later)
 	}
 	return len(p.request.Touch) > 0

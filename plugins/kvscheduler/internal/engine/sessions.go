@@ -12,14 +12,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// session is what is known of a southbound.
+// session is the last known session of a southbound.
 type session struct {
 	up     bool
 	epoch  uint64
 	reason error // why it is down
 }
 
-// sessions are the southbounds that have connected or disconnected so far. All methods
+// sessions holds the southbounds that have connected or disconnected so far. All methods
 // may be called concurrently.
 type sessions struct {
 	mu     sync.Mutex
@@ -28,7 +28,7 @@ type sessions struct {
 
 func newSessions() *sessions { return &sessions{byName: map[string]session{}} }
 
-// replace returns the session that a southbound had before.
+// replace sets the session of a southbound and returns the previous one.
 func (s *sessions) replace(name string, now session) (before session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *sessions) closed(reg *registry.Registry) map[string]bool {
 	return closed
 }
 
-// problem returns why a southbound cannot be reached; empty if it can.
+// problem returns why a southbound is not connected; empty if it is.
 func (s *sessions) problem(name string) string {
 	if name == "" {
 		return ""
@@ -90,7 +90,7 @@ func (c *Engine) pushSession(s *sessionChange) {
 	}
 }
 
-// prepareSession follows a southbound that came or went.
+// prepareSession handles a southbound that connected or disconnected.
 func (c *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	before := c.sessions.replace(s.name, session{s.up, s.epoch, s.reason})
 	if before.up && s.up && before.epoch == s.epoch {
@@ -121,8 +121,8 @@ func (c *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	return true
 }
 
-// abandon takes everything in a southbound for non-existent, without any
-// callback. It returns the keys that were thought to exist.
+// abandon removes all values of a southbound from the actual state, without callbacks.
+// It returns the keys of the removed values.
 func (c *Engine) abandon(name string) []string {
 	c.overdue.Forget(name)
 	c.reads.Forget(name)
@@ -145,15 +145,15 @@ func (c *Engine) abandon(name string) []string {
 		n.Err, n.Retrying = nil, false
 		c.graph.Remove(n, graph.Lost)
 		c.graph.Forget(n)
-		if n.Gone() { // its state changes as well
+		if n.Gone() { // its status changes without an operation
 			c.refreshed = append(c.refreshed, n.Root().Key)
 		}
 	}
 	return keys
 }
 
-// valuesOf lists the base values in a southbound: its coming and going is part
-// of their status, whether or not an operation was executed.
+// valuesOf lists the base values of a southbound. A change of its session changes their
+// status even without an operation.
 func (st *state) valuesOf(name string) (keys []string) {
 	st.mu.RLock()
 	defer st.mu.RUnlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// southbound reads what exists. It belongs to the worker.
+// southbound reads the actual state from the southbounds. It belongs to the worker.
 type southbound struct {
 	*state
 	past      *refresh.Past
@@ -31,8 +31,8 @@ func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 	}
 }
 
-// verboseRefresher is a refresher that logs the values that it reads, if the transaction
-// asks for that.
+// verboseRefresher returns a refresher that logs the values that it reads, if the
+// transaction asks for that.
 func (b *southbound) verboseRefresher(p *transaction) *refresh.Refresher {
 	r := b.refresher(p.request.Closed)
 	if p.opts.Verbose {
@@ -50,8 +50,8 @@ func (b *southbound) refreshKeys(keys []string) (unread []string) {
 	return b.refresher(b.closedSessions()).Keys(keys)
 }
 
-// readAgain takes over what the southbound says about base values, also about
-// those that are believed not to exist.
+// readAgain reads base values from the southbound into the graph, including values that
+// do not exist in the graph.
 func (b *southbound) readAgain(bases []string, closed map[string]bool) {
 	keys := map[*registry.Descriptor]map[string]bool{}
 	reg := b.registry.Load()

@@ -15,8 +15,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// state is the desired and the actual state with what all parts of the engine need
-// besides.
+// state is the desired and the actual state, with the components that all parts of the
+// engine share.
 type state struct {
 	log      logging.Logger
 	clock    Clock
@@ -26,11 +26,11 @@ type state struct {
 	graph    *graph.Graph
 	registry atomic.Pointer[registry.Registry]
 	sessions *sessions
-	reads    *refresh.Reads // what could not be read
+	reads    *refresh.Reads // the unreadable descriptors
 	overdue  *exec.Overdue  // callbacks that did not return in time
 	history  *record.Ring
 
-	// Of the worker.
+	// Used by the worker only.
 	nextSeq        uint64
 	fullResyncDone bool
 	refreshed      []string // base values whose status changed without an operation
@@ -54,14 +54,14 @@ func (st *state) closedSessions() map[string]bool {
 // txnStart returns when a transaction began.
 func (st *state) txnStart(seq uint64) time.Time { return st.history.Start(seq) }
 
-// unknown reports whether it is not known that a value exists, because its descriptor
-// could not be read.
+// unknown reports whether it is unknown if a value exists, because its descriptor is
+// unreadable.
 func (st *state) unknown(n *graph.Node) bool {
 	root := n.Root()
 	return root.Have == nil && st.reads.Of(root.Key, root.Desc) != nil
 }
 
-// desired returns what the northbound wants of the base of a value; nil: nothing.
+// desired returns the desired state of the base of a value, or nil.
 func (st *state) desired(key, base string) proto.Message {
 	if base != "" {
 		key = base

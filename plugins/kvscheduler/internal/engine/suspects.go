@@ -8,8 +8,8 @@ import (
 // suspectsName is the name under which the journal keeps the suspects.
 const suspectsName = "quarantine"
 
-// open restores the suspects of an earlier run. They stay as they are until a client
-// asks for them, or for everything and not for them.
+// open restores the suspects of an earlier run. They stay unchanged until a client
+// configures them, or sends a full resync without them.
 func (tr *trials) open() {
 	kept, err := tr.journal.load(suspectsName)
 	if err != nil {
@@ -53,8 +53,8 @@ func (tr *trials) save() {
 	tr.unsaved = false
 }
 
-// arrive looks which suspects of an earlier run are asked for now: from here on
-// they are like those of this one.
+// arrive finds the suspects of an earlier run that are desired now, and treats them like
+// those of this run.
 func (tr *trials) arrive() {
 	southbounds := map[string]bool{}
 	tr.suspects.Update(func(s *quarantine.Suspect) {
@@ -68,8 +68,8 @@ func (tr *trials) arrive() {
 	}
 }
 
-// markQuarantined makes the status of the values in quarantine say so, and
-// drops those that are no longer desired.
+// markQuarantined sets the error of the values in quarantine, and drops those that are
+// no longer desired.
 func (tr *trials) markQuarantined() {
 	for _, s := range tr.quarantined() {
 		n := tr.graph.Node(s.Key)

@@ -16,13 +16,13 @@ import (
 // task is one kind of work that may become a transaction. The worker calls its methods.
 type task interface {
 	queue.Task
-	// txnType is what its transaction is recorded as.
+	// txnType returns the type of its transaction in the history.
 	txnType() api.TxnType
-	// prepare fills in what is to be planned. It returns false if there is nothing to do,
-	// and an error if the task is refused. It is called again if the outcome depends on
-	// notifications that are executed first.
+	// prepare fills in the planning request. It returns false if there is nothing to do,
+	// and an error if the task is rejected. It is called again if the plan depends on
+	// notifications that have to be executed first.
 	prepare(c *Engine, p *transaction) (ok bool, err error)
-	// settle follows the execution.
+	// settle is called after the execution.
 	settle(c *Engine, p *transaction, res *exec.Result)
 }
 
@@ -34,8 +34,8 @@ func (call) Named() []api.RecordedKVPair { return nil }
 func (call) Wide() bool                  { return false }
 func (call) News() *queue.News           { return nil }
 
-// internal is what tasks have in common that no client waits for. It has the class and
-// the type of a retry.
+// internal is the common part of tasks that no client waits for. It provides the queue
+// class and the transaction type of a retry.
 type internal struct{}
 
 func (internal) Class() string                              { return api.QueueRetries }
@@ -45,7 +45,7 @@ func (internal) News() *queue.News                          { return nil }
 func (internal) txnType() api.TxnType                       { return api.RetryFailedOps }
 func (internal) settle(*Engine, *transaction, *exec.Result) {}
 
-// commit is what transactions of the northbound have in common.
+// commit is the common part of transactions of the northbound.
 type commit struct {
 	values []api.RecordedKVPair
 	opts   api.TxnOptions
@@ -66,10 +66,10 @@ type committed interface {
 	parts() *commit
 }
 
-// parts gives submit access to the common part.
+// parts returns the common part, for submit.
 func (t *commit) parts() *commit { return t }
 
-// check returns what is wrong with the options.
+// check returns an error for invalid options.
 func (t *commit) check() error {
 	switch {
 	case t.opts.Resync == api.DownstreamResync && len(t.values) > 0:
@@ -87,7 +87,7 @@ func (t *commit) reply(out outcome) {
 	}
 }
 
-// wait waits for the end of a transaction that is executed.
+// wait waits for the end of a running transaction.
 func (t *commit) wait(ctx context.Context) (seqNum uint64, err error) {
 	select {
 	case out := <-t.done:
@@ -97,7 +97,8 @@ func (t *commit) wait(ctx context.Context) (seqNum uint64, err error) {
 	}
 }
 
-// begin copies what the client asks for. It fails if the deadline passed in the queue.
+// begin copies the values and the options of the client. It fails if the deadline passed
+// in the queue.
 func (t *commit) begin(p *transaction) error {
 	p.values, p.opts = t.values, t.opts
 	if d, e := t.opts.Deadline, p.entry; !d.IsZero() && !e.Taken.Before(d) {
@@ -109,7 +110,7 @@ func (t *commit) begin(p *transaction) error {
 // northbound is a transaction with changes of values, a resync, or both.
 type northbound struct {
 	commit
-	expect *api.Plan // refuse to do anything else
+	expect *api.Plan // if not nil, the transaction fails unless its plan is this one
 }
 
 func (t *northbound) prepare(c *Engine, p *transaction) (bool, error) {
@@ -145,7 +146,7 @@ func (t *orphanRemoval) prepare(c *Engine, p *transaction) (bool, error) {
 type reversal struct {
 	commit
 	wants map[string]*registry.Value
-	touch []string // planned again, because they are not what they were believed to be
+	touch []string // keys to plan again, because verification found them different
 }
 
 func (t *reversal) prepare(c *Engine, p *transaction) (bool, error) {
@@ -161,7 +162,7 @@ func (t *reversal) prepare(c *Engine, p *transaction) (bool, error) {
 	return true, nil
 }
 
-// driftRepair reads drifted values again and plans them.
+// driftRepair reads drifted values again and plans their repair.
 type driftRepair struct {
 	commit
 	found []api.Drift
@@ -175,7 +176,7 @@ func (t *driftRepair) prepare(c *Engine, p *transaction) (bool, error) {
 	return true, nil
 }
 
-// notification is what a southbound reports about its values.
+// notification is a report of a southbound about its values.
 type notification struct {
 	internal
 	news *queue.News
@@ -220,7 +221,7 @@ func (t *sessionChange) settle(c *Engine, _ *transaction, res *exec.Result) {
 	res.Changed = append(res.Changed, c.valuesOf(t.name)...)
 }
 
-// descriptorRegistered applies the values that had no descriptor before.
+// descriptorRegistered applies values that had no descriptor before its registration.
 type descriptorRegistered struct{ internal }
 
 func (descriptorRegistered) Class() string        { return api.QueueUnimplemented }
@@ -229,13 +230,13 @@ func (descriptorRegistered) prepare(c *Engine, p *transaction) (bool, error) {
 	return c.prepareUnimplemented(p), nil
 }
 
-// retry repeats operations that failed.
+// retry retries failed operations.
 type retry struct {
 	internal
 	ofTxn    uint64
 	attempt  int
 	failures []exec.Failure
-	revision map[string]uint32 // of the base values when the retry was planned
+	revision map[string]uint32 // of the base values when the retry was scheduled
 }
 
 func (t *retry) prepare(c *Engine, p *transaction) (bool, error) {
@@ -248,7 +249,7 @@ type trial struct {
 	internal
 	ofTxn      uint64
 	southbound string
-	suspect    string // known when it is prepared; empty: there is none
+	suspect    string // set by prepare; empty: none is due
 }
 
 func (t *trial) prepare(c *Engine, p *transaction) (bool, error) {
@@ -258,12 +259,12 @@ func (t *trial) prepare(c *Engine, p *transaction) (bool, error) {
 
 func (t *trial) settle(c *Engine, _ *transaction, res *exec.Result) { c.afterTrial(t, res) }
 
-// lateReturns takes over what callbacks did that returned after their timeout.
+// lateReturns records the effects of callbacks that returned after their timeout.
 type lateReturns struct{ internal }
 
 func (lateReturns) prepare(c *Engine, p *transaction) (bool, error) { return c.prepareLate(p), nil }
 
-// confirmation reads again what unconfirmed operations did.
+// confirmation reads back the effects of undecided operations.
 type confirmation struct{ internal }
 
 func (confirmation) prepare(c *Engine, p *transaction) (bool, error) {
@@ -272,7 +273,7 @@ func (confirmation) prepare(c *Engine, p *transaction) (bool, error) {
 	return c.prepareLate(p), nil
 }
 
-// observation reads the values that are only observed.
+// observation reads the observed values.
 type observation struct{ internal }
 
 func (observation) txnType() api.TxnType { return api.SBNotification }
@@ -280,7 +281,7 @@ func (observation) prepare(c *Engine, p *transaction) (bool, error) {
 	return c.observer.prepareObserved(p), nil
 }
 
-// reread reads the descriptors that could not be read.
+// reread reads unreadable descriptors again.
 type reread struct{ internal }
 
 func (reread) txnType() api.TxnType { return api.SBNotification }

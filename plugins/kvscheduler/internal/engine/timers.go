@@ -9,7 +9,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
-// timers queue tasks later. All methods but delay may be called concurrently.
+// timers queues tasks after a delay. All methods except delay, which belongs to the
+// worker, may be called concurrently.
 type timers struct {
 	alarm  Clock
 	random *rand.Rand // for the jitter of retries
@@ -25,19 +26,19 @@ func newTimers(clock Clock, random *rand.Rand, to *admission) *timers {
 	return &timers{alarm: clock, random: random, to: to, running: map[*timer]struct{}{}}
 }
 
-// RetriesPending is the number of tasks that wait for their time.
+// RetriesPending returns the number of delayed tasks.
 func (tm *timers) RetriesPending() int {
 	tm.lock.Lock()
 	defer tm.lock.Unlock()
 	return len(tm.running)
 }
 
-// patiently retries without end.
+// patiently returns retry options without a limit.
 func patiently() *api.RetryOpts {
 	return &api.RetryOpts{Period: api.DefaultRetryPeriod, ExpBackoff: true}
 }
 
-// delay is how long to wait before the retry that follows the given attempt.
+// delay returns the delay before the retry that follows the given attempt.
 func (tm *timers) delay(opts api.RetryOpts, attempt int) time.Duration {
 	limit := opts.MaxPeriod
 	if limit <= 0 {
@@ -54,13 +55,13 @@ func (tm *timers) delay(opts api.RetryOpts, attempt int) time.Duration {
 		d *= 2
 	}
 	d = min(d, limit)
-	if attempt > 0 { // up to a tenth less, so that retries do not march in step
+	if attempt > 0 { // jitter of up to 10 %, so that retries do not coincide
 		d -= time.Duration(tm.random.Int64N(int64(d)/10 + 1))
 	}
 	return d
 }
 
-// after queues a task after a while.
+// after queues a task after a delay.
 func (tm *timers) after(d time.Duration, t queue.Task) {
 	tm.lock.Lock()
 	defer tm.lock.Unlock()
@@ -73,11 +74,11 @@ func (tm *timers) after(d time.Duration, t queue.Task) {
 		tm.lock.Lock()
 		delete(tm.running, this)
 		tm.lock.Unlock()
-		_ = tm.to.push(t) // a closed scheduler retries nothing
+		_ = tm.to.push(t) // fails if the scheduler is closed
 	})
 }
 
-// stop drops all tasks that are not queued yet, and those of later calls of after.
+// stop drops all delayed tasks, and makes later calls of after do nothing.
 func (tm *timers) stop() {
 	tm.lock.Lock()
 	defer tm.lock.Unlock()

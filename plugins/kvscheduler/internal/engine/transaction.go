@@ -11,31 +11,31 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
-// transaction is what the stages of process know about one transaction.
+// transaction is the state of one transaction that the stages of process share.
 type transaction struct {
 	entry *queue.Entry
-	dry   bool // only planned
+	dry   bool // planned only, not executed
 
-	// The task fills in these when it is prepared.
+	// The task sets these in prepare.
 	values    []api.RecordedKVPair // for the record
 	opts      api.TxnOptions
-	expect    *api.Plan // nil: any plan will do
-	ofTxn     uint64    // what it is a retry of
+	expect    *api.Plan // if not nil, the plan has to be this one
+	ofTxn     uint64    // the transaction that it retries
 	attempt   int
 	retryLeft *api.RetryOpts // see exec.Txn
 	alone     bool           // see exec.Txn
 	repair    bool           // see exec.Txn
 	request   plan.Request
 	rejected  []api.KeyWithError // values that cannot be part of a transaction
-	delayed   []api.KeyWithError // values that have to wait until a callback returns
+	delayed   []api.KeyWithError // values that wait for a callback to return
 	unread    []api.DriftUnread  // descriptors that a resync could not read
 	notified  map[string]api.Metadata
 
-	// The stages fill in these.
-	from, at time.Time // when the preparation began and ended
+	// The stages set these.
+	from, at time.Time // start and end of the preparation
 	plan     *plan.Plan
 	txn      *exec.Txn
-	before   *reversal // what was desired before, if that may be restored
+	before   *reversal // restores the previous desired state; nil if that cannot be necessary
 	record   *api.RecordedTxn
 	result   *exec.Result
 }
@@ -46,7 +46,8 @@ type outcome struct {
 	err error
 }
 
-// transactionError returns what a client is to know about the values of its transaction.
+// transactionError returns the error of a transaction with the errors of its values; nil
+// if there are none.
 func transactionError(rejected []api.KeyWithError, res *exec.Result) error {
 	all := slices.Clone(rejected)
 	all = append(all, res.Invalid...)

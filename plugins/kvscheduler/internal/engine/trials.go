@@ -15,13 +15,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// verdict is how long a southbound may take to go down after an operation that
-// it did not survive has failed.
+// verdict is the time to wait after the failed operation of a trial: if the southbound
+// has not disconnected by then, it survived the operation.
 const verdict = time.Second
 
-// trials finds out which values crash their southbound: after a crash each suspect is
-// applied alone. The journal has the suspects, so that a trial that crashes the agent as
-// well is known to the next process.
+// trials determines which values crash their southbound. After a crash it applies each
+// suspect alone. The journal has the suspects, so that the next process knows about a
+// trial that crashed the agent as well.
 type trials struct {
 	*state
 	*timers
@@ -30,8 +30,8 @@ type trials struct {
 	suspects *quarantine.Tracker
 	report   func([]api.Suspect) // nil disables it
 
-	queued  map[string]int // trials that wait in the queue, by southbound
-	unsaved bool           // a write failed: the journal has to be written as a whole
+	queued  map[string]int // number of queued trials, by southbound
+	unsaved bool           // a write failed: the next one has to include all suspects
 }
 
 func newTrials(st *state, tm *timers, a *admission, j *journal, after int, report func([]api.Suspect)) *trials {
@@ -43,15 +43,15 @@ func newTrials(st *state, tm *timers, a *admission, j *journal, after int, repor
 	return tr
 }
 
-// due returns the suspects of a southbound to be tried.
+// due returns the suspects of a southbound that wait for their trial.
 func (tr *trials) due(southbound string) []api.Suspect {
 	return tr.suspects.List(func(s *quarantine.Suspect) bool {
 		return s.Southbound == southbound && !s.Quarantined && !s.Tried && !s.Early
 	})
 }
 
-// afterCrash finds out who may have brought a southbound down, of the callbacks
-// that failed and of those that hang.
+// afterCrash adds the suspects for the crash of a southbound: the callbacks that failed,
+// and those that hang.
 func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFlight) {
 	for _, call := range tr.overdue.List() {
 		if call.Southbound == southbound && !call.Stale && !call.Unread() && call.Owed != nil {
@@ -75,7 +75,7 @@ func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFl
 		}
 	}
 	tr.reportSuspects()
-	tr.save() // at once: the agent may not live longer than its southbound
+	tr.save() // immediately: the agent may crash with its southbound
 }
 
 func (tr *trials) reportSuspects() {
@@ -106,19 +106,19 @@ func (tr *trials) tryNext(southbound string, delay time.Duration) {
 	if delay > 0 {
 		tr.after(delay, t)
 	} else {
-		_ = tr.push(t) // a closed scheduler tries nothing
+		_ = tr.push(t) // fails if the scheduler is closed
 	}
 }
 
-// prepareTrial lets one suspect come up, with nothing beside it.
+// prepareTrial requests a plan for one suspect, to be applied alone.
 func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	southbound := t.southbound
 	tr.queued[southbound]--
 	if p.request.Closed[southbound] {
-		return false // it comes up again, and so do the trials
+		return false // the trials continue after the reconnect
 	}
-	p.request.DropUnwanted = tr.fullResyncDone // what an earlier run could not remove was found without being desired
-	// Those whose trial failed, and the southbound has survived it.
+	p.request.DropUnwanted = tr.fullResyncDone // an earlier run may have failed to remove undesired values
+	// The southbound survived the trials of these suspects, so they are released.
 	for _, s := range tr.suspects.List(func(s *quarantine.Suspect) bool { return s.Southbound == southbound && s.Tried }) {
 		if n, tried := tr.graph.Node(s.Key), tr.suspects.Get(s.Key); n != nil && (tried.Again || n.Root().Revision != tried.Revision) {
 			p.request.Touch = append(p.request.Touch, s.Key)
@@ -134,7 +134,7 @@ func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 			continue
 		}
 		if tr.unknown(n) || tr.overdue.Holds(s.Key) {
-			continue // nothing would be done with it; its trial is when that is over
+			continue // the plan could not change it; its trial follows later
 		}
 		delete(p.request.Pinned, s.Key)
 		t.suspect = s.Key
@@ -145,7 +145,7 @@ func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	return len(p.request.Touch) > 0
 }
 
-// afterTrial decides about a suspect.
+// afterTrial handles the result of a trial.
 func (tr *trials) afterTrial(t *trial, res *exec.Result) {
 	if t.suspect == "" {
 		return // no suspect was left to try
@@ -166,8 +166,8 @@ func (tr *trials) afterTrial(t *trial, res *exec.Result) {
 	tr.tryNext(t.southbound, verdict)
 }
 
-// releaseIfChanged releases a value from quarantine that is changed or deleted, with what
-// is derived from it. While it stays as it is the change is an error.
+// releaseIfChanged releases a value, and the values derived from it, from quarantine if a
+// transaction changes or deletes it. If the value is unchanged, it adds a QuarantineError.
 func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool) {
 	if tr.suspects.Len() == 0 {
 		return
@@ -189,7 +189,7 @@ func (tr *trials) releaseIfChanged(p *transaction, change *plan.Change, dry bool
 	}
 }
 
-// sameWish reports whether the northbound wants what it wanted before.
+// sameWish reports whether the desired state of a value is unchanged.
 func sameWish(wish proto.Message, want *registry.Value) bool {
 	if wish == nil || want == nil || want.FromSB {
 		return wish == nil && (want == nil || want.FromSB)
@@ -197,7 +197,7 @@ func sameWish(wish proto.Message, want *registry.Value) bool {
 	return proto.Equal(wish, want.Msg)
 }
 
-// followSuspects brings the suspects in step with what the northbound asks for.
+// followSuspects updates the suspects after a change of the desired state.
 func (tr *trials) followSuspects() {
 	if tr.suspects.Len() > 0 {
 		tr.arrive()
@@ -205,13 +205,13 @@ func (tr *trials) followSuspects() {
 	}
 }
 
-// limbo says why nothing is done with a value for now.
+// limbo returns why the scheduler cannot change a value now; see status.Reader.Limbo.
 func (l *retries) limbo(key string) (why string, leaving bool) {
 	if why, leaving = l.overdue.Of(key); why != "" {
 		return why, leaving
 	}
 	if s := l.trials.suspects.Get(key); s != nil {
-		return fmt.Sprintf("its turn alone, since southbound %q went down while it was worked on", s.Southbound), false
+		return fmt.Sprintf("a trial without other operations, since southbound %q went down during its operation", s.Southbound), false
 	}
 	return "", false
 }
@@ -254,8 +254,8 @@ func (tr *trials) release(keys []string) error {
 	return nil
 }
 
-// pin makes a request leave alone what must not be touched now: suspects, and values with
-// a callback that has not returned.
+// pin excludes values from a planning request that must not change now: suspects, and
+// values with a callback that has not returned.
 func (tr *trials) pin(req *plan.Request) {
 	req.Pinned, req.Limbo = nil, nil
 	tr.overdue.Pin(req)

@@ -16,7 +16,7 @@ import (
 type txn struct {
 	c      *Engine
 	values []api.RecordedKVPair
-	at     map[string]int // of a key in values; nil while they come in order
+	at     map[string]int // positions of the keys in values; nil while they are sorted
 }
 
 // StartNBTransaction implements api.Committer.
@@ -45,7 +45,7 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 	return t
 }
 
-// index notes where the keys are, once they do not come in order.
+// index records the positions of the keys, once these are not sorted.
 func (t *txn) index() {
 	t.at = make(map[string]int, len(t.values)+1)
 	for i := range t.values {
@@ -58,7 +58,7 @@ func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64,
 	return t.c.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
 
-// optionsOf are the options that the context carries, and then those of the call.
+// optionsOf applies the options of the context, then those of the call.
 func optionsOf(ctx context.Context, opts []api.TxnOption) api.TxnOptions {
 	return api.ApplyTxnOptions(slices.Concat(api.ContextOptions(ctx), opts))
 }
@@ -73,7 +73,7 @@ func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error
 	var rejected []api.KeyWithError
 	err := t.c.onWorker(ctx, func() {
 		p := &transaction{entry: &queue.Entry{Task: what}, dry: true}
-		_, _ = t.c.prepare(p) // a northbound transaction fails for its deadline only
+		_, _ = t.c.prepare(p) // a northbound transaction only fails because of its deadline
 		rejected = p.rejected
 		result = t.c.plans.planned(t.values, &what.opts, plan.Make(t.c.graph, p.request))
 	})

@@ -9,23 +9,23 @@ import (
 )
 
 // An operation is undecided while its effect is unknown: its callback timed out, or it
-// failed and its effect could not be read, or its southbound or the process ended
-// meanwhile. Its value stays on record, and descriptors get it to recognise what they
-// find, until the callback has returned and a reading that follows has decided whether
-// the value exists. Within a session no other operation touches the key meanwhile.
+// failed and its effect could not be read, or its session or the process ended. The
+// journal keeps the record of its value, and Retrieve gets the value to correlate, until
+// the callback has returned and a later read shows whether the value exists. Until then
+// no other operation in the same session touches the key.
 
-// decisions is when what undecided operations did is read again. Only the worker
-// changes it.
+// decisions is the schedule for reading back the effects of undecided operations. It
+// belongs to the worker.
 type decisions struct {
 	attempt int
 	planned bool // a timer runs
 }
 
-// undecidedName is what the journal keeps the keys of undecided operations under.
+// undecidedName is the name under which the journal keeps the keys of undecided operations.
 const undecidedName = "undecided"
 
-// doubt remembers an operation of unknown outcome. That of a derived value is about its
-// base: only the descriptor of the base reads what is left of it.
+// doubt records an undecided operation. For a derived value it records the base, since
+// only the descriptor of the base reads the remains of the derived value.
 func (j *journal) doubt(op *plan.Op) {
 	if op.Base != "" {
 		j.doubtBase(op.Base)
@@ -69,7 +69,7 @@ func (l *retries) decide(calls []*exec.Call, req *plan.Request) (decided []*exec
 		case !unread[call.Key] || call.Err == nil && !call.Stale:
 			l.journal.decided(call)
 			decided = append(decided, call)
-		case !req.Closed[call.Southbound]: // else reading decides when it is up again
+		case !req.Closed[call.Southbound]: // otherwise the read after the reconnect decides
 			l.overdue.Keep(call)
 		}
 	}
@@ -80,8 +80,8 @@ func (l *retries) decide(calls []*exec.Call, req *plan.Request) (decided []*exec
 	return decided
 }
 
-// decided forgets the doubt about a call, if reading did not do so: what it returned
-// decides then.
+// decided removes the record of an undecided call, unless a read already did. The
+// result of the call decides then.
 func (j *journal) decided(call *exec.Call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -89,8 +89,8 @@ func (j *journal) decided(call *exec.Call) {
 	j.past.Decide(call.Descriptor, call.Key, n != nil && n.Have != nil)
 }
 
-// planDecisions has what undecided operations did read again after a while: 1, 2, 4
-// seconds and so on up to a minute.
+// planDecisions schedules the next read of undecided operations, after 1, 2, 4, ... up to
+// 60 seconds.
 func (l *retries) planDecisions() {
 	d := &l.decisions
 	if d.planned || l.overdue.Undecided() == 0 {
@@ -101,7 +101,7 @@ func (l *retries) planDecisions() {
 	d.attempt++
 }
 
-// decideNow has it read again at once: the southbound has just been read.
+// decideNow schedules that read immediately, because the southbound has just been read.
 func (l *retries) decideNow() {
 	if l.overdue.Undecided() > 0 {
 		l.overdue.Wake()
@@ -109,7 +109,7 @@ func (l *retries) decideNow() {
 	}
 }
 
-// keepUndecided brings the journal in step with which values may exist.
+// keepUndecided writes the keys of undecided operations to the journal.
 func (j *journal) keepUndecided() {
 	now := j.past.Doubts()
 	put := map[string][]byte{}
@@ -123,13 +123,13 @@ func (j *journal) keepUndecided() {
 			put[key] = nil
 		}
 	}
-	if len(put) > 0 && j.store.SaveState(undecidedName, put, false) == nil { // else after the next transaction
+	if len(put) > 0 && j.store.SaveState(undecidedName, put, false) == nil { // otherwise the next transaction retries
 		j.undecided = maps.Clone(now)
 	}
 }
 
-// remember brings back what an earlier process made. What it was about to make when it
-// ended is undecided, as is what was so already.
+// remember restores the records of an earlier process. The operations that were undecided
+// or in execution when it ended are undecided.
 func (j *journal) remember(records []ownership.Record, interrupted *ownership.Interrupted) {
 	undecided, err := j.store.LoadState(undecidedName)
 	if err != nil { // said when the records were read
@@ -151,7 +151,7 @@ func (j *journal) remember(records []ownership.Record, interrupted *ownership.In
 	j.rememberFormer()
 }
 
-// rememberFormer brings back what undecided operations replaced.
+// rememberFormer restores the values that undecided operations replaced.
 func (j *journal) rememberFormer() {
 	state, err := j.store.LoadState(ownership.FormerState)
 	if err != nil { // said when the records were read

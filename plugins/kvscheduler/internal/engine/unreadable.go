@@ -11,16 +11,16 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// rereads is when descriptors are read again that could not be read. Only the
-// worker changes it.
+// rereads is the schedule for reading unreadable descriptors again. It belongs to the
+// worker.
 type rereads struct {
 	attempt int
-	told    string // the names of what is left to read
+	told    string // names of the unreadable descriptors at the last planReread
 	planned bool   // a timer runs
 }
 
-// unreadable reads descriptors again that could not be read. The worker calls its methods;
-// those that only read may be called concurrently.
+// unreadable reads unreadable descriptors again. The worker calls its methods; those that
+// only read may be called concurrently.
 type unreadable struct {
 	*state
 	*timers
@@ -29,19 +29,19 @@ type unreadable struct {
 	report     func([]Unread) // nil disables it
 
 	rereads    rereads
-	nextReread atomic.Pointer[time.Time] // nil: none is planned
+	nextReread atomic.Pointer[time.Time] // nil: none is scheduled
 }
 
-// Unread is a descriptor of which it is not known what exists: Retrieve failed
-// when its southbound came up, or at the start.
+// Unread is an unreadable descriptor: its Retrieve failed, so the existence of its
+// values is unknown.
 type Unread struct {
 	Descriptor string
 	Err        error
 	Since      time.Time
 }
 
-// Unread lists the descriptors that could not be read and are tried again,
-// sorted by name.
+// Unread lists the unreadable descriptors, sorted by name. The scheduler reads them
+// again periodically.
 func (u *unreadable) Unread() []Unread {
 	failed := u.reads.List()
 	list := make([]Unread, len(failed))
@@ -51,7 +51,7 @@ func (u *unreadable) Unread() []Unread {
 	return list
 }
 
-// unread says why it is not known whether a value exists; empty if it is.
+// unread returns why it is unknown whether a value exists; empty if it is known.
 func (u *unreadable) unread(n *graph.Node) string {
 	if root := n.Root(); root.Have == nil {
 		return u.notRead(root.Key, root.Desc)
@@ -73,8 +73,8 @@ func (u *unreadable) notRead(key string, d *registry.Descriptor) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// planReread has what could not be read tried again after a while: 1, 2, 4
-// seconds and so on up to a minute.
+// planReread schedules the next read of unreadable descriptors, after 1, 2, 4, ... up to
+// 60 seconds.
 func (u *unreadable) planReread() {
 	r := &u.rereads
 	failed := u.Unread()
@@ -85,7 +85,7 @@ func (u *unreadable) planReread() {
 	if names != r.told {
 		for _, name := range strings.Fields(r.told) {
 			if d := u.registry.Load().ByName(name); !strings.Contains(names, name+"\n") && d.Session() != "" {
-				u.trials.beginTrials(d.Session()) // suspects that could not be tried
+				u.trials.beginTrials(d.Session()) // of the suspects that had to wait for the read
 			}
 		}
 		if !strings.Contains(r.told, names) { // more than before
@@ -111,7 +111,7 @@ func (u *unreadable) planReread() {
 	u.after(d, reread{})
 }
 
-// prepareReread reads again what could not be read; false if nothing answered.
+// prepareReread reads unreadable descriptors again. It returns false if all reads failed.
 func (u *unreadable) prepareReread(p *transaction) bool {
 	u.rereads.planned = false
 	before := u.reads.List()
@@ -135,7 +135,7 @@ func (u *unreadable) prepareReread(p *transaction) bool {
 	return true
 }
 
-// answered lists those of the descriptors of which more is known by now.
+// answered lists the descriptors that became readable, at least in part.
 func (u *unreadable) answered(before []refresh.Failed) (names []string) {
 	for _, f := range before {
 		now := u.reads.Of("", f.Desc)

@@ -17,15 +17,16 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// verifier reads back what transactions did. It belongs to the worker.
+// verifier reads back the effects of transactions. It belongs to the worker.
 type verifier struct {
 	*state
 	southbound *southbound
 }
 
-// wantedBefore is the way back for a transaction that may turn out to be not
-// verified: to what was wanted before, of an invalid value also to what stayed in
-// force instead, and to what belonged to the southbound.
+// wantedBefore returns the reversal for a transaction that is to be reverted if its
+// verification fails; otherwise nil. The reversal restores the previous desired state.
+// For an invalid value that includes the value that stayed in force; it also restores
+// values of the southbound.
 func (v *verifier) wantedBefore(p *transaction) (back *reversal) {
 	if !p.opts.Verify || !p.opts.Revert {
 		return nil
@@ -46,7 +47,7 @@ func (v *verifier) wantedBefore(p *transaction) (back *reversal) {
 	return back
 }
 
-// verified adds to the error of a transaction what is not as it should be.
+// verified adds the values that failed verification to the error of a transaction.
 func (c *Engine) verified(p *transaction, err error) error {
 	back, res := p.before, p.result
 	if !p.opts.Verify || res.Reverted {
@@ -62,7 +63,7 @@ func (c *Engine) verified(p *transaction, err error) error {
 	}
 	touch := c.withDerived(keys)
 	c.southbound.readAgain(keys, c.closedSessions())
-	c.journal.keep(nil, nil) // what should have been removed is on record again
+	c.journal.keep(nil, nil) // values whose removal had no effect get their record back
 	if !p.opts.Revert {
 		c.verifier.unverified(wrong)
 	}
@@ -83,7 +84,7 @@ func (c *Engine) verified(p *transaction, err error) error {
 	return api.NewTransactionError(nil, wrong, p.opts.Revert)
 }
 
-// unverified makes it the status of values that exist and are not as they should be.
+// unverified sets the errors of existing values that failed verification.
 func (v *verifier) unverified(wrong []api.KeyWithError) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,7 +95,7 @@ func (v *verifier) unverified(wrong []api.KeyWithError) {
 	}
 }
 
-// withDerived adds what is derived from the values.
+// withDerived returns the keys of base values and of the values derived from them.
 func (st *state) withDerived(bases []string) []string {
 	keys := slices.Clone(bases)
 	for _, key := range bases {
@@ -108,7 +109,8 @@ func (st *state) withDerived(bases []string) []string {
 	return slices.Compact(keys)
 }
 
-// verify reads what the transaction named or touched and compares.
+// verify reads the values that the transaction contains or changed, and compares them
+// with their desired state.
 func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWithError) {
 	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
 	add := func(key string) {
@@ -175,10 +177,10 @@ func (v *verifier) compare(d *registry.Descriptor, nodes map[string]*graph.Node)
 	return wrong
 }
 
-// maxDifferences bounds the fields that are named of a value.
+// maxDifferences limits the fields that the error of one value names.
 const maxDifferences = 5
 
-// differences says in words what differs.
+// differences describes the fields that differ.
 func differences(fields []api.FieldDiff) string {
 	var parts []string
 	for _, f := range fields[:min(len(fields), maxDifferences)] {

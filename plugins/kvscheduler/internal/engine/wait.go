@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// WaitFor implements api.Watcher. It looks at all values once, in the worker
-// and so between two transactions, and follows the changes from there.
+// WaitFor implements api.Watcher. It reads the state of all values once, on the worker
+// and so between two transactions, and then follows the changes.
 func (ws *watches) WaitFor(ctx context.Context, req api.WaitRequest) error {
 	err := ws.waitFor(ctx, req)
 	var unmet *api.WaitError
@@ -23,11 +23,11 @@ func (ws *watches) WaitFor(ctx context.Context, req api.WaitRequest) error {
 	return err
 }
 
-// maxNamedKeys bounds the values of which an error tells the keys that they wait
-// for; of the others it has the labels.
+// maxNamedKeys limits the values for which an error names the keys of the unmet
+// dependencies; for further values it has only their labels.
 const maxNamedKeys = 100
 
-// nameKeys tells the keys that values wait for, besides the labels.
+// nameKeys adds the keys of unmet dependencies to their labels.
 func (ws *watches) nameKeys(unmet []api.UnmetValue) {
 	r := ws.reader()
 	r.Keys = true
@@ -76,31 +76,32 @@ func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
 	}
 }
 
-// unmetNow is what a wait reports that ends too early. What a value waits for
-// may be less by now than when its own status last changed.
+// unmetNow returns the unmet values of a wait that is canceled. It reads their status
+// again, since dependencies may be met without a change of the status of the dependent.
 func (ws *watches) unmetNow(req api.WaitRequest, x *wait) []api.UnmetValue {
 	if now := ws.newWait(req).report(); len(now) > 0 {
 		return now
 	}
-	return x.report() // as it was before the running transaction
+	return x.report() // the state before the running transaction
 }
 
-// target is what one value shall be.
+// target is the state that a wait requires of one value.
 type target struct {
 	states []api.ValueState
-	// settled: the transaction that asked for it was executed, so that the value
-	// gets there by a retry or by what it waits for, and not by being asked for.
+	// settled reports that the transaction with the value has been executed. The value
+	// can then reach its state by a retry or when its dependencies are met, but not by
+	// being configured.
 	settled bool
 }
 
 // wait is the state of one WaitFor.
 type wait struct {
 	req      api.WaitRequest
-	err      error // the request is impossible
+	err      error // why the request cannot succeed
 	revision api.StatusRevision
 	keys     map[string]target
-	bases    map[string]string           // of those keys that are derived
-	members  []map[string]bool           // by prefix: the values that count
+	bases    map[string]string           // the bases of the derived keys
+	members  []map[string]bool           // by prefix: the values that the wait includes
 	unmet    map[string][]api.UnmetValue // by key of the target
 }
 
@@ -133,7 +134,7 @@ func (ws *watches) newWait(req api.WaitRequest) *wait {
 	return x
 }
 
-// baseOf returns what a value is derived from; empty if it is not derived.
+// baseOf returns the key of the base of a derived value; empty for other values.
 func (st *state) baseOf(key string) string {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
@@ -164,7 +165,8 @@ func (x *wait) addTxn(txn *api.RecordedTxn) {
 	}
 }
 
-// over tells whether everything is as asked for; the error, that it cannot be.
+// over reports whether all values have the requested state. It returns an error if they
+// cannot reach it.
 func (x *wait) over() (bool, error) {
 	if x.err != nil {
 		return false, &api.WaitError{Cause: x.err}
@@ -175,11 +177,11 @@ func (x *wait) over() (bool, error) {
 		}
 	}
 	reached := x.req.Revision == api.StatusRevision{} || x.revision.Incarnation != x.req.Revision.Incarnation ||
-		x.revision.Number >= x.req.Revision.Number // of an earlier run: reached long ago
+		x.revision.Number >= x.req.Revision.Number // a revision of an earlier run is reached
 	return reached && len(x.unmet) == 0 && len(x.emptyPrefixes()) == 0, nil
 }
 
-// emptyPrefixes are those that must have a value and do not.
+// emptyPrefixes returns the prefixes that require a value and have none.
 func (x *wait) emptyPrefixes() (prefixes []string) {
 	if slices.Contains(x.req.States, kvscheduler.ValueState_NONEXISTENT) {
 		return nil
@@ -192,7 +194,7 @@ func (x *wait) emptyPrefixes() (prefixes []string) {
 	return prefixes
 }
 
-// report lists what is not as asked for.
+// report lists the values that do not have the requested state.
 func (x *wait) report() []api.UnmetValue {
 	var all []api.UnmetValue
 	for _, key := range slices.Sorted(maps.Keys(x.unmet)) {
@@ -204,7 +206,7 @@ func (x *wait) report() []api.UnmetValue {
 	return all
 }
 
-// apply follows changes.
+// apply applies the changes of an event.
 func (x *wait) apply(ev *api.WatchEvent) {
 	x.revision = ev.Revision
 	for _, s := range ev.Values {
@@ -215,7 +217,7 @@ func (x *wait) apply(ev *api.WatchEvent) {
 		for key, of := range x.bases {
 			if of == base {
 				delete(x.bases, key)
-				x.judge(key, &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}) // unless it is there, below
+				x.judge(key, &api.BaseValueStatus{Value: &api.ValueStatus{Key: key}}) // replaced below if it still exists
 			}
 		}
 		for _, d := range s.GetDerivedValues() {
@@ -232,7 +234,7 @@ func (x *wait) apply(ev *api.WatchEvent) {
 	}
 }
 
-// judge compares a value with what it shall be.
+// judge compares a value with its target.
 func (x *wait) judge(key string, s *api.BaseValueStatus) {
 	x.set(key, x.keys[key].unmet(s))
 }
@@ -245,13 +247,13 @@ func (x *wait) set(key string, unmet []api.UnmetValue) {
 	}
 }
 
-// judgeMember does so with a value that has one of the prefixes. Values of the
-// southbound do not count unless their state is asked for.
+// judgeMember compares a value with the states required for prefix i. It ignores values
+// of the southbound unless the request names their state.
 func (x *wait) judgeMember(i int, s *api.BaseValueStatus) {
 	key := s.GetValue().GetKey()
 	if _, ok := x.keys[key]; ok {
 		x.members[i][key] = true
-		return // judged on its own
+		return // compared by its key
 	}
 	t := target{states: x.req.States}
 	counts := true
@@ -270,7 +272,8 @@ func (x *wait) judgeMember(i int, s *api.BaseValueStatus) {
 	x.set(key, t.unmet(s))
 }
 
-// unmet lists what is missing of a value: itself or values derived from it.
+// unmet returns the value, or the values derived from it, that do not have the required
+// state.
 func (t target) unmet(s *api.BaseValueStatus) (list []api.UnmetValue) {
 	state := s.GetValue().GetState()
 	if !slices.Contains(t.states, state) {

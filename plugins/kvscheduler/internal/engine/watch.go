@@ -7,18 +7,17 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// maxDelta bounds the values of one event with changes.
+// maxDelta limits the values in one event with changes.
 const maxDelta = 1000
 
-// statusWatch is one watch. What is pending for it is guarded by the lock of
-// changes.
+// statusWatch is one watch. The lock of changes guards its pending changes.
 type statusWatch struct {
 	of  *watches
 	req api.WatchRequest
 
-	first   api.WatchKind // a snapshot or resync is due; empty: not
+	first   api.WatchKind // the snapshot or resync that is due; empty: none
 	pending map[string]change
-	order   []entry       // of pending; entries that are not the latest of their key are void
+	order   []entry       // of pending; only the latest entry of a key is valid
 	wake    chan struct{} // buffered
 
 	next sync.Mutex // held by Next
@@ -58,7 +57,7 @@ func (ws *watches) watch(req api.WatchRequest) *statusWatch {
 	return w
 }
 
-// resume goes on from a revision. The caller holds the lock of changes.
+// resume continues from a revision. The caller holds the lock of changes.
 func (w *statusWatch) resume() {
 	keys, revisions, ok := w.of.changes.since(w.req.Since)
 	if !ok {
@@ -78,7 +77,7 @@ func (w *statusWatch) resume() {
 // put adds a change. The caller holds the lock of changes.
 func (w *statusWatch) put(key string, revision uint64, status *api.BaseValueStatus) {
 	if w.first != "" {
-		return // the snapshot will have it
+		return // the snapshot will contain it
 	}
 	if len(w.order) > 2*len(w.pending)+64 {
 		w.compact()
@@ -87,7 +86,7 @@ func (w *statusWatch) put(key string, revision uint64, status *api.BaseValueStat
 	w.order = append(w.order, entry{key, revision})
 }
 
-// compact drops the void entries.
+// compact drops the invalid entries.
 func (w *statusWatch) compact() {
 	kept := w.order[:0]
 	for _, e := range w.order {
@@ -111,7 +110,7 @@ func (w *statusWatch) Next(ctx context.Context) (*api.WatchEvent, error) {
 	return w.nextOf(ctx, maxDelta)
 }
 
-// nextOf is Next with at most so many changes.
+// nextOf is Next with at most limit changes.
 func (w *statusWatch) nextOf(ctx context.Context, limit int) (*api.WatchEvent, error) {
 	w.next.Lock()
 	defer w.next.Unlock()
@@ -131,8 +130,7 @@ func (w *statusWatch) nextOf(ctx context.Context, limit int) (*api.WatchEvent, e
 	}
 }
 
-// take returns what is there already; nothing is left out at the end of the
-// scheduler.
+// take returns the pending changes without waiting, even if the scheduler is closed.
 func (w *statusWatch) take(limit int) (*api.WatchEvent, error) {
 	h := w.of.changes
 	h.mu.Lock()
@@ -158,7 +156,7 @@ func (w *statusWatch) take(limit int) (*api.WatchEvent, error) {
 	return ev, nil
 }
 
-// collect moves changes into an event and returns the revision of the last
+// collect moves pending changes into an event and returns the revision of the last
 // one. The caller holds the lock of changes.
 func (w *statusWatch) collect(ev *api.WatchEvent, limit int) (last uint64) {
 	for len(w.order) > 0 && len(ev.Values) < limit {
@@ -175,7 +173,7 @@ func (w *statusWatch) collect(ev *api.WatchEvent, limit int) (last uint64) {
 	return last
 }
 
-// reset forgets what is pending.
+// reset drops the pending changes.
 func (w *statusWatch) reset() {
 	w.of.changes.mu.Lock()
 	defer w.of.changes.mu.Unlock()
@@ -196,8 +194,8 @@ func (w *statusWatch) Close() {
 	defer w.next.Unlock()
 }
 
-// WatchValueStatus implements api.Inspector. It is a watch whose events are
-// sent one by one.
+// WatchValueStatus implements api.Inspector. It is a watch that sends each change to a
+// channel.
 func (ws *watches) WatchValueStatus(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
 	w := ws.watch(api.WatchRequest{Selector: selector, NoSnapshot: true})
 	ctx, stop := context.WithCancel(context.Background())

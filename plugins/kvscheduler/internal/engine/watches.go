@@ -9,18 +9,18 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// changesKept is how many of the latest changes can be resumed from.
+// changesKept is how many of the latest changes are kept for resumed watches.
 const changesKept = 1 << 16
 
-// changes counts the changes of statuses, remembers which values the latest
-// ones were about, and hands them to the watches.
+// changes counts the changes of statuses, remembers the keys of the latest ones, and
+// passes them to the watches.
 type changes struct {
 	incarnation uint64
 
 	mu       sync.Mutex
 	revision uint64   // of the latest change
-	ring     []string // keys of the latest changes: that of revision r at r % changesKept
-	oldest   uint64   // the first revision that is in the ring
+	ring     []string // keys of the latest changes; revision r is at r % changesKept
+	oldest   uint64   // the first revision in the ring
 	watches  map[*statusWatch]struct{}
 	closed   bool
 
@@ -49,9 +49,9 @@ func (h *changes) skip(n int) {
 	clear(h.ring)
 }
 
-// since returns the keys changed after a revision, each with its latest
-// change, in the order of those; false if that is not known. The caller holds
-// mu.
+// since returns the keys that changed after a revision, with the revisions of their
+// latest changes, in that order. ok is false if the changes are no longer kept. The
+// caller holds mu.
 func (h *changes) since(r api.StatusRevision) (keys []string, revisions []uint64, ok bool) {
 	if r.Incarnation != h.incarnation || r.Number+1 < h.oldest || r.Number > h.revision {
 		return nil, nil, false
@@ -69,7 +69,7 @@ func (h *changes) since(r api.StatusRevision) (keys []string, revisions []uint64
 	return keys, revisions, true
 }
 
-// join counts one more sender, unless there shall be none any more.
+// join adds a sender. It returns false if the scheduler is closed.
 func (h *changes) join() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,8 +80,8 @@ func (h *changes) join() bool {
 	return true
 }
 
-// close ends all watches, once they have got what is there, and waits for the
-// senders.
+// close ends all watches after they have delivered their pending changes, and waits for
+// the senders.
 func (h *changes) close() {
 	h.mu.Lock()
 	h.closed = true
@@ -92,8 +92,8 @@ func (h *changes) close() {
 	h.senders.Wait()
 }
 
-// watches follow the statuses of values. All methods but publish may be called
-// concurrently.
+// watches implements api.Watcher. All methods except publish, which belongs to the worker,
+// may be called concurrently.
 type watches struct {
 	*inspector
 	*admission
@@ -111,8 +111,8 @@ func (ws *watches) Revision() api.StatusRevision {
 	return api.StatusRevision{Incarnation: ws.changes.incarnation, Number: ws.changes.revision}
 }
 
-// publish sends changes of statuses to the watches, between two transactions, because
-// only then statuses are final.
+// publish passes changes of statuses to the watches. It runs between two transactions,
+// because statuses are final only then.
 func (ws *watches) publish(changed []string) {
 	h := ws.changes
 	h.mu.Lock()
@@ -149,7 +149,7 @@ func (ws *watches) publish(changed []string) {
 	}
 }
 
-// selects tells whether the watch is about a base value.
+// selects reports whether the watch includes a base value.
 func (w *statusWatch) selects(key string) bool {
 	return strings.HasPrefix(key, w.req.Prefix) && (w.req.Selector == nil || w.req.Selector(key))
 }
