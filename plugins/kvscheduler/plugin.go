@@ -116,8 +116,8 @@ func (s *Scheduler) AfterInit() error {
 // before the scheduler heard of it; to be called after Init.
 func (s *Scheduler) TellRefusals(r api.Refusals) { s.engine.TellRefusals(r) }
 
-// TellChanges sets who tells what the northbound has not handed over yet, for
-// those who ask what waits; to be called after Init.
+// TellChanges sets the function that reports the changes that the northbound has not
+// committed yet, as part of the queue status. Call it after Init.
 func (s *Scheduler) TellChanges(changes func() api.ChangesStatus) { s.engine.TellChanges(changes) }
 
 // print logs a transaction: one line at the info level when it ended, and its

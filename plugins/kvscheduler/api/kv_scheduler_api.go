@@ -211,9 +211,9 @@ type Explanation struct {
 	NotConfigured bool `json:",omitempty"`
 }
 
-// Refusals tells what those who ask for values refuse to ask for, since it is no
-// good, and why; empty: nothing. asked reports whether some value of the key is asked
-// for or exists. It may be called concurrently.
+// Refusals returns why the northbound rejected a value of a key before it reached the
+// scheduler; empty if it rejected none. asked reports whether the key has a desired or
+// an actual value. It may be called concurrently.
 type Refusals func(key string, asked bool) string
 
 // RelationDependsOn and RelationDerives are the relations of GraphEdge.

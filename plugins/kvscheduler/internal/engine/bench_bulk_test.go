@@ -168,8 +168,8 @@ func BenchmarkCascade(b *testing.B) {
 	}
 }
 
-// BenchmarkChoice creates many values of which any will do for as many others,
-// takes every other one of them away, and then all; once with a selector.
+// BenchmarkChoice creates many values, each a provider of the same AnyOf dependency of as
+// many others. It deletes every second provider, then all; once with a selector.
 func BenchmarkChoice(b *testing.B) {
 	life := func(n int, prefix string) time.Duration {
 		s := newBench(b, 1000)
@@ -255,9 +255,8 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
-// BenchmarkListPending lists what waits: values in a chain, of which the first
-// waits for something that nobody asked for, and values for which any of them
-// will do.
+// BenchmarkListPending lists pending values: a chain whose first value waits for a
+// missing value, and values that depend on any value of the chain.
 func BenchmarkListPending(b *testing.B) {
 	list := func(n int) time.Duration {
 		s := newBench(b, 1000)

@@ -31,8 +31,8 @@ func BenchmarkKnot(b *testing.B) {
 	}
 }
 
-// BenchmarkMove moves many values from what stands on another one to that one,
-// which is created anew at the same time, so that none of them can be updated.
+// BenchmarkMove moves many values from a dependent of another value to that value, which
+// is re-created at the same time, so that none of them can be updated.
 func BenchmarkMove(b *testing.B) {
 	const hub = "config/fixed/hub"
 	move := func(n int) time.Duration {

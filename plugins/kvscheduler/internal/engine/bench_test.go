@@ -15,9 +15,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// load is a network like those of users, of about n values: one in ten is an
-// interface with four routes on it, and every other value binds an interface
-// to one of the bridge domains, of which each derives 100.
+// load is a typical network of about n values. One in ten is an interface with four
+// routes. Every second value binds an interface to a bridge domain; each bridge domain
+// derives 100 of these.
 type load struct {
 	keys   []string
 	values []*model.Item

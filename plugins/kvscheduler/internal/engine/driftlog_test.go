@@ -56,7 +56,7 @@ func TestDriftIsLoggedOnce(t *testing.T) {
 			{"ends", func() { sb.Put("link/1", &model.Item{Value: 1}) },
 				[]string{`as it should be logger=s values=1 still-drifted=1 keys="[\"link/1\"]"`}},
 			{"is repaired", func() { repair.Store(true) }, nil},
-			{"comes back", func() { sb.Remove("tap/1") },
+			{"recurs", func() { sb.Remove("tap/1") },
 				[]string{`drifted logger=s values=3 new=1 missing=1 differs=0 unexpected=0 keys="[\"tap/1\"]"`}},
 		} {
 			step.do()

@@ -16,8 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// worker makes descriptors whose operations take a while, each another one, and some
-// of which fail.
+// worker makes descriptors whose operations take random times; some of them fail.
 type worker struct {
 	rng  *rand.Rand
 	over atomic.Bool // nothing takes time any more

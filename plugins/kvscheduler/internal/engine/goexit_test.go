@@ -17,7 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// exits ends the goroutine for the key of which it is asked.
+// exits ends the goroutine for one key.
 func exits(key string) {
 	if key == "tap/exits" {
 		runtime.Goexit()

@@ -10,8 +10,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// What was told before Commit is known to what is committed, although
-// transactions go before notifications while the scheduler has other things to do.
+// A transaction sees the notifications that were pushed before its Commit, although
+// transactions overtake notifications in the queue.
 func TestNewsBeforeCommit(t *testing.T) {
 	t.Parallel()
 	came, gone := api.KVWithMetadata{Key: "n/1", Value: &model.Item{}}, api.KVWithMetadata{Key: "n/1"}

@@ -131,8 +131,8 @@ func (o *oracle) met(in map[string]*model.Item, it *model.Item) bool {
 	return false
 }
 
-// cyclic tells whether the key can reach itself over any dependency that was
-// ever wanted in this run.
+// reach is the graph of all dependencies that were ever desired in this run. It finds
+// the keys that can reach themselves.
 type reach struct{ edges map[string]map[string]bool }
 
 func (r *reach) add(key string, it *model.Item) {

@@ -64,10 +64,9 @@ func runWith(t *testing.T, c *engine.Engine, descriptors ...*api.KVDescriptor) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-// One that hangs costs its time limit, and nothing else: what runs beside it
-// and after it goes on, and its late effect is not lost although nobody can
-// read it.
-func TestOneThatHangs(t *testing.T) {
+// A callback that hangs only costs its time limit: concurrent and later operations
+// continue, and its late effect is recorded although it cannot be read.
+func TestHangingCallback(t *testing.T) {
 	t.Parallel()
 	for _, concurrency := range []int{0, 1, 4} {
 		s := &stuck{takes: map[string]time.Duration{"a/2": time.Minute}}

@@ -15,8 +15,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// life is one life of a scheduler over a southbound that does not tell who made
-// what.
+// life is one process lifetime of a scheduler over a southbound that does not report
+// which process created a value.
 type life struct {
 	t     *testing.T
 	c     *engine.Engine
@@ -29,7 +29,7 @@ func live(t *testing.T, w *world, journal engine.Journal) *life {
 	return begin(t, w, engine.Options{Clock: &manualClock{now: time.Unix(1e9, 0)}, Record: true, Journal: journal})
 }
 
-// begin begins a life with these options, of which Clock is a manualClock.
+// begin starts a life with these options; opts.Clock must be a manualClock.
 func begin(t *testing.T, w *world, opts engine.Options) *life {
 	t.Helper()
 	l := &life{t: t, clock: opts.Clock.(*manualClock), c: engine.New(opts)}
@@ -139,7 +139,7 @@ func dieAndLive(t *testing.T, before, after, asked map[string]*model.Item, at in
 	}
 	w.ops = nil
 	if err := two.full(asked); err != nil || len(w.ops) > 0 {
-		t.Errorf("%s: once more: %q, %v", what, w.ops, err)
+		t.Errorf("%s: second resync: %q, %v", what, w.ops, err)
 	}
 	return died
 }
@@ -290,9 +290,9 @@ func TestWhatIsTakenOverIsOnRecord(t *testing.T) {
 	}
 }
 
-// The wish for a value that a southbound kept is dropped while it is away; when
-// it is back the value is removed, whoever is to tell who made it.
-func TestAWishDroppedWhileTheSouthboundIsAway(t *testing.T) {
+// A value is deleted while its southbound, which keeps its state, is disconnected.
+// After the reconnect the value is removed.
+func TestDeleteWhileDisconnected(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.addForeign()

@@ -13,8 +13,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// A pure function that panics is told with the descriptor and the line; what can be
-// done about the value without it is done, and everything else goes on.
+// A pure function that panics is reported with the descriptor and the source line. The
+// value is handled without its result, and other values are unaffected.
 func TestPanicsOfPureFunctions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// kill lets the southbound of the session die of an operation, if it gets one
-// to do, and come back. Nobody is found guilty who is not again.
+// kill makes the southbound of the session crash during an operation, if it gets one,
+// and reconnects it. Only a value that crashes it twice may get into quarantine.
 func (s *simulation) kill() {
 	if s.o.down {
 		s.session()
@@ -62,7 +62,7 @@ func (s *simulation) died() {
 	s.w.fault("session down during an operation")
 	s.o.down = true
 	s.barrier()
-	if s.journal == nil || rapid.Bool().Draw(s.T, "goes on") {
+	if s.journal == nil || rapid.Bool().Draw(s.T, "continues") {
 		return
 	}
 	before := fmt.Sprint(s.c.Suspects())
@@ -140,7 +140,7 @@ func (s *simulation) comeUp() {
 	}
 }
 
-// inQuarantine checks that the guilty one is, and nobody else.
+// inQuarantine checks that exactly the guilty value is in quarantine.
 func (s *simulation) inQuarantine() {
 	all := s.c.Suspects()
 	if len(all) != 1 || all[0].Key != guiltyKey || !all[0].Quarantined || len(all[0].Crashes) != 2 {

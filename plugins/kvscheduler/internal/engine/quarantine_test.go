@@ -16,8 +16,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// fragile is a southbound that dies of some values, with everything that is
-// under way, and comes back by itself.
+// fragile is a southbound that crashes on some values, together with all operations in
+// flight, and reconnects by itself.
 type fragile struct {
 	c *engine.Engine
 
@@ -133,7 +133,7 @@ func TestGuiltyAmongMany(t *testing.T) {
 	})
 }
 
-// Without a limit nobody is suspected.
+// With QuarantineAfter 0 there are no suspects.
 func TestQuarantineOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

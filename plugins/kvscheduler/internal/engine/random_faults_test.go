@@ -157,8 +157,8 @@ func (s *simulation) verified() {
 	s.rate = 0
 	lied := ""
 	s.w.fail = func(op, key string) string {
-		// Only base values are verified; and whoever adopts and has no journal takes
-		// what is found again for somebody else's.
+		// Only base values are verified. Without a journal, an adopted value that is
+		// found again counts as foreign.
 		if lied != "" || strings.HasPrefix(key, "d/") || s.journal == nil && s.w.rules.of(key) == registry.Adopt {
 			return ""
 		}

@@ -43,8 +43,8 @@ func (s *simulation) boot() {
 	}
 }
 
-// session lets the southbound of the values below "c/" go away, with or
-// without its state, or come back.
+// session disconnects the southbound of the values below "c/", with or without its
+// state, or reconnects it.
 func (s *simulation) session() {
 	if s.o.down {
 		s.epoch++
@@ -72,7 +72,7 @@ func (s *simulation) session() {
 		s.w.crash()
 	} else {
 		s.w.fault("session down")
-		s.w.cyclic = func(string) bool { return true } // nobody looks after what is left there
+		s.w.cyclic = func(string) bool { return true } // remaining values may wait for each other
 	}
 	s.c.SouthboundDown("s", errors.New("gone"))
 	s.barrier()

@@ -78,10 +78,9 @@ func (s *simulation) plan() {
 	s.apply(values, pl, s.moved(pl, again))
 }
 
-// moved tells whether a plan is another one by now. Only where there are policies
-// may one of the plans look at a value that the other one does not mention: what
-// is adopted and left as it is can be looked at without anything to be done. Such a
-// value matters where the first plan has it.
+// moved reports whether two plans differ. Only with policies may one plan contain a
+// value that the other omits, because a plan may visit an unchanged adopted value
+// without an operation. Such a value counts if the first plan contains it.
 func (s *simulation) moved(pl, again *api.Plan) bool {
 	if !slices.EqualFunc(pl.Operations, again.Operations, sameOperation) {
 		return true
@@ -159,8 +158,8 @@ func (s *simulation) faultless(seq uint64, values map[string]*model.Item, ops []
 	}
 }
 
-// any tells whether a key is one of the values, or depends on one, directly or
-// not, or something derived from it does.
+// any reports whether a key is one of the values, or whether it or a value derived from
+// it depends on one, directly or indirectly.
 func (r *reach) any(start string, values map[string]*model.Item) bool {
 	seen := map[string]bool{}
 	var visit func(key string) bool

@@ -38,10 +38,10 @@ func drawRules(t *rapid.T, policies bool) rules {
 // neverWanted are keys that the northbound never asks for.
 var neverWanted = []string{"a/x", "b/x", "c/x"}
 
-// stranger is somebody else who makes an object.
+// stranger creates an object as another process.
 func (s *simulation) stranger() {
 	s.converge()
-	s.resync(api.DownstreamResync) // what comes is not taken for what was just removed
+	s.resync(api.DownstreamResync) // so that the object is not mistaken for a removed one
 	s.converge()
 	var free []string
 	for _, key := range slices.Concat(neverWanted, baseKeys) {
@@ -151,14 +151,14 @@ func (s *simulation) checkPolicies(statuses []*api.BaseValueStatus) {
 	}
 }
 
-// failed tells that a value is FAILED.
+// failed reports whether a value is FAILED.
 func (s *simulation) failed(key string) bool {
 	return s.c.GetValueStatus(key).GetValue().GetState() == kvscheduler.ValueState_FAILED
 }
 
-// believe gives adopted objects that are equivalent to what is wanted the properties
-// of that: nothing is done to such an object, so only reading it again would tell that
-// it has others.
+// believe gives adopted objects that are equivalent to the desired state its properties.
+// The scheduler runs no operation on such an object, so only a read would reveal the
+// difference.
 func (s *simulation) believe() {
 	for key, have := range s.w.strangers() {
 		if !s.o.adopts(key, have) || !sameItem(key, have, s.o.inForce(key)) || s.c.GetValueStatus(key).GetValue().GetState() != kvscheduler.ValueState_CONFIGURED {

@@ -218,7 +218,7 @@ func (s *simulation) resync(typ api.ResyncType) {
 	_ = s.commit(values, api.WithResync(typ, false), api.WithRetryMaxCount(0))
 }
 
-// jump is somebody who sets the clock, by hours, forward or back.
+// jump sets the clock by hours, forward or backward.
 func (s *simulation) jump() {
 	d := time.Duration(rapid.IntRange(-24, 24).Draw(s.T, "hours")) * time.Hour
 	s.log("the clock is set by %v", d)

@@ -46,10 +46,10 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 				values := s.drawChange()
 				for key, it := range values {
 					if it != nil {
-						it.Invalid = false // what is in force instead depends on what nobody knows
+						it.Invalid = false // the value in force instead depends on the unknown state
 					}
-					// Nothing is taken over before it is read, and without a journal nothing is
-					// the scheduler's own until then.
+					// Values are taken over when they are read; without a journal no value is
+					// ours before.
 					if s.w.untaken(key) || s.journal == nil && it == nil && s.w.exists[key] != nil {
 						delete(values, key)
 					}

@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// That a resync found a value as it should be, though not the same, is no operation on
-// it: what is told of the last one stays.
+// A resync that finds a value equivalent to its desired state is not an operation on it:
+// its last operation and transaction stay recorded.
 func TestAResyncWithoutAChangeIsNoOperation(t *testing.T) {
 	t.Parallel()
 	sb, clock := kvstest.NewMockSB(), kvstest.NewClock()

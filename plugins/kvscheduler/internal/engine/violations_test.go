@@ -12,9 +12,9 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// What is wrong with the result of a Retrieve is told until one is right, and
-// counted.
-func TestBreachesOfRetrieve(t *testing.T) {
+// Contract violations of a Retrieve are counted, and reported until a Retrieve is
+// correct.
+func TestRetrieveViolations(t *testing.T) {
 	t.Parallel()
 	broken := true
 	var retrieveErr error

@@ -141,8 +141,7 @@ func TestWaitForTellsWhatIsMissingNow(t *testing.T) {
 	})
 }
 
-// Who waits in vain is told the keys that are missing, not only what they are
-// called where they are needed.
+// The error of a wait names the keys of the unmet dependencies besides their labels.
 func TestWaitForNamesKeys(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
@@ -166,12 +165,12 @@ func TestWaitForNamesKeys(t *testing.T) {
 	if s := f.s.GetValueStatus("labelled/1").GetValue(); strings.Join(s.GetDetails(), " ") != "interface-exists tap/8 some-bridge" {
 		t.Errorf("the status has %v", s.GetDetails())
 	}
-	for key, want := range map[string]bool{"labelled/1": false, "labelled/none": false, "nobody/1": true} {
+	for key, want := range map[string]bool{"labelled/1": false, "labelled/none": false, "unhandled/1": true} {
 		if got := f.s.Explain(key).Undescribed; got != want {
 			t.Errorf("%s: undescribed %v, want %v", key, got, want)
 		}
 	}
-	for key, want := range map[string]bool{"labelled/1": false, "labelled/none": true, "nobody/1": true} {
+	for key, want := range map[string]bool{"labelled/1": false, "labelled/none": true, "unhandled/1": true} {
 		if got := f.s.Explain(key).NotConfigured; got != want {
 			t.Errorf("%s: not configured is %v, expected %v", key, got, want)
 		}

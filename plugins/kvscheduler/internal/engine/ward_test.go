@@ -97,9 +97,9 @@ func TestAQuarantineThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A value that nobody asks for in this life leaves with the first resync, one
-// that is asked for otherwise is tried, and both may be released before.
-func TestAQuarantineThatNobodyAsksFor(t *testing.T) {
+// A value in quarantine from an earlier run is dropped by the first resync if it is not
+// desired, and tried if its desired state changed. Both may be released before.
+func TestQuarantineOfEarlierRun(t *testing.T) {
 	t.Parallel()
 	for _, asked := range []struct {
 		what, want string

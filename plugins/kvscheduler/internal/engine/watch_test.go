@@ -106,7 +106,7 @@ func TestWatch(t *testing.T) {
 	}
 	f.must(map[string]*model.Item{"tap/2": {}})
 	f.expect(w, "delta route/1=CONFIGURED tap/2=CONFIGURED")
-	// Whoever is slow gets the last status of each, in the order of the changes.
+	// A slow watch gets the last status of each value, in the order of the changes.
 	f.must(map[string]*model.Item{"tap/3": {}})
 	f.must(map[string]*model.Item{"tap/2": nil})
 	f.must(map[string]*model.Item{"tap/3": {Value: 1}})
@@ -127,7 +127,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What happened longer ago than is remembered is told as a resync.
+// A watch from a revision that is no longer kept starts with a resync.
 func TestWatchFromLongAgo(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t)
@@ -181,7 +181,7 @@ func TestWatchEnds(t *testing.T) {
 		}()
 		go func() { ended <- s.WaitFor(t.Context(), api.WaitRequest{Keys: []string{"tap/1"}}) }()
 		synctest.Wait()
-		// Nobody receives and nobody cancels: that keeps nothing from ending.
+		// A watch without a receiver and without a cancel does not delay the stop.
 		s.WatchValueStatus(make(chan *api.BaseValueStatus), nil)
 		stop()
 		for range 2 {
@@ -196,9 +196,9 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// Somebody who follows a watch, slowly and with interruptions, knows in the end
-// the status of every value.
-func TestFollowing(t *testing.T) {
+// A slow client that resumes its watch after interruptions gets the final status of
+// every value.
+func TestResumedWatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFollower(t)

@@ -183,8 +183,8 @@ func (w *world) failed(mode string, err error) error {
 	return err
 }
 
-// misled tells whether the scheduler cannot know what there is of a key, or of
-// the value that it is derived from.
+// misled reports whether faults hide the actual state of a key, or of its base, from
+// the scheduler.
 func (w *world) misled(key string) bool {
 	base, _ := baseOfDerived(key)
 	return w.loose || w.lied[base] || w.hidden == base

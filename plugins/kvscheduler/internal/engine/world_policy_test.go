@@ -58,15 +58,14 @@ func (w *world) forbidden(op, key string) string {
 	return ""
 }
 
-// others tells whether a value, or what it is derived from, was made by somebody
-// else.
+// others reports whether another process created a value or its base.
 func (w *world) others(key string) bool {
 	base, _ := baseOfDerived(key)
 	return w.foreign[base]
 }
 
-// untaken tells whether a managed value is just as others made it, wanted or not:
-// it is not on record yet.
+// untaken reports whether a managed value is unchanged since another process created
+// it, desired or not: it has no record yet.
 func (w *world) untaken(key string) bool {
 	return (w.foreign[key] || w.raw[key] && w.exists[key] != nil) && w.rules.of(key) == registry.Managed
 }
@@ -173,8 +172,8 @@ func (w *world) stillOthers(objects map[string]int, wanted map[string]*model.Ite
 	}
 }
 
-// soil notes after an operation whether a value is just as others made it: it is
-// not any more, or once more, after a revert. The lock is held.
+// soil updates after an operation whether a value is as another process created it,
+// which it may be again after a revert. The lock is held.
 func (w *world) soil(key string) {
 	delete(w.raw, key)
 	if it, was := w.exists[key], w.placed[key]; it != nil && was != nil && clean(it) == clean(was) {
@@ -182,15 +181,15 @@ func (w *world) soil(key string) {
 	}
 }
 
-// changeable tells whether what others made can become what is wanted in place,
-// or need not.
+// changeable reports whether a foreign value already is as desired, or can be updated
+// without a re-creation.
 func changeable(key string, have, want *model.Item) bool {
 	return sameItem(key, have, want) || !strings.HasPrefix(key, "c/") && !have.Recreate && !want.Recreate
 }
 
-// addOthers adds what others made, and replaces what is wanted of it where that
-// cannot be had. left are adopted objects to which something is missing. It
-// returns the keys of what exists whatever happens.
+// addOthers adds the values of other processes, and replaces desired states that they
+// cannot reach. left are adopted objects that lack something. It returns the keys of
+// the values that exist in any case.
 func (o *oracle) addOthers(values map[string]*model.Item, base map[string]string, left map[string]bool) (fixed map[string]bool) {
 	fixed = map[string]bool{}
 	for key, have := range o.w.strangers() {
@@ -221,15 +220,15 @@ func (o *oracle) addOthers(values map[string]*model.Item, base map[string]string
 	return fixed
 }
 
-// adopts tells whether an object that others made can become what is wanted, if
-// what that needs is there.
+// adopts reports whether a foreign object can reach its desired state once its
+// dependencies are met.
 func (o *oracle) adopts(key string, have *model.Item) bool {
 	want := o.inForce(key)
 	return want != nil && o.w.rules.of(key) == registry.Adopt && changeable(key, have, want)
 }
 
-// inForce is what is wanted of a key, or was before an invalid wish; nil if
-// nothing can be done about it.
+// inForce returns the desired state of a key, or the last valid one; nil if the
+// scheduler cannot apply it.
 func (o *oracle) inForce(key string) *model.Item {
 	it := o.wanted[key]
 	if it != nil && it.Invalid {

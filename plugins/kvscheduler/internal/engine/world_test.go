@@ -52,10 +52,10 @@ type world struct {
 	// others made them; what they depend on is not for the scheduler to know.
 	raw    map[string]bool
 	placed map[string]*model.Item // what others made
-	// mum southbounds do not tell who made what.
+	// mum southbounds do not report which process created a value.
 	mum bool
-	// rules are the ownership policies; asked tells whether the northbound asks
-	// for a value.
+	// rules are the ownership policies; asked reports whether the northbound desires
+	// a value.
 	rules rules
 	asked func(key string) bool
 	// kill tells the scheduler that the southbound of the session died; it does
@@ -120,7 +120,7 @@ func (w *world) fault(kind string) {
 	w.faults[kind]++
 }
 
-// present tells whether a key exists in any way.
+// present reports whether a key exists, as a value or as a notified one.
 func (w *world) present(key string) bool {
 	if w.exists[key] != nil || w.notified[key] != nil {
 		return true

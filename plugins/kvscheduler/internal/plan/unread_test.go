@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Whether something that was not read may have a key with the prefix: if in
-// doubt it may, but not if the keys are known to be somebody else's.
+// An unreadable descriptor may have keys with a prefix unless another descriptor is
+// known to handle them.
 func TestUnreadByPrefix(t *testing.T) {
 	t.Parallel()
 	describe := func(name, nbPrefix string, selector func(string) bool) *api.KVDescriptor {

@@ -78,7 +78,7 @@ func news(keys ...string) *Entry {
 	return notification(list...)
 }
 
-// order empties the queue and tells what came: transactions as their keys,
+// order empties the queue and returns its entries: transactions as their keys,
 // news in parentheses, "retry", "call" and "session".
 func (b *bounded) order() string {
 	var parts []string
@@ -153,7 +153,7 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// Whatever waits long enough, or was overtaken often enough, has its turn.
+// An entry that waited long enough, or was overtaken often enough, comes first.
 func TestQueueAgeing(t *testing.T) {
 	t.Parallel()
 	b := newBounded(t, 1000)
@@ -264,7 +264,7 @@ func TestQueueRoom(t *testing.T) {
 	}
 	taken := b.take()
 	if b.Cancel(taken) {
-		t.Error("canceled although its turn had come")
+		t.Error("canceled although it was taken")
 	}
 	b.put(northbound("e"))
 	if got := b.order(); got != "d e (x)" {

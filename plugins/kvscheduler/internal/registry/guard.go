@@ -10,11 +10,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// guard returns the descriptor with pure functions that do not panic. What is put
-// in the place of their result is what holds for a descriptor without them, and a
-// re-creation where it is not known whether a change can be made in place.
-// Validate, Dependencies and DerivedValues are not among them: what they have to
-// say about a value is missed, so their panic is its failure.
+// guard returns the descriptor with pure functions that recover from panics. After a
+// panic they return the default of a descriptor without the function; an update becomes
+// a re-creation. Validate, Dependencies and DerivedValues are not guarded: their results
+// have no substitute, so their panic makes the value fail.
 func (r *Registry) guard(kd *api.KVDescriptor) *api.KVDescriptor {
 	g := *kd
 	told := func(callback, key string, p any) { r.complain(kd.Name, key, Panicked(callback, p)) }

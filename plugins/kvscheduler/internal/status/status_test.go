@@ -84,18 +84,18 @@ func TestBase(t *testing.T) {
 	retried.Err, retried.Retrying = errors.New("no reply"), true
 	f.put("route/5", &model.Item{}, false).Missing = true
 	f.put("remote/1", &model.Item{Deps: []string{"tap/2"}}, false)
-	f.put("nobody/1", &model.Item{}, false)
+	f.put("unhandled/1", &model.Item{}, false)
 	for key, want := range map[string]string{
-		"tap/1":    "CONFIGURED ; piece/a PENDING , piece/b PENDING route/9",
-		"route/1":  "PENDING tap/2+any of bridge/",
-		"route/2":  "INVALID invalid (invalid: item is invalid)",
-		"route/3":  "FAILED (refused)",
-		"route/4":  "RETRYING (no reply)",
-		"route/5":  "MISSING",
-		"remote/1": "PENDING remote: disconnected",
-		"nobody/1": "UNIMPLEMENTED (no plugin of this agent handles it)",
-		"tap/77":   "NONEXISTENT",
-		"piece/b":  "PENDING route/9",
+		"tap/1":       "CONFIGURED ; piece/a PENDING , piece/b PENDING route/9",
+		"route/1":     "PENDING tap/2+any of bridge/",
+		"route/2":     "INVALID invalid (invalid: item is invalid)",
+		"route/3":     "FAILED (refused)",
+		"route/4":     "RETRYING (no reply)",
+		"route/5":     "MISSING",
+		"remote/1":    "PENDING remote: disconnected",
+		"unhandled/1": "UNIMPLEMENTED (no plugin of this agent handles it)",
+		"tap/77":      "NONEXISTENT",
+		"piece/b":     "PENDING route/9",
 	} {
 		s := f.reader().Base(key)
 		got := line(s.Value)
