@@ -4,12 +4,11 @@ package archtest
 // the reason. An entry that is not needed any more fails a test.
 
 const (
-	restructured = "the scheduler is being restructured; afterwards the remaining functions are listed one by one"
-	checks       = "independent checks one after the other"
-	reads        = "one case for each form of the text"
-	fields       = "compares one field after the other"
-	states       = "one case for each state of a value"
-	notSplit     = "does several steps that share their variables; not split yet"
+	checks   = "independent checks one after the other"
+	reads    = "one case for each form of the text"
+	fields   = "compares one field after the other"
+	states   = "one case for each state of a value"
+	notSplit = "does several steps that share their variables; not split yet"
 )
 
 var wideTypes = map[string]string{
@@ -29,11 +28,12 @@ var complexFunctions = map[string]string{
 	"infra/kv/redis.Config.Validate":                            checks,
 	"infra/logging/logmanager.Hook.target":                      checks,
 	"plugins/govppmux/vppsim/internal/cli.CLI.showBridgeDomain": "one output of VPP, with its columns in their order",
-	"plugins/kvscheduler/internal/engine.*":                     restructured,
-	"plugins/kvscheduler/internal/exec.*":                       restructured,
 	"plugins/kvscheduler/internal/plan.State":                   states,
 	"plugins/kvscheduler/internal/record.leftFlag":              "one case for each change of a state",
-	"plugins/kvscheduler/internal/refresh.*":                    restructured,
+	"plugins/kvscheduler/internal/refresh.Refresher.All":        notSplit,
+	"plugins/kvscheduler/internal/refresh.Refresher.Keys":       notSplit,
+	"plugins/kvscheduler/internal/refresh.Refresher.found":      notSplit,
+	"plugins/kvscheduler/internal/refresh.Refresher.ownership":  "one case for each policy and origin of a value",
 	"plugins/kvscheduler/internal/registry.check":               checks,
 	"plugins/kvscheduler/kvstest.cmdFail":                       reads,
 	"plugins/kvscheduler/kvstest.txnOptions":                    reads,
@@ -51,8 +51,6 @@ var longConditions = map[string]string{
 	"infra/process.parseRange":                           checks,
 	"plugins/govppmux/binding.ParseVersion":              checks,
 	"plugins/govppmux/vppsim/internal/vnet.VNet.canSend": checks,
-	"plugins/kvscheduler/internal/engine.*":              restructured,
-	"plugins/kvscheduler/internal/refresh.*":             restructured,
 	"plugins/linux/ifplugin/descriptor.iface.*":          fields,
 	"plugins/orchestrator/document.beginsWord":           "the ranges of letters and digits",
 	"plugins/vpp/ifplugin/descriptor.gtpu.sameLink":      fields,

@@ -117,24 +117,7 @@ func (j *journal) intend(pl *plan.Plan) {
 	written, changes := true, false
 	now := j.clock.Now()
 	for i := range pl.Ops {
-		op := &pl.Ops[i]
-		switch {
-		case op.Notified || op.Desc.IsProperty():
-			continue
-		case op.Base != "": // the record is that of its base
-			changes = changes || op.Kind == plan.Up || op.Kind == plan.Down || op.Kind == plan.Update
-			continue
-		case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
-			changes = true
-			if op.Recreate {
-				b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, j.seq, now))
-			}
-			continue
-		case op.Kind != plan.Up && op.Kind != plan.Update || ofOthers(op, op.Target):
-			continue
-		}
-		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
-		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, j.seq, now))
+		changes = j.addIntent(b, &pl.Ops[i], now) || changes
 		if len(b.Put) == intentsAtOnce {
 			written = written && j.writeIntents(b)
 			b.Put, b.Former = b.Put[:0], nil
@@ -143,6 +126,26 @@ func (j *journal) intend(pl *plan.Plan) {
 	if written && (len(b.Put) > 0 || changes && !j.running) {
 		j.writeIntents(b)
 	}
+}
+
+// addIntent adds an operation to a batch of intents. changes reports that it removes
+// something, or changes a derived value.
+func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (changes bool) {
+	creates := op.Kind == plan.Up || op.Kind == plan.Update
+	switch {
+	case op.Notified || op.Desc.IsProperty():
+	case op.Base != "": // the record is that of its base
+		return creates || op.Kind == plan.Down
+	case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
+		if op.Recreate {
+			b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, j.seq, now))
+		}
+		return true
+	case creates && !ofOthers(op, op.Target):
+		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
+		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, j.seq, now))
+	}
+	return false
 }
 
 // ofOthers reports whether the value v of an operation is not ours.
@@ -253,14 +256,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	}
 	switch kept := n.Kept(); {
 	case !n.Ours():
-		if kept != nil {
-			if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
-				rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
-				j.past.Remove(&rec)
-			}
-			j.graph.Keep(n, nil)
-			b.Delete = append(b.Delete, n.Key)
-		}
+		j.settleRemoved(b, n, now)
 	case kept == n.Have:
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
 		j.graph.Keep(n, n.Have)
@@ -271,6 +267,20 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 		j.past.Drop(n.Desc.Name, n.Key)
 		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, j.seq, now))
 	}
+}
+
+// settleRemoved removes a value from the journal that is not the scheduler's any more.
+func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time) {
+	kept := n.Kept()
+	if kept == nil {
+		return
+	}
+	if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
+		rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
+		j.past.Remove(&rec)
+	}
+	j.graph.Keep(n, nil)
+	b.Delete = append(b.Delete, n.Key)
 }
 
 // everything makes the batch replace all records by those of all values that are ours.

@@ -105,8 +105,8 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 
 // givenBack reports whether a foreign value is no longer desired and stays unchanged.
 func givenBack(op *plan.Op, n *graph.Node) bool {
-	return op.Base == "" && (op.Kind == plan.Note || op.Kind == plan.Adopt) && op.Want.FromSB &&
-		n != nil && n.Desired() != nil
+	executed := op.Kind != plan.Note && op.Kind != plan.Adopt
+	return op.Base == "" && op.Want.FromSB && !executed && n != nil && n.Desired() != nil
 }
 
 func (p *plans) waitsFor(op *plan.Op, after *projection) string {
@@ -183,7 +183,8 @@ func differing(planned, now []api.RecordedTxnOp) []string {
 }
 
 func sameOp(a, b *api.RecordedTxnOp) bool {
-	return a.Operation == b.Operation && a.Key == b.Key && a.NOOP == b.NOOP && a.IsRecreate == b.IsRecreate &&
-		a.NewState == b.NewState && a.PrevState == b.PrevState &&
+	sameKind := a.Operation == b.Operation && a.NOOP == b.NOOP && a.IsRecreate == b.IsRecreate
+	sameStates := a.NewState == b.NewState && a.PrevState == b.PrevState
+	return a.Key == b.Key && sameKind && sameStates &&
 		proto.Equal(a.NewValue, b.NewValue) && proto.Equal(a.PrevValue, b.PrevValue)
 }

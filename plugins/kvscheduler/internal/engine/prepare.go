@@ -172,19 +172,19 @@ func (c *Engine) prepareNotification(news *queue.News, p *transaction) bool {
 	for _, kv := range news.Values {
 		n := c.graph.Node(kv.Key)
 		d, err := reg.Lookup(kv.Key)
-		switch {
-		case err != nil || d == nil:
+		if err != nil || d == nil {
 			c.log.Debug("notification ignored: no descriptor", "key", kv.Key)
 			continue
-		case c.policies.Of(d, kv.Key) == registry.Ignore:
+		}
+		if c.policies.Of(d, kv.Key) == registry.Ignore {
 			continue
-		case n != nil && (n.IsDerived() || n.Desired() != nil):
+		}
+		if n != nil && (n.IsDerived() || n.Desired() != nil) {
 			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
 			continue
-		case kv.Value == nil && (n == nil || n.Have == nil):
+		}
+		if !changedBy(kv, n, d) {
 			continue
-		case kv.Value != nil && n != nil && n.Have != nil && n.Want != nil && !d.WithMetadata && proto.Equal(kv.Value, n.Have.Msg):
-			continue // no news
 		}
 		change := plan.Change{Key: kv.Key, Desc: d}
 		if kv.Value != nil {
@@ -197,6 +197,17 @@ func (c *Engine) prepareNotification(news *queue.News, p *transaction) bool {
 	}
 	p.values = kept
 	return len(kept) > 0
+}
+
+// changedBy reports whether a notification is about something else than what the graph has.
+func changedBy(kv api.RecordedKVPair, n *graph.Node, d *registry.Descriptor) bool {
+	switch {
+	case n == nil || n.Have == nil:
+		return kv.Value != nil
+	case kv.Value == nil || n.Want == nil || d.WithMetadata:
+		return true
+	}
+	return !proto.Equal(kv.Value, n.Have.Msg)
 }
 
 func (c *Engine) prepareUnimplemented(p *transaction) bool {

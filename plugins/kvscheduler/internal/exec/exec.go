@@ -256,6 +256,18 @@ type previous struct {
 	err   error
 }
 
+// previously returns the state of a node, which may be nil, before an operation.
+func previously(n *graph.Node) (prev previous) {
+	if n == nil {
+		return prev
+	}
+	prev.state, prev.err = plan.State(n), n.Err
+	if v := shown(n); v != nil {
+		prev.value = v.Msg
+	}
+	return prev
+}
+
 // begin records the new desired state in the graph. It returns the node and the
 // previous status of the value.
 func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
@@ -265,17 +277,11 @@ func (r *run) begin(op *plan.Op) (*graph.Node, previous) {
 	if op.Base != "" {
 		base = r.node(op.BaseSelf, op.Base)
 	}
-	var prev previous
 	n := op.Self.Node
 	if n != nil && n.Gone() {
 		n = nil
 	}
-	if n != nil { // before Ensure may set another descriptor
-		prev = previous{state: plan.State(n), err: n.Err}
-		if v := shown(n); v != nil {
-			prev.value = v.Msg
-		}
-	}
+	prev := previously(n) // before Ensure may set another descriptor
 	if n == nil || n.Desc == nil || n.Base != base {
 		n = r.Graph.Ensure(op.Key, op.Desc, base)
 		op.Self.Node = n
@@ -354,12 +360,7 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 	r.succeeded(op, n)
 	switch op.Kind {
 	case plan.Note:
-		if op.Held != nil {
-			r.fail(op, n, Held(op, n))
-			n.Held = true
-		} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
-			r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
-		}
+		r.noted(op, n)
 	case plan.Down:
 		n.Missing = op.Lost && n.Want != nil && n.Want.Invalid == nil
 		r.Graph.Remove(n, ownership(op, n, r.calls(op)))
@@ -374,6 +375,16 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 	if err != nil {
 		// Contract violation: the value exists, but its metadata is unusable.
 		r.fail(op, n, api.Permanent(fmt.Errorf("descriptor %q: %w", op.Desc.Name, err)))
+	}
+}
+
+// noted reports why a value stays as it is, if that is an error.
+func (r *run) noted(op *plan.Op, n *graph.Node) {
+	if op.Held != nil {
+		r.fail(op, n, Held(op, n))
+		n.Held = true
+	} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
+		r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
 	}
 }
 

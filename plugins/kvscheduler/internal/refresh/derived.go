@@ -67,31 +67,11 @@ func (r *Refresher) derived(n *graph.Node, same bool) {
 		if child != nil && child.Base != n {
 			continue
 		}
-		if same && child != nil && child.Have == nil && child.Want != nil && child.Err == nil {
-			exists[dv.Key] = true
-			continue
-		}
-		if child == nil {
-			child = r.Graph.Ensure(dv.Key, dv.Desc, n)
-		}
 		exists[dv.Key] = true
-		have := dv.Value
-		if !n.Ours() && !have.FromSB && !child.Ours() { // it was not made here either
-			have = &registry.Value{Msg: have.Msg, FromSB: true}
+		waits := child != nil && child.Have == nil && child.Want != nil && child.Err == nil
+		if !same || !waits {
+			r.derivedValue(n, child, dv, mirror)
 		}
-		if child.Want != nil && child.Want.FromSB == have.FromSB && proto.Equal(child.Want.Msg, have.Msg) {
-			have = child.Want
-		}
-		switch {
-		case mirror && n.Owner() == graph.Adopted && n.Want == n.Have:
-			r.Graph.SetWant(child, dv.Value)
-		case mirror || child.Want == nil:
-			r.Graph.SetWant(child, have)
-		}
-		if child.Have == nil || child.Have.FromSB != have.FromSB || !proto.Equal(child.Have.Msg, have.Msg) {
-			_ = r.Graph.SetHave(child, have, nil, derivedFound(child, have)) // derived values have no metadata
-		}
-		child.Missing = false
 	}
 	var gone []*graph.Node
 	for child := range n.Derived {
@@ -105,4 +85,35 @@ func (r *Refresher) derived(n *graph.Node, same bool) {
 		}
 		r.absent(child)
 	}
+}
+
+// derivedValue makes one derived value exist as its base was found. child may be nil.
+func (r *Refresher) derivedValue(n, child *graph.Node, dv *registry.Derived, mirror bool) {
+	if child == nil {
+		child = r.Graph.Ensure(dv.Key, dv.Desc, n)
+	}
+	have := actualDerived(n, child, dv)
+	switch {
+	case mirror && n.Owner() == graph.Adopted && n.Want == n.Have:
+		r.Graph.SetWant(child, dv.Value)
+	case mirror || child.Want == nil:
+		r.Graph.SetWant(child, have)
+	}
+	if child.Have == nil || child.Have.FromSB != have.FromSB || !proto.Equal(child.Have.Msg, have.Msg) {
+		_ = r.Graph.SetHave(child, have, nil, derivedFound(child, have)) // derived values have no metadata
+	}
+	child.Missing = false
+}
+
+// actualDerived describes a derived value of a base that was found, and reuses the desired
+// value if it is the same.
+func actualDerived(n, child *graph.Node, dv *registry.Derived) *registry.Value {
+	have := dv.Value
+	if !n.Ours() && !have.FromSB && !child.Ours() { // it was not made here either
+		have = &registry.Value{Msg: have.Msg, FromSB: true}
+	}
+	if child.Want != nil && child.Want.FromSB == have.FromSB && proto.Equal(child.Want.Msg, have.Msg) {
+		return child.Want
+	}
+	return have
 }

@@ -261,22 +261,7 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 	if len(of) == 0 {
 		return expected
 	}
-	listed := make(map[string]bool, len(expected))
-	var tried []api.KVWithMetadata // and something else is desired by now
-	for i := range expected {
-		key := expected[i].Key
-		if p.unconfirmed(d, key) && !listed[key] {
-			switch v := of[key].Message(); {
-			case v != nil && proto.Equal(v, expected[i].Value):
-				expected[i].Unconfirmed = true
-			case v != nil:
-				tried = append(tried, api.KVWithMetadata{
-					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB, Unconfirmed: true,
-				})
-			}
-		}
-		listed[key] = true
-	}
+	tried, listed := p.tried(d, expected)
 	keys := slices.Sorted(maps.Keys(of))
 	for _, key := range keys {
 		if v := p.former[key].Message(); v != nil {
@@ -295,6 +280,29 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 		}
 	}
 	return expected
+}
+
+// tried marks the expected values that an operation of unknown outcome was to create, and
+// returns those that such operations were to create where something else is desired by
+// now, and the keys of all expected values.
+func (p *Past) tried(d *registry.Descriptor, expected []api.KVWithMetadata) (tried []api.KVWithMetadata, listed map[string]bool) {
+	of := p.of(d.Name)
+	listed = make(map[string]bool, len(expected))
+	for i := range expected {
+		key := expected[i].Key
+		if p.unconfirmed(d, key) && !listed[key] {
+			switch v := of[key].Message(); {
+			case v != nil && proto.Equal(v, expected[i].Value):
+				expected[i].Unconfirmed = true
+			case v != nil:
+				tried = append(tried, api.KVWithMetadata{
+					Key: key, Value: v, Metadata: expected[i].Metadata, Origin: api.FromNB, Unconfirmed: true,
+				})
+			}
+		}
+		listed[key] = true
+	}
+	return tried, listed
 }
 
 // unconfirmed reports that an operation of unknown outcome may have been about the key.
@@ -373,10 +381,8 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 		if r.Policies.Of(d, key) == registry.Ignore || r.late(key) {
 			continue
 		}
-		n := r.Graph.Node(key)
-		wanted := r.asked[key] || n != nil && (r.Graph.Marked(n, graph.Asked) || n.Want != nil)
-		msg := rec.Message()
-		if msg == nil || d.WithMetadata || n != nil && (n.IsDerived() || n.Have != nil) || wanted && d.Southbound != "" {
+		n, msg := r.Graph.Node(key), rec.Message()
+		if msg == nil || d.WithMetadata || !r.assumable(d, key, n) {
 			r.Past.Drop(d.Name, key)
 			r.Past.gone = append(r.Past.gone, key)
 			continue
@@ -386,4 +392,17 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 		}
 		r.found(n, api.KVWithMetadata{Key: key, Value: msg, Origin: api.FromNB})
 	}
+}
+
+// assumable reports whether a value of the past may be assumed to exist: it is not known
+// otherwise, and is not created again.
+func (r *Refresher) assumable(d *registry.Descriptor, key string, n *graph.Node) bool {
+	if n == nil {
+		return !r.asked[key] || d.Southbound == ""
+	}
+	if n.IsDerived() || n.Have != nil {
+		return false
+	}
+	desired := r.asked[key] || n.Want != nil || r.Graph.Marked(n, graph.Asked)
+	return !desired || d.Southbound == ""
 }
