@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -111,11 +112,28 @@ func (s *sources) store(desired map[string][]byte) {
 		}
 	}
 	for some := range slices.Chunk(ops, s.db.Features().TxnOps) {
-		if err := s.db.Txn(s.t.Context(), some...); err != nil {
+		s.retry(func() error { return s.db.Txn(s.t.Context(), some...) })
+	}
+	s.inEtcd = desired
+}
+
+// retry repeats a write to etcd until it succeeds: after a restart of etcd the client
+// reports the last refused connection for a while.
+func (s *sources) retry(write func() error) {
+	s.t.Helper()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(patience); ; {
+		err := write()
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
 			s.t.Fatal(err)
 		}
 	}
-	s.inEtcd = desired
 }
 
 // lose has etcd lose everything.
@@ -130,9 +148,7 @@ func (s *sources) lose() {
 func (s *sources) compact() {
 	s.t.Helper()
 	const key = "/trial/compaction" // a revision to compact to: etcd refuses one twice
-	if err := s.db.Put(s.t.Context(), key, nil); err != nil {
-		s.t.Fatal(err)
-	}
+	s.retry(func() error { return s.db.Put(s.t.Context(), key, nil) })
 	at, err := s.db.Get(s.t.Context(), key)
 	if err != nil {
 		s.t.Fatal(err)
