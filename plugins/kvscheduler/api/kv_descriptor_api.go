@@ -13,16 +13,15 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 )
 
-// Metadata is additional run-time information of a value, of a type chosen by
-// the descriptor: whatever its callbacks need and the value itself does not
-// tell (the index that VPP gave to an interface, say).
+// Metadata is additional run-time information about a value that its callbacks need,
+// such as the index that VPP assigned to an interface. The descriptor chooses its type.
 type Metadata = any
 
 // KeySelector reports whether a key belongs to a set of keys. It must be pure.
 type KeySelector func(key string) bool
 
-// Selects asks the selector of an AnyOfDependency. No selector takes every key; one
-// that panics takes none, so that its dependency is not met.
+// Selects calls the selector of an AnyOfDependency. Without a selector every key is
+// selected. A selector that panics selects none, so its dependency is not met.
 func (s KeySelector) Selects(key string) (takes bool) {
 	if s == nil {
 		return true
@@ -35,14 +34,14 @@ func (s KeySelector) Selects(key string) (takes bool) {
 	return s(key)
 }
 
-// MetadataMapFactory makes the map for the metadata of a descriptor. It is
-// only needed for a title other than the descriptor's name; secondary indexes
-// need no factory (see idxmap.Index).
+// MetadataMapFactory creates the map for the metadata of a descriptor. It is only
+// necessary for a title other than the descriptor's name; secondary indexes do not
+// require a factory (see idxmap.Index).
 type MetadataMapFactory func() *idxmap.Store
 
-// KVDescriptor is a descriptor of values whose type is not known at compile
-// time; it is what the scheduler works with. Write a Descriptor of your own
-// message type and convert it with Adapt.
+// KVDescriptor is a descriptor of values whose type is unknown at compile time, as
+// the scheduler uses it. Write a Descriptor of your own message type and convert it
+// with Adapt.
 type KVDescriptor = Descriptor[proto.Message, Metadata]
 
 // KVWithMetadata is KV for any type of values.
@@ -56,18 +55,18 @@ type KVWithMetadata = KV[proto.Message, Metadata]
 // KeySelector, KeyLabel, ValueComparator, Validate, UpdateWithRecreate,
 // DerivedValues, Dependencies and IsRetriableFailure must be pure functions of
 // their arguments; the scheduler may call them at any time and more than once.
-// Create, Update, Delete and Retrieve do the work; they may block, must return
-// what really happened, and are never called concurrently for the same key.
-// A callback must not change the messages it is given.
+// Create, Update, Delete and Retrieve access the southbound. They may block, must
+// report their real outcome, and are never called concurrently for the same key.
+// A callback must not modify its arguments.
 //
 // CreateContext, UpdateContext, DeleteContext, RetrieveContext and
-// RetrieveValueContext take the place of the callbacks with the shorter names; a
-// descriptor must not give both. Their context is canceled when the scheduler gives
-// the callback up (see Timeout), when the session of the Southbound ends, and 2 seconds
-// after the scheduler begins to stop. context.Cause then is, in the sense of
-// errors.Is, ErrCallbackTimeout, ErrSessionEnded or ErrClosedScheduler. A callback
-// should end what it waits for and return an error; what it did by then is read back.
-// The context has no deadline, and is valid until the callback returns.
+// RetrieveValueContext replace the callbacks with the shorter names; a descriptor must
+// not set both. Their context is canceled when the callback times out (see Timeout),
+// when the session of the Southbound ends, and 2 seconds after the scheduler starts to
+// stop. context.Cause then is, in the sense of errors.Is, ErrCallbackTimeout,
+// ErrSessionEnded or ErrClosedScheduler. A callback should then return an error; the
+// scheduler reads back its effect. The context has no deadline, and is valid until the
+// callback returns.
 type Descriptor[V proto.Message, M any] struct {
 	// Name is unique among all descriptors; it is used in logs, in the REST API
 	// and in RetrieveDependencies. Mandatory.
@@ -81,8 +80,8 @@ type Descriptor[V proto.Message, M any] struct {
 	// ValueTypeName is the full name of the message type, for documentation.
 	ValueTypeName string
 
-	// KeySelector tells which keys are described. Mandatory. Two descriptors
-	// must not select the same key.
+	// KeySelector selects the keys of the descriptor. Mandatory. Two descriptors must
+	// not select the same key.
 	KeySelector KeySelector
 
 	// KeyLabel shortens a key to an identifier that is unique among the values
@@ -93,12 +92,12 @@ type Descriptor[V proto.Message, M any] struct {
 	// WithMetadata reports whether Create, Update and Retrieve return metadata.
 	WithMetadata bool
 
-	// MetadataMapFactory makes the metadata map. Default: a map of M named
-	// after the descriptor.
+	// MetadataMapFactory creates the metadata map. Default: a map of M named after
+	// the descriptor.
 	MetadataMapFactory MetadataMapFactory
 
-	// ValueComparator reports whether two values are equivalent, so that going
-	// from one to the other needs no operation. Default: proto.Equal.
+	// ValueComparator reports whether two values are equivalent, so that a change from
+	// one to the other requires no operation. Default: proto.Equal.
 	ValueComparator func(key string, oldValue, newValue V) bool
 
 	// Validate checks a value from the northbound. A value with an error becomes
@@ -121,58 +120,56 @@ type Descriptor[V proto.Message, M any] struct {
 	// UpdateContext is Update with a context.
 	UpdateContext func(ctx context.Context, key string, oldValue, newValue V, oldMetadata M) (newMetadata M, err error)
 
-	// Delete removes the value. Mandatory beside Create. If the value is already
-	// gone from the southbound that is a success.
+	// Delete removes the value. Mandatory if Create is set. It must succeed if the
+	// southbound does not have the value.
 	Delete func(key string, value V, metadata M) error
 
 	// DeleteContext is Delete with a context.
 	DeleteContext func(ctx context.Context, key string, value V, metadata M) error
 
-	// UpdateWithRecreate reports whether this change cannot be made in place.
-	// Default: false if Update is given.
+	// UpdateWithRecreate reports whether a change cannot be made in place. Default:
+	// false if Update is set.
 	UpdateWithRecreate func(key string, oldValue, newValue V, metadata M) bool
 
-	// Retrieve reads all values that exist in the southbound. An error means
-	// "state unknown", never "nothing there". Origin FromNB says that the value has the
-	// mark of the agent. That alone does not get it removed: the scheduler removes
-	// what it made in this process, or has on record in its state-dir, and lists other
-	// marked values that are not desired as orphans. Default: the state cannot be
-	// read and is assumed to be what the scheduler did last.
+	// Retrieve reads all values that exist in the southbound. An error means that the
+	// state is unknown, never that it is empty. Origin FromNB reports that the value has
+	// the mark of the agent. The mark alone does not cause a removal: the scheduler
+	// removes values that it created in this process or has on record in its state-dir,
+	// and lists other marked values that are not desired as orphans. Default: the state
+	// cannot be read, and the scheduler assumes the effects of its last operations.
 	//
-	// correlate serves to recognise names, references and attributes that the
-	// southbound does not return, and objects without a mark of the agent. When
-	// everything is read it has every value that may exist: what is desired, what
-	// was created and not removed, and what an operation of unknown outcome was to
-	// create, change or remove, desired or not. The outcome of an operation is
-	// unknown if its callback timed out, if it failed and could not be read back,
-	// and if the session or the process ended meanwhile. It stays unknown until
-	// the callback has returned and a Retrieve after that succeeded; with a
-	// state-dir also across restarts. Return what was found as the value (Origin
-	// FromNB): the scheduler adopts it if it is desired, and removes it if not.
+	// correlate helps to recognise names, references and attributes that the southbound
+	// does not return, and objects without a mark of the agent. When all values are
+	// read, it has every value that may exist: desired values, values that were created
+	// and not removed, and the values of operations with an unknown outcome, desired or
+	// not. The outcome of an operation is unknown if its callback timed out, if it failed
+	// and could not be read back, or if the session or the process ended during it. It
+	// stays unknown until the callback has returned and a later Retrieve succeeded; with
+	// a state-dir also across restarts. Return the values that you find with Origin
+	// FromNB: the scheduler keeps those that are desired and removes the others.
 	//
-	// A key occurs more than once if different values of it may exist: first what
-	// an operation of unknown outcome was about, then what was created, last what
-	// is desired. Return each key once. When only some values are read again (a
-	// single operation failed) correlate has those, and all of unknown outcome.
+	// A key occurs more than once if different values of it may exist: first the value
+	// of an operation with an unknown outcome, then the created one, last the desired
+	// one. Return each key once. When only some values are read again, because a single
+	// operation failed, correlate has those and all values with an unknown outcome.
 	Retrieve func(correlate []KV[V, M]) ([]KV[V, M], error)
 
 	// RetrieveContext is Retrieve with a context.
 	RetrieveContext func(ctx context.Context, correlate []KV[V, M]) ([]KV[V, M], error)
 
-	// IsRetriableFailure reports whether repeating an operation that failed with
-	// err may help. Default: every error except Permanent ones.
+	// IsRetriableFailure reports whether to retry an operation that failed with err.
+	// Default: true except for Permanent errors.
 	IsRetriableFailure func(err error) bool
 
-	// DerivedValues breaks the value into pieces that are handled on their own,
-	// by descriptors of their own and with dependencies of their own. A derived
-	// value exists only while its base exists. Only values that are not derived
-	// themselves can have derived values.
+	// DerivedValues returns the parts of the value that have their own descriptors,
+	// dependencies and operations. A derived value exists only while its base exists.
+	// A derived value cannot have derived values.
 	DerivedValues func(key string, value V) []KeyValuePair
 
-	// Without returns a value without some of its derived values, named by their keys,
-	// as Retrieve returns it while those wait for something. Without it such a value
-	// takes an update with every resync, and counts as drifted, if ValueComparator
-	// minds what is missing. It must not change the value that it is handed. Optional.
+	// Without returns a value without some of its derived values, given by their keys,
+	// as Retrieve returns it while those are pending. If ValueComparator compares these
+	// parts, a descriptor without this function updates such a value with every resync,
+	// and reports it as drifted. It must not modify its argument. Optional.
 	Without func(key string, value V, derived []string) V
 
 	// Dependencies lists what must exist before the value can be created; all
@@ -183,51 +180,51 @@ type Descriptor[V proto.Message, M any] struct {
 	// this one, because Retrieve uses their metadata.
 	RetrieveDependencies []string
 
-	// ConcurrentRetrieve allows Retrieve to run beside Create, Update and Delete of this
-	// and of other descriptors, and beside itself. Drift detection uses that to read
-	// without delaying transactions. It needs metadata maps and a connection that are
-	// safe for concurrent use. Default: a transaction waits until Retrieve returns.
+	// ConcurrentRetrieve allows Retrieve to run concurrently with Create, Update and
+	// Delete of this and of other descriptors, and with itself. Drift detection then
+	// reads without delaying transactions. It requires metadata maps and a connection
+	// that are safe for concurrent use. Default: a transaction waits until Retrieve
+	// returns.
 	ConcurrentRetrieve bool
 
-	// RetrieveValue reads one value, where Retrieve of everything is dear. last
-	// is what the scheduler believes to exist; exists reports whether anything
-	// was found. Optional.
+	// RetrieveValue reads one value, for descriptors with an expensive Retrieve. last
+	// is the last known actual value; exists reports whether a value was found.
+	// Optional.
 	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
 	// RetrieveValueContext is RetrieveValue with a context.
 	RetrieveValueContext func(ctx context.Context, key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
-	// Absent explains, to people, why the southbound does not have the value that a
-	// key names; "" adds nothing. It is for descriptors whose values only come from
-	// the southbound. It must not block, nor call the scheduler, and may be called
-	// at any time. Optional.
+	// Absent explains to users why the southbound does not have the value of a key; ""
+	// adds no explanation. It is for descriptors whose values only come from the
+	// southbound. It must not block or call the scheduler, and may be called
+	// concurrently. Optional.
 	Absent func(key string) string
 
-	// Concurrency is how many callbacks of this descriptor may run at once, each
-	// for another key; 0 and 1 mean one at a time. With 1 and more they also run
-	// beside callbacks of other descriptors; those of all descriptors with 0 run
-	// one after the other, in the order of the plan.
+	// Concurrency is how many callbacks of this descriptor may run at once, each for
+	// another key; 0 and 1 mean one at a time. With 1 and more they also run
+	// concurrently with callbacks of other descriptors. The callbacks of all descriptors
+	// with 0 run one after the other, in the order of the plan.
 	Concurrency int
 
-	// Timeout is how long Create, Update, Delete and the Retrieve callbacks are
-	// waited for; 0 is what the scheduler is configured with (callback-timeout),
-	// less than 0 is without end. A callback that takes longer fails, and its
-	// outcome is unknown until it returns. Until then the key is not touched
-	// again; values of other keys continue, so such a callback may run beside later
-	// ones in spite of Concurrency, and a Retrieve beside everything. After 4 of
-	// them (or Concurrency, if that is more) no further one is begun until one
-	// returns. The pure functions have no time limit.
+	// Timeout limits Create, Update, Delete and the Retrieve callbacks; 0 means the
+	// configured callback-timeout, a negative value disables it. A callback that takes
+	// longer fails, and its outcome is unknown until it returns. Until then no other
+	// operation touches its key. Operations on other keys continue, so such a callback
+	// may run concurrently with later ones despite Concurrency, and a Retrieve with any
+	// callback. While 4 of them hang (or Concurrency, if that is more), no further one
+	// starts. The pure functions have no time limit.
 	Timeout time.Duration
 
-	// Southbound names the session that the values live in ("vpp"). While that
-	// session is down no callback runs and the values are PENDING. Empty: the
-	// southbound is always there.
+	// Southbound names the southbound of the values ("vpp"). While that is
+	// disconnected, no callback runs and the values are PENDING. Empty: the southbound
+	// is always available.
 	Southbound string
 
-	// newMap makes a metadata map of the M of the typed descriptor; set by Adapt.
+	// newMap creates a metadata map of the M of the typed descriptor; set by Adapt.
 	newMap func(title string) *idxmap.Store
 
-	// keyOf tells the key of a value; set by Describe, nil without a model.
+	// keyOf returns the key of a value; set by Describe, nil without a model.
 	keyOf func(value V) (string, bool)
 }
 
@@ -237,10 +234,10 @@ type KV[V proto.Message, M any] struct {
 	Value    V
 	Metadata M
 	Origin   ValueOrigin
-	// Unconfirmed is set in what Retrieve gets: an operation on Value was begun and its
-	// outcome is unknown. A descriptor that marks objects in a second step recognises
-	// by it the object that has no mark yet. A value that is only desired, which
-	// nothing was begun for, is not unconfirmed.
+	// Unconfirmed reports, in the correlate argument of Retrieve, that an operation on
+	// Value started and its outcome is unknown. A descriptor that marks objects in a
+	// second step can so recognise an object without a mark. A desired value without
+	// such an operation is not unconfirmed.
 	Unconfirmed bool
 }
 
@@ -250,14 +247,14 @@ type KeyValuePair struct {
 	Value proto.Message
 }
 
-// ValueOrigin says who created a value, as far as its southbound tells.
+// ValueOrigin is the creator of a value, as reported by its southbound.
 type ValueOrigin int
 
-// The origins. FromNB: marked as made by an agent with this configuration, FromSB: made
-// by the southbound itself. A descriptor that cannot tell returns UnknownOrigin from
-// Retrieve. The scheduler decides from its own records. Recorded: the southbound itself
-// is such a record, because no other process can make values in it; what is not desired
-// is removed.
+// The origins. FromNB: the value has the mark of an agent with this configuration.
+// FromSB: the southbound itself created it. UnknownOrigin: the descriptor does not know,
+// and the scheduler decides by its own records. Recorded: the southbound itself is such a
+// record, because no other process can create values in it; values that are not desired
+// are removed.
 const (
 	UnknownOrigin ValueOrigin = iota
 	FromNB
@@ -265,7 +262,7 @@ const (
 	Recorded
 )
 
-// Marked reports whether the southbound says that an agent made the value.
+// Marked reports whether the value has the mark of an agent.
 func (o ValueOrigin) Marked() bool { return o == FromNB || o == Recorded }
 
 // String returns "unknown", "from-NB", "from-SB" or "recorded".

@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 )
 
-// KVScheduler is the whole interface of the scheduler. Depend on the role you
-// use instead.
+// KVScheduler is the complete interface of the scheduler. Clients should depend on
+// the embedded interface that they use.
 type KVScheduler interface {
 	Registrar
 	Committer
@@ -27,9 +27,9 @@ type KVScheduler interface {
 
 // Registrar is used by plugins in Init, to register descriptors.
 type Registrar interface {
-	// RegisterKVDescriptor registers descriptors. Each is checked; the joined
-	// errors are written for its author. A valid descriptor is registered even
-	// if another one in the same call is not.
+	// RegisterKVDescriptor validates and registers descriptors. It returns the joined
+	// errors of the invalid ones. A valid descriptor is registered even if another one
+	// in the same call is invalid.
 	RegisterKVDescriptor(descriptors ...*KVDescriptor) error
 	// GetRegisteredNBKeyPrefixes returns the NBKeyPrefix of all descriptors, sorted.
 	GetRegisteredNBKeyPrefixes() []string
@@ -37,74 +37,70 @@ type Registrar interface {
 	// registered or has no metadata. Use idxmap.Of for a typed view.
 	GetMetadataMap(descriptor string) idxmap.Reader
 	// WatchNBKeyPrefixRegistration returns a channel that is closed when a
-	// descriptor with the prefix is registered; it is closed already, with
-	// ErrDescriptorExists, if there is one.
+	// descriptor with the prefix is registered. If there is one, the channel is
+	// already closed and the error is ErrDescriptorExists.
 	WatchNBKeyPrefixRegistration(prefix string) (<-chan struct{}, error)
 }
 
 // Committer is used by the northbound.
 type Committer interface {
-	// StartNBTransaction returns an empty transaction. Nothing happens until
-	// Commit.
+	// StartNBTransaction returns an empty transaction. It has no effect before Commit.
 	StartNBTransaction() Txn
-	// Apply commits the values of a plan made by Txn.Plan, here or in an earlier
-	// process, if that does exactly what the plan says; otherwise the error is
-	// an ErrPlanStale and nothing is done. Whether it is a resync follows from
-	// the plan, not from the options.
+	// Apply commits the values of a plan made by Txn.Plan, in this or an earlier
+	// process, if that executes exactly the operations of the plan. Otherwise it
+	// returns ErrPlanStale and executes nothing. The plan, not the options, decides
+	// whether it is a resync.
 	Apply(ctx context.Context, plan *Plan, opts ...TxnOption) (seqNum uint64, err error)
 }
 
 // Txn collects changes. It must not be used concurrently nor after Commit.
 type Txn interface {
-	// SetValue sets the wanted value of a key; nil deletes it. The last call for
-	// a key wins. The message must not be changed afterwards.
+	// SetValue sets the desired value of a key; nil deletes it. The last call for
+	// a key wins. The caller must not change the message afterwards.
 	SetValue(key string, value proto.Message) Txn
 	// Commit queues the transaction and, unless WithoutBlocking, waits until it
 	// is executed. Transactions are executed in the order of their commits. If
-	// ctx ends while the transaction waits in the queue, nothing of it is
-	// executed (ErrTxnCanceled); once it runs, it continues without being waited
-	// for (ErrTxnWaitCanceled); WithDeadline bounds the execution. seqNum
-	// identifies the transaction in the history. The error is a
-	// *TransactionError.
+	// ctx ends while the transaction is queued, nothing of it is executed
+	// (ErrTxnCanceled). If ctx ends later, Commit returns ErrTxnWaitCanceled and the
+	// execution continues; use WithDeadline to limit it. seqNum identifies the
+	// transaction in the history. The error is a *TransactionError.
 	Commit(ctx context.Context, opts ...TxnOption) (seqNum uint64, err error)
-	// Plan returns what Commit would do now, without doing it. ctx bounds the
-	// waiting in the queue.
+	// Plan returns the operations that Commit would execute now. It executes none.
+	// ctx limits the time in the queue.
 	Plan(ctx context.Context, opts ...TxnOption) (*Plan, error)
 }
 
-// NoSeqNum is the sequence number of a transaction that was not started yet or
-// not at all.
+// NoSeqNum is the sequence number of a transaction that has not started.
 const NoSeqNum = ^uint64(0)
 
-// Notifier receives what changed in the southbound.
+// Notifier receives changes in the southbound.
 type Notifier interface {
-	// PushSBNotification tells values that appeared or changed in the southbound
-	// or, with a nil Value, disappeared. It does not block on their processing.
-	// Keys that the northbound manages are ignored. News of a key that wait are
-	// replaced by later ones. Transactions of the northbound that are committed
-	// later may be executed first, for a short while, unless they name one of
-	// the keys, name many, or are a resync; see TransactionBarrier.
+	// PushSBNotification reports values that appeared or changed in the southbound
+	// or, with a nil Value, disappeared. It does not wait for their processing. The
+	// scheduler ignores keys that the northbound manages. A later notification of a
+	// key replaces a queued one. For a short time, later transactions of the northbound
+	// may overtake notifications, unless they name one of the keys, name many, or are
+	// a resync; see TransactionBarrier.
 	PushSBNotification(notifications ...KVWithMetadata) error
 	// ReportLost reports values of the northbound, derived ones included, that the
-	// southbound may not have any more. It does not block on the processing. The
-	// scheduler reads each of them; keys that do not exist, that are not to be
-	// managed, or that the southbound still has are ignored, so that a report may be
-	// wrong. A property (a value without operations) cannot be read; what depends on it,
-	// and what is derived from the same value, is read instead. What is lost goes down
-	// with all that stands on it, and is MISSING until it is created again: at once if
-	// that is configured, and after growing delays if the same value is lost again and
-	// again.
+	// southbound may have lost. It does not wait for the processing. A report may be
+	// wrong: the scheduler reads the values, and ignores keys that do not exist, that
+	// it does not manage, or that the southbound still has. For a property (a value
+	// without operations), which cannot be read, it reads the dependents and the other
+	// values derived from the same base. It deletes the dependents of a lost value,
+	// which is MISSING until it is created again: immediately if that is configured,
+	// and after growing delays if the same value is lost repeatedly.
 	ReportLost(keys ...string) error
-	// TransactionBarrier returns when everything queued before the call, by
-	// anyone, has been executed.
+	// TransactionBarrier returns when all tasks that any client queued before the
+	// call have been executed.
 	TransactionBarrier()
 }
 
-// View selects the side from which values are dumped.
+// View selects the state that a dump shows.
 type View string
 
-// The views: what exists in the southbound (read now), what the northbound
-// wants, and what the scheduler believes to exist.
+// The views: the actual state read from the southbound now, the desired state, and
+// the actual state as the scheduler last knew it.
 const (
 	SBView     View = "SB"
 	NBView     View = "NB"
@@ -140,8 +136,8 @@ type Inspector interface {
 	DumpValuesByDescriptor(descriptor string, view View) ([]KVWithMetadata, error)
 	// DumpValuesByKeyPrefix is the same for all values with the NB key prefix.
 	DumpValuesByKeyPrefix(prefix string, view View) ([]KVWithMetadata, error)
-	// GetTransactionHistory returns the transactions started in the window; a
-	// zero time is no bound.
+	// GetTransactionHistory returns the transactions that started between since and
+	// until; a zero time disables that limit.
 	GetTransactionHistory(since, until time.Time) []*RecordedTxn
 	// GetRecordedTransaction returns one transaction, or nil.
 	GetRecordedTransaction(seqNum uint64) *RecordedTxn
@@ -152,22 +148,23 @@ type Inspector interface {
 	GraphSnapshot() []GraphNode
 	// ListDescriptors returns the registered descriptors, sorted by name.
 	ListDescriptors() []*KVDescriptor
-	// Reason says why a value, base or derived, is in its state; what a PENDING
-	// value waits for is named by key. It is empty if there is nothing to say.
+	// Reason returns why a value, base or derived, is in its state. For a PENDING
+	// value it names the keys of the unmet dependencies. It is empty if the state
+	// needs no reason.
 	Reason(key string) string
-	// Explain returns the tree of what the value waits for, or stands on, down
-	// to what blocks it.
+	// Explain returns the tree of the dependencies of a value, down to the values
+	// that block it.
 	Explain(key string) *Explanation
 }
 
 // Sessions is for the plugin that holds the connection to a southbound.
 type Sessions interface {
-	// SouthboundUp reports that a southbound named in Descriptor.Southbound can be
-	// reached. An epoch other than the last one means that it may have lost its
-	// state: metadata is dropped, the state retrieved and converged.
+	// SouthboundUp reports that a southbound named in Descriptor.Southbound is
+	// connected. A new epoch means that it may have lost its state: the scheduler drops
+	// the metadata, reads the actual state and converges it.
 	SouthboundUp(name string, epoch uint64)
-	// SouthboundDown reports that it cannot be reached, and why; its values become
-	// PENDING and no callback of its descriptors runs.
+	// SouthboundDown reports that a southbound is disconnected, and why. Its values
+	// become PENDING, and no callback of its descriptors runs.
 	SouthboundDown(name string, reason error)
 }
 
@@ -179,7 +176,7 @@ type GraphNode struct {
 	Base       string // key of the value it is derived from; empty: none
 	State      ValueState
 	Error      string
-	Value      proto.Message // believed to exist, else wanted
+	Value      proto.Message // actual value, otherwise the desired one
 	Exists     bool
 	Metadata   Metadata
 	Origin     ValueOrigin
@@ -204,10 +201,10 @@ type Explanation struct {
 	Reason   string         `json:",omitempty"` // the error, "waits for ...", or empty
 	Label    string         `json:",omitempty"` // the dependency by which the parent refers to this value
 	Children []*Explanation `json:",omitempty"`
-	// Undescribed: there is no such value, and no descriptor has keys like this.
+	// Undescribed reports that there is no such value, and no descriptor for the key.
 	Undescribed bool `json:",omitempty"`
-	// NotConfigured: there is no such value, because no source asks for it. It is
-	// neither derived from another value nor one of the southbound.
+	// NotConfigured reports that there is no such value because no source configures
+	// it. It is neither derived from another value nor a value of the southbound.
 	NotConfigured bool `json:",omitempty"`
 }
 

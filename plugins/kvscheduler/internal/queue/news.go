@@ -2,15 +2,15 @@ package queue
 
 import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 
-// News is what a southbound reports about values: the latest report for each key.
+// News holds the latest notification of a southbound for each key.
 type News struct {
 	Values []api.RecordedKVPair          // without Value: the value does not exist
 	Meta   map[string]api.Metadata       // by key
 	at     map[string]int                // of a key in Values
-	gone   map[string]api.RecordedKVPair // values that exist again, but did not in between
+	gone   map[string]api.RecordedKVPair // removals of values that exist again
 }
 
-// NewNews returns the news of notifications that come in this order.
+// NewNews returns the News of a sequence of notifications.
 func NewNews(notifications []api.KVWithMetadata) *News {
 	n := &News{Meta: make(map[string]api.Metadata, len(notifications)), at: make(map[string]int, len(notifications))}
 	for _, kv := range notifications {
@@ -19,7 +19,7 @@ func NewNews(notifications []api.KVWithMetadata) *News {
 	return n
 }
 
-// note replaces the news of a key.
+// note replaces the notification of a key.
 func (n *News) note(kv api.RecordedKVPair, meta api.Metadata) {
 	i, known := n.at[kv.Key]
 	if !known {
@@ -37,7 +37,7 @@ func (n *News) note(kv api.RecordedKVPair, meta api.Metadata) {
 	n.Meta[kv.Key] = meta
 }
 
-// merge adds later news.
+// merge adds later notifications.
 func (n *News) merge(later *News) {
 	for _, kv := range later.Values {
 		if gone, ok := later.gone[kv.Key]; ok {
@@ -47,9 +47,9 @@ func (n *News) merge(later *News) {
 	}
 }
 
-// TakeGone returns the news that values did not exist which exist again now. They are
-// to be executed first, so that dependents are created again. It returns nil if there
-// are none, and after the first call.
+// TakeGone returns the removals of values that exist again. They have to be executed
+// first, so that dependents are created again. It returns nil if there are none, and
+// after the first call.
 func (n *News) TakeGone() *News {
 	var list []api.KVWithMetadata
 	for i := range n.Values {

@@ -1,5 +1,5 @@
-// Package queue holds the work of the scheduler until its one worker takes it, and
-// decides the order.
+// Package queue holds the tasks of the scheduler until its one worker takes them, and
+// decides their order.
 package queue
 
 import (
@@ -13,39 +13,39 @@ import (
 
 // Defaults of a Queue.
 const (
-	// DefaultCapacity limits the transactions of the northbound that wait; the commit of
-	// another one blocks until there is room. Everything else is always accepted:
-	// notifications are merged by key, retries and sessions are few.
+	// DefaultCapacity limits the queued transactions of the northbound; the commit of
+	// another one waits for capacity. Other tasks are always accepted: notifications are
+	// merged by key, and retries and sessions are few.
 	DefaultCapacity = 200
-	// DefaultAgeing is how long the northbound may go before others.
+	// DefaultAgeing is how long transactions of the northbound may overtake another entry.
 	DefaultAgeing = 200 * time.Millisecond
 )
 
-// Task is what the queue knows of the work that waits in it.
+// Task is the work of an entry, as far as the queue needs to know it.
 type Task interface {
 	// Class is one of api.QueueClasses.
 	Class() string
 	// Named returns the values of a transaction of the northbound.
 	Named() []api.RecordedKVPair
-	// Wide reports whether a transaction of the northbound must not change places with
-	// any notification, whatever values it names.
+	// Wide reports whether a transaction of the northbound must not overtake any
+	// notification, or be overtaken by one, whatever values it names.
 	Wide() bool
 	// News returns the notifications of the class QueueNotifications.
 	News() *News
 }
 
-// Entry is a task with its place in the queue.
+// Entry is a task with its position in the queue.
 type Entry struct {
 	Task Task
-	// Description is that of the task when it is queued. Status reports it while the task
-	// is executed; see Describe.
+	// Description describes the task. Status reports it while the task is executed; see
+	// Describe.
 	Description string
-	// Queued is when the entry came into the queue, and Taken when it left it. Tasks that
-	// are not queued have the times that their caller sets.
+	// Queued is the time when the entry was added, Taken when it was taken. The caller
+	// sets both for tasks that are not queued.
 	Queued, Taken time.Time
 
 	id        uint64 // later entries have a higher one
-	after     uint64 // of a transaction: the notifications, of notifications: the transaction that goes first
+	after     uint64 // id of the entry to execute first: of a transaction the notifications, and vice versa
 	overtaken int
 	canceled  bool // of a call
 
@@ -57,13 +57,13 @@ type Entry struct {
 // time for each key that a task names. All methods may be called concurrently, but
 // there is one consumer, which calls Pop, Overtaken and TakeNotifications.
 //
-// Transactions of the northbound keep their order, and go before notifications
-// and retries, until one of those has waited for the time of ageing or was
-// overtaken maxOvertaken times: then the one that came first goes first.
+// Transactions of the northbound keep their order, and overtake notifications and
+// retries. When one of those has waited for the ageing time or was overtaken
+// maxOvertaken times, the entry that was added first comes first.
 //
-// Notifications that wait are one transaction, with the latest news of every
-// key. A key whose value did not exist in between is executed as such first, so that
-// its dependents are created again.
+// Queued notifications form one transaction, with the latest notification of every key.
+// If a value disappeared and appeared again, its removal is executed first, so that its
+// dependents are created again.
 //
 // All other classes are fences: nothing overtakes them, and they overtake nothing. These
 // are southbounds that connect or disconnect; what reads the state at its position
@@ -87,10 +87,10 @@ type Queue struct {
 	last     uint64     // id of the latest entry
 	segments []*segment // between fences; never empty
 	counts   map[string]int
-	running  *Entry // taken last, until the next one is asked for
+	running  *Entry // taken last, until the next Pop
 	closed   bool
-	wake     chan struct{} // there is something to take
-	room     chan struct{} // closed and replaced when a full queue has room again
+	wake     chan struct{} // the queue is not empty
+	room     chan struct{} // closed and replaced when a full queue has capacity again
 }
 
 // New returns an empty queue. Without capacity or ageing these have their defaults.
@@ -107,8 +107,8 @@ func New(now func() time.Time, capacity int, ageing time.Duration) *Queue {
 	}
 }
 
-// Push adds an entry. With a full queue a transaction of the northbound waits until there
-// is room, ctx ends or the queue is closed (ErrClosedScheduler).
+// Push adds an entry. If the queue is full, a transaction of the northbound waits until it
+// has capacity, ctx ends or the queue is closed (ErrClosedScheduler).
 func (q *Queue) Push(ctx context.Context, e *Entry) error {
 	for {
 		room, err := q.try(e)
@@ -132,7 +132,7 @@ func (q *Queue) Offer(e *Entry) error {
 	return err
 }
 
-// try returns a channel to wait on if there is no room.
+// try adds an entry. If the queue is full, it returns a channel to wait on.
 func (q *Queue) try(e *Entry) (room <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +155,7 @@ func (q *Queue) try(e *Entry) (room <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// add is false if the entry was merged into one that waits.
+// add returns false if it merged the entry into a queued one.
 func (q *Queue) add(e *Entry, class string) bool {
 	s := q.segments[len(q.segments)-1]
 	switch class {
@@ -218,7 +218,7 @@ func (q *Queue) next() *Entry {
 	return e
 }
 
-// left counts one entry less.
+// left updates the counts after the removal of an entry.
 func (q *Queue) left(class string) {
 	full := q.counts[api.QueueNorthbound] >= q.capacity
 	q.counts[class]--
@@ -228,8 +228,8 @@ func (q *Queue) left(class string) {
 	}
 }
 
-// Cancel removes a transaction of the northbound or a call; false if it was taken
-// already.
+// Cancel removes a transaction of the northbound or a call. It returns false if the entry
+// was already taken.
 func (q *Queue) Cancel(e *Entry) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -240,7 +240,7 @@ func (q *Queue) Cancel(e *Entry) bool {
 		e.segment.removeNorthbound(e)
 		q.left(api.QueueNorthbound)
 	case e.Task.Class() == api.QueueCalls:
-		e.canceled = true // as a fence it stays where it is
+		e.canceled = true // it stays in the queue as a fence
 	default:
 		return false
 	}
@@ -254,7 +254,7 @@ func (q *Queue) Describe(e *Entry, description string) {
 	e.Description = description
 }
 
-// Close refuses further entries and returns those that were not executed.
+// Close makes the queue reject further entries, and returns the remaining ones.
 func (q *Queue) Close() (left []*Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -274,7 +274,7 @@ func (q *Queue) Close() (left []*Entry) {
 	return left
 }
 
-// Status reports what waits and what is executed.
+// Status reports the queued entries and the running one.
 func (q *Queue) Status() api.QueueStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -283,7 +283,7 @@ func (q *Queue) Status() api.QueueStatus {
 		st.Waiting[class] = q.counts[class]
 		st.Length += q.counts[class]
 	}
-	// What came first is in the first segment.
+	// The oldest entry is in the first segment.
 	s := q.segments[0]
 	var oldest time.Time
 	for _, e := range []*Entry{front(&s.northbound), first(s.notifications), first(s.retries), s.fence} {
@@ -315,7 +315,7 @@ func first(entries []*Entry) *Entry {
 }
 
 // Overtaken returns how many entries of notifications a transaction of the northbound
-// overtook, and the keys that they are about.
+// overtook, and their keys.
 func (q *Queue) Overtaken(e *Entry) (count int, keys map[string]struct{}) {
 	if e.Task.Class() != api.QueueNorthbound {
 		return 0, nil
@@ -338,8 +338,8 @@ func (q *Queue) Overtaken(e *Entry) (count int, keys map[string]struct{}) {
 }
 
 // TakeNotifications takes the first entries of notifications. Only the consumer takes
-// entries, so those that Overtaken counted still wait; later notifications may have been
-// merged into them.
+// entries, so the entries that Overtaken counted are still queued; later notifications may
+// have been merged into them.
 func (q *Queue) TakeNotifications(count int) (entries []*Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// maxOvertaken is how often the northbound may go before an entry of others,
-	// however short it waits.
+	// maxOvertaken is how often transactions of the northbound may overtake another entry,
+	// however short it has waited.
 	maxOvertaken = 64
-	// maxNamed is how many keys of a transaction are remembered while it waits.
-	// One that names more takes longer than what it could overtake.
+	// maxNamed is how many keys of a queued transaction are remembered. A transaction with
+	// more keys takes longer than the entries that it could overtake.
 	maxNamed = 64
 )
 
-// segment is what waits between two fences.
+// segment holds the entries between two fences.
 type segment struct {
 	northbound    list.List // of *Entry
-	notifications []*Entry  // more than one where a transaction has to come between
+	notifications []*Entry  // more than one if a transaction has to be executed in between
 	retries       []*Entry
 	fence         *Entry // ends the segment; nil of the last one
 
@@ -32,7 +32,7 @@ func newSegment() *segment {
 	return &segment{named: map[string]uint64{}, notified: map[string]uint64{}}
 }
 
-// wide reports whether a transaction must not change places with any notification.
+// wide reports whether a transaction must keep its order with all notifications.
 func (e *Entry) wide() bool { return e.Task.Wide() || len(e.Task.Named()) > maxNamed }
 
 func (s *segment) addNorthbound(e *Entry) {
@@ -52,8 +52,8 @@ func (s *segment) addNorthbound(e *Entry) {
 	}
 }
 
-// removeNorthbound takes out a transaction. That a canceled one is still
-// remembered by its keys costs news a place of their own at most.
+// removeNorthbound removes a transaction. The segment still remembers the keys of a
+// canceled one, which at most causes a separate entry for notifications.
 func (s *segment) removeNorthbound(e *Entry) {
 	first := s.northbound.Front() == e.elem
 	s.northbound.Remove(e.elem)
@@ -71,13 +71,13 @@ func (s *segment) removeNorthbound(e *Entry) {
 	}
 }
 
-// executed reports whether no transaction up to the one with an id waits here.
+// executed reports whether no transaction up to an id is queued in the segment.
 func (s *segment) executed(id uint64) bool {
 	next := front(&s.northbound)
 	return next == nil || next.id > id
 }
 
-// addNotification is false if the news were merged into those that wait.
+// addNotification returns false if it merged the entry into a queued one.
 func (s *segment) addNotification(e *Entry) bool {
 	news := e.Task.News()
 	after := s.wide
@@ -107,7 +107,7 @@ func (s *segment) addNotification(e *Entry) bool {
 	return into == e
 }
 
-// take takes the next entry; nil if only the fence is left.
+// take takes the next entry; nil if only the fence remains.
 func (s *segment) take(now time.Time, ageing time.Duration) *Entry {
 	nb, other := front(&s.northbound), s.other()
 	blocked := nb != nil && len(s.notifications) > 0 && s.notifications[0].id <= nb.after
@@ -128,7 +128,7 @@ func (e *Entry) overdue(now time.Time, ageing time.Duration) bool {
 	return waited >= ageing || waited < 0 || e.overtaken >= maxOvertaken
 }
 
-// other is what is next without the northbound.
+// other returns the next entry that is not a transaction of the northbound.
 func (s *segment) other() *Entry {
 	r, n := first(s.retries), first(s.notifications)
 	if n != nil && s.executed(n.after) && (r == nil || n.id < r.id) {
