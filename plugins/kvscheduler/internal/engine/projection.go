@@ -32,8 +32,8 @@ func (a *projection) met(dep *api.Dependency) bool {
 		if exists, planned := a.exists[dep.Key]; planned {
 			return exists
 		}
-		w := a.graph.Witness(dep)
-		return w != nil && !w.Doomed()
+		w := a.graph.Provider(dep)
+		return w != nil && !w.Terminating()
 	}
 	if dep.AnyOf.KeySelector != nil {
 		return a.metByAny(dep)
@@ -63,7 +63,7 @@ func (a *projection) metByAny(dep *api.Dependency) (met bool) {
 	for _, prefix := range prefixes {
 		a.graph.Ascend(prefix, func(n *graph.Node) bool {
 			_, planned := a.exists[n.Key]
-			met = n.Have != nil && !n.Doomed() && !planned && graph.Meets(dep, n.Key)
+			met = n.Have != nil && !n.Terminating() && !planned && graph.Meets(dep, n.Key)
 			return !met
 		})
 		if met {

@@ -365,23 +365,23 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 	return false
 }
 
-// Witness returns the first existing node that meets the dependency, or nil; one
-// that is doomed only if there is no other.
-func (g *Graph) Witness(dep *api.Dependency) *Node {
+// Provider returns the first existing node that meets the dependency, or nil; one
+// that is terminating only if there is no other.
+func (g *Graph) Provider(dep *api.Dependency) *Node {
 	if dep.Key != "" {
 		if n := g.Node(dep.Key); n != nil && n.Have != nil {
 			return n
 		}
 		return nil
 	}
-	var found, doomed *Node
+	var found, terminating *Node
 	scan := func(n *Node) bool {
 		switch {
 		case n.Have == nil || !dep.AnyOf.KeySelector.Selects(n.Key):
-		case !n.Doomed():
+		case !n.Terminating():
 			found = n
-		case doomed == nil:
-			doomed = n
+		case terminating == nil:
+			terminating = n
 		}
 		return found == nil
 	}
@@ -394,7 +394,7 @@ func (g *Graph) Witness(dep *api.Dependency) *Node {
 		g.Ascend("", scan)
 	}
 	if found == nil {
-		return doomed
+		return terminating
 	}
 	return found
 }

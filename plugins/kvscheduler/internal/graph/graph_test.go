@@ -205,7 +205,7 @@ func (m naive) dependents(key string) (found []string) {
 	return found
 }
 
-func (m naive) witness(dep *api.Dependency) bool {
+func (m naive) provider(dep *api.Dependency) bool {
 	for k, values := range m {
 		if values[1] != nil && graph.Meets(dep, k) {
 			return true
@@ -252,8 +252,8 @@ func TestIndexesRandom(t *testing.T) {
 			if want := m.dependents(probe); !slices.Equal(got, want) {
 				t.Fatalf("dependents of %s: %v, want %v", probe, got, want)
 			}
-			if w := g.Witness(&asked); (w != nil) != m.witness(&asked) || w != nil && (w.Have == nil || !graph.Meets(&asked, w.Key)) {
-				t.Fatalf("witness of %+v: %v", asked, w)
+			if w := g.Provider(&asked); (w != nil) != m.provider(&asked) || w != nil && (w.Have == nil || !graph.Meets(&asked, w.Key)) {
+				t.Fatalf("provider of %+v: %v", asked, w)
 			}
 		}
 	})

@@ -31,10 +31,10 @@ func (n *Node) AsFound() *registry.Value {
 	return v
 }
 
-// Doomed reports whether the value exists only because it, or a dependent of it, could
+// Terminating reports whether the value exists only because it, or a dependent of it, could
 // not be removed yet: it is no longer desired. Nothing new is to depend on it.
-func (n *Node) Doomed() bool {
-	if n.Base != nil && n.Base.Doomed() {
+func (n *Node) Terminating() bool {
+	if n.Base != nil && n.Base.Terminating() {
 		return true
 	}
 	return n.Want == nil && n.Have != nil && n.Err != nil

@@ -165,7 +165,7 @@ func (p *planner) touchAll(found []*graph.Node) []*node {
 }
 
 // loses reports whether q cannot exist while n is down: a dependency has
-// no other witness that stays, and q is not updated away from it in time.
+// no other provider that stays, and q is not updated away from it in time.
 func (p *planner) loses(q, n *node) bool {
 	p.actOn(q)
 	if !q.stays() || q.kind == Adopt && q.target.FromSB { // given back, whatever it stands on
@@ -193,7 +193,7 @@ func (p *planner) hasStaying(dep *api.Dependency) bool {
 }
 
 // movesAway: every dependency of the new value is met by something that stays
-// or that is new, so the update can be made before the old witness goes.
+// or that is new, so the update can be made before the old provider goes.
 func (p *planner) movesAway(q *node) bool {
 	for i := range q.target.Deps {
 		dep := &q.target.Deps[i]

@@ -12,7 +12,7 @@ import (
 // out serves all.
 type choice struct {
 	of                         graph.Choice
-	comes, meets, stays, moves witness
+	comes, meets, stays, moves provider
 
 	// Those that wait for one of the values were notified that there is one, and
 	// those who stand on one of them that there is none in the target, and none
@@ -20,9 +20,9 @@ type choice struct {
 	woken, lost, lostNews, fallen bool
 }
 
-// witness is the first of the values that is good for something. Which are may
+// provider is the first of the values that is good for something. Which are may
 // only become fewer, so the search continues where it ended.
-type witness struct {
+type provider struct {
 	gn    *graph.Node // one that exists
 	fresh bool        // there is none of those
 	n     *node       // one that does not exist
@@ -58,21 +58,21 @@ func (cs *choices) choosing(dep *api.Dependency, f func(*choice) bool) bool {
 }
 
 // existing reports whether a value of the choice that exists is good, and
-// remembers it in w. Values that were not touched are good, unless doomed.
-func (cs *choices) existing(c *choice, w *witness, good func(n *node) bool) bool {
+// remembers it in w. Values that were not touched are good, unless terminating.
+func (cs *choices) existing(c *choice, w *provider, good func(n *node) bool) bool {
 	if w.fresh {
 		return false
 	}
 	from := c.of.Prefix
 	if w.gn != nil {
-		if n := cs.p.of(w.gn); n == nil && !w.gn.Doomed() || n != nil && good(n) {
+		if n := cs.p.of(w.gn); n == nil && !w.gn.Terminating() || n != nil && good(n) {
 			return true
 		}
 		from = w.gn.Key
 	}
 	w.gn = nil
 	cs.p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
-		if n := cs.p.of(gn); (n == nil && !gn.Doomed() || n != nil && good(n)) && cs.p.g.Selects(c.of, gn.Key) {
+		if n := cs.p.of(gn); (n == nil && !gn.Terminating() || n != nil && good(n)) && cs.p.g.Selects(c.of, gn.Key) {
 			w.gn = gn
 		}
 		return w.gn == nil
@@ -82,7 +82,7 @@ func (cs *choices) existing(c *choice, w *witness, good func(n *node) bool) bool
 }
 
 // find is existing or, if there is none, the same for those that do not exist.
-func (cs *choices) find(c *choice, w *witness, good func(n *node) bool) bool {
+func (cs *choices) find(c *choice, w *provider, good func(n *node) bool) bool {
 	if w.none {
 		return false
 	}

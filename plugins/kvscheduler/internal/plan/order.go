@@ -352,7 +352,7 @@ func (s *sorter) states(op *Op, st *step) {
 	case Note:
 		op.After = noteState(n)
 		switch {
-		case n.exists() && n.holder != "" && (n.aim() != n.have || n.stranded):
+		case n.exists() && n.holder != "" && (n.aim() != n.have || n.unmetHeld):
 			op.Held, op.Knot = &Hold{By: n.holder, Lacks: s.p.lacks[n]}, n.knot
 		case n.unsure && n.want != n.have:
 			op.Held = &Hold{By: Unsure}

@@ -211,18 +211,18 @@ type node struct {
 	oldWant, want, have *registry.Value
 	target              *registry.Value // what exists afterwards, if in
 
-	holder   string // key of a pinned value that stands on this one
-	stranded bool   // exists only because of its holder
-	changed  bool   // given a new wanted value by the request
-	touched  bool   // named by the request to be looked at again
-	pinned   bool   // stays as it is
-	leaving  bool   // may cease to exist; see Limbo
-	unsure   bool   // stays what it is for now; see Unsure
-	knot     bool   // see Op.Knot
-	passing  bool   // looked at only because it is a knot
-	in       bool   // exists in the target
-	assumed  bool   // in was set by assume
-	derived  bool   // derived values were taken from target
+	holder    string // key of a pinned value that stands on this one
+	unmetHeld bool   // exists only because of its holder
+	changed   bool   // given a new wanted value by the request
+	touched   bool   // named by the request to be looked at again
+	pinned    bool   // stays as it is
+	leaving   bool   // may cease to exist; see Limbo
+	unsure    bool   // stays what it is for now; see Unsure
+	knot      bool   // see Op.Knot
+	passing   bool   // looked at only because it is a knot
+	in        bool   // exists in the target
+	assumed   bool   // in was set by assume
+	derived   bool   // derived values were taken from target
 
 	acted    bool
 	recreate bool  // cannot be changed in place

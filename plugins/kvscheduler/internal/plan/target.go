@@ -244,7 +244,7 @@ func (p *planner) expand() {
 		n := p.list[i]
 		// An existing value that the request names may be news to those who wait
 		// for it; other existing values are not.
-		if !n.in || n.exists() && !n.touched && !n.rescued() || p.req.All {
+		if !n.in || n.exists() && !n.touched && !n.restored() || p.req.All {
 			continue
 		}
 		var found []*graph.Node
@@ -372,7 +372,7 @@ func (p *planner) standHeld(n *node) {
 	if dep != nil && p.lacks[n] == "" {
 		p.lacking(n, name(dep))
 	}
-	n.stranded = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
+	n.unmetHeld = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
 }
 
 // metAll reports whether all dependencies of v are met in the target; v is what
@@ -394,7 +394,7 @@ func (p *planner) unmet(n *node, v *registry.Value) *api.Dependency {
 		}
 		switch gn, w := p.named(n, v, i); {
 		case w != nil && w.provides():
-		case w == nil && gn != nil && gn.Have != nil && !gn.Doomed():
+		case w == nil && gn != nil && gn.Have != nil && !gn.Terminating():
 		default:
 			return dep
 		}
@@ -408,7 +408,7 @@ func (p *planner) met(dep *api.Dependency) bool {
 	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
-		found = n != nil && n.provides() || n == nil && gn.Have != nil && !gn.Doomed()
+		found = n != nil && n.provides() || n == nil && gn.Have != nil && !gn.Terminating()
 		return !found
 	})
 	return found

@@ -133,7 +133,7 @@ func (p *planner) mayStand(n *node, v *registry.Value) bool {
 	}
 	for i := range v.Deps {
 		dep := &v.Deps[i]
-		if !p.met(dep) && (p.g.Witness(dep) != nil || !p.req.Unread.Meets(dep)) { // a witness that is known, and goes
+		if !p.met(dep) && (p.g.Provider(dep) != nil || !p.req.Unread.Meets(dep)) { // a provider that is known, and goes
 			return false
 		}
 	}

@@ -58,7 +58,7 @@ func (r *Reader) waitsFor(n *graph.Node, i int) *graph.Node {
 		if only = r.named(n, n.Want, i); only == nil {
 			only = r.comesWith(dep.Key)
 		}
-	} else if r.witness(dep) == nil {
+	} else if r.provider(dep) == nil {
 		only = r.only(dep)
 	}
 	if only == nil || !waits(only) {

@@ -87,7 +87,7 @@ func (r *Reader) dependency(dep *api.Dependency, seen map[string]bool) []*api.Ex
 	if dep.Key != "" {
 		return []*api.Explanation{r.explain(dep.Key, label(dep), seen)}
 	}
-	if w := r.witness(dep); w != nil {
+	if w := r.provider(dep); w != nil {
 		return []*api.Explanation{r.explain(w.Key, label(dep), seen)}
 	}
 	prefixes := slices.Clone(dep.AnyOf.KeyPrefixes)

@@ -40,7 +40,7 @@ type Reader struct {
 	TxnStart func(seq uint64) time.Time
 
 	cycles    cycles
-	witnesses witnesses
+	providers providers
 }
 
 // Origin returns whether the northbound or the southbound is the source of a value.
@@ -162,7 +162,7 @@ func (r *Reader) unmet(n *graph.Node) []string {
 			labels = append(labels, r.name(dep))
 		} else if _, leaving := r.limbo(w.Key); leaving {
 			labels = append(labels, r.name(dep)+", which is being removed")
-		} else if w.Doomed() {
+		} else if w.Terminating() {
 			labels = append(labels, r.name(dep)+", which is not configured any more and could not be removed")
 		}
 	}
@@ -237,7 +237,7 @@ func (r *Reader) edge(dep *api.Dependency) api.GraphEdge {
 	e := api.GraphEdge{Relation: api.RelationDependsOn, Label: label(dep), AnyOf: dep.AnyOf.KeyPrefixes}
 	if dep.Key != "" {
 		e.Keys, e.AnyOf = []string{dep.Key}, nil
-		e.Satisfied = r.witness(dep) != nil
+		e.Satisfied = r.provider(dep) != nil
 		return e
 	}
 	prefixes := dep.AnyOf.KeyPrefixes

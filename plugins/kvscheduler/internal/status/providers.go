@@ -5,9 +5,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
-// witnesses caches the providers of AnyOf dependencies for the life of the Reader,
+// providers caches the providers of AnyOf dependencies for the life of the Reader,
 // since many values may have the same dependency.
-type witnesses struct {
+type providers struct {
 	first map[graph.Choice]*graph.Node
 	keys  map[graph.Choice][]string      // at most maxMatches each
 	any   map[graph.Choice][]*graph.Node // at most two each, existing or not
@@ -17,7 +17,7 @@ type witnesses struct {
 func (r *Reader) met(n *graph.Node, i int) *graph.Node {
 	dep := &n.Want.Deps[i]
 	if dep.Key == "" {
-		return r.witness(dep)
+		return r.provider(dep)
 	}
 	if to := r.named(n, n.Want, i); to != nil && to.Have != nil {
 		return to
@@ -25,20 +25,20 @@ func (r *Reader) met(n *graph.Node, i int) *graph.Node {
 	return nil
 }
 
-// witness returns an existing provider of a dependency, or nil.
-func (r *Reader) witness(dep *api.Dependency) *graph.Node {
+// provider returns an existing provider of a dependency, or nil.
+func (r *Reader) provider(dep *api.Dependency) *graph.Node {
 	if dep.Key != "" {
-		return r.Graph.Witness(dep)
+		return r.Graph.Provider(dep)
 	}
 	for _, prefix := range graph.Prefixes(dep) {
 		choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
-		n, known := r.witnesses.first[choice]
+		n, known := r.providers.first[choice]
 		if !known {
-			if r.witnesses.first == nil {
-				r.witnesses.first = map[graph.Choice]*graph.Node{}
+			if r.providers.first == nil {
+				r.providers.first = map[graph.Choice]*graph.Node{}
 			}
-			n = r.Graph.Witness(&api.Dependency{AnyOf: api.AnyOfDependency{KeyPrefixes: []string{prefix}, KeySelector: dep.AnyOf.KeySelector}})
-			r.witnesses.first[choice] = n
+			n = r.Graph.Provider(&api.Dependency{AnyOf: api.AnyOfDependency{KeyPrefixes: []string{prefix}, KeySelector: dep.AnyOf.KeySelector}})
+			r.providers.first[choice] = n
 		}
 		if n != nil {
 			return n
@@ -51,7 +51,7 @@ func (r *Reader) witness(dep *api.Dependency) *graph.Node {
 // prefix, at most maxMatches of them.
 func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 	choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
-	if known, ok := r.witnesses.keys[choice]; ok {
+	if known, ok := r.providers.keys[choice]; ok {
 		return known
 	}
 	r.Graph.Ascend(prefix, func(n *graph.Node) bool {
@@ -60,10 +60,10 @@ func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 		}
 		return len(keys) < maxMatches
 	})
-	if r.witnesses.keys == nil {
-		r.witnesses.keys = map[graph.Choice][]string{}
+	if r.providers.keys == nil {
+		r.providers.keys = map[graph.Choice][]string{}
 	}
-	r.witnesses.keys[choice] = keys
+	r.providers.keys[choice] = keys
 	return keys
 }
 
@@ -83,7 +83,7 @@ func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 
 // any returns up to two values of a choice.
 func (r *Reader) any(of graph.Choice) (some []*graph.Node) {
-	if known, ok := r.witnesses.any[of]; ok {
+	if known, ok := r.providers.any[of]; ok {
 		return known
 	}
 	r.Graph.Ascend(of.Prefix, func(n *graph.Node) bool {
@@ -92,9 +92,9 @@ func (r *Reader) any(of graph.Choice) (some []*graph.Node) {
 		}
 		return len(some) < 2
 	})
-	if r.witnesses.any == nil {
-		r.witnesses.any = map[graph.Choice][]*graph.Node{}
+	if r.providers.any == nil {
+		r.providers.any = map[graph.Choice][]*graph.Node{}
 	}
-	r.witnesses.any[of] = some
+	r.providers.any[of] = some
 	return some
 }
