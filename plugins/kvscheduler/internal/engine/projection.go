@@ -14,8 +14,8 @@ type projection struct {
 	graph *graph.Graph
 	pl    *plan.Plan
 
-	exists  map[string]bool // for the keys that the plan changes; nil before the first use
-	choices map[string]bool // by prefixes: a value with one of them exists
+	exists   map[string]bool // for the keys that the plan changes; nil before the first use
+	patterns map[string]bool // by prefixes: a value with one of them exists
 }
 
 // met reports whether the dependency is met.
@@ -38,14 +38,14 @@ func (a *projection) met(dep *api.Dependency) bool {
 	if dep.AnyOf.KeySelector != nil {
 		return a.metByAny(dep)
 	}
-	choice := strings.Join(dep.AnyOf.KeyPrefixes, "\x00")
-	met, known := a.choices[choice]
+	pattern := strings.Join(dep.AnyOf.KeyPrefixes, "\x00")
+	met, known := a.patterns[pattern]
 	if !known {
-		if a.choices == nil {
-			a.choices = map[string]bool{}
+		if a.patterns == nil {
+			a.patterns = map[string]bool{}
 		}
 		met = a.metByAny(dep)
-		a.choices[choice] = met
+		a.patterns[pattern] = met
 	}
 	return met
 }

@@ -13,7 +13,7 @@ import (
 // order of its dependencies.
 type edge struct {
 	to *Node // nil: the dependency names no key
-	at int32 // where the edge is in to.kin.dependents
+	at int32 // where the edge is in to.relations.dependents
 }
 
 // dependent is the other end of an edge.
@@ -51,20 +51,20 @@ func (g *Graph) Naming(key string, yield func(*Node)) {
 
 // NamingNode is Naming for the key of a node.
 func (g *Graph) NamingNode(n *Node, yield func(*Node)) {
-	if n.kin == nil {
+	if n.relations == nil {
 		return
 	}
-	for i := range n.kin.dependents {
-		yield(n.kin.dependents[i].from)
+	for i := range n.relations.dependents {
+		yield(n.relations.dependents[i].from)
 	}
 }
 
 // Dependents is how many times NamingNode yields.
 func (n *Node) Dependents() int {
-	if n.kin == nil {
+	if n.relations == nil {
 		return 0
 	}
-	return len(n.kin.dependents)
+	return len(n.relations.dependents)
 }
 
 // replace changes both values and keeps the edges in step.
@@ -81,7 +81,7 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 		}
 		had := n.ofHave()
 		g.cut((*n.otherEdges)[had:])
-		g.unchooseDerived(n)
+		g.unlinkDerivedAnyOf(n)
 		old[1] = linked{value: n.Have, edges: (*n.otherEdges)[:had:had]}
 	case n.Want == n.Have:
 	default:
@@ -104,7 +104,7 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 	for _, l := range old {
 		if l.value != nil {
 			g.cut(l.edges)
-			g.unchoose(n, l.value)
+			g.unlinkAnyOf(n, l.value)
 		}
 	}
 	if !keptWant {
@@ -118,8 +118,8 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 		other := had // here, so that only then it is allocated
 		n.otherEdges = &other
 	}
-	g.choose(n, want) // after unchoose, which may concern the same prefixes
-	g.choose(n, have)
+	g.linkAnyOf(n, want) // after unlinkAnyOf, which may concern the same prefixes
+	g.linkAnyOf(n, have)
 }
 
 // linked is a value with its edges.
@@ -153,7 +153,7 @@ func take(old *[2]linked, v *registry.Value) (edges []edge, ok bool) {
 
 func sameKeys(a, b api.Dependency) bool {
 	return a.Key == b.Key && slices.Equal(a.AnyOf.KeyPrefixes, b.AnyOf.KeyPrefixes) &&
-		NewChoice("", a.AnyOf.KeySelector) == NewChoice("", b.AnyOf.KeySelector)
+		NewKeyPattern("", a.AnyOf.KeySelector) == NewKeyPattern("", b.AnyOf.KeySelector)
 }
 
 // makeEdges makes those of a value; nil if it names no keys.
@@ -183,9 +183,9 @@ func (g *Graph) connect(n *Node, key string, e *edge) {
 		}
 		g.named = to
 	}
-	family := to.family()
-	e.to, e.at = to, int32(len(family.dependents))
-	family.dependents = append(family.dependents, dependent{n, e})
+	related := to.related()
+	e.to, e.at = to, int32(len(related.dependents))
+	related.dependents = append(related.dependents, dependent{n, e})
 }
 
 // cut removes edges.
@@ -195,16 +195,16 @@ func (g *Graph) cut(edges []edge) {
 		if to == nil {
 			continue
 		}
-		list := to.kin.dependents
+		list := to.relations.dependents
 		last := len(list) - 1
 		moved := list[last]
 		list[edges[i].at] = moved
 		moved.edge.at = edges[i].at
 		list[last] = dependent{}
-		to.kin.dependents = list[:last]
+		to.relations.dependents = list[:last]
 		if last == 0 {
-			to.kin.dependents = nil
-			if to.disband(); to.gone && to.kin == nil {
+			to.relations.dependents = nil
+			if to.dropRelations(); to.gone && to.relations == nil {
 				g.drop(to)
 			}
 		}
@@ -263,7 +263,7 @@ func (g *Graph) Wait(n *Node) {
 	for i := range next {
 		edges[i] = (*n.otherEdges)[i]
 		if to := edges[i].to; to != nil {
-			to.kin.dependents[edges[i].at].edge = &edges[i]
+			to.relations.dependents[edges[i].at].edge = &edges[i]
 		}
 	}
 	n.otherEdges = &edges
@@ -275,6 +275,6 @@ func (g *Graph) Wait(n *Node) {
 			}
 			next++
 		}
-		g.choose(n, v)
+		g.linkAnyOf(n, v)
 	}
 }

@@ -34,12 +34,12 @@ func (g *Graph) ExistingFrom(prefix, from string, yield func(*Node) bool) {
 		last = n.Key
 		if n.Have == nil {
 			skipped++
-			return skipped < patience || g.choosers[prefix] == nil
+			return skipped < patience || g.anyOfDependents[prefix] == nil
 		}
 		done = !yield(n)
 		return !done
 	})
-	if done || skipped < patience || g.choosers[prefix] == nil {
+	if done || skipped < patience || g.anyOfDependents[prefix] == nil {
 		return
 	}
 	g.index(prefix).AscendGreaterOrEqual(&Node{Key: last}, yield)

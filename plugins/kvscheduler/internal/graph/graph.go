@@ -25,9 +25,9 @@ type Node struct {
 	Desc *registry.Descriptor // nil: none
 	Base *Node                // the value it is derived from; nil: not derived
 
-	Want *registry.Value // nil: not wanted
-	Have *registry.Value // believed to exist; nil: does not exist
-	kin  *kin            // nil: none
+	Want      *registry.Value // nil: not wanted
+	Have      *registry.Value // believed to exist; nil: does not exist
+	relations *relations      // nil: none
 
 	view int32  // see View
 	plan uint32 // the plan that view is of
@@ -43,7 +43,7 @@ type Node struct {
 	news  bool   // see Tracked
 	marks uint8  // see Mark
 	round uint32 // the round that marks are of
-	at    int32  // where the node is in Base.kin.derived
+	at    int32  // where the node is in Base.relations.derived
 
 	edges      []edge  // of Want
 	otherEdges *[]edge // of Have unless that is Want; see also Wait
@@ -76,8 +76,8 @@ type Outcome struct {
 	Missing bool
 }
 
-// kin are the other nodes that have to do with one. Most have none.
-type kin struct {
+// relations are the other nodes that have to do with one. Most have none.
+type relations struct {
 	derived    []*Node     // those with Base == this
 	dependents []dependent // the ends of edges that lead here
 }
@@ -103,10 +103,10 @@ func (n *Node) Root() *Node {
 // Derived iterates over the nodes derived from this one, in no order. They must
 // not change meanwhile.
 func (n *Node) Derived(yield func(*Node) bool) {
-	if n.kin == nil {
+	if n.relations == nil {
 		return
 	}
-	for _, d := range n.kin.derived {
+	for _, d := range n.relations.derived {
 		if !yield(d) {
 			return
 		}
@@ -117,43 +117,43 @@ func (n *Node) Derived(yield func(*Node) bool) {
 // it has to be looked for: nodes are derived in the order of values, and most
 // keep it.
 func (n *Node) Child(i int, key string) *Node {
-	if n.kin != nil && i < len(n.kin.derived) && n.kin.derived[i].Key == key {
-		return n.kin.derived[i]
+	if n.relations != nil && i < len(n.relations.derived) && n.relations.derived[i].Key == key {
+		return n.relations.derived[i]
 	}
 	return nil
 }
 
-// family returns the kin of a node.
-func (n *Node) family() *kin {
-	if n.kin == nil {
-		n.kin = &kin{}
+// related returns the relations of a node, which it creates if there are none.
+func (n *Node) related() *relations {
+	if n.relations == nil {
+		n.relations = &relations{}
 	}
-	return n.kin
+	return n.relations
 }
 
-// disband lets go of the kin of a node if there are none.
-func (n *Node) disband() {
-	if len(n.kin.derived) == 0 && len(n.kin.dependents) == 0 {
-		n.kin = nil
+// dropRelations frees the relations of a node if they are empty.
+func (n *Node) dropRelations() {
+	if len(n.relations.derived) == 0 && len(n.relations.dependents) == 0 {
+		n.relations = nil
 	}
 }
 
 // derive makes n one of those derived from a base.
 func (n *Node) derive(base *Node) {
-	family := base.family()
-	n.Base, n.at = base, int32(len(family.derived))
-	family.derived = append(family.derived, n)
+	related := base.related()
+	n.Base, n.at = base, int32(len(related.derived))
+	related.derived = append(related.derived, n)
 }
 
 // depart undoes derive but for Base itself. Another node takes the place.
 func (n *Node) depart() {
-	list := n.Base.kin.derived
+	list := n.Base.relations.derived
 	last := len(list) - 1
 	moved := list[last]
 	list[n.at], moved.at = moved, n.at
 	list[last] = nil
-	n.Base.kin.derived = list[:last]
-	n.Base.disband()
+	n.Base.relations.derived = list[:last]
+	n.Base.dropRelations()
 }
 
 // Graph is the set of all nodes with their reverse edges.
@@ -162,19 +162,19 @@ type Graph struct {
 	sorted *btree.BTreeG[*Node]
 
 	// Who depends on what, by prefix; see edge for keys.
-	choosers map[string]*choosers            // by prefix
-	lengths  map[int]int                     // lengths of the prefixes, with counts
-	existing map[string]*btree.BTreeG[*Node] // see Existing
-	round    uint32                          // see NextRound
-	plan     uint32                          // see NextPlan
-	inserted uint32                          // counts the nodes that came
-	named    *Node                           // the last one that connect was asked for; nil: not known
+	anyOfDependents map[string]*anyOfDependents     // by prefix
+	lengths         map[int]int                     // lengths of the prefixes, with counts
+	existing        map[string]*btree.BTreeG[*Node] // see Existing
+	round           uint32                          // see NextRound
+	plan            uint32                          // see NextPlan
+	inserted        uint32                          // counts the nodes that came
+	named           *Node                           // the last one that connect was asked for; nil: not known
 
 	left  int                 // see AnyLeft
 	knots map[string]struct{} // see Knots
 
-	lastErrors map[*Node]error          // see LastError
-	panics     map[Choice]selectorPanic // see TakePanics
+	lastErrors map[*Node]error              // see LastError
+	panics     map[KeyPattern]selectorPanic // see TakePanics
 
 	// OwnerChanged is called after each change of owner; nil disables it.
 	OwnerChanged func(n *Node, from Owner, by Event)
@@ -186,12 +186,12 @@ type Graph struct {
 // New returns an empty graph.
 func New() *Graph {
 	return &Graph{
-		nodes:    newTable(),
-		sorted:   btree.NewG(32, byKey),
-		choosers: map[string]*choosers{},
-		lengths:  map[int]int{},
-		panics:   map[Choice]selectorPanic{},
-		existing: map[string]*btree.BTreeG[*Node]{},
+		nodes:           newTable(),
+		sorted:          btree.NewG(32, byKey),
+		anyOfDependents: map[string]*anyOfDependents{},
+		lengths:         map[int]int{},
+		panics:          map[KeyPattern]selectorPanic{},
+		existing:        map[string]*btree.BTreeG[*Node]{},
 	}
 }
 
@@ -229,7 +229,7 @@ func (g *Graph) View(n *Node) int32 {
 
 // IsLeaf reports whether no value names the node in a dependency or is derived from
 // it.
-func (n *Node) IsLeaf() bool { return n.kin == nil }
+func (n *Node) IsLeaf() bool { return n.relations == nil }
 
 // NextRound takes all marks away.
 func (g *Graph) NextRound() { g.round++ }
@@ -255,7 +255,7 @@ func (g *Graph) Ensure(key string, d *registry.Descriptor, base *Node) *Node {
 	case added:
 		g.insert(n)
 	case n.gone:
-		*n = Node{Key: key, hash: n.hash, number: n.number, kept: n.kept, news: n.news, kin: n.kin}
+		*n = Node{Key: key, hash: n.hash, number: n.number, kept: n.kept, news: n.news, relations: n.relations}
 		g.insert(n)
 	}
 	if n.Desc == nil {
@@ -307,13 +307,13 @@ func (g *Graph) SetHave(n *Node, v *registry.Value, meta api.Metadata, event Eve
 // Forget removes a node that is neither wanted nor exists nor has a failure to
 // tell; others stay.
 func (g *Graph) Forget(n *Node) {
-	hasDerived := n.kin != nil && len(n.kin.derived) > 0
+	hasDerived := n.relations != nil && len(n.relations.derived) > 0
 	if n.gone || n.Want != nil || n.Have != nil || n.Err != nil || hasDerived {
 		return
 	}
 	n.gone = true
 	delete(g.lastErrors, n)
-	if n.kin == nil {
+	if n.relations == nil {
 		g.drop(n)
 	}
 	g.sorted.Delete(n)

@@ -36,7 +36,7 @@ func dependents(g *graph.Graph, key string) []string {
 	found := map[string]bool{}
 	note := func(n *graph.Node) { found[n.Key] = true }
 	g.Naming(key, note)
-	g.Choosing(key, func(graph.Choice) bool { return false }, note)
+	g.AnyOfDependents(key, func(graph.KeyPattern) bool { return false }, note)
 	return slices.Sorted(maps.Keys(found))
 }
 

@@ -13,12 +13,12 @@ type SelectorPanic struct {
 	Dependents []*Node // the values that have the dependency, in no order
 }
 
-// selectorPanic is a key for which the selector of a choice panicked, and how.
+// selectorPanic is a key for which the selector of a pattern panicked, and how.
 type selectorPanic struct{ key, problem string }
 
-// Selects is Selects of a choice, and remembers a panic for TakePanics. It is for the
+// Selects is Selects of a pattern, and remembers a panic for TakePanics. It is for the
 // one writer of the graph.
-func (g *Graph) Selects(of Choice, key string) (takes bool) {
+func (g *Graph) Selects(of KeyPattern, key string) (takes bool) {
 	if of.selector == nil {
 		return true
 	}
@@ -41,7 +41,7 @@ func (g *Graph) TakePanics() []SelectorPanic {
 	list := make([]SelectorPanic, 0, len(g.panics))
 	for of, known := range g.panics {
 		p := SelectorPanic{Problem: known.problem}
-		if c := g.choosers[of.Prefix]; c != nil {
+		if c := g.anyOfDependents[of.Prefix]; c != nil {
 			for n := range c.some[of] {
 				p.Dependents = append(p.Dependents, n)
 			}

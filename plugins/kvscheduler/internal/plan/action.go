@@ -111,7 +111,7 @@ func (p *planner) spread(falling []*node) {
 // meets, some more than once.
 func (p *planner) standingOn(n *node) []*node {
 	found := p.scratch.take(n)
-	p.dependentsOf(n, p.choices.steady, func(gn *graph.Node) {
+	p.dependentsOf(n, p.patterns.steady, func(gn *graph.Node) {
 		if gn.Have != nil && !gn.Have.FromSB {
 			found = append(found, gn)
 		}
@@ -182,7 +182,7 @@ func (p *planner) loses(q, n *node) bool {
 
 func (p *planner) hasStaying(dep *api.Dependency) bool {
 	if dep.Key == "" {
-		return p.choices.choosing(dep, p.choices.staying)
+		return p.patterns.matching(dep, p.patterns.staying)
 	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {
@@ -198,7 +198,7 @@ func (p *planner) movesAway(q *node) bool {
 	for i := range q.target.Deps {
 		dep := &q.target.Deps[i]
 		if dep.Key == "" {
-			if !p.choices.choosing(dep, p.choices.moves) {
+			if !p.patterns.matching(dep, p.patterns.moves) {
 				return false
 			}
 			continue

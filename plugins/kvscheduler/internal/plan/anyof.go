@@ -25,12 +25,12 @@ type alternatives struct {
 
 func (s *sorter) isGate(id int32) bool { return s.steps[id].n == &s.gate }
 
-// alternative is what meets a dependency that names no key: the choice of all
+// alternative is what meets a dependency that names no key: the pattern of all
 // its prefixes.
-type alternative graph.Choice
+type alternative graph.KeyPattern
 
 func alternativeOf(dep *api.Dependency) alternative {
-	return alternative(graph.NewChoice(strings.Join(dep.AnyOf.KeyPrefixes, "\x00"), dep.AnyOf.KeySelector))
+	return alternative(graph.NewKeyPattern(strings.Join(dep.AnyOf.KeyPrefixes, "\x00"), dep.AnyOf.KeySelector))
 }
 
 // shared reports whether all values with the dependency can be treated alike: a value that meets its own dependency does not wait for itself.
@@ -54,8 +54,8 @@ func (s *sorter) leaveAny(id int32, n *node, dep *api.Dependency) {
 // beforeAny is the step before which everything goes that goes before the
 // removal of all that meets dep.
 func (s *sorter) beforeAny(dep *api.Dependency) int32 {
-	choice := alternativeOf(dep)
-	id, known := s.gates[choice]
+	of := alternativeOf(dep)
+	id, known := s.gates[of]
 	if known {
 		return id
 	}
@@ -63,7 +63,7 @@ func (s *sorter) beforeAny(dep *api.Dependency) int32 {
 		s.gates = map[alternative]int32{}
 	}
 	id = s.gateOf(s.meeting(s.removals(), dep), func(gate, removal int32) { s.before(gate, removal) })
-	s.gates[choice] = id
+	s.gates[of] = id
 	return id
 }
 
@@ -97,8 +97,8 @@ func (s *sorter) arriveAny(id int32, n *node, dep *api.Dependency) {
 // afterAny is the step after which everything comes that needs any creation
 // that meets dep.
 func (s *sorter) afterAny(dep *api.Dependency) int32 {
-	choice := alternativeOf(dep)
-	id, known := s.needs[choice]
+	of := alternativeOf(dep)
+	id, known := s.needs[of]
 	if known {
 		return id
 	}
@@ -106,7 +106,7 @@ func (s *sorter) afterAny(dep *api.Dependency) int32 {
 		s.needs = map[alternative]int32{}
 	}
 	id = s.firstOf(s.meeting(s.creations(), dep))
-	s.needs[choice] = id
+	s.needs[of] = id
 	return id
 }
 

@@ -163,7 +163,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 		g: g, req: req, slab: slab[node]{write: func(n *node) { n.place = 0 }},
 		list: make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 	}
-	p.choices.p = p
+	p.patterns.p = p
 	g.NextPlan()
 	p.fresh.grow(newKeys(req.Changes))
 	p.pieces = g.Cursor(len(req.Changes))
@@ -241,12 +241,12 @@ type planner struct {
 	slab slab[node]
 	list []*node // in the order of touching
 
-	added   newDependents
-	choices choices
-	fresh   fresh                // nodes without graph node
-	near    int32                // place in list of the one that was looked for last
-	pieces  *graph.Cursor        // for derived values
-	sorted  *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
+	added    newDependents
+	patterns patterns
+	fresh    fresh                // nodes without graph node
+	near     int32                // place in list of the one that was looked for last
+	pieces   *graph.Cursor        // for derived values
+	sorted   *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
 
 	scratch scratch
 	work    []*node

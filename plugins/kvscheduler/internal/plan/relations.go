@@ -13,16 +13,16 @@ import (
 // newDependents are the values that get dependencies which the graph does not have
 // yet, by what they depend on.
 type newDependents struct {
-	complete bool // else there are none yet; see linkAll
-	exact    map[string][]*node
-	byChoice map[graph.Choice]*newcomers
-	byPrefix map[string][]*newcomers
-	lengths  map[int]bool // of the prefixes
+	complete  bool // else there are none yet; see linkAll
+	exact     map[string][]*node
+	byPattern map[graph.KeyPattern]*newcomers
+	byPrefix  map[string][]*newcomers
+	lengths   map[int]bool // of the prefixes
 }
 
-// newcomers are values that are not in the graph yet, with the same choice.
+// newcomers are values that are not in the graph yet, with the same pattern.
 type newcomers struct {
-	of    graph.Choice
+	of    graph.KeyPattern
 	nodes []*node
 }
 
@@ -35,16 +35,16 @@ func (d *newDependents) add(n *node, v *registry.Value) {
 			continue
 		}
 		for _, prefix := range graph.Prefixes(dep) {
-			d.addTo(graph.NewChoice(prefix, dep.AnyOf.KeySelector), n)
+			d.addTo(graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector), n)
 		}
 	}
 }
 
-func (d *newDependents) addTo(of graph.Choice, n *node) {
-	c := d.byChoice[of]
+func (d *newDependents) addTo(of graph.KeyPattern, n *node) {
+	c := d.byPattern[of]
 	if c == nil {
 		c = &newcomers{of: of}
-		d.byChoice[of] = c
+		d.byPattern[of] = c
 		d.byPrefix[of.Prefix] = append(d.byPrefix[of.Prefix], c)
 		d.lengths[len(of.Prefix)] = true
 	}
@@ -52,8 +52,8 @@ func (d *newDependents) addTo(of graph.Choice, n *node) {
 }
 
 // of iterates over the values with a dependency that the key may meet. affected
-// reports whether the key is part of a choice, and those with it have to be looked at.
-func (d *newDependents) of(key string, affected func(graph.Choice) bool, yield func(*graph.Node, *node)) {
+// reports whether the key matches a pattern, and those with it have to be looked at.
+func (d *newDependents) of(key string, affected func(graph.KeyPattern) bool, yield func(*graph.Node, *node)) {
 	all := func(list []*node) {
 		for _, n := range list {
 			yield(n.node, n)
@@ -77,7 +77,7 @@ func (d *newDependents) of(key string, affected func(graph.Choice) bool, yield f
 func (p *planner) linkAll() {
 	p.added = newDependents{
 		complete: true,
-		exact:    map[string][]*node{}, byChoice: map[graph.Choice]*newcomers{},
+		exact:    map[string][]*node{}, byPattern: map[graph.KeyPattern]*newcomers{},
 		byPrefix: map[string][]*newcomers{}, lengths: map[int]bool{},
 	}
 	for _, n := range p.list {
@@ -94,15 +94,15 @@ func (p *planner) dependents(d *node, yield func(*graph.Node, *node)) {
 	if !p.added.complete {
 		p.linkAll()
 	}
-	p.dependentsOf(d, p.choices.unharmed, func(gn *graph.Node) { yield(gn, p.of(gn)) })
-	p.added.of(d.key, func(of graph.Choice) bool {
-		return p.g.Selects(of, d.key) && !p.choices.unharmedNews(of)
+	p.dependentsOf(d, p.patterns.unharmed, func(gn *graph.Node) { yield(gn, p.of(gn)) })
+	p.added.of(d.key, func(of graph.KeyPattern) bool {
+		return p.g.Selects(of, d.key) && !p.patterns.unharmedNews(of)
 	}, yield)
 }
 
 // dependentsOf iterates over the nodes in the graph that may depend on the key
-// of d; see graph.Choosing for skip.
-func (p *planner) dependentsOf(d *node, skip func(graph.Choice) bool, yield func(*graph.Node)) {
+// of d; see graph.AnyOfDependents for skip.
+func (p *planner) dependentsOf(d *node, skip func(graph.KeyPattern) bool, yield func(*graph.Node)) {
 	switch {
 	case d.leaf:
 	case d.node != nil:
@@ -110,7 +110,7 @@ func (p *planner) dependentsOf(d *node, skip func(graph.Choice) bool, yield func
 	default:
 		p.g.Naming(d.key, yield)
 	}
-	p.g.Choosing(d.key, skip, yield)
+	p.g.AnyOfDependents(d.key, skip, yield)
 }
 
 // named returns what dependency i of v names by its key: the node in the
@@ -173,9 +173,9 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 	}
 	more := true
 	for _, prefix := range graph.Prefixes(dep) {
-		choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
+		pattern := graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)
 		p.g.Existing(prefix, func(gn *graph.Node) bool {
-			if p.g.Selects(choice, gn.Key) {
+			if p.g.Selects(pattern, gn.Key) {
 				more = yield(gn, p.of(gn))
 			}
 			return more
@@ -187,7 +187,7 @@ func (p *planner) matches(dep *api.Dependency, yield func(*graph.Node, *node) bo
 			if !strings.HasPrefix(n.key, prefix) {
 				return false
 			}
-			if p.g.Selects(choice, n.key) {
+			if p.g.Selects(pattern, n.key) {
 				more = yield(n.node, n)
 			}
 			return more

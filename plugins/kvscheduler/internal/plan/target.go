@@ -248,7 +248,7 @@ func (p *planner) expand() {
 			continue
 		}
 		var found []*graph.Node
-		p.dependentsOf(n, p.choices.awake(n), func(gn *graph.Node) {
+		p.dependentsOf(n, p.patterns.awake(n), func(gn *graph.Node) {
 			if gn.Want != nil && (gn.Have == nil || gn.Left()) && p.of(gn) == nil {
 				found = append(found, gn)
 			}
@@ -404,7 +404,7 @@ func (p *planner) unmet(n *node, v *registry.Value) *api.Dependency {
 
 func (p *planner) met(dep *api.Dependency) bool {
 	if dep.Key == "" {
-		return p.choices.choosing(dep, p.choices.meets)
+		return p.patterns.matching(dep, p.patterns.meets)
 	}
 	found := false
 	p.matches(dep, func(gn *graph.Node, n *node) bool {

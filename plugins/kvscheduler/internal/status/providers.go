@@ -8,9 +8,9 @@ import (
 // providers caches the providers of AnyOf dependencies for the life of the Reader,
 // since many values may have the same dependency.
 type providers struct {
-	first map[graph.Choice]*graph.Node
-	keys  map[graph.Choice][]string      // at most maxMatches each
-	any   map[graph.Choice][]*graph.Node // at most two each, existing or not
+	first map[graph.KeyPattern]*graph.Node
+	keys  map[graph.KeyPattern][]string      // at most maxMatches each
+	any   map[graph.KeyPattern][]*graph.Node // at most two each, existing or not
 }
 
 // met returns an existing provider of dependency i of the desired value of n, or nil.
@@ -31,14 +31,14 @@ func (r *Reader) provider(dep *api.Dependency) *graph.Node {
 		return r.Graph.Provider(dep)
 	}
 	for _, prefix := range graph.Prefixes(dep) {
-		choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
-		n, known := r.providers.first[choice]
+		pattern := graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)
+		n, known := r.providers.first[pattern]
 		if !known {
 			if r.providers.first == nil {
-				r.providers.first = map[graph.Choice]*graph.Node{}
+				r.providers.first = map[graph.KeyPattern]*graph.Node{}
 			}
 			n = r.Graph.Provider(&api.Dependency{AnyOf: api.AnyOfDependency{KeyPrefixes: []string{prefix}, KeySelector: dep.AnyOf.KeySelector}})
-			r.providers.first[choice] = n
+			r.providers.first[pattern] = n
 		}
 		if n != nil {
 			return n
@@ -50,8 +50,8 @@ func (r *Reader) provider(dep *api.Dependency) *graph.Node {
 // existing returns the keys of existing providers of a dependency that have a
 // prefix, at most maxMatches of them.
 func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
-	choice := graph.NewChoice(prefix, dep.AnyOf.KeySelector)
-	if known, ok := r.providers.keys[choice]; ok {
+	pattern := graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)
+	if known, ok := r.providers.keys[pattern]; ok {
 		return known
 	}
 	r.Graph.Ascend(prefix, func(n *graph.Node) bool {
@@ -61,9 +61,9 @@ func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 		return len(keys) < maxMatches
 	})
 	if r.providers.keys == nil {
-		r.providers.keys = map[graph.Choice][]string{}
+		r.providers.keys = map[graph.KeyPattern][]string{}
 	}
-	r.providers.keys[choice] = keys
+	r.providers.keys[pattern] = keys
 	return keys
 }
 
@@ -71,7 +71,7 @@ func (r *Reader) existing(dep *api.Dependency, prefix string) (keys []string) {
 // if there is none or more than one.
 func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		for _, n := range r.any(graph.NewChoice(prefix, dep.AnyOf.KeySelector)) {
+		for _, n := range r.any(graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)) {
 			if only != nil && n != only {
 				return nil
 			}
@@ -81,8 +81,8 @@ func (r *Reader) only(dep *api.Dependency) (only *graph.Node) {
 	return only
 }
 
-// any returns up to two values of a choice.
-func (r *Reader) any(of graph.Choice) (some []*graph.Node) {
+// any returns up to two values of a pattern.
+func (r *Reader) any(of graph.KeyPattern) (some []*graph.Node) {
 	if known, ok := r.providers.any[of]; ok {
 		return known
 	}
@@ -93,7 +93,7 @@ func (r *Reader) any(of graph.Choice) (some []*graph.Node) {
 		return len(some) < 2
 	})
 	if r.providers.any == nil {
-		r.providers.any = map[graph.Choice][]*graph.Node{}
+		r.providers.any = map[graph.KeyPattern][]*graph.Node{}
 	}
 	r.providers.any[of] = some
 	return some

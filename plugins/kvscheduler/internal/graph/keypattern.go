@@ -1,0 +1,156 @@
+package graph
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
+
+// KeyPattern matches the keys with a prefix that a selector takes, if there is one.
+// Many values may depend on any key of the same pattern, so patterns can be compared.
+// Go cannot compare functions, but it can compare the pointers to them: two are equal
+// if the code and the captured variables are the same. Where each value has a closure
+// of its own there are as many patterns.
+type KeyPattern struct {
+	Prefix   string
+	selector unsafe.Pointer // an api.KeySelector
+}
+
+// NewKeyPattern returns a pattern; sel may be nil.
+func NewKeyPattern(prefix string, sel api.KeySelector) KeyPattern {
+	return KeyPattern{prefix, *(*unsafe.Pointer)(unsafe.Pointer(&sel))}
+}
+
+// Takes reports whether a key matches the pattern.
+func (c KeyPattern) Takes(key string) bool {
+	return strings.HasPrefix(key, c.Prefix) && c.Selects(key)
+}
+
+// Selects is Takes for a key with the prefix.
+func (c KeyPattern) Selects(key string) bool { return c.function().Selects(key) }
+
+// function is the selector; it may be nil.
+func (c KeyPattern) function() api.KeySelector {
+	return *(*api.KeySelector)(unsafe.Pointer(&c.selector))
+}
+
+var everything = []string{""}
+
+// Prefixes are those of the keys that meet a dependency which names none.
+func Prefixes(dep *api.Dependency) []string {
+	if len(dep.AnyOf.KeyPrefixes) == 0 && dep.AnyOf.KeySelector != nil {
+		return everything
+	}
+	return dep.AnyOf.KeyPrefixes
+}
+
+// anyOfDependents are the nodes with a dependency on any of the keys with a prefix.
+type anyOfDependents struct {
+	any  nodeSet                // any value with the prefix will do
+	some map[KeyPattern]nodeSet // one that a selector takes as well
+}
+
+type nodeSet map[*Node]struct{}
+
+// AnyOfDependents iterates over the nodes whose wanted or existing value has a
+// dependency that names no key, but a pattern that matches this one; in no order and
+// perhaps more than once. skip is called once for each pattern that matches the key; the
+// nodes of a pattern for which it returns true are left out.
+func (g *Graph) AnyOfDependents(key string, skip func(KeyPattern) bool, yield func(*Node)) {
+	for length := range g.lengths {
+		if length > len(key) {
+			continue
+		}
+		c := g.anyOfDependents[key[:length]]
+		if c == nil {
+			continue
+		}
+		if len(c.any) > 0 && !skip(KeyPattern{Prefix: key[:length]}) {
+			for n := range c.any {
+				yield(n)
+			}
+		}
+		for pattern, nodes := range c.some {
+			if g.Selects(pattern, key) && !skip(pattern) {
+				for n := range nodes {
+					yield(n)
+				}
+			}
+		}
+	}
+}
+
+// linkAnyOf records the dependencies of a value that name no key.
+func (g *Graph) linkAnyOf(n *Node, v *registry.Value) {
+	if v == nil {
+		return
+	}
+	for i := range v.Deps {
+		if dep := &v.Deps[i]; dep.Key == "" {
+			for _, prefix := range Prefixes(dep) {
+				g.addAnyOf(NewKeyPattern(prefix, dep.AnyOf.KeySelector), n)
+			}
+		}
+	}
+}
+
+func (g *Graph) addAnyOf(pattern KeyPattern, n *Node) {
+	c := g.anyOfDependents[pattern.Prefix]
+	if c == nil {
+		c = &anyOfDependents{any: nodeSet{}}
+		g.anyOfDependents[pattern.Prefix] = c
+		g.lengths[len(pattern.Prefix)]++
+	}
+	set := c.any
+	if pattern.selector != nil {
+		if set = c.some[pattern]; set == nil {
+			if c.some == nil {
+				c.some = map[KeyPattern]nodeSet{}
+			}
+			set = nodeSet{}
+			c.some[pattern] = set
+		}
+	}
+	set[n] = struct{}{}
+}
+
+func (g *Graph) removeAnyOf(pattern KeyPattern, n *Node) {
+	c := g.anyOfDependents[pattern.Prefix]
+	switch {
+	case c == nil:
+		return
+	case pattern.selector == nil:
+		delete(c.any, n)
+	default:
+		delete(c.some[pattern], n)
+		if len(c.some[pattern]) == 0 {
+			delete(c.some, pattern)
+		}
+	}
+	if len(c.any)+len(c.some) > 0 {
+		return
+	}
+	delete(g.anyOfDependents, pattern.Prefix)
+	delete(g.existing, pattern.Prefix)
+	if g.lengths[len(pattern.Prefix)]--; g.lengths[len(pattern.Prefix)] == 0 {
+		delete(g.lengths, len(pattern.Prefix))
+	}
+}
+
+func (g *Graph) unlinkAnyOf(n *Node, v *registry.Value) {
+	for i := range v.Deps {
+		if dep := &v.Deps[i]; dep.Key == "" {
+			for _, prefix := range Prefixes(dep) {
+				g.removeAnyOf(NewKeyPattern(prefix, dep.AnyOf.KeySelector), n)
+			}
+		}
+	}
+}
+
+func (g *Graph) unlinkDerivedAnyOf(n *Node) {
+	for i := range n.Want.Derived {
+		g.unlinkAnyOf(n, n.Want.Derived[i].Value)
+	}
+}
