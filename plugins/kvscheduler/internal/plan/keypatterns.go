@@ -23,10 +23,10 @@ type pattern struct {
 // provider is the first of the values that is good for something. Which are may
 // only become fewer, so the search continues where it ended.
 type provider struct {
-	gn    *graph.Node // one that exists
-	fresh bool        // there is none of those
-	n     *node       // one that does not exist
-	none  bool        // nor of those
+	gn         *graph.Node // one that exists
+	noneExists bool        // there is none of those
+	n          *node       // one that does not exist
+	none       bool        // nor of those
 }
 
 // patterns are those that the plan has to do with.
@@ -60,7 +60,7 @@ func (ps *patterns) matching(dep *api.Dependency, f func(*pattern) bool) bool {
 // existing reports whether an existing value that matches the pattern is good, and
 // remembers it in w. Values that were not touched are good, unless terminating.
 func (ps *patterns) existing(c *pattern, w *provider, good func(n *node) bool) bool {
-	if w.fresh {
+	if w.noneExists {
 		return false
 	}
 	from := c.of.Prefix
@@ -77,8 +77,8 @@ func (ps *patterns) existing(c *pattern, w *provider, good func(n *node) bool) b
 		}
 		return w.gn == nil
 	})
-	w.fresh = w.gn == nil
-	return !w.fresh
+	w.noneExists = w.gn == nil
+	return !w.noneExists
 }
 
 // find is existing or, if there is none, the same for those that do not exist.

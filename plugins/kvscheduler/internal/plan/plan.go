@@ -165,7 +165,7 @@ func Make(g *graph.Graph, req Request) *Plan {
 	}
 	p.patterns.p = p
 	g.NextPlan()
-	p.fresh.grow(newKeys(req.Changes))
+	p.newNodes.grow(newKeys(req.Changes))
 	p.pieces = g.Cursor(len(req.Changes))
 	p.seed()
 	p.expand()
@@ -243,7 +243,7 @@ type planner struct {
 
 	added    newDependents
 	patterns patterns
-	fresh    fresh                // nodes without graph node
+	newNodes newNodes             // nodes without graph node
 	near     int32                // place in list of the one that was looked for last
 	pieces   *graph.Cursor        // for derived values
 	sorted   *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
@@ -279,7 +279,7 @@ func (p *planner) of(gn *graph.Node) *node {
 
 // touch returns the planner's view of a key; nil if the key is not known.
 func (p *planner) touch(key string) *node {
-	if n := p.fresh.find(key); n != nil {
+	if n := p.newNodes.find(key); n != nil {
 		return n
 	}
 	gn := p.g.Node(key)
@@ -323,7 +323,7 @@ func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n := p.slab.next()
 	n.key, n.desc, n.base = key, d, base
 	n.pinned = p.req.Pinned[key] // not known any more, but not to be touched
-	p.fresh.add(n)
+	p.newNodes.add(n)
 	p.add(n)
 	if p.sorted != nil {
 		p.sorted.ReplaceOrInsert(n)
