@@ -42,8 +42,8 @@ func (w *walk) exited(j *job) {
 	op := &w.ops[j.index]
 	err := &PanicError{op.Desc.Name, callback(op), nil, registry.Origin(), debug.Stack()}
 	end := w.Now()
-	if j.ticket != nil && !j.ticket.end() {
-		w.Overdue.back(j.ticket, nil, err)
+	if j.guard != nil && !j.guard.end() {
+		w.Overdue.back(j.guard, nil, err)
 		return
 	}
 	w.Overdue.release(j.ctx)

@@ -60,10 +60,10 @@ func NewOverdue(clock Clock, limit time.Duration, told func(c Call)) *Overdue {
 	}
 }
 
-// ticket decides between the two ends of a running callback: its goroutine
+// callGuard decides between the two ends of a running callback: its goroutine
 // reports its return, or the supervisor gives it up. The first of them wins. A
-// ticket serves one callback after the other until one is given up.
-type ticket struct {
+// guard serves one callback after the other until one is given up.
+type callGuard struct {
 	state atomic.Int64 // number of starts and ends: odd while a callback runs
 	index atomic.Int32 // of the operation; read by the supervisor
 	began atomic.Int64 // start time; read by the supervisor
@@ -71,14 +71,14 @@ type ticket struct {
 	given *Call        // guarded by Overdue.mu
 }
 
-// abandoned is the state of a ticket whose callback was given up.
+// abandoned is the state of a guard whose callback was given up.
 const abandoned = -2
 
 func isRunning(state int64) bool { return state&1 == 1 }
 
 // begin and end enclose a callback. end returns false if the callback was given up.
-func (t *ticket) begin() { t.state.Add(1) }
-func (t *ticket) end() bool {
+func (t *callGuard) begin() { t.state.Add(1) }
+func (t *callGuard) end() bool {
 	state := t.state.Load()
 	return state != abandoned && t.state.CompareAndSwap(state, state+1)
 }
@@ -166,7 +166,7 @@ func (o *Overdue) patience(d *registry.Descriptor) time.Duration {
 
 // giveUp stops waiting for a call. It returns false if the call has returned in
 // the meantime.
-func (o *Overdue) giveUp(t *ticket, state int64, c *Call) bool {
+func (o *Overdue) giveUp(t *callGuard, state int64, c *Call) bool {
 	told := *c
 	if !o.add(t, state, c) {
 		return false
@@ -175,7 +175,7 @@ func (o *Overdue) giveUp(t *ticket, state int64, c *Call) bool {
 	return true
 }
 
-func (o *Overdue) add(t *ticket, state int64, c *Call) bool {
+func (o *Overdue) add(t *callGuard, state int64, c *Call) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !t.state.CompareAndSwap(state, abandoned) {
@@ -196,7 +196,7 @@ func (o *Overdue) add(t *ticket, state int64, c *Call) bool {
 }
 
 // back records the outcome of a call that was given up.
-func (o *Overdue) back(t *ticket, meta api.Metadata, err error) {
+func (o *Overdue) back(t *callGuard, meta api.Metadata, err error) {
 	o.mu.Lock()
 	c := t.given
 	c.Returned, c.meta, c.Err = o.clock.Now(), meta, err

@@ -24,7 +24,7 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Contex
 			return err
 		}
 	}
-	t, ctx := &ticket{}, o.context(d.Southbound)
+	t, ctx := &callGuard{}, o.context(d.Southbound)
 	t.begin()
 	done := make(chan error, 1)
 	go func() {
@@ -46,7 +46,7 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Contex
 }
 
 // await waits for a callback, and gives it up after its time limit.
-func (o *Overdue) await(t *ticket, ctx *callContext, c *Call, limit time.Duration, done <-chan error) error {
+func (o *Overdue) await(t *callGuard, ctx *callContext, c *Call, limit time.Duration, done <-chan error) error {
 	closing, before := o.closing, o.records()
 	for {
 		alarm := make(chan struct{})

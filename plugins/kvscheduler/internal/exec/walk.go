@@ -37,10 +37,10 @@ type walk struct {
 
 	inline  dag.Heap[int32]
 	here    *job // the inline operation that runs now
-	lanes   []*lane
-	byDesc  map[*registry.Descriptor]*lane
+	pools   []*workerPool
+	byDesc  map[*registry.Descriptor]*workerPool
 	running int
-	freed   int // see lane
+	freed   int // see workerPool
 	done    chan *job
 	over    chan struct{} // closed at the end
 	stopped bool          // after a failure, with revert
@@ -55,14 +55,14 @@ type walk struct {
 	left    []int32 // failed or skipped operations
 }
 
-// lane holds the operations of one descriptor that may run concurrently.
-type lane struct {
+// workerPool holds the operations of one descriptor that may run concurrently.
+type workerPool struct {
 	ready   dag.Heap[int32]
 	running int
 	limit   int
-	freed   int // operations that ended since the last startLanes
+	freed   int // operations that ended since the last startPools
 	last    ending
-	ahead   cause // of the previous operation that the same startLanes started
+	ahead   cause // of the previous operation that the same startPools started
 }
 
 // job is an operation that has started.
@@ -75,9 +75,9 @@ type job struct {
 	start, end time.Time
 	meta       api.Metadata
 	err        error
-	ticket     *ticket      // nil: the callback has no time limit
+	guard      *callGuard   // nil: the callback has no time limit
 	ctx        *callContext // of the callback
-	slot       int          // in watch.flying
+	slot       int          // in watch.tracked
 }
 
 func newWalk(r *run, pl *plan.Plan) *walk {
@@ -85,7 +85,7 @@ func newWalk(r *run, pl *plan.Plan) *walk {
 	w := &walk{
 		here: &job{}, over: make(chan struct{}), run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), closed: make([]bool, n),
-		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*lane{},
+		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*workerPool{},
 	}
 	down, base := 0, 0
 	for i := range pl.Ops {
@@ -137,7 +137,7 @@ func (w *walk) count(i int, preds []int32) {
 	}
 }
 
-// push adds a ready operation to its lane, or to the inline operations.
+// push adds a ready operation to its pool, or to the inline operations.
 func (w *walk) push(i int32) {
 	op := &w.ops[i]
 	if op.Desc == nil || op.Desc.Concurrency < 1 || w.limit() == 1 || !w.calls(op) {
@@ -149,9 +149,9 @@ func (w *walk) push(i int32) {
 		if w.done == nil {
 			w.done = make(chan *job, w.limit())
 		}
-		l = &lane{limit: op.Desc.Concurrency}
+		l = &workerPool{limit: op.Desc.Concurrency}
 		w.byDesc[op.Desc] = l
-		w.lanes = append(w.lanes, l)
+		w.pools = append(w.pools, l)
 	}
 	l.ready.Push(i)
 }
@@ -165,9 +165,9 @@ func (w *walk) execute() bool {
 	}
 	for {
 		if w.watch != nil && w.watch.look.Swap(false) {
-			w.giveUpFlying()
+			w.giveUpTracked()
 		}
-		w.startLanes()
+		w.startPools()
 		if w.inline.Len() > 0 && w.mayStart(w.inline.Min()) {
 			j := w.here
 			w.begun(j, w.inline.Pop())
@@ -193,19 +193,19 @@ func (w *walk) execute() bool {
 	}
 }
 
-func (w *walk) startLanes() {
-	for _, l := range w.lanes {
+func (w *walk) startPools() {
+	for _, l := range w.pools {
 		l.ahead = cause{}
 		for l.ready.Len() > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready.Min()) {
 			j := &job{}
 			w.begun(j, l.ready.Pop())
-			w.causes.startLane(j, w.ops, l, w.running+w.freed >= w.limit())
+			w.causes.startPooled(j, w.ops, l, w.running+w.freed >= w.limit())
 			l.running++
 			w.running++
 			j.beside = true
 			if w.watch != nil && j.called {
-				w.beginCall(j, &ticket{})
-				w.fly(j)
+				w.beginCall(j, &callGuard{})
+				w.track(j)
 			}
 			go func() {
 				if w.call(j) {
@@ -238,8 +238,8 @@ func (w *walk) finished(j *job) {
 	l.running--
 	w.freed++
 	l.freed++
-	if j.ticket != nil {
-		w.land(j)
+	if j.guard != nil {
+		w.untrack(j)
 	}
 	w.complete(j)
 	l.last = w.causes.last
@@ -285,7 +285,7 @@ func (w *walk) call(j *job) bool {
 	}()
 	mine := true
 	switch {
-	case j.ticket != nil:
+	case j.guard != nil:
 		mine = w.callWatched(j)
 	case j.called && w.late():
 		j.called, j.err = false, api.ErrTxnDeadline

@@ -14,13 +14,13 @@ import (
 // another one. The driver gives up callbacks in goroutines of their own.
 type watch struct {
 	begin time.Time
-	here  *ticket // of the callbacks that the driver runs itself
+	here  *callGuard // of the callbacks that the driver runs itself
 
-	mu     sync.Mutex
-	flying []*job // callbacks in goroutines of their own; changed by the driver only
+	mu      sync.Mutex
+	tracked []*job // callbacks in goroutines of their own; changed by the driver only
 
 	alarm   chan struct{} // buffered: a callback may have exceeded its limit
-	look    atomic.Bool   // the driver has to check flying
+	look    atomic.Bool   // the driver has to check tracked
 	wake    chan struct{} // buffered: the same for a driver that waits
 	closing atomic.Bool   // closingLimit applies to all callbacks
 }
@@ -28,7 +28,7 @@ type watch struct {
 // supervise executes the plan and gives up callbacks that exceed their limit.
 func (w *walk) supervise(patience time.Duration) {
 	w.watch = &watch{
-		begin: w.Now(), here: &ticket{},
+		begin: w.Now(), here: &callGuard{},
 		alarm: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	o := w.Overdue
@@ -55,7 +55,7 @@ func (w *walk) supervise(patience time.Duration) {
 			stop = o.clock.AfterFunc(w.nextAlarm(patience), ring)
 			if w.giveUp(w.watch.here) {
 				stuck := w.here
-				w.watch.here = &ticket{}
+				w.watch.here = &callGuard{}
 				go w.driveOn(stuck)
 			} else {
 				w.watch.look.Store(true)
@@ -87,7 +87,7 @@ func (w *walk) driveOn(stuck *job) {
 // nextAlarm returns the time until the next running callback exceeds its limit,
 // at most patience: a callback that starts later may be the next one.
 func (w *walk) nextAlarm(patience time.Duration) time.Duration {
-	look := func(t *ticket) {
+	look := func(t *callGuard) {
 		if _, left, ok := w.remaining(t); ok && left > 0 {
 			patience = min(patience, left)
 		}
@@ -95,15 +95,15 @@ func (w *walk) nextAlarm(patience time.Duration) time.Duration {
 	look(w.watch.here)
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
-	for _, j := range w.watch.flying {
-		look(j.ticket)
+	for _, j := range w.watch.tracked {
+		look(j.guard)
 	}
 	return patience
 }
 
 // remaining returns how long a callback may still run. ok is false if no callback
 // runs or if it has no limit.
-func (w *walk) remaining(t *ticket) (state int64, left time.Duration, ok bool) {
+func (w *walk) remaining(t *callGuard) (state int64, left time.Duration, ok bool) {
 	state = t.state.Load()
 	began, index := time.Duration(t.began.Load()), t.index.Load()
 	if !isRunning(state) || t.state.Load() != state {
@@ -143,7 +143,7 @@ func (w *walk) patience() time.Duration {
 
 // giveUp stops waiting for a callback that exceeded its limit and makes it fail
 // with a TimeoutError. It returns false if the callback returned or has time left.
-func (w *walk) giveUp(t *ticket) bool {
+func (w *walk) giveUp(t *callGuard) bool {
 	state, left, ok := w.remaining(t)
 	if !ok || left > 0 {
 		return false
@@ -162,12 +162,12 @@ func (w *walk) giveUp(t *ticket) bool {
 	return true
 }
 
-// giveUpFlying gives up the callbacks in goroutines of their own that exceeded
+// giveUpTracked gives up the callbacks in goroutines of their own that exceeded
 // their limit.
-func (w *walk) giveUpFlying() {
+func (w *walk) giveUpTracked() {
 	var late []*job
-	for _, j := range w.watch.flying {
-		if w.giveUp(j.ticket) {
+	for _, j := range w.watch.tracked {
+		if w.giveUp(j.guard) {
 			late = append(late, j)
 		}
 	}
@@ -176,23 +176,23 @@ func (w *walk) giveUpFlying() {
 	}
 }
 
-// fly records the start of a callback in a goroutine of its own.
-func (w *walk) fly(j *job) {
+// track records the start of a callback in a goroutine of its own.
+func (w *walk) track(j *job) {
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
-	j.slot = len(w.watch.flying)
-	w.watch.flying = append(w.watch.flying, j)
+	j.slot = len(w.watch.tracked)
+	w.watch.tracked = append(w.watch.tracked, j)
 }
 
-// land records the end of such a callback.
-func (w *walk) land(j *job) {
+// untrack records the end of such a callback.
+func (w *walk) untrack(j *job) {
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
-	last := len(w.watch.flying) - 1
-	moved := w.watch.flying[last]
-	w.watch.flying[j.slot], moved.slot = moved, j.slot
-	w.watch.flying[last] = nil
-	w.watch.flying = w.watch.flying[:last]
+	last := len(w.watch.tracked) - 1
+	moved := w.watch.tracked[last]
+	w.watch.tracked[j.slot], moved.slot = moved, j.slot
+	w.watch.tracked[last] = nil
+	w.watch.tracked = w.watch.tracked[:last]
 }
 
 // callback names the callback of an operation.
@@ -206,10 +206,10 @@ func callback(op *plan.Op) string {
 	return "Update"
 }
 
-// beginCall records the start of a callback in its ticket.
-func (w *walk) beginCall(j *job, t *ticket) {
+// beginCall records the start of a callback in its guard.
+func (w *walk) beginCall(j *job, t *callGuard) {
 	j.start = w.Now()
-	j.ticket, t.job = t, j
+	j.guard, t.job = t, j
 	t.index.Store(j.index)
 	t.began.Store(int64(j.start.Sub(w.watch.begin)))
 	t.begin()
@@ -220,7 +220,7 @@ func (w *walk) beginCall(j *job, t *ticket) {
 func (w *walk) callWatched(j *job) bool {
 	var meta api.Metadata
 	var err error
-	t, ctx, called := j.ticket, j.ctx, true
+	t, ctx, called := j.guard, j.ctx, true
 	if w.late() {
 		called, err = false, api.ErrTxnDeadline
 	} else {

@@ -52,9 +52,9 @@ func (s *causes) startInline(j *job, ops []plan.Op) {
 	}
 }
 
-// startLane determines the cause of an operation that starts in a lane. full reports
+// startPooled determines the cause of an operation that starts in a pool. full reports
 // that all slots were in use before the last operation ended.
-func (s *causes) startLane(j *job, ops []plan.Op, l *lane, full bool) {
+func (s *causes) startPooled(j *job, ops []plan.Op, l *workerPool, full bool) {
 	c := &s.of[j.index]
 	if l.running+l.freed >= l.limit {
 		c.later(l.last, api.OpWaitSlot)
@@ -65,7 +65,7 @@ func (s *causes) startLane(j *job, ops []plan.Op, l *lane, full bool) {
 	if ops[j.index].Kind != plan.Down {
 		c.later(s.removal, api.OpWaitRemovals)
 	}
-	c.later(l.ahead.ending, l.ahead.why) // the lane starts its operations in order
+	c.later(l.ahead.ending, l.ahead.why) // the pool starts its operations in order
 	l.ahead = *c
 }
 
