@@ -47,7 +47,7 @@ type journal struct {
 	store   Journal // nil: nothing is stored
 	retried func()  // called when a failed write is retried
 
-	past *refresh.Past
+	unconfirmed *refresh.Unconfirmed
 	// intended holds the values written ahead for the running transaction.
 	intended  []intent
 	seq       uint64
@@ -60,7 +60,7 @@ type journal struct {
 
 // newJournal loads the records of the previous process.
 func newJournal(st *state, tm *timers, store Journal) *journal {
-	j := &journal{state: st, timers: tm, store: store, past: &refresh.Past{}}
+	j := &journal{state: st, timers: tm, store: store, unconfirmed: &refresh.Unconfirmed{}}
 	if store == nil {
 		return j
 	}
@@ -156,7 +156,7 @@ func ofOthers(op *plan.Op, v *registry.Value) bool {
 // writeIntents writes a batch of intents. It returns false after an error: all records
 // have to be written again, so further batches are pointless.
 func (j *journal) writeIntents(b *ownership.Batch) (ok bool) {
-	b.Delete = j.past.TakeGone() // before Put: some of them will be created again
+	b.Delete = j.unconfirmed.TakeGone() // before Put: some of them will be created again
 	if j.stale {
 		b = j.everything(b)
 	}
@@ -171,13 +171,13 @@ func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now
 
 // keep writes the actual state after a transaction to the journal.
 func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
-	gone, doubts := j.past.TakeGone(), j.past.TakeDoubts()
+	gone, doubts := j.unconfirmed.TakeGone(), j.unconfirmed.TakeDoubts()
 	if j.store == nil {
 		j.keepRemovals(executed, notified)
 		return
 	}
 	j.keepUndecided()
-	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.past.Formers()} // replaces the intents
+	b := &ownership.Batch{Txn: j.seq, Delete: gone, Put: doubts, Former: j.unconfirmed.Formers()} // replaces the intents
 	j.settleAll(b)
 	if len(b.Put)+len(b.Delete) == 0 && !j.running && j.former == len(b.Former) {
 		return
@@ -190,7 +190,7 @@ func (j *journal) keep(executed []api.RecordedTxnOp, notified map[string]bool) {
 }
 
 // keepRemovals remembers, without a journal, the values that a transaction removed; see
-// refresh.Past.Remove. It skips removals that the southbound reported, since another
+// refresh.Unconfirmed.Remove. It skips removals that the southbound reported, since another
 // process made them.
 func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string]bool) {
 	for i := range executed {
@@ -202,7 +202,7 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 			continue
 		}
 		if d, _ := j.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
-			j.past.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
+			j.unconfirmed.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (j *journal) settleAll(b *ownership.Batch) {
 			n = j.graph.Node(in.key)
 		}
 		if n == nil {
-			if !j.past.Doubted(in.key) {
+			if !j.unconfirmed.Doubted(in.key) {
 				b.Delete = append(b.Delete, in.key)
 			}
 			continue
@@ -244,7 +244,7 @@ func (j *journal) settleAll(b *ownership.Batch) {
 
 // settle adds the changes of a value since the last batch to a batch.
 func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
-	if n.Base != nil || n.Desc.IsProperty() || j.past.Doubted(n.Key) { // values that may exist keep their record
+	if n.Base != nil || n.Desc.IsProperty() || j.unconfirmed.Doubted(n.Key) { // values that may exist keep their record
 		return
 	}
 	if next := j.graph.Node(n.Key); n.Gone() && next != nil { // created again
@@ -264,7 +264,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 		// A read only added details of the southbound.
 	default:
 		j.graph.Keep(n, n.Have)
-		j.past.Drop(n.Desc.Name, n.Key)
+		j.unconfirmed.Drop(n.Desc.Name, n.Key)
 		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, j.seq, now))
 	}
 }
@@ -277,7 +277,7 @@ func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time
 	}
 	if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
 		rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
-		j.past.Remove(&rec)
+		j.unconfirmed.Remove(&rec)
 	}
 	j.graph.Keep(n, nil)
 	b.Delete = append(b.Delete, n.Key)
@@ -298,7 +298,7 @@ func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 		}
 		return true
 	})
-	for _, rec := range j.past.All() {
+	for _, rec := range j.unconfirmed.All() {
 		if !listed[rec.Key] {
 			all.Put = append(all.Put, *rec)
 		}
@@ -338,7 +338,7 @@ func (j *journal) writeAgain() {
 	j.retrying = false
 	j.retried()
 	if j.stale {
-		j.write(j.everything(&ownership.Batch{Txn: j.seq, Former: j.past.Formers()}))
+		j.write(j.everything(&ownership.Batch{Txn: j.seq, Former: j.unconfirmed.Formers()}))
 	}
 }
 
@@ -347,11 +347,11 @@ func (j *journal) lose(n *graph.Node) {
 	if !n.Made() {
 		return
 	}
-	if j.past.Doubted(n.Key) { // its possible values are remembered
+	if j.unconfirmed.Doubted(n.Key) { // its possible values are remembered
 		j.graph.Keep(n, nil)
 		return
 	}
 	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, j.txnStart(n.LastTxn))
-	j.past.Lose(&rec)
+	j.unconfirmed.Lose(&rec)
 	j.graph.Keep(n, nil)
 }

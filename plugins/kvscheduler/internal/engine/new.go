@@ -30,7 +30,7 @@ func New(opts Options) *Engine {
 	c.timers = newTimers(opts.Clock, opts.Rand, c.admission)
 	c.registrar = newRegistrar(c.state, c.admission, opts.Refused)
 	c.journal = newJournal(c.state, c.timers, opts.Journal)
-	c.southbound = &southbound{state: c.state, past: c.journal.past, contracts: c.contracts, sent: opts.Records}
+	c.southbound = &southbound{state: c.state, unconfirmed: c.journal.unconfirmed, contracts: c.contracts, sent: opts.Records}
 	c.exec = &exec.Executor{
 		Graph: c.graph, Lock: &c.mu, Now: now, Refresh: c.southbound.refreshKeys, Doubt: c.journal.doubt, Overdue: c.state.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: newPanicLog(opts.Log).add,

@@ -63,7 +63,7 @@ func (f *orphanFinder) orphans() (out []api.Orphan) {
 		return true
 	})
 	reg := f.registry.Load()
-	for _, rec := range f.journal.past.All() {
+	for _, rec := range f.journal.unconfirmed.All() {
 		if n := f.graph.Node(rec.Key); n != nil && n.Desired() != nil {
 			continue
 		}
@@ -127,18 +127,18 @@ func (f *orphanFinder) RemoveOrphans(ctx context.Context, keys []string, opts ..
 // with the mark.
 func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool) {
 	var keys []string
-	past := f.journal.past
+	unconfirmed := f.journal.unconfirmed
 	for _, kv := range values {
 		if n := f.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
 			rec := made(n.Key, n.Desc, n.Have, f.nextSeq, f.clock.Now())
-			past.Lose(&rec)
+			unconfirmed.Lose(&rec)
 			keys = append(keys, kv.Key)
 		}
 	}
 	f.southbound.readAgain(keys, closed)
 	for _, key := range keys {
 		if d, _ := f.registry.Load().Lookup(key); d != nil {
-			past.Drop(d.Name, key)
+			unconfirmed.Drop(d.Name, key)
 		}
 	}
 }

@@ -11,17 +11,17 @@ import (
 // southbound reads the actual state from the southbounds. It belongs to the worker.
 type southbound struct {
 	*state
-	past      *refresh.Past
-	contracts *contract.Tracker
-	sent      func() uint64 // see Options.Records; nil: unknown
-	progress  progress
+	unconfirmed *refresh.Unconfirmed
+	contracts   *contract.Tracker
+	sent        func() uint64 // see Options.Records; nil: unknown
+	progress    progress
 }
 
 func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: b.graph, Registry: b.registry.Load(), Lock: &b.mu, Closed: closed,
-		Past:     b.past,
-		Complete: b.fullResyncDone, Policies: b.policies,
+		Unconfirmed: b.unconfirmed,
+		Complete:    b.fullResyncDone, Policies: b.policies,
 		Changed: func(key string) { b.refreshed = append(b.refreshed, key) },
 		Reads:   b.reads, Run: b.overdue.Read, Late: b.overdue.Holds,
 		Begin: b.beginReading, Reading: b.contracts.Begin, Violation: b.contracts.Retrieve,

@@ -41,14 +41,14 @@ func (j *journal) doubt(op *plan.Op) {
 	rec := made(op.Key, op.Desc, v, j.seq, j.clock.Now())
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.past.Doubt(&rec)
+	j.unconfirmed.Doubt(&rec)
 }
 
 func (j *journal) doubtBase(key string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if n := j.graph.Node(key); n != nil && n.Root().Desc != nil {
-		j.past.DoubtDerived(n.Root().Desc.Name, n.Root().Key)
+		j.unconfirmed.DoubtDerived(n.Root().Desc.Name, n.Root().Key)
 	}
 }
 
@@ -86,7 +86,7 @@ func (j *journal) decided(call *exec.Call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	n := j.graph.Node(call.Key)
-	j.past.Decide(call.Descriptor, call.Key, n != nil && n.Have != nil)
+	j.unconfirmed.Decide(call.Descriptor, call.Key, n != nil && n.Have != nil)
 }
 
 // planDecisions schedules the next read of undecided operations, after 1, 2, 4, ... up to
@@ -111,7 +111,7 @@ func (l *retries) decideNow() {
 
 // keepUndecided writes the keys of undecided operations to the journal.
 func (j *journal) keepUndecided() {
-	now := j.past.Doubts()
+	now := j.unconfirmed.Doubts()
 	put := map[string][]byte{}
 	for key := range now {
 		if !j.undecided[key] && len(key) <= ownership.MaxKey {
@@ -139,13 +139,13 @@ func (j *journal) remember(records []ownership.Record, interrupted *ownership.In
 	for key := range undecided {
 		j.undecided[key] = true
 	}
-	j.past.Interrupted = interrupted != nil
+	j.unconfirmed.Interrupted = interrupted != nil
 	for i := range records {
 		rec := &records[i]
 		if j.undecided[rec.Key] || interrupted != nil && rec.Txn == interrupted.Txn {
-			j.past.DoubtEarlier(rec)
+			j.unconfirmed.DoubtEarlier(rec)
 		} else {
-			j.past.Add(rec)
+			j.unconfirmed.Add(rec)
 		}
 	}
 	j.rememberFormer()
@@ -163,8 +163,8 @@ func (j *journal) rememberFormer() {
 	}
 	j.former = len(state)
 	for i := range former {
-		if rec := &former[i]; j.past.Doubted(rec.Key) {
-			j.past.Former(rec)
+		if rec := &former[i]; j.unconfirmed.Doubted(rec.Key) {
+			j.unconfirmed.Former(rec)
 		}
 	}
 }

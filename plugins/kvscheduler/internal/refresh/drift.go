@@ -49,7 +49,7 @@ func (r *Refresher) Prepare(d *registry.Descriptor, correlate []api.KVWithMetada
 	if r.skips(d) {
 		return nil, nil
 	}
-	correlate = r.Past.correlate(d, correlate)
+	correlate = r.Unconfirmed.correlate(d, correlate)
 	return func() ([]api.KVWithMetadata, error) {
 		found, err := r.call(d, correlate)
 		return r.without(d, found), err

@@ -49,7 +49,7 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 			unread = append(unread, key)
 			continue
 		}
-		if d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Past.doubts(key) && d.Retrieve != nil) {
+		if d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Unconfirmed.doubts(key) && d.Retrieve != nil) {
 			if !bad.note(d, n.Key, 1, func() error { return r.one(n) }) {
 				unread = append(unread, key)
 			}
@@ -178,8 +178,8 @@ func (r *Refresher) one(n *graph.Node) error {
 
 // last is what a value may be in the southbound; nil: it does not exist.
 func (r *Refresher) last(n *graph.Node) proto.Message {
-	if r.Past != nil && r.Past.Doubted(n.Key) && !n.IsDerived() {
-		if msg := r.Past.of(n.Desc.Name)[n.Key].Message(); msg != nil {
+	if r.Unconfirmed != nil && r.Unconfirmed.Doubted(n.Key) && !n.IsDerived() {
+		if msg := r.Unconfirmed.of(n.Desc.Name)[n.Key].Message(); msg != nil {
 			return msg
 		}
 	}
@@ -270,7 +270,7 @@ func (r *Refresher) state(n *graph.Node, kv api.KVWithMetadata) {
 	if event == graph.Adopt || event == graph.Found && !n.Obtained() { // with what is derived from it
 		r.derived(n, false)
 	}
-	r.recall(n, made, v)
+	r.link(n, made, v)
 	if here && n.Want == nil && !v.FromSB && n.Err == nil {
 		n.Err = errLeft
 	}
@@ -318,8 +318,8 @@ func taken(n *graph.Node, kv api.KVWithMetadata, made *ownership.Record) bool {
 
 // gone: the value does not exist; what was derived from it does not either.
 func (r *Refresher) gone(n *graph.Node) {
-	if r.Past != nil && !r.late(n.Key) {
-		r.Past.Decide(n.Desc.Name, n.Key, false)
+	if r.Unconfirmed != nil && !r.late(n.Key) {
+		r.Unconfirmed.Decide(n.Desc.Name, n.Key, false)
 	}
 	for child := range n.Derived {
 		r.Graph.Remove(child, graph.Lost)

@@ -29,9 +29,9 @@ type Refresher struct {
 	// Changed receives the keys of base values whose status All has changed; it
 	// may be nil.
 	Changed func(key string)
-	// Past is the scheduler's own work that may still exist, and that the graph
+	// Unconfirmed is the scheduler's own work that may still exist, and that the graph
 	// does not have; it may be nil. What is read leaves it.
-	Past *Past
+	Unconfirmed *Unconfirmed
 	// Complete reports that the desired state is known, be it from the
 	// graph or from what All was given.
 	Complete bool
@@ -123,7 +123,7 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 	err := r.Reads.blocked(d, r.Registry)
 	var found []api.KVWithMetadata
 	if err == nil {
-		found, err = r.retrieve(d, r.Past.correlate(d, r.correlate(known, expected)))
+		found, err = r.retrieve(d, r.Unconfirmed.correlate(d, r.correlate(known, expected)))
 	}
 	switch {
 	case err == nil:
@@ -132,7 +132,7 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 		}
 		without := r.withoutValue(found)
 		r.apply(d, known, found)
-		r.bury(d, without)
+		r.forgetAbsent(d, without)
 		r.Reads.done(d, without)
 	case r.Reads.fail(d, err):
 		r.Warn(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers")
@@ -164,7 +164,7 @@ func (r *Refresher) Descriptor(d *registry.Descriptor) ([]api.KVWithMetadata, er
 // expect retrieves what is known of a descriptor.
 func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.KVWithMetadata, error) {
 	r.Graph.NextRound()
-	return r.retrieve(d, r.Past.correlate(d, r.correlate(known, nil)))
+	return r.retrieve(d, r.Unconfirmed.correlate(d, r.correlate(known, nil)))
 }
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
@@ -300,7 +300,7 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	owner := event.Owner(n)
 	have, same := r.value(n, kv, owner)
 	if !still {
-		r.recall(n, made, have)
+		r.link(n, made, have)
 	} else if n.Want == nil && n.Err == nil {
 		n.Err = errStill
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Past is what the scheduler made, in this life or in an earlier one, and has
+// Unconfirmed is what the scheduler made, in this life or in an earlier one, and has
 // lost sight of: its southbound could not be read since then. What of it is
 // found belongs to the scheduler, whatever the origin that its descriptor
-// tells; descriptors also get it to recognise what is theirs. A nil Past is
+// tells; descriptors also get it to recognise what is theirs. A nil Unconfirmed is
 // empty. It has no lock.
-type Past struct {
+type Unconfirmed struct {
 	// Interrupted: the process before this one ended during a transaction.
 	Interrupted bool
 
@@ -41,30 +41,30 @@ const maxRemoved = 10_000
 // Remove remembers one value that was removed, for as long as nothing was read
 // of its descriptor: if it is still there then, just so, its Delete did not do
 // what it said, and the value is the scheduler's own.
-func (p *Past) Remove(rec *ownership.Record) {
-	if p.count >= maxRemoved {
+func (u *Unconfirmed) Remove(rec *ownership.Record) {
+	if u.count >= maxRemoved {
 		return
 	}
-	if p.removed == nil {
-		p.removed = map[string]map[string]*ownership.Record{}
+	if u.removed == nil {
+		u.removed = map[string]map[string]*ownership.Record{}
 	}
-	if p.removed[rec.Descriptor] == nil {
-		p.removed[rec.Descriptor] = map[string]*ownership.Record{}
+	if u.removed[rec.Descriptor] == nil {
+		u.removed[rec.Descriptor] = map[string]*ownership.Record{}
 	}
-	if p.removed[rec.Descriptor][rec.Key] == nil {
-		p.count++
+	if u.removed[rec.Descriptor][rec.Key] == nil {
+		u.count++
 	}
-	p.removed[rec.Descriptor][rec.Key] = rec
+	u.removed[rec.Descriptor][rec.Key] = rec
 }
 
 // confirm forgets the removals of a descriptor, or of one of its keys.
-func (p *Past) confirm(descriptor, key string) {
-	switch of := p.removed[descriptor]; {
+func (u *Unconfirmed) confirm(descriptor, key string) {
+	switch of := u.removed[descriptor]; {
 	case key == "":
-		p.count -= len(of)
-		delete(p.removed, descriptor)
+		u.count -= len(of)
+		delete(u.removed, descriptor)
 	case of[key] != nil:
-		p.count--
+		u.count--
 		delete(of, key)
 	}
 }
@@ -74,145 +74,145 @@ var errStill = errors.New("was removed, as its descriptor said, and is still the
 
 // still reports whether a found value is one that should have been removed.
 func (r *Refresher) still(d *registry.Descriptor, kv api.KVWithMetadata) bool {
-	if r.Past == nil || r.Past.count == 0 {
+	if r.Unconfirmed == nil || r.Unconfirmed.count == 0 {
 		return false
 	}
-	rec := r.Past.removed[d.Name][kv.Key]
-	r.Past.confirm(d.Name, kv.Key)
+	rec := r.Unconfirmed.removed[d.Name][kv.Key]
+	r.Unconfirmed.confirm(d.Name, kv.Key)
 	return rec != nil && d.Equivalent(kv.Key, kv.Value, rec.Value)
 }
 
 // Add remembers one value.
-func (p *Past) Add(rec *ownership.Record) {
-	if p.made == nil {
-		p.made = map[string]map[string]*ownership.Record{}
+func (u *Unconfirmed) Add(rec *ownership.Record) {
+	if u.made == nil {
+		u.made = map[string]map[string]*ownership.Record{}
 	}
-	if p.made[rec.Descriptor] == nil {
-		p.made[rec.Descriptor] = map[string]*ownership.Record{}
+	if u.made[rec.Descriptor] == nil {
+		u.made[rec.Descriptor] = map[string]*ownership.Record{}
 	}
-	p.made[rec.Descriptor][rec.Key] = rec
+	u.made[rec.Descriptor][rec.Key] = rec
 }
 
 // Lose remembers one value that was made in this life. If it is no longer desired
 // when it is found, it is to be removed: what the northbound wanted of it is known.
-func (p *Past) Lose(rec *ownership.Record) {
-	p.Add(rec)
-	if p.lost == nil {
-		p.lost = map[string]bool{}
+func (u *Unconfirmed) Lose(rec *ownership.Record) {
+	u.Add(rec)
+	if u.lost == nil {
+		u.lost = map[string]bool{}
 	}
-	p.lost[rec.Key] = true
+	u.lost[rec.Key] = true
 }
 
 // Doubt remembers what an operation of unknown outcome was to create, change or
 // remove, whether or not it is still desired: it may exist until a reading that
 // follows the end of the operation decides.
-func (p *Past) Doubt(rec *ownership.Record) {
-	p.Lose(rec)
-	p.fresh = append(p.fresh, rec)
-	p.doubt(rec.Key)
+func (u *Unconfirmed) Doubt(rec *ownership.Record) {
+	u.Lose(rec)
+	u.fresh = append(u.fresh, rec)
+	u.doubt(rec.Key)
 }
 
 // DoubtDerived remembers that the outcome of an operation on a derived value is unknown,
 // until the descriptor of its base is read.
-func (p *Past) DoubtDerived(descriptor, base string) {
-	if p.derived == nil {
-		p.derived = map[string]map[string]bool{}
+func (u *Unconfirmed) DoubtDerived(descriptor, base string) {
+	if u.derived == nil {
+		u.derived = map[string]map[string]bool{}
 	}
-	if p.derived[descriptor] == nil {
-		p.derived[descriptor] = map[string]bool{}
+	if u.derived[descriptor] == nil {
+		u.derived[descriptor] = map[string]bool{}
 	}
-	p.derived[descriptor][base] = true
+	u.derived[descriptor][base] = true
 }
 
 // DoubtEarlier is the same for an operation of an earlier life.
-func (p *Past) DoubtEarlier(rec *ownership.Record) {
-	p.Add(rec)
-	p.doubt(rec.Key)
+func (u *Unconfirmed) DoubtEarlier(rec *ownership.Record) {
+	u.Add(rec)
+	u.doubt(rec.Key)
 }
 
 // Former remembers what a value was before an operation of unknown outcome that replaced
 // it, by removing and creating it. Add has what it was to be.
-func (p *Past) Former(rec *ownership.Record) {
-	if p.former == nil {
-		p.former = map[string]*ownership.Record{}
+func (u *Unconfirmed) Former(rec *ownership.Record) {
+	if u.former == nil {
+		u.former = map[string]*ownership.Record{}
 	}
-	p.former[rec.Key] = rec
+	u.former[rec.Key] = rec
 }
 
 // Formers returns what Former was called with, as far as it is not decided, in no order.
-func (p *Past) Formers() (all []ownership.Record) {
-	for _, rec := range p.former {
+func (u *Unconfirmed) Formers() (all []ownership.Record) {
+	for _, rec := range u.former {
 		all = append(all, *rec)
 	}
 	return all
 }
 
-func (p *Past) doubt(key string) {
-	if p.doubted == nil {
-		p.doubted = map[string]bool{}
+func (u *Unconfirmed) doubt(key string) {
+	if u.doubted == nil {
+		u.doubted = map[string]bool{}
 	}
-	p.doubted[key] = true
+	u.doubted[key] = true
 }
 
 // Doubted reports whether an operation of unknown outcome was about the key.
-func (p *Past) Doubted(key string) bool { return p.doubted[key] }
+func (u *Unconfirmed) Doubted(key string) bool { return u.doubted[key] }
 
-// doubts is Doubted of a Past that may be nil.
-func (p *Past) doubts(key string) bool { return p != nil && p.doubted[key] }
+// doubts is Doubted of an Unconfirmed that may be nil.
+func (u *Unconfirmed) doubts(key string) bool { return u != nil && u.doubted[key] }
 
 // TakeDoubts returns what Doubt was called with since TakeDoubts was last called, as far
 // as it is not decided.
-func (p *Past) TakeDoubts() (recs []ownership.Record) {
-	for _, rec := range p.fresh {
-		if p.doubted[rec.Key] && p.made[rec.Descriptor][rec.Key] == rec {
+func (u *Unconfirmed) TakeDoubts() (recs []ownership.Record) {
+	for _, rec := range u.fresh {
+		if u.doubted[rec.Key] && u.made[rec.Descriptor][rec.Key] == rec {
 			recs = append(recs, *rec)
 		}
 	}
-	p.fresh = nil
+	u.fresh = nil
 	return recs
 }
 
 // Doubts returns the keys that operations of unknown outcome were about, in no order,
 // and the bases of those that were about derived values.
-func (p *Past) Doubts() map[string]bool {
-	if len(p.derived) == 0 {
-		return p.doubted
+func (u *Unconfirmed) Doubts() map[string]bool {
+	if len(u.derived) == 0 {
+		return u.doubted
 	}
-	all := make(map[string]bool, len(p.doubted))
-	maps.Copy(all, p.doubted)
-	for _, bases := range p.derived {
+	all := make(map[string]bool, len(u.doubted))
+	maps.Copy(all, u.doubted)
+	for _, bases := range u.derived {
 		maps.Copy(all, bases)
 	}
 	return all
 }
 
 // Decide forgets the doubt about a value, whose operation said what it did.
-func (p *Past) Decide(descriptor, key string, exists bool) {
-	if p.of(descriptor)[key] == nil {
+func (u *Unconfirmed) Decide(descriptor, key string, exists bool) {
+	if u.of(descriptor)[key] == nil {
 		return
 	}
-	p.Drop(descriptor, key)
+	u.Drop(descriptor, key)
 	if !exists {
-		p.gone = append(p.gone, key)
+		u.gone = append(u.gone, key)
 	}
 }
 
 // Drop forgets one value.
-func (p *Past) Drop(descriptor, key string) {
-	delete(p.lost, key)
-	delete(p.doubted, key)
-	delete(p.former, key)
-	if of := p.made[descriptor]; of != nil {
+func (u *Unconfirmed) Drop(descriptor, key string) {
+	delete(u.lost, key)
+	delete(u.doubted, key)
+	delete(u.former, key)
+	if of := u.made[descriptor]; of != nil {
 		delete(of, key)
 		if len(of) == 0 {
-			delete(p.made, descriptor)
+			delete(u.made, descriptor)
 		}
 	}
 }
 
 // All returns what is remembered, in no order.
-func (p *Past) All() (all []*ownership.Record) {
-	for _, of := range p.made {
+func (u *Unconfirmed) All() (all []*ownership.Record) {
+	for _, of := range u.made {
 		for _, rec := range of {
 			all = append(all, rec)
 		}
@@ -222,26 +222,26 @@ func (p *Past) All() (all []*ownership.Record) {
 
 // TakeGone returns the keys of the values that were looked for since it was
 // last called, and are not the scheduler's (any more).
-func (p *Past) TakeGone() []string {
-	gone := p.gone
-	p.gone = nil
+func (u *Unconfirmed) TakeGone() []string {
+	gone := u.gone
+	u.gone = nil
 	return gone
 }
 
-func (p *Past) of(descriptor string) map[string]*ownership.Record {
-	if p == nil {
+func (u *Unconfirmed) of(descriptor string) map[string]*ownership.Record {
+	if u == nil {
 		return nil
 	}
-	return p.made[descriptor]
+	return u.made[descriptor]
 }
 
-// take removes a value that was found; nil if it is none of the past. here tells
+// take removes a value that was found; nil if it is not unconfirmed. here tells
 // that it was made in this life.
-func (p *Past) take(descriptor, key string) (rec *ownership.Record, here bool) {
-	rec = p.of(descriptor)[key]
+func (u *Unconfirmed) take(descriptor, key string) (rec *ownership.Record, here bool) {
+	rec = u.of(descriptor)[key]
 	if rec != nil {
-		here = p.lost[key]
-		p.Drop(descriptor, key)
+		here = u.lost[key]
+		u.Drop(descriptor, key)
 	}
 	return rec, here
 }
@@ -251,20 +251,20 @@ func (p *Past) take(descriptor, key string) (rec *ownership.Record, here bool) {
 var errLeft = errors.New("was given up while it was out of reach")
 
 // correlate adds to what is expected in the southbound.
-func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
-	of := p.of(d.Name)
-	if p != nil && len(p.derived[d.Name]) > 0 {
+func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
+	of := u.of(d.Name)
+	if u != nil && len(u.derived[d.Name]) > 0 {
 		for i := range expected {
-			expected[i].Unconfirmed = p.derived[d.Name][expected[i].Key]
+			expected[i].Unconfirmed = u.derived[d.Name][expected[i].Key]
 		}
 	}
 	if len(of) == 0 {
 		return expected
 	}
-	tried, listed := p.tried(d, expected)
+	tried, listed := u.tried(d, expected)
 	keys := slices.Sorted(maps.Keys(of))
 	for _, key := range keys {
-		if v := p.former[key].Message(); v != nil {
+		if v := u.former[key].Message(); v != nil {
 			tried = append(tried, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: true})
 		}
 	}
@@ -276,7 +276,7 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 			continue
 		}
 		if v := of[key].Message(); v != nil {
-			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: p.unconfirmed(d, key)})
+			expected = append(expected, api.KVWithMetadata{Key: key, Value: v, Origin: api.FromNB, Unconfirmed: u.uncertain(d, key)})
 		}
 	}
 	return expected
@@ -285,12 +285,12 @@ func (p *Past) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) 
 // tried marks the expected values that an operation of unknown outcome was to create, and
 // returns those that such operations were to create where something else is desired by
 // now, and the keys of all expected values.
-func (p *Past) tried(d *registry.Descriptor, expected []api.KVWithMetadata) (tried []api.KVWithMetadata, listed map[string]bool) {
-	of := p.of(d.Name)
+func (u *Unconfirmed) tried(d *registry.Descriptor, expected []api.KVWithMetadata) (tried []api.KVWithMetadata, listed map[string]bool) {
+	of := u.of(d.Name)
 	listed = make(map[string]bool, len(expected))
 	for i := range expected {
 		key := expected[i].Key
-		if p.unconfirmed(d, key) && !listed[key] {
+		if u.uncertain(d, key) && !listed[key] {
 			switch v := of[key].Message(); {
 			case v != nil && proto.Equal(v, expected[i].Value):
 				expected[i].Unconfirmed = true
@@ -305,11 +305,11 @@ func (p *Past) tried(d *registry.Descriptor, expected []api.KVWithMetadata) (tri
 	return tried, listed
 }
 
-// unconfirmed reports that an operation of unknown outcome may have been about the key.
+// uncertain reports that an operation of unknown outcome may have been about the key.
 // Of a process that ended during a transaction that is everything on record: removals
 // are not written ahead.
-func (p *Past) unconfirmed(d *registry.Descriptor, key string) bool {
-	return p.made[d.Name][key] != nil && (p.doubted[key] || p.derived[d.Name][key] || p.Interrupted && !p.lost[key])
+func (u *Unconfirmed) uncertain(d *registry.Descriptor, key string) bool {
+	return u.made[d.Name][key] != nil && (u.doubted[key] || u.derived[d.Name][key] || u.Interrupted && !u.lost[key])
 }
 
 // late reports that an operation on the key may still take effect.
@@ -319,19 +319,19 @@ func (r *Refresher) late(key string) bool { return r.Late != nil && r.Late(key) 
 // remembered while an operation may still take effect.
 func (r *Refresher) claim(d *registry.Descriptor, key string) (made *ownership.Record, here bool) {
 	if r.late(key) {
-		return r.Past.of(d.Name)[key], false
+		return r.Unconfirmed.of(d.Name)[key], false
 	}
-	return r.Past.take(d.Name, key)
+	return r.Unconfirmed.take(d.Name, key)
 }
 
-// recall links a value of the past that was found with the graph.
-func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry.Value) {
+// link links an unconfirmed value that was found with the graph.
+func (r *Refresher) link(n *graph.Node, made *ownership.Record, have *registry.Value) {
 	if made == nil {
 		return
 	}
 	if have.FromSB { // the descriptor knows better
 		if !r.late(n.Key) {
-			r.Past.gone = append(r.Past.gone, n.Key)
+			r.Unconfirmed.gone = append(r.Unconfirmed.gone, n.Key)
 		}
 		return
 	}
@@ -342,14 +342,14 @@ func (r *Refresher) recall(n *graph.Node, made *ownership.Record, have *registry
 	r.Graph.Keep(n, kept)
 }
 
-// bury forgets what a complete reading of a descriptor did not find, except
+// forgetAbsent forgets what a complete reading of a descriptor did not find, except
 // what was found without a value.
-func (r *Refresher) bury(d *registry.Descriptor, without []string) {
-	if r.Past != nil && len(without) == 0 {
-		delete(r.Past.derived, d.Name)
-		r.Past.confirm(d.Name, "")
+func (r *Refresher) forgetAbsent(d *registry.Descriptor, without []string) {
+	if r.Unconfirmed != nil && len(without) == 0 {
+		delete(r.Unconfirmed.derived, d.Name)
+		r.Unconfirmed.confirm(d.Name, "")
 	}
-	of := r.Past.of(d.Name)
+	of := r.Unconfirmed.of(d.Name)
 	if len(of) == 0 {
 		return
 	}
@@ -357,20 +357,20 @@ func (r *Refresher) bury(d *registry.Descriptor, without []string) {
 	defer r.Lock.Unlock()
 	for key := range of {
 		if r.Policies.Of(d, key) != registry.Ignore && !slices.Contains(without, key) && !r.late(key) { // which was not looked for
-			r.Past.gone = append(r.Past.gone, key)
-			r.Past.Drop(d.Name, key)
+			r.Unconfirmed.gone = append(r.Unconfirmed.gone, key)
+			r.Unconfirmed.Drop(d.Name, key)
 		}
 	}
 }
 
-// assume decides about the past of a descriptor that cannot read anything. Its
+// assume decides about the unconfirmed values of a descriptor that cannot read anything. Its
 // values exist as they were made, because there is no other source, unless they live
 // in a session, which may have lost them: then those that are wanted are made
 // again, and the others are taken for existing so that they are removed. Where
 // metadata is needed, which is lost, they are made again as well. Until
 // the desired state is known nothing is decided.
 func (r *Refresher) assume(d *registry.Descriptor) {
-	of := r.Past.of(d.Name)
+	of := r.Unconfirmed.of(d.Name)
 	if len(of) == 0 || !r.Complete {
 		return
 	}
@@ -383,8 +383,8 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 		}
 		n, msg := r.Graph.Node(key), rec.Message()
 		if msg == nil || d.WithMetadata || !r.assumable(d, key, n) {
-			r.Past.Drop(d.Name, key)
-			r.Past.gone = append(r.Past.gone, key)
+			r.Unconfirmed.Drop(d.Name, key)
+			r.Unconfirmed.gone = append(r.Unconfirmed.gone, key)
 			continue
 		}
 		if n == nil || n.Desc == nil {
@@ -394,7 +394,7 @@ func (r *Refresher) assume(d *registry.Descriptor) {
 	}
 }
 
-// assumable reports whether a value of the past may be assumed to exist: it is not known
+// assumable reports whether an unconfirmed value may be assumed to exist: it is not known
 // otherwise, and is not created again.
 func (r *Refresher) assumable(d *registry.Descriptor, key string, n *graph.Node) bool {
 	if n == nil {
