@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// DriftDetector finds out whether the southbound still is what the scheduler made
-// of it. Detection only reads: it changes neither
-// the state nor the status of any value. Repair is a step of its own.
+// DriftDetector detects differences between the southbound and the actual state that
+// the scheduler knows. Detection only reads: it changes neither the state nor the status
+// of any value. Repair is a separate step.
 type DriftDetector interface {
 	// DetectDrift reads the southbound and compares it with what the scheduler
 	// believes to exist. It reads one descriptor after the other. Descriptors with
@@ -45,7 +45,7 @@ func DriftKinds() []DriftKind {
 	return []DriftKind{DriftMissing, DriftDiffers, DriftUnexpected}
 }
 
-// Drift is one value that is not in the southbound what it should be there.
+// Drift is one value whose state in the southbound differs from the known actual state.
 type Drift struct {
 	Key        string
 	Descriptor string

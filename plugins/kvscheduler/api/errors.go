@@ -13,13 +13,13 @@ import (
 var (
 	// ErrClosedScheduler: the scheduler was closed; nothing was queued.
 	ErrClosedScheduler = errors.New("scheduler is closed")
-	// ErrTxnCanceled: the context of Commit ended before the turn of the
-	// transaction came; nothing of it was done nor will be.
+	// ErrTxnCanceled: the context of Commit ended before the execution started; nothing
+	// of the transaction is executed.
 	ErrTxnCanceled = errors.New("canceled while it waited in the queue; nothing of it is executed")
 	// ErrTxnWaitCanceled: the caller stopped waiting; the transaction still runs.
 	ErrTxnWaitCanceled = errors.New("waiting for the transaction was canceled; it is still executed")
 	// ErrTxnDeadline: the deadline of the transaction passed before the operation
-	// on the value, or the transaction, was begun.
+	// on the value, or the transaction, started.
 	ErrTxnDeadline = errors.New("not begun before the deadline of the transaction")
 	// ErrTxnQueueFull: the queue has no room; only without blocking.
 	ErrTxnQueueFull = errors.New("transaction queue is full")
@@ -38,26 +38,25 @@ var (
 	ErrWaitHopeless = errors.New("the value cannot reach the state without a change")
 	// ErrNoSuchTransaction: the transaction is neither running nor in the history.
 	ErrNoSuchTransaction = errors.New("no such transaction in the history")
-	// ErrPermanent marks failures that repeating cannot mend; see Permanent.
+	// ErrPermanent marks failures that a retry cannot fix; see Permanent.
 	ErrPermanent = errors.New("permanent failure")
 	// ErrUnimplemented marks failures of values that the southbound at hand cannot
 	// have; see Unimplemented.
 	ErrUnimplemented = errors.New("not implemented by the southbound")
-	// ErrUnreached marks failures that happened before the southbound was asked; see
-	// Unreached.
+	// ErrUnreached marks requests that did not reach the southbound; see Unreached.
 	ErrUnreached = errors.New("southbound not reached")
 	// ErrUndecided marks failures with an unknown effect in the southbound; see Undecided.
 	ErrUndecided = errors.New("outcome unknown")
 	// ErrUnresponsive marks the end of a session with a southbound that exists but
 	// does not answer; see Unresponsive.
 	ErrUnresponsive = errors.New("southbound does not answer")
-	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its
-	// effect is not known and may still come.
+	// ErrCallbackTimeout: a callback of a descriptor did not return in time; its effect
+	// is unknown and may still occur.
 	ErrCallbackTimeout = errors.New("callback did not return in time")
 	// ErrSessionEnded is why the context of a callback was canceled: the session of its
 	// southbound ended. The error also wraps the reason given to SouthboundDown.
 	ErrSessionEnded = errors.New("session of the southbound ended")
-	// ErrNotVerified: the southbound does not have what the transaction did.
+	// ErrNotVerified: the southbound does not have the value of the transaction.
 	ErrNotVerified = errors.New("not verified")
 )
 
@@ -66,7 +65,7 @@ type permanentError struct{ error }
 func (e permanentError) Unwrap() error        { return e.error }
 func (e permanentError) Is(target error) bool { return target == ErrPermanent }
 
-// Permanent marks err as a failure that a retry cannot mend.
+// Permanent marks err as a failure that a retry cannot fix.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -97,8 +96,8 @@ type unreachedError struct{ error }
 func (e unreachedError) Unwrap() error        { return e.error }
 func (e unreachedError) Is(target error) bool { return target == ErrUnreached }
 
-// Unreached marks err as the failure to ask the southbound anything, because it was
-// gone already. An operation that is begun after that did not bring it down.
+// Unreached marks err as the failure of a request that did not reach the southbound,
+// because that was already down. An operation that starts later did not crash it.
 func Unreached(err error) error {
 	if err == nil {
 		return nil
@@ -232,8 +231,7 @@ func (e *TransactionError) list(b *strings.Builder, reverting bool) {
 	}
 }
 
-// NotReverted lists the values that could not be brought back to what they were
-// when the transaction was reverted.
+// NotReverted lists the values that the revert of the transaction could not restore.
 func (e *TransactionError) NotReverted() (kvs []KeyWithError) {
 	for _, kv := range e.kvErrors {
 		if kv.Reverting {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// ErrNoOrphan: the value is desired, or the scheduler did not make it.
+// ErrNoOrphan: the value is desired, or the scheduler did not create it.
 var ErrNoOrphan = errors.New("not a leftover of the scheduler")
 
-// OrphanFinder lists what exists in the southbound and is not desired.
+// OrphanFinder lists the values that exist in the southbound and are not desired.
 type OrphanFinder interface {
 	// Orphans lists such values, sorted by key, as of the last reading of the
 	// southbound. Values without operations (properties, link states) are none.

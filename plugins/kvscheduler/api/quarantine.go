@@ -11,13 +11,12 @@ import (
 // ErrNotQuarantined: the value is not in quarantine.
 var ErrNotQuarantined = errors.New("not in quarantine")
 
-// Quarantine is for operators who look after values that bring their southbound
-// down. A value that was being worked on when a southbound went down is a
-// suspect: when the southbound is up again all others come first, and then the
-// suspects one at a time, so that the next crash tells which one it was. Who
-// succeeds is none any more; who was there at the configured number of crashes
-// within an hour is quarantined: nothing is done with it until it is changed,
-// deleted or released.
+// Quarantine is for operators who handle values that crash their southbound. A value
+// with an operation in flight when a southbound crashed is a suspect. After the
+// reconnect all other values are applied first, and then the suspects one at a time, so
+// that the next crash identifies the value. A suspect whose trial succeeds is released. A
+// value with the configured number of crashes within an hour is put into quarantine: the
+// scheduler runs no operation on it until it is changed, deleted or released.
 type Quarantine interface {
 	// Suspects lists the values in quarantine and those that may get there,
 	// sorted by key.
@@ -28,18 +27,18 @@ type Quarantine interface {
 	ReleaseQuarantined(ctx context.Context, keys ...string) error
 }
 
-// Suspect is a value that may bring its southbound down.
+// Suspect is a value that may crash its southbound.
 type Suspect struct {
 	Key        string
 	Base       string `json:",omitempty"` // the value it is derived from
 	Southbound string
 	Operation  string      // "Create", "Update" or "Delete"
-	Crashes    []time.Time // at which it was being worked on
-	// Quarantined: nothing is done with it any more.
+	Crashes    []time.Time // with an operation on the value in flight
+	// Quarantined reports that the value is in quarantine.
 	Quarantined bool
 }
 
-// QuarantineError is why nothing is done with a value in quarantine.
+// QuarantineError is the error of a value in quarantine.
 type QuarantineError struct{ Suspect Suspect }
 
 // Error says what happened and what to do.

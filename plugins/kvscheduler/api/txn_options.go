@@ -5,11 +5,11 @@ import "time"
 // ResyncType says how much a transaction synchronises again.
 type ResyncType int
 
-// The kinds of resync. FullResync: the transaction carries the complete
-// wanted state and the southbound is read before. UpstreamResync: the complete
-// wanted state, against what the scheduler believes to exist.
-// DownstreamResync: what was wanted before, against the southbound, read
-// again; it carries no values.
+// The kinds of resync. FullResync: the transaction has the complete desired state, and
+// the scheduler reads the southbound first. UpstreamResync: the transaction has the
+// complete desired state; the southbound is not read. DownstreamResync: the scheduler
+// reads the southbound and applies the present desired state; the transaction has no
+// values.
 const (
 	NotResync ResyncType = iota
 	FullResync
@@ -38,7 +38,7 @@ const (
 	DefaultRetryMaxCount  = 0
 )
 
-// TxnOptions is what the options of a transaction amount to.
+// TxnOptions holds the options of a transaction.
 type TxnOptions struct {
 	Resync      ResyncType
 	Verbose     bool
@@ -72,11 +72,12 @@ func WithResync(t ResyncType, verbose bool) TxnOption {
 	return func(o *TxnOptions) { o.Resync, o.Verbose = t, verbose }
 }
 
-// WithoutRemoval keeps a resync from removing what it finds in the southbound
-// and that are not desired: such values stay DISCOVERED, now and at later
-// reconnections and downstream resyncs, until a full resync without this
-// option (if there was none before). It is for northbounds that do not know yet all that they are going
-// to ask for. What the northbound asked for itself, and gives up, is removed.
+// WithoutRemoval keeps a resync from removing values that it finds in the southbound
+// and that are not desired. Such values stay DISCOVERED, also after later reconnects
+// and downstream resyncs, until a full resync without this option. If there already was
+// one, only this resync keeps them. The option is for northbounds that do not know their
+// complete desired state yet. Values that the northbound configured itself and deletes
+// are removed.
 func WithoutRemoval() TxnOption { return func(o *TxnOptions) { o.KeepFound = true } }
 
 // WithoutBlocking makes Commit return once the transaction is queued.
@@ -102,8 +103,8 @@ func WithRetryMaxCount(n int) TxnOption {
 // WithDescription is shown in the log and in the history.
 func WithDescription(text string) TxnOption { return func(o *TxnOptions) { o.Description = text } }
 
-// WithArrival tells, for the history, when the change came in that the transaction
-// makes, and when it was taken from the queue, where changes wait for that before Commit.
+// WithArrival sets, for the history, the time when the change of the transaction
+// arrived, and the time when it was taken from a queue before Commit.
 func WithArrival(came, turn time.Time) TxnOption {
 	return func(o *TxnOptions) { o.Came, o.Turn = came, turn }
 }
@@ -112,19 +113,17 @@ func WithArrival(came, turn time.Time) TxnOption {
 // transactions is otherwise limited to the summary.
 func WithSimulation() TxnOption { return func(o *TxnOptions) { o.Simulation = true } }
 
-// WithVerify reads the descriptors of all values that the transaction named or
-// touched from the southbound again, once it is executed. A value that is not
-// there as it should be is an ErrNotVerified of its key; together with
-// WithRevert the values that the transaction named go back to what was wanted
-// before. Descriptors without Retrieve cannot be verified and are left out.
+// WithVerify reads all values that the transaction contains or changed back from the
+// southbound after the execution. A value that differs from its desired state is an
+// ErrNotVerified of its key; with WithRevert the previous desired state of the values in
+// the transaction is restored. Values of descriptors without Retrieve are not verified.
 func WithVerify() TxnOption { return func(o *TxnOptions) { o.Verify = true } }
 
-// WithDeadline bounds the execution. When t has passed no operation is started
-// any more, and those that run are waited for. What was not begun then is
-// FAILED with ErrTxnDeadline, is retried if the transaction is, and what needs
-// it is PENDING; with WithRevert the transaction is taken back, for which there
-// is no deadline. A transaction whose turn comes too late is not executed at
-// all.
+// WithDeadline limits the execution. After t no operation starts, and the running ones
+// are completed. Values whose operation did not start are FAILED with ErrTxnDeadline and
+// are retried if the transaction has retry options; their dependents are PENDING. With
+// WithRevert the transaction is reverted, without a deadline. A transaction that is still
+// queued at t is not executed.
 func WithDeadline(t time.Time) TxnOption { return func(o *TxnOptions) { o.Deadline = t } }
 
 // WithTimeout is WithDeadline, counted from Commit. With both the earlier one
