@@ -14,9 +14,9 @@ var ErrOtherAgent = errors.New("the state directory is of another agent")
 // knew nothing of labels has none.
 var labelKey = []byte("label")
 
-// checkLabel refuses a file that another agent wrote. What that made, and what it
-// was asked for, must not take effect here, and must not be lost either, should
-// the label be a mistake; so it is left as it is.
+// checkLabel returns an error for a file that another agent wrote. Its records must not
+// take effect here. They must not be lost either, in case the label is a mistake, so the
+// file stays unchanged.
 func (s *Store) checkLabel(label []byte) error {
 	own := s.opts.Label
 	if own == "" || len(label) == 0 || string(label) == own || string(label) == s.opts.From {

@@ -1,25 +1,23 @@
-// Package ownership keeps, beyond the life of the process, what the scheduler
-// made in the southbound, what it must not touch there (the quarantine), and
-// what the northbound asked for.
+// Package ownership is the journal: it stores, beyond the life of the process, the
+// values that the scheduler created in the southbound, the values in quarantine, and
+// the configuration of the northbound.
 //
 // # What is written when
 //
-// A transaction costs at most two writes. Before its first operation the values
-// that it is about to create or change are written as they shall be, together
-// with the number of the transaction, which is written for removals as well; after the
-// last one, what became of them
-// otherwise, what was removed, and that the transaction is over. What is about
-// to be deleted is on record already; a value that is removed to be created again is on
-// record as it was and as it shall be. So at every moment everything in the
-// southbound that is the scheduler's own work is on record, and after a crash
-// the next process finds out, by Retrieve, what of it there really is. A
-// transaction that executes nothing writes nothing.
+// A transaction costs at most two writes. The first one precedes its first operation. It
+// has the desired values that the transaction will create or change, and the number of the
+// transaction; for removals only the number. The second one follows the last operation. It
+// has the values with another outcome and the removed values, and ends the transaction. A
+// value that will be deleted already has a record; a value that will be re-created has
+// a record of its old and of its new value. So all values that the scheduler created in
+// the southbound are on record at any time, and after a crash the next process calls
+// Retrieve to find those that exist. A transaction without operations writes nothing.
 //
 // # Testing with it
 //
-// Memory is a journal that outlives a scheduler: give the same one to the next.
-// A crash is that from some moment on nothing of what the scheduler does has any
-// effect, neither in the southbound nor in its journal:
+// Memory is a journal that outlives a scheduler: pass the same one to the next. To
+// simulate a crash, make all further actions of the scheduler ineffective, in the
+// southbound and in its journal:
 //
 //	journal := ownership.NewMemory()
 //	c := engine.New(engine.Options{Journal: journal})
@@ -46,13 +44,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Record is one value that the scheduler made.
+// Record is one value that the scheduler created.
 type Record struct {
 	Key        string
 	Descriptor string
-	Southbound string // the session it lives in; empty: none
-	// Txn is the transaction that made the value what it is, by the count of the
-	// process of that time; Time is when that was.
+	Southbound string // empty: none
+	// Txn is the last transaction that changed the value, as numbered by its process;
+	// Time is the time of that change.
 	Txn  uint64
 	Time time.Time
 	// Value is the value as it was to be; nil if it is still encoded, see Message.
@@ -95,24 +93,24 @@ func decodeMessage(typ string, wire []byte) proto.Message {
 	return m
 }
 
-// Batch is one write: all of it takes effect or nothing.
+// Batch is one atomic write.
 type Batch struct {
-	// Txn is the transaction that writes; Running reports whether it is about to be
-	// executed, else it is over.
+	// Txn is the transaction that writes; Running reports whether its execution follows.
+	// Otherwise it has ended.
 	Txn     uint64
 	Running bool
-	// All: what is not in Put is not on record any more.
+	// All deletes all records that are not in Put.
 	All bool
-	// Delete are keys to be taken off the record, before those in Put are added.
+	// Delete lists the keys whose records are deleted, before those in Put are added.
 	Delete []string
 	Put    []Record
-	// Former are values that the transaction replaces, as they were: the records in Put
-	// say what they shall be, and until the outcome is known either may exist. A running
-	// transaction adds to those on record, one that is over replaces them.
+	// Former holds the old values that the transaction replaces. Put has the new ones;
+	// until the outcome is known either may exist. A running transaction adds to the
+	// former values on record, a transaction that has ended replaces them.
 	Former []Record
 }
 
-// FormerState is the name that the former values are kept under; see LoadState.
+// FormerState is the name under which the former values are stored; see LoadState.
 const FormerState = "former"
 
 // encodeFormer encodes the former values, by key.
@@ -144,7 +142,7 @@ func DecodeFormer(state map[string][]byte) (all []Record, err error) {
 	return all, nil
 }
 
-// Interrupted is the transaction during which the last process ended.
+// Interrupted is the transaction that was in execution when the last process ended.
 type Interrupted struct {
 	Txn  uint64
 	Time time.Time // when it was begun

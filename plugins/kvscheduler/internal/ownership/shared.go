@@ -62,15 +62,15 @@ func (s *Store) note(err error) {
 	}
 }
 
-// Problem tells why nothing can be kept now, or what was lost; nil: all is
-// well.
+// Problem returns why the store cannot write, or what it lost; nil if there is no
+// problem.
 func (s *Store) Problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// Stats returns what the store did so far.
+// Stats returns the counts of the operations so far.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Store) Written() (writes, failed, bytes uint64, size int64) {
 	return st.Writes, st.Errors, st.Bytes, st.Size
 }
 
-// LoadState returns what is kept under a name, by key; the caller owns it.
+// LoadState returns the state stored under a name, by key; the caller owns it.
 func (s *Store) LoadState(name string) (state map[string][]byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *Store) LoadState(name string) (state map[string][]byte, err error) {
 	return state, err
 }
 
-// SaveState changes what is kept under a name as a whole: with all, everything
-// that is not in put is dropped. A nil value deletes its key.
+// SaveState changes the state stored under a name atomically. A nil value deletes its
+// key. With all, keys that are not in put are deleted.
 func (s *Store) SaveState(name string, put map[string][]byte, all bool) error {
 	return s.update(func(tx *bolt.Tx) (bytes int, err error) { return saveState(tx, name, put, all) })
 }

@@ -40,14 +40,14 @@ var (
 var (
 	// ErrHeld: another process uses the directory.
 	ErrHeld = errors.New("the state directory is in use")
-	// ErrSetAside is the problem of a store whose file was damaged: what was in it
-	// is lost, and what is written from now on is kept.
+	// ErrSetAside is the problem of a store whose file was damaged: its content is lost,
+	// and later writes go to a new file.
 	ErrSetAside = errors.New("the file was damaged")
 	// ErrNewer: the file was written by a newer program.
 	ErrNewer = errors.New("the state file is of a newer program")
 )
 
-// MaxKey is the length of the longest key that a store can keep, in bytes.
+// MaxKey is the maximum length of a key, in bytes.
 const MaxKey = bolt.MaxKeySize
 
 // Options of a Store.
@@ -68,9 +68,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is a journal, and a store for what others have to keep, in a file. All
-// methods may be called concurrently. While the file cannot be opened or
-// written, writes fail, and each tries again.
+// Store is a journal in a file, which also stores the state of other components. All
+// methods may be called concurrently. While the file cannot be opened or written, writes
+// fail, and each write retries.
 type Store struct {
 	opts   Options
 	mu     sync.Mutex
@@ -83,7 +83,7 @@ type Store struct {
 	read *contents
 }
 
-// Stats count what a store did.
+// Stats counts the operations of a store.
 type Stats struct {
 	Writes, Errors uint64
 	Bytes          uint64 // written, of keys and values
@@ -91,8 +91,8 @@ type Stats struct {
 }
 
 // Open opens the store in a directory. The errors are ErrHeld, with the holder,
-// ErrNewer, and ErrOtherAgent. A file that is damaged is set aside, and a directory that
-// cannot be written is no error either: Problem tells about both.
+// ErrNewer, and ErrOtherAgent. A damaged file is set aside. Neither that nor a directory
+// that cannot be written is an error; Problem reports both.
 func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
