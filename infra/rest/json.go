@@ -48,7 +48,7 @@ func elements(v any) (at func(i int) any, ok bool) {
 	return func(i int) any { return list.Index(i).Addr().Interface() }, true
 }
 
-// writeElements writes a list, of which the first element is encoded already.
+// writeElements writes a list. Its first element is encoded already.
 func writeElements(w io.Writer, body []byte, length int, at func(i int) any) {
 	_, err := io.WriteString(w, "[\n"+indent)
 	for i := 0; err == nil; i++ {
