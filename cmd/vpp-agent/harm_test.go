@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // spaces are two network namespaces of the kernel, with a network that an agent is to make
@@ -135,6 +136,24 @@ func (p *process) marked() (marked, ours []string) {
 	return marked, ours
 }
 
+// reports waits until the health of the agent has a text.
+func (p *process) reports(text string) {
+	p.t.Helper()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(patience); ; {
+		health := p.get(http.MethodGet, "/readiness")
+		if strings.Contains(health, text) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			p.t.Fatalf("health: %s", health)
+		}
+	}
+}
+
 // routed waits until the route is there.
 func (p *process) routed() {
 	p.t.Helper()
@@ -176,9 +195,7 @@ func TestSecondAgentInTheSameLinux(t *testing.T) {
 	second := launch(t, programs, empty, label...)
 	second.logged("another agent holds the networking of Linux", fmt.Sprintf("pid %d ", first.cmd.Process.Pid))
 	second.get(http.MethodPost, "/scheduler/downstream-resync")
-	if health := second.get(http.MethodGet, "/readiness"); !strings.Contains(health, "is held by vpp-agent pid") {
-		t.Errorf("health: %s", health)
-	}
+	second.reports("is held by vpp-agent pid")
 	if after := s.all(); after != before {
 		t.Errorf("beside the first agent the second one made of\n%s\n%s", before, after)
 	}

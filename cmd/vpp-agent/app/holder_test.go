@@ -3,8 +3,10 @@ package app_test
 import (
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -89,6 +91,7 @@ func TestSecondAgentOnTheSameVPP(t *testing.T) {
 			t.Fatal(err)
 		}
 		third.awaitReadiness(t, http.StatusOK, "connected to")
+		third.awaitSession(t)
 		third.resync(t)
 		if after := describe(t, third); after != before {
 			t.Errorf("the third agent made of\n%s\n%s", before, after)
@@ -148,6 +151,7 @@ func TestLeftoversOfAnEarlierRun(t *testing.T) {
 			}
 			second := of(t, socket, "vpp1", "", args...)
 			second.awaitReadiness(t, http.StatusOK, "connected to")
+			second.awaitSession(t)
 			second.resync(t)
 			left := strings.Contains(describe(t, second), "loop0")
 			listed := 0
@@ -167,6 +171,22 @@ func TestLeftoversOfAnEarlierRun(t *testing.T) {
 }
 
 // resync reads VPP again.
+// awaitSession waits until the scheduler has read VPP. Health reports the connection
+// before that.
+func (h *house) awaitSession(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	read := func(txn *api.RecordedTxn) bool { return strings.HasPrefix(txn.Description, "southbound vpp is up") }
+	for late := time.After(patience); !slices.ContainsFunc(h.Scheduler.GetTransactionHistory(time.Time{}, time.Time{}), read); {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("the scheduler did not read VPP")
+		}
+	}
+}
+
 func (h *house) resync(t *testing.T) {
 	t.Helper()
 	if _, err := h.Scheduler.StartNBTransaction().Commit(t.Context(), api.WithResync(api.DownstreamResync, false)); err != nil {
