@@ -24,18 +24,20 @@ func (s *simulation) mute(descriptors ...string) (live func()) {
 	if rapid.IntRange(0, 2).Draw(s.T, "mute") > 0 {
 		return func() {}
 	}
-	s.w.mu.Lock()
+	drawn := map[string]muteness{} // without the lock: a draw may end the case
 	for _, name := range descriptors {
 		switch kind := rapid.SampledFrom([]string{"", "failed", "panicked", "hollow"}).Draw(s.T, "mute kind"); kind {
 		case "":
 		case "hollow": // it counts as read then
-			s.w.mute[name] = muteness{kind, 1}
+			drawn[name] = muteness{kind, 1}
 		default:
-			s.w.mute[name] = muteness{kind, rapid.IntRange(1, 3).Draw(s.T, "times")}
+			drawn[name] = muteness{kind, rapid.IntRange(1, 3).Draw(s.T, "times")}
 		}
 	}
-	s.log("mute %v", maps.Clone(s.w.mute))
+	s.w.mu.Lock()
+	maps.Copy(s.w.mute, drawn)
 	s.w.mu.Unlock()
+	s.log("mute %v", drawn)
 	found := s.strand()
 	return func() {
 		defer found()
