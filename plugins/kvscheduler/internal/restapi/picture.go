@@ -79,7 +79,7 @@ func draw(ctx context.Context, graphviz, format string, dot io.Reader) ([]byte, 
 	switch err := cmd.Run(); {
 	case limited.Err() != nil && ctx.Err() == nil:
 		return nil, &statusError{http.StatusServiceUnavailable, fmt.Errorf(
-			"Graphviz did not draw the graph within %v: expected fewer values (limit=N, prefix=P) or format=dot", drawTimeout)}
+			"draw the graph: Graphviz did not end within %v: expected fewer values (limit=N, prefix=P) or format=dot", drawTimeout)}
 	case err != nil:
 		return nil, fmt.Errorf("draw the graph with %s: %w: %s", graphviz, err, strings.TrimSpace(problem.String()))
 	}
