@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
@@ -133,12 +134,21 @@ func (o *oracle) met(in map[string]*model.Item, it *model.Item) bool {
 
 // reach is the graph of all dependencies that were ever desired in this run. It finds
 // the keys that can reach themselves.
-type reach struct{ edges map[string]map[string]bool }
+type reach struct {
+	mu    sync.Mutex // operations ask while the test adds
+	edges map[string]map[string]bool
+}
 
 func (r *reach) add(key string, it *model.Item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.addAll(key, it)
+}
+
+func (r *reach) addAll(key string, it *model.Item) {
 	for _, d := range it.Derived {
 		r.edge(d.Key, key)
-		r.add(d.Key, d.Item)
+		r.addAll(d.Key, d.Item)
 	}
 	for _, dep := range it.Deps {
 		r.edge(key, dep)
@@ -156,6 +166,8 @@ func (r *reach) edge(from, to string) {
 }
 
 func (r *reach) cyclic(start string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	seen := map[string]bool{}
 	var visit func(key string) bool
 	visit = func(key string) bool {

@@ -55,7 +55,7 @@ func start(t *rapid.T, policies bool) *simulation {
 		o: &oracle{
 			wanted: map[string]*model.Item{}, notified: map[string]*model.Item{}, kept: map[string]*model.Item{},
 		},
-		reach: &reach{map[string]map[string]bool{}},
+		reach: &reach{edges: map[string]map[string]bool{}},
 		taken: map[string]int{},
 		rng:   rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
 	}
