@@ -287,26 +287,7 @@ func exportedComments(s *source, bad report) {
 	}
 }
 
-func exportedReceiver(f *ast.FuncDecl) bool {
-	if f.Recv == nil {
-		return true
-	}
-	t := f.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.IsExported()
-		default:
-			return false
-		}
-	}
-}
+func exportedReceiver(f *ast.FuncDecl) bool { return f.Recv == nil || ast.IsExported(receiver(f)) }
 
 func exportedSpecs(d *ast.GenDecl, bad report) {
 	for _, spec := range d.Specs {

@@ -191,15 +191,23 @@ func (s *simulation) notify() {
 	s.log("notify %s %v\n  ops %q", key, it, s.w.ops[mark:])
 }
 
-// foreign is a hand that takes something away behind the scheduler's back.
-func (s *simulation) foreign() {
+// victim draws a value that exists; false if there is none.
+func (s *simulation) victim() (key string, ok bool) {
 	s.w.mu.Lock()
 	keys := slices.Sorted(maps.Keys(s.w.exists))
 	s.w.mu.Unlock()
 	if len(keys) == 0 {
+		return "", false
+	}
+	return rapid.SampledFrom(keys).Draw(s.T, "victim"), true
+}
+
+// foreign is a hand that takes something away behind the scheduler's back.
+func (s *simulation) foreign() {
+	key, ok := s.victim()
+	if !ok {
 		return
 	}
-	key := rapid.SampledFrom(keys).Draw(s.T, "victim")
 	others := s.w.others(key)
 	s.w.mu.Lock()
 	s.w.removeAll(key)

@@ -110,13 +110,10 @@ func (s *simulation) stormSession() {
 
 // stormEdit is another process that changes or removes a value of any owner.
 func (s *simulation) stormEdit() {
-	s.w.mu.Lock()
-	keys := slices.Sorted(maps.Keys(s.w.exists))
-	s.w.mu.Unlock()
-	if len(keys) == 0 {
+	key, ok := s.victim()
+	if !ok {
 		return
 	}
-	key := rapid.SampledFrom(keys).Draw(s.T, "victim")
 	remove := rapid.Bool().Draw(s.T, "remove")
 	s.log("foreign hand on %s, remove: %v", key, remove)
 	s.w.fault("foreign hand in a storm")
