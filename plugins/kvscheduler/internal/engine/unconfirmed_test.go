@@ -148,6 +148,21 @@ func TestUndecidedOperations(t *testing.T) {
 	t.Parallel()
 	unstall := func(u *undecided) { u.set(func() { close(u.stalled); u.stalled = nil }) }
 	stall := func(u *undecided) { u.set(func() { u.stalled = make(chan struct{}) }) }
+	// killedInRemoval kills the scheduler while it removes object 1 to get the value. The
+	// removal never takes effect. Then the next scheduler starts.
+	killedInRemoval := func(u *undecided, value int64) {
+		u.want(1)
+		stall(u)
+		go u.want(value)
+		synctest.Wait()
+		u.journal.Freeze()
+		u.stop()
+		unstall(u)
+		synctest.Wait()
+		u.set(func() { u.objects[1] = true })
+		u.journal.Thaw()
+		u.boot()
+	}
 	blind := func(u *undecided, blind bool) { u.set(func() { u.blind = blind }) }
 	resync := func(u *undecided) { u.want(0, api.DownstreamResync) }
 	tests := map[string]func(u *undecided){
@@ -257,17 +272,7 @@ func TestUndecidedOperations(t *testing.T) {
 			u.want(2, api.FullResync)
 		},
 		"is killed between the halves of a re-creation": func(u *undecided) {
-			u.want(1)
-			stall(u) // the removal of object 1 never takes effect
-			go u.want(2)
-			synctest.Wait()
-			u.journal.Freeze()
-			u.stop()
-			unstall(u)
-			synctest.Wait()
-			u.set(func() { u.objects[1] = true })
-			u.journal.Thaw()
-			u.boot()
+			killedInRemoval(u, 2)
 			u.want(2, api.FullResync)
 			if !slices.Equal(u.expected, []string{"a/1 1", "a/1 2"}) {
 				t.Errorf("correlate is %q", u.expected)
@@ -277,17 +282,7 @@ func TestUndecidedOperations(t *testing.T) {
 			}
 		},
 		"removal is killed": func(u *undecided) {
-			u.want(1)
-			stall(u)
-			go u.want(0)
-			synctest.Wait()
-			u.journal.Freeze()
-			u.stop()
-			unstall(u)
-			synctest.Wait()
-			u.set(func() { u.objects[1] = true })
-			u.journal.Thaw()
-			u.boot()
+			killedInRemoval(u, 0)
 			u.want(0, api.FullResync)
 			if !u.unconfirmed {
 				t.Error("the value whose removal was interrupted is not unconfirmed")
