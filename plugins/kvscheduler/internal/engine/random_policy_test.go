@@ -204,8 +204,10 @@ func (s *simulation) takeOver(values map[string]*model.Item) {
 	}
 }
 
-// asking tells the world what a transaction asks for, until it is over.
-func (s *simulation) asking(values map[string]*model.Item) (over func()) {
+// asking tells the world what a transaction asks for, until it is over. One that is
+// reverted asks again for what it deleted.
+func (s *simulation) asking(values map[string]*model.Item, opts ...api.TxnOption) (over func()) {
+	reverts := api.ApplyTxnOptions(opts).Revert
 	set := func(asked func(key string) bool) {
 		s.w.mu.Lock()
 		defer s.w.mu.Unlock()
@@ -213,7 +215,7 @@ func (s *simulation) asking(values map[string]*model.Item) (over func()) {
 	}
 	wanted, queued := maps.Clone(s.o.wanted), s.w.loose // in a storm others may be queued before it
 	set(func(key string) bool {
-		if it, named := values[key]; named && !(queued && it == nil) {
+		if it, named := values[key]; named && (it != nil || !queued && !reverts) {
 			return it != nil
 		}
 		return wanted[key] != nil

@@ -63,7 +63,7 @@ func (s *simulation) commit(values map[string]*model.Item, opts ...api.TxnOption
 			s.log("  del %s", key)
 		}
 	}
-	defer s.asking(values)()
+	defer s.asking(values, opts...)()
 	mark, faults := s.w.mark(), s.w.injected()
 	settled, suspects := s.settled, len(s.c.Suspects())
 	s.settled = false
