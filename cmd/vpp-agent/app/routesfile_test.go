@@ -16,7 +16,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// roomForRoutes is what a VPP needs for a million routes; see ARCHITECTURE.md.
+// roomForRoutes is what a VPP needs for a million routes; see docs/design/scale.md.
 const roomForRoutes = "memory { main-heap-size 2G }\nstatseg { size 256M }\n"
 
 // BenchmarkRoutesFromFile saves a file with many routes and waits until all are
