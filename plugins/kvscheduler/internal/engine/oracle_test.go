@@ -33,8 +33,9 @@ type expectation struct {
 
 // expected is what must be once everything is settled. Adopted objects may lack
 // what others of them provide only if they are changed, or only if they are not,
-// so that there can be several solutions: left tells which were left as they are,
-// and each of them must have to.
+// so that there can be several solutions: left tells which were left as they are.
+// Each of them must lack something if the others are left, or if all that can be
+// changed are.
 func (o *oracle) expected(left func(key string) bool) (e expectation) {
 	adopted, as := map[string]*model.Item{}, map[string]bool{}
 	for key, have := range o.w.strangers() {
@@ -46,18 +47,11 @@ func (o *oracle) expected(left func(key string) bool) (e expectation) {
 		}
 	}
 	e = o.expectedBut(as)
-	e.left = maps.Clone(as)
-	knot := maps.Clone(as) // without those that lack nothing as it is
-	maps.DeleteFunc(knot, func(key string, _ bool) bool { return o.met(e.exists, adopted[key]) })
+	e.left = map[string]bool{}
+	unable := o.unable(adopted)
 	for key, want := range adopted {
-		lacks := !o.met(e.exists, want)
-		if as[key] {
-			delete(as, key)
-			lacks = !o.met(o.expectedBut(as).exists, want) || !o.met(o.expectedBut(knot).exists, want)
-			as[key] = true
-		}
-		if e.left[key] = e.exists[key] != nil && lacks; !e.left[key] {
-			delete(e.left, key)
+		if e.exists[key] != nil && (as[key] && unable[key] || !o.met(e.exists, want)) {
+			e.left[key] = true
 		}
 	}
 	for key, have := range o.w.strangers() {
@@ -66,6 +60,23 @@ func (o *oracle) expected(left func(key string) bool) (e expectation) {
 		}
 	}
 	return e
+}
+
+// unable returns the adopted values that lack something if all are changed, those that
+// lack something if these are left as they are, and so on.
+func (o *oracle) unable(adopted map[string]*model.Item) map[string]bool {
+	unable := map[string]bool{}
+	for {
+		exists, before := o.expectedBut(unable).exists, len(unable)
+		for key, want := range adopted {
+			if !o.met(exists, want) {
+				unable[key] = true
+			}
+		}
+		if len(unable) == before {
+			return unable
+		}
+	}
 }
 
 // expectedBut is the same if some adopted values are left as they are.

@@ -348,7 +348,6 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 		n.LastOp = operation(op)
 	}
 	n.Missing = false
-	r.Graph.SetKnot(op.Key, op.Knot)
 	if err != nil {
 		r.fail(op, n, err)
 		return
@@ -382,14 +381,15 @@ func (r *run) outcome(op *plan.Op, n *graph.Node, meta api.Metadata, err error) 
 func (r *run) noted(op *plan.Op, n *graph.Node) {
 	if op.Held != nil {
 		r.fail(op, n, Held(op, n))
-		n.Held = true
+		r.Graph.SetHeld(n, true)
 	} else if n.Want != nil && n.Want.Invalid != nil && op.SetWant && !r.reverted {
 		r.res.Invalid = append(r.res.Invalid, api.KeyWithError{Key: op.Key, TxnOperation: n.LastOp, Error: n.Want.Invalid})
 	}
 }
 
 func (r *run) fail(op *plan.Op, n *graph.Node, err error) {
-	n.Err, n.Held = err, false
+	n.Err = err
+	r.Graph.SetHeld(n, false)
 	retry := n.Root().Retry
 	switch {
 	case retry == nil && !r.txn.KeepRetry:

@@ -56,7 +56,8 @@ func (r *run) succeeded(op *plan.Op, n *graph.Node) {
 	case n.Err != nil:
 		r.Graph.SetLastError(n, n.Err)
 	}
-	n.Err, n.Retrying, n.Held = nil, false, false
+	n.Err, n.Retrying = nil, false
+	r.Graph.SetHeld(n, false)
 	delete(r.failures, n.Key)
 }
 

@@ -119,7 +119,7 @@ func (r *run) disown() {
 			continue // the revert could not restore it, as its error says
 		}
 		_ = r.Graph.SetHave(n, l.have, n.Meta, graph.Unchanged) // known to be usable
-		n.Err, n.Held, n.Retry = l.outcome.Err, true, l.outcome.Retry
-		r.Graph.Wait(n)
+		n.Err, n.Retry = l.outcome.Err, l.outcome.Retry
+		r.Graph.SetHeld(n, true)
 	}
 }

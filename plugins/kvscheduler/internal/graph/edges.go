@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -74,15 +73,10 @@ func (g *Graph) replace(n *Node, want, have *registry.Value) {
 	}
 	old := [2]linked{{value: n.Want, edges: n.edges}}
 	switch {
-	case n.waits:
+	case n.waits: // and Have is nil
 		n.waits = false
-		if n.Have != nil {
-			g.left--
-		}
-		had := n.ofHave()
-		g.cut((*n.otherEdges)[had:])
+		g.cut(*n.otherEdges)
 		g.unlinkDerivedAnyOf(n)
-		old[1] = linked{value: n.Have, edges: (*n.otherEdges)[:had:had]}
 	case n.Want == n.Have:
 	default:
 		old[1].value = n.Have
@@ -211,62 +205,22 @@ func (g *Graph) cut(edges []edge) {
 	}
 }
 
-// AnyLeft reports whether there is an adopted value that is left as it is; see Wait.
-// It may lack something although it has it: what it would lose with its change.
-func (g *Graph) AnyLeft() bool { return g.left > 0 }
-
-// SetKnot notes whether a value is one of Knots.
-func (g *Graph) SetKnot(key string, knot bool) {
-	switch {
-	case !knot:
-		delete(g.knots, key)
-	case g.knots == nil:
-		g.knots = map[string]struct{}{key: {}}
-	default:
-		g.knots[key] = struct{}{}
-	}
-}
-
-// Knots are the keys, sorted, of adopted values that are left as they are although
-// nothing is missing: what goes with their change is needed, by way of others, by
-// what they need. Anything may undo that, and nothing that comes up has to.
-func (g *Graph) Knots() []string { return slices.Sorted(maps.Keys(g.knots)) }
-
-// ofHave is how many of otherEdges are those of Have, while the node waits.
-func (n *Node) ofHave() int {
-	if n.Have == nil || !slices.ContainsFunc(n.Have.Deps, names) {
-		return 0
-	}
-	return len(n.Have.Deps)
-}
-
 // Wait makes the dependencies of the derived values of n lead to n, until Want
 // or Have changes: a value that is wanted and does not exist has no derived
 // nodes yet, but may come up together with them, where it depends on one of
-// them by way of others. Neither has an adopted one that is left as it is those
-// of its wish.
+// them by way of others.
 func (g *Graph) Wait(n *Node) {
-	left := n.Left() && n.Want != n.Have
-	if n.waits || n.Want == nil || !left && (n.Have != nil || len(n.Want.Derived) == 0) {
+	if n.waits || n.Want == nil || n.Have != nil || len(n.Want.Derived) == 0 {
 		return
-	}
-	if left {
-		g.left++
 	}
 	n.waits = true
 	count := 0
 	for i := range n.Want.Derived {
 		count += len(n.Want.Derived[i].Value.Deps)
 	}
-	next := n.ofHave()
-	edges := make([]edge, next+count) // their place does not change any more
-	for i := range next {
-		edges[i] = (*n.otherEdges)[i]
-		if to := edges[i].to; to != nil {
-			to.relations.dependents[edges[i].at].edge = &edges[i]
-		}
-	}
+	edges := make([]edge, count) // their place does not change any more
 	n.otherEdges = &edges
+	next := 0
 	for i := range n.Want.Derived {
 		v := n.Want.Derived[i].Value
 		for j := range v.Deps {

@@ -69,7 +69,7 @@ type Outcome struct {
 	// planned for another revision is obsolete.
 	Revision uint32
 	LastOp   api.TxnOperation
-	// Held reports whether Err is for a value which another one holds.
+	// Held reports whether Err says why the value stays as it is. SetHeld changes it.
 	Held bool
 	// Retrying: the scheduler will retry the failed operation.
 	Retrying bool
@@ -171,8 +171,7 @@ type Graph struct {
 	inserted        uint32                          // counts the nodes that came
 	named           *Node                           // the last one that connect was asked for; nil: not known
 
-	left  int                 // see AnyLeft
-	knots map[string]struct{} // see Knots
+	held map[*Node]struct{} // those with Held
 
 	lastErrors map[*Node]error              // see LastError
 	panics     map[KeyPattern]selectorPanic // see TakePanics
@@ -314,6 +313,7 @@ func (g *Graph) Forget(n *Node) {
 	}
 	n.gone = true
 	delete(g.lastErrors, n)
+	delete(g.held, n)
 	if n.relations == nil {
 		g.drop(n)
 	}

@@ -1,6 +1,11 @@
 package graph
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
+)
 
 // Owner is who an existing value belongs to, which decides what the scheduler may do
 // with it. The Graph changes it, by an Event, as Transitions allow.
@@ -135,6 +140,31 @@ func (n *Node) Made() bool { return n.Base == nil && n.owner == Ours && !n.Desc.
 // Left reports whether the value is adopted and left as it is: its change would need
 // something that the scheduler may not do, or cannot.
 func (n *Node) Left() bool { return n.owner == Adopted && n.Held }
+
+// Left returns the values that are adopted and left as they are, sorted by key. Each plan
+// looks at them again.
+func (g *Graph) Left() (left []*Node) {
+	for n := range g.held {
+		if n.Left() {
+			left = append(left, n)
+		}
+	}
+	slices.SortFunc(left, func(a, b *Node) int { return strings.Compare(a.Key, b.Key) })
+	return left
+}
+
+// SetHeld notes whether a value stays as it is although something else is desired.
+func (g *Graph) SetHeld(n *Node, held bool) {
+	n.Held = held
+	switch {
+	case !held:
+		delete(g.held, n)
+	case g.held == nil:
+		g.held = map[*Node]struct{}{n: {}}
+	default:
+		g.held[n] = struct{}{}
+	}
+}
 
 // Obtained reports whether Want only mirrors what the southbound has.
 func (n *Node) Obtained() bool { return n.Want != nil && n.Want.FromSB }

@@ -32,7 +32,7 @@ func (p *planner) stay(n *node) {
 	}
 	n.target = n.have
 	p.lacking(n, name(dep))
-	if n.derived && n.holder == n.key {
+	if len(n.children) > 0 && n.holder == n.key {
 		p.left = append(p.left, n)
 	}
 }
@@ -67,35 +67,10 @@ func name(dep *api.Dependency) string {
 	return cmp.Or(strings.Join(dep.AnyOf.KeyPrefixes, "* or "), dep.Label, "any of several values") + "*"
 }
 
-// relent finds the adopted values that were left as they are although, now that
-// others are as well, nothing is missing for their change. It returns the request
-// that does not leave them; false if there are none. That is tried once, with all of
-// them. Those that lack something again, which the change of one of them takes away, are
-// knots.
-func (p *planner) relent(req Request) (Request, bool) {
-	again := maps.Clone(req.left)
-	maps.DeleteFunc(again, func(key, _ string) bool { return !p.lacksNothing(key, req.relented) })
-	if len(again) == 0 || req.relented {
-		return req, false
-	}
-	req.left, req.relented = maps.Clone(req.left), true
-	maps.DeleteFunc(req.left, func(key, _ string) bool { return again[key] != "" })
-	return req, true
-}
-
-// lacksNothing reports whether nothing is missing for the change of a value that is left;
-// knot notes that it is left all the same.
-func (p *planner) lacksNothing(key string, knot bool) bool {
-	gn := p.g.Node(key)
-	if gn == nil {
-		return false
-	}
-	n := p.of(gn)
-	if n == nil || !n.exists() || n.aim() == nil || !p.metAll(n, n.aim()) {
-		return false
-	}
-	n.knot = knot
-	return true
+// held reports whether something is desired of an existing value that it cannot have,
+// because another one holds it or it was adopted.
+func (n *node) held() bool {
+	return n.exists() && n.holder != "" && (n.aim() != n.have || n.unmetHeld)
 }
 
 // aim is what an existing value would be if nothing held it.

@@ -14,17 +14,17 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-// TestKnotsArePlannedAConstantNumberOfTimes counts how often values are compared while pairs
+// TestConflictingAdoptedValues counts how often values are compared while pairs
 // of adopted values are planned that each need what goes with the change of the other.
-func TestKnotsArePlannedAConstantNumberOfTimes(t *testing.T) {
+func TestConflictingAdoptedValues(t *testing.T) {
 	t.Parallel()
-	few, many := comparedInKnots(t, 10), comparedInKnots(t, 100)
+	few, many := comparedInConflicts(t, 10), comparedInConflicts(t, 100)
 	if many > 12*few {
 		t.Errorf("%d comparisons for 10 pairs, %d for 100: expected ten times as many", few, many)
 	}
 }
 
-func comparedInKnots(t *testing.T, pairs int) (compared int) {
+func comparedInConflicts(t *testing.T, pairs int) (compared int) {
 	t.Helper()
 	sb := kvstest.NewMockSB()
 	tap, piece := sb.Descriptor("tap", "tap/"), sb.Descriptor("piece", "piece/", kvstest.Derived())
@@ -52,7 +52,7 @@ func comparedInKnots(t *testing.T, pairs int) (compared int) {
 	}
 	pl := plan.Make(g, req)
 	for i := range pl.Ops {
-		if op := &pl.Ops[i]; op.Held == nil || op.Held.By != op.Key || !op.Knot {
+		if op := &pl.Ops[i]; op.Held == nil || op.Held.By != op.Key {
 			t.Fatalf("%s: %v, held %+v", op.Key, op.Kind, op.Held)
 		}
 	}

@@ -124,12 +124,11 @@ func (ps *patterns) moves(c *pattern) bool {
 // The following say which of those that depend on a pattern need not be looked
 // at. They are for the phases of the planner: expand, prune and spread.
 
-// awake: those that wait for n were notified of others, or had one all the time, which
-// is enough unless it is part of what they would lose.
+// awake: those that wait for n were notified of others, or had one all the time.
 func (ps *patterns) awake(n *node) func(graph.KeyPattern) bool {
 	return func(of graph.KeyPattern) bool {
 		c := ps.pattern(of)
-		if c.woken || !n.exists() && !ps.p.g.AnyLeft() && ps.existing(c, &c.comes, (*node).provides) {
+		if c.woken || !n.exists() && ps.existing(c, &c.comes, (*node).provides) {
 			return true
 		}
 		c.woken = true

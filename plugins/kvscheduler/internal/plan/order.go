@@ -112,8 +112,8 @@ func (n *node) noteworthy() bool {
 	if n.base != nil && !n.base.in && n.node == nil {
 		return false // derived from a value that does not come up: not wanted
 	}
-	if n.passing && n.holder == n.key && n.want == n.oldWant {
-		return false // still
+	if n.wasLeft && n.held() && n.want == n.oldWant {
+		return false // it is left again
 	}
 	if n.changed || n.want != n.oldWant || n.holder != "" {
 		return true
@@ -352,8 +352,8 @@ func (s *sorter) states(op *Op, st *step) {
 	case Note:
 		op.After = noteState(n)
 		switch {
-		case n.exists() && n.holder != "" && (n.aim() != n.have || n.unmetHeld):
-			op.Held, op.Knot = &Hold{By: n.holder, Lacks: s.p.lacks[n]}, n.knot
+		case n.held():
+			op.Held = &Hold{By: n.holder, Lacks: s.p.lacks[n]}
 		case n.unsure && n.want != n.have:
 			op.Held = &Hold{By: Unsure}
 		}

@@ -74,8 +74,6 @@ type Op struct {
 	Notified, Lost bool
 	// Changed: the key was named in the request.
 	Changed bool
-	// Knot: see graph.Graph.Knots.
-	Knot bool
 }
 
 // Preds are what must be done before; Plan.Before lists them.
@@ -135,8 +133,7 @@ type Request struct {
 	// they go down without an operation, after what stands on them, and stay down.
 	Notified, Lost map[string]bool
 
-	left     map[string]string // adopted values that stay as they are, and what they lack; see leaving
-	relented bool              // see relent
+	left map[string]string // adopted values that stay as they are, and what they lack; see leaving
 }
 
 // Limbo is what may yet become of a value.
@@ -174,11 +171,6 @@ func Make(g *graph.Graph, req Request) *Plan {
 	p.await()
 	if len(p.left) > 0 {
 		return Make(g, p.leaving(req))
-	}
-	if len(req.left) > 0 {
-		if again, ok := p.relent(req); ok {
-			return Make(g, again)
-		}
 	}
 	p.act()
 	var pl *Plan
@@ -218,8 +210,7 @@ type node struct {
 	pinned    bool   // stays as it is
 	leaving   bool   // may cease to exist; see Limbo
 	unsure    bool   // stays what it is for now; see Unsure
-	knot      bool   // see Op.Knot
-	passing   bool   // looked at only because it is a knot
+	wasLeft   bool   // looked at because it is adopted and was left as it is
 	in        bool   // exists in the target
 	assumed   bool   // in was set by assume
 	derived   bool   // derived values were taken from target

@@ -41,9 +41,9 @@ func (p *planner) seed() {
 			return true
 		})
 	}
-	for _, key := range p.g.Knots() {
-		if gn := p.g.Node(key); gn != nil && p.of(gn) == nil {
-			p.touchNode(gn).passing = true
+	for _, gn := range p.g.Left() {
+		if p.of(gn) == nil {
+			p.touchNode(gn).wasLeft = true
 		}
 	}
 	p.seeds = p.list[:len(p.list):len(p.list)] // both may grow, each for itself
@@ -249,7 +249,7 @@ func (p *planner) expand() {
 		}
 		var found []*graph.Node
 		p.dependentsOf(n, p.patterns.awake(n), func(gn *graph.Node) {
-			if gn.Want != nil && (gn.Have == nil || gn.Left()) && p.of(gn) == nil {
+			if gn.Want != nil && gn.Have == nil && p.of(gn) == nil {
 				found = append(found, gn)
 			}
 		})
