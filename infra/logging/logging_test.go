@@ -267,3 +267,31 @@ func TestMessagesAreWrittenAsText(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 }
+
+// countingStringer counts how often it is formatted.
+type countingStringer struct{ count *int }
+
+func (s countingStringer) String() string {
+	*s.count++
+	return "text"
+}
+
+// TestDisabledLevelFormatsNothing checks that a message below the level of its logger
+// costs no formatting.
+func TestDisabledLevelFormatsNothing(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := logging.NewRegistry(logging.WithWriter(&out), logging.WithLevel(logging.InfoLevel)).Logger("agent")
+	count := 0
+	value := countingStringer{&count}
+	log.Debug("message", "value", value)
+	log.Debug("without pairs:", value)
+	log.Debugf("formatted %v", value)
+	if count > 0 || out.Len() > 0 {
+		t.Errorf("values were formatted %d times for a disabled level; written: %q", count, out.String())
+	}
+	log.Info("message", "value", value)
+	if count == 0 {
+		t.Error("the value was not formatted for an enabled level")
+	}
+}
