@@ -121,8 +121,12 @@ func walk(t *testing.T, global []string, dir, line string) {
 	replaced := strings.NewReplacer("network.yaml", filepath.Join(dir, "network.yaml"), "/tmp/", dir+"/",
 		"backup.yaml", filepath.Join(dir, "backup.yaml"), "graph.dot", filepath.Join(dir, "graph.dot"),
 		" KEY", " config/vpp/v2/interfaces/loop1", " N", " 1", "COMMAND", "values").Replace(line)
+	args := append(words(replaced), "--timeout", "10s")
+	if args[0] == "report" {
+		args = append(args, "--output-directory", dir)
+	}
 	var out, errs bytes.Buffer
-	code := cli.Run(t.Context(), append(append(words(replaced), "--timeout", "10s"), global...), cli.Streams{Out: &out, Err: &errs}, config.NoEnviron)
+	code := cli.Run(t.Context(), append(args, global...), cli.Streams{Out: &out, Err: &errs}, config.NoEnviron)
 	t.Logf("agentctl %s: exit code %d %s", line, code, &errs)
 	if _, file, ok := strings.Cut(replaced, " > "); ok {
 		if err := os.WriteFile(strings.TrimSpace(file), out.Bytes(), 0o600); err != nil {
