@@ -1,12 +1,20 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
-// Metric is a metric of the agent, with the samples that it has now.
+// Metric is a metric of the agent with its current samples.
 type Metric struct {
 	Name    string
 	Type    string // counter, gauge, histogram, summary, untyped
@@ -14,11 +22,11 @@ type Metric struct {
 	Samples []Sample
 }
 
-// Sample is one value of a metric. Those of a histogram have other names than
-// the metric itself, with _bucket, _sum and _count.
+// Sample is one value of a metric. The samples of a histogram or summary have the
+// name of the metric with the suffix _bucket, _sum or _count.
 type Sample struct {
 	Name   string
-	Labels string `json:",omitempty"` // as they are written: {code="200"}
+	Labels string `json:",omitempty"` // in the text format: {code="200"}
 	Value  string
 }
 
@@ -28,102 +36,51 @@ func (c *Client) Metrics(ctx context.Context) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseMetrics(string(text)), nil
+	all, err := parseMetrics(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("GET /metrics: %w", err)
+	}
+	return all, nil
 }
 
-// parseMetrics reads the text format of Prometheus; what is malformed is left
-// out.
-func parseMetrics(text string) []Metric {
-	byName := map[string]*Metric{}
-	of := func(name string) *Metric {
-		m := byName[name]
-		if m == nil {
-			m = &Metric{Name: name, Type: "untyped", Samples: []Sample{}}
-			byName[name] = m
-		}
-		return m
+// parseMetrics parses the text format of Prometheus.
+func parseMetrics(text io.Reader) ([]Metric, error) {
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(text)
+	if err != nil {
+		return nil, err
 	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if kind, rest, ok := cutComment(line); ok {
-			name, value, _ := strings.Cut(rest, " ")
-			switch {
-			case name == "":
-			case kind == "HELP":
-				of(name).Help = value
-			case kind == "TYPE":
-				of(name).Type = value
+	all := make([]Metric, 0, len(families))
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		family := families[name]
+		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, family)
+		if err != nil {
+			return nil, err
+		}
+		m := Metric{Name: name, Type: strings.ToLower(family.GetType().String()), Help: family.GetHelp(), Samples: make([]Sample, len(samples))}
+		for i, s := range samples {
+			m.Samples[i] = Sample{
+				Name: string(s.Metric[model.MetricNameLabel]), Labels: labelsText(s.Metric),
+				Value: strconv.FormatFloat(float64(s.Value), 'g', -1, 64),
 			}
-			continue
 		}
-		if s, ok := parseSample(line); ok {
-			m := of(metricOf(byName, s.Name))
-			m.Samples = append(m.Samples, s)
-		}
+		all = append(all, m)
 	}
-	all := []Metric{}
-	for _, m := range byName {
-		all = append(all, *m)
-	}
-	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return all, nil
 }
 
-// cutComment reads "# HELP ..." and "# TYPE ...".
-func cutComment(line string) (kind, rest string, ok bool) {
-	text, ok := strings.CutPrefix(line, "#")
-	if !ok {
-		return "", "", false
-	}
-	kind, rest, _ = strings.Cut(strings.TrimSpace(text), " ")
-	return kind, strings.TrimSpace(rest), true
-}
-
-// parseSample reads name{labels} value. Labels may have blanks and braces within
-// quotes.
-func parseSample(line string) (s Sample, ok bool) {
-	i := strings.IndexAny(line, "{ ")
-	if i <= 0 {
-		return s, false
-	}
-	s.Name = line[:i]
-	if line[i] == '{' {
-		end := labelsEnd(line[i:])
-		if end < 0 {
-			return s, false
-		}
-		s.Labels, i = line[i:i+end], i+end
-	}
-	fields := strings.Fields(line[i:]) // the second one is a time
-	if len(fields) == 0 {
-		return s, false
-	}
-	s.Value = fields[0]
-	return s, true
-}
-
-// labelsEnd returns where the labels that a text begins with end, or -1.
-func labelsEnd(text string) int {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && quoted:
-			i++
-		case c == '"':
-			quoted = !quoted
-		case c == '}' && !quoted:
-			return i + 1
+// labelsText returns the labels without the name of the metric, sorted by name, as
+// {code="200",method="get"}; it returns an empty string if there are none.
+func labelsText(metric model.Metric) string {
+	labels := make([]string, 0, len(metric))
+	for name, value := range metric {
+		if name != model.MetricNameLabel {
+			labels = append(labels, fmt.Sprintf("%s=%q", name, string(value)))
 		}
 	}
-	return -1
-}
-
-// metricOf returns the name of the metric that a sample belongs to.
-func metricOf(known map[string]*Metric, sample string) string {
-	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-		if name, ok := strings.CutSuffix(sample, suffix); ok && known[name] != nil && known[sample] == nil {
-			return name
-		}
+	if len(labels) == 0 {
+		return ""
 	}
-	return sample
+	slices.Sort(labels)
+	return "{" + strings.Join(labels, ",") + "}"
 }
