@@ -28,8 +28,7 @@ type KeyVal interface {
 
 // Located is implemented by values that know where they were written.
 type Located interface {
-	// Location is for people ("net.yaml:12").
-	Location() string
+	Location() kv.Location
 }
 
 // Decoded is implemented by values that may be decoded already.

@@ -52,8 +52,8 @@ type Change struct {
 type Entry struct {
 	Key      string // without the prefix that is watched
 	Value    Value
-	Revision int64  // grows with each change of the key; 0 if the store has none
-	Location string // where the value was written, for people ("net.yaml:12"); may be empty
+	Revision int64 // grows with each change of the key; 0 if the store has none
+	Location Location
 }
 
 // Value is a value as the store holds it.

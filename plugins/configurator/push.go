@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/grpc"
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
@@ -100,7 +101,7 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 	kvs := make([]orchestrator.KeyVal, len(items))
 	for i, it := range items {
 		kvs[i] = it.KeyVal
-		kvs[i].Location = it.path
+		kvs[i].Location = kv.At(it.path)
 	}
 	if resync {
 		from.opts = append(from.opts, orchestrator.WithResync())

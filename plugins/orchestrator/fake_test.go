@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -208,9 +209,9 @@ func (e event) GetValues() map[string]datasync.KeyValIterator {
 
 type keyVal struct{ orchestrator.KeyVal }
 
-func (v keyVal) GetKey() string     { return v.Key }
-func (v keyVal) GetRevision() int64 { return 0 }
-func (v keyVal) Location() string   { return v.KeyVal.Location }
+func (v keyVal) GetKey() string        { return v.Key }
+func (v keyVal) GetRevision() int64    { return 0 }
+func (v keyVal) Location() kv.Location { return v.KeyVal.Location }
 func (v keyVal) GetChangeType() datasync.Op {
 	if v.Val == nil {
 		return datasync.Delete

@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 // keptItem is an item as the state-dir keeps it.
@@ -21,7 +25,7 @@ type keptItem struct {
 }
 
 func keep(kv KeyVal) (keptItem, error) {
-	it := keptItem{Labels: kv.Labels, Location: kv.Location}
+	it := keptItem{Labels: kv.Labels, Location: kv.Location.Text(kv.Key)}
 	if kv.Val == nil {
 		return it, nil
 	}
@@ -34,7 +38,7 @@ func keep(kv KeyVal) (keptItem, error) {
 }
 
 func (it *keptItem) item(key string) (KeyVal, error) {
-	kv := KeyVal{Key: key, Labels: it.Labels, Location: it.Location}
+	kv := KeyVal{Key: key, Labels: it.Labels, Location: location(it.Location)}
 	if it.Type == "" {
 		return kv, nil
 	}
@@ -47,6 +51,16 @@ func (it *keptItem) item(key string) (KeyVal, error) {
 		return kv, fmt.Errorf("key %s: %w", key, err)
 	}
 	return kv, nil
+}
+
+// location reads what kv.Location.Text wrote.
+func location(text string) kv.Location {
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		if line, err := strconv.ParseInt(text[i+1:], 10, 32); err == nil && line > 0 {
+			return kv.At(text[:i]).Line(int(line))
+		}
+	}
+	return kv.At(text)
 }
 
 // The fields of an encoded item, in the wire format of protocol buffers. Labels are

@@ -67,7 +67,7 @@ func (p *Plugin) recall() error {
 		case ok && errs[i] != nil:
 			p.Log.Warn("an item that was asked for before is left out", "source", source, "error", errs[i])
 		case ok:
-			p.store.source(source).items[key] = all[i]
+			p.store.source(source).items[key] = itemOf(all[i])
 			items++
 		case strings.HasPrefix(place, storePrefix):
 			var st keptStore
@@ -126,7 +126,7 @@ func (p *Plugin) dropForgotten(stores []*watched) {
 
 // changedKeys are the keys of a source that a change is about; before is what
 // it wanted. The lock is held.
-func (p *Plugin) changedKeys(ch change, before map[string]KeyVal) (keys []string) {
+func (p *Plugin) changedKeys(ch change, before map[string]item) (keys []string) {
 	if p.State == nil {
 		return nil
 	}
@@ -137,8 +137,8 @@ func (p *Plugin) changedKeys(ch change, before map[string]KeyVal) (keys []string
 		return keys
 	}
 	now := p.store.source(ch.source).items
-	for key, kv := range now {
-		if old, ok := before[key]; !ok || !proto.Equal(old.Val, kv.Val) {
+	for key, it := range now {
+		if old, ok := before[key]; !ok || !proto.Equal(old.val, it.val) {
 			keys = append(keys, key)
 		}
 	}
@@ -162,8 +162,8 @@ func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
 	items := p.store.source(source).items
 	encoded, errs := make([][]byte, len(keys)), make([]error, len(keys))
 	inParallel(len(keys), func(i int) {
-		if kv, ok := items[keys[i]]; ok {
-			encoded[i], errs[i] = encodeItem(kv)
+		if it, ok := items[keys[i]]; ok {
+			encoded[i], errs[i] = encodeItem(it.of(keys[i]))
 		}
 	})
 	p.mu.RUnlock()
@@ -189,9 +189,9 @@ func (p *Plugin) saveAll() {
 	put := map[string][]byte{}
 	var err error
 	for _, src := range p.store.sources {
-		for key, kv := range src.items {
+		for key, it := range src.items {
 			var e error
-			if put[itemPrefix+src.name+"\x00"+key], e = encodeItem(kv); e != nil {
+			if put[itemPrefix+src.name+"\x00"+key], e = encodeItem(it.of(key)); e != nil {
 				err = e
 			}
 		}

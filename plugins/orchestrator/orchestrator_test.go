@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -136,7 +137,7 @@ func TestRejectedItemsOfStores(t *testing.T) {
 	s := &fakeStore{name: "store"}
 	w := start(t, nil, orchestrator.UseWatchers(s))
 	wrong := iface("b", 1)
-	wrong.Key, wrong.Location = iface("c", 1).Key, "f.yaml:7"
+	wrong.Key, wrong.Location = iface("c", 1).Key, kv.At("f.yaml").Line(7)
 	unknown := orchestrator.KeyVal{Key: "config/unknown/x", Val: &interfaces.Interface{}}
 	other := orchestrator.KeyVal{Key: l3model.RouteModel.KeyFor("x"), Val: &interfaces.Interface{}}
 	if err := <-s.resync(iface("a", 1), wrong, unknown, other); err != nil {

@@ -287,8 +287,7 @@ func (p *Plugin) wants(source string, items []KeyVal) []KeyVal {
 	src := p.store.source(source)
 	now := make([]KeyVal, len(items))
 	for i, it := range items {
-		now[i] = src.items[it.Key]
-		now[i].Key = it.Key
+		now[i] = src.items[it.Key].of(it.Key)
 	}
 	return now
 }

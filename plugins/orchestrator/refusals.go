@@ -102,7 +102,7 @@ func (p *Plugin) noteInvalid(source string, items []KeyVal, results []Result) {
 	var refused []Rejected
 	for i := range results {
 		if results[i].Err != nil {
-			refused = append(refused, Rejected{Key: items[i].Key, Location: items[i].Location, Err: results[i].Err})
+			refused = append(refused, Rejected{Key: items[i].Key, Location: items[i].Location.Text(items[i].Key), Err: results[i].Err})
 		}
 	}
 	p.NoteRefused(source, refused...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 )
@@ -50,7 +51,7 @@ func TestWhyOfWhatAStoreHas(t *testing.T) {
 	t.Parallel()
 	etcd := &fakeStore{name: "etcd"}
 	w := start(t, nil, orchestrator.UseWatchers(etcd))
-	bad := orchestrator.KeyVal{Key: iface("a", 0).Key, Val: iface("b", 1).Val, Location: "revision 7"}
+	bad := orchestrator.KeyVal{Key: iface("a", 0).Key, Val: iface("b", 1).Val, Location: kv.At("revision 7")}
 	if err := <-etcd.resync(bad, iface("c", 1)); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -140,8 +141,9 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 		problems = append(problems, problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column, item: e.ItemKey()})
 	}
 	items := make([]KeyVal, 0, len(doc.Items))
+	at := kv.At(bodyName)
 	for _, it := range doc.Items {
-		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: it.Position.String()})
+		items = append(items, KeyVal{Key: it.Key, Val: it.Value, Location: at.Line(it.Line)})
 	}
 	problems = append(problems, p.semantic(doc)...)
 	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(a.Line, b.Line) })

@@ -118,7 +118,7 @@ func (p *Plugin) tellFailures(err error) {
 		p.mu.RLock()
 		item, _ := p.store.effective(kv.Key)
 		p.mu.RUnlock()
-		p.Log.Warn("value failed", "key", kv.Key, "location", item.Location, "error", kv.Error)
+		p.Log.Warn("value failed", "key", kv.Key, "location", item.Location.Text(kv.Key), "error", kv.Error)
 	}
 	if n := len(failed) - maxTold; n > 0 {
 		p.Log.Warn("more values failed", "values", n)

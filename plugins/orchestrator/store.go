@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
 // KeyVal is an item of a source: its key, and its value or nil to remove it.
@@ -13,14 +15,28 @@ type KeyVal struct {
 	Val proto.Message // must not be changed once it was given
 	// Labels are stored with the item, for whoever selects items by them.
 	Labels map[string]string
-	// Location says where the item was written ("net.yaml:12"); may be empty.
-	Location string
+	// Location is where the item was written; it may be unknown.
+	Location kv.Location
 }
 
 // source is what one source wants.
 type source struct {
 	name  string
-	items map[string]KeyVal // by key
+	items map[string]item // by key
+}
+
+// item is a KeyVal without its key.
+type item struct {
+	val      proto.Message
+	labels   map[string]string
+	location kv.Location
+}
+
+func itemOf(kv KeyVal) item { return item{kv.Val, kv.Labels, kv.Location} }
+
+// of returns the item with its key.
+func (it item) of(key string) KeyVal {
+	return KeyVal{Key: key, Val: it.val, Labels: it.labels, Location: it.location}
 }
 
 // store is what every source wants, in the order of their priority: where
@@ -48,7 +64,7 @@ func (s *store) source(name string) *source {
 			return src
 		}
 	}
-	src := &source{name: name, items: map[string]KeyVal{}}
+	src := &source{name: name, items: map[string]item{}}
 	s.sources = append(s.sources, src)
 	slices.SortFunc(s.sources, func(a, b *source) int { return compareRanks(s.rank(a.name), s.rank(b.name)) })
 	return src
@@ -66,8 +82,8 @@ func (s *store) effective(key string) (KeyVal, *source) { return among(s.sources
 // among is effective with only some of the sources.
 func among(sources []*source, key string) (KeyVal, *source) {
 	for _, src := range slices.Backward(sources) {
-		if kv, ok := src.items[key]; ok {
-			return kv, src
+		if it, ok := src.items[key]; ok {
+			return it.of(key), src
 		}
 	}
 	return KeyVal{Key: key}, nil
@@ -81,9 +97,9 @@ func (s *store) all() []KeyVal {
 	}
 	kvs := make([]KeyVal, 0, most)
 	for i, src := range s.sources {
-		for key, kv := range src.items {
+		for key, it := range src.items {
 			if _, above := among(s.sources[i+1:], key); above == nil {
-				kvs = append(kvs, kv)
+				kvs = append(kvs, it.of(key))
 			}
 		}
 	}
@@ -98,12 +114,12 @@ func (s *store) all() []KeyVal {
 func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVal, undo func()) {
 	src := s.source(name)
 	if len(src.items) == 0 {
-		src.items = make(map[string]KeyVal, len(changes))
+		src.items = make(map[string]item, len(changes))
 	}
 	var before []KeyVal // nil: none of them was there
 	at := slices.Index(s.sources, src)
 	for i, ch := range changes {
-		old, now := src.items[ch.Key], ch
+		old, now := src.items[ch.Key].of(ch.Key), ch
 		if old.Val != nil && before == nil {
 			before = make([]KeyVal, len(changes))
 		}
@@ -111,7 +127,7 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 			before[i] = old
 		}
 		if ch.Val != nil {
-			src.items[ch.Key] = ch
+			src.items[ch.Key] = itemOf(ch)
 		} else {
 			delete(src.items, ch.Key)
 		}
@@ -139,7 +155,7 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 			if before == nil || before[i].Val == nil {
 				delete(src.items, ch.Key)
 			} else {
-				src.items[ch.Key] = before[i]
+				src.items[ch.Key] = itemOf(before[i])
 			}
 		}
 	}
@@ -149,10 +165,10 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 func (s *store) replace(name string, items []KeyVal) (undo func()) {
 	src := s.source(name)
 	before := src.items
-	src.items = make(map[string]KeyVal, len(items))
+	src.items = make(map[string]item, len(items))
 	for _, kv := range items {
 		if kv.Val != nil {
-			src.items[kv.Key] = kv
+			src.items[kv.Key] = itemOf(kv)
 		}
 	}
 	return func() { src.items = before }

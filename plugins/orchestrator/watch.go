@@ -223,7 +223,7 @@ func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
 	items = all[:0]
 	for i, kv := range all {
 		if errs[i] != nil {
-			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location, Err: errs[i]})
+			rejected = append(rejected, Rejected{Key: kv.Key, Location: kv.Location.Text(kv.Key), Err: errs[i]})
 			continue
 		}
 		items = append(items, kv)

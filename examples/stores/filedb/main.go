@@ -76,7 +76,7 @@ func show(out io.Writer, u kv.Update) error {
 		if err := ch.Value.Decode(&item); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "  %s (%s): enabled:%v\n", ch.Key, filepath.Base(ch.Location), item.Enabled)
+		fmt.Fprintf(out, "  %s (%s): enabled:%v\n", ch.Key, filepath.Base(ch.Location.Text(ch.Key)), item.Enabled)
 	}
 	return nil
 }

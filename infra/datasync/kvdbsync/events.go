@@ -64,7 +64,7 @@ func (v keyVal) GetKey() string { return v.Key }
 func (v keyVal) GetRevision() int64 { return v.Revision }
 
 // Location tells where the value was written.
-func (v keyVal) Location() string { return v.Entry.Location }
+func (v keyVal) Location() kv.Location { return v.Entry.Location }
 
 // Message returns the value if the store decoded it.
 func (v keyVal) Message() proto.Message {

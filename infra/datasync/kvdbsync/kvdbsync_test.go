@@ -66,7 +66,7 @@ func start(t *testing.T, m *memory) *kvdbsync.Plugin {
 }
 
 func entry(key, value string) kv.Change {
-	return kv.Change{Entry: kv.Entry{Key: key, Value: kv.Decoded{Message: wrapperspb.String(value)}, Revision: 3, Location: "here"}}
+	return kv.Change{Entry: kv.Entry{Key: key, Value: kv.Decoded{Message: wrapperspb.String(value)}, Revision: 3, Location: kv.At("here")}}
 }
 
 func TestEvents(t *testing.T) {
@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 	r := <-resyncs
 	values := r.GetValues()
 	got := slices.Collect(values["a/"])
-	if len(values) != 2 || len(got) != 1 || got[0].GetKey() != "a/1" || got[0].GetRevision() != 3 || got[0].(datasync.Located).Location() != "here" {
+	if len(values) != 2 || len(got) != 1 || got[0].GetKey() != "a/1" || got[0].GetRevision() != 3 || got[0].(datasync.Located).Location().Text("") != "here" {
 		t.Errorf("resync %v", got)
 	}
 	failure := errors.New("no")

@@ -40,7 +40,7 @@ func (lines) Read(file string, text []byte, prefix string) (c kv.Content) {
 			c.Foreign++
 		default:
 			c.Entries = append(c.Entries, kv.Entry{
-				Key: strings.TrimPrefix(key, prefix), Value: kv.Decoded{Message: wrapperspb.String(value)}, Location: filepath.Base(file),
+				Key: strings.TrimPrefix(key, prefix), Value: kv.Decoded{Message: wrapperspb.String(value)}, Location: kv.At(filepath.Base(file)),
 			})
 		}
 	}

@@ -102,5 +102,5 @@ func walk(a, b []kv.Entry, f func(a, b *kv.Entry)) {
 func sameEntry(a, b *kv.Entry) bool {
 	x, okX := a.Value.(kv.Decoded)
 	y, okY := b.Value.(kv.Decoded)
-	return okX && okY && a.Location == b.Location && proto.Equal(x.Message, y.Message)
+	return okX && okY && a.Location.Equal(b.Location) && proto.Equal(x.Message, y.Message)
 }

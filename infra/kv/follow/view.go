@@ -16,6 +16,7 @@ import (
 // session that runs.
 type View struct {
 	o     Options
+	place kv.Location // of all values
 	seed  maphash.Seed
 	ready chan struct{} // room for one: there is something to take
 
@@ -49,7 +50,7 @@ func newView(o Options) *View {
 	if o.Value == nil {
 		o.Value = func(b []byte) kv.Value { return kv.Encoded(b) }
 	}
-	return &View{o: o, seed: maphash.MakeSeed(), ready: make(chan struct{}, 1), told: map[string]uint64{}, at: map[string]int{}}
+	return &View{o: o, place: kv.At(o.Store + ":" + o.Prefix).Keyed(), seed: maphash.MakeSeed(), ready: make(chan struct{}, 1), told: map[string]uint64{}, at: map[string]int{}}
 }
 
 // Prefix is what is followed.
@@ -143,7 +144,7 @@ func (v *View) change(ev kv.Event) (kv.Change, uint64) {
 		return ch, 0
 	}
 	ch.Value = v.o.Value(ev.Value)
-	ch.Location = v.o.Store + ":" + ev.Key
+	ch.Location = v.place
 	return ch, maphash.Bytes(v.seed, ev.Value)
 }
 

@@ -296,8 +296,8 @@ func TestReadSorts(t *testing.T) {
 		}
 		for _, e := range content.Entries {
 			var line int
-			if _, err := fmt.Sscanf(e.Location, "f.yaml:%d", &line); err != nil || e.Key != fmt.Sprintf("config/vpp/v2/interfaces/if%d", (line-3)*7919%n) {
-				t.Fatalf("%s is said to be in %s", e.Key, e.Location)
+			if _, err := fmt.Sscanf(e.Location.Text(e.Key), "f.yaml:%d", &line); err != nil || e.Key != fmt.Sprintf("config/vpp/v2/interfaces/if%d", (line-3)*7919%n) {
+				t.Fatalf("%s is said to be in %s", e.Key, e.Location.Text(e.Key))
 			}
 		}
 	}

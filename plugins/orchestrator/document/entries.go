@@ -23,8 +23,12 @@ func entries(items []Item) []kv.Entry {
 		run := all[from:to]
 		runs = append(runs, run)
 		sorters.Go(func() {
+			var place kv.Location
 			for i, it := range items[from:to] {
-				run[i] = kv.Entry{Key: it.Key, Value: kv.Decoded{Message: it.Value}, Location: it.Position.String()}
+				if !place.In(it.File) {
+					place = kv.At(it.File)
+				}
+				run[i] = kv.Entry{Key: it.Key, Value: kv.Decoded{Message: it.Value}, Location: place.Line(it.Line)}
 			}
 			slices.SortFunc(run, func(a, b kv.Entry) int { return strings.Compare(a.Key, b.Key) })
 		})
