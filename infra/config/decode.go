@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 // maxNodes bounds the values read from one file, aliases counted each time
@@ -283,15 +285,10 @@ func describe(n *yaml.Node) string {
 	return strconv.Quote(value)
 }
 
-// suggestion names the known key that is nearest to the unknown one, or all
-// keys if none is near and they are few.
+// suggestion names the known key that is most similar to the unknown one, or all
+// keys if none is similar and they are few.
 func suggestion(key string, known []string) string {
-	best, distance := "", 3
-	for _, k := range known {
-		if dist := editDistance(key, k); dist < distance || strings.EqualFold(key, k) {
-			best, distance = k, dist
-		}
-	}
+	best := suggest.Nearest(key, known)
 	switch {
 	case best != "":
 		return fmt.Sprintf(", did you mean %q?", best)
@@ -299,25 +296,4 @@ func suggestion(key string, known []string) string {
 		return "; known are " + strings.Join(known, ", ")
 	}
 	return ""
-}
-
-// editDistance counts the insertions, deletions and replacements between a
-// and b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

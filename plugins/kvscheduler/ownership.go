@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -119,42 +120,10 @@ func (s *Scheduler) checkOwnership() error {
 			continue
 		}
 		hint := "it has none"
-		if near := nearest(r.Descriptor, names); near != "" {
+		if near := suggest.Nearest(r.Descriptor, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		errs = append(errs, fmt.Errorf("ownership[%d].descriptor is %q: expected the name of a descriptor of this agent; %s", i, r.Descriptor, hint))
 	}
 	return errors.Join(errs...)
-}
-
-// nearest is the name that takes the fewest edits to get from a word.
-func nearest(word string, names []string) (best string) {
-	least := -1
-	for _, name := range names {
-		if d := distance(word, name); least < 0 || d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance is that of Levenshtein.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
 // data reads the list of keys with values.
@@ -135,7 +136,7 @@ func (c *Codec) nearestPrefix(key string) string {
 	}
 	best, distance := "", len(key)
 	for _, prefix := range prefixes {
-		if dist := editDistance(key[:min(len(key), len(prefix))], prefix); dist < distance {
+		if dist := suggest.Distance(key[:min(len(key), len(prefix))], prefix); dist < distance {
 			best, distance = prefix, dist
 		}
 	}
