@@ -54,6 +54,9 @@ func Adapt[V proto.Message, M any](d *Descriptor[V, M]) *KVDescriptor {
 		Concurrency:          d.Concurrency,
 		Timeout:              d.Timeout,
 		Southbound:           d.Southbound,
+		CreateBatch:          a.adaptBatch(d.CreateBatch),
+		UpdateBatch:          a.adaptBatch(d.UpdateBatch),
+		DeleteBatch:          a.adaptBatch(d.DeleteBatch),
 		newMap:               idxmap.New[M],
 	}
 	if k.ValueTypeName == "" {

@@ -2,15 +2,19 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 )
 
 // WithContexts returns the descriptor with its callbacks in the form that takes a
-// context. A callback that has no such form ignores the context. d is not changed.
+// context. A callback that has no such form ignores the context; one that takes batches
+// gets a batch of one value. d is not changed.
 func (d *Descriptor[V, M]) WithContexts() *Descriptor[V, M] {
 	c := *d
 	c.Create, c.Update, c.Delete, c.Retrieve, c.RetrieveValue = nil, nil, nil, nil, nil
+	c.batchesOfOne(d)
 	if f := d.Create; f != nil && d.CreateContext == nil {
 		c.CreateContext = func(_ context.Context, key string, v V) (M, error) { return f(key, v) }
 	}
@@ -29,24 +33,58 @@ func (d *Descriptor[V, M]) WithContexts() *Descriptor[V, M] {
 	return &c
 }
 
+// batchesOfOne sets the callbacks that d only has in the form for batches.
+func (c *Descriptor[V, M]) batchesOfOne(d *Descriptor[V, M]) {
+	c.CreateBatch, c.UpdateBatch, c.DeleteBatch = nil, nil, nil
+	one := func(ctx context.Context, callback string, f BatchFunc[V, M], value BatchValue[V, M]) (meta M, err error) {
+		results := f(ctx, []BatchValue[V, M]{value})
+		if len(results) != 1 {
+			return meta, fmt.Errorf("descriptor %q: %s returned %d results for 1 value", d.Name, callback, len(results))
+		}
+		return results[0].Metadata, results[0].Err
+	}
+	if f := d.CreateBatch; f != nil && d.CreateContext == nil {
+		c.CreateContext = func(ctx context.Context, key string, v V) (M, error) {
+			return one(ctx, "CreateBatch", f, BatchValue[V, M]{Key: key, New: v})
+		}
+	}
+	if f := d.UpdateBatch; f != nil && d.UpdateContext == nil {
+		c.UpdateContext = func(ctx context.Context, key string, from, to V, m M) (M, error) {
+			return one(ctx, "UpdateBatch", f, BatchValue[V, M]{Key: key, Old: from, Metadata: m, New: to})
+		}
+	}
+	if f := d.DeleteBatch; f != nil && d.DeleteContext == nil {
+		c.DeleteContext = func(ctx context.Context, key string, v V, m M) error {
+			_, err := one(ctx, "DeleteBatch", f, BatchValue[V, M]{Key: key, Old: v, Metadata: m})
+			return err
+		}
+	}
+}
+
 // Retrieves reports whether the values can be read from the southbound.
 func (d *Descriptor[V, M]) Retrieves() bool { return d.Retrieve != nil || d.RetrieveContext != nil }
 
-// GivenTwice names the callbacks that are given with and without a context. Such a
-// descriptor is refused.
+// GivenTwice lists the forms of each callback that is given in several, as in "Create
+// and CreateContext". Such a descriptor is refused.
 func (d *Descriptor[V, M]) GivenTwice() (callbacks []string) {
 	for _, c := range []struct {
 		name  string
-		twice bool
+		given [3]bool
 	}{
-		{"Create", d.Create != nil && d.CreateContext != nil},
-		{"Update", d.Update != nil && d.UpdateContext != nil},
-		{"Delete", d.Delete != nil && d.DeleteContext != nil},
-		{"Retrieve", d.Retrieve != nil && d.RetrieveContext != nil},
-		{"RetrieveValue", d.RetrieveValue != nil && d.RetrieveValueContext != nil},
+		{"Create", [3]bool{d.Create != nil, d.CreateContext != nil, d.CreateBatch != nil}},
+		{"Update", [3]bool{d.Update != nil, d.UpdateContext != nil, d.UpdateBatch != nil}},
+		{"Delete", [3]bool{d.Delete != nil, d.DeleteContext != nil, d.DeleteBatch != nil}},
+		{"Retrieve", [3]bool{d.Retrieve != nil, d.RetrieveContext != nil}},
+		{"RetrieveValue", [3]bool{d.RetrieveValue != nil, d.RetrieveValueContext != nil}},
 	} {
-		if c.twice {
-			callbacks = append(callbacks, c.name)
+		var forms []string
+		for i, suffix := range []string{"", "Context", "Batch"} {
+			if c.given[i] {
+				forms = append(forms, c.name+suffix)
+			}
+		}
+		if len(forms) > 1 {
+			callbacks = append(callbacks, strings.Join(forms, " and "))
 		}
 	}
 	return callbacks
@@ -56,6 +94,7 @@ func (d *Descriptor[V, M]) GivenTwice() (callbacks []string) {
 func (a adapter[V, M]) adaptPlain(k *KVDescriptor) {
 	plain := *a.d
 	plain.CreateContext, plain.UpdateContext, plain.DeleteContext = nil, nil, nil
+	plain.CreateBatch, plain.UpdateBatch, plain.DeleteBatch = nil, nil, nil
 	plain.RetrieveContext, plain.RetrieveValueContext = nil, nil
 	var adapted KVDescriptor
 	adapter[V, M]{plain.WithContexts()}.adaptContexts(&adapted)

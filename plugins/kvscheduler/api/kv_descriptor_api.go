@@ -67,6 +67,12 @@ type KVWithMetadata = KV[proto.Message, Metadata]
 // ErrSessionEnded or ErrClosedScheduler. A callback should then return an error; the
 // scheduler reads back its effect. The context has no deadline, and is valid until the
 // callback returns.
+//
+// CreateBatch, UpdateBatch and DeleteBatch replace Create, Update and Delete likewise, each
+// on its own. They are for a southbound that handles several requests together faster than
+// one by one. A batch has the values that are ready at that moment, at most MaxBatch; the
+// scheduler never delays an operation to fill a batch. Each value has its own result, retry
+// and status, as without batches.
 type Descriptor[V proto.Message, M any] struct {
 	// Name is unique among all descriptors; it is used in logs, in the REST API
 	// and in RetrieveDependencies. Mandatory.
@@ -126,6 +132,12 @@ type Descriptor[V proto.Message, M any] struct {
 
 	// DeleteContext is Delete with a context.
 	DeleteContext func(ctx context.Context, key string, value V, metadata M) error
+
+	// CreateBatch, UpdateBatch and DeleteBatch are Create, Update and Delete of several
+	// values at once. They return one result per value. If a callback returns too few
+	// results or panics, each value without a result fails and is read back. Timeout limits
+	// the whole batch. They require a Concurrency of 2 or more, in which each value counts.
+	CreateBatch, UpdateBatch, DeleteBatch BatchFunc[V, M]
 
 	// UpdateWithRecreate reports whether a change cannot be made in place. Default:
 	// false if Update is set.
@@ -201,9 +213,9 @@ type Descriptor[V proto.Message, M any] struct {
 	// concurrently. Optional.
 	Absent func(key string) string
 
-	// Concurrency is how many callbacks of this descriptor may run at once, each for
-	// another key; 0 and 1 mean one at a time. With 1 and more they also run
-	// concurrently with callbacks of other descriptors. The callbacks of all descriptors
+	// Concurrency is how many operations of this descriptor may run at once, each for
+	// another key, in callbacks of their own or in batches; 0 and 1 mean one at a time.
+	// With 1 and more they also run concurrently with callbacks of other descriptors. The callbacks of all descriptors
 	// with 0 run one after the other, in the order of the plan.
 	Concurrency int
 
@@ -212,7 +224,7 @@ type Descriptor[V proto.Message, M any] struct {
 	// longer fails, and its outcome is unknown until it returns. Until then no other
 	// operation touches its key. Operations on other keys continue, so such a callback
 	// may run concurrently with later ones despite Concurrency, and a Retrieve with any
-	// callback. While 4 of them hang (or Concurrency, if that is more), no further one
+	// callback. While 4 operations hang (or Concurrency, if that is more), no further one
 	// starts. The pure functions have no time limit.
 	Timeout time.Duration
 

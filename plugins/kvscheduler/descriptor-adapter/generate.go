@@ -159,6 +159,12 @@ type {{.Name}}Descriptor = {{.KVS}}.Descriptor[{{.Value}}, {{.Meta}}]
 // {{.Name}}KVWithMetadata is one value with its key, metadata and origin.
 type {{.Name}}KVWithMetadata = {{.KVS}}.KV[{{.Value}}, {{.Meta}}]
 
+// {{.Name}}BatchValue is one value of a batch.
+type {{.Name}}BatchValue = {{.KVS}}.BatchValue[{{.Value}}, {{.Meta}}]
+
+// {{.Name}}BatchResult is the outcome of the operation on one value of a batch.
+type {{.Name}}BatchResult = {{.KVS}}.BatchResult[{{.Meta}}]
+
 // New{{.Name}}Descriptor converts the descriptor for registration.
 func New{{.Name}}Descriptor(d *{{.Name}}Descriptor) *{{.KVS}}.KVDescriptor { return {{.KVS}}.Adapt(d) }
 `

@@ -4,7 +4,6 @@
 package exec
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -36,62 +35,86 @@ func (e *PanicError) Error() string {
 // Is makes a panic a permanent failure: a retry would panic again.
 func (e *PanicError) Is(target error) bool { return target == api.ErrPermanent }
 
-// exited handles a callback that ends its goroutine with runtime.Goexit. It makes the
-// operation fail. If the operation ran inline, it starts another driver.
-func (w *walk) exited(j *job) {
-	op := &w.ops[j.index]
-	err := &PanicError{op.Desc.Name, callback(op), nil, registry.Origin(), debug.Stack()}
-	end := w.Now()
-	if j.guard != nil && !j.guard.end() {
-		w.Overdue.back(j.guard, nil, err)
-		return
+// invoke runs the callback of a job, unless the deadline of the transaction has passed.
+// Afterwards j.results has one result per operation.
+func (w *walk) invoke(j *job) (called bool) {
+	if w.late() {
+		j.answer(api.ErrTxnDeadline)
+		return false
 	}
-	w.Overdue.release(j.ctx)
-	j.called, j.meta, j.err, j.end = true, nil, err, end
-	if j.beside {
-		w.done <- j
-	} else {
-		go w.driveOn(j)
+	for i := range j.steps {
+		s := &j.steps[i]
+		j.values = append(j.values, argument(&w.ops[s.index], s.meta))
+	}
+	var before []proto.Message
+	if w.CheckContracts {
+		before = copies(j.values)
+	}
+	op := &w.ops[j.steps[0].index]
+	if err := call(j, op); err != nil {
+		j.answer(err)
+	} else if n := len(j.results); n != len(j.steps) {
+		err := fmt.Errorf("descriptor %q: %sBatch returned %d results for %d values: expected one for each, in their order",
+			op.Desc.Name, callback(op), n, len(j.steps))
+		if n > len(j.steps) { // which of them belong to the values is unknown
+			j.results = j.results[:0]
+		}
+		for range len(j.steps) - len(j.results) {
+			j.results = append(j.results, api.KVBatchResult{Err: err})
+		}
+	}
+	if w.CheckContracts {
+		j.compare(op, before)
+	}
+	return true
+}
+
+// argument returns the argument of the callback of an operation; meta is the metadata of
+// the value.
+func argument(op *plan.Op, meta api.Metadata) api.KVBatchValue {
+	switch op.Kind {
+	case plan.Up:
+		return api.KVBatchValue{Key: op.Key, New: op.Target.Msg}
+	case plan.Down:
+		return api.KVBatchValue{Key: op.Key, Old: op.Have.Msg, Metadata: meta}
+	default:
+		return api.KVBatchValue{Key: op.Key, Old: op.Have.Msg, New: op.Target.Msg, Metadata: meta}
 	}
 }
 
-// call runs the callback of an operation. With CheckContracts it also verifies that
-// the callback does not modify its arguments.
-func (x *Executor) call(ctx context.Context, op *plan.Op, old api.Metadata) (api.Metadata, error) {
-	if !x.CheckContracts {
-		return call(ctx, op, old)
-	}
-	handed := []*registry.Value{op.Have, op.Target}
-	before := make([]proto.Message, len(handed))
-	for i, v := range handed {
-		if v != nil {
-			before[i] = proto.Clone(v.Msg)
-		}
-	}
-	meta, err := call(ctx, op, old)
-	for i, v := range handed {
-		if v != nil && !proto.Equal(before[i], v.Msg) {
-			problem := fmt.Errorf("descriptor %q: %s changed the value that it was handed: messages are shared, clone them", op.Desc.Name, callback(op))
-			return meta, api.Permanent(errors.Join(problem, err))
-		}
-	}
-	return meta, err
-}
-
-// call runs the callback of an operation; old is the metadata of the value. It
-// returns the new metadata.
-func call(ctx context.Context, op *plan.Op, old api.Metadata) (meta api.Metadata, err error) {
+// call runs the callback of a job; op is its first operation. The error is a panic.
+func call(j *job, op *plan.Op) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &PanicError{op.Desc.Name, callback(op), r, registry.Origin(), debug.Stack()}
 		}
 	}()
+	f := op.Desc.Update
 	switch op.Kind {
 	case plan.Up:
-		return op.Desc.Create(ctx, op.Key, op.Target.Msg)
+		f = op.Desc.Create
 	case plan.Down:
-		return nil, op.Desc.Delete(ctx, op.Key, op.Have.Msg, old)
-	default:
-		return op.Desc.Update(ctx, op.Key, op.Have.Msg, op.Target.Msg, old)
+		f = op.Desc.Delete
+	}
+	j.results = f(j.ctx.Context, j.values, j.results)
+	return nil
+}
+
+// copies clones the messages of the arguments.
+func copies(values []api.KVBatchValue) (msgs []proto.Message) {
+	for _, v := range values {
+		msgs = append(msgs, proto.Clone(v.Old), proto.Clone(v.New))
+	}
+	return msgs
+}
+
+// compare makes operations fail whose callback modified its arguments; before has the
+// copies of them.
+func (j *job) compare(op *plan.Op, before []proto.Message) {
+	for i, v := range j.values {
+		if !proto.Equal(v.Old, before[2*i]) || !proto.Equal(v.New, before[2*i+1]) {
+			problem := fmt.Errorf("descriptor %q: %s changed the value that it was handed: messages are shared, clone them", op.Desc.Name, callback(op))
+			j.results[i].Err = api.Permanent(errors.Join(problem, j.results[i].Err))
+		}
 	}
 }

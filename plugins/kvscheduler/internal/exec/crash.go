@@ -104,16 +104,16 @@ func (c *Crashes) refuse(southbound string) error {
 	return nil
 }
 
-// ended records the end of a callback. It ignores callbacks that timed out, which
-// Overdue tracks.
-func (c *Crashes) ended(op *plan.Op, j *job) {
-	if hangs(j.err) {
+// ended records the end of an operation of a job. It ignores callbacks that timed out,
+// which Overdue tracks.
+func (c *Crashes) ended(op *plan.Op, j *job, err error) {
+	if hangs(err) {
 		return
 	}
 	southbound := op.Desc.Southbound
-	if j.err != nil && southbound != "" {
+	if err != nil && southbound != "" {
 		c.failed[southbound] = append(c.failed[southbound], InFlight{
-			op.Key, op.Base, callback(op), j.start, j.end, errors.Is(j.err, api.ErrUnreached),
+			op.Key, op.Base, callback(op), j.start, j.end, errors.Is(err, api.ErrUnreached),
 		})
 		c.count++
 		return

@@ -35,7 +35,7 @@ type bench struct {
 
 var errBroken = errors.New("broken")
 
-func newBench(t *testing.T, concurrency int, fail func(op, key string) error) *bench {
+func newBench(t *testing.T, concurrency int, fail func(op, key string) error, change ...func(*api.KVDescriptor)) *bench {
 	b := &bench{t: t, g: graph.New()}
 	var mu sync.Mutex
 	call := func(op, key string) error {
@@ -44,7 +44,7 @@ func newBench(t *testing.T, concurrency int, fail func(op, key string) error) *b
 		b.calls = append(b.calls, op+" "+key)
 		return fail(op, key)
 	}
-	reg, err := registry.New().With([]*api.KVDescriptor{{
+	d := &api.KVDescriptor{
 		Name: "item", Concurrency: concurrency, KeySelector: func(string) bool { return true },
 		Create: func(key string, _ proto.Message) (api.Metadata, error) { return nil, call("create", key) },
 		Delete: func(key string, _ proto.Message, _ api.Metadata) error { return call("delete", key) },
@@ -54,7 +54,15 @@ func newBench(t *testing.T, concurrency int, fail func(op, key string) error) *b
 			}
 			return deps
 		},
-	}})
+	}
+	if concurrency == inBatches {
+		d.Create, d.CreateBatch = nil, each("create", call)
+		d.Delete, d.DeleteBatch = nil, each("delete", call)
+	}
+	for _, f := range change {
+		f(d)
+	}
+	reg, err := registry.New().With([]*api.KVDescriptor{d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +71,29 @@ func newBench(t *testing.T, concurrency int, fail func(op, key string) error) *b
 	return b
 }
 
-// run executes a transaction; values are "key: dependencies".
+// inBatches is the concurrency of a descriptor that takes batches.
+const inBatches = 9
+
+// each returns a callback for batches of one for a single value.
+func each(op string, call func(op, key string) error) api.KVBatchFunc {
+	return func(_ context.Context, values []api.KVBatchValue) (results []api.KVBatchResult) {
+		for _, v := range values {
+			results = append(results, api.KVBatchResult{Err: call(op, v.Key)})
+		}
+		return results
+	}
+}
+
+// run executes a transaction; values are "key: dependencies", or "-key" to delete one.
 func (b *bench) run(revert bool, values ...string) *exec.Result {
 	req := plan.Request{}
 	for _, v := range values {
 		key, deps, _ := strings.Cut(v, ":")
-		d := b.reg.ByName("item")
-		req.Changes = append(req.Changes, plan.Change{Key: key, Desc: d, Want: b.reg.Wanted(key, d, wrapperspb.String(deps))})
+		c := plan.Change{Key: strings.TrimPrefix(key, "-"), Desc: b.reg.ByName("item")}
+		if c.Key == key {
+			c.Want = b.reg.Wanted(key, c.Desc, wrapperspb.String(deps))
+		}
+		req.Changes = append(req.Changes, c)
 	}
 	b.calls = nil
 	return b.x.Execute(&exec.Txn{Request: req, Plan: plan.Make(b.g, req), Revert: revert})
@@ -85,7 +109,7 @@ func (b *bench) expect(want ...string) {
 }
 
 func inSeries(t *testing.T, f func(t *testing.T, concurrency int)) {
-	for _, n := range []int{0, 1, 8} {
+	for _, n := range []int{0, 1, 8, inBatches} {
 		t.Run(fmt.Sprintf("concurrency=%d", n), func(t *testing.T) {
 			t.Parallel()
 			f(t, n)
@@ -124,7 +148,7 @@ func TestAPanicIsTheFailureOfTheValue(t *testing.T) {
 			}
 			return nil
 		})
-		res := b.run(false, "a:", "b:")
+		res := b.run(false, "a:", "b:a") // not in one batch
 		var p *exec.PanicError
 		if len(res.Failures) != 1 || !errors.As(res.Failures[0].Err, &p) || p.Descriptor != "item" {
 			t.Fatalf("failures: %+v", res.Failures)
@@ -179,13 +203,13 @@ func TestLimitOfAll(t *testing.T) {
 	b := newBench(t, 8, func(string, string) error { return nil })
 	d := b.reg.ByName("item")
 	create := d.Create
-	d.Create = func(ctx context.Context, key string, v proto.Message) (api.Metadata, error) {
+	d.Create = func(ctx context.Context, values []api.KVBatchValue, results []api.KVBatchResult) []api.KVBatchResult {
 		mu.Lock()
 		running++
 		most = max(most, running)
 		mu.Unlock()
 		defer func() { mu.Lock(); running--; mu.Unlock() }()
-		return create(ctx, key, v)
+		return create(ctx, values, results)
 	}
 	b.x.Limit = 2
 	var values []string

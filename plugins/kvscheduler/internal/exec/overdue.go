@@ -65,10 +65,10 @@ func NewOverdue(clock Clock, limit time.Duration, told func(c Call)) *Overdue {
 // guard serves one callback after the other until one is given up.
 type callGuard struct {
 	state atomic.Int64 // number of starts and ends: odd while a callback runs
-	index atomic.Int32 // of the operation; read by the supervisor
+	index atomic.Int32 // of the first operation; read by the supervisor
 	began atomic.Int64 // start time; read by the supervisor
 	job   *job         // owned by the goroutine that ends the callback
-	given *Call        // guarded by Overdue.mu
+	given []*Call      // guarded by Overdue.mu
 }
 
 // abandoned is the state of a guard whose callback was given up.
@@ -83,7 +83,10 @@ func (t *callGuard) end() bool {
 	return state != abandoned && t.state.CompareAndSwap(state, state+1)
 }
 
-// Call is a callback that was given up.
+// givenUp reports whether the last callback of the guard was given up.
+func (t *callGuard) givenUp() bool { return t.state.Load() == abandoned }
+
+// Call is a callback that was given up. For each operation of a batch there is one.
 type Call struct {
 	Descriptor string
 	Southbound string
@@ -164,51 +167,62 @@ func (o *Overdue) patience(d *registry.Descriptor) time.Duration {
 	return o.limit
 }
 
-// giveUp stops waiting for a call. It returns false if the call has returned in
-// the meantime.
-func (o *Overdue) giveUp(t *callGuard, state int64, c *Call) bool {
-	told := *c
-	if !o.add(t, state, c) {
-		return false
+// giveUp stops waiting for a callback; calls returns one Call for each of its operations.
+// It returns false if the callback has returned in the meantime.
+func (o *Overdue) giveUp(t *callGuard, state int64, calls func() []*Call) bool {
+	told, won := o.add(t, state, calls)
+	for _, c := range told {
+		o.told(c)
 	}
-	o.told(told)
-	return true
+	return won
 }
 
-func (o *Overdue) add(t *callGuard, state int64, c *Call) bool {
+func (o *Overdue) add(t *callGuard, state int64, calls func() []*Call) (told []Call, won bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !t.state.CompareAndSwap(state, abandoned) {
-		return false
+		return nil, false
 	}
-	t.given = c
-	o.calls[c] = struct{}{}
-	o.count.Add(1)
-	o.given[c.Descriptor]++
-	if c.op != nil || c.Key != "" && o.byKey[c.Key] == nil { // reading a value may time out while an operation on it does
-		o.byKey[c.Key] = c
+	t.given = calls()
+	for _, c := range t.given {
+		told = append(told, *c)
+		o.calls[c] = struct{}{}
+		o.count.Add(1)
+		o.given[c.Descriptor]++
+		if c.op != nil || c.Key != "" && o.byKey[c.Key] == nil { // reading a value may time out while an operation on it does
+			o.byKey[c.Key] = c
+		}
+		if c.op != nil {
+			o.hanging[c.Descriptor]++
+			delete(o.refused, c.Descriptor)
+		}
 	}
-	if c.op != nil {
-		o.hanging[c.Descriptor]++
-		delete(o.refused, c.Descriptor)
-	}
-	return true
+	return told, true
 }
 
-// back records the outcome of a call that was given up.
-func (o *Overdue) back(t *callGuard, meta api.Metadata, err error) {
-	o.mu.Lock()
-	c := t.given
-	c.Returned, c.meta, c.Err = o.clock.Now(), meta, err
-	if c.op != nil {
-		o.hanging[c.Descriptor]--
-		delete(o.refused, c.Descriptor)
-	} else if c.Key == "" { // a read of all values: no operation waits for it
-		o.drop(c)
+// back records the outcome of a callback that was given up: one result for each of its
+// operations.
+func (o *Overdue) back(t *callGuard, results []api.KVBatchResult) {
+	for _, c := range o.returned(t, results) {
+		o.told(c)
 	}
-	told := *c
-	o.mu.Unlock()
-	o.told(told)
+}
+
+func (o *Overdue) returned(t *callGuard, results []api.KVBatchResult) (told []Call) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.clock.Now()
+	for i, c := range t.given {
+		c.Returned, c.meta, c.Err = now, results[i].Metadata, results[i].Err
+		if c.op != nil {
+			o.hanging[c.Descriptor]--
+			delete(o.refused, c.Descriptor)
+		} else if c.Key == "" { // a read of all values: no operation waits for it
+			o.drop(c)
+		}
+		told = append(told, *c)
+	}
+	return told
 }
 
 func (o *Overdue) drop(c *Call) {

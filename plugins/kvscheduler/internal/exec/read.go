@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -34,7 +35,7 @@ func (o *Overdue) Read(d *registry.Descriptor, key string, f func(context.Contex
 				o.release(ctx)
 				done <- err
 			} else {
-				o.back(t, nil, err)
+				o.back(t, []api.KVBatchResult{{Err: err}})
 			}
 		}()
 		err = f(ctx.Context)
@@ -65,7 +66,7 @@ func (o *Overdue) await(t *callGuard, ctx *callContext, c *Call, limit time.Dura
 			before = now
 			continue
 		}
-		if state := t.state.Load(); isRunning(state) && o.giveUp(t, state, c) {
+		if state := t.state.Load(); isRunning(state) && o.giveUp(t, state, func() []*Call { return []*Call{c} }) {
 			err := &TimeoutError{c.Descriptor, c.Callback, limit}
 			ctx.cancel(cancelCause(err, closing == nil))
 			return err

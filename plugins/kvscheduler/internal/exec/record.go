@@ -10,22 +10,22 @@ import (
 
 // record describes an executed operation for the history. tell is false if the
 // operation changed nothing and is not recorded.
-func (r *run) record(op *plan.Op, j *job) (rec api.RecordedTxnOp, tell bool) {
-	if op.Silent() && j.err == nil {
+func (r *run) record(op *plan.Op, j *job, s *step) (rec api.RecordedTxnOp, tell bool) {
+	if op.Silent() && s.err == nil {
 		return rec, false
 	}
 	rec = Record(op)
-	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = j.before.state, j.before.value, text(j.before.err)
+	rec.PrevState, rec.PrevValue, rec.PrevErrMsg = s.before.state, s.before.value, text(s.before.err)
 	if op.Kind != plan.Down && op.Have == nil && op.Before == kvscheduler.ValueState_REMOVED {
 		rec.PrevState = op.Before
 	}
 	rec.NOOP = rec.NOOP || !j.called && !op.Notified && !op.Lost && !op.Desc.IsProperty()
 	rec.IsRevert = r.reverted
-	rec.IsRetry = r.txn.Attempt > 0 && j.before.err != nil
-	if j.n.Err != nil {
-		rec.NewState, rec.NewErrMsg = plan.State(j.n), text(j.n.Err)
-	} else if j.n.Want != nil && j.n.Want.Invalid != nil {
-		rec.NewErrMsg = text(j.n.Want.Invalid)
+	rec.IsRetry = r.txn.Attempt > 0 && s.before.err != nil
+	if s.n.Err != nil {
+		rec.NewState, rec.NewErrMsg = plan.State(s.n), text(s.n.Err)
+	} else if s.n.Want != nil && s.n.Want.Invalid != nil {
+		rec.NewErrMsg = text(s.n.Want.Invalid)
 	}
 	rec.Start, rec.End = j.start, j.end
 	return rec, true

@@ -78,8 +78,8 @@ type unsent struct {
 }
 
 // ended records an operation that failed.
-func (u *unsent) ended(op *plan.Op, j *job) {
-	if !errors.Is(j.err, api.ErrUnreached) {
+func (u *unsent) ended(op *plan.Op, j *job, err error) {
+	if !errors.Is(err, api.ErrUnreached) {
 		return
 	}
 	at, lost := u.lost[op.Desc.Southbound]

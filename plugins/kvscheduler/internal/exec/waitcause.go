@@ -44,25 +44,25 @@ func (s *causes) released() cause {
 	return cause{s.last, api.OpWaitDependency}
 }
 
-func (s *causes) startInline(j *job, ops []plan.Op) {
-	c := &s.of[j.index]
+func (s *causes) startInline(i int32, ops []plan.Op) {
+	c := &s.of[i]
 	c.later(s.inline, api.OpWaitTurn)
-	if ops[j.index].Kind != plan.Down {
+	if ops[i].Kind != plan.Down {
 		c.later(s.removal, api.OpWaitRemovals)
 	}
 }
 
 // startPooled determines the cause of an operation that starts in a pool. full reports
 // that all slots were in use before the last operation ended.
-func (s *causes) startPooled(j *job, ops []plan.Op, l *workerPool, full bool) {
-	c := &s.of[j.index]
+func (s *causes) startPooled(i int32, ops []plan.Op, l *workerPool, full bool) {
+	c := &s.of[i]
 	if l.running+l.freed >= l.limit {
 		c.later(l.last, api.OpWaitSlot)
 	}
 	if full {
 		c.later(s.last, api.OpWaitSlot)
 	}
-	if ops[j.index].Kind != plan.Down {
+	if ops[i].Kind != plan.Down {
 		c.later(s.removal, api.OpWaitRemovals)
 	}
 	c.later(l.ahead.ending, l.ahead.why) // the pool starts its operations in order
@@ -71,11 +71,11 @@ func (s *causes) startPooled(j *job, ops []plan.Op, l *workerPool, full bool) {
 
 // ended records the end of an operation. A concurrent operation may have ended before
 // the inline one, but no other could start before the inline one ended.
-func (s *causes) ended(j *job, removal, inline bool) {
+func (s *causes) ended(i int32, removal bool, j *job) {
 	s.ends++
-	e := ending{j.index + 1, s.ends}
+	e := ending{i + 1, s.ends}
 	if !j.called {
-		e.op = s.of[j.index].op
+		e.op = s.of[i].op
 	}
 	if s.held && s.inline.op != 0 {
 		e.op = s.inline.op
@@ -84,7 +84,7 @@ func (s *causes) ended(j *job, removal, inline bool) {
 	if removal {
 		s.removal = e
 	}
-	if inline {
+	if j.inline {
 		s.inline = e
 	}
 }

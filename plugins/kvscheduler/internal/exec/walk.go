@@ -2,11 +2,8 @@ package exec
 
 import (
 	"slices"
-	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
@@ -42,6 +39,7 @@ type walk struct {
 	running int
 	freed   int // see workerPool
 	done    chan *job
+	spare   []*job        // that have ended
 	over    chan struct{} // closed at the end
 	stopped bool          // after a failure, with revert
 
@@ -55,35 +53,10 @@ type walk struct {
 	left    []int32 // failed or skipped operations
 }
 
-// workerPool holds the operations of one descriptor that may run concurrently.
-type workerPool struct {
-	ready   dag.Heap[int32]
-	running int
-	limit   int
-	freed   int // operations that ended since the last startPools
-	last    ending
-	ahead   cause // of the previous operation that the same startPools started
-}
-
-// job is an operation that has started.
-type job struct {
-	index      int32
-	n          *graph.Node
-	before     previous
-	called     bool
-	beside     bool // in a goroutine of its own
-	start, end time.Time
-	meta       api.Metadata
-	err        error
-	guard      *callGuard   // nil: the callback has no time limit
-	ctx        *callContext // of the callback
-	slot       int          // in watch.tracked
-}
-
 func newWalk(r *run, pl *plan.Plan) *walk {
 	n := len(pl.Ops) + len(pl.Gates)
 	w := &walk{
-		here: &job{}, over: make(chan struct{}), run: r, ops: pl.Ops,
+		here: &job{inline: true}, over: make(chan struct{}), run: r, ops: pl.Ops,
 		waits: make([]int32, n), first: make([]int32, n+1), bad: make([]bool, n), closed: make([]bool, n),
 		causes: causes{of: make([]cause, n)}, told: make([]int32, 0, n), byDesc: map[*registry.Descriptor]*workerPool{},
 	}
@@ -137,25 +110,6 @@ func (w *walk) count(i int, preds []int32) {
 	}
 }
 
-// push adds a ready operation to its pool, or to the inline operations.
-func (w *walk) push(i int32) {
-	op := &w.ops[i]
-	if op.Desc == nil || op.Desc.Concurrency < 1 || w.limit() == 1 || !w.calls(op) {
-		w.inline.Push(i)
-		return
-	}
-	l := w.byDesc[op.Desc]
-	if l == nil {
-		if w.done == nil {
-			w.done = make(chan *job, w.limit())
-		}
-		l = &workerPool{limit: op.Desc.Concurrency}
-		w.byDesc[op.Desc] = l
-		w.pools = append(w.pools, l)
-	}
-	l.ready.Push(i)
-}
-
 // execute runs all operations that can run. It returns false if it was abandoned
 // because a callback exceeded its time limit; another driver executes the rest.
 func (w *walk) execute() bool {
@@ -170,8 +124,10 @@ func (w *walk) execute() bool {
 		w.startPools()
 		if w.inline.Len() > 0 && w.mayStart(w.inline.Min()) {
 			j := w.here
-			w.begun(j, w.inline.Pop())
-			w.causes.startInline(j, w.ops)
+			j.reset()
+			w.add(j, w.inline.Pop())
+			w.causes.startInline(j.steps[0].index, w.ops)
+			w.admit(j)
 			if w.watch != nil && j.called {
 				w.beginCall(j, w.watch.here)
 			}
@@ -193,31 +149,6 @@ func (w *walk) execute() bool {
 	}
 }
 
-func (w *walk) startPools() {
-	for _, l := range w.pools {
-		l.ahead = cause{}
-		for l.ready.Len() > 0 && l.running < l.limit && w.running < w.limit() && w.mayStart(l.ready.Min()) {
-			j := &job{}
-			w.begun(j, l.ready.Pop())
-			w.causes.startPooled(j, w.ops, l, w.running+w.freed >= w.limit())
-			l.running++
-			w.running++
-			j.beside = true
-			if w.watch != nil && j.called {
-				w.beginCall(j, &callGuard{})
-				w.track(j)
-			}
-			go func() {
-				if w.call(j) {
-					w.done <- j
-				}
-			}()
-		}
-		l.freed = 0
-	}
-	w.freed = 0
-}
-
 // drain completes the concurrent operations that have finished, without waiting.
 func (w *walk) drain() {
 	w.causes.held = true
@@ -230,19 +161,6 @@ func (w *walk) drain() {
 			return
 		}
 	}
-}
-
-func (w *walk) finished(j *job) {
-	w.running--
-	l := w.byDesc[w.ops[j.index].Desc]
-	l.running--
-	w.freed++
-	l.freed++
-	if j.guard != nil {
-		w.untrack(j)
-	}
-	w.complete(j)
-	l.last = w.causes.last
 }
 
 // mayStart reports whether a ready operation may start now.
@@ -259,80 +177,42 @@ func (w *walk) mayStart(i int32) bool {
 	return len(w.removals) == 0 || w.removals[0] > i
 }
 
-func (w *walk) begun(j *job, i int32) {
-	op := &w.ops[i]
-	*j = job{index: i, called: w.calls(op)}
-	j.n, j.before = w.begin(op)
-	j.meta = j.n.Meta
-	if j.called {
-		if j.err = w.refused(op); j.err != nil {
-			j.called = false
-		} else {
-			j.ctx = w.Overdue.context(southbound(op))
-		}
-	}
-}
-
-// call runs the callback of a job, if it has one. It writes only to the job, since
-// it may run concurrently. It returns false if the callback was given up.
-func (w *walk) call(j *job) bool {
-	op := &w.ops[j.index]
-	returned := false
-	defer func() {
-		if !returned {
-			w.exited(j)
-		}
-	}()
-	mine := true
-	switch {
-	case j.guard != nil:
-		mine = w.callWatched(j)
-	case j.called && w.late():
-		j.called, j.err = false, api.ErrTxnDeadline
-		w.Overdue.release(j.ctx)
-	case j.called:
-		j.start = w.Now()
-		j.meta, j.err = w.Executor.call(j.ctx.Context, op, j.meta)
-		j.end = w.Now()
-		w.Overdue.release(j.ctx)
-	case j.err != nil:
-	case op.Kind == plan.Up || op.Kind == plan.Update:
-		j.meta = w.txn.Notified[op.Key]
-	}
-	returned = true
-	return mine
-}
-
-// complete records the outcome of an operation in the graph and releases the
-// operations that waited for it.
+// complete records the outcomes of the operations of a job in the graph and releases the
+// operations that waited for them.
 func (w *walk) complete(j *job) {
-	op := &w.ops[j.index]
-	w.finish(op, j.n, j.meta, j.err)
-	if rec, ok := w.record(op, j); ok {
-		w.told = append(w.told, j.index)
+	for i := range j.steps {
+		w.completeStep(j, &j.steps[i])
+	}
+}
+
+func (w *walk) completeStep(j *job, s *step) {
+	op := &w.ops[s.index]
+	w.finish(op, s.n, s.meta, s.err)
+	if rec, ok := w.record(op, j, s); ok {
+		w.told = append(w.told, s.index)
 		w.res.Executed = append(w.res.Executed, rec)
 	}
-	if j.called && w.Crashes != nil && (j.err != nil || w.Crashes.count > 0) {
-		w.Crashes.ended(op, j)
+	if j.called && w.Crashes != nil && (s.err != nil || w.Crashes.count > 0) {
+		w.Crashes.ended(op, j, s.err)
 	}
-	if j.err != nil {
+	if s.err != nil {
 		w.failed = append(w.failed, op.Key)
 		switch {
 		case !j.called:
-		case hangs(j.err):
-			w.expired = append(w.expired, j.index)
+		case hangs(s.err):
+			w.expired = append(w.expired, s.index)
 		default:
-			w.unknown = append(w.unknown, j.index)
-			w.unsent.ended(op, j)
+			w.unknown = append(w.unknown, s.index)
+			w.unsent.ended(op, j, s.err)
 		}
-		w.bad[j.index] = true
+		w.bad[s.index] = true
 		w.stopped = w.stopped || w.txn.Revert && !w.reverted
 	}
-	if p, ok := j.err.(*PanicError); ok && w.Panicked != nil {
+	if p, ok := s.err.(*PanicError); ok && w.Panicked != nil {
 		w.Panicked(op.Key, p)
 	}
-	w.causes.ended(j, op.Kind == plan.Down, j == w.here)
-	w.close(j.index)
+	w.causes.ended(s.index, op.Kind == plan.Down, j)
+	w.close(s.index)
 }
 
 // close marks an operation as done and releases its successors. If the operation

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 )
 
@@ -79,7 +78,7 @@ func (w *walk) drive() {
 // driveOn replaces a driver that a callback blocked or ended.
 func (w *walk) driveOn(stuck *job) {
 	w.complete(stuck)
-	w.here = &job{} // the abandoned driver still uses the old one
+	w.here = &job{inline: true} // the abandoned driver still uses the old one
 	w.drain()
 	w.drive()
 }
@@ -148,18 +147,28 @@ func (w *walk) giveUp(t *callGuard) bool {
 	if !ok || left > 0 {
 		return false
 	}
-	op := &w.ops[t.index.Load()]
-	c := &Call{
-		Descriptor: op.Desc.Name, Southbound: southbound(op), Callback: callback(op), Key: op.Key,
-		Since: w.watch.begin.Add(time.Duration(t.began.Load())), op: op,
-	}
-	if !w.Overdue.giveUp(t, state, c) {
+	if !w.Overdue.giveUp(t, state, func() []*Call { return w.overdueCalls(t) }) {
 		return false
 	}
-	err := &TimeoutError{c.Descriptor, c.Callback, w.limitOf(t.job.index)}
-	t.job.end, t.job.err = w.Now(), err
-	t.job.ctx.cancel(cancelCause(err, w.watch.closing.Load()))
+	j := t.job
+	op := &w.ops[j.steps[0].index]
+	err := &TimeoutError{op.Desc.Name, callback(op), w.limitOf(j.steps[0].index)}
+	j.end = w.Now()
+	j.fail(err)
+	j.ctx.cancel(cancelCause(err, w.watch.closing.Load()))
 	return true
+}
+
+// overdueCalls describes the operations of a callback that is given up.
+func (w *walk) overdueCalls(t *callGuard) (calls []*Call) {
+	since := w.watch.begin.Add(time.Duration(t.began.Load()))
+	for i := range t.job.steps {
+		op := &w.ops[t.job.steps[i].index]
+		calls = append(calls, &Call{
+			Descriptor: op.Desc.Name, Southbound: southbound(op), Callback: callback(op), Key: op.Key, Since: since, op: op,
+		})
+	}
+	return calls
 }
 
 // giveUpTracked gives up the callbacks in goroutines of their own that exceeded
@@ -210,28 +219,7 @@ func callback(op *plan.Op) string {
 func (w *walk) beginCall(j *job, t *callGuard) {
 	j.start = w.Now()
 	j.guard, t.job = t, j
-	t.index.Store(j.index)
+	t.index.Store(j.steps[0].index)
 	t.began.Store(int64(j.start.Sub(w.watch.begin)))
 	t.begin()
-}
-
-// callWatched runs the callback of a job with a time limit. It reports the outcome
-// in the job and returns true, unless the supervisor gave up the callback.
-func (w *walk) callWatched(j *job) bool {
-	var meta api.Metadata
-	var err error
-	t, ctx, called := j.guard, j.ctx, true
-	if w.late() {
-		called, err = false, api.ErrTxnDeadline
-	} else {
-		meta, err = w.Executor.call(ctx.Context, &w.ops[j.index], j.meta)
-	}
-	end := w.Now()
-	if !t.end() {
-		w.Overdue.back(t, meta, err)
-		return false
-	}
-	w.Overdue.release(ctx)
-	j.called, j.meta, j.err, j.end = called, meta, err, end
-	return true
 }

@@ -18,12 +18,10 @@ type Descriptor struct {
 	*api.KVDescriptor // with pure functions that do not panic
 	raw               *api.KVDescriptor
 
-	// The callbacks that do the work, in the form that takes a context; each is nil if
-	// the descriptor has none. They hide those of KVDescriptor, which has one form or
-	// the other.
-	Create        func(ctx context.Context, key string, value proto.Message) (api.Metadata, error)
-	Update        func(ctx context.Context, key string, from, to proto.Message, meta api.Metadata) (api.Metadata, error)
-	Delete        func(ctx context.Context, key string, value proto.Message, meta api.Metadata) error
+	// The callbacks that do the work, in one form each; nil if the descriptor has none.
+	// They hide those of KVDescriptor, which have several forms.
+	Create, Update, Delete Operation
+
 	Retrieve      func(ctx context.Context, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error)
 	RetrieveValue func(ctx context.Context, key string, last proto.Message, meta api.Metadata) (proto.Message, api.Metadata, bool, error)
 
@@ -31,13 +29,41 @@ type Descriptor struct {
 	Metadata *idxmap.Store
 }
 
+// Operation is Create, Update or Delete of the values of a batch. It appends their results
+// to results. Without Batches, a batch has one value.
+type Operation func(ctx context.Context, values []api.KVBatchValue, results []api.KVBatchResult) []api.KVBatchResult
+
 // newDescriptor makes a descriptor of what was registered.
 func (r *Registry) newDescriptor(kd *api.KVDescriptor) *Descriptor {
 	c := kd.WithContexts()
-	return &Descriptor{
-		KVDescriptor: r.guard(kd), raw: kd,
-		Create: c.CreateContext, Update: c.UpdateContext, Delete: c.DeleteContext,
-		Retrieve: c.RetrieveContext, RetrieveValue: c.RetrieveValueContext,
+	d := &Descriptor{KVDescriptor: r.guard(kd), raw: kd, Retrieve: c.RetrieveContext, RetrieveValue: c.RetrieveValueContext}
+	if f := c.CreateContext; f != nil {
+		d.Create = operation(kd.CreateBatch, func(ctx context.Context, v *api.KVBatchValue) (api.Metadata, error) {
+			return f(ctx, v.Key, v.New)
+		})
+	}
+	if f := c.UpdateContext; f != nil {
+		d.Update = operation(kd.UpdateBatch, func(ctx context.Context, v *api.KVBatchValue) (api.Metadata, error) {
+			return f(ctx, v.Key, v.Old, v.New, v.Metadata)
+		})
+	}
+	if f := c.DeleteContext; f != nil {
+		d.Delete = operation(kd.DeleteBatch, func(ctx context.Context, v *api.KVBatchValue) (api.Metadata, error) {
+			return nil, f(ctx, v.Key, v.Old, v.Metadata)
+		})
+	}
+	return d
+}
+
+// operation makes an operation of a callback for batches or, if that is nil, of one for
+// single values.
+func operation(batch api.KVBatchFunc, single func(context.Context, *api.KVBatchValue) (api.Metadata, error)) Operation {
+	return func(ctx context.Context, values []api.KVBatchValue, results []api.KVBatchResult) []api.KVBatchResult {
+		if batch != nil {
+			return append(results, batch(ctx, values)...)
+		}
+		meta, err := single(ctx, &values[0])
+		return append(results, api.KVBatchResult{Metadata: meta, Err: err})
 	}
 }
 

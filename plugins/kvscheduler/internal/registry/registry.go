@@ -119,8 +119,8 @@ func check(d *api.KVDescriptor) error {
 	if d.KeySelector == nil {
 		fail("KeySelector is nil: it must tell which keys are described")
 	}
-	for _, name := range d.GivenTwice() {
-		fail("both %s and %sContext are given: keep one of them; that with a context can end when it is given up", name, name)
+	for _, forms := range d.GivenTwice() {
+		fail("%s are given: keep one of them; those with a context can end when they are given up", forms)
 	}
 	c := d.WithContexts()
 	switch {
@@ -137,8 +137,11 @@ func check(d *api.KVDescriptor) error {
 	if d.MetadataMapFactory != nil && !d.WithMetadata {
 		fail("MetadataMapFactory without WithMetadata")
 	}
-	if d.Concurrency < 0 {
+	switch {
+	case d.Concurrency < 0:
 		fail("Concurrency is %d: expected 0 (one at a time) or more", d.Concurrency)
+	case d.Concurrency < 2 && d.Batches():
+		fail("Concurrency is %d and a callback takes batches: expected 2 or more, because each value of a batch counts", d.Concurrency)
 	}
 	if slices.Contains(d.RetrieveDependencies, d.Name) {
 		fail("RetrieveDependencies name the descriptor itself")

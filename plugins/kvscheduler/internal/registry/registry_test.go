@@ -26,6 +26,11 @@ func descriptor(name, prefix string, change ...func(*api.KVDescriptor)) *api.KVD
 	return d
 }
 
+// nothing is a callback for batches without effect.
+func nothing(_ context.Context, values []api.KVBatchValue) []api.KVBatchResult {
+	return make([]api.KVBatchResult, len(values))
+}
+
 func TestBrokenDescriptorsAreRefused(t *testing.T) {
 	t.Parallel()
 	retrieves := func(names ...string) func(*api.KVDescriptor) {
@@ -45,17 +50,26 @@ func TestBrokenDescriptorsAreRefused(t *testing.T) {
 		})}, "UpdateWithRecreate without Update"},
 		"both forms": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
 			d.DeleteContext = func(context.Context, string, proto.Message, api.Metadata) error { return nil }
-		})}, `"a": both Delete and DeleteContext are given: keep one of them`},
+		})}, `"a": Delete and DeleteContext are given: keep one of them`},
 		"both forms, typed": {[]*api.KVDescriptor{api.Adapt(&api.Descriptor[*emptypb.Empty, int]{
 			Name: "a", KeySelector: func(string) bool { return true },
 			Retrieve: func([]api.KV[*emptypb.Empty, int]) ([]api.KV[*emptypb.Empty, int], error) { return nil, nil },
 			RetrieveContext: func(context.Context, []api.KV[*emptypb.Empty, int]) ([]api.KV[*emptypb.Empty, int], error) {
 				return nil, nil
 			},
-		})}, `"a": both Retrieve and RetrieveContext are given`},
+		})}, `"a": Retrieve and RetrieveContext are given`},
 		"no delete with a context": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
 			d.Create, d.Delete = nil, nil
 			d.CreateContext = func(context.Context, string, proto.Message) (api.Metadata, error) { return nil, nil }
+		})}, `"a": Create without Delete`},
+		"single and batch": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
+			d.Concurrency, d.CreateBatch = 2, nothing
+		})}, `"a": Create and CreateBatch are given: keep one of them`},
+		"batches one at a time": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
+			d.Concurrency, d.UpdateBatch = 1, nothing
+		})}, `"a": Concurrency is 1 and a callback takes batches: expected 2 or more, because each value of a batch counts`},
+		"no delete beside a batch": {[]*api.KVDescriptor{descriptor("a", "a/", func(d *api.KVDescriptor) {
+			d.Concurrency, d.Create, d.CreateBatch, d.Delete = 2, nil, nothing, nil
 		})}, `"a": Create without Delete`},
 		"same name":      {[]*api.KVDescriptor{descriptor("a", "a/"), descriptor("a", "b/")}, "already exists"},
 		"same keys":      {[]*api.KVDescriptor{descriptor("a", "a/"), descriptor("b", "a/")}, `"b": KeySelector overlaps descriptor "a"`},

@@ -15,5 +15,11 @@ type InterfaceDescriptor = kvs.Descriptor[*model.Interface, *metaidx.InterfaceMe
 // InterfaceKVWithMetadata is one value with its key, metadata and origin.
 type InterfaceKVWithMetadata = kvs.KV[*model.Interface, *metaidx.InterfaceMetadata]
 
+// InterfaceBatchValue is one value of a batch.
+type InterfaceBatchValue = kvs.BatchValue[*model.Interface, *metaidx.InterfaceMetadata]
+
+// InterfaceBatchResult is the outcome of the operation on one value of a batch.
+type InterfaceBatchResult = kvs.BatchResult[*metaidx.InterfaceMetadata]
+
 // NewInterfaceDescriptor converts the descriptor for registration.
 func NewInterfaceDescriptor(d *InterfaceDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

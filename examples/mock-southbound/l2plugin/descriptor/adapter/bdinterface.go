@@ -14,5 +14,11 @@ type BDInterfaceDescriptor = kvs.Descriptor[*model.BridgeDomain_Interface, any]
 // BDInterfaceKVWithMetadata is one value with its key, metadata and origin.
 type BDInterfaceKVWithMetadata = kvs.KV[*model.BridgeDomain_Interface, any]
 
+// BDInterfaceBatchValue is one value of a batch.
+type BDInterfaceBatchValue = kvs.BatchValue[*model.BridgeDomain_Interface, any]
+
+// BDInterfaceBatchResult is the outcome of the operation on one value of a batch.
+type BDInterfaceBatchResult = kvs.BatchResult[any]
+
 // NewBDInterfaceDescriptor converts the descriptor for registration.
 func NewBDInterfaceDescriptor(d *BDInterfaceDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

@@ -14,5 +14,11 @@ type BridgeDomainDescriptor = kvs.Descriptor[*model.BridgeDomain, any]
 // BridgeDomainKVWithMetadata is one value with its key, metadata and origin.
 type BridgeDomainKVWithMetadata = kvs.KV[*model.BridgeDomain, any]
 
+// BridgeDomainBatchValue is one value of a batch.
+type BridgeDomainBatchValue = kvs.BatchValue[*model.BridgeDomain, any]
+
+// BridgeDomainBatchResult is the outcome of the operation on one value of a batch.
+type BridgeDomainBatchResult = kvs.BatchResult[any]
+
 // NewBridgeDomainDescriptor converts the descriptor for registration.
 func NewBridgeDomainDescriptor(d *BridgeDomainDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

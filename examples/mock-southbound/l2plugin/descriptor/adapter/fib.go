@@ -14,5 +14,11 @@ type FIBDescriptor = kvs.Descriptor[*model.FIBEntry, any]
 // FIBKVWithMetadata is one value with its key, metadata and origin.
 type FIBKVWithMetadata = kvs.KV[*model.FIBEntry, any]
 
+// FIBBatchValue is one value of a batch.
+type FIBBatchValue = kvs.BatchValue[*model.FIBEntry, any]
+
+// FIBBatchResult is the outcome of the operation on one value of a batch.
+type FIBBatchResult = kvs.BatchResult[any]
+
 // NewFIBDescriptor converts the descriptor for registration.
 func NewFIBDescriptor(d *FIBDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

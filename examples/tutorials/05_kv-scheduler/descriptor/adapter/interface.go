@@ -14,5 +14,11 @@ type InterfaceDescriptor = kvs.Descriptor[*model.Interface, any]
 // InterfaceKVWithMetadata is one value with its key, metadata and origin.
 type InterfaceKVWithMetadata = kvs.KV[*model.Interface, any]
 
+// InterfaceBatchValue is one value of a batch.
+type InterfaceBatchValue = kvs.BatchValue[*model.Interface, any]
+
+// InterfaceBatchResult is the outcome of the operation on one value of a batch.
+type InterfaceBatchResult = kvs.BatchResult[any]
+
 // NewInterfaceDescriptor converts the descriptor for registration.
 func NewInterfaceDescriptor(d *InterfaceDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

@@ -14,5 +14,11 @@ type RouteDescriptor = kvs.Descriptor[*model.Route, any]
 // RouteKVWithMetadata is one value with its key, metadata and origin.
 type RouteKVWithMetadata = kvs.KV[*model.Route, any]
 
+// RouteBatchValue is one value of a batch.
+type RouteBatchValue = kvs.BatchValue[*model.Route, any]
+
+// RouteBatchResult is the outcome of the operation on one value of a batch.
+type RouteBatchResult = kvs.BatchResult[any]
+
 // NewRouteDescriptor converts the descriptor for registration.
 func NewRouteDescriptor(d *RouteDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

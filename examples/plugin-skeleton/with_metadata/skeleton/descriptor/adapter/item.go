@@ -15,5 +15,11 @@ type ItemDescriptor = kvs.Descriptor[*model.Item, *metaidx.ItemMetadata]
 // ItemKVWithMetadata is one value with its key, metadata and origin.
 type ItemKVWithMetadata = kvs.KV[*model.Item, *metaidx.ItemMetadata]
 
+// ItemBatchValue is one value of a batch.
+type ItemBatchValue = kvs.BatchValue[*model.Item, *metaidx.ItemMetadata]
+
+// ItemBatchResult is the outcome of the operation on one value of a batch.
+type ItemBatchResult = kvs.BatchResult[*metaidx.ItemMetadata]
+
 // NewItemDescriptor converts the descriptor for registration.
 func NewItemDescriptor(d *ItemDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }

@@ -14,5 +14,11 @@ type ItemDescriptor = kvs.Descriptor[*model.Item, any]
 // ItemKVWithMetadata is one value with its key, metadata and origin.
 type ItemKVWithMetadata = kvs.KV[*model.Item, any]
 
+// ItemBatchValue is one value of a batch.
+type ItemBatchValue = kvs.BatchValue[*model.Item, any]
+
+// ItemBatchResult is the outcome of the operation on one value of a batch.
+type ItemBatchResult = kvs.BatchResult[any]
+
 // NewItemDescriptor converts the descriptor for registration.
 func NewItemDescriptor(d *ItemDescriptor) *kvs.KVDescriptor { return kvs.Adapt(d) }
