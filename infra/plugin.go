@@ -47,6 +47,23 @@ func (n PluginName) String() string { return string(n) }
 // SetName sets the name. It must not be called after the agent was started.
 func (n *PluginName) SetName(name string) { *n = PluginName(name) }
 
+// SetDefaultName sets the name if there is none.
+func (n *PluginName) SetDefaultName(name string) {
+	if *n == "" {
+		n.SetName(name)
+	}
+}
+
+// New applies the options of a constructor to a plugin, then its defaults, and returns
+// the plugin.
+func New[P Defaulter, O ~func(P)](p P, opts []O) P {
+	for _, o := range opts {
+		o(p)
+	}
+	p.SetDefaults()
+	return p
+}
+
 // Configurable is implemented by plugins that have a configuration file. The
 // agent needs it for the commands "config print" and "config validate"; the
 // plugin itself calls config.Load in Init.

@@ -1,6 +1,9 @@
 package grpc
 
-import "github.com/tenuto-dev/tenuto/infra/metrics"
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/metrics"
+)
 
 // DefaultName is the name of the plugin; its configuration file is grpc.conf.
 const DefaultName = "grpc"
@@ -14,12 +17,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -33,7 +31,5 @@ func UseMetrics(m metrics.Registerer) Option { return func(p *Plugin) { p.Metric
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 }

@@ -1,6 +1,9 @@
 package metrics
 
-import "github.com/tenuto-dev/tenuto/infra/rest"
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/rest"
+)
 
 // DefaultName is the name of the plugin.
 const DefaultName = "prometheus"
@@ -14,12 +17,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -28,9 +26,7 @@ func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 // SetDefaults gives the plugin its name, and the default HTTP server, if it
 // has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.HTTP == nil {
 		p.HTTP = &rest.DefaultPlugin
 	}

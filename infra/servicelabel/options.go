@@ -1,5 +1,7 @@
 package servicelabel
 
+import "github.com/tenuto-dev/tenuto/infra"
+
 // DefaultName is the name of the plugin.
 const DefaultName = "service-label"
 
@@ -12,12 +14,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseLabel sets the label that holds where the flag is not given.
@@ -25,7 +22,5 @@ func UseLabel(label string) Option { return func(p *Plugin) { p.label = label } 
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 }

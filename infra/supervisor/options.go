@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/process"
 )
 
@@ -20,12 +21,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -39,9 +35,7 @@ func UseOutput(stdout, stderr io.Writer) Option {
 
 // SetDefaults fills what was left open.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.Processes == nil {
 		p.Processes = process.NewPlugin()
 	}

@@ -1,6 +1,10 @@
 package tracing
 
-import "io"
+import (
+	"io"
+
+	"github.com/tenuto-dev/tenuto/infra"
+)
 
 // DefaultName is the name of the plugin; its configuration file is tracing.conf.
 const DefaultName = "tracing"
@@ -14,12 +18,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -33,7 +32,5 @@ func UseOutput(w io.Writer) Option { return func(p *Plugin) { p.output = w } }
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 }

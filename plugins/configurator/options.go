@@ -1,6 +1,7 @@
 package configurator
 
 import (
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/grpc"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -18,12 +19,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -32,9 +28,7 @@ func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 // SetDefaults gives the plugin its name, and the default server, orchestrator
 // and scheduler where they are missing.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.GRPC == nil {
 		p.GRPC = &grpc.DefaultPlugin
 	}

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/datasync"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
@@ -20,12 +21,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -51,9 +47,7 @@ func UseHTTP(h rest.HTTPHandlers) Option { return func(p *Plugin) { p.HTTP = h }
 // SetDefaults gives the plugin its name and the default scheduler, if it has
 // none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.Scheduler == nil {
 		p.Scheduler = &kvscheduler.DefaultPlugin
 	}

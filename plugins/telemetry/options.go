@@ -1,6 +1,10 @@
 package telemetry
 
-import "time"
+import (
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra"
+)
 
 // DefaultName is the name of the plugin; its configuration file is telemetry.conf.
 const DefaultName = "telemetry"
@@ -11,12 +15,7 @@ type Option func(*Plugin)
 // NewPlugin returns a plugin with the given settings. It needs at least
 // Deps.VPP.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{now: time.Now}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{now: time.Now}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -30,9 +29,7 @@ func UseClock(now func() time.Time) Option { return func(p *Plugin) { p.now = no
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.now == nil {
 		p.now = time.Now
 	}

@@ -1,18 +1,16 @@
 package ifplugin
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+)
 
 // Option is a setting of the plugin.
 type Option func(*Plugin)
 
 // NewPlugin returns the plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.

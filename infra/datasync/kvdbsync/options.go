@@ -11,12 +11,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin for one store, which is given by UseKV.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseKV sets the store.

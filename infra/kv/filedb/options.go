@@ -1,6 +1,9 @@
 package filedb
 
-import "github.com/tenuto-dev/tenuto/infra/kv"
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/kv"
+)
 
 // DefaultName is the name of the plugin; its configuration file is filedb.conf.
 const DefaultName = "filedb"
@@ -14,12 +17,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -34,7 +32,5 @@ func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 }

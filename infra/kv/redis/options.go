@@ -1,5 +1,7 @@
 package redis
 
+import "github.com/tenuto-dev/tenuto/infra"
+
 // DefaultName is the name of the plugin; its configuration file is redis.conf.
 const DefaultName = "redis"
 
@@ -12,12 +14,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -29,7 +26,5 @@ func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
 
 // SetDefaults gives the plugin its name if it has none.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 }

@@ -1,6 +1,7 @@
 package ifplugin
 
 import (
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
@@ -19,12 +20,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -35,9 +31,7 @@ func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 
 // SetDefaults fills what was left open.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.Scheduler == nil {
 		p.Scheduler = &kvscheduler.DefaultPlugin
 	}

@@ -1,6 +1,7 @@
 package ifplugin
 
 import (
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 )
@@ -18,12 +19,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -35,9 +31,7 @@ func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 // SetDefaults gives the plugin its name, the default scheduler and the default
 // connection to VPP, where they are missing.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.Scheduler == nil {
 		p.Scheduler = &kvscheduler.DefaultPlugin
 	}

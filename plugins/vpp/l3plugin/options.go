@@ -1,6 +1,7 @@
 package l3plugin
 
 import (
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 )
@@ -17,12 +18,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns a plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -31,9 +27,7 @@ func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 // SetDefaults gives the plugin its name, the default scheduler and the default
 // plugin for interfaces, where they are missing.
 func (p *Plugin) SetDefaults() {
-	if p.String() == "" {
-		p.SetName(DefaultName)
-	}
+	p.SetDefaultName(DefaultName)
 	if p.Scheduler == nil {
 		p.Scheduler = &kvscheduler.DefaultPlugin
 	}

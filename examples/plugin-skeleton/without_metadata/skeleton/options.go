@@ -1,6 +1,9 @@
 package skeleton
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+import (
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
+)
 
 // DefaultPlugin is the plugin with default settings, for programs with one
 // agent; its Device must be set.
@@ -11,12 +14,7 @@ type Option func(*Plugin)
 
 // NewPlugin returns the plugin with the given settings.
 func NewPlugin(opts ...Option) *Plugin {
-	p := &Plugin{}
-	for _, o := range opts {
-		o(p)
-	}
-	p.SetDefaults()
-	return p
+	return infra.New(&Plugin{}, opts)
 }
 
 // UseDeps lets f change the dependencies of the plugin.
