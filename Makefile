@@ -36,9 +36,12 @@ run: build ## start the agent with examples/quickstart; Ctrl-C ends it and clean
 	@./.ci/need ip ping
 	@VPP_SOCKET='$(VPP_SOCKET)' exec ./examples/quickstart/run.sh
 
-.PHONY: test
-test: ## vet and test all packages
+.PHONY: deps
+deps: ## install the programs that the tests use (Debian and Ubuntu, as root); prints what it installs
 	@./.ci/need ip ping ps setsid etcd etcdctl redis-server consul systemd-analyze
+
+.PHONY: test
+test: deps ## install what the tests use, vet and test all packages
 	go vet ./...
 	go test -v -timeout 40m ./... 2>&1 | ./.ci/summary
 

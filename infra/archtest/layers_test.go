@@ -11,12 +11,15 @@ import (
 // those of others as they are.
 type layer struct {
 	of      []string // the packages that the rule is about
+	notOf   []string // but not these
 	mayNot  []string // import these
 	except  []string // but these
 	inTests bool     // the rule holds for tests as well
 	onlyIn  string   // the import is allowed in files of this name
 	why     string
 }
+
+var everywhere = []string{"infra/...", "plugins/...", "client/...", "proto/...", "cmd/...", "examples/...", "docs/..."}
 
 var layers = []layer{
 	{
@@ -93,6 +96,19 @@ var layers = []layer{
 		why: "examples show how the house is used; nothing may depend on what they show",
 	},
 	{
+		of: everywhere, mayNot: []string{"github.com/sirupsen/logrus", "github.com/pkg/errors", "github.com/golang/protobuf/...", "io/ioutil"}, inTests: true,
+		why: "use infra/logging, errors wrapped with %w, google.golang.org/protobuf, io and os",
+	},
+	{
+		of: everywhere, mayNot: []string{"go.fd.io/govpp/core/...", "go.fd.io/govpp/adapter/socketclient"},
+		why: "replies can be lost and mixed up there; use plugins/govppmux/vppclient",
+	},
+	{
+		of: []string{"infra/...", "plugins/...", "client/...", "cmd/..."}, mayNot: []string{"go.uber.org/zap/..."},
+		notOf: []string{"infra/logging/...", "infra/kv/etcd"}, // the client of etcd takes a zap logger
+		why:   "zap is an implementation detail of infra/logging",
+	},
+	{
 		of: []string{"infra/...", "plugins/...", "client/...", "cmd/..."}, mayNot: []string{"testing/..."},
 		why: "test helpers belong in packages made for tests (their names end in \"test\"), so that programs do not carry them",
 	},
@@ -112,7 +128,7 @@ func TestLayers(t *testing.T) {
 	for _, rule := range layers {
 		found := false
 		for _, p := range pkgs {
-			if !anyMatches(rule.of, p.Path) {
+			if !anyMatches(rule.of, p.Path) || anyMatches(rule.notOf, p.Path) {
 				continue
 			}
 			found = true

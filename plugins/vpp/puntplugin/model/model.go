@@ -1,4 +1,6 @@
 // Package model places items that hand packets to the host in the key space.
+//
+// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (
