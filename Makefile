@@ -59,6 +59,12 @@ generate: ## generate code again (needs protoc)
 	@./.ci/need protoc
 	go generate ./...
 
+.PHONY: vpp-release
+vpp-release: ## add TAG of VPP to the tables of releases; VPP_SRC: its repository or sources; CHANGED: messages that may change
+	@[ -n '$(VPP_SRC)' ] && [ -n '$(TAG)' ] || { echo "usage: make vpp-release VPP_SRC=directory TAG=v26.06 [CHANGED=message,message]" >&2; exit 2; }
+	go run ./plugins/govppmux/binding/vpp-release --src '$(VPP_SRC)' $(if $(CHANGED),--changed '$(CHANGED)') $(TAG)
+	go test -count=1 -run '^TestPages$$/^vpp-releases.md$$' ./docs/reference -update
+
 .PHONY: bench
 bench: ## run the benchmarks once each and compare with the budgets; BENCH=regexp selects
 	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./... 2>&1 | ./.ci/budgets -v selected=$(if $(filter .,$(BENCH)),,1)

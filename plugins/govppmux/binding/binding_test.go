@@ -75,11 +75,11 @@ func TestPickTellsNoVPPFromAnOldVPP(t *testing.T) {
 	}
 }
 
-// TestReleasesOfferTheListedVariants compares the tables with an independently
-// made list of the newest variant per operation and release.
+// TestReleasesOfferTheListedVariants compares the tables with the newest variant of each
+// operation and release, which the same command lists.
 func TestReleasesOfferTheListedVariants(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/variants.tsv")
+	data, err := os.ReadFile("releases/variants.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +96,25 @@ func TestReleasesOfferTheListedVariants(t *testing.T) {
 				t.Errorf("%s on %s: %s, want %s", f[0], release, got, f[2+i])
 			}
 		}
+	}
+}
+
+// TestReleaseOfTheBindings compares the CRCs of a release, computed from its API files,
+// with those of govpp's bindings of the same release.
+func TestReleaseOfTheBindings(t *testing.T) {
+	t.Parallel()
+	vpp := table(t, "25.10")
+	n := 0
+	for _, bindings := range api.GetRegisteredMessages() {
+		for _, msg := range bindings {
+			n++
+			if !vpp.Has(msg) {
+				t.Errorf("the bindings have %s, the table has CRC %q", NameCRC(msg), vpp[msg.GetMessageName()])
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("compared %d messages: expected more", n)
 	}
 }
 

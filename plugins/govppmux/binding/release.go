@@ -9,8 +9,8 @@ import (
 	"go.fd.io/govpp/api"
 )
 
-// messagesTSV lists the messages an agent may use with the releases that have
-// them under a CRC. It was derived from the API files of the tagged releases.
+// messagesTSV lists the messages of VPP with the releases that have them under a CRC.
+// "make vpp-release" generates it from the API files of a release.
 //
 //go:embed releases/messages.tsv
 var messagesTSV string
@@ -30,8 +30,8 @@ func Releases() []string {
 	return strings.Fields(names)
 }
 
-// Release returns the messages of a release ("25.10") that matter to an agent,
-// with their CRCs. The map is the caller's. It fails for an unknown release.
+// Release returns the messages of a release ("25.10") with their CRCs, those of all
+// plugins of VPP. The map is the caller's. It fails for an unknown release.
 func Release(name string) (map[string]string, error) {
 	releases := Releases()
 	order := make(map[string]int, len(releases))
