@@ -46,6 +46,13 @@ type Partial interface {
 	Incomplete() []string
 }
 
+// Answerable is implemented by events that can be answered without their values.
+type Answerable interface {
+	// Answer returns Done. Unlike the event it does not keep the values in memory, for
+	// receivers that apply them for a while.
+	Answer() func(err error)
+}
+
 // Op says what happened to a key.
 type Op int
 

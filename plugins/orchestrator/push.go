@@ -84,7 +84,8 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 	joined, err := p.apply(ctx, ch)
 	p.tellHealth()
 	if err == nil && joined {
-		err = p.waitInitial(ctx, items)
+		mine := sync.OnceValue(func() map[string]bool { return keysOf(items) })
+		err = p.waitInitial(ctx, func(key string) bool { return mine()[key] })
 	}
 	if errors.Is(err, ErrWithdrawn) || errors.Is(err, ErrQueueFull) {
 		return nil, err
@@ -92,9 +93,17 @@ func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, op
 	return p.results(items, err), err
 }
 
+func keysOf(items []KeyVal) map[string]bool {
+	keys := make(map[string]bool, len(items))
+	for _, it := range items {
+		keys[it.Key] = true
+	}
+	return keys
+}
+
 // waitInitial waits for the initial synchronisation and returns its error if
-// that concerns the items.
-func (p *Plugin) waitInitial(ctx context.Context, items []KeyVal) error {
+// that concerns one of mine.
+func (p *Plugin) waitInitial(ctx context.Context, mine func(key string) bool) error {
 	if err := p.waitSynced(ctx); err != nil {
 		return err
 	}
@@ -105,12 +114,8 @@ func (p *Plugin) waitInitial(ctx context.Context, items []KeyVal) error {
 	if !errors.As(err, &txn) || txn.GetTxnInitError() != nil {
 		return err
 	}
-	mine := map[string]bool{}
-	for _, it := range items {
-		mine[it.Key] = true
-	}
 	for _, kv := range txn.GetKVErrors() {
-		if mine[kv.Key] {
+		if mine(kv.Key) {
 			return err
 		}
 	}

@@ -159,20 +159,21 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 			return
 		case ev := <-s.resyncs:
 			partial = incomplete(ev)
+			done := answer(ev)
 			items, rejected := p.read(p.configuration(s, resyncItems(ev), true))
 			missing := p.noteRejected(s.name, rejected, items, true)
-			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
+			joined, err := p.apply(ctx, change{source: s.name, items: items, resync: true, store: s, incomplete: slices.Concat(partial, missing)})
 			once.Do(func() {
 				close(s.arrived)
 				p.tellHealth()
 			})
 			if joined && err == nil {
-				err = p.waitInitial(ctx, items)
+				err = p.waitInitial(ctx, func(key string) bool { return p.has(s.name, key) })
 			} else {
 				p.tellFailures(err)
 			}
 			p.tellHealth()
-			ev.Done(err)
+			done(err)
 		case ev := <-s.changes:
 			config := p.configuration(s, changeItems(ev), false)
 			if len(config) == 0 && slices.Equal(incomplete(ev), partial) {
@@ -181,14 +182,34 @@ func (p *Plugin) follow(ctx context.Context, s *watched) {
 				continue
 			}
 			partial = incomplete(ev)
+			done := answer(ev)
 			items, rejected := p.read(config)
 			missing := p.noteRejected(s.name, rejected, items, false)
-			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(incomplete(ev), missing)})
+			_, err := p.apply(ctx, change{source: s.name, items: items, store: s, incomplete: slices.Concat(partial, missing)})
 			p.tellFailures(err)
 			p.tellHealth()
-			ev.Done(err)
+			done(err)
 		}
 	}
+}
+
+// answer returns Done of an event, if possible without the event: its values need not be
+// in memory until they are applied.
+func answer(ev interface{ Done(err error) }) func(err error) {
+	if a, ok := ev.(datasync.Answerable); ok {
+		return a.Answer()
+	}
+	return ev.Done
+}
+
+// has reports whether the source of a name has an item for a key.
+func (p *Plugin) has(name, key string) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.ContainsFunc(p.store.sources, func(src *source) bool {
+		_, ok := src.items[key]
+		return ok && src.name == name
+	})
 }
 
 // incoming is an item as a store sent it.

@@ -32,6 +32,9 @@ func (e event) Done(err error) {
 	}
 }
 
+// Answer implements datasync.Answerable.
+func (e event) Answer() func(err error) { return e.Done }
+
 type change struct {
 	event
 	changes []datasync.ProtoWatchResp
