@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -78,9 +79,11 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 	case !r.on:
 	case wentAsPlanned(pl, res.Executed):
 		kept := rec
+		kept.Values = slices.Clone(rec.Values) // which were collected in a list with spare capacity
 		r.history.CompleteAsPlanned(&kept)
 	default:
 		kept := rec
+		kept.Values = slices.Clone(rec.Values)
 		kept.Planned = recordPlan(pl)
 		r.history.Complete(&kept)
 	}

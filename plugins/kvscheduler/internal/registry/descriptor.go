@@ -146,13 +146,18 @@ func (d *Descriptor) Session() string {
 // Value is a message with what its descriptor says about it. It is immutable.
 type Value struct {
 	Msg proto.Message
-	// FromSB: the value belongs to the southbound; it has no dependencies and
-	// is not validated.
-	FromSB bool
 	// Deps are the dependencies of a value that is not FromSB.
 	Deps []api.Dependency
 	// Derived are the derived values, sorted by key.
 	Derived []Derived
+	// Invalid is the error of Validate; an invalid value is never applied.
+	Invalid error
+	// Last is the valid value before an invalid one; it stays in force. Nil if
+	// there was none.
+	Last *Value
+	// FromSB: the value belongs to the southbound; it has no dependencies and
+	// is not validated.
+	FromSB bool
 	// Assembled reports that Derived are the values that exist, which may not be those
 	// that DerivedValues returns for Msg: the change of a derived value can have failed.
 	Assembled bool
@@ -162,11 +167,6 @@ type Value struct {
 	// Observed: the value is wanted as whatever there is under its key; it is
 	// neither made nor removed.
 	Observed bool
-	// Invalid is the error of Validate; an invalid value is never applied.
-	Invalid error
-	// Last is the valid value before an invalid one; it stays in force. Nil if
-	// there was none.
-	Last *Value
 }
 
 // Instead returns v, an invalid value, with the wish that it replaces, which
