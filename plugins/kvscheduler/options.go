@@ -48,6 +48,11 @@ func UseOutput(w io.Writer) Option { return func(s *Scheduler) { s.output = w } 
 // wins over Tracing of the dependencies.
 func UseTracer(p trace.TracerProvider) Option { return func(s *Scheduler) { s.tracer = p } }
 
+// ResyncFirst announces that the northbound begins with a full resync, as the
+// orchestrator does. What exists is then read by that resync, or when something else needs
+// it, and not already when a southbound connects. TransactionBarrier waits for that.
+func ResyncFirst() Option { return func(s *Scheduler) { s.resyncFirst = true } }
+
 // Clock is the time as the scheduler sees it.
 type Clock interface {
 	Now() time.Time

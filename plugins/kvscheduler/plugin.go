@@ -40,12 +40,13 @@ type Scheduler struct {
 	rand     *rand.Rand
 	output   io.Writer
 
-	engine   *engine.Engine
-	meter    *meter.Meter         // nil: no metrics
-	tracer   trace.TracerProvider // nil: that of Tracing
-	spans    *spans.Emitter       // nil: no spans
-	stateDir string               // of the flag
-	store    *ownership.Store
+	engine      *engine.Engine
+	meter       *meter.Meter         // nil: no metrics
+	tracer      trace.TracerProvider // nil: that of Tracing
+	resyncFirst bool                 // see ResyncFirst
+	spans       *spans.Emitter       // nil: no spans
+	stateDir    string               // of the flag
+	store       *ownership.Store
 }
 
 // Deps is what the scheduler needs.

@@ -67,7 +67,7 @@ func (s *Scheduler) start() {
 		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
 		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Violations: s.violations, Refused: s.refused, Unread: s.unread,
 		Problems:       s.problems,
-		CheckContracts: s.cfg.CheckContracts, RepairLost: s.cfg.repairsLost,
+		CheckContracts: s.cfg.CheckContracts, RepairLost: s.cfg.repairsLost, ResyncFirst: s.resyncFirst,
 	}
 	if s.clock != nil {
 		opts.Clock = s.clock

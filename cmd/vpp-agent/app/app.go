@@ -128,7 +128,7 @@ func New() (*VPPAgent, error) {
 	a.SetName(name)
 	a.Infra = newInfra()
 	a.Simulation = newSimulation(a.HTTP, func() govppmux.Session { return a.GoVPP.Session() })
-	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
+	a.Scheduler = kvscheduler.NewPlugin(kvscheduler.ResyncFirst(), kvscheduler.UseDeps(func(d *kvscheduler.Deps) {
 		d.HTTP, d.Metrics, d.Label, d.Tracing, d.Records = a.HTTP, a.Metrics, a.Label, a.Tracing, vppRecords{a}
 	}))
 	a.Identity = holder.NewPlugin(a.Label, a.Scheduler)

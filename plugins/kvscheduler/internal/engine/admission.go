@@ -26,10 +26,15 @@ func (a *admission) push(t queue.Task) error {
 // before f starts, f does not run.
 func (a *admission) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	e := &queue.Entry{Task: call(func() {
+	return a.await(ctx, done, call(func() {
 		defer close(done)
 		f()
-	})}
+	}))
+}
+
+// await queues a task that closes done, and waits for it.
+func (a *admission) await(ctx context.Context, done <-chan struct{}, t queue.Task) error {
+	e := &queue.Entry{Task: t}
 	if err := a.queue.Push(ctx, e); err != nil {
 		return err
 	}
@@ -44,14 +49,15 @@ func (a *admission) onWorker(ctx context.Context, f func()) error {
 			if a.queue.Cancel(e) {
 				return context.Cause(ctx)
 			}
-			canceled = nil // wait for f: it uses data of the caller
+			canceled = nil // wait for the task: it uses data of the caller
 		}
 	}
 }
 
 // TransactionBarrier implements api.Notifier.
 func (a *admission) TransactionBarrier() {
-	_ = a.onWorker(context.Background(), func() {}) // a closed scheduler executes nothing: no need to wait
+	done := make(chan struct{})
+	_ = a.await(context.Background(), done, barrier{done}) // a closed scheduler executes nothing: no need to wait
 }
 
 // PushSBNotification implements api.Notifier.

@@ -46,6 +46,8 @@ type Engine struct {
 
 	before atomic.Pointer[func() api.ChangesStatus] // changes that wait before the queue; nil: none
 
+	barriers []barrier // used by the worker: they wait for the postponed southbounds
+
 	named uint32 // used by the worker: counts transactions of the northbound; see graph.Outcome
 }
 
@@ -64,12 +66,24 @@ func (c *Engine) Run(ctx context.Context) {
 // do executes an entry that was taken from the queue.
 func (c *Engine) do(e *queue.Entry) {
 	defer c.southbound.endReading()
-	if f, ok := e.Task.(call); ok {
-		f()
-		c.publish(nil) // f may have read values
-		return
+	if len(c.postponed) > 0 && dependsOnReads(e.Task) {
+		c.execute(c.now(postponedRead{}))
 	}
-	c.execute(e)
+	switch t := e.Task.(type) {
+	case call:
+		t()
+		c.publish(nil) // it may have read values
+	case barrier:
+		c.barriers = append(c.barriers, t)
+	default:
+		c.execute(e)
+	}
+	if len(c.postponed) == 0 {
+		for _, b := range c.barriers {
+			close(b.done)
+		}
+		c.barriers = nil
+	}
 }
 
 // execute executes a task that may become a transaction, and answers the client.

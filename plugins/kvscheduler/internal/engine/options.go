@@ -73,6 +73,10 @@ type Options struct {
 	OwnerChanged func(n *graph.Node, from graph.Owner, by graph.Event)
 	// Policies are the ownership policies of values; nil: the scheduler manages all values.
 	Policies registry.Policies
+	// ResyncFirst announces that the northbound begins with a full resync. A southbound that
+	// connects earlier is then read by that resync, or before the first other task that
+	// depends on what exists, instead of at once: reading it twice costs time and memory.
+	ResyncFirst bool
 	// RepairLost decides whether the scheduler creates a lost value again on its own;
 	// nil: it does so for all values.
 	RepairLost func(descriptor, key string) bool

@@ -25,11 +25,13 @@ func (c *Engine) readForNB(p *transaction) {
 		r := c.southbound.verboseRefresher(p)
 		r.Complete = r.Complete || !p.opts.KeepFound
 		p.unread = r.All(correlation(p.values))
+		clear(c.postponed)
 		c.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
 		c.decideNow()
 	case api.DownstreamResync:
 		p.unread = c.southbound.verboseRefresher(p).All(nil)
+		clear(c.postponed)
 		// Before the first full resync the desired state is incomplete, so values
 		// that were found are kept.
 		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !p.opts.KeepFound

@@ -15,11 +15,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 )
 
-func (s *simulation) boot() {
+// boot starts a scheduler. With resyncFirst, the next action has to be a full resync or
+// another transaction.
+func (s *simulation) boot(resyncFirst bool) {
 	opts := engine.Options{
 		CallbackTimeout: hanging, QuarantineAfter: 2, Clock: s.clock, Rand: s.rng,
 		Record: true, History: record.Options{MaxEntries: 1000}, Policies: s.w.rules.table(),
 		Problems: func(p engine.Problems) { s.problems = p }, RepairLost: s.policy.repairs, OwnerChanged: s.w.ownerChanged,
+		ResyncFirst: resyncFirst,
 	}
 	s.problems = engine.Problems{}
 	if s.journal != nil {
@@ -113,8 +116,11 @@ func (s *simulation) restart() {
 	}
 	before := s.w.snapshot()
 	live := s.mute("a", "b", "c", "n")
-	s.boot()
-	s.barrier()
+	resyncFirst := rapid.Bool().Draw(s.T, "resync first")
+	s.boot(resyncFirst)
+	if !resyncFirst {
+		s.barrier()
+	}
 	mark := len(s.w.ops)
 	// A value that is in force instead of an invalid one is what the southbound has from now
 	// on: an equivalent one may have had other properties.

@@ -241,8 +241,9 @@ func (s *simulation) stormRestart() {
 	s.w.mu.Unlock()
 	s.clock.drop()
 	s.journal.Thaw()
-	s.boot()
-	if rapid.Bool().Draw(s.T, "barrier") {
+	resyncFirst := rapid.Bool().Draw(s.T, "resync first")
+	s.boot(resyncFirst)
+	if !resyncFirst && rapid.Bool().Draw(s.T, "barrier") {
 		s.barrier()
 	}
 	if rapid.IntRange(0, 2).Draw(s.T, "edit before the resync") == 0 {

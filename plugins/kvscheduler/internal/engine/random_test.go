@@ -94,7 +94,7 @@ func start(t *rapid.T, policies bool) *simulation {
 	s.policies = policies
 	s.w.rules, s.o.w = drawRules(t, policies), s.w
 	s.log("policies %v", s.w.rules)
-	s.boot()
+	s.boot(false)
 	if len(s.w.foreign) > 0 {
 		s.resync(api.FullResync) // finds what others made
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -111,12 +112,35 @@ func (c *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 		c.pin(&p.request)
 		c.markQuarantined()
 	}
-	if s.up {
-		r := c.southbound.refresher(p.request.Closed)
-		r.Only = func(d *registry.Descriptor) bool { return d.Southbound == s.name }
-		r.All(nil)
-		p.request.All = true
-		p.request.DropUnwanted = c.fullResyncDone
+	delete(c.postponed, s.name)
+	switch {
+	case s.up && c.opts.ResyncFirst && c.named == 0:
+		c.postponed[s.name] = true
+	case s.up:
+		c.readSessions(p, map[string]bool{s.name: true})
+	}
+	return true
+}
+
+// readSessions reads southbounds that have connected, and plans what follows from that.
+func (c *Engine) readSessions(p *transaction, names map[string]bool) {
+	r := c.southbound.refresher(p.request.Closed)
+	r.Only = func(d *registry.Descriptor) bool { return names[d.Southbound] }
+	r.All(nil)
+	p.request.All = true
+	p.request.DropUnwanted = c.fullResyncDone
+}
+
+// dependsOnReads reports whether postponed southbounds are to be read before a task. A
+// full or downstream resync reads them itself; sessions and notifications are reports of
+// what exists; a barrier waits until the southbounds are read.
+func dependsOnReads(t queue.Task) bool {
+	switch t := t.(type) {
+	case *sessionChange, *notification, barrier:
+		return false
+	case committed:
+		resync := t.parts().opts.Resync
+		return resync != api.FullResync && resync != api.DownstreamResync
 	}
 	return true
 }

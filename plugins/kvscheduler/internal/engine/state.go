@@ -33,13 +33,14 @@ type state struct {
 	// Used by the worker only.
 	nextSeq        uint64
 	fullResyncDone bool
-	refreshed      []string // base values whose status changed without an operation
+	postponed      map[string]bool // southbounds to be read later; see Options.ResyncFirst
+	refreshed      []string        // base values whose status changed without an operation
 }
 
 func newState(opts *Options, reg *registry.Registry) *state {
 	st := &state{
 		log: opts.Log, clock: opts.Clock, policies: opts.Policies,
-		graph: graph.New(), sessions: newSessions(), reads: refresh.NewReads(opts.Clock.Now), history: record.NewRing(opts.History),
+		graph: graph.New(), sessions: newSessions(), reads: refresh.NewReads(opts.Clock.Now), postponed: map[string]bool{}, history: record.NewRing(opts.History),
 	}
 	st.registry.Store(reg)
 	return st

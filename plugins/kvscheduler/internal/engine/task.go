@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -33,6 +36,15 @@ func (call) Class() string               { return api.QueueCalls }
 func (call) Named() []api.RecordedKVPair { return nil }
 func (call) Wide() bool                  { return false }
 func (call) News() *queue.News           { return nil }
+
+// barrier closes a channel when what was queued before it is done, and the postponed
+// southbounds are read.
+type barrier struct{ done chan struct{} }
+
+func (barrier) Class() string               { return api.QueueCalls }
+func (barrier) Named() []api.RecordedKVPair { return nil }
+func (barrier) Wide() bool                  { return false }
+func (barrier) News() *queue.News           { return nil }
 
 // internal is the common part of tasks that no client waits for. It provides the queue
 // class and the transaction type of a retry.
@@ -219,6 +231,17 @@ func (t *sessionChange) settle(c *Engine, _ *transaction, res *exec.Result) {
 		c.tryNext(t.name, 0)
 	}
 	res.Changed = append(res.Changed, c.valuesOf(t.name)...)
+}
+
+// postponedRead reads the southbounds whose reading was postponed. It is not queued.
+type postponedRead struct{ internal }
+
+func (postponedRead) txnType() api.TxnType { return api.SBNotification }
+func (postponedRead) prepare(c *Engine, p *transaction) (bool, error) {
+	p.opts.Description, p.retryLeft = "read of "+strings.Join(slices.Sorted(maps.Keys(c.postponed)), ", "), patiently()
+	c.readSessions(p, c.postponed)
+	clear(c.postponed)
+	return true, nil
 }
 
 // descriptorRegistered applies values that had no descriptor before its registration.
