@@ -128,6 +128,7 @@ func (s *simulation) revert(values map[string]*model.Item) {
 	before := exists()
 	s.log("change with revert")
 	rate := s.rate
+	s.rate = 0
 	failures := 0
 	fail := s.w.fail
 	s.w.fail = func(op, key string) string { // fails at most once: the way back must work

@@ -82,7 +82,11 @@ func start(t *rapid.T, policies bool) *simulation {
 	s.w.heeds = func() string { return []string{"", "before", "after"}[s.rng.IntN(3)] }
 	s.w.panics = func() bool { return s.rng.IntN(4) == 0 }
 	s.w.cyclic = s.reach.cyclic
-	s.w.concurrency = rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "concurrency")
+	s.w.concurrency = rapid.SampledFrom([]int{0, 4}).Draw(t, "concurrency")
+	if s.w.concurrency > 1 {
+		s.w.batches = rapid.IntRange(0, createBatches|updateBatches|deleteBatches).Draw(t, "batches")
+	}
+	s.w.short = func() bool { return s.rng.Float64() < s.rate/3 }
 	if rapid.Bool().Draw(t, "journal") {
 		s.journal = ownership.NewMemory()
 	}

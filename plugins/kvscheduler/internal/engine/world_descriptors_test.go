@@ -57,8 +57,10 @@ func (w *world) retrieveNotified(string) ([]api.KV[*model.Item, any], error) {
 // descriptors describe "a/", "b/", "c/" (base values), "d/" (derived) and "n/"
 // (from the southbound).
 func (w *world) descriptors() []*api.KVDescriptor {
+	derived := w.derivedDescriptor()
+	w.inBatches(derived)
 	out := []*api.KVDescriptor{
-		api.Adapt(w.derivedDescriptor()),
+		api.Adapt(derived),
 		api.Adapt(&api.Descriptor[*model.Item, any]{
 			Name: "n", KeySelector: hasPrefix("n/"),
 			Retrieve: func([]api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
@@ -138,7 +140,9 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	}
 	switch name {
 	case "a":
-		w.withoutContexts(d)
+		if w.batches == 0 {
+			w.withoutContexts(d)
+		}
 	case "b":
 		d.ConcurrentRetrieve = true
 		d.Concurrency = min(1, w.concurrency)
@@ -146,6 +150,9 @@ func (w *world) baseDescriptor(name string) *api.Descriptor[*model.Item, any] {
 	case "c": // cannot change anything in place, and lives in a session
 		d.UpdateContext, d.UpdateWithRecreate = nil, nil
 		d.Southbound, d.ConcurrentRetrieve = "s", true
+	}
+	if name != "b" {
+		w.inBatches(d)
 	}
 	return d
 }

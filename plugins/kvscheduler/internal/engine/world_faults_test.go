@@ -166,10 +166,11 @@ func (w *world) ending() bool {
 	return false
 }
 
+// hangs reports whether the operation on a key hangs, or another one of its batch.
 func (w *world) hangs(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.hanging[key] != nil
+	return w.hanging[key] != nil || slices.ContainsFunc(w.inBatch[key], func(other string) bool { return w.hanging[other] != nil })
 }
 
 // failed is an injected failure: an error, or a panic.

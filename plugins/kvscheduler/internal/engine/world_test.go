@@ -40,11 +40,14 @@ type world struct {
 	// concurrency of the descriptors "a" and "d"; below 1 nothing runs beside
 	// anything else.
 	concurrency int
-	running     map[string]string // operation by key
-	hanging     map[string]*hung  // operations that hang
-	hung        chan string       // told what begins to hang
-	most        int               // that ran at once
-	loose       bool              // see setLoose
+	batches     int                 // what takes batches in them and in "c"; see createBatches
+	inBatch     map[string][]string // the keys of a batch that runs, by each of its keys
+	short       func() bool         // decides whether a batch lacks its last result
+	running     map[string]string   // operation by key
+	hanging     map[string]*hung    // operations that hang
+	hung        chan string         // told what begins to hang
+	most        int                 // that ran at once
+	loose       bool                // see setLoose
 
 	// foreign are keys in exists of values that others made.
 	foreign map[string]bool
@@ -88,13 +91,14 @@ type world struct {
 
 func newWorld() *world {
 	return &world{
-		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{},
+		exists: map[string]*model.Item{}, notified: map[string]*model.Item{}, meta: map[string]int{}, running: map[string]string{}, inBatch: map[string][]string{},
 		foreign: map[string]bool{}, raw: map[string]bool{}, placed: map[string]*model.Item{}, asked: func(string) bool { return false },
 		faults: map[string]int{}, lied: map[string]bool{}, transitions: map[string]int{}, mute: map[string]muteness{},
 		hanging: map[string]*hung{}, hung: make(chan string, 100),
 		heeds:  func() string { return "before" },
 		panics: func() bool { return false },
 		fail:   func(string, string) string { return "" },
+		short:  func() bool { return false },
 		cyclic: func(string) bool { return false },
 	}
 }
@@ -158,6 +162,9 @@ func (w *world) met(it *model.Item, without string) (missing string, ok bool) {
 // claim checks that no other operation on the key runs, until release is called: however
 // late the other one returns, and whichever scheduler began it. The lock is held.
 func (w *world) claim(op, key string) (release func()) {
+	if w.inBatch[key] != nil { // claimed by its batch
+		return func() {}
+	}
 	if other := w.running[key]; other != "" {
 		w.broken("%s %s: while %s", op, key, other)
 	}
