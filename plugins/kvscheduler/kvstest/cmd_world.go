@@ -12,7 +12,7 @@ import (
 // cmdDescriptor registers a descriptor of items in the mock southbound:
 //
 //	descriptor NAME PREFIX [metadata] [derived] [property] [obtained] [peer] [no-update] [no-retrieve]
-//	           [origin=NB|SB|recorded] [after=NAME,NAME] [southbound=NAME] [concurrency=N]
+//	           [origin=NB|SB|recorded] [after=NAME,NAME] [southbound=NAME] [concurrency=N] [batches=N]
 //
 // The southbound insists on dependencies, except on those on properties, which
 // it does not hold, and on peers, which depend on each other.
@@ -86,10 +86,13 @@ func descriptorOption(word string) (DescriptorOption, error) {
 			return WithOrigin(o), nil
 		}
 		return nil, fmt.Errorf("origin=%s: expected NB, SB or recorded", value)
-	case "concurrency":
+	case "concurrency", "batches":
 		n, err := strconv.Atoi(value)
 		if err != nil {
-			return nil, fmt.Errorf("concurrency=%s: expected a number", value)
+			return nil, fmt.Errorf("%s: expected a number", word)
+		}
+		if name == "batches" {
+			return WithBatches(n), nil
 		}
 		return WithConcurrency(n), nil
 	}

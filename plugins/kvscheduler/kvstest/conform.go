@@ -73,6 +73,7 @@ var conformSteps = []conformStep{
 	{"lost", true, (*conforming).lost},
 	{"faults", true, (*conforming).faults},
 	{"revert", true, (*conforming).revert},
+	{"together", true, (*conforming).together},
 }
 
 // conformance is what Conform is about.
@@ -85,7 +86,7 @@ type conformance struct {
 }
 
 func newConformance(d *api.KVDescriptor, samples []Sample, opts []ConformOption) *conformance {
-	c := &conformance{d: d.WithContexts(), lives: map[string][]proto.Message{}}
+	c := &conformance{d: d, lives: map[string][]proto.Message{}}
 	for _, s := range samples {
 		if c.lives[s.Key] == nil {
 			c.keys = append(c.keys, s.Key)

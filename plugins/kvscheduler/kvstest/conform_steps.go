@@ -95,12 +95,13 @@ func (w *conforming) lost() error {
 	if err := w.createAll(); err != nil {
 		return err
 	}
+	remove := w.d.WithContexts().DeleteContext
 	for _, key := range w.keys {
-		if w.d.DeleteContext == nil || len(w.scheduler.GetValueStatus(key).DerivedValues) > 0 {
+		if remove == nil || len(w.scheduler.GetValueStatus(key).DerivedValues) > 0 {
 			continue // what is derived from it would stay behind
 		}
 		v, meta := w.believed(key)
-		if err := w.d.DeleteContext(w.t.Context(), key, v, meta); err != nil {
+		if err := remove(w.t.Context(), key, v, meta); err != nil {
 			// Something stands on it: then it cannot get lost either.
 			w.t.Logf("%s cannot be removed behind the scheduler's back: %v", key, err)
 			continue
@@ -212,4 +213,54 @@ func (w *conforming) reverted(txn api.Txn) error {
 		}
 	}
 	return nil
+}
+
+// together creates, changes and deletes all values in one transaction while the operation on
+// one of them fails, and then again without the fault. The others must not be affected,
+// which matters for batches.
+func (w *conforming) together() error {
+	for _, after := range []bool{false, true} {
+		for _, failing := range w.keys {
+			for _, stage := range []struct {
+				op   api.TxnOperation
+				want func(key string) proto.Message
+			}{
+				{pb.TxnOperation_CREATE, func(key string) proto.Message { return w.lives[key][0] }},
+				{pb.TxnOperation_UPDATE, func(key string) proto.Message { return w.lives[key][min(1, len(w.lives[key])-1)] }},
+				{pb.TxnOperation_DELETE, func(string) proto.Message { return nil }},
+			} {
+				w.injected.Inject(Fault{Op: stage.op, Key: failing, Times: 1, After: after})
+				err := w.all(stage.want)
+				w.injected.Heal()
+				if err != nil && !errors.Is(err, ErrInjected) {
+					return fmt.Errorf("%s of all values, with a failure of %s: %w", opName(stage.op), failing, err)
+				}
+				if err := w.all(stage.want); err != nil {
+					return fmt.Errorf("%s of all values again, after a failure of %s: %w", opName(stage.op), failing, err)
+				}
+				for _, key := range w.keys {
+					if err := w.agrees(fmt.Sprintf("after %s of all values, with a failure of %s", opName(stage.op), failing), key); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// all asks for all keys at once.
+func (w *conforming) all(want func(key string) proto.Message) error {
+	txn := w.scheduler.StartNBTransaction()
+	for _, key := range w.keys {
+		v := want(key)
+		if w.now[key] = v; v == nil {
+			delete(w.now, key)
+			txn.SetValue(key, nil)
+		} else {
+			txn.SetValue(key, proto.Clone(v))
+		}
+	}
+	_, err := txn.Commit(w.t.Context())
+	return err
 }

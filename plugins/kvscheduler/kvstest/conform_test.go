@@ -1,6 +1,7 @@
 package kvstest
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,18 @@ import (
 // lenient is a descriptor as it should be: what is gone is deleted with success.
 func lenient(sb *MockSB, name, prefix string, opts ...DescriptorOption) *api.KVDescriptor {
 	d := sb.Descriptor(name, prefix, opts...)
+	if batch := d.DeleteBatch; batch != nil {
+		d.DeleteBatch = func(ctx context.Context, values []api.KVBatchValue) []api.KVBatchResult {
+			results := batch(ctx, values)
+			for i, v := range values {
+				if sb.Get(v.Key) == nil {
+					results[i].Err = nil
+				}
+			}
+			return results
+		}
+		return d
+	}
 	strict := d.Delete
 	d.Delete = func(key string, v proto.Message, m api.Metadata) error {
 		if sb.Get(key) == nil {
@@ -34,18 +47,24 @@ func items() []Sample {
 	}
 }
 
+// unrelated are values that are ready together.
+func unrelated() []Sample {
+	return []Sample{{"item/c", &model.Item{Value: 4}}, {"item/d", &model.Item{Value: 5}}, {"item/d", &model.Item{Value: 6}}}
+}
+
 func TestConform(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]DescriptorOption{
 		"metadata":       {WithMetadata()},
 		"plain":          nil,
 		"without-update": {WithoutUpdate()},
+		"batches":        {WithMetadata(), WithBatches(8)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sb := NewMockSB()
 			sb.Put("item/foreign", &model.Item{Value: 9})
-			Conform(t, lenient(sb, "item", "item/", opts...), items(),
+			Conform(t, lenient(sb, "item", "item/", opts...), append(items(), unrelated()...),
 				Alongside([]Sample{{"base/x", &model.Item{}}}, lenient(sb, "base", "base/"), lenient(sb, "piece", "piece/", Derived())))
 			if got := sb.String(); got != "item/foreign { value:9 } foreign\n" {
 				t.Errorf("left in the southbound: %s", got)
@@ -91,6 +110,25 @@ func TestConformFinds(t *testing.T) {
 				}), err
 			}
 		}},
+		"results of other values": {"together", "item/", func(_ *MockSB, d *api.KVDescriptor) {
+			one := d.WithContexts().CreateContext
+			d.Concurrency, d.Create, d.CreateBatch = 2, nil, func(ctx context.Context, values []api.KVBatchValue) []api.KVBatchResult {
+				results := make([]api.KVBatchResult, len(values))
+				for i, v := range values {
+					results[len(values)-1-i].Metadata, results[i].Err = one(ctx, v.Key, v.New)
+				}
+				return results
+			}
+		}},
+		"too few results": {"together", `descriptor "item": DeleteBatch returned 1 results for 2 values`, func(_ *MockSB, d *api.KVDescriptor) {
+			one := d.WithContexts().DeleteContext
+			d.Concurrency, d.Delete, d.DeleteBatch = 2, nil, func(ctx context.Context, values []api.KVBatchValue) []api.KVBatchResult {
+				for _, v := range values {
+					_ = one(ctx, v.Key, v.Old, v.Metadata)
+				}
+				return make([]api.KVBatchResult, 1)
+			}
+		}},
 		"a dependency is missing": {"life", "item/a is PENDING, it waits for base/y: give that with Alongside", func(_ *MockSB, d *api.KVDescriptor) {
 			d.Dependencies = func(string, proto.Message) []api.Dependency {
 				return []api.Dependency{{Label: "base/y", Key: "base/y"}}
@@ -103,7 +141,11 @@ func TestConformFinds(t *testing.T) {
 			d := lenient(sb, "item", "item/", WithMetadata())
 			c.spoil(sb, d)
 			others := Alongside([]Sample{{"base/x", &model.Item{}}}, lenient(sb, "base", "base/"), lenient(sb, "piece", "piece/", Derived()))
-			conf := newConformance(d, items(), []ConformOption{others})
+			samples := items()
+			if c.step == "together" {
+				samples = append(samples, unrelated()...)
+			}
+			conf := newConformance(d, samples, []ConformOption{others})
 			i := slices.IndexFunc(conformSteps, func(s conformStep) bool { return s.name == c.step })
 			if err := conf.run(t, conformSteps[i].run); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("want %q, got: %v", c.want, err)

@@ -1,6 +1,7 @@
 package kvstest
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -22,6 +23,7 @@ type build struct {
 	d       *api.Descriptor[*model.Item, *Meta]
 	origin  api.ValueOrigin
 	derived bool
+	batches bool
 }
 
 // WithMetadata makes the descriptor keep the handles of the southbound, which
@@ -77,6 +79,39 @@ func WithSouthbound(name string) DescriptorOption {
 // WithConcurrency lets n callbacks run at once.
 func WithConcurrency(n int) DescriptorOption { return func(b *build) { b.d.Concurrency = n } }
 
+// WithBatches makes Create, Update and Delete take batches, with n values at once. The
+// southbound handles the values of a batch one after the other.
+func WithBatches(n int) DescriptorOption {
+	return func(b *build) { b.d.Concurrency, b.batches = n, true }
+}
+
+type (
+	itemValue  = api.BatchValue[*model.Item, *Meta]
+	itemResult = api.BatchResult[*Meta]
+)
+
+// takeBatches replaces the callbacks by those that take batches.
+func takeBatches(d *api.Descriptor[*model.Item, *Meta]) {
+	each := func(one func(v itemValue) (*Meta, error)) api.BatchFunc[*model.Item, *Meta] {
+		return func(_ context.Context, values []itemValue) (results []itemResult) {
+			for _, v := range values {
+				meta, err := one(v)
+				results = append(results, itemResult{Metadata: meta, Err: err})
+			}
+			return results
+		}
+	}
+	if f := d.Create; f != nil {
+		d.Create, d.CreateBatch = nil, each(func(v itemValue) (*Meta, error) { return f(v.Key, v.New) })
+	}
+	if f := d.Update; f != nil {
+		d.Update, d.UpdateBatch = nil, each(func(v itemValue) (*Meta, error) { return f(v.Key, v.Old, v.New, v.Metadata) })
+	}
+	if f := d.Delete; f != nil {
+		d.Delete, d.DeleteBatch = nil, each(func(v itemValue) (*Meta, error) { return nil, f(v.Key, v.Old, v.Metadata) })
+	}
+}
+
 // Descriptor returns a descriptor of the items with the key prefix in the
 // southbound. An item says itself what it depends on and what is derived from
 // it; see model.Item. Items that differ in nothing but relations and note are
@@ -102,6 +137,9 @@ func (sb *MockSB) Descriptor(name, prefix string, opts ...DescriptorOption) *api
 	b.d.Retrieve = b.retrieve
 	for _, o := range opts {
 		o(b)
+	}
+	if b.batches {
+		takeBatches(b.d)
 	}
 	if b.derived {
 		sb.mu.Lock()

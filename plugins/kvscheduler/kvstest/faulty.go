@@ -53,12 +53,17 @@ func opName(op api.TxnOperation) string {
 	return strings.ToLower(op.String())
 }
 
+// take records an operation and returns the fault that applies to it, or nil.
+func (f *Faults) take(op api.TxnOperation, key string) *Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, opName(op)+" "+key)
+	return f.list.take(op, key)
+}
+
 // do runs an operation with the fault that applies to it.
 func (f *Faults) do(op api.TxnOperation, key string, call func() error) error {
-	f.mu.Lock()
-	fault := f.list.take(op, key)
-	f.calls = append(f.calls, opName(op)+" "+key)
-	f.mu.Unlock()
+	fault := f.take(op, key)
 	if fault != nil && !fault.After {
 		return fault.strike(op, key)
 	}
@@ -74,8 +79,10 @@ func (f *Faults) do(op api.TxnOperation, key string, call func() error) error {
 // Faulty returns a descriptor that does what d does, except for the faults:
 // Create, Update, Delete, Retrieve and RetrieveValue fail (or panic) before or
 // after they took effect. Several descriptors can share the faults. Callbacks
-// that d does not have stay nil; those of the result take a context. d itself is not changed.
+// that d does not have stay nil; those of the result take a context, or batches if those
+// of d do. d itself is not changed.
 func Faulty(d *api.KVDescriptor, faults *Faults) *api.KVDescriptor {
+	given := d
 	d = d.WithContexts()
 	w := *d
 	if d.CreateContext != nil {
@@ -104,7 +111,54 @@ func Faulty(d *api.KVDescriptor, faults *Faults) *api.KVDescriptor {
 		}
 	}
 	faults.wrapRetrieve(d, &w)
+	faults.wrapBatches(given, &w)
 	return &w
+}
+
+// wrapBatches replaces the callbacks of w by those for batches that d has.
+func (f *Faults) wrapBatches(d, w *api.KVDescriptor) {
+	if d.CreateBatch != nil {
+		w.CreateContext, w.CreateBatch = nil, f.batch(pb.TxnOperation_CREATE, d.CreateBatch)
+	}
+	if d.UpdateBatch != nil {
+		w.UpdateContext, w.UpdateBatch = nil, f.batch(pb.TxnOperation_UPDATE, d.UpdateBatch)
+	}
+	if d.DeleteBatch != nil {
+		w.DeleteContext, w.DeleteBatch = nil, f.batch(pb.TxnOperation_DELETE, d.DeleteBatch)
+	}
+}
+
+// batch returns a callback that fails for the values with a fault, and calls another one
+// with the values that have none or a fault after their effect.
+func (f *Faults) batch(op api.TxnOperation, call api.KVBatchFunc) api.KVBatchFunc {
+	return func(ctx context.Context, values []api.KVBatchValue) []api.KVBatchResult {
+		results := make([]api.KVBatchResult, len(values))
+		faults := make([]*Fault, len(values))
+		var rest []api.KVBatchValue
+		for i, v := range values {
+			if faults[i] = f.take(op, v.Key); faults[i] == nil || faults[i].After {
+				rest = append(rest, v)
+			}
+			if op == pb.TxnOperation_DELETE {
+				f.remember(v.Key, func() error { return call(context.Background(), []api.KVBatchValue{v})[0].Err })
+			}
+		}
+		var found []api.KVBatchResult
+		if len(rest) > 0 {
+			if found = call(ctx, rest); len(found) != len(rest) {
+				return found // the scheduler reports it
+			}
+		}
+		for i, v := range values {
+			if fault := faults[i]; fault == nil || fault.After {
+				results[i], found = found[0], found[1:]
+			}
+			if fault := faults[i]; fault != nil && results[i].Err == nil {
+				results[i] = api.KVBatchResult{Metadata: v.Metadata, Err: fault.strike(op, v.Key)}
+			}
+		}
+		return results
+	}
 }
 
 func (f *Faults) wrapRetrieve(d, w *api.KVDescriptor) {
