@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -67,7 +68,7 @@ func (st *state) base(key string) api.PlanBase {
 
 // reasons explains why values stay PENDING, INVALID or unchanged.
 func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
-	after := &projection{graph: p.graph, pl: pl}
+	after := pl.After(p.graph)
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
@@ -109,7 +110,7 @@ func givenBack(op *plan.Op, n *graph.Node) bool {
 	return op.Base == "" && op.Want.FromSB && !executed && n != nil && n.Desired() != nil
 }
 
-func (p *plans) waitsFor(op *plan.Op, after *projection) string {
+func (p *plans) waitsFor(op *plan.Op, after graph.Projection) string {
 	if op.Want.Observed {
 		return "waits for another process to create it (ownership policy observe)"
 	}
@@ -120,20 +121,10 @@ func (p *plans) waitsFor(op *plan.Op, after *projection) string {
 		return "waits for " + problem
 	}
 	var unmet []string
-	for i := range op.Want.Deps {
-		dep := &op.Want.Deps[i]
-		if after.met(dep) {
-			continue
-		}
-		what := dep.Key
-		if what == "" {
-			what = strings.Join(dep.AnyOf.KeyPrefixes, "* or ") + "*"
-		}
-		if dep.Label != "" && dep.Label != what {
-			what += " (" + dep.Label + ")"
-		}
-		unmet = append(unmet, what)
-	}
+	graph.Lacks(after, op.Want, func(_ int, dep *api.Dependency) bool {
+		unmet = append(unmet, status.KeyAndLabel(dep))
+		return true
+	})
 	if len(unmet) == 0 {
 		return "waits for what does not exist yet"
 	}

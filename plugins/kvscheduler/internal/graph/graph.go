@@ -357,35 +357,37 @@ func hasAnyPrefix(key string, prefixes []string) bool {
 
 // Provider returns the first existing node that meets the dependency, or nil; one
 // that is terminating only if there is no other.
-func (g *Graph) Provider(dep *api.Dependency) *Node {
+func (g *Graph) Provider(dep *api.Dependency) (found *Node) {
 	if dep.Key != "" {
 		if n := g.Node(dep.Key); n != nil && n.Have != nil {
 			return n
 		}
 		return nil
 	}
-	var found, terminating *Node
-	scan := func(n *Node) bool {
-		switch {
-		case n.Have == nil || !dep.AnyOf.KeySelector.Selects(n.Key):
+	for _, prefix := range Prefixes(dep) {
+		switch n := g.ProviderOf(NewKeyPattern(prefix, dep.AnyOf.KeySelector)); {
+		case n == nil:
 		case !n.Terminating():
+			return n
+		case found == nil:
 			found = n
-		case terminating == nil:
-			terminating = n
-		}
-		return found == nil
-	}
-	for _, prefix := range dep.AnyOf.KeyPrefixes {
-		if g.Ascend(prefix, scan); found != nil {
-			return found
 		}
 	}
-	if len(dep.AnyOf.KeyPrefixes) == 0 && dep.AnyOf.KeySelector != nil {
-		g.Ascend("", scan)
-	}
-	if found == nil {
-		return terminating
-	}
+	return found
+}
+
+// ProviderOf is Provider for a pattern.
+func (g *Graph) ProviderOf(of KeyPattern) (found *Node) {
+	g.Ascend(of.Prefix, func(n *Node) bool {
+		if n.Have == nil || !of.Selects(n.Key) {
+			return true
+		}
+		provides := !n.Terminating()
+		if provides || found == nil {
+			found = n
+		}
+		return !provides
+	})
 	return found
 }
 

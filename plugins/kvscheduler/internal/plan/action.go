@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
 // act compares the target with what exists. A value that stands on something
@@ -172,45 +173,26 @@ func (p *planner) loses(q, n *node) bool {
 		return false
 	}
 	for i := range q.have.Deps {
-		dep := &q.have.Deps[i]
-		if graph.Meets(dep, n.key) && !p.hasStaying(dep) && (q.kind != Update || !p.movesAway(q)) {
+		if graph.Meets(&q.have.Deps[i], n.key) && !p.hasStaying(q, q.have, i) && (q.kind != Update || !p.movesAway(q)) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *planner) hasStaying(dep *api.Dependency) bool {
-	if dep.Key == "" {
-		return p.patterns.matching(dep, p.patterns.staying)
-	}
-	found := false
-	p.matches(dep, func(gn *graph.Node, n *node) bool {
-		found = n != nil && n.stays() || n == nil && gn.Have != nil
-		return !found
-	})
-	return found
+// hasStaying reports whether something that stays meets dependency i of v; v is what n has
+// or is to become.
+func (p *planner) hasStaying(n *node, v *registry.Value, i int) bool {
+	return graph.Met(staying{&target{p, n, v}}, i, &v.Deps[i])
 }
 
 // movesAway: every dependency of the new value is met by something that stays
 // or that is new, so the update can be made before the old provider goes.
 func (p *planner) movesAway(q *node) bool {
-	for i := range q.target.Deps {
-		dep := &q.target.Deps[i]
-		if dep.Key == "" {
-			if !p.patterns.matching(dep, p.patterns.moves) {
-				return false
-			}
-			continue
-		}
-		ok := false
-		p.matches(dep, func(gn *graph.Node, n *node) bool {
-			ok = n == nil && gn.Have != nil || n != nil && (n.stays() || n.kind == Up)
-			return !ok
-		})
-		if !ok {
-			return false
-		}
-	}
-	return true
+	moves := true
+	graph.Lacks(staysOrComes{&target{p, q, q.target}}, q.target, func(int, *api.Dependency) bool {
+		moves = false
+		return false
+	})
+	return moves
 }

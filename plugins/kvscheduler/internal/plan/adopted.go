@@ -39,10 +39,10 @@ func (p *planner) stay(n *node) {
 
 // lacking notes what a held value lacks.
 func (p *planner) lacking(n *node, what string) {
-	if p.lacks == nil {
-		p.lacks = map[*node]string{}
+	if p.lackOf == nil {
+		p.lackOf = map[*node]string{}
 	}
-	p.lacks[n] = what
+	p.lackOf[n] = what
 }
 
 // leaving is the request with the adopted values that turned out to lack
@@ -54,7 +54,7 @@ func (p *planner) leaving(req Request) Request {
 		req.left = map[string]string{}
 	}
 	for _, n := range p.left {
-		req.left[n.key] = p.lacks[n]
+		req.left[n.key] = p.lackOf[n]
 	}
 	return req
 }

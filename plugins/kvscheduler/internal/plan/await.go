@@ -11,7 +11,7 @@ func (p *planner) await() {
 		}
 	}
 	for _, gn := range p.failed {
-		if p.of(gn) == nil && !p.metAll(&node{key: gn.Key, node: gn}, gn.Want) {
+		if p.of(gn) == nil && p.unmet(&node{key: gn.Key, node: gn}, gn.Want) != nil {
 			p.late = append(p.late, gn.Key)
 		}
 	}

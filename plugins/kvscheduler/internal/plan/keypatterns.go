@@ -3,7 +3,6 @@ package plan
 import (
 	"strings"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 )
 
@@ -47,16 +46,6 @@ func (ps *patterns) pattern(of graph.KeyPattern) *pattern {
 	return c
 }
 
-// matching calls f for every pattern of a dependency until it returns true.
-func (ps *patterns) matching(dep *api.Dependency, f func(*pattern) bool) bool {
-	for _, prefix := range graph.Prefixes(dep) {
-		if f(ps.pattern(graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector))) {
-			return true
-		}
-	}
-	return false
-}
-
 // existing reports whether an existing value that matches the pattern is good, and
 // remembers it in w. Values that were not touched are good, unless terminating.
 func (ps *patterns) existing(c *pattern, w *provider, good func(n *node) bool) bool {
@@ -65,14 +54,14 @@ func (ps *patterns) existing(c *pattern, w *provider, good func(n *node) bool) b
 	}
 	from := c.of.Prefix
 	if w.gn != nil {
-		if n := ps.p.of(w.gn); n == nil && !w.gn.Terminating() || n != nil && good(n) {
+		if n := ps.p.of(w.gn); n == nil && w.gn.Provides() || n != nil && good(n) {
 			return true
 		}
 		from = w.gn.Key
 	}
 	w.gn = nil
 	ps.p.g.ExistingFrom(c.of.Prefix, from, func(gn *graph.Node) bool {
-		if n := ps.p.of(gn); (n == nil && !gn.Terminating() || n != nil && good(n)) && ps.p.g.Selects(c.of, gn.Key) {
+		if n := ps.p.of(gn); (n == nil && gn.Provides() || n != nil && good(n)) && ps.p.g.Selects(c.of, gn.Key) {
 			w.gn = gn
 		}
 		return w.gn == nil

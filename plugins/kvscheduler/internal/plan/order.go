@@ -175,7 +175,7 @@ func (s *sorter) leave(id int32, st *step) {
 			}
 			continue
 		}
-		if st.kind == Down || !s.p.hasStaying(dep) {
+		if st.kind == Down || !s.p.hasStaying(n, n.have, i) {
 			s.leaveAny(id, n, dep)
 		}
 	}
@@ -199,7 +199,7 @@ func (s *sorter) arrive(id int32, st *step) {
 			}
 			continue
 		}
-		if !s.p.hasStaying(dep) {
+		if !s.p.hasStaying(n, n.target, i) {
 			s.arriveAny(id, n, dep)
 		}
 	}
@@ -353,7 +353,7 @@ func (s *sorter) states(op *Op, st *step) {
 		op.After = noteState(n)
 		switch {
 		case n.held():
-			op.Held = &Hold{By: n.holder, Lacks: s.p.lacks[n]}
+			op.Held = &Hold{By: n.holder, Lacks: s.p.lackOf[n]}
 		case n.unsure && n.want != n.have:
 			op.Held = &Hold{By: Unsure}
 		}

@@ -246,9 +246,10 @@ type planner struct {
 	late    []string         // touched after that, with a change of their own
 	failed  []*graph.Node    // not touched, and depend on what does not exist in the target
 	left    []*node          // adopted values that lack something for their change
-	lacks   map[*node]string // what held values lack; see Hold
+	lackOf  map[*node]string // what held values lack; see Hold
 
-	attempts int // to find an order that failed
+	seen     target // see unmet
+	attempts int    // to find an order that failed
 }
 
 func (n *node) exists() bool { return n.have != nil }

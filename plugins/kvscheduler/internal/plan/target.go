@@ -354,12 +354,12 @@ func (p *planner) stands(n *node) bool {
 		return false
 	}
 	if n.exists() && (n.want == nil || n.base != nil && n.base.want == nil) {
-		if n.target != n.have && !p.metAll(n, n.target) { // of a base that is held
+		if n.target != n.have && p.unmet(n, n.target) != nil { // of a base that is held
 			n.target = n.have
 		}
 		return !p.undermined(n)
 	}
-	return p.metAll(n, n.target) || p.unsure(n)
+	return p.unmet(n, n.target) == nil || p.unsure(n)
 }
 
 // standHeld notes what a value lacks that exists in the target in any case, because
@@ -369,47 +369,8 @@ func (p *planner) standHeld(n *node) {
 		p.stay(n)
 	}
 	dep := p.unmet(n, n.have)
-	if dep != nil && p.lacks[n] == "" {
+	if dep != nil && p.lackOf[n] == "" {
 		p.lacking(n, name(dep))
 	}
 	n.unmetHeld = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
-}
-
-// metAll reports whether all dependencies of v are met in the target; v is what
-// n wants, has or is to become.
-func (p *planner) metAll(n *node, v *registry.Value) bool { return p.unmet(n, v) == nil }
-
-// unmet is the first dependency of v that is not met in the target; nil if there is none.
-func (p *planner) unmet(n *node, v *registry.Value) *api.Dependency {
-	if v.FromSB {
-		return nil
-	}
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		if dep.Key == "" {
-			if !p.met(dep) {
-				return dep
-			}
-			continue
-		}
-		switch gn, w := p.named(n, v, i); {
-		case w != nil && w.provides():
-		case w == nil && gn != nil && gn.Have != nil && !gn.Terminating():
-		default:
-			return dep
-		}
-	}
-	return nil
-}
-
-func (p *planner) met(dep *api.Dependency) bool {
-	if dep.Key == "" {
-		return p.patterns.matching(dep, p.patterns.meets)
-	}
-	found := false
-	p.matches(dep, func(gn *graph.Node, n *node) bool {
-		found = n != nil && n.provides() || n == nil && gn.Have != nil && !gn.Terminating()
-		return !found
-	})
-	return found
 }

@@ -1,5 +1,10 @@
 package plan
 
+import (
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+)
+
 // terminating: n exists in the target only because it, or its base, cannot be removed
 // now; see graph.Node.Terminating.
 func (n *node) terminating() bool {
@@ -19,12 +24,10 @@ func (n *node) restored() bool {
 
 // undermined: something that an unwanted value stands on is about to go. What
 // such a value lacked when it was found is no reason to remove it.
-func (p *planner) undermined(n *node) bool {
-	for i := range n.target.Deps {
-		dep := &n.target.Deps[i]
-		if p.g.Provider(dep) != nil && !p.met(dep) {
-			return true
-		}
-	}
-	return false
+func (p *planner) undermined(n *node) (goes bool) {
+	p.lacks(n, n.target, func(why graph.Reason, _ *api.Dependency) bool {
+		goes = why == graph.Leaving
+		return !goes
+	})
+	return goes
 }

@@ -111,33 +111,31 @@ func (p *planner) unsure(n *node) bool {
 	if u == nil || !n.exists() || !p.mayStand(n, n.have) {
 		return false
 	}
-	for i := range n.target.Deps {
-		dep := &n.target.Deps[i]
-		if !p.met(dep) && !slices.ContainsFunc(n.have.Deps, func(d api.Dependency) bool { return sameDependency(&d, dep) }) {
-			if n.base != nil && n.base.exists() && n.base.target != n.base.have {
-				if _, recreate := p.change(n.base); recreate {
-					return false // it goes down with its base
-				}
-			}
-			n.target, n.unsure = n.have, true // it may not be what the new value needs
-			break
+	other := false // it may not be what the new value needs
+	p.lacks(n, n.target, func(_ graph.Reason, dep *api.Dependency) bool {
+		other = !slices.ContainsFunc(n.have.Deps, func(d api.Dependency) bool { return sameDependency(&d, dep) })
+		return !other
+	})
+	if !other {
+		return true
+	}
+	if n.base != nil && n.base.exists() && n.base.target != n.base.have {
+		if _, recreate := p.change(n.base); recreate {
+			return false // it goes down with its base
 		}
 	}
+	n.target, n.unsure = n.have, true
 	return true
 }
 
 // mayStand reports whether everything that v needs is in the target or may exist.
 func (p *planner) mayStand(n *node, v *registry.Value) bool {
-	if v.FromSB {
-		return true
-	}
-	for i := range v.Deps {
-		dep := &v.Deps[i]
-		if !p.met(dep) && (p.g.Provider(dep) != nil || !p.req.Unread.Meets(dep)) { // a provider that is known, and goes
-			return false
-		}
-	}
-	return true
+	stands := true
+	p.lacks(n, v, func(why graph.Reason, _ *api.Dependency) bool {
+		stands = why == graph.Unread
+		return stands
+	})
+	return stands
 }
 
 func sameDependency(a, b *api.Dependency) bool {

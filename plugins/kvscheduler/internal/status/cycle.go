@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,12 +137,13 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 		if m.Base != nil && m.Base.Have == nil && !inside[m.Base] {
 			list = append(list, m.Base.Key+" is missing")
 		}
-		for i := range m.Want.Deps {
-			dep := &m.Want.Deps[i]
-			if r.met(m, i) == nil && !inside[r.waitsFor(m, i)] {
-				list = append(list, label(dep)+" is missing")
+		now := actual{r, m}
+		graph.Lacks(now, m.Want, func(i int, dep *api.Dependency) bool {
+			if !inside[r.waitsFor(m, i)] {
+				list = append(list, label(dep)+cmp.Or(reasons[now.Why(dep)], " is missing"))
 			}
-		}
+			return true
+		})
 	}
 	slices.Sort(list)
 	list = slices.Compact(list)

@@ -13,38 +13,90 @@ type providers struct {
 	any   map[graph.KeyPattern][]*graph.Node // at most two each, existing or not
 }
 
-// met returns an existing provider of dependency i of the desired value of n, or nil.
-func (r *Reader) met(n *graph.Node, i int) *graph.Node {
-	dep := &n.Want.Deps[i]
-	if dep.Key == "" {
-		return r.provider(dep)
+// actual is the actual state as the desired value of a node sees it, a graph.Projection.
+type actual struct {
+	r *Reader
+	n *graph.Node
+}
+
+// Exists implements graph.Projection.
+func (a actual) Exists(i int, _ string) bool { return a.r.provides(a.r.named(a.n, a.n.Want, i)) }
+
+// Any implements graph.Projection.
+func (a actual) Any(of graph.KeyPattern) bool { return a.r.provides(a.r.firstOf(of)) }
+
+// Why implements graph.Projection.
+func (a actual) Why(dep *api.Dependency) graph.Reason {
+	n := a.r.provider(dep)
+	if n == nil {
+		if a.r.Unsure != nil && a.r.Unsure(dep) {
+			return graph.Unread
+		}
+		return graph.Missing
 	}
-	if to := r.named(n, n.Want, i); to != nil && to.Have != nil {
-		return to
+	if _, leaving := a.r.limbo(n.Key); leaving {
+		return graph.Leaving
 	}
-	return nil
+	return graph.Stuck
+}
+
+// provides reports whether other values may depend on a node, which may be nil.
+func (r *Reader) provides(n *graph.Node) bool {
+	if n == nil || !n.Provides() {
+		return false
+	}
+	_, leaving := r.limbo(n.Key)
+	return !leaving
+}
+
+// reasons are the words for why nothing meets a dependency.
+var reasons = [...]string{
+	graph.Missing: "", graph.Unread: ", which could not be read", graph.Leaving: ", which is being removed",
+	graph.Stuck: ", which is not configured any more and could not be removed",
+}
+
+// lacks lists what the desired value of a node lacks.
+func (r *Reader) lacks(n *graph.Node) (list []string) {
+	now := actual{r, n}
+	graph.Lacks(now, n.Want, func(_ int, dep *api.Dependency) bool {
+		what := label(dep)
+		if r.Keys {
+			what = KeyAndLabel(dep)
+		}
+		list = append(list, what+reasons[now.Why(dep)])
+		return true
+	})
+	return list
 }
 
 // provider returns an existing provider of a dependency, or nil.
-func (r *Reader) provider(dep *api.Dependency) *graph.Node {
+func (r *Reader) provider(dep *api.Dependency) (found *graph.Node) {
 	if dep.Key != "" {
 		return r.Graph.Provider(dep)
 	}
 	for _, prefix := range graph.Prefixes(dep) {
-		pattern := graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector)
-		n, known := r.providers.first[pattern]
-		if !known {
-			if r.providers.first == nil {
-				r.providers.first = map[graph.KeyPattern]*graph.Node{}
-			}
-			n = r.Graph.Provider(&api.Dependency{AnyOf: api.AnyOfDependency{KeyPrefixes: []string{prefix}, KeySelector: dep.AnyOf.KeySelector}})
-			r.providers.first[pattern] = n
-		}
-		if n != nil {
+		n := r.firstOf(graph.NewKeyPattern(prefix, dep.AnyOf.KeySelector))
+		if r.provides(n) {
 			return n
 		}
+		if found == nil {
+			found = n
+		}
 	}
-	return nil
+	return found
+}
+
+// firstOf returns an existing value that matches a pattern, or nil.
+func (r *Reader) firstOf(of graph.KeyPattern) *graph.Node {
+	n, known := r.providers.first[of]
+	if !known {
+		if r.providers.first == nil {
+			r.providers.first = map[graph.KeyPattern]*graph.Node{}
+		}
+		n = r.Graph.ProviderOf(of)
+		r.providers.first[of] = n
+	}
+	return n
 }
 
 // existing returns the keys of existing providers of a dependency that have a

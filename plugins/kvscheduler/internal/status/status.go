@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -153,19 +154,7 @@ func (r *Reader) unmet(n *graph.Node) []string {
 			return []string{problem}
 		}
 	}
-	var labels []string
-	for i := range n.Want.Deps {
-		dep := &n.Want.Deps[i]
-		if w := r.met(n, i); w == nil && r.Unsure != nil && r.Unsure(dep) {
-			labels = append(labels, r.name(dep)+", which could not be read")
-		} else if w == nil {
-			labels = append(labels, r.name(dep))
-		} else if _, leaving := r.limbo(w.Key); leaving {
-			labels = append(labels, r.name(dep)+", which is being removed")
-		} else if w.Terminating() {
-			labels = append(labels, r.name(dep)+", which is not configured any more and could not be removed")
-		}
-	}
+	labels := r.lacks(n)
 	if why, _ := r.limbo(n.Key); len(labels) == 0 && why != "" {
 		return []string{why}
 	}
@@ -179,14 +168,14 @@ func (r *Reader) limbo(key string) (why string, leaving bool) {
 	return r.Limbo(key)
 }
 
-// name returns the name of a dependency in a status.
-func (r *Reader) name(dep *api.Dependency) string {
+// KeyAndLabel names a dependency by its key or its prefixes, and by its label.
+func KeyAndLabel(dep *api.Dependency) string {
 	what := dep.Key
 	if what == "" && len(dep.AnyOf.KeyPrefixes) > 0 {
 		what = strings.Join(dep.AnyOf.KeyPrefixes, "* or ") + "*"
 	}
-	if !r.Keys || what == "" || dep.Label == "" || dep.Label == what {
-		return label(dep)
+	if what == "" || dep.Label == "" || dep.Label == what {
+		return cmp.Or(what, dep.Label)
 	}
 	return what + " (" + dep.Label + ")"
 }
