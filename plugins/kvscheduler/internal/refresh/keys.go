@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,47 +31,38 @@ func (r *Refresher) Keys(keys []string) (unread []string) {
 		slices.Sort(unread)
 	}()
 	together := r.together(keys)
-	type group struct{ nodes []*graph.Node }
-	groups := map[*registry.Descriptor]*group{}
-	var order []*registry.Descriptor
+	groups := map[*registry.Descriptor][]*graph.Node{}
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		n := r.Graph.Node(key)
-		if n == nil {
-			continue
-		}
-		d := n.Desc
-		if n.IsDerived() && (d == nil || d.Retrieve == nil && d.RetrieveValue == nil) {
-			d = n.Base.Desc
-		}
-		if d == nil || d.Retrieve == nil && (d.RetrieveValue == nil || d != n.Desc) {
-			continue
-		}
-		if r.Closed[d.Session()] {
+		switch d := reader(n); {
+		case d == nil:
+		case r.Closed[d.Session()]:
 			unread = append(unread, key)
-			continue
-		}
-		if d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Unconfirmed.doubts(key) && d.Retrieve != nil) {
+		case d.RetrieveValue != nil && d == n.Desc && !together[d] && !(r.Unconfirmed.doubts(key) && d.Retrieve != nil):
 			if !bad.note(d, n.Key, 1, func() error { return r.one(n) }) {
 				unread = append(unread, key)
 			}
-			continue
-		}
-		if groups[d] == nil {
-			groups[d] = &group{}
-			order = append(order, d)
-		}
-		groups[d].nodes = append(groups[d].nodes, n)
-	}
-	slices.SortFunc(order, func(a, b *registry.Descriptor) int { return strings.Compare(a.Name, b.Name) })
-	for _, d := range order {
-		nodes := groups[d].nodes
-		if !bad.note(d, nodes[0].Key, len(nodes), func() error { return r.some(d, nodes) }) {
-			for _, n := range nodes {
-				unread = append(unread, n.Key)
-			}
+		default:
+			groups[d] = append(groups[d], n)
 		}
 	}
-	return unread
+	return append(unread, bad.noteGroups(groups, r.some)...)
+}
+
+// reader returns the descriptor that reads a value: its own, or that of its base; nil if
+// neither can. n may be nil.
+func reader(n *graph.Node) *registry.Descriptor {
+	if n == nil {
+		return nil
+	}
+	d := n.Desc
+	if n.IsDerived() && (d == nil || d.Retrieve == nil && d.RetrieveValue == nil) {
+		d = n.Base.Desc
+	}
+	if d == nil || d.Retrieve == nil && (d.RetrieveValue == nil || d != n.Desc) {
+		return nil
+	}
+	return d
 }
 
 // How much of a descriptor is much: more than a few, and one for so many that exist.
@@ -143,6 +135,21 @@ func (t *troubles) note(d *registry.Descriptor, key string, values int, read fun
 		t.lost[d.Session()] = at
 	}
 	return false
+}
+
+// noteGroups reads the values of each descriptor together, in the order of names. It
+// returns the keys of those that read fails for.
+func (t *troubles) noteGroups(groups map[*registry.Descriptor][]*graph.Node, read func(*registry.Descriptor, []*graph.Node) error) (failed []string) {
+	byName := func(a, b *registry.Descriptor) int { return strings.Compare(a.Name, b.Name) }
+	for _, d := range slices.SortedFunc(maps.Keys(groups), byName) {
+		nodes := groups[d]
+		if !t.note(d, nodes[0].Key, len(nodes), func() error { return read(d, nodes) }) {
+			for _, n := range nodes {
+				failed = append(failed, n.Key)
+			}
+		}
+	}
+	return failed
 }
 
 // tell warns once of each trouble, however many values are in it.
@@ -260,19 +267,13 @@ func (r *Refresher) state(n *graph.Node, kv api.KVWithMetadata) {
 	made, here := r.claim(n.Desc, n.Key)
 	event := r.readAgain(n, kv, made)
 	v, _ := r.value(n, kv, event.Owner(n))
-	meta := kv.Metadata
-	if n.Desc != nil && !n.Desc.WithMetadata {
-		meta = nil
-	}
-	if err := r.Graph.SetHave(n, v, meta, event); err != nil {
-		r.complain(n.Desc, err.Error())
-	}
+	r.exists(n, v, kv.Metadata, event)
 	if event == graph.Adopt || event == graph.Found && !n.Obtained() { // with what is derived from it
 		r.derived(n, false)
 	}
 	r.link(n, made, v)
-	if here && n.Want == nil && !v.FromSB && n.Err == nil {
-		n.Err = errLeft
+	if here && !v.FromSB {
+		giveUp(n, errLeft)
 	}
 }
 

@@ -1,9 +1,7 @@
 package refresh
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -42,15 +40,8 @@ func (r *Refresher) Lost(keys []string) (l Losses) {
 			groups[d] = append(groups[d], n)
 		}
 	}
-	byName := func(a, b *registry.Descriptor) int { return strings.Compare(a.Name, b.Name) }
-	for _, d := range slices.SortedFunc(maps.Keys(groups), byName) {
-		nodes := groups[d]
-		if !bad.note(d, nodes[0].Key, len(nodes), func() error { return r.lookAmong(d, nodes, &l) }) {
-			for _, n := range nodes {
-				l.Unread = append(l.Unread, n.Key)
-			}
-		}
-	}
+	failed := bad.noteGroups(groups, func(d *registry.Descriptor, nodes []*graph.Node) error { return r.lookAmong(d, nodes, &l) })
+	l.Unread = append(l.Unread, failed...)
 	return l
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -70,6 +69,38 @@ type Refresher struct {
 // descriptors that could not be read.
 func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnread) {
 	r.Graph.NextRound()
+	expected := r.request(requested)
+	nodes := map[*registry.Descriptor][]*graph.Node{}
+	r.Graph.Nodes(func(n *graph.Node) bool {
+		if n.Desc != nil && n.Base == nil {
+			nodes[n.Desc] = append(nodes[n.Desc], n)
+		}
+		return true
+	})
+	for _, d := range r.Registry.RetrieveOrder() {
+		if r.Only != nil && !r.Only(d) || r.skips(d) {
+			continue
+		}
+		var err error
+		switch closed := r.Closed[d.Session()]; {
+		case closed && d.Retrieve != nil:
+			err = Disconnected(d)
+		case closed:
+		case d.Retrieve == nil:
+			r.assume(d)
+		default:
+			err = r.readAll(d, nodes[d], expected[d])
+		}
+		if err != nil {
+			unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: err.Error()})
+		}
+	}
+	return unread
+}
+
+// request notes what the northbound is about to ask for. It returns what may exist of
+// that, by descriptor: what the scheduler made of the values, then the values.
+func (r *Refresher) request(requested []api.KVWithMetadata) map[*registry.Descriptor][]api.KVWithMetadata {
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
 	existing := map[*registry.Descriptor][]api.KVWithMetadata{}
 	r.asked = map[string]bool{}
@@ -88,32 +119,10 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 			wanted[d] = append(wanted[d], kv)
 		}
 	}
-	nodes := map[*registry.Descriptor][]*graph.Node{}
-	r.Graph.Nodes(func(n *graph.Node) bool {
-		if n.Desc != nil && n.Base == nil {
-			nodes[n.Desc] = append(nodes[n.Desc], n)
-		}
-		return true
-	})
-	for _, d := range r.Registry.RetrieveOrder() {
-		if r.Only != nil && !r.Only(d) || r.skips(d) {
-			continue
-		}
-		if r.Closed[d.Session()] {
-			if d.Retrieve != nil {
-				unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: Disconnected(d).Error()})
-			}
-			continue
-		}
-		if d.Retrieve == nil {
-			r.assume(d)
-			continue
-		}
-		if err := r.readAll(d, nodes[d], slices.Insert(wanted[d], 0, existing[d]...)); err != nil {
-			unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: err.Error()})
-		}
+	for d, made := range existing {
+		wanted[d] = slices.Insert(wanted[d], 0, made...)
 	}
-	return unread
+	return wanted
 }
 
 // readAll reads the values of one descriptor and takes over what it says. expected are
@@ -285,26 +294,37 @@ func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWit
 
 // found brings one value into the graph.
 func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
-	d := n.Desc
 	defer r.compare(n, look(n))
-	made, here := r.claim(d, kv.Key)
+	made, here := r.claim(n.Desc, kv.Key)
 	asked := r.Graph.Marked(n, graph.Asked) || r.asked[kv.Key]
 	// A descriptor may take any value in correlate for the agent's.
 	expected := n.Have != nil || n.Want != nil || made != nil || asked
 	n.Marked = kv.Origin.Marked() && (n.Marked || !expected)
-	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(d, kv)
-	if still {
-		made = &ownership.Record{}
-	}
-	event := r.ownership(n, kv, made != nil || kv.Origin == api.Recorded, asked)
-	owner := event.Owner(n)
-	have, same := r.value(n, kv, owner)
-	if !still {
-		r.link(n, made, have)
-	} else if n.Want == nil && n.Err == nil {
-		n.Err = errStill
-	}
+	still := made == nil && n.Have == nil && kv.Origin != api.FromSB && r.still(n.Desc, kv)
+	event := r.ownership(n, kv, made != nil || still || kv.Origin == api.Recorded, asked)
+	have, same := r.value(n, kv, event.Owner(n))
+	r.link(n, made, have)
 	n.Missing = false
+	r.desire(n, have, here)
+	r.exists(n, have, kv.Metadata, event)
+	if still {
+		giveUp(n, errStill)
+	} else if here && !have.FromSB {
+		giveUp(n, errLeft)
+	}
+	r.derived(n, same)
+}
+
+// giveUp notes why a value is to be removed, if it is not desired.
+func giveUp(n *graph.Node, err error) {
+	if n.Want == nil && n.Err == nil {
+		n.Err = err
+	}
+}
+
+// desire adapts the desired state of a value to what was found of it, where the northbound
+// asks for nothing or never asked for anything valid. here: it was made in this life.
+func (r *Refresher) desire(n *graph.Node, have *registry.Value, here bool) {
 	if n.NeverValid() && n.Want.Last != have && (have.FromSB || r.Reads.unknown(n)) {
 		r.Graph.SetWant(n, n.Want.Alone().Instead(have)) // what is in force stays
 	}
@@ -317,17 +337,16 @@ func (r *Refresher) found(n *graph.Node, kv api.KVWithMetadata) {
 	case unasked && here: // what was known of it as another agent's is obsolete
 		r.Graph.SetWant(n, nil)
 	}
-	if here && n.Want == nil && !have.FromSB && n.Err == nil {
-		n.Err = errLeft
-	}
-	meta := kv.Metadata
-	if !d.WithMetadata {
+}
+
+// exists sets what exists of a value.
+func (r *Refresher) exists(n *graph.Node, have *registry.Value, meta api.Metadata, event graph.Event) {
+	if n.Desc != nil && !n.Desc.WithMetadata {
 		meta = nil
 	}
 	if err := r.Graph.SetHave(n, have, meta, event); err != nil {
-		r.complain(d, err.Error())
+		r.complain(n.Desc, err.Error())
 	}
-	r.derived(n, same)
 }
 
 // value describes what was found, reusing what is known already. same tells
