@@ -221,6 +221,9 @@ func TestFactsNameRealMessages(t *testing.T) {
 		if f.Quirk == WrongReplyID && !known[f.Detail] {
 			t.Errorf("%s: no release has %s", f.Message, f.Detail)
 		}
+		if !strings.HasPrefix(f.Source, "src/") {
+			t.Errorf("%s: source %q: expected a file below src of VPP", f.Message, f.Source)
+		}
 		for _, bound := range []string{f.Since, f.Until} {
 			if _, err := ParseVersion(bound); bound != "" && err != nil {
 				t.Errorf("%s: %v", f.Message, err)
