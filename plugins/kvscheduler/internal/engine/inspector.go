@@ -68,7 +68,7 @@ type inspector struct {
 func newInspector(st *state, u *unreadable, r *retries, violations *contract.Tracker) *inspector {
 	in := &inspector{state: st}
 	in.readers = status.Reader{
-		Graph: st.graph, SessionProblem: st.sessions.problem, Limbo: r.limbo, Unread: u.unread,
+		Graph: st.graph, SessionProblem: st.sessions.problem, Blocked: r.blocked, Unread: u.unread,
 		Violations: violations.Of, TxnStart: st.txnStart, SouthboundOnly: in.whyAbsent,
 		Undescribed: func(key string) bool {
 			d, err := st.registry.Load().Lookup(key)

@@ -205,8 +205,8 @@ func (tr *trials) followSuspects() {
 	}
 }
 
-// limbo returns why the scheduler cannot change a value now; see status.Reader.Limbo.
-func (l *retries) limbo(key string) (why string, leaving bool) {
+// blocked returns why the scheduler cannot change a value now; see status.Reader.Blocked.
+func (l *retries) blocked(key string) (why string, leaving bool) {
 	if why, leaving = l.overdue.Of(key); why != "" {
 		return why, leaving
 	}
@@ -257,7 +257,7 @@ func (tr *trials) release(keys []string) error {
 // pin excludes values from a planning request that must not change now: suspects, and
 // values with a callback that has not returned.
 func (tr *trials) pin(req *plan.Request) {
-	req.Pinned, req.Limbo = nil, nil
+	req.Pinned, req.Unfinished = nil, nil
 	tr.overdue.Pin(req)
 	req.Pinned = tr.suspects.Pin(req.Pinned)
 }

@@ -246,15 +246,15 @@ func (o *Overdue) Pin(req *plan.Request) {
 	defer o.mu.Unlock()
 	pinned := make(map[string]bool, len(req.Pinned)+len(o.byKey))
 	maps.Copy(pinned, req.Pinned)
-	req.Limbo = make(map[string]plan.Limbo, len(o.byKey))
+	req.Unfinished = make(map[string]plan.Unfinished, len(o.byKey))
 	for key, c := range o.byKey {
 		pinned[key] = true
 		switch {
 		case c.op == nil:
 		case c.op.Kind == plan.Down:
-			req.Limbo[key] = plan.Limbo{Leaving: true}
+			req.Unfinished[key] = plan.Unfinished{Leaving: true}
 		default:
-			req.Limbo[key] = plan.Limbo{Coming: c.op.Target}
+			req.Unfinished[key] = plan.Unfinished{Coming: c.op.Target}
 		}
 	}
 	req.Pinned = pinned

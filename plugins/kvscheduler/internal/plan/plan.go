@@ -122,8 +122,8 @@ type Request struct {
 	DropUnwanted bool
 	// Pinned values stay as they are, and hold what they stand on.
 	Pinned map[string]bool
-	// Limbo are pinned values with an operation that may still take effect.
-	Limbo map[string]Limbo
+	// Unfinished are pinned values whose operation may still take effect.
+	Unfinished map[string]Unfinished
 	// Closed are the southbounds that cannot be reached.
 	Closed map[string]bool
 	// Unread is what may exist without being known; nil: nothing.
@@ -136,8 +136,8 @@ type Request struct {
 	left map[string]string // adopted values that stay as they are, and what they lack; see leaving
 }
 
-// Limbo is what may yet become of a value.
-type Limbo struct {
+// Unfinished is what an operation that may still take effect can do to its value.
+type Unfinished struct {
 	// Coming is the value that may come to exist. What it needs stays.
 	Coming *registry.Value
 	// Leaving: it may cease to exist. Nothing new can stand on it.
@@ -208,7 +208,7 @@ type node struct {
 	changed   bool   // given a new wanted value by the request
 	touched   bool   // named by the request to be looked at again
 	pinned    bool   // stays as it is
-	leaving   bool   // may cease to exist; see Limbo
+	leaving   bool   // may cease to exist; see Unfinished
 	unsure    bool   // stays what it is for now; see Unsure
 	wasLeft   bool   // looked at because it is adopted and was left as it is
 	in        bool   // exists in the target

@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	return &world{registry: r, graph: graph.New(), request: plan.Request{
-		Pinned: map[string]bool{}, Limbo: map[string]plan.Limbo{}, Closed: map[string]bool{}, Notified: map[string]bool{},
+		Pinned: map[string]bool{}, Unfinished: map[string]plan.Unfinished{}, Closed: map[string]bool{}, Notified: map[string]bool{},
 	}}
 }
 
@@ -145,7 +145,7 @@ func (w *world) execute(line string) error {
 		w.request.Pinned[key] = true
 	case "leaving":
 		w.request.Pinned[key] = true
-		w.request.Limbo[key] = plan.Limbo{Leaving: true}
+		w.request.Unfinished[key] = plan.Unfinished{Leaving: true}
 	case "closed":
 		w.request.Closed[key] = true
 	case "unread":

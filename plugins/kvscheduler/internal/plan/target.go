@@ -15,7 +15,7 @@ import (
 func (p *planner) seed() {
 	for _, key := range slices.Sorted(maps.Keys(p.req.Pinned)) {
 		if n := p.touch(key); n != nil {
-			n.pinned, n.leaving = true, p.req.Limbo[key].Leaving
+			n.pinned, n.leaving = true, p.req.Unfinished[key].Leaving
 			p.retarget(n)
 		}
 	}
@@ -92,7 +92,7 @@ func (p *planner) holdAll(n *node) {
 	if n.exists() {
 		p.hold(n, n.have)
 	}
-	if v := p.req.Limbo[n.key].Coming; v != nil {
+	if v := p.req.Unfinished[n.key].Coming; v != nil {
 		p.hold(n, v)
 	}
 }

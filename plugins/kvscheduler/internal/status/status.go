@@ -20,9 +20,9 @@ type Reader struct {
 	Graph *graph.Graph
 	// SessionProblem returns why a southbound is not available; empty if it is.
 	SessionProblem func(name string) string
-	// Limbo returns why the scheduler cannot change a value now, and whether the value
-	// may be in removal; empty if it can. Limbo may be nil.
-	Limbo func(key string) (why string, leaving bool)
+	// Blocked returns why the scheduler cannot change a value now, and whether the value
+	// may be in removal; empty if it can. Blocked may be nil.
+	Blocked func(key string) (why string, leaving bool)
 	// Unread returns why it is unknown whether a value exists; empty if that is known.
 	// Unsure reports whether it is unknown if a dependency is met. Both may be nil.
 	Unread func(n *graph.Node) string
@@ -155,17 +155,17 @@ func (r *Reader) unmet(n *graph.Node) []string {
 		}
 	}
 	labels := r.lacks(n)
-	if why, _ := r.limbo(n.Key); len(labels) == 0 && why != "" {
+	if why, _ := r.blocked(n.Key); len(labels) == 0 && why != "" {
 		return []string{why}
 	}
 	return labels
 }
 
-func (r *Reader) limbo(key string) (why string, leaving bool) {
-	if r.Limbo == nil {
+func (r *Reader) blocked(key string) (why string, leaving bool) {
+	if r.Blocked == nil {
 		return "", false
 	}
-	return r.Limbo(key)
+	return r.Blocked(key)
 }
 
 // KeyAndLabel names a dependency by its key or its prefixes, and by its label.
