@@ -9,7 +9,8 @@ import (
 	"go.fd.io/govpp/api"
 )
 
-// messagesTSV lists the messages of VPP with the releases that have them under a CRC.
+// messagesTSV lists the messages of VPP with the first and the last release that have
+// them under a CRC; the last one is "-" while the newest release has them.
 // "make vpp-release" generates it from the API files of a release.
 //
 //go:embed releases/messages.tsv
@@ -42,6 +43,7 @@ func Release(name string) (map[string]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("release %q: expected one of %s", name, strings.Join(releases, ", "))
 	}
+	order["-"] = len(releases) - 1
 	table := map[string]string{}
 	for line := range strings.Lines(messagesTSV) {
 		f := strings.Split(strings.TrimSpace(line), "\t")

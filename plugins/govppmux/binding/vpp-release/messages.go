@@ -13,8 +13,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
-// messagesFile is the table of messages: name, CRC, first and last release that have it.
+// messagesFile is the table of messages: name, CRC, and the first and last release that
+// have it.
 const messagesFile = "messages.tsv"
+
+// newest is written for the last release of a message that the newest release has, so that
+// a release changes the lines of changed messages only.
+const newest = "-"
 
 // messageTable has the CRC of each message of each release.
 type messageTable struct {
@@ -61,6 +66,9 @@ func (t *messageTable) read(i int, line string) error {
 		return fmt.Errorf("%d columns, expected 4: message, CRC, first and last release", len(f))
 	}
 	first, last := t.index(f[2]), t.index(f[3])
+	if f[3] == newest {
+		last = len(t.releases) - 1
+	}
 	if first < 0 || last < first {
 		return fmt.Errorf("%s: releases %s to %s are not in the first line in this order", f[0], f[2], f[3])
 	}
@@ -189,8 +197,12 @@ func (t *messageTable) text() []byte {
 			for to+1 < len(t.releases) && t.crcs[t.releases[to+1]][name] == crc {
 				to++
 			}
+			last := newest
+			if to+1 < len(t.releases) {
+				last = t.releases[to].String()
+			}
 			if crc != "" {
-				fmt.Fprintf(&b, "%s\t%s\t%v\t%v\n", name, crc, t.releases[from], t.releases[to])
+				fmt.Fprintf(&b, "%s\t%s\t%v\t%s\n", name, crc, t.releases[from], last)
 			}
 			from = to + 1
 		}
