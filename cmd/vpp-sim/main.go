@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -44,7 +45,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.SetOutput(out)
 	flags.StringVar(&o.socket, "socket", "/run/vpp/api.sock", "unix socket of the binary API")
 	flags.StringVar(&o.control, "control", "", "unix socket for control commands, besides standard input")
-	flags.StringVar(&o.release, "release", "25.10", "VPP release whose messages are known, 22.10 to 26.06")
+	flags.StringVar(&o.release, "release", "25.10", "VPP release whose messages are known: "+strings.Join(binding.Releases(), ", "))
 	flags.BoolVar(&o.hostInterfaces, "host-interfaces", false, "refuse AF_PACKET on host interfaces that do not exist")
 	flags.IntVar(&o.journal, "journal", 1000, "requests kept for the journal command")
 	flags.Usage = func() {
