@@ -60,7 +60,7 @@ type Conn struct {
 
 	// The clock of the reply timeout: ticks of the sweeper.
 	tick      atomic.Int64
-	progress  atomic.Int64  // tick of the last message with a live context
+	progress  atomic.Int64  // tick of the last message that answers a request
 	answered  atomic.Uint64 // highest seq that got a message
 	sweepWake chan struct{}
 
@@ -208,8 +208,8 @@ func (c *Conn) fail(cause error) {
 	c.drain.finish()
 }
 
-// end ends the connection for its users, once; everything pending fails at once.
-// The transport stays open.
+// end ends the connection for its users, once; everything pending fails at once, before
+// Done is closed. The transport stays open.
 func (c *Conn) end(cause error) {
 	err := disconnected(cause)
 	c.mu.Lock()
@@ -219,7 +219,6 @@ func (c *Conn) end(cause error) {
 	}
 	c.ended = err
 	c.unsent = nil
-	close(c.done)
 	c.mu.Unlock()
 
 	c.second.fail(cause)
@@ -237,5 +236,6 @@ func (c *Conn) end(cause error) {
 		}
 		s.mu.Unlock()
 	}
+	close(c.done)
 	c.watches.end(err)
 }

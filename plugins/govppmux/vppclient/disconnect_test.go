@@ -164,3 +164,35 @@ func TestUnrelatedMessagesAreDropped(t *testing.T) {
 }
 
 func nameCRC(m api.Message) string { return m.GetMessageName() + "_" + m.GetCrcString() }
+
+// TestUnansweredAtDone: when the end of a connection is reported, it is known whether a
+// request is unanswered.
+func TestUnansweredAtDone(t *testing.T) {
+	t.Parallel()
+	const places = 1 << 14
+	s := newServer(func(r *incoming) {
+		if r.name == "show_version" {
+			r.reply(&vpe.ShowVersionReply{})
+		}
+	})
+	c := dial(t, s, Options{MaxRequests: places, ReplyTimeout: time.Hour})
+	last := c.Send(patient(t), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
+	for range places - 2 { // the next one has the last place
+		if err := last.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		last = c.Send(patient(t), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
+	}
+	pending := c.Send(patient(t), &vpe.ShowVpeSystemTime{}, &vpe.ShowVpeSystemTimeReply{})
+	if err := last.Wait(); err != nil { // so VPP has got the pending one, or will get it at once
+		t.Fatal(err)
+	}
+	go c.Stall(ErrReplyTimeout)
+	<-c.Done()
+	if !c.Unanswered() {
+		t.Error("nothing is unanswered when the connection has ended")
+	}
+	if err := pending.Wait(); !errors.Is(err, ErrDisconnected) {
+		t.Error(err)
+	}
+}
