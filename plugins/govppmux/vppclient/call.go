@@ -106,9 +106,8 @@ func (f Future) wait() (name string, retval int32, err error) {
 	select {
 	case <-k.done:
 	case <-f.ctx.Done():
-		if f.conn.abandon(f.reqContext) {
-			f.conn.drain.unanswered.Store(true)
-			err = &RequestError{Message: k.replyTo, Sent: true, Err: f.ctx.Err()}
+		if f.conn.Err() == nil && f.conn.abandon(f.reqContext) {
+			err = &RequestError{Message: k.replyTo, Sent: true, Err: canceled(f.ctx)}
 			f.conn.recycle(k)
 			return "", 0, err
 		}

@@ -28,5 +28,9 @@
 // Dumps go over a second connection, so that nothing waits behind what VPP sends
 // of a large one; it is made for the first dump.
 //
+// A request ends with its context. VPP may still execute it, and its reply is dropped.
+// A dump after it waits until VPP has executed it or refused it, so what the dump returns
+// decides which.
+//
 // Conn implements api.Connection of govpp, so generated RPC clients run on it.
 package vppclient

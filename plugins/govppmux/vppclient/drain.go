@@ -9,11 +9,12 @@ import (
 	"go.fd.io/govpp/binapi/memclnt"
 )
 
-// drain is the end of a connection to a VPP that stopped answering. VPP executes
+// drain tracks the requests of a connection whose outcome is unknown. VPP executes
 // the requests of a connection in order, however late: once it has answered a ping
-// behind them, nothing of this connection can take effect any more.
+// behind them, none of them can take effect any more.
 type drain struct {
-	unanswered atomic.Bool   // requests were sent that got no reply
+	unanswered atomic.Bool   // the connection ended before the reply to a request
+	abandoned  atomic.Uint64 // highest seq of the canceled requests that may have an effect
 	ping       atomic.Uint32 // context of the ping; 0 before Drain
 	answered   atomic.Bool   // the ping was answered
 	finished   chan struct{}
@@ -21,6 +22,25 @@ type drain struct {
 }
 
 func (d *drain) finish() { d.once.Do(func() { close(d.finished) }) }
+
+// abandon records a canceled request.
+func (d *drain) abandon(seq uint64) {
+	for last := d.abandoned.Load(); seq > last && !d.abandoned.CompareAndSwap(last, seq); last = d.abandoned.Load() {
+	}
+}
+
+// overtakes reports whether a request over another connection may be executed before
+// a canceled request.
+func (c *Conn) overtakes() bool { return c.drain.abandoned.Load() > c.answered.Load() }
+
+// waitForAbandoned waits until VPP has executed or refused the canceled requests: it
+// answers a ping behind them.
+func (c *Conn) waitForAbandoned(ctx context.Context) error {
+	if !c.overtakes() {
+		return nil
+	}
+	return c.Invoke(ctx, &memclnt.ControlPing{}, &memclnt.ControlPingReply{})
+}
 
 // Stall ends the connection because VPP does not answer: requests that wait for a
 // reply fail with an unknown outcome, and the transport stays open for Drain.
@@ -34,7 +54,7 @@ func (c *Conn) Stall(cause error) {
 
 // Unanswered reports whether requests were sent over the ended connection whose
 // outcome is unknown.
-func (c *Conn) Unanswered() bool { return c.drain.unanswered.Load() }
+func (c *Conn) Unanswered() bool { return c.drain.unanswered.Load() || c.overtakes() }
 
 // Drain waits until nothing that was sent over the ended connection can take effect
 // any more: VPP has answered everything, or has closed the connection, which makes

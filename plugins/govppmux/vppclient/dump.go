@@ -1,6 +1,7 @@
 package vppclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func (c *Conn) receiveRecords(ctx context.Context, r request, to *records, newRe
 		select {
 		case <-to.box.ready:
 		case <-ctx.Done():
-			return &RequestError{Message: r.info.name, Sent: true, Err: ctx.Err()}
+			return &RequestError{Message: r.info.name, Sent: true, Err: cmp.Or(c.Err(), canceled(ctx))}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package vppclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -72,6 +73,16 @@ func (e *RetvalError) Unwrap() error { return e.Retval }
 func OutcomeUnknown(err error) bool {
 	var re *RequestError
 	return errors.As(err, &re) && re.Sent
+}
+
+// canceled returns the error of a context that is done, with its cause; nil if the
+// context is not done.
+func canceled(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(cause, err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 func disconnected(cause error) error {

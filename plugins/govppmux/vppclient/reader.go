@@ -10,7 +10,7 @@ import (
 type readerState struct {
 	freed   []freed
 	seq     uint64 // highest answered in this batch
-	live    bool   // a message of this batch had a live context
+	live    bool   // a message of this batch answers a request, canceled or not
 	replies uint64
 	late    uint64
 	events  uint64
@@ -61,6 +61,7 @@ func (c *Conn) deliver(id uint16, reqContext uint32, payload []byte) {
 		c.reader.late++
 		return
 	}
+	c.reader.live = true
 	s := &c.slots[index]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,6 @@ func (c *Conn) deliver(id uint16, reqContext uint32, payload []byte) {
 		}
 		return
 	}
-	c.reader.live = true
 	c.reader.replies++
 	c.reader.seq = max(c.reader.seq, s.seq)
 	if s.to.receive(id, payload) {

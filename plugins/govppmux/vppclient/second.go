@@ -1,6 +1,7 @@
 package vppclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 // second is the connection that dumps go over: what VPP sends of a large one
 // does not stand before the replies to other requests. It is made for the first
 // dump, and again if it alone broke. VPP executes the requests of the two
-// connections in any order, but a dump sees what was answered before it.
+// connections in any order, but a dump sees what was answered before it, and what was
+// canceled before it: it waits for a ping over the main connection then.
 type second struct {
 	turn chan struct{} // taken by who makes it
 	conn atomic.Pointer[Conn]
@@ -26,11 +28,19 @@ const (
 	maxSecondName = maxName - len(secondSuffix)
 )
 
-// forDumps returns the second connection.
+// forDumps returns the second connection, when VPP has executed the canceled requests.
 func (c *Conn) forDumps(ctx context.Context) (*Conn, error) {
 	if c.second.main != nil {
 		return c, nil
 	}
+	if err := c.waitForAbandoned(ctx); err != nil {
+		return nil, err
+	}
+	return c.theSecond(ctx)
+}
+
+// theSecond returns the second connection, which is made if there is none.
+func (c *Conn) theSecond(ctx context.Context) (*Conn, error) {
 	if d := c.second.conn.Load(); d != nil && d.Err() == nil {
 		return d, nil
 	}
@@ -40,7 +50,7 @@ func (c *Conn) forDumps(ctx context.Context) (*Conn, error) {
 	case <-c.done:
 		return nil, c.Err()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, cmp.Or(c.Err(), canceled(ctx))
 	}
 	before := c.second.conn.Load()
 	if before != nil && before.Err() == nil {
@@ -52,7 +62,7 @@ func (c *Conn) forDumps(ctx context.Context) (*Conn, error) {
 	d, err := c.dialSecond(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, cmp.Or(c.Err(), canceled(ctx))
 	case err != nil:
 		return nil, disconnected(fmt.Errorf("connection for dumps: %w", err))
 	}

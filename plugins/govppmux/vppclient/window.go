@@ -161,7 +161,7 @@ func (c *Conn) admitted(ctx context.Context, me *waiter) (uint32, error) {
 	w := &c.window
 	err := c.ended
 	if err == nil && !me.granted {
-		err = ctx.Err()
+		err = canceled(ctx)
 	}
 	if !me.granted {
 		me.gone = true // stays queued, so it cannot be used again
@@ -193,8 +193,9 @@ func (c *Conn) release(slots ...freed) {
 	c.window.grant(len(c.unsent))
 }
 
-// abandon ends a request whose caller does not wait any more; a late reply
-// finds nobody. It returns false if the request had ended before.
+// abandon ends a request whose caller does not wait any more: a late reply is dropped,
+// and the outcome is unknown until VPP answers a later request. It returns false if the
+// request had ended before.
 func (c *Conn) abandon(reqContext uint32) bool {
 	index := c.indexOf(reqContext)
 	s := &c.slots[index]
@@ -204,8 +205,11 @@ func (c *Conn) abandon(reqContext uint32) bool {
 		return false
 	}
 	s.context, s.to = 0, nil
-	size := s.size
+	size, seq, effect := s.size, s.seq, s.info != c.ping
 	s.mu.Unlock()
+	if effect {
+		c.drain.abandon(seq)
+	}
 	c.release(freed{index, size})
 	return true
 }

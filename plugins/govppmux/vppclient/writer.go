@@ -1,6 +1,7 @@
 package vppclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -56,8 +57,8 @@ func (c *Conn) submit(ctx context.Context, r request, to receiver) (reqContext u
 	if size > c.opts.MaxMessage {
 		return fail(fmt.Errorf("request of %d bytes: %w of %d", size, ErrTooLarge, c.opts.MaxMessage))
 	}
-	if err := ctx.Err(); err != nil {
-		return fail(err)
+	if ctx.Err() != nil {
+		return fail(cmp.Or(c.Err(), canceled(ctx)))
 	}
 	_, hasDeadline := ctx.Deadline()
 	listed, ok := to.(*streamRequest)
