@@ -171,7 +171,7 @@ func (p *Plugin) interfaces(r *http.Request, d dumped, kvs []api.KVWithMetadata)
 	}
 	details := map[uint32]vppcalls.Details{}
 	if p.Interfaces != nil {
-		all, err := p.Interfaces.DumpInterfaces()
+		all, err := p.Interfaces.DumpInterfaces(r.Context())
 		if err != nil {
 			p.Log.Warn("what VPP tells of its interfaces cannot be read", "error", err)
 		}

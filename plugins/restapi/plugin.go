@@ -8,6 +8,7 @@
 package restapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -47,7 +48,7 @@ type Scheduler interface {
 
 // VPPInterfaces reads interfaces from VPP.
 type VPPInterfaces interface {
-	DumpInterfaces() ([]vppcalls.Details, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 var _ infra.PostInit = (*Plugin)(nil)

@@ -1,6 +1,7 @@
 package restapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -53,7 +54,7 @@ func (s scheduler) DumpValuesByDescriptor(name string, view api.View) ([]api.KVW
 // details are what VPP tells of interfaces; nil: nothing.
 type details []vppcalls.Details
 
-func (d details) DumpInterfaces() ([]vppcalls.Details, error) {
+func (d details) DumpInterfaces(context.Context) ([]vppcalls.Details, error) {
 	if d == nil {
 		return nil, errors.New("no answer")
 	}

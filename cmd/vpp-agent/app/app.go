@@ -8,6 +8,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra"
@@ -259,6 +260,6 @@ func (s linuxStates) Watch(f func(*linuxifpb.InterfaceNotification)) (cancel fun
 type vppInterfaces struct{ agent *VPPAgent }
 
 // DumpInterfaces returns what VPP tells of all its interfaces.
-func (v vppInterfaces) DumpInterfaces() ([]vppcalls.Details, error) {
-	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces()
+func (v vppInterfaces) DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error) {
+	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces(ctx)
 }

@@ -77,7 +77,7 @@ func (w *leaseWatcher) follow(ctx context.Context) {
 		case <-w.kick:
 		case <-tick.C:
 		}
-		w.tell()
+		w.tell(ctx)
 	}
 }
 
@@ -91,8 +91,8 @@ func (w *leaseWatcher) stop() {
 
 // tell passes on what is news. The transaction that created the interfaces may
 // still be running, so their names are looked up when that has ended.
-func (w *leaseWatcher) tell() {
-	all, err := w.calls.DumpDHCPClients()
+func (w *leaseWatcher) tell(ctx context.Context) {
+	all, err := w.calls.DumpDHCPClients(ctx)
 	if err != nil || len(all) == 0 && len(w.told) == 0 {
 		if err != nil {
 			w.log.Debug("DHCP leases were not read", "error", err)

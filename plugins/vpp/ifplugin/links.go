@@ -72,7 +72,7 @@ func (w *linkWatcher) start(ctx context.Context, run func(func(context.Context))
 			case <-ctx.Done():
 				return
 			case <-w.changes.kick:
-				w.tell(w.changes.take())
+				w.tell(ctx, w.changes.take())
 			}
 		}
 	})
@@ -88,8 +88,8 @@ func (w *linkWatcher) stop() {
 
 // tellAll tells the state of all links, which may have changed before VPP began
 // to send events.
-func (w *linkWatcher) tellAll() {
-	all, err := w.calls.DumpInterfaces()
+func (w *linkWatcher) tellAll(ctx context.Context) {
+	all, err := w.calls.DumpInterfaces(ctx)
 	if err != nil {
 		w.log.Debug("the state of links was not read", "error", err)
 		return
@@ -118,11 +118,11 @@ const fewInterfaces = 8
 // tell looks what has become of interfaces and passes on what is news. The
 // transaction that created them may still be running, so their names are looked
 // up when that has ended.
-func (w *linkWatcher) tell(swIfIndexes []uint32) {
+func (w *linkWatcher) tell(ctx context.Context, swIfIndexes []uint32) {
 	w.scheduler.TransactionBarrier()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found, err := w.read(swIfIndexes)
+	found, err := w.read(ctx, swIfIndexes)
 	if err != nil {
 		w.log.Debug("the state of links was not read", "error", err)
 		return
@@ -155,17 +155,17 @@ func (w *linkWatcher) reportLost(swIfIndexes []uint32, found map[uint32]*vppcall
 	}
 }
 
-func (w *linkWatcher) read(swIfIndexes []uint32) (map[uint32]*vppcalls.Details, error) {
+func (w *linkWatcher) read(ctx context.Context, swIfIndexes []uint32) (map[uint32]*vppcalls.Details, error) {
 	found := make(map[uint32]*vppcalls.Details, len(swIfIndexes))
 	if len(swIfIndexes) > fewInterfaces {
-		all, err := w.calls.DumpInterfaces()
+		all, err := w.calls.DumpInterfaces(ctx)
 		for i := range all {
 			found[all[i].SwIfIndex] = &all[i]
 		}
 		return found, err
 	}
 	for _, idx := range swIfIndexes {
-		d, err := w.calls.DumpInterface(idx)
+		d, err := w.calls.DumpInterface(ctx, idx)
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,7 @@ func (p *Plugin) Init() error {
 	}
 	p.cfg = cfg
 	p.holder.Clear(errNotConnected)
-	p.vpp = session.New(p.Context(), &p.holder)
+	p.vpp = session.New(&p.holder)
 	p.calls = vppcalls.New(p.vpp)
 	p.leases.kick = make(chan struct{}, 1)
 	p.states = newStates(time.Now)

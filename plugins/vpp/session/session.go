@@ -76,30 +76,26 @@ func (h *Holder) Session() (Session, error) {
 }
 
 // VPP sends requests to the VPP of the current session. Its methods may be
-// called concurrently. Requests end at the reply timeout of the connection or
-// with the context given to New.
+// called concurrently. A request ends at the reply timeout of the connection or
+// when its context is canceled.
 type VPP struct {
-	ctx context.Context
 	src Source
 }
 
-// New returns a VPP whose requests end with ctx.
-func New(ctx context.Context, src Source) *VPP { return &VPP{ctx: ctx, src: src} }
-
-// Context is the context given to New.
-func (v *VPP) Context() context.Context { return v.ctx }
+// New returns a VPP that uses the sessions of src.
+func New(src Source) *VPP { return &VPP{src: src} }
 
 // Session returns the current session.
 func (v *VPP) Session() (Session, error) { return v.src.Session() }
 
 // Call sends a request, waits for the reply and checks its return value. The
 // error names the request; errors.Is finds the api.VPPApiError in it.
-func (v *VPP) Call(req, reply api.Message) error {
+func (v *VPP) Call(ctx context.Context, req, reply api.Message) error {
 	s, err := v.src.Session()
 	if err != nil {
 		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return marked(s.Client.Call(v.ctx, req, reply))
+	return marked(s.Client.Call(ctx, req, reply))
 }
 
 // Has reports whether the connected VPP knows all the messages; false without
@@ -120,33 +116,34 @@ func (v *VPP) Has(msgs ...api.Message) bool {
 // Dump returns all records that a ..._dump request yields; D is the pointer
 // type of the ..._details message. An error means that nothing is known, not
 // that nothing is there.
-func Dump[D api.Message](v *VPP, req api.Message) ([]D, error) {
+func Dump[D api.Message](ctx context.Context, v *VPP, req api.Message) ([]D, error) {
 	s, err := v.src.Session()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	found, err := vppclient.Dump[D](v.ctx, s.Client, req)
+	found, err := vppclient.Dump[D](ctx, s.Client, req)
 	return found, marked(err)
 }
 
 // Each calls each for every record that a ..._dump request yields, as they come; D
 // is the pointer type of the ..._details message. The record is used again when
 // each returns. After an error what was seen is not all there is.
-func Each[D api.Message](v *VPP, req api.Message, each func(D)) error {
+func Each[D api.Message](ctx context.Context, v *VPP, req api.Message, each func(D)) error {
 	s, err := v.src.Session()
 	if err != nil {
 		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return marked(vppclient.Each(v.ctx, s.Client, req, func(d D) error {
+	return marked(vppclient.Each(ctx, s.Client, req, func(d D) error {
 		each(d)
 		return nil
 	}))
 }
 
 // marked tells the scheduler what an error means for it: a VPP that was gone before
-// it was asked, one whose reply was lost, and one that lacks a message.
+// it was asked, one whose reply was lost or not waited for, and one that lacks a message.
 func marked(err error) error {
-	if errors.Is(err, vppclient.ErrReplyLost) {
+	canceled := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if errors.Is(err, vppclient.ErrReplyLost) || canceled && vppclient.OutcomeUnknown(err) {
 		return kvs.Undecided(err)
 	}
 	if errors.Is(err, vppclient.ErrDisconnected) && !vppclient.OutcomeUnknown(err) {

@@ -51,15 +51,15 @@ func TestWithoutSession(t *testing.T) {
 	reason := errors.New("socket does not exist")
 	for _, set := range []func(){func() {}, func() { h.Clear(reason) }} {
 		set()
-		v := session.New(t.Context(), &h)
-		err := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+		v := session.New(&h)
+		err := v.Call(t.Context(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
 		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
 			t.Errorf("call: %v", err)
 		}
-		if _, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
+		if _, err := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
 			t.Errorf("dump: %v", err)
 		}
-		if err := session.Each(v, &interfaces.SwInterfaceDump{}, func(*interfaces.SwInterfaceDetails) {}); !errors.Is(err, vppclient.ErrDisconnected) {
+		if err := session.Each(t.Context(), v, &interfaces.SwInterfaceDump{}, func(*interfaces.SwInterfaceDetails) {}); !errors.Is(err, vppclient.ErrDisconnected) {
 			t.Errorf("records: %v", err)
 		}
 		if v.Has(&interfaces.CreateLoopback{}) {
@@ -75,15 +75,15 @@ func TestCallAndDump(t *testing.T) {
 	t.Parallel()
 	var h session.Holder
 	h.Set(connect(t, 1))
-	v := session.New(t.Context(), &h)
-	if err := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}); err != nil {
+	v := session.New(&h)
+	if err := v.Call(t.Context(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex})
+	all, err := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex})
 	if err != nil || len(all) != 2 {
 		t.Errorf("%d interfaces, %v", len(all), err)
 	}
-	err = session.Each(v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex}, func(d *interfaces.SwInterfaceDetails) {
+	err = session.Each(t.Context(), v, &interfaces.SwInterfaceDump{SwIfIndex: ^interfaces.SwInterfaceDump{}.SwIfIndex}, func(d *interfaces.SwInterfaceDetails) {
 		if len(all) == 0 || !reflect.DeepEqual(d, all[0]) {
 			t.Errorf("one more or another: %+v", d)
 			return
@@ -93,7 +93,7 @@ func TestCallAndDump(t *testing.T) {
 	if err != nil || len(all) != 0 {
 		t.Errorf("one by one, %d are missing: %v", len(all), err)
 	}
-	err = v.Call(&interfaces.DeleteLoopback{SwIfIndex: 77}, &interfaces.DeleteLoopbackReply{})
+	err = v.Call(t.Context(), &interfaces.DeleteLoopback{SwIfIndex: 77}, &interfaces.DeleteLoopbackReply{})
 	if !errors.Is(err, api.INVALID_SW_IF_INDEX) || !session.Gone(err) || session.Gone(nil) || session.Gone(errors.New("other")) {
 		t.Errorf("refusal: %v", err)
 	}
@@ -114,9 +114,9 @@ func TestUnreached(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close() })
 	var h session.Holder
 	h.Set(session.Session{Epoch: 1, Client: conn})
-	v := session.New(t.Context(), &h)
+	v := session.New(&h)
 	sent := make(chan error)
-	go func() { sent <- v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}) }()
+	go func() { sent <- v.Call(t.Context(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}) }()
 	for sim.Count("create_loopback") == 0 {
 		runtime.Gosched()
 	}
@@ -126,8 +126,8 @@ func TestUnreached(t *testing.T) {
 	if err := <-sent; !errors.Is(err, vppclient.ErrDisconnected) || errors.Is(err, kvs.ErrUnreached) {
 		t.Errorf("sent before: %v", err)
 	}
-	_, dumped := session.Dump[*interfaces.SwInterfaceDetails](v, &interfaces.SwInterfaceDump{})
-	called := v.Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+	_, dumped := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{})
+	called := v.Call(t.Context(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
 	for _, err := range []error{dumped, called} {
 		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
 			t.Errorf("asked later: %v", err)
@@ -141,7 +141,7 @@ func TestContextEndsCalls(t *testing.T) {
 	h.Set(connect(t, 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := session.New(ctx, &h).Call(&interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
+	err := session.New(&h).Call(ctx, &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("call: %v", err)
 	}
@@ -160,7 +160,7 @@ func TestOperationsFollowTheSession(t *testing.T) {
 		)}
 	})
 	var h session.Holder
-	v := session.New(t.Context(), &h)
+	v := session.New(&h)
 	do := func() (func() string, error) {
 		return session.Do(v, per, func(o ops) session.Op[func() string] { return o.name })
 	}

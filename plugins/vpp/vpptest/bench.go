@@ -120,6 +120,9 @@ func UseIf(f func(*ifplugin.Plugin)) Option { return func(b *Bench) { f(b.If) } 
 // ReplyTimeout is how long VPP may be silent before a request fails.
 func ReplyTimeout(d time.Duration) Option { return func(b *Bench) { b.conf.ReplyTimeout = d } }
 
+// CallbackTimeout is the time limit of the callbacks of descriptors.
+func CallbackTimeout(d time.Duration) Option { return func(b *Bench) { b.sched.CallbackTimeout = d } }
+
 // Reconnect is the longest pause between two attempts to connect to VPP.
 func Reconnect(d time.Duration) Option { return func(b *Bench) { b.conf.RetryConnectTimeout = d } }
 

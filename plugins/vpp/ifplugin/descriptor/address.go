@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -22,9 +23,9 @@ import (
 
 // addressCalls is what addresses need of VPP.
 type addressCalls interface {
-	AddAddress(swIfIndex uint32, addr netip.Prefix) error
-	RemoveAddress(swIfIndex uint32, addr netip.Prefix) error
-	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
+	AddAddress(ctx context.Context, swIfIndex uint32, addr netip.Prefix) error
+	RemoveAddress(ctx context.Context, swIfIndex uint32, addr netip.Prefix) error
+	DumpAddresses(ctx context.Context, swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
 }
 
 type addressDescriptor struct {
@@ -36,12 +37,12 @@ type addressDescriptor struct {
 func NewAddress(vpp addressCalls, ifs index) *kvs.KVDescriptor {
 	d := &addressDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:         AddressName,
-		Southbound:   Southbound,
-		KeySelector:  isStaticAddress,
-		Dependencies: d.dependencies,
-		Create:       d.create,
-		Delete:       d.remove,
+		Name:          AddressName,
+		Southbound:    Southbound,
+		KeySelector:   isStaticAddress,
+		Dependencies:  d.dependencies,
+		CreateContext: d.create,
+		DeleteContext: d.remove,
 	})
 }
 
@@ -62,21 +63,21 @@ func (d *addressDescriptor) dependencies(key string, _ *emptypb.Empty) []kvs.Dep
 	}}
 }
 
-func (d *addressDescriptor) create(key string, _ *emptypb.Empty) (kvs.Metadata, error) {
+func (d *addressDescriptor) create(ctx context.Context, key string, _ *emptypb.Empty) (kvs.Metadata, error) {
 	idx, addr, err := d.parse(key)
 	if err != nil {
 		return nil, err
 	}
-	err = d.vpp.AddAddress(idx, addr)
+	err = d.vpp.AddAddress(ctx, idx, addr)
 	if errors.Is(err, api.ADDRESS_IN_USE) || errors.Is(err, api.DUPLICATE_IF_ADDRESS) {
-		err = conflict(d.inUse(key, addr, err), field{"ip_addresses", addr})
+		err = conflict(d.inUse(ctx, key, addr, err), field{"ip_addresses", addr})
 	}
 	return nil, err
 }
 
 // inUse says which interface has an address that VPP does not have beside the new
 // one. Of those that are to have one VPP is asked whether they do.
-func (d *addressDescriptor) inUse(key string, addr netip.Prefix, cause error) error {
+func (d *addressDescriptor) inUse(ctx context.Context, key string, addr netip.Prefix, cause error) error {
 	iface, _, _, _ := model.ParseAddressKey(key)
 	m, ok := d.ifs.LookupByName(iface)
 	if !ok {
@@ -87,7 +88,7 @@ func (d *addressDescriptor) inUse(key string, addr netip.Prefix, cause error) er
 		if !ok {
 			continue
 		}
-		has, err := d.vpp.DumpAddresses(other.SwIfIndex, addr.Addr().Is6())
+		has, err := d.vpp.DumpAddresses(ctx, other.SwIfIndex, addr.Addr().Is6())
 		if err != nil {
 			return errors.Join(cause, err)
 		}
@@ -100,12 +101,12 @@ func (d *addressDescriptor) inUse(key string, addr netip.Prefix, cause error) er
 	return fmt.Errorf("overlaps in VRF table %d with an address that this agent did not configure: %w", m.Vrf, cause)
 }
 
-func (d *addressDescriptor) remove(key string, _ *emptypb.Empty, _ kvs.Metadata) error {
+func (d *addressDescriptor) remove(ctx context.Context, key string, _ *emptypb.Empty, _ kvs.Metadata) error {
 	idx, addr, err := d.parse(key)
 	if err != nil {
 		return err
 	}
-	return d.vpp.RemoveAddress(idx, addr)
+	return d.vpp.RemoveAddress(ctx, idx, addr)
 }
 
 func (d *addressDescriptor) parse(key string) (idx uint32, addr netip.Prefix, err error) {

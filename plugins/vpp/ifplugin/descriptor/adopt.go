@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,14 +11,14 @@ import (
 
 // interfaceList is what finding the owner of an interface needs of VPP.
 type interfaceList interface {
-	DumpInterfaces() ([]vppcalls.Details, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 // adoptUntagged takes over the interface that VPP refuses to create a second
 // time, if it has no tag and is what is wanted: it was left over from a creation
 // whose end was not seen. Any other one has an owner, which the error names.
-func adoptUntagged(vpp interfaceList, swIfIndex uint32, same bool, cause error) (uint32, error) {
-	owner, tagged, err := ownerOf(vpp, swIfIndex)
+func adoptUntagged(ctx context.Context, vpp interfaceList, swIfIndex uint32, same bool, cause error) (uint32, error) {
+	owner, tagged, err := ownerOf(ctx, vpp, swIfIndex)
 	switch {
 	case err != nil:
 		return vppcalls.NoInterface, errors.Join(cause, err)
@@ -31,8 +32,8 @@ func adoptUntagged(vpp interfaceList, swIfIndex uint32, same bool, cause error) 
 
 // ownerOf describes an interface for people; "" if it does not exist. Who made one
 // without tag is not known.
-func ownerOf(vpp interfaceList, swIfIndex uint32) (owner string, tagged bool, err error) {
-	all, err := vpp.DumpInterfaces()
+func ownerOf(ctx context.Context, vpp interfaceList, swIfIndex uint32) (owner string, tagged bool, err error) {
+	all, err := vpp.DumpInterfaces(ctx)
 	for _, d := range all {
 		switch {
 		case d.SwIfIndex != swIfIndex:
@@ -47,14 +48,14 @@ func ownerOf(vpp interfaceList, swIfIndex uint32) (owner string, tagged bool, er
 
 // adoptAmong is adoptUntagged for the one of a kind in whose place the wanted one
 // was to be created; taken finds it, and same tells that it is what is wanted.
-func adoptAmong[T any](vpp interfaceList, dump func() (map[uint32]T, error), taken, same func(T) bool, cause error) (uint32, error) {
-	all, err := dump()
+func adoptAmong[T any](ctx context.Context, vpp interfaceList, dump func(context.Context) (map[uint32]T, error), taken, same func(T) bool, cause error) (uint32, error) {
+	all, err := dump(ctx)
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)
 	}
 	for idx, found := range all {
 		if taken(found) {
-			return adoptUntagged(vpp, idx, same(found), cause)
+			return adoptUntagged(ctx, vpp, idx, same(found), cause)
 		}
 	}
 	return vppcalls.NoInterface, cause

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -17,9 +18,9 @@ import (
 
 // bondMemberCalls is what membership in bonds needs of VPP.
 type bondMemberCalls interface {
-	AddBondMember(bondIndex uint32, m vppcalls.BondMember) error
-	DetachBondMember(swIfIndex uint32) error
-	DumpBonds() (map[uint32]vppcalls.Bond, error)
+	AddBondMember(ctx context.Context, bondIndex uint32, m vppcalls.BondMember) error
+	DetachBondMember(ctx context.Context, swIfIndex uint32) error
+	DumpBonds(ctx context.Context) (map[uint32]vppcalls.Bond, error)
 }
 
 type bondMemberDescriptor struct {
@@ -41,8 +42,8 @@ func NewBondMember(vpp bondMemberCalls, ifs index) *kvs.KVDescriptor {
 			}
 			return []kvs.Dependency{{Label: "interface-exists", Key: model.InterfaceModel.KeyFor(args[1])}}
 		},
-		Create: d.create,
-		Delete: d.remove,
+		CreateContext: d.create,
+		DeleteContext: d.remove,
 	})
 }
 
@@ -58,23 +59,23 @@ func (d *bondMemberDescriptor) parse(key string) (bond, member uint32, err error
 	return bond, member, err
 }
 
-func (d *bondMemberDescriptor) create(key string, m *interfaces.BondLink_BondedInterface) (kvs.Metadata, error) {
+func (d *bondMemberDescriptor) create(ctx context.Context, key string, m *interfaces.BondLink_BondedInterface) (kvs.Metadata, error) {
 	bond, member, err := d.parse(key)
 	if err != nil {
 		return nil, err
 	}
 	wanted := vppcalls.BondMember{SwIfIndex: member, Passive: m.GetIsPassive(), LongTimeout: m.GetIsLongTimeout()}
-	err = d.vpp.AddBondMember(bond, wanted)
+	err = d.vpp.AddBondMember(ctx, bond, wanted)
 	if errors.Is(err, api.VALUE_EXIST) {
-		err = conflict(d.inBond(bond, wanted, err), field{"bond.bonded_interfaces.name", m.GetName()})
+		err = conflict(d.inBond(ctx, bond, wanted, err), field{"bond.bonded_interfaces.name", m.GetName()})
 	}
 	return nil, err
 }
 
 // inBond looks which bond the interface is in; it is no error if that is the
 // wanted one.
-func (d *bondMemberDescriptor) inBond(bond uint32, wanted vppcalls.BondMember, cause error) error {
-	all, err := d.vpp.DumpBonds()
+func (d *bondMemberDescriptor) inBond(ctx context.Context, bond uint32, wanted vppcalls.BondMember, cause error) error {
+	all, err := d.vpp.DumpBonds(ctx)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -92,10 +93,10 @@ func (d *bondMemberDescriptor) inBond(bond uint32, wanted vppcalls.BondMember, c
 	return cause
 }
 
-func (d *bondMemberDescriptor) remove(key string, _ *interfaces.BondLink_BondedInterface, _ kvs.Metadata) error {
+func (d *bondMemberDescriptor) remove(ctx context.Context, key string, _ *interfaces.BondLink_BondedInterface, _ kvs.Metadata) error {
 	_, member, err := d.parse(key)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DetachBondMember(member)
+	return d.vpp.DetachBondMember(ctx, member)
 }

@@ -4,6 +4,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 
@@ -36,7 +37,7 @@ const (
 type index interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
-	Look() *ifaceidx.Look
+	Look(ctx context.Context) *ifaceidx.Look
 	Overlapping(vrf uint32, iface string, addr netip.Prefix) (names []string)
 }
 

@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -14,8 +16,8 @@ import (
 
 // dhcpClientCalls is what DHCP clients need of VPP.
 type dhcpClientCalls interface {
-	StartDHCPClient(swIfIndex uint32, hostName string) error
-	StopDHCPClient(swIfIndex uint32) error
+	StartDHCPClient(ctx context.Context, swIfIndex uint32, hostName string) error
+	StopDHCPClient(ctx context.Context, swIfIndex uint32) error
 }
 
 type dhcpClientDescriptor struct {
@@ -35,8 +37,12 @@ func NewDHCPClient(vpp dhcpClientCalls, ifs index, changed func()) *kvs.KVDescri
 		Dependencies: func(key string, _ *emptypb.Empty) []kvs.Dependency {
 			return inSomeTable(ifaceOf(model.DHCPClientKey.Parse(key)))
 		},
-		Create: func(key string, _ *emptypb.Empty) (kvs.Metadata, error) { return nil, d.create(key) },
-		Delete: func(key string, _ *emptypb.Empty, _ kvs.Metadata) error { return d.remove(key) },
+		CreateContext: func(ctx context.Context, key string, _ *emptypb.Empty) (kvs.Metadata, error) {
+			return nil, d.create(ctx, key)
+		},
+		DeleteContext: func(ctx context.Context, key string, _ *emptypb.Empty, _ kvs.Metadata) error {
+			return d.remove(ctx, key)
+		},
 	})
 }
 
@@ -57,20 +63,20 @@ func inSomeTable(iface string) []kvs.Dependency {
 	}}
 }
 
-func (d *dhcpClientDescriptor) create(key string) error {
+func (d *dhcpClientDescriptor) create(ctx context.Context, key string) error {
 	iface := ifaceOf(model.DHCPClientKey.Parse(key))
 	idx, err := swIfIndex(d.ifs, iface)
 	if err != nil {
 		return err
 	}
-	return d.vpp.StartDHCPClient(idx, iface)
+	return d.vpp.StartDHCPClient(ctx, idx, iface)
 }
 
-func (d *dhcpClientDescriptor) remove(key string) error {
+func (d *dhcpClientDescriptor) remove(ctx context.Context, key string) error {
 	idx, err := swIfIndex(d.ifs, ifaceOf(model.DHCPClientKey.Parse(key)))
 	if err != nil {
 		return err
 	}
 	defer d.changed()
-	return d.vpp.StopDHCPClient(idx)
+	return d.vpp.StopDHCPClient(ctx, idx)
 }

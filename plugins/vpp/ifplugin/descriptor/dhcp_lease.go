@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"net/netip"
 
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -18,7 +19,7 @@ import (
 
 // dhcpLeaseCalls is what leases need of VPP.
 type dhcpLeaseCalls interface {
-	DumpDHCPClients() (map[uint32]*vppcalls.DHCPLease, error)
+	DumpDHCPClients(ctx context.Context) (map[uint32]*vppcalls.DHCPLease, error)
 }
 
 type leaseKV = kvs.KV[*interfaces.DHCPLease, *interfaces.DHCPLease]
@@ -39,7 +40,7 @@ func NewDHCPLease(vpp dhcpLeaseCalls, ifs index) *kvs.KVDescriptor {
 		KeyLabel:             func(key string) string { return ifaceOf(model.DHCPLeaseKey.Parse(key)) },
 		WithMetadata:         true,
 		DerivedValues:        leasedAddress,
-		Retrieve:             d.retrieve,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{InterfaceName},
 	})
 }
@@ -51,8 +52,8 @@ func leasedAddress(_ string, l *interfaces.DHCPLease) []kvs.KeyValuePair {
 	}}
 }
 
-func (d *dhcpLeaseDescriptor) retrieve([]leaseKV) ([]leaseKV, error) {
-	all, err := d.vpp.DumpDHCPClients()
+func (d *dhcpLeaseDescriptor) retrieve(ctx context.Context, _ []leaseKV) ([]leaseKV, error) {
+	all, err := d.vpp.DumpDHCPClients(ctx)
 	if err != nil {
 		return nil, err
 	}

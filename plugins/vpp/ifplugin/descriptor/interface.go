@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -25,13 +26,13 @@ import (
 
 // interfaceCalls is what interfaces of all types need of VPP.
 type interfaceCalls interface {
-	SetTag(swIfIndex uint32, tag string) error
-	SetAdminState(swIfIndex uint32, up bool) error
-	SetMAC(swIfIndex uint32, mac vppcalls.MAC) error
-	SetMTU(swIfIndex, mtu uint32) error
-	SetPacketMTU(swIfIndex, mtu uint32) error
-	RemoveTag(swIfIndex uint32) error
-	SetTable(swIfIndex, vrf uint32, ipv6 bool) error
+	SetTag(ctx context.Context, swIfIndex uint32, tag string) error
+	SetAdminState(ctx context.Context, swIfIndex uint32, up bool) error
+	SetMAC(ctx context.Context, swIfIndex uint32, mac vppcalls.MAC) error
+	SetMTU(ctx context.Context, swIfIndex, mtu uint32) error
+	SetPacketMTU(ctx context.Context, swIfIndex, mtu uint32) error
+	RemoveTag(ctx context.Context, swIfIndex uint32) error
+	SetTable(ctx context.Context, swIfIndex, vrf uint32, ipv6 bool) error
 	interfaceDumps
 }
 
@@ -87,20 +88,20 @@ func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
 		d.changed = func(uint32) {}
 	}
 	return kvs.Adapt(kvs.Describe(model.InterfaceModel, kvs.Descriptor[*interfaces.Interface, *ifaceidx.IfMeta]{
-		Name:               InterfaceName,
-		Southbound:         Southbound,
-		WithMetadata:       true,
-		Validate:           d.validate,
-		Dependencies:       d.dependencies,
-		DerivedValues:      derivedValues,
-		Without:            withoutDerived,
-		ValueComparator:    d.equivalent,
-		UpdateWithRecreate: d.mustRecreate,
-		Create:             d.create,
-		Update:             d.update,
-		Delete:             d.remove,
-		Retrieve:           d.retrieve,
-		RetrieveValue:      d.retrieveValue,
+		Name:                 InterfaceName,
+		Southbound:           Southbound,
+		WithMetadata:         true,
+		Validate:             d.validate,
+		Dependencies:         d.dependencies,
+		DerivedValues:        derivedValues,
+		Without:              withoutDerived,
+		ValueComparator:      d.equivalent,
+		UpdateWithRecreate:   d.mustRecreate,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
+		RetrieveValueContext: d.retrieveValue,
 	}))
 }
 
@@ -112,20 +113,20 @@ func (d *interfaceDescriptor) dependencies(_ string, i *interfaces.Interface) []
 	return nil
 }
 
-func (d *interfaceDescriptor) create(_ string, i *interfaces.Interface) (*ifaceidx.IfMeta, error) {
+func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interfaces.Interface) (*ifaceidx.IfMeta, error) {
 	kind := d.kinds[i.GetType()]
 	mac, err := wantedMAC(i)
 	if err != nil {
 		return nil, err
 	}
-	m, err := kind.create(i, mac)
+	m, err := kind.create(ctx, i, mac)
 	if err != nil {
 		return nil, createError(i, kind, err)
 	}
 	m.Type = i.GetType()
 	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
-	if err := d.finish(i, m, mac, kind); err != nil {
-		return nil, errors.Join(err, d.removeKind(kind, i, m)) // leave nothing half-made
+	if err := d.finish(ctx, i, m, mac, kind); err != nil {
+		return nil, errors.Join(err, d.removeKind(ctx, kind, i, m)) // leave nothing half-made
 	}
 	d.changed(m.SwIfIndex)
 	return m, nil
@@ -142,60 +143,60 @@ func createError(i *interfaces.Interface, kind linkKind, err error) error {
 }
 
 // removeKind deletes an interface together with its tag.
-func (d *interfaceDescriptor) removeKind(kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+func (d *interfaceDescriptor) removeKind(ctx context.Context, kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	d.subs.note(i, false)
 	if kind.traits().keepsTag {
-		if err := d.vpp.RemoveTag(m.SwIfIndex); session.Gone(err) {
+		if err := d.vpp.RemoveTag(ctx, m.SwIfIndex); session.Gone(err) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("remove tag: %w", err)
 		}
 	}
-	return kind.remove(i, m)
+	return kind.remove(ctx, i, m)
 }
 
 // finish completes an interface that was just created. The tag comes first:
 // it tells whose the interface is if the agent ends in between.
-func (d *interfaceDescriptor) finish(i *interfaces.Interface, m *ifaceidx.IfMeta, mac *vppcalls.MAC, kind linkKind) error {
+func (d *interfaceDescriptor) finish(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, mac *vppcalls.MAC, kind linkKind) error {
 	if !kind.traits().tagged {
-		if err := d.vpp.SetTag(m.SwIfIndex, i.GetName()); err != nil {
+		if err := d.vpp.SetTag(ctx, m.SwIfIndex, i.GetName()); err != nil {
 			return fmt.Errorf("set tag: %w", err)
 		}
 	}
 	if mac != nil && kind.traits().macAfter {
-		if err := d.vpp.SetMAC(m.SwIfIndex, *mac); err != nil {
+		if err := d.vpp.SetMAC(ctx, m.SwIfIndex, *mac); err != nil {
 			return fmt.Errorf("set MAC address: %w", err)
 		}
 	}
 	if mtu := d.wantedMTU(i); mtu != 0 {
-		if err := d.setMTU(i, m, mtu); err != nil {
+		if err := d.setMTU(ctx, i, m, mtu); err != nil {
 			return err
 		}
 	}
 	d.subs.note(i, i.GetEnabled())
 	if i.GetEnabled() != kind.traits().startsUp {
-		return d.setAdminState(i, m)
+		return d.setAdminState(ctx, i, m)
 	}
 	return nil
 }
 
-func (d *interfaceDescriptor) setMTU(i *interfaces.Interface, m *ifaceidx.IfMeta, mtu uint32) error {
+func (d *interfaceDescriptor) setMTU(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, mtu uint32) error {
 	set := d.vpp.SetMTU
 	if d.kinds[i.GetType()].traits().packetMTU {
 		set = d.vpp.SetPacketMTU
 	}
-	if err := set(m.SwIfIndex, mtu); err != nil {
+	if err := set(ctx, m.SwIfIndex, mtu); err != nil {
 		return fmt.Errorf("set MTU %d: %w", mtu, err)
 	}
 	return nil
 }
 
-func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *ifaceidx.IfMeta) (*ifaceidx.IfMeta, error) {
+func (d *interfaceDescriptor) update(ctx context.Context, _ string, old, i *interfaces.Interface, m *ifaceidx.IfMeta) (*ifaceidx.IfMeta, error) {
 	if m == nil {
 		return nil, fmt.Errorf("interface %q is not known to exist in VPP", i.GetName())
 	}
 	if old.GetEnabled() != i.GetEnabled() {
-		if err := d.changeAdminState(i, m); err != nil {
+		if err := d.changeAdminState(ctx, i, m); err != nil {
 			return m, err
 		}
 	}
@@ -204,17 +205,17 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 		if err != nil {
 			return m, err
 		}
-		if err := d.vpp.SetMAC(m.SwIfIndex, *mac); err != nil {
+		if err := d.vpp.SetMAC(ctx, m.SwIfIndex, *mac); err != nil {
 			return m, fmt.Errorf("set MAC address %s: %w", i.GetPhysAddress(), err)
 		}
 	}
 	if mtu := d.wantedMTU(i); mtu != 0 && mtu != d.wantedMTU(old) {
-		if err := d.setMTU(i, m, mtu); err != nil {
+		if err := d.setMTU(ctx, i, m, mtu); err != nil {
 			return m, err
 		}
 	}
 	if k, ok := d.kinds[i.GetType()].(linkUpdater); ok && !d.sameLink(old, i) {
-		if err := k.updateLink(old, i, m); err != nil {
+		if err := k.updateLink(ctx, old, i, m); err != nil {
 			return m, err
 		}
 	}
@@ -224,27 +225,27 @@ func (d *interfaceDescriptor) update(_ string, old, i *interfaces.Interface, m *
 	return &now, nil
 }
 
-func (d *interfaceDescriptor) changeAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	if err := d.setAdminState(i, m); err != nil || i.GetEnabled() {
+func (d *interfaceDescriptor) changeAdminState(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := d.setAdminState(ctx, i, m); err != nil || i.GetEnabled() {
 		return err
 	}
 	return d.kinds[i.GetType()].afterAdminDown(i)
 }
 
-func (d *interfaceDescriptor) remove(_ string, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	kind := d.kinds[i.GetType()]
 	if kind == nil {
 		return kvs.Permanent(unsupportedType(i.GetType()))
 	}
 	if m == nil {
-		found, err := d.find(i.GetName())
+		found, err := d.find(ctx, i.GetName())
 		if found == nil || err != nil {
 			return err // nothing there: nothing to delete
 		}
 		m = &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name}
 	}
 	defer d.changed(m.SwIfIndex)
-	return d.removeKind(kind, i, m)
+	return d.removeKind(ctx, kind, i, m)
 }
 
 // equivalent tells that nothing has to be done to make the new out of the old

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -16,16 +17,16 @@ import (
 
 // interfaceDumps is what reading the interfaces needs of VPP.
 type interfaceDumps interface {
-	DumpInterfaces() ([]vppcalls.Details, error)
-	DumpDHCPClients() (map[uint32]*vppcalls.DHCPLease, error)
-	DumpVirtualAddresses() (map[uint32][]netip.Addr, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
+	DumpDHCPClients(ctx context.Context) (map[uint32]*vppcalls.DHCPLease, error)
+	DumpVirtualAddresses(ctx context.Context) (map[uint32][]netip.Addr, error)
 	IP6ND(swIfIndex uint32) (nd vppcalls.IP6ND, known bool, err error)
-	DumpBonds() (map[uint32]vppcalls.Bond, error)
-	DumpUnnumbered() (map[uint32]uint32, error)
-	DumpRxQueues() (map[uint32][]vppcalls.RxQueue, error)
-	DumpAddressing(swIfIndexes []uint32) (map[uint32]vppcalls.Addressing, error)
-	LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err error)
-	Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
+	DumpBonds(ctx context.Context) (map[uint32]vppcalls.Bond, error)
+	DumpUnnumbered(ctx context.Context) (map[uint32]uint32, error)
+	DumpRxQueues(ctx context.Context) (map[uint32][]vppcalls.RxQueue, error)
+	DumpAddressing(ctx context.Context, swIfIndexes []uint32) (map[uint32]vppcalls.Addressing, error)
+	LinkLocal(ctx context.Context, swIfIndex uint32) (addr netip.Addr, known bool, err error)
+	Table(ctx context.Context, swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
 }
 
 type interfaceKV = kvs.KV[*interfaces.Interface, *ifaceidx.IfMeta]
@@ -49,8 +50,8 @@ type reading struct {
 // A name that VPP has more than once (an agent ended before it saw that its
 // request had succeeded) is returned once, the rest with a suffix, so that they
 // are removed.
-func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, error) {
-	r, err := d.read()
+func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfaceKV) ([]interfaceKV, error) {
+	r, err := d.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +62,13 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
 	}
-	if err := r.claimUntagged(correlate); err != nil {
+	if err := r.claimUntagged(ctx, correlate); err != nil {
 		return nil, err
 	}
-	if err := d.removeRests(correlate); err != nil {
+	if err := d.removeRests(ctx, correlate); err != nil {
 		return nil, err
 	}
-	if err := r.readAddresses(r.all...); err != nil {
+	if err := r.readAddresses(ctx, r.all...); err != nil {
 		return nil, err
 	}
 	seen := map[string]int{}
@@ -77,7 +78,7 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 			out = append(out, local(found))
 			continue
 		}
-		i, m, err := r.interfaceOf(found)
+		i, m, err := r.interfaceOf(ctx, found)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +86,7 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 			continue
 		}
 		if unconfirmed[i.Name] {
-			if err := r.resetTables(i, m); err != nil {
+			if err := r.resetTables(ctx, i, m); err != nil {
 				return nil, fmt.Errorf("interface %q: %w", i.Name, err)
 			}
 		}
@@ -97,19 +98,19 @@ func (d *interfaceDescriptor) retrieve(correlate []interfaceKV) ([]interfaceKV, 
 	return out, nil
 }
 
-func (d *interfaceDescriptor) retrieveValue(_ string, last *interfaces.Interface, _ *ifaceidx.IfMeta) (
+func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, _ *ifaceidx.IfMeta) (
 	*interfaces.Interface, *ifaceidx.IfMeta, bool, error) {
-	r, err := d.read()
+	r, err := d.read(ctx)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	r.wanted[last.GetName()] = last
 	for _, found := range r.all {
 		if found.Tag == last.GetName() {
-			if err := r.readAddresses(found); err != nil {
+			if err := r.readAddresses(ctx, found); err != nil {
 				return nil, nil, false, err
 			}
-			i, m, err := r.interfaceOf(found)
+			i, m, err := r.interfaceOf(ctx, found)
 			return i, m, i != nil, err
 		}
 	}
@@ -117,8 +118,8 @@ func (d *interfaceDescriptor) retrieveValue(_ string, last *interfaces.Interface
 }
 
 // find returns the interface with the tag, or nil.
-func (d *interfaceDescriptor) find(name string) (*vppcalls.Details, error) {
-	all, err := d.vpp.DumpInterfaces()
+func (d *interfaceDescriptor) find(ctx context.Context, name string) (*vppcalls.Details, error) {
+	all, err := d.vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,24 +131,24 @@ func (d *interfaceDescriptor) find(name string) (*vppcalls.Details, error) {
 	return nil, nil
 }
 
-func (d *interfaceDescriptor) read() (*reading, error) {
+func (d *interfaceDescriptor) read(ctx context.Context) (*reading, error) {
 	r := &reading{
 		d: d, kinds: map[interfaces.Interface_Type]recogniser{}, names: map[uint32]string{}, wanted: map[string]*interfaces.Interface{},
 	}
 	var err error
-	if r.all, err = d.vpp.DumpInterfaces(); err != nil {
+	if r.all, err = d.vpp.DumpInterfaces(ctx); err != nil {
 		return nil, err
 	}
-	if r.lenders, err = d.vpp.DumpUnnumbered(); err != nil {
+	if r.lenders, err = d.vpp.DumpUnnumbered(ctx); err != nil {
 		return nil, err
 	}
-	if r.dhcp, err = d.vpp.DumpDHCPClients(); err != nil {
+	if r.dhcp, err = d.vpp.DumpDHCPClients(ctx); err != nil {
 		return nil, err
 	}
-	if r.virtual, err = d.vpp.DumpVirtualAddresses(); err != nil {
+	if r.virtual, err = d.vpp.DumpVirtualAddresses(ctx); err != nil {
 		return nil, err
 	}
-	if r.members, err = d.bondMembers(r.all); err != nil {
+	if r.members, err = d.bondMembers(ctx, r.all); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(r.all, func(a, b vppcalls.Details) int { return int(a.SwIfIndex) - int(b.SwIfIndex) })
@@ -159,23 +160,23 @@ func (d *interfaceDescriptor) read() (*reading, error) {
 
 // readAddresses asks VPP for the addresses of interfaces, as far as they are of
 // interest.
-func (r *reading) readAddresses(all ...vppcalls.Details) (err error) {
+func (r *reading) readAddresses(ctx context.Context, all ...vppcalls.Details) (err error) {
 	var indexes []uint32
 	for _, found := range all {
 		if _, borrows := r.lenders[found.SwIfIndex]; found.Tag != "" && !borrows {
 			indexes = append(indexes, found.SwIfIndex)
 		}
 	}
-	r.address, err = r.d.vpp.DumpAddressing(indexes)
+	r.address, err = r.d.vpp.DumpAddressing(ctx, indexes)
 	return err
 }
 
 // bondMembers returns the interfaces that are in bonds, if there are bonds.
-func (d *interfaceDescriptor) bondMembers(all []vppcalls.Details) (map[uint32]bool, error) {
+func (d *interfaceDescriptor) bondMembers(ctx context.Context, all []vppcalls.Details) (map[uint32]bool, error) {
 	if !slices.ContainsFunc(all, func(d vppcalls.Details) bool { return d.DevType == vppcalls.BondDevice }) {
 		return nil, nil
 	}
-	bonds, err := d.vpp.DumpBonds()
+	bonds, err := d.vpp.DumpBonds(ctx)
 	members := map[uint32]bool{}
 	for _, b := range bonds {
 		for _, m := range b.Members {
@@ -196,7 +197,7 @@ func local(d vppcalls.Details) interfaceKV {
 
 // interfaceOf describes an interface of VPP; nil if it has no tag or is of a
 // type that this agent cannot have made.
-func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *ifaceidx.IfMeta, error) {
+func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*interfaces.Interface, *ifaceidx.IfMeta, error) {
 	if found.Tag == "" {
 		return nil, nil, nil
 	}
@@ -211,7 +212,7 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 		i.PhysAddress = found.MAC.String()
 	}
 	m := &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name, DevType: found.DevType}
-	if known, err := r.recognised(found, wanted, i, m); !known {
+	if known, err := r.recognised(ctx, found, wanted, i, m); !known {
 		return nil, nil, err
 	}
 	r.readSubState(found, wanted, i)
@@ -221,10 +222,10 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 	if err := r.addSources(i, m); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
-	if err := r.addAddresses(i, m, wanted); err != nil {
+	if err := r.addAddresses(ctx, i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
-	if err := r.addQueues(i, m, wanted); err != nil {
+	if err := r.addQueues(ctx, i, m, wanted); err != nil {
 		return nil, nil, fmt.Errorf("interface %q: %w", i.Name, err)
 	}
 	m.Type, m.Vrf, m.IPAddresses = i.Type, i.Vrf, i.IpAddresses
@@ -236,7 +237,7 @@ func (r *reading) interfaceOf(found vppcalls.Details) (*interfaces.Interface, *i
 
 // recognised describes the part of an interface that depends on its type; false
 // if no type claims it.
-func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
+func (r *reading) recognised(ctx context.Context, found vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
 	for t, kind := range r.d.kinds {
 		if !kind.claims(found) {
 			continue
@@ -244,7 +245,7 @@ func (r *reading) recognised(found vppcalls.Details, wanted, i *interfaces.Inter
 		recognise, ok := r.kinds[t]
 		if !ok {
 			var err error
-			recognise, err = kind.read(func(idx uint32) string { return r.names[idx] })
+			recognise, err = kind.read(ctx, func(idx uint32) string { return r.names[idx] })
 			if err != nil {
 				return false, err
 			}
@@ -282,7 +283,7 @@ func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.
 	return listens && a.Addr().Is6()
 }
 
-func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
+func (r *reading) addAddresses(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if lender, ok := r.lenders[m.SwIfIndex]; ok {
 		// The addresses that VPP would tell now are borrowed.
 		i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: r.names[lender]}
@@ -296,7 +297,7 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 			i.IpAddresses = append(i.IpAddresses, a.String())
 		}
 	}
-	local, err := r.linkLocal(m.SwIfIndex, wanted)
+	local, err := r.linkLocal(ctx, m.SwIfIndex, wanted)
 	if err != nil {
 		return err
 	}
@@ -312,7 +313,7 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 	ipv6 := anyV6 || under6 || i.Ip6Nd != nil && !i.SetDhcpClient
 	vrf, known := r.address[m.SwIfIndex].Vrf[ipv6]
 	if !known {
-		vrf, err = r.d.vpp.Table(m.SwIfIndex, ipv6)
+		vrf, err = r.d.vpp.Table(ctx, m.SwIfIndex, ipv6)
 	}
 	i.Vrf = vrf
 	return err
@@ -320,13 +321,13 @@ func (r *reading) addAddresses(i *interfaces.Interface, m *ifaceidx.IfMeta, want
 
 // linkLocal returns the wanted IPv6 link-local address if the interface has it.
 // VPP does not list it with the others, and gives every interface one.
-func (r *reading) linkLocal(swIfIndex uint32, wanted *interfaces.Interface) ([]string, error) {
+func (r *reading) linkLocal(ctx context.Context, swIfIndex uint32, wanted *interfaces.Interface) ([]string, error) {
 	for _, text := range wanted.GetIpAddresses() {
 		p, err := ipconv.ParsePrefix(text)
 		if err != nil || !vppcalls.IsLinkLocal(p) {
 			continue
 		}
-		has, known, err := r.d.vpp.LinkLocal(swIfIndex)
+		has, known, err := r.d.vpp.LinkLocal(ctx, swIfIndex)
 		if err != nil {
 			return nil, err
 		}
@@ -340,13 +341,13 @@ func (r *reading) linkLocal(swIfIndex uint32, wanted *interfaces.Interface) ([]s
 
 // addQueues tells modes and placements of those receive queues that somebody
 // has a wish for: every interface has queues.
-func (r *reading) addQueues(i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
+func (r *reading) addQueues(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if len(wanted.GetRxModes()) == 0 && len(wanted.GetRxPlacements()) == 0 {
 		return nil
 	}
 	if r.queues == nil {
 		var err error
-		if r.queues, err = r.d.vpp.DumpRxQueues(); err != nil {
+		if r.queues, err = r.d.vpp.DumpRxQueues(ctx); err != nil {
 			return err
 		}
 	}

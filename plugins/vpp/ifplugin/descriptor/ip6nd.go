@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -15,7 +17,7 @@ import (
 
 // ip6ndCalls is what listening to router advertisements needs of VPP.
 type ip6ndCalls interface {
-	SetIP6ND(swIfIndex uint32, nd vppcalls.IP6ND) error
+	SetIP6ND(ctx context.Context, swIfIndex uint32, nd vppcalls.IP6ND) error
 }
 
 type ip6ndDescriptor struct {
@@ -33,12 +35,14 @@ func NewIP6ND(vpp ip6ndCalls, ifs index) *kvs.KVDescriptor {
 		Dependencies: func(key string, _ *interfaces.Interface_IP6ND) []kvs.Dependency {
 			return inSomeTable(ifaceOf(model.IP6NDKey.Parse(key)))
 		},
-		Create: func(key string, nd *interfaces.Interface_IP6ND) (kvs.Metadata, error) { return nil, d.set(key, nd) },
-		Update: func(key string, _, nd *interfaces.Interface_IP6ND, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.set(key, nd)
+		CreateContext: func(ctx context.Context, key string, nd *interfaces.Interface_IP6ND) (kvs.Metadata, error) {
+			return nil, d.set(ctx, key, nd)
 		},
-		Delete: func(key string, _ *interfaces.Interface_IP6ND, _ kvs.Metadata) error {
-			if err := d.set(key, nil); !session.Gone(err) {
+		UpdateContext: func(ctx context.Context, key string, _, nd *interfaces.Interface_IP6ND, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.set(ctx, key, nd)
+		},
+		DeleteContext: func(ctx context.Context, key string, _ *interfaces.Interface_IP6ND, _ kvs.Metadata) error {
+			if err := d.set(ctx, key, nil); !session.Gone(err) {
 				return err
 			}
 			return nil
@@ -46,10 +50,10 @@ func NewIP6ND(vpp ip6ndCalls, ifs index) *kvs.KVDescriptor {
 	})
 }
 
-func (d *ip6ndDescriptor) set(key string, nd *interfaces.Interface_IP6ND) error {
+func (d *ip6ndDescriptor) set(ctx context.Context, key string, nd *interfaces.Interface_IP6ND) error {
 	idx, err := swIfIndex(d.ifs, ifaceOf(model.IP6NDKey.Parse(key)))
 	if err != nil {
 		return err
 	}
-	return d.vpp.SetIP6ND(idx, vppcalls.IP6ND{Autoconfig: nd.GetAddressAutoconfig(), DefaultRoutes: nd.GetInstallDefaultRoutes()})
+	return d.vpp.SetIP6ND(ctx, idx, vppcalls.IP6ND{Autoconfig: nd.GetAddressAutoconfig(), DefaultRoutes: nd.GetInstallDefaultRoutes()})
 }

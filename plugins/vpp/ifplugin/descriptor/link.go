@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -21,9 +23,9 @@ type linkKind interface {
 	sameLink(a, b *interfaces.Interface) bool
 	// create makes the interface, with the MAC address if it is given, and
 	// returns the metadata that follow from that.
-	create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error)
+	create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error)
 	// remove deletes the interface; if it is gone already, that is a success.
-	remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error
+	remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 	// afterAdminDown is called when the interface was set down and stays.
 	afterAdminDown(i *interfaces.Interface) error
 	// claims tells whether d, found in VPP, is of this kind. No two kinds claim
@@ -32,7 +34,7 @@ type linkKind interface {
 	// read reads what VPP tells of the interfaces of this kind; it is called once
 	// for all of them, and only if there are any. names gives the logical name of
 	// an interface by its index, "" if it has none.
-	read(names func(swIfIndex uint32) string) (recogniser, error)
+	read(ctx context.Context, names func(swIfIndex uint32) string) (recogniser, error)
 }
 
 // recogniser fills the type and the link of i and what it knows of m from d,
@@ -45,7 +47,7 @@ type recogniser func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifa
 type linkUpdater interface {
 	// inPlace tells that the link of b can be made of the one of a.
 	inPlace(a, b *interfaces.Interface) bool
-	updateLink(old, i *interfaces.Interface, m *ifaceidx.IfMeta) error
+	updateLink(ctx context.Context, old, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 }
 
 // kindDefaults are the answers of most kinds.

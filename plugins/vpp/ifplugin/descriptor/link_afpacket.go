@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -21,10 +22,10 @@ import (
 
 // afPacketCalls is what AF_PACKET interfaces need of VPP.
 type afPacketCalls interface {
-	CreateAfPacket(p vppcalls.AfPacketParams) (swIfIndex uint32, err error)
-	DeleteAfPacket(hostIfName string) error
-	DumpAfPackets() (map[uint32]string, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateAfPacket(ctx context.Context, p vppcalls.AfPacketParams) (swIfIndex uint32, err error)
+	DeleteAfPacket(ctx context.Context, hostIfName string) error
+	DumpAfPackets(ctx context.Context) (map[uint32]string, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 // HostInterfaces is what AF_PACKET interfaces need of the kernel.
@@ -88,14 +89,14 @@ func (k afPacket) hostName(i *interfaces.Interface) (string, error) {
 	return host, nil
 }
 
-func (k afPacket) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k afPacket) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	host, err := k.hostName(i)
 	if err != nil {
 		return &ifaceidx.IfMeta{}, err
 	}
-	idx, err := k.vpp.CreateAfPacket(vppcalls.AfPacketParams{HostIfName: host, MAC: mac})
+	idx, err := k.vpp.CreateAfPacket(ctx, vppcalls.AfPacketParams{HostIfName: host, MAC: mac})
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
-		idx, err = k.adopt(host, err)
+		idx, err = k.adopt(ctx, host, err)
 		err = conflict(err, hostField(i))
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx, InternalName: vppcalls.AfPacketName(host)}, err
@@ -110,25 +111,25 @@ func hostField(i *interfaces.Interface) field {
 }
 
 // adopt takes over an interface without tag on the very host interface.
-func (k afPacket) adopt(host string, cause error) (uint32, error) {
-	all, err := k.vpp.DumpInterfaces()
+func (k afPacket) adopt(ctx context.Context, host string, cause error) (uint32, error) {
+	all, err := k.vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)
 	}
 	for _, d := range all {
 		if d.Name == vppcalls.AfPacketName(host) {
-			return adoptUntagged(k.vpp, d.SwIfIndex, true, cause)
+			return adoptUntagged(ctx, k.vpp, d.SwIfIndex, true, cause)
 		}
 	}
 	return vppcalls.NoInterface, cause
 }
 
-func (k afPacket) remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+func (k afPacket) remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	host, err := k.attachedTo(i, m)
 	if err != nil {
 		return err
 	}
-	if err := k.vpp.DeleteAfPacket(host); err != nil {
+	if err := k.vpp.DeleteAfPacket(ctx, host); err != nil {
 		return err
 	}
 	return k.setLinkUp(host)
@@ -164,8 +165,8 @@ func (afPacket) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && vppcalls.IsAfPacketName(d.Name)
 }
 
-func (k afPacket) read(func(uint32) string) (recogniser, error) {
-	hosts, err := k.vpp.DumpAfPackets()
+func (k afPacket) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	hosts, err := k.vpp.DumpAfPackets(ctx)
 	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		host, ok := hosts[d.SwIfIndex]
 		if !ok {

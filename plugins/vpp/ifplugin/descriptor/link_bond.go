@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,10 +23,10 @@ import (
 
 // bondCalls is what bonds need of VPP.
 type bondCalls interface {
-	CreateBond(p vppcalls.BondParams) (swIfIndex uint32, err error)
-	DeleteBond(swIfIndex uint32) error
-	DumpBonds() (map[uint32]vppcalls.Bond, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateBond(ctx context.Context, p vppcalls.BondParams) (swIfIndex uint32, err error)
+	DeleteBond(ctx context.Context, swIfIndex uint32) error
+	DumpBonds(ctx context.Context) (map[uint32]vppcalls.Bond, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type bond struct {
@@ -89,15 +90,15 @@ func (bond) sameLink(a, b *interfaces.Interface) bool {
 	return x.GetId() == y.GetId() && x.GetMode() == y.GetMode() && lbX == lbY
 }
 
-func (k bond) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k bond) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	l := i.GetBond()
 	p := vppcalls.BondParams{ID: l.GetId(), Mode: uint32(l.GetMode()), MAC: mac}
 	if choosesBalance(l) {
 		p.LoadBalance = uint32(l.GetLb())
 	}
-	idx, err := k.vpp.CreateBond(p)
+	idx, err := k.vpp.CreateBond(ctx, p)
 	if errors.Is(err, api.INSTANCE_IN_USE) {
-		idx, err = adoptAmong(k.vpp, k.vpp.DumpBonds, func(b vppcalls.Bond) bool { return b.ID == l.GetId() }, func(b vppcalls.Bond) bool {
+		idx, err = adoptAmong(ctx, k.vpp, k.vpp.DumpBonds, func(b vppcalls.Bond) bool { return b.ID == l.GetId() }, func(b vppcalls.Bond) bool {
 			return k.sameLink(i, &interfaces.Interface{Link: &interfaces.Interface_Bond{Bond: bondLink(b)}})
 		}, err)
 		err = conflict(err, field{"bond.id", l.GetId()})
@@ -108,16 +109,16 @@ func (k bond) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMe
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
-func (k bond) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteBond(m.SwIfIndex)
+func (k bond) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteBond(ctx, m.SwIfIndex)
 }
 
 func (bond) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.BondDevice
 }
 
-func (k bond) read(names func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpBonds()
+func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpBonds(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		found, ok := all[d.SwIfIndex]
 		if !ok {

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -20,10 +21,10 @@ const maxErspanSession = 1023
 
 // greCalls is what GRE tunnels need of VPP.
 type greCalls interface {
-	CreateGre(t vppcalls.Gre) (swIfIndex uint32, err error)
-	DeleteGre(swIfIndex uint32) error
-	DumpGres() (map[uint32]vppcalls.Gre, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateGre(ctx context.Context, t vppcalls.Gre) (swIfIndex uint32, err error)
+	DeleteGre(ctx context.Context, swIfIndex uint32) error
+	DumpGres(ctx context.Context) (map[uint32]vppcalls.Gre, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type gre struct {
@@ -86,7 +87,7 @@ func (gre) sameLink(a, b *interfaces.Interface) bool {
 		x.GetOuterFibId() == y.GetOuterFibId() && x.GetSessionId() == y.GetSessionId()
 }
 
-func (k gre) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k gre) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	src, dst, err := greEnds(i).parse()
 	if err != nil {
@@ -95,24 +96,24 @@ func (k gre) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta,
 	l := i.GetGre()
 	t, _ := greType(l)
 	wanted := vppcalls.Gre{Src: src, Dst: dst, Type: t, Vrf: l.GetOuterFibId(), Session: uint16(l.GetSessionId())}
-	m.SwIfIndex, err = k.vpp.CreateGre(wanted)
+	m.SwIfIndex, err = k.vpp.CreateGre(ctx, wanted)
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
 		same := func(found vppcalls.Gre) bool { return found == wanted }
-		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpGres, same, same, err)
+		m.SwIfIndex, err = adoptAmong(ctx, k.vpp, k.vpp.DumpGres, same, same, err)
 		err = conflict(err, field{"gre.src_addr", src}, field{"gre.dst_addr", dst}, field{"gre.tunnel_type", l.GetTunnelType()},
 			field{"gre.outer_fib_id", l.GetOuterFibId()}, field{"gre.session_id", l.GetSessionId()})
 	}
 	return m, err
 }
 
-func (k gre) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteGre(m.SwIfIndex)
+func (k gre) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteGre(ctx, m.SwIfIndex)
 }
 
 func (gre) claims(d vppcalls.Details) bool { return !d.SubInterface && d.DevType == vppcalls.GreDevice }
 
-func (k gre) read(func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpGres()
+func (k gre) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpGres(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		t, ok := all[d.SwIfIndex]
 		if !ok {

@@ -3,6 +3,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -22,10 +23,10 @@ import (
 
 // gtpuCalls is what GTP-U tunnels need of VPP.
 type gtpuCalls interface {
-	CreateGtpu(t vppcalls.Gtpu) (swIfIndex uint32, err error)
-	DeleteGtpu(swIfIndex uint32) error
-	DumpGtpus() (map[uint32]vppcalls.Gtpu, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateGtpu(ctx context.Context, t vppcalls.Gtpu) (swIfIndex uint32, err error)
+	DeleteGtpu(ctx context.Context, swIfIndex uint32) error
+	DumpGtpus(ctx context.Context) (map[uint32]vppcalls.Gtpu, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type gtpu struct {
@@ -87,7 +88,7 @@ func (gtpu) sameLink(a, b *interfaces.Interface) bool {
 		remoteX == remoteY && x.GetEncapVrfId() == y.GetEncapVrfId() && nextX == nextY
 }
 
-func (k gtpu) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k gtpu) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	src, dst, err := gtpuEnds(i).parse()
 	if err != nil {
@@ -102,9 +103,9 @@ func (k gtpu) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta
 	wanted := vppcalls.Gtpu{
 		Src: src, Dst: dst, TEID: l.GetTeid(), RemoteTEID: remote, Vrf: l.GetEncapVrfId(), Next: next, Multicast: group,
 	}
-	m.SwIfIndex, err = k.vpp.CreateGtpu(wanted)
+	m.SwIfIndex, err = k.vpp.CreateGtpu(ctx, wanted)
 	if errors.Is(err, api.TUNNEL_EXIST) {
-		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpGtpus,
+		m.SwIfIndex, err = adoptAmong(ctx, k.vpp, k.vpp.DumpGtpus,
 			func(found vppcalls.Gtpu) bool { return found.Dst == dst && found.TEID == wanted.TEID },
 			func(found vppcalls.Gtpu) bool { return found == wanted }, err)
 		err = conflict(err, field{"gtpu.dst_addr", dst}, field{"gtpu.teid", wanted.TEID})
@@ -112,16 +113,16 @@ func (k gtpu) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta
 	return m, err
 }
 
-func (k gtpu) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteGtpu(m.SwIfIndex)
+func (k gtpu) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteGtpu(ctx, m.SwIfIndex)
 }
 
 func (gtpu) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.GtpuDevice
 }
 
-func (k gtpu) read(names func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpGtpus()
+func (k gtpu) read(ctx context.Context, names func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpGtpus(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		t, ok := all[d.SwIfIndex]
 		if !ok {

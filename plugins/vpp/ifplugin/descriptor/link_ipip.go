@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -18,10 +19,10 @@ import (
 
 // ipipCalls is what IPIP tunnels need of VPP.
 type ipipCalls interface {
-	CreateIpip(t vppcalls.Ipip) (swIfIndex uint32, err error)
-	DeleteIpip(swIfIndex uint32) error
-	DumpIpips() (map[uint32]vppcalls.Ipip, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateIpip(ctx context.Context, t vppcalls.Ipip) (swIfIndex uint32, err error)
+	DeleteIpip(ctx context.Context, swIfIndex uint32) error
+	DumpIpips(ctx context.Context) (map[uint32]vppcalls.Ipip, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type ipip struct {
@@ -67,32 +68,32 @@ func (ipip) sameLink(a, b *interfaces.Interface) bool {
 	return ipipEnds(a).same(ipipEnds(b)) && toMany(a) == toMany(b) && a.GetVrf() == b.GetVrf()
 }
 
-func (k ipip) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k ipip) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	src, dst, err := ipipEnds(i).parse()
 	if err != nil {
 		return m, err
 	}
 	wanted := vppcalls.Ipip{Src: src, Dst: dst, Multipoint: toMany(i), Vrf: i.GetVrf()}
-	m.SwIfIndex, err = k.vpp.CreateIpip(wanted)
+	m.SwIfIndex, err = k.vpp.CreateIpip(ctx, wanted)
 	if errors.Is(err, api.IF_ALREADY_EXISTS) {
 		same := func(found vppcalls.Ipip) bool { return found == wanted }
-		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpIpips, same, same, err)
+		m.SwIfIndex, err = adoptAmong(ctx, k.vpp, k.vpp.DumpIpips, same, same, err)
 		err = conflict(err, field{"ipip.src_addr", src}, field{"ipip.dst_addr", dst}, field{"vrf", i.GetVrf()})
 	}
 	return m, err
 }
 
-func (k ipip) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteIpip(m.SwIfIndex)
+func (k ipip) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteIpip(ctx, m.SwIfIndex)
 }
 
 func (ipip) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.IpipDevice
 }
 
-func (k ipip) read(func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpIpips()
+func (k ipip) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpIpips(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		t, ok := all[d.SwIfIndex]
 		if !ok {

@@ -3,6 +3,7 @@
 package descriptor
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -27,9 +28,9 @@ import (
 
 // ipsecCalls is what IPsec interfaces need of VPP.
 type ipsecCalls interface {
-	CreateIpsec(instance uint32, multipoint bool) (swIfIndex uint32, err error)
-	DeleteIpsec(swIfIndex uint32) error
-	DumpIpsecs() (multipoint map[uint32]bool, err error)
+	CreateIpsec(ctx context.Context, instance uint32, multipoint bool) (swIfIndex uint32, err error)
+	DeleteIpsec(ctx context.Context, swIfIndex uint32) error
+	DumpIpsecs(ctx context.Context) (multipoint map[uint32]bool, err error)
 }
 
 type ipsec struct {
@@ -65,11 +66,11 @@ func (ipsec) sameLink(a, b *interfaces.Interface) bool {
 	return a.GetIpsec().GetTunnelMode() == b.GetIpsec().GetTunnelMode()
 }
 
-func (k ipsec) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k ipsec) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	var err error
 	for _, instance := range k.instances(i) {
-		m.SwIfIndex, err = k.vpp.CreateIpsec(instance, i.GetIpsec().GetTunnelMode() == interfaces.IPSecLink_POINT_TO_MULTIPOINT)
+		m.SwIfIndex, err = k.vpp.CreateIpsec(ctx, instance, i.GetIpsec().GetTunnelMode() == interfaces.IPSecLink_POINT_TO_MULTIPOINT)
 		if !errors.Is(err, api.INVALID_REGISTRATION) {
 			return m, err
 		}
@@ -92,16 +93,16 @@ func (k ipsec) created(found vppcalls.Details, i, want *interfaces.Interface) bo
 	return k.sameLink(i, want) && slices.ContainsFunc(instances[:], func(n uint32) bool { return found.Name == vppcalls.IpsecName(n) })
 }
 
-func (k ipsec) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteIpsec(m.SwIfIndex)
+func (k ipsec) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteIpsec(ctx, m.SwIfIndex)
 }
 
 func (ipsec) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.IpsecDevice
 }
 
-func (k ipsec) read(func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpIpsecs()
+func (k ipsec) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpIpsecs(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		multipoint, ok := all[d.SwIfIndex]
 		if !ok {

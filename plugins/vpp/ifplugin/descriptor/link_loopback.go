@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -14,8 +16,8 @@ import (
 
 // loopbackCalls is what loopbacks need of VPP.
 type loopbackCalls interface {
-	CreateLoopback(mac vppcalls.MAC) (swIfIndex uint32, err error)
-	DeleteLoopback(swIfIndex uint32) error
+	CreateLoopback(ctx context.Context, mac vppcalls.MAC) (swIfIndex uint32, err error)
+	DeleteLoopback(ctx context.Context, swIfIndex uint32) error
 }
 
 type loopback struct {
@@ -26,8 +28,8 @@ type loopback struct {
 
 func (loopback) traits() traits { return traits{macInPlace: true} }
 
-func (k loopback) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	idx, err := k.vpp.CreateLoopback(k.mac(i, mac))
+func (k loopback) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	idx, err := k.vpp.CreateLoopback(ctx, k.mac(i, mac))
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
@@ -43,15 +45,15 @@ func (k loopback) created(found vppcalls.Details, _, want *interfaces.Interface)
 	return err == nil && found.MAC == k.mac(want, mac)
 }
 
-func (k loopback) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteLoopback(m.SwIfIndex)
+func (k loopback) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteLoopback(ctx, m.SwIfIndex)
 }
 
 func (loopback) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && vppcalls.IsLoopbackName(d.Name)
 }
 
-func (loopback) read(func(uint32) string) (recogniser, error) {
+func (loopback) read(context.Context, func(uint32) string) (recogniser, error) {
 	return func(_ vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		i.Type = interfaces.Interface_SOFTWARE_LOOPBACK
 		return true

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,11 +32,11 @@ const (
 
 // memifCalls is what memifs need of VPP.
 type memifCalls interface {
-	CreateMemif(p vppcalls.MemifParams) (swIfIndex uint32, err error)
-	DeleteMemif(swIfIndex uint32, path string) error
-	DropMemifSocket(path string) error
-	DumpMemifs() (map[uint32]vppcalls.Memif, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateMemif(ctx context.Context, p vppcalls.MemifParams) (swIfIndex uint32, err error)
+	DeleteMemif(ctx context.Context, swIfIndex uint32, path string) error
+	DropMemifSocket(ctx context.Context, path string) error
+	DumpMemifs(ctx context.Context) (map[uint32]vppcalls.Memif, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type memif struct {
@@ -96,22 +97,22 @@ func fullMemif(i *interfaces.Interface) *interfaces.MemifLink {
 	return l
 }
 
-func (k memif) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k memif) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	l := fullMemif(i)
-	idx, err := k.vpp.CreateMemif(vppcalls.MemifParams{
+	idx, err := k.vpp.CreateMemif(ctx, vppcalls.MemifParams{
 		Socket: l.SocketFilename, ID: l.Id, Master: l.Master, IP: l.Mode == interfaces.MemifLink_IP, MAC: mac, Secret: l.Secret,
 		RingSize: l.RingSize, BufferSize: uint16(l.BufferSize), RxQueues: uint8(l.RxQueues), TxQueues: uint8(l.TxQueues),
 	})
 	if errors.Is(err, api.SUBIF_ALREADY_EXISTS) {
-		idx, err = k.adopt(l, err)
+		idx, err = k.adopt(ctx, l, err)
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
 // adopt takes over a memif without tag. VPP refuses a memif whose ID its socket has,
 // and one of another role than that of its socket.
-func (k memif) adopt(l *interfaces.MemifLink, cause error) (uint32, error) {
-	all, err := k.vpp.DumpMemifs()
+func (k memif) adopt(ctx context.Context, l *interfaces.MemifLink, cause error) (uint32, error) {
+	all, err := k.vpp.DumpMemifs(ctx)
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)
 	}
@@ -120,11 +121,11 @@ func (k memif) adopt(l *interfaces.MemifLink, cause error) (uint32, error) {
 		switch onSocket := vppcalls.SameSocket(m.Socket, l.SocketFilename) || m.SocketID == 0 && l.SocketFilename == ""; {
 		case !onSocket:
 		case m.Master != l.Master:
-			owner, _, err := ownerOf(k.vpp, idx)
+			owner, _, err := ownerOf(ctx, k.vpp, idx)
 			cause = fmt.Errorf("the socket %q has memifs of the other role, such as %s: %w", l.SocketFilename, owner, errors.Join(cause, err))
 			return vppcalls.NoInterface, conflict(cause, field{"memif.master", l.Master})
 		case m.ID == l.Id:
-			idx, err := adoptUntagged(k.vpp, idx, m.IP == (l.Mode == interfaces.MemifLink_IP), cause)
+			idx, err := adoptUntagged(ctx, k.vpp, idx, m.IP == (l.Mode == interfaces.MemifLink_IP), cause)
 			return idx, conflict(err, field{"memif.socket_filename", l.SocketFilename}, field{"memif.id", l.Id})
 		}
 	}
@@ -138,20 +139,20 @@ func (memif) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
 }
 
 // removeRest removes a socket that a creation or removal left without a memif.
-func (k memif) removeRest(want *interfaces.Interface) error {
-	return k.vpp.DropMemifSocket(want.GetMemif().GetSocketFilename())
+func (k memif) removeRest(ctx context.Context, want *interfaces.Interface) error {
+	return k.vpp.DropMemifSocket(ctx, want.GetMemif().GetSocketFilename())
 }
 
-func (k memif) remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteMemif(m.SwIfIndex, i.GetMemif().GetSocketFilename())
+func (k memif) remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteMemif(ctx, m.SwIfIndex, i.GetMemif().GetSocketFilename())
 }
 
 func (memif) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.MemifDevice
 }
 
-func (k memif) read(func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpMemifs()
+func (k memif) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpMemifs(ctx)
 	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		found, ok := all[d.SwIfIndex]
 		if !ok {

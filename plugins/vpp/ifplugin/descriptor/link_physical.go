@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,9 +23,9 @@ import (
 
 // physicalCalls is what physical interfaces need of VPP.
 type physicalCalls interface {
-	DumpInterfaces() ([]vppcalls.Details, error)
-	SetAdminState(swIfIndex uint32, up bool) error
-	RemoveTag(swIfIndex uint32) error
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
+	SetAdminState(ctx context.Context, swIfIndex uint32, up bool) error
+	RemoveTag(ctx context.Context, swIfIndex uint32) error
 }
 
 type physical struct {
@@ -45,8 +46,8 @@ func (physical) dependencies(i *interfaces.Interface) []kvs.Dependency {
 	return []kvs.Dependency{{Label: "device-exists", Key: model.PhysicalKey.Key(i.GetName())}}
 }
 
-func (k physical) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	all, err := k.vpp.DumpInterfaces()
+func (k physical) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	all, err := k.vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return &ifaceidx.IfMeta{}, err
 	}
@@ -62,16 +63,16 @@ func (k physical) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.If
 	return &ifaceidx.IfMeta{}, fmt.Errorf("VPP has no device %q", i.GetName())
 }
 
-func (k physical) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	if err := k.vpp.SetAdminState(m.SwIfIndex, false); err != nil {
+func (k physical) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := k.vpp.SetAdminState(ctx, m.SwIfIndex, false); err != nil {
 		return err
 	}
-	return k.vpp.RemoveTag(m.SwIfIndex)
+	return k.vpp.RemoveTag(ctx, m.SwIfIndex)
 }
 
 func (physical) claims(d vppcalls.Details) bool { return IsPhysical(d) && d.Tag == d.Name }
 
-func (physical) read(func(uint32) string) (recogniser, error) {
+func (physical) read(context.Context, func(uint32) string) (recogniser, error) {
 	return func(_ vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		i.Type = interfaces.Interface_DPDK
 		return true
@@ -99,8 +100,8 @@ func NewPhysical(vpp physicalCalls) *kvs.KVDescriptor {
 		Name:        PhysicalName,
 		Southbound:  Southbound,
 		KeySelector: model.PhysicalKey.Matches,
-		Retrieve: func([]kvs.KV[*emptypb.Empty, kvs.Metadata]) ([]kvs.KV[*emptypb.Empty, kvs.Metadata], error) {
-			all, err := vpp.DumpInterfaces()
+		RetrieveContext: func(ctx context.Context, _ []kvs.KV[*emptypb.Empty, kvs.Metadata]) ([]kvs.KV[*emptypb.Empty, kvs.Metadata], error) {
+			all, err := vpp.DumpInterfaces(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	"google.golang.org/protobuf/proto"
@@ -25,8 +26,8 @@ const (
 
 // rdmaCalls is what RDMA interfaces need of VPP.
 type rdmaCalls interface {
-	CreateRdma(p vppcalls.RdmaParams) (swIfIndex uint32, err error)
-	DeleteRdma(swIfIndex uint32) error
+	CreateRdma(ctx context.Context, p vppcalls.RdmaParams) (swIfIndex uint32, err error)
+	DeleteRdma(ctx context.Context, swIfIndex uint32) error
 }
 
 type rdma struct {
@@ -83,24 +84,24 @@ func fullRdma(i *interfaces.Interface) *interfaces.RDMALink {
 
 func (rdma) sameLink(a, b *interfaces.Interface) bool { return proto.Equal(fullRdma(a), fullRdma(b)) }
 
-func (k rdma) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k rdma) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	l := fullRdma(i)
-	idx, err := k.vpp.CreateRdma(vppcalls.RdmaParams{
+	idx, err := k.vpp.CreateRdma(ctx, vppcalls.RdmaParams{
 		HostIfName: l.HostIfName, Mode: uint32(l.Mode),
 		RxQueues: uint16(l.RxqNum), RxQueueSize: uint16(l.RxqSize), TxQueueSize: uint16(l.TxqSize),
 	})
 	return &ifaceidx.IfMeta{SwIfIndex: idx}, err
 }
 
-func (k rdma) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteRdma(m.SwIfIndex)
+func (k rdma) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteRdma(ctx, m.SwIfIndex)
 }
 
 func (rdma) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.RdmaDevice
 }
 
-func (rdma) read(func(uint32) string) (recogniser, error) {
+func (rdma) read(context.Context, func(uint32) string) (recogniser, error) {
 	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		l := fullRdma(wanted)
 		l.HostIfName = d.Name

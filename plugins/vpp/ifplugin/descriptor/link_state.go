@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -14,7 +16,7 @@ import (
 
 // linkStateCalls is what the state of links needs of VPP.
 type linkStateCalls interface {
-	DumpInterfaces() ([]vppcalls.Details, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type linkStateDescriptor struct {
@@ -29,7 +31,7 @@ func NewLinkState(vpp linkStateCalls, ifs index) *kvs.KVDescriptor {
 		Name:                 LinkStateName,
 		Southbound:           Southbound,
 		KeySelector:          isLinkState,
-		Retrieve:             d.retrieve,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{InterfaceName},
 	})
 }
@@ -39,8 +41,8 @@ func isLinkState(key string) bool {
 	return ok
 }
 
-func (d *linkStateDescriptor) retrieve([]kvs.KV[*emptypb.Empty, kvs.Metadata]) ([]kvs.KV[*emptypb.Empty, kvs.Metadata], error) {
-	all, err := d.vpp.DumpInterfaces()
+func (d *linkStateDescriptor) retrieve(ctx context.Context, _ []kvs.KV[*emptypb.Empty, kvs.Metadata]) ([]kvs.KV[*emptypb.Empty, kvs.Metadata], error) {
+	all, err := d.vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -24,10 +25,10 @@ const maxVLAN = 4095
 
 // subifCalls is what sub-interfaces need of VPP.
 type subifCalls interface {
-	CreateSubif(parent, vlan uint32) (swIfIndex uint32, err error)
-	DeleteSubif(swIfIndex uint32) error
-	SetTagRewrite(swIfIndex uint32, r vppcalls.TagRewrite) error
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateSubif(ctx context.Context, parent, vlan uint32) (swIfIndex uint32, err error)
+	DeleteSubif(ctx context.Context, swIfIndex uint32) error
+	SetTagRewrite(ctx context.Context, swIfIndex uint32, r vppcalls.TagRewrite) error
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type subif struct {
@@ -126,44 +127,44 @@ func rewriteOf(i *interfaces.Interface) vppcalls.TagRewrite {
 	return r
 }
 
-func (k subif) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k subif) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	parent, err := swIfIndex(k.ifs, i.GetSub().GetParentName())
 	if err != nil {
 		return m, err
 	}
-	m.SwIfIndex, err = k.vpp.CreateSubif(parent, i.GetSub().GetSubId())
+	m.SwIfIndex, err = k.vpp.CreateSubif(ctx, parent, i.GetSub().GetSubId())
 	if errors.Is(err, api.VLAN_ALREADY_EXISTS) {
-		m.SwIfIndex, err = k.adopt(parent, i.GetSub().GetSubId(), err)
+		m.SwIfIndex, err = k.adopt(ctx, parent, i.GetSub().GetSubId(), err)
 		err = conflict(err, field{"sub.parent_name", i.GetSub().GetParentName()}, field{"sub.sub_id", i.GetSub().GetSubId()})
 	}
 	if err != nil {
 		return m, err
 	}
 	if r := rewriteOf(i); r != (vppcalls.TagRewrite{}) {
-		if err := k.vpp.SetTagRewrite(m.SwIfIndex, r); err != nil {
-			return m, errors.Join(fmt.Errorf("rewrite of tags: %w", err), k.vpp.DeleteSubif(m.SwIfIndex))
+		if err := k.vpp.SetTagRewrite(ctx, m.SwIfIndex, r); err != nil {
+			return m, errors.Join(fmt.Errorf("rewrite of tags: %w", err), k.vpp.DeleteSubif(ctx, m.SwIfIndex))
 		}
 	}
 	return m, nil
 }
 
 // adopt takes over a sub-interface without tag.
-func (k subif) adopt(parent, vlan uint32, cause error) (uint32, error) {
-	all, err := k.vpp.DumpInterfaces()
+func (k subif) adopt(ctx context.Context, parent, vlan uint32, cause error) (uint32, error) {
+	all, err := k.vpp.DumpInterfaces(ctx)
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)
 	}
 	for _, d := range all {
 		if d.SubInterface && d.Parent == parent && d.VLAN == vlan {
-			return adoptUntagged(k.vpp, d.SwIfIndex, true, cause)
+			return adoptUntagged(ctx, k.vpp, d.SwIfIndex, true, cause)
 		}
 	}
 	return vppcalls.NoInterface, cause
 }
 
-func (k subif) updateLink(_, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	if err := k.vpp.SetTagRewrite(m.SwIfIndex, rewriteOf(i)); err != nil {
+func (k subif) updateLink(ctx context.Context, _, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	if err := k.vpp.SetTagRewrite(ctx, m.SwIfIndex, rewriteOf(i)); err != nil {
 		return fmt.Errorf("rewrite of tags: %w", err)
 	}
 	return nil
@@ -174,13 +175,13 @@ func (k subif) created(_ vppcalls.Details, i, want *interfaces.Interface) bool {
 	return k.inPlace(i, want)
 }
 
-func (k subif) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteSubif(m.SwIfIndex)
+func (k subif) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteSubif(ctx, m.SwIfIndex)
 }
 
 func (subif) claims(d vppcalls.Details) bool { return d.SubInterface }
 
-func (subif) read(names func(uint32) string) (recogniser, error) {
+func (subif) read(_ context.Context, names func(uint32) string) (recogniser, error) {
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		l := &interfaces.SubInterface{
 			ParentName: names(d.Parent), SubId: d.VLAN,

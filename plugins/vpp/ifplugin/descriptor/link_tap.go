@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -32,9 +33,9 @@ const microserviceKeyPrefix = "linux/microservice/"
 
 // tapCalls is what TAPs need of VPP.
 type tapCalls interface {
-	CreateTap(p vppcalls.TapParams) (swIfIndex uint32, err error)
-	DeleteTap(swIfIndex uint32) error
-	DumpTaps() (map[uint32]vppcalls.Tap, error)
+	CreateTap(ctx context.Context, p vppcalls.TapParams) (swIfIndex uint32, err error)
+	DeleteTap(ctx context.Context, swIfIndex uint32) error
+	DumpTaps(ctx context.Context) (map[uint32]vppcalls.Tap, error)
 }
 
 type tap struct {
@@ -110,9 +111,9 @@ func TapHostIfName(i *interfaces.Interface) string {
 	return fmt.Sprintf("tap-%d", h.Sum32())
 }
 
-func (k tap) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k tap) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	l := fullTap(i)
-	idx, err := k.vpp.CreateTap(vppcalls.TapParams{
+	idx, err := k.vpp.CreateTap(ctx, vppcalls.TapParams{
 		HostIfName: l.HostIfName, Tag: i.GetName(), MAC: mac,
 		RxRingSize: uint16(l.RxRingSize), TxRingSize: uint16(l.TxRingSize),
 		GSO: l.EnableGso, Tunnel: l.EnableTunnel,
@@ -120,14 +121,14 @@ func (k tap) create(i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMet
 	return &ifaceidx.IfMeta{SwIfIndex: idx, TAPHostIfName: l.HostIfName}, err
 }
 
-func (k tap) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteTap(m.SwIfIndex)
+func (k tap) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteTap(ctx, m.SwIfIndex)
 }
 
 func (tap) claims(d vppcalls.Details) bool { return !d.SubInterface && vppcalls.IsTapName(d.Name) }
 
-func (k tap) read(func(uint32) string) (recogniser, error) {
-	taps, err := k.vpp.DumpTaps()
+func (k tap) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	taps, err := k.vpp.DumpTaps(ctx)
 	return func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifaceidx.IfMeta) bool {
 		found, ok := taps[d.SwIfIndex]
 		if !ok {

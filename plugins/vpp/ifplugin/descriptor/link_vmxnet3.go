@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -28,10 +29,10 @@ const (
 
 // vmxnet3Calls is what VMXNET3 interfaces need of VPP.
 type vmxnet3Calls interface {
-	CreateVmxnet3(v vppcalls.Vmxnet3) (swIfIndex uint32, err error)
-	DeleteVmxnet3(swIfIndex uint32) error
-	DumpVmxnet3s() (map[uint32]vppcalls.Vmxnet3, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateVmxnet3(ctx context.Context, v vppcalls.Vmxnet3) (swIfIndex uint32, err error)
+	DeleteVmxnet3(ctx context.Context, swIfIndex uint32) error
+	DumpVmxnet3s(ctx context.Context) (map[uint32]vppcalls.Vmxnet3, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 type vmxnet3 struct {
@@ -89,7 +90,7 @@ func (vmxnet3) sameLink(a, b *interfaces.Interface) bool {
 		orDefault(x.GetTxqSize(), defaultVmxnet3Queue) == orDefault(y.GetTxqSize(), defaultVmxnet3Queue)
 }
 
-func (k vmxnet3) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k vmxnet3) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	pci, err := parseVmxnet3(i.GetName())
 	if err != nil {
@@ -101,18 +102,18 @@ func (k vmxnet3) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfM
 		RxQueueSize: uint16(orDefault(l.GetRxqSize(), defaultVmxnet3Queue)),
 		TxQueueSize: uint16(orDefault(l.GetTxqSize(), defaultVmxnet3Queue)),
 	}
-	m.SwIfIndex, err = k.vpp.CreateVmxnet3(wanted)
+	m.SwIfIndex, err = k.vpp.CreateVmxnet3(ctx, wanted)
 	if errors.Is(err, api.ADDRESS_IN_USE) {
-		m.SwIfIndex, err = k.adopt(wanted, err)
+		m.SwIfIndex, err = k.adopt(ctx, wanted, err)
 		err = conflict(err, field{"name", i.GetName()})
 	}
 	return m, err
 }
 
 // adopt takes over an interface without tag on the very device.
-func (k vmxnet3) adopt(wanted vppcalls.Vmxnet3, cause error) (uint32, error) {
+func (k vmxnet3) adopt(ctx context.Context, wanted vppcalls.Vmxnet3, cause error) (uint32, error) {
 	wanted.EventLog = false // not told
-	return adoptAmong(k.vpp, k.vpp.DumpVmxnet3s,
+	return adoptAmong(ctx, k.vpp, k.vpp.DumpVmxnet3s,
 		func(v vppcalls.Vmxnet3) bool { return v.PCI == wanted.PCI }, func(v vppcalls.Vmxnet3) bool { return v == wanted }, cause)
 }
 
@@ -120,16 +121,16 @@ func (k vmxnet3) created(found vppcalls.Details, i, want *interfaces.Interface) 
 	return found.Name == want.GetName() && k.sameLink(i, want)
 }
 
-func (k vmxnet3) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteVmxnet3(m.SwIfIndex)
+func (k vmxnet3) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteVmxnet3(ctx, m.SwIfIndex)
 }
 
 func (vmxnet3) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.Vmxnet3Device
 }
 
-func (k vmxnet3) read(func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpVmxnet3s()
+func (k vmxnet3) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpVmxnet3s(ctx)
 	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		found, ok := all[d.SwIfIndex]
 		if !ok {

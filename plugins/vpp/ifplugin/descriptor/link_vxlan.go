@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -23,9 +24,9 @@ const maxVNI = 1<<24 - 1
 
 // vxlanCalls is what VXLAN tunnels need of VPP.
 type vxlanCalls interface {
-	CreateVxlan(t vppcalls.Vxlan) (swIfIndex uint32, err error)
-	DeleteVxlan(swIfIndex uint32) error
-	DumpVxlans() (map[uint32]vppcalls.Vxlan, error)
+	CreateVxlan(ctx context.Context, t vppcalls.Vxlan) (swIfIndex uint32, err error)
+	DeleteVxlan(ctx context.Context, swIfIndex uint32) error
+	DumpVxlans(ctx context.Context) (map[uint32]vppcalls.Vxlan, error)
 	vxlanGpeCalls
 }
 
@@ -78,7 +79,7 @@ func (vxlan) sameLink(a, b *interfaces.Interface) bool {
 		proto.Equal(x.GetGpe(), y.GetGpe()) && a.GetVrf() == b.GetVrf()
 }
 
-func (k vxlan) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k vxlan) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	src, dst, err := vxlanEnds(i).parse()
 	if err != nil {
@@ -90,13 +91,13 @@ func (k vxlan) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMet
 	}
 	t := vppcalls.Vxlan{Src: src, Dst: dst, VNI: i.GetVxlan().GetVni(), Vrf: i.GetVrf(), Multicast: group}
 	if i.GetVxlan().GetGpe() != nil {
-		m.SwIfIndex, err = k.createGpe(i, t)
+		m.SwIfIndex, err = k.createGpe(ctx, i, t)
 		return m, err
 	}
-	m.SwIfIndex, err = k.vpp.CreateVxlan(t)
+	m.SwIfIndex, err = k.vpp.CreateVxlan(ctx, t)
 	if errors.Is(err, api.TUNNEL_EXIST) {
 		same := func(found vppcalls.Vxlan) bool { return sameVxlan(found, t) }
-		m.SwIfIndex, err = adoptAmong(k.vpp, k.vpp.DumpVxlans, same, same, err)
+		m.SwIfIndex, err = adoptAmong(ctx, k.vpp, k.vpp.DumpVxlans, same, same, err)
 		err = vxlanConflict(err, t)
 	}
 	return m, err
@@ -112,23 +113,23 @@ func vxlanConflict(err error, t vppcalls.Vxlan) error {
 	return conflict(err, field{"vxlan.src_address", t.Src}, field{"vxlan.dst_address", t.Dst}, field{"vxlan.vni", t.VNI}, field{"vrf", t.Vrf})
 }
 
-func (k vxlan) remove(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+func (k vxlan) remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	if i.GetVxlan().GetGpe() != nil {
-		return k.vpp.DeleteVxlanGpe(m.SwIfIndex)
+		return k.vpp.DeleteVxlanGpe(ctx, m.SwIfIndex)
 	}
-	return k.vpp.DeleteVxlan(m.SwIfIndex)
+	return k.vpp.DeleteVxlan(ctx, m.SwIfIndex)
 }
 
 func (vxlan) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && (d.DevType == vppcalls.VxlanDevice || d.DevType == vppcalls.VxlanGpeDevice)
 }
 
-func (k vxlan) read(names func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpVxlans()
+func (k vxlan) read(ctx context.Context, names func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpVxlans(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("VXLAN: %w", err)
 	}
-	gpe, err := k.vpp.DumpVxlanGpes()
+	gpe, err := k.vpp.DumpVxlanGpes(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		l := &interfaces.VxlanLink{}
 		t, ok := all[d.SwIfIndex]

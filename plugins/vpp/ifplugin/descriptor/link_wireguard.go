@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 
@@ -18,9 +19,9 @@ import (
 
 // wireguardCalls is what WireGuard interfaces need of VPP.
 type wireguardCalls interface {
-	CreateWireguard(w vppcalls.Wireguard) (swIfIndex uint32, err error)
-	DeleteWireguard(swIfIndex uint32) error
-	DumpWireguards() (map[uint32]vppcalls.Wireguard, error)
+	CreateWireguard(ctx context.Context, w vppcalls.Wireguard) (swIfIndex uint32, err error)
+	DeleteWireguard(ctx context.Context, swIfIndex uint32) error
+	DumpWireguards(ctx context.Context) (map[uint32]vppcalls.Wireguard, error)
 }
 
 type wireguard struct {
@@ -53,7 +54,7 @@ func (wireguard) sameLink(a, b *interfaces.Interface) bool {
 	return x.GetPrivateKey() == y.GetPrivateKey() && x.GetPort() == y.GetPort() && ipconv.SameAddr(x.GetSrcAddr(), y.GetSrcAddr())
 }
 
-func (k wireguard) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+func (k wireguard) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
 	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
 	l := i.GetWireguard()
 	src, err := ipconv.ParseAddr(l.GetSrcAddr())
@@ -66,20 +67,20 @@ func (k wireguard) create(i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.I
 		return m, errors.New("wireguard.private_key: expected base64")
 	}
 	copy(w.PrivateKey[:], key)
-	m.SwIfIndex, err = k.vpp.CreateWireguard(w)
+	m.SwIfIndex, err = k.vpp.CreateWireguard(ctx, w)
 	return m, err
 }
 
-func (k wireguard) remove(_ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteWireguard(m.SwIfIndex)
+func (k wireguard) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
+	return k.vpp.DeleteWireguard(ctx, m.SwIfIndex)
 }
 
 func (wireguard) claims(d vppcalls.Details) bool {
 	return !d.SubInterface && d.DevType == vppcalls.WireguardDevice
 }
 
-func (k wireguard) read(func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpWireguards()
+func (k wireguard) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
+	all, err := k.vpp.DumpWireguards(ctx)
 	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
 		w, ok := all[d.SwIfIndex]
 		if !ok {

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,8 +19,8 @@ import (
 
 // rxModeCalls is what the modes of receive queues need of VPP.
 type rxModeCalls interface {
-	SetRxModes(swIfIndex uint32, mode vppcalls.RxMode) error
-	SetRxMode(swIfIndex, queue uint32, mode vppcalls.RxMode) error
+	SetRxModes(ctx context.Context, swIfIndex uint32, mode vppcalls.RxMode) error
+	SetRxMode(ctx context.Context, swIfIndex, queue uint32, mode vppcalls.RxMode) error
 }
 
 type rxModeDescriptor struct {
@@ -39,11 +40,11 @@ func NewRxMode(vpp rxModeCalls, ifs index) *kvs.KVDescriptor {
 		ValueComparator: func(_ string, a, b *interfaces.Interface) bool {
 			return a.GetName() == b.GetName() && rxModesOf(a).equal(rxModesOf(b))
 		},
-		Create: d.create,
-		Update: func(key string, _, i *interfaces.Interface, _ kvs.Metadata) (kvs.Metadata, error) {
-			return d.create(key, i)
+		CreateContext: d.create,
+		UpdateContext: func(ctx context.Context, key string, _, i *interfaces.Interface, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.create(ctx, key, i)
 		},
-		Delete: d.remove,
+		DeleteContext: d.remove,
 	})
 }
 
@@ -128,32 +129,32 @@ func (r rxModes) of(queue uint32) vppcalls.RxMode {
 	return r.others
 }
 
-func (d *rxModeDescriptor) create(_ string, i *interfaces.Interface) (kvs.Metadata, error) {
+func (d *rxModeDescriptor) create(ctx context.Context, _ string, i *interfaces.Interface) (kvs.Metadata, error) {
 	idx, err := swIfIndex(d.ifs, i.GetName())
 	if err != nil {
 		return nil, err
 	}
 	modes := rxModesOf(i)
-	if err := d.vpp.SetRxModes(idx, modes.others); err != nil {
+	if err := d.vpp.SetRxModes(ctx, idx, modes.others); err != nil {
 		return nil, err
 	}
 	for _, m := range i.GetRxModes() { // in the order of the value
 		if m.GetDefaultMode() {
 			continue
 		}
-		if err := d.vpp.SetRxMode(idx, m.GetQueue(), modes.of(m.GetQueue())); err != nil {
+		if err := d.vpp.SetRxMode(ctx, idx, m.GetQueue(), modes.of(m.GetQueue())); err != nil {
 			return nil, fmt.Errorf("queue %d: %w", m.GetQueue(), err)
 		}
 	}
 	return nil, nil
 }
 
-func (d *rxModeDescriptor) remove(_ string, i *interfaces.Interface, _ kvs.Metadata) error {
+func (d *rxModeDescriptor) remove(ctx context.Context, _ string, i *interfaces.Interface, _ kvs.Metadata) error {
 	idx, err := swIfIndex(d.ifs, i.GetName())
 	if err != nil {
 		return err
 	}
-	if err := d.vpp.SetRxModes(idx, defaultRxMode(i.GetType())); err != nil && !session.Gone(err) {
+	if err := d.vpp.SetRxModes(ctx, idx, defaultRxMode(i.GetType())); err != nil && !session.Gone(err) {
 		return err
 	}
 	return nil

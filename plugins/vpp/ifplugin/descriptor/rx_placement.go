@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -16,7 +17,7 @@ import (
 
 // rxPlacementCalls is what the placement of receive queues needs of VPP.
 type rxPlacementCalls interface {
-	SetRxPlacement(swIfIndex, queue, worker uint32, mainThread bool) error
+	SetRxPlacement(ctx context.Context, swIfIndex, queue, worker uint32, mainThread bool) error
 }
 
 type rxPlacementDescriptor struct {
@@ -41,11 +42,11 @@ func NewRxPlacement(vpp rxPlacementCalls, ifs index) *kvs.KVDescriptor {
 		ValueComparator: func(_ string, a, b *interfaces.Interface_RxPlacement) bool {
 			return a.GetQueue() == b.GetQueue() && threadOf(a) == threadOf(b)
 		},
-		Create: d.create,
-		Update: func(key string, _, p *interfaces.Interface_RxPlacement, _ kvs.Metadata) (kvs.Metadata, error) {
-			return d.create(key, p)
+		CreateContext: d.create,
+		UpdateContext: func(ctx context.Context, key string, _, p *interfaces.Interface_RxPlacement, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.create(ctx, key, p)
 		},
-		Delete: func(string, *interfaces.Interface_RxPlacement, kvs.Metadata) error { return nil },
+		DeleteContext: func(context.Context, string, *interfaces.Interface_RxPlacement, kvs.Metadata) error { return nil },
 	})
 }
 
@@ -69,7 +70,7 @@ func validateRxPlacements(i *interfaces.Interface) error {
 	return errors.Join(errs...)
 }
 
-func (d *rxPlacementDescriptor) create(key string, p *interfaces.Interface_RxPlacement) (kvs.Metadata, error) {
+func (d *rxPlacementDescriptor) create(ctx context.Context, key string, p *interfaces.Interface_RxPlacement) (kvs.Metadata, error) {
 	args, ok := model.RxPlacementKey.Parse(key)
 	if !ok {
 		return nil, fmt.Errorf("%q is not the key of a placement", key)
@@ -78,5 +79,5 @@ func (d *rxPlacementDescriptor) create(key string, p *interfaces.Interface_RxPla
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.SetRxPlacement(idx, p.GetQueue(), p.GetWorker(), p.GetMainThread())
+	return nil, d.vpp.SetRxPlacement(ctx, idx, p.GetQueue(), p.GetWorker(), p.GetMainThread())
 }

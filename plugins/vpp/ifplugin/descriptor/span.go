@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -16,8 +17,8 @@ import (
 
 // spanCalls is what SPAN needs of VPP.
 type spanCalls interface {
-	SetSpan(s vppcalls.Span) error
-	DumpSpans() ([]vppcalls.Span, error)
+	SetSpan(ctx context.Context, s vppcalls.Span) error
+	DumpSpans(ctx context.Context) ([]vppcalls.Span, error)
 }
 
 type spanKV = kvs.KV[*interfaces.Span, kvs.Metadata]
@@ -31,13 +32,17 @@ type spanDescriptor struct {
 func NewSpan(vpp spanCalls, ifs index) *kvs.KVDescriptor {
 	d := &spanDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.SpanModel, kvs.Descriptor[*interfaces.Span, kvs.Metadata]{
-		Name:                 SpanName,
-		Southbound:           Southbound,
-		Validate:             validateSpan,
-		Dependencies:         spanDependencies,
-		Create:               func(_ string, s *interfaces.Span) (kvs.Metadata, error) { return nil, d.set(s, true) },
-		Delete:               func(_ string, s *interfaces.Span, _ kvs.Metadata) error { return d.set(s, false) },
-		Retrieve:             d.retrieve,
+		Name:         SpanName,
+		Southbound:   Southbound,
+		Validate:     validateSpan,
+		Dependencies: spanDependencies,
+		CreateContext: func(ctx context.Context, _ string, s *interfaces.Span) (kvs.Metadata, error) {
+			return nil, d.set(ctx, s, true)
+		},
+		DeleteContext: func(ctx context.Context, _ string, s *interfaces.Span, _ kvs.Metadata) error {
+			return d.set(ctx, s, false)
+		},
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{InterfaceName},
 	}))
 }
@@ -78,7 +83,7 @@ func spanDependencies(_ string, s *interfaces.Span) []kvs.Dependency {
 	}
 }
 
-func (d *spanDescriptor) set(s *interfaces.Span, on bool) error {
+func (d *spanDescriptor) set(ctx context.Context, s *interfaces.Span, on bool) error {
 	from, err := swIfIndex(d.ifs, s.GetInterfaceFrom())
 	if err != nil {
 		return err
@@ -91,13 +96,13 @@ func (d *spanDescriptor) set(s *interfaces.Span, on bool) error {
 	if on {
 		wanted.Rx, wanted.Tx = directions(s)
 	}
-	return d.vpp.SetSpan(wanted)
+	return d.vpp.SetSpan(ctx, wanted)
 }
 
 // retrieve returns what is mirrored between interfaces of ours. Of a pair that is
 // mirrored at both places it returns the wanted one, or else the first.
-func (d *spanDescriptor) retrieve(correlate []spanKV) ([]spanKV, error) {
-	all, err := d.vpp.DumpSpans()
+func (d *spanDescriptor) retrieve(ctx context.Context, correlate []spanKV) ([]spanKV, error) {
+	all, err := d.vpp.DumpSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +110,7 @@ func (d *spanDescriptor) retrieve(correlate []spanKV) ([]spanKV, error) {
 	for _, kv := range correlate {
 		l2[kv.Key] = kv.Value.GetIsL2()
 	}
-	at, look := map[string]int{}, d.ifs.Look()
+	at, look := map[string]int{}, d.ifs.Look(ctx)
 	var out []spanKV
 	for _, s := range all {
 		from, fromOK := look.Name(s.From)

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -60,37 +61,37 @@ func (e *enabledSubs) under(parent string) func(name string) bool {
 
 // setAdminState sets an interface up or down, and its sub-interfaces with it: up
 // after it, down before. A sub-interface whose parent is down stays down for now.
-func (d *interfaceDescriptor) setAdminState(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+func (d *interfaceDescriptor) setAdminState(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	d.subs.note(i, i.GetEnabled()) // before: its parent may go up right now
 	if !i.GetEnabled() {
-		if err := d.setSubsOf(i.GetName(), m.SwIfIndex, false); err != nil {
+		if err := d.setSubsOf(ctx, i.GetName(), m.SwIfIndex, false); err != nil {
 			return err
 		}
 	}
-	if err := d.vpp.SetAdminState(m.SwIfIndex, i.GetEnabled()); err != nil {
-		if down, why := d.parentIsDown(i, m); !down {
+	if err := d.vpp.SetAdminState(ctx, m.SwIfIndex, i.GetEnabled()); err != nil {
+		if down, why := d.parentIsDown(ctx, i, m); !down {
 			return fmt.Errorf("set administrative state: %w", errors.Join(err, why))
 		}
 	}
 	if !i.GetEnabled() {
 		return nil
 	}
-	return d.setSubsOf(i.GetName(), m.SwIfIndex, true)
+	return d.setSubsOf(ctx, i.GetName(), m.SwIfIndex, true)
 }
 
 // setSubsOf sets the enabled sub-interfaces of a parent up or down.
-func (d *interfaceDescriptor) setSubsOf(parent string, swIfIndex uint32, up bool) error {
+func (d *interfaceDescriptor) setSubsOf(ctx context.Context, parent string, swIfIndex uint32, up bool) error {
 	enabled := d.subs.under(parent)
 	if enabled == nil {
 		return nil
 	}
-	all, err := d.vpp.DumpInterfaces()
+	all, err := d.vpp.DumpInterfaces(ctx)
 	errs := []error{err}
 	for _, s := range all {
 		if !s.SubInterface || s.Parent != swIfIndex || s.AdminUp == up || !enabled(s.Tag) {
 			continue
 		}
-		if err := d.vpp.SetAdminState(s.SwIfIndex, up); err != nil && !session.Gone(err) {
+		if err := d.vpp.SetAdminState(ctx, s.SwIfIndex, up); err != nil && !session.Gone(err) {
 			errs = append(errs, fmt.Errorf("set administrative state of the sub-interface %q: %w", s.Tag, err))
 		}
 		d.changed(s.SwIfIndex)
@@ -100,11 +101,11 @@ func (d *interfaceDescriptor) setSubsOf(parent string, swIfIndex uint32, up bool
 
 // parentIsDown tells that an interface is a sub-interface under a parent that is
 // down.
-func (d *interfaceDescriptor) parentIsDown(i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
+func (d *interfaceDescriptor) parentIsDown(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
 	if i.GetType() != interfaces.Interface_SUB_INTERFACE {
 		return false, nil
 	}
-	all, err := d.vpp.DumpInterfaces()
+	all, err := d.vpp.DumpInterfaces(ctx)
 	for _, s := range all {
 		if s.SwIfIndex == m.SwIfIndex {
 			return isDown(all, s.Parent), nil

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 
@@ -29,14 +30,14 @@ type creationMark interface {
 // something else than the interface may be left.
 type restRemover interface {
 	// removeRest removes what want left; if there is nothing, that is a success.
-	removeRest(want *interfaces.Interface) error
+	removeRest(ctx context.Context, want *interfaces.Interface) error
 }
 
 // removeRests removes what operations of unknown outcome left besides interfaces.
-func (d *interfaceDescriptor) removeRests(correlate []interfaceKV) error {
+func (d *interfaceDescriptor) removeRests(ctx context.Context, correlate []interfaceKV) error {
 	for _, kv := range correlate {
 		if k, ok := d.kinds[kv.Value.GetType()].(restRemover); ok && kv.Unconfirmed {
-			if err := k.removeRest(kv.Value); err != nil {
+			if err := k.removeRest(ctx, kv.Value); err != nil {
 				return fmt.Errorf("interface %q: %w", kv.Value.GetName(), err)
 			}
 		}
@@ -45,7 +46,7 @@ func (d *interfaceDescriptor) removeRests(correlate []interfaceKV) error {
 }
 
 // claimUntagged tags the interfaces that operations of unknown outcome have created.
-func (r *reading) claimUntagged(correlate []interfaceKV) error {
+func (r *reading) claimUntagged(ctx context.Context, correlate []interfaceKV) error {
 	tagged := make(map[string]bool, len(r.all))
 	for _, found := range r.all {
 		tagged[found.Tag] = true
@@ -60,7 +61,7 @@ func (r *reading) claimUntagged(correlate []interfaceKV) error {
 		claimed = false
 		for n := range r.all {
 			if found := &r.all[n]; found.Tag == "" && found.SwIfIndex != 0 {
-				at, err := r.creationOf(*found, wanted)
+				at, err := r.creationOf(ctx, *found, wanted)
 				if err != nil {
 					return err
 				}
@@ -68,7 +69,7 @@ func (r *reading) claimUntagged(correlate []interfaceKV) error {
 					continue
 				}
 				name := wanted[at].GetName()
-				if err := r.d.vpp.SetTag(found.SwIfIndex, name); err != nil {
+				if err := r.d.vpp.SetTag(ctx, found.SwIfIndex, name); err != nil {
 					return fmt.Errorf("tag %s, which interface %q was created as: %w", found.Name, name, err)
 				}
 				found.Tag, r.names[found.SwIfIndex], claimed = name, name, true
@@ -81,7 +82,7 @@ func (r *reading) claimUntagged(correlate []interfaceKV) error {
 
 // creationOf returns the place of the value that an interface was created for, -1 if
 // there is none.
-func (r *reading) creationOf(found vppcalls.Details, wanted []*interfaces.Interface) (int, error) {
+func (r *reading) creationOf(ctx context.Context, found vppcalls.Details, wanted []*interfaces.Interface) (int, error) {
 	for at, want := range wanted {
 		found.Tag = want.GetName()
 		kind := r.d.kinds[want.GetType()]
@@ -89,7 +90,7 @@ func (r *reading) creationOf(found vppcalls.Details, wanted []*interfaces.Interf
 			continue
 		}
 		i := &interfaces.Interface{Name: want.GetName()}
-		known, err := r.recognised(found, want, i, &ifaceidx.IfMeta{})
+		known, err := r.recognised(ctx, found, want, i, &ifaceidx.IfMeta{})
 		if err != nil {
 			return -1, err
 		}
@@ -116,7 +117,7 @@ func sameMAC(found vppcalls.Details, want *interfaces.Interface, kind linkKind) 
 // no value says that an interface without addresses is in another table. It is one whose
 // operation has an unknown outcome: it may have chosen a table for addresses that were
 // never set.
-func (r *reading) resetTables(i *interfaces.Interface, m *ifaceidx.IfMeta) error {
+func (r *reading) resetTables(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	if i.GetUnnumbered() != nil || i.GetSetDhcpClient() || i.GetIp6Nd() != nil {
 		return nil
 	}
@@ -129,9 +130,9 @@ func (r *reading) resetTables(i *interfaces.Interface, m *ifaceidx.IfMeta) error
 		if version.needed {
 			continue
 		}
-		vrf, err := r.d.vpp.Table(m.SwIfIndex, version.ipv6)
+		vrf, err := r.d.vpp.Table(ctx, m.SwIfIndex, version.ipv6)
 		if err == nil && vrf != 0 {
-			err = r.d.vpp.SetTable(m.SwIfIndex, 0, version.ipv6)
+			err = r.d.vpp.SetTable(ctx, m.SwIfIndex, 0, version.ipv6)
 		}
 		if err != nil {
 			return err

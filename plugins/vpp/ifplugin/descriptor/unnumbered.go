@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -15,8 +16,8 @@ import (
 
 // unnumberedCalls is what borrowing needs of VPP.
 type unnumberedCalls interface {
-	SetUnnumbered(swIfIndex, lender uint32) error
-	UnsetUnnumbered(swIfIndex uint32) error
+	SetUnnumbered(ctx context.Context, swIfIndex, lender uint32) error
+	UnsetUnnumbered(ctx context.Context, swIfIndex uint32) error
 }
 
 type unnumberedDescriptor struct {
@@ -28,12 +29,12 @@ type unnumberedDescriptor struct {
 func NewUnnumbered(vpp unnumberedCalls, ifs index) *kvs.KVDescriptor {
 	d := &unnumberedDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.Interface_Unnumbered, kvs.Metadata]{
-		Name:         UnnumberedName,
-		Southbound:   Southbound,
-		KeySelector:  model.UnnumberedKey.Matches,
-		Dependencies: d.dependencies,
-		Create:       d.create,
-		Delete:       d.remove,
+		Name:          UnnumberedName,
+		Southbound:    Southbound,
+		KeySelector:   model.UnnumberedKey.Matches,
+		Dependencies:  d.dependencies,
+		CreateContext: d.create,
+		DeleteContext: d.remove,
 	})
 }
 
@@ -59,7 +60,7 @@ func unnumberedInterface(key string) (string, error) {
 	return args[0], nil
 }
 
-func (d *unnumberedDescriptor) create(key string, u *interfaces.Interface_Unnumbered) (kvs.Metadata, error) {
+func (d *unnumberedDescriptor) create(ctx context.Context, key string, u *interfaces.Interface_Unnumbered) (kvs.Metadata, error) {
 	iface, err := unnumberedInterface(key)
 	if err != nil {
 		return nil, err
@@ -72,10 +73,10 @@ func (d *unnumberedDescriptor) create(key string, u *interfaces.Interface_Unnumb
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.SetUnnumbered(idx, lender)
+	return nil, d.vpp.SetUnnumbered(ctx, idx, lender)
 }
 
-func (d *unnumberedDescriptor) remove(key string, _ *interfaces.Interface_Unnumbered, _ kvs.Metadata) error {
+func (d *unnumberedDescriptor) remove(ctx context.Context, key string, _ *interfaces.Interface_Unnumbered, _ kvs.Metadata) error {
 	iface, err := unnumberedInterface(key)
 	if err != nil {
 		return err
@@ -84,5 +85,5 @@ func (d *unnumberedDescriptor) remove(key string, _ *interfaces.Interface_Unnumb
 	if err != nil {
 		return err
 	}
-	return d.vpp.UnsetUnnumbered(idx)
+	return d.vpp.UnsetUnnumbered(ctx, idx)
 }

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -24,8 +25,8 @@ import (
 
 // vrfCalls is what VRF membership needs of VPP.
 type vrfCalls interface {
-	SetTable(swIfIndex, vrf uint32, ipv6 bool) error
-	DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
+	SetTable(ctx context.Context, swIfIndex, vrf uint32, ipv6 bool) error
+	DumpAddresses(ctx context.Context, swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
 }
 
 type vrfDescriptor struct {
@@ -37,12 +38,12 @@ type vrfDescriptor struct {
 func NewVrf(vpp vrfCalls, ifs index) *kvs.KVDescriptor {
 	d := &vrfDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:         VrfName,
-		Southbound:   Southbound,
-		KeySelector:  isVrf,
-		Dependencies: d.dependencies,
-		Create:       d.create,
-		Delete:       d.remove,
+		Name:          VrfName,
+		Southbound:    Southbound,
+		KeySelector:   isVrf,
+		Dependencies:  d.dependencies,
+		CreateContext: d.create,
+		DeleteContext: d.remove,
 	})
 }
 
@@ -118,15 +119,15 @@ func inherited(lender *ifaceidx.IfMeta) membership {
 	return m
 }
 
-func (d *vrfDescriptor) create(key string, _ *emptypb.Empty) (kvs.Metadata, error) {
+func (d *vrfDescriptor) create(ctx context.Context, key string, _ *emptypb.Empty) (kvs.Metadata, error) {
 	m, err := d.parse(key)
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.set(m, m.vrf)
+	return nil, d.set(ctx, m, m.vrf)
 }
 
-func (d *vrfDescriptor) remove(key string, _ *emptypb.Empty, _ kvs.Metadata) error {
+func (d *vrfDescriptor) remove(ctx context.Context, key string, _ *emptypb.Empty, _ kvs.Metadata) error {
 	var m membership
 	iface, _, ok := model.ParseInheritedVrfKey(key)
 	if ok {
@@ -144,20 +145,20 @@ func (d *vrfDescriptor) remove(key string, _ *emptypb.Empty, _ kvs.Metadata) err
 	if m.swIfIndex, err = swIfIndex(d.ifs, iface); err != nil {
 		return err
 	}
-	if err = d.set(m, 0); session.Gone(err) {
+	if err = d.set(ctx, m, 0); session.Gone(err) {
 		return nil
 	}
 	return err
 }
 
-func (d *vrfDescriptor) set(m membership, vrf uint32) error {
+func (d *vrfDescriptor) set(ctx context.Context, m membership, vrf uint32) error {
 	for _, version := range []struct{ wanted, ipv6 bool }{{m.ipv4, false}, {m.ipv6, true}} {
 		if !version.wanted {
 			continue
 		}
-		err := d.vpp.SetTable(m.swIfIndex, vrf, version.ipv6)
+		err := d.vpp.SetTable(ctx, m.swIfIndex, vrf, version.ipv6)
 		if errors.Is(err, api.ADDRESS_FOUND_FOR_INTERFACE) {
-			has, dumpErr := d.vpp.DumpAddresses(m.swIfIndex, version.ipv6)
+			has, dumpErr := d.vpp.DumpAddresses(ctx, m.swIfIndex, version.ipv6)
 			err = fmt.Errorf("the interface has addresses in another VRF table already, %v: %w", has, errors.Join(err, dumpErr))
 			err = conflict(err, field{"vrf", vrf})
 		}

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -18,10 +19,10 @@ import (
 
 // vxlanGpeCalls is what VXLAN-GPE tunnels need of VPP.
 type vxlanGpeCalls interface {
-	CreateVxlanGpe(t vppcalls.VxlanGpe) (swIfIndex uint32, err error)
-	DeleteVxlanGpe(swIfIndex uint32) error
-	DumpVxlanGpes() (map[uint32]vppcalls.VxlanGpe, error)
-	DumpInterfaces() ([]vppcalls.Details, error)
+	CreateVxlanGpe(ctx context.Context, t vppcalls.VxlanGpe) (swIfIndex uint32, err error)
+	DeleteVxlanGpe(ctx context.Context, swIfIndex uint32) error
+	DumpVxlanGpes(ctx context.Context) (map[uint32]vppcalls.VxlanGpe, error)
+	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
 }
 
 // checkGpe reports what is wrong with the gpe of a VXLAN tunnel, if it has one.
@@ -44,12 +45,12 @@ func gpeDependencies(i *interfaces.Interface) []kvs.Dependency {
 	return vrfExists("vrf-table-for-vxlan-gpe-exists", i.GetVxlan().GetGpe().GetDecapVrfId(), false)
 }
 
-func (k vxlan) createGpe(i *interfaces.Interface, t vppcalls.Vxlan) (uint32, error) {
+func (k vxlan) createGpe(ctx context.Context, i *interfaces.Interface, t vppcalls.Vxlan) (uint32, error) {
 	g := i.GetVxlan().GetGpe()
-	idx, err := k.vpp.CreateVxlanGpe(vppcalls.VxlanGpe{Vxlan: t, Protocol: uint8(g.GetProtocol()), DecapVrf: g.GetDecapVrfId()})
+	idx, err := k.vpp.CreateVxlanGpe(ctx, vppcalls.VxlanGpe{Vxlan: t, Protocol: uint8(g.GetProtocol()), DecapVrf: g.GetDecapVrfId()})
 	if errors.Is(err, api.TUNNEL_EXIST) {
 		same := func(found vppcalls.VxlanGpe) bool { return sameVxlan(found.Vxlan, t) }
-		idx, err = adoptAmong(k.vpp, k.vpp.DumpVxlanGpes, same, same, err)
+		idx, err = adoptAmong(ctx, k.vpp, k.vpp.DumpVxlanGpes, same, same, err)
 		err = vxlanConflict(err, t)
 	}
 	return idx, err

@@ -1,10 +1,13 @@
 package ifaceidx
 
-import "maps"
+import (
+	"context"
+	"maps"
+)
 
 // Tags asks VPP for the tags of its interfaces, by index: of the one with the
 // index, none if there is no such interface, or of all for AllInterfaces.
-type Tags func(swIfIndex uint32) (map[uint32]string, error)
+type Tags func(ctx context.Context, swIfIndex uint32) (map[uint32]string, error)
 
 // AllInterfaces stands for an index.
 const AllInterfaces = ^uint32(0)
@@ -17,6 +20,7 @@ const fewInterfaces = 4
 // which still knows their names. VPP is asked when it is needed first. A Look is
 // for one reading of the state, by one goroutine.
 type Look struct {
+	ctx   context.Context // of the reading
 	x     Index
 	known map[uint32]string // tags of those asked for; "" for who has none
 	gone  map[uint32]bool
@@ -30,9 +34,9 @@ func (x Index) Asking(tags Tags) Index {
 	return x
 }
 
-// Look begins a look at VPP.
-func (x Index) Look() *Look {
-	return &Look{x: x, known: map[uint32]string{}, gone: map[uint32]bool{}}
+// Look begins a look at VPP, which ends with ctx: that of the reading.
+func (x Index) Look(ctx context.Context) *Look {
+	return &Look{ctx: ctx, x: x, known: map[uint32]string{}, gone: map[uint32]bool{}}
 }
 
 // Name returns the name of the interface that VPP has under the index; false if it
@@ -84,7 +88,7 @@ func (l *Look) Everything() {
 }
 
 func (l *Look) read(swIfIndex uint32) {
-	found, err := l.x.tags(swIfIndex)
+	found, err := l.x.tags(l.ctx, swIfIndex)
 	if err != nil {
 		l.err = err
 		return

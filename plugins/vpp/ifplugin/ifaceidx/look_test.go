@@ -1,6 +1,7 @@
 package ifaceidx_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,7 +19,7 @@ type asked struct {
 	err   error
 }
 
-func (a *asked) answer(swIfIndex uint32) (map[uint32]string, error) {
+func (a *asked) answer(_ context.Context, swIfIndex uint32) (map[uint32]string, error) {
 	if swIfIndex == ifaceidx.AllInterfaces {
 		a.about = append(a.about, "all")
 		return maps.Clone(a.tags), a.err
@@ -61,7 +62,7 @@ func TestLooks(t *testing.T) {
 		return found
 	}
 	want := []string{"if1", "not if3", "if4", "if5", "if6", "if7", "if8"}
-	for what, l := range map[string]*ifaceidx.Look{"1 2 3 4 all": x.Look(), "all": x.Look()} {
+	for what, l := range map[string]*ifaceidx.Look{"1 2 3 4 all": x.Look(t.Context()), "all": x.Look(t.Context())} {
 		vpp.about = nil
 		if what == "all" {
 			l.Everything()
@@ -75,7 +76,7 @@ func TestLooks(t *testing.T) {
 		}
 	}
 	vpp.err = errors.New("no answer")
-	for _, l := range []*ifaceidx.Look{x.Look(), x.Look()} {
+	for _, l := range []*ifaceidx.Look{x.Look(t.Context()), x.Look(t.Context())} {
 		l.Everything()
 		if l.Gone(2) || !errors.Is(l.Err(), vpp.err) {
 			t.Errorf("gone although nobody answers; %v", l.Err())

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -17,10 +18,10 @@ import (
 // AddAddress gives an address to an interface. If the interface has exactly
 // this address already, that is a success. An IPv6 link-local address replaces
 // the one that the interface has.
-func (c *Calls) AddAddress(swIfIndex uint32, addr netip.Prefix) error {
-	err := c.address(true, swIfIndex, addr)
+func (c *Calls) AddAddress(ctx context.Context, swIfIndex uint32, addr netip.Prefix) error {
+	err := c.address(ctx, true, swIfIndex, addr)
 	if errors.Is(err, api.DUPLICATE_IF_ADDRESS) || errors.Is(err, api.ADDRESS_IN_USE) {
-		have, dumpErr := c.DumpAddresses(swIfIndex, addr.Addr().Is6())
+		have, dumpErr := c.DumpAddresses(ctx, swIfIndex, addr.Addr().Is6())
 		if dumpErr != nil {
 			return errors.Join(err, dumpErr)
 		}
@@ -35,8 +36,8 @@ func (c *Calls) AddAddress(swIfIndex uint32, addr netip.Prefix) error {
 
 // RemoveAddress takes an address away. If the interface does not have it, that
 // is a success. An IPv6 link-local address stays: VPP wants to have one.
-func (c *Calls) RemoveAddress(swIfIndex uint32, addr netip.Prefix) error {
-	err := c.address(false, swIfIndex, addr)
+func (c *Calls) RemoveAddress(ctx context.Context, swIfIndex uint32, addr netip.Prefix) error {
+	err := c.address(ctx, false, swIfIndex, addr)
 	if session.Gone(err, api.ADDRESS_NOT_FOUND_FOR_INTERFACE) || IsLinkLocal(addr) && errors.Is(err, api.ADDRESS_NOT_DELETABLE) {
 		return nil
 	}
@@ -49,19 +50,19 @@ func IsLinkLocal(addr netip.Prefix) bool {
 	return addr.Addr().Is6() && addr.Addr().IsLinkLocalUnicast()
 }
 
-func (c *Calls) address(add bool, swIfIndex uint32, addr netip.Prefix) error {
+func (c *Calls) address(ctx context.Context, add bool, swIfIndex uint32, addr netip.Prefix) error {
 	if IsLinkLocal(addr) {
 		addr = netip.PrefixFrom(addr.Addr(), addr.Addr().BitLen()) // VPP takes no other length
 	}
-	return c.vpp.Call(&interfaces.SwInterfaceAddDelAddress{
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceAddDelAddress{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsAdd: add, Prefix: ipconv.Interface(addr),
 	}, &interfaces.SwInterfaceAddDelAddressReply{})
 }
 
 // DumpAddresses returns the addresses of an interface. IPv6 link-local ones
 // are not among them: VPP keeps those apart.
-func (c *Calls) DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error) {
-	found, err := session.Dump[*ip.IPAddressDetails](c.vpp, &ip.IPAddressDump{
+func (c *Calls) DumpAddresses(ctx context.Context, swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error) {
+	found, err := session.Dump[*ip.IPAddressDetails](ctx, c.vpp, &ip.IPAddressDump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6,
 	})
 	if err != nil {
@@ -76,9 +77,9 @@ func (c *Calls) DumpAddresses(swIfIndex uint32, ipv6 bool) ([]netip.Prefix, erro
 
 // LinkLocal returns the IPv6 link-local address of an interface; invalid if it
 // has none. known is false if this VPP cannot tell.
-func (c *Calls) LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err error) {
+func (c *Calls) LinkLocal(ctx context.Context, swIfIndex uint32) (addr netip.Addr, known bool, err error) {
 	reply := &ip.SwInterfaceIP6GetLinkLocalAddressReply{}
-	err = c.vpp.Call(&ip.SwInterfaceIP6GetLinkLocalAddress{
+	err = c.vpp.Call(ctx, &ip.SwInterfaceIP6GetLinkLocalAddress{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, reply)
 	switch {
@@ -95,14 +96,14 @@ func (c *Calls) LinkLocal(swIfIndex uint32) (addr netip.Addr, known bool, err er
 // SetTable puts an interface into a VRF table for one version of IP. VPP
 // refuses while the interface has addresses; if it is in the table already,
 // that is a success.
-func (c *Calls) SetTable(swIfIndex, vrf uint32, ipv6 bool) error {
-	err := c.vpp.Call(&interfaces.SwInterfaceSetTable{
+func (c *Calls) SetTable(ctx context.Context, swIfIndex, vrf uint32, ipv6 bool) error {
+	err := c.vpp.Call(ctx, &interfaces.SwInterfaceSetTable{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6, VrfID: vrf,
 	}, &interfaces.SwInterfaceSetTableReply{})
 	if !errors.Is(err, api.ADDRESS_FOUND_FOR_INTERFACE) {
 		return err
 	}
-	now, getErr := c.Table(swIfIndex, ipv6)
+	now, getErr := c.Table(ctx, swIfIndex, ipv6)
 	if getErr == nil && now == vrf {
 		return nil
 	}
@@ -110,9 +111,9 @@ func (c *Calls) SetTable(swIfIndex, vrf uint32, ipv6 bool) error {
 }
 
 // Table returns the VRF table of an interface for one version of IP.
-func (c *Calls) Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error) {
+func (c *Calls) Table(ctx context.Context, swIfIndex uint32, ipv6 bool) (vrf uint32, err error) {
 	reply := &interfaces.SwInterfaceGetTableReply{}
-	err = c.vpp.Call(&interfaces.SwInterfaceGetTable{
+	err = c.vpp.Call(ctx, &interfaces.SwInterfaceGetTable{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6,
 	}, reply)
 	return reply.VrfID, err
@@ -120,13 +121,13 @@ func (c *Calls) Table(swIfIndex uint32, ipv6 bool) (vrf uint32, err error) {
 
 // SetUnnumbered lets an interface borrow the addresses of another one. Both
 // must be in the same VRF tables.
-func (c *Calls) SetUnnumbered(swIfIndex, lender uint32) error {
-	return c.unnumbered(true, swIfIndex, lender)
+func (c *Calls) SetUnnumbered(ctx context.Context, swIfIndex, lender uint32) error {
+	return c.unnumbered(ctx, true, swIfIndex, lender)
 }
 
 // UnsetUnnumbered ends the borrowing.
-func (c *Calls) UnsetUnnumbered(swIfIndex uint32) error {
-	err := c.unnumbered(false, swIfIndex, NoInterface)
+func (c *Calls) UnsetUnnumbered(ctx context.Context, swIfIndex uint32) error {
+	err := c.unnumbered(ctx, false, swIfIndex, NoInterface)
 	if session.Gone(err) {
 		return nil
 	}
@@ -135,8 +136,8 @@ func (c *Calls) UnsetUnnumbered(swIfIndex uint32) error {
 
 // unnumbered sends the message, whose fields are named the wrong way round:
 // sw_if_index is the interface with the address.
-func (c *Calls) unnumbered(add bool, swIfIndex, lender uint32) error {
-	return c.vpp.Call(&interfaces.SwInterfaceSetUnnumbered{
+func (c *Calls) unnumbered(ctx context.Context, add bool, swIfIndex, lender uint32) error {
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetUnnumbered{
 		SwIfIndex:           interface_types.InterfaceIndex(lender),
 		UnnumberedSwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 		IsAdd:               add,
@@ -145,8 +146,8 @@ func (c *Calls) unnumbered(add bool, swIfIndex, lender uint32) error {
 
 // DumpUnnumbered returns, for each interface that borrows, the one whose
 // addresses it borrows.
-func (c *Calls) DumpUnnumbered() (map[uint32]uint32, error) {
-	found, err := session.Dump[*ip.IPUnnumberedDetails](c.vpp, &ip.IPUnnumberedDump{
+func (c *Calls) DumpUnnumbered(ctx context.Context) (map[uint32]uint32, error) {
+	found, err := session.Dump[*ip.IPUnnumberedDetails](ctx, c.vpp, &ip.IPUnnumberedDump{
 		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
 	})
 	if err != nil {

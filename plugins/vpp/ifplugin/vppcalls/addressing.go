@@ -29,19 +29,20 @@ const inFlight = 64
 // dump of tables by interface, and of interfaces that are down nothing is in the FIB.
 // So many requests are on their way at a time, and the table is asked for only where
 // there are addresses, and tables other than 0.
-func (c *Calls) DumpAddressing(indexes []uint32) (map[uint32]Addressing, error) {
-	others, err := c.otherTables()
+func (c *Calls) DumpAddressing(ctx context.Context, indexes []uint32) (map[uint32]Addressing, error) {
+	others, err := c.otherTables(ctx)
 	if err != nil {
 		return nil, err
 	}
 	found := make([]Addressing, len(indexes))
-	asking, failed := errgroup.WithContext(context.Background())
+	asking, failed := errgroup.WithContext(ctx)
 	asking.SetLimit(inFlight)
 	for i, swIfIndex := range indexes {
 		asking.Go(func() (err error) {
-			if failed.Err() == nil {
-				found[i], err = c.addressing(swIfIndex, others)
+			if err := failed.Err(); err != nil {
+				return err
 			}
+			found[i], err = c.addressing(ctx, swIfIndex, others)
 			return err
 		})
 	}
@@ -55,10 +56,10 @@ func (c *Calls) DumpAddressing(indexes []uint32) (map[uint32]Addressing, error) 
 	return out, nil
 }
 
-func (c *Calls) addressing(swIfIndex uint32, others map[bool]bool) (Addressing, error) {
+func (c *Calls) addressing(ctx context.Context, swIfIndex uint32, others map[bool]bool) (Addressing, error) {
 	a := Addressing{Vrf: map[bool]uint32{}}
 	for _, ipv6 := range []bool{false, true} {
-		found, err := c.DumpAddresses(swIfIndex, ipv6)
+		found, err := c.DumpAddresses(ctx, swIfIndex, ipv6)
 		if err != nil {
 			return a, err
 		}
@@ -67,7 +68,7 @@ func (c *Calls) addressing(swIfIndex uint32, others map[bool]bool) (Addressing, 
 		case !others[ipv6]:
 			a.Vrf[ipv6] = 0
 		case len(found) > 0:
-			if a.Vrf[ipv6], err = c.Table(swIfIndex, ipv6); err != nil {
+			if a.Vrf[ipv6], err = c.Table(ctx, swIfIndex, ipv6); err != nil {
 				return a, err
 			}
 		}
@@ -76,8 +77,8 @@ func (c *Calls) addressing(swIfIndex uint32, others map[bool]bool) (Addressing, 
 }
 
 // otherTables tells whether VPP has tables other than 0, by version of IP.
-func (c *Calls) otherTables() (map[bool]bool, error) {
-	found, err := session.Dump[*ip.IPTableDetails](c.vpp, &ip.IPTableDump{})
+func (c *Calls) otherTables(ctx context.Context) (map[bool]bool, error) {
+	found, err := session.Dump[*ip.IPTableDetails](ctx, c.vpp, &ip.IPTableDump{})
 	others := map[bool]bool{}
 	for _, d := range found {
 		others[d.Table.IsIP6] = others[d.Table.IsIP6] || d.Table.TableID != 0

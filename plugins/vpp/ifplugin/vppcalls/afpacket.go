@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"strings"
 
 	"go.fd.io/govpp/api"
@@ -20,14 +21,14 @@ type AfPacketParams struct {
 	MAC *MAC
 }
 
-func pickCreateAfPacket(s session.Session) session.Op[func(*Calls, AfPacketParams) (uint32, error)] {
+func pickCreateAfPacket(s session.Session) session.Op[func(*Calls, context.Context, AfPacketParams) (uint32, error)] {
 	return session.Pick(s, "create af_packet",
 		session.Variant((*Calls).createAfPacketV3, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil)),
 		session.Variant((*Calls).createAfPacketV2, (*af_packet.AfPacketCreateV2)(nil), (*af_packet.AfPacketCreateV2Reply)(nil)),
 	)
 }
 
-func pickDumpAfPacket(s session.Session) session.Op[func(*Calls) (map[uint32]string, error)] {
+func pickDumpAfPacket(s session.Session) session.Op[func(*Calls, context.Context) (map[uint32]string, error)] {
 	return session.Pick(s, "dump af_packet",
 		session.Variant((*Calls).dumpAfPackets, (*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),
 		session.Variant((*Calls).noAfPackets),
@@ -36,30 +37,30 @@ func pickDumpAfPacket(s session.Session) session.Op[func(*Calls) (map[uint32]str
 
 // CreateAfPacket attaches VPP to a host interface. The error is
 // api.IF_ALREADY_EXISTS if VPP is attached to it already.
-func (c *Calls) CreateAfPacket(p AfPacketParams) (swIfIndex uint32, err error) {
-	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, AfPacketParams) (uint32, error)] {
+func (c *Calls) CreateAfPacket(ctx context.Context, p AfPacketParams) (swIfIndex uint32, err error) {
+	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, AfPacketParams) (uint32, error)] {
 		return o.createAfPacket
 	})
 	if err != nil {
 		return NoInterface, err
 	}
-	return create(c, p)
+	return create(c, ctx, p)
 }
 
-func (c *Calls) createAfPacketV3(p AfPacketParams) (uint32, error) {
+func (c *Calls) createAfPacketV3(ctx context.Context, p AfPacketParams) (uint32, error) {
 	mac, random := optionalMAC(p.MAC)
 	reply := &af_packet.AfPacketCreateV3Reply{}
-	err := c.vpp.Call(&af_packet.AfPacketCreateV3{
+	err := c.vpp.Call(ctx, &af_packet.AfPacketCreateV3{
 		Mode: af_packet.AF_PACKET_API_MODE_ETHERNET, HwAddr: mac, UseRandomHwAddr: random,
 		HostIfName: p.HostIfName, NumRxQueues: 1, NumTxQueues: 1,
 	}, reply)
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) createAfPacketV2(p AfPacketParams) (uint32, error) {
+func (c *Calls) createAfPacketV2(ctx context.Context, p AfPacketParams) (uint32, error) {
 	mac, random := optionalMAC(p.MAC)
 	reply := &af_packet.AfPacketCreateV2Reply{}
-	err := c.vpp.Call(&af_packet.AfPacketCreateV2{
+	err := c.vpp.Call(ctx, &af_packet.AfPacketCreateV2{
 		HwAddr: mac, UseRandomHwAddr: random, HostIfName: p.HostIfName, NumRxQueues: 1,
 	}, reply)
 	return uint32(reply.SwIfIndex), err
@@ -68,8 +69,8 @@ func (c *Calls) createAfPacketV2(p AfPacketParams) (uint32, error) {
 // DeleteAfPacket detaches VPP from a host interface. If it is not attached,
 // that is a success: VPP tells it by SYSCALL_ERROR_1. VPP leaves the host
 // interface down.
-func (c *Calls) DeleteAfPacket(hostIfName string) error {
-	err := c.vpp.Call(&af_packet.AfPacketDelete{HostIfName: hostIfName}, &af_packet.AfPacketDeleteReply{})
+func (c *Calls) DeleteAfPacket(ctx context.Context, hostIfName string) error {
+	err := c.vpp.Call(ctx, &af_packet.AfPacketDelete{HostIfName: hostIfName}, &af_packet.AfPacketDeleteReply{})
 	if session.Gone(err, api.SYSCALL_ERROR_1) {
 		return nil
 	}
@@ -78,18 +79,18 @@ func (c *Calls) DeleteAfPacket(hostIfName string) error {
 
 // DumpAfPackets returns the host interfaces that VPP is attached to, by the
 // index of the VPP interface.
-func (c *Calls) DumpAfPackets() (map[uint32]string, error) {
-	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls) (map[uint32]string, error)] {
+func (c *Calls) DumpAfPackets(ctx context.Context) (map[uint32]string, error) {
+	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context) (map[uint32]string, error)] {
 		return o.dumpAfPacket
 	})
 	if err != nil {
 		return nil, err
 	}
-	return dump(c)
+	return dump(c, ctx)
 }
 
-func (c *Calls) dumpAfPackets() (map[uint32]string, error) {
-	found, err := session.Dump[*af_packet.AfPacketDetails](c.vpp, &af_packet.AfPacketDump{})
+func (c *Calls) dumpAfPackets(ctx context.Context) (map[uint32]string, error) {
+	found, err := session.Dump[*af_packet.AfPacketDetails](ctx, c.vpp, &af_packet.AfPacketDump{})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (c *Calls) dumpAfPackets() (map[uint32]string, error) {
 }
 
 // noAfPackets is for a VPP without the plugin.
-func (c *Calls) noAfPackets() (map[uint32]string, error) { return nil, nil }
+func (c *Calls) noAfPackets(context.Context) (map[uint32]string, error) { return nil, nil }
 
 // AfPacketName is the name that VPP gives to the interface on a host
 // interface.

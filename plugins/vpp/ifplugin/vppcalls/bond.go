@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -41,10 +42,10 @@ type BondMember struct {
 
 // CreateBond creates a bond without members. The error is api.INSTANCE_IN_USE if
 // there is one of the ID.
-func (c *Calls) CreateBond(p BondParams) (swIfIndex uint32, err error) {
+func (c *Calls) CreateBond(ctx context.Context, p BondParams) (swIfIndex uint32, err error) {
 	mac, random := optionalMAC(p.MAC)
 	reply := &bond.BondCreate2Reply{}
-	err = c.vpp.Call(&bond.BondCreate2{
+	err = c.vpp.Call(ctx, &bond.BondCreate2{
 		ID: p.ID, Mode: bond.BondMode(p.Mode), Lb: bond.BondLbAlgo(p.LoadBalance), UseCustomMac: !random, MacAddress: mac,
 	}, reply)
 	return uint32(reply.SwIfIndex), err
@@ -53,11 +54,11 @@ func (c *Calls) CreateBond(p BondParams) (swIfIndex uint32, err error) {
 // DeleteBond deletes a bond; its members stay. If it does not exist, that is a
 // success. VPP before 24.02 does not look whether it exists, and deletes local0
 // instead (bond_delete in src/vnet/bonding/bond_api.c), so this does.
-func (c *Calls) DeleteBond(swIfIndex uint32) error {
-	if found, err := c.dumpBonds(swIfIndex); err != nil || len(found) == 0 {
+func (c *Calls) DeleteBond(ctx context.Context, swIfIndex uint32) error {
+	if found, err := c.dumpBonds(ctx, swIfIndex); err != nil || len(found) == 0 {
 		return err
 	}
-	err := c.vpp.Call(&bond.BondDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &bond.BondDeleteReply{})
+	err := c.vpp.Call(ctx, &bond.BondDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &bond.BondDeleteReply{})
 	if session.Gone(err) {
 		return nil
 	}
@@ -66,8 +67,8 @@ func (c *Calls) DeleteBond(swIfIndex uint32) error {
 
 // AddBondMember puts an interface into a bond. The error is api.VALUE_EXIST if
 // it is in one.
-func (c *Calls) AddBondMember(bondIndex uint32, m BondMember) error {
-	return c.vpp.Call(&bond.BondAddMember{
+func (c *Calls) AddBondMember(ctx context.Context, bondIndex uint32, m BondMember) error {
+	return c.vpp.Call(ctx, &bond.BondAddMember{
 		SwIfIndex:     interface_types.InterfaceIndex(m.SwIfIndex),
 		BondSwIfIndex: interface_types.InterfaceIndex(bondIndex),
 		IsPassive:     m.Passive, IsLongTimeout: m.LongTimeout,
@@ -76,8 +77,8 @@ func (c *Calls) AddBondMember(bondIndex uint32, m BondMember) error {
 
 // DetachBondMember takes an interface out of its bond. If it is in none, or does
 // not exist, that is a success.
-func (c *Calls) DetachBondMember(swIfIndex uint32) error {
-	err := c.vpp.Call(&bond.BondDetachMember{
+func (c *Calls) DetachBondMember(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &bond.BondDetachMember{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, &bond.BondDetachMemberReply{})
 	if session.Gone(err) || errors.Is(err, api.INVALID_INTERFACE) {
@@ -86,22 +87,22 @@ func (c *Calls) DetachBondMember(swIfIndex uint32) error {
 	return err
 }
 
-func (c *Calls) dumpBonds(swIfIndex uint32) ([]*bond.SwBondInterfaceDetails, error) {
-	return session.Dump[*bond.SwBondInterfaceDetails](c.vpp, &bond.SwBondInterfaceDump{
+func (c *Calls) dumpBonds(ctx context.Context, swIfIndex uint32) ([]*bond.SwBondInterfaceDetails, error) {
+	return session.Dump[*bond.SwBondInterfaceDetails](ctx, c.vpp, &bond.SwBondInterfaceDump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 }
 
 // DumpBonds returns all bonds by the index of the interface, with their members.
-func (c *Calls) DumpBonds() (map[uint32]Bond, error) {
-	found, err := c.dumpBonds(NoInterface)
+func (c *Calls) DumpBonds(ctx context.Context) (map[uint32]Bond, error) {
+	found, err := c.dumpBonds(ctx, NoInterface)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[uint32]Bond, len(found))
 	for _, d := range found {
 		b := Bond{ID: d.ID, Mode: uint32(d.Mode), LoadBalance: uint32(d.Lb)}
-		members, err := session.Dump[*bond.SwMemberInterfaceDetails](c.vpp, &bond.SwMemberInterfaceDump{SwIfIndex: d.SwIfIndex})
+		members, err := session.Dump[*bond.SwMemberInterfaceDetails](ctx, c.vpp, &bond.SwMemberInterfaceDump{SwIfIndex: d.SwIfIndex})
 		if err != nil {
 			return nil, err
 		}

@@ -27,12 +27,12 @@ type DHCPLease struct {
 
 // StartDHCPClient makes VPP ask for an address by DHCP. If it does already, that
 // is a success.
-func (c *Calls) StartDHCPClient(swIfIndex uint32, hostName string) error {
-	err := c.dhcpClient(true, swIfIndex, hostName)
+func (c *Calls) StartDHCPClient(ctx context.Context, swIfIndex uint32, hostName string) error {
+	err := c.dhcpClient(ctx, true, swIfIndex, hostName)
 	if !errors.Is(err, api.INVALID_VALUE) {
 		return err
 	}
-	all, dumpErr := c.DumpDHCPClients()
+	all, dumpErr := c.DumpDHCPClients(ctx)
 	if _, ok := all[swIfIndex]; ok {
 		return nil
 	}
@@ -41,16 +41,16 @@ func (c *Calls) StartDHCPClient(swIfIndex uint32, hostName string) error {
 
 // StopDHCPClient ends that; the leased address goes. If there is no client, that
 // is a success.
-func (c *Calls) StopDHCPClient(swIfIndex uint32) error {
-	err := c.dhcpClient(false, swIfIndex, "")
+func (c *Calls) StopDHCPClient(ctx context.Context, swIfIndex uint32) error {
+	err := c.dhcpClient(ctx, false, swIfIndex, "")
 	if session.Gone(err, api.INVALID_VALUE) {
 		return nil
 	}
 	return err
 }
 
-func (c *Calls) dhcpClient(add bool, swIfIndex uint32, hostName string) error {
-	return c.vpp.Call(&dhcp.DHCPClientConfig{IsAdd: add, Client: dhcp.DHCPClient{
+func (c *Calls) dhcpClient(ctx context.Context, add bool, swIfIndex uint32, hostName string) error {
+	return c.vpp.Call(ctx, &dhcp.DHCPClientConfig{IsAdd: add, Client: dhcp.DHCPClient{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Hostname: hostName, WantDHCPEvent: true, PID: uint32(os.Getpid()),
 	}}, &dhcp.DHCPClientConfigReply{})
 }
@@ -58,13 +58,13 @@ func (c *Calls) dhcpClient(add bool, swIfIndex uint32, hostName string) error {
 // DumpDHCPClients returns the leases of all DHCP clients by the index of the
 // interface, nil for those that have none yet; no clients at all if the
 // connected VPP has no DHCP.
-func (c *Calls) DumpDHCPClients() (map[uint32]*DHCPLease, error) {
+func (c *Calls) DumpDHCPClients(ctx context.Context) (map[uint32]*DHCPLease, error) {
 	req := &dhcp.DHCPClientDump{}
 	if !c.vpp.Has(req, (*dhcp.DHCPClientDetails)(nil)) {
 		_, err := c.vpp.Session()
 		return nil, err
 	}
-	found, err := session.Dump[*dhcp.DHCPClientDetails](c.vpp, req)
+	found, err := session.Dump[*dhcp.DHCPClientDetails](ctx, c.vpp, req)
 	if err != nil {
 		return nil, err
 	}

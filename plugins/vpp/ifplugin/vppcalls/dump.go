@@ -38,11 +38,13 @@ type Details struct {
 }
 
 // DumpInterfaces returns all interfaces.
-func (c *Calls) DumpInterfaces() ([]Details, error) { return c.dumpInterfaces(NoInterface) }
+func (c *Calls) DumpInterfaces(ctx context.Context) ([]Details, error) {
+	return c.dumpInterfaces(ctx, NoInterface)
+}
 
 // DumpInterface returns one interface, or nil if there is none of that index.
-func (c *Calls) DumpInterface(swIfIndex uint32) (*Details, error) {
-	found, err := c.dumpInterfaces(swIfIndex)
+func (c *Calls) DumpInterface(ctx context.Context, swIfIndex uint32) (*Details, error) {
+	found, err := c.dumpInterfaces(ctx, swIfIndex)
 	for i := range found {
 		if found[i].SwIfIndex == swIfIndex {
 			return &found[i], err
@@ -53,8 +55,8 @@ func (c *Calls) DumpInterface(swIfIndex uint32) (*Details, error) {
 
 // DumpTags returns the tags of one interface, nothing if there is none of that
 // index, or of all for NoInterface, by index; "" of who has none.
-func (c *Calls) DumpTags(swIfIndex uint32) (map[uint32]string, error) {
-	found, err := c.dumpInterfaces(swIfIndex)
+func (c *Calls) DumpTags(ctx context.Context, swIfIndex uint32) (map[uint32]string, error) {
+	found, err := c.dumpInterfaces(ctx, swIfIndex)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +68,8 @@ func (c *Calls) DumpTags(swIfIndex uint32) (map[uint32]string, error) {
 }
 
 // dumpInterfaces returns one interface, or all of them for NoInterface.
-func (c *Calls) dumpInterfaces(which uint32) ([]Details, error) {
-	found, err := session.Dump[*interfaces.SwInterfaceDetails](c.vpp, &interfaces.SwInterfaceDump{
+func (c *Calls) dumpInterfaces(ctx context.Context, which uint32) ([]Details, error) {
+	found, err := session.Dump[*interfaces.SwInterfaceDetails](ctx, c.vpp, &interfaces.SwInterfaceDump{
 		SwIfIndex: interface_types.InterfaceIndex(which),
 	})
 	if err != nil {
@@ -104,7 +106,7 @@ func mtuOf(d *interfaces.SwInterfaceDetails) uint32 {
 // The flags of the events are of no use: VPP sets in each only those that came
 // up since the last one, so that going administratively up looks as if the link
 // went down.
-func (c *Calls) WatchEvents(ctx context.Context, ready func(), changed func(swIfIndexes []uint32)) error {
+func (c *Calls) WatchEvents(ctx context.Context, ready func(context.Context), changed func(ctx context.Context, swIfIndexes []uint32)) error {
 	s, err := c.vpp.Session()
 	if err != nil {
 		return err
@@ -119,7 +121,7 @@ func (c *Calls) WatchEvents(ctx context.Context, ready func(), changed func(swIf
 	if err != nil {
 		return err
 	}
-	ready()
+	ready(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -131,7 +133,7 @@ func (c *Calls) WatchEvents(ctx context.Context, ready func(), changed func(swIf
 			if !ok {
 				return fmt.Errorf("interface events: %w", vppclient.ErrDisconnected)
 			}
-			changed(waiting(m, watch.Events()))
+			changed(ctx, waiting(m, watch.Events()))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -36,11 +37,13 @@ type Gre struct {
 }
 
 // CreateGre creates a tunnel. The error is api.IF_ALREADY_EXISTS if there is one.
-func (c *Calls) CreateGre(t Gre) (swIfIndex uint32, err error) { return c.setGre(true, t) }
+func (c *Calls) CreateGre(ctx context.Context, t Gre) (swIfIndex uint32, err error) {
+	return c.setGre(ctx, true, t)
+}
 
 // DeleteGre deletes a tunnel. If it does not exist, that is a success.
-func (c *Calls) DeleteGre(swIfIndex uint32) error {
-	all, err := c.dumpGres(swIfIndex)
+func (c *Calls) DeleteGre(ctx context.Context, swIfIndex uint32) error {
+	all, err := c.dumpGres(ctx, swIfIndex)
 	if err != nil {
 		return err
 	}
@@ -48,28 +51,30 @@ func (c *Calls) DeleteGre(swIfIndex uint32) error {
 	if !ok {
 		return nil
 	}
-	if _, err = c.setGre(false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
+	if _, err = c.setGre(ctx, false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
 }
 
 // DumpGres returns all tunnels by the index of the interface.
-func (c *Calls) DumpGres() (map[uint32]Gre, error) { return c.dumpGres(NoInterface) }
+func (c *Calls) DumpGres(ctx context.Context) (map[uint32]Gre, error) {
+	return c.dumpGres(ctx, NoInterface)
+}
 
 // setGre uses the message without keys, which all releases have: the newer one
 // came together with a dump that cannot be used.
-func (c *Calls) setGre(add bool, t Gre) (uint32, error) {
+func (c *Calls) setGre(ctx context.Context, add bool, t Gre) (uint32, error) {
 	reply := &gre.GreTunnelAddDelReply{}
-	err := c.vpp.Call(&gre.GreTunnelAddDel{IsAdd: add, Tunnel: gre.GreTunnel{
+	err := c.vpp.Call(ctx, &gre.GreTunnelAddDel{IsAdd: add, Tunnel: gre.GreTunnel{
 		Type: gre.GreTunnelType(t.Type), SessionID: t.Session, Instance: anyInstance, OuterTableID: t.Vrf,
 		Src: ipconv.Address(t.Src), Dst: ipconv.Address(t.Dst),
 	}}, reply)
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) dumpGres(swIfIndex uint32) (map[uint32]Gre, error) {
-	found, err := session.Dump[*gre.GreTunnelDetails](c.vpp, &gre.GreTunnelDump{
+func (c *Calls) dumpGres(ctx context.Context, swIfIndex uint32) (map[uint32]Gre, error) {
+	found, err := session.Dump[*gre.GreTunnelDetails](ctx, c.vpp, &gre.GreTunnelDump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {

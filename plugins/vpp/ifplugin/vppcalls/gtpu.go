@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -34,7 +35,7 @@ type Gtpu struct {
 	Multicast uint32
 }
 
-type setGtpu = func(c *Calls, add bool, t Gtpu) (swIfIndex uint32, err error)
+type setGtpu = func(c *Calls, ctx context.Context, add bool, t Gtpu) (swIfIndex uint32, err error)
 
 // pickSetGtpu prefers the older message, which has all that is needed: for the
 // newer one VPP looks up the counters of the tunnel even if there is none,
@@ -46,7 +47,7 @@ func pickSetGtpu(s session.Session) session.Op[setGtpu] {
 	)
 }
 
-type dumpGtpus = func(c *Calls, swIfIndex uint32) (map[uint32]Gtpu, error)
+type dumpGtpus = func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]Gtpu, error)
 
 func pickDumpGtpus(s session.Session) session.Op[dumpGtpus] {
 	return session.Pick(s, "dump GTP-U tunnels",
@@ -57,12 +58,14 @@ func pickDumpGtpus(s session.Session) session.Op[dumpGtpus] {
 
 // CreateGtpu creates a tunnel that is administratively up. The error is
 // api.TUNNEL_EXIST if there is one with that other end and number.
-func (c *Calls) CreateGtpu(t Gtpu) (swIfIndex uint32, err error) { return c.setGtpu(true, t) }
+func (c *Calls) CreateGtpu(ctx context.Context, t Gtpu) (swIfIndex uint32, err error) {
+	return c.setGtpu(ctx, true, t)
+}
 
 // DeleteGtpu deletes a tunnel. If it does not exist, that is a success. VPP
 // keeps the interface, with its tag, hidden for the next tunnel.
-func (c *Calls) DeleteGtpu(swIfIndex uint32) error {
-	all, err := c.dumpGtpus(swIfIndex)
+func (c *Calls) DeleteGtpu(ctx context.Context, swIfIndex uint32) error {
+	all, err := c.dumpGtpus(ctx, swIfIndex)
 	if err != nil {
 		return err
 	}
@@ -70,34 +73,36 @@ func (c *Calls) DeleteGtpu(swIfIndex uint32) error {
 	if !ok {
 		return nil
 	}
-	if _, err = c.setGtpu(false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
+	if _, err = c.setGtpu(ctx, false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
 }
 
 // DumpGtpus returns all tunnels by the index of the interface.
-func (c *Calls) DumpGtpus() (map[uint32]Gtpu, error) { return c.dumpGtpus(NoInterface) }
+func (c *Calls) DumpGtpus(ctx context.Context) (map[uint32]Gtpu, error) {
+	return c.dumpGtpus(ctx, NoInterface)
+}
 
-func (c *Calls) setGtpu(add bool, t Gtpu) (uint32, error) {
+func (c *Calls) setGtpu(ctx context.Context, add bool, t Gtpu) (uint32, error) {
 	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setGtpu] { return o.setGtpu })
 	if err != nil {
 		return NoInterface, err
 	}
-	return set(c, add, t)
+	return set(c, ctx, add, t)
 }
 
-func (c *Calls) dumpGtpus(swIfIndex uint32) (map[uint32]Gtpu, error) {
+func (c *Calls) dumpGtpus(ctx context.Context, swIfIndex uint32) (map[uint32]Gtpu, error) {
 	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpGtpus] { return o.dumpGtpus })
 	if err != nil {
 		return nil, err
 	}
-	return dump(c, swIfIndex)
+	return dump(c, ctx, swIfIndex)
 }
 
-func (c *Calls) setGtpuV2(add bool, t Gtpu) (uint32, error) {
+func (c *Calls) setGtpuV2(ctx context.Context, add bool, t Gtpu) (uint32, error) {
 	reply := &gtpu.GtpuAddDelTunnelV2Reply{}
-	err := c.vpp.Call(&gtpu.GtpuAddDelTunnelV2{
+	err := c.vpp.Call(ctx, &gtpu.GtpuAddDelTunnelV2{
 		IsAdd: add, SrcAddress: ipconv.Address(t.Src), DstAddress: ipconv.Address(t.Dst),
 		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf,
 		DecapNextIndex: gtpu.GtpuDecapNextType(t.Next), Teid: t.TEID, Tteid: t.RemoteTEID,
@@ -105,9 +110,9 @@ func (c *Calls) setGtpuV2(add bool, t Gtpu) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) setGtpuV1(add bool, t Gtpu) (uint32, error) {
+func (c *Calls) setGtpuV1(ctx context.Context, add bool, t Gtpu) (uint32, error) {
 	reply := &gtpu.GtpuAddDelTunnelReply{}
-	err := c.vpp.Call(&gtpu.GtpuAddDelTunnel{
+	err := c.vpp.Call(ctx, &gtpu.GtpuAddDelTunnel{
 		IsAdd: add, SrcAddress: ipconv.Address(t.Src), DstAddress: ipconv.Address(t.Dst),
 		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf,
 		DecapNextIndex: t.Next, Teid: t.TEID, Tteid: t.RemoteTEID,
@@ -115,8 +120,8 @@ func (c *Calls) setGtpuV1(add bool, t Gtpu) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) dumpGtpusV2(swIfIndex uint32) (map[uint32]Gtpu, error) {
-	found, err := session.Dump[*gtpu.GtpuTunnelV2Details](c.vpp, &gtpu.GtpuTunnelV2Dump{
+func (c *Calls) dumpGtpusV2(ctx context.Context, swIfIndex uint32) (map[uint32]Gtpu, error) {
+	found, err := session.Dump[*gtpu.GtpuTunnelV2Details](ctx, c.vpp, &gtpu.GtpuTunnelV2Dump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {
@@ -135,8 +140,8 @@ func (c *Calls) dumpGtpusV2(swIfIndex uint32) (map[uint32]Gtpu, error) {
 	return out, nil
 }
 
-func (c *Calls) dumpGtpusV1(swIfIndex uint32) (map[uint32]Gtpu, error) {
-	found, err := session.Dump[*gtpu.GtpuTunnelDetails](c.vpp, &gtpu.GtpuTunnelDump{
+func (c *Calls) dumpGtpusV1(ctx context.Context, swIfIndex uint32) (map[uint32]Gtpu, error) {
+	found, err := session.Dump[*gtpu.GtpuTunnelDetails](ctx, c.vpp, &gtpu.GtpuTunnelDump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {

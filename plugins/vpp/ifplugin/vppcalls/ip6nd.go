@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"sync"
 
 	"go.fd.io/govpp/binapi/interface_types"
@@ -25,14 +26,14 @@ type listening struct {
 
 // SetIP6ND tells an interface what to make of router advertisements. To tell it
 // once more makes no difference.
-func (c *Calls) SetIP6ND(swIfIndex uint32, nd IP6ND) error {
+func (c *Calls) SetIP6ND(ctx context.Context, swIfIndex uint32, nd IP6ND) error {
 	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*listening] { return o.listening })
 	if err != nil {
 		return err
 	}
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	err = c.vpp.Call(&rd_cp.IP6NdAddressAutoconfig{
+	err = c.vpp.Call(ctx, &rd_cp.IP6NdAddressAutoconfig{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Enable: nd.Autoconfig, InstallDefaultRoutes: nd.DefaultRoutes,
 	}, &rd_cp.IP6NdAddressAutoconfigReply{})
 	if err == nil && nd != (IP6ND{}) {

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -28,9 +29,9 @@ type Ipip struct {
 }
 
 // CreateIpip creates a tunnel. The error is api.IF_ALREADY_EXISTS if there is one.
-func (c *Calls) CreateIpip(t Ipip) (swIfIndex uint32, err error) {
+func (c *Calls) CreateIpip(ctx context.Context, t Ipip) (swIfIndex uint32, err error) {
 	reply := &ipip.IpipAddTunnelReply{}
-	err = c.vpp.Call(&ipip.IpipAddTunnel{Tunnel: ipip.IpipTunnel{
+	err = c.vpp.Call(ctx, &ipip.IpipAddTunnel{Tunnel: ipip.IpipTunnel{
 		Instance: anyInstance, Src: ipconv.Address(t.Src), Dst: ipconv.Address(t.Dst), TableID: t.Vrf, Mode: tunnelMode(t.Multipoint),
 	}}, reply)
 	return uint32(reply.SwIfIndex), err
@@ -45,8 +46,8 @@ func tunnelMode(multipoint bool) tunnel_types.TunnelMode {
 }
 
 // DeleteIpip deletes a tunnel. If it does not exist, that is a success.
-func (c *Calls) DeleteIpip(swIfIndex uint32) error {
-	err := c.vpp.Call(&ipip.IpipDelTunnel{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &ipip.IpipDelTunnelReply{})
+func (c *Calls) DeleteIpip(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &ipip.IpipDelTunnel{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &ipip.IpipDelTunnelReply{})
 	if session.Gone(err) || errors.Is(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
@@ -54,8 +55,8 @@ func (c *Calls) DeleteIpip(swIfIndex uint32) error {
 }
 
 // DumpIpips returns all tunnels by the index of the interface.
-func (c *Calls) DumpIpips() (map[uint32]Ipip, error) {
-	found, err := session.Dump[*ipip.IpipTunnelDetails](c.vpp, &ipip.IpipTunnelDump{
+func (c *Calls) DumpIpips(ctx context.Context) (map[uint32]Ipip, error) {
+	found, err := session.Dump[*ipip.IpipTunnelDetails](ctx, c.vpp, &ipip.IpipTunnelDump{
 		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
 	})
 	if err != nil {

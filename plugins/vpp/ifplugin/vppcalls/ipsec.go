@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"fmt"
 
 	"go.fd.io/govpp/binapi/interface_types"
@@ -18,9 +19,9 @@ const IpsecInstances = 16 * 1024
 
 // CreateIpsec creates the IPsec interface ipsec<instance>, to one other end or to many.
 // The error is api.INVALID_REGISTRATION if the instance exists.
-func (c *Calls) CreateIpsec(instance uint32, multipoint bool) (swIfIndex uint32, err error) {
+func (c *Calls) CreateIpsec(ctx context.Context, instance uint32, multipoint bool) (swIfIndex uint32, err error) {
 	reply := &ipsec.IpsecItfCreateReply{}
-	err = c.vpp.Call(&ipsec.IpsecItfCreate{Itf: ipsec.IpsecItf{
+	err = c.vpp.Call(ctx, &ipsec.IpsecItfCreate{Itf: ipsec.IpsecItf{
 		UserInstance: instance, Mode: tunnelMode(multipoint),
 	}}, reply)
 	return uint32(reply.SwIfIndex), err
@@ -31,8 +32,8 @@ func IpsecName(instance uint32) string { return fmt.Sprintf("ipsec%d", instance)
 
 // DeleteIpsec deletes an IPsec interface. If it does not exist, that is a
 // success.
-func (c *Calls) DeleteIpsec(swIfIndex uint32) error {
-	err := c.vpp.Call(&ipsec.IpsecItfDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &ipsec.IpsecItfDeleteReply{})
+func (c *Calls) DeleteIpsec(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &ipsec.IpsecItfDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &ipsec.IpsecItfDeleteReply{})
 	if session.Gone(err) {
 		return nil
 	}
@@ -41,8 +42,8 @@ func (c *Calls) DeleteIpsec(swIfIndex uint32) error {
 
 // DumpIpsecs tells of all IPsec interfaces, by index, whether they have many
 // other ends.
-func (c *Calls) DumpIpsecs() (multipoint map[uint32]bool, err error) {
-	found, err := session.Dump[*ipsec.IpsecItfDetails](c.vpp, &ipsec.IpsecItfDump{
+func (c *Calls) DumpIpsecs(ctx context.Context) (multipoint map[uint32]bool, err error) {
+	found, err := session.Dump[*ipsec.IpsecItfDetails](ctx, c.vpp, &ipsec.IpsecItfDump{
 		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
@@ -8,17 +10,17 @@ import (
 )
 
 // CreateLoopback creates a loopback with the address.
-func (c *Calls) CreateLoopback(mac MAC) (swIfIndex uint32, err error) {
+func (c *Calls) CreateLoopback(ctx context.Context, mac MAC) (swIfIndex uint32, err error) {
 	reply := &interfaces.CreateLoopbackReply{}
-	if err := c.vpp.Call(&interfaces.CreateLoopback{MacAddress: mac}, reply); err != nil {
+	if err := c.vpp.Call(ctx, &interfaces.CreateLoopback{MacAddress: mac}, reply); err != nil {
 		return NoInterface, err
 	}
 	return uint32(reply.SwIfIndex), nil
 }
 
 // DeleteLoopback deletes a loopback. If it does not exist, that is a success.
-func (c *Calls) DeleteLoopback(swIfIndex uint32) error {
-	err := c.vpp.Call(&interfaces.DeleteLoopback{
+func (c *Calls) DeleteLoopback(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &interfaces.DeleteLoopback{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, &interfaces.DeleteLoopbackReply{})
 	if session.Gone(err) {

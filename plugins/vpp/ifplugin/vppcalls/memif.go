@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -74,7 +75,7 @@ func ownMemifSocket(id uint32, path string) bool {
 	return id-memifSocketID(path) < others
 }
 
-type createMemif = func(c *Calls, socketID uint32, p MemifParams) (swIfIndex uint32, err error)
+type createMemif = func(c *Calls, ctx context.Context, socketID uint32, p MemifParams) (swIfIndex uint32, err error)
 
 func pickCreateMemif(s session.Session) session.Op[createMemif] {
 	return session.Pick(s, "create memif",
@@ -83,7 +84,7 @@ func pickCreateMemif(s session.Session) session.Op[createMemif] {
 	)
 }
 
-type addMemifSocket = func(c *Calls, id uint32, path string) error
+type addMemifSocket = func(c *Calls, ctx context.Context, id uint32, path string) error
 
 func pickAddMemifSocket(s session.Session) session.Op[addMemifSocket] {
 	return session.Pick(s, "add memif socket",
@@ -97,28 +98,28 @@ func pickAddMemifSocket(s session.Session) session.Op[addMemifSocket] {
 // CreateMemif creates a memif, and its socket if VPP does not know it. The
 // error is api.SUBIF_ALREADY_EXISTS if the socket has a memif of the ID, or
 // memifs of the other role.
-func (c *Calls) CreateMemif(p MemifParams) (swIfIndex uint32, err error) {
+func (c *Calls) CreateMemif(ctx context.Context, p MemifParams) (swIfIndex uint32, err error) {
 	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[createMemif] { return o.createMemif })
 	if err != nil {
 		return NoInterface, err
 	}
-	socket, err := c.memifSocket(p.Socket)
+	socket, err := c.memifSocket(ctx, p.Socket)
 	if err != nil {
 		return NoInterface, fmt.Errorf("socket %q: %w", p.Socket, err)
 	}
-	swIfIndex, err = create(c, socket, p)
+	swIfIndex, err = create(c, ctx, socket, p)
 	if err != nil {
-		return NoInterface, errors.Join(err, c.dropMemifSocket(socket, p.Socket))
+		return NoInterface, errors.Join(err, c.dropMemifSocket(ctx, socket, p.Socket))
 	}
 	return swIfIndex, nil
 }
 
 // memifSocket returns the ID of the socket with the path.
-func (c *Calls) memifSocket(path string) (uint32, error) {
+func (c *Calls) memifSocket(ctx context.Context, path string) (uint32, error) {
 	if path == "" {
 		return 0, nil
 	}
-	sockets, err := c.dumpMemifSockets()
+	sockets, err := c.dumpMemifSockets(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +136,7 @@ func (c *Calls) memifSocket(path string) (uint32, error) {
 	for sockets[id] != "" {
 		id++
 	}
-	return id, add(c, id, path)
+	return id, add(c, ctx, id, path)
 }
 
 // SameSocket tells that a path is the socket that VPP uses under a path, which
@@ -147,13 +148,13 @@ func SameSocket(used, path string) bool {
 	return path != "" && path[0] != '/' && strings.HasSuffix(used, "/"+path)
 }
 
-func (c *Calls) addMemifSocketV2(id uint32, path string) error {
-	return c.vpp.Call(&memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: id, SocketFilename: path},
+func (c *Calls) addMemifSocketV2(ctx context.Context, id uint32, path string) error {
+	return c.vpp.Call(ctx, &memif.MemifSocketFilenameAddDelV2{IsAdd: true, SocketID: id, SocketFilename: path},
 		&memif.MemifSocketFilenameAddDelV2Reply{})
 }
 
-func (c *Calls) addMemifSocketV1(id uint32, path string) error {
-	return c.vpp.Call(&memif.MemifSocketFilenameAddDel{IsAdd: true, SocketID: id, SocketFilename: path},
+func (c *Calls) addMemifSocketV1(ctx context.Context, id uint32, path string) error {
+	return c.vpp.Call(ctx, &memif.MemifSocketFilenameAddDel{IsAdd: true, SocketID: id, SocketFilename: path},
 		&memif.MemifSocketFilenameAddDelReply{})
 }
 
@@ -171,20 +172,20 @@ func (p MemifParams) mode() memif.MemifMode {
 	return memif.MEMIF_MODE_API_ETHERNET
 }
 
-func (c *Calls) createMemifV2(socketID uint32, p MemifParams) (uint32, error) {
+func (c *Calls) createMemifV2(ctx context.Context, socketID uint32, p MemifParams) (uint32, error) {
 	mac, _ := optionalMAC(p.MAC)
 	reply := &memif.MemifCreateV2Reply{}
-	err := c.vpp.Call(&memif.MemifCreateV2{
+	err := c.vpp.Call(ctx, &memif.MemifCreateV2{
 		Role: p.role(), Mode: p.mode(), RxQueues: p.RxQueues, TxQueues: p.TxQueues, ID: p.ID, SocketID: socketID,
 		RingSize: p.RingSize, BufferSize: p.BufferSize, HwAddr: mac, Secret: p.Secret,
 	}, reply)
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) createMemifV1(socketID uint32, p MemifParams) (uint32, error) {
+func (c *Calls) createMemifV1(ctx context.Context, socketID uint32, p MemifParams) (uint32, error) {
 	mac, _ := optionalMAC(p.MAC)
 	reply := &memif.MemifCreateReply{}
-	err := c.vpp.Call(&memif.MemifCreate{
+	err := c.vpp.Call(ctx, &memif.MemifCreate{
 		Role: p.role(), Mode: p.mode(), RxQueues: p.RxQueues, TxQueues: p.TxQueues, ID: p.ID, SocketID: socketID,
 		RingSize: p.RingSize, BufferSize: p.BufferSize, HwAddr: mac, Secret: p.Secret,
 	}, reply)
@@ -194,46 +195,46 @@ func (c *Calls) createMemifV1(socketID uint32, p MemifParams) (uint32, error) {
 // DeleteMemif deletes a memif, and its socket, which has the path in the configuration, if
 // an agent added that and it has no other memif. If the memif does not exist, that is a
 // success.
-func (c *Calls) DeleteMemif(swIfIndex uint32, path string) error {
-	all, err := c.DumpMemifs()
+func (c *Calls) DeleteMemif(ctx context.Context, swIfIndex uint32, path string) error {
+	all, err := c.DumpMemifs(ctx)
 	if err != nil {
 		return err
 	}
-	err = c.vpp.Call(&memif.MemifDelete{
+	err = c.vpp.Call(ctx, &memif.MemifDelete{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, &memif.MemifDeleteReply{})
 	if err != nil && !session.Gone(err) {
 		return err
 	}
 	if was, ok := all[swIfIndex]; ok {
-		return c.dropMemifSocket(was.SocketID, path)
+		return c.dropMemifSocket(ctx, was.SocketID, path)
 	}
 	return nil
 }
 
 // DropMemifSocket removes the socket with the path if an agent added it and it has no
 // memif.
-func (c *Calls) DropMemifSocket(path string) error {
+func (c *Calls) DropMemifSocket(ctx context.Context, path string) error {
 	if path == "" {
 		return nil
 	}
-	sockets, err := c.dumpMemifSockets()
+	sockets, err := c.dumpMemifSockets(ctx)
 	if err != nil {
 		return err
 	}
 	for id, has := range sockets {
 		if SameSocket(has, path) {
-			return c.dropMemifSocket(id, path)
+			return c.dropMemifSocket(ctx, id, path)
 		}
 	}
 	return nil
 }
 
-func (c *Calls) dropMemifSocket(id uint32, path string) error {
+func (c *Calls) dropMemifSocket(ctx context.Context, id uint32, path string) error {
 	if path == "" || !ownMemifSocket(id, path) {
 		return nil
 	}
-	err := c.vpp.Call(&memif.MemifSocketFilenameAddDel{SocketID: id}, &memif.MemifSocketFilenameAddDelReply{})
+	err := c.vpp.Call(ctx, &memif.MemifSocketFilenameAddDel{SocketID: id}, &memif.MemifSocketFilenameAddDelReply{})
 	switch {
 	case err == nil, errors.Is(err, api.UNEXPECTED_INTF_STATE), errors.Is(err, api.INVALID_ARGUMENT):
 		return nil // or another memif uses it, or it is gone
@@ -242,12 +243,12 @@ func (c *Calls) dropMemifSocket(id uint32, path string) error {
 }
 
 // DumpMemifs returns all memifs by the index of the interface.
-func (c *Calls) DumpMemifs() (map[uint32]Memif, error) {
-	sockets, err := c.dumpMemifSockets()
+func (c *Calls) DumpMemifs(ctx context.Context) (map[uint32]Memif, error) {
+	sockets, err := c.dumpMemifSockets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := session.Dump[*memif.MemifDetails](c.vpp, &memif.MemifDump{})
+	found, err := session.Dump[*memif.MemifDetails](ctx, c.vpp, &memif.MemifDump{})
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +264,8 @@ func (c *Calls) DumpMemifs() (map[uint32]Memif, error) {
 }
 
 // dumpMemifSockets returns the paths of sockets by ID.
-func (c *Calls) dumpMemifSockets() (map[uint32]string, error) {
-	found, err := session.Dump[*memif.MemifSocketFilenameDetails](c.vpp, &memif.MemifSocketFilenameDump{})
+func (c *Calls) dumpMemifSockets(ctx context.Context) (map[uint32]string, error) {
+	found, err := session.Dump[*memif.MemifSocketFilenameDetails](ctx, c.vpp, &memif.MemifSocketFilenameDump{})
 	if err != nil {
 		return nil, err
 	}

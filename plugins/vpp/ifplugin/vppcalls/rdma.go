@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -25,7 +26,7 @@ type RdmaParams struct {
 	RxQueues, RxQueueSize, TxQueueSize uint16
 }
 
-type createRdma = func(c *Calls, p RdmaParams) (swIfIndex uint32, err error)
+type createRdma = func(c *Calls, ctx context.Context, p RdmaParams) (swIfIndex uint32, err error)
 
 func pickCreateRdma(s session.Session) session.Op[createRdma] {
 	return session.Pick(s, "create rdma",
@@ -39,12 +40,12 @@ func pickCreateRdma(s session.Session) session.Op[createRdma] {
 var errNoRdma = errors.New("the machine has no RDMA devices; is the kernel module ib_uverbs loaded?")
 
 // CreateRdma makes an interface beside that of the kernel.
-func (c *Calls) CreateRdma(p RdmaParams) (swIfIndex uint32, err error) {
+func (c *Calls) CreateRdma(ctx context.Context, p RdmaParams) (swIfIndex uint32, err error) {
 	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[createRdma] { return o.createRdma })
 	if err != nil {
 		return NoInterface, err
 	}
-	swIfIndex, err = create(c, p)
+	swIfIndex, err = create(c, ctx, p)
 	switch {
 	case err == nil && swIfIndex == 0:
 		return NoInterface, errNoRdma
@@ -54,9 +55,9 @@ func (c *Calls) CreateRdma(p RdmaParams) (swIfIndex uint32, err error) {
 	return swIfIndex, err
 }
 
-func (c *Calls) createRdmaV4(p RdmaParams) (uint32, error) {
+func (c *Calls) createRdmaV4(ctx context.Context, p RdmaParams) (uint32, error) {
 	reply := &rdma.RdmaCreateV4Reply{}
-	err := c.vpp.Call(&rdma.RdmaCreateV4{
+	err := c.vpp.Call(ctx, &rdma.RdmaCreateV4{
 		HostIf: p.HostIfName, Name: p.HostIfName, Mode: rdma.RdmaMode(p.Mode),
 		RxqNum: p.RxQueues, RxqSize: p.RxQueueSize, TxqSize: p.TxQueueSize,
 	}, reply)
@@ -65,9 +66,9 @@ func (c *Calls) createRdmaV4(p RdmaParams) (uint32, error) {
 
 // createRdmaV3 writes the mode in the byte order of the host, in which VPP reads
 // it in this message.
-func (c *Calls) createRdmaV3(p RdmaParams) (uint32, error) {
+func (c *Calls) createRdmaV3(ctx context.Context, p RdmaParams) (uint32, error) {
 	reply := &rdma.RdmaCreateV3Reply{}
-	err := c.vpp.Call(&rdma.RdmaCreateV3{
+	err := c.vpp.Call(ctx, &rdma.RdmaCreateV3{
 		HostIf: p.HostIfName, Name: p.HostIfName, Mode: rdma.RdmaMode(bits.ReverseBytes32(p.Mode)),
 		RxqNum: p.RxQueues, RxqSize: p.RxQueueSize, TxqSize: p.TxQueueSize,
 	}, reply)
@@ -75,8 +76,8 @@ func (c *Calls) createRdmaV3(p RdmaParams) (uint32, error) {
 }
 
 // DeleteRdma deletes an RDMA interface. If it does not exist, that is a success.
-func (c *Calls) DeleteRdma(swIfIndex uint32) error {
-	err := c.vpp.Call(&rdma.RdmaDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &rdma.RdmaDeleteReply{})
+func (c *Calls) DeleteRdma(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &rdma.RdmaDelete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &rdma.RdmaDeleteReply{})
 	if session.Gone(err) || errors.Is(err, api.INVALID_INTERFACE) {
 		return nil
 	}

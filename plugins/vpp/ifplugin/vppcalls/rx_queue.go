@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
@@ -28,34 +30,34 @@ type RxQueue struct {
 }
 
 // SetRxModes sets the mode of all queues of an interface.
-func (c *Calls) SetRxModes(swIfIndex uint32, mode RxMode) error {
-	return c.vpp.Call(&interfaces.SwInterfaceSetRxMode{
+func (c *Calls) SetRxModes(ctx context.Context, swIfIndex uint32, mode RxMode) error {
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetRxMode{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Mode: mode,
 	}, &interfaces.SwInterfaceSetRxModeReply{})
 }
 
 // SetRxMode sets the mode of one queue.
-func (c *Calls) SetRxMode(swIfIndex, queue uint32, mode RxMode) error {
-	return c.vpp.Call(&interfaces.SwInterfaceSetRxMode{
+func (c *Calls) SetRxMode(ctx context.Context, swIfIndex, queue uint32, mode RxMode) error {
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetRxMode{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), QueueIDValid: true, QueueID: queue, Mode: mode,
 	}, &interfaces.SwInterfaceSetRxModeReply{})
 }
 
 // SetRxPlacement makes a worker serve a queue, or the main thread.
-func (c *Calls) SetRxPlacement(swIfIndex, queue, worker uint32, mainThread bool) error {
+func (c *Calls) SetRxPlacement(ctx context.Context, swIfIndex, queue, worker uint32, mainThread bool) error {
 	req := &interfaces.SwInterfaceSetRxPlacement{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), QueueID: queue, IsMain: mainThread,
 	}
 	if !mainThread {
 		req.WorkerID = worker
 	}
-	return c.vpp.Call(req, &interfaces.SwInterfaceSetRxPlacementReply{})
+	return c.vpp.Call(ctx, req, &interfaces.SwInterfaceSetRxPlacementReply{})
 }
 
 // DumpRxQueues returns the receive queues of all interfaces, by the index of the
 // interface.
-func (c *Calls) DumpRxQueues() (map[uint32][]RxQueue, error) {
-	found, err := session.Dump[*interfaces.SwInterfaceRxPlacementDetails](c.vpp, &interfaces.SwInterfaceRxPlacementDump{
+func (c *Calls) DumpRxQueues(ctx context.Context) (map[uint32][]RxQueue, error) {
+	found, err := session.Dump[*interfaces.SwInterfaceRxPlacementDetails](ctx, c.vpp, &interfaces.SwInterfaceRxPlacementDump{
 		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/span"
 
@@ -18,7 +20,7 @@ type Span struct {
 }
 
 // SetSpan mirrors, in the directions that are set; without any it ends.
-func (c *Calls) SetSpan(s Span) error {
+func (c *Calls) SetSpan(ctx context.Context, s Span) error {
 	state := span.SPAN_STATE_API_DISABLED
 	if s.Rx {
 		state |= span.SPAN_STATE_API_RX
@@ -26,17 +28,17 @@ func (c *Calls) SetSpan(s Span) error {
 	if s.Tx {
 		state |= span.SPAN_STATE_API_TX
 	}
-	return c.vpp.Call(&span.SwInterfaceSpanEnableDisable{
+	return c.vpp.Call(ctx, &span.SwInterfaceSpanEnableDisable{
 		SwIfIndexFrom: interface_types.InterfaceIndex(s.From), SwIfIndexTo: interface_types.InterfaceIndex(s.To),
 		State: state, IsL2: s.L2,
 	}, &span.SwInterfaceSpanEnableDisableReply{})
 }
 
 // DumpSpans returns all that is mirrored.
-func (c *Calls) DumpSpans() ([]Span, error) {
+func (c *Calls) DumpSpans(ctx context.Context) ([]Span, error) {
 	var out []Span
 	for _, l2 := range []bool{false, true} {
-		found, err := session.Dump[*span.SwInterfaceSpanDetails](c.vpp, &span.SwInterfaceSpanDump{IsL2: l2})
+		found, err := session.Dump[*span.SwInterfaceSpanDetails](ctx, c.vpp, &span.SwInterfaceSpanDump{IsL2: l2})
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
@@ -21,15 +23,15 @@ type TagRewrite struct {
 
 // CreateSubif creates the sub-interface of parent for frames with exactly one
 // VLAN tag. The error is api.VLAN_ALREADY_EXISTS if there is one.
-func (c *Calls) CreateSubif(parent, vlan uint32) (swIfIndex uint32, err error) {
+func (c *Calls) CreateSubif(ctx context.Context, parent, vlan uint32) (swIfIndex uint32, err error) {
 	reply := &interfaces.CreateVlanSubifReply{}
-	err = c.vpp.Call(&interfaces.CreateVlanSubif{SwIfIndex: interface_types.InterfaceIndex(parent), VlanID: vlan}, reply)
+	err = c.vpp.Call(ctx, &interfaces.CreateVlanSubif{SwIfIndex: interface_types.InterfaceIndex(parent), VlanID: vlan}, reply)
 	return uint32(reply.SwIfIndex), err
 }
 
 // DeleteSubif deletes a sub-interface. If it does not exist, that is a success.
-func (c *Calls) DeleteSubif(swIfIndex uint32) error {
-	err := c.vpp.Call(&interfaces.DeleteSubif{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &interfaces.DeleteSubifReply{})
+func (c *Calls) DeleteSubif(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &interfaces.DeleteSubif{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &interfaces.DeleteSubifReply{})
 	if session.Gone(err) {
 		return nil
 	}
@@ -37,12 +39,12 @@ func (c *Calls) DeleteSubif(swIfIndex uint32) error {
 }
 
 // SetTagRewrite sets what happens to VLAN tags.
-func (c *Calls) SetTagRewrite(swIfIndex uint32, r TagRewrite) error {
+func (c *Calls) SetTagRewrite(ctx context.Context, swIfIndex uint32, r TagRewrite) error {
 	req := &l2.L2InterfaceVlanTagRewrite{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), VtrOp: r.Op, Tag1: r.Tag1, Tag2: r.Tag2,
 	}
 	if r.Dot1q {
 		req.PushDot1q = 1
 	}
-	return c.vpp.Call(req, &l2.L2InterfaceVlanTagRewriteReply{})
+	return c.vpp.Call(ctx, req, &l2.L2InterfaceVlanTagRewriteReply{})
 }

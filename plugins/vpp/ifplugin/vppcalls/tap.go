@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"strings"
 
 	"go.fd.io/govpp/binapi/interface_types"
@@ -32,7 +33,7 @@ type Tap struct {
 	GSO, Tunnel            bool
 }
 
-func pickCreateTap(s session.Session) session.Op[func(*Calls, TapParams) (uint32, error)] {
+func pickCreateTap(s session.Session) session.Op[func(*Calls, context.Context, TapParams) (uint32, error)] {
 	return session.Pick(s, "create tap",
 		session.Variant((*Calls).createTapV3, (*tapv2.TapCreateV3)(nil), (*tapv2.TapCreateV3Reply)(nil)),
 		session.Variant((*Calls).createTapV2, (*tapv2.TapCreateV2)(nil), (*tapv2.TapCreateV2Reply)(nil)),
@@ -40,14 +41,14 @@ func pickCreateTap(s session.Session) session.Op[func(*Calls, TapParams) (uint32
 }
 
 // CreateTap creates a TAP; its Linux side appears in the namespace of VPP.
-func (c *Calls) CreateTap(p TapParams) (swIfIndex uint32, err error) {
-	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, TapParams) (uint32, error)] {
+func (c *Calls) CreateTap(ctx context.Context, p TapParams) (swIfIndex uint32, err error) {
+	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, TapParams) (uint32, error)] {
 		return o.createTap
 	})
 	if err != nil {
 		return NoInterface, err
 	}
-	return create(c, p)
+	return create(c, ctx, p)
 }
 
 func (p TapParams) flags() tapv2.TapFlags {
@@ -61,10 +62,10 @@ func (p TapParams) flags() tapv2.TapFlags {
 	return flags
 }
 
-func (c *Calls) createTapV3(p TapParams) (uint32, error) {
+func (c *Calls) createTapV3(ctx context.Context, p TapParams) (uint32, error) {
 	mac, random := optionalMAC(p.MAC)
 	reply := &tapv2.TapCreateV3Reply{}
-	err := c.vpp.Call(&tapv2.TapCreateV3{
+	err := c.vpp.Call(ctx, &tapv2.TapCreateV3{
 		ID: ^uint32(0), UseRandomMac: random, MacAddress: mac,
 		NumRxQueues: 1, NumTxQueues: 1, TxRingSz: p.TxRingSize, RxRingSz: p.RxRingSize,
 		TapFlags: p.flags(), HostIfNameSet: true, HostIfName: p.HostIfName, Tag: p.Tag,
@@ -72,10 +73,10 @@ func (c *Calls) createTapV3(p TapParams) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) createTapV2(p TapParams) (uint32, error) {
+func (c *Calls) createTapV2(ctx context.Context, p TapParams) (uint32, error) {
 	mac, random := optionalMAC(p.MAC)
 	reply := &tapv2.TapCreateV2Reply{}
-	err := c.vpp.Call(&tapv2.TapCreateV2{
+	err := c.vpp.Call(ctx, &tapv2.TapCreateV2{
 		ID: ^uint32(0), UseRandomMac: random, MacAddress: mac,
 		NumRxQueues: 1, TxRingSz: p.TxRingSize, RxRingSz: p.RxRingSize,
 		TapFlags: p.flags(), HostIfNameSet: true, HostIfName: p.HostIfName, Tag: p.Tag,
@@ -84,8 +85,8 @@ func (c *Calls) createTapV2(p TapParams) (uint32, error) {
 }
 
 // DeleteTap deletes a TAP. If it does not exist, that is a success.
-func (c *Calls) DeleteTap(swIfIndex uint32) error {
-	err := c.vpp.Call(&tapv2.TapDeleteV2{
+func (c *Calls) DeleteTap(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &tapv2.TapDeleteV2{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, &tapv2.TapDeleteV2Reply{})
 	if session.Gone(err) {
@@ -96,13 +97,13 @@ func (c *Calls) DeleteTap(swIfIndex uint32) error {
 
 // DumpTaps returns all TAPs by the index of the interface; none if the
 // connected VPP has no TAPs at all.
-func (c *Calls) DumpTaps() (map[uint32]Tap, error) {
+func (c *Calls) DumpTaps(ctx context.Context) (map[uint32]Tap, error) {
 	req := &tapv2.SwInterfaceTapV2Dump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)}
 	if !c.vpp.Has(req, (*tapv2.SwInterfaceTapV2Details)(nil)) {
 		_, err := c.vpp.Session()
 		return nil, err
 	}
-	found, err := session.Dump[*tapv2.SwInterfaceTapV2Details](c.vpp, req)
+	found, err := session.Dump[*tapv2.SwInterfaceTapV2Details](ctx, c.vpp, req)
 	if err != nil {
 		return nil, err
 	}

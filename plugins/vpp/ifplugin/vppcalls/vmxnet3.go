@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -47,14 +48,14 @@ type Vmxnet3 struct {
 
 // CreateVmxnet3 takes a device over. The error is api.ADDRESS_IN_USE if VPP has
 // it already.
-func (c *Calls) CreateVmxnet3(v Vmxnet3) (swIfIndex uint32, err error) {
+func (c *Calls) CreateVmxnet3(ctx context.Context, v Vmxnet3) (swIfIndex uint32, err error) {
 	req, reply := &vmxnet3.Vmxnet3Create{
 		PciAddr: v.PCI.packed(), RxqSize: v.RxQueueSize, RxqNum: 1, TxqSize: v.TxQueueSize, TxqNum: 1,
 	}, &vmxnet3.Vmxnet3CreateReply{}
 	if v.EventLog {
 		req.EnableElog = 1
 	}
-	err = c.vpp.Call(req, reply)
+	err = c.vpp.Call(ctx, req, reply)
 	if errors.Is(err, api.INVALID_INTERFACE) {
 		err = fmt.Errorf("no VMXNET3 device at %s that VPP can use; is it bound to vfio-pci or uio_pci_generic? %w", v.PCI, err)
 	}
@@ -62,8 +63,8 @@ func (c *Calls) CreateVmxnet3(v Vmxnet3) (swIfIndex uint32, err error) {
 }
 
 // DeleteVmxnet3 gives a device back. If VPP does not have it, that is a success.
-func (c *Calls) DeleteVmxnet3(swIfIndex uint32) error {
-	err := c.vpp.Call(&vmxnet3.Vmxnet3Delete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &vmxnet3.Vmxnet3DeleteReply{})
+func (c *Calls) DeleteVmxnet3(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &vmxnet3.Vmxnet3Delete{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}, &vmxnet3.Vmxnet3DeleteReply{})
 	if session.Gone(err) {
 		return nil
 	}
@@ -71,8 +72,8 @@ func (c *Calls) DeleteVmxnet3(swIfIndex uint32) error {
 }
 
 // DumpVmxnet3s returns all VMXNET3 interfaces by index.
-func (c *Calls) DumpVmxnet3s() (map[uint32]Vmxnet3, error) {
-	found, err := session.Dump[*vmxnet3.SwVmxnet3InterfaceDetails](c.vpp, &vmxnet3.SwVmxnet3InterfaceDump{
+func (c *Calls) DumpVmxnet3s(ctx context.Context) (map[uint32]Vmxnet3, error) {
+	found, err := session.Dump[*vmxnet3.SwVmxnet3InterfaceDetails](ctx, c.vpp, &vmxnet3.SwVmxnet3InterfaceDump{
 		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
 	})
 	if err != nil {

@@ -4,6 +4,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -29,9 +30,9 @@ type Calls struct {
 
 // ops are the operations that have variants, and what is known in a session.
 type ops struct {
-	createTap      session.Op[func(*Calls, TapParams) (uint32, error)]
-	createAfPacket session.Op[func(*Calls, AfPacketParams) (uint32, error)]
-	dumpAfPacket   session.Op[func(*Calls) (map[uint32]string, error)]
+	createTap      session.Op[func(*Calls, context.Context, TapParams) (uint32, error)]
+	createAfPacket session.Op[func(*Calls, context.Context, AfPacketParams) (uint32, error)]
+	dumpAfPacket   session.Op[func(*Calls, context.Context) (map[uint32]string, error)]
 	createMemif    session.Op[createMemif]
 	addMemifSocket session.Op[addMemifSocket]
 	setVxlan       session.Op[setVxlan]
@@ -68,32 +69,32 @@ func chooseOps(s session.Session) ops {
 }
 
 // SetTag stores the logical name of an interface in VPP.
-func (c *Calls) SetTag(swIfIndex uint32, tag string) error {
-	return c.vpp.Call(&interfaces.SwInterfaceTagAddDel{
+func (c *Calls) SetTag(ctx context.Context, swIfIndex uint32, tag string) error {
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceTagAddDel{
 		IsAdd: true, SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Tag: tag,
 	}, &interfaces.SwInterfaceTagAddDelReply{})
 }
 
 // RemoveTag removes the logical name. VPP itself removes it with the
 // interface; this is for interfaces that stay.
-func (c *Calls) RemoveTag(swIfIndex uint32) error {
-	return c.vpp.Call(&interfaces.SwInterfaceTagAddDel{
+func (c *Calls) RemoveTag(ctx context.Context, swIfIndex uint32) error {
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceTagAddDel{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, &interfaces.SwInterfaceTagAddDelReply{})
 }
 
 // SetAdminState sets an interface administratively up or down.
-func (c *Calls) SetAdminState(swIfIndex uint32, up bool) error {
+func (c *Calls) SetAdminState(ctx context.Context, swIfIndex uint32, up bool) error {
 	req := &interfaces.SwInterfaceSetFlags{SwIfIndex: interface_types.InterfaceIndex(swIfIndex)}
 	if up {
 		req.Flags = interface_types.IF_STATUS_API_FLAG_ADMIN_UP
 	}
-	return c.vpp.Call(req, &interfaces.SwInterfaceSetFlagsReply{})
+	return c.vpp.Call(ctx, req, &interfaces.SwInterfaceSetFlagsReply{})
 }
 
 // SetMAC sets the Ethernet address.
-func (c *Calls) SetMAC(swIfIndex uint32, mac MAC) error {
-	return c.vpp.Call(&interfaces.SwInterfaceSetMacAddress{
+func (c *Calls) SetMAC(ctx context.Context, swIfIndex uint32, mac MAC) error {
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetMacAddress{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), MacAddress: mac,
 	}, &interfaces.SwInterfaceSetMacAddressReply{})
 }
@@ -101,20 +102,20 @@ func (c *Calls) SetMAC(swIfIndex uint32, mac MAC) error {
 // SetMTU sets the largest payload of a frame, in bytes, and the largest IP packet.
 // VPP derives the latter, but not from drivers without the former (loopbacks), and
 // not where the frame had that size before.
-func (c *Calls) SetMTU(swIfIndex, mtu uint32) error {
+func (c *Calls) SetMTU(ctx context.Context, swIfIndex, mtu uint32) error {
 	idx := interface_types.InterfaceIndex(swIfIndex)
-	err := c.vpp.Call(&interfaces.HwInterfaceSetMtu{SwIfIndex: idx, Mtu: uint16(mtu)}, &interfaces.HwInterfaceSetMtuReply{})
+	err := c.vpp.Call(ctx, &interfaces.HwInterfaceSetMtu{SwIfIndex: idx, Mtu: uint16(mtu)}, &interfaces.HwInterfaceSetMtuReply{})
 	if err != nil && !errors.Is(err, api.UNSUPPORTED) {
 		return err
 	}
-	return c.SetPacketMTU(swIfIndex, mtu)
+	return c.SetPacketMTU(ctx, swIfIndex, mtu)
 }
 
 // SetPacketMTU sets the largest IP packet, in bytes; 0 is the MTU of the device.
-func (c *Calls) SetPacketMTU(swIfIndex, mtu uint32) error {
+func (c *Calls) SetPacketMTU(ctx context.Context, swIfIndex, mtu uint32) error {
 	packet := make([]uint32, 4) // for all protocols, and for IPv4, IPv6 and MPLS if different
 	packet[mtuL3] = mtu
-	return c.vpp.Call(&interfaces.SwInterfaceSetMtu{
+	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetMtu{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Mtu: packet,
 	}, &interfaces.SwInterfaceSetMtuReply{})
 }

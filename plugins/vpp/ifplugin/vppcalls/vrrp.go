@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"net/netip"
 
 	"go.fd.io/govpp/binapi/interface_types"
@@ -17,13 +18,13 @@ const ownerPriority = 255
 // DumpVirtualAddresses returns, by interface, the addresses that its virtual
 // routers give it while they are masters: those of running routers that accept
 // packets to them and do not own them. None if the connected VPP has no VRRP.
-func (c *Calls) DumpVirtualAddresses() (map[uint32][]netip.Addr, error) {
+func (c *Calls) DumpVirtualAddresses(ctx context.Context) (map[uint32][]netip.Addr, error) {
 	req := &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)}
 	if !c.vpp.Has(req, (*vrrp.VrrpVrDetails)(nil)) {
 		_, err := c.vpp.Session()
 		return nil, err
 	}
-	found, err := session.Dump[*vrrp.VrrpVrDetails](c.vpp, req)
+	found, err := session.Dump[*vrrp.VrrpVrDetails](ctx, c.vpp, req)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -28,7 +29,7 @@ type Vxlan struct {
 	srcPort, dstPort uint16
 }
 
-type setVxlan = func(c *Calls, add bool, t Vxlan) (swIfIndex uint32, err error)
+type setVxlan = func(c *Calls, ctx context.Context, add bool, t Vxlan) (swIfIndex uint32, err error)
 
 func pickSetVxlan(s session.Session) session.Op[setVxlan] {
 	return session.Pick(s, "VXLAN tunnel",
@@ -37,7 +38,7 @@ func pickSetVxlan(s session.Session) session.Op[setVxlan] {
 	)
 }
 
-type dumpVxlans = func(c *Calls, swIfIndex uint32) (map[uint32]Vxlan, error)
+type dumpVxlans = func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error)
 
 func pickDumpVxlans(s session.Session) session.Op[dumpVxlans] {
 	return session.Pick(s, "dump VXLAN tunnels",
@@ -49,11 +50,13 @@ func pickDumpVxlans(s session.Session) session.Op[dumpVxlans] {
 
 // CreateVxlan creates a tunnel that is administratively up. The error is
 // api.TUNNEL_EXIST if there is one.
-func (c *Calls) CreateVxlan(t Vxlan) (swIfIndex uint32, err error) { return c.setVxlan(true, t) }
+func (c *Calls) CreateVxlan(ctx context.Context, t Vxlan) (swIfIndex uint32, err error) {
+	return c.setVxlan(ctx, true, t)
+}
 
 // DeleteVxlan deletes a tunnel. If it does not exist, that is a success.
-func (c *Calls) DeleteVxlan(swIfIndex uint32) error {
-	all, err := c.dumpVxlans(swIfIndex)
+func (c *Calls) DeleteVxlan(ctx context.Context, swIfIndex uint32) error {
+	all, err := c.dumpVxlans(ctx, swIfIndex)
 	if err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (c *Calls) DeleteVxlan(swIfIndex uint32) error {
 	if !ok {
 		return nil
 	}
-	if _, err = c.setVxlan(false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
+	if _, err = c.setVxlan(ctx, false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
@@ -69,22 +72,24 @@ func (c *Calls) DeleteVxlan(swIfIndex uint32) error {
 
 // DumpVxlans returns all tunnels by the index of the interface; none if VPP has
 // no such tunnels.
-func (c *Calls) DumpVxlans() (map[uint32]Vxlan, error) { return c.dumpVxlans(NoInterface) }
+func (c *Calls) DumpVxlans(ctx context.Context) (map[uint32]Vxlan, error) {
+	return c.dumpVxlans(ctx, NoInterface)
+}
 
-func (c *Calls) setVxlan(add bool, t Vxlan) (uint32, error) {
+func (c *Calls) setVxlan(ctx context.Context, add bool, t Vxlan) (uint32, error) {
 	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setVxlan] { return o.setVxlan })
 	if err != nil {
 		return NoInterface, err
 	}
-	return set(c, add, t)
+	return set(c, ctx, add, t)
 }
 
-func (c *Calls) dumpVxlans(swIfIndex uint32) (map[uint32]Vxlan, error) {
+func (c *Calls) dumpVxlans(ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error) {
 	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpVxlans] { return o.dumpVxlans })
 	if err != nil {
 		return nil, err
 	}
-	return dump(c, swIfIndex)
+	return dump(c, ctx, swIfIndex)
 }
 
 // anyInstance and anyNext leave the choice to VPP.
@@ -93,9 +98,9 @@ const (
 	anyNext     = ^uint32(0)
 )
 
-func (c *Calls) setVxlanV3(add bool, t Vxlan) (uint32, error) {
+func (c *Calls) setVxlanV3(ctx context.Context, add bool, t Vxlan) (uint32, error) {
 	reply := &vxlan.VxlanAddDelTunnelV3Reply{}
-	err := c.vpp.Call(&vxlan.VxlanAddDelTunnelV3{
+	err := c.vpp.Call(ctx, &vxlan.VxlanAddDelTunnelV3{
 		IsAdd: add, Instance: anyInstance, SrcAddress: ipconv.Address(t.Src), DstAddress: ipconv.Address(t.Dst),
 		SrcPort: t.srcPort, DstPort: t.dstPort, McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast),
 		EncapVrfID: t.Vrf, DecapNextIndex: anyNext, Vni: t.VNI,
@@ -103,17 +108,17 @@ func (c *Calls) setVxlanV3(add bool, t Vxlan) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) setVxlanV1(add bool, t Vxlan) (uint32, error) {
+func (c *Calls) setVxlanV1(ctx context.Context, add bool, t Vxlan) (uint32, error) {
 	reply := &vxlan.VxlanAddDelTunnelReply{}
-	err := c.vpp.Call(&vxlan.VxlanAddDelTunnel{
+	err := c.vpp.Call(ctx, &vxlan.VxlanAddDelTunnel{
 		IsAdd: add, Instance: anyInstance, SrcAddress: ipconv.Address(t.Src), DstAddress: ipconv.Address(t.Dst),
 		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf, DecapNextIndex: anyNext, Vni: t.VNI,
 	}, reply)
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) dumpVxlansV2(swIfIndex uint32) (map[uint32]Vxlan, error) {
-	found, err := session.Dump[*vxlan.VxlanTunnelV2Details](c.vpp, &vxlan.VxlanTunnelV2Dump{
+func (c *Calls) dumpVxlansV2(ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error) {
+	found, err := session.Dump[*vxlan.VxlanTunnelV2Details](ctx, c.vpp, &vxlan.VxlanTunnelV2Dump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {
@@ -129,8 +134,8 @@ func (c *Calls) dumpVxlansV2(swIfIndex uint32) (map[uint32]Vxlan, error) {
 	return out, nil
 }
 
-func (c *Calls) dumpVxlansV1(swIfIndex uint32) (map[uint32]Vxlan, error) {
-	found, err := session.Dump[*vxlan.VxlanTunnelDetails](c.vpp, &vxlan.VxlanTunnelDump{
+func (c *Calls) dumpVxlansV1(ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error) {
+	found, err := session.Dump[*vxlan.VxlanTunnelDetails](ctx, c.vpp, &vxlan.VxlanTunnelDump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {
@@ -147,4 +152,4 @@ func (c *Calls) dumpVxlansV1(swIfIndex uint32) (map[uint32]Vxlan, error) {
 }
 
 // noVxlans is for a VPP without the plugin.
-func (c *Calls) noVxlans(uint32) (map[uint32]Vxlan, error) { return nil, nil }
+func (c *Calls) noVxlans(context.Context, uint32) (map[uint32]Vxlan, error) { return nil, nil }

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -24,7 +25,7 @@ type VxlanGpe struct {
 	DecapVrf uint32
 }
 
-type setVxlanGpe = func(c *Calls, add bool, t VxlanGpe) (swIfIndex uint32, err error)
+type setVxlanGpe = func(c *Calls, ctx context.Context, add bool, t VxlanGpe) (swIfIndex uint32, err error)
 
 func pickSetVxlanGpe(s session.Session) session.Op[setVxlanGpe] {
 	return session.Pick(s, "VXLAN-GPE tunnel",
@@ -35,7 +36,7 @@ func pickSetVxlanGpe(s session.Session) session.Op[setVxlanGpe] {
 	)
 }
 
-type dumpVxlanGpes = func(c *Calls, swIfIndex uint32) (map[uint32]VxlanGpe, error)
+type dumpVxlanGpes = func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error)
 
 func pickDumpVxlanGpes(s session.Session) session.Op[dumpVxlanGpes] {
 	return session.Pick(s, "dump VXLAN-GPE tunnels",
@@ -47,14 +48,14 @@ func pickDumpVxlanGpes(s session.Session) session.Op[dumpVxlanGpes] {
 
 // CreateVxlanGpe creates a tunnel that is administratively up. The error is
 // api.TUNNEL_EXIST if there is one.
-func (c *Calls) CreateVxlanGpe(t VxlanGpe) (swIfIndex uint32, err error) {
-	return c.setVxlanGpe(true, t)
+func (c *Calls) CreateVxlanGpe(ctx context.Context, t VxlanGpe) (swIfIndex uint32, err error) {
+	return c.setVxlanGpe(ctx, true, t)
 }
 
 // DeleteVxlanGpe deletes a tunnel. If it does not exist, that is a success. VPP
 // keeps the interface, with its tag, hidden for the next tunnel.
-func (c *Calls) DeleteVxlanGpe(swIfIndex uint32) error {
-	all, err := c.dumpVxlanGpes(swIfIndex)
+func (c *Calls) DeleteVxlanGpe(ctx context.Context, swIfIndex uint32) error {
+	all, err := c.dumpVxlanGpes(ctx, swIfIndex)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *Calls) DeleteVxlanGpe(swIfIndex uint32) error {
 	if !ok {
 		return nil
 	}
-	if _, err = c.setVxlanGpe(false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
+	if _, err = c.setVxlanGpe(ctx, false, t); errors.Is(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
@@ -70,27 +71,29 @@ func (c *Calls) DeleteVxlanGpe(swIfIndex uint32) error {
 
 // DumpVxlanGpes returns all tunnels by the index of the interface; none if VPP
 // has no such tunnels.
-func (c *Calls) DumpVxlanGpes() (map[uint32]VxlanGpe, error) { return c.dumpVxlanGpes(NoInterface) }
+func (c *Calls) DumpVxlanGpes(ctx context.Context) (map[uint32]VxlanGpe, error) {
+	return c.dumpVxlanGpes(ctx, NoInterface)
+}
 
-func (c *Calls) setVxlanGpe(add bool, t VxlanGpe) (uint32, error) {
+func (c *Calls) setVxlanGpe(ctx context.Context, add bool, t VxlanGpe) (uint32, error) {
 	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setVxlanGpe] { return o.setVxlanGpe })
 	if err != nil {
 		return NoInterface, err
 	}
-	return set(c, add, t)
+	return set(c, ctx, add, t)
 }
 
-func (c *Calls) dumpVxlanGpes(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
+func (c *Calls) dumpVxlanGpes(ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error) {
 	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpVxlanGpes] { return o.dumpVxlanGpes })
 	if err != nil {
 		return nil, err
 	}
-	return dump(c, swIfIndex)
+	return dump(c, ctx, swIfIndex)
 }
 
-func (c *Calls) setVxlanGpeV2(add bool, t VxlanGpe) (uint32, error) {
+func (c *Calls) setVxlanGpeV2(ctx context.Context, add bool, t VxlanGpe) (uint32, error) {
 	reply := &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{}
-	err := c.vpp.Call(&vxlan_gpe.VxlanGpeAddDelTunnelV2{
+	err := c.vpp.Call(ctx, &vxlan_gpe.VxlanGpeAddDelTunnelV2{
 		IsAdd: add, Local: ipconv.Address(t.Src), Remote: ipconv.Address(t.Dst), LocalPort: t.srcPort, RemotePort: t.dstPort,
 		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf, DecapVrfID: t.DecapVrf,
 		Protocol: ip_types.IPProto(t.Protocol), Vni: t.VNI,
@@ -98,9 +101,9 @@ func (c *Calls) setVxlanGpeV2(add bool, t VxlanGpe) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) setVxlanGpeV1(add bool, t VxlanGpe) (uint32, error) {
+func (c *Calls) setVxlanGpeV1(ctx context.Context, add bool, t VxlanGpe) (uint32, error) {
 	reply := &vxlan_gpe.VxlanGpeAddDelTunnelReply{}
-	err := c.vpp.Call(&vxlan_gpe.VxlanGpeAddDelTunnel{
+	err := c.vpp.Call(ctx, &vxlan_gpe.VxlanGpeAddDelTunnel{
 		IsAdd: add, Local: ipconv.Address(t.Src), Remote: ipconv.Address(t.Dst),
 		McastSwIfIndex: interface_types.InterfaceIndex(t.Multicast), EncapVrfID: t.Vrf, DecapVrfID: t.DecapVrf,
 		Protocol: ip_types.IPProto(t.Protocol), Vni: t.VNI,
@@ -108,8 +111,8 @@ func (c *Calls) setVxlanGpeV1(add bool, t VxlanGpe) (uint32, error) {
 	return uint32(reply.SwIfIndex), err
 }
 
-func (c *Calls) dumpVxlanGpesV2(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
-	found, err := session.Dump[*vxlan_gpe.VxlanGpeTunnelV2Details](c.vpp, &vxlan_gpe.VxlanGpeTunnelV2Dump{
+func (c *Calls) dumpVxlanGpesV2(ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error) {
+	found, err := session.Dump[*vxlan_gpe.VxlanGpeTunnelV2Details](ctx, c.vpp, &vxlan_gpe.VxlanGpeTunnelV2Dump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {
@@ -125,8 +128,8 @@ func (c *Calls) dumpVxlanGpesV2(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
 	return out, nil
 }
 
-func (c *Calls) dumpVxlanGpesV1(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
-	found, err := session.Dump[*vxlan_gpe.VxlanGpeTunnelDetails](c.vpp, &vxlan_gpe.VxlanGpeTunnelDump{
+func (c *Calls) dumpVxlanGpesV1(ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error) {
+	found, err := session.Dump[*vxlan_gpe.VxlanGpeTunnelDetails](ctx, c.vpp, &vxlan_gpe.VxlanGpeTunnelDump{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	})
 	if err != nil {
@@ -143,4 +146,4 @@ func (c *Calls) dumpVxlanGpesV1(swIfIndex uint32) (map[uint32]VxlanGpe, error) {
 }
 
 // noVxlanGpes is for a VPP without the plugin.
-func (c *Calls) noVxlanGpes(uint32) (map[uint32]VxlanGpe, error) { return nil, nil }
+func (c *Calls) noVxlanGpes(context.Context, uint32) (map[uint32]VxlanGpe, error) { return nil, nil }

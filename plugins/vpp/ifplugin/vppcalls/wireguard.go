@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -26,9 +27,9 @@ type Wireguard struct {
 }
 
 // CreateWireguard creates a WireGuard interface without peers.
-func (c *Calls) CreateWireguard(w Wireguard) (swIfIndex uint32, err error) {
+func (c *Calls) CreateWireguard(ctx context.Context, w Wireguard) (swIfIndex uint32, err error) {
 	reply := &wireguard.WireguardInterfaceCreateReply{}
-	err = c.vpp.Call(&wireguard.WireguardInterfaceCreate{Interface: wireguard.WireguardInterface{
+	err = c.vpp.Call(ctx, &wireguard.WireguardInterfaceCreate{Interface: wireguard.WireguardInterface{
 		UserInstance: anyInstance, PrivateKey: w.PrivateKey[:], PublicKey: make([]byte, WireguardKeySize),
 		Port: w.Port, SrcIP: ipconv.Address(w.Src),
 	}}, reply)
@@ -37,8 +38,8 @@ func (c *Calls) CreateWireguard(w Wireguard) (swIfIndex uint32, err error) {
 
 // DeleteWireguard deletes a WireGuard interface with its peers. If it does not
 // exist, that is a success.
-func (c *Calls) DeleteWireguard(swIfIndex uint32) error {
-	err := c.vpp.Call(&wireguard.WireguardInterfaceDelete{
+func (c *Calls) DeleteWireguard(ctx context.Context, swIfIndex uint32) error {
+	err := c.vpp.Call(ctx, &wireguard.WireguardInterfaceDelete{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, &wireguard.WireguardInterfaceDeleteReply{})
 	if session.Gone(err) || errors.Is(err, api.INVALID_SW_IF_INDEX_2) {
@@ -48,8 +49,8 @@ func (c *Calls) DeleteWireguard(swIfIndex uint32) error {
 }
 
 // DumpWireguards returns all WireGuard interfaces by index, with their keys.
-func (c *Calls) DumpWireguards() (map[uint32]Wireguard, error) {
-	found, err := session.Dump[*wireguard.WireguardInterfaceDetails](c.vpp, &wireguard.WireguardInterfaceDump{
+func (c *Calls) DumpWireguards(ctx context.Context) (map[uint32]Wireguard, error) {
+	found, err := session.Dump[*wireguard.WireguardInterfaceDetails](ctx, c.vpp, &wireguard.WireguardInterfaceDump{
 		ShowPrivateKey: true, SwIfIndex: interface_types.InterfaceIndex(NoInterface),
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -18,8 +19,8 @@ import (
 
 // memberCalls is what interfaces in bridge domains need of VPP.
 type memberCalls interface {
-	AddMember(id uint32, m vppcalls.Member) error
-	RemoveMember(id uint32, m vppcalls.Member) error
+	AddMember(ctx context.Context, id uint32, m vppcalls.Member) error
+	RemoveMember(ctx context.Context, id uint32, m vppcalls.Member) error
 }
 
 type bdInterfaceDescriptor struct {
@@ -38,28 +39,28 @@ func NewBDInterface(vpp memberCalls, ifs Interfaces, bds BridgeDomains) *kvs.KVD
 		Dependencies: func(_ string, m *l2.BridgeDomain_Interface) []kvs.Dependency {
 			return []kvs.Dependency{{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(m.GetName())}}
 		},
-		Create: d.create,
-		Delete: d.remove,
+		CreateContext: d.create,
+		DeleteContext: d.remove,
 	})
 }
 
-func (d *bdInterfaceDescriptor) create(key string, m *l2.BridgeDomain_Interface) (kvs.Metadata, error) {
+func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.BridgeDomain_Interface) (kvs.Metadata, error) {
 	id, member, err := d.resolve(key, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.vpp.AddMember(id, member); err != nil {
-		return nil, elsewhere(d.ifs, "interfaces.name", m.GetName(), err)
+	if err := d.vpp.AddMember(ctx, id, member); err != nil {
+		return nil, elsewhere(ctx, d.ifs, "interfaces.name", m.GetName(), err)
 	}
 	return nil, nil
 }
 
-func (d *bdInterfaceDescriptor) remove(key string, m *l2.BridgeDomain_Interface, _ kvs.Metadata) error {
+func (d *bdInterfaceDescriptor) remove(ctx context.Context, key string, m *l2.BridgeDomain_Interface, _ kvs.Metadata) error {
 	id, member, err := d.resolve(key, m)
 	if err != nil {
 		return err
 	}
-	return d.vpp.RemoveMember(id, member)
+	return d.vpp.RemoveMember(ctx, id, member)
 }
 
 func (d *bdInterfaceDescriptor) resolve(key string, m *l2.BridgeDomain_Interface) (id uint32, member vppcalls.Member, err error) {

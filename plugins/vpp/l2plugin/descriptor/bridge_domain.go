@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,12 +23,12 @@ import (
 
 // bridgeDomainCalls is what bridge domains need of VPP.
 type bridgeDomainCalls interface {
-	CreateBridgeDomain(bd vppcalls.BridgeDomain) (id uint32, err error)
-	UpdateBridgeDomain(id uint32, old, bd vppcalls.BridgeDomain) error
-	DeleteBridgeDomain(id uint32) error
-	DumpBridgeDomains() ([]vppcalls.BridgeDomainDetails, error)
-	SetARPAnswer(id uint32, a vppcalls.ARPAnswer, add bool) error
-	DumpARPAnswers() (map[uint32][]vppcalls.ARPAnswer, error)
+	CreateBridgeDomain(ctx context.Context, bd vppcalls.BridgeDomain) (id uint32, err error)
+	UpdateBridgeDomain(ctx context.Context, id uint32, old, bd vppcalls.BridgeDomain) error
+	DeleteBridgeDomain(ctx context.Context, id uint32) error
+	DumpBridgeDomains(ctx context.Context) ([]vppcalls.BridgeDomainDetails, error)
+	SetARPAnswer(ctx context.Context, id uint32, a vppcalls.ARPAnswer, add bool) error
+	DumpARPAnswers(ctx context.Context) (map[uint32][]vppcalls.ARPAnswer, error)
 }
 
 const (
@@ -54,10 +55,10 @@ func NewBridgeDomain(vpp bridgeDomainCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Validate:             validateBridgeDomain,
 		DerivedValues:        memberValues,
 		ValueComparator:      sameBridgeDomain,
-		Create:               d.create,
-		Update:               d.update,
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 	}))
 }
@@ -162,50 +163,50 @@ func missingAnswers(a, b *l2.BridgeDomain) []vppcalls.ARPAnswer {
 	return slices.DeleteFunc(answers(a), func(answer vppcalls.ARPAnswer) bool { return have[answer] })
 }
 
-func (d *bridgeDomainDescriptor) create(_ string, bd *l2.BridgeDomain) (*BDMeta, error) {
-	id, err := d.vpp.CreateBridgeDomain(params(bd))
+func (d *bridgeDomainDescriptor) create(ctx context.Context, _ string, bd *l2.BridgeDomain) (*BDMeta, error) {
+	id, err := d.vpp.CreateBridgeDomain(ctx, params(bd))
 	if err != nil {
 		return nil, err
 	}
 	for _, answer := range answers(bd) {
-		if err := d.vpp.SetARPAnswer(id, answer, true); err != nil {
-			return nil, errors.Join(err, d.vpp.DeleteBridgeDomain(id)) // leave nothing half-made
+		if err := d.vpp.SetARPAnswer(ctx, id, answer, true); err != nil {
+			return nil, errors.Join(err, d.vpp.DeleteBridgeDomain(ctx, id)) // leave nothing half-made
 		}
 	}
 	return &BDMeta{id}, nil
 }
 
-func (d *bridgeDomainDescriptor) update(_ string, old, bd *l2.BridgeDomain, m *BDMeta) (*BDMeta, error) {
+func (d *bridgeDomainDescriptor) update(ctx context.Context, _ string, old, bd *l2.BridgeDomain, m *BDMeta) (*BDMeta, error) {
 	if m == nil {
 		return nil, fmt.Errorf("bridge domain %q is not known to exist in VPP", bd.GetName())
 	}
-	if err := d.vpp.UpdateBridgeDomain(m.ID, params(old), params(bd)); err != nil {
+	if err := d.vpp.UpdateBridgeDomain(ctx, m.ID, params(old), params(bd)); err != nil {
 		return m, err
 	}
 	for _, gone := range missingAnswers(old, bd) {
-		if err := d.vpp.SetARPAnswer(m.ID, gone, false); err != nil {
+		if err := d.vpp.SetARPAnswer(ctx, m.ID, gone, false); err != nil {
 			return m, err
 		}
 	}
 	for _, added := range missingAnswers(bd, old) {
-		if err := d.vpp.SetARPAnswer(m.ID, added, true); err != nil {
+		if err := d.vpp.SetARPAnswer(ctx, m.ID, added, true); err != nil {
 			return m, err
 		}
 	}
 	return m, nil
 }
 
-func (d *bridgeDomainDescriptor) remove(_ string, bd *l2.BridgeDomain, m *BDMeta) error {
+func (d *bridgeDomainDescriptor) remove(ctx context.Context, _ string, bd *l2.BridgeDomain, m *BDMeta) error {
 	if m != nil {
-		return d.vpp.DeleteBridgeDomain(m.ID)
+		return d.vpp.DeleteBridgeDomain(ctx, m.ID)
 	}
-	all, err := d.vpp.DumpBridgeDomains()
+	all, err := d.vpp.DumpBridgeDomains(ctx)
 	if err != nil {
 		return err
 	}
 	for _, found := range all {
 		if found.Tag == bd.GetName() {
-			return d.vpp.DeleteBridgeDomain(found.ID)
+			return d.vpp.DeleteBridgeDomain(ctx, found.ID)
 		}
 	}
 	return nil // nothing there: nothing to delete
@@ -214,18 +215,18 @@ func (d *bridgeDomainDescriptor) remove(_ string, bd *l2.BridgeDomain, m *BDMeta
 // retrieve returns the bridge domains with a tag, and of their members those
 // that have a name. A name that VPP has more than once is returned once, the
 // rest with a suffix, so that they are removed.
-func (d *bridgeDomainDescriptor) retrieve([]bridgeDomainKV) ([]bridgeDomainKV, error) {
-	all, err := d.vpp.DumpBridgeDomains()
+func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainKV) ([]bridgeDomainKV, error) {
+	all, err := d.vpp.DumpBridgeDomains(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := d.vpp.DumpARPAnswers()
+	answers, err := d.vpp.DumpARPAnswers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]int{}
 	var out []bridgeDomainKV
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	for _, found := range all {
 		if found.Tag == "" {
 			continue

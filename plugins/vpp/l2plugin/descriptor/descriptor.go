@@ -4,6 +4,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -33,7 +34,7 @@ const interfaceName = "vpp-interface"
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	// Look tells which of them VPP has now, by their indexes.
-	Look() *ifaceidx.Look
+	Look(ctx context.Context) *ifaceidx.Look
 }
 
 // BDMeta is the metadata of a bridge domain. It is never changed.
@@ -107,11 +108,11 @@ func invalid(field, format string, args ...any) error {
 
 // elsewhere completes the error of an interface that a field names: if it is in
 // another place already, the field is said, and what that place is called.
-func elsewhere(ifs Interfaces, field, name string, err error) error {
+func elsewhere(ctx context.Context, ifs Interfaces, field, name string, err error) error {
 	var connected *vppcalls.CrossConnectedError
 	switch {
 	case errors.As(err, &connected):
-		to, _ := ifs.Look().Name(connected.Tx)
+		to, _ := ifs.Look(ctx).Name(connected.Tx)
 		return fmt.Errorf("%s: %q: is cross-connected to interface %q already", field, name, to)
 	case errors.As(err, new(*vppcalls.BridgedError)):
 		return fmt.Errorf("%s: %q: %w", field, name, err)

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -18,9 +19,9 @@ import (
 
 // fibCalls is what entries need of VPP.
 type fibCalls interface {
-	AddFIBEntry(e vppcalls.FIBEntry) error
-	DeleteFIBEntry(e vppcalls.FIBEntry) error
-	DumpFIB() ([]vppcalls.FIBEntry, error)
+	AddFIBEntry(ctx context.Context, e vppcalls.FIBEntry) error
+	DeleteFIBEntry(ctx context.Context, e vppcalls.FIBEntry) error
+	DumpFIB(ctx context.Context) ([]vppcalls.FIBEntry, error)
 }
 
 type fibDescriptor struct {
@@ -40,10 +41,10 @@ func NewFIB(vpp fibCalls, ifs Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
 		Validate:             validateFIB,
 		Dependencies:         fibDependencies,
 		ValueComparator:      sameFIB,
-		Create:               d.create,
-		Update:               d.update,
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName, BridgeDomainName},
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
@@ -95,25 +96,25 @@ func sameFIB(_ string, a, b *l2.FIBEntry) bool {
 			a.GetBridgedVirtualInterface() == b.GetBridgedVirtualInterface()
 }
 
-func (d *fibDescriptor) create(_ string, e *l2.FIBEntry) (kvs.Metadata, error) {
+func (d *fibDescriptor) create(ctx context.Context, _ string, e *l2.FIBEntry) (kvs.Metadata, error) {
 	entry, err := d.resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.AddFIBEntry(entry)
+	return nil, d.vpp.AddFIBEntry(ctx, entry)
 }
 
 // update needs no removal: VPP overwrites the entry.
-func (d *fibDescriptor) update(key string, _, e *l2.FIBEntry, _ kvs.Metadata) (kvs.Metadata, error) {
-	return d.create(key, e)
+func (d *fibDescriptor) update(ctx context.Context, key string, _, e *l2.FIBEntry, _ kvs.Metadata) (kvs.Metadata, error) {
+	return d.create(ctx, key, e)
 }
 
-func (d *fibDescriptor) remove(_ string, e *l2.FIBEntry, _ kvs.Metadata) error {
+func (d *fibDescriptor) remove(ctx context.Context, _ string, e *l2.FIBEntry, _ kvs.Metadata) error {
 	entry, err := d.resolve(e)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DeleteFIBEntry(entry)
+	return d.vpp.DeleteFIBEntry(ctx, entry)
 }
 
 func (d *fibDescriptor) resolve(e *l2.FIBEntry) (entry vppcalls.FIBEntry, err error) {
@@ -138,8 +139,8 @@ type fibID struct {
 	mac vppcalls.MAC
 }
 
-func (d *fibDescriptor) retrieve(correlate []fibKV) ([]fibKV, error) {
-	all, err := d.vpp.DumpFIB()
+func (d *fibDescriptor) retrieve(ctx context.Context, correlate []fibKV) ([]fibKV, error) {
+	all, err := d.vpp.DumpFIB(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func (d *fibDescriptor) retrieve(correlate []fibKV) ([]fibKV, error) {
 			wanted[id] = kv
 		}
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	var out []fibKV
 	for _, found := range all {
 		e := d.describe(found, look)

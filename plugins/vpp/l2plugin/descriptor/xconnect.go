@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -17,9 +18,9 @@ import (
 
 // xconnectCalls is what cross-connects need of VPP.
 type xconnectCalls interface {
-	Connect(rx, tx uint32) error
-	Disconnect(rx, tx uint32, tagged bool) error
-	DumpConnections() ([]vppcalls.Connection, error)
+	Connect(ctx context.Context, rx, tx uint32) error
+	Disconnect(ctx context.Context, rx, tx uint32, tagged bool) error
+	DumpConnections(ctx context.Context) ([]vppcalls.Connection, error)
 }
 
 type xconnectDescriptor struct {
@@ -37,10 +38,10 @@ func NewXConnect(vpp xconnectCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Southbound:           Southbound,
 		Validate:             validateXConnect,
 		Dependencies:         xconnectDependencies,
-		Create:               d.create,
-		Update:               d.update,
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 	}))
 }
@@ -66,28 +67,28 @@ func xconnectDependencies(_ string, x *l2.XConnectPair) []kvs.Dependency {
 	}
 }
 
-func (d *xconnectDescriptor) create(_ string, x *l2.XConnectPair) (kvs.Metadata, error) {
+func (d *xconnectDescriptor) create(ctx context.Context, _ string, x *l2.XConnectPair) (kvs.Metadata, error) {
 	rx, tx, err := d.resolve(x)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.vpp.Connect(rx, tx); err != nil {
-		return nil, elsewhere(d.ifs, "receive_interface", x.GetReceiveInterface(), err)
+	if err := d.vpp.Connect(ctx, rx, tx); err != nil {
+		return nil, elsewhere(ctx, d.ifs, "receive_interface", x.GetReceiveInterface(), err)
 	}
 	return nil, nil
 }
 
 // update leaves no moment without a cross-connect.
-func (d *xconnectDescriptor) update(key string, _, x *l2.XConnectPair, _ kvs.Metadata) (kvs.Metadata, error) {
-	return d.create(key, x)
+func (d *xconnectDescriptor) update(ctx context.Context, key string, _, x *l2.XConnectPair, _ kvs.Metadata) (kvs.Metadata, error) {
+	return d.create(ctx, key, x)
 }
 
-func (d *xconnectDescriptor) remove(_ string, x *l2.XConnectPair, _ kvs.Metadata) error {
+func (d *xconnectDescriptor) remove(ctx context.Context, _ string, x *l2.XConnectPair, _ kvs.Metadata) error {
 	rx, tx, err := d.resolve(x)
 	if err != nil {
 		return err
 	}
-	return d.vpp.Disconnect(rx, tx, isTagged(d.ifs, x.GetReceiveInterface()))
+	return d.vpp.Disconnect(ctx, rx, tx, isTagged(d.ifs, x.GetReceiveInterface()))
 }
 
 func (d *xconnectDescriptor) resolve(x *l2.XConnectPair) (rx, tx uint32, err error) {
@@ -98,12 +99,12 @@ func (d *xconnectDescriptor) resolve(x *l2.XConnectPair) (rx, tx uint32, err err
 	return rx, tx, err
 }
 
-func (d *xconnectDescriptor) retrieve([]xconnectKV) ([]xconnectKV, error) {
-	all, err := d.vpp.DumpConnections()
+func (d *xconnectDescriptor) retrieve(ctx context.Context, _ []xconnectKV) ([]xconnectKV, error) {
+	all, err := d.vpp.DumpConnections(ctx)
 	if err != nil {
 		return nil, err
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	var out []xconnectKV
 	for _, c := range all {
 		rx, rxOK := look.Name(c.Rx)

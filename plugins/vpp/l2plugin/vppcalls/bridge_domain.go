@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -42,11 +43,11 @@ type idPool struct {
 
 // take returns a free number, or the number of the bridge domain with the tag
 // if there is one already; list tells those in VPP if they are not known.
-func (p *idPool) take(tag string, list func() ([]BridgeDomainDetails, error)) (id uint32, existing *BridgeDomainDetails, err error) {
+func (p *idPool) take(ctx context.Context, tag string, list func(context.Context) ([]BridgeDomainDetails, error)) (id uint32, existing *BridgeDomainDetails, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.known {
-		all, err := list()
+		all, err := list(ctx)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -84,35 +85,35 @@ func (p *idPool) forget() {
 	p.known = false
 }
 
-func pickBridgeDomain(s session.Session) session.Op[func(*Calls, uint32, BridgeDomain, bool) error] {
+func pickBridgeDomain(s session.Session) session.Op[func(*Calls, context.Context, uint32, BridgeDomain, bool) error] {
 	return session.Pick(s, "bridge domain",
 		session.Variant((*Calls).bridgeDomainV2, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
 		session.Variant((*Calls).bridgeDomainV1, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
 	)
 }
 
-func (c *Calls) bridgeDomainV2(id uint32, bd BridgeDomain, add bool) error {
-	return c.vpp.Call(&l2.BridgeDomainAddDelV2{
+func (c *Calls) bridgeDomainV2(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
+	return c.vpp.Call(ctx, &l2.BridgeDomainAddDelV2{
 		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
 		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
 	}, &l2.BridgeDomainAddDelV2Reply{})
 }
 
-func (c *Calls) bridgeDomainV1(id uint32, bd BridgeDomain, add bool) error {
-	return c.vpp.Call(&l2.BridgeDomainAddDel{
+func (c *Calls) bridgeDomainV1(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
+	return c.vpp.Call(ctx, &l2.BridgeDomainAddDel{
 		BdID: id, Flood: bd.Flood, UuFlood: bd.UUFlood, Forward: bd.Forward, Learn: bd.Learn,
 		ArpTerm: bd.ARPTerm, MacAge: bd.MacAge, BdTag: bd.Tag, IsAdd: add,
 	}, &l2.BridgeDomainAddDelReply{})
 }
 
-func (c *Calls) addDel(id uint32, bd BridgeDomain, add bool) error {
-	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, uint32, BridgeDomain, bool) error] {
+func (c *Calls) addDel(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
+	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, uint32, BridgeDomain, bool) error] {
 		return o.bridgeDomain
 	})
 	if err != nil {
 		return err
 	}
-	return do(c, id, bd, add)
+	return do(c, ctx, id, bd, add)
 }
 
 func (c *Calls) ids() (*idPool, error) {
@@ -125,20 +126,20 @@ const attempts = 8
 // CreateBridgeDomain creates a bridge domain with the lowest free number; VPP
 // itself would choose a random one. If an earlier attempt ended without a
 // reply, the bridge domain that it may have left is taken over.
-func (c *Calls) CreateBridgeDomain(bd BridgeDomain) (id uint32, err error) {
+func (c *Calls) CreateBridgeDomain(ctx context.Context, bd BridgeDomain) (id uint32, err error) {
 	pool, err := c.ids()
 	if err != nil {
 		return 0, err
 	}
 	for range attempts {
-		id, existing, err := pool.take(bd.Tag, c.DumpBridgeDomains)
+		id, existing, err := pool.take(ctx, bd.Tag, c.DumpBridgeDomains)
 		if err != nil {
 			return 0, err
 		}
 		if existing != nil {
-			return id, c.UpdateBridgeDomain(id, existing.BridgeDomain, bd)
+			return id, c.UpdateBridgeDomain(ctx, id, existing.BridgeDomain, bd)
 		}
-		if err = c.addDel(id, bd, true); err == nil {
+		if err = c.addDel(ctx, id, bd, true); err == nil {
 			return id, nil
 		}
 		pool.forget()
@@ -151,8 +152,8 @@ func (c *Calls) CreateBridgeDomain(bd BridgeDomain) (id uint32, err error) {
 
 // DeleteBridgeDomain deletes a bridge domain. If it does not exist, that is a
 // success; VPP refuses while it has members.
-func (c *Calls) DeleteBridgeDomain(id uint32) error {
-	if err := c.addDel(id, BridgeDomain{}, false); err != nil && !session.Gone(err, api.NO_SUCH_ENTRY) {
+func (c *Calls) DeleteBridgeDomain(ctx context.Context, id uint32) error {
+	if err := c.addDel(ctx, id, BridgeDomain{}, false); err != nil && !session.Gone(err, api.NO_SUCH_ENTRY) {
 		return err
 	}
 	if pool, err := c.ids(); err == nil {
@@ -176,30 +177,30 @@ func (bd BridgeDomain) flags() l2.BdFlags {
 }
 
 // UpdateBridgeDomain changes the parameters in place. The tag cannot change.
-func (c *Calls) UpdateBridgeDomain(id uint32, old, bd BridgeDomain) error {
+func (c *Calls) UpdateBridgeDomain(ctx context.Context, id uint32, old, bd BridgeDomain) error {
 	if on := bd.flags() &^ old.flags(); on != 0 {
-		if err := c.setFlags(id, on, true); err != nil {
+		if err := c.setFlags(ctx, id, on, true); err != nil {
 			return err
 		}
 	}
 	if off := old.flags() &^ bd.flags(); off != 0 {
-		if err := c.setFlags(id, off, false); err != nil {
+		if err := c.setFlags(ctx, id, off, false); err != nil {
 			return err
 		}
 	}
 	if old.MacAge == bd.MacAge {
 		return nil
 	}
-	return c.vpp.Call(&l2.BridgeDomainSetMacAge{BdID: id, MacAge: bd.MacAge}, &l2.BridgeDomainSetMacAgeReply{})
+	return c.vpp.Call(ctx, &l2.BridgeDomainSetMacAge{BdID: id, MacAge: bd.MacAge}, &l2.BridgeDomainSetMacAgeReply{})
 }
 
-func (c *Calls) setFlags(id uint32, flags l2.BdFlags, on bool) error {
-	return c.vpp.Call(&l2.BridgeFlags{BdID: id, IsSet: on, Flags: flags}, &l2.BridgeFlagsReply{})
+func (c *Calls) setFlags(ctx context.Context, id uint32, flags l2.BdFlags, on bool) error {
+	return c.vpp.Call(ctx, &l2.BridgeFlags{BdID: id, IsSet: on, Flags: flags}, &l2.BridgeFlagsReply{})
 }
 
 // DumpBridgeDomains returns all bridge domains with their members.
-func (c *Calls) DumpBridgeDomains() ([]BridgeDomainDetails, error) {
-	found, err := session.Dump[*l2.BridgeDomainDetails](c.vpp, &l2.BridgeDomainDump{
+func (c *Calls) DumpBridgeDomains(ctx context.Context) ([]BridgeDomainDetails, error) {
+	found, err := session.Dump[*l2.BridgeDomainDetails](ctx, c.vpp, &l2.BridgeDomainDump{
 		BdID: none, SwIfIndex: interface_types.InterfaceIndex(none),
 	})
 	if err != nil {
@@ -230,8 +231,8 @@ type ARPAnswer struct {
 }
 
 // SetARPAnswer adds or removes an answer of a bridge domain.
-func (c *Calls) SetARPAnswer(id uint32, a ARPAnswer, add bool) error {
-	err := c.vpp.Call(&l2.BdIPMacAddDel{IsAdd: add, Entry: l2.BdIPMac{
+func (c *Calls) SetARPAnswer(ctx context.Context, id uint32, a ARPAnswer, add bool) error {
+	err := c.vpp.Call(ctx, &l2.BdIPMacAddDel{IsAdd: add, Entry: l2.BdIPMac{
 		BdID: id, IP: ipconv.Address(a.Addr), Mac: a.MAC,
 	}}, &l2.BdIPMacAddDelReply{})
 	switch {
@@ -243,8 +244,8 @@ func (c *Calls) SetARPAnswer(id uint32, a ARPAnswer, add bool) error {
 }
 
 // DumpARPAnswers returns the answers of all bridge domains, by their numbers.
-func (c *Calls) DumpARPAnswers() (map[uint32][]ARPAnswer, error) {
-	found, err := session.Dump[*l2.BdIPMacDetails](c.vpp, &l2.BdIPMacDump{BdID: none})
+func (c *Calls) DumpARPAnswers(ctx context.Context) (map[uint32][]ARPAnswer, error) {
+	found, err := session.Dump[*l2.BdIPMacDetails](ctx, c.vpp, &l2.BdIPMacDump{BdID: none})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
@@ -23,35 +25,35 @@ type FIBEntry struct {
 }
 
 // AddFIBEntry adds an entry.
-func (c *Calls) AddFIBEntry(e FIBEntry) error {
-	return c.fib(e, true)
+func (c *Calls) AddFIBEntry(ctx context.Context, e FIBEntry) error {
+	return c.fib(ctx, e, true)
 }
 
 // DeleteFIBEntry deletes the entry of the address, whatever interface it has got:
 // learning moves entries that are not static. If it does not exist, that is a
 // success.
-func (c *Calls) DeleteFIBEntry(e FIBEntry) error {
+func (c *Calls) DeleteFIBEntry(ctx context.Context, e FIBEntry) error {
 	e.SwIfIndex = 0 // any
-	err := c.fib(e, false)
+	err := c.fib(ctx, e, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
 }
 
-func (c *Calls) fib(e FIBEntry, add bool) error {
+func (c *Calls) fib(ctx context.Context, e FIBEntry, add bool) error {
 	if e.Drop {
 		e.SwIfIndex, e.Static = 0, true // VPP ignores the interface
 	}
-	return c.vpp.Call(&l2.L2fibAddDel{
+	return c.vpp.Call(ctx, &l2.L2fibAddDel{
 		Mac: e.MAC, BdID: e.BridgeDomain, SwIfIndex: interface_types.InterfaceIndex(e.SwIfIndex), IsAdd: add,
 		StaticMac: e.Static, FilterMac: e.Drop, BviMac: e.BVI,
 	}, &l2.L2fibAddDelReply{})
 }
 
 // DumpFIB returns the entries of all bridge domains, learned ones included.
-func (c *Calls) DumpFIB() ([]FIBEntry, error) {
-	found, err := session.Dump[*l2.L2FibTableDetails](c.vpp, &l2.L2FibTableDump{BdID: none})
+func (c *Calls) DumpFIB(ctx context.Context) ([]FIBEntry, error) {
+	found, err := session.Dump[*l2.L2FibTableDetails](ctx, c.vpp, &l2.L2FibTableDump{BdID: none})
 	if err != nil {
 		return nil, err
 	}

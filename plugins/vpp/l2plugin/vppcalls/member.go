@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -132,18 +133,18 @@ func (e *CrossConnectedError) Error() string {
 // AddMember puts an interface into a bridge domain. It is a BridgedError if the
 // interface is in another one, a CrossConnectedError if it is cross-connected: VPP
 // would take it out of there.
-func (c *Calls) AddMember(id uint32, m Member) error {
+func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	places, err := c.places()
 	if err != nil {
 		return err
 	}
 	if places.elsewhere(m.SwIfIndex, id) {
-		if err := c.checkFree(id, m.SwIfIndex); err != nil {
+		if err := c.checkFree(ctx, id, m.SwIfIndex); err != nil {
 			return err
 		}
 	}
 	if places.crossConnected(m.SwIfIndex) {
-		if err := c.checkNotConnected(m.SwIfIndex); err != nil {
+		if err := c.checkNotConnected(ctx, m.SwIfIndex); err != nil {
 			return err
 		}
 	}
@@ -154,7 +155,7 @@ func (c *Calls) AddMember(id uint32, m Member) error {
 	if m.BVI {
 		req.PortType = l2.L2_API_PORT_TYPE_BVI
 	}
-	if err := c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil {
+	if err := c.vpp.Call(ctx, req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil {
 		return err
 	}
 	places.join(m.SwIfIndex, id)
@@ -162,8 +163,8 @@ func (c *Calls) AddMember(id uint32, m Member) error {
 }
 
 // checkFree asks VPP whether the interface is in another bridge domain.
-func (c *Calls) checkFree(id, swIfIndex uint32) error {
-	all, err := c.DumpBridgeDomains()
+func (c *Calls) checkFree(ctx context.Context, id, swIfIndex uint32) error {
+	all, err := c.DumpBridgeDomains(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,8 +179,8 @@ func (c *Calls) checkFree(id, swIfIndex uint32) error {
 }
 
 // checkNotConnected asks VPP whether the interface is cross-connected.
-func (c *Calls) checkNotConnected(swIfIndex uint32) error {
-	all, err := c.DumpConnections()
+func (c *Calls) checkNotConnected(ctx context.Context, swIfIndex uint32) error {
+	all, err := c.DumpConnections(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (c *Calls) checkNotConnected(swIfIndex uint32) error {
 
 // RemoveMember takes an interface out of a bridge domain, unless it is in
 // another one, or cross-connected, by now.
-func (c *Calls) RemoveMember(id uint32, m Member) error {
+func (c *Calls) RemoveMember(ctx context.Context, id uint32, m Member) error {
 	places, err := c.places()
 	if err != nil {
 		return err
@@ -205,9 +206,9 @@ func (c *Calls) RemoveMember(id uint32, m Member) error {
 	if m.BVI {
 		req.PortType = l2.L2_API_PORT_TYPE_BVI
 	}
-	leave := func() error { return c.vpp.Call(req, &l2.SwInterfaceSetL2BridgeReply{}) }
+	leave := func() error { return c.vpp.Call(ctx, req, &l2.SwInterfaceSetL2BridgeReply{}) }
 	if m.Tagged {
-		err = c.keepTags(m.SwIfIndex, leave)
+		err = c.keepTags(ctx, m.SwIfIndex, leave)
 	} else {
 		err = leave()
 	}

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
@@ -11,9 +13,9 @@ import (
 // keepTags runs leave, which takes an interface out of layer 2. VPP forgets then
 // what happens to its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c), which
 // nobody asked for and its next bridge domain needs, so it is told again.
-func (c *Calls) keepTags(swIfIndex uint32, leave func() error) error {
+func (c *Calls) keepTags(ctx context.Context, swIfIndex uint32, leave func() error) error {
 	index := interface_types.InterfaceIndex(swIfIndex)
-	found, err := session.Dump[*interfaces.SwInterfaceDetails](c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
+	found, err := session.Dump[*interfaces.SwInterfaceDetails](ctx, c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})
 	if err != nil {
 		return err
 	}
@@ -24,7 +26,7 @@ func (c *Calls) keepTags(swIfIndex uint32, leave func() error) error {
 		if d.SwIfIndex != index || d.VtrOp == 0 {
 			continue
 		}
-		err := c.vpp.Call(&l2.L2InterfaceVlanTagRewrite{
+		err := c.vpp.Call(ctx, &l2.L2InterfaceVlanTagRewrite{
 			SwIfIndex: index, VtrOp: d.VtrOp, PushDot1q: uint32(d.VtrPushDot1q), Tag1: d.VtrTag1, Tag2: d.VtrTag2,
 		}, &l2.L2InterfaceVlanTagRewriteReply{})
 		if err != nil && !session.Gone(err) {

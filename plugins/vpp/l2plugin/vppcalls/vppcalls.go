@@ -4,6 +4,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	"go.fd.io/govpp/binapi/ethernet_types"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -24,7 +26,7 @@ type Calls struct {
 
 // ops are the operations that have variants, and what is known in a session.
 type ops struct {
-	bridgeDomain session.Op[func(*Calls, uint32, BridgeDomain, bool) error]
+	bridgeDomain session.Op[func(*Calls, context.Context, uint32, BridgeDomain, bool) error]
 	ids          session.Op[*idPool]
 	places       session.Op[*places]
 }

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 
@@ -10,17 +12,17 @@ import (
 // Connect sends everything that rx receives out of tx, and not out of another
 // interface any more. It is an error if rx is in a bridge domain: VPP would take
 // it out of there.
-func (c *Calls) Connect(rx, tx uint32) error {
+func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
 	places, err := c.places()
 	if err != nil {
 		return err
 	}
 	if places.bridged(rx) {
-		if err := c.checkNotBridged(rx); err != nil {
+		if err := c.checkNotBridged(ctx, rx); err != nil {
 			return err
 		}
 	}
-	err = c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+	err = c.vpp.Call(ctx, &l2.SwInterfaceSetL2Xconnect{
 		RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx), Enable: true,
 	}, &l2.SwInterfaceSetL2XconnectReply{})
 	if err != nil {
@@ -31,8 +33,8 @@ func (c *Calls) Connect(rx, tx uint32) error {
 }
 
 // checkNotBridged asks VPP.
-func (c *Calls) checkNotBridged(rx uint32) error {
-	all, err := c.DumpBridgeDomains()
+func (c *Calls) checkNotBridged(ctx context.Context, rx uint32) error {
+	all, err := c.DumpBridgeDomains(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (c *Calls) checkNotBridged(rx uint32) error {
 
 // Disconnect ends Connect, unless rx is in a bridge domain by now. tagged: what
 // happens to the VLAN tags of rx must outlive it.
-func (c *Calls) Disconnect(rx, tx uint32, tagged bool) error {
+func (c *Calls) Disconnect(ctx context.Context, rx, tx uint32, tagged bool) error {
 	places, err := c.places()
 	if err != nil {
 		return err
@@ -57,12 +59,12 @@ func (c *Calls) Disconnect(rx, tx uint32, tagged bool) error {
 		return nil
 	}
 	leave := func() error {
-		return c.vpp.Call(&l2.SwInterfaceSetL2Xconnect{
+		return c.vpp.Call(ctx, &l2.SwInterfaceSetL2Xconnect{
 			RxSwIfIndex: interface_types.InterfaceIndex(rx), TxSwIfIndex: interface_types.InterfaceIndex(tx),
 		}, &l2.SwInterfaceSetL2XconnectReply{})
 	}
 	if tagged {
-		err = c.keepTags(rx, leave)
+		err = c.keepTags(ctx, rx, leave)
 	} else {
 		err = leave()
 	}
@@ -77,8 +79,8 @@ func (c *Calls) Disconnect(rx, tx uint32, tagged bool) error {
 type Connection struct{ Rx, Tx uint32 }
 
 // DumpConnections returns all pairs.
-func (c *Calls) DumpConnections() ([]Connection, error) {
-	found, err := session.Dump[*l2.L2XconnectDetails](c.vpp, &l2.L2XconnectDump{})
+func (c *Calls) DumpConnections(ctx context.Context) ([]Connection, error) {
+	found, err := session.Dump[*l2.L2XconnectDetails](ctx, c.vpp, &l2.L2XconnectDump{})
 	if err != nil {
 		return nil, err
 	}

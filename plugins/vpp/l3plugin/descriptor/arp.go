@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -18,9 +19,9 @@ import (
 
 // neighborCalls is what neighbours need of VPP.
 type neighborCalls interface {
-	AddNeighbor(n vppcalls.Neighbor) error
-	DeleteNeighbor(n vppcalls.Neighbor) error
-	DumpNeighbors() ([]vppcalls.Neighbor, error)
+	AddNeighbor(ctx context.Context, n vppcalls.Neighbor) error
+	DeleteNeighbor(ctx context.Context, n vppcalls.Neighbor) error
+	DumpNeighbors(ctx context.Context) ([]vppcalls.Neighbor, error)
 }
 
 type arpDescriptor struct {
@@ -42,12 +43,12 @@ func NewARP(vpp neighborCalls, ifs Interfaces) *kvs.KVDescriptor {
 		},
 		ValueComparator:    sameARP,
 		UpdateWithRecreate: func(_ string, old, e *l3.ARPEntry, _ kvs.Metadata) bool { return old.GetStatic() && !e.GetStatic() },
-		Create:             d.create,
-		Update: func(key string, _, e *l3.ARPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
-			return d.create(key, e)
+		CreateContext:      d.create,
+		UpdateContext: func(ctx context.Context, key string, _, e *l3.ARPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
+			return d.create(ctx, key, e)
 		},
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
@@ -75,20 +76,20 @@ func sameARP(_ string, a, b *l3.ARPEntry) bool {
 		ipconv.SameAddr(a.GetIpAddress(), b.GetIpAddress()) && ipconv.SameMAC(a.GetPhysAddress(), b.GetPhysAddress())
 }
 
-func (d *arpDescriptor) create(_ string, e *l3.ARPEntry) (kvs.Metadata, error) {
+func (d *arpDescriptor) create(ctx context.Context, _ string, e *l3.ARPEntry) (kvs.Metadata, error) {
 	n, err := d.resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.AddNeighbor(n)
+	return nil, d.vpp.AddNeighbor(ctx, n)
 }
 
-func (d *arpDescriptor) remove(_ string, e *l3.ARPEntry, _ kvs.Metadata) error {
+func (d *arpDescriptor) remove(ctx context.Context, _ string, e *l3.ARPEntry, _ kvs.Metadata) error {
 	n, err := d.resolve(e)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DeleteNeighbor(n)
+	return d.vpp.DeleteNeighbor(ctx, n)
 }
 
 func (d *arpDescriptor) resolve(e *l3.ARPEntry) (n vppcalls.Neighbor, err error) {
@@ -109,8 +110,8 @@ type arpID struct {
 	addr  netip.Addr
 }
 
-func (d *arpDescriptor) retrieve(correlate []arpKV) ([]arpKV, error) {
-	all, err := d.vpp.DumpNeighbors()
+func (d *arpDescriptor) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
+	all, err := d.vpp.DumpNeighbors(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (d *arpDescriptor) retrieve(correlate []arpKV) ([]arpKV, error) {
 			wanted[id] = kv
 		}
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	var out []arpKV
 	for _, found := range all {
 		iface, ok := look.Name(found.SwIfIndex)

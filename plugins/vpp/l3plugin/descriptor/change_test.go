@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -28,17 +29,21 @@ func (r *recorder) call(format string, args ...any) error {
 	return nil
 }
 
-func (r *recorder) AddARPRange(a vppcalls.ARPRange) error        { return r.call("+%s", a.First) }
-func (r *recorder) DeleteARPRange(a vppcalls.ARPRange) error     { return r.call("-%s", a.First) }
-func (*recorder) DumpARPRanges() ([]vppcalls.ARPRange, error)    { return nil, nil }
-func (*recorder) DumpProxyARP() ([]uint32, error)                { return nil, nil }
-func (*recorder) DumpDHCPProxies() ([]vppcalls.DHCPProxy, error) { return nil, nil }
+func (r *recorder) AddARPRange(_ context.Context, a vppcalls.ARPRange) error {
+	return r.call("+%s", a.First)
+}
+func (r *recorder) DeleteARPRange(_ context.Context, a vppcalls.ARPRange) error {
+	return r.call("-%s", a.First)
+}
+func (*recorder) DumpARPRanges(context.Context) ([]vppcalls.ARPRange, error)    { return nil, nil }
+func (*recorder) DumpProxyARP(context.Context) ([]uint32, error)                { return nil, nil }
+func (*recorder) DumpDHCPProxies(context.Context) ([]vppcalls.DHCPProxy, error) { return nil, nil }
 
-func (r *recorder) AddDHCPServer(_ uint32, _ netip.Addr, s vppcalls.DHCPServer) error {
+func (r *recorder) AddDHCPServer(_ context.Context, _ uint32, _ netip.Addr, s vppcalls.DHCPServer) error {
 	return r.call("+%s", s.Addr)
 }
 
-func (r *recorder) DeleteDHCPServer(_ uint32, _ netip.Addr, s vppcalls.DHCPServer) error {
+func (r *recorder) DeleteDHCPServer(_ context.Context, _ uint32, _ netip.Addr, s vppcalls.DHCPServer) error {
 	return r.call("-%s", s.Addr)
 }
 
@@ -78,7 +83,7 @@ func TestChangeOfParts(t *testing.T) {
 			}
 			return out
 		}
-		err := (&proxyARPDescriptor{vpp: vpp}).change(asRanges(old), asRanges(wanted))
+		err := (&proxyARPDescriptor{vpp: vpp}).change(t.Context(), asRanges(old), asRanges(wanted))
 		check("ranges", vpp, err)
 
 		vpp = &recorder{refuse: test.refuse}
@@ -88,7 +93,7 @@ func TestChangeOfParts(t *testing.T) {
 			}
 			return out
 		}
-		err = (&dhcpProxyDescriptor{vpp}).change(&l3.DHCPProxy{SourceIpAddress: "10.9.9.9"}, asServers(old), asServers(wanted))
+		err = (&dhcpProxyDescriptor{vpp}).change(t.Context(), &l3.DHCPProxy{SourceIpAddress: "10.9.9.9"}, asServers(old), asServers(wanted))
 		check("servers", vpp, err)
 	}
 	if got := missing(old, wanted); !slices.Equal(got, addrs("10.0.0.1")) {

@@ -4,6 +4,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 
@@ -44,7 +45,7 @@ const concurrency = 256
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	// Look tells which of them VPP has now, by their indexes.
-	Look() *ifaceidx.Look
+	Look(ctx context.Context) *ifaceidx.Look
 }
 
 func swIfIndex(ifs Interfaces, name string) (uint32, error) {

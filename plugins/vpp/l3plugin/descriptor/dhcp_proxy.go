@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -19,9 +20,9 @@ import (
 
 // dhcpProxyCalls is what DHCP proxies need of VPP.
 type dhcpProxyCalls interface {
-	AddDHCPServer(table uint32, source netip.Addr, s vppcalls.DHCPServer) error
-	DeleteDHCPServer(table uint32, source netip.Addr, s vppcalls.DHCPServer) error
-	DumpDHCPProxies() ([]vppcalls.DHCPProxy, error)
+	AddDHCPServer(ctx context.Context, table uint32, source netip.Addr, s vppcalls.DHCPServer) error
+	DeleteDHCPServer(ctx context.Context, table uint32, source netip.Addr, s vppcalls.DHCPServer) error
+	DumpDHCPProxies(ctx context.Context) ([]vppcalls.DHCPProxy, error)
 }
 
 type dhcpProxyDescriptor struct{ vpp dhcpProxyCalls }
@@ -40,12 +41,16 @@ func NewDHCPProxy(vpp dhcpProxyCalls) *kvs.KVDescriptor {
 		UpdateWithRecreate: func(_ string, a, b *l3.DHCPProxy, _ kvs.Metadata) bool {
 			return !ipconv.SameAddr(a.GetSourceIpAddress(), b.GetSourceIpAddress())
 		},
-		Create: func(_ string, p *l3.DHCPProxy) (kvs.Metadata, error) { return nil, d.change(p, nil, dhcpServers(p)) },
-		Update: func(_ string, old, p *l3.DHCPProxy, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.change(p, dhcpServers(old), dhcpServers(p))
+		CreateContext: func(ctx context.Context, _ string, p *l3.DHCPProxy) (kvs.Metadata, error) {
+			return nil, d.change(ctx, p, nil, dhcpServers(p))
 		},
-		Delete:   func(_ string, p *l3.DHCPProxy, _ kvs.Metadata) error { return d.change(p, dhcpServers(p), nil) },
-		Retrieve: d.retrieve,
+		UpdateContext: func(ctx context.Context, _ string, old, p *l3.DHCPProxy, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.change(ctx, p, dhcpServers(old), dhcpServers(p))
+		},
+		DeleteContext: func(ctx context.Context, _ string, p *l3.DHCPProxy, _ kvs.Metadata) error {
+			return d.change(ctx, p, dhcpServers(p), nil)
+		},
+		RetrieveContext: d.retrieve,
 	}))
 }
 
@@ -113,29 +118,29 @@ func sameDHCPProxy(_ string, a, b *l3.DHCPProxy) bool {
 
 // change turns old servers into new ones. New ones come first, for the proxy
 // would go with its last server; they go again when VPP refuses.
-func (d *dhcpProxyDescriptor) change(p *l3.DHCPProxy, old, wanted []vppcalls.DHCPServer) error {
+func (d *dhcpProxyDescriptor) change(ctx context.Context, p *l3.DHCPProxy, old, wanted []vppcalls.DHCPServer) error {
 	source, err := ipconv.ParseAddr(p.GetSourceIpAddress())
 	if err != nil {
 		return err
 	}
 	for n, s := range missing(wanted, old) {
-		if err := d.vpp.AddDHCPServer(p.GetRxVrfId(), source, s); err != nil {
+		if err := d.vpp.AddDHCPServer(ctx, p.GetRxVrfId(), source, s); err != nil {
 			for _, added := range missing(wanted, old)[:n] {
-				err = errors.Join(err, d.vpp.DeleteDHCPServer(p.GetRxVrfId(), source, added))
+				err = errors.Join(err, d.vpp.DeleteDHCPServer(ctx, p.GetRxVrfId(), source, added))
 			}
 			return err
 		}
 	}
 	for _, s := range missing(old, wanted) {
-		if err := d.vpp.DeleteDHCPServer(p.GetRxVrfId(), source, s); err != nil {
+		if err := d.vpp.DeleteDHCPServer(ctx, p.GetRxVrfId(), source, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *dhcpProxyDescriptor) retrieve(correlate []dhcpProxyKV) ([]dhcpProxyKV, error) {
-	all, err := d.vpp.DumpDHCPProxies()
+func (d *dhcpProxyDescriptor) retrieve(ctx context.Context, correlate []dhcpProxyKV) ([]dhcpProxyKV, error) {
+	all, err := d.vpp.DumpDHCPProxies(ctx)
 	if err != nil {
 		return nil, err
 	}

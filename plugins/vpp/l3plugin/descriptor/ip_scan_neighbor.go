@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -18,8 +19,8 @@ import (
 
 // scanCalls is what the ageing of neighbours needs of VPP.
 type scanCalls interface {
-	SetNeighborScan(s vppcalls.NeighborScan) error
-	NeighborAges() (ages vppcalls.NeighborAges, known bool, err error)
+	SetNeighborScan(ctx context.Context, s vppcalls.NeighborScan) error
+	NeighborAges(ctx context.Context) (ages vppcalls.NeighborAges, known bool, err error)
 }
 
 const (
@@ -46,16 +47,16 @@ func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
 		Southbound:      Southbound,
 		Validate:        validateIPScan,
 		ValueComparator: sameIPScan,
-		Create: func(_ string, s *l3.IPScanNeighbor) (kvs.Metadata, error) {
-			return nil, d.vpp.SetNeighborScan(scan(s))
+		CreateContext: func(ctx context.Context, _ string, s *l3.IPScanNeighbor) (kvs.Metadata, error) {
+			return nil, d.vpp.SetNeighborScan(ctx, scan(s))
 		},
-		Update: func(_ string, _, s *l3.IPScanNeighbor, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.vpp.SetNeighborScan(scan(s))
+		UpdateContext: func(ctx context.Context, _ string, _, s *l3.IPScanNeighbor, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.vpp.SetNeighborScan(ctx, scan(s))
 		},
-		Delete: func(string, *l3.IPScanNeighbor, kvs.Metadata) error {
-			return d.vpp.SetNeighborScan(scan(nil))
+		DeleteContext: func(ctx context.Context, _ string, _ *l3.IPScanNeighbor, _ kvs.Metadata) error {
+			return d.vpp.SetNeighborScan(ctx, scan(nil))
 		},
-		Retrieve: d.retrieve,
+		RetrieveContext: d.retrieve,
 	}))
 }
 
@@ -112,8 +113,8 @@ func validThreshold(s *l3.IPScanNeighbor) bool { return s.GetStaleThreshold() <=
 
 // retrieve returns nothing when nothing ages, unless that is what is wanted. What
 // VPP does not have is as it is wanted, or the default.
-func (d *ipScanDescriptor) retrieve(correlate []ipScanKV) ([]ipScanKV, error) {
-	found, known, err := d.vpp.NeighborAges()
+func (d *ipScanDescriptor) retrieve(ctx context.Context, correlate []ipScanKV) ([]ipScanKV, error) {
+	found, known, err := d.vpp.NeighborAges(ctx)
 	if err != nil || !known {
 		return nil, err
 	}

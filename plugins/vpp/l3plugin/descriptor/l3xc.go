@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -20,9 +21,9 @@ import (
 
 // l3xcCalls is what L3 cross-connects need of VPP.
 type l3xcCalls interface {
-	SetL3Xconnect(x vppcalls.L3Xconnect) error
-	DeleteL3Xconnect(x vppcalls.L3Xconnect) error
-	DumpL3Xconnects() ([]vppcalls.L3Xconnect, error)
+	SetL3Xconnect(ctx context.Context, x vppcalls.L3Xconnect) error
+	DeleteL3Xconnect(ctx context.Context, x vppcalls.L3Xconnect) error
+	DumpL3Xconnects(ctx context.Context) ([]vppcalls.L3Xconnect, error)
 }
 
 type l3xcDescriptor struct {
@@ -41,12 +42,12 @@ func NewL3XConnect(vpp l3xcCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Validate:        validateL3XC,
 		Dependencies:    l3xcDependencies,
 		ValueComparator: sameL3XC,
-		Create:          func(_ string, x *l3.L3XConnect) (kvs.Metadata, error) { return nil, d.set(x) },
-		Update: func(_ string, _, x *l3.L3XConnect, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.set(x)
+		CreateContext:   func(ctx context.Context, _ string, x *l3.L3XConnect) (kvs.Metadata, error) { return nil, d.set(ctx, x) },
+		UpdateContext: func(ctx context.Context, _ string, _, x *l3.L3XConnect, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.set(ctx, x)
 		},
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 	}))
 }
@@ -149,7 +150,7 @@ func sameL3XC(_ string, a, b *l3.L3XConnect) bool {
 		len(missing(l3xcPaths(a), l3xcPaths(b))) == 0 && len(missing(l3xcPaths(b), l3xcPaths(a))) == 0
 }
 
-func (d *l3xcDescriptor) set(x *l3.L3XConnect) error {
+func (d *l3xcDescriptor) set(ctx context.Context, x *l3.L3XConnect) error {
 	index, err := swIfIndex(d.ifs, x.GetInterface())
 	if err != nil {
 		return err
@@ -166,19 +167,19 @@ func (d *l3xcDescriptor) set(x *l3.L3XConnect) error {
 		}
 		out.Paths = append(out.Paths, path)
 	}
-	return d.vpp.SetL3Xconnect(out)
+	return d.vpp.SetL3Xconnect(ctx, out)
 }
 
-func (d *l3xcDescriptor) remove(_ string, x *l3.L3XConnect, _ kvs.Metadata) error {
+func (d *l3xcDescriptor) remove(ctx context.Context, _ string, x *l3.L3XConnect, _ kvs.Metadata) error {
 	index, err := swIfIndex(d.ifs, x.GetInterface())
 	if err != nil {
 		return err
 	}
-	return d.vpp.DeleteL3Xconnect(vppcalls.L3Xconnect{SwIfIndex: index, IPv6: isIPv6(x)})
+	return d.vpp.DeleteL3Xconnect(ctx, vppcalls.L3Xconnect{SwIfIndex: index, IPv6: isIPv6(x)})
 }
 
-func (d *l3xcDescriptor) retrieve(correlate []l3xcKV) ([]l3xcKV, error) {
-	all, err := d.vpp.DumpL3Xconnects()
+func (d *l3xcDescriptor) retrieve(ctx context.Context, correlate []l3xcKV) ([]l3xcKV, error) {
+	all, err := d.vpp.DumpL3Xconnects(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (d *l3xcDescriptor) retrieve(correlate []l3xcKV) ([]l3xcKV, error) {
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	var out []l3xcKV
 	for _, found := range all {
 		name, ok := look.Name(found.SwIfIndex)

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,10 +21,10 @@ import (
 
 // proxyARPCalls is what proxy ARP needs of VPP.
 type proxyARPCalls interface {
-	AddARPRange(r vppcalls.ARPRange) error
-	DeleteARPRange(r vppcalls.ARPRange) error
-	DumpARPRanges() ([]vppcalls.ARPRange, error)
-	DumpProxyARP() ([]uint32, error)
+	AddARPRange(ctx context.Context, r vppcalls.ARPRange) error
+	DeleteARPRange(ctx context.Context, r vppcalls.ARPRange) error
+	DumpARPRanges(ctx context.Context) ([]vppcalls.ARPRange, error)
+	DumpProxyARP(ctx context.Context) ([]uint32, error)
 }
 
 type proxyARPDescriptor struct {
@@ -43,16 +44,16 @@ func NewProxyARP(vpp proxyARPCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Dependencies:    proxyARPDependencies,
 		DerivedValues:   proxyARPInterfaces,
 		ValueComparator: sameProxyARP,
-		Create: func(_ string, p *l3.ProxyARP) (kvs.Metadata, error) {
-			return nil, d.change(nil, ranges(p))
+		CreateContext: func(ctx context.Context, _ string, p *l3.ProxyARP) (kvs.Metadata, error) {
+			return nil, d.change(ctx, nil, ranges(p))
 		},
-		Update: func(_ string, old, p *l3.ProxyARP, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.change(ranges(old), ranges(p))
+		UpdateContext: func(ctx context.Context, _ string, old, p *l3.ProxyARP, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.change(ctx, ranges(old), ranges(p))
 		},
-		Delete: func(_ string, p *l3.ProxyARP, _ kvs.Metadata) error {
-			return d.change(ranges(p), nil)
+		DeleteContext: func(ctx context.Context, _ string, p *l3.ProxyARP, _ kvs.Metadata) error {
+			return d.change(ctx, ranges(p), nil)
 		},
-		Retrieve:             d.retrieve,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 	}))
 }
@@ -148,29 +149,29 @@ func missing[T comparable](a, b []T) []T {
 }
 
 // change turns old ranges into new ones, or leaves the old ones when VPP refuses.
-func (d *proxyARPDescriptor) change(old, wanted []vppcalls.ARPRange) error {
+func (d *proxyARPDescriptor) change(ctx context.Context, old, wanted []vppcalls.ARPRange) error {
 	for n, r := range missing(wanted, old) {
-		if err := d.vpp.AddARPRange(r); err != nil {
+		if err := d.vpp.AddARPRange(ctx, r); err != nil {
 			for _, added := range missing(wanted, old)[:n] {
-				err = errors.Join(err, d.vpp.DeleteARPRange(added))
+				err = errors.Join(err, d.vpp.DeleteARPRange(ctx, added))
 			}
 			return err
 		}
 	}
 	for _, r := range missing(old, wanted) {
-		if err := d.vpp.DeleteARPRange(r); err != nil {
+		if err := d.vpp.DeleteARPRange(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *proxyARPDescriptor) retrieve(correlate []proxyARPKV) ([]proxyARPKV, error) {
-	found, err := d.vpp.DumpARPRanges()
+func (d *proxyARPDescriptor) retrieve(ctx context.Context, correlate []proxyARPKV) ([]proxyARPKV, error) {
+	found, err := d.vpp.DumpARPRanges(ctx)
 	if err != nil {
 		return nil, err
 	}
-	on, err := d.vpp.DumpProxyARP()
+	on, err := d.vpp.DumpProxyARP(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (d *proxyARPDescriptor) retrieve(correlate []proxyARPKV) ([]proxyARPKV, err
 			FirstIpAddr: r.First.String(), LastIpAddr: r.Last.String(), VrfId: r.Table,
 		})
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	for _, index := range on {
 		if name, ok := look.Name(index); ok {
 			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})

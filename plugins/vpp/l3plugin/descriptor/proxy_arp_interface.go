@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -12,7 +14,7 @@ import (
 
 // proxyARPInterfaceCalls is what such interfaces need of VPP.
 type proxyARPInterfaceCalls interface {
-	SetProxyARP(swIfIndex uint32, on bool) error
+	SetProxyARP(ctx context.Context, swIfIndex uint32, on bool) error
 }
 
 type proxyARPInterfaceDescriptor struct {
@@ -30,15 +32,19 @@ func NewProxyARPInterface(vpp proxyARPInterfaceCalls, ifs Interfaces) *kvs.KVDes
 		Dependencies: func(_ string, i *l3.ProxyARP_Interface) []kvs.Dependency {
 			return []kvs.Dependency{interfaceDependency("interface-exists", i.GetName())}
 		},
-		Create: func(_ string, i *l3.ProxyARP_Interface) (kvs.Metadata, error) { return nil, d.set(i, true) },
-		Delete: func(_ string, i *l3.ProxyARP_Interface, _ kvs.Metadata) error { return d.set(i, false) },
+		CreateContext: func(ctx context.Context, _ string, i *l3.ProxyARP_Interface) (kvs.Metadata, error) {
+			return nil, d.set(ctx, i, true)
+		},
+		DeleteContext: func(ctx context.Context, _ string, i *l3.ProxyARP_Interface, _ kvs.Metadata) error {
+			return d.set(ctx, i, false)
+		},
 	})
 }
 
-func (d *proxyARPInterfaceDescriptor) set(i *l3.ProxyARP_Interface, on bool) error {
+func (d *proxyARPInterfaceDescriptor) set(ctx context.Context, i *l3.ProxyARP_Interface, on bool) error {
 	index, err := swIfIndex(d.ifs, i.GetName())
 	if err != nil {
 		return err
 	}
-	return d.vpp.SetProxyARP(index, on)
+	return d.vpp.SetProxyARP(ctx, index, on)
 }

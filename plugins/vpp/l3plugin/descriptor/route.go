@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -20,12 +21,12 @@ import (
 
 // routeCalls is what routes need of VPP.
 type routeCalls interface {
-	AddRoute(r vppcalls.Route) error
-	DeleteRoute(r vppcalls.Route) error
-	PruneRoute(table uint32, dst netip.Prefix, gone map[uint32]bool) error
-	DumpTables() ([]vppcalls.Table, error)
-	EachRoute(t vppcalls.Table, each func(vppcalls.Route)) error
-	LookupRoutes(table uint32, dst netip.Prefix) ([]vppcalls.Route, error)
+	AddRoute(ctx context.Context, r vppcalls.Route) error
+	DeleteRoute(ctx context.Context, r vppcalls.Route) error
+	PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, gone map[uint32]bool) error
+	DumpTables(ctx context.Context) ([]vppcalls.Table, error)
+	EachRoute(ctx context.Context, t vppcalls.Table, each func(vppcalls.Route)) error
+	LookupRoutes(ctx context.Context, table uint32, dst netip.Prefix) ([]vppcalls.Route, error)
 }
 
 // maxByte is the largest value of numbers that VPP keeps in a byte.
@@ -48,10 +49,10 @@ func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Validate:             validateRoute,
 		Dependencies:         routeDependencies,
 		ValueComparator:      sameRoute,
-		Create:               d.create,
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
-		RetrieveValue:        d.retrieveValue,
+		CreateContext:        d.create,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
+		RetrieveValueContext: d.retrieveValue,
 		RetrieveDependencies: []string{interfaceName, VrfTableName},
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
@@ -185,24 +186,24 @@ func sameRoute(_ string, a, b *l3.Route) bool {
 		max(a.GetWeight(), 1) == max(b.GetWeight(), 1) && a.GetPreference() == b.GetPreference()
 }
 
-func (d *routeDescriptor) create(_ string, r *l3.Route) (kvs.Metadata, error) {
+func (d *routeDescriptor) create(ctx context.Context, _ string, r *l3.Route) (kvs.Metadata, error) {
 	route, err := d.resolve(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.loose.clear(d.vpp.PruneRoute); err != nil {
+	if err := d.loose.clear(ctx, d.vpp.PruneRoute); err != nil {
 		return nil, fmt.Errorf("remove paths through interfaces that are gone: %w", err)
 	}
 	defer d.loose.created()
-	return nil, d.vpp.AddRoute(route)
+	return nil, d.vpp.AddRoute(ctx, route)
 }
 
-func (d *routeDescriptor) remove(_ string, r *l3.Route, _ kvs.Metadata) error {
+func (d *routeDescriptor) remove(ctx context.Context, _ string, r *l3.Route, _ kvs.Metadata) error {
 	route, err := d.resolve(r)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DeleteRoute(route)
+	return d.vpp.DeleteRoute(ctx, route)
 }
 
 func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {

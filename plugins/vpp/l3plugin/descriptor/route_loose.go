@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"sync"
@@ -72,7 +73,7 @@ func (s looseSet) add(r vppcalls.Route) {
 }
 
 // clear prunes every destination of such paths; who calls it meanwhile waits.
-func (l *loosePaths) clear(prune func(table uint32, dst netip.Prefix, gone map[uint32]bool) error) error {
+func (l *loosePaths) clear(ctx context.Context, prune func(ctx context.Context, table uint32, dst netip.Prefix, gone map[uint32]bool) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.made++
@@ -86,7 +87,7 @@ func (l *loosePaths) clear(prune func(table uint32, dst netip.Prefix, gone map[u
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
-			err := prune(id.table, id.dst, gone)
+			err := prune(ctx, id.table, id.dst, gone)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"net/netip"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestLoosePathsReadDuringCreation(t *testing.T) {
 		want   int
 	}{
 		"nothing":  {func(*loosePaths) {}, 1},
-		"begins":   {func(l *loosePaths) { _ = l.clear(nil) }, 0},
+		"begins":   {func(l *loosePaths) { _ = l.clear(t.Context(), nil) }, 0},
 		"finishes": {(*loosePaths).created, 0},
 	} {
 		var l loosePaths
@@ -27,7 +28,7 @@ func TestLoosePathsReadDuringCreation(t *testing.T) {
 		test.during(&l)
 		done(read)
 		pruned := 0
-		if err := l.clear(func(uint32, netip.Prefix, map[uint32]bool) error { pruned++; return nil }); err != nil || pruned != test.want {
+		if err := l.clear(t.Context(), func(context.Context, uint32, netip.Prefix, map[uint32]bool) error { pruned++; return nil }); err != nil || pruned != test.want {
 			t.Errorf("a creation %s: %d pruned, want %d (%v)", name, pruned, test.want, err)
 		}
 	}

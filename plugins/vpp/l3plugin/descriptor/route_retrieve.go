@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -16,7 +18,7 @@ const fewRoutes = 1000
 // retrieve returns one value per path. A path that is expected keeps the
 // spelling of the value; others may belong to another client of VPP, so who
 // made them is left open.
-func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
+func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, error) {
 	wanted := make(map[routeID]int32, len(correlate)) // places in correlate
 	for i, kv := range correlate {
 		id, err := idOf(kv.Value)
@@ -24,18 +26,18 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 			wanted[id] = int32(i)
 		}
 	}
-	tables, err := d.vpp.DumpTables()
+	tables, err := d.vpp.DumpTables(ctx)
 	if err != nil {
 		return nil, err
 	}
 	loose, read := looseSet{}, d.loose.reading()
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	if len(correlate) > fewRoutes {
 		look.Everything()
 	}
 	out := make([]routeKV, 0, len(correlate))
 	for _, t := range tables {
-		err := d.vpp.EachRoute(t, func(found vppcalls.Route) {
+		err := d.vpp.EachRoute(ctx, t, func(found vppcalls.Route) {
 			r, ok := describeRoute(found, look)
 			id, err := idOf(r)
 			place, expected := wanted[id]
@@ -57,16 +59,16 @@ func (d *routeDescriptor) retrieve(correlate []routeKV) ([]routeKV, error) {
 	return out, look.Err()
 }
 
-func (d *routeDescriptor) retrieveValue(key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
+func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
 	id, err := idOf(last)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	routes, err := d.vpp.LookupRoutes(id.vrf, id.dst)
+	routes, err := d.vpp.LookupRoutes(ctx, id.vrf, id.dst)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	for _, found := range routes {
 		r, ok := describeRoute(found, look)
 		foundID, err := idOf(r)

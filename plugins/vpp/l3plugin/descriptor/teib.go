@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -18,9 +19,9 @@ import (
 
 // teibCalls is what tunnel endpoints need of VPP.
 type teibCalls interface {
-	AddTunnelEndpoint(e vppcalls.TunnelEndpoint) error
-	DeleteTunnelEndpoint(e vppcalls.TunnelEndpoint) error
-	DumpTunnelEndpoints() ([]vppcalls.TunnelEndpoint, error)
+	AddTunnelEndpoint(ctx context.Context, e vppcalls.TunnelEndpoint) error
+	DeleteTunnelEndpoint(ctx context.Context, e vppcalls.TunnelEndpoint) error
+	DumpTunnelEndpoints(ctx context.Context) ([]vppcalls.TunnelEndpoint, error)
 }
 
 type teibDescriptor struct {
@@ -39,9 +40,9 @@ func NewTeib(vpp teibCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Validate:             validateTeib,
 		Dependencies:         teibDependencies,
 		ValueComparator:      sameTeib,
-		Create:               d.create,
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		CreateContext:        d.create,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 		Concurrency:          concurrency,
 	}))
@@ -75,20 +76,20 @@ func sameTeib(_ string, a, b *l3.TeibEntry) bool {
 		ipconv.SameAddr(a.GetPeerAddr(), b.GetPeerAddr()) && ipconv.SameAddr(a.GetNextHopAddr(), b.GetNextHopAddr())
 }
 
-func (d *teibDescriptor) create(_ string, e *l3.TeibEntry) (kvs.Metadata, error) {
+func (d *teibDescriptor) create(ctx context.Context, _ string, e *l3.TeibEntry) (kvs.Metadata, error) {
 	endpoint, err := d.resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.AddTunnelEndpoint(endpoint)
+	return nil, d.vpp.AddTunnelEndpoint(ctx, endpoint)
 }
 
-func (d *teibDescriptor) remove(_ string, e *l3.TeibEntry, _ kvs.Metadata) error {
+func (d *teibDescriptor) remove(ctx context.Context, _ string, e *l3.TeibEntry, _ kvs.Metadata) error {
 	endpoint, err := d.resolve(e)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DeleteTunnelEndpoint(endpoint)
+	return d.vpp.DeleteTunnelEndpoint(ctx, endpoint)
 }
 
 func (d *teibDescriptor) resolve(e *l3.TeibEntry) (out vppcalls.TunnelEndpoint, err error) {
@@ -109,8 +110,8 @@ type teibID struct {
 	peer  netip.Addr
 }
 
-func (d *teibDescriptor) retrieve(correlate []teibKV) ([]teibKV, error) {
-	all, err := d.vpp.DumpTunnelEndpoints()
+func (d *teibDescriptor) retrieve(ctx context.Context, correlate []teibKV) ([]teibKV, error) {
+	all, err := d.vpp.DumpTunnelEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (d *teibDescriptor) retrieve(correlate []teibKV) ([]teibKV, error) {
 			wanted[id] = kv
 		}
 	}
-	look := d.ifs.Look()
+	look := d.ifs.Look(ctx)
 	var out []teibKV
 	for _, found := range all {
 		iface, ok := look.Name(found.SwIfIndex)

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,10 +22,10 @@ import (
 
 // tableCalls is what VRF tables need of VPP.
 type tableCalls interface {
-	AddTable(t vppcalls.Table) error
-	DeleteTable(t vppcalls.Table) error
-	DumpTables() ([]vppcalls.Table, error)
-	SetFlowHash(t vppcalls.Table, h vppcalls.FlowHash) error
+	AddTable(ctx context.Context, t vppcalls.Table) error
+	DeleteTable(ctx context.Context, t vppcalls.Table) error
+	DumpTables(ctx context.Context) ([]vppcalls.Table, error)
+	SetFlowHash(ctx context.Context, t vppcalls.Table, h vppcalls.FlowHash) error
 }
 
 const (
@@ -48,10 +49,10 @@ func NewVrfTable(vpp tableCalls) *kvs.KVDescriptor {
 		Validate:           validateVrfTable,
 		ValueComparator:    sameVrfTable,
 		UpdateWithRecreate: func(_ string, a, b *l3.VrfTable, _ *VRFMeta) bool { return label(a) != label(b) },
-		Create:             d.create,
-		Update:             d.update,
-		Delete:             d.remove,
-		Retrieve:           d.retrieve,
+		CreateContext:      d.create,
+		UpdateContext:      d.update,
+		DeleteContext:      d.remove,
+		RetrieveContext:    d.retrieve,
 	}))
 }
 
@@ -107,38 +108,38 @@ func meta(t *l3.VrfTable) *VRFMeta {
 	return &VRFMeta{Index: t.GetId(), Protocol: t.GetProtocol(), FlowHash: t.GetFlowHashSettings()}
 }
 
-func (d *vrfTableDescriptor) create(_ string, t *l3.VrfTable) (*VRFMeta, error) {
+func (d *vrfTableDescriptor) create(ctx context.Context, _ string, t *l3.VrfTable) (*VRFMeta, error) {
 	if t.GetId() != 0 {
-		if err := d.vpp.AddTable(table(t)); err != nil {
+		if err := d.vpp.AddTable(ctx, table(t)); err != nil {
 			return nil, err
 		}
 	}
 	if t.GetFlowHashSettings() == nil {
 		return meta(t), nil
 	}
-	if err := d.vpp.SetFlowHash(table(t), flowHash(t.GetFlowHashSettings())); err != nil {
-		return nil, errors.Join(err, d.remove("", t, nil)) // leave nothing half-made
+	if err := d.vpp.SetFlowHash(ctx, table(t), flowHash(t.GetFlowHashSettings())); err != nil {
+		return nil, errors.Join(err, d.remove(ctx, "", t, nil)) // leave nothing half-made
 	}
 	return meta(t), nil
 }
 
-func (d *vrfTableDescriptor) update(_ string, _, t *l3.VrfTable, _ *VRFMeta) (*VRFMeta, error) {
+func (d *vrfTableDescriptor) update(ctx context.Context, _ string, _, t *l3.VrfTable, _ *VRFMeta) (*VRFMeta, error) {
 	// Only the flow hash can differ, or a label that means the same.
-	return meta(t), d.vpp.SetFlowHash(table(t), flowHash(t.GetFlowHashSettings()))
+	return meta(t), d.vpp.SetFlowHash(ctx, table(t), flowHash(t.GetFlowHashSettings()))
 }
 
-func (d *vrfTableDescriptor) remove(_ string, t *l3.VrfTable, m *VRFMeta) error {
+func (d *vrfTableDescriptor) remove(ctx context.Context, _ string, t *l3.VrfTable, m *VRFMeta) error {
 	if t.GetId() != 0 {
-		return d.vpp.DeleteTable(table(t))
+		return d.vpp.DeleteTable(ctx, table(t))
 	}
 	if m == nil || m.FlowHash == nil {
 		return nil
 	}
-	return d.vpp.SetFlowHash(table(t), flowHash(nil))
+	return d.vpp.SetFlowHash(ctx, table(t), flowHash(nil))
 }
 
-func (d *vrfTableDescriptor) retrieve(correlate []vrfTableKV) ([]vrfTableKV, error) {
-	all, err := d.vpp.DumpTables()
+func (d *vrfTableDescriptor) retrieve(ctx context.Context, correlate []vrfTableKV) ([]vrfTableKV, error) {
+	all, err := d.vpp.DumpTables(ctx)
 	if err != nil {
 		return nil, err
 	}

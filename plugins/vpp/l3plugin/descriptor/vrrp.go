@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -24,11 +25,11 @@ import (
 
 // vrrpCalls is what virtual routers need of VPP.
 type vrrpCalls interface {
-	AddVirtualRouter(r vppcalls.VirtualRouter) error
-	DeleteVirtualRouter(r vppcalls.VirtualRouter) error
-	StartVirtualRouter(r vppcalls.VirtualRouter, start bool) error
-	SetVirtualRouterPeers(r vppcalls.VirtualRouter) error
-	DumpVirtualRouters() ([]vppcalls.VirtualRouter, error)
+	AddVirtualRouter(ctx context.Context, r vppcalls.VirtualRouter) error
+	DeleteVirtualRouter(ctx context.Context, r vppcalls.VirtualRouter) error
+	StartVirtualRouter(ctx context.Context, r vppcalls.VirtualRouter, start bool) error
+	SetVirtualRouterPeers(ctx context.Context, r vppcalls.VirtualRouter) error
+	DumpVirtualRouters(ctx context.Context) ([]vppcalls.VirtualRouter, error)
 }
 
 const (
@@ -59,10 +60,10 @@ func NewVRRP(vpp vrrpCalls, ifs Interfaces) *kvs.KVDescriptor {
 		UpdateWithRecreate: func(_ string, a, b *l3.VRRPEntry, _ kvs.Metadata) bool {
 			return !sameButEnabled(a, b)
 		},
-		Create:               d.create,
-		Update:               d.update,
-		Delete:               d.remove,
-		Retrieve:             d.retrieve,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
 		RetrieveDependencies: []string{interfaceName},
 	}))
 }
@@ -206,53 +207,53 @@ func (d *vrrpDescriptor) resolve(e *l3.VRRPEntry) (vppcalls.VirtualRouter, error
 	}, err
 }
 
-func (d *vrrpDescriptor) create(_ string, e *l3.VRRPEntry) (kvs.Metadata, error) {
+func (d *vrrpDescriptor) create(ctx context.Context, _ string, e *l3.VRRPEntry) (kvs.Metadata, error) {
 	r, err := d.resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.vpp.AddVirtualRouter(r); err != nil {
+	if err := d.vpp.AddVirtualRouter(ctx, r); err != nil {
 		return nil, err
 	}
-	if err := d.complete(r, e.GetEnabled()); err != nil {
-		return nil, errors.Join(err, d.vpp.DeleteVirtualRouter(r)) // leave nothing half-made
+	if err := d.complete(ctx, r, e.GetEnabled()); err != nil {
+		return nil, errors.Join(err, d.vpp.DeleteVirtualRouter(ctx, r)) // leave nothing half-made
 	}
 	return nil, nil
 }
 
 // complete does what cannot be said in the creation.
-func (d *vrrpDescriptor) complete(r vppcalls.VirtualRouter, start bool) error {
+func (d *vrrpDescriptor) complete(ctx context.Context, r vppcalls.VirtualRouter, start bool) error {
 	if len(r.Peers) > 0 {
-		if err := d.vpp.SetVirtualRouterPeers(r); err != nil {
+		if err := d.vpp.SetVirtualRouterPeers(ctx, r); err != nil {
 			return err
 		}
 	}
 	if !start {
 		return nil
 	}
-	return d.vpp.StartVirtualRouter(r, true)
+	return d.vpp.StartVirtualRouter(ctx, r, true)
 }
 
-func (d *vrrpDescriptor) update(_ string, _, e *l3.VRRPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
+func (d *vrrpDescriptor) update(ctx context.Context, _ string, _, e *l3.VRRPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
 	r, err := d.resolve(e)
 	if err != nil {
 		return nil, err
 	}
-	return nil, d.vpp.StartVirtualRouter(r, e.GetEnabled())
+	return nil, d.vpp.StartVirtualRouter(ctx, r, e.GetEnabled())
 }
 
-func (d *vrrpDescriptor) remove(_ string, e *l3.VRRPEntry, _ kvs.Metadata) error {
+func (d *vrrpDescriptor) remove(ctx context.Context, _ string, e *l3.VRRPEntry, _ kvs.Metadata) error {
 	r, err := d.resolve(e)
 	if err != nil {
 		return err
 	}
-	return d.vpp.DeleteVirtualRouter(r)
+	return d.vpp.DeleteVirtualRouter(ctx, r)
 }
 
 // retrieve returns one router per interface and number, which is all that keys can
 // tell apart: of an IPv4 and an IPv6 one the one that is expected.
-func (d *vrrpDescriptor) retrieve(correlate []vrrpKV) ([]vrrpKV, error) {
-	all, err := d.vpp.DumpVirtualRouters()
+func (d *vrrpDescriptor) retrieve(ctx context.Context, correlate []vrrpKV) ([]vrrpKV, error) {
+	all, err := d.vpp.DumpVirtualRouters(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +261,7 @@ func (d *vrrpDescriptor) retrieve(correlate []vrrpKV) ([]vrrpKV, error) {
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
-	at, look := map[string]int{}, d.ifs.Look()
+	at, look := map[string]int{}, d.ifs.Look(ctx)
 	var out []vrrpKV
 	for _, found := range all {
 		name, ok := look.Name(found.SwIfIndex)

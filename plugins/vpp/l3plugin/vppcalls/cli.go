@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -11,9 +12,9 @@ import (
 
 // cli runs a command of VPP's command line, for what the API of old releases does
 // not tell.
-func (c *Calls) cli(command string) (string, error) {
+func (c *Calls) cli(ctx context.Context, command string) (string, error) {
 	reply := &vlib.CliInbandReply{}
-	if err := c.vpp.Call(&vlib.CliInband{Cmd: command}, reply); err != nil {
+	if err := c.vpp.Call(ctx, &vlib.CliInband{Cmd: command}, reply); err != nil {
 		return "", fmt.Errorf("command %q: %w", command, err)
 	}
 	return reply.Reply, nil
@@ -22,13 +23,13 @@ func (c *Calls) cli(command string) (string, error) {
 // tablesByIndex returns the IDs of the IPv4 tables by their indexes inside of VPP.
 // The command line knows the indexes and names of tables and the API their IDs and
 // names, both in the order of the indexes (ip4_show_fib in src/vnet/fib/ip4_fib.c).
-func (c *Calls) tablesByIndex() (map[uint32]uint32, error) {
+func (c *Calls) tablesByIndex(ctx context.Context) (map[uint32]uint32, error) {
 	const command = "show ip fib summary"
-	text, err := c.cli(command)
+	text, err := c.cli(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.DumpTables()
+	all, err := c.DumpTables(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -33,15 +35,28 @@ func newCombiner[K comparable, T any]() *combiner[K, T] {
 }
 
 // do sends an item, alone or with up to limit-1 others of the key, and returns its
-// error. send returns one error per item.
-func (c *combiner[K, T]) do(key K, item T, limit int, send func([]T) []error) error {
+// error. send returns one error per item. If ctx is canceled before the item is sent, do
+// returns its error. Afterwards do waits for whoever sends it: that one has waited longer
+// and is canceled earlier.
+func (c *combiner[K, T]) do(ctx context.Context, key K, item T, limit int, send func([]T) []error) error {
 	w := &waiter[T]{item: item, turn: make(chan turn[T], 1)}
 	now := turn[T]{batch: []*waiter[T]{w}}
 	if !c.enter(key, w) {
-		now = <-w.turn
+		select {
+		case now = <-w.turn:
+		case <-ctx.Done():
+			if c.leave(key, w) {
+				return ctx.Err()
+			}
+			now = <-w.turn
+		}
 	}
 	if now.batch == nil {
 		return now.err
+	}
+	if err := ctx.Err(); err != nil {
+		c.pass(key, now.batch[1:], limit)
+		return err
 	}
 	items, errs := make([]T, len(now.batch)), make([]error, len(now.batch))
 	for n, other := range now.batch {
@@ -68,6 +83,27 @@ func (c *combiner[K, T]) enter(key K, w *waiter[T]) bool {
 	}
 	c.waiting[key] = nil
 	return true
+}
+
+// leave takes a waiter out of the queue; it is false if the waiter has got its turn or is
+// in a batch.
+func (c *combiner[K, T]) leave(key K, w *waiter[T]) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.waiting[key], w)
+	if i < 0 {
+		return false
+	}
+	c.waiting[key] = slices.Delete(c.waiting[key], i, i+1)
+	return true
+}
+
+// pass gives the turn of a canceled waiter to those behind it.
+func (c *combiner[K, T]) pass(key K, batch []*waiter[T], limit int) {
+	c.mu.Lock()
+	c.waiting[key] = slices.Concat(batch, c.waiting[key])
+	c.mu.Unlock()
+	c.next(key, limit)
 }
 
 // next gives the turn to the first that waits, together with those behind it.

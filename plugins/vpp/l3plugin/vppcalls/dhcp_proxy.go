@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 
@@ -37,21 +38,21 @@ func needDHCPProxy(o ops) session.Op[struct{}] { return o.dhcpProxy }
 // AddDHCPServer adds a server to the proxy of a table, and the proxy with its
 // first server. The source is that of the first. If it exists, that is a success.
 // VPP makes tables that do not exist.
-func (c *Calls) AddDHCPServer(table uint32, source netip.Addr, s DHCPServer) error {
-	return c.dhcpServer(table, source, s, true)
+func (c *Calls) AddDHCPServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer) error {
+	return c.dhcpServer(ctx, table, source, s, true)
 }
 
 // DeleteDHCPServer removes a server from the proxy of a table, and the proxy with
 // its last server. If it does not exist, that is a success.
-func (c *Calls) DeleteDHCPServer(table uint32, source netip.Addr, s DHCPServer) error {
-	return c.dhcpServer(table, source, s, false)
+func (c *Calls) DeleteDHCPServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer) error {
+	return c.dhcpServer(ctx, table, source, s, false)
 }
 
-func (c *Calls) dhcpServer(table uint32, source netip.Addr, s DHCPServer, add bool) error {
+func (c *Calls) dhcpServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer, add bool) error {
 	if err := c.need(needDHCPProxy); err != nil {
 		return err
 	}
-	err := c.vpp.Call(&dhcp.DHCPProxyConfig{
+	err := c.vpp.Call(ctx, &dhcp.DHCPProxyConfig{
 		RxVrfID: table, ServerVrfID: s.Table, IsAdd: add,
 		DHCPServer: ipconv.Address(s.Addr), DHCPSrcAddress: ipconv.Address(source),
 	}, &dhcp.DHCPProxyConfigReply{})
@@ -62,10 +63,10 @@ func (c *Calls) dhcpServer(table uint32, source netip.Addr, s DHCPServer, add bo
 }
 
 // DumpDHCPProxies returns the proxies of both versions of IP.
-func (c *Calls) DumpDHCPProxies() ([]DHCPProxy, error) {
+func (c *Calls) DumpDHCPProxies(ctx context.Context) ([]DHCPProxy, error) {
 	var out []DHCPProxy
 	for _, ipv6 := range []bool{false, true} {
-		found, err := dump[*dhcp.DHCPProxyDetails](c, needDHCPProxy, &dhcp.DHCPProxyDump{IsIP6: ipv6})
+		found, err := dump[*dhcp.DHCPProxyDetails](ctx, c, needDHCPProxy, &dhcp.DHCPProxyDump{IsIP6: ipv6})
 		if err != nil {
 			return nil, err
 		}

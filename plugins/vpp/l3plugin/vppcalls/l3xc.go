@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/fib_types"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -29,8 +31,8 @@ func needL3XC(o ops) session.Op[struct{}] { return o.l3xc }
 // it is deleted first: VPP 22.10 to 26.06 take other paths but go on forwarding
 // along those that the cross-connect was created with (l3xc_update in
 // src/plugins/l3xc/l3xc.c).
-func (c *Calls) SetL3Xconnect(x L3Xconnect) error {
-	if err := c.DeleteL3Xconnect(x); err != nil {
+func (c *Calls) SetL3Xconnect(ctx context.Context, x L3Xconnect) error {
+	if err := c.DeleteL3Xconnect(ctx, x); err != nil {
 		return err
 	}
 	req := &l3xc.L3xcUpdate{L3xc: l3xc.L3xc{SwIfIndex: interface_types.InterfaceIndex(x.SwIfIndex), IsIP6: x.IPv6}}
@@ -38,16 +40,16 @@ func (c *Calls) SetL3Xconnect(x L3Xconnect) error {
 		req.L3xc.Paths = append(req.L3xc.Paths, p.message(x.IPv6))
 	}
 	req.L3xc.NPaths = uint8(len(req.L3xc.Paths))
-	return c.vpp.Call(req, &l3xc.L3xcUpdateReply{})
+	return c.vpp.Call(ctx, req, &l3xc.L3xcUpdateReply{})
 }
 
 // DeleteL3Xconnect deletes a cross-connect. If it does not exist, that is a
 // success.
-func (c *Calls) DeleteL3Xconnect(x L3Xconnect) error {
+func (c *Calls) DeleteL3Xconnect(ctx context.Context, x L3Xconnect) error {
 	if err := c.need(needL3XC); err != nil {
 		return err
 	}
-	err := c.vpp.Call(&l3xc.L3xcDel{
+	err := c.vpp.Call(ctx, &l3xc.L3xcDel{
 		SwIfIndex: interface_types.InterfaceIndex(x.SwIfIndex), IsIP6: x.IPv6,
 	}, &l3xc.L3xcDelReply{})
 	if session.Gone(err, api.INVALID_VALUE) { // what VPP says if there is none
@@ -58,8 +60,8 @@ func (c *Calls) DeleteL3Xconnect(x L3Xconnect) error {
 
 // DumpL3Xconnects returns all cross-connects. VPP does not fill in their version
 // of IP; it is that of the next hops.
-func (c *Calls) DumpL3Xconnects() ([]L3Xconnect, error) {
-	found, err := dump[*l3xc.L3xcDetails](c, needL3XC, &l3xc.L3xcDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
+func (c *Calls) DumpL3Xconnects(ctx context.Context) ([]L3Xconnect, error) {
+	found, err := dump[*l3xc.L3xcDetails](ctx, c, needL3XC, &l3xc.L3xcDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"net/netip"
 
 	"go.fd.io/govpp/api"
@@ -21,33 +22,33 @@ type Neighbor struct {
 }
 
 // AddNeighbor adds or replaces an entry.
-func (c *Calls) AddNeighbor(n Neighbor) error { return c.neighbor(n, true) }
+func (c *Calls) AddNeighbor(ctx context.Context, n Neighbor) error { return c.neighbor(ctx, n, true) }
 
 // DeleteNeighbor deletes an entry. If it does not exist, that is a success.
-func (c *Calls) DeleteNeighbor(n Neighbor) error {
-	err := c.neighbor(n, false)
+func (c *Calls) DeleteNeighbor(ctx context.Context, n Neighbor) error {
+	err := c.neighbor(ctx, n, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
 }
 
-func (c *Calls) neighbor(n Neighbor, add bool) error {
+func (c *Calls) neighbor(ctx context.Context, n Neighbor, add bool) error {
 	m := ip_neighbor.IPNeighbor{
 		SwIfIndex: interface_types.InterfaceIndex(n.SwIfIndex), MacAddress: n.MAC, IPAddress: ipconv.Address(n.Addr),
 	}
 	if n.Static {
 		m.Flags = ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC
 	}
-	return c.vpp.Call(&ip_neighbor.IPNeighborAddDel{IsAdd: add, Neighbor: m}, &ip_neighbor.IPNeighborAddDelReply{})
+	return c.vpp.Call(ctx, &ip_neighbor.IPNeighborAddDel{IsAdd: add, Neighbor: m}, &ip_neighbor.IPNeighborAddDelReply{})
 }
 
 // DumpNeighbors returns the entries of both versions of IP, learned ones
 // included.
-func (c *Calls) DumpNeighbors() ([]Neighbor, error) {
+func (c *Calls) DumpNeighbors(ctx context.Context) ([]Neighbor, error) {
 	var out []Neighbor
 	for _, ipv6 := range []bool{false, true} {
-		found, err := session.Dump[*ip_neighbor.IPNeighborDetails](c.vpp, &ip_neighbor.IPNeighborDump{
+		found, err := session.Dump[*ip_neighbor.IPNeighborDetails](ctx, c.vpp, &ip_neighbor.IPNeighborDump{
 			SwIfIndex: interface_types.InterfaceIndex(NoInterface), Af: ipconv.Family(ipv6),
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,8 +43,8 @@ func (s NeighborScan) Ages() (ages NeighborAges) {
 
 // scanner is how neighbours are aged in one session.
 type scanner interface {
-	set(c *Calls, s NeighborScan) error
-	ages(c *Calls) (ages NeighborAges, known bool, err error)
+	set(ctx context.Context, c *Calls, s NeighborScan) error
+	ages(ctx context.Context, c *Calls) (ages NeighborAges, known bool, err error)
 }
 
 // pickScan takes the first of: the age per version of IP, that can be read back
@@ -61,17 +62,17 @@ func pickScan(s session.Session) session.Op[scanner] {
 
 // SetNeighborScan changes which neighbours are forgotten. How many neighbours
 // there may be stays what it is.
-func (c *Calls) SetNeighborScan(s NeighborScan) error {
+func (c *Calls) SetNeighborScan(ctx context.Context, s NeighborScan) error {
 	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[scanner] { return o.scan })
 	if err != nil {
 		return err
 	}
-	return do.set(c, s)
+	return do.set(ctx, c, s)
 }
 
 // NeighborAges returns the ages; known is false if VPP does not tell and none
 // were set in this session.
-func (c *Calls) NeighborAges() (ages NeighborAges, known bool, err error) {
+func (c *Calls) NeighborAges(ctx context.Context) (ages NeighborAges, known bool, err error) {
 	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[scanner] { return o.scan })
 	switch {
 	case errors.Is(err, binding.ErrUnsupported):
@@ -79,7 +80,7 @@ func (c *Calls) NeighborAges() (ages NeighborAges, known bool, err error) {
 	case err != nil:
 		return ages, false, err
 	}
-	return do.ages(c)
+	return do.ages(ctx, c)
 }
 
 // neighborLimits are how many neighbours of a version of IP there may be, after how
@@ -91,35 +92,35 @@ type neighborLimits struct {
 
 // readAges are those of a VPP whose limits, for IPv4 and IPv6, can be read.
 type readAges struct {
-	limits func(c *Calls) ([2]neighborLimits, error)
+	limits func(ctx context.Context, c *Calls) ([2]neighborLimits, error)
 }
 
-func (r readAges) set(c *Calls, s NeighborScan) error {
-	now, err := r.limits(c)
+func (r readAges) set(ctx context.Context, c *Calls, s NeighborScan) error {
+	now, err := r.limits(ctx, c)
 	if err != nil {
 		return err
 	}
 	for which, age := range s.Ages() {
 		now[which].age = age
-		if err := c.setNeighborLimits(which, now[which]); err != nil {
+		if err := c.setNeighborLimits(ctx, which, now[which]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r readAges) ages(c *Calls) (ages NeighborAges, known bool, err error) {
-	now, err := r.limits(c)
+func (r readAges) ages(ctx context.Context, c *Calls) (ages NeighborAges, known bool, err error) {
+	now, err := r.limits(ctx, c)
 	for which := range ages {
 		ages[which] = now[which].age
 	}
 	return ages, err == nil, err
 }
 
-func askNeighborLimits(c *Calls) (limits [2]neighborLimits, err error) {
+func askNeighborLimits(ctx context.Context, c *Calls) (limits [2]neighborLimits, err error) {
 	for which := range limits {
 		reply := &ip_neighbor.IPNeighborConfigGetReply{}
-		if err := c.vpp.Call(&ip_neighbor.IPNeighborConfigGet{Af: ipconv.Family(which == 1)}, reply); err != nil {
+		if err := c.vpp.Call(ctx, &ip_neighbor.IPNeighborConfigGet{Af: ipconv.Family(which == 1)}, reply); err != nil {
 			return limits, err
 		}
 		limits[which] = neighborLimits{reply.MaxNumber, reply.MaxAge, reply.Recycle}
@@ -128,8 +129,8 @@ func askNeighborLimits(c *Calls) (limits [2]neighborLimits, err error) {
 }
 
 // showNeighborLimits asks the command line, of VPP 20.01 to 23.06.
-func showNeighborLimits(c *Calls) ([2]neighborLimits, error) {
-	text, err := c.cli("show ip neighbor-config")
+func showNeighborLimits(ctx context.Context, c *Calls) ([2]neighborLimits, error) {
+	text, err := c.cli(ctx, "show ip neighbor-config")
 	if err != nil {
 		return [2]neighborLimits{}, err
 	}
@@ -151,8 +152,8 @@ func parseNeighborLimits(text string) (limits [2]neighborLimits, err error) {
 	return limits, nil
 }
 
-func (c *Calls) setNeighborLimits(which int, l neighborLimits) error {
-	err := c.vpp.Call(&ip_neighbor.IPNeighborConfig{
+func (c *Calls) setNeighborLimits(ctx context.Context, which int, l neighborLimits) error {
+	err := c.vpp.Call(ctx, &ip_neighbor.IPNeighborConfig{
 		Af: ipconv.Family(which == 1), MaxNumber: l.number, MaxAge: l.age, Recycle: l.recycle,
 	}, &ip_neighbor.IPNeighborConfigReply{})
 	if err != nil {
@@ -168,21 +169,21 @@ type rememberedAges struct {
 	known bool
 }
 
-func (r *rememberedAges) set(c *Calls, s NeighborScan) error {
-	err := sendScan(c, s)
+func (r *rememberedAges) set(ctx context.Context, c *Calls, s NeighborScan) error {
+	err := sendScan(ctx, c, s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last, r.known = s.Ages(), err == nil
 	return err
 }
 
-func (r *rememberedAges) ages(*Calls) (NeighborAges, bool, error) {
+func (r *rememberedAges) ages(context.Context, *Calls) (NeighborAges, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last, r.known, nil
 }
 
-func sendScan(c *Calls, s NeighborScan) error {
+func sendScan(ctx context.Context, c *Calls, s NeighborScan) error {
 	req := &scanEnableDisable{
 		Interval: s.Interval, MaxProcTime: s.MaxProcTime, MaxUpdate: s.MaxUpdate, Delay: s.Delay, StaleThreshold: s.StaleThreshold,
 	}
@@ -192,5 +193,5 @@ func sendScan(c *Calls, s NeighborScan) error {
 	if s.IPv6 {
 		req.Mode |= scanIPv6
 	}
-	return c.vpp.Call(req, &scanEnableDisableReply{})
+	return c.vpp.Call(ctx, req, &scanEnableDisableReply{})
 }

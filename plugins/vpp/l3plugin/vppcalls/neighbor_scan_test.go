@@ -36,13 +36,13 @@ func TestScanOfOldVPP(t *testing.T) {
 	old := &oldVPP{known: []string{"ip_scan_neighbor_enable_disable_0a6bf57a", "ip_scan_neighbor_enable_disable_reply_e8d4e804"}}
 	holder := &session.Holder{}
 	holder.Set(session.Session{Epoch: 1, Client: old})
-	calls := New(session.New(t.Context(), holder))
+	calls := New(session.New(holder))
 
-	if _, known, err := calls.NeighborAges(); known || err != nil {
+	if _, known, err := calls.NeighborAges(t.Context()); known || err != nil {
 		t.Errorf("before: known %t, %v", known, err)
 	}
 	scan := NeighborScan{IPv6: true, StaleThreshold: 4, Interval: 1, MaxProcTime: 20, MaxUpdate: 10, Delay: 2}
-	if err := calls.SetNeighborScan(scan); err != nil {
+	if err := calls.SetNeighborScan(t.Context(), scan); err != nil {
 		t.Fatal(err)
 	}
 	bytes, err := old.message.Marshal(nil)
@@ -53,18 +53,18 @@ func TestScanOfOldVPP(t *testing.T) {
 	if err := again.Unmarshal(bytes); err != nil || again != *old.message {
 		t.Errorf("decoded %+v, %v", again, err)
 	}
-	if ages, known, err := calls.NeighborAges(); ages != (NeighborAges{0, 240}) || !known || err != nil {
+	if ages, known, err := calls.NeighborAges(t.Context()); ages != (NeighborAges{0, 240}) || !known || err != nil {
 		t.Errorf("after: %v, known %t, %v", ages, known, err)
 	}
 	old.refuse = errors.New("refused")
-	if err := calls.SetNeighborScan(NeighborScan{IPv4: true}); !errors.Is(err, old.refuse) {
+	if err := calls.SetNeighborScan(t.Context(), NeighborScan{IPv4: true}); !errors.Is(err, old.refuse) {
 		t.Errorf("error %v", err)
 	}
-	if _, known, _ := calls.NeighborAges(); known {
+	if _, known, _ := calls.NeighborAges(t.Context()); known {
 		t.Error("what was refused counts as set")
 	}
 	holder.Set(session.Session{Epoch: 2, Client: &oldVPP{}})
-	if err := calls.SetNeighborScan(scan); err == nil {
+	if err := calls.SetNeighborScan(t.Context(), scan); err == nil {
 		t.Error("a VPP without any of the messages: no error")
 	}
 }

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -29,22 +30,22 @@ func pickProxyARP(s session.Session) session.Op[struct{}] {
 func needProxyARP(o ops) session.Op[struct{}] { return o.proxyARP }
 
 // AddARPRange adds a range. If it exists, that is a success.
-func (c *Calls) AddARPRange(r ARPRange) error { return c.arpRange(r, true) }
+func (c *Calls) AddARPRange(ctx context.Context, r ARPRange) error { return c.arpRange(ctx, r, true) }
 
 // DeleteARPRange deletes a range. If it does not exist, that is a success.
-func (c *Calls) DeleteARPRange(r ARPRange) error {
-	err := c.arpRange(r, false)
+func (c *Calls) DeleteARPRange(ctx context.Context, r ARPRange) error {
+	err := c.arpRange(ctx, r, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB) {
 		return nil
 	}
 	return err
 }
 
-func (c *Calls) arpRange(r ARPRange, add bool) error {
+func (c *Calls) arpRange(ctx context.Context, r ARPRange, add bool) error {
 	if err := c.need(needProxyARP); err != nil {
 		return err
 	}
-	err := c.vpp.Call(&arp.ProxyArpAddDel{IsAdd: add, Proxy: arp.ProxyArp{
+	err := c.vpp.Call(ctx, &arp.ProxyArpAddDel{IsAdd: add, Proxy: arp.ProxyArp{
 		TableID: r.Table, Low: r.First.As4(), Hi: r.Last.As4(),
 	}}, &arp.ProxyArpAddDelReply{})
 	if err != nil {
@@ -55,12 +56,12 @@ func (c *Calls) arpRange(r ARPRange, add bool) error {
 
 // DumpARPRanges returns all ranges, in the order in which they were added, without
 // those in tables that do not exist any more.
-func (c *Calls) DumpARPRanges() ([]ARPRange, error) {
-	found, err := dump[*arp.ProxyArpDetails](c, needProxyARP, &arp.ProxyArpDump{})
+func (c *Calls) DumpARPRanges(ctx context.Context) ([]ARPRange, error) {
+	found, err := dump[*arp.ProxyArpDetails](ctx, c, needProxyARP, &arp.ProxyArpDump{})
 	if err != nil {
 		return nil, err
 	}
-	tableOf, err := c.arpTables(found)
+	tableOf, err := c.arpTables(ctx, found)
 	if err != nil {
 		return nil, fmt.Errorf("tables of proxy ARP: %w", err)
 	}
@@ -76,7 +77,7 @@ func (c *Calls) DumpARPRanges() ([]ARPRange, error) {
 // arpTables tells the table of a record. VPP before 25.10 puts into records not its
 // ID but its index, which only the command line shows (binding.TableIndex); table 0
 // has the index 0.
-func (c *Calls) arpTables(found []*arp.ProxyArpDetails) (tableOf func(uint32) (id uint32, exists bool), err error) {
+func (c *Calls) arpTables(ctx context.Context, found []*arp.ProxyArpDetails) (tableOf func(uint32) (id uint32, exists bool), err error) {
 	s, err := c.vpp.Session()
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (c *Calls) arpTables(found []*arp.ProxyArpDetails) (tableOf func(uint32) (i
 	if !byIndex || !slices.ContainsFunc(found, func(d *arp.ProxyArpDetails) bool { return d.Proxy.TableID != 0 }) {
 		return func(id uint32) (uint32, bool) { return id, true }, nil
 	}
-	ids, err := c.tablesByIndex()
+	ids, err := c.tablesByIndex(ctx)
 	return func(index uint32) (uint32, bool) {
 		id, ok := ids[index]
 		return id, ok
@@ -94,11 +95,11 @@ func (c *Calls) arpTables(found []*arp.ProxyArpDetails) (tableOf func(uint32) (i
 
 // SetProxyARP makes an interface answer requests, or stop it. To stop it on an
 // interface that does not exist is a success.
-func (c *Calls) SetProxyARP(swIfIndex uint32, on bool) error {
+func (c *Calls) SetProxyARP(ctx context.Context, swIfIndex uint32, on bool) error {
 	if err := c.need(needProxyARP); err != nil {
 		return err
 	}
-	err := c.vpp.Call(&arp.ProxyArpIntfcEnableDisable{
+	err := c.vpp.Call(ctx, &arp.ProxyArpIntfcEnableDisable{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Enable: on,
 	}, &arp.ProxyArpIntfcEnableDisableReply{})
 	if !on && session.Gone(err) {
@@ -108,8 +109,8 @@ func (c *Calls) SetProxyARP(swIfIndex uint32, on bool) error {
 }
 
 // DumpProxyARP returns the interfaces that answer requests.
-func (c *Calls) DumpProxyARP() ([]uint32, error) {
-	found, err := dump[*arp.ProxyArpIntfcDetails](c, needProxyARP, &arp.ProxyArpIntfcDump{})
+func (c *Calls) DumpProxyARP(ctx context.Context) ([]uint32, error) {
+	found, err := dump[*arp.ProxyArpIntfcDetails](ctx, c, needProxyARP, &arp.ProxyArpIntfcDump{})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"slices"
@@ -53,12 +54,12 @@ type routeChange struct {
 
 // AddRoute adds a path to a destination. Paths that are added at the same time go
 // in one message: VPP may stop its workers for each.
-func (c *Calls) AddRoute(r Route) error { return c.route(r, true) }
+func (c *Calls) AddRoute(ctx context.Context, r Route) error { return c.route(ctx, r, true) }
 
 // DeleteRoute removes a path of a destination. If there is none, that is a
 // success. Paths that are removed at the same time go in one message.
-func (c *Calls) DeleteRoute(r Route) error {
-	err := c.route(r, false)
+func (c *Calls) DeleteRoute(ctx context.Context, r Route) error {
+	err := c.route(ctx, r, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
 		return nil
 	}
@@ -68,9 +69,9 @@ func (c *Calls) DeleteRoute(r Route) error {
 // PruneRoute takes the paths through interfaces that do not exist any more from a
 // destination: VPP refuses to remove them one by one, so that the others are put in
 // the place of all. No other path of the destination may be changed meanwhile.
-func (c *Calls) PruneRoute(table uint32, dst netip.Prefix, gone map[uint32]bool) error {
+func (c *Calls) PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, gone map[uint32]bool) error {
 	reply := &ip.IPRouteLookupV2Reply{}
-	err := c.vpp.Call(&ip.IPRouteLookupV2{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
+	err := c.vpp.Call(ctx, &ip.IPRouteLookupV2{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
 	switch {
 	case session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB):
 		return nil
@@ -83,26 +84,26 @@ func (c *Calls) PruneRoute(table uint32, dst netip.Prefix, gone map[uint32]bool)
 	if len(left) == len(reply.Route.Paths) {
 		return nil
 	}
-	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: len(left) > 0, Route: ip.IPRoute{
+	return c.vpp.Call(ctx, &ip.IPRouteAddDel{IsAdd: len(left) > 0, Route: ip.IPRoute{
 		TableID: table, Prefix: ipconv.Prefix(dst), NPaths: uint8(len(left)), Paths: left,
 	}}, &ip.IPRouteAddDelReply{})
 }
 
-func (c *Calls) route(r Route, add bool) error {
+func (c *Calls) route(ctx context.Context, r Route, add bool) error {
 	change := routeChange{r.Table, r.Destination, add}
-	return c.routes.do(change, r.message(r.Destination.Addr().Is6()), maxPaths, func(paths []fib_types.FibPath) []error {
-		return c.changeRoute(change, paths)
+	return c.routes.do(ctx, change, r.message(r.Destination.Addr().Is6()), maxPaths, func(paths []fib_types.FibPath) []error {
+		return c.changeRoute(ctx, change, paths)
 	})
 }
 
 // changeRoute returns one error per path. VPP refuses a message as a whole, so
 // they are tried one by one to find out which it means.
-func (c *Calls) changeRoute(change routeChange, paths []fib_types.FibPath) []error {
+func (c *Calls) changeRoute(ctx context.Context, change routeChange, paths []fib_types.FibPath) []error {
 	errs := make([]error, len(paths))
-	err := c.sendRoute(change, paths)
+	err := c.sendRoute(ctx, change, paths)
 	if refused := (api.VPPApiError(0)); len(paths) > 1 && errors.As(err, &refused) {
 		for n := range paths {
-			errs[n] = c.sendRoute(change, paths[n:n+1])
+			errs[n] = c.sendRoute(ctx, change, paths[n:n+1])
 		}
 		return errs
 	}
@@ -112,8 +113,8 @@ func (c *Calls) changeRoute(change routeChange, paths []fib_types.FibPath) []err
 	return errs
 }
 
-func (c *Calls) sendRoute(change routeChange, paths []fib_types.FibPath) error {
-	return c.vpp.Call(&ip.IPRouteAddDel{IsAdd: change.add, IsMultipath: true, Route: ip.IPRoute{
+func (c *Calls) sendRoute(ctx context.Context, change routeChange, paths []fib_types.FibPath) error {
+	return c.vpp.Call(ctx, &ip.IPRouteAddDel{IsAdd: change.add, IsMultipath: true, Route: ip.IPRoute{
 		TableID: change.table, Prefix: ipconv.Prefix(change.dst), NPaths: uint8(len(paths)), Paths: paths,
 	}}, &ip.IPRouteAddDelReply{})
 }
@@ -175,18 +176,18 @@ func eachPath(table uint32, dst netip.Prefix, paths []fib_types.FibPath, each fu
 // EachRoute calls each for the routes of a table that came over the binary API, not
 // for those that VPP made for interfaces, addresses and neighbours. After an error
 // what was seen is not all there is.
-func (c *Calls) EachRoute(t Table, each func(Route)) error {
+func (c *Calls) EachRoute(ctx context.Context, t Table, each func(Route)) error {
 	req := &ip.IPRouteV2Dump{Src: sourceAPI, Table: ip.IPTable{TableID: t.ID, IsIP6: t.IPv6}}
-	return session.Each(c.vpp, req, func(d *ip.IPRouteV2Details) {
+	return session.Each(ctx, c.vpp, req, func(d *ip.IPRouteV2Details) {
 		eachPath(d.Route.TableID, ipconv.FromPrefix(d.Route.Prefix), d.Route.Paths, each)
 	})
 }
 
 // LookupRoutes returns the routes to exactly the destination, whoever made
 // them.
-func (c *Calls) LookupRoutes(table uint32, dst netip.Prefix) (found []Route, err error) {
+func (c *Calls) LookupRoutes(ctx context.Context, table uint32, dst netip.Prefix) (found []Route, err error) {
 	reply := &ip.IPRouteLookupReply{}
-	err = c.vpp.Call(&ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
+	err = c.vpp.Call(ctx, &ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)
 	switch {
 	case errors.Is(err, api.NO_SUCH_ENTRY), errors.Is(err, api.NO_SUCH_FIB):
 		return nil, nil

@@ -1,6 +1,8 @@
 package vppcalls
 
 import (
+	"context"
+
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ip"
 
@@ -18,36 +20,36 @@ type Table struct {
 
 func (t Table) message() ip.IPTable { return ip.IPTable{TableID: t.ID, IsIP6: t.IPv6, Name: t.Name} }
 
-func pickTable(s session.Session) session.Op[func(*Calls, ip.IPTable, bool) error] {
+func pickTable(s session.Session) session.Op[func(*Calls, context.Context, ip.IPTable, bool) error] {
 	return session.Pick(s, "VRF table",
 		session.Variant((*Calls).tableV2, (*ip.IPTableAddDelV2)(nil), (*ip.IPTableAddDelV2Reply)(nil)),
 		session.Variant((*Calls).tableV1, (*ip.IPTableAddDel)(nil), (*ip.IPTableAddDelReply)(nil)),
 	)
 }
 
-func (c *Calls) tableV2(t ip.IPTable, add bool) error {
-	return c.vpp.Call(&ip.IPTableAddDelV2{Table: t, CreateMfib: true, IsAdd: add}, &ip.IPTableAddDelV2Reply{})
+func (c *Calls) tableV2(ctx context.Context, t ip.IPTable, add bool) error {
+	return c.vpp.Call(ctx, &ip.IPTableAddDelV2{Table: t, CreateMfib: true, IsAdd: add}, &ip.IPTableAddDelV2Reply{})
 }
 
-func (c *Calls) tableV1(t ip.IPTable, add bool) error {
-	return c.vpp.Call(&ip.IPTableAddDel{Table: t, IsAdd: add}, &ip.IPTableAddDelReply{})
+func (c *Calls) tableV1(ctx context.Context, t ip.IPTable, add bool) error {
+	return c.vpp.Call(ctx, &ip.IPTableAddDel{Table: t, IsAdd: add}, &ip.IPTableAddDelReply{})
 }
 
-func (c *Calls) table(t Table, add bool) error {
-	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, ip.IPTable, bool) error] { return o.table })
+func (c *Calls) table(ctx context.Context, t Table, add bool) error {
+	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, ip.IPTable, bool) error] { return o.table })
 	if err != nil {
 		return err
 	}
-	return do(c, t.message(), add)
+	return do(c, ctx, t.message(), add)
 }
 
 // AddTable adds a table. If it exists, that is a success; its name stays.
-func (c *Calls) AddTable(t Table) error { return c.table(t, true) }
+func (c *Calls) AddTable(ctx context.Context, t Table) error { return c.table(ctx, t, true) }
 
 // DeleteTable deletes a table; it exists on while others use it. If it does not
 // exist, that is a success.
-func (c *Calls) DeleteTable(t Table) error {
-	err := c.table(t, false)
+func (c *Calls) DeleteTable(ctx context.Context, t Table) error {
+	err := c.table(ctx, t, false)
 	if session.Gone(err, api.NO_SUCH_FIB, api.NO_SUCH_TABLE) {
 		return nil
 	}
@@ -55,8 +57,8 @@ func (c *Calls) DeleteTable(t Table) error {
 }
 
 // DumpTables returns the tables of both versions of IP.
-func (c *Calls) DumpTables() ([]Table, error) {
-	found, err := session.Dump[*ip.IPTableDetails](c.vpp, &ip.IPTableDump{})
+func (c *Calls) DumpTables(ctx context.Context) ([]Table, error) {
+	found, err := session.Dump[*ip.IPTableDetails](ctx, c.vpp, &ip.IPTableDump{})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func DefaultFlowHash() FlowHash {
 }
 
 // SetFlowHash changes the hash of a table. VPP does not tell what it is.
-func (c *Calls) SetFlowHash(t Table, h FlowHash) error {
+func (c *Calls) SetFlowHash(ctx context.Context, t Table, h FlowHash) error {
 	var config ip.IPFlowHashConfig
 	for flag, set := range map[ip.IPFlowHashConfig]bool{
 		ip.IP_API_FLOW_HASH_SRC_IP: h.SrcIP, ip.IP_API_FLOW_HASH_DST_IP: h.DstIP,
@@ -93,6 +95,6 @@ func (c *Calls) SetFlowHash(t Table, h FlowHash) error {
 			config |= flag
 		}
 	}
-	return c.vpp.Call(&ip.SetIPFlowHashV2{TableID: t.ID, Af: ipconv.Family(t.IPv6), FlowHashConfig: config},
+	return c.vpp.Call(ctx, &ip.SetIPFlowHashV2{TableID: t.ID, Af: ipconv.Family(t.IPv6), FlowHashConfig: config},
 		&ip.SetIPFlowHashV2Reply{})
 }

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 
@@ -31,28 +32,28 @@ func needTEIB(o ops) session.Op[struct{}] { return o.teib }
 
 // AddTunnelEndpoint adds an endpoint. Another one of the same peer gives way to
 // it: VPP would refuse.
-func (c *Calls) AddTunnelEndpoint(e TunnelEndpoint) error {
-	err := c.tunnelEndpoint(e, true)
+func (c *Calls) AddTunnelEndpoint(ctx context.Context, e TunnelEndpoint) error {
+	err := c.tunnelEndpoint(ctx, e, true)
 	if !errors.Is(err, api.ENTRY_ALREADY_EXISTS) {
 		return err
 	}
-	if err := c.DeleteTunnelEndpoint(e); err != nil {
+	if err := c.DeleteTunnelEndpoint(ctx, e); err != nil {
 		return err
 	}
-	return c.tunnelEndpoint(e, true)
+	return c.tunnelEndpoint(ctx, e, true)
 }
 
 // DeleteTunnelEndpoint deletes the endpoint of the peer. If there is none, that
 // is a success.
-func (c *Calls) DeleteTunnelEndpoint(e TunnelEndpoint) error {
-	err := c.tunnelEndpoint(e, false)
+func (c *Calls) DeleteTunnelEndpoint(ctx context.Context, e TunnelEndpoint) error {
+	err := c.tunnelEndpoint(ctx, e, false)
 	if session.Gone(err, api.NO_SUCH_ENTRY) {
 		return nil
 	}
 	return err
 }
 
-func (c *Calls) tunnelEndpoint(e TunnelEndpoint, add bool) error {
+func (c *Calls) tunnelEndpoint(ctx context.Context, e TunnelEndpoint, add bool) error {
 	if err := c.need(needTEIB); err != nil {
 		return err
 	}
@@ -63,12 +64,12 @@ func (c *Calls) tunnelEndpoint(e TunnelEndpoint, add bool) error {
 	if add {
 		req.IsAdd = 1
 	}
-	return c.vpp.Call(req, &teib.TeibEntryAddDelReply{})
+	return c.vpp.Call(ctx, req, &teib.TeibEntryAddDelReply{})
 }
 
 // DumpTunnelEndpoints returns all endpoints.
-func (c *Calls) DumpTunnelEndpoints() ([]TunnelEndpoint, error) {
-	found, err := dump[*teib.TeibDetails](c, needTEIB, &teib.TeibDump{})
+func (c *Calls) DumpTunnelEndpoints(ctx context.Context) ([]TunnelEndpoint, error) {
+	found, err := dump[*teib.TeibDetails](ctx, c, needTEIB, &teib.TeibDump{})
 	if err != nil {
 		return nil, err
 	}

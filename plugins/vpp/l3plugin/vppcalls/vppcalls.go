@@ -4,6 +4,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 
 	"go.fd.io/govpp/api"
@@ -32,7 +33,7 @@ type Calls struct {
 // ops are the operations that have variants, and those of plugins that VPP may
 // run without.
 type ops struct {
-	table     session.Op[func(*Calls, ip.IPTable, bool) error]
+	table     session.Op[func(*Calls, context.Context, ip.IPTable, bool) error]
 	scan      session.Op[scanner]
 	proxyARP  session.Op[struct{}]
 	l3xc      session.Op[struct{}]
@@ -62,12 +63,12 @@ func (c *Calls) need(which func(ops) session.Op[struct{}]) error {
 }
 
 // dump is session.Dump of an operation; a VPP without it has nothing to tell.
-func dump[D api.Message](c *Calls, which func(ops) session.Op[struct{}], req api.Message) ([]D, error) {
+func dump[D api.Message](ctx context.Context, c *Calls, which func(ops) session.Op[struct{}], req api.Message) ([]D, error) {
 	switch err := c.need(which); {
 	case errors.Is(err, binding.ErrUnsupported):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return session.Dump[D](c.vpp, req)
+	return session.Dump[D](ctx, c.vpp, req)
 }

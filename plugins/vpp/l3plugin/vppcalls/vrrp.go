@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -51,25 +52,25 @@ func needVRRP(o ops) session.Op[struct{}] { return o.vrrp }
 // would refuse. (vrrp_vr_update could change it in place, but needs an index that
 // only the reply to the creation tells, stops the router too, and walks the list
 // of addresses while it removes from it.)
-func (c *Calls) AddVirtualRouter(r VirtualRouter) error {
-	err := c.virtualRouter(r, true)
+func (c *Calls) AddVirtualRouter(ctx context.Context, r VirtualRouter) error {
+	err := c.virtualRouter(ctx, r, true)
 	if !errors.Is(err, api.ENTRY_ALREADY_EXISTS) {
 		return err
 	}
-	if err := c.DeleteVirtualRouter(r); err != nil {
+	if err := c.DeleteVirtualRouter(ctx, r); err != nil {
 		return err
 	}
-	return c.virtualRouter(r, true)
+	return c.virtualRouter(ctx, r, true)
 }
 
 // DeleteVirtualRouter stops and deletes a router. If it does not exist, that is a
 // success. Deleted while it is running, a router would leave behind its MAC
 // address and, if it accepts packets to them, its addresses (vrrp_vr_del_common
 // in src/plugins/vrrp/vrrp.c makes no transition).
-func (c *Calls) DeleteVirtualRouter(r VirtualRouter) error {
-	err := c.StartVirtualRouter(r, false)
+func (c *Calls) DeleteVirtualRouter(ctx context.Context, r VirtualRouter) error {
+	err := c.StartVirtualRouter(ctx, r, false)
 	if err == nil {
-		err = c.virtualRouter(r, false)
+		err = c.virtualRouter(ctx, r, false)
 	}
 	if session.Gone(err, api.NO_SUCH_ENTRY) {
 		return nil
@@ -94,7 +95,7 @@ func (r VirtualRouter) flags() vrrp.VrrpVrFlags {
 	return flags
 }
 
-func (c *Calls) virtualRouter(r VirtualRouter, add bool) error {
+func (c *Calls) virtualRouter(ctx context.Context, r VirtualRouter, add bool) error {
 	if err := c.need(needVRRP); err != nil {
 		return err
 	}
@@ -109,12 +110,12 @@ func (c *Calls) virtualRouter(r VirtualRouter, add bool) error {
 		}
 		req.NAddrs = uint8(len(req.Addrs))
 	}
-	return c.vpp.Call(req, &vrrp.VrrpVrAddDelReply{})
+	return c.vpp.Call(ctx, req, &vrrp.VrrpVrAddDelReply{})
 }
 
 // StartVirtualRouter starts or stops a router. If there is nothing to do, that is
 // a success.
-func (c *Calls) StartVirtualRouter(r VirtualRouter, start bool) error {
+func (c *Calls) StartVirtualRouter(ctx context.Context, r VirtualRouter, start bool) error {
 	if err := c.need(needVRRP); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (c *Calls) StartVirtualRouter(r VirtualRouter, start bool) error {
 	if start {
 		what = "start"
 	}
-	if err := c.vpp.Call(req, &vrrp.VrrpVrStartStopReply{}); err != nil {
+	if err := c.vpp.Call(ctx, req, &vrrp.VrrpVrStartStopReply{}); err != nil {
 		return fmt.Errorf("%s virtual router %d: %w", what, r.ID, err)
 	}
 	return nil
@@ -133,7 +134,7 @@ func (c *Calls) StartVirtualRouter(r VirtualRouter, start bool) error {
 
 // SetVirtualRouterPeers makes Peers, of which there must be one at least, the peers
 // of a unicast router that is stopped.
-func (c *Calls) SetVirtualRouterPeers(r VirtualRouter) error {
+func (c *Calls) SetVirtualRouterPeers(ctx context.Context, r VirtualRouter) error {
 	if err := c.need(needVRRPPeers); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (c *Calls) SetVirtualRouterPeers(r VirtualRouter) error {
 	for _, a := range r.Peers {
 		req.Addrs = append(req.Addrs, ipconv.Address(a))
 	}
-	if err := c.vpp.Call(req, &vrrp.VrrpVrSetPeersReply{}); err != nil {
+	if err := c.vpp.Call(ctx, req, &vrrp.VrrpVrSetPeersReply{}); err != nil {
 		return fmt.Errorf("peers of virtual router %d: %w", r.ID, err)
 	}
 	return nil
@@ -152,11 +153,11 @@ func (c *Calls) SetVirtualRouterPeers(r VirtualRouter) error {
 // peersOf returns the peers of one router. Those of all cannot be asked for at
 // once: VPP answers that with messages of another kind
 // (vl_api_vrrp_vr_peer_dump_t_handler in src/plugins/vrrp/vrrp_api.c).
-func (c *Calls) peersOf(r VirtualRouter) ([]netip.Addr, error) {
+func (c *Calls) peersOf(ctx context.Context, r VirtualRouter) ([]netip.Addr, error) {
 	if !r.Unicast || r.SwIfIndex == 0 { // 0 means all
 		return nil, nil
 	}
-	found, err := dump[*vrrp.VrrpVrPeerDetails](c, needVRRPPeers, &vrrp.VrrpVrPeerDump{
+	found, err := dump[*vrrp.VrrpVrPeerDetails](ctx, c, needVRRPPeers, &vrrp.VrrpVrPeerDump{
 		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6),
 	})
 	var out []netip.Addr
@@ -176,8 +177,8 @@ func flag(set bool) uint8 {
 }
 
 // DumpVirtualRouters returns all routers.
-func (c *Calls) DumpVirtualRouters() ([]VirtualRouter, error) {
-	found, err := dump[*vrrp.VrrpVrDetails](c, needVRRP, &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
+func (c *Calls) DumpVirtualRouters(ctx context.Context) ([]VirtualRouter, error) {
+	found, err := dump[*vrrp.VrrpVrDetails](ctx, c, needVRRP, &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (c *Calls) DumpVirtualRouters() ([]VirtualRouter, error) {
 		for _, a := range d.Addrs {
 			out[i].Addrs = append(out[i].Addrs, ipconv.FromAddress(a))
 		}
-		if out[i].Peers, err = c.peersOf(out[i]); err != nil {
+		if out[i].Peers, err = c.peersOf(ctx, out[i]); err != nil {
 			return nil, err
 		}
 	}
