@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// TestCallbacksTakeContexts: every callback for VPP takes a context, so that it ends when
-// it is given up.
+// TestCallbacksTakeContexts: every callback for VPP and Linux takes a context, so that it
+// ends when it is given up.
 func TestCallbacksTakeContexts(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, "")
+	h := newSimulatedHouse(t, "", "--simulate")
 	h.start(t)
-	southbounds := []string{"vpp"}
+	southbounds := []string{"vpp", "linux"}
 	withContext := map[string]int{} // callbacks by southbound
 	for _, d := range h.Scheduler.ListDescriptors() {
 		if !slices.Contains(southbounds, d.Southbound) {

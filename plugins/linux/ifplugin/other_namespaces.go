@@ -76,6 +76,7 @@ func (e *elsewhere) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
+			return
 		case <-e.wake:
 		case <-timer:
 		}
@@ -86,7 +87,7 @@ func (e *elsewhere) Run(ctx context.Context) {
 				stop = e.startListening(ctx)
 			}
 		}
-		if e.lookAll() {
+		if e.lookAll(ctx) {
 			pause, timer = firstRetry, nil
 			continue
 		}
@@ -141,7 +142,7 @@ func (e *elsewhere) listen(ctx context.Context) {
 }
 
 func (e *elsewhere) listenOnce(ctx context.Context) error {
-	own, err := e.namespaces.Open(nil)
+	own, err := e.namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -175,14 +176,14 @@ func (e *elsewhere) noteEvent(number int, event netlinkapi.Event) {
 
 // lookAll looks at what has changed; it is false if some of it has to be tried
 // again.
-func (e *elsewhere) lookAll() bool {
+func (e *elsewhere) lookAll(ctx context.Context) bool {
 	e.mu.Lock()
 	changed := e.changed
 	e.changed = map[string]*namespace.NetNamespace{}
 	e.mu.Unlock()
 	done := true
 	for text, ns := range changed {
-		if err := e.look(text, ns); err != nil {
+		if err := e.look(ctx, text, ns); err != nil {
 			e.log.Warn("interfaces in a namespace were not looked at", "namespace", text, "error", err)
 			e.mu.Lock()
 			if e.changed[text] == nil {
@@ -197,8 +198,8 @@ func (e *elsewhere) lookAll() bool {
 
 // look reads the links and addresses of a namespace. It is known before it is read, so that no
 // change is missed.
-func (e *elsewhere) look(text string, ns *namespace.NetNamespace) error {
-	links, addrs, err := e.read(text, ns)
+func (e *elsewhere) look(ctx context.Context, text string, ns *namespace.NetNamespace) error {
+	links, addrs, err := e.read(ctx, text, ns)
 	if err != nil && !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 		return err
 	}
@@ -208,13 +209,13 @@ func (e *elsewhere) look(text string, ns *namespace.NetNamespace) error {
 	return nil
 }
 
-func (e *elsewhere) read(text string, ns *namespace.NetNamespace) ([]netlinkapi.Link, []netlinkapi.Address, error) {
-	own, err := e.namespaces.Open(nil)
+func (e *elsewhere) read(ctx context.Context, text string, ns *namespace.NetNamespace) ([]netlinkapi.Link, []netlinkapi.Address, error) {
+	own, err := e.namespaces.Open(ctx, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer closeHandle(own)
-	h, err := e.namespaces.Peek(ns)
+	h, err := e.namespaces.Peek(ctx, ns)
 	if err != nil {
 		return nil, nil, err
 	}

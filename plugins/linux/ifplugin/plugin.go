@@ -30,7 +30,7 @@ type API interface {
 	OnRemoved(f PathFunc)
 	// SetLinkUp sets a link in the namespace of the agent up, whoever made it. A
 	// link that is not there is no error.
-	SetLinkUp(host string) error
+	SetLinkUp(ctx context.Context, host string) error
 }
 
 // Plugin handles interfaces.
@@ -166,8 +166,8 @@ func (p *Plugin) HostName(logical string) (string, bool) {
 }
 
 // SetLinkUp sets a link up; see API.
-func (p *Plugin) SetLinkUp(host string) error {
-	h, err := p.Namespaces.Open(nil)
+func (p *Plugin) SetLinkUp(ctx context.Context, host string) error {
+	h, err := p.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package nsplugin_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
@@ -47,15 +49,15 @@ func TestEnsureAndNamed(t *testing.T) {
 		if got := <-told; got != "linux up 1" {
 			t.Errorf("the scheduler got %q", got)
 		}
-		if _, err := p.Open(nsid("a")); !errors.Is(err, netlinkapi.ErrNamespaceGone) {
+		if _, err := p.Open(t.Context(), nsid("a")); !errors.Is(err, netlinkapi.ErrNamespaceGone) {
 			t.Errorf("open a missing namespace: %v", err)
 		}
-		h, err := p.Ensure(nsid("a"))
+		h, err := p.Ensure(t.Context(), nsid("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		again, err := p.Open(nsid("a"))
+		again, err := p.Open(t.Context(), nsid("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +65,7 @@ func TestEnsureAndNamed(t *testing.T) {
 		if h.Namespace() != again.Namespace() {
 			t.Error("the namespace that was made is not the one that is opened")
 		}
-		named, err := p.Named()
+		named, err := p.Named(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +94,8 @@ func TestDeletion(t *testing.T) {
 		}
 	}
 	for _, open := range []func() (netlinkapi.Handle, error){
-		func() (netlinkapi.Handle, error) { return p.Peek(nsid("other")) },
-		func() (netlinkapi.Handle, error) { return p.Open(nsid("used")) },
+		func() (netlinkapi.Handle, error) { return p.Peek(t.Context(), nsid("other")) },
+		func() (netlinkapi.Handle, error) { return p.Open(t.Context(), nsid("used")) },
 	} {
 		h, err := open()
 		if err != nil {
@@ -117,7 +119,7 @@ func TestReferences(t *testing.T) {
 	t.Parallel()
 	w := nltest.Kernel(t)
 	p, _ := start(t, w)
-	h, err := p.Open(&namespace.NetNamespace{Type: namespace.NetNamespace_PID, Reference: fmt.Sprint(os.Getpid())})
+	h, err := p.Open(t.Context(), &namespace.NetNamespace{Type: namespace.NetNamespace_PID, Reference: fmt.Sprint(os.Getpid())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +137,7 @@ func TestReferences(t *testing.T) {
 		{&namespace.NetNamespace{Type: namespace.NetNamespace_MICROSERVICE, Reference: "web"}, `container "web" is not known`},
 		{&namespace.NetNamespace{Reference: "x"}, "has no type"},
 	} {
-		if _, err := p.Ensure(c.ns); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := p.Ensure(t.Context(), c.ns); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error is %v, expected %q", c.ns, err, c.want)
 		}
 	}
@@ -163,7 +165,7 @@ func TestSimulation(t *testing.T) {
 	if got := <-told; got != "linux up 1" {
 		t.Errorf("the scheduler got %q", got)
 	}
-	h, err := p.Ensure(nsid("a"))
+	h, err := p.Ensure(t.Context(), nsid("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func TestNothingIsWatchedThatIsNotUsed(t *testing.T) {
 	if nsplugin.Watches(p, w.Dir) {
 		t.Error("the directory is watched although no namespace in it is used")
 	}
-	h, err := p.Ensure(nsid("a"))
+	h, err := p.Ensure(t.Context(), nsid("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,4 +191,43 @@ func TestNothingIsWatchedThatIsNotUsed(t *testing.T) {
 	if !nsplugin.Watches(p, w.Dir) {
 		t.Error("the directory is not watched although a namespace in it is used")
 	}
+}
+
+// TestCanceledCallback: a callback that is given up asks the kernel nothing more. The end
+// of the session alone does not end it.
+func TestCanceledCallback(t *testing.T) {
+	nltest.Run(t, func(t *testing.T, w *nltest.World) {
+		p, _ := start(t, w)
+		for _, cause := range []error{kvs.ErrSessionEnded, kvs.ErrCallbackTimeout, kvs.ErrClosedScheduler, nil} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			h, err := p.Open(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := p.Open(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cancel(cause)
+			_, links := h.Links()
+			_, number := own.Number(h)
+			_, named := p.Named(ctx)
+			again, open := p.Peek(ctx, nil)
+			if open == nil {
+				_ = again.Close()
+			}
+			for what, err := range map[string]error{"links": links, "names": named, "open": open} {
+				if canceled := errors.Is(err, context.Canceled) && (cause == nil || errors.Is(err, cause)); canceled != (cause != kvs.ErrSessionEnded) {
+					t.Errorf("canceled because of %v: %s: %v", cause, what, err)
+				}
+			}
+			if number != nil {
+				t.Errorf("number of a namespace: %v", number)
+			}
+			if _, err := netlinkapi.Unchecked(h).Links(); err != nil {
+				t.Errorf("undoing after %v: %v", cause, err)
+			}
+			_, _ = h.Close(), own.Close()
+		}
+	})
 }

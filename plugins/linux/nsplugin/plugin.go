@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/holder"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
@@ -26,18 +27,23 @@ const runDirectory = "/run/netns"
 
 // API is what the plugin offers to those that handle items of Linux. All
 // methods may be called concurrently.
+//
+// A handle is for the callback that ctx belongs to. When that is given up or the agent
+// stops, a request to the kernel is no longer sent; one that has been sent cannot be
+// canceled and ends within 20 seconds. The end of the session alone cancels nothing:
+// Linux goes on, and everything is read again.
 type API interface {
 	// Open returns a handle on the namespace; nil is the agent's own. The caller
 	// closes it after the operation at hand. The error is
 	// netlinkapi.ErrNamespaceGone if there is no such namespace.
-	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
 	// Ensure is Open, but makes a named namespace (NSID) that is missing.
-	Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
 	// Peek is Open for a mere look: what happens to the namespace later is of no
 	// interest.
-	Peek(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Peek(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
 	// Named lists the named namespaces that exist, whoever made them.
-	Named() ([]*namespace.NetNamespace, error)
+	Named(ctx context.Context) ([]*namespace.NetNamespace, error)
 	// Enabled is false if the configuration says to leave Linux alone.
 	Enabled() bool
 }
@@ -183,28 +189,52 @@ func (p *Plugin) Held() bool {
 func (p *Plugin) Enabled() bool { return !p.cfg.Disabled }
 
 // Open returns a handle on a namespace; see API.
-func (p *Plugin) Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
+func (p *Plugin) Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
 	if ns.GetType() == namespace.NetNamespace_NSID {
 		p.mu.Lock()
 		p.used[ns.GetReference()] = true
 		p.mu.Unlock()
 		p.watchDirectory()
 	}
-	return p.Peek(ns)
+	return p.Peek(ctx, ns)
 }
 
 // Peek opens a namespace for a look; see API.
-func (p *Plugin) Peek(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
+func (p *Plugin) Peek(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
 	path, err := p.path(ns)
 	if err != nil {
 		return nil, err
 	}
-	return p.kernel.Open(path)
+	return p.openAt(ctx, path)
+}
+
+// openAt returns a handle for a callback.
+func (p *Plugin) openAt(ctx context.Context, path string) (netlinkapi.Handle, error) {
+	if err := canceled(ctx); err != nil {
+		return nil, err
+	}
+	h, err := p.kernel.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return netlinkapi.Checked(h, func() error { return canceled(ctx) }), nil
+}
+
+// canceled returns why the kernel must not be asked any more; nil if it may.
+func canceled(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
+	case err == nil || errors.Is(cause, kvs.ErrSessionEnded):
+		return nil
+	case errors.Is(cause, err):
+		return fmt.Errorf("the kernel was not asked: %w", err)
+	}
+	return fmt.Errorf("the kernel was not asked: %w: %w", err, cause)
 }
 
 // Ensure is Open for a namespace that may have to be made; see API.
-func (p *Plugin) Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
-	h, err := p.Open(ns)
+func (p *Plugin) Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
+	h, err := p.Open(ctx, ns)
 	if !errors.Is(err, netlinkapi.ErrNamespaceGone) || ns.GetType() != namespace.NetNamespace_NSID {
 		return h, err
 	}
@@ -220,7 +250,7 @@ func (p *Plugin) Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error) {
 		p.onCreate(ns.GetReference())
 	}
 	p.watchDirectory()
-	return p.kernel.Open(path)
+	return p.openAt(ctx, path)
 }
 
 // path returns the path of the file that stands for the namespace; empty for
@@ -244,7 +274,10 @@ func (p *Plugin) path(ns *namespace.NetNamespace) (string, error) {
 }
 
 // Named lists the named namespaces; see API.
-func (p *Plugin) Named() ([]*namespace.NetNamespace, error) {
+func (p *Plugin) Named(ctx context.Context) ([]*namespace.NetNamespace, error) {
+	if err := canceled(ctx); err != nil {
+		return nil, err
+	}
 	names, err := p.kernel.Named(p.dir)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package vpptest_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -25,7 +26,7 @@ func (k kernel) HostName(logical string) (string, bool) {
 	return host, ok
 }
 
-func (k kernel) SetLinkUp(host string) error {
+func (k kernel) SetLinkUp(_ context.Context, host string) error {
 	link, err := netlink.LinkByName(host)
 	if err != nil {
 		return nil // gone, or never there
@@ -45,7 +46,7 @@ func veth(t *testing.T) (name, peer string) {
 	}
 	t.Cleanup(func() { _ = netlink.LinkDel(link) }) // may be gone
 	for _, n := range []string{name, peer} {
-		if err := (kernel{}).SetLinkUp(n); err != nil {
+		if err := (kernel{}).SetLinkUp(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 
@@ -38,11 +39,11 @@ func NewAddress(deps Deps) *api.KVDescriptor {
 			_, _, _, ok := ifmodel.ParseAddressKey(key)
 			return ok
 		},
-		ValueComparator: func(_ string, a, b *interfaces.Interface) bool { return samePart(a, b) },
-		Dependencies:    d.dependencies,
-		Create:          d.create,
-		Delete:          d.delete,
-		RetrieveValue:   d.retrieveValue,
+		ValueComparator:      func(_ string, a, b *interfaces.Interface) bool { return samePart(a, b) },
+		Dependencies:         d.dependencies,
+		CreateContext:        d.create,
+		DeleteContext:        d.delete,
+		RetrieveValueContext: d.retrieveValue,
 	})
 }
 
@@ -78,12 +79,12 @@ func (d address) parse(key string) (name string, prefix netip.Prefix, ok bool, e
 	return name, prefix, true, nil
 }
 
-func (d address) create(key string, _ *interfaces.Interface) (any, error) {
+func (d address) create(ctx context.Context, key string, _ *interfaces.Interface) (any, error) {
 	name, prefix, ok, err := d.parse(key)
 	if err != nil || !ok {
 		return nil, err
 	}
-	p, err := ifaceidx.Find(d.Index, d.Namespaces, name)
+	p, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +101,12 @@ func kernelAddress(p *ifaceidx.Place, prefix netip.Prefix) netlinkapi.Address {
 	return a
 }
 
-func (d address) delete(key string, _ *interfaces.Interface, _ any) error {
+func (d address) delete(ctx context.Context, key string, _ *interfaces.Interface, _ any) error {
 	name, prefix, ok, err := d.parse(key)
 	if err != nil || !ok {
 		return err
 	}
-	p, err := ifaceidx.Find(d.Index, d.Namespaces, name)
+	p, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, name)
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -113,12 +114,12 @@ func (d address) delete(key string, _ *interfaces.Interface, _ any) error {
 	return ignoreGone(p.DeleteAddress(kernelAddress(p, prefix)))
 }
 
-func (d address) retrieveValue(key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
+func (d address) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
 	name, prefix, ok, err := d.parse(key)
 	if err != nil || !ok {
 		return last, nil, err == nil, nil
 	}
-	p, err := ifaceidx.Find(d.Index, d.Namespaces, name)
+	p, err := ifaceidx.Find(ctx, d.Index, d.Namespaces, name)
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}

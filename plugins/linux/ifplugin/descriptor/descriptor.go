@@ -8,6 +8,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
@@ -33,10 +34,10 @@ type Deps struct {
 
 // Namespaces opens network namespaces; see nsplugin.API.
 type Namespaces interface {
-	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-	Ensure(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-	Peek(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-	Named() ([]*namespace.NetNamespace, error)
+	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Peek(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Named(ctx context.Context) ([]*namespace.NetNamespace, error)
 }
 
 // TAPs knows how the Linux sides of the TAPs of VPP are called.
@@ -63,8 +64,8 @@ func closeHandle(h netlinkapi.Handle) { _ = h.Close() }
 
 // locate finds the link that the metadata tells of: the very one, not a later
 // one of the same name.
-func (d Deps) locate(meta ifaceidx.LinuxIfMetadata) (*place, error) {
-	h, err := d.Namespaces.Open(meta.Namespace)
+func (d Deps) locate(ctx context.Context, meta ifaceidx.LinuxIfMetadata) (*place, error) {
+	h, err := d.Namespaces.Open(ctx, meta.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -44,19 +44,19 @@ type iface struct {
 func NewInterface(deps Deps) *api.KVDescriptor {
 	d := newIface(deps)
 	return api.Adapt(api.Describe(ifmodel.InterfaceModel, api.Descriptor[*interfaces.Interface, ifaceidx.LinuxIfMetadata]{
-		Name:               ifaceidx.Descriptor,
-		Southbound:         nsmodel.Southbound,
-		WithMetadata:       true,
-		ValueComparator:    d.equivalent,
-		Validate:           d.validate,
-		Dependencies:       d.dependencies,
-		DerivedValues:      d.derived,
-		UpdateWithRecreate: d.recreate,
-		Create:             d.create,
-		Update:             d.update,
-		Delete:             d.delete,
-		Retrieve:           d.retrieve,
-		RetrieveValue:      d.retrieveValue,
+		Name:                 ifaceidx.Descriptor,
+		Southbound:           nsmodel.Southbound,
+		WithMetadata:         true,
+		ValueComparator:      d.equivalent,
+		Validate:             d.validate,
+		Dependencies:         d.dependencies,
+		DerivedValues:        d.derived,
+		UpdateWithRecreate:   d.recreate,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.delete,
+		RetrieveContext:      d.retrieve,
+		RetrieveValueContext: d.retrieveValue,
 	}))
 }
 

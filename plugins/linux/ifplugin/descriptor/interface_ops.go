@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,19 +12,19 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-func (d *iface) create(_ string, v *interfaces.Interface) (ifaceidx.LinuxIfMetadata, error) {
+func (d *iface) create(ctx context.Context, _ string, v *interfaces.Interface) (ifaceidx.LinuxIfMetadata, error) {
 	none := ifaceidx.LinuxIfMetadata{}
 	k, err := d.kind(v)
 	if err != nil {
 		return none, err
 	}
-	p, err := k.acquire(v)
+	p, err := k.acquire(ctx, v)
 	if err != nil {
 		return none, err
 	}
 	defer closePlace(p)
 	if err := d.configure(p, v, k.traits(), true); err != nil {
-		return none, errors.Join(err, k.release(v, d.metadata(v, p.link)))
+		return none, errors.Join(err, k.release(context.WithoutCancel(ctx), v, d.metadata(v, p.link)))
 	}
 	return d.metadata(v, p.link), nil
 }
@@ -47,12 +48,12 @@ func (d *iface) metadata(v *interfaces.Interface, link netlinkapi.Link) ifaceidx
 	}
 }
 
-func (d *iface) update(_ string, _, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) (ifaceidx.LinuxIfMetadata, error) {
+func (d *iface) update(ctx context.Context, _ string, _, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) (ifaceidx.LinuxIfMetadata, error) {
 	k, err := d.kind(v)
 	if err != nil {
 		return meta, err
 	}
-	p, err := d.locate(meta)
+	p, err := d.locate(ctx, meta)
 	if err != nil {
 		return meta, err
 	}
@@ -63,12 +64,12 @@ func (d *iface) update(_ string, _, v *interfaces.Interface, meta ifaceidx.Linux
 	return d.metadata(v, p.link), nil
 }
 
-func (d *iface) delete(_ string, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+func (d *iface) delete(ctx context.Context, _ string, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
 	k, err := d.kind(v)
 	if err != nil {
 		return err
 	}
-	return ignoreGone(k.release(v, meta))
+	return ignoreGone(k.release(ctx, v, meta))
 }
 
 // configure makes the link what the value says; fresh if it was not the
@@ -181,7 +182,8 @@ func (p *place) whileDown(change func() error) error {
 		return err
 	}
 	err = change()
-	return errors.Join(err, p.SetUp(p.link.Index, true), p.restore(addrs, routes))
+	undo := &place{netlinkapi.Unchecked(p.Handle), p.link}
+	return errors.Join(err, undo.SetUp(p.link.Index, true), undo.restore(addrs, routes))
 }
 
 // restore brings back addresses and then routes, those without a gateway

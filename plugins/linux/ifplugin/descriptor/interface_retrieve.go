@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,33 +28,33 @@ type ifaceKV = api.KV[*interfaces.Interface, ifaceidx.LinuxIfMetadata]
 // retrieve reads the namespace of the agent, the namespaces of all values that
 // are wanted or believed to exist, and all named namespaces, where something
 // may have been left behind.
-func (d *iface) retrieve(correlate []ifaceKV) ([]ifaceKV, error) {
+func (d *iface) retrieve(ctx context.Context, correlate []ifaceKV) ([]ifaceKV, error) {
 	r := &retrieval{iface: d, wanted: map[string]*interfaces.Interface{}}
 	for _, kv := range correlate {
 		r.wanted[kv.Value.GetName()] = kv.Value
 	}
-	if err := r.read(nil, true); err != nil {
+	if err := r.read(ctx, nil, true); err != nil {
 		return nil, err
 	}
 	for _, kv := range correlate {
 		for _, ns := range []*namespace.NetNamespace{kv.Value.GetNamespace(), kv.Metadata.Namespace} {
-			if err := r.read(ns, true); err != nil {
+			if err := r.read(ctx, ns, true); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := r.readOthers(); err != nil {
+	if err := r.readOthers(ctx); err != nil {
 		return nil, err
 	}
 	return r.values(), nil
 }
 
 // retrieveValue reads one value, from where it can be.
-func (d *iface) retrieveValue(key string, last *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) (*interfaces.Interface, ifaceidx.LinuxIfMetadata, bool, error) {
+func (d *iface) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) (*interfaces.Interface, ifaceidx.LinuxIfMetadata, bool, error) {
 	none := ifaceidx.LinuxIfMetadata{}
 	r := &retrieval{iface: d, wanted: map[string]*interfaces.Interface{last.GetName(): last}, single: true}
 	for _, ns := range []*namespace.NetNamespace{nil, last.GetNamespace(), meta.Namespace} {
-		if err := r.read(ns, true); err != nil {
+		if err := r.read(ctx, ns, true); err != nil {
 			return nil, none, false, err
 		}
 	}
@@ -84,18 +85,18 @@ type space struct {
 	sums  map[int]netlinkapi.Checksums // of veth links of ours
 }
 
-func (r *retrieval) readOthers() error {
+func (r *retrieval) readOthers(ctx context.Context) error {
 	for _, ns := range r.Index.Namespaces() {
-		if err := r.read(ns, true); err != nil {
+		if err := r.read(ctx, ns, true); err != nil {
 			return err
 		}
 	}
-	named, err := r.Namespaces.Named()
+	named, err := r.Namespaces.Named(ctx)
 	if err != nil {
 		return err
 	}
 	for _, ns := range named {
-		if err := r.read(ns, false); err != nil {
+		if err := r.read(ctx, ns, false); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func (r *retrieval) readOthers() error {
 
 // read reads a namespace, unless it was read already. One that is gone has
 // nothing; into one that the process may not enter it cannot have put anything.
-func (r *retrieval) read(ns *namespace.NetNamespace, ours bool) error {
+func (r *retrieval) read(ctx context.Context, ns *namespace.NetNamespace, ours bool) error {
 	ref := nsmodel.Text(ns)
 	if r.tried[ref] {
 		return nil
@@ -117,7 +118,7 @@ func (r *retrieval) read(ns *namespace.NetNamespace, ours bool) error {
 	if ours {
 		open = r.Namespaces.Open
 	}
-	h, err := open(ns)
+	h, err := open(ctx, ns)
 	switch {
 	case errors.Is(err, netlinkapi.ErrNamespaceGone):
 		return nil

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"encoding/base32"
 	"encoding/binary"
 	"hash/fnv"
@@ -24,9 +25,9 @@ type linkKind interface {
 	// acquire makes or finds the link, sets its alias and brings it into its
 	// namespace, under its own name or a temporary one. If it fails, nothing new
 	// remains.
-	acquire(v *interfaces.Interface) (*place, error)
+	acquire(ctx context.Context, v *interfaces.Interface) (*place, error)
 	// release gives up the link. A link that is gone is a success.
-	release(v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error
+	release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error
 	// traits are constants of the type.
 	traits() traits
 	// recognise fills in the type and its fields from a link and the parts of

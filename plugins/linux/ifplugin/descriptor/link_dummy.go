@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -30,6 +32,6 @@ func (dummy) recognise(v *interfaces.Interface, link netlinkapi.Link, parts []st
 	return true
 }
 
-func (k dummy) acquire(v *interfaces.Interface) (*place, error) {
-	return k.make(v, func(h netlinkapi.Handle, name string) error { return h.AddDummy(name) })
+func (k dummy) acquire(ctx context.Context, v *interfaces.Interface) (*place, error) {
+	return k.make(ctx, v, func(h netlinkapi.Handle, name string) error { return h.AddDummy(name) })
 }

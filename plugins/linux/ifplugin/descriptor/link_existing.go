@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
@@ -41,8 +43,8 @@ func (existing) sameLink(_, _ *interfaces.Interface) bool { return true }
 // retrieval.existing.
 func (existing) recognise(*interfaces.Interface, netlinkapi.Link, []string) bool { return false }
 
-func (k existing) acquire(v *interfaces.Interface) (*place, error) {
-	own, err := k.Namespaces.Open(nil)
+func (k existing) acquire(ctx context.Context, v *interfaces.Interface) (*place, error) {
+	own, err := k.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -54,4 +56,6 @@ func (k existing) acquire(v *interfaces.Interface) (*place, error) {
 	return &place{own, link}, nil
 }
 
-func (existing) release(*interfaces.Interface, ifaceidx.LinuxIfMetadata) error { return nil }
+func (existing) release(context.Context, *interfaces.Interface, ifaceidx.LinuxIfMetadata) error {
+	return nil
+}

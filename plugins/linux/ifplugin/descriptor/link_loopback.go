@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -53,8 +54,8 @@ func (loopback) recognise(v *interfaces.Interface, link netlinkapi.Link, parts [
 	return true
 }
 
-func (k loopback) acquire(v *interfaces.Interface) (*place, error) {
-	h, err := k.Namespaces.Ensure(v.GetNamespace())
+func (k loopback) acquire(ctx context.Context, v *interfaces.Interface) (*place, error) {
+	h, err := k.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func (k loopback) acquire(v *interfaces.Interface) (*place, error) {
 	return &place{h, link}, nil
 }
 
-func (k loopback) release(v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
-	p, err := k.locate(meta)
+func (k loopback) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	p, err := k.locate(ctx, meta)
 	if err != nil {
 		return ignoreGone(err)
 	}

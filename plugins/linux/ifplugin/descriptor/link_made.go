@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -19,8 +20,8 @@ type made struct {
 }
 
 // make makes a link with add and returns it, marked.
-func (m made) make(v *interfaces.Interface, add func(h netlinkapi.Handle, name string) error) (*place, error) {
-	h, err := m.Namespaces.Ensure(v.GetNamespace())
+func (m made) make(ctx context.Context, v *interfaces.Interface, add func(h netlinkapi.Handle, name string) error) (*place, error) {
+	h, err := m.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (m made) marked(h netlinkapi.Handle, v *interfaces.Interface, add func(netl
 		}
 	}
 	if err := add(h, temporary); err != nil {
-		return netlinkapi.Link{}, errors.Join(err, m.discard(h, temporary))
+		return netlinkapi.Link{}, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
 	}
 	link, err := h.LinkByName(temporary)
 	if err != nil {
@@ -51,7 +52,7 @@ func (m made) marked(h netlinkapi.Handle, v *interfaces.Interface, add func(netl
 	}
 	link.Alias = m.alias(v.GetName())
 	if err := h.SetAlias(link.Index, link.Alias); err != nil {
-		return link, errors.Join(err, m.discard(h, temporary))
+		return link, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
 	}
 	return link, nil
 }
@@ -65,8 +66,8 @@ func (m made) discard(h netlinkapi.Handle, temporary string) error {
 	return ignoreGone(h.DeleteLink(link.Index))
 }
 
-func (m made) release(_ *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
-	p, err := m.locate(meta)
+func (m made) release(ctx context.Context, _ *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	p, err := m.locate(ctx, meta)
 	if err != nil {
 		return ignoreGone(err)
 	}

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -53,17 +54,17 @@ func (tap) recognise(v *interfaces.Interface, link netlinkapi.Link, parts []stri
 	return true
 }
 
-func (k tap) acquire(v *interfaces.Interface) (*place, error) {
+func (k tap) acquire(ctx context.Context, v *interfaces.Interface) (*place, error) {
 	name := v.GetTap().GetVppTapIfName()
 	host, ok := k.TAPs.TapHostName(name)
 	if !ok {
 		return nil, fmt.Errorf("TAP %q is not known: %w", name, netlinkapi.ErrNotFound)
 	}
-	target, err := k.Namespaces.Ensure(v.GetNamespace())
+	target, err := k.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	link, err := k.take(v, host, target)
+	link, err := k.take(ctx, v, host, target)
 	if err != nil {
 		closeHandle(target)
 		return nil, err
@@ -73,8 +74,8 @@ func (k tap) acquire(v *interfaces.Interface) (*place, error) {
 
 // take marks the link that VPP made and brings it into the target, under a
 // temporary name because its own could be taken there.
-func (k tap) take(v *interfaces.Interface, host string, target netlinkapi.Handle) (netlinkapi.Link, error) {
-	own, err := k.Namespaces.Open(nil)
+func (k tap) take(ctx context.Context, v *interfaces.Interface, host string, target netlinkapi.Handle) (netlinkapi.Link, error) {
+	own, err := k.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return netlinkapi.Link{}, err
 	}
@@ -95,18 +96,19 @@ func (k tap) take(v *interfaces.Interface, host string, target netlinkapi.Handle
 		return link, err
 	}
 	if err := own.Move(link.Index, target); err != nil {
-		return link, errors.Join(err, own.Rename(link.Index, host), own.SetAlias(link.Index, ""))
+		undo := netlinkapi.Unchecked(own)
+		return link, errors.Join(err, undo.Rename(link.Index, host), undo.SetAlias(link.Index, ""))
 	}
 	return target.LinkByName(temporary)
 }
 
-func (k tap) release(_ *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
-	own, err := k.Namespaces.Open(nil)
+func (k tap) release(ctx context.Context, _ *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	own, err := k.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer closeHandle(own)
-	p, err := k.locate(meta)
+	p, err := k.locate(ctx, meta)
 	if err != nil {
 		return ignoreGone(err)
 	}

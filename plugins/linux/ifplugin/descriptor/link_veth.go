@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -61,12 +62,12 @@ func (k veth) recognise(v *interfaces.Interface, link netlinkapi.Link, parts []s
 	return true
 }
 
-func (k veth) acquire(v *interfaces.Interface) (*place, error) {
-	target, err := k.Namespaces.Ensure(v.GetNamespace())
+func (k veth) acquire(ctx context.Context, v *interfaces.Interface) (*place, error) {
+	target, err := k.Namespaces.Ensure(ctx, v.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	link, err := k.parked(v, target)
+	link, err := k.parked(ctx, v, target)
 	if err != nil {
 		closeHandle(target)
 		return nil, err
@@ -75,19 +76,19 @@ func (k veth) acquire(v *interfaces.Interface) (*place, error) {
 }
 
 // parked returns the parked end of the value, brought into the target.
-func (k veth) parked(v *interfaces.Interface, target netlinkapi.Handle) (netlinkapi.Link, error) {
+func (k veth) parked(ctx context.Context, v *interfaces.Interface, target netlinkapi.Handle) (netlinkapi.Link, error) {
 	none := netlinkapi.Link{}
-	own, err := k.Namespaces.Open(nil)
+	own, err := k.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return none, err
 	}
 	defer closeHandle(own)
-	link, err := k.end(own, v.GetName(), v.GetVeth().GetPeerIfName())
+	link, err := k.end(ctx, own, v.GetName(), v.GetVeth().GetPeerIfName())
 	if err != nil || own.Namespace() == target.Namespace() {
 		return link, err
 	}
 	if err := own.Move(link.Index, target); err != nil {
-		return none, errors.Join(err, k.abandon(own, v, link))
+		return none, errors.Join(err, k.abandon(netlinkapi.Unchecked(own), v, link))
 	}
 	return target.LinkByName(link.Name)
 }
@@ -102,7 +103,7 @@ func (k veth) abandon(own netlinkapi.Handle, v *interfaces.Interface, link netli
 }
 
 // end returns the parked end, making the pair if there is none.
-func (k veth) end(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
+func (k veth) end(ctx context.Context, own netlinkapi.Handle, name, peer string) (netlinkapi.Link, error) {
 	link, err := own.LinkByName(k.temporary(name))
 	if err == nil && k.usable(own, link, name, peer) {
 		return link, nil
@@ -110,7 +111,7 @@ func (k veth) end(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, er
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
 		return link, err
 	}
-	if err := k.checkPeer(peer, name); err != nil {
+	if err := k.checkPeer(ctx, peer, name); err != nil {
 		return link, err
 	}
 	for _, leftover := range []string{name, peer} {
@@ -123,7 +124,7 @@ func (k veth) end(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, er
 	}
 	link, err = k.mark(own, name, peer)
 	if err != nil {
-		return link, errors.Join(err, k.clear(own, k.temporary(name)))
+		return link, errors.Join(err, k.clear(netlinkapi.Unchecked(own), k.temporary(name)))
 	}
 	return link, nil
 }
@@ -141,12 +142,12 @@ func (k veth) usable(own netlinkapi.Handle, link netlinkapi.Link, name, peer str
 }
 
 // checkPeer refuses to make a pair whose other end is in use elsewhere.
-func (k veth) checkPeer(peer, name string) error {
+func (k veth) checkPeer(ctx context.Context, peer, name string) error {
 	meta, exists := k.Index.Get(peer)
 	if !exists {
 		return nil
 	}
-	p, err := k.locate(meta)
+	p, err := k.locate(ctx, meta)
 	if netlinkapi.IsGone(err) {
 		return nil
 	}
@@ -189,8 +190,8 @@ func (k veth) mark(own netlinkapi.Handle, name, peer string) (netlinkapi.Link, e
 	return link, own.SetAlias(other.Index, k.alias(peer, name))
 }
 
-func (k veth) release(v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
-	own, err := k.Namespaces.Open(nil)
+func (k veth) release(ctx context.Context, v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) error {
+	own, err := k.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (k veth) release(v *interfaces.Interface, meta ifaceidx.LinuxIfMetadata) er
 	if err != nil && !errors.Is(err, netlinkapi.ErrNotFound) {
 		return err
 	}
-	p, err := k.locate(meta)
+	p, err := k.locate(ctx, meta)
 	if err != nil {
 		return ignoreGone(err)
 	}

@@ -1,6 +1,8 @@
 package descriptor
 
 import (
+	"context"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
@@ -41,7 +43,7 @@ func (vrfDevice) recognise(v *interfaces.Interface, link netlinkapi.Link, parts 
 	return true
 }
 
-func (k vrfDevice) acquire(v *interfaces.Interface) (*place, error) {
+func (k vrfDevice) acquire(ctx context.Context, v *interfaces.Interface) (*place, error) {
 	table := v.GetVrfDev().GetRoutingTable()
-	return k.make(v, func(h netlinkapi.Handle, name string) error { return h.AddVRF(name, table) })
+	return k.make(ctx, v, func(h netlinkapi.Handle, name string) error { return h.AddVRF(name, table) })
 }

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -36,11 +37,11 @@ func NewVrf(deps Deps) *api.KVDescriptor {
 			_, _, ok := ifmodel.ParseVrfKey(key)
 			return ok
 		},
-		ValueComparator: func(_ string, a, b *interfaces.Interface) bool { return samePart(a, b) },
-		Dependencies:    d.dependencies,
-		Create:          d.create,
-		Delete:          d.delete,
-		RetrieveValue:   d.retrieveValue,
+		ValueComparator:      func(_ string, a, b *interfaces.Interface) bool { return samePart(a, b) },
+		Dependencies:         d.dependencies,
+		CreateContext:        d.create,
+		DeleteContext:        d.delete,
+		RetrieveValueContext: d.retrieveValue,
 	})
 }
 
@@ -56,12 +57,12 @@ func (d vrf) dependencies(key string, v *interfaces.Interface) []api.Dependency 
 }
 
 // find returns the link and its wanted master.
-func (d vrf) find(key string) (link, master *ifaceidx.Place, err error) {
+func (d vrf) find(ctx context.Context, key string) (link, master *ifaceidx.Place, err error) {
 	name, masterName, _ := ifmodel.ParseVrfKey(key)
-	if master, err = ifaceidx.Find(d.Index, d.Namespaces, masterName); err != nil {
+	if master, err = ifaceidx.Find(ctx, d.Index, d.Namespaces, masterName); err != nil {
 		return nil, nil, err
 	}
-	if link, err = ifaceidx.Find(d.Index, d.Namespaces, name); err != nil {
+	if link, err = ifaceidx.Find(ctx, d.Index, d.Namespaces, name); err != nil {
 		closeHandle(master)
 		return nil, nil, err
 	}
@@ -73,8 +74,8 @@ func (d vrf) find(key string) (link, master *ifaceidx.Place, err error) {
 	return link, master, nil
 }
 
-func (d vrf) create(key string, v *interfaces.Interface) (any, error) {
-	link, master, err := d.find(key)
+func (d vrf) create(ctx context.Context, key string, v *interfaces.Interface) (any, error) {
+	link, master, err := d.find(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +92,11 @@ func (d vrf) create(key string, v *interfaces.Interface) (any, error) {
 	return nil, link.SetMaster(link.Link.Index, master.Link.Index)
 }
 
-func (d vrf) delete(key string, v *interfaces.Interface, _ any) error {
+func (d vrf) delete(ctx context.Context, key string, v *interfaces.Interface, _ any) error {
 	if v.GetType() == interfaces.Interface_EXISTING {
 		return nil
 	}
-	link, master, err := d.find(key)
+	link, master, err := d.find(ctx, key)
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -107,8 +108,8 @@ func (d vrf) delete(key string, v *interfaces.Interface, _ any) error {
 	return ignoreGone(link.SetMaster(link.Link.Index, 0))
 }
 
-func (d vrf) retrieveValue(key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
-	link, master, err := d.find(key)
+func (d vrf) retrieveValue(ctx context.Context, key string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
+	link, master, err := d.find(ctx, key)
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}

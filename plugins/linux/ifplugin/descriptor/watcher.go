@@ -83,12 +83,12 @@ func (w *Watcher) Look() { w.signal() }
 // Descriptor returns the descriptor linux-interface-watcher.
 func (w *Watcher) Descriptor() *api.KVDescriptor {
 	return api.Adapt(&api.Descriptor[*emptypb.Empty, any]{
-		Name:        WatcherName,
-		Southbound:  nsmodel.Southbound,
-		KeySelector: func(key string) bool { return strings.HasPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
-		KeyLabel:    func(key string) string { return strings.TrimPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
-		Retrieve:    w.retrieve,
-		Absent:      w.absent,
+		Name:            WatcherName,
+		Southbound:      nsmodel.Southbound,
+		KeySelector:     func(key string) bool { return strings.HasPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
+		KeyLabel:        func(key string) string { return strings.TrimPrefix(key, ifmodel.HostInterfaceKey.Prefix()) },
+		RetrieveContext: w.retrieve,
+		Absent:          w.absent,
 	})
 }
 
@@ -105,10 +105,10 @@ func (w *Watcher) absent(key string) string {
 	return fmt.Sprintf("there is no link %q in the network namespace of the agent", host)
 }
 
-func (w *Watcher) retrieve([]api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Empty, any], error) {
+func (w *Watcher) retrieve(ctx context.Context, _ []api.KV[*emptypb.Empty, any]) ([]api.KV[*emptypb.Empty, any], error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, err := w.state()
+	now, err := w.state(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ type state struct {
 	addrs []netlinkapi.Address
 }
 
-func (w *Watcher) state() (state, error) {
-	h, err := w.deps.Namespaces.Open(nil)
+func (w *Watcher) state(ctx context.Context) (state, error) {
+	h, err := w.deps.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return state{}, err
 	}
@@ -203,7 +203,7 @@ func (w *Watcher) follow(ctx context.Context) {
 }
 
 func (w *Watcher) followOnce(ctx context.Context) error {
-	h, err := w.deps.Namespaces.Open(nil)
+	h, err := w.deps.Namespaces.Open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,10 @@ func (w *Watcher) tell(ctx context.Context) {
 		case <-timer.C:
 		}
 		started := time.Now()
-		again, err := w.compare(started)
+		again, err := w.compare(ctx, started)
+		if ctx.Err() != nil {
+			return
+		}
 		if err != nil {
 			w.deps.Log.Warn("state of links was not read", "error", err)
 			again = retryDelay
@@ -265,10 +268,10 @@ func (w *Watcher) tell(ctx context.Context) {
 
 // compare tells what changed; again is when to compare again although nothing
 // new happened, if above 0.
-func (w *Watcher) compare(at time.Time) (again time.Duration, err error) {
+func (w *Watcher) compare(ctx context.Context, at time.Time) (again time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, err := w.state()
+	now, err := w.state(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -23,12 +23,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // ownOnly opens the agent's namespace of a kernel.
 type ownOnly struct{ *nlsim.Kernel }
 
-func (o ownOnly) Open(*namespace.NetNamespace) (netlinkapi.Handle, error) { return o.Kernel.Open("") }
-func (o ownOnly) Ensure(*namespace.NetNamespace) (netlinkapi.Handle, error) {
+func (o ownOnly) Open(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error) {
 	return o.Kernel.Open("")
 }
-func (o ownOnly) Peek(*namespace.NetNamespace) (netlinkapi.Handle, error) { return o.Kernel.Open("") }
-func (o ownOnly) Named() ([]*namespace.NetNamespace, error)               { return nil, nil }
+func (o ownOnly) Ensure(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error) {
+	return o.Kernel.Open("")
+}
+func (o ownOnly) Peek(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error) {
+	return o.Kernel.Open("")
+}
+func (o ownOnly) Named(context.Context) ([]*namespace.NetNamespace, error) { return nil, nil }
 
 // record is what was told, since the last look.
 type record struct {
@@ -135,7 +139,7 @@ func TestReadByScheduler(t *testing.T) {
 		set(t, h, index, false)
 		pass(time.Second) // told as down
 		set(t, h, index, true)
-		if _, err := w.retrieve(nil); err != nil {
+		if _, err := w.retrieve(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -4,6 +4,7 @@
 package ifaceidx
 
 import (
+	"context"
 	"fmt"
 	"iter"
 
@@ -135,7 +136,7 @@ func (l lazy) Namespaces() []*namespace.NetNamespace {
 
 // Opener opens the namespace of an interface.
 type Opener interface {
-	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
 }
 
 // Place is an interface as it was found in the kernel. Close it.
@@ -148,12 +149,12 @@ type Place struct {
 // Find opens the namespace of an interface and checks that the link is there:
 // the very one that was configured, not a later one of the same name. The error
 // is netlinkapi.ErrNotFound or netlinkapi.ErrNamespaceGone if it is not.
-func Find(index Index, namespaces Opener, name string) (*Place, error) {
+func Find(ctx context.Context, index Index, namespaces Opener, name string) (*Place, error) {
 	meta, ok := index.Get(name)
 	if !ok {
 		return nil, fmt.Errorf("interface %q is not configured: %w", name, netlinkapi.ErrNotFound)
 	}
-	h, err := namespaces.Open(meta.Namespace)
+	h, err := namespaces.Open(ctx, meta.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("interface %q: %w", name, err)
 	}

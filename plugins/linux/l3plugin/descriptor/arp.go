@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"net"
 	"strings"
@@ -40,11 +41,11 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		ValueComparator:      sameARP,
 		Validate:             validateARP,
 		Dependencies:         arpDependencies,
-		Create:               func(_ string, v *l3.ARPEntry) (any, error) { return nil, d.set(v) },
-		Update:               func(_ string, _, v *l3.ARPEntry, _ any) (any, error) { return nil, d.set(v) },
-		Delete:               d.delete,
-		Retrieve:             d.retrieve,
-		RetrieveValue:        d.retrieveValue,
+		CreateContext:        func(ctx context.Context, _ string, v *l3.ARPEntry) (any, error) { return nil, d.set(ctx, v) },
+		UpdateContext:        func(ctx context.Context, _ string, _, v *l3.ARPEntry, _ any) (any, error) { return nil, d.set(ctx, v) },
+		DeleteContext:        d.delete,
+		RetrieveContext:      d.retrieve,
+		RetrieveValueContext: d.retrieveValue,
 		RetrieveDependencies: []string{ifaceidx.Descriptor},
 		ConcurrentRetrieve:   true,
 	}))
@@ -82,8 +83,8 @@ func neighbour(p *ifaceidx.Place, v *l3.ARPEntry) (netlinkapi.Neighbour, error) 
 	return netlinkapi.Neighbour{Link: p.Link.Index, IP: address(v.GetIpAddress()), MAC: mac}, nil
 }
 
-func (d arp) set(v *l3.ARPEntry) error {
-	p, err := d.find(v.GetInterface())
+func (d arp) set(ctx context.Context, v *l3.ARPEntry) error {
+	p, err := d.find(ctx, v.GetInterface())
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,8 @@ func (d arp) set(v *l3.ARPEntry) error {
 	return p.SetNeighbour(n)
 }
 
-func (d arp) delete(_ string, v *l3.ARPEntry, _ any) error {
-	p, err := d.find(v.GetInterface())
+func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ any) error {
+	p, err := d.find(ctx, v.GetInterface())
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -108,14 +109,14 @@ func (d arp) delete(_ string, v *l3.ARPEntry, _ any) error {
 	return ignoreGone(p.DeleteNeighbour(n))
 }
 
-func (d arp) retrieve(correlate []arpKV) ([]arpKV, error) {
+func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
 	type id struct{ iface, ip string }
 	wanted := map[id]arpKV{}
 	for _, kv := range correlate {
 		wanted[id{kv.Value.GetInterface(), address(kv.Value.GetIpAddress()).String()}] = kv
 	}
 	var found []arpKV
-	err := d.visit(func(h netlinkapi.Handle, names map[int]string) error {
+	err := d.visit(ctx, func(h netlinkapi.Handle, names map[int]string) error {
 		all, err := h.Neighbours()
 		if err != nil {
 			return err
@@ -137,8 +138,8 @@ func (d arp) retrieve(correlate []arpKV) ([]arpKV, error) {
 	return found, err
 }
 
-func (d arp) retrieveValue(_ string, last *l3.ARPEntry, _ any) (*l3.ARPEntry, any, bool, error) {
-	p, err := d.find(last.GetInterface())
+func (d arp) retrieveValue(ctx context.Context, _ string, last *l3.ARPEntry, _ any) (*l3.ARPEntry, any, bool, error) {
+	p, err := d.find(ctx, last.GetInterface())
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}

@@ -2,6 +2,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -30,12 +31,12 @@ type Deps struct {
 
 // Namespaces opens network namespaces; see nsplugin.API.
 type Namespaces interface {
-	Open(ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
 }
 
 // find finds an interface in the kernel. Close the place.
-func (d Deps) find(iface string) (*ifaceidx.Place, error) {
-	return ifaceidx.Find(d.Index, d.Namespaces, iface)
+func (d Deps) find(ctx context.Context, iface string) (*ifaceidx.Place, error) {
+	return ifaceidx.Find(ctx, d.Index, d.Namespaces, iface)
 }
 
 // closeHandle ends a lease; that cannot fail in a way that matters here.
@@ -52,11 +53,11 @@ func ignoreGone(err error) error {
 // visit opens every namespace with configured interfaces, once, and calls f
 // with the interfaces in it by index: index to logical name. A namespace that
 // is gone, or that the process may not enter, has nothing of ours.
-func (d Deps) visit(f func(h netlinkapi.Handle, names map[int]string) error) error {
+func (d Deps) visit(ctx context.Context, f func(h netlinkapi.Handle, names map[int]string) error) error {
 	seen := map[netlinkapi.NamespaceID]bool{}
 	for _, ns := range d.Index.Namespaces() {
 		err := func() error {
-			h, err := d.Namespaces.Open(ns)
+			h, err := d.Namespaces.Open(ctx, ns)
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ func (d Deps) visit(f func(h netlinkapi.Handle, names map[int]string) error) err
 				return nil
 			}
 			seen[h.Namespace()] = true
-			return f(h, d.names(h.Namespace()))
+			return f(h, d.names(ctx, h.Namespace()))
 		}()
 		switch {
 		case err == nil || errors.Is(err, netlinkapi.ErrNamespaceGone):
@@ -87,14 +88,14 @@ func KeyOfRemoved(iface string, e netlinkapi.Event) string {
 }
 
 // names lists the interfaces in a namespace by index.
-func (d Deps) names(id netlinkapi.NamespaceID) map[int]string {
+func (d Deps) names(ctx context.Context, id netlinkapi.NamespaceID) map[int]string {
 	names := map[int]string{}
 	same := map[string]bool{} // references that lead to the namespace
 	for name, meta := range d.Index.All() {
 		text := nsmodel.Text(meta.Namespace)
 		here, known := same[text]
 		if !known {
-			if h, err := d.Namespaces.Open(meta.Namespace); err == nil {
+			if h, err := d.Namespaces.Open(ctx, meta.Namespace); err == nil {
 				here = h.Namespace() == id
 				closeHandle(h)
 			}

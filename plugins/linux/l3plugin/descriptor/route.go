@@ -52,11 +52,11 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		UpdateWithRecreate: func(_ string, a, b *l3.Route, _ any) bool {
 			return metric(a) != metric(b)
 		},
-		Create:               d.create,
-		Update:               d.update,
-		Delete:               d.delete,
-		Retrieve:             d.retrieve,
-		RetrieveValue:        d.retrieveValue,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.delete,
+		RetrieveContext:      d.retrieve,
+		RetrieveValueContext: d.retrieveValue,
 		RetrieveDependencies: []string{ifaceidx.Descriptor},
 		ConcurrentRetrieve:   true,
 	}))

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -51,8 +52,8 @@ func (d route) kernelRoute(p *ifaceidx.Place, v *l3.Route) (netlinkapi.Route, er
 	return r, nil
 }
 
-func (d route) create(_ string, v *l3.Route) (any, error) {
-	p, err := d.find(v.GetOutgoingInterface())
+func (d route) create(ctx context.Context, _ string, v *l3.Route) (any, error) {
+	p, err := d.find(ctx, v.GetOutgoingInterface())
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +88,8 @@ func (d route) takeOver(p *ifaceidx.Place, r netlinkapi.Route) error {
 	return p.AddRoute(r) // it has just gone
 }
 
-func (d route) update(_ string, _, v *l3.Route, _ any) (any, error) {
-	p, err := d.find(v.GetOutgoingInterface())
+func (d route) update(ctx context.Context, _ string, _, v *l3.Route, _ any) (any, error) {
+	p, err := d.find(ctx, v.GetOutgoingInterface())
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +101,8 @@ func (d route) update(_ string, _, v *l3.Route, _ any) (any, error) {
 	return nil, p.ReplaceRoute(r)
 }
 
-func (d route) delete(_ string, v *l3.Route, _ any) error {
-	p, err := d.find(v.GetOutgoingInterface())
+func (d route) delete(ctx context.Context, _ string, v *l3.Route, _ any) error {
+	p, err := d.find(ctx, v.GetOutgoingInterface())
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -116,14 +117,14 @@ func (d route) delete(_ string, v *l3.Route, _ any) error {
 
 // retrieve returns the routes of the agent, and static routes of others where
 // such a route is wanted.
-func (d route) retrieve(correlate []routeKV) ([]routeKV, error) {
+func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, error) {
 	wanted := map[string]*l3.Route{}
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
 	best := map[string]routeKV{}
 	var order []string
-	err := d.visit(func(h netlinkapi.Handle, names map[int]string) error {
+	err := d.visit(ctx, func(h netlinkapi.Handle, names map[int]string) error {
 		all, err := h.Routes()
 		if err != nil {
 			return err
@@ -195,8 +196,8 @@ func value(r netlinkapi.Route, iface string) *l3.Route {
 	return v
 }
 
-func (d route) retrieveValue(_ string, last *l3.Route, _ any) (*l3.Route, any, bool, error) {
-	p, err := d.find(last.GetOutgoingInterface())
+func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ any) (*l3.Route, any, bool, error) {
+	p, err := d.find(ctx, last.GetOutgoingInterface())
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}

@@ -229,7 +229,7 @@ func (d *interfaceDescriptor) changeAdminState(ctx context.Context, i *interface
 	if err := d.setAdminState(ctx, i, m); err != nil || i.GetEnabled() {
 		return err
 	}
-	return d.kinds[i.GetType()].afterAdminDown(i)
+	return d.kinds[i.GetType()].afterAdminDown(ctx, i)
 }
 
 func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interfaces.Interface, m *ifaceidx.IfMeta) error {

@@ -35,7 +35,7 @@ type HostInterfaces interface {
 	HostName(logical string) (host string, ok bool)
 	// SetLinkUp sets an interface of the kernel up. An interface that does not
 	// exist is no error.
-	SetLinkUp(host string) error
+	SetLinkUp(ctx context.Context, host string) error
 }
 
 type afPacket struct {
@@ -132,7 +132,7 @@ func (k afPacket) remove(ctx context.Context, i *interfaces.Interface, m *ifacei
 	if err := k.vpp.DeleteAfPacket(ctx, host); err != nil {
 		return err
 	}
-	return k.setLinkUp(host)
+	return k.setLinkUp(ctx, host)
 }
 
 // attachedTo returns the host interface that the VPP interface is attached to,
@@ -144,21 +144,21 @@ func (k afPacket) attachedTo(i *interfaces.Interface, m *ifaceidx.IfMeta) (strin
 	return k.hostName(i)
 }
 
-func (k afPacket) afterAdminDown(i *interfaces.Interface) error {
+func (k afPacket) afterAdminDown(ctx context.Context, i *interfaces.Interface) error {
 	host, err := k.hostName(i)
 	if err != nil {
 		return err
 	}
-	return k.setLinkUp(host)
+	return k.setLinkUp(ctx, host)
 }
 
 // setLinkUp undoes what VPP did to the host interface: whether that is up is
 // for its own configuration to say.
-func (k afPacket) setLinkUp(host string) error {
+func (k afPacket) setLinkUp(ctx context.Context, host string) error {
 	if k.host == nil {
 		return nil
 	}
-	return k.host.SetLinkUp(host)
+	return k.host.SetLinkUp(ctx, host)
 }
 
 func (afPacket) claims(d vppcalls.Details) bool {

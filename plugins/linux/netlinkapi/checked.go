@@ -1,0 +1,180 @@
+package netlinkapi
+
+import (
+	"context"
+	"net"
+)
+
+// Checked returns a handle for one operation, which calls check before each request to the
+// kernel. If check returns an error, the kernel is not asked and the call returns the
+// error. A request that has begun cannot be canceled.
+func Checked(h Handle, check func() error) Handle { return &checked{h, check} }
+
+// Unchecked returns the handle that was given to Checked, to undo the first steps of an
+// operation that is canceled.
+func Unchecked(h Handle) Handle {
+	if c, ok := h.(*checked); ok {
+		return c.Handle
+	}
+	return h
+}
+
+type checked struct {
+	Handle
+	check func() error
+}
+
+func (c *checked) do(f func() error) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return f()
+}
+
+func read[T any](c *checked, f func() (T, error)) (T, error) {
+	if err := c.check(); err != nil {
+		var none T
+		return none, err
+	}
+	return f()
+}
+
+// Links implements Links.
+func (c *checked) Links() ([]Link, error) { return read(c, c.Handle.Links) }
+
+// LinkByName implements Links.
+func (c *checked) LinkByName(name string) (Link, error) {
+	return read(c, func() (Link, error) { return c.Handle.LinkByName(name) })
+}
+
+// LinkByIndex implements Links.
+func (c *checked) LinkByIndex(index int) (Link, error) {
+	return read(c, func() (Link, error) { return c.Handle.LinkByIndex(index) })
+}
+
+// AddVeth implements LinkMaker.
+func (c *checked) AddVeth(name, peer string) error {
+	return c.do(func() error { return c.Handle.AddVeth(name, peer) })
+}
+
+// AddDummy implements LinkMaker.
+func (c *checked) AddDummy(name string) error {
+	return c.do(func() error { return c.Handle.AddDummy(name) })
+}
+
+// AddVRF implements LinkMaker.
+func (c *checked) AddVRF(name string, table uint32) error {
+	return c.do(func() error { return c.Handle.AddVRF(name, table) })
+}
+
+// DeleteLink implements LinkMaker.
+func (c *checked) DeleteLink(index int) error {
+	return c.do(func() error { return c.Handle.DeleteLink(index) })
+}
+
+// SetUp implements LinkSetter.
+func (c *checked) SetUp(index int, up bool) error {
+	return c.do(func() error { return c.Handle.SetUp(index, up) })
+}
+
+// Rename implements LinkSetter.
+func (c *checked) Rename(index int, name string) error {
+	return c.do(func() error { return c.Handle.Rename(index, name) })
+}
+
+// SetAlias implements LinkSetter.
+func (c *checked) SetAlias(index int, alias string) error {
+	return c.do(func() error { return c.Handle.SetAlias(index, alias) })
+}
+
+// SetMTU implements LinkSetter.
+func (c *checked) SetMTU(index int, mtu int) error {
+	return c.do(func() error { return c.Handle.SetMTU(index, mtu) })
+}
+
+// SetMAC implements LinkSetter.
+func (c *checked) SetMAC(index int, mac net.HardwareAddr) error {
+	return c.do(func() error { return c.Handle.SetMAC(index, mac) })
+}
+
+// SetMaster implements LinkSetter.
+func (c *checked) SetMaster(index, master int) error {
+	return c.do(func() error { return c.Handle.SetMaster(index, master) })
+}
+
+// Move implements LinkSetter.
+func (c *checked) Move(index int, to Handle) error {
+	return c.do(func() error { return c.Handle.Move(index, Unchecked(to)) })
+}
+
+// Checksums implements Offloads.
+func (c *checked) Checksums(link string) (Checksums, error) {
+	return read(c, func() (Checksums, error) { return c.Handle.Checksums(link) })
+}
+
+// SetChecksums implements Offloads.
+func (c *checked) SetChecksums(link string, want Checksums) error {
+	return c.do(func() error { return c.Handle.SetChecksums(link, want) })
+}
+
+// Addresses implements Addresses.
+func (c *checked) Addresses() ([]Address, error) { return read(c, c.Handle.Addresses) }
+
+// AddAddress implements Addresses.
+func (c *checked) AddAddress(a Address) error {
+	return c.do(func() error { return c.Handle.AddAddress(a) })
+}
+
+// DeleteAddress implements Addresses.
+func (c *checked) DeleteAddress(a Address) error {
+	return c.do(func() error { return c.Handle.DeleteAddress(a) })
+}
+
+// Neighbours implements Neighbours.
+func (c *checked) Neighbours() ([]Neighbour, error) { return read(c, c.Handle.Neighbours) }
+
+// SetNeighbour implements Neighbours.
+func (c *checked) SetNeighbour(n Neighbour) error {
+	return c.do(func() error { return c.Handle.SetNeighbour(n) })
+}
+
+// DeleteNeighbour implements Neighbours.
+func (c *checked) DeleteNeighbour(n Neighbour) error {
+	return c.do(func() error { return c.Handle.DeleteNeighbour(n) })
+}
+
+// Routes implements Routes.
+func (c *checked) Routes() ([]Route, error) { return read(c, c.Handle.Routes) }
+
+// FindRoute implements Routes.
+func (c *checked) FindRoute(r Route) (Route, error) {
+	return read(c, func() (Route, error) { return c.Handle.FindRoute(r) })
+}
+
+// AddRoute implements Routes.
+func (c *checked) AddRoute(r Route) error { return c.do(func() error { return c.Handle.AddRoute(r) }) }
+
+// ReplaceRoute implements Routes.
+func (c *checked) ReplaceRoute(r Route) error {
+	return c.do(func() error { return c.Handle.ReplaceRoute(r) })
+}
+
+// DeleteRoute implements Routes.
+func (c *checked) DeleteRoute(r Route) error {
+	return c.do(func() error { return c.Handle.DeleteRoute(r) })
+}
+
+// Watch implements Watcher.
+func (c *checked) Watch(ctx context.Context, ready func(), event func(Event)) error {
+	return c.do(func() error { return c.Handle.Watch(ctx, ready, event) })
+}
+
+// Number implements Others.
+func (c *checked) Number(other Handle) (int, error) {
+	return read(c, func() (int, error) { return c.Handle.Number(Unchecked(other)) })
+}
+
+// WatchOthers implements Others.
+func (c *checked) WatchOthers(ctx context.Context, ready func(), event func(number int, e Event)) error {
+	return c.do(func() error { return c.Handle.WatchOthers(ctx, ready, event) })
+}
