@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 // Files are the files of a server, all in PEM.
@@ -28,7 +28,7 @@ type Keys struct{ Pair, ClientCAs string }
 
 // Server is the TLS side of a server. It may be used concurrently.
 type Server struct {
-	live *livefile.Value[*tls.Config]
+	live *reload.Value[*tls.Config]
 }
 
 // Options are what Load works with.
@@ -45,8 +45,8 @@ type Options struct {
 // Load reads the files. The error names the keys of the configuration.
 func Load(f Files, opts Options) (*Server, error) {
 	files := append([]string{f.Cert, f.Key}, f.ClientCAs...)
-	live, err := livefile.Load(files, func() (*tls.Config, error) { return f.load(opts.Protocols) },
-		livefile.Options{Now: opts.Now, Changed: opts.Changed})
+	live, err := reload.Load(files, func() (*tls.Config, error) { return f.load(opts.Protocols) },
+		reload.Options{Now: opts.Now, Changed: opts.Changed})
 	if err != nil {
 		return nil, err
 	}

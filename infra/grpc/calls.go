@@ -26,7 +26,7 @@ type calls struct {
 	started, handled *prometheus.CounterVec
 	seconds          *prometheus.HistogramVec
 	connections      prometheus.Gauge
-	strangers        prometheus.Counter
+	rejected         prometheus.Counter
 }
 
 // newCalls registers the metrics; without a registry nobody sees them.
@@ -42,13 +42,13 @@ func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, 
 			Name: "grpc_server_handling_seconds", Help: "how long calls took", Buckets: prometheus.DefBuckets}, labels),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "grpc_server_connections", Help: "connections that are open"}),
-		strangers: prometheus.NewCounter(prometheus.CounterOpts{
+		rejected: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "grpc_server_refused_total", Help: "calls without known credentials, or without the permission"}),
 	}
 	if registry == nil {
 		return c, nil
 	}
-	for _, m := range []prometheus.Collector{c.started, c.handled, c.seconds, c.connections, c.strangers} {
+	for _, m := range []prometheus.Collector{c.started, c.handled, c.seconds, c.connections, c.rejected} {
 		if err := registry.Register(m); err != nil {
 			return nil, fmt.Errorf("register the metrics of the gRPC server: %w", err)
 		}
@@ -56,7 +56,7 @@ func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, 
 	return c, nil
 }
 
-func (c *calls) refused() { c.strangers.Inc() }
+func (c *calls) reject() { c.rejected.Inc() }
 
 // call is what a context carries of its call.
 type call struct {

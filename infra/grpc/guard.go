@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
-	"github.com/tenuto-dev/tenuto/infra/livefile"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 const (
@@ -55,8 +55,8 @@ func (p *Plugin) serverOptions(d door) []rpc.ServerOption {
 // they may call. It looks before the message of a call is read.
 type guard struct {
 	fixed    []secret
-	file     *livefile.Value[[]secret] // nil: there are only those
-	accounts *accounts.Accounts        // nil: there are no passwords
+	file     *reload.Value[[]secret] // nil: there are only those
+	accounts *accounts.Accounts      // nil: there are no passwords
 	now      func() time.Time
 	refused  func() // is called for each call that is refused
 	may      func(a *accounts.Account, method string, header metadata.MD) error
@@ -73,7 +73,7 @@ func (p *Plugin) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{fixed: p.cfg.secrets(), file: file, accounts: known, now: time.Now, refused: p.calls.refused, may: p.mayCall, log: p.Log}
+	g := &guard{fixed: p.cfg.secrets(), file: file, accounts: known, now: time.Now, refused: p.calls.reject, may: p.mayCall, log: p.Log}
 	if len(g.fixed) == 0 && file == nil && known == nil {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, err
 		err = g.may(account, info.FullMethodName, info.Header)
 	}
 	if err != nil {
-		g.refused()
+		g.reject()
 		return nil, err
 	}
 	return context.WithValue(ctx, accountKey{}, account), nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/listen"
-	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 // door is a listener and what is spoken there.
@@ -111,7 +111,7 @@ func (p *Plugin) warnOfStrangers(d door) {
 // besides the configuration file, which the agent looks at.
 func (p *Plugin) warnOfOpenFiles() {
 	files := []string{p.cfg.KeyFile, p.cfg.TokensFile}
-	for _, file := range livefile.OpenToAll(files...) {
+	for _, file := range reload.WorldReadable(files...) {
 		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

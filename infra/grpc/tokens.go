@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
-	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 // secret is a token: its digest, so that comparing takes the same time for all,
@@ -51,7 +51,7 @@ func holder(where string) *accounts.Account {
 }
 
 // liveTokens follows the file of tokens, nil if there is none.
-func (p *Plugin) liveTokens() (*livefile.Value[[]secret], error) {
+func (p *Plugin) liveTokens() (*reload.Value[[]secret], error) {
 	file := p.cfg.TokensFile
 	if file == "" {
 		return nil, nil
@@ -67,7 +67,7 @@ func (p *Plugin) liveTokens() (*livefile.Value[[]secret], error) {
 		}
 		return tokens, nil
 	}
-	return livefile.Load([]string{file}, load, livefile.Options{Changed: func(err error) {
+	return reload.Load([]string{file}, load, reload.Options{Changed: func(err error) {
 		if err != nil {
 			p.Log.Warn("the tokens of the gRPC server have changed and cannot be used; those from before stay", "error", err)
 			return

@@ -161,7 +161,7 @@ func (p *Process) Start() error {
 	p.life = l
 	p.mu.Unlock()
 	started := make(chan error, 1)
-	p.owner.Go(func(ctx context.Context) { p.keep(ctx, l, started) })
+	p.owner.Go(func(ctx context.Context) { p.supervise(ctx, l, started) })
 	if err := <-started; err != nil {
 		<-l.done
 		return fmt.Errorf("start %s: %w", p.spec.Name, err)

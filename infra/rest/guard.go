@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
-	"github.com/tenuto-dev/tenuto/infra/livefile"
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
 )
 
@@ -71,7 +71,7 @@ func (p *Plugin) signingKeys() (func() [][]byte, error) {
 		}
 		return keys, nil
 	}
-	live, err := livefile.Load([]string{file}, load, livefile.Options{Changed: func(err error) {
+	live, err := reload.Load([]string{file}, load, reload.Options{Changed: func(err error) {
 		if err != nil {
 			p.Log.Warn("the keys that sign tokens have changed and cannot be used; those from before stay", "error", err)
 			return

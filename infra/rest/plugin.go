@@ -111,7 +111,7 @@ func (p *Plugin) AfterInit() error {
 	if err != nil {
 		return err
 	}
-	doors, err := p.open(p.Context())
+	listeners, err := p.open(p.Context())
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (p *Plugin) AfterInit() error {
 		IdleTimeout:       p.cfg.IdleTimeout,
 		MaxHeaderBytes:    p.cfg.MaxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
-		ConnState:         p.routes().traffic.connected,
+		ConnState:         p.routes().metrics.connected,
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
 		ConnContext:       p.connected,
 	}
@@ -130,17 +130,17 @@ func (p *Plugin) AfterInit() error {
 		server.TLSConfig = pair.Config()
 	}
 	p.mu.Lock()
-	p.addr, p.certs = doors[0].Addr(), pair
+	p.addr, p.certs = listeners[0].Addr(), pair
 	p.mu.Unlock()
-	p.warn(doors)
-	p.serve(server, doors)
-	p.Health.OK("listening on " + doors[0].Addr().String())
+	p.warn(listeners)
+	p.serve(server, listeners)
+	p.Health.OK("listening on " + listeners[0].Addr().String())
 	return nil
 }
 
 // serve runs the server until the context of the plugin ends.
-func (p *Plugin) serve(server *http.Server, doors []door) {
-	for _, d := range doors {
+func (p *Plugin) serve(server *http.Server, listeners []listener) {
+	for _, d := range listeners {
 		p.Go(func(context.Context) {
 			serve := server.Serve
 			if d.tls {

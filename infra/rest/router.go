@@ -52,7 +52,7 @@ const (
 type router struct {
 	mux     *http.ServeMux
 	perms   *access.Groups
-	traffic *traffic
+	metrics *serverMetrics
 
 	mu     sync.Mutex
 	groups map[string][]Endpoint
@@ -60,7 +60,7 @@ type router struct {
 
 func (p *Plugin) routes() *router {
 	p.once.Do(func() {
-		p.router = &router{mux: http.NewServeMux(), perms: access.NewGroups(), traffic: newTraffic(), groups: map[string][]Endpoint{}}
+		p.router = &router{mux: http.NewServeMux(), perms: access.NewGroups(), metrics: newServerMetrics(), groups: map[string][]Endpoint{}}
 	})
 	return p.router
 }
@@ -158,7 +158,7 @@ func (p *Plugin) handler() http.Handler {
 	if p.guard != nil {
 		h = p.guard.protect(h)
 	}
-	return p.observed(p.cfg.RateLimiter.limited(p.cfg.bounded(h)))
+	return p.instrumented(p.cfg.RateLimiter.limitRate(p.cfg.limitBody(h)))
 }
 
 // recovering answers a request whose handler panicked with status 500.

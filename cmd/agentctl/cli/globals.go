@@ -17,7 +17,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/infra/config"
-	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
@@ -219,7 +219,7 @@ func (a *app) readConfig() (cfg fileConfig, err error) {
 	if err := config.Decode(data, path, &cfg); err != nil {
 		return cfg, err
 	}
-	if open := livefile.OpenToAll(path); len(open) > 0 && cfg.secrets() {
+	if open := reload.WorldReadable(path); len(open) > 0 && cfg.secrets() {
 		fmt.Fprintf(a.Err, "WARNING: everybody on this machine can read %s, which has secrets (chmod o-r)\n", path)
 	}
 	return cfg, nil

@@ -87,10 +87,10 @@ func TestReconnect(t *testing.T) {
 	resync := conf("http://" + server.Addr + "/")
 	resync.ResyncAfterReconnect = true
 	q, _, _ := connect(t, resync)
-	told, again := kvtest.Told(t, p, "/p/"), kvtest.Told(t, q, "/p/")
-	told.Await(1, "")
+	recorder, again := kvtest.Record(t, p, "/p/"), kvtest.Record(t, q, "/p/")
+	recorder.Await(1, "")
 	put(t, p, "a", "1")
-	told.Await(1, "a=1")
+	recorder.Await(1, "a=1")
 	again.Await(1, "a=1")
 	other, _, _ := connect(t, conf(server.Direct))
 	heal := server.Proxy.Partition()
@@ -98,16 +98,16 @@ func TestReconnect(t *testing.T) {
 	put(t, other, "a", "2")
 	server.Proxy.Cut()
 	heal()
-	told.Await(1, "a=2 b=1")
+	recorder.Await(1, "a=2 b=1")
 	server.Stop()
 	kvtest.AwaitHealth(t, tree, health.Degraded, "not connected")
 	server.Wipe(t) // another history, with lower indexes
 	server.Start(t)
 	kvtest.AwaitHealth(t, tree, health.OK, "")
-	told.Await(1, "")
+	recorder.Await(1, "")
 	again.AwaitResyncs(2)
 	put(t, other, "c", "1")
-	told.Await(1, "c=1")
+	recorder.Await(1, "c=1")
 }
 
 func TestAccessControl(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAccessControl(t *testing.T) {
 			break
 		}
 	}
-	kvtest.Told(t, p, "/p/").Await(1, "a=1")
+	kvtest.Record(t, p, "/p/").Await(1, "a=1")
 }
 
 // Servers that are no Consul, or are in trouble, are told as such.
@@ -152,7 +152,7 @@ func TestAnswers(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		p, tree, _ := connect(t, conf(s.URL))
-		kvtest.Told(t, p, "/p/")
+		kvtest.Record(t, p, "/p/")
 		kvtest.AwaitHealth(t, tree, health.Degraded, c.want)
 	}
 }
@@ -175,7 +175,7 @@ func TestTLS(t *testing.T) {
 		cfg := good
 		change(&cfg)
 		p, tree, _ := connect(t, cfg)
-		kvtest.Told(t, p, "/p/")
+		kvtest.Record(t, p, "/p/")
 		kvtest.AwaitHealth(t, tree, health.Degraded, why)
 	}
 }

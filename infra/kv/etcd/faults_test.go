@@ -76,12 +76,12 @@ func TestFull(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "store is full") {
 		t.Errorf("put into a full store: %v", err)
 	}
-	told := follow(t, p)
-	want(t, told, "resync a=1")
+	updates := follow(t, p)
+	want(t, updates, "resync a=1")
 	if existed, err := p.Delete("/p/a"); err != nil || !existed {
 		t.Errorf("delete in a full store: %v, %v", existed, err)
 	}
-	want(t, told, "-a")
+	want(t, updates, "-a")
 }
 
 // A client that may only read follows the store, and is told why it may not
@@ -100,8 +100,8 @@ func TestReadOnly(t *testing.T) {
 			"--endpoints", "https://" + s.Direct, "--cert", certs.Cert, "--key", certs.Key, "--cacert", certs.CA,
 		}, args...)...)
 	}
-	told := follow(t, p)
-	want(t, told, "resync a=1")
+	updates := follow(t, p)
+	want(t, updates, "resync a=1")
 	etcdctl("role", "add", "reader")
 	etcdctl("role", "grant-permission", "--prefix=true", "reader", "read", "/p/")
 	etcdctl("role", "grant-permission", "reader", "read", "/probe-etcd-connection")
@@ -121,7 +121,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	s.Proxy.Cut()
 	etcdctl("--user", "root:secret", "put", "/p/c", "1")
-	want(t, told, "c=1")
+	want(t, updates, "c=1")
 }
 
 // Requests that reach the server of another cluster are the same as those to a
@@ -130,14 +130,14 @@ func TestAnotherCluster(t *testing.T) {
 	t.Parallel()
 	one, two := kvtest.Etcd(t), kvtest.Etcd(t, "--initial-cluster-token=another")
 	p, _ := connect(t, conf(one.Addr))
-	told := follow(t, p)
-	want(t, told, "resync")
+	updates := follow(t, p)
+	want(t, updates, "resync")
 	put(t, p, "a=1", "b=1")
 	for got := ""; got != "b=1" && got != "a=1 b=1"; {
-		got = <-told
+		got = <-updates
 	}
 	put(t, direct(t, two), "a=2")
 	one.Proxy.Redirect(two.Direct)
 	one.Proxy.Cut()
-	want(t, told, "a=2 -b")
+	want(t, updates, "a=2 -b")
 }

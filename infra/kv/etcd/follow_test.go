@@ -24,7 +24,7 @@ const patience = 4 * time.Minute
 // follow returns what is told, as text.
 func follow(t *testing.T, p *etcd.Plugin) <-chan string {
 	t.Helper()
-	told := make(chan string, 100)
+	updates := make(chan string, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -40,7 +40,7 @@ func follow(t *testing.T, p *etcd.Plugin) <-chan string {
 					s = append(s, fmt.Sprintf("%s=%s", ch.Key, ch.Value))
 				}
 			}
-			told <- strings.Join(s, " ")
+			updates <- strings.Join(s, " ")
 			return nil
 		})
 	}()
@@ -50,13 +50,13 @@ func follow(t *testing.T, p *etcd.Plugin) <-chan string {
 			t.Errorf("watch: %v", err)
 		}
 	})
-	return told
+	return updates
 }
 
-func want(t *testing.T, told <-chan string, text string) {
+func want(t *testing.T, updates <-chan string, text string) {
 	t.Helper()
 	select {
-	case got := <-told:
+	case got := <-updates:
 		if got != text {
 			t.Errorf("told %q, want %q", got, text)
 		}
@@ -116,18 +116,18 @@ func TestChangesMeanwhile(t *testing.T) {
 	p, _ := connect(t, conf(s.Addr))
 	other := direct(t, s)
 	put(t, other, "a=1", "b=1")
-	told := follow(t, p)
-	want(t, told, "resync a=1 b=1")
+	updates := follow(t, p)
+	want(t, updates, "resync a=1 b=1")
 	put(t, other, "c=1")
-	want(t, told, "c=1")
+	want(t, updates, "c=1")
 
 	t.Log("the history is there: the changes are told, not the state")
 	cutOff(s, func() { put(t, other, "a=2", "d=1", "a=3") })
-	want(t, told, "d=1 a=3")
+	want(t, updates, "d=1 a=3")
 	if _, err := other.Delete("/p/b"); err != nil {
 		t.Fatal(err)
 	}
-	want(t, told, "-b")
+	want(t, updates, "-b")
 
 	t.Log("the history was compacted: the state is read, the differences are told")
 	cutOff(s, func() {
@@ -141,7 +141,7 @@ func TestChangesMeanwhile(t *testing.T) {
 		}
 		compact(t, other, l.Revision)
 	})
-	want(t, told, "a=4 e=1 -c")
+	want(t, updates, "a=4 e=1 -c")
 }
 
 func compact(t *testing.T, p *etcd.Plugin, revision int64) {
@@ -160,10 +160,10 @@ func TestAnotherStore(t *testing.T) {
 	for _, puts := range []int{0, 1, 20} { // with a lower, the same and a higher revision
 		s := kvtest.Etcd(t)
 		p, _ := connect(t, conf(s.Addr))
-		told := follow(t, p)
-		want(t, told, "resync")
+		updates := follow(t, p)
+		want(t, updates, "resync")
 		put(t, p, "a=1")
-		want(t, told, "a=1")
+		want(t, updates, "a=1")
 		heal := s.Proxy.Partition()
 		s.Stop()
 		s.Wipe(t)
@@ -174,10 +174,10 @@ func TestAnotherStore(t *testing.T) {
 		}
 		heal()
 		if puts == 0 {
-			want(t, told, "-a")
+			want(t, updates, "-a")
 			continue
 		}
-		want(t, told, "b=1 -a")
+		want(t, updates, "b=1 -a")
 	}
 }
 
@@ -196,12 +196,12 @@ func TestResyncAfterReconnect(t *testing.T) {
 	cfg := conf(s.Addr)
 	cfg.ResyncAfterReconnect = true
 	p, _ := connect(t, cfg)
-	told := follow(t, p)
-	want(t, told, "resync")
+	updates := follow(t, p)
+	want(t, updates, "resync")
 	put(t, p, "a=1")
-	want(t, told, "a=1")
+	want(t, updates, "a=1")
 	s.Proxy.Cut()
-	want(t, told, "resync a=1")
+	want(t, updates, "resync a=1")
 }
 
 func TestStartWithoutServer(t *testing.T) {
@@ -211,13 +211,13 @@ func TestStartWithoutServer(t *testing.T) {
 	tree := health.NewTree(nil)
 	p := etcd.NewPlugin(etcd.UseConf(conf(s.Addr)), etcd.UseDeps(func(d *etcd.Deps) { d.Health = tree.Plugin("etcd") }))
 	agenttest.Start(t, p)
-	told := follow(t, p)
+	updates := follow(t, p)
 	awaitHealth(t, tree, health.Degraded, "not connected")
 	if err := p.Put("/p/a", wrapperspb.Bool(true)); err == nil || !strings.Contains(err.Error(), "put /p/a") {
 		t.Errorf("put without a server: %v", err)
 	}
 	s.Start(t)
-	want(t, told, "resync")
+	want(t, updates, "resync")
 	awaitHealth(t, tree, health.OK, "")
 
 	cfg := conf(s.Addr)

@@ -16,8 +16,8 @@ import (
 // other directly.
 func Silent(tb testing.TB, server *Process, client kv.Store, tree *health.Tree, other kv.Connector) {
 	tb.Helper()
-	told := Told(tb, client, "/silent/")
-	told.Await(1, "")
+	recorder := Record(tb, client, "/silent/")
+	recorder.Await(1, "")
 	AwaitHealth(tb, tree, health.OK, "")
 	heal := server.Proxy.Partition()
 	defer heal()
@@ -27,5 +27,5 @@ func Silent(tb testing.TB, server *Process, client kv.Store, tree *health.Tree, 
 	}
 	heal()
 	AwaitHealth(tb, tree, health.OK, "")
-	told.Await(1, "a=1")
+	recorder.Await(1, "a=1")
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// told collects what a watch tells.
-type told struct {
+// updateLog collects what a watch tells.
+type updateLog struct {
 	b    *bench
 	mu   sync.Mutex
 	text []string
 	more chan struct{} // room for one
 }
 
-func newTold(b *bench) *told { return &told{b: b, more: make(chan struct{}, 1)} }
+func newUpdateLog(b *bench) *updateLog { return &updateLog{b: b, more: make(chan struct{}, 1)} }
 
-func (t *told) add(text string) {
+func (t *updateLog) add(text string) {
 	t.mu.Lock()
 	t.text = append(t.text, text)
 	t.mu.Unlock()
@@ -34,7 +34,7 @@ func (t *told) add(text string) {
 }
 
 // await waits until what was told, joined, is the text.
-func (t *told) await(want string) {
+func (t *updateLog) await(want string) {
 	t.b.Helper()
 	late := time.After(patience)
 	for {
@@ -78,7 +78,7 @@ func ttl(b *bench) {
 	b.ok(err)
 	b.put("kept", "2")
 	b.put("gone", "1")
-	watched := Told(b.TB, b.c, b.prefix)
+	watched := Record(b.TB, b.c, b.prefix)
 	watched.Await(1, "gone=1 kept=2")
 	b.ok(b.db.Put(b.ctx, b.prefix+"gone", []byte("1"), kv.WithTTL(time.Second)))
 	b.ok(b.c.Put(b.prefix+"long", wrapperspb.Bool(true), kv.WithTTL(time.Hour)))
@@ -125,7 +125,7 @@ func watchFrom(b *bench) {
 	b.ok(b.db.Put(b.ctx, "/elsewhere", []byte("x")))
 	b.ok(b.db.Txn(b.ctx, put("b", "1"), kv.Op{Key: b.prefix + "a"}, put("c", "1")))
 	for _, from := range []int64{l.Revision, l.Revision + 1} {
-		watched, last := newTold(b), l.Revision
+		watched, last := newUpdateLog(b), l.Revision
 		b.inBackground(func(ctx context.Context) error {
 			return b.db.WatchFrom(ctx, b.prefix, from, func(events []kv.Event) error {
 				watched.add(text(b.prefix, events))
@@ -208,7 +208,7 @@ func text(prefix string, events []kv.Event) string {
 func watch(b *bench) {
 	b.put("a", `"1"`)
 	b.put("b", `"1"`)
-	watched := newTold(b)
+	watched := newUpdateLog(b)
 	b.inBackground(func(ctx context.Context) error {
 		return b.c.Watch(ctx, b.prefix, func(u kv.Update) error {
 			s := ""

@@ -21,19 +21,19 @@ func TestCluster(t *testing.T) {
 		cfg.Endpoints = append(cfg.Endpoints, s.Direct)
 	}
 	p, _, _ := connect(t, cfg)
-	told := kvtest.Told(t, p, "/p/")
-	told.Await(1, "")
+	recorder := kvtest.Record(t, p, "/p/")
+	recorder.Await(1, "")
 	var all []string
 	for i := range 30 {
 		put(t, p, fmt.Sprintf("%02d", i), "x")
 		all = append(all, fmt.Sprintf("%02d=x", i))
 	}
-	told.Await(1, strings.Join(all, " "))
+	recorder.Await(1, strings.Join(all, " "))
 	if n, err := p.DB().Delete(t.Context(), "/p/2", kv.WithPrefix()); err != nil || n != 10 {
 		t.Errorf("delete of a prefix: %d, %v, want 10", n, err)
 	}
 	all = all[:20]
-	told.Await(1, strings.Join(all, " "))
+	recorder.Await(1, strings.Join(all, " "))
 
 	op := func(key, value string) kv.Op { return kv.Op{Key: "/p/" + key, Value: []byte(value)} }
 	if err := p.DB().Txn(t.Context(), op("{same}1", "x"), op("{same}2", "y")); err != nil {
@@ -47,14 +47,14 @@ func TestCluster(t *testing.T) {
 	}
 	all[0] = "00=y"
 	content := strings.Join(all, " ") + " {same}1=x {same}2=y"
-	told.Await(1, content)
+	recorder.Await(1, content)
 	servers[1].Restart(t)
 	for { // until the servers have found together again
 		if err := p.DB().Put(t.Context(), "/p/~", []byte("x")); err == nil {
 			break
 		}
 	}
-	told.Await(1, content+" ~=x")
+	recorder.Await(1, content+" ~=x")
 }
 
 // Sentinels make the replica the master; who follows is told what is there.
@@ -67,10 +67,10 @@ func TestSentinel(t *testing.T) {
 	cfg := conf("")
 	cfg.Endpoints, cfg.MasterName = []string{sentinel.Addr}, "test"
 	p, _, _ := connect(t, cfg)
-	told := kvtest.Told(t, p, "/p/")
-	told.Await(1, "")
+	recorder := kvtest.Record(t, p, "/p/")
+	recorder.Await(1, "")
 	put(t, p, "a", "1")
-	told.Await(1, "a=1")
+	recorder.Await(1, "a=1")
 	replica.AwaitCommand(t, "$1", "GET", "/p/a")
 	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "FAILOVER", "test")
 	sentinel.AwaitCommand(t, "+OK", "SENTINEL", "CKQUORUM", "test")
@@ -85,5 +85,5 @@ func TestSentinel(t *testing.T) {
 			break
 		}
 	}
-	told.Await(1, "a=1 b=1")
+	recorder.Await(1, "a=1 b=1")
 }

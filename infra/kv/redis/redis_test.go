@@ -79,32 +79,32 @@ func TestNotifications(t *testing.T) {
 		cfg := conf(server.Addr)
 		cfg.EnableNotifications = false
 		p, tree, _ := connect(t, cfg)
-		told := kvtest.Told(t, p, "/p/")
+		recorder := kvtest.Record(t, p, "/p/")
 		if !enough {
 			kvtest.AwaitHealth(t, tree, health.Degraded, "config SET notify-keyspace-events KA")
 			q, _, _ := connect(t, conf(server.Addr))
-			kvtest.Told(t, q, "/p/").Await(1, "")
+			kvtest.Record(t, q, "/p/").Await(1, "")
 		}
-		told.Await(1, "")
+		recorder.Await(1, "")
 		put(t, p, "a", "1")
-		told.Await(1, "a=1")
+		recorder.Await(1, "a=1")
 	}
 
 	server := kvtest.Redis(t)
 	server.Command(t, "ACL", "SETUSER", "default", "-config|set")
 	p, tree, _ := connect(t, conf(server.Addr))
-	told := kvtest.Told(t, p, "/p/")
+	recorder := kvtest.Record(t, p, "/p/")
 	kvtest.AwaitHealth(t, tree, health.Degraded, "cannot be made to")
 	server.Command(t, "ACL", "SETUSER", "default", "+config|set")
-	told.Await(1, "")
+	recorder.Await(1, "")
 
 	closed := kvtest.Redis(t, "--notify-keyspace-events", "KA")
 	closed.Command(t, "ACL", "SETUSER", "default", "-config") // as in clouds
 	p, _, _ = connect(t, conf(closed.Addr))
-	told = kvtest.Told(t, p, "/p/")
-	told.Await(1, "")
+	recorder = kvtest.Record(t, p, "/p/")
+	recorder.Await(1, "")
 	put(t, p, "a", "1")
-	told.Await(1, "a=1")
+	recorder.Await(1, "a=1")
 }
 
 func TestSilentServer(t *testing.T) {
@@ -124,11 +124,11 @@ func TestReconnect(t *testing.T) {
 	resync := conf(server.Addr)
 	resync.ResyncAfterReconnect = true
 	q, _, _ := connect(t, resync)
-	told, again := kvtest.Told(t, p, "/p/"), kvtest.Told(t, q, "/p/")
-	told.Await(1, "")
+	recorder, again := kvtest.Record(t, p, "/p/"), kvtest.Record(t, q, "/p/")
+	recorder.Await(1, "")
 	again.Await(1, "")
 	put(t, p, "a", "1")
-	told.Await(1, "a=1")
+	recorder.Await(1, "a=1")
 	again.Await(1, "a=1")
 	other, _, _ := connect(t, conf(server.Direct))
 	heal := server.Proxy.Partition()
@@ -136,7 +136,7 @@ func TestReconnect(t *testing.T) {
 	put(t, other, "a", "2")
 	server.Proxy.Cut()
 	heal()
-	told.Await(1, "a=2 b=1")
+	recorder.Await(1, "a=2 b=1")
 	again.Await(2, "a=2 b=1")
 	server.Stop()
 	kvtest.AwaitHealth(t, tree, health.Degraded, "not connected")
@@ -144,7 +144,7 @@ func TestReconnect(t *testing.T) {
 	kvtest.AwaitHealth(t, tree, health.OK, "")
 	server.Command(t, "FLUSHALL")
 	server.Proxy.Cut()
-	told.Await(1, "")
+	recorder.Await(1, "")
 }
 
 // What is no text is left alone, and a text that takes its place is told.
@@ -154,32 +154,32 @@ func TestOtherTypes(t *testing.T) {
 	p, _, _ := connect(t, conf(server.Addr))
 	server.Command(t, "LPUSH", "/p/list", "x")
 	put(t, p, "a", "1")
-	told := kvtest.Told(t, p, "/p/")
-	told.Await(1, "a=1")
+	recorder := kvtest.Record(t, p, "/p/")
+	recorder.Await(1, "a=1")
 	server.Command(t, "DEL", "/p/list")
 	put(t, p, "list", "2")
-	told.Await(1, "a=1 list=2")
+	recorder.Await(1, "a=1 list=2")
 	server.Command(t, "RENAME", "/p/list", "/p/moved")
-	told.Await(1, "a=1 moved=2")
+	recorder.Await(1, "a=1 moved=2")
 	server.Command(t, "DEL", "/p/a")
 	server.Command(t, "HSET", "/p/a", "x", "y")
-	told.Await(1, "moved=2")
+	recorder.Await(1, "moved=2")
 }
 
 func TestServersThatRefuse(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Redis(t, "--requirepass", "secret")
 	p, tree, _ := connect(t, conf(server.Addr))
-	kvtest.Told(t, p, "/p/")
+	kvtest.Record(t, p, "/p/")
 	kvtest.AwaitHealth(t, tree, health.Degraded, "expected password in redis.conf")
 	cfg := conf(server.Addr)
 	cfg.Password = "wrong"
 	p, tree, _ = connect(t, cfg)
-	kvtest.Told(t, p, "/p/")
+	kvtest.Record(t, p, "/p/")
 	kvtest.AwaitHealth(t, tree, health.Degraded, "does not accept the password")
 	cfg.Password = "secret"
 	p, _, _ = connect(t, cfg)
-	kvtest.Told(t, p, "/p/").Await(1, "")
+	kvtest.Record(t, p, "/p/").Await(1, "")
 
 	full := kvtest.Redis(t)
 	p, _, _ = connect(t, conf(full.Addr))
@@ -201,7 +201,7 @@ func TestServersThatRefuse(t *testing.T) {
 	if err := p.DB().Put(t.Context(), "/p/b", []byte("x")); err == nil || !strings.Contains(err.Error(), "is a replica") {
 		t.Errorf("put into a replica: %v", err)
 	}
-	kvtest.Told(t, p, "/p/").Await(1, "a=1") // and a replica can be followed
+	kvtest.Record(t, p, "/p/").Await(1, "a=1") // and a replica can be followed
 }
 
 func TestTLS(t *testing.T) {
@@ -219,7 +219,7 @@ func TestTLS(t *testing.T) {
 	good.TLS = redis.TLS{Enabled: true, CertFile: certs.Cert, KeyFile: certs.Key, CAFile: certs.CA}
 	p, _, _ := connect(t, good)
 	put(t, p, "a", "1")
-	kvtest.Told(t, p, "/p/").Await(1, "a=1")
+	kvtest.Record(t, p, "/p/").Await(1, "a=1")
 	for why, change := range map[string]func(*redis.TLS){
 		"unknown authority": func(c *redis.TLS) { c.CAFile = others.CA },
 		"redis":             func(c *redis.TLS) { c.CertFile, c.KeyFile = others.Cert, others.Key },
@@ -227,7 +227,7 @@ func TestTLS(t *testing.T) {
 		cfg := good
 		change(&cfg.TLS)
 		p, tree, _ := connect(t, cfg)
-		kvtest.Told(t, p, "/p/")
+		kvtest.Record(t, p, "/p/")
 		kvtest.AwaitHealth(t, tree, health.Degraded, why)
 	}
 	cable := kvtest.NewProxy(t, host+":"+port)

@@ -12,9 +12,9 @@ import (
 // fluentPort is the usual port of Fluentd and Fluent Bit.
 const fluentPort = 24224
 
-// fluentForm is an event of the forward protocol of Fluentd (v1, "Message Modes"):
+// encodeFluent is an event of the forward protocol of Fluentd (v1, "Message Modes"):
 // the tag, which is the name of the agent, the time in nanoseconds, and a record.
-func fluentForm(app string) form {
+func encodeFluent(app string) encoder {
 	host, _ := os.Hostname() // empty if it is not known
 	return func(_ string, e logging.Entry) []byte {
 		record := map[string]string{}

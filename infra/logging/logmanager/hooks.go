@@ -90,7 +90,7 @@ func (h Hooks) validate() error {
 func (h Hooks) senders(app string) ([]*sender, error) {
 	var all []*sender
 	var errs []error
-	add := func(name string, hook *Hook, port int, socket string, form form) {
+	add := func(name string, hook *Hook, port int, socket string, encoder encoder) {
 		if hook == nil {
 			return
 		}
@@ -103,14 +103,14 @@ func (h Hooks) senders(app string) ([]*sender, error) {
 		if len(levels) == 0 {
 			levels = []logging.Level{logging.ErrorLevel}
 		}
-		all = append(all, newSender(name, network, address, levels, form))
+		all = append(all, newSender(name, network, address, levels, encoder))
 	}
-	add("syslog", h.Syslog, syslogPort, localSyslog, syslogForm(app))
-	add("logstash", h.Logstash, 0, "", logstashForm(app))
+	add("syslog", h.Syslog, syslogPort, localSyslog, encodeSyslog(app))
+	add("logstash", h.Logstash, 0, "", encodeLogstash(app))
 	if h.Fluent != nil && h.Fluent.Protocol == "udp" { // which carries heartbeats only
 		errs = append(errs, errors.New("hooks.fluent.protocol: udp: expected tcp or unix"))
 	} else {
-		add("fluent", h.Fluent.overTCP(), fluentPort, "", fluentForm(app))
+		add("fluent", h.Fluent.overTCP(), fluentPort, "", encodeFluent(app))
 	}
 	return all, errors.Join(errs...)
 }

@@ -116,9 +116,9 @@ func TestSyslog(t *testing.T) {
 	gram, _ := packets(t, "unixgram", gramPath)
 	lines, _, _ := stream(t, "unix", streamPath)
 	for _, test := range []struct {
-		conf string
-		got  received
-		form string
+		conf     string
+		got      received
+		encoding string
 	}{
 		{"address: " + udpAddr.String(), udp, rfc5424},
 		{fmt.Sprintf("{protocol: tcp, address: 127.0.0.1, port: %d}", tcpAddr.(*net.TCPAddr).Port), tcp, rfc5424},
@@ -132,8 +132,8 @@ func TestSyslog(t *testing.T) {
 		log, a := logger(t, conf)
 		log.Warn("not sent by default")
 		log.Error("two\nlines", "key", "a b")
-		want := fmt.Sprintf("^"+test.form+"$", 3<<3|3, regexp.QuoteMeta(`two\nlines logger=vpp key="a b"`))
-		if got := test.got.next(t); !regexp.MustCompile(want).MatchString(got) || strings.Contains(test.form, "5424") && !strings.Contains(got, host) {
+		want := fmt.Sprintf("^"+test.encoding+"$", 3<<3|3, regexp.QuoteMeta(`two\nlines logger=vpp key="a b"`))
+		if got := test.got.next(t); !regexp.MustCompile(want).MatchString(got) || strings.Contains(test.encoding, "5424") && !strings.Contains(got, host) {
 			t.Errorf("%s: got %q, want %s", test.conf, got, want)
 		}
 		log.Error(strings.Repeat("x", 20000))

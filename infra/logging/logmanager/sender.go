@@ -24,14 +24,14 @@ const (
 type sender struct {
 	name, network, address string
 	levels                 []logging.Level
-	form                   form
+	encoder                encoder
 	queue                  chan logging.Entry
 	dropped                atomic.Uint64
 	conn                   net.Conn
 }
 
-func newSender(name, network, address string, levels []logging.Level, form form) *sender {
-	return &sender{name: name, network: network, address: address, levels: levels, form: form, queue: make(chan logging.Entry, queued)}
+func newSender(name, network, address string, levels []logging.Level, encoder encoder) *sender {
+	return &sender{name: name, network: network, address: address, levels: levels, encoder: encoder, queue: make(chan logging.Entry, queued)}
 }
 
 // hook queues an entry.
@@ -103,7 +103,7 @@ func (s *sender) send(ctx context.Context, e logging.Entry) error {
 	}
 	err := s.conn.SetWriteDeadline(time.Now().Add(sendTimeout))
 	if err == nil {
-		_, err = s.conn.Write(s.form(s.network, e))
+		_, err = s.conn.Write(s.encoder(s.network, e))
 	}
 	if err != nil {
 		s.disconnect()

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/current"
+	"github.com/tenuto-dev/tenuto/infra/observable"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -23,7 +23,7 @@ import (
 type States struct {
 	index  ifaceidx.Index
 	now    func() time.Time
-	states current.Values[*interfaces.InterfaceState]
+	states observable.Values[*interfaces.InterfaceState]
 	report func(keys ...string) // receives the keys of what may be lost; nil: ignored
 
 	mu    sync.Mutex

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/current"
+	"github.com/tenuto-dev/tenuto/infra/observable"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -17,7 +17,7 @@ import (
 type States struct {
 	now func() time.Time
 
-	states current.Values[*interfaces.InterfaceState]
+	states observable.Values[*interfaces.InterfaceState]
 }
 
 func newStates(now func() time.Time) *States { return &States{now: now} }

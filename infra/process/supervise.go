@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// keep runs the process until it ends for good. started gets the outcome of the
+// supervise runs the process until it ends for good. started gets the outcome of the
 // first start.
-func (p *Process) keep(ctx context.Context, l *life, started chan<- error) {
+func (p *Process) supervise(ctx context.Context, l *life, started chan<- error) {
 	defer close(l.done)
 	restart := p.spec.Restart.withDefaults()
 	for count := 0; ; {

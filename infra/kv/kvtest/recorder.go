@@ -12,12 +12,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// Told collects what a store tells, for tests of single connectors. The
+// Record collects what a store tells, for tests of single connectors. The
 // follower ends with the test.
-func Told(tb testing.TB, store kv.Store, prefix string) *Collector {
+func Record(tb testing.TB, store kv.Store, prefix string) *Recorder {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
-	c := &Collector{t: newTold(&bench{TB: tb, ctx: deadline(tb)}), known: map[string]string{}}
+	c := &Recorder{t: newUpdateLog(&bench{TB: tb, ctx: deadline(tb)}), known: map[string]string{}}
 	ended := make(chan error, 1)
 	go func() { ended <- store.Watch(ctx, prefix, c.handle) }()
 	tb.Cleanup(func() {
@@ -35,14 +35,14 @@ func deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-// Collector knows what a store told.
-type Collector struct {
-	t       *told
+// Recorder knows what a store told.
+type Recorder struct {
+	t       *updateLog
 	known   map[string]string // guarded by t.mu
 	resyncs int
 }
 
-func (c *Collector) handle(u kv.Update) error {
+func (c *Recorder) handle(u kv.Update) error {
 	c.t.mu.Lock()
 	if u.Resync {
 		clear(c.known)
@@ -71,13 +71,13 @@ func (c *Collector) handle(u kv.Update) error {
 
 // Await waits until the store has told that many resyncs, and the content is
 // the text ("a=1 b=2").
-func (c *Collector) Await(resyncs int, content string) {
+func (c *Recorder) Await(resyncs int, content string) {
 	c.t.b.Helper()
 	c.t.await(fmt.Sprintf("%d resyncs: %s", resyncs, content))
 }
 
 // AwaitResyncs waits until the store has told that many resyncs, or more.
-func (c *Collector) AwaitResyncs(n int) {
+func (c *Recorder) AwaitResyncs(n int) {
 	c.t.b.Helper()
 	late := time.After(patience)
 	for {

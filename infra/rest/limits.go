@@ -12,9 +12,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/limit"
 )
 
-// limited answers clients that ask too often with status 429, before their
+// limitRate answers clients that ask too often with status 429, before their
 // passwords are looked at.
-func (c RateLimiter) limited(next http.Handler) http.Handler {
+func (c RateLimiter) limitRate(next http.Handler) http.Handler {
 	if c.Limit == 0 {
 		return next
 	}
@@ -34,10 +34,10 @@ func (c RateLimiter) limited(next http.Handler) http.Handler {
 	})
 }
 
-// bounded bounds the size of bodies and the time they take. The ReadTimeout of
+// limitBody bounds the size of bodies and the time they take. The ReadTimeout of
 // net/http is of no use for the latter: it would also end the contexts of
 // requests that are answered for longer.
-func (c Config) bounded(next http.Handler) http.Handler {
+func (c Config) limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)

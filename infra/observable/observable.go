@@ -1,6 +1,6 @@
-// Package current keeps the current values of things that have names, and tells those who
+// Package observable keeps the current values of things that have names, and tells those who
 // watch of each that changes.
-package current
+package observable
 
 import (
 	"maps"

@@ -9,9 +9,9 @@ import (
 // piece is how much of an answer a client has stall-timeout for, in bytes.
 const piece = 64 << 10
 
-// answer is a ResponseWriter that knows its status and gives up on clients
+// responseWriter is a ResponseWriter that knows its status and gives up on clients
 // that do not read.
-type answer struct {
+type responseWriter struct {
 	http.ResponseWriter
 	rc     *http.ResponseController
 	stall  time.Duration // 0: no bound
@@ -19,18 +19,18 @@ type answer struct {
 	status int
 }
 
-// answerTo begins an answer.
-func (c Config) answerTo(w http.ResponseWriter, now time.Time) *answer {
-	a := &answer{ResponseWriter: w, rc: http.NewResponseController(w), stall: c.StallTimeout}
+// newResponseWriter begins an answer.
+func (c Config) newResponseWriter(w http.ResponseWriter, now time.Time) *responseWriter {
+	a := &responseWriter{ResponseWriter: w, rc: http.NewResponseController(w), stall: c.StallTimeout}
 	if c.WriteTimeout > 0 {
 		a.limit = now.Add(c.WriteTimeout)
 	}
-	a.relax() // the deadline of the previous answer on this connection
+	a.clearDeadline() // the deadline of the previous answer on this connection
 	return a
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *answer) WriteHeader(status int) {
+func (a *responseWriter) WriteHeader(status int) {
 	if a.status == 0 && status >= http.StatusOK { // others only precede it
 		a.status = status
 	}
@@ -39,7 +39,7 @@ func (a *answer) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter. A client that takes longer than
 // stall-timeout for a piece is cut off; one that is merely slow is not.
-func (a *answer) Write(b []byte) (int, error) {
+func (a *responseWriter) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK
 	}
@@ -48,32 +48,32 @@ func (a *answer) Write(b []byte) (int, error) {
 	}
 	written := 0
 	for {
-		a.hurry()
+		a.setDeadline()
 		n, err := a.ResponseWriter.Write(b[:min(len(b), piece)])
 		written, b = written+n, b[n:]
 		if err != nil || len(b) == 0 {
-			a.relax()
+			a.clearDeadline()
 			return written, err
 		}
 	}
 }
 
 // FlushError is Flush of http.ResponseController.
-func (a *answer) FlushError() error {
-	a.hurry()
-	defer a.relax()
+func (a *responseWriter) FlushError() error {
+	a.setDeadline()
+	defer a.clearDeadline()
 	return a.rc.Flush()
 }
 
 // Unwrap is for http.ResponseController.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *responseWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // end is called when the handler has returned; the server then sends what it
 // still has.
-func (a *answer) end() { a.hurry() }
+func (a *responseWriter) end() { a.setDeadline() }
 
-// hurry bounds the time of what is written next.
-func (a *answer) hurry() {
+// setDeadline bounds the time of what is written next.
+func (a *responseWriter) setDeadline() {
 	if a.stall == 0 {
 		return
 	}
@@ -84,15 +84,15 @@ func (a *answer) hurry() {
 	_ = a.rc.SetWriteDeadline(by) // fails only if the connection is gone
 }
 
-// relax lets the handler take its time until it writes again. A deadline that
+// clearDeadline lets the handler take its time until it writes again. A deadline that
 // stays would also end a stream of HTTP/2 on which nothing happens.
-func (a *answer) relax() {
+func (a *responseWriter) clearDeadline() {
 	if a.stall != 0 {
 		_ = a.rc.SetWriteDeadline(a.limit) // fails only if the connection is gone
 	}
 }
 
-func (a *answer) code() int {
+func (a *responseWriter) code() int {
 	if a.status == 0 {
 		return http.StatusOK
 	}

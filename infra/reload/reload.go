@@ -1,8 +1,8 @@
-// Package livefile keeps what was made of files up to date: certificates, keys
+// Package reload keeps what was made of files up to date: certificates, keys
 // and lists of tokens are replaced while a program runs, and nobody wants to
 // restart it for that. Files are looked at when their content is asked for,
 // so there is nothing that runs in the background.
-package livefile
+package reload
 
 import (
 	"fmt"
@@ -71,17 +71,17 @@ func (v *Value[T]) Get() T {
 	value, err := v.load()
 	if err == nil {
 		v.value, v.state, v.problem = value, s, ""
-		v.told(nil)
+		v.report(nil)
 		return v.value
 	}
 	if text := err.Error(); text != v.problem {
 		v.problem = text
-		v.told(err)
+		v.report(err)
 	}
 	return v.value
 }
 
-func (v *Value[T]) told(err error) {
+func (v *Value[T]) report(err error) {
 	if v.opts.Changed != nil {
 		v.opts.Changed(err)
 	}
@@ -106,9 +106,9 @@ func state(files []string) string {
 	return string(all)
 }
 
-// OpenToAll returns those of the files that everybody on this machine can read.
+// WorldReadable returns those of the files that everybody on this machine can read.
 // Empty names and files that are not there are left out.
-func OpenToAll(files ...string) []string {
+func WorldReadable(files ...string) []string {
 	var open []string
 	for _, file := range files {
 		if file == "" {

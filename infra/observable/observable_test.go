@@ -1,15 +1,15 @@
-package current_test
+package observable_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/infra/current"
+	"github.com/tenuto-dev/tenuto/infra/observable"
 )
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	var values current.Values[string]
+	var values observable.Values[string]
 	put := func(name, text string) {
 		values.Put(name, func(before string, known bool) (string, bool) { return text, !known || before != text })
 	}

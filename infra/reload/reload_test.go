@@ -1,4 +1,4 @@
-package livefile_test
+package reload_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
 func write(t *testing.T, path, text string, mode os.FileMode) {
@@ -23,7 +23,7 @@ func TestValueFollowsItsFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "f")
 	now := time.Unix(1_800_000_000, 0)
-	var told []string
+	var report []string
 	loads := 0
 	load := func() (string, error) {
 		loads++
@@ -33,18 +33,18 @@ func TestValueFollowsItsFile(t *testing.T) {
 		}
 		return string(data), err
 	}
-	opts := livefile.Options{Now: func() time.Time { return now }, Changed: func(err error) {
+	opts := reload.Options{Now: func() time.Time { return now }, Changed: func(err error) {
 		if err != nil {
-			told = append(told, err.Error())
+			report = append(report, err.Error())
 			return
 		}
-		told = append(told, "")
+		report = append(report, "")
 	}}
-	if _, err := livefile.Load([]string{file}, load, opts); !errors.Is(err, os.ErrNotExist) {
+	if _, err := reload.Load([]string{file}, load, opts); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("without the file: %v", err)
 	}
 	write(t, file, "one", 0o600)
-	v, err := livefile.Load([]string{file}, load, opts)
+	v, err := reload.Load([]string{file}, load, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func TestValueFollowsItsFile(t *testing.T) {
 		if got := v.Get(); got != value {
 			t.Errorf("%s: got %q, want %q", what, got, value)
 		}
-		if !slices.Equal(told, messages) {
-			t.Errorf("%s: told %q, want %q", what, told, messages)
+		if !slices.Equal(report, messages) {
+			t.Errorf("%s: told %q, want %q", what, report, messages)
 		}
-		told = nil
+		report = nil
 	}
 	before := loads
 	for range 3 {
@@ -96,10 +96,10 @@ func TestLinkThatMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(0, 0)
-	v, err := livefile.Load([]string{link}, func() (string, error) {
+	v, err := reload.Load([]string{link}, func() (string, error) {
 		data, err := os.ReadFile(link)
 		return string(data), err
-	}, livefile.Options{Now: func() time.Time { return now }})
+	}, reload.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestOpenToAll(t *testing.T) {
 	shut, open := filepath.Join(dir, "shut"), filepath.Join(dir, "open")
 	write(t, shut, "x", 0o640)
 	write(t, open, "x", 0o644)
-	if got := livefile.OpenToAll("", shut, open, filepath.Join(dir, "none")); !slices.Equal(got, []string{open}) {
+	if got := reload.WorldReadable("", shut, open, filepath.Join(dir, "none")); !slices.Equal(got, []string{open}) {
 		t.Errorf("got %q", got)
 	}
 }

@@ -9,38 +9,38 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/certs"
 	"github.com/tenuto-dev/tenuto/infra/listen"
-	"github.com/tenuto-dev/tenuto/infra/livefile"
+	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
-// door is a listener and what is spoken there.
-type door struct {
+// listener is a listener and what is spoken there.
+type listener struct {
 	net.Listener
 	tls bool
 }
 
 // open listens where the configuration says.
-func (p *Plugin) open(ctx context.Context) (doors []door, err error) {
+func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 	if p.cfg.Endpoint != "" {
 		ln, err := listen.TCP(ctx, "tcp", p.cfg.Endpoint, "set endpoint in http.conf, or --http-port")
 		if err != nil {
 			return nil, err
 		}
-		doors = append(doors, door{p.cfg.bound(ln), p.cfg.ServerCertFile != ""})
+		listeners = append(listeners, listener{p.cfg.limitConnections(ln), p.cfg.ServerCertFile != ""})
 	}
 	if p.cfg.Socket == "" {
-		return doors, nil
+		return listeners, nil
 	}
 	ln, err := listen.Socket{Path: p.cfg.Socket, Mode: p.cfg.Permission, Hint: "set socket in http.conf"}.Listen(ctx)
 	if err != nil {
-		for _, d := range doors {
+		for _, d := range listeners {
 			_ = d.Close() // nobody has been served there
 		}
 		return nil, err
 	}
-	return append(doors, door{p.cfg.bound(ln), false}), nil
+	return append(listeners, listener{p.cfg.limitConnections(ln), false}), nil
 }
 
-func (c Config) bound(ln net.Listener) net.Listener {
+func (c Config) limitConnections(ln net.Listener) net.Listener {
 	if c.MaxConnections == 0 {
 		return ln
 	}
@@ -66,14 +66,14 @@ func (p *Plugin) certificates() (*certs.Server, error) {
 }
 
 // warn logs what makes the server less safe than its owner may think.
-func (p *Plugin) warn(doors []door) {
+func (p *Plugin) warn(listeners []listener) {
 	if p.certs != nil && !p.certs.Valid(time.Now()) {
 		p.Log.Warn("the certificate of the HTTP server is not valid now, clients will refuse it",
 			"file", p.cfg.ServerCertFile, "until", p.certs.NotAfter())
 	}
 	p.warnOfOpenFiles()
 	p.warnOfUnknown()
-	for _, d := range doors {
+	for _, d := range listeners {
 		tcp, ok := d.Addr().(*net.TCPAddr)
 		switch {
 		case !ok:
@@ -94,7 +94,7 @@ func (p *Plugin) warn(doors []door) {
 // besides the configuration file, which the agent looks at.
 func (p *Plugin) warnOfOpenFiles() {
 	files := []string{p.cfg.ServerKeyFile, p.cfg.TokenSignatureFile}
-	for _, file := range livefile.OpenToAll(files...) {
+	for _, file := range reload.WorldReadable(files...) {
 		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

@@ -14,8 +14,8 @@ import (
 // maxMessage bounds an entry that is sent, in bytes; a datagram has to hold it.
 const maxMessage = 8 << 10
 
-// form writes an entry for a network ("udp", "tcp", "unix").
-type form func(network string, e logging.Entry) []byte
+// encoder writes an entry for a network ("udp", "tcp", "unix").
+type encoder func(network string, e logging.Entry) []byte
 
 // facility is that of daemons in syslog (RFC 5424, 6.2.1).
 const facility = 3
@@ -33,10 +33,10 @@ func severity(l logging.Level) int {
 	return 7
 }
 
-// syslogForm is RFC 5424, and for the socket of this machine the older form that
+// encodeSyslog is RFC 5424, and for the socket of this machine the older form that
 // its readers expect: without the name of the machine, the time in local form
 // (RFC 3164). An entry is one line.
-func syslogForm(app string) form {
+func encodeSyslog(app string) encoder {
 	tag := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII || !unicode.IsGraphic(r) || r == ' ' {
 			return '-'
@@ -61,8 +61,8 @@ func syslogForm(app string) form {
 	}
 }
 
-// logstashForm is JSON as Logstash has its events; facts are fields of it.
-func logstashForm(app string) form {
+// encodeLogstash is JSON as Logstash has its events; facts are fields of it.
+func encodeLogstash(app string) encoder {
 	host, _ := os.Hostname() // empty if it is not known
 	return func(_ string, e logging.Entry) []byte {
 		event := map[string]any{}

@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// traffic is what the server counts. Patterns are those of endpoints, so that
+// serverMetrics is what the server counts. Patterns are those of endpoints, so that
 // clients cannot make labels.
-type traffic struct {
+type serverMetrics struct {
 	requests    *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	inFlight    prometheus.Gauge
@@ -19,8 +19,8 @@ type traffic struct {
 	notAfter    *prometheus.Desc
 }
 
-func newTraffic() *traffic {
-	return &traffic{
+func newServerMetrics() *serverMetrics {
+	return &serverMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "http_server_requests_total", Help: "requests that were answered, by endpoint (none: there is no such, or it was refused before) and status",
 		}, []string{"method", "pattern", "code"}),
@@ -38,7 +38,7 @@ func newTraffic() *traffic {
 
 // Describe implements prometheus.Collector; infra/metrics registers the server.
 func (p *Plugin) Describe(ch chan<- *prometheus.Desc) {
-	t := p.routes().traffic
+	t := p.routes().metrics
 	for _, c := range t.collectors() {
 		c.Describe(ch)
 	}
@@ -47,7 +47,7 @@ func (p *Plugin) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (p *Plugin) Collect(ch chan<- prometheus.Metric) {
-	t := p.routes().traffic
+	t := p.routes().metrics
 	for _, c := range t.collectors() {
 		c.Collect(ch)
 	}
@@ -59,16 +59,16 @@ func (p *Plugin) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (t *traffic) collectors() []prometheus.Collector {
+func (t *serverMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{t.requests, t.seconds, t.inFlight, t.connections}
 }
 
-// observed counts requests and bounds the patience with their clients.
-func (p *Plugin) observed(next http.Handler) http.Handler {
-	t := p.routes().traffic
+// instrumented counts requests and bounds the patience with their clients.
+func (p *Plugin) instrumented(next http.Handler) http.Handler {
+	t := p.routes().metrics
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		a := p.cfg.answerTo(w, begin)
+		a := p.cfg.newResponseWriter(w, begin)
 		t.inFlight.Inc()
 		defer func() { // also when a handler aborts its answer
 			t.inFlight.Dec()
@@ -82,7 +82,7 @@ func (p *Plugin) observed(next http.Handler) http.Handler {
 }
 
 // connected counts connections, for http.Server.ConnState.
-func (t *traffic) connected(_ net.Conn, state http.ConnState) {
+func (t *serverMetrics) connected(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		t.connections.Inc()
