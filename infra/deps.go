@@ -9,14 +9,14 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// PluginDeps is embedded in the Deps of every plugin. The agent fills the
-// fields that were left nil before it calls Init, so a plugin can rely on all
-// of them from Init on.
+// PluginDeps is embedded in the Deps of every plugin. The agent fills the nil
+// fields before it calls Init, so a plugin can rely on all of them from Init
+// on.
 type PluginDeps struct {
 	PluginName
 	// Log is the logger named after the plugin.
 	Log logging.PluginLogger
-	// Cfg is where the configuration of the plugin comes from; read it with
+	// Cfg is the source of the plugin's configuration; read it with
 	// config.Load.
 	Cfg config.Source
 	// Health is the plugin's scope in the health tree of the agent.
@@ -27,14 +27,13 @@ type PluginDeps struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	active  int           // goroutines started by Go that did not return yet
-	idle    chan struct{} // closed when active becomes 0; nil if nobody waits
+	idle    chan struct{} // closed when active becomes 0; nil if no goroutine waits
 }
 
-// standIn tells which services are stand-ins, to be replaced by those of an
-// agent.
+// standIn records which services are stand-ins that an agent replaces.
 type standIn struct{ log, cfg, health bool }
 
-// Runtime is what an agent gives to a plugin before Init.
+// Runtime holds the services that an agent gives to a plugin before Init.
 type Runtime struct {
 	Context context.Context
 	Log     logging.PluginLogger
@@ -42,8 +41,8 @@ type Runtime struct {
 	Health  health.Reporter
 }
 
-// Attach is called by the agent before Init; it fills what was left nil or to
-// Setup, and starts the life of the plugin's context.
+// Attach is called by the agent before Init. It fills the fields that are nil
+// or were set by Setup, and starts the life of the plugin's context.
 func (d *PluginDeps) Attach(rt Runtime) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,8 +61,8 @@ func (d *PluginDeps) Attach(rt Runtime) {
 	}
 }
 
-// Setup fills Log, Cfg and Health with stand-alone services where they are
-// nil. A constructor may call it; an agent replaces them by its own.
+// Setup fills Log, Cfg and Health with stand-alone services if they are nil. A
+// constructor may call it; an agent replaces these services by its own.
 func (d *PluginDeps) Setup() {
 	if d.Log == nil {
 		d.Log, d.standIn.log = logging.ForPlugin(d.String()), true
@@ -76,10 +75,10 @@ func (d *PluginDeps) Setup() {
 	}
 }
 
-// Context ends just before Close of the plugin is called, hence after Close of
-// the plugins that depend on it; if a start is interrupted or a stop runs out
-// of time, the contexts of all plugins end at once. It is the parent of every
-// long-running work of the plugin.
+// Context returns a context that ends just before Close of the plugin is
+// called, hence after Close of the plugins that depend on it. If a start is
+// interrupted or a stop times out, the contexts of all plugins end at once.
+// Long-running work of the plugin must use it or a context derived from it.
 func (d *PluginDeps) Context() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,9 +92,9 @@ func (d *PluginDeps) context() context.Context {
 	return d.ctx
 }
 
-// Go runs f in a goroutine owned by the plugin. f must return when its
-// context ends; the agent waits for it before it calls Close, so that Close
-// never races with the plugin's own goroutines. After StopGoroutines f gets a
+// Go runs f in a goroutine owned by the plugin. f must return when its context
+// ends. The agent waits for it before it calls Close, so that Close never
+// races with the plugin's own goroutines. After StopGoroutines f gets a
 // context that has already ended.
 func (d *PluginDeps) Go(f func(ctx context.Context)) {
 	d.mu.Lock()

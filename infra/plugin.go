@@ -31,9 +31,9 @@ type PostInit interface {
 	AfterInit() error
 }
 
-// Defaulter is implemented by plugins that can fill dependencies which were
-// left nil. SetDefaults is called before the agent looks at the fields of the
-// plugin; it makes the zero value of a DefaultPlugin usable.
+// Defaulter is implemented by plugins that can fill nil dependencies.
+// SetDefaults is called before the agent reads the fields of the plugin. It
+// makes the zero value of a DefaultPlugin usable.
 type Defaulter interface {
 	SetDefaults()
 }
@@ -76,8 +76,8 @@ type Configurable interface {
 
 // FlagDefiner is implemented by plugins with flags of their own besides
 // --<plugin>-config. DefineFlags is called once before the command line is
-// read; the values are set when Init is called. Every flag can also be given
-// as an environment variable (config.EnvName).
+// read; the values are set when Init is called. Every flag can also be set by
+// an environment variable (config.EnvName).
 type FlagDefiner interface {
 	DefineFlags(fs *pflag.FlagSet)
 }

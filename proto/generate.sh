@@ -4,7 +4,7 @@
 # Needs protoc (Debian: protobuf-compiler) and Go. The two Go plugins are pinned:
 # protoc-gen-go to the version of google.golang.org/protobuf in go.mod,
 # protoc-gen-go-grpc to the version below. The output depends on nothing else, so
-# "proto/generate.sh && git diff --exit-code proto" tells whether what is
+# "proto/generate.sh && git diff --exit-code proto" reports whether what is
 # committed is current.
 set -eu
 

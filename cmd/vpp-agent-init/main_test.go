@@ -138,7 +138,7 @@ func (p *initProcess) ends() int {
 	}
 }
 
-// ready tells whether the agent that was started last says that it is.
+// ready reports whether the agent that was started last says that it is.
 func (p *initProcess) ready() bool {
 	text := p.output()
 	_, address, found := strings.Cut(text[max(0, strings.LastIndex(text, "serving HTTP")):], "address=")
@@ -265,7 +265,7 @@ func TestExitCodes(t *testing.T) {
 		text string
 	}{
 		"programs: [{name: a, executable-path: sh, executable-args: [-c, exit 7]}]":        {7, "ERROR: program a: exit status 7\n"},
-		"programs: [{name: a, executable-path: sh, executable-args: [-c, kill -KILL $$]}]": {137, "ERROR: program a: ended by signal 9 (killed)\n"},
+		"programs: [{name: a, executable-path: sh, executable-args: [-c, kill -KILL $$]}]": {137, "ERROR: program a: killed by signal 9 (killed)\n"},
 		"programs: [{name: a, executable-path: 'true'}]":                                   {0, ""},
 		"programs: [{name: a, executable-path: /no/such/file}]":                            {1, "start a: fork/exec /no/such/file: no such file or directory\n"},
 		"programs: [{name: a}]": {1, "programs[0].executable-path: expected a file to execute\n"},
@@ -309,7 +309,7 @@ programs:
 	if err := syscall.Kill(init, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.ends(); code != 0 || !strings.Contains(p.output(), "daemons stop\n") || !strings.Contains(p.output(), "process does not end, killing it") {
+	if code := p.ends(); code != 0 || !strings.Contains(p.output(), "daemons stop\n") || !strings.Contains(p.output(), "process does not stop, killing it") {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -332,7 +332,7 @@ hooks:
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.ends(); code != 0 || !strings.Contains(p.output(), "name=agent exit=\"ended by signal 15 (terminated)\"") {
+	if code := p.ends(); code != 0 || !strings.Contains(p.output(), "name=agent exit=\"killed by signal 15 (terminated)\"") {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -219,7 +219,7 @@ func routesDocument(prefix, routes int) string {
 	return b.String()
 }
 
-// reads tells whether a request changes nothing.
+// reads reports whether a request changes nothing.
 func reads(name string) bool {
 	for _, suffix := range []string{"_dump", "_get", "_get_table", "_lookup", "control_ping", "show_version", "cli_inband" /* show api clients */} {
 		if strings.HasSuffix(name, suffix) {

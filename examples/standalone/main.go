@@ -7,7 +7,7 @@
 //	go run ./examples/standalone -root /tmp/s -f my.yaml -dry-run
 //
 // A file needs its directory and a process its files. A file whose content
-// changes is made anew, so the processes on it are stopped before and started
+// changes is made again, so the processes on it are stopped before and started
 // after; a new mode is set in place. Nothing of this order is in the program:
 // it follows from the descriptors at the end of this file. What they describe
 // is in system.go, which knows nothing of a scheduler. Everything is read back at the

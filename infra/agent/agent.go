@@ -1,6 +1,6 @@
-// Package agent runs plugins: it finds the plugins that others need, orders
-// them, calls their callbacks, and takes everything down again, whether it ran
-// for a year or failed half-way through its start.
+// Package agent runs plugins: it finds their dependencies, orders and starts
+// them, and closes all of them again when the agent stops or when its start
+// fails.
 package agent
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// Agent is a set of plugins with one life: Start (or Run), then Stop. Several
-// agents can live in one process. All methods may be called concurrently.
+// Agent is a set of plugins with one life: Start (or Run), then Stop. A
+// process may have several agents. All methods may be called concurrently.
 type Agent struct {
 	opts options
 
@@ -24,7 +24,7 @@ type Agent struct {
 	wiring   wiring
 	prepared sync.Once
 	flags    *config.Flags
-	rest     []string // arguments that are no flags
+	rest     []string // arguments that are not flags
 	parseErr error
 	loggers  *logging.Registry
 	log      logging.Logger
@@ -43,7 +43,7 @@ type Agent struct {
 	stopped chan struct{} // closed when the agent has stopped
 	emitMu  sync.Mutex
 
-	quit        context.Context // ends when the agent shall stop; its cause says why
+	quit        context.Context // ends when the agent must stop; its cause is the reason
 	requestStop context.CancelCauseFunc
 }
 
@@ -57,8 +57,8 @@ const (
 	stopped
 )
 
-// NewAgent returns an agent with the given plugins. It never fails: what is
-// wrong with them is the error of Start, all of it at once.
+// NewAgent returns an agent with the given plugins. It never fails: Start
+// returns all errors of the plugins, joined.
 func NewAgent(opts ...Option) *Agent {
 	o := defaultOptions()
 	for _, opt := range opts {
@@ -69,9 +69,9 @@ func NewAgent(opts ...Option) *Agent {
 	return a
 }
 
-// Run does what the command line says, which is usually to start the agent and
-// to wait until a signal, the context or the channel of its options stops it.
-// It returns the error of the start or of the stop.
+// Run executes the command line. By default it starts the agent and waits
+// until a signal, the context or the quit channel stops it. It returns the
+// error of the start or of the stop.
 func (a *Agent) Run() error {
 	if !a.opts.hasArgs {
 		a.opts.args, a.opts.hasArgs = os.Args[1:], true
@@ -89,9 +89,9 @@ func (a *Agent) Run() error {
 }
 
 // Start wires the plugins, initialises them in order and returns when all of
-// them run. If anything fails, those that are initialised are closed again and
-// the error tells what went wrong. ctx bounds the start only: when it ends
-// before, the start is rolled back.
+// them run. If a plugin fails, Start closes the initialised plugins and
+// returns the cause. ctx limits only the start: if it ends first, the start is
+// rolled back.
 func (a *Agent) Start(ctx context.Context) error {
 	a.mu.Lock()
 	if a.state != fresh {
@@ -119,9 +119,9 @@ func (a *Agent) Start(ctx context.Context) error {
 }
 
 // Stop closes the plugins in the reverse order and returns their errors,
-// joined. During a start it makes the start roll back. Called again, it waits
-// for the same end. It must not be called from a callback of a plugin or from
-// a goroutine the agent waits for; use QuitOnClose there.
+// joined. During a start it triggers the rollback. Further calls wait for the
+// same stop. It must not be called from a callback of a plugin or from a
+// goroutine the agent waits for; use QuitOnClose there.
 func (a *Agent) Stop() error {
 	a.mu.Lock()
 	started := a.state != fresh
@@ -185,7 +185,7 @@ func (a *Agent) prepare() {
 		}
 		a.log = a.loggers.Logger("agent")
 		a.flags.OnOpenFile(func(plugin, file string) {
-			a.log.Warn("everybody on this machine can read a file with secrets", "plugin", plugin, "file", file, "hint", "chmod o-r")
+			a.log.Warn("every user of this machine can read a file with secrets", "plugin", plugin, "file", file, "hint", "chmod o-r")
 		})
 		a.health = health.NewTree(nil)
 		a.opts.build = withCommit(a.opts.build)

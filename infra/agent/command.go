@@ -33,8 +33,8 @@ Without a command the agent runs.
 func (a *Agent) defineFlags() *config.Flags {
 	f := config.NewFlags(a.opts.build.App, a.opts.environ)
 	f.String(levelFlag, "", "`level` of all loggers (debug, info, warn, error); wins over logs.conf")
-	f.String(formatFlag, string(logging.Console), "`form` of log entries: console or json")
-	f.Duration(stopFlag, a.opts.stopTimeout, "how long the stop may take as a whole; 0: no bound")
+	f.String(formatFlag, string(logging.Console), "`format` of log entries: console or json")
+	f.Duration(stopFlag, a.opts.stopTimeout, "timeout of the whole stop; 0 disables it")
 	f.Bool(graphFlag, false, "write the wired plugins as a graph in the DOT language and exit")
 	f.BoolP(versionFlag, "V", false, "write the version and exit")
 	f.CommandLineOnly(graphFlag, versionFlag)
@@ -56,7 +56,7 @@ func (a *Agent) defineFlags() *config.Flags {
 	return f
 }
 
-// stopBound reads the flag about the stop into the options.
+// stopBound copies the timeout of the stop from its flag to the options.
 func (a *Agent) stopBound() error {
 	d, err := a.flags.GetDuration(stopFlag)
 	if err == nil && d < 0 {
@@ -79,7 +79,7 @@ func (a *Agent) newLoggers() (*logging.Registry, error) {
 	case logging.Console, logging.JSON:
 		opts = append(opts, logging.WithEncoding(form))
 	default:
-		return nil, fmt.Errorf("--%s: unknown form %q: expected console or json", formatFlag, form)
+		return nil, fmt.Errorf("--%s: unknown format %q: expected console or json", formatFlag, form)
 	}
 	if v, _ := config.Env("NO_COLOR"); v != "" {
 		opts = append(opts, logging.WithColours(false))
@@ -87,8 +87,8 @@ func (a *Agent) newLoggers() (*logging.Registry, error) {
 	return logging.NewRegistry(opts...), nil
 }
 
-// command does what the command line asks for besides running; done tells that
-// there is nothing more to do.
+// command executes the command line, except for the start of the agent; done
+// reports that there is nothing left to do.
 func (a *Agent) command() (done bool, err error) {
 	a.prepare()
 	switch {
@@ -120,8 +120,9 @@ func (a *Agent) command() (done bool, err error) {
 	return true, fmt.Errorf("unknown command %q%s (see %s --help)", a.rest, a.optionalValue(), a.opts.build.App)
 }
 
-// optionalValue is a hint for a command that was meant as the value of the flag
-// before it: a flag that may be given without a value takes it after "=" only.
+// optionalValue returns a hint for an unknown command that was meant as the
+// value of the preceding flag: a flag whose value is optional takes it only
+// after "=".
 func (a *Agent) optionalValue() string {
 	at := slices.Index(a.opts.args, a.rest[0])
 	if at < 1 {
@@ -155,8 +156,8 @@ func (a *Agent) writeVersion() error {
 	return err
 }
 
-// PrintConfig writes the configuration in effect of the named plugins (all, if
-// none is named) as commented YAML. Secrets are not shown.
+// PrintConfig writes the effective configuration of the named plugins
+// (default: all) as commented YAML, without secrets.
 func (a *Agent) PrintConfig(w io.Writer, plugins ...string) error {
 	return a.eachConfig(plugins, func(name string, source config.Source, def any) error {
 		cfg, found, err := config.LoadAny(source, def)
@@ -178,8 +179,8 @@ func (a *Agent) PrintConfig(w io.Writer, plugins ...string) error {
 	})
 }
 
-// ValidateConfig reads the configuration of all plugins and returns everything
-// that is wrong with it.
+// ValidateConfig reads the configuration of all plugins and returns all errors
+// in it.
 func (a *Agent) ValidateConfig() error {
 	return a.eachConfig(nil, func(_ string, source config.Source, def any) error {
 		_, _, err := config.LoadAny(source, def)

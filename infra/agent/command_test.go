@@ -119,7 +119,7 @@ func TestBadCommandLines(t *testing.T) {
 		{[]string{"frobnicate"}, `unknown command ["frobnicate"]`},
 		{[]string{"--shout", "loud"}, `unknown command ["loud"]; did you mean --shout=loud?`},
 		{[]string{"--times=x"}, `invalid argument "x" for "--times" flag`},
-		{[]string{"config", "print", "nobody"}, `no plugin "nobody" with a configuration`},
+		{[]string{"config", "print", "unknown"}, `no plugin "unknown" with a configuration`},
 	} {
 		if _, _, err := run(t, nil, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: got %v, want %s", test.args, err, test.want)

@@ -5,20 +5,21 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-// Flags returns the flags of the agent, those of its plugins included, for
-// documentation. The command line is read if it was not yet.
+// Flags returns the flags of the agent and of its plugins, for documentation.
+// It reads the command line if that has not been done.
 func (a *Agent) Flags() *config.Flags {
 	a.prepare()
 	return a.flags
 }
 
-// Configuration is what the configuration file of a plugin can contain.
+// Configuration describes the configuration file of a plugin.
 type Configuration struct {
 	Plugin   string
 	Defaults any // a struct, or a pointer to one; see config.Keys
 }
 
-// Configurations returns those of all plugins, in the order of Init.
+// Configurations returns the configurations of all plugins, in the order of
+// Init.
 func (a *Agent) Configurations() []Configuration {
 	a.wire()
 	var all []Configuration

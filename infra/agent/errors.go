@@ -11,11 +11,11 @@ var (
 	// ErrNotStarted is returned by Stop and Wait before Start was called.
 	ErrNotStarted = errors.New("agent: not started")
 	// ErrStartedTwice is returned by Start when it was called before; an agent
-	// lives once.
+	// can be started only once.
 	ErrStartedTwice = errors.New("agent: started before")
-	// ErrInterrupted is behind the error of a start that was told to stop.
+	// ErrInterrupted is wrapped by the error of a start that was interrupted.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrTimeout is behind the errors of a start or a stop that took too long.
+	// ErrTimeout is wrapped by the errors of a start or a stop that timed out.
 	ErrTimeout = errors.New("timed out")
 )
 
@@ -34,7 +34,7 @@ func (e *PluginError) Error() string {
 // Unwrap returns the error of the callback.
 func (e *PluginError) Unwrap() error { return e.Err }
 
-// panicError is a panic that was turned into an error.
+// panicError is a recovered panic.
 type panicError struct {
 	value any
 	stack string

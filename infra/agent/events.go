@@ -16,64 +16,64 @@ const (
 	ClosePhase     Phase = "Close"
 )
 
-// Event is something that happened in the life of an agent. The set of events
-// is closed: those of this package.
+// Event is an event in the life of an agent. Only this package defines events.
 type Event interface{ event() }
 
-// Starting is the first event: the plugins are wired, Init comes next.
+// Starting is the first event: the plugins are wired, and Init follows.
 type Starting struct {
 	App, Version string
 	Plugins      []string // in the order of Init
 }
 
-// PluginInitialised tells that Init of a plugin returned nil.
+// PluginInitialised reports that Init of a plugin returned nil.
 type PluginInitialised struct {
 	Name string
 	Took time.Duration
 }
 
-// PluginStarted tells that AfterInit of a plugin returned nil; plugins without
+// PluginStarted reports that AfterInit of a plugin returned nil. Plugins without
 // AfterInit have no such event.
 type PluginStarted struct {
 	Name string
 	Took time.Duration
 }
 
-// PluginSlow tells that a callback takes long; the agent goes on waiting.
+// PluginSlow reports that a callback takes long. The agent continues to wait.
 type PluginSlow struct {
 	Name  string
 	Phase Phase
 	After time.Duration
 }
 
-// PluginFailed tells that a callback returned an error, panicked or did not
-// return in time.
+// PluginFailed reports that a callback returned an error, panicked or timed
+// out.
 type PluginFailed struct {
 	Name  string
 	Phase Phase
 	Err   error
-	// Stack is that of the panic, or of the callback that hangs and of the
-	// goroutines which the plugin started; else it is empty.
+	// Stack is the stack of a panic, or of the callback that hangs and of the
+	// goroutines that the plugin started. It is empty otherwise.
 	Stack string
 }
 
-// RollingBack tells that the start failed and that the plugins which are
-// initialised are being closed.
+// RollingBack reports that the start failed and that the agent closes the
+// initialised plugins.
 type RollingBack struct {
 	Cause   error
 	Plugins []string // in the order of Close
 }
 
-// Started tells that the agent runs.
+// Started reports that the agent runs.
 type Started struct {
 	Plugins int
 	Took    time.Duration
 }
 
-// Stopping tells why the agent stops.
+// Stopping reports why the agent stops.
 type Stopping struct{ Cause string }
 
-// PluginClosed tells that Close of a plugin returned, with an error or not.
+// PluginClosed reports that Close of a plugin returned, with or without an
+// error.
 type PluginClosed struct {
 	Name string
 	Took time.Duration
@@ -97,7 +97,7 @@ func (Stopping) event()          {}
 func (PluginClosed) event()      {}
 func (Stopped) event()           {}
 
-// logEvent is the form of events in the log.
+// logEvent logs an event.
 func logEvent(log logging.Logger, e Event) {
 	switch e := e.(type) {
 	case Starting:

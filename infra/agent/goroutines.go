@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// The labels that goroutines started by callbacks of plugins carry in profiles.
+// The profile labels of goroutines that callbacks of plugins start.
 const (
 	agentLabel  = "agent"
 	pluginLabel = "plugin"
 )
 
-// Label identifies the agent in goroutine profiles: the goroutines started by
-// callbacks of its plugins carry it as the label "agent", beside the label
-// "plugin" with the name of the plugin.
+// Label identifies the agent in goroutine profiles. The goroutines started by
+// callbacks of its plugins have it as the label "agent", and the name of the
+// plugin as the label "plugin".
 func (a *Agent) Label() string { return fmt.Sprintf("%s-%p", a.opts.build.App, a) }
 
-// Goroutines returns the goroutines that were started by callbacks of the
-// agent's plugins and did not end yet: entries of the goroutine profile, with
-// labels and stacks.
+// Goroutines returns the running goroutines that callbacks of the agent's
+// plugins started, as entries of the goroutine profile with labels and stacks.
 func (a *Agent) Goroutines() []string { return goroutines(agentLabel, a.Label()) }
 
-// goroutines returns the entries of the goroutine profile that carry all the
+// goroutines returns the entries of the goroutine profile that have all the
 // given labels, which are pairs of names and values.
 func goroutines(labels ...string) []string {
 	var b bytes.Buffer
@@ -44,8 +43,8 @@ entries:
 	return found
 }
 
-// stackOf returns the stack of one goroutine, with the values of arguments;
-// id is what goroutineID returned on it.
+// stackOf returns the stack of one goroutine, with the values of arguments. id
+// is what goroutineID returned in that goroutine.
 func stackOf(id string) string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
@@ -57,7 +56,8 @@ func stackOf(id string) string {
 	return ""
 }
 
-// goroutineID returns how stack dumps name the calling goroutine ("goroutine 7 ").
+// goroutineID returns the prefix of the calling goroutine in stack dumps
+// ("goroutine 7 ").
 func goroutineID() string {
 	buf := make([]byte, 64)
 	head := string(buf[:runtime.Stack(buf, false)])

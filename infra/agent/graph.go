@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Graph writes the wired plugins in the DOT language: an arrow points from a
-// plugin to one that it needs, the number is the place in the order of Init.
+// Graph writes the wired plugins in the DOT language. An arrow points from a
+// plugin to its dependency; the number is the position in the order of Init.
 func (a *Agent) Graph(w io.Writer) error {
 	a.wire()
 	if err := a.wiring.err(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// host is what plugins see of the agent.
+// host implements infra.Host for the plugins of an agent.
 type host struct{ a *Agent }
 
 func (h host) Build() infra.Build { return h.a.opts.build }
@@ -26,7 +26,7 @@ func (h host) Running() bool {
 	return h.a.state == running
 }
 
-// withCommit fills in the commit that the Go tool noted in the binary.
+// withCommit adds the commit that the Go toolchain recorded in the binary.
 func withCommit(b infra.Build) infra.Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -24,7 +24,7 @@ func (a *Agent) start(ctx context.Context) error {
 	a.runner = newRunner(a.Label(), a.emit, a.endLife)
 	a.emit(Starting{a.opts.build.App, a.opts.build.Version, names(a.wiring.members)})
 	if dir := a.flags.MissingDir(); dir != "" {
-		a.log.Warn("the directory of configuration files does not exist; plugins have their defaults", "config-dir", dir)
+		a.log.Warn("the directory of configuration files does not exist; plugins use their defaults", "config-dir", dir)
 	}
 	a.attach()
 	if err := a.startPlugins(ctx); err != nil {
@@ -44,7 +44,7 @@ func (a *Agent) start(ctx context.Context) error {
 	return nil
 }
 
-// startContext ends when the start has to be given up; its cause says why.
+// startContext ends when the start must be aborted; its cause is the reason.
 func (a *Agent) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, interrupt := context.WithCancelCause(ctx)
 	release := context.AfterFunc(a.quit, func() {
@@ -57,7 +57,7 @@ func (a *Agent) startContext(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { stop(); release(); interrupt(nil) }
 }
 
-// attach gives the plugins what the agent has for them.
+// attach sets the services of all plugins.
 func (a *Agent) attach() {
 	for _, m := range a.wiring.members {
 		reporter := a.health.Plugin(m.name, names(m.needs)...)
@@ -122,7 +122,7 @@ func (a *Agent) rollback(cause error) error {
 	return fmt.Errorf("agent: start: %w", errors.Join(cause, a.closePlugins()))
 }
 
-// stop is the end of an agent that runs.
+// stop stops a running agent.
 func (a *Agent) stop() {
 	a.mu.Lock()
 	a.state = stopping

@@ -44,14 +44,14 @@ func defaultOptions() options {
 	}
 }
 
-// Plugins adds plugins, in this order, without what they need; a dependency
-// has to be listed before the plugin that needs it.
+// Plugins adds plugins in this order, without their dependencies. A dependency
+// must be listed before the plugin that needs it.
 func Plugins(ps ...infra.Plugin) Option {
 	return func(o *options) { o.add("Plugins", false, ps) }
 }
 
 // AllPlugins adds plugins and, through the exported fields of their Deps, all
-// that they need. Dependencies come before the plugins that need them.
+// their dependencies. Dependencies come before the plugins that need them.
 func AllPlugins(ps ...infra.Plugin) Option {
 	return func(o *options) { o.add("AllPlugins", true, ps) }
 }
@@ -62,11 +62,11 @@ func (o *options) add(option string, deep bool, ps []infra.Plugin) {
 	}
 }
 
-// Name sets the name of the program (default: that of its file).
+// Name sets the name of the program (default: the name of its file).
 func Name(app string) Option { return func(o *options) { o.build.App = app } }
 
-// Version says what was built, when, and from which commit (default
-// "v0.0.0-dev"; the commit is taken from the binary where Go put it there).
+// Version sets the version, date and commit of the build (default "v0.0.0-dev"
+// and the commit that the Go toolchain recorded in the binary).
 func Version(version, date, commit string) Option {
 	return func(o *options) {
 		o.build.Version, o.build.Date, o.build.Commit = version, date, commit
@@ -77,21 +77,22 @@ func Version(version, date, commit string) Option {
 func Context(ctx context.Context) Option { return func(o *options) { o.context = ctx } }
 
 // QuitSignals sets the signals that stop the agent (default: SIGINT and
-// SIGTERM); without arguments no signal does.
+// SIGTERM). Without arguments, no signal stops it.
 func QuitSignals(signals ...os.Signal) Option { return func(o *options) { o.signals = signals } }
 
-// QuitOnClose makes the agent stop when the channel is closed: a program whose work is
-// done. If that happens during the start, the agent stops after it.
+// QuitOnClose makes the agent stop when the channel is closed, for programs that end
+// when their work is done. If the channel is closed during the start, the agent stops
+// after the start.
 func QuitOnClose(ch <-chan struct{}) Option { return func(o *options) { o.quit = ch } }
 
-// StartTimeout bounds the start as a whole (default 15 s; 0 means no bound).
-// When it is over, Start rolls back and returns an error that names the plugin
-// and the phase which took too long.
+// StartTimeout limits the time of the whole start (default 15 s; 0 disables the
+// limit). When it expires, Start rolls back and returns an error that names the
+// plugin and the phase that did not finish.
 func StartTimeout(d time.Duration) Option { return func(o *options) { o.startTimeout = d } }
 
-// StopTimeout bounds the stop as a whole (default 5 s; 0 means no bound) unless
-// --stop-timeout is given. When it is over, the plugin that hangs is left behind,
-// the others are closed, and Stop returns an error that names it.
+// StopTimeout limits the time of the whole stop (default 5 s; 0 disables the limit)
+// unless --stop-timeout is given. When it expires, the agent abandons the plugin
+// that hangs, closes the others, and Stop returns an error that names it.
 func StopTimeout(d time.Duration) Option { return func(o *options) { o.stopTimeout = d } }
 
 // Args sets the command line, without the name of the program (default: that
@@ -104,16 +105,16 @@ func Args(args ...string) Option {
 // the process).
 func Environ(environ config.Environ) Option { return func(o *options) { o.environ = environ } }
 
-// Output sets where Run writes what it was asked for on the command line: the
-// help, the version, the graph, the configuration (default: standard output).
+// Output sets where Run writes the output of commands: help, version, graph
+// and configuration (default: standard output).
 func Output(w io.Writer) Option { return func(o *options) { o.output = w } }
 
-// Events adds a function that is told what happens in the life of the agent,
-// one call at a time. It must not call the agent's Start, Stop or Wait.
+// Events adds a listener for the events of the agent. The agent calls it from
+// one goroutine at a time. It must not call the agent's Start, Stop or Wait.
 func Events(listener func(Event)) Option {
 	return func(o *options) { o.listeners = append(o.listeners, listener) }
 }
 
 // Logging sets the registry of the agent's loggers (default: one that writes
-// to standard error as the flags say).
+// to standard error, configured by the flags).
 func Logging(r *logging.Registry) Option { return func(o *options) { o.loggers = r } }

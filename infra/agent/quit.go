@@ -8,8 +8,8 @@ import (
 	"os/signal"
 )
 
-// watch waits for what shall stop the agent, until release is called. The quit channel
-// counts once started is closed.
+// watch waits for a signal, the context or the quit channel and then requests a stop,
+// until release is called. The quit channel is ignored until started is closed.
 func (a *Agent) watch(started <-chan struct{}) (release func()) {
 	signals := make(chan os.Signal, 2)
 	if len(a.opts.signals) > 0 {

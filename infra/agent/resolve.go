@@ -22,11 +22,11 @@ type member struct {
 type root struct {
 	plugin infra.Plugin
 	found  string
-	deep   bool // with all that it needs
+	deep   bool // with all its dependencies
 }
 
-// wiring is what became of the roots: the plugins in the order of Init, and
-// everything that is wrong with them.
+// wiring is the result of the resolver: the plugins in the order of Init, and
+// all errors.
 type wiring struct {
 	members []*member
 	errs    []error
@@ -39,10 +39,10 @@ type resolver struct {
 	stack []step
 }
 
-// step is a dependency that is being followed.
+// step is a dependency on the current path of the walk.
 type step struct {
 	m     *member
-	field string // of m, through which the walk went on; empty at the top of the stack
+	field string // of m, through which the walk continued; empty at the top of the stack
 }
 
 // dep is one dependency found in the fields of a plugin.
@@ -83,7 +83,7 @@ func (r *resolver) fail(format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf(format, args...))
 }
 
-// usable reports what cannot be a plugin: nil and values that are no pointers.
+// usable rejects values that cannot be plugins: nil and non-pointers.
 func (r *resolver) usable(p infra.Plugin, found string) bool {
 	v := reflect.ValueOf(p)
 	switch {
@@ -97,7 +97,7 @@ func (r *resolver) usable(p infra.Plugin, found string) bool {
 	return false
 }
 
-// enter notes a plugin that was found, and lets it fill its dependencies.
+// enter records a plugin and calls its SetDefaults.
 func (r *resolver) enter(p infra.Plugin, found string) *member {
 	m := &member{Plugin: p, found: found}
 	r.seen[p] = m
@@ -112,7 +112,7 @@ func (r *resolver) enter(p infra.Plugin, found string) *member {
 	return m
 }
 
-// visit adds a plugin after everything that it needs.
+// visit adds a plugin after all its dependencies.
 func (r *resolver) visit(p infra.Plugin, found string) *member {
 	m := r.enter(p, found)
 	r.stack = append(r.stack, step{m: m})
@@ -142,7 +142,7 @@ func (r *resolver) onStack(m *member) bool {
 	return false
 }
 
-// cycle prints the way from a plugin back to itself: "a.Deps.B -> b.Deps.A".
+// cycle prints the path from a plugin back to itself: "a.Deps.B -> b.Deps.A".
 func (r *resolver) cycle(from *member) string {
 	var path []string
 	for _, s := range r.stack {
@@ -153,7 +153,7 @@ func (r *resolver) cycle(from *member) string {
 	return strings.Join(path, " -> ")
 }
 
-// connect checks the dependencies of a plugin that was listed without them.
+// connect checks the dependencies of a plugin that was added by Plugins.
 func (r *resolver) connect(m *member) {
 	for _, d := range r.dependencies(m) {
 		need := r.seen[d.plugin]
@@ -198,7 +198,7 @@ func (r *resolver) checkNames() {
 }
 
 // dependencies lists the plugins in the exported fields of a plugin, in the
-// order of the fields, and reports those that are nil.
+// order of the fields, and reports nil fields.
 func (r *resolver) dependencies(m *member) []dep {
 	label := m.name
 	if label == "" {
@@ -209,8 +209,8 @@ func (r *resolver) dependencies(m *member) []dep {
 	return deps
 }
 
-// structure walks one struct. Anonymous structs are part of it; inDeps tells
-// that it is one named Deps, in which every nil interface is an error.
+// structure walks one struct. Anonymous structs are part of it. inDeps reports
+// that the struct is called Deps, where every nil interface is an error.
 func (r *resolver) structure(v reflect.Value, path string, inDeps bool, deps *[]dep) {
 	for i := range v.NumField() {
 		sf := v.Type().Field(i)
@@ -224,7 +224,7 @@ func (r *resolver) structure(v reflect.Value, path string, inDeps bool, deps *[]
 	}
 }
 
-// walk is the place of a value in the walk.
+// walk is the position of a value in the walk.
 type walk struct {
 	path, name                  string
 	inDeps, anonymous, optional bool

@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// slowAfter is how long a callback may take before the log mentions it.
+	// slowAfter is how long a callback may take before the agent logs a
+	// warning.
 	slowAfter = 2 * time.Second
-	// graceTime is how long a callback may go on after its time is up and its
-	// context has ended, before the agent goes on without it.
+	// graceTime is how long a callback may continue after its timeout, when its
+	// context has ended, before the agent abandons it.
 	graceTime = time.Second
 )
 
 // runner calls the callbacks of plugins one after another, from one goroutine.
-// A callback that does not return in time is left behind with its goroutine;
-// the next ones run on a new goroutine.
+// A callback that times out is abandoned with its goroutine; the next
+// callbacks run on a new goroutine.
 type runner struct {
 	label     string // of goroutines, see Agent.Label
 	emit      func(Event)
@@ -35,8 +36,8 @@ func newRunner(label string, emit func(Event), interrupt func()) *runner {
 func (r *runner) close() { r.worker.close() }
 
 // call runs one callback of a plugin. When ctx ends, the contexts of the
-// plugins end, and the callback has graceTime left. late is called, on the
-// goroutine left behind, if the callback returns nil after that.
+// plugins end, and the callback has graceTime to return. If an abandoned
+// callback returns nil later, its goroutine calls late.
 func (r *runner) call(ctx context.Context, m *member, phase Phase, f func() error, late func()) error {
 	j := &job{run: f, late: late, done: make(chan error, 1)}
 	j.labels = pprof.WithLabels(context.Background(), pprof.Labels(agentLabel, r.label, pluginLabel, m.name))
@@ -79,7 +80,7 @@ func (r *runner) result(m *member, phase Phase, err error) error {
 	return &PluginError{m.name, phase, err}
 }
 
-// leave gives up on a callback.
+// leave abandons a callback.
 func (r *runner) leave(m *member, phase Phase, j *job, after time.Duration, cause error) error {
 	if !j.abandon() { // it returned just now
 		return r.result(m, phase, <-j.done)
@@ -92,7 +93,7 @@ func (r *runner) leave(m *member, phase Phase, j *job, after time.Duration, caus
 	return &PluginError{m.name, phase, err}
 }
 
-// job is one callback on its way.
+// job is one running callback.
 type job struct {
 	labels context.Context // carries the labels of the goroutines that the callback starts
 	run    func() error
@@ -117,7 +118,8 @@ func (j *job) execute() {
 	j.done <- err
 }
 
-// abandon tells the job that nobody waits any more; false if it has finished.
+// abandon marks the job as abandoned. It returns false if the job has
+// finished.
 func (j *job) abandon() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package archtest holds the rules of the house as tests: who may import whom,
-// and what source code may look like. Every failure says why the rule exists.
-// It has no code besides its tests.
+// Package archtest tests the architecture: which packages may import which,
+// and the limits on source code. Every failure states the reason of the rule.
+// The package has no code besides its tests.
 package archtest

@@ -114,7 +114,7 @@ var layers = []layer{
 	},
 }
 
-// isMadeForTests tells whether a package exists for the tests of others. Such a
+// isMadeForTests reports whether a package exists for the tests of others. Such a
 // package is free to use what programs are made of; programs must not use it.
 func isMadeForTests(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(element string) bool {

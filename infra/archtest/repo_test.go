@@ -119,7 +119,7 @@ func parse(p *pkg, name string, text []byte) (*source, error) {
 // line returns the line of a node.
 func (s *source) line(n ast.Node) int { return s.fset.Position(n.Pos()).Line }
 
-// matches tells whether a path fits a pattern: "a/b" is that package, "a/..."
+// matches reports whether a path fits a pattern: "a/b" is that package, "a/..."
 // is a and all below, "a/*/b" has any one element in between.
 func matches(pattern, path string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "/..."); ok {

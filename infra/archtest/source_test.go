@@ -42,12 +42,12 @@ var rules = []rule{
 	},
 	{
 		name: "no printing", where: notProgram, check: noCalls("fmt", "Print", "Println", "Printf"),
-		why: "standard output belongs to the program; libraries log, or write where they are told to",
+		why: "standard output belongs to the program; libraries log, or write to a given writer",
 		bad: `package x; import "fmt"; func f() { fmt.Println() }`,
 	},
 	{
 		name: "no exit", where: notProgram, check: noCalls("os", "Exit"),
-		why: "whoever exits the process skips the Close of all plugins; return an error",
+		why: "os.Exit skips the Close of all plugins; return an error",
 		bad: `package x; import "os"; func f() { os.Exit(1) }`,
 	},
 	{
@@ -57,7 +57,7 @@ var rules = []rule{
 	},
 	{
 		name: "environment", where: outsideConfig, check: noCalls("os", "Getenv", "LookupEnv", "Environ", "ExpandEnv"),
-		why: "a switch in the environment that nobody declared is hidden behaviour; use a flag, or config.Env and config.Variables",
+		why: "an undeclared environment variable is hidden behaviour; use a flag, or config.Env and config.Variables",
 		bad: `package x; import "os"; func f() { os.Getenv("X") }`,
 	},
 	{

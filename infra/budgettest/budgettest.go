@@ -1,9 +1,9 @@
-// Package budgettest declares budgets beside the benchmarks that measure them.
-// "make bench" collects them (.ci/budgets) and prints one line for each: what
-// was measured, the budget, and whether it holds.
+// Package budgettest declares performance budgets beside the benchmarks that
+// measure them. "make bench" collects them (.ci/budgets) and prints one line
+// for each: the measured number, the budget, and whether it holds.
 //
-// A budget is an ordinary metric of a benchmark. Its unit has the name of the
-// budget, the unit of the number, and the limit: "create-100k[s]<=0.5".
+// A budget is an ordinary metric of a benchmark. Its unit consists of the name
+// of the budget, the unit of the number, and the limit: "create-100k[s]<=0.5".
 package budgettest
 
 import (
@@ -15,32 +15,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Linear is how many times longer ten times as much may take. It would be ten, were
-// it not for sorting and for the caches of the processor.
+// Linear is the accepted growth of the run time when the input grows tenfold. It is
+// more than ten because of sorting and CPU caches.
 const Linear = 12
 
-// AtMost reports a measured number that shall not be above the limit. Neither
-// the name nor the unit may contain blanks; a ratio has the unit "x".
+// AtMost reports a measured number with an upper limit. Neither the name nor
+// the unit may contain blanks; a ratio has the unit "x".
 func AtMost(b *testing.B, name string, measured float64, unit string, limit float64) {
 	b.Helper()
 	b.ReportMetric(measured, fmt.Sprintf("%s[%s]<=%g", name, unit, limit))
 }
 
-// AtLeast reports a measured number that shall not be below the limit.
+// AtLeast reports a measured number with a lower limit.
 func AtLeast(b *testing.B, name string, measured float64, unit string, limit float64) {
 	b.Helper()
 	b.ReportMetric(measured, fmt.Sprintf("%s[%s]>=%g", name, unit, limit))
 }
 
-// Compare reports a number that has no limit, and says what the budgets of the
-// same unit are to be compared with.
+// Compare reports a number without a limit, as the reference for the budgets
+// of the same unit.
 func Compare(b *testing.B, name string, measured float64, unit string) {
 	b.Helper()
 	b.ReportMetric(measured, fmt.Sprintf("%s[%s]", name, unit))
 }
 
-// Fastest is the shortest of some runs: what else the machine does makes a run
-// longer, never shorter.
+// Fastest returns the shortest of some runs. Other load on the machine can
+// only make a run longer.
 func Fastest(runs int, run func() time.Duration) time.Duration {
 	fastest := run()
 	for range runs - 1 {
@@ -49,11 +49,11 @@ func Fastest(runs int, run func() time.Duration) time.Duration {
 	return fastest
 }
 
-// Growth is how many times longer a run of size 10*n takes than one of size n:
-// in each round, ten small runs and a large one, and a small one before all of
-// them to warm up. Both sides work for about as long, so what happens beside
-// them, collecting garbage and other work of the machine, meets both. A run
-// should leave nothing behind that the next one would have to carry.
+// Growth returns how many times longer a run of size 10*n takes than one of
+// size n. Each round consists of ten small runs and a large one; one small run
+// warms up first. Both sides take about as long, so garbage collection and
+// other load affect both alike. A run must not leave state behind that slows
+// down the next one.
 func Growth(rounds, n int, run func(n int) time.Duration) float64 {
 	run(n)
 	var small, large time.Duration
@@ -66,8 +66,8 @@ func Growth(rounds, n int, run func(n int) time.Duration) float64 {
 	return 10 * float64(large) / float64(small)
 }
 
-// Medians runs all functions in turn, so that what else the machine does meets
-// all of them, and returns the median of what each returned.
+// Medians runs all functions in turn, so that other load affects all of them
+// alike, and returns the median of the results of each function.
 func Medians(rounds int, runs ...func() time.Duration) []time.Duration {
 	took := make([][]time.Duration, len(runs))
 	for range rounds {
@@ -83,17 +83,17 @@ func Medians(rounds int, runs ...func() time.Duration) []time.Duration {
 	return medians
 }
 
-// Took is how long a function takes.
+// Took returns how long a function takes.
 func Took(f func()) time.Duration {
 	start := time.Now()
 	f()
 	return time.Since(start)
 }
 
-// Worked is how long a function takes that neither sleeps nor waits for
-// anybody else: the time on the clock, or that of the processors if it is
-// less. The rest went to other processes. The clock of the processors is
-// coarse; what takes less than a few of its ticks is taken from the other one.
+// Worked returns how long a function works that neither sleeps nor blocks: the
+// elapsed time or the CPU time, whichever is less. Their difference went to
+// other processes. CPU time is coarse, so elapsed time is used below a few of
+// its ticks.
 func Worked(f func()) time.Duration {
 	before := processors()
 	took := Took(f)
@@ -103,10 +103,10 @@ func Worked(f func()) time.Duration {
 	return min(took, processors()-before)
 }
 
-// tick is how coarse the clock of the processors may be.
+// tick is the assumed resolution of CPU time.
 const tick = 10 * time.Millisecond
 
-// processors is the time that this process had on all processors.
+// processors returns the CPU time of this process on all processors.
 func processors() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {

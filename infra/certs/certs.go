@@ -1,6 +1,6 @@
-// Package certs has the TLS side of servers: their certificate, and those that
-// sign the certificates of clients. The files are read again when they change,
-// so that a certificate is renewed without a restart.
+// Package certs loads the certificates of TLS servers and the CAs that sign
+// client certificates. It reloads the files when they change, so that
+// certificates can be renewed without a restart.
 package certs
 
 import (
@@ -16,33 +16,33 @@ import (
 // Files are the files of a server, all in PEM.
 type Files struct {
 	Cert, Key string
-	// ClientCAs sign the certificates of clients; if there are any, clients must
-	// have one.
+	// ClientCAs sign the certificates of clients. If there are any, clients must
+	// present a certificate.
 	ClientCAs []string
-	// Keys are the names of these files in the configuration, for errors.
+	// Keys are the configuration keys of these files, for errors.
 	Keys Keys
 }
 
-// Keys are names in a configuration.
+// Keys are names of configuration keys.
 type Keys struct{ Pair, ClientCAs string }
 
-// Server is the TLS side of a server. It may be used concurrently.
+// Server holds the certificates of a TLS server. It may be used concurrently.
 type Server struct {
 	live *reload.Value[*tls.Config]
 }
 
-// Options are what Load works with.
+// Options are the options of Load.
 type Options struct {
-	// Protocols are those that are offered, such as "h2".
+	// Protocols are offered to clients (ALPN), such as "h2".
 	Protocols []string
-	// Changed is called when the files have changed, with an error if they
-	// cannot be used; then the certificates stay what they were.
+	// Changed is called when the files have changed. If they are invalid, it
+	// gets the error and the server keeps the previous certificates.
 	Changed func(error)
-	// Now is the clock that says when to look at the files again; time.Now if nil.
+	// Now is the clock for the reload; time.Now if nil.
 	Now func() time.Time
 }
 
-// Load reads the files. The error names the keys of the configuration.
+// Load reads the files. Errors name the configuration keys.
 func Load(f Files, opts Options) (*Server, error) {
 	files := append([]string{f.Cert, f.Key}, f.ClientCAs...)
 	live, err := reload.Load(files, func() (*tls.Config, error) { return f.load(opts.Protocols) },
@@ -75,22 +75,22 @@ func (f Files) load(protocols []string) (*tls.Config, error) {
 	return c, nil
 }
 
-// Config is what a server is configured with: every handshake has the
-// certificates of that time.
+// Config returns the TLS configuration of the server. Every handshake uses the
+// current certificates.
 func (s *Server) Config() *tls.Config {
 	c := s.live.Get().Clone()
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.live.Get(), nil }
 	return c
 }
 
-// NotAfter returns until when the certificate of the server is valid.
+// NotAfter returns when the certificate of the server expires.
 func (s *Server) NotAfter() time.Time { return s.leaf().NotAfter }
 
-// Valid tells whether the certificate of the server is valid at a time.
+// Valid reports whether the certificate of the server is valid at a time.
 func (s *Server) Valid(at time.Time) bool {
 	leaf := s.leaf()
 	return !at.Before(leaf.NotBefore) && !at.After(leaf.NotAfter)
 }
 
-// leaf is there since LoadX509KeyPair parses it.
+// leaf is never nil since LoadX509KeyPair parses it.
 func (s *Server) leaf() *x509.Certificate { return s.live.Get().Certificates[0].Leaf }

@@ -117,7 +117,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		{"text: a\ntxet: b", `p.conf:2: txet: unknown key, did you mean "text"?`},
 		{"Text: a", `p.conf:1: Text: unknown key, did you mean "text"?`},
 		{"nested:\n  nam: x\n", `p.conf:2: nested.nam: unknown key, did you mean "name"?`},
-		{"nested: {zzz: x}\n", `p.conf:1: nested.zzz: unknown key; known are name, port`},
+		{"nested: {zzz: x}\n", `p.conf:1: nested.zzz: unknown key; known keys: name, port`},
 		{"items:\n- {port: 1}\n- {port: x}", `p.conf:3: items[1].port: expected a whole number, got "x"`},
 		{"int: 2.5", `p.conf:1: int: expected a whole number, got "2.5"`},
 		{"small: 256", `p.conf:1: small: expected a whole number that is not negative, got "256"`},

@@ -17,11 +17,11 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/suggest"
 )
 
-// maxNodes bounds the values read from one file, aliases counted each time
-// they are used, so that a small file cannot expand without end.
+// maxNodes limits the values read from one file. Aliases count each time they
+// are used, so that a small file cannot expand without limit.
 const maxNodes = 1 << 16
 
-// FieldError says what is wrong at one place of a configuration file.
+// FieldError is an error at one position of a configuration file.
 type FieldError struct {
 	File  string
 	Line  int
@@ -42,13 +42,13 @@ func (e *FieldError) Error() string {
 	return b.String() + ": " + e.Msg
 }
 
-// decoder reads one file; it collects all errors instead of the first.
+// decoder reads one file. It collects all errors rather than the first.
 type decoder struct {
 	file  string
 	errs  []error
 	nodes int
 	refs  *references
-	raw   map[*yaml.Node]string // values with references, as they are in the file
+	raw   map[*yaml.Node]string // values with references, as written in the file
 }
 
 func decode(data []byte, file string, target reflect.Value, refs *references) error {
@@ -73,14 +73,14 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 }
 
 func (d *decoder) mismatch(n *yaml.Node, v reflect.Value, path string) {
-	if raw, ok := d.raw[n]; ok { // what it refers to may be a secret
+	if raw, ok := d.raw[n]; ok { // the value behind the reference may be a secret
 		d.fail(n, path, "expected %s, got something else from %s", expected(v.Type()), raw)
 		return
 	}
 	d.fail(n, path, "expected %s, got %s", expected(v.Type()), describe(n))
 }
 
-// value reads n into v; null leaves the default in place.
+// value reads n into v; null keeps the default.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	if d.nodes++; d.nodes > maxNodes {
 		if d.nodes == maxNodes+1 {
@@ -141,7 +141,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	}
 	d.eachKey(n, path, func(key, value *yaml.Node, path string) {
 		f, ok := byKey[key.Value]
-		if !ok { // documents of the predecessor have password_hash for password-hash
+		if !ok { // the predecessor wrote password_hash for password-hash
 			f, ok = byKey[strings.ReplaceAll(key.Value, "_", "-")]
 		}
 		if !ok {
@@ -155,7 +155,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	})
 }
 
-// eachKey calls f for every key of a mapping, and reports those given twice.
+// eachKey calls f for every key of a mapping, and reports duplicates.
 func (d *decoder) eachKey(n *yaml.Node, path string, f func(key, value *yaml.Node, path string)) {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -268,7 +268,7 @@ func (d *decoder) anything(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// describe says what the file has, in the words of people.
+// describe names what the file contains, for error messages.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -285,15 +285,15 @@ func describe(n *yaml.Node) string {
 	return strconv.Quote(value)
 }
 
-// suggestion names the known key that is most similar to the unknown one, or all
-// keys if none is similar and they are few.
+// suggestion returns the known key that is nearest to the unknown one, or all
+// keys if none is near and there are few.
 func suggestion(key string, known []string) string {
 	best := suggest.Nearest(key, known)
 	switch {
 	case best != "":
 		return fmt.Sprintf(", did you mean %q?", best)
 	case len(known) > 0 && len(known) <= 12:
-		return "; known are " + strings.Join(known, ", ")
+		return "; known keys: " + strings.Join(known, ", ")
 	}
 	return ""
 }

@@ -11,21 +11,22 @@ import (
 // Key is one key of a configuration, for documentation.
 type Key struct {
 	// Name is the path of the key: "rate-limiter.limit"; "users[].name" is a key
-	// of every item of a list, "limits.*.rate" one of every entry of a mapping.
+	// of every item of a list, "limits.*.rate" a key of every entry of a
+	// mapping.
 	Name string
-	// Type says for people what is expected ("true or false").
+	// Type describes the expected value ("true or false").
 	Type string
-	// Default is the value that holds where the file says nothing, as YAML on one
-	// line; empty for what has keys of its own, and for those of items.
+	// Default is the default as YAML on one line. It is empty for structs and for
+	// keys of items.
 	Default string
 	// Doc is the tag `desc`.
 	Doc string
-	// Secret tells that the value is never shown.
+	// Secret reports that the value is never shown.
 	Secret bool
 }
 
 // Keys lists the keys of a configuration with these defaults, a struct or a pointer
-// to one, in their order. Keys of structs within it follow the key of the struct.
+// to one, in their order. The keys of a nested struct follow the key of the struct.
 func Keys(def any) ([]Key, error) {
 	v := reflect.ValueOf(def)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -37,7 +38,7 @@ func Keys(def any) ([]Key, error) {
 	return keysOf(v, "", true)
 }
 
-// keysOf lists the keys of a struct; known tells that its values are defaults.
+// keysOf lists the keys of a struct; known reports that its values are defaults.
 func keysOf(v reflect.Value, prefix string, known bool) ([]Key, error) {
 	var keys []Key
 	for _, f := range fieldsOf(v.Type()) {
@@ -68,8 +69,8 @@ func keysOf(v reflect.Value, prefix string, known bool) ([]Key, error) {
 	return keys, nil
 }
 
-// innerStruct finds the struct whose keys are written below a key: that of the
-// type itself, of the items of a list ("[]") or of the entries of a mapping (".*").
+// innerStruct finds the struct whose keys are nested below a key: that of the type
+// itself, of the items of a list ("[]") or of the entries of a mapping (".*").
 func innerStruct(t reflect.Type) (inner reflect.Type, path string) {
 	for {
 		switch {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Environ looks up a variable of the environment; os.LookupEnv is the real
-// one, tests give their own.
+// Environ looks up an environment variable. The real one is os.LookupEnv;
+// tests pass their own.
 type Environ func(name string) (value string, set bool)
 
 // NoEnviron is an empty environment.
@@ -24,23 +24,23 @@ func EnvMap(vars map[string]string) Environ {
 	}
 }
 
-// Variable is an environment variable that is no counterpart of a flag.
+// Variable is an environment variable that does not correspond to a flag.
 type Variable struct{ Name, Doc string }
 
-// Variables lists the environment variables read besides those of flags
-// (EnvName); "-h" shows them. Nothing else is read from the environment, but for
-// what configuration files refer to as ${env:NAME}.
+// Variables lists the environment variables besides those of flags (EnvName);
+// "-h" shows them. No other variables are read, except those that configuration
+// files refer to as ${env:NAME}.
 func Variables() []Variable {
 	return []Variable{
 		{"VPP_BIN", "path of a VPP executable to start or to test against"},
-		{"ETCD_ENDPOINTS", "addresses of etcd, separated by commas, where etcd.conf has none"},
-		{"ENABLE_STATUS_PUBLISHING", "if set and not empty, the states of items are published to all data stores, unless orchestrator.conf names some"},
-		{"NO_COLOR", "if set and not empty, console output has no colours"},
+		{"ETCD_ENDPOINTS", "addresses of etcd, separated by commas, if etcd.conf has none"},
+		{"ENABLE_STATUS_PUBLISHING", "if not empty, the states of items are published to all data stores, unless orchestrator.conf names some"},
+		{"NO_COLOR", "if not empty, console output has no colours"},
 	}
 }
 
-// Env returns a variable listed by Variables; any other name counts as not
-// set, so that the list stays complete.
+// Env returns a variable listed by Variables. It treats any other name as
+// unset, so that the list stays complete.
 func Env(name string) (value string, set bool) {
 	if !slices.ContainsFunc(Variables(), func(v Variable) bool { return v.Name == name }) {
 		return "", false
@@ -48,8 +48,8 @@ func Env(name string) (value string, set bool) {
 	return os.LookupEnv(name)
 }
 
-// EnvName is the variable that stands for a flag: "etcd-config" can be given
-// as ETCD_CONFIG.
+// EnvName returns the variable of a flag: "etcd-config" can be set as
+// ETCD_CONFIG.
 func EnvName(flag string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(flag))
 }

@@ -19,8 +19,8 @@ type field struct {
 	typ    reflect.Type
 }
 
-// fieldsOf lists the keys of a struct in their order; the fields of embedded
-// structs count as the struct's own.
+// fieldsOf lists the keys of a struct in their order. The fields of embedded
+// structs count as fields of the struct.
 func fieldsOf(t reflect.Type) []field {
 	var fs []field
 	for i := range t.NumField() {
@@ -84,10 +84,10 @@ var (
 	unmarshaler  = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// isText tells whether values of the type are read by UnmarshalText.
+// isText reports whether UnmarshalText reads values of the type.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(unmarshaler) }
 
-// expected describes the type to the person who writes the file.
+// expected describes the type for error messages.
 func expected(t reflect.Type) string {
 	switch {
 	case t == durationType:

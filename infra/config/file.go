@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxFileSize bounds a configuration file of a plugin; these files are
-// written by hand.
+// maxFileSize limits the configuration file of a plugin, which is written by
+// hand.
 const maxFileSize = 4 << 20
 
 // ForPlugin returns the source of a plugin that runs without an agent: the
@@ -85,8 +85,8 @@ func readFirst(paths ...string) (data []byte, path string, found bool, err error
 	return nil, "", false, nil
 }
 
-// Text is a source that holds its YAML, for tests and for agents that carry
-// their configuration. The name stands for the file in errors.
+// Text returns a source that holds its YAML, for tests and for agents with a
+// built-in configuration. Errors show the name instead of a file.
 func Text(plugin, yaml string) Source { return text{plugin, yaml} }
 
 type text struct{ name, yaml string }

@@ -14,9 +14,9 @@ import (
 // ConfigDirFlag is the flag that names the directory of configuration files.
 const ConfigDirFlag = "config-dir"
 
-// Flags are the command line of one agent together with its counterpart in the
-// environment. A flag given on the command line wins over its variable
-// (EnvName), which wins over the default.
+// Flags are the flags of one agent. A flag on the command line takes
+// precedence over its environment variable (EnvName), which takes precedence
+// over the default.
 type Flags struct {
 	*pflag.FlagSet
 	environ Environ
@@ -40,12 +40,12 @@ func NewFlags(program string, environ Environ) *Flags {
 		cliOnly: map[string]bool{"help": true},
 	}
 	f.SortFlags = true
-	f.Usage = func() {} // the caller prints it, where it wants to
+	f.Usage = func() {} // the caller prints it
 	f.StringVar(&f.dir, ConfigDirFlag, ".", "directory of configuration files")
 	return f
 }
 
-// Define adds the flag --<plugin>-config; the help shows it if it is listed.
+// Define adds the flag --<plugin>-config; the help shows it if listed is set.
 func (f *Flags) Define(plugin string, listed bool) {
 	name := strings.ToLower(plugin) + "-config"
 	if f.Lookup(name) != nil {
@@ -61,21 +61,21 @@ func (f *Flags) Source(plugin string) Source {
 	return fileSource{name: plugin, flag: strings.ToLower(plugin) + "-config", flags: f}
 }
 
-// OnOpenFile sets what is called when the configuration of a plugin is read and a
-// file with secrets turns out to be readable by everybody on this machine: the
-// configuration file, or one that a value refers to.
+// OnOpenFile sets a function that is called when a file with secrets is readable
+// by every user of this machine: a configuration file, or a file that a value
+// refers to.
 func (f *Flags) OnOpenFile(warn func(plugin, file string)) { f.onOpenFile = warn }
 
-// CommandLineOnly takes flags out of the environment: those that ask for
-// something once, and whose variables (VERSION) mean other things elsewhere.
+// CommandLineOnly excludes flags from the environment: those of one-time
+// commands, whose variables (VERSION) have other meanings elsewhere.
 func (f *Flags) CommandLineOnly(flags ...string) {
 	for _, name := range flags {
 		f.cliOnly[name] = true
 	}
 }
 
-// Variable is the environment variable that stands for a flag (EnvName); empty if
-// there is none.
+// Variable returns the environment variable of a flag (EnvName); empty if there
+// is none.
 func (f *Flags) Variable(flag string) string {
 	if f.cliOnly[flag] {
 		return ""
@@ -83,9 +83,9 @@ func (f *Flags) Variable(flag string) string {
 	return EnvName(flag)
 }
 
-// Parse reads the command line and then, for the flags that were not given,
-// the environment. Long flags with a single dash are accepted. It returns the
-// arguments that are no flags. The error is pflag.ErrHelp if help was asked for.
+// Parse reads the command line and then, for flags that are not given, the
+// environment. It accepts long flags with a single dash. It returns the
+// remaining arguments. The error is pflag.ErrHelp if help was requested.
 func (f *Flags) Parse(args []string) (rest []string, err error) {
 	if err := f.FlagSet.Parse(f.doubleDash(args)); err != nil {
 		return nil, err
@@ -105,12 +105,13 @@ func (f *Flags) Parse(args []string) (rest []string, err error) {
 	return f.Args(), errors.Join(errs...)
 }
 
-// Given tells whether the flag was given, on the command line or in the
+// Given reports whether the flag was given, on the command line or in the
 // environment.
 func (f *Flags) Given(flag string) bool { return f.Changed(flag) }
 
-// MissingDir is the directory that was given with --config-dir, if it does not
-// exist; else "". That may be right where everything has its default.
+// MissingDir returns the directory given with --config-dir if it does not
+// exist, else "". A missing directory is valid if all plugins use their
+// defaults.
 func (f *Flags) MissingDir() string {
 	if _, err := os.Stat(f.dir); f.Given(ConfigDirFlag) && errors.Is(err, fs.ErrNotExist) {
 		return f.dir
@@ -118,8 +119,8 @@ func (f *Flags) MissingDir() string {
 	return ""
 }
 
-// doubleDash turns -flag and -flag=value into the form with two dashes where
-// flag is a defined long flag.
+// doubleDash turns -flag and -flag=value into the form with two dashes if flag
+// is a defined long flag.
 func (f *Flags) doubleDash(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {

@@ -13,7 +13,8 @@ var kebabCase = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // Lint checks the type and the defaults of a configuration, for the tests of
 // plugins: every exported field has a tag `yaml` or `json` with a kebab-case
 // key and a tag `desc`, no key is used twice, types can be read and written,
-// the defaults pass Validate, and reading what Print writes gives them back.
+// the defaults pass Validate, and reading the output of Print yields them
+// again.
 func Lint(def any) error {
 	v := reflect.ValueOf(def)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -95,7 +96,7 @@ func lintRoundTrip(v reflect.Value) error {
 		return err
 	}
 	if !bytes.Equal(first, second) {
-		return fmt.Errorf("the defaults do not survive printing and reading:\n%s\nbecame\n%s", first, second)
+		return fmt.Errorf("the defaults change when they are printed and read:\n%s\nbecame\n%s", first, second)
 	}
 	return nil
 }

@@ -8,25 +8,26 @@ import (
 	"reflect"
 )
 
-// Validator is implemented by configurations that can say what is wrong with
-// them beyond types, for example that a port is out of range.
+// Validator is implemented by configurations with checks beyond types, for
+// example of the range of a port.
 type Validator interface{ Validate() error }
 
-// Load reads the configuration of a plugin: the values of def, overwritten by
-// those of the source. found tells whether the source had any. It is strict:
-// unknown keys and wrong types are errors that name file, line and field.
+// Load reads the configuration of a plugin: the values of def, overridden by
+// those of the source. found reports whether the source exists. Load is
+// strict: unknown keys and wrong types are errors that name file, line and
+// field.
 //
-// The keys of a struct are given by the tag `yaml`, else by the tag `json`,
-// else by the field's name in kebab-case. A field of type time.Duration is
-// written as text ("1s") or as a number of nanoseconds, one of type os.FileMode
-// as octal digits, and types with UnmarshalText as their text. If C or *C has
-// Validate, it is called in the end.
+// The key of a field is its tag `yaml`, else its tag `json`, else its name in
+// kebab-case. A field of type time.Duration is written as text ("1s") or as a
+// number of nanoseconds, one of type os.FileMode as octal digits, and types
+// with UnmarshalText as their text. If C or *C has Validate, Load calls it at
+// the end.
 //
-// A value may refer to what is not written in the file, a password for example:
+// A value may refer to the environment or to a file, for example for passwords:
 // ${env:NAME} is the value of an environment variable, ${file:PATH} the content of a
-// file, without line breaks at its end; the path is relative to the directory of the
-// configuration file. What is not there is an error. $${ is a plain ${.
-// In a list or mapping on one line YAML wants quotes around it.
+// file without trailing line breaks. PATH is relative to the directory of the
+// configuration file. An unset variable or a missing file is an error. $${ is a
+// literal ${. In a list or mapping on one line YAML requires quotes around it.
 func Load[C any](s Source, def C) (cfg C, found bool, err error) {
 	cfg = clone(def)
 	found, err = loadInto(s, reflect.ValueOf(&cfg).Elem())
@@ -36,8 +37,8 @@ func Load[C any](s Source, def C) (cfg C, found bool, err error) {
 	return cfg, found, nil
 }
 
-// LoadAny is Load for a configuration whose type is not known to the caller;
-// def must be a struct or a pointer to one, and the result has its type.
+// LoadAny is Load for a configuration whose type the caller does not know. def
+// must be a struct or a pointer to one, and the result has its type.
 func LoadAny(s Source, def any) (cfg any, found bool, err error) {
 	v := reflect.ValueOf(def)
 	ptr := v.Kind() == reflect.Pointer
@@ -95,7 +96,7 @@ func validate(v reflect.Value) error {
 }
 
 // Decode reads YAML into the struct that target points to, as strictly as
-// Load; name is that of the file, or stands for it in errors.
+// Load. Errors show name as the file.
 func Decode(data []byte, name string, target any) error {
 	v := reflect.ValueOf(target)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -108,8 +109,8 @@ func clone[C any](c C) C {
 	return deepCopy(reflect.ValueOf(&c).Elem()).Interface().(C)
 }
 
-// deepCopy copies what a decoder may write into, so that defaults which share
-// slices or maps are never changed.
+// deepCopy copies everything a decoder may write to, so that defaults which
+// share slices or maps never change.
 func deepCopy(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer:

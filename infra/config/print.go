@@ -18,8 +18,8 @@ import (
 // hiddenSecret replaces the value of a field tagged secret:"true".
 const hiddenSecret = "***"
 
-// Print writes a configuration as YAML in which the tag `desc` of every field
-// is a comment above its key. Fields tagged secret:"true" are not shown.
+// Print writes a configuration as YAML, with the tag `desc` of every field as
+// a comment above its key. It hides fields tagged secret:"true".
 func Print(w io.Writer, cfg any) error {
 	v := reflect.ValueOf(cfg)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -58,7 +58,7 @@ func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// node turns a value into the form in which decode reads it.
+// node converts a value to the form that decode reads.
 func node(v reflect.Value, hide bool) (*yaml.Node, error) {
 	t := v.Type()
 	switch {

@@ -11,26 +11,27 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxReferenced bounds a file that a value refers to, in bytes.
+// maxReferenced limits a file that a value refers to, in bytes.
 const maxReferenced = 64 << 10
 
-// Values of a configuration file may refer to what is not written in it, so that
-// secrets need not be: ${env:NAME} is the value of an environment variable,
-// ${file:PATH} is the content of a file without line breaks at its end, relative to
-// the directory of the configuration file. Both may be parts of a value, and what
-// they bring in is not looked at again. $${ is a plain ${. A variable that is not
-// set and a file that cannot be read are errors, and so is any other ${.
+// A value of a configuration file may refer to the environment or to a file, so
+// that secrets need not be written in it: ${env:NAME} is the value of an
+// environment variable, ${file:PATH} is the content of a file without trailing line
+// breaks, relative to the directory of the configuration file. Both may be parts of
+// a value, and references in their content are not expanded. $${ is a literal ${.
+// An unset variable, an unreadable file and any other ${ are errors.
 
-// references resolves what values refer to.
+// references expands the references in values.
 type references struct {
 	environ Environ
 	dir     string   // of the configuration file
 	files   []string // that were read
-	// plain tells that the file itself holds a secret.
+	// plain reports that the configuration file itself holds a secret.
 	plain bool
 }
 
-// expand returns a scalar with what it refers to, and an error for people.
+// expand returns a scalar with its references expanded, or an error for the
+// user.
 func (r *references) expand(n *yaml.Node) (*yaml.Node, error) {
 	if !strings.Contains(n.Value, "${") {
 		return n, nil
@@ -41,7 +42,7 @@ func (r *references) expand(n *yaml.Node) (*yaml.Node, error) {
 	}
 	expanded := *n
 	expanded.Value = text
-	// A number may have come of it, also where YAML needs quotes because of the {.
+	// The result may be a number, although YAML requires quotes because of the {.
 	expanded.Style, expanded.Tag = 0, ""
 	expanded.Tag = expanded.ShortTag()
 	return &expanded, nil
@@ -62,7 +63,7 @@ func (r *references) text(value string) (string, error) {
 		}
 		reference, rest, closed := strings.Cut(after, "}")
 		if !closed {
-			return "", errors.New("${ without }; expected ${env:NAME} or ${file:PATH}, or $${ for a plain ${")
+			return "", errors.New("${ without }; expected ${env:NAME} or ${file:PATH}, or $${ for a literal ${")
 		}
 		text, err := r.resolve(reference)
 		if err != nil {
@@ -85,7 +86,7 @@ func (r *references) resolve(reference string) (string, error) {
 	case kind == "file" && name != "":
 		return r.file(name)
 	}
-	return "", fmt.Errorf("${%s}: expected ${env:NAME} or ${file:PATH}, or $${ for a plain ${", reference)
+	return "", fmt.Errorf("${%s}: expected ${env:NAME} or ${file:PATH}, or $${ for a literal ${", reference)
 }
 
 func (r *references) file(name string) (string, error) {
@@ -110,7 +111,7 @@ func (r *references) file(name string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// note looks for secrets in the value of a field that holds some.
+// note records secrets in the value of a secret field.
 func (r *references) note(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Value != "" && n.Tag != "!!null" && !strings.Contains(strings.ReplaceAll(n.Value, "$${", ""), "${") {
 		r.plain = true
@@ -120,7 +121,7 @@ func (r *references) note(n *yaml.Node) {
 	}
 }
 
-// expandAll is expand for a value of any kind.
+// expandAll is expand for values of any kind.
 func (d *decoder) expandAll(n *yaml.Node, path string) *yaml.Node {
 	if n.Kind == yaml.ScalarNode {
 		expanded, err := d.refs.expand(n)
@@ -133,7 +134,7 @@ func (d *decoder) expandAll(n *yaml.Node, path string) *yaml.Node {
 	all := *n
 	all.Content = nil
 	for i, c := range n.Content {
-		if n.Kind != yaml.MappingNode || i%2 == 1 { // keys are what they are
+		if n.Kind != yaml.MappingNode || i%2 == 1 { // keys are not expanded
 			c = d.expandAll(c, path)
 		}
 		all.Content = append(all.Content, c)
@@ -141,11 +142,11 @@ func (d *decoder) expandAll(n *yaml.Node, path string) *yaml.Node {
 	return &all
 }
 
-// escaped is text as it has to be written to be read as it is.
+// escaped returns text in which ${ is escaped.
 func escaped(v reflect.Value) string { return strings.ReplaceAll(v.String(), "${", "$${") }
 
-// openFiles are the files with secrets that everybody on this machine can read: the
-// configuration file, if there are secrets in it, and those it refers to.
+// openFiles returns the files with secrets that every user of this machine can read:
+// the configuration file, if there are secrets in it, and the files it refers to.
 func (r *references) openFiles(file string) []string {
 	files := r.files
 	if r.plain {

@@ -95,7 +95,7 @@ func TestReferencesThatAreWrong(t *testing.T) {
 		"url: ${file:none}":          "url: stat " + dir + "/none: no such file or directory",
 		"url: ${file:" + dir + "}":   "url: " + dir + ": expected a regular file",
 		"url: ${file:large}":         "large: 66560 bytes, expected at most 65536",
-		"url: ${SECRET}":             "url: ${SECRET}: expected ${env:NAME} or ${file:PATH}, or $${ for a plain ${",
+		"url: ${SECRET}":             "url: ${SECRET}: expected ${env:NAME} or ${file:PATH}, or $${ for a literal ${",
 		"url: ${env:}":               "url: ${env:}: expected ${env:NAME}",
 		"url: ${vault:x}":            "url: ${vault:x}: expected ${env:NAME}",
 		"url: ${env:SECRET":          "url: ${ without }; expected",

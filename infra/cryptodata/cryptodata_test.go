@@ -179,7 +179,7 @@ func TestReveal(t *testing.T) {
 	}
 }
 
-// What can not be decrypted is told with its field, and without what it is.
+// The error of a text that cannot be decrypted names its field and hides its content.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	private, public := pair(t)
@@ -191,12 +191,12 @@ func TestErrors(t *testing.T) {
 		value kv.Value
 		want  string
 	}{
-		"another key":       {p, kv.Encoded(`{"mixins":[{"name":"x"},{"root":"` + bad + `"}]}`), "mixins[1].root: decrypt: it was encrypted for another key, or damaged"},
+		"another key":       {p, kv.Encoded(`{"mixins":[{"name":"x"},{"root":"` + bad + `"}]}`), "mixins[1].root: decrypt: the text was encrypted for another key, or is damaged"},
 		"no base64":         {p, kv.Encoded(`{"name":"$crypto$?"}`), "name: decrypt: expected base64 after $crypto$"},
-		"message":           {p, kv.Decoded{Message: api(bad)}, "decrypt: it was encrypted for another key"},
-		"whole":             {p, kv.Encoded(bad), "decrypt the value: it was encrypted for another key"},
-		"whole, no message": {p, kv.Encoded(good), "can be decrypted, but is not google.protobuf.Api"},
-		"no keys":           {start(t), kv.Encoded(`{"name":"` + good + `"}`), "name: decrypt: it is encrypted, and there are no private-key-files in cryptodata.conf"},
+		"message":           {p, kv.Decoded{Message: api(bad)}, "decrypt: the text was encrypted for another key"},
+		"whole":             {p, kv.Encoded(bad), "decrypt the value: the text was encrypted for another key"},
+		"whole, no message": {p, kv.Encoded(good), "the decrypted value is not google.protobuf.Api"},
+		"no keys":           {start(t), kv.Encoded(`{"name":"` + good + `"}`), "name: decrypt: the value is encrypted, and there are no private-key-files in cryptodata.conf"},
 		"wrong field":       {p, kv.Encoded(`{"syntax":"` + good + `"}`), `(secret)`},
 		"unknown field":     {p, kv.Encoded(`{"nmae":"` + good + `"}`), `nmae`},
 		"broken JSON":       {p, kv.Encoded(`{"name":"` + good + `"`), "JSON"},

@@ -1,16 +1,16 @@
-// Package cryptodata is the plugin that decrypts secrets in configurations: who
-// can read a data store, or a file, sees "$crypto$..." in the place of a
-// password. What is encrypted is a text in a value, or the value as a whole, in
-// JSON, in protobuf and in files alike:
+// Package cryptodata is the plugin that decrypts secrets in configurations, so
+// that a data store or a file contains "$crypto$..." instead of a password.
+// Either a text in a value is encrypted, or the value as a whole, in JSON, in
+// protobuf and in files alike:
 //
 //	{"name": "wg0", "wireguard": {"private_key": "$crypto$cGxlYXNl..."}}
 //	$crypto$bm90IHRvZGF5...
 //
-// Objects in JSON may say "encrypted": true; that is no part of the value.
-// Values are encrypted with the public half of an RSA key (Encrypt, or agentctl
-// kvdb encrypt) and decrypted, when they are decoded, with the private half,
-// which only the agent has. One that can not be decrypted is an item that is
-// rejected, with its key and the path of the field; the rest takes effect.
+// Objects in JSON may contain "encrypted": true, which is not part of the
+// value. Values are encrypted with the public half of an RSA key (Encrypt, or
+// agentctl kvdb encrypt) and decrypted, when they are decoded, with the private
+// half, which only the agent has. An item that cannot be decrypted is rejected,
+// with its key and the path of the field; the other items take effect.
 package cryptodata
 
 import (
@@ -22,9 +22,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-// ErrNoKeys: there is encrypted text, and the agent has no keys. Compare with
-// errors.Is.
-var ErrNoKeys = errors.New("it is encrypted, and there are no private-key-files in cryptodata.conf")
+// ErrNoKeys is returned if there is encrypted text and the agent has no keys.
+var ErrNoKeys = errors.New("the value is encrypted, and there are no private-key-files in cryptodata.conf")
 
 // Plugin decrypts values. Its methods may be called concurrently, from Init on.
 type Plugin struct {
@@ -40,10 +39,10 @@ type Deps struct {
 
 // Config is the file cryptodata.conf.
 type Config struct {
-	PrivateKeyFiles []string `json:"private-key-files" desc:"private RSA keys in PEM, of which each value may be encrypted for any; none: encrypted values are rejected"`
+	PrivateKeyFiles []string `json:"private-key-files" desc:"private RSA keys in PEM; a value may be encrypted for any of them. Without keys, encrypted values are rejected"`
 }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	for i, path := range c.PrivateKeyFiles {
 		if path == "" {
@@ -75,7 +74,7 @@ func (p *Plugin) Init() error {
 		}
 		p.keys = append(p.keys, key)
 		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-			p.Log.Warn("others can read a private key; expected the mode 0600", "file", path, "mode", info.Mode().Perm().String())
+			p.Log.Warn("every user of this machine can read a private key; expected the mode 0600", "file", path, "mode", info.Mode().Perm().String())
 		}
 	}
 	return nil
@@ -84,7 +83,7 @@ func (p *Plugin) Init() error {
 // DecryptData decrypts a text that begins with Prefix.
 func (p *Plugin) DecryptData(text string) ([]byte, error) { return p.decrypt(text) }
 
-// EncryptData encrypts for the first of the keys.
+// EncryptData encrypts for the first key.
 func (p *Plugin) EncryptData(plain []byte) (string, error) {
 	if len(p.keys) == 0 {
 		return "", errors.New("encrypt: there are no private-key-files in cryptodata.conf")

@@ -15,12 +15,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// marker is the key that says that an object in JSON has encrypted text in it.
-// It is not needed, and no part of the value.
+// marker is the key of JSON objects that contain encrypted text. It is
+// optional, and not part of the value.
 const marker = "encrypted"
 
-// Reveal returns a value that is decrypted when it is decoded; one without
-// encrypted text is returned as it is.
+// Reveal returns a value that decrypts itself when it is decoded. It returns a
+// value without encrypted text unchanged.
 func (p *Plugin) Reveal(v kv.Value) kv.Value {
 	switch v := v.(type) {
 	case kv.Encoded:
@@ -46,8 +46,8 @@ type sealed struct {
 	value func(plain []byte) kv.Value
 }
 
-// Decode decrypts the value, all of it or the texts in it, and decodes it. Its
-// errors do not show what was encrypted.
+// Decode decrypts the value, or the texts in it, and decodes it. Its errors
+// never show encrypted content.
 func (s sealed) Decode(into proto.Message) error {
 	text := bytes.TrimSpace(s.bytes)
 	if bytes.HasPrefix(text, []byte(Prefix)) {
@@ -56,7 +56,7 @@ func (s sealed) Decode(into proto.Message) error {
 			return fmt.Errorf("decrypt the value: %w", err)
 		}
 		if s.value(plain).Decode(into) != nil {
-			return fmt.Errorf("the value can be decrypted, but is not %s in JSON or protobuf", into.ProtoReflect().Descriptor().FullName())
+			return fmt.Errorf("the decrypted value is not %s in JSON or protobuf", into.ProtoReflect().Descriptor().FullName())
 		}
 		return s.p.revealMessage(into)
 	}
@@ -79,7 +79,7 @@ func (s sealed) Decode(into proto.Message) error {
 	}
 	proto.Reset(into)
 	if err == nil {
-		err = errors.New("a text that was decrypted does not fit its field")
+		err = errors.New("a decrypted text does not fit its field")
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (p *Plugin) revealMessage(m proto.Message) error {
 	return nil
 }
 
-// errNoJSON: a text is no object in JSON.
+// errNoJSON is returned for a text that is not a JSON object.
 var errNoJSON = errors.New("no JSON")
 
 // revealJSON decrypts the texts in an object in JSON.
@@ -160,7 +160,7 @@ func revealAny(v any, path string, decrypt func(string) ([]byte, error)) error {
 // errFound ends the search of anySealed.
 var errFound = errors.New("found")
 
-// anySealed tells whether there is encrypted text in a message.
+// anySealed reports whether a message contains encrypted text.
 func anySealed(m protoreflect.Message) bool {
 	return revealFields(m, "", func(string) ([]byte, error) { return nil, errFound }) != nil
 }

@@ -14,23 +14,23 @@ import (
 	"strings"
 )
 
-// Prefix is what encrypted text begins with. Base64 follows, of
+// Prefix is the prefix of encrypted text. It is followed by Base64 of either
 //
-//   - what RSA-OAEP with SHA-256 makes of the text, or, if that is too long for
-//     the key,
-//   - what it makes of a random key of 32 bytes, followed by a random nonce of 12
-//     bytes and what AES-GCM makes of the text with these two.
+//   - the text, encrypted by RSA-OAEP with SHA-256, or, if it is too long for the
+//     key,
+//   - a random key of 32 bytes, encrypted likewise, followed by a random nonce of 12
+//     bytes and the text, encrypted by AES-GCM with this key and nonce.
 const Prefix = "$crypto$"
 
-// minBits is the size of the smallest RSA key that is accepted.
+// minBits is the size of the smallest accepted RSA key.
 const minBits = 2048
 
 const sessionKey = 32 // bytes: AES-256
 
-// ErrNoKey: none of the keys decrypts a text. Compare with errors.Is.
-var ErrNoKey = errors.New("it was encrypted for another key, or damaged")
+// ErrNoKey is returned if no key decrypts a text.
+var ErrNoKey = errors.New("the text was encrypted for another key, or is damaged")
 
-// Encrypt returns the text of an encrypted value, for the holder of the private
+// Encrypt returns the encrypted text of a value, for the holder of the private
 // key.
 func Encrypt(key *rsa.PublicKey, plain []byte) (string, error) {
 	if len(plain) <= key.Size()-2*sha256.Size-2 {
@@ -41,7 +41,7 @@ func Encrypt(key *rsa.PublicKey, plain []byte) (string, error) {
 		return Prefix + base64.StdEncoding.EncodeToString(sealed), nil
 	}
 	session := make([]byte, sessionKey)
-	_, _ = rand.Read(session) // it never fails
+	_, _ = rand.Read(session) // never fails
 	sealed, err := rsa.EncryptOAEP(sha256.New(), rand.Reader, key, session, nil)
 	if err != nil {
 		return "", fmt.Errorf("encrypt: %w", err)
@@ -64,12 +64,12 @@ func gcm(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Keys are private keys, of which any may be the right one. They may be used
+// Keys are private keys that are tried one after the other. They may be used
 // concurrently.
 type Keys []*rsa.PrivateKey
 
-// Decrypt is the reverse of Encrypt. Base64 may be the one for URLs, and without
-// padding. The error says nothing about the content.
+// Decrypt is the inverse of Encrypt. It also accepts Base64 for URLs, and Base64
+// without padding. Errors never show the content.
 func (k Keys) Decrypt(text string) ([]byte, error) {
 	body, ok := strings.CutPrefix(text, Prefix)
 	if !ok {
@@ -136,8 +136,8 @@ func ParsePrivateKey(text []byte) (*rsa.PrivateKey, error) {
 	return key, checkSize(&key.PublicKey)
 }
 
-// ParsePublicKey reads the public half of an RSA key in PEM: of a public or a
-// private key, or of a certificate.
+// ParsePublicKey reads a public RSA key in PEM from a public key, a private
+// key or a certificate.
 func ParsePublicKey(text []byte) (*rsa.PublicKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -179,11 +179,11 @@ func checkSize(key *rsa.PublicKey) error {
 	return nil
 }
 
-// GenerateKey makes a key, and returns its halves in PEM.
+// GenerateKey generates a key pair and returns its halves in PEM.
 func GenerateKey() (private, public []byte, err error) {
 	key, err := rsa.GenerateKey(rand.Reader, 3072)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a key: %w", err)
+		return nil, nil, fmt.Errorf("generate a key: %w", err)
 	}
 	private = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	public = pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: x509.MarshalPKCS1PublicKey(&key.PublicKey)})

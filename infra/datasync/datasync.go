@@ -1,6 +1,6 @@
-// Package datasync is how plugins receive configuration: as changes and as
-// resyncs, each with the values of the keys that were asked for, from whatever
-// store the data come. Stores are adapted to it by kvdbsync.
+// Package datasync defines how plugins receive configuration: as changes and
+// as resyncs, each with the values below the watched prefixes, regardless of
+// the store. kvdbsync adapts stores to it.
 package datasync
 
 import (
@@ -15,34 +15,35 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// KeyVal is a key with its value, not decoded yet.
+// KeyVal is a key with its value, which is decoded on demand.
 type KeyVal interface {
 	// GetKey returns the key without the prefix of the agent.
 	GetKey() string
-	// GetValue decodes the value into a message of the type that belongs to the
-	// key.
+	// GetValue decodes the value into a message of the key's type.
 	GetValue(into proto.Message) error
-	// GetRevision grows with each change of the key; 0 if the store has none.
+	// GetRevision grows with each change of the key; 0 if the store has no
+	// revisions.
 	GetRevision() int64
 }
 
-// Located is implemented by values that know where they were written.
+// Located is implemented by values with a known origin.
 type Located interface {
 	Location() kv.Location
 }
 
 // Decoded is implemented by values that may be decoded already.
 type Decoded interface {
-	// Message returns the value, which must not be changed, or nil if it has to
+	// Message returns the value, which must not be changed, or nil if it must
 	// be read with GetValue.
 	Message() proto.Message
 }
 
-// Partial is implemented by events, of either kind, whose store knows whether
-// it has told all of its content.
+// Partial is implemented by events whose store knows whether it could read all
+// of its content.
 type Partial interface {
-	// Incomplete names, for people, what of the content is not known as of this
-	// event ("net.yaml"), so that there may be more values; empty: all is known.
+	// Incomplete names the parts of the content that could not be read as of
+	// this event ("net.yaml"). They may contain more values. It is empty if all
+	// content is known.
 	Incomplete() []string
 }
 
@@ -56,7 +57,7 @@ type Answerable interface {
 // Op says what happened to a key.
 type Op int
 
-// The operations. The zero value is none.
+// The operations. The zero value is not an operation.
 const (
 	InvalidOp Op = iota
 	Put
@@ -70,47 +71,47 @@ type ProtoWatchResp interface {
 	GetChangeType() Op
 }
 
-// ChangeEvent is a set of changes that were made at once.
+// ChangeEvent is a set of changes that were made together.
 type ChangeEvent interface {
 	GetContext() context.Context
-	// GetChanges returns the changes; there are none if only Partial changed.
+	// GetChanges returns the changes. It is empty if only Partial changed.
 	GetChanges() []ProtoWatchResp
-	// Done must be called once, when the changes are applied; the error says
-	// what could not be.
+	// Done must be called exactly once, when the changes are applied. The error
+	// reports the changes that failed.
 	Done(err error)
 }
 
-// ResyncEvent is the whole content of a store; what is not in it does not
-// exist.
+// ResyncEvent is the complete content of a store. Keys that are not in it do
+// not exist.
 type ResyncEvent interface {
 	GetContext() context.Context
-	// GetValues returns the values by watched prefix; a prefix without values is
-	// there too.
+	// GetValues returns the values by watched prefix, including prefixes without
+	// values.
 	GetValues() map[string]KeyValIterator
-	// Done must be called once, when the values are applied; the error says what
-	// could not be.
+	// Done must be called exactly once, when the values are applied. The error
+	// reports the values that failed.
 	Done(err error)
 }
 
 // KeyValIterator yields the values of one prefix.
 type KeyValIterator = iter.Seq[KeyVal]
 
-// KeyValProtoWatcher tells changes of keys.
+// KeyValProtoWatcher watches changes of keys.
 type KeyValProtoWatcher interface {
 	// Watch sends a ResyncEvent with the present content of the prefixes, and
-	// then what changes, one event at a time: the next one follows after Done.
-	// name is the name of the receiver, for logs. The watch lasts until the
-	// registration, or what stands behind the watcher, is closed.
+	// then the changes, one event at a time: it waits for Done before it sends
+	// the next one. name is the name of the receiver, for logs. The watch lasts
+	// until the registration or the watcher is closed.
 	Watch(name string, changes chan<- ChangeEvent, resyncs chan<- ResyncEvent, keyPrefixes ...string) (WatchRegistration, error)
 }
 
 // WatchRegistration is a watch.
 type WatchRegistration interface {
-	// Close ends the watch; nothing is sent after it has returned.
+	// Close ends the watch. Nothing is sent after it has returned.
 	Close() error
 }
 
-// The options of publishing are those of the stores.
+// The options of publishing are those of package kv.
 type (
 	// PutOption is an option of a Put.
 	PutOption = kv.PutOption
@@ -118,10 +119,10 @@ type (
 	DelOption = kv.DelOption
 )
 
-// WithTTL removes the value when the time has passed, unless it is put again.
+// WithTTL removes the value after the given time, unless it is put again.
 func WithTTL(ttl time.Duration) PutOption { return kv.WithTTL(ttl) }
 
-// WithClientLifetimeTTL removes the value when this agent is gone.
+// WithClientLifetimeTTL removes the value when this agent ends.
 func WithClientLifetimeTTL() PutOption { return kv.WithClientLifetimeTTL() }
 
 // WithPrefix deletes all values whose keys begin with the key.
@@ -132,11 +133,11 @@ type KeyProtoValWriter interface {
 	// Put stores the value of a key; nil removes it.
 	Put(key string, value proto.Message, opts ...PutOption) error
 	// Delete removes the value of a key, or with WithPrefix all values whose
-	// keys begin with it, and tells whether there was any.
+	// keys begin with it, and reports whether there was any.
 	Delete(key string, opts ...DelOption) (existed bool, err error)
 }
 
-// KVProtoWriters writes to all of several stores.
+// KVProtoWriters writes to several stores.
 type KVProtoWriters []KeyProtoValWriter
 
 // Put stores the value in every store; the errors are joined.
@@ -159,11 +160,12 @@ func (ws KVProtoWriters) Delete(key string, opts ...DelOption) (existed bool, er
 	return existed, errors.Join(errs...)
 }
 
-// KVProtoWatchers watches several stores. Their resyncs are not merged: whoever
-// needs one picture of all of them, as the orchestrator does, watches each.
+// KVProtoWatchers watches several stores. It does not merge their resyncs: a
+// receiver that needs the merged content, as the orchestrator does, watches
+// each store separately.
 type KVProtoWatchers []KeyValProtoWatcher
 
-// Watch watches every store; if one cannot be, none is.
+// Watch watches every store. If one of them fails, it watches none.
 func (ws KVProtoWatchers) Watch(name string, changes chan<- ChangeEvent, resyncs chan<- ResyncEvent, keyPrefixes ...string) (WatchRegistration, error) {
 	var all registrations
 	for _, w := range ws {

@@ -1,4 +1,4 @@
-// Package disktest gives tests disks that can be full.
+// Package disktest provides small file systems that tests can fill.
 package disktest
 
 import (
@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// Small mounts a file system of so many bytes for the test, and returns where.
-// The test is skipped where nothing can be mounted: that needs root.
+// Small mounts a file system of the given size for the test and returns its
+// path. It skips the test if it cannot mount one, which requires root.
 func Small(tb testing.TB, size string) (dir string) {
 	tb.Helper()
 	dir = tb.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		tb.Skipf("SKIPPED: a small file system cannot be mounted (as root it can): %v", err)
+		tb.Skipf("SKIPPED: cannot mount a small file system (requires root): %v", err)
 	}
 	tb.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -25,8 +25,8 @@ func Small(tb testing.TB, size string) (dir string) {
 	return dir
 }
 
-// Fill takes the room in the file system of a directory, but for some pages of
-// memory; free gives it back.
+// Fill fills the file system of a directory, except for some memory pages;
+// free deletes the data.
 func Fill(tb testing.TB, dir string, pages int) (free func()) {
 	tb.Helper()
 	path := filepath.Join(dir, "ballast")

@@ -11,9 +11,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
-// Caller tells who made the call with this context: the user, empty if the server
-// knows none, and the other end of the connection as host:port. The other ends of
-// a unix socket have no names; they are numbered, as unix-socket:7.
+// Caller returns the user who made the call with this context, empty if the
+// server knows no users, and the peer address as host:port. The peers of a unix
+// socket have no addresses; they are numbered, as in unix-socket:7.
 func Caller(ctx context.Context) (user, addr string) {
 	if a, ok := ctx.Value(accountKey{}).(*accounts.Account); ok {
 		user = a.Name
@@ -27,7 +27,7 @@ func Caller(ctx context.Context) (user, addr string) {
 	return user, addr
 }
 
-// socketKey is that of the number of a connection to a unix socket.
+// socketKey is the context key of the number of a connection to a unix socket.
 type socketKey struct{}
 
 // TagConn implements stats.Handler.

@@ -13,13 +13,13 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// calls counts calls, and logs them if asked to. The names of the metrics are
-// those that dashboards for gRPC servers in Go expect. It sees calls that are
-// refused before a handler is called, too, but for those without permission,
-// which only refused counts.
+// calls counts calls, and logs them if extended-logging is set. The metrics
+// have the names that dashboards for gRPC servers in Go expect. They include
+// calls that are rejected before a handler is called, except those without
+// permission, which only rejected counts.
 type calls struct {
 	known func(service string) bool
-	log   logging.Logger // nil: calls are not logged
+	log   logging.Logger // nil disables the log of calls
 
 	sockets atomic.Uint64 // connections to unix sockets so far
 
@@ -29,21 +29,21 @@ type calls struct {
 	rejected         prometheus.Counter
 }
 
-// newCalls registers the metrics; without a registry nobody sees them.
+// newCalls registers the metrics, unless registry is nil.
 func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, error) {
 	labels := []string{"grpc_type", "grpc_service", "grpc_method"}
 	c := &calls{
 		known: known,
 		started: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "grpc_server_started_total", Help: "calls that have begun"}, labels),
+			Name: "grpc_server_started_total", Help: "calls that started"}, labels),
 		handled: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "grpc_server_handled_total", Help: "calls that have ended, by code"}, append(labels, "grpc_code")),
+			Name: "grpc_server_handled_total", Help: "calls that ended, by code"}, append(labels, "grpc_code")),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "grpc_server_handling_seconds", Help: "how long calls took", Buckets: prometheus.DefBuckets}, labels),
+			Name: "grpc_server_handling_seconds", Help: "duration of calls", Buckets: prometheus.DefBuckets}, labels),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "grpc_server_connections", Help: "connections that are open"}),
+			Name: "grpc_server_connections", Help: "open connections"}),
 		rejected: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "grpc_server_refused_total", Help: "calls without known credentials, or without the permission"}),
+			Name: "grpc_server_refused_total", Help: "calls rejected because of missing or unknown credentials or a missing permission"}),
 	}
 	if registry == nil {
 		return c, nil
@@ -58,7 +58,7 @@ func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, 
 
 func (c *calls) reject() { c.rejected.Inc() }
 
-// call is what a context carries of its call.
+// call is the data of a call in its context.
 type call struct {
 	kind, service, method string
 }
@@ -68,7 +68,7 @@ type callKey struct{}
 // TagRPC implements stats.Handler.
 func (c *calls) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	service, method, _ := strings.Cut(strings.TrimPrefix(info.FullMethodName, "/"), "/")
-	if !c.known(service) { // names that others choose are no labels
+	if !c.known(service) { // names invented by clients must not become labels
 		service, method = "unknown", "unknown"
 		if strings.HasPrefix(info.FullMethodName, "/grpc.reflection.") {
 			service, method = "grpc.reflection", "ServerReflectionInfo"

@@ -18,36 +18,37 @@ type Config struct {
 	Network              string        `json:"network" desc:"kind of the endpoint: tcp, tcp4, tcp6 or unix"`
 	Socket               string        `json:"socket" desc:"path of a unix socket to listen on besides the endpoint, without TLS; the flag --grpc-socket replaces it"`
 	Permission           os.FileMode   `json:"permission" desc:"mode of unix sockets: who may write may connect"`
-	ForceSocketRemoval   bool          `json:"force-socket-removal" desc:"remove the unix socket even if another process listens on it; one that nobody listens on is always removed"`
+	ForceSocketRemoval   bool          `json:"force-socket-removal" desc:"remove the unix socket even if another process listens on it; a stale socket is always removed"`
 	Disabled             bool          `json:"disabled" desc:"do not listen at all"`
-	MaxMsgSize           int           `json:"max-msg-size" desc:"bound on a message in either direction, in bytes; 0 means the default"`
-	MaxConcurrentStreams uint32        `json:"max-concurrent-streams" desc:"calls of one connection that may be under way at once; 0 means the default"`
-	MaxConnections       int           `json:"max-connections" desc:"connections that are open at once on each address, further ones wait; 0 means no bound"`
+	MaxMsgSize           int           `json:"max-msg-size" desc:"maximum size of a message in either direction, in bytes; 0 means the default"`
+	MaxConcurrentStreams uint32        `json:"max-concurrent-streams" desc:"maximum number of concurrent calls of one connection; 0 means the default"`
+	MaxConnections       int           `json:"max-connections" desc:"maximum number of open connections on each address; further ones wait; 0 disables the limit"`
 	InsecureTransport    bool          `json:"insecure-transport" desc:"do not use TLS, even if there is a certificate"`
 	CertFile             string        `json:"cert-file" desc:"certificate of the server in PEM; with it and the key, the server speaks TLS"`
 	KeyFile              string        `json:"key-file" desc:"private key of the server in PEM"`
-	CAFiles              []string      `json:"ca-files" desc:"certificates in PEM that sign those of clients; if set, clients must have one"`
-	Tokens               []string      `json:"tokens" secret:"true" desc:"who may use the server: clients send one of these as authorization: Bearer TOKEN; empty, as tokens-file, client-basic-auth and users: everyone"`
-	TokensFile           string        `json:"tokens-file" desc:"file with further tokens, one a line, after it the time when it ends if it does (TOKEN 2027-01-31T12:00:00Z); read again when it changes"`
-	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"who else may use the server for everything, each as user:password, or better with the bcrypt hash of the password, as htpasswd -nB prints it"`
-	Users                []User        `json:"users" desc:"who may use the server for what"`
-	PasswordHashCost     int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords that are given in clear, 4 to 16"`
+	CAFiles              []string      `json:"ca-files" desc:"certificates in PEM that sign those of clients; if set, clients must present a certificate"`
+	Tokens               []string      `json:"tokens" secret:"true" desc:"tokens that give access to the server; clients send one of them as authorization: Bearer TOKEN. Every client has access if tokens, tokens-file, client-basic-auth and users are empty"`
+	TokensFile           string        `json:"tokens-file" desc:"file with further tokens, one per line, optionally followed by the time it expires (TOKEN 2027-01-31T12:00:00Z); reloaded when it changes"`
+	ClientBasicAuth      []string      `json:"client-basic-auth" secret:"true" desc:"users with all permissions, each as user:password, or better user:HASH with the bcrypt hash of the password, as printed by htpasswd -nB"`
+	Users                []User        `json:"users" desc:"users and their permissions"`
+	PasswordHashCost     int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords in clear text, 4 to 16"`
 	ShowSecrets          bool          `json:"show-secrets" desc:"answers have values with their secrets, such as keys of tunnels, also if the client does not ask for them with the metadata show-secrets; for clients that read the configuration back and know nothing of this"`
-	Reflection           bool          `json:"reflection" desc:"tell clients about services and messages, for grpcurl and the like"`
+	Reflection           bool          `json:"reflection" desc:"serve gRPC reflection, for grpcurl and similar clients"`
 	ExtendedLogging      bool          `json:"extended-logging" desc:"log every call, at level debug"`
-	PrometheusMetrics    bool          `json:"prometheus-metrics" desc:"count calls and how long they take, for /metrics"`
-	KeepaliveTime        time.Duration `json:"keepalive-time" desc:"after how long without traffic a client is asked whether it is there"`
-	KeepaliveTimeout     time.Duration `json:"keepalive-timeout" desc:"how long to wait for its answer before the connection is closed"`
-	KeepaliveMinTime     time.Duration `json:"keepalive-min-time" desc:"how often a client may ask whether the server is there; one that asks more often is cut off"`
+	PrometheusMetrics    bool          `json:"prometheus-metrics" desc:"export counts and durations of calls at /metrics"`
+	KeepaliveTime        time.Duration `json:"keepalive-time" desc:"time without traffic after which the server pings a client"`
+	KeepaliveTimeout     time.Duration `json:"keepalive-timeout" desc:"how long the server waits for the reply to a ping before it closes the connection"`
+	KeepaliveMinTime     time.Duration `json:"keepalive-min-time" desc:"minimum interval of pings from a client; the server disconnects clients that ping more often"`
 }
 
 const (
-	// defaultMaxMsgSize has room for about a million routes.
+	// defaultMaxMsgSize is enough for about a million routes.
 	defaultMaxMsgSize = 64 << 20
 	defaultMaxStreams = 1000
 )
 
-// DefaultConfig is what holds without a file: reachable from this machine only.
+// DefaultConfig returns the configuration without a file: a server that is
+// reachable from this machine only.
 func DefaultConfig() Config {
 	return Config{
 		Endpoint:             "127.0.0.1:9111",
@@ -65,10 +66,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// networks are those that gRPC can be carried by.
+// networks are the networks that gRPC supports.
 var networks = []string{"tcp", "tcp4", "tcp6", "unix"}
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -106,7 +107,7 @@ func (c Config) Validate() error {
 		value time.Duration
 		least time.Duration
 	}{
-		// gRPC itself does not go below a second.
+		// gRPC does not support less than a second.
 		{"keepalive-time", c.KeepaliveTime, time.Second},
 		{"keepalive-timeout", c.KeepaliveTimeout, time.Millisecond},
 		{"keepalive-min-time", c.KeepaliveMinTime, 0},
@@ -136,7 +137,7 @@ func (c Config) checkEndpoint() error {
 	return nil
 }
 
-// protected tells whether something keeps strangers out.
+// protected reports whether clients need credentials.
 func (c Config) protected() bool {
 	return len(c.Tokens)+len(c.ClientBasicAuth)+len(c.Users) > 0 || c.TokensFile != "" || len(c.CAFiles) > 0 && !c.InsecureTransport
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// connections is a listener that can cut off who is connected. The server itself
-// knows connections only after their handshake, and would wait for those that have
-// not come so far.
+// connections is a listener that can close its connections. The gRPC server knows
+// connections only after their handshake, and would wait for unfinished
+// handshakes.
 type connections struct {
 	net.Listener
 
@@ -16,7 +16,7 @@ type connections struct {
 	cut  bool
 }
 
-// connection is one that its listener knows.
+// connection is a connection of the listener.
 type connection struct {
 	net.Conn
 	of *connections
@@ -40,12 +40,12 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 	c.mu.Unlock()
 	if cut {
-		_ = raw.Close() // the server finds out
+		_ = raw.Close() // the server gets the error
 	}
 	return conn, nil
 }
 
-// Close closes the connection and lets the listener forget it.
+// Close closes the connection and removes it from the listener.
 func (c *connection) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.open, c)
@@ -53,7 +53,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// cutOff closes all connections, also those that come.
+// cutOff closes all connections, present and future.
 func (c *connections) cutOff() {
 	c.mu.Lock()
 	c.cut = true
@@ -61,6 +61,6 @@ func (c *connections) cutOff() {
 	c.open = map[*connection]struct{}{}
 	c.mu.Unlock()
 	for conn := range open {
-		_ = conn.Conn.Close() // whoever uses it sees the end
+		_ = conn.Conn.Close() // its user gets the error
 	}
 }

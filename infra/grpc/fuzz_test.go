@@ -28,8 +28,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// Nobody passes without a token or password that is known, whatever the metadata
-// are, and what somebody is known as is what they gave the credentials of.
+// A call is rejected without a valid token or password, whatever its metadata,
+// and its user is the one with these credentials.
 func FuzzCredentials(f *testing.F) {
 	const password, token = "correct-horse", "battery-staple"
 	cfg := DefaultConfig()

@@ -236,7 +236,7 @@ func TestSocketsThatAreThere(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := refused(t, "network: unix\nforce-socket-removal: true\nendpoint: "+file+"\n"); !strings.Contains(err.Error(), "is no socket") {
+	if err := refused(t, "network: unix\nforce-socket-removal: true\nendpoint: "+file+"\n"); !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("a file in the way: %v", err)
 	}
 	if _, err := os.Stat(file); err != nil {
@@ -244,7 +244,7 @@ func TestSocketsThatAreThere(t *testing.T) {
 	}
 }
 
-// abandon leaves a socket that nobody listens on.
+// abandon leaves a stale socket behind.
 func abandon(t *testing.T, path string) {
 	t.Helper()
 	var lc net.ListenConfig

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// maxHeader bounds the header of a call, in bytes.
+	// maxHeader limits the header of a call, in bytes.
 	maxHeader = 64 << 10
-	// handshakeTimeout bounds the setup of a connection.
+	// handshakeTimeout limits the setup of a connection.
 	handshakeTimeout = 10 * time.Second
 )
 
-func (p *Plugin) serverOptions(d door) []rpc.ServerOption {
+func (p *Plugin) serverOptions(d listener) []rpc.ServerOption {
 	opts := []rpc.ServerOption{
 		rpc.MaxRecvMsgSize(p.cfg.MaxMsgSize),
 		rpc.MaxSendMsgSize(p.cfg.MaxMsgSize),
@@ -51,19 +51,19 @@ func (p *Plugin) serverOptions(d door) []rpc.ServerOption {
 	return opts
 }
 
-// guard lets only those pass who know a token, or the password of a user, to what
-// they may call. It looks before the message of a call is read.
+// guard authenticates clients by token or by user and password, and checks their
+// permissions. It does so before the server reads the message of a call.
 type guard struct {
 	fixed    []secret
-	file     *reload.Value[[]secret] // nil: there are only those
+	file     *reload.Value[[]secret] // nil: there is no tokens-file
 	accounts *accounts.Accounts      // nil: there are no passwords
 	now      func() time.Time
-	refused  func() // is called for each call that is refused
+	reject   func() // called for each rejected call
 	may      func(a *accounts.Account, method string, header metadata.MD) error
 	log      logging.Logger
 }
 
-// newGuard returns nil if everybody may pass.
+// newGuard returns nil if clients need no credentials.
 func (p *Plugin) newGuard() (*guard, error) {
 	file, err := p.liveTokens()
 	if err != nil {
@@ -73,16 +73,15 @@ func (p *Plugin) newGuard() (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{fixed: p.cfg.secrets(), file: file, accounts: known, now: time.Now, refused: p.calls.reject, may: p.mayCall, log: p.Log}
+	g := &guard{fixed: p.cfg.secrets(), file: file, accounts: known, now: time.Now, reject: p.calls.reject, may: p.mayCall, log: p.Log}
 	if len(g.fixed) == 0 && file == nil && known == nil {
 		return nil, nil
 	}
 	return g, nil
 }
 
-// check refuses a call without credentials, or of somebody who may not make it.
-// Whether the agent is healthy may be asked by everybody: probes have no
-// credentials.
+// check rejects calls without valid credentials or permission. The health
+// service is open to all clients, since probes have no credentials.
 func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if info.FullMethodName == grpc_health_v1.Health_Check_FullMethodName {
 		return ctx, nil
@@ -98,7 +97,7 @@ func (g *guard) check(ctx context.Context, info *tap.Info) (context.Context, err
 	return context.WithValue(ctx, accountKey{}, account), nil
 }
 
-// who returns whose credentials they are.
+// who returns the account of the credentials.
 func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, error) {
 	if len(given) != 1 {
 		return nil, status.Error(codes.Unauthenticated, "expected a token in the metadata (authorization: Bearer TOKEN), or a user and password (Basic)")
@@ -106,7 +105,7 @@ func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, err
 	var account *accounts.Account
 	var err error
 	scheme, word, _ := strings.Cut(given[0], " ")
-	switch { // the name of the scheme has no case (RFC 9110, 11.1)
+	switch { // the scheme is case-insensitive (RFC 9110, 11.1)
 	case strings.EqualFold(scheme, "Bearer"):
 		var expired bool
 		if account, expired = g.knows(word); expired {
@@ -116,14 +115,13 @@ func (g *guard) who(ctx context.Context, given []string) (*accounts.Account, err
 		account, err = g.login(ctx, word)
 	}
 	if err == nil && account == nil {
-		err = status.Error(codes.Unauthenticated, "the token, or user and password, in the metadata (authorization) is not known")
+		err = status.Error(codes.Unauthenticated, "the metadata (authorization) has an unknown token, or user and password")
 	}
 	return account, err
 }
 
-// login returns the account of base64 of user:password, nil if they are not
-// right. The first time it keeps the connection waiting, and no other, for as long
-// as comparing with a hash takes.
+// login returns the account of base64 of user:password, nil if they are wrong. The
+// first login blocks only its own connection while it compares the hash.
 func (g *guard) login(ctx context.Context, word string) (*accounts.Account, error) {
 	text, err := base64.StdEncoding.DecodeString(word)
 	user, password, ok := strings.Cut(string(text), ":")
@@ -134,14 +132,13 @@ func (g *guard) login(ctx context.Context, word string) (*accounts.Account, erro
 	if err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	if account == nil { // no flood of logs: comparing is slow
+	if account == nil { // the slow comparison limits the rate of this log message
 		g.log.Warn("wrong user or password for the gRPC server", "user", user, "remote", caller(ctx))
 	}
 	return account, nil
 }
 
-// knows returns who has a token. It compares in a time that does not depend on
-// what is wrong.
+// knows returns the account of a token. It compares in constant time.
 func (g *guard) knows(token string) (who *accounts.Account, expired bool) {
 	sum, now := sha256.Sum256([]byte(token)), g.now()
 	lists := [][]secret{g.fixed}
@@ -163,8 +160,8 @@ func (g *guard) knows(token string) (who *accounts.Account, expired bool) {
 	return who, expired && who == nil
 }
 
-// unary is around every call without streams: its context ends with the plugin
-// and knows whether it may have secrets, and its panic is its own.
+// unary wraps every unary call: its context ends with the plugin and records
+// whether the reply may contain secrets, and its panics are recovered.
 func (p *Plugin) unary(ctx context.Context, req any, info *rpc.UnaryServerInfo, next rpc.UnaryHandler) (resp any, err error) {
 	ctx, cancel := p.within(p.withSecrets(ctx))
 	defer cancel()
@@ -172,7 +169,7 @@ func (p *Plugin) unary(ctx context.Context, req any, info *rpc.UnaryServerInfo, 
 	return next(ctx, req)
 }
 
-// stream is the same around calls with streams.
+// stream does the same for streams.
 func (p *Plugin) stream(srv any, ss rpc.ServerStream, info *rpc.StreamServerInfo, next rpc.StreamHandler) (err error) {
 	ctx, cancel := p.within(p.withSecrets(ss.Context()))
 	defer cancel()
@@ -180,7 +177,7 @@ func (p *Plugin) stream(srv any, ss rpc.ServerStream, info *rpc.StreamServerInfo
 	return next(srv, boundStream{ss, ctx})
 }
 
-// within ends a context when the one of the plugin does.
+// within returns a context that ends when that of the plugin does.
 func (p *Plugin) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(p.Context(), cancel)
@@ -194,7 +191,7 @@ type boundStream struct {
 
 func (s boundStream) Context() context.Context { return s.ctx }
 
-// recovered makes an error of a panic.
+// recovered converts a panic to an error.
 func (p *Plugin) recovered(method string, err *error) {
 	v := recover()
 	if v == nil {

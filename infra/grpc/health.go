@@ -12,13 +12,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/health"
 )
 
-// watchInterval is how often a watched state is looked at.
+// watchInterval is the polling interval of watched states.
 const watchInterval = time.Second
 
-// healthService is the standard service for health. All services are as well
-// as the agent: they serve while it runs and none of its plugins has failed. A
-// plugin that is degraded is no reason not to send requests; /readiness is
-// stricter.
+// healthService is the standard health service. All services have the state of
+// the agent: they serve while it runs and none of its plugins has failed. A
+// degraded plugin still serves requests; /readiness is stricter.
 type healthService struct {
 	grpc_health_v1.UnimplementedHealthServer
 	p *Plugin
@@ -27,7 +26,7 @@ type healthService struct {
 // Check implements the service.
 func (h *healthService) Check(_ context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	if name := req.GetService(); name != "" && !h.p.known(name) {
-		return nil, status.Errorf(codes.NotFound, "service %q: not known", name)
+		return nil, status.Errorf(codes.NotFound, "unknown service %q", name)
 	}
 	return &grpc_health_v1.HealthCheckResponse{Status: h.status("")}, nil
 }
@@ -45,7 +44,8 @@ func (h *healthService) List(context.Context, *grpc_health_v1.HealthListRequest)
 	return resp, nil
 }
 
-// Watch implements the service: the state now, and every other one.
+// Watch implements the service: it sends the present state, and then every
+// change.
 func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream rpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse]) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()

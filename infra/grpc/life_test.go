@@ -159,8 +159,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// A call that goes on when the agent stops sees its context end and is
-// answered; one that does not care is cut off.
+// When the agent stops, the context of a running call ends and the call gets a
+// reply; a call that ignores its context is aborted.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	for _, stubborn := range []bool{false, true} {
@@ -282,7 +282,7 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
-// taken is an address that somebody listens on.
+// taken returns an address that is in use.
 func taken(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig
@@ -309,14 +309,14 @@ func TestAddressTaken(t *testing.T) {
 	if err := a.Start(t.Context()); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("--grpc-port: got %v", err)
 	}
-	for again := true; again; { // until it is known that somebody had it
+	for again := true; again; { // until the address was in use during the start
 		var lc net.ListenConfig
 		ln, err := lc.Listen(t.Context(), "tcp", grpc.DefaultConfig().Endpoint)
 		p := grpc.NewPlugin()
 		a := agenttest.Start(t, p)
 		got := p.Addr()
 		stopped := a.Stop()
-		again = err != nil && got != nil // whoever had it gave it up just then
+		again = err != nil && got != nil // the other listener closed it just then
 		if err == nil {
 			_ = ln.Close()
 		}

@@ -13,22 +13,22 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
-// door is a listener and what is spoken there.
-type door struct {
+// listener is a listener with its transport credentials.
+type listener struct {
 	*connections
 	creds credentials.TransportCredentials // nil: no TLS
 }
 
-func addresses(doors []door) string {
+func addresses(listeners []listener) string {
 	var all []string
-	for _, d := range doors {
+	for _, d := range listeners {
 		all = append(all, d.Addr().String())
 	}
 	return strings.Join(all, ", ")
 }
 
-// open listens where the configuration says.
-func (p *Plugin) open() ([]door, error) {
+// open opens the configured listeners.
+func (p *Plugin) open() ([]listener, error) {
 	creds, err := p.credentials()
 	if err != nil {
 		return nil, err
@@ -37,23 +37,23 @@ func (p *Plugin) open() ([]door, error) {
 	if err != nil {
 		return nil, err
 	}
-	doors := []door{{newConnections(ln), creds}}
+	listeners := []listener{{newConnections(ln), creds}}
 	if p.cfg.Socket == "" {
-		return doors, nil
+		return listeners, nil
 	}
 	ln, err = p.listen("unix", p.cfg.Socket)
 	if err != nil {
-		_ = doors[0].Close() // nobody has been served there
+		_ = listeners[0].Close() // no client has been served there
 		return nil, err
 	}
-	return append(doors, door{newConnections(ln), nil}), nil
+	return append(listeners, listener{newConnections(ln), nil}), nil
 }
 
 func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {
 	if network == "unix" {
 		ln, err = listen.Socket{
 			Path: address, Mode: p.cfg.Permission, Force: p.cfg.ForceSocketRemoval,
-			Hint: "force-socket-removal takes it away",
+			Hint: "force-socket-removal removes it",
 		}.Listen(p.Context())
 	} else {
 		ln, err = listen.TCP(p.Context(), network, address, "set endpoint in grpc.conf, or --grpc-port")
@@ -64,7 +64,7 @@ func (p *Plugin) listen(network, address string) (ln net.Listener, err error) {
 	return ln, err
 }
 
-// credentials returns nil if the server shall not speak TLS.
+// credentials returns nil if the server does not use TLS.
 func (p *Plugin) credentials() (credentials.TransportCredentials, error) {
 	if p.cfg.CertFile == "" || p.cfg.InsecureTransport {
 		return nil, nil
@@ -75,43 +75,43 @@ func (p *Plugin) credentials() (credentials.TransportCredentials, error) {
 	}
 	server, err := certs.Load(files, certs.Options{Protocols: []string{"h2"}, Changed: func(err error) {
 		if err != nil {
-			p.Log.Warn("the certificates of the gRPC server have changed and cannot be used; those from before stay", "error", err)
+			p.Log.Warn("cannot load the changed certificates of the gRPC server; using the previous ones", "error", err)
 			return
 		}
-		p.Log.Info("the certificates of the gRPC server were read again", "file", p.cfg.CertFile)
+		p.Log.Info("reloaded the certificates of the gRPC server", "file", p.cfg.CertFile)
 	}})
 	if err != nil {
 		return nil, err
 	}
 	if !server.Valid(time.Now()) {
-		p.Log.Warn("the certificate of the gRPC server is not valid now, clients will refuse it",
+		p.Log.Warn("the certificate of the gRPC server is not valid now, clients will reject it",
 			"file", p.cfg.CertFile, "until", server.NotAfter())
 	}
 	return credentials.NewTLS(server.Config()), nil
 }
 
-// warnOfStrangers logs that others than this machine can change the network, or
-// read what is sent.
-func (p *Plugin) warnOfStrangers(d door) {
+// warnOfExposure logs a warning if clients on other machines can change the
+// network, or if traffic can be read.
+func (p *Plugin) warnOfExposure(d listener) {
 	tcp, ok := d.Addr().(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
 		return
 	}
 	switch {
 	case !p.cfg.protected():
-		p.Log.Warn("everybody who reaches the gRPC server can change the network", "address", tcp.String(),
+		p.Log.Warn("any client that reaches the gRPC server can change the network", "address", tcp.String(),
 			"hint", "set ca-files, tokens or users in grpc.conf")
 	case d.creds == nil:
-		p.Log.Warn("what is sent to the gRPC server, tokens included, can be read on the way", "address", tcp.String(),
+		p.Log.Warn("traffic to the gRPC server, including tokens, is not encrypted", "address", tcp.String(),
 			"hint", "set cert-file and key-file in grpc.conf")
 	}
 }
 
-// warnOfOpenFiles logs files with secrets that everybody on this machine can read,
-// besides the configuration file, which the agent looks at.
+// warnOfOpenFiles logs files with secrets that every user of this machine can read.
+// The agent checks the configuration file itself.
 func (p *Plugin) warnOfOpenFiles() {
 	files := []string{p.cfg.KeyFile, p.cfg.TokensFile}
 	for _, file := range reload.WorldReadable(files...) {
-		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
+		p.Log.Warn("every user of this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

@@ -15,28 +15,29 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
-// Permissions that are always there; others are names of services, or of methods
-// as service/method.
+// Built-in permissions. Others are the names of services, or of methods as
+// service/method.
 const (
 	permAll     = "all"
-	permRead    = "read"    // what changes nothing
-	permSecrets = "secrets" // no method: to see secrets in answers
+	permRead    = "read"    // methods that change nothing
+	permSecrets = "secrets" // not a method: replies with secrets
 )
 
-// ShowSecretsMetadata is the metadata of calls that want values with their
-// secrets, such as the keys of tunnels: "true". Without it services hide them.
+// ShowSecretsMetadata is the metadata key of calls that request values with
+// their secrets, such as the keys of tunnels; its value is "true". Without it
+// services hide secrets.
 const ShowSecretsMetadata = "show-secrets"
 
-// ServiceOption says more about a service.
+// ServiceOption is an option of a service.
 type ServiceOption func(*service)
 
-// ReadOnly names the methods of a service that change nothing: who has the
+// ReadOnly names the methods of a service that change nothing. Users with the
 // permission read may call them.
 func ReadOnly(methods ...string) ServiceOption {
 	return func(s *service) { s.reads = append(s.reads, methods...) }
 }
 
-// methods are the names of all methods of a service.
+// methods returns the names of all methods of a service.
 func methods(desc *rpc.ServiceDesc) (names []string) {
 	for _, m := range desc.Methods {
 		names = append(names, m.MethodName)
@@ -47,7 +48,7 @@ func methods(desc *rpc.ServiceDesc) (names []string) {
 	return names
 }
 
-// including are the permissions that a method is in.
+// including returns the permissions that include a method.
 func (p *Plugin) including(method string) []string {
 	method = strings.TrimPrefix(method, "/")
 	name, call, _ := strings.Cut(method, "/")
@@ -61,7 +62,7 @@ func (p *Plugin) including(method string) []string {
 	return append(including, name, method)
 }
 
-// mayCall refuses an account that may not do what it asks for.
+// mayCall rejects a call without permission.
 func (p *Plugin) mayCall(a *accounts.Account, method string, header metadata.MD) error {
 	including := p.including(method)
 	if !slices.ContainsFunc(a.Permissions, func(have string) bool { return slices.Contains(including, have) }) {
@@ -87,20 +88,21 @@ func asksForSecrets(header metadata.MD) bool {
 }
 
 type (
-	accountKey struct{} // *accounts.Account of who calls, if the server knows users
-	secretsKey struct{} // set if the answer may have secrets
+	accountKey struct{} // *accounts.Account of the caller, if the server knows users
+	secretsKey struct{} // set if the reply may contain secrets
 )
 
-// ShowSecrets tells whether the answer to the call with this context shall have
-// values with their secrets: the client asks for them, or show-secrets in
-// grpc.conf does for all. Where the server knows users, only those get them that
-// have the permission secrets or all.
+// ShowSecrets reports whether the reply to the call with this context contains
+// secrets: because the client requested them, or because of show-secrets in
+// grpc.conf. If the server knows users, only users with the permission secrets or
+// all get them.
 func ShowSecrets(ctx context.Context) bool { return ctx.Value(secretsKey{}) != nil }
 
-// withSecrets notes in the context of a call whether its answer may have secrets.
+// withSecrets records in the context of a call whether its reply may contain
+// secrets.
 func (p *Plugin) withSecrets(ctx context.Context) context.Context {
 	header, _ := metadata.FromIncomingContext(ctx)
-	show := asksForSecrets(header) // the guard has refused who may not
+	show := asksForSecrets(header) // the guard has rejected clients without permission
 	if !show && p.cfg.ShowSecrets {
 		a, known := ctx.Value(accountKey{}).(*accounts.Account)
 		show = !known || maySeeSecrets(a)
@@ -111,8 +113,8 @@ func (p *Plugin) withSecrets(ctx context.Context) context.Context {
 	return context.WithValue(ctx, secretsKey{}, true)
 }
 
-// warnOfUnknown logs permissions that no method belongs to: the user has less
-// rights than meant.
+// warnOfUnknown logs unknown permissions: such a user has fewer rights than
+// intended.
 func (p *Plugin) warnOfUnknown() {
 	known := []string{permAll, permRead, permSecrets}
 	p.mu.Lock()
@@ -127,13 +129,13 @@ func (p *Plugin) warnOfUnknown() {
 	for _, u := range p.cfg.Users {
 		for _, permission := range u.Permissions {
 			if !slices.Contains(known, permission) {
-				p.Log.Warn("a permission in grpc.conf is of no method", "user", u.Name, "permission", permission, "known", strings.Join(known, ", "))
+				p.Log.Warn("unknown permission in grpc.conf", "user", u.Name, "permission", permission, "known", strings.Join(known, ", "))
 			}
 		}
 	}
 }
 
-// checkReads refuses names that are of no method.
+// checkReads rejects unknown methods.
 func (s service) checkReads() error {
 	for _, name := range s.reads {
 		if !slices.Contains(methods(s.desc), name) {

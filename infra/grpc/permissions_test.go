@@ -23,7 +23,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
-// vault is a service that tells whether an answer may have secrets.
+// vault is a service that reports whether an answer may have secrets.
 type vault interface {
 	Open(ctx context.Context, in *emptypb.Empty) (*wrapperspb.BoolValue, error)
 }
@@ -81,8 +81,8 @@ func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// Users have passwords or tokens, of which the file may have hashes only, and may
-// call what their permissions are for.
+// Users have passwords or tokens, or only their hashes in the file, and may call
+// the methods that their permissions include.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte("pw"), bcrypt.MinCost)
@@ -146,8 +146,8 @@ users:
 	wantCode(t, "why", err, codes.PermissionDenied, `user "reader" may not see secrets`, `"secrets"`)
 }
 
-// Without users whoever asks for secrets gets them; with show-secrets also who
-// does not ask, if permitted.
+// Without users, secrets are shown on request; with show-secrets, they are shown
+// without a request if the user has the permission.
 func TestShowSecrets(t *testing.T) {
 	t.Parallel()
 	conn := startVault(t, "")
@@ -179,8 +179,8 @@ func TestUsersAreChecked(t *testing.T) {
 		"users: [{name: a, token-hash: geheim}]":                               "users[0].token-hash: expected 64",
 		"users: [{name: a, token: 'ge heim'}]":                                 "users[0].token: expected text without blanks",
 		"users: [{name: a, password: " + strings.Repeat("x", 73) + "}]":        "users[0].password: expected a password of 1 to 72 bytes",
-		"users: [{name: a, token: x}, {name: a, password-hash: " + hash + "}]": `users[1]: user "a" is in users[0] already`,
-		"client-basic-auth: ['a:x']\nusers: [{name: a, token: x}]":             `users[0]: user "a" is in client-basic-auth[0] already`,
+		"users: [{name: a, token: x}, {name: a, password-hash: " + hash + "}]": `users[1]: user "a" is already in users[0]`,
+		"client-basic-auth: ['a:x']\nusers: [{name: a, token: x}]":             `users[0]: user "a" is already in client-basic-auth[0]`,
 		"password-hash-cost: 3":                                                "password-hash-cost: 3: expected 4 to 16",
 		"client-basic-auth: ['a:']":                                            "client-basic-auth[0]: expected a password",
 	} {
@@ -205,7 +205,7 @@ func TestUnknownPermissions(t *testing.T) {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "is of no method"); n != 1 || !strings.Contains(out.String(), "permission=test.Ecko") {
+	if n := strings.Count(out.String(), "unknown permission in grpc.conf"); n != 1 || !strings.Contains(out.String(), "permission=test.Ecko") {
 		t.Errorf("%d warnings\n%s", n, out.String())
 	}
 }

@@ -1,6 +1,6 @@
 // Package grpc is the gRPC server of an agent. Plugins register their services
-// with it in their Init; it serves them over TCP or a unix socket, together
-// with the standard services for health and reflection.
+// in their Init. The server listens on TCP or a unix socket, and also provides
+// the standard services for health and reflection.
 package grpc
 
 import (
@@ -25,32 +25,32 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/metrics"
 )
 
-// closePatience is how long calls may go on when the agent stops; their
-// contexts have ended then.
+// closePatience is how long calls may continue after the agent has ended their
+// contexts at its stop.
 const closePatience = 2 * time.Second
 
-// Services is where plugins register what they serve.
+// Services registers gRPC services of plugins.
 type Services interface {
 	// Register adds a service, whose description is in the generated code
-	// (manager_grpc.pb.go: ManagerService_ServiceDesc). It is for Init: services
-	// cannot be added once the server runs.
+	// (manager_grpc.pb.go: ManagerService_ServiceDesc). It must be called in
+	// Init: services cannot be added once the server runs.
 	Register(desc *rpc.ServiceDesc, impl any, opts ...ServiceOption) error
 }
 
-// Plugin is the gRPC server. It listens from its AfterInit to its Close. Calls
-// that go on then see their contexts end.
+// Plugin is the gRPC server. It listens from its AfterInit to its Close, which
+// ends the contexts of running calls.
 type Plugin struct {
 	Deps
 
 	defaults *Config
 	cfg      Config
-	explicit bool // somebody asked for the server: with a file or a flag
+	explicit bool // the server was requested by a file or a flag
 	port     int  // of --grpc-port; 0 if not given
 	socket   string
 	flags    *pflag.FlagSet
 	host     infra.Host
 	calls    *calls
-	guard    *guard // nil: everybody may call
+	guard    *guard // nil: clients need no credentials
 
 	mu       sync.Mutex
 	services map[string]service
@@ -61,7 +61,7 @@ type Plugin struct {
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
-	// Metrics is where calls are counted; nil: nowhere.
+	// Metrics is the registry of the call metrics; nil disables them.
 	Metrics metrics.Registerer `optional:"true"`
 }
 
@@ -93,7 +93,7 @@ func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.socket, "grpc-socket", "", "`path` of a unix socket of the gRPC server; replaces the one of grpc.conf")
 }
 
-// SetHost tells the plugin which agent the health service is about.
+// SetHost sets the agent whose health the server reports.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
 // Init reads the configuration.
@@ -157,8 +157,8 @@ func (p *Plugin) withFlags(cfg Config) (Config, error) {
 	return cfg, nil
 }
 
-// Register adds a service, see Services. Services of a server that is disabled
-// are accepted, too.
+// Register adds a service, see Services. A disabled server also accepts
+// services.
 func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any, opts ...ServiceOption) error {
 	svc := service{desc: desc, impl: impl}
 	for _, o := range opts {
@@ -185,7 +185,7 @@ func (p *Plugin) Register(desc *rpc.ServiceDesc, impl any, opts ...ServiceOption
 	return nil
 }
 
-// AfterInit listens and serves.
+// AfterInit opens the listeners and starts the server.
 func (p *Plugin) AfterInit() error {
 	p.mu.Lock()
 	p.serving = true
@@ -194,34 +194,35 @@ func (p *Plugin) AfterInit() error {
 		p.Log.Info("gRPC server is disabled")
 		return nil
 	}
-	doors, err := p.open()
+	listeners, err := p.open()
 	if err != nil {
 		if p.explicit || !errors.Is(err, syscall.EADDRINUSE) {
 			return err
 		}
-		// Nobody asked for the server, so its default address is not worth a
-		// failed start: several agents may live on one machine.
+		// The server was not requested explicitly, so the start does not fail
+		// because its default address is taken: several agents may run on one
+		// machine.
 		p.Log.Warn("gRPC is not served: the default address is taken", "address", p.cfg.Endpoint, "hint", "set endpoint in grpc.conf, or --grpc-port")
 		p.Health.OK("not listening, the default address " + p.cfg.Endpoint + " is taken; set endpoint in grpc.conf, or --grpc-port")
 		return nil
 	}
 	p.warnOfOpenFiles()
 	p.warnOfUnknown()
-	for _, d := range doors {
+	for _, d := range listeners {
 		server := p.newServer(d)
 		p.mu.Lock()
 		p.addrs = append(p.addrs, d.Addr())
 		p.mu.Unlock()
 		p.Go(func(ctx context.Context) { p.serve(ctx, server, d) })
 		p.Log.Info("serving gRPC", "address", d.Addr().String(), "tls", d.creds != nil, "protected", p.cfg.protected())
-		p.warnOfStrangers(d)
+		p.warnOfExposure(d)
 	}
-	p.Health.OK("listening on " + addresses(doors))
+	p.Health.OK("listening on " + addresses(listeners))
 	return nil
 }
 
-// newServer makes the server of one listener.
-func (p *Plugin) newServer(d door) *rpc.Server {
+// newServer creates the server of one listener.
+func (p *Plugin) newServer(d listener) *rpc.Server {
 	s := rpc.NewServer(p.serverOptions(d)...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,12 +236,12 @@ func (p *Plugin) newServer(d door) *rpc.Server {
 }
 
 // serve runs a server until the context of the plugin ends.
-func (p *Plugin) serve(ctx context.Context, s *rpc.Server, d door) {
+func (p *Plugin) serve(ctx context.Context, s *rpc.Server, d listener) {
 	shut := make(chan struct{})
 	go func() { // ends with ctx; waited for below
 		defer close(shut)
 		<-ctx.Done()
-		impatient := time.AfterFunc(closePatience, func() { // whoever still talks is cut off
+		impatient := time.AfterFunc(closePatience, func() { // closes remaining connections
 			d.cutOff()
 			s.Stop()
 		})
@@ -254,11 +255,11 @@ func (p *Plugin) serve(ctx context.Context, s *rpc.Server, d door) {
 	<-shut
 }
 
-// Disabled tells whether the configuration switched the server off.
+// Disabled reports whether the configuration disables the server.
 func (p *Plugin) Disabled() bool { return p.cfg.Disabled }
 
-// Addr returns the address of the endpoint, nil before AfterInit and when it
-// does not listen.
+// Addr returns the address of the endpoint. It is nil before AfterInit and if
+// the server does not listen.
 func (p *Plugin) Addr() net.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -268,7 +269,7 @@ func (p *Plugin) Addr() net.Addr {
 	return p.addrs[0]
 }
 
-// known tells whether there is such a service.
+// known reports whether a service is registered.
 func (p *Plugin) known(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

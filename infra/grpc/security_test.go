@@ -44,22 +44,22 @@ func TestTokensOfFile(t *testing.T) {
 		}
 	}
 	wantCode(t, "an old token", with("old"), codes.Unauthenticated, "has expired")
-	wantCode(t, "a comment", with("#"), codes.Unauthenticated, "is not known")
+	wantCode(t, "a comment", with("#"), codes.Unauthenticated, "unknown token")
 	write("renewed\n")
 	for with("renewed") != nil { // until the file is looked at again
 		if t.Context().Err() != nil {
 			t.Fatal("the new token is not known")
 		}
 	}
-	wantCode(t, "a token that was replaced", with("secret"), codes.Unauthenticated, "is not known")
+	wantCode(t, "a token that was replaced", with("secret"), codes.Unauthenticated, "unknown token")
 	if err := with("fixed"); err != nil {
 		t.Error(err)
 	}
 
 	for text, want := range map[string]string{
 		"":                 file + ": expected at least one token",
-		"a\nb c d":         file + ":2: expected a token and the time when it ends",
-		"hush-hush 1.1.27": file + ":1: the second word: expected a time",
+		"a\nb c d":         file + ":2: expected a token, optionally followed by",
+		"hush-hush 1.1.27": file + ":1: second word: expected a time",
 	} {
 		write(text)
 		if err := refused(t, anyPort+"tokens-file: "+file+"\n"); !strings.Contains(err.Error(), "tokens-file: "+want) || strings.Contains(err.Error(), "hush") {
@@ -141,8 +141,8 @@ func TestMaxConnections(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	const everybody, onTheWay, readable, invalid = "everybody who reaches the gRPC server can change",
-		"can be read on the way", "can read a file with secrets", "is not valid now"
+	const everybody, onTheWay, readable, invalid = "any client that reaches the gRPC server can change",
+		"is not encrypted", "can read a file with secrets", "is not valid now"
 	cert, key := newAuthority(t, "ours").issue(t, "server")
 	pair := fmt.Sprintf("cert-file: %s\nkey-file: %s\n", cert, key)
 	openTokens := filepath.Join(t.TempDir(), "tokens")

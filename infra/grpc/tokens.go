@@ -15,15 +15,15 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
-// secret is a token: its digest, so that comparing takes the same time for all,
-// and who has it.
+// secret is the digest of a token, for comparisons in constant time, with its
+// account.
 type secret struct {
 	sum   [sha256.Size]byte
-	until time.Time // zero: for ever
+	until time.Time // zero: does not expire
 	who   *accounts.Account
 }
 
-// secrets are the tokens of the configuration file, which never change.
+// secrets returns the tokens of the configuration file, which never change.
 func (c Config) secrets() []secret {
 	var all []secret
 	for i, t := range c.Tokens {
@@ -36,21 +36,21 @@ func (c Config) secrets() []secret {
 		case u.Token != "":
 			s.sum = sha256.Sum256([]byte(u.Token))
 		case u.TokenHash != "":
-			_, _ = hex.Decode(s.sum[:], []byte(u.TokenHash)) // Validate has
+			_, _ = hex.Decode(s.sum[:], []byte(u.TokenHash)) // Validate has checked it
 		default:
-			continue // has a password
+			continue // has a password instead
 		}
 		all = append(all, s)
 	}
 	return all
 }
 
-// holder is who has a token that has no user.
+// holder returns the account of a token without a user.
 func holder(where string) *accounts.Account {
 	return &accounts.Account{Name: where, Permissions: []string{permAll}}
 }
 
-// liveTokens follows the file of tokens, nil if there is none.
+// liveTokens follows the file of tokens. It returns nil if there is none.
 func (p *Plugin) liveTokens() (*reload.Value[[]secret], error) {
 	file := p.cfg.TokensFile
 	if file == "" {
@@ -69,15 +69,15 @@ func (p *Plugin) liveTokens() (*reload.Value[[]secret], error) {
 	}
 	return reload.Load([]string{file}, load, reload.Options{Changed: func(err error) {
 		if err != nil {
-			p.Log.Warn("the tokens of the gRPC server have changed and cannot be used; those from before stay", "error", err)
+			p.Log.Warn("cannot load the changed tokens of the gRPC server; using the previous ones", "error", err)
 			return
 		}
-		p.Log.Info("the tokens of the gRPC server were read again", "file", file)
+		p.Log.Info("reloaded the tokens of the gRPC server", "file", file)
 	}})
 }
 
-// parseTokens reads lines with a token and, if it shall not be good for ever,
-// the time when it ends. Errors have the line and nothing of its text.
+// parseTokens reads lines with a token and, optionally, the time it expires.
+// Errors contain the line number but not its text.
 func parseTokens(data []byte) ([]secret, error) {
 	var all []secret
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -87,13 +87,13 @@ func parseTokens(data []byte) ([]secret, error) {
 		case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
 			continue
 		case len(fields) > 2:
-			return nil, fmt.Errorf("%d: expected a token and the time when it ends, if it does", n)
+			return nil, fmt.Errorf("%d: expected a token, optionally followed by the time it expires", n)
 		}
 		s := secret{sum: sha256.Sum256([]byte(fields[0])), who: holder(fmt.Sprintf("tokens-file:%d", n))}
 		if len(fields) == 2 {
 			var err error
 			if s.until, err = time.Parse(time.RFC3339, fields[1]); err != nil {
-				return nil, fmt.Errorf("%d: the second word: expected a time, such as 2027-01-31T12:00:00Z", n)
+				return nil, fmt.Errorf("%d: second word: expected a time, such as 2027-01-31T12:00:00Z", n)
 			}
 		}
 		all = append(all, s)

@@ -8,17 +8,17 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
-// User is who may use the server for what, by password or by a token.
+// User is a user of the server with a password or a token.
 type User struct {
 	Name         string   `json:"name" desc:"name of the user"`
 	PasswordHash string   `json:"password-hash" secret:"true" desc:"bcrypt hash of the password, as htpasswd -nB prints it"`
-	Password     string   `json:"password" secret:"true" desc:"the password in clear, instead of its hash"`
+	Password     string   `json:"password" secret:"true" desc:"the password in clear text, instead of its hash"`
 	TokenHash    string   `json:"token-hash" secret:"true" desc:"SHA-256 of a token in hexadecimal digits, as printf %s TOKEN | sha256sum prints it, instead of a password"`
-	Token        string   `json:"token" secret:"true" desc:"the token in clear, instead of its hash"`
-	Permissions  []string `json:"permissions" desc:"services and methods, as ligato.generic.ManagerService and ligato.generic.ManagerService/GetConfig; read (what changes nothing), secrets (to see those in answers), all; empty: none"`
+	Token        string   `json:"token" secret:"true" desc:"the token in clear text, instead of its hash"`
+	Permissions  []string `json:"permissions" desc:"services and methods, such as ligato.generic.ManagerService and ligato.generic.ManagerService/GetConfig; read (methods that change nothing), secrets (replies with secrets), all; empty: none"`
 }
 
-// lists is who has an account, in the words of the configuration file.
+// lists returns the accounts of the configuration file.
 func (c Config) lists() accounts.Lists {
 	return accounts.NewLists(c.ClientBasicAuth, c.Users, User.account, c.PasswordHashCost)
 }

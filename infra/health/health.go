@@ -1,20 +1,20 @@
-// Package health keeps the status tree of an agent: every plugin reports its
-// own state and the states of its parts, each with a reason, a time and,
-// derived from the dependencies of plugins, a cause.
+// Package health keeps the status tree of an agent. Every plugin reports its
+// own state and the states of its parts, each with a reason and a time. The
+// tree derives causes from the dependencies of plugins.
 package health
 
 // Reporter reports the state of one plugin or of one part of it. All methods
 // may be called concurrently and never block.
 type Reporter interface {
-	// Starting reports that what belongs to the start of the plugin goes on after
-	// its AfterInit ("waits for the state of etcd"): the agent is not ready yet.
+	// Starting reports that the start of the plugin continues after its AfterInit
+	// ("waits for the state of etcd"): the agent is not ready yet.
 	Starting(reason string)
 	// OK reports that everything works; msg is a short remark ("connected to VPP 25.10").
 	OK(msg string)
-	// Degraded reports that the plugin runs but cannot do all of its work now
-	// ("vpp: disconnected"); it expects to recover by itself.
+	// Degraded reports that the plugin runs but currently cannot do all of its
+	// work ("vpp: disconnected"). It expects to recover by itself.
 	Degraded(reason string, err error)
-	// Failed reports that the plugin cannot do its work until someone acts.
+	// Failed reports that the plugin cannot do its work until an operator acts.
 	Failed(reason string, err error)
 	// Scope returns the reporter of a named part; the state of a plugin is the
 	// worst of its own and those of its parts.
@@ -25,7 +25,7 @@ type Reporter interface {
 
 type discard struct{}
 
-// Discard returns a Reporter that forgets everything it is told.
+// Discard returns a Reporter that ignores all reports.
 func Discard() Reporter { return discard{} }
 
 func (discard) Starting(string)        {}

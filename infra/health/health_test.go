@@ -62,7 +62,7 @@ func TestTreeOfStates(t *testing.T) {
 	a, b := tree.Plugin("a"), tree.Plugin("b")
 	expect(t, tree, "INIT\n  a INIT\n  b INIT\n")
 	tree.Ready("a")
-	tree.Ready("nobody")
+	tree.Ready("unknown")
 	b.OK("connected")
 	tree.Ready("b") // what a plugin said about itself stays
 	expect(t, tree, "OK\n  a OK\n  b OK \"connected\"\n")
@@ -177,7 +177,7 @@ func TestConcurrentReports(t *testing.T) {
 	if s := tree.Snapshot().State; s != health.OK {
 		t.Error(s)
 	}
-	health.Discard().Scope("x").Failed("nobody hears", nil)
+	health.Discard().Scope("x").Failed("discarded", nil)
 }
 
 func TestDisabledIsNotOK(t *testing.T) {

@@ -10,14 +10,14 @@ import (
 // State is the state of an agent, a plugin or a part of one.
 type State int
 
-// The states. The numbers of Init, OK and Error are those that clients of the
-// predecessor know from its status messages.
+// The states. The numbers of Init, OK and Error are those of the predecessor's
+// status messages.
 const (
 	Init     State = 0 // its start is not complete
 	OK       State = 1
-	Error    State = 2 // cannot work until someone acts
-	Degraded State = 3 // works in part, and expects to recover
-	Disabled State = 4 // does nothing, because its configuration says so
+	Error    State = 2 // cannot work until an operator acts
+	Degraded State = 3 // works partially, and expects to recover
+	Disabled State = 4 // disabled by its configuration
 )
 
 // String returns INIT, OK, DEGRADED, ERROR or DISABLED.
@@ -35,10 +35,10 @@ func (s State) String() string {
 	return "ERROR"
 }
 
-// Well reports whether nothing is wrong: the state is OK or DISABLED.
+// Well reports whether the state is OK or DISABLED.
 func (s State) Well() bool { return s == OK || s == Disabled }
 
-// MarshalText writes the state as its name.
+// MarshalText returns the name of the state.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // severity orders states from the best to the worst.
@@ -54,7 +54,7 @@ func worst(a, b State) State {
 }
 
 // Tree holds the states of the plugins of one agent and of their parts. All
-// methods may be called concurrently and never block on anything but memory.
+// methods may be called concurrently and never block.
 type Tree struct {
 	now func() time.Time
 
@@ -92,9 +92,9 @@ func NewTree(now func() time.Time) *Tree {
 	return t
 }
 
-// Plugin adds a plugin, in state Init, and returns its reporter. needs are the
-// plugins it depends on: while one of them is not well, it is named as the
-// cause of this one's trouble.
+// Plugin adds a plugin in state Init and returns its reporter. needs are the
+// plugins it depends on. While one of them is not well, it is reported as the
+// cause of this plugin's failure.
 func (t *Tree) Plugin(name string, needs ...string) Reporter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +108,8 @@ func (t *Tree) Plugin(name string, needs ...string) Reporter {
 	return reporter{t, n, nil}
 }
 
-// Ready tells the tree that a plugin finished its start: if it reported
-// nothing about itself, it is OK from now on.
+// Ready reports that a plugin finished its start. If the plugin has reported
+// nothing about itself, it becomes OK.
 func (t *Tree) Ready(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *Tree) Ready(name string) {
 	}
 }
 
-// Disabled tells the tree that the configuration of a plugin disables it.
+// Disabled reports that the configuration disables a plugin.
 func (t *Tree) Disabled(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,8 +161,8 @@ func (t *Tree) update() {
 	}
 }
 
-// total is the worst state of a node and its parts; a plugin that has parts
-// and said nothing about itself is as well as they are.
+// total is the worst state of a node and its parts. A plugin that has parts
+// and reported nothing about itself has the state of its parts.
 func (n *node) total() State { return n.without("", nil) }
 
 type reporter struct {
@@ -191,7 +191,7 @@ func (r reporter) Scope(name string) Reporter {
 	p := r.n.parts[name]
 	if p == nil {
 		p = r.t.newNode(name)
-		p.state = OK // a part is well until it says otherwise
+		p.state = OK // a part is OK until it reports otherwise
 		if r.n.closed {
 			p.closed = true
 		} else {
@@ -234,8 +234,8 @@ type Status struct {
 	// or the error changed last.
 	Since      time.Time `json:"since"`
 	LastChange time.Time `json:"last_change"`
-	// CausedBy is the path of what is behind the state: the part of this
-	// plugin, or the plugin it depends on, that is not well by its own account.
+	// CausedBy is the path of the cause: the part of this plugin, or the plugin
+	// it depends on, that reported the failure itself.
 	CausedBy []string `json:"caused_by,omitempty"`
 	Parts    []Status `json:"parts,omitempty"`
 }
@@ -250,7 +250,7 @@ type Snapshot struct {
 }
 
 // Snapshot returns the states of all plugins. Plugins named by ignore are
-// listed, but do not count for the state of the whole.
+// listed, but do not affect the state of the agent.
 func (t *Tree) Snapshot(ignore ...string) Snapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -279,7 +279,7 @@ func (n *node) status() Status {
 	return s
 }
 
-// StateWithout returns the worst state of the agent without the plugins
+// StateWithout returns the worst state of the agent, ignoring the plugins
 // ("plugin") and parts ("plugin/part") that leaveOut names.
 func (t *Tree) StateWithout(leaveOut ...string) State {
 	t.mu.Lock()
@@ -293,7 +293,7 @@ func (t *Tree) StateWithout(leaveOut ...string) State {
 	return s
 }
 
-// without is total without the parts that leaveOut names.
+// without is total, ignoring the parts that leaveOut names.
 func (n *node) without(path string, leaveOut []string) State {
 	s := n.state
 	if !n.reported && len(n.parts) > 0 {
@@ -308,8 +308,8 @@ func (n *node) without(path string, leaveOut []string) State {
 }
 
 // causes follows the dependencies of a plugin that is not well, down to those
-// that are not well and have no cause among their own dependencies. Without
-// such, the parts that are not well are the cause.
+// that are not well and have no cause among their own dependencies. If there
+// are none, the parts that are not well are the cause.
 func (t *Tree) causes(name string) []string {
 	found := map[string]bool{}
 	seen := map[string]bool{name: true}

@@ -2,8 +2,8 @@ package health
 
 import "strings"
 
-// Number is the state as clients of the predecessor know it: 0 (INIT), 1 (OK,
-// which DISABLED counts as) or 2 (ERROR, which DEGRADED counts as).
+// Number returns the state of the predecessor's messages: 0 (INIT), 1 (OK and
+// DISABLED) or 2 (ERROR and DEGRADED).
 func (s State) Number() int {
 	switch s {
 	case Degraded:
@@ -14,8 +14,8 @@ func (s State) Number() int {
 	return int(s)
 }
 
-// Trouble says in one text what is wrong, with a plugin or with the first of its
-// parts that is not well; empty: nothing, or the plugin is about to start.
+// Trouble describes the failure of a plugin, or of the first of its parts that
+// is not well. It is empty if the plugin is well or still starting.
 func (s Status) Trouble() string {
 	if s.State.Well() || s.State == Init {
 		return ""
@@ -35,8 +35,8 @@ func (s Status) Trouble() string {
 	return s.Reason
 }
 
-// Causes names what is behind the trouble, where that is another plugin; empty:
-// it is nobody else's.
+// Causes names the other plugins that cause the failure. It is empty if the
+// plugin itself is the cause.
 func (s Status) Causes() string {
 	var others []string
 	for _, cause := range s.CausedBy {

@@ -1,7 +1,7 @@
 package health
 
-// Changes returns a channel that has something in it after the tree has changed;
-// several changes may be one. cancel ends it.
+// Changes returns a channel that receives a value after the tree has changed. It
+// may merge several changes into one value. cancel ends it.
 func (t *Tree) Changes() (changed <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	t.mu.Lock()
@@ -14,12 +14,12 @@ func (t *Tree) Changes() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// tellWatchers tells of a change; t.mu is held.
+// tellWatchers notifies the watchers; t.mu is held.
 func (t *Tree) tellWatchers() {
 	for ch := range t.watchers {
 		select {
 		case ch <- struct{}{}:
-		default: // it will look anyway
+		default: // a notification is already pending
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package holder lets agents with the same label share a machine without taking each
-// other's work apart: at most one of them holds a southbound at a time. An agent has an
-// Identity, by which the others name it, and a Lock that ends with its process.
+// Package holder prevents agents with the same label on one machine from managing the
+// same southbound at the same time. An agent has an Identity, which names it to the
+// others, and a Lock that ends with its process.
 package holder
 
 import (
@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Identity says which agent a process is.
+// Identity identifies the process of an agent.
 type Identity struct {
 	Program string    `json:"program"`
 	Label   string    `json:"label"`
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`  // name of the host, or of the container
 	Since   time.Time `json:"since"` // start of the process
-	// Instance is random. With a state-dir it is kept there, so that it survives
-	// restarts; else each process has its own.
+	// Instance is random. With a state-dir it is stored there and survives
+	// restarts; otherwise each process has its own.
 	Instance string `json:"instance"`
 	StateDir string `json:"state-dir,omitempty"`
 }
@@ -39,11 +39,12 @@ func (i Identity) String() string {
 // HeldError reports that another agent holds a southbound.
 type HeldError struct {
 	Label string
-	// Holder is the other agent: an Identity as text, or what else is known of it.
+	// Holder describes the other agent: its Identity as text, or whatever is known
+	// of it.
 	Holder string
 }
 
-// Error says who holds the label, and what to do.
+// Error names the holder of the label and the remedy.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("label %q is held by %s: stop it, or start this agent with another --microservice-label", e.Label, e.Holder)
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // Lock is a name that one process of a network namespace can have at a time: a
-// listening unix socket in the abstract namespace. The kernel gives it up with the
-// process, however that ends, and each network namespace has its own names, so that
-// containers which share one see each other. A Lock keeps its network namespace alive.
+// listening unix socket in the abstract namespace. The kernel releases it when the
+// process ends. Each network namespace has its own names, so containers that share one
+// see each other. A Lock keeps its network namespace alive.
 type Lock struct {
 	listener *net.UnixListener
 	answers  sync.WaitGroup
@@ -29,10 +29,10 @@ type Lock struct {
 	closed   bool
 }
 
-// maxName is the longest name of an abstract socket.
+// maxName is the maximum length of the name of an abstract socket.
 const maxName = 107
 
-// socketName is the name of the lock of a southbound for a label.
+// socketName returns the name of the lock of a southbound for a label.
 func socketName(southbound, label string) string {
 	name := fmt.Sprintf("@tenuto/%s/%s", southbound, label)
 	if len(name) > maxName {
@@ -44,8 +44,8 @@ func socketName(southbound, label string) string {
 }
 
 // TryLock takes the lock of a southbound for the label of an agent. The error is a
-// *HeldError if another agent has it; wait then returns when that agent gave it up, or
-// ctx ended. After any other error no lock can be taken.
+// *HeldError if another agent has it; wait then returns when that agent has released
+// it, or when ctx has ended. After any other error no lock can be taken.
 func TryLock(ctx context.Context, southbound string, me Identity) (lock *Lock, wait func(context.Context), err error) {
 	name := socketName(southbound, me.Label)
 	var silence error
@@ -63,18 +63,19 @@ func TryLock(ctx context.Context, southbound string, me Identity) (lock *Lock, w
 		switch {
 		case err == nil:
 			return nil, func(ctx context.Context) { untilClosed(ctx, conn) }, &HeldError{me.Label, holder}
-		case errors.Is(err, errStranger):
+		case errors.Is(err, errForeignProcess):
 			return nil, nil, fmt.Errorf("lock for label %q: %w", me.Label, err)
 		}
-		silence = err // it is about to begin, or to end
+		silence = err // the holder is starting or stopping
 		pause(ctx, patience/attempts)
 	}
-	text := fmt.Sprintf("another process, which does not answer (%v)", silence)
+	text := fmt.Sprintf("another process, which does not reply (%v)", silence)
 	return nil, func(ctx context.Context) { pause(ctx, patience) }, &HeldError{me.Label, text}
 }
 
-// patience is how long a holder may take to answer, and the time between two attempts to
-// reach one that does not. The first few of them follow each other faster.
+// patience is how long a holder may take to reply, and the time between two attempts to
+// connect to a holder that does not reply. The first attempts follow at shorter
+// intervals.
 const (
 	patience = time.Second
 	attempts = 5
@@ -87,11 +88,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errStranger: the name is used by a process that is no agent. Any user can take such a
-// name, so that it must not keep an agent from its work.
-var errStranger = errors.New("its socket belongs to another user's process")
+// errForeignProcess: a process that is not an agent has taken the name. Any user can do that,
+// so it must not prevent an agent from working.
+var errForeignProcess = errors.New("its socket belongs to another user's process")
 
-// ask asks the holder of a name who it is. The connection ends with the lock.
+// ask asks the holder of a name for its identity. The connection ends with the
+// lock.
 func ask(ctx context.Context, name string) (text string, conn *net.UnixConn, err error) {
 	dialer := net.Dialer{Timeout: patience}
 	c, err := dialer.DialContext(ctx, "unix", name)
@@ -104,7 +106,7 @@ func ask(ctx context.Context, name string) (text string, conn *net.UnixConn, err
 		return "", nil, errors.Join(err, conn.Close())
 	}
 	if uid := int(cred.Uid); uid != 0 && uid != os.Geteuid() {
-		return "", nil, errors.Join(fmt.Errorf("%w: pid %d, user %d", errStranger, cred.Pid, uid), conn.Close())
+		return "", nil, errors.Join(fmt.Errorf("%w: pid %d, user %d", errForeignProcess, cred.Pid, uid), conn.Close())
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
 	line, err := bufio.NewReader(io.LimitReader(conn, 1<<16)).ReadBytes('\n')
@@ -115,7 +117,7 @@ func ask(ctx context.Context, name string) (text string, conn *net.UnixConn, err
 	if err != nil {
 		return "", nil, errors.Join(err, conn.Close())
 	}
-	if cred.Pid != 0 { // as this process sees it, if it does
+	if cred.Pid != 0 { // as seen by this process, if visible
 		other.PID = int(cred.Pid)
 	}
 	return other.String(), conn, nil
@@ -138,14 +140,16 @@ func untilClosed(ctx context.Context, conn *net.UnixConn) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// maxWaiting is how many connections the holder keeps; others get the answer only.
+// maxWaiting is the maximum number of connections that the holder keeps open; it
+// sends its identity to others and closes them.
 const maxWaiting = 64
 
-// serve tells each client who holds the lock, and keeps the connection open.
+// serve sends the identity of the holder to each client and keeps the
+// connection open.
 func (l *Lock) serve(me Identity) {
 	line, err := json.Marshal(me)
 	if err != nil {
-		line = []byte("{}") // an Identity always has a text
+		line = []byte("{}") // cannot happen: an Identity can be encoded
 	}
 	line = append(line, '\n')
 	for {
@@ -153,7 +157,7 @@ func (l *Lock) serve(me Identity) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // no file descriptors
+		if err != nil { // out of file descriptors
 			time.Sleep(patience)
 			continue
 		}
@@ -163,7 +167,7 @@ func (l *Lock) serve(me Identity) {
 			continue
 		}
 		l.answers.Go(func() {
-			_, _ = io.Copy(io.Discard, conn) // until one of both ends closes it
+			_, _ = io.Copy(io.Discard, conn) // until either end closes it
 			l.drop(conn)
 		})
 	}
@@ -186,7 +190,7 @@ func (l *Lock) drop(conn *net.UnixConn) {
 	_ = conn.Close()
 }
 
-// Close gives the lock up. A nil Lock is closed already.
+// Close releases the lock. It does nothing if the Lock is nil.
 func (l *Lock) Close() error {
 	if l == nil {
 		return nil

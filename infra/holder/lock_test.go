@@ -129,7 +129,7 @@ func TestLockOfSomethingElse(t *testing.T) {
 		}
 	}()
 	_, wait, err := holder.TryLock(t.Context(), "linux", agent(label))
-	if err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err == nil || !strings.Contains(err.Error(), "does not reply") {
 		t.Errorf("got %v", err)
 	}
 	_ = l.Close()

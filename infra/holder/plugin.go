@@ -13,7 +13,7 @@ import (
 // DefaultName is the name of the plugin.
 const DefaultName = "identity"
 
-// Plugin knows the identity of an agent, from Init on.
+// Plugin provides the identity of an agent, from Init on.
 type Plugin struct {
 	Deps
 	identity Identity
@@ -23,14 +23,14 @@ type Plugin struct {
 type Deps struct {
 	infra.PluginDeps
 	Label Labeller
-	// State keeps the instance over restarts; it may be nil.
+	// State stores the instance across restarts; it may be nil.
 	State State `optional:"true"`
 }
 
-// Labeller knows the label of the agent.
+// Labeller provides the label of the agent.
 type Labeller interface{ GetAgentLabel() string }
 
-// State keeps values over restarts, in a state-dir.
+// State stores values in a state-dir across restarts.
 type State interface {
 	// StateDirectory is empty without a state-dir.
 	StateDirectory() string
@@ -38,24 +38,24 @@ type State interface {
 	SaveState(name string, put map[string][]byte, all bool) error
 }
 
-// NewPlugin returns a plugin for the agent with a label.
+// NewPlugin returns a plugin for the agent with the given label.
 func NewPlugin(label Labeller, state State) *Plugin {
 	p := &Plugin{Deps: Deps{Label: label, State: state}}
 	p.SetName(DefaultName)
 	return p
 }
 
-// The instance in the state-dir.
+// Key of the instance in the state-dir.
 const (
 	stateName   = "identity"
 	instanceKey = "instance"
 )
 
-// Init finds out who the agent is.
+// Init determines the identity of the agent.
 func (p *Plugin) Init() error {
 	host, err := os.Hostname()
 	if err != nil {
-		p.Log.Debug("name of the host", "error", err)
+		p.Log.Debug("cannot read the host name", "error", err)
 	}
 	p.identity = Identity{
 		Program: filepath.Base(os.Args[0]), Label: p.Label.GetAgentLabel(), PID: os.Getpid(), Host: host, Since: time.Now(),
@@ -71,7 +71,7 @@ func (p *Plugin) Init() error {
 // Identity returns the identity of the agent.
 func (p *Plugin) Identity() Identity { return p.identity }
 
-// instance returns what the state-dir has, or a new one.
+// instance returns the stored instance, or a new one.
 func (p *Plugin) instance() string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -81,13 +81,13 @@ func (p *Plugin) instance() string {
 	}
 	kept, err := p.State.LoadState(stateName)
 	if err != nil {
-		p.Log.Warn("the instance of the agent is a new one", "error", err)
+		p.Log.Warn("cannot read the instance of the agent; using a new one", "error", err)
 	}
 	if known := string(kept[instanceKey]); known != "" {
 		return known
 	}
 	if err := p.State.SaveState(stateName, map[string][]byte{instanceKey: []byte(id)}, true); err != nil {
-		p.Log.Warn("the instance of the agent is not kept over a restart", "error", err)
+		p.Log.Warn("cannot store the instance of the agent; it will change with the next restart", "error", err)
 	}
 	return id
 }

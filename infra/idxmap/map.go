@@ -17,8 +17,8 @@ var ErrNoMap = errors.New("no metadata map")
 // Map is a typed, read-only view of a Store. It is a small value; copy it.
 type Map[M any] struct{ s *Store }
 
-// Of returns the typed view of a store. A wrong M is an error here, at
-// wiring time, not a missing value later.
+// Of returns the typed view of a store. It returns an error if M is not the
+// type of the store, so that the mistake is found when plugins are wired.
 func Of[M any](r Reader) (Map[M], error) {
 	if r == nil || reflect.ValueOf(r).IsNil() {
 		return Map[M]{}, ErrNoMap
@@ -38,7 +38,7 @@ func (m Map[M]) Get(label string) (M, bool) {
 	return typed, ok && isM
 }
 
-// Len is the number of labels.
+// Len returns the number of labels.
 func (m Map[M]) Len() int { return m.s.Len() }
 
 // Labels returns all labels in alphabetical order.
@@ -64,7 +64,7 @@ func (m Map[M]) All() iter.Seq2[string, M] {
 	}
 }
 
-// Change is one change of a Map as a watcher sees it.
+// Change is a change of a Map.
 type Change[M any] struct {
 	Label   string
 	Value   M // the latest; the zero value if removed
@@ -72,8 +72,8 @@ type Change[M any] struct {
 }
 
 // Changes iterates over the current content and then over all later changes,
-// until the context ends or the loop breaks. Changes of one label that happen
-// while the loop body runs are merged into the latest one; none is lost.
+// until the context ends or the loop breaks. It merges changes of one label
+// that happen while the loop body runs; the latest state is never lost.
 func (m Map[M]) Changes(ctx context.Context) iter.Seq[Change[M]] {
 	return func(yield func(Change[M]) bool) {
 		m.s.watch(+1)
@@ -114,7 +114,7 @@ func (m Map[M]) since(seen uint64) (batch []Change[M], upTo uint64, wait <-chan 
 }
 
 // Index is a secondary index over the metadata of a Map, declared as a
-// variable beside the metadata type. Name is unique within the map; Keys must
+// variable beside the metadata type. Name is unique within the map. Keys must
 // be pure.
 type Index[M any, K comparable] struct {
 	Name string
@@ -122,8 +122,8 @@ type Index[M any, K comparable] struct {
 }
 
 // Lookup returns the labels, in alphabetical order, of all items that have the
-// key. The index is built at the first look-up and kept up to date from then
-// on, so a look-up costs no scan.
+// key. The first lookup builds the index, which is kept up to date from then
+// on, so lookups do not scan.
 func (ix Index[M, K]) Lookup(m Map[M], key K) []string {
 	m.s.mu.RLock()
 	built := m.s.indexes[ix.Name]

@@ -1,8 +1,8 @@
-// Package idxmap keeps run-time metadata by label, with typed read-only views,
-// secondary indexes and watches that never lose the last state.
+// Package idxmap stores run-time metadata by label, with typed read-only
+// views, secondary indexes and watches that never lose the last state.
 //
-// A Store is written by its owner (the scheduler writes the metadata of the
-// values of one descriptor) and read by anyone through Map.
+// The owner of a Store writes it (the scheduler writes the metadata of one
+// descriptor's values); others read it through Map.
 package idxmap
 
 import (
@@ -16,15 +16,15 @@ import (
 // concurrent use.
 type Store struct {
 	title string
-	typ   reflect.Type // nil: any
+	typ   reflect.Type // nil: any type
 
 	mu       sync.RWMutex
 	items    map[string]item
 	indexes  map[string]*index
 	revision uint64
-	changed  chan struct{} // closed and replaced at every change while someone watches
+	changed  chan struct{} // closed and replaced at every change while there are watchers
 	watchers int
-	removed  map[string]uint64 // kept only while someone watches
+	removed  map[string]uint64 // kept only while there are watchers
 }
 
 type item struct {
@@ -53,11 +53,11 @@ func newStore(title string) *Store {
 	}
 }
 
-// Title is the name given to New.
+// Title returns the name given to New.
 func (s *Store) Title() string { return s.title }
 
 // Put adds or replaces the metadata of a label. It returns an error, and
-// changes nothing, if the value is of another type than the store's.
+// changes nothing, if the value does not have the type of the store.
 func (s *Store) Put(label string, value any) error {
 	if s.typ != nil && (value == nil || !reflect.TypeOf(value).AssignableTo(s.typ)) {
 		return fmt.Errorf("metadata of %s %q: got %T, expected %s", s.title, label, value, s.typ)
@@ -78,8 +78,7 @@ func (s *Store) Put(label string, value any) error {
 	return nil
 }
 
-// Delete removes the metadata of a label; removing what is not there is no
-// change.
+// Delete removes the metadata of a label. It does nothing if there is none.
 func (s *Store) Delete(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +97,7 @@ func (s *Store) Delete(label string) {
 	s.wake()
 }
 
-// Clear removes everything, as Delete of every label would.
+// Clear removes everything, like Delete of every label.
 func (s *Store) Clear() {
 	s.mu.RLock()
 	labels := maps.Clone(s.items)
@@ -123,7 +122,7 @@ func (s *Store) get(label string) (any, bool) {
 	return it.value, ok
 }
 
-// Len is the number of labels.
+// Len returns the number of labels.
 func (s *Store) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -140,7 +139,7 @@ func (s *Store) watch(delta int) {
 
 func (s *Store) store() *Store { return s }
 
-// Reader is what plugins get of a Store: the right to read it through a Map.
+// Reader gives plugins read access to a Store through a Map.
 type Reader interface{ store() *Store }
 
 // index is one secondary index: key -> labels.

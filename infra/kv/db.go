@@ -7,78 +7,81 @@ import (
 	"time"
 )
 
-// DB is a key-value store of bytes, for whoever reads and writes single
-// entries; keys are whole, prefix included. What a store cannot do Features
-// tells, and the method returns ErrNotSupported. All methods may be called
-// concurrently; they end with ctx.
+// DB is a key-value store of bytes that gives access to single entries. Keys
+// include the prefix. A method that the store does not support (see Features)
+// returns ErrNotSupported. All methods may be called concurrently; they return
+// when ctx ends.
 type DB interface {
-	// Features tells what the store can do. It never changes after Init.
+	// Features returns what the store supports. It never changes after Init.
 	Features() Features
-	// Get returns an entry; ErrNotFound: there is none.
+	// Get returns an entry, or ErrNotFound.
 	Get(ctx context.Context, key string) (Item, error)
-	// List returns the entries whose keys begin with the prefix, as they were at
-	// one revision if the store has revisions.
+	// List returns the entries whose keys begin with the prefix. If the store
+	// has revisions, all entries are of the same revision.
 	List(ctx context.Context, prefix string, opts ...ListOption) (Listing, error)
 	// Put stores a value, which may be empty.
 	Put(ctx context.Context, key string, value []byte, opts ...PutOption) error
-	// Delete removes the entry of the key, or with WithPrefix all whose keys
-	// begin with it, and tells how many there were.
+	// Delete removes the entry of the key, or with WithPrefix all entries whose
+	// keys begin with it, and returns how many there were.
 	Delete(ctx context.Context, key string, opts ...DelOption) (int64, error)
-	// Txn makes all changes or none. Of several for one key the last counts.
+	// Txn applies all changes or none. If several change the same key, the last
+	// one wins.
 	Txn(ctx context.Context, ops ...Op) error
-	// CompareAndSwap stores value if the present one is old, and tells whether it
-	// did. A nil old stands for "there is none", a nil value removes the entry.
+	// CompareAndSwap stores value if the present value is old, and reports whether
+	// it did. A nil old means that there is no entry; a nil value removes the
+	// entry.
 	CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error)
-	// WatchFrom tells everything that happened below the prefix after a revision,
-	// in order, until ctx ends (nil is returned), the connection breaks, handle
-	// returns an error, or the store has no such history (any more):
-	// ErrCompacted. What happened at once is told at once.
+	// WatchFrom passes all events below the prefix after a revision to handle, in
+	// order, until ctx ends (it returns nil), the connection breaks, handle
+	// returns an error, or the store does not have the history (ErrCompacted).
+	// The events of one transaction are passed together.
 	WatchFrom(ctx context.Context, prefix string, revision int64, handle func([]Event) error) error
 }
 
-// Connector is a plugin that gives access to the entries of its store.
+// Connector is a plugin that provides access to the entries of its store.
 type Connector interface {
 	Store
 	Writer
-	// DB returns the store; nil if the connector is disabled. It is usable from
-	// Init of the plugins that depend on the connector until their Close.
+	// DB returns the store, or nil if the connector is disabled. It can be used
+	// from Init of the plugins that depend on the connector until their Close.
 	DB() DB
 }
 
-// Errors of a DB. Compare with errors.Is.
+// Errors of a DB.
 var (
-	// ErrNotFound: there is no entry of that key.
+	// ErrNotFound is returned if there is no entry with the key.
 	ErrNotFound = errors.New("no such key")
-	// ErrNotSupported: the store cannot do it, see Features.
-	ErrNotSupported = errors.New("the store cannot do this")
-	// ErrCompacted: the store no longer knows, or never knew, what happened after
-	// that revision; list, and go on from there.
+	// ErrNotSupported is returned if the store does not support the operation,
+	// see Features.
+	ErrNotSupported = errors.New("the store does not support this operation")
+	// ErrCompacted is returned if the store does not have the history from that
+	// revision on. The caller should list the entries and continue from there.
 	ErrCompacted = errors.New("the store has no history from that revision on")
-	// ErrDisabled: the connector has no configuration.
+	// ErrDisabled is returned if the connector has no configuration.
 	ErrDisabled = errors.New("the store is disabled: its connector has no configuration")
 )
 
-// Features is what a store can do.
+// Features are the optional features of a store.
 type Features struct {
-	// Revisions: entries and listings have revisions, and WatchFrom goes on from
-	// any that was not compacted, also over a restart.
+	// Revisions: entries and listings have revisions, and WatchFrom can continue
+	// from any that was not compacted, also after a restart.
 	Revisions bool
-	// TTL: WithTTL is possible.
+	// TTL: WithTTL is supported.
 	TTL bool
-	// ClientTTL: WithClientLifetimeTTL is possible.
+	// ClientTTL: WithClientLifetimeTTL is supported.
 	ClientTTL bool
-	// TxnOps is how many keys one Txn may change; 0: any number.
+	// TxnOps is the maximum number of keys in one Txn; 0 means no limit.
 	TxnOps int
-	// TextKeys: keys must be UTF-8 and begin with a slash; others are refused
+	// TextKeys: keys must be UTF-8 and begin with a slash; others are rejected
 	// with ErrNotSupported.
 	TextKeys bool
-	// Shared: several processes can use the store at once.
+	// Shared: several processes can use the store at the same time.
 	Shared bool
 }
 
 // Item is an entry.
 type Item struct {
-	Key      string // prefix included
+	Key      string // including the prefix
 	Value    []byte // must not be changed
 	Revision int64  // of its last change; 0 if the store has no revisions
 }
@@ -86,13 +89,13 @@ type Item struct {
 // Listing is the content of a part of a store.
 type Listing struct {
 	Items    []Item // sorted by key
-	Revision int64  // as of which they are all there is; 0 if the store has no revisions
+	Revision int64  // the revision of the listing; 0 if the store has no revisions
 }
 
 // Event is a change of one entry.
 type Event struct {
-	Item         // of a deletion only Key and Revision
-	Deleted bool // the entry does not exist any more
+	Item         // a deletion has only Key and Revision
+	Deleted bool // the entry was deleted
 }
 
 // Op is a change in a Txn.
@@ -101,8 +104,9 @@ type Op struct {
 	Value []byte // nil deletes; an empty value is not nil
 }
 
-// LastOps leaves the last change of every key, in the order of the keys' first
-// appearance, for stores that refuse two changes of one key in a transaction.
+// LastOps keeps only the last change of every key, in the order of the keys'
+// first appearance, for stores that reject two changes of one key in a
+// transaction.
 func LastOps(ops []Op) []Op {
 	at := make(map[string]int, len(ops))
 	var last []Op
@@ -117,25 +121,26 @@ func LastOps(ops []Op) []Op {
 	return last
 }
 
-// PutOptions is what the options of a Put say.
+// PutOptions are the collected options of a Put.
 type PutOptions struct {
-	TTL            time.Duration // 0: the entry stays
+	TTL            time.Duration // 0: the entry does not expire
 	ClientLifetime bool
 }
 
 // PutOption is an option of a Put.
 type PutOption func(*PutOptions)
 
-// WithTTL removes the entry when the time has passed, by the clock of the
+// WithTTL makes the entry expire after the given time, by the clock of the
 // store, unless it is put again. Stores may round up to whole seconds.
 func WithTTL(ttl time.Duration) PutOption { return func(o *PutOptions) { o.TTL = ttl } }
 
-// WithClientLifetimeTTL removes the entry when this agent is closed, or was not
-// heard of for a while (session-ttl). It takes precedence over WithTTL.
+// WithClientLifetimeTTL removes the entry when this agent is closed, or when
+// the store has not heard from it for a while (session-ttl). It takes
+// precedence over WithTTL.
 func WithClientLifetimeTTL() PutOption { return func(o *PutOptions) { o.ClientLifetime = true } }
 
-// CollectPut returns what the options say. A TTL that is not positive counts as
-// one nanosecond, the shortest there is.
+// CollectPut collects the options. A TTL that is not positive counts as one
+// nanosecond, the shortest TTL.
 func CollectPut(opts []PutOption) PutOptions {
 	o := PutOptions{TTL: -1}
 	for _, opt := range opts {
@@ -150,7 +155,7 @@ func CollectPut(opts []PutOption) PutOptions {
 	return o
 }
 
-// DelOptions is what the options of a Delete say.
+// DelOptions are the collected options of a Delete.
 type DelOptions struct {
 	Prefix bool
 }
@@ -161,7 +166,7 @@ type DelOption func(*DelOptions)
 // WithPrefix deletes all entries whose keys begin with the key.
 func WithPrefix() DelOption { return func(o *DelOptions) { o.Prefix = true } }
 
-// CollectDel returns what the options say.
+// CollectDel collects the options.
 func CollectDel(opts []DelOption) (o DelOptions) {
 	for _, opt := range opts {
 		opt(&o)
@@ -169,7 +174,7 @@ func CollectDel(opts []DelOption) (o DelOptions) {
 	return o
 }
 
-// ListOptions is what the options of a List say.
+// ListOptions are the collected options of a List.
 type ListOptions struct {
 	KeysOnly bool
 }
@@ -177,10 +182,10 @@ type ListOptions struct {
 // ListOption is an option of a List.
 type ListOption func(*ListOptions)
 
-// KeysOnly leaves the values out.
+// KeysOnly omits the values.
 func KeysOnly() ListOption { return func(o *ListOptions) { o.KeysOnly = true } }
 
-// CollectList returns what the options say.
+// CollectList collects the options.
 func CollectList(opts []ListOption) (o ListOptions) {
 	for _, opt := range opts {
 		opt(&o)
@@ -188,7 +193,7 @@ func CollectList(opts []ListOption) (o ListOptions) {
 	return o
 }
 
-// DiskFull tells that an error of a store in a file is for want of room on the disk.
+// DiskFull reports whether an error of a file-based store is caused by a full disk.
 func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // Encoded is the Value of a store that holds bytes: a message as JSON or in the
-// protobuf encoding, which tell themselves apart.
+// protobuf encoding, which it detects.
 type Encoded []byte
 
-// Decode reads the message. Field names that it does not have are errors.
+// Decode decodes the message. Unknown fields are errors.
 //
 // A protobuf encoding never begins with '{', which would be the start of a
-// group, gone since proto3. It may begin with white space (a newline is the
-// first field, if that has a length), so what looks like JSON but is not is
-// tried as protobuf.
+// group, which proto3 does not have. It may begin with white space (a newline
+// is the tag of the first field, if that is length-delimited), so a text that
+// looks like JSON but is invalid is decoded as protobuf.
 func (e Encoded) Decode(into proto.Message) error {
 	text := bytes.TrimSpace(e)
 	if !bytes.HasPrefix(text, []byte("{")) {
@@ -41,16 +41,17 @@ func (e Encoded) Decode(into proto.Message) error {
 	return fmt.Errorf("decode JSON: %w", withoutSecret(err))
 }
 
-// quoted are errors that repeat a value: that of a field, or what is no JSON.
+// quoted matches errors that contain a value: that of a field, or of invalid
+// JSON.
 var quoted = regexp.MustCompile(`(?s)(.*)(invalid value for (\w+) field (\w+)|syntax error \(line \d+:\d+\): invalid value):? (.*)`)
 
-// withoutSecret returns the error without a value that may be a secret.
+// withoutSecret returns the error without the value, which may be a secret.
 func withoutSecret(err error) error {
 	m := quoted.FindStringSubmatch(err.Error())
 	if m == nil || m[4] != "" && m[3] != "bytes" && !logging.IsSecretName(m[4]) {
 		return err
 	}
-	return fmt.Errorf("%s%s (which may be a secret, and is not shown)", m[1], m[2])
+	return fmt.Errorf("%s%s (hidden: it may be a secret)", m[1], m[2])
 }
 
 func decodeWire(data []byte, into proto.Message) error {
@@ -66,14 +67,14 @@ func decodeWire(data []byte, into proto.Message) error {
 	return nil
 }
 
-// Expanding is an Encoded in which variables ($NAME, ${NAME}) are replaced
-// before it is read as JSON; those that are not set become empty.
+// Expanding is an Encoded in which environment variables ($NAME, ${NAME}) are
+// expanded before it is decoded as JSON. Unset variables expand to nothing.
 type Expanding struct {
 	Encoded
 	Lookup func(name string) (value string, set bool)
 }
 
-// Decode replaces the variables and reads the message.
+// Decode expands the variables and decodes the message.
 func (e Expanding) Decode(into proto.Message) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(e.Encoded), []byte("{")) {
 		return e.Encoded.Decode(into)
@@ -85,23 +86,22 @@ func (e Expanding) Decode(into proto.Message) error {
 	return Encoded(text).Decode(into)
 }
 
-// Encode returns the message as JSON on one line, with the names of the schema,
-// the form in which values are published.
+// Encode returns the message as JSON on one line with the field names of the
+// schema, the format of published values.
 func Encode(m proto.Message) ([]byte, error) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
 	}
-	var compact bytes.Buffer // protojson puts in spaces at random
+	var compact bytes.Buffer // removes the random spaces of protojson
 	if err := json.Compact(&compact, text); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
 	}
 	return compact.Bytes(), nil
 }
 
-// Publish is what the Put of a Writer does on a DB: it stores the message as
-// JSON, or removes the key if it is nil. It takes no longer than timeout. A nil DB
-// is a disabled one.
+// Publish implements Put of a Writer on a DB: it stores the message as JSON, or
+// removes the key if it is nil, within the given timeout. A nil DB is disabled.
 func Publish(ctx context.Context, timeout time.Duration, db DB, key string, value proto.Message, opts ...PutOption) error {
 	if db == nil {
 		return fmt.Errorf("put %s: %w", key, ErrDisabled)
@@ -119,7 +119,7 @@ func Publish(ctx context.Context, timeout time.Duration, db DB, key string, valu
 	return db.Put(ctx, key, text, opts...)
 }
 
-// Withdraw is what the Delete of a Writer does on a DB.
+// Withdraw implements Delete of a Writer on a DB.
 func Withdraw(ctx context.Context, timeout time.Duration, db DB, key string, opts ...DelOption) (existed bool, err error) {
 	if db == nil {
 		return false, fmt.Errorf("delete %s: %w", key, ErrDisabled)

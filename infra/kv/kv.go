@@ -1,8 +1,8 @@
-// Package kv is the abstraction of key-value stores: what a connector offers
-// so that everything above it can use any store, be it a server or files on
-// disk. Store is for those who follow the content, Writer for those who publish
-// values, DB for those who read and write entries themselves; a server's
-// connector implements all three, see package follow.
+// Package kv abstracts key-value stores. A connector implements its interfaces,
+// and everything above it can use any store, such as a server or files on disk.
+// Store is for following the content, Writer for publishing values, DB for
+// reading and writing entries; the connector of a server implements all three,
+// see package follow.
 package kv
 
 import (
@@ -15,30 +15,30 @@ import (
 // Store is a connection to a key-value store. A new connector implements it,
 // and kvdbsync does the rest. All methods may be called concurrently.
 type Store interface {
-	// String is the name of the store ("filedb"), unique within an agent.
+	// String returns the name of the store ("filedb"), unique within an agent.
 	fmt.Stringer
-	// Disabled tells that the store is not configured; it is known when Init of
-	// the connector has run.
+	// Disabled reports that the store is not configured. It is valid after Init
+	// of the connector.
 	Disabled() bool
-	// Watch tells handle the whole content below the prefix as soon as it can be
-	// read, and then everything that changes, without a gap between the two. It
-	// returns when ctx ends. handle is called from one goroutine at a time, and
-	// what changes meanwhile is told afterwards; its error is what the receiver
-	// makes of the update, for the status of the store.
+	// Watch passes the whole content below the prefix to handle as soon as it
+	// can be read, and then every change, without a gap between the two. It
+	// returns when ctx ends. It calls handle from one goroutine at a time, and
+	// passes changes that happen meanwhile in the next call. The error of handle
+	// is the result of the receiver, for the status of the store.
 	Watch(ctx context.Context, prefix string, handle func(Update) error) error
 }
 
-// Update is what became different at once: one transaction of a server, or
-// one save of a file.
+// Update is a set of changes that were made together: one transaction of a
+// server, or one save of a file.
 type Update struct {
-	// Resync tells that Changes are the whole content, and what is not among
-	// them does not exist.
+	// Resync reports that Changes are the whole content: keys that are not in
+	// it do not exist.
 	Resync  bool
 	Changes []Change
-	// Incomplete names, for people, what of the store's content could not be
-	// read and was never known ("net.yaml"): the store may have more entries than
-	// it has told. Empty: all of the content is known, as of this update. When
-	// that alone changes, there is an update without Changes.
+	// Incomplete names the parts of the store's content that could not be read
+	// and were never known ("net.yaml"): the store may have more entries than it
+	// reported. It is empty if all content is known as of this update. If only
+	// Incomplete changes, there is an update without Changes.
 	Incomplete []string
 }
 
@@ -50,22 +50,22 @@ type Change struct {
 
 // Entry is a key with its value.
 type Entry struct {
-	Key      string // without the prefix that is watched
+	Key      string // without the watched prefix
 	Value    Value
 	Revision int64 // grows with each change of the key; 0 if the store has none
 	Location Location
 }
 
-// Value is a value as the store holds it.
+// Value is a value in the format of the store.
 type Value interface {
-	// Decode reads it into a message of the type that belongs to the key.
+	// Decode decodes it into a message of the key's type.
 	Decode(into proto.Message) error
 }
 
-// Refuser is implemented by stores that read their values themselves.
+// Refuser is implemented by stores that decode their values themselves.
 type Refuser interface {
-	// Refused says what is wrong, and where, with a value that the store has of a
-	// key and does not give away; nil: nothing. It may be called at any time.
+	// Refused returns the error of a key's value that the store rejects, with its
+	// position; nil if there is none. It may be called at any time.
 	Refused(key string) error
 }
 
@@ -83,28 +83,28 @@ func (d Decoded) Decode(into proto.Message) error {
 	return nil
 }
 
-// Format reads the entries of a text, such as a configuration file.
+// Format parses the entries of a text, such as a configuration file.
 type Format interface {
-	// Read reads what belongs below the prefix; file is the name of the text in
-	// errors and locations. It is called concurrently.
+	// Read returns the entries below the prefix. file is the name of the text
+	// in errors and locations. It is called concurrently.
 	Read(file string, text []byte, prefix string) Content
 }
 
-// Content is what a text says.
+// Content is the result of parsing a text.
 type Content struct {
 	Entries []Entry // sorted by key, without duplicates
 	Foreign int     // entries below other prefixes
-	Errs    []error // one for everything that is wrong, with file, line and field
-	Broken  bool    // the text could not be read at all, so that nothing is known of its entries
+	Errs    []error // all errors, with file, line and field
+	Broken  bool    // the text could not be parsed, so that its entries are unknown
 }
 
 // Writer is implemented by stores that values can be published to.
 type Writer interface {
 	// Put stores the value of a key, prefix included; nil removes it. A store
-	// that cannot do what an option says returns ErrNotSupported.
+	// that does not support an option returns ErrNotSupported.
 	Put(key string, value proto.Message, opts ...PutOption) error
-	// Delete removes a key, or with WithPrefix all that begin with it, and tells
-	// whether there was any.
+	// Delete removes a key, or with WithPrefix all keys that begin with it, and
+	// reports whether there was any.
 	Delete(key string, opts ...DelOption) (existed bool, err error)
 }
 
@@ -113,6 +113,6 @@ type Writer interface {
 type BulkWriter interface {
 	Writer
 	// PutAll is Put of all values, by key; nil removes one. If it fails, any of
-	// them may be stored.
+	// them may have been stored.
 	PutAll(values map[string]proto.Message, opts ...PutOption) error
 }

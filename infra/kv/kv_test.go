@@ -96,10 +96,10 @@ func TestErrorsHaveNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		`{"private_key": 4711}`:       "field privateKey (which may be a secret",
-		`{"privateKey": 4711}`:        "field privateKey (which may be a secret",
-		`{"key": "4711 4711"}`:        "field key (which may be a secret",
-		`{"private_key": geheim4711}`: "invalid value (which may be a secret",
+		`{"private_key": 4711}`:       "field privateKey (hidden: it may be a secret",
+		`{"privateKey": 4711}`:        "field privateKey (hidden: it may be a secret",
+		`{"key": "4711 4711"}`:        "field key (hidden: it may be a secret",
+		`{"private_key": geheim4711}`: "invalid value (hidden: it may be a secret",
 		`{"name": 12}`:                "field name: 12",
 		`{"nmae": "x"}`:               `unknown field "nmae"`,
 	} {

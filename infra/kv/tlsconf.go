@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// TLS is how a connector's connection is secured, whatever the keys are called
-// in its configuration.
+// TLS is the TLS configuration of a connector, regardless of the names of its
+// configuration keys.
 type TLS struct {
 	CertFile, KeyFile string // the client's certificate, in PEM; empty: none
-	CAFile            string // who signs servers, in PEM; empty: as the system has it
-	SkipVerify        bool   // believe any server
+	CAFile            string // CAs of the servers, in PEM; empty: those of the system
+	SkipVerify        bool   // do not verify the server
 }
 
 // Config reads the files. The minimum is TLS 1.2.

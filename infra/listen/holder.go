@@ -13,9 +13,8 @@ import (
 // tcpListen is the state of a listening socket in /proc/net/tcp.
 const tcpListen = "0A"
 
-// holder names the process that listens on the port of an address, as far as
-// /proc tells: at least whose it is, if it is somebody else's; "" if nothing
-// is known.
+// holder describes the process that listens on the port of an address, or at
+// least its user, as far as /proc shows it. It returns "" if nothing is known.
 func holder(endpoint string) string {
 	_, port, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -25,7 +24,7 @@ func holder(endpoint string) string {
 	if err != nil {
 		return ""
 	}
-	owner := map[string]string{} // the user's number, by socket
+	owner := map[string]string{} // the user ID, by socket
 	uid := ""
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		for _, l := range listeners(table, fmt.Sprintf(":%04X", n)) {
@@ -45,7 +44,7 @@ func holder(endpoint string) string {
 			continue
 		}
 		pid := strings.Split(fd, "/")[2]
-		name, _ := os.ReadFile("/proc/" + pid + "/comm") // the number alone is of use too
+		name, _ := os.ReadFile("/proc/" + pid + "/comm") // the process ID alone is useful too
 		return fmt.Sprintf("process %s (%s) of user %s", pid, strings.TrimSpace(string(name)), userName(owner[target]))
 	}
 	return "a process of user " + userName(uid)
@@ -58,7 +57,7 @@ func userName(uid string) string {
 	return uid
 }
 
-// listener is a socket that listens, as /proc/net/tcp has it.
+// listener is a listening socket in /proc/net/tcp.
 type listener struct{ inode, uid string }
 
 // listeners returns the sockets that listen on a port.

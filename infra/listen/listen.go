@@ -1,6 +1,5 @@
 // Package listen opens the listeners of servers: on TCP, and on unix sockets
-// with a mode. Where something is in the way the error says what, and what to
-// do about it.
+// with a mode. Errors name the cause and the remedy.
 package listen
 
 import (
@@ -14,9 +13,9 @@ import (
 )
 
 // TCP listens on an address, host:port; network is tcp, tcp4 or tcp6. If the
-// address is taken the error names the process that has it, as far as it can
-// be known, and contains hint, which says how to choose another one; it is a
-// syscall.EADDRINUSE then.
+// address is in use, the error wraps syscall.EADDRINUSE, names the process
+// that uses it, if known, and contains hint, which explains how to choose
+// another address.
 func TCP(ctx context.Context, network, address, hint string) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, network, address)
@@ -26,7 +25,7 @@ func TCP(ctx context.Context, network, address, hint string) (net.Listener, erro
 		if who := holder(address); who != "" {
 			by = " by " + who
 		}
-		return nil, fmt.Errorf("listen on %s: the address is taken%s (%s): %w", address, by, hint, syscall.EADDRINUSE)
+		return nil, fmt.Errorf("listen on %s: the address is in use%s (%s): %w", address, by, hint, syscall.EADDRINUSE)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("listen on %s: ports below 1024 need the capability CAP_NET_BIND_SERVICE (%s): %w", address, hint, syscall.EACCES)
 	case err != nil:
@@ -38,15 +37,14 @@ func TCP(ctx context.Context, network, address, hint string) (net.Listener, erro
 // Socket is a unix socket.
 type Socket struct {
 	Path string
-	Mode os.FileMode // who may write may connect
-	// Force takes the path from a process that listens there.
+	Mode os.FileMode // write permission allows to connect
+	// Force removes the socket even if a process listens on it.
 	Force bool
-	// Hint says what to do if a process listens there.
+	// Hint is the remedy if a process listens on the socket.
 	Hint string
 }
 
-// Listen listens on the socket. A socket that a process has left behind is
-// removed, but nothing else is.
+// Listen listens on the socket. It removes a stale socket, but no other file.
 func (s Socket) Listen(ctx context.Context) (net.Listener, error) {
 	if err := s.makeRoom(ctx); err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
@@ -57,12 +55,12 @@ func (s Socket) Listen(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("socket: %w", err)
 	}
 	if err := os.Chmod(s.Path, s.Mode); err != nil {
-		_ = ln.Close() // nobody has been served there
+		_ = ln.Close() // no client has been served there
 		return nil, fmt.Errorf("permission: %w", err)
 	}
 	info, err := os.Stat(s.Path)
 	if err != nil {
-		_ = ln.Close() // nobody has been served there
+		_ = ln.Close() // no client has been served there
 		return nil, fmt.Errorf("socket: %w", err)
 	}
 	if u, ok := ln.(*net.UnixListener); ok {
@@ -71,8 +69,8 @@ func (s Socket) Listen(ctx context.Context) (net.Listener, error) {
 	return &socketListener{ln, s.Path, info}, nil
 }
 
-// socketListener removes its socket when it is closed, but not the one that
-// another process has put in its place.
+// socketListener removes its socket when it is closed, unless another process
+// has replaced it.
 type socketListener struct {
 	net.Listener
 	path string
@@ -81,7 +79,7 @@ type socketListener struct {
 
 func (l *socketListener) Close() error {
 	if info, err := os.Lstat(l.path); err == nil && os.SameFile(info, l.own) {
-		_ = os.Remove(l.path) // the next one to listen there removes it too
+		_ = os.Remove(l.path) // the next listener removes it too
 	}
 	return l.Listener.Close()
 }
@@ -94,20 +92,20 @@ func (s Socket) makeRoom(ctx context.Context) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s exists and is no socket; remove it or choose another path", s.Path)
+		return fmt.Errorf("%s exists and is not a socket; remove it or choose another path", s.Path)
 	}
 	if !s.Force {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "unix", s.Path)
 		if err == nil {
-			_ = conn.Close() // it was opened to see whether somebody answers
+			_ = conn.Close() // it was opened only to test whether a process listens
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			return fmt.Errorf("%s is in use by another process (%s): %w", s.Path, s.Hint, syscall.EADDRINUSE)
 		}
 	}
 	if err := os.Remove(s.Path); err != nil {
-		return fmt.Errorf("remove what was left behind: %w", err)
+		return fmt.Errorf("remove the stale socket: %w", err)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestTakenAddressTellsByWhom(t *testing.T) {
 		t.Skip("SKIPPED: this user has no name:", err)
 	}
 	_, err = TCP(t.Context(), "tcp", first.Addr().String(), "choose another")
-	want := fmt.Sprintf("listen on %s: the address is taken by process %d (", first.Addr(), os.Getpid())
+	want := fmt.Sprintf("listen on %s: the address is in use by process %d (", first.Addr(), os.Getpid())
 	if !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "of user "+me.Username+" (choose another)") {
 		t.Errorf("got %v", err)
 	}
@@ -106,7 +106,7 @@ func TestSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		file:                            "exists and is no socket",
+		file:                            "exists and is not a socket",
 		filepath.Join(dir, "none", "s"): "socket: ",
 		filepath.Join(file, "s"):        "socket: lstat",
 	} {

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// timestamp is the form of times in console entries.
+// timestamp is the time format of console entries.
 const timestamp = "2006-01-02 15:04:05.00000"
 
 func newCore(s settings, h *hooks) zapcore.Core {
@@ -44,7 +44,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// clocked stamps entries with the time of the registry's clock.
+// clocked sets the time of entries by the registry's clock.
 type clocked struct {
 	zapcore.Core
 	now func() time.Time
@@ -57,12 +57,12 @@ func (c clocked) Write(e zapcore.Entry, fs []zapcore.Field) error {
 	return c.Core.Write(e, fs)
 }
 
-// console writes entries for people: time, level, message, then the logger's
-// name and the facts as key=value.
+// console formats entries for a terminal: time, level, message, then the
+// logger's name and the facts as key=value.
 type console struct {
 	out     zapcore.WriteSyncer
 	colours bool
-	context string // the facts of With, rendered
+	context string // the facts added by With, rendered
 }
 
 func (c *console) Enabled(zapcore.Level) bool { return true }
@@ -131,8 +131,8 @@ func levelColour(l zapcore.Level) string {
 	return "\x1b[90m"
 }
 
-// appendMessage keeps line breaks, which some messages need (a transaction's
-// plan), but no other control characters.
+// appendMessage keeps line breaks, which some messages contain (a
+// transaction's plan), but escapes other control characters.
 func appendMessage(b []byte, msg string) []byte {
 	for _, r := range msg {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -144,7 +144,7 @@ func appendMessage(b []byte, msg string) []byte {
 	return b
 }
 
-// appendValue quotes a value unless it is one plain word.
+// appendValue quotes a value unless it is a plain word.
 func appendValue(b []byte, value string) []byte {
 	special := func(r rune) bool {
 		return r == ' ' || r == '"' || r == '=' || !unicode.IsPrint(r)

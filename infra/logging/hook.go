@@ -9,20 +9,20 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Entry is a log entry as hooks get it. Secrets are hidden as in the log itself.
+// Entry is a log entry as passed to hooks. Its secrets are hidden.
 type Entry struct {
 	Time    time.Time
 	Level   Level
 	Logger  string
 	Message string
-	Facts   []Fact // those of With first
+	Facts   []Fact // those added by With first
 }
 
 // Fact is a key of an entry with its value as text.
 type Fact struct{ Key, Value string }
 
-// String returns the message with the facts, in the form of the console: message
-// logger=name key=value.
+// String returns the message with the facts in the format of the console:
+// message logger=name key=value.
 func (e Entry) String() string {
 	plain := &console{}
 	b := appendMessage(nil, e.Message)
@@ -33,9 +33,9 @@ func (e Entry) String() string {
 	return string(b)
 }
 
-// AddHook calls hook with every entry that is written from now on, by any logger of
-// the registry, until remove is called. The one who logs waits for it; it must not
-// log itself. A call that has begun may still run when remove returns.
+// AddHook calls hook with every entry that any logger of the registry writes, until
+// remove is called. The caller of the logger waits for the hook, which must not log
+// itself. A running call may outlast remove.
 func (r *Registry) AddHook(hook func(Entry)) (remove func()) { return r.hooks.add(hook) }
 
 // hooks are the hooks of a registry.
@@ -64,11 +64,11 @@ func (h *hooks) change(f func([]*func(Entry)) []*func(Entry)) {
 	h.list.Store(&list)
 }
 
-// hooked is a core that tells hooks what it has written.
+// hooked is a zap core that passes written entries to hooks.
 type hooked struct {
 	zapcore.Core
 	hooks   *hooks
-	context []zapcore.Field // of With
+	context []zapcore.Field // added by With
 }
 
 func (c hooked) With(fs []zapcore.Field) zapcore.Core {

@@ -22,9 +22,9 @@ func (l Level) String() string {
 	return fmt.Sprintf("level(%d)", int8(l))
 }
 
-// ParseLevel reads the name of a level in any case. The names of levels that
-// do not exist here are accepted for the sake of existing clients: trace means
-// debug, warning means warn, fatal and panic mean error.
+// ParseLevel parses the name of a level, ignoring case. For compatibility with
+// existing clients it accepts trace as debug, warning as warn, and fatal and
+// panic as error.
 func ParseLevel(name string) (Level, error) {
 	switch strings.ToLower(name) {
 	case "debug", "trace":
@@ -39,10 +39,10 @@ func ParseLevel(name string) (Level, error) {
 	return InfoLevel, fmt.Errorf("unknown log level %q: expected debug, info, warn or error", name)
 }
 
-// MarshalText writes the level as its name.
+// MarshalText returns the name of the level.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads the level as ParseLevel does.
+// UnmarshalText parses the level like ParseLevel.
 func (l *Level) UnmarshalText(text []byte) error {
 	level, err := ParseLevel(string(text))
 	if err != nil {

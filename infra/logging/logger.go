@@ -8,11 +8,11 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// badKey names a value that was given to With without a key, or whose key is not a
-// string; the entry is written nevertheless.
+// badKey is the key of a value passed to With without a key, or with a key that is
+// not a string. The entry is written nevertheless.
 const badKey = "!BADKEY"
 
-// logger is the Logger over zap; its zap.Logger carries the name and checks
+// logger implements Logger by zap. Its zap.Logger carries the name and checks
 // the level that the registry keeps for the name.
 type logger struct {
 	z *zap.Logger
@@ -58,8 +58,8 @@ func pairs(kv []any) bool {
 	return len(kv)%2 == 0
 }
 
-// text is the message of a call with arguments that are no keys and values, as in
-// log.Error("open the file:", err).
+// text returns the message of a call whose arguments are not keys and values, as
+// in log.Error("open the file:", err).
 func text(msg string, args []any) string {
 	words := make([]any, 0, 1+len(args))
 	words = append(words, msg)
@@ -105,7 +105,7 @@ func field(key string, value any) zap.Field {
 	return zap.Any(key, value)
 }
 
-// pluginLogger is a logger that knows the registry its parts come from.
+// pluginLogger is a Logger that creates the loggers of its parts.
 type pluginLogger struct {
 	Logger
 	name     string

@@ -1,6 +1,6 @@
 // Package logging is the logging interface of plugins and the registry of
-// named loggers whose levels can be changed while the agent runs. zap does the
-// writing.
+// named loggers whose levels can be changed while the agent runs. It writes by
+// zap.
 package logging
 
 // Level is the severity of a log entry.
@@ -14,11 +14,11 @@ const (
 	ErrorLevel
 )
 
-// Logger writes entries of one named logger. The message of Debug, Info, Warn
-// and Error is constant text; facts follow as alternating keys and values
-// (log.Info("route added", "key", key)). Arguments that are no such pairs become
-// part of the message, separated by spaces: log.Error("open the file:", err). All
-// methods may be called concurrently.
+// Logger writes entries of one named logger. The message of Debug, Info, Warn and
+// Error is constant text; facts follow as alternating keys and values
+// (log.Info("route added", "key", key)). Other arguments become part of the
+// message, separated by spaces: log.Error("open the file:", err). All methods may
+// be called concurrently.
 type Logger interface {
 	Debug(msg string, kv ...any)
 	Info(msg string, kv ...any)
@@ -32,13 +32,13 @@ type Logger interface {
 	Println(args ...any)
 	// With returns a logger that adds the given keys and values to every entry.
 	With(kv ...any) Logger
-	// Enabled tells whether an entry of the level would be written; use it
+	// Enabled reports whether an entry of the level would be written. Use it
 	// where preparing the facts is costly.
 	Enabled(Level) bool
 }
 
-// PluginLogger is the logger of a plugin; NewLogger makes loggers for its
-// parts, named "<plugin>.<part>", with levels of their own.
+// PluginLogger is the logger of a plugin. NewLogger creates loggers for its
+// parts, named "<plugin>.<part>", with their own levels.
 type PluginLogger interface {
 	Logger
 	NewLogger(part string) Logger

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Redact returns m in the text form of protocol buffers on one line, with the
-// secrets in it hidden (HideSecrets). The work is done by String, so an entry that
-// is not written costs nothing. Loggers apply it to every proto message among
-// their values.
+// Redact returns m in the text format of protocol buffers on one line, with its
+// secrets hidden (HideSecrets). String does the work, so an entry that is not
+// written costs nothing. Loggers apply it to every proto message among their
+// values.
 func Redact(m proto.Message) fmt.Stringer { return redacted{m} }
 
 type redacted struct{ m proto.Message }

@@ -14,16 +14,15 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Default is the name under which SetLevel and Levels know the level of all
-// loggers that no rule matches.
+// Default is the name of the level of all loggers that no rule matches.
 const Default = "default"
 
-// Registry makes the loggers of one agent and keeps their levels, which can be
-// changed at any time. All methods may be called concurrently.
+// Registry creates the loggers of one agent and keeps their levels, which can
+// be changed at any time. All methods may be called concurrently.
 //
-// The level of a logger comes from the first of these that was set: its own
-// name, the pattern set last that matches the name, the levels of the names it
-// is a part of ("vpp-ifplugin" for "vpp-ifplugin.if-descriptor"), the default.
+// The level of a logger is the first of these that is set: its own level, the
+// level of the last pattern that matches its name, the levels of its parents
+// ("vpp-ifplugin" for "vpp-ifplugin.if-descriptor"), the default.
 type Registry struct {
 	core  zapcore.Core
 	hooks *hooks
@@ -47,10 +46,10 @@ type LoggerLevel struct {
 	Level  Level  `json:"level"`
 }
 
-// Encoding is the form in which entries are written.
+// Encoding is the format of written entries.
 type Encoding string
 
-// The encodings: Console is for people, JSON is one object per line.
+// The encodings: Console for terminals, JSON with one object per line.
 const (
 	Console Encoding = "console"
 	JSON    Encoding = "json"
@@ -68,11 +67,11 @@ type settings struct {
 // Option is a setting of a Registry.
 type Option func(*settings)
 
-// WithWriter sets where entries go (default: standard error). Writes are
-// serialised.
+// WithWriter sets the destination of entries (default: standard error). Writes
+// are serialised.
 func WithWriter(w io.Writer) Option { return func(s *settings) { s.out = w } }
 
-// WithEncoding sets the form of entries (default: Console).
+// WithEncoding sets the format of entries (default: Console).
 func WithEncoding(e Encoding) Option { return func(s *settings) { s.encoding = e } }
 
 // WithColours turns the colours of the console encoding on or off (default: on
@@ -82,8 +81,8 @@ func WithColours(on bool) Option { return func(s *settings) { s.colours = &on } 
 // WithLevel sets the default level (default: info).
 func WithLevel(l Level) Option { return func(s *settings) { s.level = l } }
 
-// WithForcedLevel sets the default level so that Configure does not change it;
-// it is for a level given on the command line or in the environment.
+// WithForcedLevel sets a default level that Configure does not change, for a
+// level given on the command line or in the environment.
 func WithForcedLevel(l Level) Option { return func(s *settings) { s.level, s.forced = l, true } }
 
 // WithClock sets the source of timestamps (default: time.Now).
@@ -111,8 +110,8 @@ func NewRegistry(opts ...Option) *Registry {
 // own.
 func ForPlugin(name string) PluginLogger { return NewRegistry().PluginLogger(name) }
 
-// Logger returns the logger of the given name; asking again for a name gives a
-// logger with the same level.
+// Logger returns the logger of the given name. Loggers of the same name share
+// their level.
 func (r *Registry) Logger(name string) Logger {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,8 +130,8 @@ func (r *Registry) PluginLogger(name string) PluginLogger {
 }
 
 // SetLevel sets the level of a logger, of all loggers that match a pattern
-// ("vpp-*", in the syntax of path.Match), or of Default. It also holds for
-// loggers made later.
+// ("vpp-*", in the syntax of path.Match), or of Default. It also applies to
+// loggers created later.
 func (r *Registry) SetLevel(name string, level Level) error {
 	pattern := IsPattern(name)
 	if pattern {
@@ -147,7 +146,7 @@ func (r *Registry) SetLevel(name string, level Level) error {
 	return nil
 }
 
-// IsPattern tells whether SetLevel takes the name for a pattern.
+// IsPattern reports whether SetLevel treats the name as a pattern.
 func IsPattern(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 func (r *Registry) set(name string, level Level, pattern bool) {
@@ -157,7 +156,7 @@ func (r *Registry) set(name string, level Level, pattern bool) {
 	case pattern:
 		r.rules = slices.DeleteFunc(r.rules, func(l LoggerLevel) bool { return l.Logger == name })
 		r.rules = append(r.rules, LoggerLevel{name, level})
-		for own := range r.exact { // the newer word counts
+		for own := range r.exact { // the pattern overrides earlier levels
 			if ok, _ := path.Match(name, own); ok {
 				delete(r.exact, own)
 			}
@@ -167,8 +166,8 @@ func (r *Registry) set(name string, level Level, pattern bool) {
 	}
 }
 
-// Configure applies the levels of a configuration file: the default, unless
-// it was forced, and those of loggers or patterns.
+// Configure applies the levels of a configuration file: the default, unless it
+// was forced, and those of loggers or patterns.
 func (r *Registry) Configure(def Level, levels []LoggerLevel) error {
 	r.mu.Lock()
 	forced := r.forced
@@ -184,7 +183,7 @@ func (r *Registry) Configure(def Level, levels []LoggerLevel) error {
 	return nil
 }
 
-// Levels returns the loggers made so far with their levels, sorted by name;
+// Levels returns the loggers created so far with their levels, sorted by name;
 // the first one is Default.
 func (r *Registry) Levels() []LoggerLevel {
 	r.mu.Lock()
@@ -197,14 +196,14 @@ func (r *Registry) Levels() []LoggerLevel {
 	return slices.Insert(levels, 0, LoggerLevel{Default, r.def})
 }
 
-// Level returns the level of the logger, or the one it would get.
+// Level returns the level of the logger, or the level it would get.
 func (r *Registry) Level(name string) Level {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.levelOf(name)
 }
 
-// Known tells whether a logger of the name was made.
+// Known reports whether a logger of the name was created.
 func (r *Registry) Known(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,19 +11,19 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Hidden replaces a secret where it is shown.
+// Hidden replaces secrets in output.
 const Hidden = "***"
 
-// anyName is the type of messages that hold a message of another type.
+// anyName is the type of messages that contain a message of any type.
 const anyName = "google.protobuf.Any"
 
-// secretNames are parts of the names of text and byte fields that hold a secret,
-// without what separates words.
+// secretNames are parts of the names of string and byte fields that hold a
+// secret, without word separators.
 var secretNames = []string{"password", "passwd", "secret", "privatekey", "cryptokey", "integkey", "presharedkey", "authtoken"}
 
-// IsSecret tells whether a field holds a secret: it is marked with the option
-// debug_redact, or it is a text or byte field whose name says so (password, secret,
-// private_key, crypto_key, ...), or the salt of a key.
+// IsSecret reports whether a field holds a secret: it has the option debug_redact,
+// or it is a string or byte field with such a name (password, secret, private_key,
+// crypto_key, ...), or the salt of a key.
 func IsSecret(f protoreflect.FieldDescriptor) bool {
 	if o, ok := f.Options().(*descriptorpb.FieldOptions); ok && o.GetDebugRedact() {
 		return true
@@ -41,17 +41,17 @@ func IsSecret(f protoreflect.FieldDescriptor) bool {
 	return IsSecretName(name)
 }
 
-// IsSecretName tells whether the name of a text says that it is a secret, in any of
-// the forms that names of fields have (private_key, privateKey).
+// IsSecretName reports whether a name is that of a secret, in any format of field
+// names (private_key, privateKey).
 func IsSecretName(name string) bool {
 	joined := strings.ReplaceAll(strings.ToLower(name), "_", "")
 	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(joined, s) })
 }
 
-// HideSecrets returns m as it may be shown: where a secret is set, a copy of m in
-// which text and bytes are replaced by Hidden and other secrets left out, and true.
-// Messages within messages are looked at, also packed ones (Any) of known types;
-// of unknown ones only the type is left.
+// HideSecrets returns m for output. If it contains secrets, the result is a copy of
+// m in which strings and bytes are replaced by Hidden and other secrets are
+// removed, and true. It also hides secrets in nested messages and in packed ones
+// (Any) of known types; of unknown ones it keeps only the type.
 func HideSecrets(m proto.Message) (shown proto.Message, hidden bool) {
 	if m == nil || !m.ProtoReflect().IsValid() || !holdsSecret(m.ProtoReflect()) {
 		return m, false
@@ -61,10 +61,10 @@ func HideSecrets(m proto.Message) (shown proto.Message, hidden bool) {
 	return m, true
 }
 
-// HiddenField returns the path of a secret of m that is Hidden, so that it was
-// taken from where secrets are not shown; "" if there is none. Every value that is
-// configured goes through it: it looks at the values first, and at the names of
-// fields only where that says so.
+// HiddenField returns the path of a secret of m whose value is Hidden, which means
+// that it was copied from redacted output; "" if there is none. Since every
+// configured value passes it, it checks the values first, and the names of fields
+// only if a value matches.
 func HiddenField(m proto.Message) string {
 	if m == nil {
 		return ""
@@ -103,7 +103,7 @@ func hiddenField(m protoreflect.Message) (path string) {
 	return path
 }
 
-// holdsSecret tells whether there is something to hide.
+// holdsSecret reports whether a message contains secrets.
 func holdsSecret(m protoreflect.Message) bool {
 	found := false
 	eachSecret(m, func(protoreflect.Message, protoreflect.FieldDescriptor) bool {
@@ -137,11 +137,11 @@ func hidePacked(m protoreflect.Message, value protoreflect.FieldDescriptor) {
 			}
 		}
 	}
-	m.Clear(value) // could hold anything
+	m.Clear(value) // its type is unknown
 }
 
-// eachSecret visits the secrets that are set, and the values of messages of type
-// Any that hold some or could, until visit returns false.
+// eachSecret visits the secrets that are set, and the values of Any messages
+// that contain secrets or have an unknown type, until visit returns false.
 func eachSecret(m protoreflect.Message, visit func(m protoreflect.Message, f protoreflect.FieldDescriptor) bool) (goOn bool) {
 	if m.Descriptor().FullName() == anyName {
 		value := m.Descriptor().Fields().ByName("value")

@@ -1,5 +1,5 @@
 // Package metrics is the plugin that serves Prometheus metrics. Every agent has
-// a registry of its own, so that several can live in one process.
+// its own registry, so that a process may have several agents.
 package metrics
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
 
-// Registerer is where plugins register their collectors.
+// Registerer provides the registry in which plugins register their collectors.
 type Registerer interface {
-	// Registry is the registry served under /metrics. It may be used as soon as
-	// the plugin exists, also before its Init.
+	// Registry returns the registry served under /metrics. It can be used as
+	// soon as the plugin exists, also before its Init.
 	Registry() prometheus.Registerer
 }
 
-// Plugin serves the metrics under /metrics, those of the Go runtime and of the
-// process included.
+// Plugin serves the metrics under /metrics, including those of the Go runtime
+// and of the process.
 type Plugin struct {
 	Deps
 
@@ -48,7 +48,7 @@ func (p *Plugin) reg() *prometheus.Registry {
 	return p.registry
 }
 
-// Init adds the endpoint and the collectors of the process.
+// Init registers the endpoint and the collectors of the process.
 func (p *Plugin) Init() error {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
@@ -58,7 +58,7 @@ func (p *Plugin) Init() error {
 			return fmt.Errorf("register the collectors of the process: %w", err)
 		}
 	}
-	if server, ok := p.HTTP.(prometheus.Collector); ok { // it cannot know this plugin, which needs it
+	if server, ok := p.HTTP.(prometheus.Collector); ok { // the server cannot depend on this plugin, which depends on it
 		if err := p.reg().Register(server); err != nil {
 			return fmt.Errorf("register the metrics of the HTTP server: %w", err)
 		}
@@ -68,6 +68,6 @@ func (p *Plugin) Init() error {
 		Registry: p.reg(),
 	})
 	return p.HTTP.Register(p.String(), rest.Endpoint{
-		Path: "/metrics", Handler: handler.ServeHTTP, Doc: "metrics in the format of Prometheus", Groups: []string{rest.GroupTelemetry},
+		Path: "/metrics", Handler: handler.ServeHTTP, Doc: "Prometheus metrics", Groups: []string{rest.GroupTelemetry},
 	})
 }

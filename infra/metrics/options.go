@@ -9,7 +9,7 @@ import (
 const DefaultName = "prometheus"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -23,8 +23,7 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// SetDefaults gives the plugin its name, and the default HTTP server, if it
-// has none.
+// SetDefaults sets the default name and HTTP server if they are missing.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)
 	if p.HTTP == nil {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// InvalidPart stands in a key for an argument that was empty, as existing
-// clients expect it.
+// InvalidPart replaces an empty argument in a key, as existing clients expect.
 const InvalidPart = "<invalid>"
 
 // KeyTemplate builds and parses keys that belong to no model: keys of derived
@@ -74,8 +73,8 @@ func (t KeyTemplate) Key(args ...string) string {
 	return b.String()
 }
 
-// Prefix is the key up to and excluding the argument after the given ones; it
-// is what an AnyOf dependency watches.
+// Prefix returns the key up to and excluding the argument after the given
+// ones, for AnyOf dependencies.
 func (t KeyTemplate) Prefix(args ...string) string {
 	var b strings.Builder
 	for i := range t.names {
@@ -122,7 +121,7 @@ func (t KeyTemplate) Parse(key string) (args []string, ok bool) {
 	return args, rest == ""
 }
 
-// Matches tells whether the key was made from the template.
+// Matches reports whether the key matches the template.
 func (t KeyTemplate) Matches(key string) bool {
 	_, ok := t.Parse(key)
 	return ok

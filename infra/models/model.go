@@ -12,28 +12,28 @@ import (
 // all types (the northbound, dumps, the command line).
 type Known interface {
 	Spec() Spec
-	// KeyPrefix is the prefix of the keys; for a singleton it is the key itself.
+	// KeyPrefix returns the prefix of the keys; for a singleton, the key itself.
 	KeyPrefix() string
-	// Singleton tells that there is at most one item of the model.
+	// Singleton reports whether there is at most one item of the model.
 	Singleton() bool
-	// ProtoName is the full name of the message.
+	// ProtoName returns the full name of the message.
 	ProtoName() protoreflect.FullName
 	// NewInstance returns an empty message of the model.
 	NewInstance() proto.Message
-	// KeyOf returns the key of a message; the error says that the message is of
+	// KeyOf returns the key of a message, or an error if the message has
 	// another type.
 	KeyOf(m proto.Message) (string, error)
-	// Matches tells whether the key belongs to an item of the model.
+	// Matches reports whether the key belongs to an item of the model.
 	Matches(key string) bool
-	// Label is the key without the prefix, the name of the item; for a
-	// singleton and for foreign keys it is the key as given.
+	// Label returns the key without the prefix, the name of the item; for a
+	// singleton and for foreign keys it returns the key unchanged.
 	Label(key string) string
 	// Validate reports a malformed specification.
 	Validate() error
 }
 
 // Model ties the message type V to a Spec and to the function that names an
-// item. The zero value is not usable; it is a value, safe to copy and to use
+// item. The zero value is not usable. A Model is safe to copy and to use
 // concurrently.
 type Model[V proto.Message] struct {
 	spec   Spec
@@ -50,7 +50,7 @@ func New[V proto.Message](s Spec, name func(V) string) Model[V] {
 	return m
 }
 
-// Singleton returns a model with at most one item; its key is the key prefix
+// Singleton returns a model with at most one item, whose key is the key prefix
 // without the trailing slash.
 func Singleton[V proto.Message](s Spec) Model[V] { return singleton[V](s) }
 
@@ -58,9 +58,9 @@ func singleton[V proto.Message](s Spec) Model[V] {
 	return Model[V]{spec: s.withDefaults(), prefix: strings.TrimSuffix(s.KeyPrefix(), "/")}
 }
 
-// message is the type of the items. It is not asked for before it is needed: a
+// message returns the type of the items. It is evaluated lazily, because a
 // model may be a variable in the package of the generated code, which is not
-// ready while the package's variables are made.
+// initialised before the package's variables.
 func (m Model[V]) message() protoreflect.MessageType {
 	var zero V
 	return zero.ProtoReflect().Type()
@@ -69,13 +69,13 @@ func (m Model[V]) message() protoreflect.MessageType {
 // Spec returns the specification with defaults applied.
 func (m Model[V]) Spec() Spec { return m.spec }
 
-// KeyPrefix is the prefix of the keys; for a singleton it is the key itself.
+// KeyPrefix returns the prefix of the keys; for a singleton, the key itself.
 func (m Model[V]) KeyPrefix() string { return m.prefix }
 
-// Singleton tells that there is at most one item of the model.
+// Singleton reports whether there is at most one item of the model.
 func (m Model[V]) Singleton() bool { return m.name == nil }
 
-// ProtoName is the full name of the message type.
+// ProtoName returns the full name of the message type.
 func (m Model[V]) ProtoName() protoreflect.FullName { return m.message().Descriptor().FullName() }
 
 // NewInstance returns an empty message.
@@ -107,7 +107,7 @@ func (m Model[V]) KeyOf(msg proto.Message) (string, error) {
 	return m.Key(v), nil
 }
 
-// Matches tells whether the key belongs to an item of the model.
+// Matches reports whether the key belongs to an item of the model.
 func (m Model[V]) Matches(key string) bool {
 	if m.name == nil {
 		return key == m.prefix
@@ -115,7 +115,7 @@ func (m Model[V]) Matches(key string) bool {
 	return len(key) > len(m.prefix) && strings.HasPrefix(key, m.prefix)
 }
 
-// Label is the name part of the key.
+// Label returns the name part of the key.
 func (m Model[V]) Label(key string) string {
 	if m.name == nil {
 		return key

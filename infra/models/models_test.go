@@ -66,7 +66,7 @@ func TestSetReportsEveryClash(t *testing.T) {
 	_, err := models.NewSet(bdModel, bdModel,
 		models.New(models.Spec{Module: "VPP", Type: "x"}, (*wrapperspb.Int32Value).String),
 		models.New(models.Spec{Module: "other", Type: "x"}, (*wrapperspb.StringValue).GetValue))
-	for _, want := range []string{"used twice", `module "VPP"`, "already belongs to model vpp.l2.bridge-domain"} {
+	for _, want := range []string{"duplicate name", `module "VPP"`, "already belongs to model vpp.l2.bridge-domain"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not mention %q", err, want)
 		}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Set is a fixed collection of models with look-up by key, by model name and
-// by message. It is immutable and safe for concurrent use.
+// Set is a fixed collection of models with lookup by key, by model name and by
+// message. It is immutable and safe for concurrent use.
 type Set struct {
 	all      []Known
 	byPrefix map[string]Known // key prefix, or whole key of a singleton
@@ -43,7 +43,7 @@ func (s *Set) add(m Known) error {
 	}
 	name := m.Spec().ModelName()
 	if _, taken := s.byName[name]; taken {
-		return fmt.Errorf("model %s: the name is used twice", name)
+		return fmt.Errorf("model %s: duplicate name", name)
 	}
 	if other, taken := s.byProto[m.ProtoName()]; taken {
 		return fmt.Errorf("model %s: message %s already belongs to model %s",
@@ -100,8 +100,8 @@ func (s *Set) ForMessage(msg proto.Message) (Known, bool) {
 	return m, ok
 }
 
-// KeyOf returns the key of the message; the error says that no model of the
-// set has that message.
+// KeyOf returns the key of the message, or an error if no model of the set has
+// that message.
 func (s *Set) KeyOf(msg proto.Message) (string, error) {
 	m, ok := s.ForMessage(msg)
 	if !ok {

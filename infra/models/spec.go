@@ -1,7 +1,7 @@
-// Package models describes the types of configuration items as typed values:
-// a Model ties a protobuf message to its place in the key space. Models are
-// plain package variables; there is no registry filled behind the scenes. The
-// northbound receives the models it serves as a Set.
+// Package models describes the types of configuration items: a Model ties a
+// protobuf message to its place in the key space. Models are plain package
+// variables; there is no global registry. The northbound receives its models
+// as a Set.
 package models
 
 import (
@@ -39,7 +39,7 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// Validate tells which part of the specification is malformed.
+// Validate returns an error if the specification is malformed.
 func (s Spec) Validate() error {
 	s = s.withDefaults()
 	switch {
@@ -55,11 +55,12 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// ModelName is "<module>.<type>", the name that people and the generic API
-// use ("vpp.interfaces", "vpp.l2.bridge-domain").
+// ModelName returns "<module>.<type>", the name in the generic API and in user
+// interfaces ("vpp.interfaces", "vpp.l2.bridge-domain").
 func (s Spec) ModelName() string { return s.Module + "." + s.Type }
 
-// KeyPrefix is the prefix of the keys of all items, with a trailing slash.
+// KeyPrefix returns the prefix of the keys of all items, with a trailing
+// slash.
 func (s Spec) KeyPrefix() string {
 	s = s.withDefaults()
 	slashes := func(part string) string { return strings.ReplaceAll(part, ".", "/") }

@@ -1,5 +1,4 @@
-// Package observable keeps the current values of things that have names, and tells those who
-// watch of each that changes.
+// Package observable keeps named values and notifies watchers of their changes.
 package observable
 
 import (
@@ -8,9 +7,9 @@ import (
 	"sync"
 )
 
-// Values are the latest values by name. They are never changed, only replaced.
-// All methods may be called concurrently, but not by those who watch. The zero
-// value has none.
+// Values are the latest values by name. A value is never modified, only
+// replaced. All methods may be called concurrently, but not from watchers. The
+// zero value is empty.
 type Values[V any] struct {
 	mu       sync.Mutex
 	known    map[string]V
@@ -18,7 +17,7 @@ type Values[V any] struct {
 	nextID   int
 }
 
-// List returns all values, by name.
+// List returns all values, sorted by name.
 func (l *Values[V]) List() []V {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,8 +41,8 @@ func (l *Values[V]) Names() []string {
 
 func (l *Values[V]) names() []string { return slices.Sorted(maps.Keys(l.known)) }
 
-// Watch calls f with all values, by name, and then with each that changes, until
-// cancel is called. f must not block.
+// Watch calls f with all values, sorted by name, and then with each changed
+// value, until cancel is called. f must not block.
 func (l *Values[V]) Watch(f func(V)) (cancel func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,8 +62,9 @@ func (l *Values[V]) Watch(f func(V)) (cancel func()) {
 	}
 }
 
-// Put lets next make a value of the one before, if there is one. If it is news,
-// it takes the place of the other one and is told.
+// Put replaces a value by the result of next, which gets the previous value if
+// there is one, and notifies the watchers. It does nothing if next reports no
+// change.
 func (l *Values[V]) Put(name string, next func(before V, known bool) (after V, news bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,11 +77,11 @@ func (l *Values[V]) Put(name string, next func(before V, known bool) (after V, n
 		l.known = map[string]V{}
 	}
 	l.known[name] = after
-	l.tell(after)
+	l.notify(after)
 }
 
-// Remove forgets a value and tells what last makes of it. Without the value it
-// does nothing.
+// Remove removes a value and notifies the watchers with the result of last. It
+// does nothing if there is no such value.
 func (l *Values[V]) Remove(name string, last func(before V) V) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,11 +90,11 @@ func (l *Values[V]) Remove(name string, last func(before V) V) {
 		return
 	}
 	delete(l.known, name)
-	l.tell(last(before))
+	l.notify(last(before))
 }
 
-// tell calls the watchers in the order in which they came.
-func (l *Values[V]) tell(v V) {
+// notify calls the watchers in the order in which they were added.
+func (l *Values[V]) notify(v V) {
 	for _, id := range slices.Sorted(maps.Keys(l.watchers)) {
 		l.watchers[id](v)
 	}

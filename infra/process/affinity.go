@@ -12,19 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxCPU is the largest number of a processor that unix.CPUSet can hold.
+// maxCPU is the highest CPU number that unix.CPUSet supports.
 const maxCPU = 1023
 
-// CPUs are numbers of processors, from 0.
+// CPUs are CPU numbers, from 0.
 type CPUs []int
 
-// ParseCPUList reads numbers and ranges as taskset -c does: "0,4-6", "0-6:2".
+// ParseCPUList parses numbers and ranges like taskset -c: "0,4-6", "0-6:2".
 func ParseCPUList(text string) (CPUs, error) {
 	var cpus CPUs
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, step, err := parseRange(strings.TrimSpace(part))
 		if err != nil {
-			return nil, fmt.Errorf("processors %q: %q: expected a number or a range (0,4-6), at most %d", text, part, maxCPU)
+			return nil, fmt.Errorf("CPUs %q: %q: expected a number or a range (0,4-6), at most %d", text, part, maxCPU)
 		}
 		for n := from; n <= to; n += step {
 			cpus = append(cpus, n)
@@ -52,13 +52,13 @@ func parseRange(part string) (from, to, step int, err error) {
 	return from, to, step, err
 }
 
-// ParseCPUMask reads a mask as taskset does: hexadecimal, with or without 0x; the
-// lowest bit is processor 0.
+// ParseCPUMask parses a mask like taskset: hexadecimal, with or without 0x. The
+// lowest bit is CPU 0.
 func ParseCPUMask(text string) (CPUs, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(strings.ReplaceAll(text, ",", ""), "0x"), "0X")
 	mask, ok := new(big.Int).SetString(digits, 16)
 	if !ok || mask.Sign() <= 0 || mask.BitLen() > maxCPU+1 {
-		return nil, fmt.Errorf("mask of processors %q: expected a hexadecimal number (0x3 are the processors 0 and 1)", text)
+		return nil, fmt.Errorf("CPU mask %q: expected a hexadecimal number (0x3 is CPUs 0 and 1)", text)
 	}
 	var cpus CPUs
 	for n := range mask.BitLen() {
@@ -76,21 +76,21 @@ func (c CPUs) set() (s unix.CPUSet) {
 	return s
 }
 
-// pinThread binds this thread to the processors; back undoes it.
+// pinThread binds this thread to the CPUs; back restores its affinity.
 func (c CPUs) pinThread() (back func(), err error) {
 	var before unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return nil, fmt.Errorf("read the processors of this thread: %w", err)
+		return nil, fmt.Errorf("read the CPU affinity of this thread: %w", err)
 	}
 	set := c.set()
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return nil, fmt.Errorf("bind to the processors %v: %w", []int(c), err)
+		return nil, fmt.Errorf("bind to the CPUs %v: %w", []int(c), err)
 	}
 	return func() { _ = unix.SchedSetaffinity(0, &before) }, nil
 }
 
-// Pin binds all threads of a process to the processors, and those that it will
-// start; 0 is this process.
+// Pin binds all present and future threads of a process to the CPUs; 0 is this
+// process.
 func (c CPUs) Pin(pid int) error {
 	dir := "/proc/self/task"
 	if pid != 0 {
@@ -107,14 +107,14 @@ func (c CPUs) Pin(pid int) error {
 			continue
 		}
 		if err := unix.SchedSetaffinity(tid, &set); err != nil && err != unix.ESRCH {
-			return fmt.Errorf("bind process %d to the processors %v: %w", pid, []int(c), err)
+			return fmt.Errorf("bind process %d to the CPUs %v: %w", pid, []int(c), err)
 		}
 	}
 	return nil
 }
 
-// pin sets the affinity of a run after its delay; the returned function ends the
-// waiting.
+// pin sets the affinity of a run after its delay. The returned function cancels
+// it.
 func (p *Process) pin(r *run) (cancel func()) {
 	if len(p.spec.Affinity) == 0 || p.spec.AffinityDelay <= 0 {
 		return func() {}
@@ -130,7 +130,7 @@ func (p *Process) pin(r *run) (cancel func()) {
 		case <-timer.C:
 		}
 		if err := p.spec.Affinity.Pin(r.pid); err != nil {
-			p.owner.Log.Warn("processors of a process are not set", "name", p.spec.Name, "pid", r.pid, "error", err)
+			p.owner.Log.Warn("cannot set the CPU affinity of a process", "name", p.spec.Name, "pid", r.pid, "error", err)
 		}
 	}()
 	return func() { close(end); <-done }

@@ -6,7 +6,7 @@ import "github.com/tenuto-dev/tenuto/infra"
 const DefaultName = "process-manager"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -20,8 +20,8 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// ReapOrphans makes the plugin wait for orphans although it is not in process 1:
-// for a process that asked the kernel to become their parent (PR_SET_CHILD_SUBREAPER).
+// ReapOrphans makes the plugin reap orphans even if it is not in process 1, for a
+// process that requested to become their parent (PR_SET_CHILD_SUBREAPER).
 func ReapOrphans() Option { return func(p *Plugin) { p.reapAll = true } }
 
 // SetDefaults gives the plugin its name if it has none.

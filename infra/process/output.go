@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// maxLine is how many bytes of a line are logged as one entry.
+// maxLine is the maximum size of a log entry, in bytes.
 const maxLine = 8 << 10
 
-// copyLines hands on line by line what is read, until that ends. Longer lines are
-// cut in pieces.
+// copyLines passes the input to line, line by line. It splits long lines.
 func copyLines(from io.Reader, line func(string)) {
 	in := bufio.NewReaderSize(from, maxLine)
 	for {
@@ -24,8 +23,8 @@ func copyLines(from io.Reader, line func(string)) {
 	}
 }
 
-// copyAll copies until the reader ends. What cannot be written is dropped, so that
-// the process does not stand still; lost is called when that begins.
+// copyAll copies until the reader ends. If writing fails, it drops the output, so
+// that the process does not block, and calls lost once.
 func copyAll(to io.Writer, from io.Reader, lost func(error)) {
 	buf := make([]byte, 32<<10)
 	losing := false

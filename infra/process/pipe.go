@@ -11,7 +11,7 @@ import (
 )
 
 // drainTime is how long output is read after the end of a process, in case one of
-// its children that left its process group holds the pipe.
+// its children that left its process group still has the pipe open.
 const drainTime = time.Second
 
 // pipe carries output of a process.
@@ -20,19 +20,19 @@ type pipe struct {
 	copy        func()
 	done        chan struct{}
 
-	late bool // drainTime is over: only what is in the pipe is read
-	left int  // of that
+	late bool // drainTime is over: only the present content of the pipe is read
+	left int  // remaining bytes of it
 }
 
-// drain waits for the rest of the output.
+// drain waits for the remaining output.
 func (p *pipe) drain() {
 	_ = p.read.SetReadDeadline(time.Now().Add(drainTime))
 	<-p.done
 	_ = p.read.Close()
 }
 
-// Read reads output. When the time to drain is over, what was written by then is
-// still read: a machine with much to do may not have let us read it before.
+// Read reads output. When drainTime is over, it still reads what was written
+// before: on a busy machine it may not have been read in time.
 func (p *pipe) Read(buf []byte) (int, error) {
 	if !p.late {
 		n, err := p.read.Read(buf)
@@ -40,7 +40,7 @@ func (p *pipe) Read(buf []byte) (int, error) {
 			return n, err
 		}
 		if p.left, err = p.waiting(); err != nil {
-			return 0, fmt.Errorf("rest of the output: %w", err)
+			return 0, fmt.Errorf("remaining output: %w", err)
 		}
 		p.late = true
 		_ = p.read.SetReadDeadline(time.Time{})
@@ -53,7 +53,8 @@ func (p *pipe) Read(buf []byte) (int, error) {
 	return n, err
 }
 
-// waiting is how many bytes are in the pipe (FIONREAD, another name of TIOCINQ).
+// waiting returns how many bytes are in the pipe (FIONREAD, an alias of
+// TIOCINQ).
 func (p *pipe) waiting() (n int, err error) {
 	conn, err := p.read.SyscallConn()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 )
 
-// Plugin owns processes: those that still run are stopped, all at once, when it is
-// closed. In process 1 it also waits for the children of processes that have ended;
-// everything else in such a program has to be started by the plugin then, because
-// it cannot tell a child of os/exec from an orphan.
+// Plugin owns processes. When it is closed, it stops those that still run,
+// concurrently. In process 1 it also reaps orphans; all other processes of such a
+// program must be started by the plugin, because it cannot distinguish a child of
+// os/exec from an orphan.
 type Plugin struct {
 	Deps
 	reapAll bool
@@ -32,11 +32,11 @@ type Deps struct {
 	infra.PluginDeps
 }
 
-// Init begins to wait for orphans, in process 1.
+// Init starts reaping orphans, in process 1.
 func (p *Plugin) Init() error {
 	p.prepare()
 	if p.reapAll || os.Getpid() == 1 {
-		p.Log.Debug("waiting for orphans")
+		p.Log.Debug("reaping orphans")
 		p.Go(func(ctx context.Context) {
 			p.reaper.serve(ctx, func(pid int) { p.Log.Debug("orphan ended", "pid", pid) })
 		})
@@ -52,19 +52,20 @@ func (p *Plugin) prepare() {
 	})
 }
 
-// Add returns a new process, which is not started. Its name must be unique.
+// Add returns a new process, which is not started yet. Its name must be
+// unique.
 func (p *Plugin) Add(spec Spec) (*Process, error) {
 	p.prepare()
 	if spec.Name == "" || strings.ContainsAny(spec.Name, " /\t\n") {
 		return nil, fmt.Errorf("process %q: expected a name without spaces and slashes", spec.Name)
 	}
 	if spec.Path == "" {
-		return nil, fmt.Errorf("process %s: expected the file to execute", spec.Name)
+		return nil, fmt.Errorf("process %s: expected a file to execute", spec.Name)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.find(spec.Name) >= 0 {
-		return nil, fmt.Errorf("process %s: there is one of this name", spec.Name)
+		return nil, fmt.Errorf("duplicate process %s", spec.Name)
 	}
 	proc := p.process(spec)
 	p.processes = append(p.processes, proc)
@@ -75,8 +76,8 @@ func (p *Plugin) process(spec Spec) *Process {
 	return &Process{spec: spec, owner: p, watchers: map[int]func(Status){}, status: Status{Name: spec.Name, State: Initial}}
 }
 
-// Run runs a process once and returns how it ended. When ctx ends it is stopped.
-// It needs no name of its own and is not listed.
+// Run runs a process once and returns its exit status. It stops the process when
+// ctx ends. The process needs no name and is not listed.
 func (p *Plugin) Run(ctx context.Context, spec Spec) (Exit, error) {
 	p.prepare()
 	spec.Restart = Restart{}
@@ -88,7 +89,7 @@ func (p *Plugin) Run(ctx context.Context, spec Spec) (Exit, error) {
 	if err == nil {
 		return exit, nil
 	}
-	_ = proc.Stop(context.WithoutCancel(ctx)) // waits for its end, however long that takes
+	_ = proc.Stop(context.WithoutCancel(ctx)) // waits for its end without a timeout
 	return proc.last(), err
 }
 
@@ -99,7 +100,7 @@ func (p *Process) last() Exit {
 	return Exit{Code: -1}
 }
 
-// Process returns the process of a name, nil if there is none.
+// Process returns the process with the given name, nil if there is none.
 func (p *Plugin) Process(name string) *Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,13 +117,13 @@ func (p *Plugin) Processes() []*Process {
 	return slices.Clone(p.processes)
 }
 
-// Remove forgets a process that does not run; ErrRunning if it does.
+// Remove removes a stopped process. It returns ErrRunning if the process runs.
 func (p *Plugin) Remove(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := p.find(name)
 	if i < 0 {
-		return fmt.Errorf("process %s: there is none of this name", name)
+		return fmt.Errorf("unknown process %s", name)
 	}
 	proc := p.processes[i]
 	proc.mu.Lock()
@@ -138,7 +139,8 @@ func (p *Plugin) find(name string) int {
 	return slices.IndexFunc(p.processes, func(q *Process) bool { return q.spec.Name == name })
 }
 
-// StopAll stops processes, the last one first, each when the one after it has ended.
+// StopAll stops processes in the reverse order, each when the one after it has
+// ended.
 func StopAll(ctx context.Context, ps []*Process) error {
 	var errs []error
 	for _, q := range slices.Backward(ps) {

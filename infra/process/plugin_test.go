@@ -25,8 +25,8 @@ func TestAddAndRemove(t *testing.T) {
 	a, _ := shell(t, p, "sleep 1000", func(s *Spec) { s.Name = "a" })
 	b, _ := shell(t, p, "exit 0", func(s *Spec) { s.Name = "b" })
 	for want, spec := range map[string]Spec{
-		"there is one of this name":       {Name: "a", Path: "sh"},
-		"expected the file to execute":    {Name: "c"},
+		"duplicate process":               {Name: "a", Path: "sh"},
+		"expected a file to execute":      {Name: "c"},
 		"expected a name without spaces ": {Name: "c d", Path: "sh"},
 		`process "": expected a name`:     {Path: "sh"},
 	} {
@@ -182,9 +182,8 @@ func FuzzCPUs(f *testing.F) {
 // reaperVariable makes the test binary run reaperMain.
 const reaperVariable = "PROCESS_TEST_REAPER"
 
-// reaperMain is a parent of orphans: it starts many processes, some of which
-// leave daemons behind, and tells whether all exit codes arrived and no child is
-// left.
+// reaperMain is a parent of orphans: it starts many processes, some with
+// daemons, and reports whether all exit codes arrived and no child remains.
 func reaperMain() int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Println("subreaper:", err)

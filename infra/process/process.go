@@ -1,12 +1,11 @@
-// Package process starts programs and keeps them running: with restarts after a
-// pause that grows, output that goes to the log or to a writer, a stop that asks
-// before it kills, and nothing left behind. What a program has started itself ends
-// with it, unless it left the process group of the program, as daemons do; so a
-// program that can run in the foreground must be told to.
+// Package process starts programs and supervises them: it restarts them with
+// growing delays, copies their output to the log or to a writer, and stops them by
+// a signal before it kills them. Processes that a program has started end with it,
+// unless they left its process group, as daemons do. A program that can run in the
+// foreground must therefore be configured to do so.
 //
-// Processes belong to a Plugin. A program that is the first process of a container
-// has to wait for the children of others as well: the plugin does so where it finds
-// itself to be process 1.
+// Processes belong to a Plugin. The first process of a container must also reap
+// orphans; the plugin does so if it runs in process 1.
 package process
 
 import (
@@ -20,48 +19,50 @@ import (
 	"time"
 )
 
-// Errors of processes, for errors.Is.
+// Errors of processes.
 var (
-	// ErrRunning is that of a start, or a removal, of a process that is running or
-	// waits to be started again.
+	// ErrRunning is returned by the start or the removal of a process that is
+	// running or waits for a restart.
 	ErrRunning = errors.New("the process is running")
-	// ErrNotRunning is that of a signal to a process that does not run.
+	// ErrNotRunning is returned by a signal to a process that does not run.
 	ErrNotRunning = errors.New("the process is not running")
 )
 
-// Spec says what to run, and how. It is not changed after it was given away.
+// Spec specifies a process. It must not be changed after it was passed to a
+// function.
 type Spec struct {
-	// Name is what the process is called in the log and by others; unique.
+	// Name is the unique name of the process in logs.
 	Name string
 	// Path is the file to execute, looked up in PATH if it has no slash.
 	Path string
 	Args []string
-	// Dir is where it runs; empty: where the caller does.
+	// Dir is its working directory; empty: that of the caller.
 	Dir string
-	// Env are variables (NAME=value) besides those of the caller.
+	// Env are variables (NAME=value) in addition to those of the caller.
 	Env []string
-	// Stdout and Stderr take the output; nil: the log, line by line, at the info
-	// level. A file is handed to the process as it is. Other writers are called by
-	// one goroutine each, or by one if both are the same; what a writer refuses is
-	// lost, and the process runs on.
+	// Stdout and Stderr receive the output; nil: the log, line by line, at the
+	// info level. A file is passed to the process directly. Each other writer is
+	// called by one goroutine, also if both are the same writer. If writing fails,
+	// the output is lost and the process continues.
 	Stdout, Stderr io.Writer
-	// Restart says whether it is started again when it ends by itself.
+	// Restart says whether it is restarted when it ends by itself.
 	Restart Restart
-	// StopSignal asks it to end (default: SIGTERM).
+	// StopSignal requests its end (default: SIGTERM).
 	StopSignal syscall.Signal
-	// StopTimeout is how long it may take to end then (default 5 s); after that it
-	// is killed, with its process group.
+	// StopTimeout is how long it may take to end after StopSignal (default 5 s).
+	// After that it is killed with its process group.
 	StopTimeout time.Duration
-	// Affinity are the processors it may use; empty: those of the caller.
+	// Affinity are the CPUs it may use; empty: those of the caller.
 	Affinity CPUs
-	// AffinityDelay is how long after the start Affinity is set, for a program
-	// that sets another one at first; 0: from the start.
+	// AffinityDelay is the delay after the start before Affinity is set, for a
+	// program that sets its own affinity first; 0: Affinity is set before the
+	// start.
 	AffinityDelay time.Duration
 }
 
 const defaultStopTimeout = 5 * time.Second
 
-// State is what a process is doing.
+// State is the state of a process.
 type State string
 
 // The states of a process.
@@ -76,17 +77,17 @@ const (
 	Terminated State = "terminated"
 )
 
-// Exit is how a process ended.
+// Exit is the result of a process.
 type Exit struct {
-	Code   int            // of exit; -1 if it was ended by a signal, or did not start
-	Signal syscall.Signal // that ended it; 0 if none did
-	Err    error          // why it could not be started
+	Code   int            // exit code; -1 if it was killed by a signal, or did not start
+	Signal syscall.Signal // the signal that killed it; 0 if none did
+	Err    error          // the error of the start
 }
 
-// Failed tells whether the process did not end with the code 0.
+// Failed reports whether the process did not exit with code 0.
 func (e Exit) Failed() bool { return e.Code != 0 || e.Signal != 0 || e.Err != nil }
 
-// Status returns the code as shells tell it: 128 + N after the signal N, 127 if it
+// Status returns the code as shells do: 128 + N for signal N, 127 if the process
 // could not be started.
 func (e Exit) Status() int {
 	switch {
@@ -98,33 +99,32 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
-// String says how the process ended, for people.
+// String describes the result.
 func (e Exit) String() string {
 	switch {
 	case e.Err != nil:
 		return "not started: " + e.Err.Error()
 	case e.Signal != 0:
-		return fmt.Sprintf("ended by signal %d (%v)", int(e.Signal), e.Signal)
+		return fmt.Sprintf("killed by signal %d (%v)", int(e.Signal), e.Signal)
 	}
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Status is a process at one moment.
+// Status is the status of a process at one moment.
 type Status struct {
 	Name     string
 	State    State
 	PID      int       // 0 unless it is running
-	Started  time.Time // the last time; zero before the first
-	Restarts int       // how often it was started again
-	Last     *Exit     // how it ended the last time; nil if it never did
-	// Pause is how long a waiting process waits to be started again.
+	Started  time.Time // of the last start; zero before the first
+	Restarts int       // number of restarts
+	Last     *Exit     // result of the last run; nil if there is none
+	// Pause is the delay before the restart of a waiting process.
 	Pause time.Duration
-	// Stopping tells that the end was asked for.
+	// Stopping reports that a stop was requested.
 	Stopping bool
 }
 
-// Process is a program that is run, maybe again and again. All methods may be
-// called concurrently.
+// Process is a supervised program. All methods may be called concurrently.
 type Process struct {
 	spec  Spec
 	owner *Plugin
@@ -134,14 +134,14 @@ type Process struct {
 	life     *life
 	run      *run // while it runs
 	watchers map[int]func(Status)
-	watched  int // watchers there ever were
+	watched  int // number of watchers so far
 }
 
-// life is the time from a start to the end for good.
+// life is the time from a start to the final end.
 type life struct {
 	once sync.Once
-	stop chan struct{} // closed when the end is asked for
-	done chan struct{} // closed when it came
+	stop chan struct{} // closed when a stop is requested
+	done chan struct{} // closed when the process has ended
 }
 
 func (l *life) end() { l.once.Do(func() { close(l.stop) }) }
@@ -149,8 +149,8 @@ func (l *life) end() { l.once.Do(func() { close(l.stop) }) }
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.spec.Name }
 
-// Start starts the process and returns when it runs, or with the reason why it
-// does not; that is not tried again.
+// Start starts the process and returns when it runs, or returns an error if it
+// does not start; it does not retry.
 func (p *Process) Start() error {
 	p.mu.Lock()
 	if p.alive() {
@@ -169,7 +169,7 @@ func (p *Process) Start() error {
 	return nil
 }
 
-// alive tells whether the process runs or will again; p.mu is held.
+// alive reports whether the process runs or will be restarted; p.mu is held.
 func (p *Process) alive() bool {
 	if p.life == nil {
 		return false
@@ -182,9 +182,9 @@ func (p *Process) alive() bool {
 	}
 }
 
-// Stop ends the process: it is asked to, and killed if that takes too long. It
-// returns when the process has ended; its error is that of ctx, which ends the
-// waiting only. To stop a process that does not run is no error.
+// Stop stops the process by StopSignal, and kills it after StopTimeout. It
+// returns when the process has ended. If ctx ends, Stop returns its error, but
+// the stop continues. Stopping a process that does not run is not an error.
 func (p *Process) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	l := p.life
@@ -224,9 +224,9 @@ func (p *Process) Signal(s os.Signal) error {
 	return nil
 }
 
-// Wait waits until the process has ended and is not to be started again, and
-// returns how it ended. The error is that of ctx, or ErrNotRunning if the process
-// was never started.
+// Wait waits until the process has ended and will not be restarted, and returns
+// its result. The error is that of ctx, or ErrNotRunning if the process was never
+// started.
 func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	p.mu.Lock()
 	l := p.life
@@ -245,16 +245,16 @@ func (p *Process) Wait(ctx context.Context) (Exit, error) {
 	return Exit{}, fmt.Errorf("wait for %s: %w", p.spec.Name, ErrNotRunning)
 }
 
-// Status returns what the process is doing.
+// Status returns the status of the process.
 func (p *Process) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
-// Watch calls f with every change of the status from now on, in their order, until
-// cancel is called. The next thing that happens to the process waits for f, which
-// may call Status, but not Stop, Restart or Wait.
+// Watch calls f with every change of the status, in order, until cancel is called.
+// The process does not proceed until f returns. f may call Status, but not Stop,
+// Restart or Wait.
 func (p *Process) Watch(f func(Status)) (cancel func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -95,7 +95,7 @@ func TestExits(t *testing.T) {
 	}{
 		"exit 0":        {Exit{}, 0, "exit status 0"},
 		"exit 3":        {Exit{Code: 3}, 3, "exit status 3"},
-		"kill -KILL $$": {Exit{Code: -1, Signal: syscall.SIGKILL}, 137, "ended by signal 9 (killed)"},
+		"kill -KILL $$": {Exit{Code: -1, Signal: syscall.SIGKILL}, 137, "killed by signal 9 (killed)"},
 	} {
 		p, _ := newPlugin(t)
 		proc, _ := shell(t, p, script, nil)
@@ -195,7 +195,7 @@ func TestStartThatFails(t *testing.T) {
 		{Spec{Path: "no-such-program-anywhere"}, "executable file not found"},
 		{Spec{Path: file}, "permission denied"},
 		{Spec{Path: "sh", Dir: "/no/such/dir"}, "no such file"},
-		{Spec{Path: "sh", Affinity: CPUs{maxCPU}}, "bind to the processors [1023]"},
+		{Spec{Path: "sh", Affinity: CPUs{maxCPU}}, "bind to the CPUs [1023]"},
 	} {
 		test.spec.Name, test.spec.Restart = strconv.Itoa(i), Restart{Max: Forever}
 		proc, err := p.Add(test.spec)

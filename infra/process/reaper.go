@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reaper waits for children that nobody else waits for. Process 1 becomes the
-// parent of all processes whose parents have ended; when they end, they stay in the
-// process table until somebody asks for their exit code.
+// reaper reaps orphans. Process 1 becomes the parent of all processes whose parents
+// have ended; when they end, they stay in the process table until their parent
+// reads their exit code.
 type reaper struct {
-	mu   sync.Mutex // held while a process starts, which has no number yet
+	mu   sync.Mutex // held while a process starts, whose process ID is not known yet
 	own  map[int]bool
 	wake chan struct{}
 }
@@ -35,7 +35,7 @@ func (r *reaper) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// ended tells that the caller of start has waited for the process.
+// ended reports that the caller of start has waited for the process.
 func (r *reaper) ended(pid int) {
 	r.mu.Lock()
 	delete(r.own, pid)
@@ -46,7 +46,7 @@ func (r *reaper) ended(pid int) {
 	}
 }
 
-// serve reaps until ctx ends. reaped is called with every process that is gone.
+// serve reaps orphans until ctx ends. It calls reaped with each of them.
 func (r *reaper) serve(ctx context.Context, reaped func(pid int)) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
@@ -64,7 +64,8 @@ func (r *reaper) serve(ctx context.Context, reaped func(pid int)) {
 	}
 }
 
-// reap waits for one child that has ended and is not waited for; 0 if there is none.
+// reap reaps one child that has ended and that no caller waits for; 0 if there is
+// none.
 func (r *reaper) reap() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +80,7 @@ func (r *reaper) reap() int {
 		}
 	}
 	pid := pidOf(&info)
-	if pid == 0 || r.own[pid] { // the next call of ended makes us look again
+	if pid == 0 || r.own[pid] { // the next call of ended triggers another check
 		return 0
 	}
 	if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err != nil || got != pid {

@@ -2,18 +2,18 @@ package process
 
 import "time"
 
-// Forever is the number of restarts that does not end.
+// Forever is an unlimited number of restarts.
 const Forever = -1
 
-// Restart says whether and when a process that ended is started again.
+// Restart is a restart policy.
 type Restart struct {
-	// Max is how many times, one after the other; 0: never, Forever: always. The
-	// count begins anew with a process that ran for Steady.
+	// Max is the maximum number of consecutive restarts; 0: never, Forever:
+	// always. The count is reset when a process ran for Steady.
 	Max int
-	// First is the pause before the first one (default 1 s). It doubles with each,
+	// First is the delay of the first restart (default 1 s). It doubles with each,
 	// up to Longest (default 30 s).
 	First, Longest time.Duration
-	// Steady is how long a process has to run to count as well again (default 1 min).
+	// Steady is how long a process has to run to count as stable (default 1 min).
 	Steady time.Duration
 }
 
@@ -31,8 +31,8 @@ func (r Restart) withDefaults() Restart {
 	return r
 }
 
-// next tells whether a process is started again that ran for a while, how long
-// to pause before, and how many restarts that makes one after the other.
+// next decides whether a process that ran for a while is restarted, after which
+// delay, and how many consecutive restarts that makes.
 func (r Restart) next(before int, ran time.Duration) (count int, pause time.Duration, again bool) {
 	if ran >= r.Steady {
 		before = 0

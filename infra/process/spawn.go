@@ -17,11 +17,11 @@ import (
 type run struct {
 	cmd    *exec.Cmd
 	pid    int
-	exited chan Exit // buffered; gets how it ended, when all is cleaned up
+	exited chan Exit // buffered; gets the result after the cleanup
 	pipes  []*pipe
 }
 
-// spawn starts the process. ctx does not end it.
+// spawn starts the process. ctx does not stop it.
 func (p *Process) spawn(ctx context.Context) (*run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -32,8 +32,9 @@ func (p *Process) spawn(ctx context.Context) (*run, error) {
 	if len(p.spec.Env) > 0 {
 		r.cmd.Env = append(r.cmd.Environ(), p.spec.Env...)
 	}
-	// A process group of its own: Ctrl-C reaches the caller only, who knows in
-	// which order to stop, and what the process started can be killed with it.
+	// The process has its own process group, so that Ctrl-C reaches only the
+	// caller, which knows the order of the stop, and so that its children can
+	// be killed with it.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := r.connect(p); err != nil {
 		r.closePipes()
@@ -41,7 +42,7 @@ func (p *Process) spawn(ctx context.Context) (*run, error) {
 	}
 	started := make(chan error)
 	go func() {
-		// The kernel kills the process when the thread ends that started it.
+		// The kernel kills the process when the thread that started it ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.start(r.cmd)
@@ -66,16 +67,17 @@ func (p *Process) start(cmd *exec.Cmd) error {
 		if err != nil {
 			return err
 		}
-		defer back() // children inherit what the thread has
+		defer back() // children inherit the affinity of the thread
 	}
 	return p.owner.reaper.start(cmd)
 }
 
-// wait waits for the end of the process, kills what it left behind in its group,
-// and reads the rest of the output.
+// wait waits for the end of the process, kills the remaining processes of its
+// group, and reads the remaining output.
 func (r *run) wait(reaper *reaper) Exit {
 	pid := r.cmd.Process.Pid
-	// While it is not waited for, its number and that of its group are nobody else's.
+	// Until the process is reaped, its process ID and that of its group cannot be
+	// reused.
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
@@ -102,7 +104,7 @@ func (r *run) wait(reaper *reaper) Exit {
 // kill kills the process group.
 func (r *run) kill() { _ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL) }
 
-// connect prepares the output.
+// connect prepares the output of the process.
 func (r *run) connect(p *Process) error {
 	stdout, err := r.output(p, "stdout", p.spec.Stdout)
 	if err != nil {
@@ -118,7 +120,7 @@ func (r *run) connect(p *Process) error {
 	return err
 }
 
-// same tells whether two writers are one. Those that cannot be compared are not.
+// same reports whether two writers are the same. Incomparable writers are not.
 func same(a, b io.Writer) (equal bool) {
 	defer func() {
 		if recover() != nil {
@@ -151,7 +153,7 @@ func (r *run) output(p *Process, stream string, to io.Writer) (*os.File, error) 
 	return write, nil
 }
 
-// read begins to read the output.
+// read starts reading the output.
 func (r *run) read() {
 	for _, p := range r.pipes {
 		_ = p.write.Close() // the process has it

@@ -78,7 +78,7 @@ func TestStopOfAWaitingProcess(t *testing.T) {
 	}
 }
 
-// Whoever ignores the request to end is killed, with its children.
+// A process that ignores StopSignal is killed with its children.
 func TestStopKills(t *testing.T) {
 	t.Parallel()
 	p, log := newPlugin(t)
@@ -93,7 +93,7 @@ func TestStopKills(t *testing.T) {
 	if s := proc.Status(); s.Last.Signal != syscall.SIGKILL {
 		t.Errorf("%+v", s.Last)
 	}
-	if !strings.Contains(log.String(), "process does not end, killing it") {
+	if !strings.Contains(log.String(), "process does not stop, killing it") {
 		t.Errorf("the log says\n%s", log)
 	}
 	expectGone(t, out)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// supervise runs the process until it ends for good. started gets the outcome of the
-// first start.
+// supervise runs the process until it ends and is not restarted. started gets the
+// result of the first start.
 func (p *Process) supervise(ctx context.Context, l *life, started chan<- error) {
 	defer close(l.done)
 	restart := p.spec.Restart.withDefaults()
@@ -50,8 +50,8 @@ func ended(ch <-chan struct{}) bool {
 	}
 }
 
-// once runs the process until it ends, or ends it. The error is that of a start
-// that failed; started gets it, if it is not nil.
+// once runs the process until it ends or is stopped. The error is that of a
+// failed start; started gets it, unless it is nil.
 func (p *Process) once(ctx context.Context, l *life, started chan<- error) (Exit, error) {
 	r, err := p.spawn(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *Process) once(ctx context.Context, l *life, started chan<- error) (Exit
 	return p.end(r), nil
 }
 
-// end asks the process to end, and kills it if that takes too long.
+// end sends StopSignal to the process, and kills it after StopTimeout.
 func (p *Process) end(r *run) Exit {
 	p.change(func(s *Status) { s.Stopping = true })
 	signal, patience := p.spec.StopSignal, p.spec.StopTimeout
@@ -86,7 +86,7 @@ func (p *Process) end(r *run) Exit {
 	if patience <= 0 {
 		patience = defaultStopTimeout
 	}
-	_ = r.cmd.Process.Signal(signal) // it fails only if the process has ended
+	_ = r.cmd.Process.Signal(signal) // fails only if the process has ended
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -94,7 +94,7 @@ func (p *Process) end(r *run) Exit {
 		return exit
 	case <-timer.C:
 	}
-	p.owner.Log.Warn("process does not end, killing it", "name", p.spec.Name, "pid", r.pid, "signal", signal.String(), "after", patience)
+	p.owner.Log.Warn("process does not stop, killing it", "name", p.spec.Name, "pid", r.pid, "signal", signal.String(), "after", patience)
 	r.kill()
 	return <-r.exited
 }
@@ -111,7 +111,7 @@ func (p *Process) running(r *run, again bool) {
 }
 
 func (p *Process) waiting(exit Exit, pause time.Duration) {
-	p.owner.Log.Warn("process ended, starting it again", "name", p.spec.Name, "exit", exit.String(), "in", pause)
+	p.owner.Log.Warn("process ended, restarting it", "name", p.spec.Name, "exit", exit.String(), "in", pause)
 	p.change(func(s *Status) {
 		p.run = nil
 		s.State, s.PID, s.Last, s.Pause = Waiting, 0, &exit, pause
@@ -130,7 +130,7 @@ func (p *Process) terminated(exit Exit, stopped bool) {
 	})
 }
 
-// change changes the status and tells the watchers.
+// change changes the status and notifies the watchers.
 func (p *Process) change(f func(*Status)) {
 	p.mu.Lock()
 	f(&p.status)

@@ -1,7 +1,6 @@
-// Package reload keeps what was made of files up to date: certificates, keys
-// and lists of tokens are replaced while a program runs, and nobody wants to
-// restart it for that. Files are looked at when their content is asked for,
-// so there is nothing that runs in the background.
+// Package reload reloads files when they change, such as certificates, keys
+// and lists of tokens, so that a program need not be restarted. It checks the
+// files when their content is requested; there is no background goroutine.
 package reload
 
 import (
@@ -12,10 +11,10 @@ import (
 	"time"
 )
 
-// interval is how often files are looked at, at most.
+// interval is the minimum interval between checks of the files.
 const interval = time.Second
 
-// Value is what was made of some files. It may be used concurrently.
+// Value is a value loaded from files. It may be used concurrently.
 type Value[T any] struct {
 	files []string
 	load  func() (T, error)
@@ -28,19 +27,19 @@ type Value[T any] struct {
 	problem string // of the last attempt to load; "" if it succeeded
 }
 
-// Options are what Load works with.
+// Options are the options of Load.
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Changed is called when changed files were loaded, with an error if that
-	// failed, and not again for the same error; then the value stays what it
-	// was and loading is tried again. It is called by who calls Get, with
-	// others waiting, and must not call Get. It may be nil.
+	// Changed is called after changed files were loaded, with an error if that
+	// failed, but only once for the same error. After an error the value does
+	// not change and loading is retried. Get calls it synchronously while other
+	// callers wait, so it must not call Get. It may be nil.
 	Changed func(error)
 }
 
-// Load makes a value of files, and remembers how to do it again. Without files
-// the value never changes.
+// Load loads a value from files. Get reloads it when they change. Without
+// files the value never changes.
 func Load[T any](files []string, load func() (T, error), opts Options) (*Value[T], error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -53,7 +52,7 @@ func Load[T any](files []string, load func() (T, error), opts Options) (*Value[T
 	return v, nil
 }
 
-// Get returns the value; it looks at the files once a second at most.
+// Get returns the value. It checks the files at most once a second.
 func (v *Value[T]) Get() T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -62,8 +61,8 @@ func (v *Value[T]) Get() T {
 		return v.value
 	}
 	v.checked = now
-	// The state is taken before the files are read: what is written meanwhile is
-	// found the next time.
+	// The state is read before the files, so that a concurrent write is detected
+	// by the next check.
 	s := state(v.files)
 	if s == v.state && v.problem == "" {
 		return v.value
@@ -87,8 +86,8 @@ func (v *Value[T]) report(err error) {
 	}
 }
 
-// state is a text that changes with the files, also when links are moved, as
-// Kubernetes does with mounted secrets.
+// state returns a text that changes with the files, also when symbolic links
+// are replaced, as Kubernetes does with mounted secrets.
 func state(files []string) string {
 	var all []byte
 	for _, file := range files {
@@ -106,8 +105,8 @@ func state(files []string) string {
 	return string(all)
 }
 
-// WorldReadable returns those of the files that everybody on this machine can read.
-// Empty names and files that are not there are left out.
+// WorldReadable returns the files that every user of this machine can read. It
+// ignores empty names and missing files.
 func WorldReadable(files ...string) []string {
 	var open []string
 	for _, file := range files {

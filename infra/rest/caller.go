@@ -12,9 +12,9 @@ type (
 	socketKey struct{} // uint64: the number of a connection to a unix socket
 )
 
-// Caller tells who made a request: the user, empty if the server knows none or
-// needs none for it, and the other end of the connection as host:port. The other
-// ends of a unix socket have no names; they are numbered, as unix-socket:7.
+// Caller returns the user who made a request, empty if the server knows no users
+// or needs none for it, and the peer address as host:port. The peers of a unix
+// socket have no addresses; they are numbered, as in unix-socket:7.
 func Caller(r *http.Request) (user, addr string) {
 	user, _ = r.Context().Value(userKey{}).(string)
 	if n, ok := r.Context().Value(socketKey{}).(uint64); ok {
@@ -23,7 +23,7 @@ func Caller(r *http.Request) (user, addr string) {
 	return user, r.RemoteAddr
 }
 
-// connected makes the context of a new connection.
+// connected returns the context of a new connection.
 func (p *Plugin) connected(ctx context.Context, c net.Conn) context.Context {
 	if _, ok := c.RemoteAddr().(*net.UnixAddr); ok {
 		return context.WithValue(ctx, socketKey{}, p.sockets.Add(1))

@@ -17,17 +17,17 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
 )
 
-// guard lets only those pass who are known, to what they may use.
+// guard authenticates clients and checks their permissions.
 type guard struct {
 	accounts *accounts.Accounts
-	tokens   *access.Tokens // nil: no tokens
+	tokens   *access.Tokens // nil: tokens are disabled
 	groups   *access.Groups
-	// anonymous are the groups of what needs no user.
+	// anonymous are the permissions that need no user.
 	anonymous []string
 	log       logging.Logger
 }
 
-// newGuard returns nil if everybody may pass.
+// newGuard returns nil if clients need no credentials.
 func (p *Plugin) newGuard() (*guard, error) {
 	if !p.cfg.hasAccounts() {
 		return nil, nil
@@ -49,10 +49,10 @@ func (p *Plugin) newGuard() (*guard, error) {
 	return g, p.Register(p.String(), g.endpoints()...)
 }
 
-// signingKeys returns the keys of tokens as they are at any time, nil if there
-// are none.
+// signingKeys returns a function that returns the present keys of tokens, nil
+// if there are none.
 func (p *Plugin) signingKeys() (func() [][]byte, error) {
-	if key := p.cfg.TokenSignature + p.cfg.SignKey; key != "" { // one of them
+	if key := p.cfg.TokenSignature + p.cfg.SignKey; key != "" { // at most one of them is set
 		return func() [][]byte { return [][]byte{[]byte(key)} }, nil
 	}
 	file := p.cfg.TokenSignatureFile
@@ -67,16 +67,16 @@ func (p *Plugin) signingKeys() (func() [][]byte, error) {
 		keys := bytes.Fields(data)
 		short := func(key []byte) bool { return len(key) < minKey }
 		if len(keys) == 0 || slices.ContainsFunc(keys, short) {
-			return nil, fmt.Errorf("token-signature-file: %s: expected keys of %d bytes or more, one a line, such as openssl rand -hex 32 prints", file, minKey)
+			return nil, fmt.Errorf("token-signature-file: %s: expected keys of %d bytes or more, one per line, for example the output of openssl rand -hex 32", file, minKey)
 		}
 		return keys, nil
 	}
 	live, err := reload.Load([]string{file}, load, reload.Options{Changed: func(err error) {
 		if err != nil {
-			p.Log.Warn("the keys that sign tokens have changed and cannot be used; those from before stay", "error", err)
+			p.Log.Warn("cannot load the changed keys of tokens; using the previous ones", "error", err)
 			return
 		}
-		p.Log.Info("the keys that sign tokens were read again", "file", file)
+		p.Log.Info("reloaded the keys of tokens", "file", file)
 	}})
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c Config) accounts(groups *access.Groups) (*accounts.Accounts, error) {
 	return c.lists().Accounts(access.Everything)
 }
 
-// addPatterns makes groups of those permissions that are endpoints, such as
+// addPatterns creates groups for those permissions that are endpoints, such as
 // "PUT /log/{logger}/{level}".
 func addPatterns(groups *access.Groups, key string, permissions []string) error {
 	for i, permission := range permissions {
@@ -111,10 +111,10 @@ func addPatterns(groups *access.Groups, key string, permissions []string) error 
 }
 
 var (
-	// errStranger is that of credentials that are not right.
-	errStranger = errors.New("expected a known user and password")
-	// errNobody is that of a request without credentials.
-	errNobody = fmt.Errorf("%w", errStranger)
+	// errCredentials is the error of invalid credentials.
+	errCredentials = errors.New("expected a known user and password")
+	// errNoCredentials is the error of a request without credentials.
+	errNoCredentials = fmt.Errorf("%w", errCredentials)
 )
 
 func (g *guard) protect(next http.Handler) http.Handler {
@@ -124,10 +124,10 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			return
 		}
 		account, err := g.who(r)
-		if err == nil { // in place: what counts requests looks at the same one for the pattern
+		if err == nil { // modified in place, since the metrics read the pattern of the same request
 			*r = *r.WithContext(context.WithValue(r.Context(), userKey{}, account.Name))
 		}
-		if (err == nil || errors.Is(err, errNobody)) && g.allow(g.anonymous, r) {
+		if (err == nil || errors.Is(err, errNoCredentials)) && g.allow(g.anonymous, r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -148,7 +148,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// who returns the account a request comes from.
+// who returns the account of a request.
 func (g *guard) who(r *http.Request) (*accounts.Account, error) {
 	if user, password, ok := r.BasicAuth(); ok {
 		return g.login(r, user, password)
@@ -156,9 +156,9 @@ func (g *guard) who(r *http.Request) (*accounts.Account, error) {
 	token := g.token(r)
 	switch {
 	case token == "" && r.Header.Get("Authorization") != "":
-		return nil, errStranger
+		return nil, errCredentials
 	case token == "":
-		return nil, errNobody
+		return nil, errNoCredentials
 	}
 	user, err := g.tokens.Check(token)
 	if err != nil {
@@ -167,7 +167,7 @@ func (g *guard) who(r *http.Request) (*accounts.Account, error) {
 	if account := g.accounts.Lookup(user); account != nil {
 		return account, nil
 	}
-	return nil, access.ErrToken // the user was removed since
+	return nil, access.ErrToken // the user has been removed since
 }
 
 // token returns the token of a request, as "Authorization: Bearer" or a cookie.
@@ -176,7 +176,7 @@ func (g *guard) token(r *http.Request) string {
 		return ""
 	}
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if ok && strings.EqualFold(scheme, "Bearer") { // the name of the scheme has no case (RFC 9110, 11.1)
+	if ok && strings.EqualFold(scheme, "Bearer") { // the scheme is case-insensitive (RFC 9110, 11.1)
 		return strings.TrimSpace(token)
 	}
 	if c, err := r.Cookie(cookieName); err == nil {
@@ -191,14 +191,14 @@ func (g *guard) login(r *http.Request, user, password string) (*accounts.Account
 	if err != nil {
 		return nil, err
 	}
-	if account == nil { // no flood of logs: comparing is slow
+	if account == nil { // the slow comparison limits the rate of this log message
 		g.log.Warn("wrong user or password for the HTTP server", "user", user, "remote", r.RemoteAddr)
-		return nil, errStranger
+		return nil, errCredentials
 	}
 	return account, nil
 }
 
-// refuse asks for credentials; a browser is shown where to give them.
+// refuse requests credentials; it redirects a browser to the login form.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if g.tokens != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		http.Redirect(w, r, loginPath, http.StatusSeeOther)
@@ -211,14 +211,14 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	WriteError(w, http.StatusUnauthorized, err)
 }
 
-// warnOfUnknown logs permissions that no endpoint belongs to: the user has less
-// rights than meant.
+// warnOfUnknown logs unknown permissions: such a user has fewer rights than
+// intended.
 func (p *Plugin) warnOfUnknown() {
 	groups := p.routes().perms
 	check := func(user string, permissions []string) {
 		for _, permission := range permissions {
 			if !groups.Known(permission) {
-				p.Log.Warn("a permission in http.conf is of no endpoint", "user", user, "permission", permission,
+				p.Log.Warn("unknown permission in http.conf", "user", user, "permission", permission,
 					"known", strings.Join(groups.Names(), ", "))
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/health"
 )
 
-// indexPage lists the endpoints by plugin; those that can be opened in a
-// browser as they are, are links.
+// indexPage lists the endpoints by plugin. Endpoints that a browser can open
+// without parameters are links.
 const indexPage = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{{.Build.App}}</title>
 <style>
@@ -43,7 +43,7 @@ func parseIndex() (*template.Template, error) {
 	}).Parse(indexPage)
 }
 
-// facts are what the index page shows.
+// facts is the data of the index page.
 type facts struct {
 	Build  infra.Build
 	Up     string
@@ -63,10 +63,10 @@ func (p *Plugin) index(w http.ResponseWriter, _ *http.Request) {
 		f.Up = time.Since(p.host.StartTime()).Round(time.Second).String()
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.Execute(w, f) // the client is gone if this fails
+	_ = page.Execute(w, f) // fails only if the client has disconnected
 }
 
-// Version is the answer of /info/version.
+// Version is the response of /info/version.
 type Version struct {
 	App        string
 	Version    string
@@ -74,7 +74,7 @@ type Version struct {
 	GitBranch  string
 	BuildUser  string
 	BuildHost  string
-	BuildTime  int64 // seconds since 1970; 0 if not known
+	BuildTime  int64 // seconds since 1970; 0 if unknown
 	GoVersion  string
 	OS         string
 	Arch       string
@@ -106,7 +106,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// buildTime reads the forms in which dates of builds are written.
+// buildTime parses the formats of build dates.
 func buildTime(date string) int64 {
 	if n, err := strconv.ParseInt(date, 10, 64); err == nil {
 		return n

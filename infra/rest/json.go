@@ -8,13 +8,13 @@ import (
 	"reflect"
 )
 
-// indent is one level of indentation of answers.
+// indent is the indentation of responses.
 const indent = "  "
 
-// WriteJSON answers with v as indented JSON. It encodes and writes the elements of a slice
-// one after the other, because the text of a large configuration takes several times the
-// memory of its values. If an element other than the first cannot be encoded, the
-// connection is closed in the middle of the answer.
+// WriteJSON responds with v as indented JSON. It encodes and writes the elements of a
+// slice one after the other, because the text of a large configuration takes several times
+// the memory of its values. If an element other than the first cannot be encoded, it
+// closes the connection in the middle of the response.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	list, isList := elements(v)
 	first, prefix := v, ""
@@ -23,7 +23,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	}
 	body, err := json.MarshalIndent(first, prefix, indent)
 	if err != nil {
-		WriteError(w, http.StatusInternalServerError, fmt.Errorf("encode the answer: %w", err))
+		WriteError(w, http.StatusInternalServerError, fmt.Errorf("encode the response: %w", err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -32,10 +32,10 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 		writeElements(w, body, reflect.ValueOf(v).Len(), list)
 		return
 	}
-	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
+	_, _ = w.Write(append(body, '\n')) // fails only if the client has disconnected
 }
 
-// elements returns pointers to the elements of a slice that JSON shows as a list; false for
+// elements returns pointers to the elements of a slice that is a list in JSON; false for
 // other values and if there is none.
 func elements(v any) (at func(i int) any, ok bool) {
 	list := reflect.ValueOf(v)
@@ -48,11 +48,11 @@ func elements(v any) (at func(i int) any, ok bool) {
 	return func(i int) any { return list.Index(i).Addr().Interface() }, true
 }
 
-// writeElements writes a list. Its first element is encoded already.
+// writeElements writes a list whose first element is encoded already.
 func writeElements(w io.Writer, body []byte, length int, at func(i int) any) {
 	_, err := io.WriteString(w, "[\n"+indent)
 	for i := 0; err == nil; i++ {
-		if _, err = w.Write(body); err != nil { // the client is gone
+		if _, err = w.Write(body); err != nil { // the client has disconnected
 			return
 		}
 		if i+1 == length {

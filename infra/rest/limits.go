@@ -12,8 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/limit"
 )
 
-// limitRate answers clients that ask too often with status 429, before their
-// passwords are looked at.
+// limitRate rejects clients that exceed the rate limit with status 429, before
+// it checks their passwords.
 func (c RateLimiter) limitRate(next http.Handler) http.Handler {
 	if c.Limit == 0 {
 		return next
@@ -34,9 +34,9 @@ func (c RateLimiter) limitRate(next http.Handler) http.Handler {
 	})
 }
 
-// limitBody bounds the size of bodies and the time they take. The ReadTimeout of
-// net/http is of no use for the latter: it would also end the contexts of
-// requests that are answered for longer.
+// limitBody limits the size of request bodies and the time of reading them. The
+// ReadTimeout of net/http is unsuitable, because it would also end the contexts
+// of requests whose responses take longer.
 func (c Config) limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -45,7 +45,7 @@ func (c Config) limitBody(next http.Handler) http.Handler {
 		}
 		if c.MaxBodyBytes > 0 {
 			if r.ContentLength > c.MaxBodyBytes {
-				w.Header().Set("Connection", "close") // rather than read all of it
+				w.Header().Set("Connection", "close") // rather than read the whole body
 				WriteError(w, http.StatusRequestEntityTooLarge, tooLarge(c.MaxBodyBytes))
 				return
 			}
@@ -53,7 +53,7 @@ func (c Config) limitBody(next http.Handler) http.Handler {
 		}
 		if c.ReadTimeout > 0 {
 			rc := http.NewResponseController(w)
-			if err := rc.SetReadDeadline(time.Now().Add(c.ReadTimeout)); err == nil { // else the connection is gone
+			if err := rc.SetReadDeadline(time.Now().Add(c.ReadTimeout)); err == nil { // fails only if the connection is closed
 				r.Body = &timedBody{r.Body, rc}
 			}
 		}
@@ -65,7 +65,7 @@ func tooLarge(bound int64) error {
 	return fmt.Errorf("the body has more than %d bytes (max-body-bytes in http.conf)", bound)
 }
 
-// timedBody lifts the deadline when the body has arrived.
+// timedBody removes the deadline when the body has arrived.
 type timedBody struct {
 	io.ReadCloser
 	rc *http.ResponseController
@@ -74,7 +74,7 @@ type timedBody struct {
 func (b *timedBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if errors.Is(err, io.EOF) {
-		_ = b.rc.SetReadDeadline(time.Time{}) // fails only if the connection is gone
+		_ = b.rc.SetReadDeadline(time.Time{}) // fails only if the connection is closed
 	}
 	return n, err
 }

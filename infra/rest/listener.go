@@ -12,13 +12,13 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/reload"
 )
 
-// listener is a listener and what is spoken there.
+// listener is a listener with or without TLS.
 type listener struct {
 	net.Listener
 	tls bool
 }
 
-// open listens where the configuration says.
+// open opens the configured listeners.
 func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 	if p.cfg.Endpoint != "" {
 		ln, err := listen.TCP(ctx, "tcp", p.cfg.Endpoint, "set endpoint in http.conf, or --http-port")
@@ -33,7 +33,7 @@ func (p *Plugin) open(ctx context.Context) (listeners []listener, err error) {
 	ln, err := listen.Socket{Path: p.cfg.Socket, Mode: p.cfg.Permission, Hint: "set socket in http.conf"}.Listen(ctx)
 	if err != nil {
 		for _, d := range listeners {
-			_ = d.Close() // nobody has been served there
+			_ = d.Close() // no client has been served there
 		}
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c Config) limitConnections(ln net.Listener) net.Listener {
 	return netutil.LimitListener(ln, c.MaxConnections)
 }
 
-// certificates returns nil if the server shall not speak TLS.
+// certificates returns nil if the server does not use TLS.
 func (p *Plugin) certificates() (*certs.Server, error) {
 	if p.cfg.ServerCertFile == "" {
 		return nil, nil
@@ -58,17 +58,17 @@ func (p *Plugin) certificates() (*certs.Server, error) {
 	}
 	return certs.Load(files, certs.Options{Protocols: []string{"h2", "http/1.1"}, Changed: func(err error) {
 		if err != nil {
-			p.Log.Warn("the certificates of the HTTP server have changed and cannot be used; those from before stay", "error", err)
+			p.Log.Warn("cannot load the changed certificates of the HTTP server; using the previous ones", "error", err)
 			return
 		}
-		p.Log.Info("the certificates of the HTTP server were read again", "file", p.cfg.ServerCertFile)
+		p.Log.Info("reloaded the certificates of the HTTP server", "file", p.cfg.ServerCertFile)
 	}})
 }
 
-// warn logs what makes the server less safe than its owner may think.
+// warn logs weaknesses of the configuration.
 func (p *Plugin) warn(listeners []listener) {
 	if p.certs != nil && !p.certs.Valid(time.Now()) {
-		p.Log.Warn("the certificate of the HTTP server is not valid now, clients will refuse it",
+		p.Log.Warn("the certificate of the HTTP server is not valid now, clients will reject it",
 			"file", p.cfg.ServerCertFile, "until", p.certs.NotAfter())
 	}
 	p.warnOfOpenFiles()
@@ -78,23 +78,23 @@ func (p *Plugin) warn(listeners []listener) {
 		switch {
 		case !ok:
 		case tcp.IP.IsLoopback():
-			p.Log.Debug("only this machine reaches the HTTP server", "address", tcp.String(),
-				"hint", "for others, set endpoint in http.conf, server-cert-file and server-key-file, and client-cert-files or users")
+			p.Log.Debug("only this machine can reach the HTTP server", "address", tcp.String(),
+				"hint", "to allow others, set endpoint in http.conf, server-cert-file and server-key-file, and client-cert-files or users")
 		case !p.cfg.protected():
-			p.Log.Warn("everybody who reaches the HTTP server can change the network", "address", tcp.String(),
+			p.Log.Warn("any client that reaches the HTTP server can change the network", "address", tcp.String(),
 				"hint", "set users or client-cert-files in http.conf")
 		case !d.tls:
-			p.Log.Warn("what is sent to the HTTP server, passwords included, can be read on the way", "address", tcp.String(),
+			p.Log.Warn("traffic to the HTTP server, including passwords, is not encrypted", "address", tcp.String(),
 				"hint", "set server-cert-file and server-key-file in http.conf")
 		}
 	}
 }
 
-// warnOfOpenFiles logs files with secrets that everybody on this machine can read,
-// besides the configuration file, which the agent looks at.
+// warnOfOpenFiles logs files with secrets that every user of this machine can read.
+// The agent checks the configuration file itself.
 func (p *Plugin) warnOfOpenFiles() {
 	files := []string{p.cfg.ServerKeyFile, p.cfg.TokenSignatureFile}
 	for _, file := range reload.WorldReadable(files...) {
-		p.Log.Warn("everybody on this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
+		p.Log.Warn("every user of this machine can read a file with secrets", "file", file, "hint", "chmod o-r")
 	}
 }

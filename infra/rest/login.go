@@ -17,7 +17,7 @@ const (
 	logoutPath       = "/auth/logout"
 )
 
-// maxLogin bounds a login, in bytes.
+// maxLogin is the maximum size of a login request, in bytes.
 const maxLogin = 16 << 10
 
 const loginPage = `<!DOCTYPE html>
@@ -31,13 +31,13 @@ const loginPage = `<!DOCTYPE html>
 </form></body></html>
 `
 
-// credentials are the body of a login.
+// credentials is the body of a login request.
 type credentials struct {
 	Username string `json:"username"`
 	Password string `json:"password"`
 }
 
-// granted is the answer to a login.
+// granted is the response to a login.
 type granted struct {
 	Token   string    `json:"token"`
 	Expires time.Time `json:"expires"`
@@ -47,15 +47,15 @@ func (g *guard) endpoints() []Endpoint {
 	return []Endpoint{
 		{Path: loginPath, Handler: g.form, Doc: "form to log in with a browser"},
 		{Path: loginPath, Methods: []string{http.MethodPost}, Handler: g.grant,
-			Doc: `body {"username": "...", "password": "..."}; a token for the header Authorization: Bearer TOKEN, and until when it is good`},
-		{Path: authenticatePath, Methods: []string{http.MethodPost}, Handler: g.authenticate, Doc: "what the form sends; the token becomes a cookie"},
-		{Path: logoutPath, Methods: []string{http.MethodPost}, Handler: g.logout, Doc: "makes the token of the request useless"},
+			Doc: `body {"username": "...", "password": "..."}; returns a token for the header Authorization: Bearer TOKEN, and its expiry`},
+		{Path: authenticatePath, Methods: []string{http.MethodPost}, Handler: g.authenticate, Doc: "submitted by the form; the token becomes a cookie"},
+		{Path: logoutPath, Methods: []string{http.MethodPost}, Handler: g.logout, Doc: "revokes the token of the request"},
 	}
 }
 
 func (g *guard) form(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, loginPage) // the client is gone if this fails
+	_, _ = io.WriteString(w, loginPage) // fails only if the client has disconnected
 }
 
 func (g *guard) grant(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,7 @@ func (g *guard) authenticate(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// issue answers itself if the credentials are not right.
+// issue sends an error response if the credentials are invalid.
 func (g *guard) issue(w http.ResponseWriter, r *http.Request, c credentials) (granted, bool) {
 	account, err := g.login(r, c.Username, c.Password)
 	if err != nil {
@@ -110,8 +110,8 @@ func (g *guard) logout(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// cookie is for this server alone, not for scripts, and not for requests that
-// other web sites make.
+// cookie returns the cookie of a token, which is sent to this server only, is
+// hidden from scripts, and is not sent with requests from other web sites.
 func cookie(r *http.Request, token string, expires time.Time) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: token, Path: "/", Expires: expires,

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// serverMetrics is what the server counts. Patterns are those of endpoints, so that
-// clients cannot make labels.
+// serverMetrics are the metrics of the server. Labels contain the patterns of
+// endpoints instead of paths, so that clients cannot create labels.
 type serverMetrics struct {
 	requests    *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
@@ -22,17 +22,17 @@ type serverMetrics struct {
 func newServerMetrics() *serverMetrics {
 	return &serverMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "http_server_requests_total", Help: "requests that were answered, by endpoint (none: there is no such, or it was refused before) and status",
+			Name: "http_server_requests_total", Help: "completed requests, by endpoint (none: unknown or rejected before) and status",
 		}, []string{"method", "pattern", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "http_server_request_duration_seconds", Help: "how long answers took, by endpoint", Buckets: prometheus.DefBuckets,
+			Name: "http_server_request_duration_seconds", Help: "duration of requests, by endpoint", Buckets: prometheus.DefBuckets,
 		}, []string{"method", "pattern"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "http_server_requests_in_flight", Help: "requests that are being answered"}),
+			Name: "http_server_requests_in_flight", Help: "requests in progress"}),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "http_server_connections", Help: "connections that are open"}),
+			Name: "http_server_connections", Help: "open connections"}),
 		notAfter: prometheus.NewDesc("http_server_certificate_not_after_timestamp_seconds",
-			"until when the certificate of the server is valid, in seconds since 1970", nil, nil),
+			"expiry of the certificate of the server, in seconds since 1970", nil, nil),
 	}
 }
 
@@ -63,14 +63,14 @@ func (t *serverMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{t.requests, t.seconds, t.inFlight, t.connections}
 }
 
-// instrumented counts requests and bounds the patience with their clients.
+// instrumented counts requests and sets the timeouts of responses.
 func (p *Plugin) instrumented(next http.Handler) http.Handler {
 	t := p.routes().metrics
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
 		a := p.cfg.newResponseWriter(w, begin)
 		t.inFlight.Inc()
-		defer func() { // also when a handler aborts its answer
+		defer func() { // also when a handler aborts the response
 			t.inFlight.Dec()
 			a.end()
 			method, pattern := knownMethod(r.Method), pathOf(r.Pattern)
@@ -91,7 +91,7 @@ func (t *serverMetrics) connected(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// knownMethod keeps what clients invent out of labels.
+// knownMethod prevents clients from creating labels.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

@@ -105,7 +105,7 @@ anonymous: [prometheus, 'GET /open/{x}']
 	}
 }
 
-// A client that asks for much and reads nothing is cut off; the handler is told.
+// A client that reads nothing is disconnected, and the handler gets an error.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	stall(t, start(t, "stall-timeout: 500ms\n"))

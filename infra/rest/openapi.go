@@ -8,8 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 )
 
-// openAPI is a description of the server by the OpenAPI specification 3.1, as
-// far as the list of endpoints tells.
+// openAPI describes the endpoints of the server by OpenAPI 3.1.
 type openAPI struct {
 	OpenAPI    string                          `json:"openapi"`
 	Info       apiInfo                         `json:"info"`
@@ -54,7 +53,7 @@ type response struct {
 	Content     map[string]any `json:"content,omitempty"`
 }
 
-// apiMethod tells whether OpenAPI 3.1 knows a method.
+// apiMethod reports whether OpenAPI 3.1 supports a method.
 func apiMethod(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete,

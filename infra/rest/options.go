@@ -6,7 +6,7 @@ import "github.com/tenuto-dev/tenuto/infra"
 const DefaultName = "http"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -20,7 +20,7 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the values that hold where the configuration file says nothing.
+// UseConf sets the defaults of the configuration file.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 
 // SetDefaults gives the plugin its name if it has none.

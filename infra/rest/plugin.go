@@ -1,5 +1,5 @@
-// Package rest is the HTTP server of an agent. Plugins add their endpoints to
-// it; it serves them together with an index page and the version.
+// Package rest is the HTTP server of an agent. Plugins register their
+// endpoints. The server adds an index page and the version.
 package rest
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// closePatience is how long requests may go on when the agent stops; their
-// contexts have ended then.
+// closePatience is how long requests may continue after the agent has ended
+// their contexts at its stop.
 const closePatience = 2 * time.Second
 
 // Plugin is the HTTP server. Endpoints can be added from Init on, also while
@@ -39,13 +39,13 @@ type Plugin struct {
 
 	once   sync.Once
 	router *router
-	guard  *guard // nil: everybody may use the server
+	guard  *guard // nil: clients need no credentials
 
 	sockets atomic.Uint64 // connections to the unix socket so far
 
 	mu    sync.Mutex
 	addr  net.Addr
-	certs *certs.Server // nil: the server does not speak TLS
+	certs *certs.Server // nil: the server does not use TLS
 }
 
 // Deps is what the plugin needs.
@@ -71,10 +71,10 @@ func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&p.port, "http-port", 0, "`port` of the HTTP server; replaces the one of http.conf")
 }
 
-// SetHost tells the plugin which agent the index page is about.
+// SetHost sets the agent of the index page.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
-// Init reads the configuration and adds the plugin's own endpoints.
+// Init reads the configuration and registers the plugin's own endpoints.
 func (p *Plugin) Init() error {
 	cfg, _, err := config.Load(p.Cfg, p.base())
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *Plugin) Init() error {
 	}
 	if p.flags != nil && p.flags.Changed("http-port") {
 		host, _, err := net.SplitHostPort(cfg.Endpoint)
-		if err != nil { // without an endpoint there is none to replace the port of
+		if err != nil { // there is no endpoint whose port could be replaced
 			host = "127.0.0.1"
 		}
 		cfg.Endpoint = net.JoinHostPort(host, strconv.Itoa(p.port))
@@ -96,12 +96,12 @@ func (p *Plugin) Init() error {
 	}
 	return p.Register(p.String(),
 		Endpoint{Path: "/{$}", Handler: p.index, Doc: "this page", Groups: []string{GroupInfo}},
-		Endpoint{Path: "/openapi.json", Handler: p.openAPI, Doc: "the endpoints, in the format of OpenAPI", Groups: []string{GroupInfo}},
-		Endpoint{Path: "/info/version", Handler: p.version, Doc: "which program this is, as JSON", Groups: []string{GroupInfo}},
+		Endpoint{Path: "/openapi.json", Handler: p.openAPI, Doc: "the endpoints as an OpenAPI document", Groups: []string{GroupInfo}},
+		Endpoint{Path: "/info/version", Handler: p.version, Doc: "program and build, as JSON", Groups: []string{GroupInfo}},
 	)
 }
 
-// AfterInit listens and serves.
+// AfterInit opens the listeners and starts the server.
 func (p *Plugin) AfterInit() error {
 	if p.Disabled() {
 		p.Log.Info("HTTP server is disabled")
@@ -158,17 +158,17 @@ func (p *Plugin) serve(server *http.Server, listeners []listener) {
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
 		defer cancel()
 		if err := server.Shutdown(bound); err != nil {
-			_ = server.Close() // whoever still talks is cut off
+			_ = server.Close() // closes remaining connections
 		}
 	})
 }
 
-// Disabled tells whether the configuration switched the server off. Endpoints
-// can be registered nevertheless.
+// Disabled reports whether the configuration disables the server. Endpoints can
+// be registered nevertheless.
 func (p *Plugin) Disabled() bool { return p.cfg.Disabled || p.cfg.Disable }
 
-// Addr returns the address the server listens on, nil before AfterInit and
-// when it is disabled.
+// Addr returns the address the server listens on. It is nil before AfterInit
+// and if the server is disabled.
 func (p *Plugin) Addr() net.Addr {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// piece is how much of an answer a client has stall-timeout for, in bytes.
+// piece is the part of a response to which stall-timeout applies, in bytes.
 const piece = 64 << 10
 
-// responseWriter is a ResponseWriter that knows its status and gives up on clients
-// that do not read.
+// responseWriter is an http.ResponseWriter that records the status and disconnects
+// clients that do not read.
 type responseWriter struct {
 	http.ResponseWriter
 	rc     *http.ResponseController
-	stall  time.Duration // 0: no bound
-	limit  time.Time     // of the whole answer, zero: none
+	stall  time.Duration // 0 disables the timeout
+	limit  time.Time     // deadline of the whole response; zero if there is none
 	status int
 }
 
-// newResponseWriter begins an answer.
+// newResponseWriter wraps w for one response.
 func (c Config) newResponseWriter(w http.ResponseWriter, now time.Time) *responseWriter {
 	a := &responseWriter{ResponseWriter: w, rc: http.NewResponseController(w), stall: c.StallTimeout}
 	if c.WriteTimeout > 0 {
 		a.limit = now.Add(c.WriteTimeout)
 	}
-	a.clearDeadline() // the deadline of the previous answer on this connection
+	a.clearDeadline() // removes the deadline of the previous response on this connection
 	return a
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (a *responseWriter) WriteHeader(status int) {
-	if a.status == 0 && status >= http.StatusOK { // others only precede it
+	if a.status == 0 && status >= http.StatusOK { // informational responses precede it
 		a.status = status
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter. A client that takes longer than
-// stall-timeout for a piece is cut off; one that is merely slow is not.
+// Write implements http.ResponseWriter. It disconnects a client that takes
+// longer than stall-timeout for a piece, but not one that is merely slow.
 func (a *responseWriter) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK
@@ -58,21 +58,21 @@ func (a *responseWriter) Write(b []byte) (int, error) {
 	}
 }
 
-// FlushError is Flush of http.ResponseController.
+// FlushError implements Flush of http.ResponseController.
 func (a *responseWriter) FlushError() error {
 	a.setDeadline()
 	defer a.clearDeadline()
 	return a.rc.Flush()
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (a *responseWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// end is called when the handler has returned; the server then sends what it
-// still has.
+// end is called when the handler has returned; the server then sends the
+// buffered rest.
 func (a *responseWriter) end() { a.setDeadline() }
 
-// setDeadline bounds the time of what is written next.
+// setDeadline sets the deadline of the next write.
 func (a *responseWriter) setDeadline() {
 	if a.stall == 0 {
 		return
@@ -81,14 +81,14 @@ func (a *responseWriter) setDeadline() {
 	if !a.limit.IsZero() && a.limit.Before(by) {
 		by = a.limit
 	}
-	_ = a.rc.SetWriteDeadline(by) // fails only if the connection is gone
+	_ = a.rc.SetWriteDeadline(by) // fails only if the connection is closed
 }
 
-// clearDeadline lets the handler take its time until it writes again. A deadline that
-// stays would also end a stream of HTTP/2 on which nothing happens.
+// clearDeadline removes the deadline until the handler writes again. A remaining
+// deadline would also end an idle HTTP/2 stream.
 func (a *responseWriter) clearDeadline() {
 	if a.stall != 0 {
-		_ = a.rc.SetWriteDeadline(a.limit) // fails only if the connection is gone
+		_ = a.rc.SetWriteDeadline(a.limit) // fails only if the connection is closed
 	}
 }
 

@@ -100,7 +100,7 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/nothing", 404, "{\n  \"error\": \"no endpoint /nothing; / lists them\"\n}\n"},
 		{"GET", "/panic", 405, "{\n  \"error\": \"GET /panic: expected method POST, PUT\"\n}\n"},
 		{"POST", "/panic", 500, "{\n  \"error\": \"POST /panic: internal error\"\n}\n"},
-		{"GET", "/odd", 500, "{\n  \"error\": \"encode the answer: json: unsupported type: chan int\"\n}\n"},
+		{"GET", "/odd", 500, "{\n  \"error\": \"encode the response: json: unsupported type: chan int\"\n}\n"},
 	} {
 		resp, body := do(t, nil, test.method, p.URL()+test.path, nil)
 		if resp.StatusCode != test.status || body != test.body {
@@ -154,7 +154,7 @@ func TestPortThatIsTaken(t *testing.T) {
 		d.Cfg = config.Text("http", "endpoint: "+first.Addr().String())
 	}))
 	err := agenttest.New(t, agent.AllPlugins(second)).Start(t.Context())
-	want := fmt.Sprintf("listen on %s: the address is taken by process %d (", first.Addr(), os.Getpid())
+	want := fmt.Sprintf("listen on %s: the address is in use by process %d (", first.Addr(), os.Getpid())
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
@@ -192,7 +192,7 @@ func TestConfig(t *testing.T) {
 		"client-cert-files: [x]":    "client-cert-files: expected server-cert-file",
 		"client-basic-auth: [x]":    "client-basic-auth[0]: expected user:password",
 		"client-basic-auth: ['a:']": "client-basic-auth[0]: expected a password of 1 to 72 bytes",
-		"client-basic-auth: ['a:b']\nusers: [{name: a, password: c}]": `users[0]: user "a" is in client-basic-auth[0] already`,
+		"client-basic-auth: ['a:b']\nusers: [{name: a, password: c}]": `users[0]: user "a" is already in client-basic-auth[0]`,
 		"users: [{name: a}]":                                         "users[0]: expected one of password-hash and password",
 		"users: [{name: a, password-hash: b}]":                       "users[0].password-hash: expected a bcrypt hash",
 		"users: [{name: a, password: b, permissions: [/x, host/x]}]": `users[0].permissions[1]: "host/x": expected a path`,

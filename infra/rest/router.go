@@ -12,11 +12,11 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest/internal/access"
 )
 
-// HTTPHandlers is where plugins add their endpoints.
+// HTTPHandlers registers endpoints of plugins.
 type HTTPHandlers interface {
-	// Register adds endpoints of a plugin; its name is the heading over them on
-	// the index page. An endpoint that collides with another one is an error,
-	// and the others are added.
+	// Register adds endpoints of a plugin, whose name is their heading on the
+	// index page. It returns an error for endpoints that conflict with others,
+	// and adds the rest.
 	Register(plugin string, endpoints ...Endpoint) error
 	// RegisterHTTPHandler adds one endpoint; methods default to GET.
 	RegisterHTTPHandler(path string, h http.HandlerFunc, methods ...string) error
@@ -25,30 +25,30 @@ type HTTPHandlers interface {
 // Endpoint is one path of the server.
 type Endpoint struct {
 	// Path may have parameters ("/log/{logger}/{level}", read with
-	// Request.PathValue); one that ends in "/" stands for all paths below it.
+	// Request.PathValue). A path that ends in "/" matches all paths below it.
 	Path string
 	// Methods default to GET, which includes HEAD.
 	Methods []string
-	// Doc says in a line what the endpoint is for, with its query parameters.
+	// Doc describes the endpoint in one line, with its query parameters.
 	Doc string
-	// Groups are the groups of permissions that include the endpoint, besides
-	// the one that is named as its plugin.
+	// Groups are the permission groups that include the endpoint, besides the
+	// group that is named after its plugin.
 	Groups  []string
 	Handler http.HandlerFunc
 }
 
-// Names of groups that endpoints of the plugins are in.
+// Names of permission groups.
 const (
-	GroupInfo             = "info"               // which program this is, and what it has
-	GroupConfigRead       = "nbConfigRead"       // what is asked for
-	GroupConfigWrite      = "nbConfigWrite"      // changes of that
-	GroupConfigValidation = "nbConfigValidation" // what would be wrong with a change, and what it would do
-	GroupDump             = "dump"               // what there is
+	GroupInfo             = "info"               // program, build and models
+	GroupConfigRead       = "nbConfigRead"       // read the desired configuration
+	GroupConfigWrite      = "nbConfigWrite"      // change the configuration
+	GroupConfigValidation = "nbConfigValidation" // validate and plan changes
+	GroupDump             = "dump"               // read the actual configuration
 	GroupStats            = "stats"              // counters
-	GroupTelemetry        = "telemetry"          // counters of VPP, and what monitoring reads
+	GroupTelemetry        = "telemetry"          // counters of VPP, and data for monitoring
 )
 
-// router is the ServeMux with a list of what is in it.
+// router is a ServeMux with a list of its endpoints.
 type router struct {
 	mux     *http.ServeMux
 	perms   *access.Groups
@@ -83,7 +83,7 @@ func (r *router) add(plugin string, e Endpoint) (err error) {
 	if len(e.Methods) == 0 {
 		e.Methods = []string{http.MethodGet}
 	}
-	defer func() { // ServeMux panics on patterns that are malformed or collide
+	defer func() { // ServeMux panics on malformed or conflicting patterns
 		if p := recover(); p != nil {
 			err = fmt.Errorf("register %s %s: %v", strings.Join(e.Methods, "|"), e.Path, p)
 		}
@@ -121,7 +121,7 @@ func (r *router) list() []group {
 	return gs
 }
 
-// ServeHTTP answers what no endpoint serves with a JSON error.
+// ServeHTTP responds with a JSON error if there is no endpoint.
 func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h, pattern := r.mux.Handler(req)
 	if pattern != "" {
@@ -140,7 +140,7 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// refusal keeps the status of the ServeMux's own answers.
+// refusal records the status of the ServeMux's own responses.
 type refusal struct {
 	header http.Header
 	status int
@@ -150,7 +150,7 @@ func (r *refusal) Header() http.Header         { return r.header }
 func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
 func (r *refusal) WriteHeader(status int)      { r.status = status }
 
-// handler is the chain in front of the endpoints.
+// handler returns the chain of handlers in front of the endpoints.
 func (p *Plugin) handler() http.Handler {
 	var h http.Handler = p.routes()
 	h = p.recovering(h)
@@ -161,7 +161,7 @@ func (p *Plugin) handler() http.Handler {
 	return p.instrumented(p.cfg.RateLimiter.limitRate(p.cfg.limitBody(h)))
 }
 
-// recovering answers a request whose handler panicked with status 500.
+// recovering responds with status 500 if a handler panics.
 func (p *Plugin) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -179,25 +179,25 @@ func (p *Plugin) recovering(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin keeps web pages of others from changing anything through the
-// browser of someone on this machine.
+// sameOrigin prevents other web sites from changing anything through the
+// browser of a local user.
 func sameOrigin(next http.Handler) http.Handler {
 	c := http.NewCrossOriginProtection()
 	c.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		WriteError(w, http.StatusForbidden, errors.New("a request from another web site may not change anything"))
+		WriteError(w, http.StatusForbidden, errors.New("requests from other web sites may not change anything"))
 	}))
 	return c.Handler(next)
 }
 
-// WriteError answers with {"error": "..."}. If the error is that the body was
-// too large or too slow, it answers with the status for that.
+// WriteError responds with {"error": "..."}. If the body was too large or too
+// slow, it uses the status for that.
 func WriteError(w http.ResponseWriter, status int, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		status = http.StatusRequestEntityTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		status, err = http.StatusRequestTimeout, errors.New("the body took too long to arrive (read-timeout in http.conf)")
+		status, err = http.StatusRequestTimeout, errors.New("timeout while reading the body (read-timeout in http.conf)")
 	}
 	WriteJSON(w, status, map[string]string{"error": err.Error()})
 }

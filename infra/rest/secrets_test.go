@@ -49,7 +49,7 @@ users:
 	}
 }
 
-// A server without users is open to whoever reaches it.
+// A server without users is open to all clients.
 func TestSecretsWithoutUsers(t *testing.T) {
 	t.Parallel()
 	p := start(t, "")

@@ -117,8 +117,8 @@ func TestTokenLogin(t *testing.T) {
 	check("what it is not for", got.Token, "PUT", "/info/version", 403, "may not")
 	check("no token", "", "GET", "/info/version", 401, "expected a known user")
 	check("an expired token", sign("a", time.Now().Add(-time.Minute)), "GET", "/info/version", 401, "has expired")
-	check("one of a user that is no more", sign("gone", time.Now().Add(time.Hour)), "GET", "/info/version", 401, "token of this server")
-	check("one of another key", got.Token[:len(got.Token)-5]+"AAAAA", "GET", "/info/version", 401, "token of this server")
+	check("one of a user that is no more", sign("gone", time.Now().Add(time.Hour)), "GET", "/info/version", 401, "invalid token")
+	check("one of another key", got.Token[:len(got.Token)-5]+"AAAAA", "GET", "/info/version", 401, "invalid token")
 	check("logging out", got.Token, "POST", "/auth/logout", 204, "")
 	check("after that", got.Token, "GET", "/info/version", 401, "logged out")
 	check("a stranger who logs out", "", "POST", "/auth/logout", 401, "")
@@ -252,8 +252,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// Whoever sends no header is cut off; meanwhile others are served, and no more
-// connections are open than the bound.
+// A client that sends no header is disconnected; meanwhile others are served, and no more
+// connections are open than the limit.
 func TestManySlowConnections(t *testing.T) {
 	t.Parallel()
 	p := start(t, "max-connections: 50\nread-header-timeout: 1s\n")
@@ -345,7 +345,7 @@ func TestSocket(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused(file, "is no socket")
+	refused(file, "is not a socket")
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}

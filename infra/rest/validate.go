@@ -12,10 +12,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/internal/accounts"
 )
 
-// minKey is the least length of a key that signs tokens (RFC 7518, 3.2).
+// minKey is the minimum length of a key that signs tokens (RFC 7518, 3.2).
 const minKey = 32
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	return errors.Join(c.checkListen(), c.checkBounds(), c.checkAccounts(), c.checkTokens())
 }
@@ -77,12 +77,12 @@ func (c Config) checkBounds() error {
 func (c Config) checkAccounts() error {
 	var errs []error
 	if len(c.Anonymous) > 0 && !c.hasAccounts() {
-		errs = append(errs, errors.New("anonymous: expected users too, as everybody may do everything without"))
+		errs = append(errs, errors.New("anonymous: expected users too, since without users every client has all permissions"))
 	}
 	return errors.Join(append(errs, c.lists().Check())...)
 }
 
-// lists is who has an account, in the words of the configuration file.
+// lists returns the accounts of the configuration file.
 func (c Config) lists() accounts.Lists {
 	return accounts.NewLists(c.ClientBasicAuth, c.Users, User.account, c.PasswordHashCost)
 }
@@ -109,11 +109,11 @@ func (c Config) checkTokens() error {
 		}
 		given++
 		if k.key != "token-signature-file" && len(k.value) < minKey {
-			errs = append(errs, fmt.Errorf("%s: expected %d bytes or more, such as openssl rand -hex 32 prints", k.key, minKey))
+			errs = append(errs, fmt.Errorf("%s: expected %d bytes or more, for example the output of openssl rand -hex 32", k.key, minKey))
 		}
 	}
 	if given > 1 {
-		errs = append(errs, errors.New("token-signature, token-signature-file, sign-key: expected one of them"))
+		errs = append(errs, errors.New("token-signature, token-signature-file, sign-key: expected at most one of them"))
 	}
 	if c.EnableTokenAuth && !c.hasAccounts() {
 		errs = append(errs, errors.New("enable-token-auth: expected users who can log in"))

@@ -16,7 +16,7 @@ import (
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	const everybody, onTheWay, readable = "everybody who reaches the HTTP server can change", "can be read on the way", "can read a file with secrets"
+	const everybody, onTheWay, readable = "any client that reaches the HTTP server can change", "is not encrypted", "can read a file with secrets"
 	cert, key, _ := certificate(t)
 	openKey := filepath.Join(t.TempDir(), "open.pem")
 	data, err := os.ReadFile(key)
@@ -40,7 +40,7 @@ func TestWarnings(t *testing.T) {
 		{"endpoint: 0.0.0.0:0", 0o644, []string{everybody}},
 		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "all"), 0o600, []string{onTheWay}},
 		{"endpoint: 0.0.0.0:0\n" + fmt.Sprintf(users, "http") + certs + key, 0o600, nil},
-		{"endpoint: 127.0.0.1:0\n" + fmt.Sprintf(users, "al"), 0o644, []string{"a permission in http.conf is of no endpoint", readable}},
+		{"endpoint: 127.0.0.1:0\n" + fmt.Sprintf(users, "al"), 0o644, []string{"unknown permission in http.conf", readable}},
 		{"endpoint: 127.0.0.1:0\n" + certs + openKey, 0o600, []string{readable}},
 	} {
 		file := filepath.Join(t.TempDir(), "http.conf")
@@ -56,7 +56,7 @@ func TestWarnings(t *testing.T) {
 		if err := a.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range []string{everybody, onTheWay, readable, "is of no endpoint"} {
+		for _, w := range []string{everybody, onTheWay, readable, "unknown permission"} {
 			wanted := strings.Contains(strings.Join(test.want, "\n"), w)
 			if got := strings.Contains(out.String(), w); got != wanted {
 				t.Errorf("%s\nwarned %q: %v\n%s", test.conf, w, got, out.String())

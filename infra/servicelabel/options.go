@@ -6,7 +6,7 @@ import "github.com/tenuto-dev/tenuto/infra"
 const DefaultName = "service-label"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -17,7 +17,7 @@ func NewPlugin(opts ...Option) *Plugin {
 	return infra.New(&Plugin{}, opts)
 }
 
-// UseLabel sets the label that holds where the flag is not given.
+// UseLabel sets the label if the flag is not given.
 func UseLabel(label string) Option { return func(p *Plugin) { p.label = label } }
 
 // SetDefaults gives the plugin its name if it has none.

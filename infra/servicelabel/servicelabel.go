@@ -1,6 +1,6 @@
-// Package servicelabel is the plugin that knows the label of the agent: agents
-// with the same label share one configuration, those with different labels see
-// different parts of a key-value store.
+// Package servicelabel is the plugin that provides the label of the agent.
+// Agents with the same label share one configuration; those with different
+// labels use different parts of a key-value store.
 package servicelabel
 
 import (
@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	// DefaultLabel is the label of an agent that was given none.
+	// DefaultLabel is the default label of an agent.
 	DefaultLabel = "vpp1"
-	// labelFlag can also be given as MICROSERVICE_LABEL.
+	// labelFlag can also be set as MICROSERVICE_LABEL.
 	labelFlag = "microservice-label"
-	// allAgents is what the keys of all agents begin with.
+	// allAgents is the prefix of the keys of all agents.
 	allAgents = "/vnf-agent/"
 )
 
-// ReaderAPI tells the label and the prefixes of keys that come from it.
+// ReaderAPI provides the label and the key prefixes derived from it.
 type ReaderAPI interface {
 	// GetAgentLabel returns the label of this agent ("vpp1").
 	GetAgentLabel() string
-	// GetAgentPrefix returns what the keys of this agent begin with ("/vnf-agent/vpp1/").
+	// GetAgentPrefix returns the key prefix of this agent ("/vnf-agent/vpp1/").
 	GetAgentPrefix() string
-	// GetDifferentAgentPrefix returns what the keys of another agent begin with.
+	// GetDifferentAgentPrefix returns the key prefix of another agent.
 	GetDifferentAgentPrefix(label string) string
-	// GetAllAgentsPrefix returns what the keys of all agents begin with.
+	// GetAllAgentsPrefix returns the key prefix of all agents.
 	GetAllAgentsPrefix() string
 }
 
-// Plugin holds the label. The flag wins over UseLabel, which wins over
-// DefaultLabel; it is settled when Init has run.
+// Plugin holds the label. The flag takes precedence over UseLabel, which takes
+// precedence over DefaultLabel. The label does not change after Init.
 type Plugin struct {
 	Deps
-	label string // of UseLabel
-	given string // of the flag or the environment
+	label string // set by UseLabel
+	given string // set by the flag or the environment
 }
 
 // Deps is what the plugin needs.
@@ -51,7 +51,7 @@ var _ ReaderAPI = (*Plugin)(nil)
 // DefineFlags adds --microservice-label.
 func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.given, labelFlag, p.GetAgentLabel(),
-		"`label` of the agent: the part of keys that tells its configuration from that of others")
+		"`label` of the agent: the part of keys that separates its configuration from those of other agents")
 }
 
 // Init checks the label.
@@ -74,11 +74,11 @@ func (p *Plugin) GetAgentLabel() string {
 	return DefaultLabel
 }
 
-// GetAgentPrefix returns what the keys of this agent begin with.
+// GetAgentPrefix returns the key prefix of this agent.
 func (p *Plugin) GetAgentPrefix() string { return p.GetDifferentAgentPrefix(p.GetAgentLabel()) }
 
-// GetDifferentAgentPrefix returns what the keys of another agent begin with.
+// GetDifferentAgentPrefix returns the key prefix of another agent.
 func (p *Plugin) GetDifferentAgentPrefix(label string) string { return allAgents + label + "/" }
 
-// GetAllAgentsPrefix returns what the keys of all agents begin with.
+// GetAllAgentsPrefix returns the key prefix of all agents.
 func (p *Plugin) GetAllAgentsPrefix() string { return allAgents }

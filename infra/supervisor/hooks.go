@@ -44,7 +44,7 @@ func (h *hooks) poke() {
 	}
 }
 
-// stop waits until the hooks have been told everything.
+// stop waits until the hooks have processed all events.
 func (h *hooks) stop() {
 	h.mu.Lock()
 	h.closing = true

@@ -31,7 +31,7 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return l.f.Write(p)
 }
 
-// Reopen opens the file of the path again, which may be another one now.
+// Reopen opens the file at the path again, which may have been replaced.
 func (l *logFile) Reopen() error {
 	f, err := open(l.path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 const DefaultName = "supervisor"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -27,13 +27,13 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseOutput sets where the output goes of programs that have no log file
+// UseOutput sets the destination of the output of programs without a log file
 // (default: that of this process).
 func UseOutput(stdout, stderr io.Writer) Option {
 	return func(p *Plugin) { p.stdout, p.stderr = stdout, stderr }
 }
 
-// SetDefaults fills what was left open.
+// SetDefaults sets the missing settings.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)
 	if p.Processes == nil {

@@ -1,8 +1,8 @@
-// Package supervisor is the plugin that runs programs side by side, as the file
-// supervisor.conf says: VPP and its agent in a container, for example. It starts
-// them in order, starts again what ends, writes their output to files, passes
-// signals on, tells hooks what happens, and stops them in the reverse order. In
-// process 1 it also waits for orphans (see package process).
+// Package supervisor is the plugin that runs the programs of supervisor.conf
+// side by side, for example VPP and its agent in a container. It starts them in
+// order, restarts them, writes their output to files, forwards signals, runs
+// hooks, and stops them in the reverse order. In process 1 it also reaps orphans
+// (see package process).
 //
 //	programs:
 //	- name: vpp
@@ -31,8 +31,8 @@ import (
 
 // Plugin runs the programs of supervisor.conf from its AfterInit to its Close. A
 // program that uses it stops its agent when Done is closed (agent.QuitOnClose) and
-// exits with the code that Err tells. The stop of the agent must not have a bound
-// that is below the sum of the stop timeouts of the programs.
+// exits with the code from Err. The stop timeout of the agent must not be less
+// than the sum of the stop timeouts of the programs.
 type Plugin struct {
 	Deps
 	stdout, stderr io.Writer // of programs without a log file
@@ -45,7 +45,7 @@ type Plugin struct {
 	once sync.Once
 	done chan struct{}
 	mu   sync.Mutex
-	over bool // done is closed, or the stop was asked for
+	over bool // done is closed, or a stop was requested
 	err  error
 }
 
@@ -62,7 +62,7 @@ type program struct {
 	log  *logFile // nil: the output of the supervisor
 }
 
-// ProgramError says which program failed, so that the supervisor gave up.
+// ProgramError reports the failed program that made the supervisor stop.
 type ProgramError struct {
 	Name string
 	Exit process.Exit
@@ -95,7 +95,7 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	if !found || len(cfg.Programs) == 0 {
-		return fmt.Errorf("%s: expected programs to run in %s.conf, or in the file that --%s-config names", p, p, p)
+		return fmt.Errorf("%s: no programs to run: set programs in %s.conf, or in the file named by --%s-config", p, p, p)
 	}
 	p.cfg = cfg
 	if cfg.CPUAffinityMask != "" {
@@ -121,7 +121,7 @@ func (p *Plugin) AfterInit() error {
 	p.signals = startSignals(p)
 	for _, prog := range p.programs {
 		prog.proc.Watch(func(s process.Status) { p.changed(prog, s) })
-		if err := prog.proc.Start(); err != nil { // said before another program is started that needs it
+		if err := prog.proc.Start(); err != nil { // logged before the next program, which may depend on it, is started
 			return errors.Join(err, p.shutdown())
 		}
 	}
@@ -151,27 +151,27 @@ func (p *Plugin) add(c Program) error {
 	return nil
 }
 
-// changed is told what happens to a program.
+// changed handles a change of a program's state.
 func (p *Plugin) changed(prog *program, s process.Status) {
 	health := p.Health.Scope(prog.Name)
 	switch {
 	case s.State == process.Running && s.Stopping:
-		return // nothing happened yet
+		return // not started yet
 	case s.State == process.Running:
 		health.OK(fmt.Sprintf("pid %d", s.PID))
 	case s.State == process.Waiting:
-		health.Degraded(fmt.Sprintf("starting it again in %v", s.Pause), errors.New(s.Last.String()))
+		health.Degraded(fmt.Sprintf("restarting in %v", s.Pause), errors.New(s.Last.String()))
 	case s.Last.Failed() && !s.Stopping:
-		health.Failed("not started again", errors.New(s.Last.String()))
+		health.Failed("not restarted", errors.New(s.Last.String()))
 	}
 	p.hooks.add(s)
-	if s.State == process.Terminated && !s.Stopping && !s.Started.IsZero() { // else the start of the agent fails
+	if s.State == process.Terminated && !s.Stopping && !s.Started.IsZero() { // otherwise the start of the agent fails
 		p.ended(prog, *s.Last)
 	}
 }
 
-// ended decides whether there is something left to do after a program has ended
-// that is not started again.
+// ended decides whether to continue after a program has ended that is not
+// restarted.
 func (p *Plugin) ended(prog *program, exit process.Exit) {
 	if exit.Failed() && !prog.Optional {
 		p.finish(&ProgramError{prog.Name, exit})
@@ -179,7 +179,7 @@ func (p *Plugin) ended(prog *program, exit process.Exit) {
 	}
 	for _, other := range p.programs {
 		if other != prog && other.proc.Status().State != process.Terminated {
-			p.Log.Warn("going on without a program", "name", prog.Name, "exit", exit.String())
+			p.Log.Warn("continuing without a program", "name", prog.Name, "exit", exit.String())
 			return
 		}
 	}
@@ -212,7 +212,7 @@ func (p *Plugin) shutdown() error {
 	for i, prog := range p.programs {
 		procs[i] = prog.proc
 	}
-	// A program has its own bound, after which it is killed.
+	// Each program has its own stop timeout, after which it is killed.
 	errs := []error{process.StopAll(context.Background(), procs)}
 	if p.hooks != nil {
 		p.hooks.stop()
@@ -230,7 +230,7 @@ func (p *Plugin) shutdown() error {
 	return errors.Join(errs...)
 }
 
-// writer returns w, or f if there is none.
+// writer returns w, or f if w is nil.
 func writer(w io.Writer, f *os.File) io.Writer {
 	if w == nil {
 		return f

@@ -9,8 +9,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/process"
 )
 
-// signals passes signals on to the programs that want them. After SIGHUP the log
-// files are opened again, for whoever has moved them away.
+// signals forwards signals to the programs that request them. After SIGHUP it
+// reopens the log files, for log rotation.
 type signals struct {
 	plugin *Plugin
 	ch     chan os.Signal
@@ -22,7 +22,7 @@ func startSignals(p *Plugin) *signals {
 	s := &signals{plugin: p, ch: make(chan os.Signal, 16), done: make(chan struct{}), to: map[os.Signal][]*program{syscall.SIGHUP: nil}}
 	for _, prog := range p.programs {
 		for _, name := range prog.ForwardSignals {
-			if sig, err := signalOf(name); err == nil { // validated
+			if sig, err := signalOf(name); err == nil { // the configuration was validated
 				s.to[sig] = append(s.to[sig], prog)
 			}
 		}
@@ -52,9 +52,9 @@ func (s *signals) serve() {
 			case errors.Is(err, process.ErrNotRunning):
 				s.plugin.Log.Debug("signal for a program that does not run", "name", prog.Name, "signal", sig.String())
 			case err != nil:
-				s.plugin.Log.Warn("signal is not passed on", "name", prog.Name, "signal", sig.String(), "error", err)
+				s.plugin.Log.Warn("cannot forward a signal", "name", prog.Name, "signal", sig.String(), "error", err)
 			default:
-				s.plugin.Log.Info("signal passed on", "name", prog.Name, "signal", sig.String())
+				s.plugin.Log.Info("forwarded a signal", "name", prog.Name, "signal", sig.String())
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func (s *signals) reopen() {
 			continue
 		}
 		if err := prog.log.Reopen(); err != nil {
-			s.plugin.Log.Warn("log file is not opened again, going on with the old one", "name", prog.Name, "error", err)
+			s.plugin.Log.Warn("cannot reopen the log file; using the previous one", "name", prog.Name, "error", err)
 		}
 	}
 }

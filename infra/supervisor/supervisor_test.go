@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The goroutine of package signal belongs to nobody, and not to the agent that
+	// The goroutine of package signal does not belong to the agent that
 	// is the first to need it.
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGUSR2)
@@ -257,21 +257,21 @@ hook-timeout: 5ms
 func TestStartThatFails(t *testing.T) {
 	t.Parallel()
 	for conf, want := range map[string]string{
-		"":             "expected programs to run in supervisor.conf, or in the file that --supervisor-config names",
-		"programs: []": "expected programs to run in supervisor.conf",
+		"":             "no programs to run: set programs in supervisor.conf, or in the file named by --supervisor-config",
+		"programs: []": "no programs to run: set programs in supervisor.conf",
 		"programs:" + fmt.Sprintf(service, "one") + "- {name: two, executable-path: /no/such/file}":                                       "start two: fork/exec /no/such/file: no such file or directory",
 		"programs:" + fmt.Sprintf(service, "one") + "- {name: two, executable-path: sh, logfile-path: /no/such/dir/x.log}":                "programs[1] (two): logfile-path: open /no/such/dir/x.log: no such file",
-		"programs:" + fmt.Sprintf(service, "one") + "- {name: two, executable-path: sh, cpu-affinity-list: '1023'}":                       "start two: bind to the processors [1023]",
+		"programs:" + fmt.Sprintf(service, "one") + "- {name: two, executable-path: sh, cpu-affinity-list: '1023'}":                       "start two: bind to the CPUs [1023]",
 		"programs: [{name: one, executable-path: sh, executable-arg: []}]":                                                                `did you mean "executable-args"?`,
-		"programs: [{name: 'a b', executable-path: sh}, {name: c}, {name: c, executable-path: sh}]":                                       "programs[0].name: \"a b\": expected a name without spaces and slashes\nprograms[1].executable-path: expected a file to execute\nprograms[2].name: \"c\" is there twice",
+		"programs: [{name: 'a b', executable-path: sh}, {name: c}, {name: c, executable-path: sh}]":                                       "programs[0].name: \"a b\": expected a name without spaces and slashes\nprograms[1].executable-path: expected a file to execute\nprograms[2].name: duplicate \"c\"",
 		"programs: [{name: a, executable-path: sh, restarts: -2}]":                                                                        "programs[0].restarts: expected a number, or -1 for always, got -2",
 		"programs: [{name: a, executable-path: sh, stop-timeout: -1s}]":                                                                   "programs[0].stop-timeout: expected a duration that is not negative, got -1s",
 		"programs: [{name: a, executable-path: sh, environment: [ok=, secret]}]":                                                          "programs[0].environment[1]: expected NAME=value",
 		"programs: [{name: a, executable-path: sh, stop-signal: TERMINATE}]":                                                              `programs[0].stop-signal: unknown signal "TERMINATE"`,
-		"programs: [{name: a, executable-path: sh, forward-signals: [HUP, TERM]}]":                                                        "programs[0].forward-signals[1]: TERM is not passed on",
+		"programs: [{name: a, executable-path: sh, forward-signals: [HUP, TERM]}]":                                                        "programs[0].forward-signals[1]: TERM cannot be forwarded",
 		"programs: [{name: a, executable-path: sh, cpu-affinity-mask: '1', cpu-affinity-list: '0'}]":                                      "programs[0].cpu-affinity-mask: expected a mask or a list",
-		"{programs: [{name: a, executable-path: sh}], sv-cpu-affinity-mask: x, hook-timeout: 0s, hooks: [{cmd-args: [x]}]}":               "hooks[0].cmd: expected a file to execute\nhook-timeout: expected a duration above 0, got 0s\nsv-cpu-affinity-mask: mask of processors \"x\"",
-		"{programs: [{name: a, executable-path: sh}], sv-cpu-affinity-mask: '" + strings.Repeat("8", 1) + strings.Repeat("0", 250) + "'}": "sv-cpu-affinity-mask: bind process 0 to the processors",
+		"{programs: [{name: a, executable-path: sh}], sv-cpu-affinity-mask: x, hook-timeout: 0s, hooks: [{cmd-args: [x]}]}":               "hooks[0].cmd: expected a file to execute\nhook-timeout: expected a duration above 0, got 0s\nsv-cpu-affinity-mask: CPU mask \"x\"",
+		"{programs: [{name: a, executable-path: sh}], sv-cpu-affinity-mask: '" + strings.Repeat("8", 1) + strings.Repeat("0", 250) + "'}": "sv-cpu-affinity-mask: bind process 0 to the CPUs",
 	} {
 		p, a, out := supervise(t, conf)
 		err := a.Start(t.Context())

@@ -15,15 +15,15 @@ const (
 
 // Config is tracing.conf.
 type Config struct {
-	Exporter string  `yaml:"exporter" desc:"where spans go: none, stdout (as JSON), or otlp (to a collector, over HTTP)"`
+	Exporter string  `yaml:"exporter" desc:"destination of spans: none, stdout (as JSON), or otlp (to a collector, over HTTP)"`
 	Endpoint string  `yaml:"endpoint" desc:"URL of the collector for otlp, such as http://127.0.0.1:4318; without a path /v1/traces is added"`
-	Ratio    float64 `yaml:"ratio" desc:"which share of the traces is kept, from 0 to 1"`
+	Ratio    float64 `yaml:"ratio" desc:"fraction of the traces that is exported, from 0 to 1"`
 }
 
-// DefaultConfig is what holds without a configuration file: no tracing.
+// DefaultConfig returns the configuration without a file: no tracing.
 func DefaultConfig() Config { return Config{Exporter: ExporterNone, Ratio: 1} }
 
-// Validate says what is wrong with a configuration.
+// Validate returns the errors in a configuration.
 func (c Config) Validate() error {
 	var errs []error
 	switch c.Exporter {

@@ -12,35 +12,36 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// retryPause is after how long spans that could not be exported are tried again,
-// if no others came. So health tells that it works again when nothing happens, too.
+// retryPause is the delay of a retry of failed spans if there are no new spans, so
+// that the health recovers even without traffic.
 const retryPause = 15 * time.Second
 
-// retryTime bounds such an attempt, in which the exporter tries several times.
+// retryTime is the timeout of such a retry, in which the exporter makes
+// several attempts.
 const retryTime = 30 * time.Second
 
-// watched tells health whether exporting works, and the log when that changes. It
-// is called by whoever collects the spans, so nothing waits for it but further
-// spans, which are dropped when there are too many.
+// watched reports to the health tree whether exporting works, and logs changes.
+// The span processor calls it, so only further spans wait for it, and those are
+// dropped when there are too many.
 type watched struct {
 	sdktrace.SpanExporter
-	where  string // it exports to
+	where  string // the destination
 	log    logging.Logger
 	health health.Reporter
 
-	mu     sync.Mutex // one export at a time; over the fields below
+	mu     sync.Mutex // serialises exports; guards the fields below
 	failed []sdktrace.ReadOnlySpan
-	lost   int           // spans, since exporting fails
-	wake   chan struct{} // has room for one: exporting began to fail
+	lost   int           // spans lost since exporting fails
+	wake   chan struct{} // buffered: exporting began to fail
 }
 
 func newWatched(exporter sdktrace.SpanExporter, where string, log logging.Logger, h health.Reporter) *watched {
-	h.OK("spans go to " + where)
+	h.OK("spans are exported to " + where)
 	return &watched{SpanExporter: exporter, where: where, log: log, health: h, wake: make(chan struct{}, 1)}
 }
 
-// ExportSpans exports spans. Of those that cannot be exported the latest are kept
-// for another attempt, and the others are lost. It never fails.
+// ExportSpans exports spans. It keeps the latest failed spans for a retry; the
+// others are lost. It never fails.
 func (w *watched) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,14 +55,14 @@ func (w *watched) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) {
 	if err := w.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		w.health.Degraded("spans are not exported", err)
 		if !failing {
-			w.log.Warn("spans are not exported; health tells when they are again", "to", w.where, "spans", len(spans), "error", err)
+			w.log.Warn("cannot export spans", "to", w.where, "spans", len(spans), "error", err)
 			select {
 			case w.wake <- struct{}{}:
 			default:
 			}
 		}
 		w.lost += len(w.failed)
-		w.failed = slices.Clone(spans) // whoever collects them uses the slice again
+		w.failed = slices.Clone(spans) // the caller reuses the slice
 		return
 	}
 	if !failing {
@@ -69,11 +70,11 @@ func (w *watched) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) {
 	}
 	w.lost += len(w.failed)
 	w.log.Info("spans are exported again", "to", w.where, "lost", w.lost)
-	w.health.OK("spans go to " + w.where)
+	w.health.OK("spans are exported to " + w.where)
 	w.failed, w.lost = nil, 0
 }
 
-// retry tries again what could not be exported, until ctx ends.
+// retry retries failed spans until ctx ends.
 func (w *watched) retry(ctx context.Context) {
 	for {
 		select {
@@ -86,8 +87,8 @@ func (w *watched) retry(ctx context.Context) {
 	}
 }
 
-// again waits, and tries again if nothing was exported meanwhile; false if there
-// is nothing left to try.
+// again waits, and retries if nothing was exported meanwhile. It returns false
+// if there is nothing left to retry.
 func (w *watched) again(ctx context.Context) bool {
 	pause := time.NewTimer(retryPause)
 	defer pause.Stop()

@@ -10,7 +10,7 @@ import (
 const DefaultName = "tracing"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -24,10 +24,10 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the values that hold where the configuration file says nothing.
+// UseConf sets the defaults of the configuration file.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 
-// UseOutput sets where the exporter "stdout" writes; default: the standard output.
+// UseOutput sets the output of the exporter "stdout"; default: standard output.
 func UseOutput(w io.Writer) Option { return func(p *Plugin) { p.output = w } }
 
 // SetDefaults gives the plugin its name if it has none.

@@ -1,8 +1,8 @@
-// Package tracing is the plugin that sends OpenTelemetry spans to where they
-// are looked at. It is off unless tracing.conf names an exporter. Every agent
-// has a provider of its own; the global one of the library is left alone.
+// Package tracing is the plugin that exports OpenTelemetry spans. It is
+// disabled unless tracing.conf names an exporter. Every agent has its own
+// provider; the global one of the library is not used.
 //
-// The library itself reads variables of the environment: OTEL_EXPORTER_OTLP_*
+// The library itself reads environment variables: OTEL_EXPORTER_OTLP_*
 // (headers, compression), OTEL_RESOURCE_ATTRIBUTES and OTEL_BSP_*.
 package tracing
 
@@ -30,10 +30,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
-// Provider is where plugins get their tracers.
+// Provider provides the tracers of plugins.
 type Provider interface {
-	// TracerProvider returns what spans are made with, once the plugin is
-	// initialised. If tracing is off its spans do nothing.
+	// TracerProvider returns the provider of tracers, once the plugin is
+	// initialised. If tracing is disabled, its spans do nothing.
 	TracerProvider() trace.TracerProvider
 }
 
@@ -42,7 +42,7 @@ type Plugin struct {
 	Deps
 	defaults *Config
 	output   io.Writer
-	provider *sdktrace.TracerProvider // nil: off
+	provider *sdktrace.TracerProvider // nil: disabled
 	flush    time.Duration            // 0: flushTime
 
 	connections *http.Transport // to the collector; nil: none
@@ -51,16 +51,18 @@ type Plugin struct {
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
-	// ServiceLabel names the agent in its spans; nil: it has no name.
+	// ServiceLabel provides the name of the agent in spans; nil: spans have no
+	// name of the agent.
 	ServiceLabel servicelabel.ReaderAPI `optional:"true"`
 }
 
 var _ Provider = (*Plugin)(nil)
 
 const (
-	// flushTime bounds the sending of what is left when the agent stops.
+	// flushTime limits the time of sending the remaining spans when the agent
+	// stops.
 	flushTime = 3 * time.Second
-	// exportTime bounds one attempt to send a batch.
+	// exportTime limits the time of one attempt to send a batch.
 	exportTime = 10 * time.Second
 )
 
@@ -74,8 +76,8 @@ func (p *Plugin) base() Config {
 	return DefaultConfig()
 }
 
-// Init makes the exporter that is configured. A collector that cannot be
-// reached is no error; health tells of it.
+// Init creates the configured exporter. An unreachable collector is not an
+// error; it is reported in the health tree.
 func (p *Plugin) Init() error {
 	cfg, _, err := config.Load(p.Cfg, p.base())
 	if err != nil {
@@ -107,7 +109,7 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// exporter is nil if there is to be none.
+// exporter returns nil if tracing is disabled.
 func (p *Plugin) exporter(cfg Config) (sdktrace.SpanExporter, error) {
 	switch cfg.Exporter {
 	case ExporterStdout:
@@ -128,7 +130,7 @@ func (p *Plugin) exporter(cfg Config) (sdktrace.SpanExporter, error) {
 func tracesURL(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || strings.Trim(u.Path, "/") != "" {
-		return endpoint // it was validated
+		return endpoint // cannot happen: the URL was validated
 	}
 	return u.JoinPath("v1", "traces").String()
 }
@@ -144,7 +146,7 @@ func (p *Plugin) TracerProvider() trace.TracerProvider {
 	return p.provider
 }
 
-// Close sends what is left, as far as that is possible within flushTime.
+// Close sends the remaining spans, as far as possible within flushTime.
 func (p *Plugin) Close() error {
 	if p.provider == nil {
 		return nil
@@ -155,7 +157,7 @@ func (p *Plugin) Close() error {
 		defer p.connections.CloseIdleConnections()
 	}
 	if err := p.provider.Shutdown(ctx); err != nil {
-		return fmt.Errorf("send the last spans: %w", err)
+		return fmt.Errorf("send the remaining spans: %w", err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// span makes one span and tells whether it is recorded.
+// span makes one span and reports whether it is recorded.
 func span(p *tracing.Plugin) bool {
 	_, s := p.TracerProvider().Tracer("test").Start(context.Background(), "one-span")
 	defer s.End()

@@ -154,7 +154,7 @@ func (e *events) stream(ctx context.Context, req *pb.NotifyRequest, send func(*p
 	}
 }
 
-// matchesAny tells whether a notification matches one of the filters; without
+// matchesAny reports whether a notification matches one of the filters; without
 // filters all do.
 func matchesAny(filters []*pb.Notification, n *pb.Notification) bool {
 	return len(filters) == 0 || slices.ContainsFunc(filters, func(f *pb.Notification) bool {
@@ -162,7 +162,7 @@ func matchesAny(filters []*pb.Notification, n *pb.Notification) bool {
 	})
 }
 
-// matches tells whether all that is set in a filter is the same in a message.
+// matches reports whether all that is set in a filter is the same in a message.
 func matches(filter, m protoreflect.Message) bool {
 	same := true
 	filter.Range(func(fd protoreflect.FieldDescriptor, want protoreflect.Value) bool {

@@ -199,7 +199,7 @@ func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRe
 	return resp, nil
 }
 
-// labelled tells whether an item has all the labels of a filter: with the
+// labelled reports whether an item has all the labels of a filter: with the
 // value, or with any if that is empty; those that begin with "!" it must not
 // have.
 func labelled(labels, filter map[string]string) bool {

@@ -10,7 +10,7 @@ import (
 const DefaultName = "restapi"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.

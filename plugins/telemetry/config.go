@@ -32,7 +32,7 @@ type Config struct {
 	Skipped            []string      `yaml:"skipped" desc:"what to leave out: runtime, memory, buffers, nodes, interfaces"`
 }
 
-// DefaultConfig is what holds without a configuration file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config { return Config{PollingInterval: defaultInterval} }
 
 // Validate says what is wrong with a configuration.
@@ -57,5 +57,5 @@ func (c *Config) interval() time.Duration {
 	return c.PollingInterval
 }
 
-// wanted tells whether a group of metrics is wanted.
+// wanted reports whether a group of metrics is wanted.
 func (c *Config) wanted(group string) bool { return !slices.Contains(c.Skipped, group) }

@@ -21,7 +21,7 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the values that hold where the configuration file says nothing.
+// UseConf sets the defaults of the configuration file.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.defaults = &cfg } }
 
 // UseClock sets what tells the time; default: time.Now.

@@ -5,7 +5,7 @@
 // Nothing is read unless somebody asks. A scrape reads the segment if what is
 // known is older than polling-interval, and is answered from that otherwise, so
 // VPP is read once per interval however many scrape. Every read opens the
-// segment anew: a VPP that restarted, stopped or was replaced needs no
+// segment again: a VPP that restarted, stopped or was replaced needs no
 // detection. While none can be read there are no series but vpp_stats_up, which
 // is 0, and no scrape waits longer than a second. An object that is gone in VPP
 // is gone in the next snapshot, with all its series.

@@ -129,7 +129,7 @@ func (s *snapshot) readRuntime(d *statseg.Directory) error {
 	return s.readSystem(d)
 }
 
-// goneNode tells whether a node has no name, or one that VPP gives to nodes that
+// goneNode reports whether a node has no name, or one that VPP gives to nodes that
 // it does not need any more: it never removes any.
 func goneNode(name string) bool {
 	return name == "" || strings.HasPrefix(name, "deleted-") || strings.HasSuffix(name, "-deleted")

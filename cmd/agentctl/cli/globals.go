@@ -220,12 +220,12 @@ func (a *app) readConfig() (cfg fileConfig, err error) {
 		return cfg, err
 	}
 	if open := reload.WorldReadable(path); len(open) > 0 && cfg.secrets() {
-		fmt.Fprintf(a.Err, "WARNING: everybody on this machine can read %s, which has secrets (chmod o-r)\n", path)
+		fmt.Fprintf(a.Err, "WARNING: every user of this machine can read %s, which has secrets (chmod o-r)\n", path)
 	}
 	return cfg, nil
 }
 
-// secrets tells whether there is something in the file that others should not
+// secrets reports whether there is something in the file that others should not
 // know.
 func (c fileConfig) secrets() bool {
 	return c.HTTPBasicAuth+c.HTTPToken+c.GRPCToken+c.GRPCBasicAuth != ""

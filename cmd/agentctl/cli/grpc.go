@@ -66,7 +66,7 @@ func (a *app) grpcTarget() (target string, creds credentials.TransportCredential
 }
 
 // withAgent connects to the gRPC server of the agent, for as long as f runs.
-// bounded tells that --timeout holds.
+// bounded reports that --timeout holds.
 func (a *app) withAgent(ctx context.Context, bounded bool, f func(context.Context, configurator.ConfiguratorServiceClient) error) error {
 	return a.withConn(ctx, bounded, func(ctx context.Context, conn *rpc.ClientConn) error {
 		return f(ctx, configurator.NewConfiguratorServiceClient(conn))

@@ -59,7 +59,7 @@ func aboutTxn(err error, args []string) error {
 	return err
 }
 
-// notFound tells that the agent does not have what it was asked for.
+// notFound reports that the agent does not have what it was asked for.
 func notFound(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Status == http.StatusNotFound && e.Message != ""

@@ -59,7 +59,7 @@ func keysAmong(patterns []string) (of, keys []string, err error) {
 	return of, keys, nil
 }
 
-// hasKey tells whether a value, or one derived from it, has one of the keys.
+// hasKey reports whether a value, or one derived from it, has one of the keys.
 func hasKey(v *api.BaseValueStatus, keys []string) bool {
 	return slices.Contains(keys, v.GetValue().GetKey()) ||
 		slices.ContainsFunc(v.DerivedValues, func(d *api.ValueStatus) bool { return slices.Contains(keys, d.Key) })
@@ -108,7 +108,7 @@ func notAKey(given, key string, e api.Explanation) error {
 	return fmt.Errorf("no model has keys like %s: expected one such as config/vpp/v2/interfaces/loop1, or in short vpp.interfaces/loop1 ('agentctl model list' has all models)", given)
 }
 
-// wellFormed tells whether an item of the model can have the key.
+// wellFormed reports whether an item of the model can have the key.
 func wellFormed(m models.Known, key string) bool {
 	if !m.Matches(key) {
 		return false

@@ -15,7 +15,7 @@ import (
 )
 
 // legend explains the marks of printPlan.
-const legend = "+ create   ~ update   - delete   -/+ delete and create anew   ? has to wait   x not asked for any more   ! can never be   = left as it is"
+const legend = "+ create   ~ update   - delete   -/+ delete and create again   ? has to wait   x not asked for any more   ! can never be   = left as it is"
 
 // shownPlan is a plan of the agent.
 type shownPlan struct {
@@ -106,7 +106,7 @@ func summary(counts map[api.StepKind]int) string {
 		kind api.StepKind
 		what string
 	}{
-		{api.StepCreate, "to create"}, {api.StepUpdate, "to update"}, {api.StepDelete, "to delete"}, {api.StepRecreate, "to create anew"},
+		{api.StepCreate, "to create"}, {api.StepUpdate, "to update"}, {api.StepDelete, "to delete"}, {api.StepRecreate, "to create again"},
 		{api.StepWait, "waiting"}, {api.StepDrop, "not asked for any more"}, {api.StepNever, "that can never be"}, {api.StepLeft, "left as they are"},
 	} {
 		if n := counts[m.kind]; n > 0 {

@@ -128,7 +128,7 @@ func (a *app) report(cmd *cobra.Command, path string) (failed []string, err erro
 // reportPatience is how long an agent may take to say its version.
 const reportPatience = 10 * time.Second
 
-// hangs tells whether the agent answers nothing, so that it is of no use to wait
+// hangs reports whether the agent answers nothing, so that it is useless to wait
 // for one part of a report after the other.
 func (a *app) hangs(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, reportPatience)

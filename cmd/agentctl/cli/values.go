@@ -110,7 +110,7 @@ func checkStates(flag string, states []string, more ...string) error {
 	return nil
 }
 
-// inState tells whether a value, or one derived from it, is in one of the states.
+// inState reports whether a value, or one derived from it, is in one of the states.
 func inState(v *api.BaseValueStatus, states []string) bool {
 	if len(states) == 0 {
 		return true

@@ -25,7 +25,7 @@ type Options struct {
 	BasicAuth string        // "user:password"; empty: none
 	Token     string        // of Login, instead of BasicAuth; empty: none
 	TLS       *tls.Config   // nil: plain HTTP
-	Timeout   time.Duration // of one request, with its answer; 0: no bound
+	Timeout   time.Duration // of one request, with its answer; 0 disables the limit
 	// ShowSecrets asks for values with their secrets, for which users need the
 	// permission "secrets".
 	ShowSecrets bool

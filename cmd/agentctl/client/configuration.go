@@ -19,7 +19,7 @@ type Problem struct {
 	Column int    `json:"column,omitempty"`
 }
 
-// ProblemsError tells that a document was refused, and all that is wrong with
+// ProblemsError reports that a document was refused, and all that is wrong with
 // it.
 type ProblemsError struct{ Problems []Problem }
 

@@ -85,7 +85,7 @@ func (c *Client) Version(ctx context.Context) (v Version, err error) {
 	return v, err
 }
 
-// Status asks for the state of the agent; ready tells whether the agent counts
+// Status asks for the state of the agent; ready reports whether the agent counts
 // itself ready.
 func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
 	body, err := c.get(ctx, "/readiness", nil)

@@ -71,7 +71,7 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.Wat
 	return errors.Join(ErrStreamEnded, lines.Err())
 }
 
-// stream sends a request whose answer has to begin within some time (0: no bound)
+// stream sends a request whose answer has to begin within some time (0 disables the limit)
 // and may take as long as it likes.
 func (c *Client) stream(ctx context.Context, path string, query url.Values, within time.Duration) (*http.Response, error) {
 	u := c.base + path + "?" + query.Encode()
@@ -99,14 +99,14 @@ type WaitQuery struct {
 	Prefixes []string      // of keys
 	Txn      *uint64       // the values of a transaction; nil: none
 	States   []string      // "CONFIGURED" if empty; "ABSENT" is one
-	Timeout  time.Duration // 0: no bound
+	Timeout  time.Duration // 0 disables the limit
 }
 
 // waitReserve is how long an agent may take to say that the time is over.
 const waitReserve = 5 * time.Second
 
 // Wait returns when values are in the states asked for, or cannot be, or the
-// time is over; Options.Timeout is no bound on it.
+// time is over; Options.Timeout is no limit on it.
 func (c *Client) Wait(ctx context.Context, q WaitQuery) (result response.Wait, err error) {
 	query := url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States}
 	if q.Txn != nil {

@@ -139,7 +139,7 @@ func (s *Server) set() *descriptorpb.FileDescriptorSet {
 }
 
 // Call calls a method with one request in JSON and tells every answer in JSON. A
-// call without streams has the time of bound; 0 is no bound.
+// call without streams has the time of bound; 0 is no limit.
 func (s *Server) Call(ctx context.Context, service, method string, request []byte, bound time.Duration, answer func([]byte) error) error {
 	desc, files, err := s.Service(service)
 	if err != nil {

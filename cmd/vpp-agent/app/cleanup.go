@@ -42,7 +42,7 @@ func (c *Cleanup) DefineFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.enabled, "cleanup-on-exit", c.enabled, "remove what the agent configured when it is stopped")
 }
 
-// Enabled tells whether anything is to be removed.
+// Enabled reports whether anything is to be removed.
 func (c *Cleanup) Enabled() bool { return c.enabled }
 
 // Init does nothing: all there is to do is in Close.

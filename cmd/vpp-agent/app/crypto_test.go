@@ -46,7 +46,7 @@ func TestEncryptedValuesInEtcd(t *testing.T) {
 	h.start(t)
 	h.await(t, key("part"), pb.ValueState_CONFIGURED)
 	h.await(t, key("whole"), pb.ValueState_CONFIGURED)
-	h.awaitReadiness(t, http.StatusServiceUnavailable, "key "+key("foreign")+": decode the value: memif.secret: decrypt: it was encrypted for another key")
+	h.awaitReadiness(t, http.StatusServiceUnavailable, "key "+key("foreign")+": decode the value: memif.secret: decrypt: the text was encrypted for another key")
 	secret := ""
 	for _, item := range h.Orchestrator.ListData("etcd") {
 		if i, ok := item.Val.(*vppif.Interface); ok && i.Name == "part" {

@@ -206,7 +206,7 @@ func TestEtcdIsMissing(t *testing.T) {
 	h := newHouse(t, network, "--simulate")
 	h.write(t, "etcd.conf", "endpoints: [127.0.0.1:1]\nallow-delayed-start: false\n")
 	err := h.agent.Start(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no answer from 127.0.0.1:1") {
+	if err == nil || !strings.Contains(err.Error(), "no response from 127.0.0.1:1") {
 		t.Errorf("start: %v", err)
 	}
 }

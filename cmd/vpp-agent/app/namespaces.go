@@ -39,7 +39,7 @@ type OwnNamespaces struct {
 type OwnNamespacesDeps struct {
 	infra.PluginDeps
 	Label Labeller
-	// Wanted tells whether namespaces are to be removed; asked from Init on.
+	// Wanted reports whether namespaces are to be removed; asked from Init on.
 	Wanted func() bool
 	// Held reports whether this agent ever held the networking of Linux. One that did
 	// not leaves the namespaces to the agent that does.

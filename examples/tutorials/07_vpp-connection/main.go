@@ -153,7 +153,7 @@ func (p *HelloWorld) multiReplyCall(ctx context.Context) error {
 
 // refusedCall asks for what cannot be. Errors name the request; errors.As finds
 // what VPP answered in a *vppclient.RetvalError, and vppclient.OutcomeUnknown
-// tells whether the request may have had an effect nevertheless.
+// reports whether the request may have had an effect nevertheless.
 func (p *HelloWorld) refusedCall(ctx context.Context) {
 	req := &interfaces.SwInterfaceSetFlags{SwIfIndex: 1 << 20, Flags: interface_types.IF_STATUS_API_FLAG_ADMIN_UP}
 	err := p.GoVPPMux.Conn().Call(ctx, req, &interfaces.SwInterfaceSetFlagsReply{})

@@ -1,6 +1,6 @@
-// Package agenttest runs agents in tests: they log to the test, see neither its
-// command line nor its environment nor its signals, are stopped at its end,
-// and must leave no goroutine behind.
+// Package agenttest runs agents in tests. Such an agent logs to the test,
+// ignores the command line, environment and signals of the test binary, is
+// stopped when the test ends, and must not leak goroutines.
 package agenttest
 
 import (
@@ -14,11 +14,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 )
 
-// patience bounds a start, a stop, and how long goroutines may take to end after
-// it. The bounds of a real agent could be too short on a machine with much to do.
+// patience limits a start, a stop, and the time that goroutines may take to end
+// after a stop. The timeouts of a real agent could be too short on a busy
+// machine.
 const patience = 2 * time.Minute
 
-// Start starts an agent with the plugins and all that they need. The test
+// Start starts an agent with the plugins and all their dependencies. The test
 // fails if the start or the stop fails.
 func Start(tb testing.TB, plugins ...infra.Plugin) *agent.Agent {
 	tb.Helper()
@@ -29,9 +30,9 @@ func Start(tb testing.TB, plugins ...infra.Plugin) *agent.Agent {
 	return a
 }
 
-// New returns an agent that was not started yet, for tests of starts that fail
-// or of further options. If it was started, it is stopped at the end of the
-// test, unless it has stopped by then.
+// New returns an agent that has not been started, for tests of failing starts
+// and of other options. If the test starts the agent and does not stop it, it
+// is stopped when the test ends.
 func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
 	tb.Helper()
 	all := []agent.Option{
@@ -52,9 +53,9 @@ func New(tb testing.TB, opts ...agent.Option) *agent.Agent {
 	return a
 }
 
-// CheckLeaks fails the test if goroutines that were started by the plugins of
-// a stopped agent do not end. It sees them by their labels, so other agents
-// and tests may run beside it.
+// CheckLeaks fails the test if goroutines that the plugins of a stopped agent
+// started do not end. It identifies them by their labels, so other agents and
+// tests may run in parallel.
 func CheckLeaks(tb testing.TB, a *agent.Agent) {
 	tb.Helper()
 	checkLeaks(tb, a, patience)
@@ -69,7 +70,7 @@ func checkLeaks(tb testing.TB, a *agent.Agent, patience time.Duration) {
 			return
 		}
 		if time.Now().After(deadline) {
-			tb.Errorf("%d kinds of goroutines outlive their agent:\n%s", len(leaks), strings.Join(leaks, "\n\n"))
+			tb.Errorf("%d kinds of goroutines outlived their agent:\n%s", len(leaks), strings.Join(leaks, "\n\n"))
 			return
 		}
 		time.Sleep(pause)

@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 )
 
-// sloppy starts a goroutine that nobody waits for.
+// sloppy leaks a goroutine.
 type sloppy struct {
 	infra.PluginDeps
 	wake chan struct{}

@@ -10,10 +10,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// event is what changes and resyncs share.
+// event is the common part of changes and resyncs.
 type event struct {
 	ctx  context.Context // of the watch, for GetContext
-	done chan error      // room for one
+	done chan error      // buffered
 
 	incomplete []string
 }
@@ -24,7 +24,7 @@ func (e event) Incomplete() []string { return e.incomplete }
 // GetContext ends when the watch ends.
 func (e event) GetContext() context.Context { return e.ctx }
 
-// Done tells the store how it went; a second call is ignored.
+// Done reports the result to the store. A second call is ignored.
 func (e event) Done(err error) {
 	select {
 	case e.done <- err:
@@ -57,7 +57,7 @@ func (r resync) GetValues() map[string]datasync.KeyValIterator {
 	return its
 }
 
-// keyVal is a change of a store.
+// keyVal adapts a change of a store to datasync.
 type keyVal struct{ kv.Change }
 
 // GetKey returns the key without the prefix of the agent.
@@ -69,7 +69,7 @@ func (v keyVal) GetRevision() int64 { return v.Revision }
 // Location tells where the value was written.
 func (v keyVal) Location() kv.Location { return v.Entry.Location }
 
-// Message returns the value if the store decoded it.
+// Message returns the value if the store has decoded it.
 func (v keyVal) Message() proto.Message {
 	if d, ok := v.Value.(kv.Decoded); ok {
 		return d.Message
@@ -85,7 +85,7 @@ func (v keyVal) GetChangeType() datasync.Op {
 	return datasync.Put
 }
 
-// GetValue decodes the value; a deleted key leaves an empty message.
+// GetValue decodes the value. For a deleted key it leaves the message empty.
 func (v keyVal) GetValue(into proto.Message) error {
 	if v.Value == nil {
 		proto.Reset(into)

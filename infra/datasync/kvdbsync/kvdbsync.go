@@ -1,6 +1,6 @@
 // Package kvdbsync is the plugin between a key-value store and the plugins that
-// receive configuration from it: it turns the content of the store below the
-// agent's prefix into the events of datasync.
+// receive configuration from it. It turns the content of the store below the
+// agent's prefix into datasync events.
 package kvdbsync
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 )
 
-// ErrNotWritable is returned by Put if the store only reads, or is disabled.
-var ErrNotWritable = errors.New("the store cannot be written to")
+// ErrNotWritable is returned by Put if the store is read-only or disabled.
+var ErrNotWritable = errors.New("the store is read-only or disabled")
 
-// Plugin watches one store and publishes into it.
+// Plugin watches one store and publishes to it.
 type Plugin struct {
 	Deps
 
@@ -35,13 +35,13 @@ type Deps struct {
 	infra.PluginDeps
 	KvPlugin     kv.Store
 	ServiceLabel servicelabel.ReaderAPI
-	// Decrypter decrypts what is encrypted in values; nil: nobody does.
+	// Decrypter decrypts encrypted values; nil disables decryption.
 	Decrypter Decrypter `optional:"true"`
 }
 
 // Decrypter decrypts values, as the cryptodata plugin does.
 type Decrypter interface {
-	// Reveal returns a value that is decrypted when it is decoded.
+	// Reveal returns a value that decrypts itself when it is decoded.
 	Reveal(v kv.Value) kv.Value
 }
 
@@ -50,17 +50,19 @@ var (
 	_ datasync.KeyProtoValWriter  = (*Plugin)(nil)
 )
 
-// Init has nothing to do: a store is followed from Watch on.
+// Init does nothing: the plugin does not follow the store until Watch is
+// called.
 func (p *Plugin) Init() error { return nil }
 
-// Disabled tells that the store is not configured; nothing will be sent.
+// Disabled reports that the store is not configured; no events will be sent.
 func (p *Plugin) Disabled() bool { return p.KvPlugin.Disabled() }
 
-// Source is the name of the store, by which its values are known ("filedb").
+// Source returns the name of the store ("filedb"), which identifies its
+// values.
 func (p *Plugin) Source() string { return p.KvPlugin.String() }
 
-// Refused says what is wrong with a value that the store has of a key and does
-// not give away; nil: nothing.
+// Refused returns the error of a value that the store contains but rejects;
+// nil if there is none.
 func (p *Plugin) Refused(key string) error {
 	if r, ok := p.KvPlugin.(kv.Refuser); ok {
 		return r.Refused(key)
@@ -77,8 +79,8 @@ func (p *Plugin) Put(key string, value proto.Message, opts ...datasync.PutOption
 	return w.Put(p.ServiceLabel.GetAgentPrefix()+key, value, opts...)
 }
 
-// Delete removes the value of a key of this agent, or with WithPrefix all that
-// begin with it, and tells whether there was any.
+// Delete removes the value of a key of this agent, or with WithPrefix all
+// values whose keys begin with it, and reports whether there was any.
 func (p *Plugin) Delete(key string, opts ...datasync.DelOption) (existed bool, err error) {
 	w, err := p.writer("delete", key)
 	if err != nil {
@@ -95,8 +97,8 @@ func (p *Plugin) writer(what, key string) (kv.Writer, error) {
 	return w, nil
 }
 
-// Watch sends what is, and what changes, below the agent's prefix; without
-// keyPrefixes, all of it. If the store is disabled nothing is ever sent.
+// Watch sends the content below the agent's prefix and its changes, limited to
+// keyPrefixes if there are any. It sends nothing if the store is disabled.
 func (p *Plugin) Watch(name string, changes chan<- datasync.ChangeEvent, resyncs chan<- datasync.ResyncEvent,
 	keyPrefixes ...string) (datasync.WatchRegistration, error) {
 	if len(keyPrefixes) == 0 {
@@ -117,8 +119,8 @@ func (p *Plugin) Watch(name string, changes chan<- datasync.ChangeEvent, resyncs
 		defer p.remove(w)
 		err := p.KvPlugin.Watch(ctx, p.ServiceLabel.GetAgentPrefix(), w.handle)
 		if err != nil && ctx.Err() == nil {
-			p.Log.Error("store is no longer followed", "store", p.KvPlugin.String(), "receiver", name, "error", err)
-			p.Health.Failed("the store is no longer followed", err)
+			p.Log.Error("stopped following the store", "store", p.KvPlugin.String(), "receiver", name, "error", err)
+			p.Health.Failed("stopped following the store", err)
 		}
 	})
 	return w, nil
@@ -139,8 +141,8 @@ func (p *Plugin) remove(w *watch) {
 	delete(p.watches, w)
 }
 
-// Receivers returns the names given to Watch of those who get the changes of a key,
-// in any order.
+// Receivers returns the names of the receivers (see Watch) of a key's changes, in
+// any order.
 func (p *Plugin) Receivers(key string) (names []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,12 +159,12 @@ type watch struct {
 	prefixes []string
 	changes  chan<- datasync.ChangeEvent
 	resyncs  chan<- datasync.ResyncEvent
-	ctx      context.Context // of the watch; events hand it on
+	ctx      context.Context // of the watch; passed to its events
 	cancel   context.CancelFunc
 	ended    chan struct{}
-	reveal   func(kv.Value) kv.Value // nil: values are what they are
+	reveal   func(kv.Value) kv.Value // nil: values are not encrypted
 
-	incomplete []string // as told last; only for handle
+	incomplete []string // as of the last event; only for handle
 }
 
 // Close ends the watch.
@@ -206,7 +208,7 @@ func send[E any](ctx context.Context, to chan<- E, ev E, done <-chan error) erro
 	}
 }
 
-// sort puts the entries of a resync under their prefixes.
+// sort groups the entries of a resync by prefix.
 func (w *watch) sort(u kv.Update) map[string][]datasync.KeyVal {
 	sorted := make(map[string][]datasync.KeyVal, len(w.prefixes))
 	for _, p := range w.prefixes {

@@ -92,7 +92,7 @@ func TestEvents(t *testing.T) {
 	r.Done(failure)
 	r.Done(nil) // does nothing
 	if err := <-m.results; !errors.Is(err, failure) {
-		t.Errorf("the store was told %v, want %v", err, failure)
+		t.Errorf("the store got %v, want %v", err, failure)
 	}
 
 	m.updates <- kv.Update{Changes: []kv.Change{entry("c/1", "z")}} // of no interest

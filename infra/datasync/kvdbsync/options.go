@@ -9,7 +9,7 @@ import (
 // Option is a setting of a Plugin.
 type Option func(*Plugin)
 
-// NewPlugin returns a plugin for one store, which is given by UseKV.
+// NewPlugin returns a plugin for one store, which is set by UseKV.
 func NewPlugin(opts ...Option) *Plugin {
 	return infra.New(&Plugin{}, opts)
 }
@@ -17,14 +17,14 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseKV sets the store.
 func UseKV(store kv.Store) Option { return func(p *Plugin) { p.KvPlugin = store } }
 
-// UseDecrypter sets who decrypts values.
+// UseDecrypter sets the decrypter of values.
 func UseDecrypter(d Decrypter) Option { return func(p *Plugin) { p.Decrypter = d } }
 
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// SetDefaults gives the plugin its name ("kvdb-etcd-datasync"), and the default
-// label, if it has none.
+// SetDefaults sets the default name ("kvdb-etcd-datasync") and label if they
+// are missing.
 func (p *Plugin) SetDefaults() {
 	if p.ServiceLabel == nil {
 		p.ServiceLabel = &servicelabel.DefaultPlugin

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// collector turns the health tree into metrics; the values are 0 (INIT), 1
+// collector exports the health tree as metrics; the values are 0 (INIT), 1
 // (OK) and 2 (ERROR, DEGRADED).
 type collector struct {
 	p                        *Plugin
@@ -21,11 +21,11 @@ func (p *Plugin) metrics() (http.HandlerFunc, error) {
 		p:          p,
 		service:    prometheus.NewDesc("service_health", "health of the agent: 0 INIT, 1 OK, 2 ERROR", []string{"service"}, nil),
 		dependency: prometheus.NewDesc("service_dependency_health", "health of a plugin: 0 INIT, 1 OK, 2 ERROR", []string{"service", "dependency"}, nil),
-		inf:        prometheus.NewDesc("service_info", "which program the agent is", []string{"service", "build_version", "build_date"}, nil),
+		inf:        prometheus.NewDesc("service_info", "program and build of the agent", []string{"service", "build_version", "build_date"}, nil),
 	}
 	r := prometheus.NewRegistry()
 	if err := r.Register(c); err != nil {
-		return nil, fmt.Errorf("register the metrics of health: %w", err)
+		return nil, fmt.Errorf("register the health metrics: %w", err)
 	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP, nil
 }

@@ -9,7 +9,7 @@ import (
 const DefaultName = "probe"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -23,23 +23,22 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the values that hold where the configuration file says nothing.
+// UseConf sets the defaults of the configuration file.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = cfg } }
 
-// WithNonFatalPlugins names plugins whose trouble does not count for the agent
-// as a whole.
+// WithNonFatalPlugins names plugins whose failures do not affect the state of
+// the agent.
 func WithNonFatalPlugins(names ...string) Option {
 	return func(p *Plugin) { p.base.NonFatalPlugins = names }
 }
 
 // WithReadyDespite names plugins and parts of plugins ("plugin/part") whose
-// trouble does not make the agent unready.
+// failures do not make the agent unready.
 func WithReadyDespite(paths ...string) Option {
 	return func(p *Plugin) { p.base.ReadyDespite = paths }
 }
 
-// SetDefaults gives the plugin its name, and the default HTTP server, if it
-// has none.
+// SetDefaults sets the default name and HTTP server if they are missing.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)
 	if p.HTTP == nil {

@@ -1,6 +1,5 @@
-// Package probe is the plugin that answers whether the agent is alive and
-// ready. Its answers come from memory: asking never waits for a database or a
-// data plane.
+// Package probe is the plugin that serves liveness and readiness probes. It
+// replies from memory and never waits for a database or a data plane.
 package probe
 
 import (
@@ -30,21 +29,21 @@ type Deps struct {
 
 // Config is the file probe.conf.
 type Config struct {
-	NonFatalPlugins   []string `json:"non-fatal-plugins" desc:"names of plugins whose trouble does not make the agent as a whole unready; the list replaces the one that holds without"`
-	ReadyWhenDegraded bool     `json:"ready-when-degraded" desc:"answer ready also while a plugin is degraded, for example while VPP is disconnected"`
-	ReadyDespite      []string `json:"ready-despite" desc:"plugins (plugin) and parts of plugins (plugin/part) whose trouble does not make the agent unready; it still makes the agent DEGRADED or ERROR. The list replaces the default"`
+	NonFatalPlugins   []string `json:"non-fatal-plugins" desc:"names of plugins whose failures do not make the agent unready; replaces the default list"`
+	ReadyWhenDegraded bool     `json:"ready-when-degraded" desc:"be ready even while a plugin is degraded, for example while VPP is disconnected"`
+	ReadyDespite      []string `json:"ready-despite" desc:"plugins (plugin) and parts of plugins (plugin/part) whose failures do not make the agent unready, although its state is DEGRADED or ERROR; replaces the default list"`
 }
 
 // ConfigSpec returns the defaults of probe.conf.
 func (p *Plugin) ConfigSpec() any { return p.base }
 
-// SetHost tells the plugin which agent it answers for.
+// SetHost sets the agent whose health the plugin reports.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
-// Init reads the configuration and adds the endpoints.
+// Init reads the configuration and registers the endpoints.
 func (p *Plugin) Init() error {
 	if p.host == nil {
-		return fmt.Errorf("plugin %s: runs under an agent only", p)
+		return fmt.Errorf("plugin %s: needs an agent", p)
 	}
 	cfg, _, err := config.Load(p.Cfg, p.base)
 	if err != nil {
@@ -56,9 +55,9 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	return p.HTTP.Register(p.String(),
-		rest.Endpoint{Path: "/liveness", Handler: p.liveness, Doc: "200 unless a plugin failed; the states of all plugins"},
-		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Doc: "200 when the start is complete and all plugins are well, or ready-despite tolerates their trouble; 503 and the causes otherwise"},
-		rest.Endpoint{Path: "/health", Handler: metrics, Doc: "the states in the format of Prometheus", Groups: []string{rest.GroupTelemetry}},
+		rest.Endpoint{Path: "/liveness", Handler: p.liveness, Doc: "200 unless a plugin failed; the body has the states of all plugins"},
+		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Doc: "200 when the start is complete and all plugins are healthy or listed in ready-despite; otherwise 503 and the causes"},
+		rest.Endpoint{Path: "/health", Handler: metrics, Doc: "the states as Prometheus metrics", Groups: []string{rest.GroupTelemetry}},
 	)
 }
 
@@ -72,7 +71,7 @@ func (p *Plugin) readiness(w http.ResponseWriter, _ *http.Request) {
 	p.answer(w, s, p.Ready())
 }
 
-// Ready tells what /readiness answers.
+// Ready returns the result of /readiness.
 func (p *Plugin) Ready() bool {
 	if !p.host.Running() {
 		return false
@@ -81,8 +80,8 @@ func (p *Plugin) Ready() bool {
 	return s == health.OK || s == health.Degraded && p.cfg.ReadyWhenDegraded
 }
 
-// NonFatalPlugins are the plugins whose trouble does not count for the agent as a
-// whole; from Init on.
+// NonFatalPlugins returns the plugins whose failures do not affect the state of
+// the agent. It is valid from Init on.
 func (p *Plugin) NonFatalPlugins() []string { return p.cfg.NonFatalPlugins }
 
 func (p *Plugin) snapshot() health.Snapshot {

@@ -5,10 +5,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/health"
 )
 
-// ExposedStatus is the answer of /liveness and /readiness. Clients of the
-// predecessor know all fields but Health; in theirs, a state is 0 (INIT, left
-// out), 1 (OK) or 2 (ERROR, which DEGRADED is shown as), a time is in seconds
-// since 1970.
+// ExposedStatus is the reply of /liveness and /readiness. Clients of the
+// predecessor know all fields but Health. In those fields, a state is 0 (INIT,
+// omitted), 1 (OK) or 2 (ERROR or DEGRADED), and a time is in seconds since
+// 1970.
 type ExposedStatus struct {
 	BuildVersion string `json:"build_version,omitempty"`
 	BuildDate    string `json:"build_date,omitempty"`
@@ -17,13 +17,13 @@ type ExposedStatus struct {
 	LastChange   int64  `json:"last_change,omitempty"`
 	LastUpdate   int64  `json:"last_update,omitempty"`
 	CommitHash   string `json:"commit_hash,omitempty"`
-	// Plugins are the plugins by name.
+	// Plugins are the plugins, sorted by name.
 	Plugins         []PluginStatus `json:"plugins"`
 	PluginStatus    map[string]PluginStatus
 	NonFatalPlugins []string
 	ReadyDespite    []string `json:"ReadyDespite,omitempty"` // of probe.conf
 
-	// Health is the whole: all states, with parts, reasons and causes.
+	// Health is the whole tree: all states, with parts, reasons and causes.
 	Health health.Snapshot `json:"health"`
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/health"
 )
 
-// ErrFailed marks the error of a probe as one that will not go away by itself.
-var ErrFailed = errors.New("somebody has to act")
+// ErrFailed marks the error of a probe that requires an operator to act.
+var ErrFailed = errors.New("an operator has to act")
 
-// Probe asks something how it does: nil means well, an error that it is
-// degraded, and one that is ErrFailed that it failed.
+// Probe checks the health of something: nil means healthy, an error degraded,
+// and an error that wraps ErrFailed failed.
 type Probe func(ctx context.Context) error
 
 type probe struct {
@@ -21,9 +21,9 @@ type probe struct {
 }
 
 // Probe calls a probe every probe-interval, from AfterInit until the plugin is
-// closed, and reports what it says. The context of a call ends after an
-// interval; each probe is called by itself, so that one that is slow holds up
-// nobody.
+// closed, and reports its result. The context of a call ends after one
+// interval. Each probe has its own goroutine, so a slow probe does not delay
+// others.
 //
 //	p.StatusCheck.Probe(p.Health.Scope("disk"), p.checkDisk)
 func (p *Plugin) Probe(to health.Reporter, ask Probe) {

@@ -1,11 +1,11 @@
 // Package statuscheck is the plugin that publishes the health of the agent and
-// of its plugins to data stores, and that asks about the health of what does not
-// tell by itself.
+// of its plugins to data stores, and that calls health probes of components that
+// do not report by themselves.
 //
-// It publishes what changes at once, and everything again and again, so that a
-// reader sees how old the news is. The states are those of the health tree: that
-// of the agent is the worst of its plugins, without those which probe.conf calls
-// non-fatal, and the text of a plugin names who is behind its trouble.
+// It publishes changes at once, and everything periodically, so that readers can
+// detect stale data. The states are those of the health tree. The state of the
+// agent is the worst of its plugins, except those that probe.conf declares
+// non-fatal, and the text of a plugin names the cause of its failure.
 package statuscheck
 
 import (
@@ -25,7 +25,7 @@ import (
 // Plugin publishes health. Probe may be called concurrently.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil: none
+	base *Config // of UseConf; nil if it was not used
 	cfg  Config
 	host infra.Host
 
@@ -33,46 +33,46 @@ type Plugin struct {
 	prefix     string // of the agent
 
 	mu     sync.Mutex
-	probes []probe // that wait for AfterInit
+	probes []probe // waiting for AfterInit
 	begun  bool    // AfterInit was called
 }
 
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
-	// Stores are the data stores that health can be published to, which
-	// publishers chooses from.
+	// Stores are the data stores that health can be published to; publishers
+	// selects some of them.
 	Stores []publish.Store `optional:"true"`
-	// Label tells under which prefix it is published; nil: none.
+	// Label provides the key prefix; nil: no prefix.
 	Label AgentPrefix `optional:"true"`
-	// NonFatal tells which plugins do not count; nil: all do.
+	// NonFatal provides the non-fatal plugins; nil: all plugins count.
 	NonFatal NonFatal `optional:"true"`
 }
 
-// AgentPrefix tells where the keys of this agent are in a data store.
+// AgentPrefix provides the prefix of this agent's keys in a data store.
 type AgentPrefix interface {
 	GetAgentPrefix() string
 }
 
-// NonFatal tells which plugins do not count for the agent as a whole, as the
-// probe plugin does.
+// NonFatal provides the plugins that do not affect the state of the agent, as
+// the probe plugin does.
 type NonFatal interface {
 	NonFatalPlugins() []string
 }
 
 // Config is the file status-check.conf.
 type Config struct {
-	Publishers      []string      `json:"publishers" desc:"names of the data stores that the health of the agent is published to, below check/status/v1/; none: it is not published"`
-	PublishInterval time.Duration `json:"publish-interval" desc:"how often health is published although it is the same"`
-	ProbeInterval   time.Duration `json:"probe-interval" desc:"how often probes are called, and how long one may take"`
+	Publishers      []string      `json:"publishers" desc:"names of the data stores that the health of the agent is published to, below check/status/v1/; empty: health is not published"`
+	PublishInterval time.Duration `json:"publish-interval" desc:"how often unchanged health is published again"`
+	ProbeInterval   time.Duration `json:"probe-interval" desc:"interval and timeout of probes"`
 }
 
-// DefaultConfig is what holds without a configuration file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{PublishInterval: 10 * time.Second, ProbeInterval: 5 * time.Second}
 }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	for key, d := range map[string]time.Duration{"publish-interval": c.PublishInterval, "probe-interval": c.ProbeInterval} {
@@ -95,13 +95,13 @@ func (p *Plugin) defaults() Config {
 	return DefaultConfig()
 }
 
-// SetHost tells the plugin which agent it answers for.
+// SetHost sets the agent whose health the plugin publishes.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
 // Init reads the configuration.
 func (p *Plugin) Init() error {
 	if p.host == nil {
-		return fmt.Errorf("plugin %s: runs under an agent only", p)
+		return fmt.Errorf("plugin %s: needs an agent", p)
 	}
 	cfg, _, err := config.Load(p.Cfg, p.defaults())
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// AfterInit begins to publish, and to call the probes.
+// AfterInit starts publishing and calling the probes.
 func (p *Plugin) AfterInit() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,8 +160,8 @@ func (p *Plugin) follow(ctx context.Context) {
 	}
 }
 
-// publish publishes what is different from what was published before; nil:
-// everything.
+// publish publishes the differences from the previous status; everything if it
+// is nil.
 func (p *Plugin) publish(before *status.AgentStatus) *status.AgentStatus {
 	now := p.status(before)
 	for _, pub := range p.publishers {
@@ -184,7 +184,8 @@ func (p *Plugin) publish(before *status.AgentStatus) *status.AgentStatus {
 	return now
 }
 
-// status is the health of the agent. What is as before is as of before.
+// status returns the health of the agent. Unchanged parts keep their previous
+// times.
 func (p *Plugin) status(before *status.AgentStatus) *status.AgentStatus {
 	var ignored []string
 	if p.NonFatal != nil {

@@ -141,7 +141,7 @@ func TestPublished(t *testing.T) {
 	s.await(t, "/me/check/status/v1/agent OK extra=OK,status-check=OK,user=OK,vpp=OK",
 		plugin+"extra OK", plugin+"status-check OK", plugin+"user OK", plugin+"vpp OK")
 
-	// The worst counts, whoever reported last; what is behind it is named.
+	// The state is the worst one, regardless of the order of reports, and names its cause.
 	vpp.Health.Degraded("disconnected", errors.New("no such socket"))
 	user.Health.Scope("items").Degraded("3 items wait", nil)
 	extra.Health.Failed("no licence", nil)
@@ -202,7 +202,7 @@ func TestProbes(t *testing.T) {
 		defer mu.Unlock()
 		return answer
 	})
-	p.Probe(disk.Health.Scope("slow"), func(ctx context.Context) error { // holds up nobody else
+	p.Probe(disk.Health.Scope("slow"), func(ctx context.Context) error { // does not delay others
 		<-ctx.Done()
 		return nil
 	})
@@ -215,7 +215,7 @@ func TestProbes(t *testing.T) {
 	say(errors.New("nearly full"))
 	is("ERROR", "space: probe: nearly full")
 	say(fmt.Errorf("full: %w", statuscheck.ErrFailed))
-	is("ERROR", "space: probe: full: somebody has to act")
+	is("ERROR", "space: probe: full: an operator has to act")
 	say(nil)
 	is("OK", "")
 }
@@ -228,7 +228,7 @@ func TestConfiguration(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "",
 		"publishers: [memory]": "",
-		"publishers: [etcd]":   `publishers[0]: "etcd" is no data store of this agent, expected one of ["memory"]`,
+		"publishers: [etcd]":   `publishers[0]: "etcd" is not a data store of this agent, expected one of ["memory"]`,
 		"publish-interval: 0":  "publish-interval",
 		"probe-interval: 1ms":  "probe-interval",
 		"publisher: x":         "publishers",
@@ -239,7 +239,7 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 	var p statuscheck.Plugin
-	if err := p.Init(); err == nil || !strings.Contains(err.Error(), "under an agent only") {
+	if err := p.Init(); err == nil || !strings.Contains(err.Error(), "needs an agent") {
 		t.Errorf("without an agent: %v", err)
 	}
 }

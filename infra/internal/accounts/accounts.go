@@ -1,5 +1,5 @@
-// Package accounts knows who may use the servers of an agent, and checks their
-// passwords, of which it has hashes only.
+// Package accounts holds the accounts of an agent's servers and checks their
+// passwords. It stores hashes only.
 package accounts
 
 import (
@@ -14,25 +14,26 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// MaxPassword is how long a password may be, in bytes; bcrypt takes no more.
+// MaxPassword is the maximum length of a password in bytes, a limit of bcrypt.
 const MaxPassword = 72
 
-// Account is somebody who may use the server.
+// Account is an account of a server.
 type Account struct {
 	Name string
-	// Hash is that of the password, made by bcrypt.
+	// Hash is the bcrypt hash of the password.
 	Hash []byte
-	// Permissions are the names of what the account is for.
+	// Permissions are the names of the account's permissions.
 	Permissions []string
 }
 
-// IsHash tells whether a text is a bcrypt hash rather than a password.
+// IsHash reports whether a text is a bcrypt hash rather than a password.
 func IsHash(s string) bool {
 	_, err := bcrypt.Cost([]byte(s))
 	return err == nil && len(s) == 60
 }
 
-// Hash returns the hash to keep of a password: the text itself if it is one.
+// Hash returns the hash of a password; a text that is a hash is returned as
+// is.
 func Hash(password string, cost int) ([]byte, error) {
 	if IsHash(password) {
 		return []byte(password), nil
@@ -43,19 +44,19 @@ func Hash(password string, cost int) ([]byte, error) {
 // Accounts checks passwords. It may be used concurrently.
 type Accounts struct {
 	byName map[string]*Account
-	// nobody is what the password of an unknown user is compared with, so that
-	// the time of the answer does not tell which users there are.
-	nobody []byte
-	// busy bounds the processors that comparing may keep busy.
+	// unknown is compared with the password of an unknown user, so that the
+	// response time does not reveal which users exist.
+	unknown []byte
+	// busy limits the number of concurrent comparisons.
 	busy chan struct{}
 
-	// key makes the digests in proven of no use outside of this process.
+	// key makes the digests in proven useless outside of this process.
 	key    []byte
 	mu     sync.Mutex
-	proven map[string][sha256.Size]byte // by user: digest of the password that was right
+	proven map[string][sha256.Size]byte // by user: digest of the last correct password
 }
 
-// New takes the accounts, which must have different names.
+// New returns the given accounts, which must have different names.
 func New(accounts []Account) (*Accounts, error) {
 	a := &Accounts{
 		byName: map[string]*Account{},
@@ -70,7 +71,7 @@ func New(accounts []Account) (*Accounts, error) {
 	for i := range accounts {
 		account := accounts[i]
 		if a.byName[account.Name] != nil {
-			return nil, fmt.Errorf("user %q is there twice", account.Name)
+			return nil, fmt.Errorf("duplicate user %q", account.Name)
 		}
 		cost, err := bcrypt.Cost(account.Hash)
 		if err != nil {
@@ -80,8 +81,8 @@ func New(accounts []Account) (*Accounts, error) {
 		a.byName[account.Name] = &account
 	}
 	var err error
-	if a.nobody, err = bcrypt.GenerateFromPassword([]byte(rand.Text()), highest); err != nil {
-		return nil, fmt.Errorf("hash of nobody: %w", err)
+	if a.unknown, err = bcrypt.GenerateFromPassword([]byte(rand.Text()), highest); err != nil {
+		return nil, fmt.Errorf("hash for unknown users: %w", err)
 	}
 	return a, nil
 }
@@ -89,10 +90,10 @@ func New(accounts []Account) (*Accounts, error) {
 // Lookup returns an account by its name, nil if there is none.
 func (a *Accounts) Lookup(name string) *Account { return a.byName[name] }
 
-// Check returns the account of a user whose password it is, and nil if the user
-// is not known or the password is wrong. A password that was right once is
-// recognised without the cost of bcrypt. The error is that of the context,
-// which bounds the waiting for a processor.
+// Check returns the account of a user whose password is correct, and nil if the
+// user is unknown or the password is wrong. It recognises a password that was
+// correct before without the cost of bcrypt. The error is that of the context,
+// which limits the wait for a free processor.
 func (a *Accounts) Check(ctx context.Context, name, password string) (*Account, error) {
 	account := a.byName[name]
 	digest := a.digest(name, password)
@@ -105,7 +106,7 @@ func (a *Accounts) Check(ctx context.Context, name, password string) (*Account, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	hash := a.nobody
+	hash := a.unknown
 	if account != nil {
 		hash = account.Hash
 	}

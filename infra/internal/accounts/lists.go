@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Lists is who may use a server, as its configuration file says.
+// Lists are the accounts in the configuration file of a server.
 type Lists struct {
 	BasicAuth []string // client-basic-auth: each user:password, or user:hash
 	Users     []User   // users
-	Cost      int      // password-hash-cost: of the hashes of passwords in clear
+	Cost      int      // password-hash-cost: for passwords in clear text
 }
 
 // User is an entry of users.
 type User struct {
 	Name string
-	// Password is that in clear or its hash, empty if the user has none.
+	// Password is the password in clear text or its hash, empty if the user has
+	// none.
 	Password    string
 	Permissions []string
-	// Check tells what is wrong with what the user is known by, given the key
-	// of the entry.
+	// Check validates the credentials of the user, given the key of the entry.
 	Check func(key string) error
 }
 
-// NewLists makes lists of the values of client-basic-auth, users (each read by
-// of) and password-hash-cost.
+// NewLists makes lists from the values of client-basic-auth, users (each
+// converted by of) and password-hash-cost.
 func NewLists[U any](basicAuth []string, users []U, of func(U) User, cost int) Lists {
 	l := Lists{BasicAuth: basicAuth, Cost: cost}
 	for _, u := range users {
@@ -34,13 +34,13 @@ func NewLists[U any](basicAuth []string, users []U, of func(U) User, cost int) L
 	return l
 }
 
-// Check tells what is wrong with the lists, with the keys of the file.
+// Check returns the errors in the lists, with the keys of the file.
 func (l Lists) Check() error {
 	var errs []error
 	names := map[string]string{}
 	name := func(key, name string) {
 		if first, twice := names[name]; twice {
-			errs = append(errs, fmt.Errorf("%s: user %q is in %s already", key, name, first))
+			errs = append(errs, fmt.Errorf("%s: user %q is already in %s", key, name, first))
 		}
 		names[name] = key
 	}
@@ -72,8 +72,8 @@ func basicAuthKey(i int) string { return fmt.Sprintf("client-basic-auth[%d]", i)
 
 func userKey(i int) string { return fmt.Sprintf("users[%d]", i) }
 
-// CheckPassword tells what is wrong with the password or the hash, whichever is
-// given, of the user that is at key.
+// CheckPassword validates the password or the hash, whichever is given, of the
+// user at key.
 func CheckPassword(key, password, hash string) error {
 	if hash == "" {
 		return checkPassword(key+".password", password)
@@ -91,8 +91,8 @@ func checkPassword(key, password string) error {
 	return nil
 }
 
-// Accounts returns those of the lists that have a password, nil if there are
-// none. Those of client-basic-auth have the permissions for everything.
+// Accounts returns the accounts that have a password, nil if there are none.
+// The accounts of client-basic-auth have the permissions in everything.
 func (l Lists) Accounts(everything ...string) (*Accounts, error) {
 	var all []Account
 	add := func(key, name, password string, permissions []string) error {

@@ -47,7 +47,7 @@ func TestSurvivesRestart(t *testing.T) {
 			t.Fatalf("start %d: %+v, %v", i, l, err)
 		}
 		if l.Revision < revision || i > 0 && l.Items[i-1].Revision != revision {
-			t.Errorf("revisions do not go on: %+v, before %d", l, revision)
+			t.Errorf("revisions do not continue: %+v, before %d", l, revision)
 		}
 		if err := p.DB().WatchFrom(t.Context(), "", revision-1, nil); i > 0 && !errors.Is(err, kv.ErrCompacted) {
 			t.Errorf("watch from before the restart: %v", err)
@@ -136,7 +136,7 @@ func TestDuplicatesAreFiltered(t *testing.T) {
 	}
 }
 
-// A watcher that is too slow for the journal is told so, and reads everything
+// A watcher that is too slow for the journal gets ErrCompacted, and reads everything
 // again when it follows.
 func TestJournalIsBounded(t *testing.T) {
 	t.Parallel()

@@ -13,26 +13,25 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// The buckets: entries, and the revisions of their last changes, where they
-// were changed by this plugin. The sequence of the first is the revision of the
-// whole.
+// The buckets: the entries, and the revisions of their last changes by this
+// plugin. The sequence number of the first bucket is the revision of the store.
 var (
 	entries   = []byte("root")
 	revisions = []byte("revisions")
 )
 
-// database is the kv.DB.
+// database implements kv.DB.
 type database struct {
 	file    *bbolt.DB
 	writing sync.Mutex // held over a change and its entry in the journal
 	journal *journal
-	filter  bool // nobody is told about a put of the value that was there
+	filter  bool // suppress events of puts that do not change the value
 }
 
 var _ kv.DB = (*database)(nil)
 
-// prepare makes the buckets, and returns the revision. Nothing is written if they
-// are there, so that a file on a full disk can be read.
+// prepare creates the buckets and returns the revision. It writes nothing if they
+// exist, so that a file on a full disk can be read.
 func prepare(file *bbolt.DB) (revision int64, err error) {
 	ready := false
 	err = file.View(func(tx *bbolt.Tx) error {
@@ -56,7 +55,8 @@ func prepare(file *bbolt.DB) (revision int64, err error) {
 	return revision, err
 }
 
-// Features: everything but what needs a server.
+// Features reports that bolt supports only revisions: the other features need
+// a server.
 func (d *database) Features() kv.Features { return kv.Features{Revisions: true} }
 
 // Get implements kv.DB.
@@ -101,7 +101,7 @@ func each(tx *bbolt.Tx, prefix string, visit func(key, value []byte) error) erro
 	c := tx.Bucket(entries).Cursor()
 	for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
 		if v == nil {
-			continue // a bucket, of somebody else
+			continue // a bucket of another program
 		}
 		if err := visit(k, v); err != nil {
 			return err
@@ -161,8 +161,8 @@ func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64,
 	return wrap("watch", prefix, d.journal.watch(ctx, prefix, revision, handle))
 }
 
-// update makes the changes that decide returns, in one transaction of the file,
-// and tells those who watch when they are on disk.
+// update applies the changes that decide returns in one transaction of the
+// file, and notifies watchers when they are on disk.
 func (d *database) update(decide func(*bbolt.Tx) ([]kv.Op, error)) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -230,7 +230,7 @@ func wrap(what, key string, err error) error {
 		what += " " + key
 	}
 	if kv.DiskFull(err) {
-		return fmt.Errorf("bolt: %s: %w: nothing was changed; make room there", what, err)
+		return fmt.Errorf("bolt: %s: %w: nothing was changed; free disk space", what, err)
 	}
 	return fmt.Errorf("bolt: %s: %w", what, err)
 }

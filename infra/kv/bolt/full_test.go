@@ -15,7 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 )
 
-// On a full disk nothing is changed, and who wrote is told what to do; what was
+// On a full disk nothing is changed, and the error of a write names the remedy; what was
 // there can be read, and there is nothing to repair when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	enough := errors.New("enough")
 	err = p.DB().WatchFrom(t.Context(), "", before.Revision, func(evs []kv.Event) error {
 		if len(evs) != 1 || evs[0].Key != "b" || string(evs[0].Value) != "2" {
-			t.Errorf("those who watch were told %+v", evs)
+			t.Errorf("watchers got %+v", evs)
 		}
 		return enough
 	})
@@ -79,7 +79,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	for pages := range 4 { // a new file has four
 		free := disktest.Fill(t, dir, pages)
 		err := agenttest.New(t, agent.AllPlugins(bolt.NewPlugin(bolt.UseConf(conf(path))))).Start(t.Context())
-		if !errors.Is(err, syscall.ENOSPC) || strings.Count(err.Error(), path) != 1 || !strings.Contains(err.Error(), "make room") {
+		if !errors.Is(err, syscall.ENOSPC) || strings.Count(err.Error(), path) != 1 || !strings.Contains(err.Error(), "free disk space") {
 			t.Errorf("with room for %d pages: got %v", pages, err)
 		}
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

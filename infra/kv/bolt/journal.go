@@ -8,13 +8,13 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// maxJournal bounds the events that are remembered; at most a quarter more are.
+// maxJournal limits the recorded events; a quarter more are kept at most.
 const maxJournal = 20000
 
-// journal is what happened lately, for those who watch.
+// journal records recent events for watchers.
 type journal struct {
 	mu     sync.Mutex
-	base   int64 // what happened up to this revision is forgotten
+	base   int64 // events up to this revision have been dropped
 	now    int64
 	events []kv.Event
 	wake   chan struct{} // closed and replaced with each change
@@ -24,7 +24,7 @@ func newJournal(revision int64) *journal {
 	return &journal{base: revision, now: revision, wake: make(chan struct{})}
 }
 
-// add appends what happened at a revision.
+// add appends the events of a revision.
 func (j *journal) add(revision int64, events []kv.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -36,14 +36,14 @@ func (j *journal) add(revision int64, events []kv.Event) {
 			cut++
 		}
 		j.base = j.events[cut-1].Revision
-		j.events = append([]kv.Event(nil), j.events[cut:]...) // let go of the rest
+		j.events = append([]kv.Event(nil), j.events[cut:]...) // releases the memory of the others
 	}
 	close(j.wake)
 	j.wake = make(chan struct{})
 }
 
-// since returns what happened after a revision, and a channel that is closed
-// when there is more.
+// since returns the events after a revision, and a channel that is closed when
+// there are more.
 func (j *journal) since(revision int64) (events []kv.Event, more <-chan struct{}, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -57,7 +57,7 @@ func (j *journal) since(revision int64) (events []kv.Event, more <-chan struct{}
 	return j.events[i:len(j.events):len(j.events)], j.wake, nil
 }
 
-// watch tells what happens below a prefix after a revision.
+// watch passes the events below a prefix after a revision to handle.
 func (j *journal) watch(ctx context.Context, prefix string, revision int64, handle func([]kv.Event) error) error {
 	for {
 		events, more, err := j.since(revision)

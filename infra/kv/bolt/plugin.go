@@ -1,10 +1,9 @@
-// Package bolt is the connector to a bbolt file: a key-value store inside the
-// agent, which survives it. One process at a time can have the file open, so
-// what happens in it happens through this plugin, and is told to those who
-// follow it at once.
+// Package bolt is the connector to a bbolt file, an embedded key-value store
+// that survives the agent. Only one process at a time can open the file, so
+// all changes are made through this plugin, and followers get them at once.
 //
-// Entries are in the bucket "root", as they are; with one key for each, the
-// predecessor's files can be used.
+// Entries are in the bucket "root", unencoded. Since each entry has a key of
+// its own, the predecessor's files can be used.
 package bolt
 
 import (
@@ -26,11 +25,11 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
 
-// Plugin is the store in a file.
+// Plugin is a store in a file.
 type Plugin struct {
 	Deps
-	base *Config   // of UseConf; nil: none
-	db   *database // nil: disabled
+	base *Config   // of UseConf; nil if it was not used
+	db   *database // nil if the plugin is disabled
 }
 
 // Deps is what the plugin needs.
@@ -41,15 +40,15 @@ type Deps struct {
 // Config is the file bolt.conf. Without that file the plugin is disabled.
 type Config struct {
 	DbPath           string        `json:"db-path" desc:"path of the file; it is created if it does not exist"`
-	FileMode         fs.FileMode   `json:"file-mode" desc:"permissions of a file that is created, in octal"`
+	FileMode         fs.FileMode   `json:"file-mode" desc:"permissions of a new file, in octal"`
 	LockTimeout      time.Duration `json:"lock-timeout" desc:"how long to wait at the start while another process has the file open"`
-	FilterDuplicates bool          `json:"filter-duplicate-notifications" desc:"do not tell followers about a put of the value that was there already"`
+	FilterDuplicates bool          `json:"filter-duplicate-notifications" desc:"do not notify followers of a put that does not change the value"`
 }
 
-// DefaultConfig is what holds where the configuration file says nothing.
+// DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config { return Config{FileMode: 0o660, LockTimeout: time.Second} }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	if c.FileMode&^fs.ModePerm != 0 || c.FileMode&0o600 != 0o600 {
@@ -99,7 +98,7 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// open opens the file, and returns the revision of what is in it.
+// open opens the file and returns the revision of its content.
 func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
 	_, missing := os.Stat(path)
 	db, err = bbolt.Open(path, cfg.FileMode, &bbolt.Options{Timeout: cfg.LockTimeout, FreelistType: bbolt.FreelistMapType})
@@ -115,9 +114,9 @@ func open(path string, cfg Config) (db *bbolt.DB, revision int64, err error) {
 		return nil, 0, fmt.Errorf("open %s: another process has the file open (waited %v, see lock-timeout)", path, cfg.LockTimeout)
 	case kv.DiskFull(err):
 		if errors.Is(missing, fs.ErrNotExist) {
-			_ = os.Remove(path) // the beginning of a file, which the next start would call damaged
+			_ = os.Remove(path) // an incomplete file, which the next start would report as damaged
 		}
-		return nil, 0, fmt.Errorf("open the store: %w: make room there, or set db-path to a file elsewhere", err)
+		return nil, 0, fmt.Errorf("open the store: %w: free disk space, or set db-path to a file elsewhere", err)
 	}
 	return nil, 0, fmt.Errorf("open %s: %w", path, err)
 }
@@ -131,7 +130,7 @@ func (p *Plugin) Close() error {
 	return p.db.file.Close()
 }
 
-// DB gives access to the entries; nil if the plugin is disabled.
+// DB provides access to the entries; nil if the plugin is disabled.
 func (p *Plugin) DB() kv.DB {
 	if p.db == nil {
 		return nil
@@ -139,7 +138,7 @@ func (p *Plugin) DB() kv.DB {
 	return p.db
 }
 
-// Disabled tells that there is no configuration file.
+// Disabled reports that there is no configuration file.
 func (p *Plugin) Disabled() bool { return p.db == nil }
 
 // Watch follows the store, see kv.Store.
@@ -149,7 +148,7 @@ func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update
 	}, follow.ListAndWatch(p.db), handle)
 }
 
-// patience bounds an operation of a Writer.
+// patience is the timeout of a Writer's operation.
 const patience = time.Minute
 
 // Put stores the value of a key as JSON; nil removes it. TTLs are not
@@ -158,7 +157,7 @@ func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) erro
 	return kv.Publish(p.Context(), patience, p.DB(), key, value, opts...)
 }
 
-// Delete removes a key, or all that begin with it.
+// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
 	return kv.Withdraw(p.Context(), patience, p.DB(), key, opts...)
 }

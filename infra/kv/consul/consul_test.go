@@ -59,8 +59,8 @@ func TestSuite(t *testing.T) {
 	}}.Run(t)
 }
 
-// The stand-in passes the same suite, so that there is one where Consul can not
-// be had; and it is known to be like Consul where it can.
+// The fake passes the same suite, so that it can replace Consul where Consul is
+// not installed.
 func TestSuiteOnFake(t *testing.T) {
 	t.Parallel()
 	server := kvtest.NewFakeConsul(t)
@@ -128,7 +128,7 @@ func TestAccessControl(t *testing.T) {
 	kvtest.Record(t, p, "/p/").Await(1, "a=1")
 }
 
-// Servers that are no Consul, or are in trouble, are told as such.
+// Errors identify servers that are not Consul, or that have failed.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -136,9 +136,9 @@ func TestAnswers(t *testing.T) {
 		index, body string
 		want        string
 	}{
-		{http.StatusOK, "", "<html>", "decode the answer"},
-		{http.StatusOK, "", "[]", "is this Consul"},
-		{http.StatusOK, "7", `[{"Key": "p/a", "Value": "!"}]`, "decode the answer"},
+		{http.StatusOK, "", "<html>", "decode the response"},
+		{http.StatusOK, "", "[]", "no index"},
+		{http.StatusOK, "7", `[{"Key": "p/a", "Value": "!"}]`, "decode the response"},
 		{http.StatusInternalServerError, "7", "No cluster leader", "no leader"},
 		{http.StatusBadGateway, "7", "oops", "502 Bad Gateway: oops"},
 		{http.StatusRequestEntityTooLarge, "7", "large", "512 KiB"},

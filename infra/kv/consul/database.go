@@ -18,19 +18,19 @@ import (
 const (
 	// txnOps is how many operations Consul allows in a transaction.
 	txnOps = 64
-	// wait is how long a question waits for a change; when it is over another is
-	// asked, so that a server that is gone is noticed.
+	// wait is the timeout of a blocking query. A new query follows, so that a
+	// server that is down is noticed.
 	wait = 10 * time.Second
 )
 
 var _ kv.DB = (*database)(nil)
 
-// Features: neither history nor TTLs.
+// Features reports that Consul has neither history nor TTLs.
 func (d *database) Features() kv.Features {
 	return kv.Features{TxnOps: txnOps, Shared: true, TextKeys: true}
 }
 
-// name is the key in Consul.
+// name returns the key in Consul.
 func name(key string) (string, error) {
 	if !strings.HasPrefix(key, "/") || !utf8.ValidString(key) {
 		return "", fmt.Errorf("%q: expected a key of UTF-8 text that begins with /: %w", key, kv.ErrNotSupported)
@@ -137,8 +137,8 @@ func (d *database) Txn(ctx context.Context, ops ...kv.Op) error {
 	return wrap("put", ops[0].Key, err)
 }
 
-// CompareAndSwap implements kv.DB. Consul compares indexes: the value is read,
-// and swapped if the entry has not changed since.
+// CompareAndSwap implements kv.DB. Consul compares indexes, so it reads the
+// value and swaps it if the entry has not changed since.
 func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []byte) (bool, error) {
 	n, err := name(key)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []
 		if exists != (old != nil) || exists && !bytes.Equal(pairs[0].Value, old) {
 			return false, nil
 		}
-		v := verb{Verb: "cas", Key: n, Value: value} // an index of 0: it must not exist
+		v := verb{Verb: "cas", Key: n, Value: value} // an index of 0: the key must not exist
 		if exists {
 			v.Index = pairs[0].ModifyIndex
 		}
@@ -172,12 +172,12 @@ func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []
 	return false, wrap("compare and swap", key, ctx.Err())
 }
 
-// WatchFrom is not supported: Consul has no history.
+// WatchFrom is not supported, since Consul has no history.
 func (d *database) WatchFrom(_ context.Context, prefix string, _ int64, _ func([]kv.Event) error) error {
 	return fmt.Errorf("consul: watch %s: Consul has no history: %w", prefix, kv.ErrNotSupported)
 }
 
-// session follows the store until something breaks, see follow.Session.
+// session follows the store until an error occurs, see follow.Session.
 func (d *database) session(ctx context.Context, v *follow.View) error {
 	prefix := strings.TrimPrefix(v.Prefix(), "/")
 	var index uint64
@@ -189,8 +189,8 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 		if now != index || index == 0 {
 			v.Replace(listing(pairs))
 		}
-		// An index that went back belongs to another history, and is not to be
-		// waited for; neither is 0.
+		// An index that is smaller than before belongs to another history, and a
+		// query must not block on it; neither on 0.
 		if now < index {
 			now = 0
 		}

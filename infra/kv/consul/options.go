@@ -6,7 +6,7 @@ import "github.com/tenuto-dev/tenuto/infra"
 const DefaultName = "consul"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -20,8 +20,8 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf gives the plugin a configuration that needs no file; a file overrides
-// it.
+// UseConf sets a configuration that replaces the defaults and enables the
+// plugin without a file. A file overrides it.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
 
 // SetDefaults gives the plugin its name if it has none.

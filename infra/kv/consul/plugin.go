@@ -1,13 +1,14 @@
-// Package consul is the connector to the key-value store of Consul, over its
-// HTTP interface, of which it uses three paths.
+// Package consul is the connector to the key-value store of Consul. It uses
+// three paths of its HTTP API.
 //
-// Keys of Consul do not begin with a slash: the one that ours begin with is left
-// out there. What is followed is asked for as a whole, by a question that Consul
-// answers when something has changed, and compared with what was told before.
-// There is no history, no TTL, and nothing that lives as long as a client.
+// Keys in Consul do not begin with a slash, so the connector removes the leading
+// slash of the agent's keys. It follows a prefix by blocking queries that return
+// all of its entries when one of them changes, and compares the result with the
+// previous one. Consul has no history, no TTL, and no entries that are bound to
+// the lifetime of a client.
 //
-// A write that failed because it took too long may still be carried out, even
-// after a later one, as long as Consul waits for a leader (HoldsWrites).
+// A write that failed because of a timeout may still be executed, even after a
+// later one, as long as Consul waits for a leader (HoldsWrites).
 package consul
 
 import (
@@ -27,20 +28,20 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
 
-// HoldsWrites is for how long a Consul server keeps a request while there is no
-// leader, whether or not its caller still waits: performance.rpc_hold_timeout of
-// Consul, of which this is the default.
+// HoldsWrites is how long a Consul server keeps a request while there is no
+// leader, even if its client has given up. It is the default of
+// performance.rpc_hold_timeout of Consul.
 const HoldsWrites = 7 * time.Second
 
-// maxPause is the longest pause between two attempts to connect.
+// maxPause is the maximum delay between two attempts to connect.
 const maxPause = 2 * time.Second
 
 // Plugin is the connection to Consul.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil: none
+	base *Config // of UseConf; nil if it was not used
 	cfg  Config
-	db   *database // nil: disabled
+	db   *database // nil if the plugin is disabled
 }
 
 // Deps is what the plugin needs.
@@ -50,22 +51,22 @@ type Deps struct {
 
 // Config is the file consul.conf. Without that file the plugin is disabled.
 type Config struct {
-	Address              string        `json:"address" desc:"address of an agent of Consul, host:port, or with http:// or https://"`
-	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare everything with the southbound after each reconnect, not only what differs from before"`
-	Token                string        `json:"token" secret:"true" desc:"token of the access control of Consul"`
-	OperationTimeout     time.Duration `json:"operation-timeout" desc:"how long one request may take"`
+	Address              string        `json:"address" desc:"address of a Consul agent, host:port or an http or https URL"`
+	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare all values with the southbound after each reconnect, not only the differences"`
+	Token                string        `json:"token" secret:"true" desc:"Consul ACL token"`
+	OperationTimeout     time.Duration `json:"operation-timeout" desc:"timeout of one request"`
 	CertFile             string        `json:"cert-file" desc:"certificate of this client in PEM, for https"`
 	KeyFile              string        `json:"key-file" desc:"private key of this client in PEM"`
-	CAFile               string        `json:"ca-file" desc:"certificates in PEM that sign that of the agent of Consul"`
-	InsecureSkipVerify   bool          `json:"insecure-skip-tls-verify" desc:"https without a look at the certificate of the agent of Consul"`
+	CAFile               string        `json:"ca-file" desc:"CA certificates in PEM that sign the certificate of the Consul agent"`
+	InsecureSkipVerify   bool          `json:"insecure-skip-tls-verify" desc:"do not verify the certificate of the Consul agent"`
 }
 
-// DefaultConfig is what holds where the configuration file says nothing.
+// DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config {
 	return Config{Address: "127.0.0.1:8500", OperationTimeout: 3 * time.Second}
 }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	if _, err := c.url(); err != nil {
@@ -87,7 +88,7 @@ func (c Config) url() (*url.URL, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("address: %q: expected host:port, or a URL of http or https without a path", c.Address)
+		return nil, fmt.Errorf("address: %q: expected host:port, or an http or https URL without a path", c.Address)
 	}
 	u.Path = ""
 	return u, nil
@@ -109,7 +110,7 @@ func (p *Plugin) defaults() Config {
 	return DefaultConfig()
 }
 
-// Init prepares the connection, which is made when it is needed.
+// Init prepares the connection, which is established on demand.
 func (p *Plugin) Init() error {
 	cfg, found, err := config.Load(p.Cfg, p.defaults())
 	if err != nil {
@@ -128,11 +129,11 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.db = newDatabase(base, secure, cfg.Token, cfg.OperationTimeout)
-	p.Log.Info("consul is used", "address", base.Host)
+	p.Log.Info("using Consul", "address", base.Host)
 	return nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (p *Plugin) Close() error {
 	p.StopGoroutines()
 	if p.db != nil {
@@ -141,10 +142,10 @@ func (p *Plugin) Close() error {
 	return nil
 }
 
-// Disabled tells that there is no configuration file.
+// Disabled reports that there is no configuration file.
 func (p *Plugin) Disabled() bool { return p.db == nil }
 
-// DB gives access to the entries; nil if the plugin is disabled.
+// DB provides access to the entries; nil if the plugin is disabled.
 func (p *Plugin) DB() kv.DB {
 	if p.db == nil {
 		return nil
@@ -165,7 +166,7 @@ func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) erro
 	return kv.Publish(p.Context(), p.cfg.OperationTimeout, p.DB(), key, value, opts...)
 }
 
-// Delete removes a key, or all that begin with it.
+// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
 	return kv.Withdraw(p.Context(), p.cfg.OperationTimeout, p.DB(), key, opts...)
 }

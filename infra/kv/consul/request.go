@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// maxBody bounds what is read of an answer, in bytes.
+// maxBody is the maximum size of a response, in bytes.
 const maxBody = 1 << 30
 
-// database is the kv.DB.
+// database implements kv.DB.
 type database struct {
 	base    *url.URL
 	http    *http.Client
@@ -31,14 +31,14 @@ func newDatabase(base *url.URL, secure *tls.Config, token string, timeout time.D
 	return &database{base: base, http: &http.Client{Transport: transport}, token: token, timeout: timeout}
 }
 
-// pair is an entry as Consul writes it.
+// pair is an entry in Consul's JSON format.
 type pair struct {
 	Key         string
 	Value       []byte // in base64; null if it is empty
 	ModifyIndex uint64
 }
 
-// operation is one of a transaction.
+// operation is an operation of a transaction.
 type operation struct{ KV verb }
 
 type verb struct {
@@ -48,7 +48,7 @@ type verb struct {
 	Index uint64 `json:",omitempty"`
 }
 
-// outcome is the answer to a transaction.
+// outcome is the response to a transaction.
 type outcome struct {
 	Results []struct{ KV *pair }
 	Errors  []struct {
@@ -57,19 +57,19 @@ type outcome struct {
 	}
 }
 
-// conflictError is a transaction that had no effect because something is not
-// as it was expected.
+// conflictError is the error of a transaction that had no effect because a
+// condition was not met.
 type conflictError struct{ what string }
 
 func (e conflictError) Error() string { return e.what }
 
-// missing tells that a transaction failed because a key does not exist.
+// missing reports whether a transaction failed because a key does not exist.
 func missing(err error) bool {
 	var conflict conflictError
 	return errors.As(err, &conflict) && strings.Contains(conflict.what, "doesn't exist")
 }
 
-// transact does all operations or none. At most 64 are allowed by Consul.
+// transact executes all operations or none. Consul allows at most 64.
 func (d *database) transact(ctx context.Context, verbs ...verb) ([]pair, error) {
 	ops := make([]operation, len(verbs))
 	for i, v := range verbs {
@@ -94,7 +94,7 @@ func decodeOutcome(status int, text []byte) ([]pair, error) {
 	}
 	var out outcome
 	if err := json.Unmarshal(text, &out); err != nil {
-		return nil, fmt.Errorf("decode the answer of Consul: %w", err)
+		return nil, fmt.Errorf("decode the response of Consul: %w", err)
 	}
 	if status == http.StatusConflict || len(out.Errors) > 0 {
 		var what []string
@@ -116,10 +116,11 @@ func decodeOutcome(status int, text []byte) ([]pair, error) {
 	return pairs, nil
 }
 
-// read asks for what is below a prefix. With an index it waits until something
-// has changed since, but not longer than wait.
+// read returns the entries below a prefix. With an index it waits until one
+// has changed since, but at most for wait.
 func (d *database) read(ctx context.Context, prefix string, index uint64, wait time.Duration) (pairs []pair, now uint64, err error) {
-	// Consistent: a server that has just started would answer from the past.
+	// Without "consistent", a server that has just started could return stale
+	// entries.
 	query := url.Values{"recurse": {""}, "consistent": {""}}
 	if index > 0 {
 		query.Set("index", strconv.FormatUint(index, 10))
@@ -129,7 +130,7 @@ func (d *database) read(ctx context.Context, prefix string, index uint64, wait t
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.timeout+wait+wait/16) // Consul adds up to a sixteenth
 	defer cancel()
-	// A path with empty elements would be "cleaned" on its way.
+	// Consul would remove empty elements from the path.
 	whole, _, _ := strings.Cut(prefix, "//")
 	resp, text, err := d.do(ctx, http.MethodGet, "/v1/kv/"+whole, query, nil)
 	if err != nil {
@@ -140,7 +141,7 @@ func (d *database) read(ctx context.Context, prefix string, index uint64, wait t
 	}
 	now, err = strconv.ParseUint(resp.Header.Get("X-Consul-Index"), 10, 64)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the answer of Consul has no index, is this Consul? (%w)", err)
+		return nil, 0, fmt.Errorf("the response has no index; check that the address is that of Consul (%w)", err)
 	}
 	return below(prefix, pairs), now, nil
 }
@@ -164,26 +165,26 @@ func decodePairs(status int, text []byte) (pairs []pair, err error) {
 		return nil, refusal(status, text)
 	}
 	if err := json.Unmarshal(text, &pairs); err != nil {
-		return nil, fmt.Errorf("decode the answer of Consul: %w", err)
+		return nil, fmt.Errorf("decode the response of Consul: %w", err)
 	}
 	return pairs, nil
 }
 
-// refusal is the error of an answer that is none.
+// refusal converts an error response to an error.
 func refusal(status int, text []byte) error {
 	message := strings.TrimSpace(string(text[:min(len(text), 300)]))
 	switch {
 	case status == http.StatusForbidden:
 		return fmt.Errorf("not permitted: expected a token in consul.conf that may read and write the keys (%s)", message)
 	case strings.Contains(message, "No cluster leader"):
-		return fmt.Errorf("the cluster has no leader now; are most of its servers up? (%s)", message)
+		return fmt.Errorf("the cluster has no leader; check that a majority of its servers is running (%s)", message)
 	case status == http.StatusRequestEntityTooLarge:
 		return fmt.Errorf("the value is too large for Consul: expected at most 512 KiB (%s)", message)
 	}
-	return fmt.Errorf("consul answers %d %s: %s", status, http.StatusText(status), message)
+	return fmt.Errorf("consul returned %d %s: %s", status, http.StatusText(status), message)
 }
 
-// do makes a request and reads the answer.
+// do sends a request and reads the response.
 func (d *database) do(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, []byte, error) {
 	u := *d.base
 	u.Path, u.RawQuery = path, query.Encode()
@@ -198,7 +199,7 @@ func (d *database) do(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read
+	defer func() { _ = resp.Body.Close() }() // it has been read
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	return resp, text, err
 }

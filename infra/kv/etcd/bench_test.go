@@ -106,7 +106,7 @@ func heap() int64 {
 
 // BenchmarkFollow puts single entries as fast as the server takes them, by 64
 // writers at once, while they are followed. The lag is how long after the last
-// put all were told.
+// put all were reported.
 func BenchmarkFollow(b *testing.B) {
 	const writers, puts = 64, 20_000
 	p := quiet(b, kvtest.Etcd(b))

@@ -13,26 +13,26 @@ import (
 
 // Config is the file etcd.conf. Without that file the plugin is disabled.
 type Config struct {
-	Endpoints             []string      `json:"endpoints" desc:"addresses of the servers, host:port; none means those of ETCD_ENDPOINTS, else 127.0.0.1:2379"`
-	DialTimeout           time.Duration `json:"dial-timeout" desc:"how long one attempt to connect may take"`
-	OperationTimeout      time.Duration `json:"operation-timeout" desc:"how long one request may take"`
-	InsecureTransport     bool          `json:"insecure-transport" desc:"no TLS, whatever the other keys say"`
-	InsecureSkipTLSVerify bool          `json:"insecure-skip-tls-verify" desc:"TLS without a look at the certificate of the server"`
-	CertFile              string        `json:"cert-file" desc:"certificate of this client in PEM; with it, or a ca-file, the connection is secured by TLS"`
+	Endpoints             []string      `json:"endpoints" desc:"addresses of the servers, host:port; the default is ETCD_ENDPOINTS, else 127.0.0.1:2379"`
+	DialTimeout           time.Duration `json:"dial-timeout" desc:"timeout of one attempt to connect"`
+	OperationTimeout      time.Duration `json:"operation-timeout" desc:"timeout of one request"`
+	InsecureTransport     bool          `json:"insecure-transport" desc:"do not use TLS, even if other keys configure it"`
+	InsecureSkipTLSVerify bool          `json:"insecure-skip-tls-verify" desc:"do not verify the certificate of the server"`
+	CertFile              string        `json:"cert-file" desc:"certificate of this client in PEM; if it or ca-file is set, the connection uses TLS"`
 	KeyFile               string        `json:"key-file" desc:"private key of this client in PEM"`
-	CAFile                string        `json:"ca-file" desc:"certificates in PEM that sign those of the servers"`
-	AutoCompact           time.Duration `json:"auto-compact" desc:"forget history that is older than this, again and again; 0 leaves that to the server"`
-	ResyncAfterReconnect  bool          `json:"resync-after-reconnect" desc:"read everything and compare it with the southbound after each reconnect, instead of going on with the changes"`
-	AllowDelayedStart     bool          `json:"allow-delayed-start" desc:"start without the server, and connect when it comes; false makes the start of the agent fail"`
-	ReconnectInterval     time.Duration `json:"reconnect-interval" desc:"the longest pause between two attempts to connect"`
-	SessionTTL            int           `json:"session-ttl" desc:"after how many seconds without this agent what it publishes for its lifetime goes away"`
-	ExpandEnvVars         bool          `json:"expand-env-variables" desc:"replace $NAME and ${NAME} in values by variables of the environment"`
+	CAFile                string        `json:"ca-file" desc:"CA certificates in PEM that sign the certificates of the servers"`
+	AutoCompact           time.Duration `json:"auto-compact" desc:"compact history older than this periodically; 0 leaves compaction to the server"`
+	ResyncAfterReconnect  bool          `json:"resync-after-reconnect" desc:"read all values and compare them with the southbound after each reconnect, instead of continuing with the changes"`
+	AllowDelayedStart     bool          `json:"allow-delayed-start" desc:"start without the server and connect when it becomes available; if false, the start of the agent fails"`
+	ReconnectInterval     time.Duration `json:"reconnect-interval" desc:"maximum delay between two attempts to connect"`
+	SessionTTL            int           `json:"session-ttl" desc:"number of seconds after which values published by this agent expire if it does not renew them"`
+	ExpandEnvVars         bool          `json:"expand-env-variables" desc:"expand environment variables ($NAME, ${NAME}) in values"`
 }
 
-// minAutoCompact is what is shorter than what watchers of others may need.
+// minAutoCompact is the interval below which other watchers may miss history.
 const minAutoCompact = time.Hour
 
-// DefaultConfig is what holds where the configuration file says nothing.
+// DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config {
 	return Config{
 		DialTimeout: time.Second, OperationTimeout: 3 * time.Second, AllowDelayedStart: true,
@@ -40,7 +40,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	for key, d := range map[string]time.Duration{
@@ -67,7 +67,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// endpoints are those to use.
+// endpoints returns the addresses of the servers.
 func (c Config) endpoints() []string {
 	if len(c.Endpoints) > 0 {
 		return c.Endpoints
@@ -85,7 +85,7 @@ func (c Config) endpoints() []string {
 	return list
 }
 
-// tls returns how to secure the connection; nil: not at all.
+// tls returns the TLS configuration; nil disables TLS.
 func (c Config) tls() (*tls.Config, error) {
 	secured := c.CertFile != "" || c.CAFile != "" || c.InsecureSkipTLSVerify
 	for _, e := range c.endpoints() {

@@ -17,19 +17,20 @@ import (
 )
 
 const (
-	// page is how many entries one answer has.
+	// page is the number of entries in one response.
 	page = 5000
-	// maxReceived bounds an answer, in bytes. An entry has 1.5 MiB at most.
+	// maxReceived is the maximum size of a response, in bytes. An entry has 1.5
+	// MiB at most.
 	maxReceived = 1<<31 - 1
-	// txnOps is what a server allows in one transaction (max-txn-ops), unless it
-	// is told otherwise.
+	// txnOps is the default limit of a server on the operations of a transaction
+	// (max-txn-ops).
 	txnOps = 128
-	// txnBytes is how much of entries is put into one transaction; a server takes
-	// 1.5 MiB (max-request-bytes), unless it is told otherwise.
+	// txnBytes limits the size of the entries in one transaction. The default
+	// limit of a server is 1.5 MiB (max-request-bytes).
 	txnBytes = 1 << 20
 )
 
-// database is the kv.DB.
+// database implements kv.DB.
 type database struct {
 	client   *clientv3.Client
 	kv       pb.KVClient
@@ -48,17 +49,17 @@ func newDatabase(client *clientv3.Client, timeout time.Duration) *database {
 	}
 }
 
-// Features: everything.
+// Features reports that etcd supports all features.
 func (d *database) Features() kv.Features {
 	return kv.Features{Revisions: true, TTL: true, ClientTTL: true, TxnOps: txnOps, Shared: true}
 }
 
-// bounded is a context for one request.
+// bounded returns a context with the timeout of one request.
 func (d *database) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, d.timeout)
 }
 
-// ping asks for anything.
+// ping sends a request to check the connection.
 func (d *database) ping(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -66,7 +67,7 @@ func (d *database) ping(ctx context.Context, timeout time.Duration) error {
 	return explain(err)
 }
 
-// revision is the present one of the whole store.
+// revision returns the present revision of the store.
 func (d *database) revision(ctx context.Context) (int64, error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
@@ -92,7 +93,7 @@ func (d *database) Get(ctx context.Context, key string) (kv.Item, error) {
 	return kv.Item{Key: key, Value: it.Value, Revision: it.ModRevision}, nil
 }
 
-// List implements kv.DB. It reads in pages, all of the same revision.
+// List implements kv.DB. It reads pages of the same revision.
 func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (kv.Listing, error) {
 	from, end := keyRange(prefix)
 	req := &pb.RangeRequest{Key: from, RangeEnd: end, Limit: page, KeysOnly: kv.CollectList(opts).KeysOnly}
@@ -118,7 +119,7 @@ func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOptio
 	}
 }
 
-// keyRange is the range of keys that begin with a prefix.
+// keyRange returns the range of keys that begin with a prefix.
 func keyRange(prefix string) (from, end []byte) {
 	if prefix == "" {
 		return []byte{0}, []byte{0}
@@ -180,7 +181,7 @@ func (d *database) Txn(ctx context.Context, ops ...kv.Op) error {
 	}
 	_, err := d.kv.Txn(ctx, &req)
 	if rpctypes.ErrorDesc(err) == rpctypes.ErrorDesc(rpctypes.ErrGRPCTooManyOps) {
-		err = fmt.Errorf("%d changes: expected as many as the server allows, %d by default (max-txn-ops)", len(last), txnOps)
+		err = fmt.Errorf("%d changes exceed the limit of the server, which is %d by default (max-txn-ops)", len(last), txnOps)
 	}
 	return wrap("transaction", last[0].Key, err)
 }
@@ -212,7 +213,8 @@ func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []
 	return resp.Succeeded, nil
 }
 
-// Compact forgets the history before a revision; ErrCompacted: it is forgotten.
+// Compact drops the history before a revision. It returns ErrCompacted if that
+// has been done before.
 func (d *database) Compact(ctx context.Context, revision int64) error {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
@@ -227,7 +229,7 @@ func wrap(what, key string, err error) error {
 	return fmt.Errorf("etcd: %s %s: %w", what, key, explain(err))
 }
 
-// explain turns an error of the server into one that says what to do.
+// explain adds the remedy to an error of the server.
 func explain(err error) error {
 	st, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -239,9 +241,9 @@ func explain(err error) error {
 	case is(err, rpctypes.ErrGRPCNoSpace):
 		return fmt.Errorf("the store is full and read-only: compact and defragment it, then disarm its alarm (%w)", err)
 	case is(err, rpctypes.ErrGRPCNoLeader), is(err, rpctypes.ErrGRPCLeaderChanged), is(err, rpctypes.ErrGRPCTimeout):
-		return fmt.Errorf("the cluster has no leader now; are most of its members up? (%w)", err)
+		return fmt.Errorf("the cluster has no leader; check that a majority of its members is running (%w)", err)
 	case st.Code() == codes.DeadlineExceeded:
-		return fmt.Errorf("no answer in time: %s (%w)", st.Message(), context.DeadlineExceeded)
+		return fmt.Errorf("timeout: %s (%w)", st.Message(), context.DeadlineExceeded)
 	case st.Code() == codes.Canceled:
 		return fmt.Errorf("%s (%w)", st.Message(), context.Canceled)
 	case st.Code() == codes.Unavailable:

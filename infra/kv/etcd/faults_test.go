@@ -84,7 +84,7 @@ func TestFull(t *testing.T) {
 	want(t, updates, "-a")
 }
 
-// A client that may only read follows the store, and is told why it may not
+// A client that may only read follows the store, and gets an error that says why it may not
 // write, as an ordinary client or for its lifetime.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()

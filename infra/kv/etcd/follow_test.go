@@ -21,7 +21,7 @@ import (
 // patience is how long a test waits for what must come; it is no measure.
 const patience = 4 * time.Minute
 
-// follow returns what is told, as text.
+// follow returns the updates as text.
 func follow(t *testing.T, p *etcd.Plugin) <-chan string {
 	t.Helper()
 	updates := make(chan string, 100)
@@ -58,10 +58,10 @@ func want(t *testing.T, updates <-chan string, text string) {
 	select {
 	case got := <-updates:
 		if got != text {
-			t.Errorf("told %q, want %q", got, text)
+			t.Errorf("got %q, want %q", got, text)
 		}
 	case <-time.After(patience):
-		t.Fatalf("nothing was told, want %q", text)
+		t.Fatalf("no update, want %q", text)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestChangesMeanwhile(t *testing.T) {
 	put(t, other, "c=1")
 	want(t, updates, "c=1")
 
-	t.Log("the history is there: the changes are told, not the state")
+	t.Log("the history exists: the follower gets the changes, not the state")
 	cutOff(s, func() { put(t, other, "a=2", "d=1", "a=3") })
 	want(t, updates, "d=1 a=3")
 	if _, err := other.Delete("/p/b"); err != nil {
@@ -129,7 +129,7 @@ func TestChangesMeanwhile(t *testing.T) {
 	}
 	want(t, updates, "-b")
 
-	t.Log("the history was compacted: the state is read, the differences are told")
+	t.Log("the history was compacted: the follower gets the differences of the state")
 	cutOff(s, func() {
 		put(t, other, "a=4", "d=1", "e=1")
 		if _, err := other.Delete("/p/c"); err != nil {
@@ -225,7 +225,7 @@ func TestStartWithoutServer(t *testing.T) {
 	connect(t, cfg)
 	s.Stop()
 	err := agenttest.New(t, agent.AllPlugins(etcd.NewPlugin(etcd.UseConf(cfg)))).Start(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no answer from "+s.Addr) {
+	if err == nil || !strings.Contains(err.Error(), "no response from "+s.Addr) {
 		t.Errorf("start that must have a server: %v", err)
 	}
 }

@@ -17,19 +17,20 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// lifetime keeps entries for as long as this agent lives: they hang on a lease
-// that is renewed. If the lease is lost all the same, because the server was
-// not reached for too long, they are put again.
+// lifetime keeps entries for as long as this agent lives: they are attached to
+// a lease that it renews. If the lease expires because the server could not be
+// reached, lifetime puts the entries again.
 type lifetime struct {
-	d   *database // nil: none can be kept
-	ttl int64     // seconds
+	d   *database // nil: entries with this lifetime are not supported
+	ttl int64     // in seconds
 	log logging.Logger
 
-	// mu is held, to read, while entries are put on the lease, and to write while
-	// the lease is replaced or entries are given up: no request may undo another.
+	// mu is held for reading while entries are put on the lease, and for writing
+	// while the lease is replaced or entries are removed, so that no request
+	// undoes another.
 	mu     sync.RWMutex
-	lease  int64         // 0: none
-	stale  bool          // entries of an earlier lease are not on this one
+	lease  int64         // 0: there is no lease
+	stale  bool          // entries of an earlier lease have not been put on this one
 	wanted chan struct{} // closed when there is a lease to renew
 	began  bool          // wanted is closed
 
@@ -43,7 +44,7 @@ func newLifetime(d *database, ttl int64, log logging.Logger) *lifetime {
 
 func (l *lifetime) put(ctx context.Context, key string, value []byte) error {
 	if l.d == nil {
-		return fmt.Errorf("this client does not renew what it puts: %w", kv.ErrNotSupported)
+		return fmt.Errorf("this client does not renew leases: %w", kv.ErrNotSupported)
 	}
 	if done, err := l.putNow(ctx, key, value); done {
 		return err
@@ -57,8 +58,8 @@ func (l *lifetime) put(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// putNow puts an entry on the present lease, beside others; done is false if
-// there is none.
+// putNow puts an entry on the present lease, concurrently with other entries.
+// done is false if there is no lease.
 func (l *lifetime) putNow(ctx context.Context, key string, value []byte) (done bool, err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -75,7 +76,7 @@ func (l *lifetime) putNow(ctx context.Context, key string, value []byte) (done b
 	return true, err
 }
 
-// write puts an entry, with a new lease if the old one is gone. The lock is
+// write puts an entry, on a new lease if the old one has expired. The lock is
 // held.
 func (l *lifetime) write(ctx context.Context, key string, value []byte) error {
 	for fresh := false; ; fresh = true {
@@ -105,7 +106,7 @@ func (l *lifetime) all() map[string][]byte {
 	return maps.Clone(l.entries)
 }
 
-// forget makes entries ordinary ones, to be deleted or kept by others.
+// forget stops tracking entries: they will be deleted, or belong to others.
 func (l *lifetime) forget(ops ...kv.Op) {
 	l.forgetIf(func(entries map[string][]byte) {
 		for _, op := range ops {
@@ -144,18 +145,19 @@ func (l *lifetime) keep(ctx context.Context) {
 			return
 		}
 		if err := l.renew(ctx); err != nil && ctx.Err() == nil {
-			l.log.Debug("what this agent publishes for its lifetime was not renewed, it is tried again", "error", err)
+			l.log.Debug("cannot renew the lease of published keys; retrying", "error", err)
 		}
 	}
 }
 
-// renew keeps the lease alive, or puts the entries on a new one if it is lost.
+// renew renews the lease, or puts the entries on a new lease if it has
+// expired.
 func (l *lifetime) renew(ctx context.Context) error {
 	lost, err := l.alive(ctx)
 	if err != nil || lost < 0 {
 		return err
 	}
-	l.log.Info("what this agent publishes for its lifetime had expired, it is put again")
+	l.log.Info("lease expired; republishing keys")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lease == lost {
@@ -164,8 +166,8 @@ func (l *lifetime) renew(ctx context.Context) error {
 	return l.restore(ctx)
 }
 
-// alive keeps the lease alive. It returns the one that is lost, or does not
-// have all entries; -1: none.
+// alive renews the lease. It returns a lease that has expired or does not have
+// all entries; -1 if there was none.
 func (l *lifetime) alive(ctx context.Context) (lost int64, err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -178,7 +180,7 @@ func (l *lifetime) alive(ctx context.Context) (lost int64, err error) {
 	case err != nil:
 		return -1, explain(err)
 	case l.stale:
-		return 0, nil // the lease is good
+		return 0, nil // the lease has been renewed
 	}
 	return -1, nil
 }
@@ -191,8 +193,8 @@ func (l *lifetime) keepAlive(ctx context.Context) error {
 }
 
 // restore puts all entries on the lease, with a new one if there is none. That
-// may take longer than a lease lives, so it is renewed meanwhile. The lock is
-// held.
+// may take longer than the TTL of the lease, so restore renews it meanwhile.
+// The lock is held.
 func (l *lifetime) restore(ctx context.Context) error {
 	l.stale = true
 	if l.lease == 0 {
@@ -235,7 +237,7 @@ func (l *lifetime) restore(ctx context.Context) error {
 	return nil
 }
 
-// grant gets a lease. The lock is held.
+// grant requests a lease. The lock is held.
 func (l *lifetime) grant(ctx context.Context) error {
 	ctx, cancel := l.d.bounded(ctx)
 	defer cancel()
@@ -251,11 +253,11 @@ func (l *lifetime) grant(ctx context.Context) error {
 	return nil
 }
 
-// interval is how often the lease is renewed.
+// interval is the interval of renewals.
 func (l *lifetime) interval() time.Duration { return time.Duration(l.ttl) * time.Second / 3 }
 
-// end removes the entries. An unreachable server will do so when the lease
-// expires.
+// end removes the entries. If the server is unreachable, they expire with the
+// lease.
 func (l *lifetime) end(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,7 +265,7 @@ func (l *lifetime) end(ctx context.Context) error {
 		return nil
 	}
 	if _, err := l.d.leases.LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: l.lease}); err != nil {
-		l.log.Info("what this agent published for its lifetime expires with its lease", "seconds", l.ttl, "error", explain(err))
+		l.log.Info("cannot remove published keys; they expire with their lease", "seconds", l.ttl, "error", explain(err))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func present(t *testing.T, db kv.DB) int64 {
 	return l.Revision
 }
 
-// What is published for the lifetime of an agent comes back if the lease was
+// What is published for the lifetime of an agent is published again if the lease was
 // lost while the agent lives: all of it, whether the renewal or a put finds out.
 func TestLifetimeIsRestored(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestPublishedAgain(t *testing.T) {
 }
 
 // Without its agent an entry goes, by the clock of the server: that of the
-// agent does not matter. It comes back with the agent.
+// agent does not matter. It is published again with the agent.
 func TestLifetimeEnds(t *testing.T) {
 	t.Parallel()
 	s := kvtest.Etcd(t)

@@ -1,11 +1,10 @@
 // Package etcd is the connector to etcd, version 3.
 //
-// What is followed goes on, after any trouble, from the last change that was
-// seen, if the server still has exactly that change in its history; otherwise,
-// because it was compacted or the server has another history (restored from a
-// backup, emptied, another cluster), everything is read and compared. Requests
-// are made without waiting for a connection, so that errors say what is wrong
-// with it.
+// After a failure, a watch continues from the last change that it received, if
+// the server still has exactly that change in its history. Otherwise, because
+// it was compacted or the server has another history (restored from a backup,
+// emptied, another cluster), the connector reads everything and compares.
+// Requests do not wait for a connection, so that errors contain its failure.
 package etcd
 
 import (
@@ -28,21 +27,21 @@ import (
 )
 
 const (
-	// keepaliveTime is after how much silence the server is asked whether it is
-	// there, keepaliveTimeout how long it may take to answer. The server allows
-	// one question in 5 s (grpc-keepalive-min-time).
+	// keepaliveTime is the time without traffic after which the connector pings
+	// the server, keepaliveTimeout how long it waits for the reply. The server
+	// allows one ping in 5 s (grpc-keepalive-min-time).
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 5 * time.Second
-	// firstPause is the pause after the first failed attempt to connect.
+	// firstPause is the delay after the first failed attempt to connect.
 	firstPause = 50 * time.Millisecond
 )
 
 // Plugin is the connection to etcd.
 type Plugin struct {
 	Deps
-	base     *Config // of UseConf; nil: none
+	base     *Config // of UseConf; nil if it was not used
 	cfg      Config
-	db       *database // nil: disabled
+	db       *database // nil if the plugin is disabled
 	lifetime *lifetime
 }
 
@@ -63,7 +62,7 @@ func (p *Plugin) defaults() Config {
 	return DefaultConfig()
 }
 
-// Init prepares the connection, which is made in the background unless
+// Init prepares the connection, which is established in the background unless
 // allow-delayed-start is false.
 func (p *Plugin) Init() error {
 	cfg, found, err := config.Load(p.Cfg, p.defaults())
@@ -81,7 +80,7 @@ func (p *Plugin) Init() error {
 	p.db = newDatabase(client, cfg.OperationTimeout)
 	if !cfg.AllowDelayedStart {
 		if err := p.db.ping(p.Context(), cfg.DialTimeout+cfg.OperationTimeout); err != nil {
-			return errors.Join(fmt.Errorf("no answer from %s (allow-delayed-start is false): %w", strings.Join(cfg.endpoints(), ", "), err),
+			return errors.Join(fmt.Errorf("no response from %s (allow-delayed-start is false): %w", strings.Join(cfg.endpoints(), ", "), err),
 				client.Close())
 		}
 	}
@@ -90,11 +89,11 @@ func (p *Plugin) Init() error {
 	p.Go(p.lifetime.keep)
 	if cfg.AutoCompact > 0 {
 		if cfg.AutoCompact < minAutoCompact {
-			p.Log.Warn("auto-compact is short; whoever is disconnected for longer has to read everything again", "auto-compact", cfg.AutoCompact)
+			p.Log.Warn("auto-compact is short; a client that is disconnected for longer has to read everything again", "auto-compact", cfg.AutoCompact)
 		}
 		p.Go(p.compact)
 	}
-	p.Log.Info("etcd is used", "endpoints", strings.Join(cfg.endpoints(), ","))
+	p.Log.Info("using etcd", "endpoints", strings.Join(cfg.endpoints(), ","))
 	return nil
 }
 
@@ -115,9 +114,8 @@ func connect(cfg Config) (*clientv3.Client, error) {
 	return client, nil
 }
 
-// Open connects to etcd without a plugin, for programs that are no agents. The
-// connection is made with the first request. Entries cannot be put for the
-// lifetime of the client.
+// Open connects to etcd without a plugin, for programs that are not agents. It
+// connects with the first request. WithClientLifetimeTTL is not supported.
 func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, nil, err
@@ -131,7 +129,7 @@ func Open(cfg Config) (db kv.DB, closeDB func() error, err error) {
 	return d, client.Close, nil
 }
 
-// Close removes what was published for the lifetime of this agent, and ends the
+// Close removes the entries with the lifetime of this agent, and closes the
 // connection.
 func (p *Plugin) Close() error {
 	p.StopGoroutines()
@@ -147,10 +145,10 @@ func (p *Plugin) Close() error {
 	return err
 }
 
-// Disabled tells that there is no configuration file.
+// Disabled reports that there is no configuration file.
 func (p *Plugin) Disabled() bool { return p.db == nil }
 
-// DB gives access to the entries; nil if the plugin is disabled.
+// DB provides access to the entries; nil if the plugin is disabled.
 func (p *Plugin) DB() kv.DB {
 	if p.db == nil {
 		return nil
@@ -175,12 +173,12 @@ func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) erro
 	return kv.Publish(p.Context(), p.cfg.OperationTimeout, p.DB(), key, value, opts...)
 }
 
-// Delete removes a key, or all that begin with it.
+// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
 	return kv.Withdraw(p.Context(), p.cfg.OperationTimeout, p.DB(), key, opts...)
 }
 
-// compact forgets the history that was there one interval ago.
+// compact periodically drops history that is older than one interval.
 func (p *Plugin) compact(ctx context.Context) {
 	tick := time.NewTicker(p.cfg.AutoCompact)
 	defer tick.Stop()
@@ -193,10 +191,10 @@ func (p *Plugin) compact(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil, errors.Is(err, kv.ErrCompacted): // by others, or nothing has happened since
+		case err == nil, errors.Is(err, kv.ErrCompacted): // compacted by others, or nothing has changed since
 			before = now
 		default:
-			p.Log.Warn("history was not compacted", "error", err)
+			p.Log.Warn("cannot compact the history", "error", err)
 		}
 		select {
 		case <-tick.C:

@@ -43,9 +43,10 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 	}
 }
 
-// resume returns the revision to go on from; 0 if everything has to be read.
-// One can go on from the last change that was seen if it was a put and the
-// server has it, too. After a deletion there is nothing to compare with.
+// resume returns the revision to continue from; 0 if everything has to be
+// read. A session can continue from the last change it received if that was a
+// put and the server has it, too. After a deletion there is nothing to compare
+// with.
 func (d *database) resume(ctx context.Context, v *follow.View) (int64, error) {
 	last, ok := v.Last()
 	if !ok || last.Deleted {
@@ -86,16 +87,16 @@ func (d *database) WatchFrom(ctx context.Context, prefix string, revision int64,
 	return err
 }
 
-// watch tells what happens after a revision. began is called when the server
-// watches.
+// watch passes the events after a revision to handle. began is called when the
+// server has confirmed the watch.
 func (d *database) watch(ctx context.Context, prefix string, revision int64, began func(), handle func([]kv.Event) error) error {
 	if err := d.notFuture(ctx, revision); err != nil {
 		return wrap("watch", prefix, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// With a leader required, a member that is cut off from the others ends the
-	// watch instead of being silent.
+	// With a leader required, a member that is partitioned from the others ends
+	// the watch instead of staying silent.
 	stream, err := d.watches.Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxReceived))
 	if err != nil {
 		return wrap("watch", prefix, err)
@@ -103,7 +104,7 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 	from, end := keyRange(prefix)
 	create := &pb.WatchCreateRequest{Key: from, RangeEnd: end, StartRevision: revision + 1, Fragment: true}
 	err = stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}})
-	if err != nil && !errors.Is(err, io.EOF) { // then Recv has the reason
+	if err != nil && !errors.Is(err, io.EOF) { // Recv returns the reason
 		return wrap("watch", prefix, err)
 	}
 	var events []kv.Event
@@ -118,8 +119,8 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 		case resp.Canceled:
 			return wrap("watch", prefix, status.Error(codes.Unavailable, resp.CancelReason))
 		case resp.Created:
-			// Asked again: between the question and the watch there may have been
-			// another server.
+			// Checked again: the server may have been replaced between the first check
+			// and the watch.
 			if resp.Header.Revision < revision {
 				if err := d.notFuture(ctx, revision); err != nil {
 					return wrap("watch", prefix, err)
@@ -140,8 +141,8 @@ func (d *database) watch(ctx context.Context, prefix string, revision int64, beg
 	}
 }
 
-// notFuture checks that a revision was reached. From a later one the server
-// would be silent until it is.
+// notFuture checks that a revision has been reached. The server would send
+// nothing until a later one is.
 func (d *database) notFuture(ctx context.Context, revision int64) error {
 	now, err := d.revision(ctx)
 	if err == nil && now < revision {

@@ -1,14 +1,14 @@
-// Package follow makes the Watch of a kv.Store out of the sessions of a
-// connector. A session is one connection's worth of following: it lists, or
-// goes on where the last one ended, and tells what changes until something
-// breaks. Run keeps sessions going, with growing pauses after failures, and
-// gives the receiver what is different from what it was told before: a lost
-// connection costs the receiver nothing, neither changes nor a second telling.
+// Package follow implements the Watch of a kv.Store by the sessions of a
+// connector. A session lasts as long as one connection: it lists the entries,
+// or continues where the last one ended, and reports changes until an error
+// occurs. Run repeats sessions, with growing delays after failures, and passes
+// the differences to the receiver: a lost connection causes neither lost nor
+// repeated changes.
 //
 // A receiver that is slower than the store gets fewer and larger updates: of
-// several changes to a key that happened while it was busy, the last one. So it
-// never falls behind by more than one update, and what waits for it is bounded
-// by the number of keys.
+// several changes to a key that happened while it was busy, it gets the last
+// one. So it is at most one update behind, and pending changes are limited by
+// the number of keys.
 package follow
 
 import (
@@ -21,29 +21,29 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// minPause is the pause after the first failed session; it doubles up to
+// minPause is the delay after the first failed session; it doubles up to
 // Options.MaxPause.
 const minPause = 50 * time.Millisecond
 
 // Options are the settings of Run.
 type Options struct {
-	Store  string // name of the store, for people
-	Prefix string // what is followed; keys are told without it
-	// MaxPause bounds the pause between two attempts to connect.
+	Store  string // name of the store, for logs
+	Prefix string // the prefix to follow; reported keys do not include it
+	// MaxPause is the maximum delay between two attempts to connect.
 	MaxPause time.Duration
-	// Resync tells the whole content again after every reconnect.
+	// Resync passes the whole content again after every reconnect.
 	Resync bool
-	// Value makes a value of bytes; nil: kv.Encoded.
+	// Value converts bytes to a value; nil: kv.Encoded.
 	Value  func([]byte) kv.Value
 	Log    logging.Logger
 	Health health.Reporter
 }
 
-// Session follows the store until ctx ends or something breaks, which it
-// returns. It tells what it sees to the view, from one goroutine at a time.
+// Session follows the store until ctx ends or an error occurs, which it
+// returns. It reports changes to the view, from one goroutine at a time.
 type Session func(ctx context.Context, v *View) error
 
-// Run follows a store with sessions until ctx ends; then it returns nil.
+// Run follows a store with sessions until ctx ends, and then returns nil.
 func Run(ctx context.Context, o Options, session Session, handle func(kv.Update) error) error {
 	v := newView(o)
 	ended := make(chan struct{})
@@ -76,13 +76,13 @@ func Run(ctx context.Context, o Options, session Session, handle func(kv.Update)
 // keep runs one session after the other.
 func (v *View) keep(ctx context.Context, session Session) {
 	pause := minPause
-	lost := false // and told
+	lost := false // whether the loss of the connection was logged
 	for {
 		v.connected = false
 		v.onConnected = func() {
 			pause = minPause
 			if lost {
-				v.o.Log.Info("the store is followed again", "store", v.o.Store)
+				v.o.Log.Info("reconnected to the store", "store", v.o.Store)
 			}
 			lost = false
 			v.o.Health.OK("connected")
@@ -93,10 +93,10 @@ func (v *View) keep(ctx context.Context, session Session) {
 		}
 		if !lost {
 			lost = true
-			v.o.Log.Warn("the store cannot be followed; what it said before stays in effect, connecting again",
+			v.o.Log.Warn("lost the connection to the store; its values stay in effect, reconnecting",
 				"store", v.o.Store, "error", err)
 		}
-		v.o.Health.Degraded("not connected; what was read before stays in effect", err)
+		v.o.Health.Degraded("not connected; the values read before stay in effect", err)
 		select {
 		case <-time.After(jitter(pause)):
 		case <-ctx.Done():
@@ -106,10 +106,10 @@ func (v *View) keep(ctx context.Context, session Session) {
 	}
 }
 
-// jitter keeps many agents from coming back in step.
+// jitter prevents many agents from reconnecting at the same time.
 func jitter(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/4)) }
 
-// ListAndWatch is the session of any DB whose features include revisions.
+// ListAndWatch returns the session of a DB whose features include revisions.
 func ListAndWatch(db kv.DB) Session {
 	return func(ctx context.Context, v *View) error {
 		for {

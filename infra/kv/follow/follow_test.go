@@ -108,7 +108,7 @@ func (b *bench) breakDown(err error) {
 func (b *bench) want(updates ...string) {
 	b.t.Helper()
 	if got := strings.Join(b.updates, "; "); got != strings.Join(updates, "; ") {
-		b.t.Errorf("told %q, want %q", b.updates, updates)
+		b.t.Errorf("got %q, want %q", b.updates, updates)
 	}
 	b.updates = nil
 }
@@ -213,7 +213,7 @@ func TestResyncAfterReconnect(t *testing.T) {
 		b.breakDown(errors.New("reset"))
 		b.do(func(v *follow.View) {
 			if _, ok := v.Last(); ok {
-				t.Error("a view that is to be told anew can be resumed")
+				t.Error("a view that must list again can be resumed")
 			}
 			v.Replace(items(4, "a=1", "b=1"))
 		})

@@ -12,36 +12,36 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// View is what is known of the store's content. Its methods are for the one
-// session that runs.
+// View is the known content of the store. Its methods are for the one session
+// that runs.
 type View struct {
 	o     Options
 	place kv.Location // of all values
 	seed  maphash.Seed
-	ready chan struct{} // room for one: there is something to take
+	ready chan struct{} // buffered: there is something to take
 
-	told        map[string]uint64 // key without prefix -> hash of the value that was told, or will be
+	told        map[string]uint64 // key without prefix -> hash of the value that was reported, or will be
 	listed      bool              // Replace was called
 	connected   bool
 	onConnected func()
 	last        Change
 
-	mu      sync.Mutex // over what waits for the receiver
-	resync  *kv.Update // told before changes
+	mu      sync.Mutex // guards the pending changes
+	resync  *kv.Update // reported before changes
 	changes []pending
 	at      map[string]int // key -> index in changes
 }
 
-// pending is a change that waits.
+// pending is a change that has not been passed to the receiver.
 type pending struct {
 	kv.Change
-	fresh bool // the receiver was not told about the key before
+	fresh bool // the receiver does not know the key yet
 }
 
-// Change is a change as the store knows it, to find out later whether its
-// history is still the same.
+// Change is a change with its identity in the store, to find out later whether
+// the store still has the same history.
 type Change struct {
-	Key      string // prefix included
+	Key      string // including the prefix
 	Revision int64
 	Deleted  bool
 }
@@ -53,17 +53,17 @@ func newView(o Options) *View {
 	return &View{o: o, place: kv.At(o.Store + ":" + o.Prefix).Keyed(), seed: maphash.MakeSeed(), ready: make(chan struct{}, 1), told: map[string]uint64{}, at: map[string]int{}}
 }
 
-// Prefix is what is followed.
+// Prefix returns the followed prefix.
 func (v *View) Prefix() string { return v.o.Prefix }
 
-// Last is the newest change that was told. ok is false if the next session must
-// list: nothing is known, or the options ask for a resync.
+// Last returns the newest reported change. ok is false if the next session must
+// list: nothing is known, or the options require a resync.
 func (v *View) Last() (last Change, ok bool) {
 	return v.last, v.listed && !v.o.Resync && v.last.Revision > 0
 }
 
-// Connected tells that the session goes on where the last one ended. Replace
-// calls it itself.
+// Connected reports that the session continues where the last one ended.
+// Replace calls it itself.
 func (v *View) Connected() {
 	if !v.connected {
 		v.connected = true
@@ -71,18 +71,18 @@ func (v *View) Connected() {
 	}
 }
 
-// Compacted tells whether an error of WatchFrom only means that one has to list
-// again.
+// Compacted reports whether an error of WatchFrom only means that the session
+// must list again.
 func (v *View) Compacted(err error) bool {
 	if !errors.Is(err, kv.ErrCompacted) {
 		return false
 	}
-	v.o.Log.Info("the store has forgotten the changes meanwhile; its content is read again", "store", v.o.Store)
+	v.o.Log.Info("the store has compacted the changes since the disconnect; reading its content again", "store", v.o.Store)
 	return true
 }
 
-// Replace tells the whole content, sorted by key. The receiver gets the
-// difference, the first time all of it.
+// Replace reports the whole content, sorted by key. The receiver gets the
+// differences, or all of it the first time.
 func (v *View) Replace(listing kv.Listing) {
 	all := !v.listed || v.o.Resync && !v.connected
 	told := make(map[string]uint64, len(listing.Items))
@@ -110,11 +110,11 @@ func (v *View) Replace(listing kv.Listing) {
 	v.Connected()
 }
 
-// Apply tells events in the order in which they happened.
+// Apply reports events in the order in which they happened.
 func (v *View) Apply(events []kv.Event) { v.apply(events, false) }
 
-// ApplyNew tells those of the events that make a difference to what was told,
-// for stores whose events may repeat what was listed.
+// ApplyNew reports the events that differ from the known content, for stores
+// whose events may repeat what was listed.
 func (v *View) ApplyNew(events []kv.Event) { v.apply(events, true) }
 
 func (v *View) apply(events []kv.Event, differing bool) {
@@ -158,7 +158,7 @@ func (v *View) Known() []string {
 	return keys
 }
 
-// put makes changes wait for the receiver; all tells that they are everything.
+// put adds pending changes; all reports that they are the whole content.
 func (v *View) put(all bool, changes []pending) {
 	if !all && len(changes) == 0 {
 		return
@@ -180,7 +180,7 @@ func (v *View) put(all bool, changes []pending) {
 	}
 }
 
-// wait puts a change in the place of one of the same key that waits already.
+// wait adds a pending change, or replaces the pending change of the same key.
 func (v *View) wait(ch pending) {
 	i, waits := v.at[ch.Key]
 	if !waits {
@@ -189,12 +189,12 @@ func (v *View) wait(ch pending) {
 		return
 	}
 	if ch.fresh = v.changes[i].fresh; ch.fresh && ch.Deleted {
-		delete(v.at, ch.Key) // it came and went, and nobody has to know
+		delete(v.at, ch.Key) // created and deleted since; the receiver need not know
 	}
 	v.changes[i] = ch
 }
 
-// bare are the changes that are left.
+// bare returns the pending changes without their state.
 func bare(waiting []pending) []kv.Change {
 	changes := make([]kv.Change, 0, len(waiting))
 	for _, ch := range waiting {
@@ -205,7 +205,7 @@ func bare(waiting []pending) []kv.Change {
 	return changes
 }
 
-// take returns what is to be told next.
+// take returns the next update.
 func (v *View) take() (u kv.Update, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package initfile is the plugin that offers one file as the initial
-// configuration: it is read once, at the start, and not followed. Use it as the
-// store with the lowest priority.
+// Package initfile is the plugin that provides a file as the initial
+// configuration. It reads the file once, at the start, and does not follow it.
+// Use it as the store with the lowest priority.
 package initfile
 
 import (
@@ -39,14 +39,14 @@ type Config struct {
 	Path    string `json:"initial-configuration-file-path" desc:"file with the initial configuration; it need not exist"`
 }
 
-// DefaultConfig is what holds without a configuration file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config { return Config{Path: "initial-config.yaml"} }
 
 // Option is a setting of a Plugin.
 type Option func(*Plugin)
 
-// NewPlugin returns a plugin with the given settings; UseFormat must be among
-// them.
+// NewPlugin returns a plugin with the given settings, which must include
+// UseFormat.
 func NewPlugin(opts ...Option) *Plugin {
 	p := &Plugin{}
 	p.SetName(DefaultName)
@@ -56,7 +56,7 @@ func NewPlugin(opts ...Option) *Plugin {
 	return p
 }
 
-// UseFormat sets how the file is read.
+// UseFormat sets the format of the file.
 func UseFormat(f kv.Format) Option { return func(p *Plugin) { p.Format = f } }
 
 // UseDeps lets f change the dependencies of the plugin.
@@ -67,8 +67,8 @@ var _ kv.Store = (*Plugin)(nil)
 // ConfigSpec returns the defaults of initfileregistry.conf.
 func (p *Plugin) ConfigSpec() any { return DefaultConfig() }
 
-// Init reads the file. A file with errors is an error: nobody would mend it
-// while the agent runs.
+// Init reads the file. It returns an error if the file is invalid, because it
+// is not read again while the agent runs.
 func (p *Plugin) Init() error {
 	cfg, _, err := config.Load(p.Cfg, DefaultConfig())
 	if err != nil {
@@ -92,10 +92,10 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// Disabled tells that there is no initial configuration.
+// Disabled reports that there is no initial configuration.
 func (p *Plugin) Disabled() bool { return p.text == nil }
 
-// Watch tells the content of the file.
+// Watch passes the content of the file to handle.
 func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update) error) error {
 	content := p.Format.Read(p.cfg.Path, p.text, prefix)
 	u := kv.Update{Resync: true}

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Certs are the files of a certificate authority, and of a certificate for
-// 127.0.0.1 that it has signed, good for servers and clients.
+// Certs are the files of a certificate authority, and of a certificate that it
+// signed for 127.0.0.1, for servers and clients.
 type Certs struct{ CA, Cert, Key string }
 
-// CertName is the name (CN) in the certificates of Certs.
+// CertName is the common name (CN) in the certificates of Certs.
 const CertName = "test"
 
-// NewCerts makes a new authority.
+// NewCerts creates an authority.
 func NewCerts(tb testing.TB) Certs {
 	tb.Helper()
 	dir := tb.TempDir()

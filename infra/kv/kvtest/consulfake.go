@@ -14,14 +14,15 @@ import (
 	"time"
 )
 
-// FakeConsul stands in for Consul where there is none: the part of its HTTP API
-// that connectors use (/v1/kv with recurse, index and wait; /v1/txn), with its
-// indexes, its refusals and its limit of 512 KiB for a value. As in Consul,
-// readers that wait are woken by any change, also one elsewhere.
+// FakeConsul replaces Consul if it is not installed. It implements the part of
+// its HTTP API that connectors use (/v1/kv with recurse, index and wait;
+// /v1/txn), with its indexes, its errors and its limit of 512 KiB for a value.
+// As in Consul, any change wakes waiting readers, also a change elsewhere.
 type FakeConsul struct {
-	// Direct is the address it listens on, Addr that of the proxy before it.
+	// Direct is the address it listens on, Addr that of the proxy in front of
+	// it.
 	Direct, Addr string
-	// Proxy stands before it.
+	// Proxy is in front of it.
 	Proxy *Proxy
 
 	server *http.Server
@@ -31,10 +32,10 @@ type FakeConsul struct {
 	entries map[string]fakePair
 	index   uint64
 	changed chan struct{} // closed by the next change
-	paused  chan struct{} // closed when it goes on; nil: it is not paused
+	paused  chan struct{} // closed when it continues; nil: it is not paused
 }
 
-// fakePair is an entry as Consul writes it.
+// fakePair is an entry in Consul's JSON format.
 type fakePair struct {
 	Key         string
 	Value       []byte
@@ -50,10 +51,10 @@ const (
 )
 
 // NewFakeConsul starts a fake, which ends with the test. The output of the test
-// says that it is one.
+// says that it is a fake.
 func NewFakeConsul(tb testing.TB) *FakeConsul {
 	tb.Helper()
-	tb.Log("FAKE: a stand-in for Consul, not Consul itself, is tested against")
+	tb.Log("FAKE: this test runs against a fake of Consul, not against Consul itself")
 	f := &FakeConsul{Direct: freeAddr(tb), entries: map[string]fakePair{}, index: 1, changed: make(chan struct{})}
 	f.start(tb)
 	f.Proxy = NewProxy(tb, f.Direct)
@@ -74,7 +75,7 @@ func (f *FakeConsul) start(tb testing.TB) {
 	server, served := &http.Server{Handler: mux, ReadHeaderTimeout: patience}, make(chan struct{})
 	f.server, f.served = server, served
 	go func() {
-		defer close(served) // waited for by stop
+		defer close(served) // stop waits for it
 		_ = server.Serve(l)
 	}()
 }
@@ -84,7 +85,7 @@ func (f *FakeConsul) stop() {
 	<-f.served
 }
 
-// Restart implements Server: connections break, the data stay.
+// Restart implements Server: connections break, the data are kept.
 func (f *FakeConsul) Restart(tb testing.TB) {
 	tb.Helper()
 	f.stop()
@@ -108,7 +109,8 @@ func (f *FakeConsul) Pause(testing.TB) (resume func()) {
 // Partition implements Server.
 func (f *FakeConsul) Partition(testing.TB) (heal func()) { return f.Proxy.Partition() }
 
-// enter waits while the server is paused. With true the lock is held.
+// enter waits while the server is paused. If it returns true, the lock is
+// held.
 func (f *FakeConsul) enter(r *http.Request) bool {
 	for {
 		f.mu.Lock()
@@ -125,8 +127,8 @@ func (f *FakeConsul) enter(r *http.Request) bool {
 	}
 }
 
-// read answers what is below a prefix; with an index, when something changed
-// since, or the time is up.
+// read returns the entries below a prefix; with an index, when one has changed
+// since or the timeout has expired.
 func (f *FakeConsul) read(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	since, _ := strconv.ParseUint(query.Get("index"), 10, 64) // none is 0, as in Consul
@@ -160,7 +162,7 @@ func (f *FakeConsul) read(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(found) // who asked may have gone
+	_ = json.NewEncoder(w).Encode(found) // the client may have disconnected
 }
 
 // below returns the entries below a prefix, by key. The lock is held.
@@ -180,7 +182,7 @@ type fakeVerb struct {
 	Index     uint64
 }
 
-// transact does all operations or none.
+// transact executes all operations or none.
 func (f *FakeConsul) transact(w http.ResponseWriter, r *http.Request) {
 	var ops []struct{ KV fakeVerb }
 	if err := json.NewDecoder(r.Body).Decode(&ops); err != nil {
@@ -231,10 +233,10 @@ func (f *FakeConsul) transact(w http.ResponseWriter, r *http.Request) {
 		close(f.changed)
 		f.changed = make(chan struct{})
 	}
-	_ = json.NewEncoder(w).Encode(answer) // who asked may have gone
+	_ = json.NewEncoder(w).Encode(answer) // the client may have disconnected
 }
 
-// do does one operation; what it writes has the next index. The lock is held.
+// do executes one operation. Its writes have the next index. The lock is held.
 func (f *FakeConsul) do(v fakeVerb) ([]fakePair, error) {
 	now, exists := f.entries[v.Key]
 	switch v.Verb {
@@ -249,7 +251,7 @@ func (f *FakeConsul) do(v fakeVerb) ([]fakePair, error) {
 		maps.DeleteFunc(f.entries, func(key string, _ fakePair) bool { return strings.HasPrefix(key, v.Key) })
 		return nil, nil
 	case "delete-cas", "cas":
-		if now.ModifyIndex != v.Index { // 0: there is none
+		if now.ModifyIndex != v.Index { // 0: there is no entry
 			return nil, fmt.Errorf("failed to %s key %q, index is stale", v.Verb, v.Key)
 		}
 	case "set", "delete":
@@ -265,6 +267,6 @@ func (f *FakeConsul) do(v fakeVerb) ([]fakePair, error) {
 		p.CreateIndex = now.CreateIndex
 	}
 	f.entries[v.Key] = p
-	p.Value = nil // an answer to a write has none
+	p.Value = nil // the response to a write has no value
 	return []fakePair{p}, nil
 }

@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// Etcdctl runs the tool of etcd, which must succeed, and returns what it writes.
-// It waits as long as a test does: its own bounds are a few seconds, in which a
-// machine with much to do may stand still. The test is skipped if there is none on
-// this machine.
+// Etcdctl runs etcdctl, which must succeed, and returns its output. It has the
+// timeout of the test, since its default timeout of a few seconds is too short on
+// a busy machine. The test is skipped if etcdctl is not installed.
 func Etcdctl(tb testing.TB, args ...string) string {
 	tb.Helper()
 	args = append([]string{

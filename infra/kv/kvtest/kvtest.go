@@ -1,9 +1,8 @@
-// Package kvtest is the suite that every connector has to pass, on a real
-// server where there is one: what a kv.DB does, what its Features promise and
-// what they deny, and that a kv.Store loses nothing, invents nothing and keeps
-// the order of each key while its server is restarted, stopped and cut off under
-// load. It also has the servers: processes that tests start, and a proxy that
-// cuts connections.
+// Package kvtest is the test suite of connectors, run on a real server where it
+// is installed. It checks the operations of a kv.DB, that its Features are
+// correct, and that a kv.Store neither loses nor invents changes and keeps the
+// order of each key while its server is restarted, stopped and partitioned under
+// load. It also runs the servers, and a proxy that breaks connections.
 package kvtest
 
 import (
@@ -20,30 +19,30 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// patience is how long a test waits for what must come; it is no measure.
+// patience is how long a test waits for an event; it only stops a hung test.
 const patience = 4 * time.Minute
 
-// Suite is what the tests run on.
+// Suite is the connector and the server under test.
 type Suite struct {
-	// Connect returns a plugin of the connector in a running agent; stop ends
+	// Connect returns a plugin of the connector in a running agent; stop stops
 	// the agent before the end of the test.
 	Connect func(tb testing.TB) (c kv.Connector, stop func())
-	// Server is what the connector talks to; nil: nothing that could fail.
+	// Server is the server of the connector; nil if it has none that could
+	// fail.
 	Server Server
-	// Late is for how long the server may keep a write whose caller has given up,
-	// and still carry it out, perhaps after a later one; writes are waited for
-	// longer than that.
+	// Late is how long the server may keep a write whose client has given up, and
+	// still execute it, perhaps after a later one. Writes have a longer timeout.
 	Late time.Duration
 }
 
-// Server is a server whose troubles can be arranged.
+// Server is a server whose failures can be triggered.
 type Server interface {
-	// Restart kills it without notice and starts it again with its data.
+	// Restart kills it and starts it again with its data.
 	Restart(tb testing.TB)
 	// Pause stops the process (SIGSTOP) until resume is called.
 	Pause(tb testing.TB) (resume func())
-	// Partition keeps packets from getting through, without closing
-	// connections, until heal is called.
+	// Partition drops all traffic, without closing connections, until heal is
+	// called.
 	Partition(tb testing.TB) (heal func())
 }
 
@@ -68,7 +67,8 @@ func (s Suite) Run(t *testing.T) {
 	}
 }
 
-// bench is one test: a connection, and a part of the store for it alone.
+// bench is the environment of one test: a connection, and a part of the store
+// for it alone.
 type bench struct {
 	testing.TB
 	suite  Suite
@@ -119,7 +119,7 @@ func (b *bench) want(prefix string, want ...string) kv.Listing {
 	return l
 }
 
-// unsupported checks that what Features deny is refused, as such.
+// unsupported checks that an unsupported operation returns ErrNotSupported.
 func (b *bench) unsupported(what string, err error) {
 	b.Helper()
 	if !errors.Is(err, kv.ErrNotSupported) {
@@ -233,10 +233,10 @@ func transactions(b *bench) {
 		}
 		b.ok(b.db.Txn(b.ctx, ops[:limit]...))
 		if err := b.db.Txn(b.ctx, append(ops, op("a", []byte("3")))...); err == nil || !strings.Contains(err.Error(), fmt.Sprint(limit)) {
-			b.Errorf("more than %d operations: %v, want an error that tells the limit", limit, err)
+			b.Errorf("more than %d operations: %v, want an error that names the limit", limit, err)
 		}
 		if item, err := b.db.Get(b.ctx, b.prefix+"a"); err != nil || string(item.Value) != "2" {
-			b.Errorf("a refused transaction had an effect: %+v, %v", item, err)
+			b.Errorf("a rejected transaction had an effect: %+v, %v", item, err)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func compareAndSwap(b *bench) {
 	b.want(b.prefix, "a=5")
 }
 
-// compareAndSwapRace counts with many counters at once.
+// compareAndSwapRace counts with many concurrent counters.
 func compareAndSwapRace(b *bench) {
 	const counters, each = 6, 20
 	key := b.prefix + "n"

@@ -25,11 +25,11 @@ func joinSorted(keys []string, byKey map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// fault is a trouble of the server.
+// fault is a failure of the server.
 type fault struct {
 	name string
-	// happen is called again and again under load; each time it ends with the
-	// server well.
+	// happen is called repeatedly under load. It returns when the server works
+	// again.
 	happen func(tb testing.TB, s Server)
 }
 
@@ -47,10 +47,10 @@ var faults = []fault{
 	}},
 }
 
-// rest lets a trouble last; nothing depends on how long.
+// rest makes a failure last for a while; no result depends on how long.
 func rest(d time.Duration) { <-time.After(d) }
 
-// load follows a store that is written to.
+// load follows a store under load.
 func load(b *bench) { loadWith(b, fault{name: "none", happen: func(testing.TB, Server) {}}) }
 
 const (
@@ -65,8 +65,9 @@ type stamp struct {
 }
 
 // loadWith writes to many keys, by one writer per key, whose values count up;
-// sometimes a key is deleted. Whoever follows must see values only that were
-// written, for each key in the order of writing, and in the end what is there.
+// sometimes it deletes a key. A follower must see only values that were
+// written, in the order of writing for each key, and in the end the present
+// content.
 func loadWith(b *bench, f fault) {
 	b.put("00", `{"n":1}`)
 	model := newModel(b)
@@ -104,7 +105,7 @@ func loadWith(b *bench, f fault) {
 		b.Errorf("the store has %d entries, want %d", len(stored.Items), len(want))
 	}
 	model.await(want)
-	b.Logf("%d writes, %d updates, %d changes told", total(written), model.updates, model.changes)
+	b.Logf("%d writes, %d updates, %d changes", total(written), model.updates, model.changes)
 }
 
 func total(ns []int) (sum int) {
@@ -114,8 +115,8 @@ func total(ns []int) (sum int) {
 	return sum
 }
 
-// write makes the n-th write of a key; every seventh deletes it. While the
-// server is in trouble it is repeated: the outcome of a failed one is unknown.
+// write makes the n-th write of a key; every seventh deletes it. During a
+// failure it repeats the write, since the outcome of a failed one is unknown.
 func (b *bench) write(key string, n int) {
 	for {
 		ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second+b.suite.Late)
@@ -137,7 +138,7 @@ func (b *bench) write(key string, n int) {
 	}
 }
 
-// model is what a follower knows.
+// model is the state of a follower.
 type model struct {
 	b                *bench
 	mu               sync.Mutex
@@ -156,7 +157,7 @@ func (m *model) handle(u kv.Update) error {
 	defer m.mu.Unlock()
 	if u.Resync {
 		if m.updates > 0 {
-			m.b.Error("everything was told twice")
+			m.b.Error("the whole content was reported twice")
 		}
 		clear(m.known)
 	}
@@ -172,7 +173,7 @@ func (m *model) handle(u kv.Update) error {
 		}
 		var s stamp
 		if err := json.Unmarshal(ch.Value.(kv.Encoded), &s); err != nil || s.N%7 == 0 {
-			m.b.Errorf("%s: nobody wrote %q", ch.Key, ch.Value)
+			m.b.Errorf("%s: %q was never written", ch.Key, ch.Value)
 		}
 		if s.N < m.highest[ch.Key] {
 			m.b.Errorf("%s: %d after %d", ch.Key, s.N, m.highest[ch.Key])
@@ -186,7 +187,7 @@ func (m *model) handle(u kv.Update) error {
 	return nil
 }
 
-// await waits until the follower knows exactly this.
+// await waits until the follower has exactly this content.
 func (m *model) await(want map[string]int) {
 	m.b.Helper()
 	for {

@@ -17,16 +17,17 @@ import (
 	"time"
 )
 
-// Process is a server in a process of its own, which ends with the test.
+// Process is a server process, which ends with the test.
 type Process struct {
-	// Direct is the address it listens on, Addr that of the proxy before it.
+	// Direct is the address it listens on, Addr that of the proxy in front of
+	// it.
 	Direct, Addr string
-	// Proxy stands before it.
+	// Proxy is in front of it.
 	Proxy *Proxy
 
 	command func() *exec.Cmd
 	ready   func(*Process) bool
-	status  string // another address, which tells whether it is ready
+	status  string // another address, which reports whether it is ready
 	cmd     *exec.Cmd
 	exited  chan struct{}
 	log     bytes.Buffer
@@ -36,7 +37,7 @@ type Process struct {
 var _ Server = (*Process)(nil)
 
 // Etcd starts an etcd; args are added to its command line. The test is skipped
-// if there is none on this machine.
+// if etcd is not installed.
 func Etcd(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	binary := find(tb, "etcd", "etcd-server")
@@ -51,7 +52,7 @@ func Etcd(tb testing.TB, args ...string) *Process {
 		peer := "http://" + freeAddr(tb)
 		url := secure + "://" + p.Direct
 		return append([]string{
-			"env", "ETCD_UNSUPPORTED_ARCH=" + runtime.GOARCH, // 3.4 insists on it for arm64
+			"env", "ETCD_UNSUPPORTED_ARCH=" + runtime.GOARCH, // required by 3.4 on arm64
 			binary, "--name", "test", "--data-dir", filepath.Join(p.dir, "data"), "--log-level", "error",
 			"--listen-client-urls", url, "--advertise-client-urls", url,
 			"--listen-metrics-urls", "http://" + p.status, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "test=" + peer,
@@ -59,8 +60,8 @@ func Etcd(tb testing.TB, args ...string) *Process {
 	})
 }
 
-// Consul starts a Consul that is a cluster by itself. The test is skipped if
-// there is none on this machine.
+// Consul starts a cluster of one Consul server. The test is skipped if Consul
+// is not installed.
 func Consul(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	binary := find(tb, "consul", "consul, of Debian 11, see .ci/need")
@@ -76,14 +77,14 @@ func Consul(tb testing.TB, args ...string) *Process {
 func consulReady(p *Process) bool { return answers("http://" + p.Direct + "/v1/kv/?keys&consistent") }
 
 func portOf(addr string) string {
-	_, port, _ := net.SplitHostPort(addr) // as freeAddr made it
+	_, port, _ := net.SplitHostPort(addr) // freeAddr returned it
 	return port
 }
 
-// etcdReady tells whether the server has elected itself.
+// etcdReady reports whether the server has elected itself.
 func etcdReady(p *Process) bool { return answers("http://" + p.status + "/health") }
 
-// answers tells whether a server answers, be it that there is nothing.
+// answers reports whether a server responds, also with 404.
 func answers(url string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -100,20 +101,20 @@ func answers(url string) bool {
 	return resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNotFound
 }
 
-// find looks for a program, and skips the test without it.
+// find looks for a program, and skips the test if it is not installed.
 func find(tb testing.TB, program, pkg string) string {
 	tb.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		tb.Skipf("SKIPPED: there is no %s here (Debian: apt install %s); nothing of this is tested", program, pkg)
+		tb.Skipf("SKIPPED: %s is not installed (Debian: apt install %s)", program, pkg)
 	}
 	return path
 }
 
-// freeAddr is an address that a server may listen on, again and again, until the end
-// of the test. Nobody else gets its port, neither another test that looks for one nor
-// a connection: a socket is bound to it, without SO_REUSEADDR. That is set afterwards,
-// and then servers, which set it as well, may listen at the same address.
+// freeAddr returns an address that a server may listen on repeatedly until the end of
+// the test. Neither another test nor a connection can take its port: a socket is bound
+// to it, without SO_REUSEADDR. The option is set afterwards, and then servers that set
+// it as well may listen on the same address.
 func freeAddr(tb testing.TB) string {
 	tb.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -133,8 +134,8 @@ func freeAddr(tb testing.TB) string {
 	return fmt.Sprintf("127.0.0.1:%d", addr.(*syscall.SockaddrInet4).Port)
 }
 
-// start starts a server. Somebody who listens on all addresses may have its port,
-// where UDP is spoken, too; then another is tried.
+// start starts a server. If another process listens on its port at all addresses,
+// or uses it for UDP, start tries another port.
 func start(tb testing.TB, ready func(*Process) bool, command func(*Process) []string) *Process {
 	tb.Helper()
 	for range 3 {
@@ -167,17 +168,17 @@ func (p *Process) launch() error {
 	}
 	cmd, exited := p.cmd, p.exited
 	go func() {
-		defer close(exited) // waited for by kill
+		defer close(exited) // kill waits for it
 		_ = cmd.Wait()
 	}()
 	late := time.After(patience)
 	for !p.ready(p) {
 		select {
 		case <-exited:
-			return fmt.Errorf("it ended: %v", cmd.ProcessState)
+			return fmt.Errorf("the server ended: %v", cmd.ProcessState)
 		case <-late:
 			p.kill()
-			return fmt.Errorf("it does not serve after %v", patience)
+			return fmt.Errorf("the server is not ready after %v", patience)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Proxy stands between a client and a server, and can keep everything back.
+// Proxy forwards connections between clients and a server, and can drop all
+// traffic.
 type Proxy struct {
 	Addr string // where clients connect to
 
@@ -15,7 +16,7 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	target string
-	gate   chan struct{} // closed: open
+	gate   chan struct{} // closed when traffic may pass
 	conns  map[net.Conn]bool
 	ended  bool
 }
@@ -34,8 +35,8 @@ func NewProxy(tb testing.TB, target string) *Proxy {
 	return p
 }
 
-// Partition keeps everything back until heal is called; no connection is
-// closed.
+// Partition drops all traffic until heal is called, without closing
+// connections.
 func (p *Proxy) Partition() (heal func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +45,7 @@ func (p *Proxy) Partition() (heal func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-// Redirect lets connections that are made from now on go to another address.
+// Redirect forwards new connections to another address.
 func (p *Proxy) Redirect(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,8 +61,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Reset breaks all connections as a server does that is asked for what it does not
-// serve: nothing more can be written to them.
+// Reset resets all connections, as a server does that rejects a request: nothing
+// more can be written to them.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +92,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// own notes a connection, to be closed in the end.
+// own records a connection, which is closed at the end.
 func (p *Proxy) own(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +128,7 @@ func (p *Proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// copy closes both connections in the end, which ends the other direction.
+// copy closes both connections at the end, which ends the other direction.
 func (p *Proxy) copy(to, from net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {

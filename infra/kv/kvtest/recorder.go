@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// Record collects what a store tells, for tests of single connectors. The
+// Record records the updates of a store, for tests of single connectors. The
 // follower ends with the test.
 func Record(tb testing.TB, store kv.Store, prefix string) *Recorder {
 	tb.Helper()
@@ -35,7 +35,7 @@ func deadline(tb testing.TB) context.Context {
 	return ctx
 }
 
-// Recorder knows what a store told.
+// Recorder has the content that a store reported.
 type Recorder struct {
 	t       *updateLog
 	known   map[string]string // guarded by t.mu
@@ -69,14 +69,14 @@ func (c *Recorder) handle(u kv.Update) error {
 	return nil
 }
 
-// Await waits until the store has told that many resyncs, and the content is
-// the text ("a=1 b=2").
+// Await waits until the store has reported that many resyncs, and the content
+// is the text ("a=1 b=2").
 func (c *Recorder) Await(resyncs int, content string) {
 	c.t.b.Helper()
 	c.t.await(fmt.Sprintf("%d resyncs: %s", resyncs, content))
 }
 
-// AwaitResyncs waits until the store has told that many resyncs, or more.
+// AwaitResyncs waits until the store has reported at least that many resyncs.
 func (c *Recorder) AwaitResyncs(n int) {
 	c.t.b.Helper()
 	late := time.After(patience)

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// Redis starts a Redis, which writes every change to disk; args are added to
-// its command line. The test is skipped if there is none on this machine.
+// Redis starts a Redis that writes every change to disk; args are added to its
+// command line. The test is skipped if Redis is not installed.
 func Redis(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	binary := find(tb, "redis-server", "redis-server")
 	return start(tb, redisReady, func(p *Process) []string {
-		_, port, _ := net.SplitHostPort(p.Direct) // as freeAddr made it
+		_, port, _ := net.SplitHostPort(p.Direct) // freeAddr returned it
 		return append([]string{
 			binary, "--bind", "127.0.0.1", "--port", port, "--dir", p.dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
 		}, args...)
 	})
 }
 
-// Sentinel starts a sentinel that watches a master under the name "test". It is
-// slow to believe that a server is away: the machine may be.
+// Sentinel starts a sentinel that watches a master under the name "test". Its
+// timeouts are long, since the machine may be busy.
 func Sentinel(tb testing.TB, master *Process) *Process {
 	tb.Helper()
 	binary := find(tb, "redis-server", "redis-server")
@@ -43,15 +43,15 @@ func Sentinel(tb testing.TB, master *Process) *Process {
 	})
 }
 
-// redisReady tells whether the server has read its data. One that wants a
-// password or TLS answers in its way.
+// redisReady reports whether the server has loaded its data. A server that
+// requires a password or TLS responds with an error.
 func redisReady(p *Process) bool {
 	answer := p.command1(time.Second, "PING")
 	return strings.HasPrefix(answer, "+PONG") || strings.HasPrefix(answer, "-NOAUTH") || strings.HasPrefix(answer, "-DENIED")
 }
 
-// command1 sends a command to a Redis and returns the first line of the answer,
-// which is empty if there is none in time.
+// command1 sends a command to a Redis and returns the first line of the reply,
+// which is empty after a timeout.
 func (p *Process) command1(timeout time.Duration, words ...string) string {
 	c, err := net.DialTimeout("tcp", p.Direct, timeout)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Process) command1(timeout time.Duration, words ...string) string {
 	return line
 }
 
-// Command sends a command to a Redis that must succeed.
+// Command sends a command to a Redis, which must succeed.
 func (p *Process) Command(tb testing.TB, words ...string) {
 	tb.Helper()
 	if answer := p.command1(patience, words...); answer == "" || strings.HasPrefix(answer, "-") {
@@ -74,7 +74,7 @@ func (p *Process) Command(tb testing.TB, words ...string) {
 	}
 }
 
-// Number sends a command to a Redis that answers with a number.
+// Number sends a command to a Redis that replies with a number.
 func (p *Process) Number(tb testing.TB, words ...string) int64 {
 	tb.Helper()
 	answer := p.command1(patience, words...)
@@ -85,7 +85,7 @@ func (p *Process) Number(tb testing.TB, words ...string) int64 {
 	return n
 }
 
-// AwaitCommand repeats a command until the answer begins with a text.
+// AwaitCommand repeats a command until the reply begins with a text.
 func (p *Process) AwaitCommand(tb testing.TB, want string, words ...string) {
 	tb.Helper()
 	ctx, again := deadline(tb), tick(tb)
@@ -102,7 +102,7 @@ func (p *Process) AwaitCommand(tb testing.TB, want string, words ...string) {
 	}
 }
 
-// FreePort is a port of 127.0.0.1 that is free until the end of the test.
+// FreePort returns a port of 127.0.0.1 that is free until the end of the test.
 func FreePort(tb testing.TB) string {
 	tb.Helper()
 	_, port, _ := net.SplitHostPort(freeAddr(tb))
@@ -115,8 +115,8 @@ func RedisCluster(tb testing.TB) []*Process {
 	var all []*Process
 	var buses []string
 	for i := range 3 {
-		// Without a port of its own for the cluster, that is 10,000 above the other one,
-		// which may be more than there are. Nobody is to be thought dead.
+		// The default port of the cluster bus is 10,000 above the other one, which may
+		// be out of range. The timeout is long, so that no server is considered failed.
 		bus := FreePort(tb)
 		p := Redis(tb, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "60000")
 		first, last := i*5461, min(i*5461+5460, 16383)
@@ -137,7 +137,7 @@ func RedisCluster(tb testing.TB) []*Process {
 			select {
 			case <-time.After(20 * time.Millisecond):
 			case <-late:
-				tb.Fatalf("the cluster does not come up: %s", p.command1(time.Second, "GET", "probe"))
+				tb.Fatalf("the cluster does not become ready: %s", p.command1(time.Second, "GET", "probe"))
 			}
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// Silent checks what a client does when its server is gone without a word, as when
-// a cable is pulled: it finds out although nobody closes the connection and nobody
-// asks for anything, and has what it missed when the server answers again. client
-// is connected through the proxy of the server, whose health is in the tree, and
-// other directly.
+// Silent checks the behaviour of a client whose server disappears without closing
+// the connection, as when a cable is pulled: the client notices without a request,
+// and gets the missed changes when the server responds again. client is connected
+// through the proxy of the server, and its health is in the tree; other is
+// connected directly.
 func Silent(tb testing.TB, server *Process, client kv.Store, tree *health.Tree, other kv.Connector) {
 	tb.Helper()
 	recorder := Record(tb, client, "/silent/")

@@ -13,12 +13,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// updateLog collects what a watch tells.
+// updateLog records the updates of a watch.
 type updateLog struct {
 	b    *bench
 	mu   sync.Mutex
 	text []string
-	more chan struct{} // room for one
+	more chan struct{} // buffered
 }
 
 func newUpdateLog(b *bench) *updateLog { return &updateLog{b: b, more: make(chan struct{}, 1)} }
@@ -33,7 +33,7 @@ func (t *updateLog) add(text string) {
 	}
 }
 
-// await waits until what was told, joined, is the text.
+// await waits until the recorded updates, joined, are the text.
 func (t *updateLog) await(want string) {
 	t.b.Helper()
 	late := time.After(patience)
@@ -47,7 +47,7 @@ func (t *updateLog) await(want string) {
 		select {
 		case <-t.more:
 		case <-late:
-			t.b.Fatalf("told %q, want %q", got, want)
+			t.b.Fatalf("got %q, want %q", got, want)
 		}
 	}
 }
@@ -65,9 +65,9 @@ func (b *bench) inBackground(watch func(ctx context.Context) error) {
 	})
 }
 
-// ttl lets an entry expire, and keeps one by putting it again without a TTL. What
-// expires before a follower looks is not told at all, so the entry is known before
-// its time runs.
+// ttl lets an entry expire, and keeps one by putting it again without a TTL. A
+// follower does not see an entry that expires before it reads, so the test waits
+// until the entry is known before its TTL starts.
 func ttl(b *bench) {
 	err := b.db.Put(b.ctx, b.prefix+"kept", []byte("1"), kv.WithTTL(time.Second))
 	if !b.db.Features().TTL {
@@ -84,12 +84,12 @@ func ttl(b *bench) {
 	b.ok(b.c.Put(b.prefix+"long", wrapperspb.Bool(true), kv.WithTTL(time.Hour)))
 	watched.Await(1, "kept=2 long=true")
 	if _, err := b.db.Get(b.ctx, b.prefix+"gone"); !errors.Is(err, kv.ErrNotFound) {
-		b.Errorf("get of what expired: %v", err)
+		b.Errorf("get of an expired entry: %v", err)
 	}
 	b.ok(b.db.Put(b.ctx, b.prefix+"short", []byte("1"), kv.WithTTL(-1)))
 }
 
-// clientLifetime closes the client that published.
+// clientLifetime stops the client that published an entry.
 func clientLifetime(b *bench) {
 	key := b.prefix + "mine"
 	client, stop := b.suite.Connect(b.TB)
@@ -112,7 +112,7 @@ func clientLifetime(b *bench) {
 	b.want(b.prefix, `again="2"`)
 }
 
-// watchFrom checks that history is told exactly, from any revision.
+// watchFrom checks that history is reported exactly, from any revision.
 func watchFrom(b *bench) {
 	if !b.db.Features().Revisions {
 		b.unsupported("WatchFrom", b.db.WatchFrom(b.ctx, b.prefix, 1, func([]kv.Event) error { return nil }))
@@ -161,8 +161,8 @@ func watchFrom(b *bench) {
 	}
 }
 
-// history: what a store cannot know, it must not pretend to know; and an error
-// of the receiver ends the watch.
+// history checks that a store reports ErrCompacted for unknown history, and
+// that an error of the receiver ends the watch.
 func history(b *bench) {
 	if !b.db.Features().Revisions {
 		return
@@ -175,7 +175,7 @@ func history(b *bench) {
 	b.put("a", "1")
 	stop := errors.New("stop")
 	if err := b.db.WatchFrom(b.ctx, b.prefix, l.Revision, func([]kv.Event) error { return stop }); !errors.Is(err, stop) {
-		b.Errorf("watch that the receiver ended: %v", err)
+		b.Errorf("watch ended by the receiver: %v", err)
 	}
 	if c, ok := b.db.(interface {
 		Compact(ctx context.Context, revision int64) error
@@ -185,7 +185,7 @@ func history(b *bench) {
 		now := b.want(b.prefix, "a=2")
 		b.ok(c.Compact(b.ctx, now.Revision))
 		if err := b.db.WatchFrom(b.ctx, b.prefix, l.Revision-1, none); !errors.Is(err, kv.ErrCompacted) {
-			b.Errorf("watch from what was compacted: %v", err)
+			b.Errorf("watch from a compacted revision: %v", err)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func text(prefix string, events []kv.Event) string {
 	return joinSorted(keys, byKey)
 }
 
-// watch checks the plain case: what is, then what changes.
+// watch checks the basic case: the present content, then changes.
 func watch(b *bench) {
 	b.put("a", `"1"`)
 	b.put("b", `"1"`)
@@ -235,7 +235,7 @@ func watch(b *bench) {
 	})
 	watched.await("resync a bad b bad") // plain text is neither JSON nor protobuf
 	b.ok(b.c.Put(b.prefix+"c/d", wrapperspb.String("x")))
-	want := "resync a bad b bad; c/d bad" // JSON, but no object: the wrapper of a string is one by itself
+	want := "resync a bad b bad; c/d bad" // JSON, but not an object: the wrapper of a string is a JSON string
 	watched.await(want)
 	if existed, err := b.c.Delete(b.prefix + "a"); err != nil || !existed {
 		b.Errorf("delete: %v, %v", existed, err)
@@ -246,7 +246,7 @@ func watch(b *bench) {
 	watched.await(want + "; -b")
 }
 
-// unreadable entries are told with the others, and only they cannot be decoded.
+// unreadable checks that undecodable entries are reported with the others.
 func unreadable(b *bench) {
 	bad := []string{"{", "no", "\x0a", `{"value":`, "\xff\xff\xff", `{"unknown": 1}`}
 	for i, text := range bad {
@@ -262,7 +262,7 @@ func unreadable(b *bench) {
 	select {
 	case u = <-seen:
 	case <-b.ctx.Done():
-		b.Fatal("nothing was told")
+		b.Fatal("no update was reported")
 	}
 	if len(u.Changes) != len(bad)+1 {
 		b.Fatalf("%d entries, want %d", len(u.Changes), len(bad)+1)

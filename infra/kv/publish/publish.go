@@ -1,13 +1,13 @@
-// Package publish keeps values of this process in a data store: what a plugin
-// knows (states, statistics) for whoever reads the store. The store follows the
-// values: of several changes to a key that it was too slow for it gets the last
-// one, what is gone is removed, and what could not be written is tried again.
+// Package publish publishes values of this process, such as the states and
+// statistics of a plugin, to a data store. The store follows the values: a slow
+// store gets the last of several changes to a key, removed values are deleted,
+// and failed writes are retried.
 //
-// Values are there for the lifetime of the agent. In a store that can not do
-// that (kv.WithClientLifetimeTTL) they are removed when the agent stops in an
-// orderly way; what is left of one that did not, the next one removes when it
-// begins. If a store has lost what was written, because it was emptied or
-// replaced, all is written again.
+// Values have the lifetime of the agent. In a store that does not support that
+// (kv.WithClientLifetimeTTL) they are removed when the agent stops gracefully;
+// after a crash, the next agent removes them when it starts. If a store has
+// lost the values, because it was emptied or replaced, all of them are
+// published again.
 package publish
 
 import (
@@ -28,40 +28,40 @@ import (
 )
 
 const (
-	// firstRetry is how long after a failure it is tried again; it doubles up to
-	// maxRetry.
+	// firstRetry is the delay of the first retry after a failure; it doubles up
+	// to maxRetry.
 	firstRetry = 100 * time.Millisecond
 	maxRetry   = 5 * time.Second
-	// lookInterval is how often it is looked whether the store still has what was
-	// written: one value of all.
+	// lookInterval is how often the publisher checks whether the store still has
+	// one of the published values.
 	lookInterval = 10 * time.Second
-	// writers is how many values are written at once.
+	// writers is the number of concurrent writes.
 	writers = 16
 )
 
 // Store is a data store that values can be published to.
 type Store interface {
 	kv.Writer
-	// String is the name that configuration files call it by.
+	// String returns the name of the store in configuration files.
 	fmt.Stringer
-	// Disabled tells that the store is not configured.
+	// Disabled reports that the store is not configured.
 	Disabled() bool
 }
 
-// Choose returns the stores of the names, without those that are not
-// configured, about which the log is told. field is the configuration key that
-// the names come from, for errors.
+// Choose returns the stores with the given names. It omits stores that are not
+// configured and logs a warning. field is the configuration key of the names,
+// for errors.
 func Choose(field string, names []string, stores []Store, log logging.Logger) ([]Store, error) {
 	var chosen []Store
 	for i, name := range names {
 		at := slices.IndexFunc(stores, func(s Store) bool { return s.String() == name })
 		switch {
 		case at < 0:
-			return nil, fmt.Errorf("%s[%d]: %q is no data store of this agent, expected one of %q", field, i, name, stores)
+			return nil, fmt.Errorf("%s[%d]: %q is not a data store of this agent, expected one of %q", field, i, name, stores)
 		case slices.Contains(names[:i], name):
-			return nil, fmt.Errorf("%s[%d]: %q is there twice", field, i, name)
+			return nil, fmt.Errorf("%s[%d]: duplicate %q", field, i, name)
 		case stores[at].Disabled():
-			log.Warn("nothing is published to a store that is not configured", "store", name, "key", field)
+			log.Warn("cannot publish to a store that is not configured", "store", name, "key", field)
 		default:
 			chosen = append(chosen, stores[at])
 		}
@@ -72,34 +72,34 @@ func Choose(field string, names []string, stores []Store, log logging.Logger) ([
 // Options are the settings of a Publisher.
 type Options struct {
 	Store Store
-	// Prefix is what all keys begin with. Whatever else is found there is
-	// removed.
+	// Prefix is the prefix of all keys. Other keys below it are removed.
 	Prefix string
-	// What is published, for people ("the state of interfaces").
+	// What describes the published values, for logs ("the state of
+	// interfaces").
 	What string
 	Log  logging.Logger
-	// Health tells whether the store takes the values; nil: nobody is told.
+	// Health gets the state of the store; nil disables reports.
 	Health health.Reporter
 }
 
-// Publisher writes values to one store. Set may be called concurrently, also
-// before Run.
+// Publisher publishes values to one store. Set may be called concurrently,
+// also before Run.
 type Publisher struct {
 	o Options
 
 	mu      sync.Mutex
-	values  map[string]proto.Message // all that shall be there
-	pending map[string]proto.Message // what the store was not told yet; nil: gone
+	values  map[string]proto.Message // all values to publish
+	pending map[string]proto.Message // changes the store does not have yet; nil: deleted
 	kick    chan struct{}
 
 	plain atomic.Bool // the store has no lifetimes
 
 	// Used by Run only.
-	clean   bool // nothing of another agent is left
+	clean   bool // the values of previous agents have been removed
 	failing bool
 }
 
-// New returns a publisher that has nothing to publish yet.
+// New returns a publisher without values.
 func New(o Options) *Publisher {
 	if o.Health == nil {
 		o.Health = health.Discard()
@@ -107,9 +107,9 @@ func New(o Options) *Publisher {
 	return &Publisher{o: o, values: map[string]proto.Message{}, pending: map[string]proto.Message{}, kick: make(chan struct{}, 1)}
 }
 
-// Set publishes the value of a key, which begins with the prefix, in place of
-// what was published before; nil removes it. It does not block. The value must
-// not be changed any more.
+// Set publishes the value of a key, which begins with the prefix, instead of
+// the previous one; nil removes it. It does not block. The value must not be
+// changed afterwards.
 func (p *Publisher) Set(key string, value proto.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,7 @@ func (p *Publisher) Set(key string, value proto.Message) {
 	p.wake()
 }
 
-// Keys returns the keys of all that shall be there, sorted.
+// Keys returns the keys of all values to publish, sorted.
 func (p *Publisher) Keys() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Publisher) wake() {
 	}
 }
 
-// Run writes until ctx ends.
+// Run publishes until ctx ends.
 func (p *Publisher) Run(ctx context.Context) {
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
@@ -171,12 +171,12 @@ func (p *Publisher) Run(ctx context.Context) {
 	}
 }
 
-// tell tells changes between success and failure.
+// tell logs transitions between success and failure.
 func (p *Publisher) tell(err error) {
 	switch {
 	case err != nil:
 		if !p.failing {
-			p.o.Log.Warn("not published; it is tried again", "what", p.o.What, "store", p.o.Store.String(), "error", err)
+			p.o.Log.Warn("cannot publish; retrying", "what", p.o.What, "store", p.o.Store.String(), "error", err)
 		}
 		p.o.Health.Degraded(p.o.What+" is not published to "+p.o.Store.String(), err)
 	case p.failing:
@@ -188,11 +188,11 @@ func (p *Publisher) tell(err error) {
 	p.failing = err != nil
 }
 
-// publish writes all that waits.
+// publish writes all pending changes.
 func (p *Publisher) publish(ctx context.Context) error {
 	if !p.clean {
 		if _, err := p.o.Store.Delete(p.o.Prefix, kv.WithPrefix()); err != nil {
-			return fmt.Errorf("remove what another agent has left: %w", err)
+			return fmt.Errorf("remove the values of a previous agent: %w", err)
 		}
 		p.clean = true
 	}
@@ -209,14 +209,14 @@ func (p *Publisher) publish(ctx context.Context) error {
 	return err
 }
 
-// writeEach writes the values, several at once; failed are those that were not
-// written, err the first reason.
+// writeEach writes the values concurrently. failed are the values that were
+// not written, err is the first error.
 func (p *Publisher) writeEach(ctx context.Context, values map[string]proto.Message) (failed map[string]proto.Message, err error) {
 	keys := slices.Sorted(maps.Keys(values))
 	failed = map[string]proto.Message{}
 	var (
 		wg   sync.WaitGroup
-		mu   sync.Mutex // over failed and err
+		mu   sync.Mutex // guards failed and err
 		next atomic.Int64
 		stop atomic.Bool
 	)
@@ -252,7 +252,8 @@ func (p *Publisher) take() map[string]proto.Message {
 	return taken
 }
 
-// putBack remembers what was not written, unless there is something newer.
+// putBack adds values that were not written to the pending changes, unless
+// there are newer ones.
 func (p *Publisher) putBack(failed map[string]proto.Message) {
 	if len(failed) == 0 {
 		return
@@ -283,8 +284,9 @@ func (p *Publisher) put(put func(...kv.PutOption) error) error {
 	return put()
 }
 
-// look looks whether the store still has what was written, and lets all be
-// written again if not. A store that does not answer is asked again later.
+// look checks whether the store still has the published values, and publishes
+// all of them again if not. If the store does not respond, the next check
+// repeats it.
 func (p *Publisher) look(ctx context.Context) {
 	readable, ok := p.o.Store.(interface{ DB() kv.DB })
 	if !ok {
@@ -297,7 +299,7 @@ func (p *Publisher) look(ctx context.Context) {
 	if _, err := readable.DB().Get(ctx, key); !errors.Is(err, kv.ErrNotFound) {
 		return
 	}
-	p.o.Log.Info("the store has lost what was published; all of it is published again", "what", p.o.What, "store", p.o.Store.String())
+	p.o.Log.Info("the store has lost the published values; publishing them again", "what", p.o.What, "store", p.o.Store.String())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, value := range p.values {
@@ -306,7 +308,7 @@ func (p *Publisher) look(ctx context.Context) {
 	p.wake()
 }
 
-// written returns some key that the store has.
+// written returns any key that has been published.
 func (p *Publisher) written() (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -318,12 +320,12 @@ func (p *Publisher) written() (string, bool) {
 	return "", false
 }
 
-// leave removes everything from a store that does not do so itself.
+// leave removes all values from a store without lifetimes.
 func (p *Publisher) leave() {
 	if !p.plain.Load() || p.failing {
 		return
 	}
 	if _, err := p.o.Store.Delete(p.o.Prefix, kv.WithPrefix()); err != nil {
-		p.o.Log.Info("what was published stays until an agent starts again", "what", p.o.What, "store", p.o.Store.String(), "error", err)
+		p.o.Log.Info("cannot remove the published values; they stay until an agent starts again", "what", p.o.What, "store", p.o.Store.String(), "error", err)
 	}
 }

@@ -228,7 +228,7 @@ func TestSlowStore(t *testing.T) {
 	})
 }
 
-// A store in trouble is told about once, tried again, and gets the latest.
+// A failing store is logged once and retried, and gets the latest values.
 func TestBrokenStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore("/me/state/left")
@@ -236,7 +236,7 @@ func TestBrokenStore(t *testing.T) {
 		w := run(t, s)
 		w.set("a", "1")
 		w.want("left=old")
-		w.wantHealth(health.Degraded, "states is not published to memory: remove what another agent has left: out of order")
+		w.wantHealth(health.Degraded, "states is not published to memory: remove the values of a previous agent: out of order")
 		time.Sleep(time.Minute)
 		s.fail(nil)
 		w.set("a", "2")
@@ -252,8 +252,8 @@ func TestBrokenStore(t *testing.T) {
 		time.Sleep(time.Second)
 		w.want("a=4 b=1")
 		w.wantHealth(health.OK, "")
-		if n := strings.Count(w.log.String(), "not published"); n != 2 {
-			t.Errorf("told %d times, want 2:\n%s", n, w.log)
+		if n := strings.Count(w.log.String(), "cannot publish"); n != 2 {
+			t.Errorf("reported %d times, want 2:\n%s", n, w.log)
 		}
 		w.stop()
 	})
@@ -302,11 +302,11 @@ func TestChoose(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if !strings.Contains(log.String(), "disabled") {
-		t.Errorf("nothing is told about the store that is not configured: %s", &log)
+		t.Errorf("no warning about the store that is not configured: %s", &log)
 	}
 	for want, names := range map[string][]string{
-		`status-publishers[1]: "x" is no data store of this agent, expected one of ["memory" "disabled"]`: {"memory", "x"},
-		`status-publishers[1]: "memory" is there twice`:                                                   {"memory", "memory"},
+		`status-publishers[1]: "x" is not a data store of this agent, expected one of ["memory" "disabled"]`: {"memory", "x"},
+		`status-publishers[1]: duplicate "memory"`:                                                           {"memory", "memory"},
 	} {
 		if _, err := choose(names...); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", names, err, want)

@@ -8,7 +8,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/kvtest"
 )
 
-// The server is told how long, not until when: it does not matter whether the
+// The server gets a duration, not a time: it does not matter whether the
 // clock of the agent is right.
 func TestTTLIsCountedByTheServer(t *testing.T) {
 	t.Parallel()

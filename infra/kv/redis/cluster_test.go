@@ -57,7 +57,7 @@ func TestCluster(t *testing.T) {
 	recorder.Await(1, content+" ~=x")
 }
 
-// Sentinels make the replica the master; who follows is told what is there.
+// Sentinels promote the replica; followers get its content.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := kvtest.Redis(t)

@@ -14,24 +14,24 @@ import (
 
 // Config is the file redis.conf. Without that file the plugin is disabled. With
 // master-name the servers are found by sentinels, with endpoints they are a
-// cluster, with endpoint it is one server.
+// cluster, with endpoint there is one server.
 type Config struct {
 	Endpoint             string        `json:"endpoint" desc:"address of the server, host:port"`
 	Endpoints            []string      `json:"endpoints" desc:"addresses of some servers of a cluster, or, with master-name, of the sentinels"`
 	MasterName           string        `json:"master-name" desc:"name by which the sentinels know the servers"`
-	DB                   int           `json:"db" desc:"number of the database; a cluster has only 0"`
-	EnableReadOnReplica  bool          `json:"enable-query-on-slave" desc:"read from replicas; what is followed is read from masters all the same, unless endpoint itself is a replica, which is then read again every 5s"`
-	MaxRedirects         int           `json:"max-redirects" desc:"how often a request may be sent on in a cluster; 0 means 3"`
-	MaxRediects          int           `json:"max-rediects" desc:"the same as max-redirects, as it was spelled once"`
-	RouteByLatency       bool          `json:"route-by-latency" desc:"read from the nearest server of a cluster"`
+	DB                   int           `json:"db" desc:"number of the database; must be 0 for a cluster"`
+	EnableReadOnReplica  bool          `json:"enable-query-on-slave" desc:"read single entries from replicas. Watches still read from masters; if endpoint itself is a replica, they poll it every 5s"`
+	MaxRedirects         int           `json:"max-redirects" desc:"maximum number of redirects of a request in a cluster; 0 means 3"`
+	MaxRediects          int           `json:"max-rediects" desc:"former spelling of max-redirects"`
+	RouteByLatency       bool          `json:"route-by-latency" desc:"read from the server of a cluster with the lowest latency"`
 	Password             string        `json:"password" secret:"true" desc:"password of the servers"`
-	TLS                  TLS           `json:"tls" desc:"how the connections are secured"`
-	DialTimeout          time.Duration `json:"dial-timeout" desc:"how long one attempt to connect may take"`
-	ReadTimeout          time.Duration `json:"read-timeout" desc:"how long an answer may take"`
-	WriteTimeout         time.Duration `json:"write-timeout" desc:"how long sending may take; 0 means as long as read-timeout"`
-	Pool                 Pool          `json:"pool" desc:"the connections"`
-	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare everything with the southbound after each reconnect, not only what differs from before"`
-	EnableNotifications  bool          `json:"enable-keyspace-notifications" desc:"set notify-keyspace-events on servers that do not announce changes; false only complains"`
+	TLS                  TLS           `json:"tls" desc:"TLS of the connections"`
+	DialTimeout          time.Duration `json:"dial-timeout" desc:"timeout of one attempt to connect"`
+	ReadTimeout          time.Duration `json:"read-timeout" desc:"timeout of a reply"`
+	WriteTimeout         time.Duration `json:"write-timeout" desc:"timeout of sending; 0 means read-timeout"`
+	Pool                 Pool          `json:"pool" desc:"the connection pool"`
+	ResyncAfterReconnect bool          `json:"resync-after-reconnect" desc:"compare all values with the southbound after each reconnect, not only the differences"`
+	EnableNotifications  bool          `json:"enable-keyspace-notifications" desc:"set notify-keyspace-events on servers that do not announce changes; if false, this is an error"`
 }
 
 // TLS is the part of Config about TLS.
@@ -40,30 +40,30 @@ type TLS struct {
 	SkipVerify bool   `json:"skip-verify" desc:"do not check the certificates of the servers"`
 	CertFile   string `json:"cert-file" desc:"certificate of this client in PEM"`
 	KeyFile    string `json:"key-file" desc:"private key of this client in PEM"`
-	CAFile     string `json:"ca-file" desc:"certificates in PEM that sign those of the servers"`
+	CAFile     string `json:"ca-file" desc:"CA certificates in PEM that sign the certificates of the servers"`
 }
 
-// Pool is the part of Config about connections.
+// Pool configures the connection pool.
 type Pool struct {
-	MaxConnections     int           `json:"max-connections" desc:"how many connections to one server there may be; 0 means 10 for each CPU"`
-	BusyTimeout        time.Duration `json:"busy-timeout" desc:"how long to wait for a connection when all are busy; 0 means read-timeout and a second"`
-	IdleTimeout        time.Duration `json:"idle-timeout" desc:"close connections that were not used for so long; 0 means half an hour"`
-	IdleCheckFrequency time.Duration `json:"idle-check-frequency" desc:"accepted for the sake of existing files: idle connections are closed when they are met"`
+	MaxConnections     int           `json:"max-connections" desc:"maximum number of connections to one server; 0 means 10 for each CPU"`
+	BusyTimeout        time.Duration `json:"busy-timeout" desc:"timeout of waiting for a connection when all are busy; 0 means read-timeout plus 1s"`
+	IdleTimeout        time.Duration `json:"idle-timeout" desc:"close connections that are idle for this time; 0 means 30m"`
+	IdleCheckFrequency time.Duration `json:"idle-check-frequency" desc:"accepted for compatibility and ignored: idle connections are closed when the pool encounters them"`
 }
 
-// DefaultConfig is what holds where the configuration file says nothing.
+// DefaultConfig returns the defaults of the configuration file.
 func DefaultConfig() Config {
 	return Config{DialTimeout: 5 * time.Second, ReadTimeout: 3 * time.Second, EnableNotifications: true}
 }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Endpoint != "" && len(c.Endpoints) > 0 {
 		errs = append(errs, errors.New("endpoint, endpoints: expected one of them"))
 	}
 	if c.MasterName != "" && len(c.Endpoints) == 0 {
-		errs = append(errs, errors.New("endpoints: expected the addresses of the sentinels that know master-name"))
+		errs = append(errs, errors.New("endpoints: expected the addresses of the sentinels of master-name"))
 	}
 	for i, e := range c.Endpoints {
 		if strings.TrimSpace(e) == "" {
@@ -71,7 +71,7 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.DB < 0 || c.DB > 0 && c.cluster() {
-		errs = append(errs, fmt.Errorf("db: %d: expected a number from 0, and 0 for a cluster", c.DB))
+		errs = append(errs, fmt.Errorf("db: %d: expected 0 or more, and 0 for a cluster", c.DB))
 	}
 	if c.MaxRedirects < 0 || c.MaxRediects < 0 {
 		errs = append(errs, errors.New("max-redirects: expected 0 or more"))
@@ -98,7 +98,7 @@ func (c Config) Validate() error {
 
 func (c Config) cluster() bool { return len(c.Endpoints) > 0 && c.MasterName == "" }
 
-// where is what is connected to, for people.
+// where describes the servers, for logs.
 func (c Config) where() string {
 	switch {
 	case c.MasterName != "":
@@ -116,7 +116,7 @@ func (c Config) endpoint() string {
 	return c.Endpoint
 }
 
-// operationTimeout bounds one operation of a Writer.
+// operationTimeout is the timeout of one operation of a Writer.
 func (c Config) operationTimeout() time.Duration { return c.DialTimeout + 2*c.ReadTimeout }
 
 func (c Config) tls() (*tls.Config, error) {
@@ -130,9 +130,9 @@ func (c Config) tls() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// open makes a client; replicas tells whether it may read from them. Nothing is
-// tried again by the client itself: whoever swaps a value must know whether it
-// was the first attempt that did.
+// open creates a client; replicas reports whether it may read from replicas. The
+// client does not retry, since CompareAndSwap must know whether its first attempt
+// succeeded.
 func (c Config) open(secure *tls.Config, replicas bool) goredis.UniversalClient {
 	o := &goredis.UniversalOptions{
 		Addrs: c.Endpoints, MasterName: c.MasterName, DB: c.DB, Password: c.Password, Protocol: 2, DisableIdentity: true,

@@ -15,20 +15,21 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// batch is how many keys are asked for at once.
+// batch is the number of keys in one request.
 const batch = 500
 
-// database is the kv.DB.
+// database implements kv.DB.
 type database struct {
 	cfg     Config
 	masters goredis.UniversalClient
-	reads   goredis.UniversalClient // for those who read single entries
+	reads   goredis.UniversalClient // for reads of single entries
 	log     logging.Logger
 }
 
 var _ kv.DB = (*database)(nil)
 
-// Features: no revisions, and nothing that lives as long as a client.
+// Features reports that Redis has neither revisions nor entries bound to the
+// lifetime of a client.
 func (d *database) Features() kv.Features { return kv.Features{TTL: true, Shared: true} }
 
 // Get implements kv.DB.
@@ -43,7 +44,7 @@ func (d *database) Get(ctx context.Context, key string) (kv.Item, error) {
 	return kv.Item{Key: key, Value: value}, nil
 }
 
-// List implements kv.DB. What changes meanwhile may be among the entries or not.
+// List implements kv.DB. Concurrent changes may or may not be included.
 func (d *database) List(ctx context.Context, prefix string, opts ...kv.ListOption) (kv.Listing, error) {
 	return d.list(ctx, d.reads, prefix, kv.CollectList(opts).KeysOnly)
 }
@@ -86,15 +87,15 @@ func (d *database) keys(ctx context.Context, prefix string) (keys []string, err 
 		}
 	})
 	slices.Sort(keys)
-	return slices.Compact(keys), err // SCAN may repeat itself
+	return slices.Compact(keys), err // SCAN may return duplicates
 }
 
-// escape makes a pattern that matches the text alone.
+// escape returns a pattern that matches only the text.
 func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
 }
 
-// eachMaster calls f for every server that has keys of its own, at once.
+// eachMaster calls f for every master concurrently.
 func (d *database) eachMaster(ctx context.Context, f func(ctx context.Context, c *goredis.Client) error) error {
 	switch c := d.masters.(type) {
 	case *goredis.ClusterClient:
@@ -105,7 +106,8 @@ func (d *database) eachMaster(ctx context.Context, f func(ctx context.Context, c
 	return fmt.Errorf("a client of type %T", d.masters)
 }
 
-// fetch reads keys; what does not exist, or is no text, counts as deleted.
+// fetch reads keys. A key that does not exist, or is not a string, counts as
+// deleted.
 func (d *database) fetch(ctx context.Context, c goredis.UniversalClient, keys []string) ([]kv.Event, error) {
 	events := make([]kv.Event, 0, len(keys))
 	for part := range slices.Chunk(keys, batch) {
@@ -114,7 +116,7 @@ func (d *database) fetch(ctx context.Context, c goredis.UniversalClient, keys []
 		for i, key := range part {
 			answers[i] = pipe.Get(ctx, key)
 		}
-		_, _ = pipe.Exec(ctx) // every answer has its own error
+		_, _ = pipe.Exec(ctx) // every reply has its own error
 		for i, key := range part {
 			value, err := answers[i].Bytes()
 			ev := kv.Event{Item: kv.Item{Key: key, Value: value}}
@@ -124,7 +126,7 @@ func (d *database) fetch(ctx context.Context, c goredis.UniversalClient, keys []
 				ev.Deleted = true
 			case strings.HasPrefix(err.Error(), "WRONGTYPE"):
 				ev.Deleted = true
-				d.log.Warn("a key below the prefix has no text as its value; it is left alone", "key", key)
+				d.log.Warn("ignoring a key below the prefix whose value is not a string", "key", key)
 			default:
 				return nil, err
 			}
@@ -134,11 +136,11 @@ func (d *database) fetch(ctx context.Context, c goredis.UniversalClient, keys []
 	return events, nil
 }
 
-// Put implements kv.DB. A TTL has milliseconds.
+// Put implements kv.DB. TTLs have millisecond resolution.
 func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv.PutOption) error {
 	o := kv.CollectPut(opts)
 	if o.ClientLifetime {
-		return fmt.Errorf("redis: put %s: nothing in Redis lives as long as a client; use a TTL: %w", key, kv.ErrNotSupported)
+		return fmt.Errorf("redis: put %s: Redis has no entries bound to the lifetime of a client; use a TTL: %w", key, kv.ErrNotSupported)
 	}
 	if o.TTL > 0 {
 		o.TTL = max(o.TTL, time.Millisecond)
@@ -146,8 +148,8 @@ func (d *database) Put(ctx context.Context, key string, value []byte, opts ...kv
 	return wrap("put", key, d.masters.Set(ctx, key, value, o.TTL).Err())
 }
 
-// Delete implements kv.DB. Of a prefix the keys are deleted one by one: others
-// may see some of them gone.
+// Delete implements kv.DB. It deletes the keys of a prefix one by one: other
+// clients may see some of them deleted.
 func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption) (n int64, err error) {
 	if !kv.CollectDel(opts).Prefix {
 		n, err = d.masters.Del(ctx, key).Result()
@@ -169,8 +171,8 @@ func (d *database) Delete(ctx context.Context, key string, opts ...kv.DelOption)
 	return n, wrap("delete", key, err)
 }
 
-// Txn implements kv.DB. In a cluster all keys must be in the same slot (write
-// the same part of them in braces), otherwise it is ErrNotSupported.
+// Txn implements kv.DB. In a cluster all keys must be in the same slot (put a
+// common part in braces), otherwise it returns ErrNotSupported.
 func (d *database) Txn(ctx context.Context, ops ...kv.Op) error {
 	if len(ops) == 0 {
 		return nil
@@ -193,7 +195,7 @@ func (d *database) Txn(ctx context.Context, ops ...kv.Op) error {
 	return wrap("transaction", ops[0].Key, err)
 }
 
-// sameSlot checks that a cluster can change the keys at once.
+// sameSlot checks that all keys are in the same slot of a cluster.
 func sameSlot(ctx context.Context, c *goredis.ClusterClient, ops []kv.Op) error {
 	first, err := c.ClusterKeySlot(ctx, ops[0].Key).Result()
 	for _, op := range ops[1:] {
@@ -202,7 +204,7 @@ func sameSlot(ctx context.Context, c *goredis.ClusterClient, ops []kv.Op) error 
 		}
 		var slot int64
 		if slot, err = c.ClusterKeySlot(ctx, op.Key).Result(); err == nil && slot != first {
-			return fmt.Errorf("a cluster cannot change %s together with it, which is in another slot: %w", op.Key, kv.ErrNotSupported)
+			return fmt.Errorf("a cluster cannot change %s in the same transaction: it is in another slot: %w", op.Key, kv.ErrNotSupported)
 		}
 	}
 	return err
@@ -236,7 +238,7 @@ func (d *database) CompareAndSwap(ctx context.Context, key string, old, value []
 	return done == 1, wrap("compare and swap", key, err)
 }
 
-// WatchFrom is not supported: Redis has no history.
+// WatchFrom is not supported, since Redis has no history.
 func (d *database) WatchFrom(_ context.Context, prefix string, _ int64, _ func([]kv.Event) error) error {
 	return fmt.Errorf("redis: watch %s: Redis has no history: %w", prefix, kv.ErrNotSupported)
 }
@@ -248,17 +250,17 @@ func wrap(what, key string, err error) error {
 	return fmt.Errorf("redis: %s %s: %w", what, key, explain(err))
 }
 
-// explain adds what to do to the errors of servers that need somebody's help.
+// explain adds the remedy to errors that require an operator to act.
 func explain(err error) error {
 	for _, known := range [][2]string{
 		{"OOM", "the server is full: raise its maxmemory, or let it evict what is not configuration"},
 		{"READONLY", "this server is a replica: expected the address of the master, or of the sentinels"},
-		{"MISCONF", "the server cannot save and refuses changes: look at its disk"},
-		{"NOAUTH", "the server wants a password: expected password in redis.conf"},
-		{"WRONGPASS", "the server does not accept the password in redis.conf"},
+		{"MISCONF", "the server cannot save to disk and rejects changes: check its disk"},
+		{"NOAUTH", "the server requires a password: set password in redis.conf"},
+		{"WRONGPASS", "the server rejected the password in redis.conf"},
 		{"NOPERM", "the user may not do this: give it the permission (ACL SETUSER)"},
-		{"MASTERDOWN", "the replica has lost its master and does not answer"},
-		{"CLUSTERDOWN", "the cluster lacks servers for some of its slots"},
+		{"MASTERDOWN", "the replica has lost its master and rejects requests"},
+		{"CLUSTERDOWN", "some slots of the cluster have no server"},
 	} {
 		if strings.HasPrefix(err.Error(), known[0]) {
 			return fmt.Errorf("%s (%w)", known[1], err)

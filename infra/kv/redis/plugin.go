@@ -1,13 +1,13 @@
 // Package redis is the connector to Redis: one server, servers with sentinels,
 // or a cluster.
 //
-// Redis has no history. It announces which keys change, to those who listen at
-// that moment (notify-keyspace-events), so a session listens first and reads
-// everything then; of a key that was announced the present value is read. What
-// changes quickly is seen in fewer steps, the last of which is always seen;
-// after any trouble everything is read and compared. There are no revisions, no
-// entries that live as long as a client, and in a cluster no transactions over
-// keys of several servers.
+// Redis has no history. It announces changed keys only to current subscribers
+// (notify-keyspace-events), so a session subscribes first and then reads
+// everything; for each announced key it reads the present value. Intermediate
+// values may be missed, but the last one is always seen. After a failure it
+// reads and compares everything. There are no revisions, no entries bound to
+// the lifetime of a client, and in a cluster no transactions over keys of
+// several servers.
 package redis
 
 import (
@@ -24,15 +24,15 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv/follow"
 )
 
-// maxPause is the longest pause between two attempts to connect.
+// maxPause is the maximum delay between two attempts to connect.
 const maxPause = 2 * time.Second
 
 // Plugin is the connection to Redis.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil: none
+	base *Config // of UseConf; nil if it was not used
 	cfg  Config
-	db   *database // nil: disabled
+	db   *database // nil if the plugin is disabled
 }
 
 // Deps is what the plugin needs.
@@ -52,7 +52,7 @@ func (p *Plugin) defaults() Config {
 	return DefaultConfig()
 }
 
-// Init prepares the connections, which are made when they are needed.
+// Init prepares the connections, which are established on demand.
 func (p *Plugin) Init() error {
 	cfg, found, err := config.Load(p.Cfg, p.defaults())
 	if err != nil {
@@ -73,13 +73,13 @@ func (p *Plugin) Init() error {
 		d.reads = cfg.open(secure, true)
 	}
 	p.db = d
-	p.Log.Info("redis is used", "server", cfg.where())
+	p.Log.Info("using Redis", "server", cfg.where())
 	return nil
 }
 
-// silenceLibrary keeps go-redis from writing to standard error, past all
-// loggers; its errors are returned as well. Its logger is one for the process
-// and has no lock: it is set before the first client is made.
+// silenceLibrary prevents go-redis from writing to standard error; it returns
+// its errors as well. Its logger is a global variable without a lock, so it is
+// set before the first client is created.
 var silenceLibrary = sync.OnceFunc(func() { goredis.SetLogger(silent{}) })
 
 type silent struct{}
@@ -87,14 +87,14 @@ type silent struct{}
 // Printf does nothing.
 func (silent) Printf(context.Context, string, ...any) {}
 
-// Close ends the connections.
+// Close closes the connections.
 func (p *Plugin) Close() error {
 	p.StopGoroutines()
 	if p.db == nil {
 		return nil
 	}
-	// A connection that the server has cut cannot be told of the end (TLS); nothing is
-	// lost by that.
+	// The TLS shutdown fails if the server has closed the connection, which is
+	// harmless.
 	_ = p.db.masters.Close()
 	if p.db.reads != p.db.masters {
 		_ = p.db.reads.Close()
@@ -102,10 +102,10 @@ func (p *Plugin) Close() error {
 	return nil
 }
 
-// Disabled tells that there is no configuration file.
+// Disabled reports that there is no configuration file.
 func (p *Plugin) Disabled() bool { return p.db == nil }
 
-// DB gives access to the entries; nil if the plugin is disabled.
+// DB provides access to the entries; nil if the plugin is disabled.
 func (p *Plugin) DB() kv.DB {
 	if p.db == nil {
 		return nil
@@ -125,7 +125,7 @@ func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) erro
 	return kv.Publish(p.Context(), p.cfg.operationTimeout(), p.DB(), key, value, opts...)
 }
 
-// Delete removes a key, or all that begin with it.
+// Delete removes a key, or with kv.WithPrefix all keys that begin with it.
 func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err error) {
 	return kv.Withdraw(p.Context(), p.cfg.operationTimeout(), p.DB(), key, opts...)
 }

@@ -94,7 +94,7 @@ func TestNotifications(t *testing.T) {
 	server.Command(t, "ACL", "SETUSER", "default", "-config|set")
 	p, tree, _ := connect(t, conf(server.Addr))
 	recorder := kvtest.Record(t, p, "/p/")
-	kvtest.AwaitHealth(t, tree, health.Degraded, "cannot be made to")
+	kvtest.AwaitHealth(t, tree, health.Degraded, "rejects the setting")
 	server.Command(t, "ACL", "SETUSER", "default", "+config|set")
 	recorder.Await(1, "")
 
@@ -147,7 +147,7 @@ func TestReconnect(t *testing.T) {
 	recorder.Await(1, "")
 }
 
-// What is no text is left alone, and a text that takes its place is told.
+// A value that is not a string is ignored; a string that replaces it is reported.
 func TestOtherTypes(t *testing.T) {
 	t.Parallel()
 	server := kvtest.Redis(t)
@@ -171,12 +171,12 @@ func TestServersThatRefuse(t *testing.T) {
 	server := kvtest.Redis(t, "--requirepass", "secret")
 	p, tree, _ := connect(t, conf(server.Addr))
 	kvtest.Record(t, p, "/p/")
-	kvtest.AwaitHealth(t, tree, health.Degraded, "expected password in redis.conf")
+	kvtest.AwaitHealth(t, tree, health.Degraded, "set password in redis.conf")
 	cfg := conf(server.Addr)
 	cfg.Password = "wrong"
 	p, tree, _ = connect(t, cfg)
 	kvtest.Record(t, p, "/p/")
-	kvtest.AwaitHealth(t, tree, health.Degraded, "does not accept the password")
+	kvtest.AwaitHealth(t, tree, health.Degraded, "rejected the password")
 	cfg.Password = "secret"
 	p, _, _ = connect(t, cfg)
 	kvtest.Record(t, p, "/p/").Await(1, "")
@@ -236,7 +236,7 @@ func TestTLS(t *testing.T) {
 	p, _, stop := connect(t, cut)
 	put(t, p, "a", "2")
 	cable.Reset()
-	stop() // although the end of the connection cannot be told
+	stop() // although the TLS shutdown fails
 
 	bad := good
 	bad.TLS.CAFile = "/nowhere"

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// silence is after how much of it a server is asked whether it is there, and
-	// how long it may take to answer.
+	// silence is the time without traffic after which the connector pings a
+	// server, and how long it waits for the reply.
 	silence = 5 * time.Second
-	// needed are the classes of notifications that changes of texts are in:
+	// needed are the notification classes that cover changes of strings:
 	// keyspace events of generic commands, strings, expiry and eviction. "A" is
-	// short for all but K.
+	// an alias of all but K.
 	needed = "Kg$xe"
 )
 
-// session follows the store until something breaks, see follow.Session.
+// session follows the store until an error occurs, see follow.Session.
 func (d *database) session(ctx context.Context, v *follow.View) error {
 	if err := d.eachMaster(ctx, d.announce); err != nil {
 		return fmt.Errorf("redis: %w", explain(err))
@@ -57,7 +57,7 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 		case <-topology.C:
 			now, err := d.addresses(ctx)
 			if err == nil && !slices.Equal(now, masters) {
-				err = fmt.Errorf("the servers of the cluster have changed from %v to %v", masters, now)
+				err = fmt.Errorf("the masters of the cluster have changed from %v to %v", masters, now)
 			}
 			if err != nil {
 				return fmt.Errorf("redis: %w", explain(err))
@@ -75,9 +75,8 @@ func (d *database) session(ctx context.Context, v *follow.View) error {
 	}
 }
 
-// replica tells whether endpoint is a replica. When it is synchronised as a
-// whole its content changes without any announcement, so it has to be read
-// again and again.
+// replica reports whether endpoint is a replica. A full synchronisation
+// changes its content without notifications, so it has to be polled.
 func (d *database) replica(ctx context.Context) bool {
 	c, ok := d.masters.(*goredis.Client)
 	if !ok {
@@ -94,8 +93,8 @@ func (d *database) announce(ctx context.Context, c *goredis.Client) error {
 	answer, err := c.ConfigGet(ctx, option).Result()
 	if err != nil {
 		if strings.HasPrefix(err.Error(), "NOPERM") || strings.Contains(err.Error(), "unknown command") {
-			// A server whose owner keeps its configuration to himself, as in clouds.
-			d.log.Debug("it is not known whether the server announces changes", "error", err)
+			// Hosted servers may not allow clients to read the configuration.
+			d.log.Debug("cannot determine whether the server announces changes", "error", err)
 			return nil
 		}
 		return err
@@ -108,13 +107,13 @@ func (d *database) announce(ctx context.Context, c *goredis.Client) error {
 		return fmt.Errorf("the server does not announce changes (%s is %q)%s, or enable-keyspace-notifications in redis.conf", option, have, advice)
 	}
 	if err := c.ConfigSet(ctx, option, have+"KA").Err(); err != nil {
-		return fmt.Errorf("the server does not announce changes and cannot be made to (%w)%s", err, advice)
+		return fmt.Errorf("the server does not announce changes and rejects the setting (%w)%s", err, advice)
 	}
-	d.log.Info("the server announces changes from now on", "server", c.Options().Addr, option, have+"KA")
+	d.log.Info("enabled keyspace notifications on the server", "server", c.Options().Addr, option, have+"KA")
 	return nil
 }
 
-// announces tells whether the classes of notifications are enough.
+// announces reports whether the notification classes are sufficient.
 func announces(classes string) bool {
 	for _, class := range needed {
 		if !strings.ContainsRune(classes, class) && (class == 'K' || !strings.Contains(classes, "A")) {
@@ -124,7 +123,7 @@ func announces(classes string) bool {
 	return true
 }
 
-// addresses are those of the servers that have keys of their own, sorted.
+// addresses returns the addresses of the masters, sorted.
 func (d *database) addresses(ctx context.Context) (all []string, err error) {
 	var mu sync.Mutex
 	err = d.eachMaster(ctx, func(_ context.Context, c *goredis.Client) error {
@@ -142,7 +141,7 @@ type listener struct {
 	wg    sync.WaitGroup
 	mu    sync.Mutex
 	dirty map[string]bool
-	wake  chan struct{} // room for one
+	wake  chan struct{} // buffered
 }
 
 func (l *listener) wait() { l.wg.Wait() }
@@ -165,8 +164,8 @@ func (l *listener) take() []string {
 	return keys
 }
 
-// listen subscribes at every master, and returns when all have confirmed. What
-// breaks later cancels the context.
+// listen subscribes at every master, and returns when all have confirmed.
+// Later errors cancel the context.
 func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l *listener, prefix string) ([]string, error) {
 	channel := fmt.Sprintf("__keyspace@%d__:", d.cfg.DB)
 	var mu sync.Mutex
@@ -178,7 +177,7 @@ func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l
 			err = fmt.Errorf("got %v, expected the confirmation of a subscription", first)
 		}
 		if err != nil {
-			_ = s.Close() // the first error tells more
+			_ = s.Close() // the first error is more useful
 			return err
 		}
 		mu.Lock()
@@ -196,9 +195,9 @@ func (d *database) listen(ctx context.Context, cancel context.CancelCauseFunc, l
 	return masters, err
 }
 
-// receive tells the keys that a server announces, until the connection breaks.
-// A subscription that the client has renewed by itself counts as broken: there
-// is no telling what was announced meanwhile.
+// receive reports the keys that a server announces, until the connection
+// breaks. A subscription that the client has renewed by itself counts as
+// broken, since notifications may have been missed.
 func receive(ctx context.Context, s *goredis.PubSub, channel string, tell func(key string)) error {
 	asked := false
 	for {

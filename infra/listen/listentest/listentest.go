@@ -1,4 +1,4 @@
-// Package listentest puts a load on servers in tests.
+// Package listentest generates load on servers in tests.
 package listentest
 
 import (
@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// Crowd connects to a TCP address 10,000 times, or as often as the bound on
-// open files allows, and says text on every connection. It returns how many
-// there are; they are open until the test ends. Where there can be less than
-// 1,000 of them the test is skipped.
+// Crowd opens 10,000 connections to a TCP address, or as many as the limit on
+// open files allows, and writes text on each of them. It returns their number.
+// They stay open until the test ends. It skips the test if the limit allows
+// fewer than 1,000.
 func Crowd(t testing.TB, addr net.Addr, text string) int {
 	t.Helper()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends are here
+	n := min(10_000, (int(min(limit.Cur, 1<<30))-500)/2) // both ends belong to this process
 	if n < 1000 {
-		t.Skipf("SKIPPED: no more than %d files may be open", limit.Cur)
+		t.Skipf("SKIPPED: the limit on open files is %d", limit.Cur)
 	}
 	for range n {
 		conn, err := net.Dial("tcp", addr.String())

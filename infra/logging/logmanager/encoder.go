@@ -11,16 +11,17 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 )
 
-// maxMessage bounds an entry that is sent, in bytes; a datagram has to hold it.
+// maxMessage is the maximum size of a sent entry, in bytes. It fits in a
+// datagram.
 const maxMessage = 8 << 10
 
-// encoder writes an entry for a network ("udp", "tcp", "unix").
+// encoder encodes an entry for a network ("udp", "tcp", "unix").
 type encoder func(network string, e logging.Entry) []byte
 
-// facility is that of daemons in syslog (RFC 5424, 6.2.1).
+// facility is the syslog facility of daemons (RFC 5424, 6.2.1).
 const facility = 3
 
-// severity is that of syslog.
+// severity returns the syslog severity of a level.
 func severity(l logging.Level) int {
 	switch {
 	case l >= logging.ErrorLevel:
@@ -33,9 +34,9 @@ func severity(l logging.Level) int {
 	return 7
 }
 
-// encodeSyslog is RFC 5424, and for the socket of this machine the older form that
-// its readers expect: without the name of the machine, the time in local form
-// (RFC 3164). An entry is one line.
+// encodeSyslog returns an encoder for RFC 5424. For the local socket it uses the
+// older format that its readers expect (RFC 3164), without the host name and with
+// local time. An entry is one line.
 func encodeSyslog(app string) encoder {
 	tag := strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII || !unicode.IsGraphic(r) || r == ' ' {
@@ -61,9 +62,10 @@ func encodeSyslog(app string) encoder {
 	}
 }
 
-// encodeLogstash is JSON as Logstash has its events; facts are fields of it.
+// encodeLogstash returns an encoder for Logstash events in JSON; facts become
+// fields.
 func encodeLogstash(app string) encoder {
-	host, _ := os.Hostname() // empty if it is not known
+	host, _ := os.Hostname() // empty if unknown
 	return func(_ string, e logging.Entry) []byte {
 		event := map[string]any{}
 		for _, f := range e.Facts {
@@ -76,14 +78,14 @@ func encodeLogstash(app string) encoder {
 			event[key] = value
 		}
 		text, err := json.Marshal(event)
-		if err != nil { // a map of texts can be written
+		if err != nil { // cannot happen: a map of strings can be encoded
 			return nil
 		}
 		return append(text, '\n')
 	}
 }
 
-// cut shortens a text that is too long.
+// cut truncates a text that is too long.
 func cut(text string) string {
 	if len(text) <= maxMessage {
 		return text

@@ -188,7 +188,7 @@ func TestLogstash(t *testing.T) {
 	}
 }
 
-// A server that is away holds nobody up; when it is back it gets what waited.
+// An unreachable server blocks no caller, and gets the queued entries when it is back.
 func TestServerThatIsAway(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "syslog")
@@ -213,16 +213,16 @@ func TestHooksThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for conf, want := range map[string]string{
 		"syslog: {protocol: sctp, address: x}":                 `hooks.syslog.protocol: "sctp": expected udp, tcp or unix`,
-		"syslog: {protocol: udp}":                              "hooks.syslog.address: expected that of the server",
-		"logstash: {}":                                         "hooks.logstash.address: expected that of the server",
-		"logstash: {address: x}":                               "hooks.logstash.port: expected that of the server",
+		"syslog: {protocol: udp}":                              "hooks.syslog.address: expected the address of the server",
+		"logstash: {}":                                         "hooks.logstash.address: expected the address of the server",
+		"logstash: {address: x}":                               "hooks.logstash.port: expected the port of the server",
 		"syslog: {address: x, port: 70000}":                    "hooks.syslog.port: 70000: expected 1 to 65535",
-		"syslog: {address: 'x:1', port: 2}":                    "hooks.syslog.port: 2: address has another one, 1",
-		"syslog: {protocol: unix, address: /dev/log, port: 2}": "hooks.syslog.port: 2: a unix socket has none",
+		"syslog: {address: 'x:1', port: 2}":                    "hooks.syslog.port: 2: differs from the port in address, 1",
+		"syslog: {protocol: unix, address: /dev/log, port: 2}": "hooks.syslog.port: 2: a unix socket has no port",
 		"syslog: {address: x, levels: [loud]}":                 `hooks.syslog.levels[0]: unknown log level "loud"`,
 		"fluent: {address: x, protocol: udp}":                  "hooks.fluent.protocol: udp: expected tcp or unix",
-		"fluent: {port: 24224}":                                "hooks.fluent.address: expected that of the server",
-		"loki: {address: x}":                                   "hooks.loki: unknown key; known are syslog, logstash, fluent",
+		"fluent: {port: 24224}":                                "hooks.fluent.address: expected the address of the server",
+		"loki: {address: x}":                                   "hooks.loki: unknown key; known keys: syslog, logstash, fluent",
 	} {
 		p := logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.Cfg = config.Text("logs", "hooks: {"+conf+"}") }))
 		err := agenttest.New(t, agent.AllPlugins(p)).Start(t.Context())

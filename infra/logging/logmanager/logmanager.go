@@ -1,6 +1,6 @@
-// Package logmanager is the plugin that sets the levels of an agent's loggers, from
-// its configuration file at the start, over HTTP later, and that sends entries to
-// syslog and Logstash.
+// Package logmanager is the plugin that sets the levels of an agent's loggers from
+// its configuration file and over HTTP, and that sends entries to syslog, Logstash
+// and Fluentd.
 package logmanager
 
 import (
@@ -18,7 +18,7 @@ import (
 type Plugin struct {
 	Deps
 	host  infra.Host
-	hooks []func() // that remove hooks
+	hooks []func() // remove the hooks
 }
 
 // Deps is what the plugin needs.
@@ -29,9 +29,9 @@ type Deps struct {
 
 // Config is the file logs.conf.
 type Config struct {
-	DefaultLevel logging.Level `json:"default-level" desc:"level of loggers not listed below: debug, info, warn or error; --initial-loglvl wins over it"`
+	DefaultLevel logging.Level `json:"default-level" desc:"level of loggers not listed below: debug, info, warn or error; --initial-loglvl takes precedence"`
 	Loggers      []LoggerLevel `json:"loggers" desc:"levels of single loggers"`
-	Hooks        Hooks         `json:"hooks" desc:"where entries are sent to, besides the log itself"`
+	Hooks        Hooks         `json:"hooks" desc:"destinations of entries besides the log itself"`
 }
 
 // LoggerLevel is the level of one logger.
@@ -40,7 +40,7 @@ type LoggerLevel struct {
 	Level logging.Level `json:"level" desc:"debug, info, warn or error"`
 }
 
-// Validate says which entries lack a name, and what is wrong with the hooks.
+// Validate returns an error for entries without a name and for invalid hooks.
 func (c Config) Validate() error {
 	for i, l := range c.Loggers {
 		if l.Name == "" {
@@ -53,13 +53,13 @@ func (c Config) Validate() error {
 // ConfigSpec returns the defaults of logs.conf.
 func (p *Plugin) ConfigSpec() any { return Config{} }
 
-// SetHost tells the plugin whose loggers it sets.
+// SetHost sets the agent whose loggers the plugin configures.
 func (p *Plugin) SetHost(h infra.Host) { p.host = h }
 
 // Init applies the configuration and adds the endpoints.
 func (p *Plugin) Init() error {
 	if p.host == nil {
-		return fmt.Errorf("plugin %s: runs under an agent only", p)
+		return fmt.Errorf("plugin %s: needs an agent", p)
 	}
 	def := Config{DefaultLevel: p.loggers().Level(logging.Default)}
 	cfg, _, err := config.Load(p.Cfg, def)
@@ -88,7 +88,7 @@ func (p *Plugin) Init() error {
 	)
 }
 
-// send begins to send entries.
+// send starts sending entries.
 func (p *Plugin) send(hooks Hooks) error {
 	senders, err := hooks.senders(p.host.Build().App)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *Plugin) send(hooks Hooks) error {
 	return nil
 }
 
-// Close sends the rest of the entries, if it can be sent.
+// Close sends the remaining entries, if possible.
 func (p *Plugin) Close() error {
 	p.StopGoroutines()
 	for _, remove := range p.hooks {
@@ -126,7 +126,7 @@ func (p *Plugin) set(w http.ResponseWriter, r *http.Request) {
 	}
 	name := r.PathValue("logger")
 	if !logging.IsPattern(name) && !p.loggers().Known(name) {
-		rest.WriteError(w, http.StatusNotFound, fmt.Errorf("no logger %q; /log/list has their names", name))
+		rest.WriteError(w, http.StatusNotFound, fmt.Errorf("unknown logger %q; /log/list lists the names", name))
 		return
 	}
 	if err := p.loggers().SetLevel(name, level); err != nil {

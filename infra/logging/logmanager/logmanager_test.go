@@ -63,7 +63,7 @@ func TestLevelsByFileAndHTTP(t *testing.T) {
 		t.Errorf("set: %d %s", status, body)
 	}
 	for path, want := range map[string]int{
-		"default/info": 200, "vpp-*/warn": 200, "http/loud": 400, "nobody/info": 404, "%5B/info": 400,
+		"default/info": 200, "vpp-*/warn": 200, "http/loud": 400, "unknown/info": 404, "%5B/info": 400,
 	} {
 		if status, body := call(t, "PUT", url+path); status != want {
 			t.Errorf("%s: %d %s", path, status, body)

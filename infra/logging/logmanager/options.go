@@ -6,7 +6,7 @@ import "github.com/tenuto-dev/tenuto/infra"
 const DefaultName = "logs"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// queued is how many entries wait for the server; more are dropped.
+	// queued is the capacity of the queue; further entries are dropped.
 	queued = 1024
-	// sendTimeout bounds connecting and sending an entry.
+	// sendTimeout is the timeout of connecting and of sending an entry.
 	sendTimeout = 3 * time.Second
-	// firstPause and longestPause are those between attempts to connect.
+	// firstPause and longestPause limit the delays between attempts to connect.
 	firstPause, longestPause = 100 * time.Millisecond, 30 * time.Second
 )
 
-// sender sends entries to a server. Whoever logs never waits for it.
+// sender sends entries to a server. It never blocks the caller of a logger.
 type sender struct {
 	name, network, address string
 	levels                 []logging.Level
@@ -46,8 +46,9 @@ func (s *sender) hook(e logging.Entry) {
 	}
 }
 
-// run sends what is queued until ctx ends, and then the rest, if the server takes
-// it. While it cannot be reached entries wait, and log is told once.
+// run sends queued entries until ctx ends, and then the rest, if the server
+// accepts it. While the server cannot be reached, entries stay in the queue, and
+// run logs one warning.
 func (s *sender) run(ctx context.Context, log logging.Logger) {
 	defer s.disconnect()
 	for {
@@ -67,7 +68,8 @@ func (s *sender) run(ctx context.Context, log logging.Logger) {
 	}
 }
 
-// deliver sends an entry, if need be again and again; false if ctx has ended before.
+// deliver sends an entry, with retries if necessary. It returns false if ctx has
+// ended before.
 func (s *sender) deliver(ctx context.Context, e logging.Entry, log logging.Logger) bool {
 	pause := firstPause
 	for attempt := 0; ; attempt++ {
@@ -78,8 +80,8 @@ func (s *sender) deliver(ctx context.Context, e logging.Entry, log logging.Logge
 			}
 			return true
 		}
-		if attempt == 1 { // the first failure may be that of an old connection
-			log.Warn("log entries cannot be sent, they wait", "hook", s.name, "address", s.address, "error", err)
+		if attempt == 1 { // the first failure may be caused by a stale connection
+			log.Warn("cannot send log entries; queueing them", "hook", s.name, "address", s.address, "error", err)
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -111,10 +113,10 @@ func (s *sender) send(ctx context.Context, e logging.Entry) error {
 	return err
 }
 
-// dial connects; a unix socket may be one for datagrams or for a stream.
+// dial connects; a unix socket may be a datagram or a stream socket.
 func (s *sender) dial(ctx context.Context) (net.Conn, error) {
 	d := net.Dialer{Timeout: sendTimeout}
-	ctx = context.WithoutCancel(ctx) // the rest is sent at the end
+	ctx = context.WithoutCancel(ctx) // the remaining entries are sent at the end
 	if s.network != "unix" {
 		return d.DialContext(ctx, s.network, s.address)
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Buffer is text that may be written and read at once: what is logged, say, or
-// what a program prints. The zero value is empty.
+// Buffer is text that may be written and read concurrently, such as a log or
+// the output of a program. The zero value is empty.
 type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -19,7 +19,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String is the text so far.
+// String returns the text written so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

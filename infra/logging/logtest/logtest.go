@@ -1,5 +1,5 @@
-// Package logtest gives tests loggers that write to the log of the test, so
-// that entries appear beside the failure they explain.
+// Package logtest provides loggers that write to the log of a test, so that
+// entries appear beside the failure they explain.
 package logtest
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // New returns a logger of the given name, at the debug level, that writes to
-// the log of the test. What is written after the end of the test is dropped.
+// the log of the test. It drops entries after the end of the test.
 func New(tb testing.TB, name string) logging.PluginLogger {
 	tb.Helper()
 	return Registry(tb).PluginLogger(name)

@@ -36,14 +36,14 @@ const (
 	pause    = 5 * time.Millisecond
 )
 
-// ErrBusy tells that VPP changed the directory during every attempt to read it.
+// ErrBusy reports that VPP changed the directory during every attempt to read it.
 var ErrBusy = errors.New("the directory of the stats segment keeps changing")
 
 // errDamaged is the cause of errors about pointers and lengths.
 var errDamaged = errors.New("damaged stats segment")
 
 // Segment is an open stats segment. It stays readable when VPP ends, and then
-// never changes again: open it anew for news. It is for one goroutine.
+// never changes again: open it again for news. It is for one goroutine.
 type Segment struct {
 	file *os.File
 	size uint64
@@ -143,7 +143,7 @@ func (s *Segment) header() (header, error) {
 }
 
 // Read calls f with the directory, and again as long as VPP changed it
-// meanwhile, so f must begin anew each time. It returns the error of f if the
+// meanwhile, so f must begin again each time. It returns the error of f if the
 // directory was at rest, ErrBusy if it never was, or that of ctx.
 func (s *Segment) Read(ctx context.Context, f func(*Directory) error) error {
 	for n := range attempts {

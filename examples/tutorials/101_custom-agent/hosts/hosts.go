@@ -33,7 +33,7 @@ type Config struct {
 	Path string `json:"path" desc:"file of the host names"`
 }
 
-// DefaultConfig is what holds without a configuration file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config { return Config{Path: filepath.Join(os.TempDir(), "tutorial-hosts")} }
 
 // Validate says what is wrong with a configuration.

@@ -1,11 +1,11 @@
-// Package status has the messages in which an agent publishes its health, and
-// the keys that they have below its prefix.
+// Package status defines the messages in which an agent publishes its health,
+// and their keys below the agent's prefix.
 package status
 
 //go:generate sh ../../../../proto/generate-one.sh
 
-// What the keys begin with, and those of the agent and of its plugins, whose
-// names follow.
+// The key prefix, and the prefixes of the keys of the agent and of its
+// plugins, whose names follow.
 const (
 	Prefix       = "check/status/v1/"
 	AgentKey     = Prefix + "agent"

@@ -1,5 +1,5 @@
-// Package access tells what may be done with the HTTP server by whom: tokens that
-// expire, and groups of endpoints.
+// Package access controls access to the HTTP server: tokens that expire, and
+// groups of endpoints.
 package access
 
 import (
@@ -10,39 +10,40 @@ import (
 	"sync"
 )
 
-// Groups that are always there.
+// Built-in groups.
 const (
 	// Everything is the group of all endpoints.
 	Everything = "all"
-	// Reading is the group of what changes nothing.
+	// Reading is the group of endpoints that change nothing.
 	Reading = "read"
-	// Secrets has no endpoints: it is the permission to see secrets in answers.
+	// Secrets has no endpoints: it is the permission to see secrets in
+	// responses.
 	Secrets = "secrets"
 )
 
-// Groups are sets of endpoints by name. It may be used concurrently.
+// Groups are named sets of endpoints. It may be used concurrently.
 type Groups struct {
 	mu    sync.RWMutex
-	muxes map[string][]*http.ServeMux // one per pattern: those of a group may overlap
+	muxes map[string][]*http.ServeMux // one per pattern, since the patterns of a group may overlap
 }
 
 // NewGroups returns groups without endpoints.
 func NewGroups() *Groups { return &Groups{muxes: map[string][]*http.ServeMux{}} }
 
-// member stands for "in the group"; a ServeMux answers with handlers of its own
-// where it redirects or refuses.
+// member marks requests that match a pattern of the group. A ServeMux has other
+// handlers for redirects and errors.
 type member struct{}
 
 func (*member) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// Add puts what matches a pattern of http.ServeMux ("PUT /log/{logger}/{level}",
-// "/dump/") into a group.
+// Add adds the requests that match a pattern of http.ServeMux ("PUT
+// /log/{logger}/{level}", "/dump/") to a group.
 func (g *Groups) Add(group, pattern string) (err error) {
 	path := pattern[strings.LastIndexAny(pattern, " \t")+1:]
 	if !strings.HasPrefix(path, "/") {
 		return fmt.Errorf("%q: expected a path, or a method and a path (PUT /log/{logger}/{level})", pattern)
 	}
-	defer func() { // ServeMux panics on patterns that are malformed
+	defer func() { // ServeMux panics on malformed patterns
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%q: %v", pattern, p)
 		}
@@ -55,7 +56,7 @@ func (g *Groups) Add(group, pattern string) (err error) {
 	return nil
 }
 
-// Known tells whether there is something in a group.
+// Known reports whether a group has endpoints.
 func (g *Groups) Known(group string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -76,7 +77,7 @@ func (g *Groups) Names() []string {
 	return slices.Compact(names)
 }
 
-// Of returns those of the groups that a request is in.
+// Of returns the groups of a request.
 func (g *Groups) Of(r *http.Request) []string {
 	var names []string
 	for _, name := range g.Names() {
@@ -87,7 +88,7 @@ func (g *Groups) Of(r *http.Request) []string {
 	return names
 }
 
-// Allow tells whether a request is in one of the groups.
+// Allow reports whether a request is in one of the groups.
 func (g *Groups) Allow(groups []string, r *http.Request) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

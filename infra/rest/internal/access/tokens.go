@@ -10,17 +10,17 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Errors of tokens, for errors.Is.
+// Errors of tokens.
 var (
-	// ErrExpired is that of a token whose time is over.
+	// ErrExpired is returned for an expired token.
 	ErrExpired = errors.New("the token has expired; log in again")
-	// ErrEarly is that of a token that was issued later than it is now. It may have
-	// been issued by a clock that was wrong, and would be good for too long.
-	ErrEarly = errors.New("the token is of a time to come, the clock of the agent was set back; log in again")
-	// ErrRevoked is that of a token whose user has logged out.
-	ErrRevoked = errors.New("the token is no longer good, its user has logged out")
-	// ErrToken is that of what is no token of this server.
-	ErrToken = errors.New("expected a token of this server")
+	// ErrEarly is returned for a token that was issued in the future. Its clock was
+	// probably wrong, and it would be valid for too long.
+	ErrEarly = errors.New("the token was issued in the future, so the clock of the agent was set back; log in again")
+	// ErrRevoked is returned for a token whose user has logged out.
+	ErrRevoked = errors.New("the token was revoked, its user has logged out")
+	// ErrToken is returned for any other invalid token.
+	ErrToken = errors.New("invalid token")
 )
 
 // Tokens issues and checks JSON Web Tokens signed with HMAC-SHA256. It may be
@@ -29,31 +29,29 @@ type Tokens struct {
 	keys func() [][]byte
 	life time.Duration
 	now  func() time.Time
-	// passed is the time since the start, however the clock is set.
+	// passed is the time since the start, independent of changes of the clock.
 	passed func() time.Duration
 
 	mu      sync.Mutex
-	revoked map[string]revocation // by the id of the token
+	revoked map[string]revocation // by token ID
 }
 
-// revocation is what is known of a token that was revoked.
+// revocation is a revoked token.
 type revocation struct {
-	until  time.Time     // it would be good, by the time of day
-	passed time.Duration // until then, by Tokens.passed
+	until  time.Time     // expiry, by the clock
+	passed time.Duration // expiry, by Tokens.passed
 }
 
-// over tells that the token has expired: by the time of day, and also by the time
-// that has passed, or it would be good again after the clock was set forward and
-// right again.
+// over reports whether the token has expired, both by the clock and by the elapsed
+// time. Otherwise it would be valid again after the clock was set forward and back.
 func (r revocation) over(now time.Time, passed time.Duration) bool {
 	return r.until.Before(now) && passed > r.passed
 }
 
-// NewTokens takes the keys, how long a token is good for, and the clock. keys is
-// asked every time: the first one signs, tokens of the others are good as well,
-// so that a key can be replaced before the tokens of the old one have ended. If
-// keys is nil there is a random one, and the tokens are good for nobody but the
-// returned value.
+// NewTokens returns Tokens with the given keys, lifetime and clock. It calls
+// keys every time: the first key signs, tokens signed by the others are valid as
+// well, so that a key can be replaced before its tokens have expired. If keys is
+// nil, the result uses a random key.
 func NewTokens(keys func() [][]byte, life time.Duration, now func() time.Time) *Tokens {
 	if keys == nil {
 		random := [][]byte{[]byte(rand.Text() + rand.Text())}
@@ -64,7 +62,7 @@ func NewTokens(keys func() [][]byte, life time.Duration, now func() time.Time) *
 	return &Tokens{keys: keys, life: life, now: now, passed: passed, revoked: map[string]revocation{}}
 }
 
-// Issue returns a token of a user, and when it expires.
+// Issue returns a token of a user, and its expiry.
 func (t *Tokens) Issue(user string) (token string, expires time.Time, err error) {
 	now := t.now()
 	expires = now.Add(t.life)
@@ -87,7 +85,7 @@ func (t *Tokens) Check(token string) (user string, err error) {
 	return claims.Subject, nil
 }
 
-// Revoke makes a good token useless, as long as the process runs.
+// Revoke revokes a valid token until the process ends.
 func (t *Tokens) Revoke(token string) error {
 	claims, err := t.parse(token)
 	if err != nil {
@@ -96,7 +94,7 @@ func (t *Tokens) Revoke(token string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now, passed := t.now(), t.passed()
-	for id, r := range t.revoked { // what has expired needs no memory
+	for id, r := range t.revoked { // expired tokens need not be kept
 		if r.over(now, passed) {
 			delete(t.revoked, id)
 		}
@@ -116,7 +114,7 @@ func (t *Tokens) parse(token string) (*jwt.RegisteredClaims, error) {
 	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued):
 		return nil, ErrEarly
 	case err != nil || claims.Subject == "" || claims.ID == "":
-		return nil, ErrToken // why in detail helps none but those who guess
+		return nil, ErrToken // the exact reason would help only attackers
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +124,7 @@ func (t *Tokens) parse(token string) (*jwt.RegisteredClaims, error) {
 	return claims, nil
 }
 
-// known is the keys as the parser takes them.
+// known returns the keys in the format of the parser.
 func (t *Tokens) known() (set jwt.VerificationKeySet) {
 	for _, key := range t.keys() {
 		set.Keys = append(set.Keys, key)

@@ -1,4 +1,4 @@
-// Package limit bounds how often each client may ask.
+// Package limit limits the request rate of each client.
 package limit
 
 import (
@@ -10,16 +10,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxClients bounds the clients that are told apart; further ones share a
-// bound, so that memory does not grow with the number of addresses.
+// maxClients is the maximum number of separately limited clients. Further
+// clients share one limit, so that memory does not grow with the number of
+// addresses.
 const maxClients = 8192
 
-// sweepEvery is how often clients are looked for that need not be remembered;
-// looking for each newcomer would be what an attacker wants.
+// sweepEvery is the interval of removing idle clients. A sweep for each new
+// client would be open to attack.
 const sweepEvery = time.Second
 
-// ipv6Client is the part of an IPv6 address that is one client: a host has at
-// least a network of that size to choose addresses from.
+// ipv6Client is the length of the IPv6 prefix that identifies a client: a host
+// can usually choose from a network of this size.
 const ipv6Client = 64
 
 // Limiter allows each client a number of requests per second, and as many at
@@ -41,7 +42,8 @@ func New(perSecond float64, burst int) *Limiter {
 	return l
 }
 
-// Allow tells whether a client may ask now, and if not, after how long.
+// Allow reports whether a client may send a request now, and if not, after
+// which delay.
 func (l *Limiter) Allow(client string, now time.Time) (ok bool, wait time.Duration) {
 	of := l.of(client, now)
 	r := of.ReserveN(now, 1)
@@ -70,7 +72,7 @@ func (l *Limiter) of(client string, now time.Time) *rate.Limiter {
 	return c
 }
 
-// forget drops the clients that may ask for a whole burst: new ones may, too.
+// forget removes the clients that may send a whole burst, as new clients may.
 func (l *Limiter) forget(now time.Time) {
 	for name, c := range l.clients {
 		if c.TokensAt(now) >= float64(l.burst) {
@@ -79,8 +81,8 @@ func (l *Limiter) forget(now time.Time) {
 	}
 }
 
-// Client names the client at a remote address, "host:port". Addresses without a
-// port, as of unix sockets, are all one client.
+// Client returns the client of a remote address, "host:port". Addresses without
+// a port, as of unix sockets, count as one client.
 func Client(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

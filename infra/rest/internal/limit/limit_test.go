@@ -21,7 +21,7 @@ func TestEachClientHasItsOwnBound(t *testing.T) {
 		t.Error("another client was refused")
 	}
 	if ok, _ := l.Allow("a", now.Add(500*time.Millisecond)); !ok {
-		t.Error("refused after the wait it was told")
+		t.Error("rejected after the reported wait")
 	}
 }
 

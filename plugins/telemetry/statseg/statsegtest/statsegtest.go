@@ -185,7 +185,7 @@ func (s *Server) Replace(segment []byte) {
 }
 
 // Poke overwrites a word of the segment that is being served: word 2 is the
-// epoch, word 3 tells that the directory is being changed.
+// epoch, word 3 reports that the directory is being changed.
 func (s *Server) Poke(word int, value uint64) {
 	s.tb.Helper()
 	s.mu.Lock()
