@@ -203,7 +203,7 @@ func TestSecretsFromAfar(t *testing.T) {
 			}
 		}
 		_, err = far.ChangeRequest().Update(items[0].Value).Send(t.Context())
-		if given := opts != nil; given != (err == nil) || !given && !strings.Contains(err.Error(), "memif.secret: *** stands for a secret") {
+		if given := opts != nil; given != (err == nil) || !given && !strings.Contains(err.Error(), "memif.secret: *** is the placeholder of a hidden secret") {
 			t.Errorf("given back: %v", err)
 		}
 	}

@@ -47,14 +47,14 @@ type Partial interface {
 	Incomplete() []string
 }
 
-// Answerable is implemented by events that can be answered without their values.
+// Answerable is implemented by events whose Done can be separated from their values.
 type Answerable interface {
 	// Answer returns Done. Unlike the event it does not keep the values in memory, for
 	// receivers that apply them for a while.
 	Answer() func(err error)
 }
 
-// Op says what happened to a key.
+// Op is the kind of a change.
 type Op int
 
 // The operations. The zero value is not an operation.

@@ -13,24 +13,23 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
-// ErrNothingToConfirm: no change waits to be confirmed (any more). Compare with
-// errors.Is.
-var ErrNothingToConfirm = errors.New("no change waits to be confirmed")
+// ErrNothingToConfirm is returned if no change is waiting for confirmation.
+var ErrNothingToConfirm = errors.New("no change is waiting for confirmation")
 
-// unconfirmed is a change that is taken back unless it is confirmed in time. With
-// a State it outlives the agent, as what the sources asked for does: the next
-// one takes it back, at its start if it is too late by then.
+// unconfirmed is a change that is reverted unless it is confirmed in time. With a
+// State it is persistent: after a restart, the agent continues to wait, or
+// reverts the change if the deadline has passed.
 type unconfirmed struct {
 	seq       uint64
 	by        time.Time
 	source    string
-	before    []KeyVal // what the source wanted of the items of the change
+	before    []KeyVal // the items of the change before it
 	after     []KeyVal // the items, in the same order
 	confirmed chan struct{}
-	kept      []byte // as a State keeps it; nil without
+	kept      []byte // as stored by State; nil without State
 }
 
-// keptChange is an unconfirmed change as it is kept.
+// keptChange is the persistent form of an unconfirmed change.
 type keptChange struct {
 	Deadline deadline   `json:"deadline"`
 	Source   string     `json:"source"`
@@ -38,7 +37,7 @@ type keptChange struct {
 	After    []keptItem `json:"after"`
 }
 
-// String tells which change it is.
+// String identifies the change.
 func (u *unconfirmed) String() string {
 	if u.seq == api.NoSeqNum {
 		return "until " + u.by.UTC().Format(time.RFC3339)
@@ -46,15 +45,15 @@ func (u *unconfirmed) String() string {
 	return fmt.Sprintf("transaction %d, until %s", u.seq, u.by.UTC().Format(time.RFC3339))
 }
 
-// note tells of a change that waits, for the health.
+// note describes the waiting change for the health report.
 func (u *unconfirmed) note() string {
 	if u == nil {
 		return ""
 	}
-	return fmt.Sprintf("; %s is taken back at %s unless it is confirmed (agentctl confirm)", u.what(), u.by.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("; %s will be reverted at %s unless it is confirmed (agentctl confirm)", u.what(), u.by.UTC().Format(time.RFC3339))
 }
 
-// newUnconfirmed describes a change before it is made.
+// newUnconfirmed records a change before it is made.
 func (p *Plugin) newUnconfirmed(timeout time.Duration, source string, before, after []KeyVal) *unconfirmed {
 	u := &unconfirmed{
 		seq: api.NoSeqNum, by: p.clocks.now().Add(timeout), source: source, before: before, after: after, confirmed: make(chan struct{}),
@@ -77,14 +76,14 @@ func (p *Plugin) newUnconfirmed(timeout time.Duration, source string, before, af
 	}
 	data, err := json.Marshal(kept)
 	if err := errors.Join(append(errs, err)...); err != nil {
-		p.Log.Error("the change will not be taken back by another agent if this one ends before it is confirmed", "error", err)
+		p.Log.Error("cannot store the unconfirmed change: it will not be reverted if the agent ends before the confirmation", "error", err)
 		return u
 	}
 	u.kept = data
 	return u
 }
 
-// state is what is to be kept of an unconfirmed change.
+// state returns the persistent state of an unconfirmed change.
 func (u *unconfirmed) state() map[string][]byte {
 	if u == nil || u.kept == nil {
 		return nil
@@ -92,19 +91,20 @@ func (u *unconfirmed) state() map[string][]byte {
 	return map[string][]byte{confirmKey: u.kept}
 }
 
-// nothingUnconfirmed is what is to be kept when no change waits any more.
+// nothingUnconfirmed returns the persistent state without an unconfirmed
+// change.
 func nothingUnconfirmed() map[string][]byte { return map[string][]byte{confirmKey: nil} }
 
-// recallUnconfirmed goes on with a change that the last agent waited for. If it
-// is too late, it is taken back at once, as if it had never been. The lock is
-// held.
+// recallUnconfirmed restores an unconfirmed change of the previous agent. If
+// its deadline has passed, the change is reverted before the initial
+// synchronisation. The lock is held.
 func (p *Plugin) recallUnconfirmed(data []byte) error {
 	if data == nil {
 		return nil
 	}
 	var kept keptChange
 	if err := json.Unmarshal(data, &kept); err != nil || len(kept.Before) != len(kept.After) {
-		p.Log.Error("a change waited to be confirmed, and cannot be taken back: the record is damaged", "error", err)
+		p.Log.Error("cannot revert an unconfirmed change: its record is damaged", "error", err)
 		return nil
 	}
 	left := p.clocks.left(kept.Deadline)
@@ -113,25 +113,25 @@ func (p *Plugin) recallUnconfirmed(data []byte) error {
 		before, err1 := kept.Before[i].item(kept.Before[i].Key)
 		after, err2 := kept.After[i].item(kept.After[i].Key)
 		if err := errors.Join(err1, err2); err != nil {
-			p.Log.Error("an item of a change that waits to be confirmed cannot be taken back", "error", err)
+			p.Log.Error("cannot revert an item of an unconfirmed change", "error", err)
 			continue
 		}
 		u.before, u.after = append(u.before, before), append(u.after, after)
 	}
 	if left > 0 {
-		p.Log.Warn("a change of before the restart waits to be confirmed", "items", len(u.after), "left", left)
+		p.Log.Warn("a change from before the restart is waiting for confirmation", "items", len(u.after), "left", left)
 		p.unconfirmed = u
 		return nil
 	}
 	items := p.toTakeBack(u)
 	p.store.edit(u.source, items, false)
 	p.overdue = items
-	p.Log.Warn("a change was not confirmed before the restart and is taken back",
+	p.Log.Warn("a change was not confirmed before the restart; reverting it",
 		"items", len(items), "changed-since", len(u.after)-len(items))
 	return nil
 }
 
-// goOn makes the effects of recallUnconfirmed last.
+// goOn persists the effects of recallUnconfirmed.
 func (p *Plugin) goOn() {
 	p.mu.Lock()
 	u, overdue := p.unconfirmed, p.overdue
@@ -145,7 +145,7 @@ func (p *Plugin) goOn() {
 	}
 }
 
-// expectConfirmation begins to wait for the confirmation of a change.
+// expectConfirmation starts to wait for the confirmation of a change.
 func (p *Plugin) expectConfirmation(u *unconfirmed, seq uint64, timeout time.Duration) {
 	p.mu.Lock()
 	u.seq, u.by = seq, p.clocks.now().Add(timeout)
@@ -154,8 +154,8 @@ func (p *Plugin) expectConfirmation(u *unconfirmed, seq uint64, timeout time.Dur
 	p.expect(u)
 }
 
-// confirmBy is until when a change has to be confirmed; zero if it needs that no
-// more, or not yet.
+// confirmBy returns the deadline of the confirmation; zero if the change does
+// not wait for one.
 func (p *Plugin) confirmBy(u *unconfirmed) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +165,7 @@ func (p *Plugin) confirmBy(u *unconfirmed) time.Time {
 	return u.by
 }
 
-// expect takes the change back when it is time.
+// expect reverts the change when its deadline passes.
 func (p *Plugin) expect(u *unconfirmed) {
 	left := u.by.Sub(p.clocks.now())
 	p.Go(func(ctx context.Context) {
@@ -180,9 +180,8 @@ func (p *Plugin) expect(u *unconfirmed) {
 	})
 }
 
-// Confirm keeps the change that waits to be confirmed and returns its
-// transaction (api.NoSeqNum if that is not known). The error is an
-// ErrNothingToConfirm.
+// Confirm confirms the waiting change and returns its transaction
+// (api.NoSeqNum if unknown). The error is ErrNothingToConfirm.
 func (p *Plugin) Confirm() (seqNum uint64, err error) {
 	p.mu.Lock()
 	u := p.unconfirmed
@@ -198,12 +197,12 @@ func (p *Plugin) Confirm() (seqNum uint64, err error) {
 	return u.seq, nil
 }
 
-// takeBack makes the source want again what it wanted before the change, but
-// for items that were changed once more since then.
+// takeBack restores the items of the source from before the change, except
+// items that were changed again since then.
 func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
-	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Urgent, Source: u.source, What: "take back what was not confirmed in time"})
+	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Urgent, Source: u.source, What: "revert the unconfirmed change"})
 	if err != nil {
-		return // the agent stops; the next one does it
+		return // the agent stops; the next one reverts it
 	}
 	p.mu.Lock()
 	if p.unconfirmed != u {
@@ -214,7 +213,7 @@ func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
 	p.unconfirmed = nil
 	items := p.toTakeBack(u)
 	p.mu.Unlock()
-	p.Log.Warn("a change was not confirmed in time and is taken back",
+	p.Log.Warn("a change was not confirmed in time; reverting it",
 		"seq-num", u.seq, "items", len(items), "changed-since", len(u.after)-len(items))
 	_, err = p.applyInTurn(ctx, turn, change{
 		source: u.source, items: items, again: true, state: nothingUnconfirmed(), description: fmt.Sprintf("revert: %s was not confirmed in time", u.what()),
@@ -223,8 +222,8 @@ func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
 	p.tellHealth()
 }
 
-// toTakeBack are the items with which the source wants again what it wanted
-// before, but for those that were changed once more. The lock is held.
+// toTakeBack returns the items that restore the state before the change,
+// except those that were changed again. The lock is held.
 func (p *Plugin) toTakeBack(u *unconfirmed) (items []KeyVal) {
 	for i, now := range p.wants(u.source, u.after) {
 		if proto.Equal(now.Val, u.after[i].Val) {

@@ -8,20 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deadline is a moment that a later process can recognise: by the time since
-// the machine was booted, which no one can set, or, after a reboot, by the wall
-// clock.
+// deadline is a time that survives a restart of the process: it is measured
+// since the boot, independent of the wall clock, or, after a reboot, by the
+// wall clock.
 type deadline struct {
 	Wall    time.Time     `json:"wall"`
 	Boot    string        `json:"boot,omitempty"` // identifies the boot
-	Uptime  time.Duration `json:"uptime"`         // since then
-	Timeout time.Duration `json:"timeout"`        // it was in the future when it was set
+	Uptime  time.Duration `json:"uptime"`         // time since the boot
+	Timeout time.Duration `json:"timeout"`        // remaining time when it was set
 }
 
 // clocks are the clocks of the machine.
 type clocks struct {
 	now func() time.Time
-	// uptime is the time since the boot, and which boot that was; empty: not known.
+	// uptime returns the time since the boot and the ID of the boot; empty if
+	// unknown.
 	uptime func() (boot string, d time.Duration)
 }
 
@@ -36,14 +37,15 @@ func uptime() (boot string, d time.Duration) {
 	return strings.TrimSpace(string(id)), time.Duration(ts.Nano())
 }
 
-// in is the deadline after a while.
+// in returns the deadline after the given time.
 func (c clocks) in(timeout time.Duration) deadline {
 	boot, up := c.uptime()
 	return deadline{Wall: c.now().Add(timeout), Boot: boot, Uptime: up + timeout, Timeout: timeout}
 }
 
-// left is how long it is until a deadline; 0 and less: it is over. Never longer
-// than it was in the beginning, however the clock was set meanwhile.
+// left returns the time until a deadline; it has passed if that is not
+// positive. It is never more than the original timeout, even if the clock was
+// set.
 func (c clocks) left(d deadline) time.Duration {
 	boot, up := c.uptime()
 	if boot != "" && boot == d.Boot {

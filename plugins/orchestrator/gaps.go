@@ -8,16 +8,16 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/datasync"
 )
 
-// maxGaps bounds how much of what one store does not know is told.
+// maxGaps is the maximum number of reported gaps per store.
 const maxGaps = 5
 
-// gaps says what is not known of the configuration; empty: all of it is. The
-// lock is held.
+// gaps describes the unknown parts of the configuration; empty if all of it is
+// known. The lock is held.
 func (p *Plugin) gaps() (gaps []string) {
 	for _, s := range p.stores {
 		switch n := len(s.incomplete) - maxGaps; {
 		case !s.known && s.recalled: // it may have changed before or since the restart
-			gaps = append(gaps, s.name+": no state since the restart, the previous one is used")
+			gaps = append(gaps, s.name+": no state since the restart; using the previous one")
 		case !s.known:
 			gaps = append(gaps, s.name+": no initial state")
 		case n > 0:
@@ -29,7 +29,7 @@ func (p *Plugin) gaps() (gaps []string) {
 	return gaps
 }
 
-// incomplete is what a store does not know as of an event.
+// incomplete returns the parts of a store that are unknown as of an event.
 func incomplete(event any) []string {
 	if e, ok := event.(datasync.Partial); ok {
 		return e.Incomplete()
@@ -37,8 +37,8 @@ func incomplete(event any) []string {
 	return nil
 }
 
-// learn notes what a change tells about its store. last tells that with it all
-// of the configuration is known for the first time, after an initial
+// learn records what a change reveals about its store. last reports that all of
+// the configuration is now known for the first time after an initial
 // synchronisation with gaps: the change becomes a full resync. The lock is held.
 func (p *Plugin) learn(ch *change) (last bool) {
 	if s := ch.store; s != nil {
@@ -52,12 +52,12 @@ func (p *Plugin) learn(ch *change) (last bool) {
 		ch.keep = ch.resync
 		return false
 	}
-	ch.description = ch.text() + "; all sources are complete now, what nobody asks for is removed"
+	ch.description = ch.text() + "; all sources are complete now, removing values that are not desired"
 	ch.resync, ch.keep = true, false
 	return true
 }
 
-// tellGaps warns that the initial synchronisation has gaps.
+// tellGaps warns about an initial synchronisation with gaps.
 func (p *Plugin) tellGaps(gaps []string) {
 	if len(gaps) > 0 {
 		p.Log.Warn("a part of the configuration is unknown; nothing found in the southbound is removed until all of it is known",

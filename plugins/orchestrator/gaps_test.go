@@ -99,7 +99,7 @@ func TestStartingUntilSynchronised(t *testing.T) {
 	want(health.OK, "1 item from 2 sources")
 }
 
-const removed = "what nobody asks for is removed"
+const removed = "removing values that are not desired"
 
 // leftovers is a southbound with the interfaces of an earlier run.
 func leftovers(names ...string) *kvstest.MockSB {
@@ -139,7 +139,7 @@ func (w *world) history() string {
 }
 
 // A file that is broken when the agent starts takes nothing down. When it is
-// mended, what nobody asks for goes, and nothing else is touched.
+// repaired, values that are not desired are removed, and nothing else is touched.
 func TestBrokenFileAtStart(t *testing.T) {
 	t.Parallel()
 	dir, sb := t.TempDir(), leftovers("loop1", "loop2", "loop3", "obsolete")

@@ -15,9 +15,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// keptItem is an item as the state-dir keeps it.
+// keptItem is the persistent form of an item.
 type keptItem struct {
-	Key      string            `json:"key,omitempty"` // only where the place does not tell
+	Key      string            `json:"key,omitempty"` // only if the record's key does not contain it
 	Type     string            `json:"type,omitempty"`
 	Value    []byte            `json:"value,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
@@ -64,7 +64,7 @@ func location(text string) kv.Location {
 }
 
 // The fields of an encoded item, in the wire format of protocol buffers. Labels are
-// repeated: a name and then its value.
+// repeated: a name, followed by its value.
 const (
 	itemType protowire.Number = 1 + iota
 	itemValue
@@ -72,7 +72,7 @@ const (
 	itemLocation
 )
 
-// itemFormat is the first byte of an encoded item. Items of earlier versions are JSON
+// itemFormat is the first byte of an encoded item. Earlier versions wrote JSON
 // objects, which begin with a brace.
 const itemFormat = 1
 
@@ -98,9 +98,9 @@ func encodeItem(kv KeyVal) ([]byte, error) {
 	return b, nil
 }
 
-var errItem = errors.New("the kept item is damaged")
+var errItem = errors.New("the stored item is damaged")
 
-// decodeItem reads what encodeItem, or an earlier version, wrote.
+// decodeItem decodes the format of encodeItem and that of earlier versions.
 func decodeItem(data []byte) (it keptItem, err error) {
 	if len(data) == 0 || data[0] != itemFormat {
 		return it, json.Unmarshal(data, &it)

@@ -15,19 +15,19 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
-// State keeps, over restarts, what the sources asked for; the scheduler does it
-// in its state-dir.
+// State persists the configuration of the sources across restarts; the
+// scheduler implements it by its state-dir.
 type State interface {
-	// LoadState returns what SaveState kept under a name.
+	// LoadState returns the values stored by SaveState under a name.
 	LoadState(name string) (map[string][]byte, error)
-	// SaveState keeps values under a name, as a whole: with all, what was kept
-	// before and is not in put is dropped. A nil value deletes its key.
+	// SaveState stores values under a name, atomically. With all, it drops
+	// previous values that are not in put. A nil value deletes its key.
 	SaveState(name string, put map[string][]byte, all bool) error
-	// KeepsState tells whether anything is kept at all.
+	// KeepsState reports whether values are persisted.
 	KeepsState() bool
 }
 
-// What is kept under stateName, by the beginning of the key.
+// The keys under stateName.
 const (
 	stateName   = "northbound"
 	itemPrefix  = "item\x00"    // + source + \x00 + key: a keptItem
@@ -35,22 +35,22 @@ const (
 	confirmKey  = "unconfirmed" // a keptChange
 )
 
-// saveRetry is how long to wait before what could not be kept is tried again.
+// saveRetry is the delay before a failed write is retried.
 const saveRetry = 10 * time.Second
 
-// keptStore is what is kept of a source that is a store.
+// keptStore is the persistent state of a source that is a store.
 type keptStore struct {
 	Complete bool `json:"complete"` // all of its content was known
 }
 
-// recall brings back what the sources asked for when the last agent ended.
+// recall restores the configuration of the sources from before the restart.
 func (p *Plugin) recall() error {
 	if p.State == nil {
 		return nil
 	}
 	kept, err := p.State.LoadState(stateName)
 	if err != nil {
-		return fmt.Errorf("what the sources asked for before: %w", err)
+		return fmt.Errorf("restore the configuration of the sources: %w", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,26 +65,27 @@ func (p *Plugin) recall() error {
 	for i, place := range places {
 		switch source, key, ok := itemPlace(place); {
 		case ok && errs[i] != nil:
-			p.Log.Warn("an item that was asked for before is left out", "source", source, "error", errs[i])
+			p.Log.Warn("ignoring a stored item", "source", source, "error", errs[i])
 		case ok:
 			p.store.source(source).items[key] = itemOf(all[i])
 			items++
 		case strings.HasPrefix(place, storePrefix):
 			var st keptStore
 			if err := json.Unmarshal(kept[place], &st); err != nil {
-				p.Log.Warn("it is not known whether a store was complete", "source", place[len(storePrefix):], "error", err)
+				p.Log.Warn("cannot read whether a store was complete", "source", place[len(storePrefix):], "error", err)
 			}
 			p.recalled[place[len(storePrefix):]] = st
 			p.store.source(place[len(storePrefix):])
 		}
 	}
 	if items > 0 {
-		p.Log.Info("what the sources asked for before the restart is in effect until they tell anew", "items", items)
+		p.Log.Info("restored the configuration from before the restart; it is in effect until the sources report their state", "items", items)
 	}
 	return p.recallUnconfirmed(kept[confirmKey])
 }
 
-// itemPlace tells whose item is kept in a place, if it is one.
+// itemPlace returns the source and key of an item from its state key, if it is
+// one.
 func itemPlace(place string) (source, key string, ok bool) {
 	rest, ok := strings.CutPrefix(place, itemPrefix)
 	source, key, _ = strings.Cut(rest, "\x00")
@@ -102,7 +103,7 @@ func (p *Plugin) recallItem(key string, data []byte) (kv KeyVal, err error) {
 	return kv, err
 }
 
-// dropForgotten gives up what stores asked for that are not watched any more.
+// dropForgotten drops the items of stores that are not watched any more.
 func (p *Plugin) dropForgotten(stores []*watched) {
 	p.mu.Lock()
 	var gone []string
@@ -119,13 +120,13 @@ func (p *Plugin) dropForgotten(stores []*watched) {
 	p.mu.Unlock()
 	if len(gone) > 0 {
 		slices.Sort(gone)
-		p.Log.Info("what stores asked for that are not used any more is given up", "sources", strings.Join(gone, ", "))
+		p.Log.Info("dropping the configuration of removed stores", "sources", strings.Join(gone, ", "))
 		p.saveAll()
 	}
 }
 
-// changedKeys are the keys of a source that a change is about; before is what
-// it wanted. The lock is held.
+// changedKeys returns the keys of a source that a change concerns; before are its
+// previous items. The lock is held.
 func (p *Plugin) changedKeys(ch change, before map[string]item) (keys []string) {
 	if p.State == nil {
 		return nil
@@ -150,9 +151,9 @@ func (p *Plugin) changedKeys(ch change, before map[string]item) (keys []string) 
 	return keys
 }
 
-// save keeps what a source wants now of the keys, together with more. What
-// cannot be kept is tried again, by the next change or after a while; the
-// change itself goes on.
+// save persists the present items of a source with the given keys, together
+// with more. A failed write does not fail the change; it is retried by the
+// next change or after a delay.
 func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
 	if p.State == nil || len(keys)+len(more) == 0 {
 		return
@@ -183,7 +184,7 @@ func (p *Plugin) save(source string, keys []string, more map[string][]byte) {
 	}
 }
 
-// saveAll keeps everything anew.
+// saveAll persists everything again.
 func (p *Plugin) saveAll() {
 	p.mu.RLock()
 	put := map[string][]byte{}
@@ -200,7 +201,7 @@ func (p *Plugin) saveAll() {
 		if s.kept != nil {
 			put[storePrefix+s.name] = s.kept
 		} else if st, ok := p.recalled[s.name]; ok {
-			put[storePrefix+s.name], _ = json.Marshal(st) // a bool can be written
+			put[storePrefix+s.name], _ = json.Marshal(st) // cannot fail: a bool can be encoded
 		}
 	}
 	if u := p.unconfirmed; u != nil {
@@ -220,14 +221,14 @@ func (p *Plugin) saved(err error) {
 	p.mu.Unlock()
 	switch {
 	case err != nil && !was:
-		p.Log.Error("what the sources ask for could not be kept for a restart; it is tried again", "error", err)
+		p.Log.Error("cannot persist the configuration of the sources; retrying", "error", err)
 		p.Go(p.saveLater)
 	case err == nil && was:
-		p.Log.Info("what the sources ask for is kept again")
+		p.Log.Info("the configuration of the sources is persistent again")
 	}
 }
 
-// saveLater tries again until everything is kept.
+// saveLater retries until everything is persisted.
 func (p *Plugin) saveLater(ctx context.Context) {
 	tick := time.NewTicker(saveRetry)
 	defer tick.Stop()
@@ -237,7 +238,7 @@ func (p *Plugin) saveLater(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		turn, err := p.turns.Take(ctx, turns.Request{Class: turns.Urgent, What: "keep what the sources ask for"})
+		turn, err := p.turns.Take(ctx, turns.Request{Class: turns.Urgent, What: "persist the configuration"})
 		if err != nil {
 			return // the agent stops
 		}
@@ -257,8 +258,8 @@ func (p *Plugin) saveLater(ctx context.Context) {
 	}
 }
 
-// storeState is what is to be kept about the store of a change, if that is
-// news. The lock is held.
+// storeState returns the persistent state of the store of a change, if it has
+// changed. The lock is held.
 func (p *Plugin) storeState(ch change) map[string][]byte {
 	s := ch.store
 	if p.State == nil || s == nil || !s.known {

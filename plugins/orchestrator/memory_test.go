@@ -25,7 +25,7 @@ type memory struct {
 	mu   sync.Mutex
 	kept map[string][]byte
 	err  error
-	all  int // how often everything was written anew
+	all  int // how often everything was written again
 }
 
 func (m *memory) LoadState(string) (map[string][]byte, error) {

@@ -13,7 +13,7 @@ import (
 const DefaultName = "orchestrator"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single
-// agent; others use NewPlugin.
+// agent. Other programs use NewPlugin.
 var DefaultPlugin Plugin
 
 // Option is a setting of a Plugin.
@@ -27,7 +27,7 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseConf sets the values that hold where the configuration file says nothing.
+// UseConf sets the defaults of the configuration file.
 func UseConf(cfg Config) Option { return func(p *Plugin) { p.base = &cfg } }
 
 // UseScheduler sets the scheduler.
@@ -38,14 +38,13 @@ func UseWatchers(ws ...datasync.KeyValProtoWatcher) Option {
 	return func(p *Plugin) { p.Watcher = ws }
 }
 
-// UseCodec sets the models that are served, and how documents of them are read.
+// UseCodec sets the models and the parser of documents.
 func UseCodec(c *document.Codec) Option { return func(p *Plugin) { p.Codec = c } }
 
 // UseHTTP sets the server for the endpoints under /configuration.
 func UseHTTP(h rest.HTTPHandlers) Option { return func(p *Plugin) { p.HTTP = h } }
 
-// SetDefaults gives the plugin its name and the default scheduler, if it has
-// none.
+// SetDefaults sets the default name and scheduler if they are missing.
 func (p *Plugin) SetDefaults() {
 	p.SetDefaultName(DefaultName)
 	if p.Scheduler == nil {

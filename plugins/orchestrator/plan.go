@@ -14,29 +14,29 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// ErrUnconfirmed: a change still waits to be confirmed; until then, or until it
-// is taken back, no other plan is applied. Compare with errors.Is.
-var ErrUnconfirmed = errors.New("a change waits to be confirmed")
+// ErrUnconfirmed is returned while another change waits for confirmation: no
+// plan is applied until that change is confirmed or reverted.
+var ErrUnconfirmed = errors.New("a change is waiting for confirmation")
 
-// Plan is a change of what a source wants, with all that it would do. It can be
-// saved with api.SealPlan.
+// Plan is a change of a source's items, with all its effects. It can be saved
+// with api.SealPlan.
 type Plan struct {
 	Source string
-	// Items are what the source asks for anew; a nil Value is given up.
+	// Items are the new items of the source; a nil Value removes the item.
 	Items []api.RecordedKVPair
 	// Left are the items that have no effect, or values that a rollback cannot
-	// restore, and why; sorted by key.
+	// restore, with the reasons; sorted by key.
 	Left []api.PlanReason `json:",omitempty"`
-	// Changes is what the scheduler would do.
+	// Changes are the operations of the scheduler.
 	Changes *api.Plan
 
-	// Of a plan by reference: what it does is identified by the fingerprint, and only
-	// a part of it is there to be looked at. Such a plan cannot be applied itself; its
-	// request can, with the fingerprint.
+	// A plan by reference has a fingerprint that identifies its effects, and only a
+	// part of the operations, for display. It cannot be applied itself; its request
+	// can, with the fingerprint.
 	Fingerprint string               `json:",omitempty"`
 	Counts      map[api.StepKind]int `json:",omitempty"` // of all steps
-	Changed     int                  `json:",omitempty"` // operations that change something
-	Omitted     int                  `json:",omitempty"` // operations and reasons that are not there
+	Changed     int                  `json:",omitempty"` // number of operations that change something
+	Omitted     int                  `json:",omitempty"` // number of omitted operations and reasons
 }
 
 // fingerprint identifies the plan; see api.Plan.
@@ -48,8 +48,8 @@ func (p *Plan) fingerprint() string {
 	return api.Fingerprint(append(left, p.Source, api.ValuesDigest(p.Items), p.Changes.Fingerprint())...)
 }
 
-// reference returns the plan by reference, with so many operations and reasons at
-// most; 0 is all of them.
+// reference returns the plan by reference, with at most limit operations and
+// reasons; 0 is all of them.
 func (p *Plan) reference(limit int) *Plan {
 	ref := &Plan{Source: p.Source, Fingerprint: p.fingerprint(), Counts: map[api.StepKind]int{}, Changed: len(p.Changes.Changes())}
 	p.Changes.Steps(func(s api.PlanStep) { ref.Counts[s.Kind]++ }, func(api.PlanReason) { ref.Counts[api.StepLeft]++ })
@@ -84,7 +84,8 @@ func (p *Plan) items() []KeyVal {
 	return items
 }
 
-// hideSecrets returns the plan without secrets, marked as such if there are any.
+// hideSecrets returns the plan without secrets, and marks it as such if there
+// are any.
 func (p *Plan) hideSecrets() *Plan {
 	shown := *p
 	shown.Changes = p.Changes.HideSecrets()
@@ -99,29 +100,29 @@ func (p *Plan) hideSecrets() *Plan {
 	return &shown
 }
 
-// ApplyOptions say how a plan is applied.
+// ApplyOptions are the options of ApplyPlan.
 type ApplyOptions struct {
-	// Revert undoes everything if one value fails.
+	// Revert reverts the transaction if a value fails.
 	Revert bool
 	// Verify reads the southbound again and compares; see api.WithVerify.
 	Verify bool
-	// ConfirmTimeout takes the change back unless Confirm is called in time; 0
-	// is no limit.
+	// ConfirmTimeout reverts the change unless Confirm is called in time; 0
+	// disables it.
 	ConfirmTimeout time.Duration
-	// Caller is who asks for it.
+	// Caller is the client that applies the plan.
 	Caller Caller
 }
 
-// Applied is what became of a plan.
+// Applied is the result of a plan.
 type Applied struct {
-	SeqNum    uint64    // of the transaction; api.NoSeqNum if there was nothing to do
+	SeqNum    uint64    // of the transaction; api.NoSeqNum if the plan was empty
 	Results   []Result  // of the items
-	ConfirmBy time.Time // zero: needs no confirmation
+	ConfirmBy time.Time // zero: no confirmation needed
 }
 
-// PlanData tells what PushData with the items would do. With WithResync, items
-// that the source asked for and that are not given are removed; the southbound
-// is not read for that. It waits for the initial synchronisation.
+// PlanData returns the effects of PushData with the items. With WithResync,
+// other items of the source are removed; PlanData does not read the southbound
+// for that. It waits for the initial synchronisation.
 func (p *Plugin) PlanData(ctx context.Context, source string, items []KeyVal, opts ...PushOption) (*Plan, error) {
 	var o pushOptions
 	for _, opt := range opts {
@@ -153,7 +154,7 @@ func firstError(results []Result) error {
 	return nil
 }
 
-// obsolete are the removals of what the source wants and is not given.
+// obsolete returns the removals of the source's items that are not given.
 func (p *Plugin) obsolete(source string, items []KeyVal) (gone []KeyVal) {
 	given := map[string]bool{}
 	for _, it := range items {
@@ -169,7 +170,7 @@ func (p *Plugin) obsolete(source string, items []KeyVal) (gone []KeyVal) {
 	return gone
 }
 
-// plan asks the scheduler what a change of a source would do.
+// plan returns the scheduler's plan for a change of a source.
 func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, description string) (*Plan, error) {
 	out := &Plan{Source: source}
 	p.mu.Lock()
@@ -177,7 +178,7 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 	for _, it := range items {
 		out.Items = append(out.Items, api.RecordedKVPair{Key: it.Key, Value: it.Val, Origin: api.FromNB})
 		if _, owner := p.store.effective(it.Key); owner != nil && owner.name != source {
-			out.Left = append(out.Left, api.PlanReason{Key: it.Key, Reason: "source " + owner.name + " decides about it"})
+			out.Left = append(out.Left, api.PlanReason{Key: it.Key, Reason: "source " + owner.name + " has a higher priority"})
 		}
 	}
 	undo()
@@ -195,9 +196,9 @@ func (p *Plugin) plan(ctx context.Context, source string, items []KeyVal, descri
 	return out, err
 }
 
-// ApplyPlan makes the change of a plan if it does exactly what the plan says;
-// otherwise the error is an api.ErrPlanStale and nothing is done. The other
-// errors are those of PushData, and ErrUnconfirmed.
+// ApplyPlan executes a plan if its effects are still exactly the same;
+// otherwise it does nothing and returns api.ErrPlanStale. The other errors are
+// those of PushData, and ErrUnconfirmed.
 func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (Applied, error) {
 	out := Applied{SeqNum: api.NoSeqNum}
 	items := plan.items()
@@ -225,12 +226,12 @@ func (p *Plugin) ApplyPlan(ctx context.Context, plan *Plan, o ApplyOptions) (App
 	return out, err
 }
 
-// planned is the change of a plan that was not executed yet.
+// planned is the change of a plan before its execution.
 type planned struct {
 	effects []KeyVal
-	keys    []string // to be kept
+	keys    []string // to persist
 	undo    func()
-	waiting *unconfirmed // nil: needs no confirmation
+	waiting *unconfirmed // nil: no confirmation needed
 	timeout time.Duration
 }
 
@@ -239,14 +240,14 @@ func (p *Plugin) makePlanned(plan *Plan, items []KeyVal, o ApplyOptions) (m plan
 	p.mu.Lock()
 	if u := p.unconfirmed; u != nil {
 		p.mu.Unlock()
-		return m, fmt.Errorf("%w (agentctl confirm) or is taken back: %s", ErrUnconfirmed, u)
+		return m, fmt.Errorf("%w (agentctl confirm): %s", ErrUnconfirmed, u)
 	}
 	before := p.wants(plan.Source, items)
 	m.effects, m.undo = p.store.edit(plan.Source, items, true)
 	if moved := differing(plan.Changes.Values, m.effects); moved != "" {
 		m.undo()
 		p.mu.Unlock()
-		return m, fmt.Errorf("%w: what the sources want has changed since then: %s", api.ErrPlanStale, moved)
+		return m, fmt.Errorf("%w: the sources have changed since then: %s", api.ErrPlanStale, moved)
 	}
 	if m.timeout = o.ConfirmTimeout; m.timeout > 0 {
 		m.waiting = p.newUnconfirmed(m.timeout, plan.Source, before, items)
@@ -257,7 +258,7 @@ func (p *Plugin) makePlanned(plan *Plan, items []KeyVal, o ApplyOptions) (m plan
 	return m, nil
 }
 
-// finishPlanned draws the conclusions from the outcome of a plan.
+// finishPlanned handles the result of a plan.
 func (p *Plugin) finishPlanned(source string, m planned, seq uint64, err error) {
 	if undone(err) {
 		p.mu.Lock()
@@ -282,7 +283,8 @@ func (o ApplyOptions) txn() []api.TxnOption {
 	return opts
 }
 
-// wants returns what the source wants of the items now. The lock is held.
+// wants returns the present items of the source for the given keys. The lock
+// is held.
 func (p *Plugin) wants(source string, items []KeyVal) []KeyVal {
 	src := p.store.source(source)
 	now := make([]KeyVal, len(items))
@@ -292,7 +294,8 @@ func (p *Plugin) wants(source string, items []KeyVal) []KeyVal {
 	return now
 }
 
-// differing is the first key with another effect than planned; empty: none.
+// differing returns the first key whose effect differs from the plan; empty if
+// there is none.
 func differing(planned []api.RecordedKVPair, effects []KeyVal) string {
 	for i := range max(len(planned), len(effects)) {
 		switch {

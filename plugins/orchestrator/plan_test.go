@@ -126,7 +126,7 @@ func TestConfirm(t *testing.T) {
 	if applied.ConfirmBy.IsZero() {
 		t.Error("nothing to confirm")
 	}
-	told(fmt.Sprintf("1 item from 1 source; transaction %d is taken back at %s unless it is confirmed (agentctl confirm)",
+	told(fmt.Sprintf("1 item from 1 source; transaction %d will be reverted at %s unless it is confirmed (agentctl confirm)",
 		applied.SeqNum, applied.ConfirmBy.UTC().Format(time.RFC3339)))
 	if _, err := w.ApplyPlan(t.Context(), w.plan(items(iface("b", 2))), orchestrator.ApplyOptions{}); !errors.Is(err, orchestrator.ErrUnconfirmed) {
 		t.Errorf("a second plan before the confirmation: %v", err)
@@ -191,11 +191,11 @@ func TestPlanREST(t *testing.T) {
 	s.do("POST", "/scheduler/apply", strings.Replace(saved, `"PlanFormat": 1`, `"PlanFormat": 9`, 1), 400, "another version")
 	s.do("POST", "/scheduler/apply?confirm-timeout=soon", saved, 400, "expected a positive duration")
 	s.do("POST", "/scheduler/plan", "vppConfig: {interfaces: [{nam: a}]}", 400, `"line": 1`)
-	s.do("POST", "/scheduler/confirm", "", 409, "no change waits")
+	s.do("POST", "/scheduler/confirm", "", 409, "no change is waiting")
 
 	saved = s.do("POST", "/scheduler/plan?replace", "vppConfig: {interfaces: [{name: a, mtu: 2}]}", 200, `"DELETE"`)
 	s.do("POST", "/scheduler/apply?confirm-timeout=1h", saved, 200, `"confirm_by"`)
-	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan", a1, 200), 409, "waits to be confirmed")
+	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan", a1, 200), 409, "is waiting for confirmation")
 	s.do("POST", "/scheduler/confirm", "", 200, `"seq_num"`)
 	w.wantMTU("a", 2)
 	w.wantMTU("b", -1)
@@ -238,7 +238,7 @@ func TestPlanByReference(t *testing.T) {
 	if len(whole.Changes.Operations) != 4 || whole.Omitted != 0 || whole.Fingerprint != part.Fingerprint {
 		t.Errorf("all operations: %+v", whole)
 	}
-	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan?limit=2", all, 200), 400, "none of source grpc")
+	s.do("POST", "/scheduler/apply", s.do("POST", "/scheduler/plan?limit=2", all, 200), 400, "not a plan of source grpc")
 	s.do("POST", "/scheduler/apply?fingerprint="+part.Fingerprint, strings.Replace(all, "mtu: 1", "mtu: 2", 1), 409, "the plan is stale")
 	s.do("POST", "/scheduler/apply?replace&fingerprint="+part.Fingerprint, all, 200, `"seq_num"`)
 	w.wantMTU("a", 1)

@@ -1,19 +1,18 @@
-// Package orchestrator is the plugin that brings the northbound together: it
-// receives configuration from several sources (files, key-value stores, clients
-// in the process and remote ones), lets the source of the highest priority win
-// where they disagree about a key, and gives the result to the scheduler.
+// Package orchestrator is the plugin that merges the northbound sources. It
+// receives configuration from files, key-value stores, clients in the process
+// and remote clients. If several sources have a value for a key, the source
+// with the highest priority wins. The result goes to the scheduler.
 //
 // At the start it waits for the state of every source and then synchronises
-// once, so that nothing is removed that a slower source is about to ask for. If
-// a source does not send its state in time, or could not read all of it, nothing
-// that is found in the southbound is removed until it has.
+// once, so that nothing is removed that a slower source still desires. If a
+// source does not report its state in time, or could not read all of it, no
+// values found in the southbound are removed until it has.
 //
-// With a State, what every source asked for outlives the agent: after a restart
-// it is in effect until the source tells its whole state anew, which a store
-// does when it can be read, and a client when it pushes with WithResync. What
-// clients changed is thus kept, and a store that cannot be reached takes nothing
-// down. A store that was known completely before is no reason to wait with
-// removals.
+// With a State, the configuration of every source survives a restart of the
+// agent. It is in effect until the source reports its whole state again: a store
+// when it can be read, a client when it pushes with WithResync. So changes of
+// clients are kept, and an unreachable store does not remove its values. A store
+// whose state was complete before the restart does not delay removals.
 package orchestrator
 
 import (
@@ -37,10 +36,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
-// Names of sources that are no stores. Their priority is above that of stores,
-// in this order.
+// Names of sources that are not stores. Their priority is above that of
+// stores, in this order.
 const (
-	// GRPC is the source of remote clients, over gRPC and REST alike.
+	// GRPC is the source of remote clients, over gRPC and REST.
 	GRPC = "grpc"
 	// LocalClient is the source of clients in the process.
 	LocalClient = "localclient"
@@ -62,68 +61,70 @@ type Scheduler interface {
 // Plugin merges the sources. PushData can be called from AfterInit on.
 type Plugin struct {
 	Deps
-	base *Config // of UseConf; nil: none
+	base *Config // of UseConf; nil if it was not used
 	cfg  Config
 
-	// turns lets changes be made and executed one after the other: what a change
-	// amounts to depends on what became of those before it.
+	// turns serialises changes, since the effect of a change depends on the
+	// results of the previous ones.
 	turns *turns.Queue
 	// synced is closed when the initial synchronisation has been executed.
 	synced chan struct{}
 
-	mu          sync.RWMutex // over the fields below; not held while waiting
+	mu          sync.RWMutex // guards the fields below; not held while waiting
 	store       store
 	reports     map[string]*report // by source
-	begun       bool               // the initial synchronisation was given to the scheduler
+	begun       bool               // the initial synchronisation was passed to the scheduler
 	ended       bool               // the initial synchronisation has been executed
 	closed      bool               // Withdraw was called
-	stores      []*watched         // those that are enabled
-	keeping     bool               // nothing found is removed, as there were gaps
-	unconfirmed *unconfirmed       // nil: no change waits to be confirmed
+	stores      []*watched         // the enabled ones
+	keeping     bool               // values found in the southbound are kept because of gaps
+	unconfirmed *unconfirmed       // nil: no change waits for confirmation
 	syncErr     error              // of the initial synchronisation; final when synced is closed
 
 	clocks   clocks
-	recalled map[string]keptStore // stores that were known before the restart
-	overdue  []KeyVal             // taken back at the start, and not kept yet
-	unsaved  bool                 // what the State has is not what the sources want
+	recalled map[string]keptStore // stores whose state was known before the restart
+	overdue  []KeyVal             // reverted at the start, and not persisted yet
+	unsaved  bool                 // the State differs from the configuration of the sources
 }
 
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
 	Scheduler Scheduler
-	// Codec has the models that are served; nil: all.
+	// Codec has the models; nil: all models.
 	Codec *document.Codec
-	// Watcher is the stores to watch, the one with the lowest priority first.
+	// Watcher has the stores to watch, the one with the lowest priority first.
 	Watcher datasync.KVProtoWatchers
-	// State keeps what the sources ask for over restarts; nil: nobody does.
+	// State persists the configuration of the sources; nil disables
+	// persistence.
 	State State `optional:"true"`
-	// Stores are the data stores that the states of items can be published to,
-	// which status-publishers chooses from.
+	// Stores are the data stores that the states of items can be published to;
+	// status-publishers selects some of them.
 	Stores []publish.Store `optional:"true"`
-	// Label tells under which prefix states are published; nil: none.
+	// Label provides the prefix of published states; nil: no prefix.
 	Label AgentPrefix `optional:"true"`
-	// HTTP serves the endpoints under /configuration and those of plans; nil: none.
+	// HTTP serves the endpoints under /configuration and those of plans; nil
+	// disables them.
 	HTTP rest.HTTPHandlers `optional:"true"`
 }
 
 // Config is the file orchestrator.conf.
 type Config struct {
-	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; until one that is late has sent it nothing is removed that was found"`
+	InitialSyncTimeout time.Duration `json:"initial-sync-timeout" desc:"how long to wait at the start for the state of every source; if a source is late, values found in the southbound are not removed until it has sent its state"`
 	SourcePriority     []string      `json:"source-priority" desc:"names of sources, the one with the highest priority last; those not listed have lower priority: stores in the order they are wired, then grpc and localclient"`
-	QueueCapacity      int           `json:"queue-capacity" desc:"number of changes and plans of clients that can wait for their turn; when one more comes, the latest of the client with the most is refused"`
-	StatusPublishers   []string      `json:"status-publishers" desc:"names of the data stores that the states of items are published to, below config-status/; none: to all of the agent if ENABLE_STATUS_PUBLISHING is set, else nowhere"`
+	QueueCapacity      int           `json:"queue-capacity" desc:"maximum number of queued changes and plans of clients; if the queue is full, the latest request of the client with the most requests is rejected"`
+	StatusPublishers   []string      `json:"status-publishers" desc:"names of the data stores that the states of items are published to, below config-status/; empty: all data stores if ENABLE_STATUS_PUBLISHING is set, otherwise none"`
 }
 
-// DefaultQueueCapacity is how many changes of clients can wait.
+// DefaultQueueCapacity is the default of queue-capacity.
 const DefaultQueueCapacity = 200
 
-// DefaultConfig is what holds without a configuration file.
+// DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{InitialSyncTimeout: 30 * time.Second, QueueCapacity: DefaultQueueCapacity}
 }
 
-// Validate says which keys have impossible values.
+// Validate returns an error for invalid values.
 func (c Config) Validate() error {
 	var errs []error
 	if c.InitialSyncTimeout <= 0 {
@@ -135,7 +136,7 @@ func (c Config) Validate() error {
 	seen := map[string]bool{}
 	for i, name := range c.SourcePriority {
 		if name == "" || seen[name] {
-			errs = append(errs, fmt.Errorf("source-priority[%d]: %q: expected every name once", i, name))
+			errs = append(errs, fmt.Errorf("source-priority[%d]: %q: expected a unique name that is not empty", i, name))
 		}
 		seen[name] = true
 	}
@@ -156,7 +157,7 @@ func (p *Plugin) defaults() Config {
 	return cfg
 }
 
-// Init reads the configuration and adds the endpoints.
+// Init reads the configuration and registers the endpoints.
 func (p *Plugin) Init() error {
 	cfg, _, err := config.Load(p.Cfg, p.defaults())
 	if err != nil {
@@ -191,7 +192,7 @@ func (p *Plugin) Init() error {
 	return p.HTTP.Register(p.String(), append(p.endpoints(), p.planEndpoints()...)...)
 }
 
-// AfterInit begins to watch the stores.
+// AfterInit starts watching the stores.
 func (p *Plugin) AfterInit() error {
 	if err := p.watch(); err != nil {
 		return err
@@ -200,8 +201,8 @@ func (p *Plugin) AfterInit() error {
 	return p.publishStates()
 }
 
-// ranking orders the sources: stores, then sources that nobody announced, then
-// remote and local clients, and above them those that are listed.
+// ranking orders the sources: stores, then unknown sources, then remote and
+// local clients, and above them those in source-priority.
 func ranking(listed []string, watchers []datasync.KeyValProtoWatcher) func(string) rank {
 	ranks := map[string]rank{GRPC: {2, 0, GRPC}, LocalClient: {2, 1, LocalClient}}
 	for i, w := range watchers {
@@ -218,7 +219,7 @@ func ranking(listed []string, watchers []datasync.KeyValProtoWatcher) func(strin
 	}
 }
 
-// sourceName is the name of a store.
+// sourceName returns the name of a store.
 func sourceName(w datasync.KeyValProtoWatcher) string {
 	switch w := w.(type) {
 	case interface{ Source() string }:

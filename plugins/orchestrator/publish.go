@@ -13,21 +13,20 @@ import (
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// The states of items are published below StatusPrefix, under the key that the
-// item has below ConfigPrefix: the state of config/vpp/v2/interfaces/loop1 is in
+// The states of items are published below StatusPrefix, under the item's key
+// below ConfigPrefix: the state of config/vpp/v2/interfaces/loop1 is in
 // config-status/vpp/v2/interfaces/loop1, as a ligato.kvscheduler.ValueStatus.
 const (
 	ConfigPrefix = "config/"
 	StatusPrefix = "config-status/"
 )
 
-// AgentPrefix tells where the keys of this agent are in a data store.
+// AgentPrefix provides the prefix of this agent's keys in a data store.
 type AgentPrefix interface {
 	GetAgentPrefix() string
 }
 
-// publishStates publishes the states of items to the stores of the
-// configuration.
+// publishStates publishes the states of items to the configured stores.
 func (p *Plugin) publishStates() error {
 	stores, err := publish.Choose("status-publishers", p.publishTo(), p.Stores, p.Log)
 	if err != nil || len(stores) == 0 {
@@ -49,7 +48,7 @@ func (p *Plugin) publishStates() error {
 	return nil
 }
 
-// publishTo are the names of the stores to publish to.
+// publishTo returns the names of the stores to publish to.
 func (p *Plugin) publishTo() []string {
 	names := p.cfg.StatusPublishers
 	if v, _ := config.Env("ENABLE_STATUS_PUBLISHING"); v == "" || len(names) > 0 {
@@ -64,7 +63,7 @@ func (p *Plugin) publishTo() []string {
 	return names
 }
 
-// followStates hands the states of items on until ctx ends.
+// followStates publishes changes of the states until ctx ends.
 func (p *Plugin) followStates(ctx context.Context, prefix string, publishers []*publish.Publisher) {
 	watch := p.Scheduler.Watch(api.WatchRequest{Prefix: ConfigPrefix})
 	defer watch.Close()
@@ -92,7 +91,7 @@ func (p *Plugin) followStates(ctx context.Context, prefix string, publishers []*
 	}
 }
 
-// dropOthers removes what is not among the states.
+// dropOthers removes published values that are not among the states.
 func dropOthers(pub *publish.Publisher, states map[string]proto.Message) {
 	for _, key := range pub.Keys() {
 		if _, there := states[key]; !there {
@@ -101,8 +100,8 @@ func dropOthers(pub *publish.Publisher, states map[string]proto.Message) {
 	}
 }
 
-// publicState is the state of an item. What is derived from it and is not as it
-// should be is told among the details.
+// publicState returns the state of an item. Its details include derived values
+// that are not configured.
 func publicState(v *api.BaseValueStatus) *kvspb.ValueStatus {
 	state := proto.CloneOf(v.GetValue())
 	for _, d := range v.GetDerivedValues() {

@@ -170,7 +170,7 @@ func TestPublishersAreChosen(t *testing.T) {
 
 	o := orchestrator.NewPlugin(append(publishTo([]string{"b"}, none, a), orchestrator.UseScheduler(kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))))...)
 	err := agenttest.New(t, agent.AllPlugins(o)).Start(t.Context())
-	if want := `status-publishers[0]: "b" is no data store of this agent, expected one of ["none" "a"]`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `status-publishers[0]: "b" is not a data store of this agent, expected one of ["none" "a"]`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("start: %v, want %s", err, want)
 	}
 }

@@ -15,24 +15,25 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
-// Errors of PushData. Compare with errors.Is.
+// Errors of PushData.
 var (
-	// ErrInvalidItems: an item cannot belong to the configuration, and nothing
-	// was done; the results say which.
+	// ErrInvalidItems is returned if items are invalid: nothing was done, and
+	// the results contain the reasons.
 	ErrInvalidItems = errors.New("invalid items")
-	// ErrWithdrawn: the configuration was withdrawn because the agent stops.
-	ErrWithdrawn = errors.New("the configuration is withdrawn")
+	// ErrWithdrawn is returned when the configuration was withdrawn because the
+	// agent stops.
+	ErrWithdrawn = errors.New("the configuration was withdrawn")
 )
 
-// Result is what became of one item.
+// Result is the result of one item.
 type Result struct {
 	Key string
-	// Source is the source whose value is in effect; empty: none has one.
+	// Source is the source whose value is in effect; empty if there is none.
 	Source string
-	// Status is the state of the value in the scheduler, after the change was
-	// executed; nil if the item is invalid.
+	// Status is the state of the value in the scheduler after the change; nil
+	// if the item is invalid.
 	Status *api.BaseValueStatus
-	// Err says why the item is invalid, or why its operation failed.
+	// Err is the reason why the item is invalid, or the error of its operation.
 	Err error
 }
 
@@ -46,27 +47,26 @@ type pushOptions struct {
 	caller         Caller
 }
 
-// WithResync makes the items all that the source wants, and synchronises
-// everything with the southbound.
+// WithResync replaces all items of the source, and synchronises everything
+// with the southbound.
 func WithResync() PushOption { return func(o *pushOptions) { o.resync = true } }
 
-// WithRevert undoes everything if one item fails. It does not go with
-// WithResync.
+// WithRevert reverts the transaction if an item fails. It cannot be combined
+// with WithResync.
 func WithRevert() PushOption { return func(o *pushOptions) { o.revert = true } }
 
-// WithDescription says what the change is for; it is shown in the history.
+// WithDescription sets the description of the change in the history.
 func WithDescription(text string) PushOption { return func(o *pushOptions) { o.description = text } }
 
-// WithSeqNum stores the sequence number of the transaction; nothing is stored if
-// there is none, as before the initial synchronisation.
+// WithSeqNum stores the sequence number of the transaction in n, unless there is
+// no transaction, as before the initial synchronisation.
 func WithSeqNum(n *uint64) PushOption { return func(o *pushOptions) { o.seqNum = n } }
 
-// PushData changes what a source wants and returns, in the order of the items,
-// what became of them. The error is ErrInvalidItems, ErrQueueFull, the
-// *api.TransactionError of the scheduler, or that ctx ended: an
-// api.ErrTxnCanceled if the change still waited for its turn, so that nothing of
-// it is done; a change that has begun goes on. Those that wait for the initial
-// synchronisation become a part of it.
+// PushData changes items of a source and returns their results in the same
+// order. The error is ErrInvalidItems, ErrQueueFull, the *api.TransactionError
+// of the scheduler, or that of ctx: api.ErrTxnCanceled if the change was still
+// queued, so that it was not executed; a change that has begun continues.
+// Changes that wait for the initial synchronisation become a part of it.
 func (p *Plugin) PushData(ctx context.Context, source string, items []KeyVal, opts ...PushOption) ([]Result, error) {
 	var o pushOptions
 	for _, opt := range opts {
@@ -101,8 +101,8 @@ func keysOf(items []KeyVal) map[string]bool {
 	return keys
 }
 
-// waitInitial waits for the initial synchronisation and returns its error if
-// that concerns one of mine.
+// waitInitial waits for the initial synchronisation and returns its error if it
+// concerns one of the keys that mine reports.
 func (p *Plugin) waitInitial(ctx context.Context, mine func(key string) bool) error {
 	if err := p.waitSynced(ctx); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p *Plugin) waitSynced(ctx context.Context) error {
 	}
 }
 
-// check returns nil if all items can belong to the configuration.
+// check returns nil if all items are valid.
 func (p *Plugin) check(items []KeyVal) []Result {
 	errs := make([]error, len(items))
 	inParallel(len(items), func(i int) { errs[i] = p.checkItem(items[i].Key, items[i].Val) })
@@ -148,8 +148,8 @@ func (p *Plugin) check(items []KeyVal) []Result {
 	return results
 }
 
-// twice finds the items whose key is that of an earlier one. As long as keys come
-// in order there are none, and nothing is remembered.
+// twice finds duplicate keys. As long as keys are sorted there are none, and it
+// allocates nothing.
 func twice(items []KeyVal, errs []error) {
 	var seen map[string]bool
 	for i, it := range items {
@@ -163,13 +163,13 @@ func twice(items []KeyVal, errs []error) {
 			}
 		}
 		if errs[i] == nil && seen[it.Key] {
-			errs[i] = fmt.Errorf("key %s: given twice", it.Key)
+			errs[i] = fmt.Errorf("key %s: duplicate", it.Key)
 		}
 		seen[it.Key] = true
 	}
 }
 
-// atOnce is how many items one goroutine deals with at least.
+// atOnce is the minimum number of items per goroutine.
 const atOnce = 4096
 
 // inParallel calls f for all numbers below n.
@@ -192,7 +192,7 @@ func inParallel(n int, f func(i int)) {
 	workers.Wait()
 }
 
-// checkItem says what is wrong with an item.
+// checkItem returns the error of an invalid item.
 func (p *Plugin) checkItem(key string, val proto.Message) error {
 	model, ok := p.Codec.Models().ForKey(key)
 	if !ok || !model.Matches(key) {
@@ -209,36 +209,36 @@ func (p *Plugin) checkItem(key string, val proto.Message) error {
 		return fmt.Errorf("key %s does not belong to its value, whose key is %s", key, real)
 	}
 	if field := logging.HiddenField(val); field != "" {
-		return fmt.Errorf("key %s: %s: %s stands for a secret that is not shown; expected the secret (agentctl --show-secrets)", key, field, logging.Hidden)
+		return fmt.Errorf("key %s: %s: %s is the placeholder of a hidden secret; expected the secret (agentctl --show-secrets)", key, field, logging.Hidden)
 	}
 	return nil
 }
 
-// change is a change of what one source wants.
+// change is a change of one source.
 type change struct {
 	source      string
 	items       []KeyVal
 	resync      bool
 	revert      bool
 	again       bool // see store.edit
-	keep        bool // a resync does not remove what it finds
+	keep        bool // a resync does not remove values that it finds
 	description string
-	seqNum      *uint64 // gets the number of the transaction; may be nil
-	caller      Caller  // of a client
+	seqNum      *uint64 // receives the number of the transaction; may be nil
+	caller      Caller  // the client
 
-	store      *watched          // where the change comes from; nil: a client
-	incomplete []string          // what the store does not know
-	state      map[string][]byte // to be kept together with the change
+	store      *watched          // the store of the change; nil: a client
+	incomplete []string          // the unknown parts of the store
+	state      map[string][]byte // to persist together with the change
 }
 
-// apply makes a change in its turn and executes it. joined tells that it is
-// executed by the initial synchronisation.
+// apply makes a change and executes it when it is granted. joined reports that
+// the initial synchronisation executes it.
 func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) {
 	req := turns.Request{Source: ch.source, What: ch.text(), Path: ch.caller.path()}
 	switch {
 	case ch.store != nil:
 		req.Class = turns.Source
-	case !ch.revert: // only a transaction of its own can be reverted
+	case !ch.revert: // only a separate transaction can be reverted
 		req.Join = func() { p.join(ch) }
 	}
 	turn, err := p.takeTurn(ctx, req)
@@ -251,17 +251,17 @@ func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) 
 	return p.applyInTurn(ctx, turn, ch)
 }
 
-// join makes a change that the initial synchronisation is going to execute.
+// join makes a change that the initial synchronisation will execute.
 func (p *Plugin) join(ch change) {
-	if _, err := p.make(&ch); err == nil { // else the configuration was withdrawn, as that will tell
+	if _, err := p.make(&ch); err == nil { // otherwise the configuration was withdrawn, which its client will be told
 		p.noteChange(ch.source, nil)
 	}
 }
 
-// made is a change of what the sources want that was not executed yet.
+// made is a change of the sources before its execution.
 type made struct {
 	effects []KeyVal
-	keys    []string // to be kept
+	keys    []string // to persist
 	undo    func()
 	joined  bool // the initial synchronisation executes it
 	last    bool // see learn
@@ -292,7 +292,7 @@ func (p *Plugin) make(ch *change) (m made, err error) {
 	return m, nil
 }
 
-// applyInTurn is apply for whoever has the turn, which it ends.
+// applyInTurn is apply with the turn granted; it ends the turn.
 func (p *Plugin) applyInTurn(ctx context.Context, turn *turns.Turn, ch change) (joined bool, err error) {
 	m, err := p.make(&ch)
 	if err != nil {
@@ -309,7 +309,7 @@ func (p *Plugin) applyInTurn(ctx context.Context, turn *turns.Turn, ch change) (
 	return false, err
 }
 
-// finish draws the conclusions from the outcome of a change.
+// finish handles the result of a change.
 func (p *Plugin) finish(ch change, m made, err error) {
 	undone := undone(err)
 	p.mu.Lock()
@@ -317,7 +317,7 @@ func (p *Plugin) finish(ch change, m made, err error) {
 		m.undo()
 	} else if m.last {
 		p.keeping = false
-		p.Log.Info("all of the configuration is known now; what was found and nobody asks for is removed")
+		p.Log.Info("the configuration is complete now; removing values that are not desired")
 	}
 	p.mu.Unlock()
 	if undone {
@@ -326,7 +326,7 @@ func (p *Plugin) finish(ch change, m made, err error) {
 	p.noteChange(ch.source, err)
 }
 
-// undone tells whether a transaction that ended with err had no effect.
+// undone reports whether a transaction that ended with err had no effect.
 func undone(err error) bool {
 	var txn *api.TransactionError
 	if !errors.As(err, &txn) {
@@ -345,7 +345,7 @@ func (p *Plugin) edit(ch change) (effects []KeyVal, undo func()) {
 	return p.store.edit(ch.source, ch.items, ch.again)
 }
 
-// commit gives values to the scheduler and waits until it is done.
+// commit passes values to the scheduler and waits for the transaction.
 func (p *Plugin) commit(ctx context.Context, turn *turns.Turn, effects []KeyVal, ch change) error {
 	opts := []api.TxnOption{api.WithRetryDefault(), api.WithDescription(ch.text()), api.WithArrival(turn.Times())}
 	if ch.resync {
@@ -379,7 +379,7 @@ func (ch change) text() string {
 	return "change from " + ch.source
 }
 
-// results says what became of the items of a change that ended with err.
+// results returns the results of the items of a change that ended with err.
 func (p *Plugin) results(items []KeyVal, err error) []Result {
 	failed := map[string]error{}
 	var txn *api.TransactionError

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// maxRefused bounds the refused items of clients that are remembered, for each
-// source.
+// maxRefused is the maximum number of recorded rejected items of clients, for
+// each source.
 const maxRefused = 100
 
-// NoteRefused remembers items of a request of a client that were refused, for
-// those who ask why they have no effect; a good value of the key, or a resync
-// of the source, makes it void. The request as a whole had no effect.
+// NoteRefused records rejected items of a client's request, to explain later
+// why they have no effect. A valid value of the key, or a resync of the
+// source, removes the record. The request as a whole had no effect.
 func (p *Plugin) NoteRefused(source string, items ...Rejected) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,13 +39,14 @@ func (p *Plugin) NoteRefused(source string, items ...Rejected) {
 	}
 }
 
-// refusal is an item of a request that was refused.
+// refusal is a rejected item of a request.
 type refusal struct {
 	Rejected
 	at time.Time
 }
 
-// accept makes void what was refused before of the items. The lock is held.
+// accept removes the records of rejected items that the change replaces. The
+// lock is held.
 func (p *Plugin) accept(ch *change) {
 	r := p.report(ch.source)
 	if ch.resync {
@@ -59,17 +60,17 @@ func (p *Plugin) accept(ch *change) {
 	}
 }
 
-// refusals says which sources have a value of a key that is refused, and why. Of
-// what clients were told to their face nothing is said if the key has a value.
+// refusals describes the sources whose value of a key is rejected, with the
+// reasons. It omits rejected requests of clients if the key has a value.
 func (p *Plugin) refusals(key string, asked bool) string {
 	var texts []string
 	p.mu.RLock()
 	for source, r := range p.reports {
 		if item, ok := r.rejected[key]; ok {
-			texts = append(texts, fmt.Sprintf("%s has a value that is refused: %s", source, item.text()))
+			texts = append(texts, fmt.Sprintf("%s has an invalid value: %s", source, item.text()))
 		}
 		if item, ok := r.refused[key]; ok && !asked {
-			texts = append(texts, fmt.Sprintf("a request of a client (%s) was refused at %s, as a whole: %s",
+			texts = append(texts, fmt.Sprintf("a request of a client (%s) was rejected at %s as a whole: %s",
 				source, item.at.UTC().Format(time.RFC3339), item.text()))
 		}
 	}
@@ -77,7 +78,7 @@ func (p *Plugin) refusals(key string, asked bool) string {
 	for _, w := range flatten(p.Watcher) {
 		if refuser, ok := w.(interface{ Refused(key string) error }); ok {
 			if err := refuser.Refused(key); err != nil {
-				texts = append(texts, fmt.Sprintf("%s has a value that is refused: %s", sourceName(w), strings.ReplaceAll(err.Error(), "\n", "; ")))
+				texts = append(texts, fmt.Sprintf("%s has an invalid value: %s", sourceName(w), strings.ReplaceAll(err.Error(), "\n", "; ")))
 			}
 		}
 	}
@@ -87,17 +88,17 @@ func (p *Plugin) refusals(key string, asked bool) string {
 	slices.Sort(texts)
 	text := strings.Join(texts, "; ")
 	if asked {
-		return text + "; what it had before stays in force"
+		return text + "; its previous value stays in effect"
 	}
 	return text
 }
 
-// text says what is wrong, and where.
+// text describes the error and its position.
 func (r *Rejected) text() string {
 	return strings.TrimPrefix(r.Location+": "+r.Err.Error(), ": ")
 }
 
-// noteInvalid remembers the results of items that were refused.
+// noteInvalid records the results of rejected items.
 func (p *Plugin) noteInvalid(source string, items []KeyVal, results []Result) {
 	var refused []Rejected
 	for i := range results {
@@ -108,8 +109,7 @@ func (p *Plugin) noteInvalid(source string, items []KeyVal, results []Result) {
 	p.NoteRefused(source, refused...)
 }
 
-// refusedOf makes of what is wrong with the body of a request what is
-// remembered.
+// refusedOf converts the problems in the body of a request to rejected items.
 func refusedOf(problems []problem) []Rejected {
 	refused := make([]Rejected, 0, len(problems))
 	for _, pr := range problems {

@@ -34,13 +34,13 @@ func TestWhyOfWhatAFileHas(t *testing.T) {
 	write(t, file, "vppConfig:\n  interfaces:\n  - {name: loop1, mtu: 1}\n  - {name: loop2, mtu: -1}\n")
 	w := startFiles(t, kvstest.NewMockSB(), dir)
 	w.wantMTU("loop1", 1)
-	wantWhy(t, w.why("loop2"), "filedb has a value that is refused: ", file+":4:", "vppConfig.interfaces[1].mtu")
+	wantWhy(t, w.why("loop2"), "filedb has an invalid value: ", file+":4:", "vppConfig.interfaces[1].mtu")
 	if got := w.why("loop1") + w.why("loop3"); got != notConfigured {
 		t.Errorf("got %q", got)
 	}
 	write(t, file, "vppConfig:\n  interfaces:\n  - {name: loop1, mtu: -2}\n  - {name: loop2, mtu: 2}\n")
 	until(t, "the file is applied", func() bool { return w.mtu("loop2") == 2 })
-	wantWhy(t, w.why("loop1"), file+":3:", "mtu", "what it had before stays in force")
+	wantWhy(t, w.why("loop1"), file+":3:", "mtu", "its previous value stays in effect")
 	if got := w.why("loop2"); got != "" {
 		t.Errorf("got %q", got)
 	}
@@ -55,7 +55,7 @@ func TestWhyOfWhatAStoreHas(t *testing.T) {
 	if err := <-etcd.resync(bad, iface("c", 1)); err != nil {
 		t.Fatal(err)
 	}
-	wantWhy(t, w.why("a"), "etcd has a value that is refused: revision 7: ", "does not belong to its value")
+	wantWhy(t, w.why("a"), "etcd has an invalid value: revision 7: ", "does not belong to its value")
 	if err := etcd.change(iface("a", 2)); err != nil || w.why("a") != "" {
 		t.Errorf("%v, %q", err, w.why("a"))
 	}
@@ -69,7 +69,7 @@ func TestWhyOfWhatAClientSent(t *testing.T) {
 	w := start(t, nil, orchestrator.UseHTTP(s))
 	w.waitSynced()
 	s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: a, mtu: 9100}, {name: b, mtu: 1}]}", 400)
-	wantWhy(t, w.why("a"), "a request of a client (grpc) was refused at ", "as a whole", "mtu: the largest is 9000")
+	wantWhy(t, w.why("a"), "a request of a client (grpc) was rejected at ", "as a whole", "mtu: the largest is 9000")
 	s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: a, mtu: 1}]}", 200)
 	s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: a, mtu: 9100}]}", 400)
 	if got := w.why("a"); got != "" { // the client knows, and what it asked for before is in effect

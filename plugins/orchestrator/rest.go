@@ -19,17 +19,17 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 )
 
-// bodyName stands for the file in errors about the body of a request.
+// bodyName replaces the file name in errors about the body of a request.
 const bodyName = "body"
 
 func (p *Plugin) endpoints() []rest.Endpoint {
 	read := []string{rest.GroupConfigRead}
 	return []rest.Endpoint{
-		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for what one source wants; show-secrets for secrets as they are"},
+		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for the items of one source; show-secrets to include secrets"},
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
-			Doc: "adds or changes the items of the body (YAML or JSON) and says what became of them; with replace, items that clients put before and that are not in it are removed; " + replyDoc},
-		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Doc: "what is wrong with the items of the body"},
-		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Doc: "where the configuration comes from, the source with the highest priority last"},
+			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; " + replyDoc},
+		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Doc: "errors in the items of the body"},
+		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Doc: "sources of the configuration, the one with the highest priority last"},
 	}
 }
 
@@ -49,14 +49,14 @@ func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
-	_, _ = w.Write(text) // the client is gone if this fails
+	_, _ = w.Write(text) // fails only if the client has disconnected
 }
 
 func (p *Plugin) getSources(w http.ResponseWriter, _ *http.Request) {
 	rest.WriteJSON(w, http.StatusOK, p.Sources())
 }
 
-// problem is what is wrong with one item of a body.
+// problem is an error in one item of a body.
 type problem struct {
 	Path   string `json:"path"` // of the field, or the key of the item
 	Error  string `json:"error"`
@@ -64,7 +64,7 @@ type problem struct {
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
 
-	item string // the key that the item has as far as it can be read
+	item string // the key of the item, as far as it can be determined
 }
 
 func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
@@ -107,13 +107,13 @@ func (p *Plugin) putConfiguration(w http.ResponseWriter, r *http.Request) {
 	rest.WriteJSON(w, status, out)
 }
 
-// callerOf is who made a request.
+// callerOf returns the client of a request.
 func callerOf(r *http.Request) (c Caller) {
 	c.User, c.Addr = rest.Caller(r)
 	return c
 }
 
-// boolean reads a parameter that is true if it is there without a value.
+// boolean reads a parameter that is true if it has no value.
 func boolean(r *http.Request, name string) (bool, error) {
 	if !r.URL.Query().Has(name) {
 		return false, nil
@@ -129,7 +129,7 @@ func boolean(r *http.Request, name string) (bool, error) {
 	return v, nil
 }
 
-// body reads the items of a request and what is wrong with them.
+// body parses the items of a request and returns their errors.
 func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []problem, error) {
 	text, err := io.ReadAll(r.Body) // http.conf limits it
 	if err != nil {
@@ -150,7 +150,7 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	return items, problems, nil
 }
 
-// semantic asks the descriptors what is wrong with the items.
+// semantic validates the items by their descriptors.
 func (p *Plugin) semantic(doc *document.Document) []problem {
 	byMessage := make(map[proto.Message]document.Item, len(doc.Items))
 	messages := make([]proto.Message, 0, len(doc.Items))
@@ -184,7 +184,7 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 	return problems
 }
 
-// single takes joined errors apart.
+// single splits joined errors.
 func single(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -10,33 +10,35 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// outcome is the answer to a change.
+// outcome is the response to a change.
 type outcome struct {
 	Error   string        `json:"error,omitempty"`
 	Results []itemOutcome `json:"results"`
-	// Summary counts what became of all items; absent if nothing was changed.
+	// Summary counts the results of all items; absent if nothing was changed.
 	Summary *Summary `json:"summary,omitempty"`
-	// Omitted is how many items that are not in effect are not among the results.
+	// Omitted is the number of items without effect that are not among the
+	// results.
 	Omitted int `json:"omitted,omitempty"`
 }
 
 type itemOutcome struct {
 	Key    string `json:"key"`
 	State  string `json:"state,omitempty"`
-	Source string `json:"source,omitempty"` // whose value is in effect
+	Source string `json:"source,omitempty"` // of the value in effect
 	Error  string `json:"error,omitempty"`
-	// Reason says why the item is not in effect: its error, or what it waits for.
+	// Reason is why the item is not in effect: its error, or its missing
+	// dependencies.
 	Reason string `json:"reason,omitempty"`
 }
 
-// reply says how a client wants the outcome of a change.
+// reply are the client's options for the response.
 type reply struct {
-	wait     time.Duration // until the items are in effect, at most; 0: not
+	wait     time.Duration // maximum time to wait until the items are in effect; 0: do not wait
 	problems bool          // only the items that are not in effect
 }
 
 const (
-	replyDoc = "?wait=30s waits until the items are in effect or cannot be, ?results=problems leaves out those that are in effect"
+	replyDoc = "?wait=30s waits until the items are in effect or cannot be, ?results=problems omits those that are in effect"
 
 	// maxProblems limits the results with results=problems.
 	maxProblems = 1000
@@ -60,14 +62,14 @@ func replyOf(r *http.Request) (o reply, err error) {
 	return o, nil
 }
 
-// outcome is the answer to a change of the source that ended with err. If the
-// client wants to wait, what failed at first may have succeeded then.
+// outcome returns the response to a change of the source that ended with err.
+// If the client waits, retries may have succeeded by then.
 func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []KeyVal, results []Result, err error) outcome {
 	var txn *api.TransactionError
 	applied := err == nil || errors.As(err, &txn) && txn.GetTxnInitError() == nil && !txn.Reverted()
 	if o.wait > 0 && applied {
 		bound, cancel := context.WithTimeout(ctx, o.wait)
-		_ = p.WaitFor(bound, items, results) // the results say what it waited for in vain
+		_ = p.WaitFor(bound, items, results) // the results contain the reasons of a timeout
 		cancel()
 		results = p.results(items, nil)
 	}

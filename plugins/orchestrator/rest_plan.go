@@ -12,20 +12,20 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// planEndpoints are those of plans. They are here and not in the scheduler
-// because what is applied must also be what its source wants: otherwise the
-// next synchronisation would take it back.
+// planEndpoints returns the endpoints of plans. They belong to the
+// orchestrator rather than the scheduler because applying a plan must also
+// change its source; otherwise the next synchronisation would revert it.
 func (p *Plugin) planEndpoints() []rest.Endpoint {
 	post, write := []string{http.MethodPost}, []string{rest.GroupConfigWrite}
 	return []rest.Endpoint{
 		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
 			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
-			Doc: "apply a plan, if nothing that it touches has changed (else 409); with ?fingerprint=F the body is what was given to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
+			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is that of the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
 		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm,
-			Doc: "keep the change that was applied with a confirm-timeout"},
+			Doc: "confirm the change that was applied with a confirm-timeout"},
 		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
-			Doc: "ask again for what was wanted after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s"},
+			Doc: "restore the configuration after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s"},
 	}
 }
 
@@ -40,7 +40,7 @@ func (p *Plugin) postPlan(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// planBody plans the items of the body; nil if it has answered with an error.
+// planBody plans the items of the body; nil if it has sent an error response.
 func (p *Plugin) planBody(w http.ResponseWriter, r *http.Request) *Plan {
 	replace, err := boolean(r, "replace")
 	if err != nil {
@@ -68,8 +68,8 @@ func (p *Plugin) planBody(w http.ResponseWriter, r *http.Request) *Plan {
 	return plan
 }
 
-// limitOf is the parameter limit: how many operations of a plan are shown; -1 if it
-// is missing.
+// limitOf returns the parameter limit: the maximum number of operations to show; -1
+// if it is missing.
 func limitOf(r *http.Request) (int, error) {
 	text := r.URL.Query().Get("limit")
 	if text == "" {
@@ -82,8 +82,8 @@ func limitOf(r *http.Request) (int, error) {
 	return int(n), nil
 }
 
-// writePlan writes a plan: without a limit the whole, which can be applied, else by
-// reference.
+// writePlan writes a plan: the whole plan, which can be applied, without a limit,
+// or a plan by reference.
 func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan, limit int) {
 	if limit >= 0 {
 		plan = plan.reference(limit)
@@ -97,10 +97,10 @@ func writePlan(w http.ResponseWriter, r *http.Request, plan *Plan, limit int) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = w.Write(append(text, '\n')) // the client is gone if this fails
+	_, _ = w.Write(append(text, '\n')) // fails only if the client has disconnected
 }
 
-// statusOf is the HTTP status of an error, with the header that belongs to it.
+// statusOf returns the HTTP status of an error, and sets its header.
 func statusOf(w http.ResponseWriter, err error) int {
 	if after := RetryAfter(err); after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(after.Seconds())))
@@ -108,7 +108,7 @@ func statusOf(w http.ResponseWriter, err error) int {
 	return planStatus(err)
 }
 
-// planStatus is the HTTP status of an error.
+// planStatus returns the HTTP status of an error.
 func planStatus(err error) int {
 	for status, kinds := range map[int][]error{
 		http.StatusConflict:           {api.ErrPlanStale, ErrUnconfirmed, ErrNothingToConfirm},
@@ -167,32 +167,32 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if plan.Changes == nil || plan.Source != GRPC || plan.Fingerprint != "" {
-		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("%w: it is none of source %s", api.ErrPlanDamaged, GRPC))
+		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("%w: it is not a plan of source %s", api.ErrPlanDamaged, GRPC))
 		return
 	}
 	if plan.Changes.Hidden {
-		rest.WriteError(w, planStatus(api.ErrPlanHidden), fmt.Errorf("%w: expected one that was made with the parameter %s", api.ErrPlanHidden, rest.ShowSecretsParameter))
+		rest.WriteError(w, planStatus(api.ErrPlanHidden), fmt.Errorf("%w: expected a plan made with the parameter %s", api.ErrPlanHidden, rest.ShowSecretsParameter))
 		return
 	}
 	p.writeApplied(w, r, &plan, o, reply)
 }
 
 // applyRequest plans the items of the body again, and applies the plan if it has
-// the fingerprint of the one that was shown.
+// the given fingerprint.
 func (p *Plugin) applyRequest(w http.ResponseWriter, r *http.Request, o ApplyOptions, reply reply) {
 	plan := p.planBody(w, r)
 	if plan == nil {
 		return
 	}
 	if plan.fingerprint() != r.URL.Query().Get("fingerprint") {
-		err := fmt.Errorf("%w: the same request would do something else now, or from another state", api.ErrPlanStale)
+		err := fmt.Errorf("%w: the request would have different effects now", api.ErrPlanStale)
 		rest.WriteError(w, planStatus(err), err)
 		return
 	}
 	p.writeApplied(w, r, plan, o, reply)
 }
 
-// planOutcome is the answer to a plan that was applied.
+// planOutcome is the response to an applied plan.
 type planOutcome struct {
 	outcome
 	SeqNum    *uint64          `json:"seq_num,omitempty"`

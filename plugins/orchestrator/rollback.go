@@ -12,10 +12,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// PlanRollback plans to go back to what was wanted after a transaction, as far
-// as the history of the scheduler reaches. The values become those of the
-// source of remote clients; what it cannot restore (because another source
-// decides, or the history is too short) is in Plan.Left.
+// PlanRollback plans the return to the desired state after a transaction, as
+// far as the history of the scheduler reaches. The values become those of the
+// source of remote clients. Plan.Left lists the values that it cannot restore,
+// because another source has a higher priority or the history is too short.
 func (p *Plugin) PlanRollback(ctx context.Context, to uint64, caller Caller) (*Plan, error) {
 	what := fmt.Sprintf("rollback to transaction %d", to)
 	turn, err := p.begin(ctx, GRPC, what, caller)
@@ -35,12 +35,12 @@ func (p *Plugin) PlanRollback(ctx context.Context, to uint64, caller Caller) (*P
 	return plan, err
 }
 
-// past is what was wanted at one moment.
+// past is the desired state at one moment.
 type past struct {
-	values   map[string]proto.Message // nil: not wanted
-	complete bool                     // what is not in values was not wanted
-	touched  map[string]bool          // later
-	all      bool                     // later, everything may have changed
+	values   map[string]proto.Message // nil: not desired
+	complete bool                     // keys that are not in values were not desired
+	touched  map[string]bool          // changed later
+	all      bool                     // everything may have changed later
 }
 
 // wantedAfter replays the history.
@@ -55,7 +55,7 @@ func wantedAfter(history []*api.RecordedTxn, to uint64) (*past, error) {
 	then := &past{values: map[string]proto.Message{}, complete: first == 0, touched: map[string]bool{}}
 	next, there := first, false
 	for _, txn := range history {
-		if txn.SeqNum != next { // the history keeps the first ones and the last
+		if txn.SeqNum != next { // the history keeps the first and the last transactions
 			then.forget(txn.SeqNum > to)
 		}
 		next, there = txn.SeqNum+1, there || txn.SeqNum == to
@@ -88,7 +88,7 @@ func wantedAfter(history []*api.RecordedTxn, to uint64) (*past, error) {
 	return then, nil
 }
 
-// forget takes account of transactions that nobody knows any more.
+// forget accounts for transactions that are no longer in the history.
 func (p *past) forget(later bool) {
 	if later {
 		p.all = true
@@ -98,8 +98,8 @@ func (p *past) forget(later bool) {
 	p.complete = false
 }
 
-// restore finds the items of the source of remote clients with which the
-// values in effect are those of then.
+// restore returns the items of the source of remote clients that restore the
+// values of that time.
 func (p *Plugin) restore(then *past) (items []KeyVal, left []api.PlanReason) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,10 +120,10 @@ func (p *Plugin) restore(then *past) (items []KeyVal, left []api.PlanReason) {
 		want, known := then.values[key]
 		switch {
 		case !known && !then.complete:
-			left = append(left, api.PlanReason{Key: key, Reason: "the history does not tell what was wanted then"})
+			left = append(left, api.PlanReason{Key: key, Reason: "unknown: the value is not in the history"})
 		case proto.Equal(want, now[key]):
 		case want != nil && p.checkItem(key, want) != nil:
-			left = append(left, api.PlanReason{Key: key, Reason: "it is none of the configuration"})
+			left = append(left, api.PlanReason{Key: key, Reason: "it does not belong to the configuration"})
 		default:
 			item, reason := p.itemFor(key, want)
 			if reason != "" {
@@ -136,7 +136,7 @@ func (p *Plugin) restore(then *past) (items []KeyVal, left []api.PlanReason) {
 	return items, left
 }
 
-// itemFor finds the item of the source of remote clients that brings a value
+// itemFor returns the item of the source of remote clients that puts a value
 // into effect (nil: none), or the reason why there is no such item.
 func (p *Plugin) itemFor(key string, want proto.Message) (item KeyVal, reason string) {
 	for _, val := range []proto.Message{nil, want} {
@@ -148,7 +148,7 @@ func (p *Plugin) itemFor(key string, want proto.Message) (item KeyVal, reason st
 			return item, ""
 		}
 		if owner != nil && owner.name != GRPC {
-			reason = "source " + owner.name + " decides about it"
+			reason = "source " + owner.name + " has a higher priority"
 		}
 	}
 	return item, reason

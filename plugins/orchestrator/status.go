@@ -12,33 +12,33 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// maxTold bounds how many failures of one kind are logged or kept.
+// maxTold is the maximum number of logged or recorded failures of one kind.
 const maxTold = 20
 
-// Rejected is an item of a store that cannot belong to the configuration.
+// Rejected is an invalid item of a store.
 type Rejected struct {
 	Key      string
-	Location string // where it was written; may be empty
+	Location string // its origin; may be empty
 	Err      error
 }
 
 // SourceStatus is the state of one source.
 type SourceStatus struct {
 	Name       string    `json:"name"`
-	Items      int       `json:"items"`                // that it wants
-	Shadowed   int       `json:"shadowed"`             // of these, for which the value of another source is in effect
-	LastChange time.Time `json:"last_change,omitzero"` // when it changed what it wants
+	Items      int       `json:"items"`                // number of its items
+	Shadowed   int       `json:"shadowed"`             // items that are overridden by another source
+	LastChange time.Time `json:"last_change,omitzero"` // of its items
 	LastError  string    `json:"last_error,omitempty"` // of its last change
-	Rejected   []string  `json:"rejected,omitempty"`   // items that were left out; the first ones
+	Rejected   []string  `json:"rejected,omitempty"`   // rejected items; the first ones
 
-	Unhandled []Unhandled `json:"unhandled,omitempty"` // keys that no model handles
+	Unhandled []Unhandled `json:"unhandled,omitempty"` // keys without a model
 }
 
-// report is what is remembered about a source.
+// report is the recorded state of a source.
 type report struct {
 	lastChange time.Time
 	lastErr    error
-	rejected   map[string]Rejected // by key, until a good value comes
+	rejected   map[string]Rejected // by key, until a valid value arrives
 	refused    map[string]refusal  // of clients; see NoteRefused
 }
 
@@ -51,7 +51,7 @@ func (p *Plugin) report(source string) *report {
 	return r
 }
 
-// noteChange remembers how a change of a source ended.
+// noteChange records the result of a change of a source.
 func (p *Plugin) noteChange(source string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,12 +66,12 @@ func (p *Plugin) noteChange(source string, err error) {
 			return
 		}
 	}
-	r.lastErr = nil // it was others whose values failed
+	r.lastErr = nil // only values of other sources failed
 }
 
-// noteRejected logs and remembers items that were left out of a change; good
-// are the others in it. all tells that what was remembered before is void. It
-// returns the keys, or rather the places, of what is remembered now.
+// noteRejected logs and records the rejected items of a change; good are its
+// valid items. all reports that previous records are void. It returns the
+// origins, or else the keys, of the recorded items.
 func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal, all bool) (places []string) {
 	p.mu.Lock()
 	r := p.report(source)
@@ -100,8 +100,7 @@ func (p *Plugin) noteRejected(source string, rejected []Rejected, good []KeyVal,
 	return places
 }
 
-// tellFailures logs the values of a transaction that failed, with the places
-// where they were written.
+// tellFailures logs the failed values of a transaction, with their origins.
 func (p *Plugin) tellFailures(err error) {
 	var txn *api.TransactionError
 	switch {
@@ -125,8 +124,8 @@ func (p *Plugin) tellFailures(err error) {
 	}
 }
 
-// tellHealth reports what the sources are like, and whether a change waits to be
-// confirmed.
+// tellHealth reports the state of the sources, and whether a change waits for
+// confirmation.
 func (p *Plugin) tellHealth() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +161,8 @@ func (p *Plugin) tellHealth() {
 	}
 }
 
-// awaited is what the initial synchronisation waits for. The lock is held.
+// awaited describes what the initial synchronisation waits for. The lock is
+// held.
 func (p *Plugin) awaited() string {
 	if p.begun {
 		return "the " + initialSync + " is being executed"
@@ -179,7 +179,7 @@ func (p *Plugin) awaited() string {
 	return "waits for the initial state of " + strings.Join(names, ", ")
 }
 
-// count is a number of things.
+// count formats a number of things.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -240,8 +240,9 @@ func (p *Plugin) ListData(name string) []KeyVal {
 // Status returns the state of the value of a key, and the source it comes from.
 func (p *Plugin) Status(key string) Result { return p.results([]KeyVal{{Key: key}}, nil)[0] }
 
-// Synced is closed when the initial synchronisation has been executed.
+// Synced returns a channel that is closed when the initial synchronisation has
+// been executed.
 func (p *Plugin) Synced() <-chan struct{} { return p.synced }
 
-// Models returns the models that are served; from Init on.
+// Models returns the models; valid from Init on.
 func (p *Plugin) Models() *models.Set { return p.Codec.Models() }

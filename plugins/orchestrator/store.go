@@ -12,14 +12,14 @@ import (
 // KeyVal is an item of a source: its key, and its value or nil to remove it.
 type KeyVal struct {
 	Key string
-	Val proto.Message // must not be changed once it was given
-	// Labels are stored with the item, for whoever selects items by them.
+	Val proto.Message // must not be changed afterwards
+	// Labels are stored with the item, for selection by clients.
 	Labels map[string]string
 	// Location is where the item was written; it may be unknown.
 	Location kv.Location
 }
 
-// source is what one source wants.
+// source has the items of one source.
 type source struct {
 	name  string
 	items map[string]item // by key
@@ -39,15 +39,14 @@ func (it item) of(key string) KeyVal {
 	return KeyVal{Key: key, Val: it.val, Labels: it.labels, Location: it.location}
 }
 
-// store is what every source wants, in the order of their priority: where
-// several have a value for one key, that of the last one is in effect. It has
-// no lock.
+// store has the items of every source, ordered by priority. If several sources
+// have a value for a key, that of the last one is in effect. It has no lock.
 type store struct {
 	rank    func(name string) rank
 	sources []*source
 }
 
-// rank orders sources: by tier, then by place, then by name.
+// rank orders sources: by tier, then by position, then by name.
 type rank struct {
 	tier, place int
 	name        string
@@ -57,7 +56,7 @@ func compareRanks(a, b rank) int {
 	return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.place, b.place), cmp.Compare(a.name, b.name))
 }
 
-// source returns the source of the name; it is created if it is new.
+// source returns the source with the given name, and creates it if necessary.
 func (s *store) source(name string) *source {
 	for _, src := range s.sources {
 		if src.name == name {
@@ -70,16 +69,16 @@ func (s *store) source(name string) *source {
 	return src
 }
 
-// drop forgets a source.
+// drop removes a source.
 func (s *store) drop(name string) {
 	s.sources = slices.DeleteFunc(s.sources, func(src *source) bool { return src.name == name })
 }
 
-// effective returns the value that is in effect for a key, and the source it
-// comes from; a nil source means that nobody wants the key.
+// effective returns the value in effect for a key, and its source; the source
+// is nil if there is none.
 func (s *store) effective(key string) (KeyVal, *source) { return among(s.sources, key) }
 
-// among is effective with only some of the sources.
+// among is effective, restricted to the given sources.
 func among(sources []*source, key string) (KeyVal, *source) {
 	for _, src := range slices.Backward(sources) {
 		if it, ok := src.items[key]; ok {
@@ -89,7 +88,7 @@ func among(sources []*source, key string) (KeyVal, *source) {
 	return KeyVal{Key: key}, nil
 }
 
-// all returns what is in effect, sorted by key.
+// all returns the values in effect, sorted by key.
 func (s *store) all() []KeyVal {
 	most := 0
 	for _, src := range s.sources {
@@ -107,16 +106,16 @@ func (s *store) all() []KeyVal {
 	return kvs
 }
 
-// edit changes what a source wants. It returns what the changes do to the
-// values in effect, and a function that takes them back. With again, values
-// that the source has put already count as changed if they are in effect, so
-// that putting a value that failed tries once more.
+// edit changes the items of a source. It returns the effects on the values in
+// effect, and a function that undoes the changes. With again, unchanged values
+// count as changed if they are in effect, so that putting a failed value
+// retries it.
 func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVal, undo func()) {
 	src := s.source(name)
 	if len(src.items) == 0 {
 		src.items = make(map[string]item, len(changes))
 	}
-	var before []KeyVal // nil: none of them was there
+	var before []KeyVal // nil: none of them existed
 	at := slices.Index(s.sources, src)
 	for i, ch := range changes {
 		old, now := src.items[ch.Key].of(ch.Key), ch
@@ -144,7 +143,7 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 		switch {
 		case old.Val == nil && now.Val == nil:
 		case old.Val != nil && now.Val != nil && !(again && ch.Val != nil) && proto.Equal(old.Val, now.Val):
-		case i == len(effects) && ch.Val != nil: // all of them so far, as they are
+		case i == len(effects) && ch.Val != nil: // all changes so far have an effect
 			effects = changes[: i+1 : i+1]
 		default:
 			effects = append(effects, now)
@@ -161,7 +160,7 @@ func (s *store) edit(name string, changes []KeyVal, again bool) (effects []KeyVa
 	}
 }
 
-// replace sets all that a source wants; undo takes it back.
+// replace replaces all items of a source; undo restores them.
 func (s *store) replace(name string, items []KeyVal) (undo func()) {
 	src := s.source(name)
 	before := src.items

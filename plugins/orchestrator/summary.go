@@ -9,22 +9,23 @@ import (
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// Effect is what became of one item of a change.
+// Effect is the effect of one item of a change.
 type Effect struct {
-	// State is the worst state among the value and what is derived from it, and
-	// Reason why it is not in effect; empty if it is.
+	// State is the worst state of the value and its derived values, and Reason
+	// why it is not in effect; empty if it is.
 	State  api.ValueState
 	Reason string
 	// Shadowed is set if the value of another source is in effect.
 	Shadowed bool
 
-	key string // of the value that State is of: the item, or derived from it
+	key string // of the value with that State: the item, or a derived value
 }
 
 // InEffect reports whether the item is in effect.
 func (e Effect) InEffect() bool { return e.Reason == "" }
 
-// effectStates are the states of values that are not in effect, from the worst on.
+// effectStates returns the states of values that are not in effect, from the worst
+// on.
 func effectStates() []api.ValueState {
 	return []api.ValueState{
 		kvspb.ValueState_FAILED, kvspb.ValueState_RETRYING, kvspb.ValueState_MISSING, kvspb.ValueState_INVALID,
@@ -32,7 +33,7 @@ func effectStates() []api.ValueState {
 	}
 }
 
-// effect says what became of the item of a change of the source.
+// effect returns the effect of a changed item of the source.
 func (r *Result) effect(source string) (e Effect) {
 	e.State, e.key = r.Status.GetValue().GetState(), r.Key
 	if r.Err != nil && r.Status == nil {
@@ -56,7 +57,7 @@ func (r *Result) effect(source string) (e Effect) {
 	return e
 }
 
-// inState returns the value, or else the first one derived from it, in a state.
+// inState returns the value, or else the first derived one, in a state.
 func (r *Result) inState(state api.ValueState) *api.ValueStatus {
 	if v := r.Status.GetValue(); v.GetState() == state {
 		return v
@@ -69,11 +70,11 @@ func (r *Result) inState(state api.ValueState) *api.ValueStatus {
 	return nil
 }
 
-// maxNamed is how many pending items of a change have the keys in their reasons
-// that they wait for; the others have the labels of the dependencies.
+// maxNamed is the number of pending items of a change whose reasons contain the
+// keys they wait for; further ones have the labels of the dependencies.
 const maxNamed = 100
 
-// Effects says what became of the items of a change of the source.
+// Effects returns the effects of the items of a change of the source.
 func (p *Plugin) Effects(source string, results []Result) ([]Effect, Summary) {
 	effects := make([]Effect, len(results))
 	inParallel(len(results), func(i int) { effects[i] = results[i].effect(source) })
@@ -94,17 +95,17 @@ func (p *Plugin) Effects(source string, results []Result) ([]Effect, Summary) {
 	return effects, summarize(results, effects)
 }
 
-// Summary counts what became of the items of a change.
+// Summary counts the effects of the items of a change.
 type Summary struct {
 	Items    int `json:"items"`
 	InEffect int `json:"in_effect"`
 	// States counts the items that are not in effect by the state of their values,
-	// Shadowed those for which the value of another source is in effect.
+	// Shadowed those that another source overrides.
 	States   map[string]int `json:"states,omitempty"`
 	Shadowed int            `json:"shadowed,omitempty"`
 	// Failed is the number of items that failed or can never come into effect.
 	Failed int `json:"failed"`
-	// Text is all that for people: "3 of 5 in effect, 1 pending (waits for loop1)".
+	// Text is a summary for users: "3 of 5 in effect, 1 pending (waits for loop1)".
 	Text string `json:"text"`
 }
 
@@ -136,7 +137,7 @@ func summarize(results []Result, effects []Effect) Summary {
 	}
 	parts := []string{fmt.Sprintf("%d of %d in effect", s.InEffect, s.Items)}
 	states := effectStates()
-	for i := range states { // what is pending comes first
+	for i := range states { // pending items come first
 		name := states[(i+len(states)-1)%len(states)].String()
 		n := s.States[name]
 		switch reason := first[name]; {
@@ -149,7 +150,7 @@ func summarize(results []Result, effects []Effect) Summary {
 		}
 	}
 	if s.Shadowed > 0 {
-		parts = append(parts, fmt.Sprintf("%d decided by another source", s.Shadowed))
+		parts = append(parts, fmt.Sprintf("%d overridden by another source", s.Shadowed))
 	}
 	s.Text = strings.Join(parts, ", ")
 	return s
@@ -162,9 +163,10 @@ func shown(state string) string {
 	return state
 }
 
-// WaitFor waits until what a change put is configured, and what it removed is
-// gone unless another source wants it. The error is that of the scheduler's
-// WaitFor: it ends the wait as soon as a value cannot get there.
+// WaitFor waits until the values put by a change are configured, and the
+// removed ones are removed unless another source desires them. The error is
+// that of the scheduler's WaitFor: it ends the wait as soon as a value cannot
+// reach its state.
 func (p *Plugin) WaitFor(ctx context.Context, items []KeyVal, results []Result) error {
 	var up, down []string
 	for i, it := range items {

@@ -11,23 +11,22 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
-// ErrQueueFull: so many changes of clients wait already that this one was
-// refused, and nothing was done; RetryAfter tells when to try again. Compare with
-// errors.Is.
-var ErrQueueFull = errors.New("no room for another change")
+// ErrQueueFull is returned if a change was rejected because the queue is full;
+// RetryAfter returns when to try again.
+var ErrQueueFull = errors.New("the queue of changes is full")
 
-// Caller is who asks for a change from outside. Callers get turns round robin: the
-// users, the hosts that one uses, and the connections of a host; and when there
-// is no room for all, requests of the one with the most are refused.
+// Caller is the client of a change. The queue serves callers round robin: users,
+// the hosts of a user, and the connections of a host. If the queue is full, it
+// rejects requests of the caller with the most.
 type Caller struct {
 	User string // empty: the server knows no users
-	Addr string // of the other end of the connection, mostly host:port; empty: the change comes from within the agent
+	Addr string // of the peer, mostly host:port; empty: the change comes from the agent itself
 }
 
-// WithCaller says who asks for the change.
+// WithCaller sets the client of the change.
 func WithCaller(c Caller) PushOption { return func(o *pushOptions) { o.caller = c } }
 
-// path is the caller as the queue has it.
+// path returns the path of the caller in the queue.
 func (c Caller) path() (path []string) {
 	at := ""
 	if c.User != "" {
@@ -43,10 +42,10 @@ func (c Caller) path() (path []string) {
 	return append(path, at+c.Addr)
 }
 
-// Changes tells which changes wait for their turn, and which one has it.
+// Changes returns the running change and the waiting ones.
 func (p *Plugin) Changes() api.ChangesStatus { return p.turns.Status() }
 
-// takeTurn waits until nobody else changes anything.
+// takeTurn waits for exclusive access to the configuration.
 func (p *Plugin) takeTurn(ctx context.Context, req turns.Request) (*turns.Turn, error) {
 	turn, err := p.turns.Take(ctx, req)
 	var full *turns.FullError
@@ -59,8 +58,7 @@ func (p *Plugin) takeTurn(ctx context.Context, req turns.Request) (*turns.Turn, 
 	return turn, err
 }
 
-// RetryAfter tells when to try again what failed with ErrQueueFull; 0 for other
-// errors.
+// RetryAfter returns when to retry after ErrQueueFull; 0 for other errors.
 func RetryAfter(err error) time.Duration {
 	var full *turns.FullError
 	if !errors.As(err, &full) {
@@ -69,9 +67,9 @@ func RetryAfter(err error) time.Duration {
 	return full.RetryAfter()
 }
 
-// afterwards calls f with the outcome of a transaction and ends the turn: at once,
-// or, if it was only the client who went away, when the transaction was executed.
-// Until then nobody else has a turn, and it is seen what goes on.
+// afterwards calls f with the result of a transaction and ends the turn: at once
+// or, if the client has disconnected, when the transaction has been executed.
+// Until then no other change runs, and the status shows the transaction.
 func (p *Plugin) afterwards(turn *turns.Turn, seqNum uint64, err error, f func(seqNum uint64, err error)) {
 	var unfinished *api.UnfinishedError
 	if !errors.As(err, &unfinished) {
@@ -85,7 +83,7 @@ func (p *Plugin) afterwards(turn *turns.Turn, seqNum uint64, err error, f func(s
 	})
 }
 
-// begin waits, as a client does, until no other change is made.
+// begin waits, as a client, for exclusive access.
 func (p *Plugin) begin(ctx context.Context, source, what string, caller Caller) (*turns.Turn, error) {
 	turn, err := p.takeTurn(ctx, turns.Request{Source: source, What: what, Path: caller.path()})
 	if err != nil {

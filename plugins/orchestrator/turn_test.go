@@ -70,8 +70,8 @@ func TestQueueFull(t *testing.T) {
 
 	_, err := w.PushData(t.Context(), orchestrator.GRPC, []orchestrator.KeyVal{iface("refused", 1)})
 	if !errors.Is(err, orchestrator.ErrQueueFull) || orchestrator.RetryAfter(err) < time.Second ||
-		!strings.Contains(err.Error(), "no room for another change: 2 of 2 wait for their turn (queue-capacity in orchestrator.conf), 1 of them from grpc, the first for ") ||
-		!strings.Contains(err.Error(), "while change from localclient (localclient) is executed for ") {
+		!strings.Contains(err.Error(), "the queue of changes is full: 2 of 2 requests are queued (queue-capacity in orchestrator.conf), 1 of them from grpc, the oldest waiting for ") ||
+		!strings.Contains(err.Error(), "while change from localclient (localclient) has been running for ") {
 		t.Errorf("error %v, retry after %v", err, orchestrator.RetryAfter(err))
 	}
 	for _, request := range []string{"PUT /configuration", "POST /scheduler/plan", "POST /scheduler/rollback?to=0"} {

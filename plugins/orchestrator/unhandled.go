@@ -9,17 +9,18 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck/status"
 )
 
-// Unhandled are keys of a store, below the prefix of the agent, that no model and no
-// other plugin handles. They have no effect.
+// Unhandled are keys of a store, below the prefix of the agent, that neither a model
+// nor another plugin handles. They have no effect.
 type Unhandled struct {
-	Prefix string `json:"prefix"` // what the keys have in common
+	Prefix string `json:"prefix"` // common prefix of the keys
 	Keys   int    `json:"keys"`   // number of keys
-	// Suggestion is the prefix that they were probably meant to have; empty if none
-	// is similar. Then they are probably none of the configuration.
+	// Suggestion is the prefix that was probably intended; empty if none is
+	// similar, in which case the keys probably do not belong to the configuration.
 	Suggestion string `json:"did_you_mean,omitempty"`
 }
 
-// String is "vpp/config/v2/nat44/ (2 keys; did you mean config/vpp/nat/v2/...?)".
+// String returns a text such as "vpp/config/v2/nat44/ (2 keys; did you mean
+// config/vpp/nat/v2/...?)".
 func (u Unhandled) String() string {
 	text := u.Prefix + " (" + count(u.Keys, "key")
 	if u.Suggestion != "" {
@@ -28,22 +29,21 @@ func (u Unhandled) String() string {
 	return text + ")"
 }
 
-// unhandledKeys are the keys of one store that no model handles.
+// unhandledKeys are the keys of one store without a model.
 type unhandledKeys struct {
 	groups map[string]*unhandledGroup // by prefix
-	logged map[string]bool            // prefixes; each is logged once
+	logged map[string]bool            // prefixes that were logged
 }
 
-// unhandledGroup are the keys with a prefix. What is said of them is said of the
-// first one.
+// unhandledGroup are the keys with a prefix. The suggestion is that of the first
+// key.
 type unhandledGroup struct {
 	keys       map[string]bool
 	first      string
 	suggestion string
 }
 
-// note remembers keys that exist, or that were deleted. It returns the prefixes that
-// are new.
+// note records keys that exist, or that were deleted. It returns the new prefixes.
 func (u *unhandledKeys) note(items []incoming, suggest func(key string) string) (news []string) {
 	if u.groups == nil {
 		u.groups = map[string]*unhandledGroup{}
@@ -76,10 +76,10 @@ func (u *unhandledKeys) note(items []incoming, suggest func(key string) string) 
 	return news
 }
 
-// groupDepth is how many segments keys have in common that are counted as one.
+// groupDepth is the number of common segments of keys in one group.
 const groupDepth = 4
 
-// groupOf is the prefix that a key is counted under: its first segments.
+// groupOf returns the prefix of a key's group: its first segments.
 func groupOf(key string) string {
 	at := 0
 	for range groupDepth {
@@ -95,7 +95,7 @@ func groupOf(key string) string {
 	return key[:at]
 }
 
-// published are the prefixes of what agents publish; see publish.go.
+// published reports whether agents publish the key; see publish.go.
 func published(key string) bool {
 	for _, prefix := range []string{StatusPrefix, status.Prefix, "vpp/status/", "linux/status/"} {
 		if strings.HasPrefix(key, prefix) {
@@ -106,7 +106,7 @@ func published(key string) bool {
 }
 
 // configuration returns the items of a store that belong to the configuration, and
-// counts the others.
+// records the others.
 func (p *Plugin) configuration(s *watched, items []incoming, resync bool) []incoming {
 	ours := items[:0]
 	var others []incoming
@@ -139,8 +139,8 @@ func (p *Plugin) configuration(s *watched, items []incoming, resync bool) []inco
 	return ours
 }
 
-// unhandledOf lists the keys of a store that neither a model nor a receiver besides
-// this plugin handles. The lock is held.
+// unhandledOf returns the keys of a store that neither a model nor another receiver
+// handles. The lock is held.
 func (p *Plugin) unhandledOf(s *watched) []Unhandled {
 	var all []Unhandled
 	for _, prefix := range slices.Sorted(maps.Keys(s.unhandled.groups)) {
@@ -153,11 +153,11 @@ func (p *Plugin) unhandledOf(s *watched) []Unhandled {
 	return all
 }
 
-// maxUnhandled limits the prefixes that are named in health.
+// maxUnhandled is the maximum number of prefixes in the health report.
 const maxUnhandled = 5
 
 // unhandledText describes the keys of all stores that have no effect; empty if there
-// are none. meant reports whether some were probably meant to be configuration. The
+// are none. meant reports whether some were probably intended as configuration. The
 // lock is held.
 func (p *Plugin) unhandledText() (text string, meant bool) {
 	var texts []string
@@ -178,7 +178,7 @@ func (p *Plugin) unhandledText() (text string, meant bool) {
 	return fmt.Sprintf("no model handles %s: %s", count(keys, "key"), strings.Join(texts, ", ")), meant
 }
 
-// didYouMean suggests a prefix for a key without a model.
+// didYouMean returns a suggestion for a key without a model.
 func (p *Plugin) didYouMean(key string) string {
 	if prefix := p.Codec.SuggestPrefix(key); prefix != "" {
 		return "; did you mean " + prefix + "...?"

@@ -14,24 +14,24 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
 )
 
-// watched is one store.
+// watched is a watched store.
 type watched struct {
 	name    string
 	changes chan datasync.ChangeEvent
 	resyncs chan datasync.ResyncEvent
 	arrived chan struct{} // closed when its initial state is known
 
-	known      bool     // its initial state is known; under Plugin.mu
-	incomplete []string // what it does not know itself; under Plugin.mu
-	recalled   bool     // its complete state of before the restart is in effect until it is known
-	kept       []byte   // what a State keeps about it; under Plugin.mu
+	known      bool     // its initial state is known; guarded by Plugin.mu
+	incomplete []string // its unknown parts; guarded by Plugin.mu
+	recalled   bool     // its complete state from before the restart is in effect until it is known
+	kept       []byte   // its persistent state; guarded by Plugin.mu
 
-	unhandled unhandledKeys             // under Plugin.mu
-	receivers func(key string) []string // names of the plugins that watch a key of it; nil: not known
+	unhandled unhandledKeys             // guarded by Plugin.mu
+	receivers func(key string) []string // names of the plugins that watch a key; nil if unknown
 }
 
-// watch begins to watch all stores that are enabled, and to wait for their
-// initial state.
+// watch starts watching all enabled stores, and waiting for their initial
+// state.
 func (p *Plugin) watch() error {
 	var all []*watched
 	var regs []datasync.WatchRegistration
@@ -46,11 +46,11 @@ func (p *Plugin) watch() error {
 		if r, ok := w.(interface{ Receivers(key string) []string }); ok {
 			s.receivers = r.Receivers
 		}
-		// All keys, not only those of models: others are counted.
+		// All keys, not only those of models: the others are counted.
 		reg, err := w.Watch(p.String(), s.changes, s.resyncs)
 		if err != nil {
 			for _, r := range regs {
-				_ = r.Close() // the first error tells more
+				_ = r.Close() // the first error is more useful
 			}
 			return fmt.Errorf("watch %s: %w", s.name, err)
 		}
@@ -82,7 +82,7 @@ func flatten(ws datasync.KVProtoWatchers) (flat []datasync.KeyValProtoWatcher) {
 	return flat
 }
 
-// keyPrefixes are what all keys of the models begin with ("config/").
+// keyPrefixes returns the prefixes of the models' keys ("config/").
 func (p *Plugin) keyPrefixes() []string {
 	prefixes := map[string]bool{}
 	for _, m := range p.Codec.Models().All() {
@@ -91,7 +91,7 @@ func (p *Plugin) keyPrefixes() []string {
 	return slices.Sorted(maps.Keys(prefixes))
 }
 
-// synchronise waits for the initial state of all stores, but not for ever, and
+// synchronise waits for the initial state of all stores, up to a timeout, and
 // then synchronises everything once.
 func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
 	timeout := time.NewTimer(p.cfg.InitialSyncTimeout)
@@ -105,7 +105,7 @@ func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
 		select {
 		case <-s.arrived:
 		case <-timeout.C:
-			timeout.Reset(0) // the others have had their time, too
+			timeout.Reset(0) // the timeout has expired for the other stores, too
 		case <-ctx.Done():
 			return
 		}
@@ -149,10 +149,10 @@ func (p *Plugin) initialSync(ctx context.Context) {
 	p.tellHealth()
 }
 
-// follow applies what a store sends.
+// follow applies the events of a store.
 func (p *Plugin) follow(ctx context.Context, s *watched) {
 	var once sync.Once
-	var partial []string // what the store did not know as of the last event
+	var partial []string // the unknown parts of the store as of the last event
 	for {
 		select {
 		case <-ctx.Done():
@@ -236,8 +236,8 @@ func changeItems(ev datasync.ChangeEvent) (items []incoming) {
 	return items
 }
 
-// read decodes the items. Those that cannot belong to the configuration are
-// left out, so that the rest takes effect.
+// read decodes the items. It omits invalid items, so that the rest takes
+// effect.
 func (p *Plugin) read(in []incoming) (items []KeyVal, rejected []Rejected) {
 	all, errs := make([]KeyVal, len(in)), make([]error, len(in))
 	inParallel(len(in), func(i int) { all[i], errs[i] = p.readItem(in[i]) })

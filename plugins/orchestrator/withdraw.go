@@ -8,11 +8,11 @@ import (
 
 const withdrawal = "withdraw the configuration"
 
-// Withdraw removes everything that the plugin asked for, of all sources, and
-// makes it deaf to further changes: the clean end of an agent that is to leave
-// nothing behind. What was found in the southbound and nobody has asked for is
-// removed, too, if all sources have told what they want. An agent that asked for
-// nothing yet, as its start failed, has nothing to take back.
+// Withdraw removes all items of all sources, and ignores further changes, for an
+// agent that must not leave its configuration behind. It also removes values
+// found in the southbound that are not desired, if the state of all sources is
+// known. It does nothing if the agent has configured nothing yet, because its
+// start failed.
 func (p *Plugin) Withdraw(ctx context.Context) error {
 	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Urgent, What: withdrawal})
 	if err != nil {

@@ -124,7 +124,7 @@ func TestPlansWithSecrets(t *testing.T) {
 	if strings.Contains(hidden, memifSecret) || !strings.Contains(hidden, `"Hidden": true`) {
 		t.Errorf("the plan is\n%s", hidden)
 	}
-	if body := h.send(t, "POST", "/scheduler/apply", hidden, 400); !strings.Contains(body, "the secrets of the plan are hidden: expected one that was made with the parameter show-secrets") {
+	if body := h.send(t, "POST", "/scheduler/apply", hidden, 400); !strings.Contains(body, "the secrets of the plan are hidden: expected a plan made with the parameter show-secrets") {
 		t.Errorf("got %s", body)
 	}
 	plan := h.send(t, "POST", change+"?show-secrets=true", memifs, 200)
@@ -132,7 +132,7 @@ func TestPlansWithSecrets(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 	shown := h.send(t, "GET", "/configuration", "", 200)
-	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "*** stands for a secret that is not shown") {
+	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "*** is the placeholder of a hidden secret that is not shown") {
 		t.Errorf("got %s", body)
 	}
 	full := h.send(t, "GET", "/configuration?show-secrets=true", "", 200)

@@ -23,8 +23,8 @@ import (
 	wireguardmodel "github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin/model"
 )
 
-// Set returns all configuration models. An error means that two of them clash,
-// which the tests of this package rule out.
+// Set returns all configuration models. An error means that two of them
+// conflict, which the tests of this package exclude.
 func Set() (*models.Set, error) {
 	return models.NewSet(
 		netallocmodel.IPAllocationModel,

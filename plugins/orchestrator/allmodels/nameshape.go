@@ -11,20 +11,20 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 )
 
-// NameShape is what names of the items of a model look like, as far as its
-// NameTemplate tells: a pattern that all of them match, though not only they do,
-// and a text for people, such as "[if/<OutgoingInterface>/]vrf/<VrfId>/...". ok is
-// false for models without names.
+// NameShape derives from a model's NameTemplate a pattern that all names of its
+// items match (other texts may match, too), and a description such as
+// "[if/<OutgoingInterface>/]vrf/<VrfId>/...". ok is false for models without
+// names.
 func NameShape(m models.Known) (pattern *regexp.Regexp, text string, ok bool) {
 	source := NameTemplate(m.Spec().ModelName())
 	if source == "" {
 		return nil, "", false
 	}
 	trees, err := parse.Parse("name", source, "", "", map[string]any{
-		"and": true, "ipnet": true, "ne": true, "printf": true, "protoip": true, // there are such functions
+		"and": true, "ipnet": true, "ne": true, "printf": true, "protoip": true, // functions of templates
 	})
 	if err != nil {
-		return nil, "", false // a test shows that all can be parsed
+		return nil, "", false // a test shows that all templates can be parsed
 	}
 	s := shape{m.NewInstance().ProtoReflect().Descriptor().Fields()}
 	expr, text := s.list(trees["name"].Root)
@@ -32,7 +32,7 @@ func NameShape(m models.Known) (pattern *regexp.Regexp, text string, ok bool) {
 	return pattern, text, err == nil
 }
 
-// shape makes of a template what its output looks like.
+// shape converts a template to a pattern of its output.
 type shape struct{ fields protoreflect.FieldDescriptors }
 
 func (s shape) list(nodes *parse.ListNode) (expr, text string) {
@@ -56,7 +56,7 @@ func (s shape) node(n parse.Node) (expr, text string) {
 			return "(?:" + expr + ")?", "[" + text + "]"
 		}
 		return "(?:" + expr + "|" + other + ")", "(" + text + "|" + otherText + ")"
-	case *parse.WithNode: // it is what is meant, or else something that cannot be read
+	case *parse.WithNode: // optional text
 		expr, text, other, _ := s.branches(&n.BranchNode)
 		return "(?:" + expr + "|" + other + ")", text
 	case *parse.ActionNode:
@@ -71,8 +71,8 @@ func (s shape) branches(b *parse.BranchNode) (expr, text, other, otherText strin
 	return expr, text, other, otherText
 }
 
-// action is a field, or a function of fields: printf, or one that makes other text
-// of a field.
+// action is a field, or a function of fields: printf, or a function that converts
+// a field.
 func (s shape) action(args []parse.Node) (expr, text string) {
 	fields := args[:0:0]
 	format := "%s"
@@ -104,11 +104,11 @@ func (s shape) action(args []parse.Node) (expr, text string) {
 	return expr, text
 }
 
-// anything is what a text may be. It may be empty: items that lack something have
-// keys as well, under which it is told what they lack.
+// anything matches any text, also the empty one: incomplete items have keys as
+// well, for the report of what is missing.
 const anything = "(?s:.*)"
 
-// cutVerb cuts a format around its first verb.
+// cutVerb splits a format at its first verb.
 func cutVerb(format string) (before string, verb byte, after string) {
 	before, after, found := strings.Cut(format, "%")
 	if !found || after == "" {
@@ -117,7 +117,7 @@ func cutVerb(format string) (before string, verb byte, after string) {
 	return before, after[0], after[1:]
 }
 
-// field is the pattern of a field of the message.
+// field returns the pattern of a field of the message.
 func (s shape) field(name string) string {
 	for i := range s.fields.Len() {
 		f := s.fields.Get(i)
@@ -134,7 +134,7 @@ func (s shape) field(name string) string {
 	return anything
 }
 
-// enum is one of the names, or a number that has none.
+// enum matches the name of a value, or an unnamed number.
 func enum(values protoreflect.EnumValueDescriptors) string {
 	expr := "(?:-?[0-9]+"
 	for i := range values.Len() {

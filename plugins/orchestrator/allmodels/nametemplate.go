@@ -1,9 +1,10 @@
 package allmodels
 
-// NameTemplate returns the text/template that makes the name of an item from its
-// message; clients that know the models only by their description use it. The
-// functions ipnet and protoip in it are those of the generic API. It is empty
-// for singletons and for unknown models. A test shows that the templates and the
+// NameTemplate returns the text/template that computes the name of an item from
+// its message, for clients that know the models only by their description. Its
+// functions ipnet and protoip are those of the generic API. It is empty for
+// singletons and unknown models. A test shows that the templates and the models
+// agree.
 // models agree.
 func NameTemplate(modelName string) string {
 	switch modelName {
@@ -30,7 +31,7 @@ func NameTemplate(modelName string) string {
 	}
 }
 
-// layer3Template has the models of layer 3 in VPP.
+// layer3Template has the templates of VPP's layer 3 models.
 func layer3Template(modelName string) string {
 	switch modelName {
 	case "vpp.dhcp-proxy":
@@ -52,7 +53,7 @@ func layer3Template(modelName string) string {
 	}
 }
 
-// featureTemplate has the models of the other features of VPP.
+// featureTemplate has the templates of VPP's other features.
 func featureTemplate(modelName string) string {
 	switch modelName {
 	case "vpp.exception":

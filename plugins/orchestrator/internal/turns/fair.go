@@ -2,18 +2,18 @@ package turns
 
 import "slices"
 
-// share is what waits below one step of the paths of those who wait: a user, a
-// host, a connection. The queue itself is the share without a name. Turns come
-// round robin among the shares inside a share; those without shares inside are
-// connections, whose turns come in the order of arrival.
+// share is a node in the tree of waiting requests: a user, a host, or a
+// connection. The root has no name. Children are served round robin; a node
+// without children is a connection, whose requests are served in the order of
+// arrival.
 type share struct {
 	name    string
-	inside  []*share // those in which somebody waits, the one whose turn it is first
+	inside  []*share // those with waiting requests, the next one to serve first
 	turns   []*Turn
-	clients int // of all turns inside
+	clients int // number of requests in the subtree
 }
 
-// enter adds somebody at the end of its path.
+// enter appends a request at the end of its path.
 func (s *share) enter(path []string, t *Turn) {
 	s.count(t, 1)
 	if len(path) == 0 {
@@ -43,7 +43,7 @@ func (s *share) count(t *Turn, by int) {
 	}
 }
 
-// leave takes somebody out.
+// leave removes a request.
 func (s *share) leave(path []string, t *Turn) {
 	s.count(t, -1)
 	if len(path) == 0 {
@@ -61,7 +61,8 @@ func (s *share) leave(path []string, t *Turn) {
 
 func (s *share) empty() bool { return len(s.turns) == 0 && len(s.inside) == 0 }
 
-// next is whose turn it is among those who may; nil: nobody's.
+// next returns the next request to serve among those that may run; nil if
+// there is none.
 func (s *share) next(may func(*Turn) bool) *Turn {
 	if i := slices.IndexFunc(s.turns, may); i >= 0 {
 		return s.turns[i]
@@ -74,19 +75,20 @@ func (s *share) next(may func(*Turn) bool) *Turn {
 	return nil
 }
 
-// served lets the others on the path of a turn that came go first.
+// served moves the nodes on the path of a served request behind their
+// siblings.
 func (s *share) served(path []string) {
 	if len(path) == 0 {
 		return
 	}
-	if next := s.find(path[0]); next != nil { // else nobody waits there any more
+	if next := s.find(path[0]); next != nil { // otherwise no request is waiting there
 		i := slices.Index(s.inside, next)
 		s.inside = append(slices.Delete(s.inside, i, i+1), next)
 		next.served(path[1:])
 	}
 }
 
-// largest is the share inside with the most clients; nil: there is none with any.
+// largest returns the child with the most requests; nil if there are none.
 func (s *share) largest() (largest *share) {
 	for _, in := range s.inside {
 		if in.clients > 0 && (largest == nil || in.clients > largest.clients) {
@@ -96,8 +98,9 @@ func (s *share) largest() (largest *share) {
 	return largest
 }
 
-// most names who has the most clients, and how many: the largest share, and what
-// is inside of it as long as that has more than half of them.
+// most returns the client with the most requests and their number: the largest
+// child, and its largest descendants as long as they have more than half of its
+// requests.
 func (s *share) most() (name string, clients int) {
 	for in := s.largest(); in != nil; in = in.largest() {
 		if name != "" && 2*in.clients <= clients {
@@ -108,10 +111,10 @@ func (s *share) most() (name string, clients int) {
 	return name, clients
 }
 
-// yields is the client that makes room for one more, with the given path: at the
-// first step at which another share has more clients than that of the newcomer
-// would have, the latest of the largest one. It is nil if there is no such step;
-// then it is the newcomer who has most.
+// yields returns the request to reject in favour of a new one with the given
+// path: at the first level where another child has more requests than that of
+// the new one would have, the latest request of the largest child. It is nil if
+// there is no such level; then the client of the new request has the most.
 func (s *share) yields(path []string) *Turn {
 	if len(path) == 0 {
 		return nil
@@ -129,7 +132,7 @@ func (s *share) yields(path []string) *Turn {
 	return nil
 }
 
-// latest is the client that came last into the largest share.
+// latest returns the most recent request in the largest child.
 func (s *share) latest() *Turn {
 	if in := s.largest(); in != nil {
 		return in.latest()

@@ -60,10 +60,10 @@ func TestFloodYields(t *testing.T) {
 		for i, path := range [][]string{host("B", "1"), host("B", "2"), host("A", "2"), host("B", "3"), host("A", "1"), host("C", "1")} {
 			s.take(s.ctx, Request{What: fmt.Sprint("x", i), Path: path})
 			s.mu.Lock()
-			if last := s.done[len(s.done)-1]; strings.Contains(last, "wait for their turn") {
+			if last := s.done[len(s.done)-1]; strings.Contains(last, "requests are queued") {
 				what, why, _ := strings.Cut(last, ": ")
 				_, why, _ = strings.Cut(why, "orchestrator.conf), ")
-				why, _, _ = strings.Cut(why, ", the first")
+				why, _, _ = strings.Cut(why, ", the oldest")
 				refused = append(refused, what+" as "+why)
 				s.done = s.done[:len(s.done)-1]
 			}

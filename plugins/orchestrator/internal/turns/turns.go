@@ -1,6 +1,7 @@
-// Package turns lets changes take effect one after the other, and shows who
-// waits for that. Who wants many turns at once does not keep the others waiting:
-// turns come round robin, and it is his requests that are refused.
+// Package turns is a fair queue of changes: it executes them one after the other
+// and reports the waiting ones. Clients are served round robin, so a client with
+// many requests does not delay others, and its requests are the first to be
+// rejected.
 package turns
 
 import (
@@ -14,85 +15,85 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// ErrStopped: the agent stops, so there are no turns any more. Compare with
-// errors.Is.
-var ErrStopped = errors.New("no more turns")
+// ErrStopped is returned when the agent stops.
+var ErrStopped = errors.New("the queue is stopped")
 
-// FullError is the error of a client for whom there is no room in the queue:
-// nobody has more requests in it, or others came who have fewer.
+// FullError is returned when the queue is full and no other client has more
+// requests in it.
 type FullError struct {
 	Capacity int
-	// Most has the most requests in the queue, so many.
+	// Most is the client with the most requests in the queue, Requests their
+	// number.
 	Most     string
 	Requests int
-	// Oldest is how long the one that came first has been waiting.
+	// Oldest is the waiting time of the oldest request.
 	Oldest time.Duration
-	// Running says what has its turn.
+	// Running describes the running request.
 	Running string
 }
 
-// Error says what is full and how to go on.
+// Error describes the queue and the remedy.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("%d of %d wait for their turn (queue-capacity in orchestrator.conf), %d of them from %s, the first for %v, while %s; "+
-		"nothing of this one is executed, try again later", e.Capacity, e.Capacity, e.Requests, e.Most, e.Oldest.Round(time.Millisecond), e.Running)
+	return fmt.Sprintf("%d of %d requests are queued (queue-capacity in orchestrator.conf), %d of them from %s, the oldest waiting for %v, while %s; "+
+		"this request was not executed, try again later", e.Capacity, e.Capacity, e.Requests, e.Most, e.Oldest.Round(time.Millisecond), e.Running)
 }
 
-// RetryAfter is about how long it takes until there is room: the time that one
-// change took of late, in whole seconds, 1 to 60.
+// RetryAfter estimates when there is room: the recent duration of a change, in
+// whole seconds, 1 to 60.
 func (e *FullError) RetryAfter() time.Duration {
 	one := e.Oldest / time.Duration(max(1, e.Capacity))
 	return min(time.Minute, max(time.Second, one.Truncate(time.Second)+time.Second))
 }
 
-// Class says how somebody waits.
+// Class is the class of a request.
 type Class int
 
-// Clients are bounded in number, and wait until the gate is opened. Of sources
-// each waits once, so they are not bounded; they do not wait for the gate. What
-// is urgent goes before everything else, the latest first.
+// Client requests are limited in number, and wait until the gate is opened.
+// Source requests are not limited, since each source has at most one, and do
+// not wait for the gate. Urgent requests precede all others, the latest first.
 const (
 	Client Class = iota
 	Source
 	Urgent
 )
 
-// Request is what somebody wants a turn for.
+// Request is a request in the queue.
 type Request struct {
 	Class
-	Source string // on whose behalf; may be empty
-	What   string // what is going to be done
-	// Path tells who asks, from the whole to the part: a user, the host that he
-	// uses, a connection of that; each name says all that those before it say.
-	// What asks itself has no path; it is known by its source.
+	Source string // the source to change; may be empty
+	What   string // description of the change
+	// Path identifies the client, from the general to the specific: user, host,
+	// connection. Each name includes the preceding ones. Requests of the agent
+	// itself have no path and are identified by their source.
 	Path []string
-	// Join, of a client, lets it be served together with the one that calls
-	// Queue.Join. It must not use the queue.
+	// Join, of a client request, allows it to be served together with the
+	// request that calls Queue.Join. It must not use the queue.
 	Join func()
 }
 
-// Turn is a turn that came.
+// Turn is the exclusive right to change the configuration.
 type Turn struct {
 	q *Queue
 	Request
-	came    time.Time // into the queue
-	since   time.Time // the same; from begin on: when it began
+	came    time.Time // arrival in the queue
+	since   time.Time // arrival, or the start once it runs
 	elem    *list.Element
-	granted chan struct{} // closed when the turn comes, or when it joined another one or was refused
+	granted chan struct{} // closed when the request is granted, joined or rejected
 	joined  bool          // final when granted is closed, like refused
-	refused *FullError    // nil: it was not
+	refused *FullError    // nil: it was not rejected
 }
 
-// Joined tells that Request.Join was called; then there is nothing to end.
+// Joined reports that Request.Join was called; then there is no turn to end.
 func (t *Turn) Joined() bool { return t.joined }
 
-// Times tells when the request came, and when its turn came, which it has to be.
+// Times returns the arrival and the start of a granted request.
 func (t *Turn) Times() (came, began time.Time) {
 	t.q.mu.Lock()
 	defer t.q.mu.Unlock()
 	return t.came, t.since
 }
 
-// End lets the next one begin.
+// End ends the turn, so that the next request can run.
 func (t *Turn) End() {
 	if t.joined {
 		return
@@ -103,8 +104,8 @@ func (t *Turn) End() {
 	t.q.grant()
 }
 
-// Queue gives turns round robin to those who ask, and to each of them in the order
-// of arrival. It may be used concurrently.
+// Queue grants turns to clients round robin, and to the requests of each client in
+// the order of arrival. It may be used concurrently.
 type Queue struct {
 	capacity int
 	now      func() time.Time
@@ -112,15 +113,16 @@ type Queue struct {
 
 	mu       sync.Mutex
 	open     bool
-	running  *Turn     // nil: nobody
-	waiting  list.List // of *Turn, as they came; what is urgent in front, the latest first
-	shares   share     // the same without what is urgent
+	running  *Turn     // nil if no request is running
+	waiting  list.List // of *Turn, in the order of arrival; urgent ones in front, the latest first
+	shares   share     // the same without urgent requests
 	refused  uint64
 	canceled uint64
 }
 
-// New returns a queue whose gate is closed. At most so many clients wait as its
-// capacity is. When stopped is closed, nobody gets a turn any more.
+// New returns a queue with a closed gate. capacity is the maximum number of
+// waiting client requests. When stopped is closed, the queue grants no more
+// turns.
 func New(capacity int, now func() time.Time, stopped <-chan struct{}) *Queue {
 	return &Queue{capacity: capacity, now: now, stopped: stopped}
 }
@@ -134,8 +136,8 @@ func (q *Queue) Open() {
 }
 
 // Take waits for a turn, which must be ended. The errors are a *FullError,
-// ErrStopped, and api.ErrTxnCanceled if ctx ends before the turn came, or with
-// it.
+// ErrStopped, and api.ErrTxnCanceled if ctx ends before or while the turn is
+// granted.
 func (q *Queue) Take(ctx context.Context, r Request) (*Turn, error) {
 	if ctx.Err() != nil {
 		return nil, canceled(ctx)
@@ -173,7 +175,7 @@ func canceled(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", api.ErrTxnCanceled, context.Cause(ctx))
 }
 
-// enter adds somebody to those who wait.
+// enter adds a waiting request.
 func (q *Queue) enter(r Request) (*Turn, error) {
 	if len(r.Path) == 0 {
 		r.Path = []string{r.Source}
@@ -197,8 +199,8 @@ func (q *Queue) enter(r Request) (*Turn, error) {
 	return t, nil
 }
 
-// makeRoom refuses a client who waits in favour of one who comes, or else the one
-// who comes, whose error it returns. The lock is held.
+// makeRoom rejects a waiting request in favour of a new one, or returns the error
+// of the new one. The lock is held.
 func (q *Queue) makeRoom(path []string) error {
 	full := &FullError{Capacity: q.capacity, Oldest: q.oldest(), Running: q.doing()}
 	full.Most, full.Requests = q.shares.most()
@@ -213,8 +215,8 @@ func (q *Queue) makeRoom(path []string) error {
 	return nil
 }
 
-// leave gives up a turn, whether it came or not; false if it joined another one,
-// or was refused.
+// leave gives up a request, granted or not. It returns false if the request was
+// joined or rejected.
 func (q *Queue) leave(t *Turn, count bool) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -240,7 +242,7 @@ func (q *Queue) remove(t *Turn) {
 	}
 }
 
-// grant gives the turn to the next one. The lock is held.
+// grant grants the turn to the next request. The lock is held.
 func (q *Queue) grant() {
 	if q.running != nil {
 		return
@@ -257,7 +259,8 @@ func (q *Queue) grant() {
 	close(t.granted)
 }
 
-// next is whose turn it is; nil: nobody's. The lock is held.
+// next returns the next request to grant; nil if there is none. The lock is
+// held.
 func (q *Queue) next() *Turn {
 	if e := q.waiting.Front(); e != nil && e.Value.(*Turn).Class == Urgent {
 		return e.Value.(*Turn)
@@ -265,8 +268,8 @@ func (q *Queue) next() *Turn {
 	return q.shares.next(func(t *Turn) bool { return t.Class != Client || q.open })
 }
 
-// Join serves, in their order, those who can be served together with the caller,
-// whose turn it is.
+// Join serves, in order, the requests that can be served together with the
+// caller's.
 func (q *Queue) Join() {
 	var joining []*Turn
 	q.mu.Lock()
@@ -287,9 +290,9 @@ func (q *Queue) Join() {
 	}
 }
 
-// oldest is how long the one that came first has been waiting. The lock is held.
+// oldest returns the waiting time of the oldest request. The lock is held.
 func (q *Queue) oldest() time.Duration {
-	var age time.Duration // what is urgent is in front, and came later
+	var age time.Duration // urgent requests are in front, but arrived later
 	for e := q.waiting.Front(); e != nil; e = e.Next() {
 		t := e.Value.(*Turn)
 		age = max(age, q.now().Sub(t.since))
@@ -300,19 +303,19 @@ func (q *Queue) oldest() time.Duration {
 	return age
 }
 
-// doing says what goes on. The lock is held.
+// doing describes the present activity. The lock is held.
 func (q *Queue) doing() string {
 	switch t := q.running; {
 	case t == nil && !q.open:
-		return "the sources of the configuration are waited for"
+		return "the agent waits for the sources of the configuration"
 	case t == nil:
-		return "nothing is executed"
+		return "no request is executed"
 	default:
-		return fmt.Sprintf("%s is executed for %v", t.text(), q.now().Sub(t.since).Round(time.Millisecond))
+		return fmt.Sprintf("%s has been running for %v", t.text(), q.now().Sub(t.since).Round(time.Millisecond))
 	}
 }
 
-// text is "PUT /configuration (grpc)".
+// text returns a description such as "PUT /configuration (grpc)".
 func (t *Turn) text() string {
 	if t.Source == "" {
 		return t.What
@@ -320,7 +323,7 @@ func (t *Turn) text() string {
 	return t.What + " (" + t.Source + ")"
 }
 
-// Status tells who waits, and for what.
+// Status lists the waiting requests.
 func (q *Queue) Status() api.ChangesStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -110,8 +110,8 @@ func TestBound(t *testing.T) {
 		}
 		time.Sleep(time.Second) // b has its turn: there is room for one
 		s.take(s.ctx, Request{What: "e"})
-		s.want("a, d: 2 of 2 wait for their turn (queue-capacity in orchestrator.conf), 2 of them from operator, " +
-			"the first for 250ms, while a (grpc) is executed for 500ms; nothing of this one is executed, try again later, " +
+		s.want("a, d: 2 of 2 requests are queued (queue-capacity in orchestrator.conf), 2 of them from operator, " +
+			"the oldest waiting for 250ms, while a (grpc) has been running for 500ms; this request was not executed, try again later, " +
 			"a ends, b, b ends, file, file ends, c, c ends, e, e ends")
 	})
 }
@@ -172,7 +172,7 @@ func TestGate(t *testing.T) {
 		s.take(s.ctx, join("b"))
 		cancel()
 		synctest.Wait()
-		if st := s.Status(); !st.Closed || st.Clients != 3 || st.Running != nil || s.doing() != "the sources of the configuration are waited for" {
+		if st := s.Status(); !st.Closed || st.Clients != 3 || st.Running != nil || s.doing() != "the agent waits for the sources of the configuration" {
 			t.Errorf("status %+v", st)
 		}
 		sync, err := s.Take(s.ctx, Request{What: "sync", Class: Source})
@@ -197,7 +197,7 @@ func TestStopped(t *testing.T) {
 		s.take(s.ctx, Request{What: "b"})
 		close(s.stop)
 		synctest.Wait()
-		s.want("a, b: no more turns, a ends")
+		s.want("a, b: the queue is stopped, a ends")
 		if _, err := s.Take(s.ctx, Request{}); !errors.Is(err, ErrStopped) {
 			t.Errorf("after the stop: %v", err)
 		}
