@@ -1,7 +1,8 @@
-// Command vpp-agent-init starts VPP and its agent together, as supervisor.conf
-// says, keeps them running, and stops them in the reverse order. It is made to be
-// the first process of a container. It exits with the code of the program that
-// failed, with 0 after a stop that was asked for, and with 1 if it cannot start.
+// Command vpp-agent-init starts VPP and its agent as configured by
+// supervisor.conf, restarts them, and stops them in the reverse order. It is
+// intended as the first process of a container. It exits with the code of the
+// program that failed, with 0 after a requested stop, and with 1 if it cannot
+// start.
 package main
 
 import (
@@ -27,15 +28,15 @@ func run() error {
 	err := agent.NewAgent(
 		agent.Name("vpp-agent-init"), agent.Version(version, date, commit),
 		agent.AllPlugins(sup), agent.QuitOnClose(sup.Done()),
-		agent.StopTimeout(0), // every program has a bound of its own
+		agent.StopTimeout(0), // every program has its own stop timeout
 	).Run()
 	if errors.Is(err, agent.ErrInterrupted) {
-		err = nil // the end was asked for, or the programs ended, before the start did
+		err = nil // a stop was requested, or the programs ended, during the start
 	}
 	return errors.Join(sup.Err(), err)
 }
 
-// exitCode is that of the program whose failure ended the supervisor.
+// exitCode returns the exit code of the failed program.
 func exitCode(err error) int {
 	if failed := (*supervisor.ProgramError)(nil); errors.As(err, &failed) {
 		return failed.Exit.Status()

@@ -1,5 +1,5 @@
-// Command vpp-agent programs VPP and the networking of Linux from a
-// configuration that people and programs edit, and keeps them as configured.
+// Command vpp-agent configures VPP and Linux networking, and keeps them as
+// configured.
 package main
 
 import (
@@ -19,8 +19,8 @@ func main() {
 	}
 }
 
-// startTimeout leaves time to read what an agent with millions of values kept in its
-// state-dir, half a gigabyte for each million.
+// startTimeout is long enough to read the state-dir of an agent with millions of
+// values, half a gigabyte for each million.
 const startTimeout = 2 * time.Minute
 
 func run() error {

@@ -1,5 +1,5 @@
-// Command vpp-sim is a simulated VPP as a process of its own: it answers VPP's
-// binary API on a unix socket, and control commands on standard input or on a
+// Command vpp-sim is a simulated VPP as a separate process: it serves VPP's
+// binary API on a unix socket. Control commands on standard input or on a
 // second socket make it fail in the ways a VPP fails.
 package main
 
@@ -20,7 +20,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// options are what the command line says.
+// options are the command-line options.
 type options struct {
 	socket         string
 	control        string
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	flags := pflag.NewFlagSet("vpp-sim", pflag.ContinueOnError)
@@ -102,11 +102,11 @@ func hostInterfaceExists(name string) bool {
 	return err == nil
 }
 
-// controlByInput runs commands from standard input in the background. It may end
-// early, as it does for a service.
+// controlByInput runs commands from standard input in the background. The input
+// may end early, as for a service.
 func controlByInput(vpp *vppsim.VPP, in io.Reader, out io.Writer) {
 	go func() {
-		// A read from a terminal cannot be cancelled: this ends with the process.
+		// A read from a terminal cannot be cancelled; it ends with the process.
 		if err := vpp.Control(in, out, false); err != nil {
 			fmt.Fprintf(out, "error: %v\n", err)
 		}

@@ -1,7 +1,7 @@
-// Package cli is the command line of agentctl. Commands print tables for people
-// or, with -f, JSON, YAML or what a Go template makes of the data, for programs.
-// The exit code is 0 if all went well, 1 after an error, 2 if something was found
-// (drift, say), 125 if the command line was wrong.
+// Package cli is the command line of agentctl. Commands print tables or, with -f,
+// JSON, YAML or the output of a Go template. The exit code is 0 on success, 1
+// after an error, 2 if something was found (for example drift), 125 if the
+// command line is invalid.
 package cli
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-// The exit codes besides 0.
+// The exit codes other than 0.
 const (
 	exitError   = 1
 	exitFinding = 2
 	exitUsage   = 125
 )
 
-// Streams are where a command writes to.
+// Streams are the outputs of a command.
 type Streams struct{ Out, Err io.Writer }
 
 // usageError is an error in the command line itself.
@@ -35,7 +35,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// findingError is no failure: what was looked for was found.
+// findingError is not a failure: the command found what it looks for.
 type findingError struct{ error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
@@ -45,7 +45,7 @@ type app struct {
 	Streams
 	environ config.Environ
 	global  globals
-	file    fileConfig // as connect has read it
+	file    fileConfig // as read by connect
 	now     func() time.Time
 
 	client *client.Client
@@ -95,7 +95,7 @@ func (a *app) root() *cobra.Command {
 		Args:              noCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetOut(a.Out) // before addHelp, which asks for it
+	root.SetOut(a.Out) // before addHelp, which uses it
 	root.SetErr(a.Err)
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
@@ -110,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// parent is a command that only has further commands.
+// parent returns a command that only has subcommands.
 func parent(use, short string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noCommand,
@@ -132,7 +132,8 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usage("unknown command %q of %s%s", args[0], cmd.CommandPath(), hint)
 }
 
-// args makes wrong numbers of arguments errors of usage, which say what is right.
+// args converts wrong numbers of arguments to usage errors that name the expected
+// ones.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if check(cmd, args) == nil {
@@ -146,10 +147,10 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// parserError is what parsers of numbers and durations say.
+// parserError matches errors of parsers of numbers and durations.
 var parserError = regexp.MustCompile(`(strconv\.Parse\w+: parsing .*|time: (invalid|missing|unknown) .*)$`)
 
-// plainFlagError tells of a flag in terms of users.
+// plainFlagError rephrases the error of a flag for users.
 func plainFlagError(err error) error {
 	text := err.Error()
 	at := parserError.FindStringIndex(text)

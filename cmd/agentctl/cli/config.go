@@ -76,7 +76,7 @@ func (a *app) configResync() *cobra.Command {
 	return cmd
 }
 
-// printResync shows what a transaction did.
+// printResync prints the operations of a transaction.
 func (a *app) printResync(txn *api.RecordedTxn) error {
 	t := newTable("OPERATION", "KEY", "STATE", "ERROR")
 	for _, op := range txn.Executed {
@@ -101,7 +101,7 @@ func (a *app) printResync(txn *api.RecordedTxn) error {
 	return err
 }
 
-// failures are "key: error" of the operations that failed.
+// failures returns "key: error" for each failed operation.
 func failures(t *api.RecordedTxn) (list []string) {
 	for _, op := range t.Executed {
 		if op.NewErrMsg != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 )
 
-// unreadTrailer is where a dump says what could not be read.
+// unreadTrailer is the trailer of a dump that lists what could not be read.
 const unreadTrailer = "unread-bin"
 
 func (a *app) configDelete() *cobra.Command {
@@ -55,7 +55,7 @@ func (a *app) configDelete() *cobra.Command {
 	return cmd
 }
 
-// decode reads a document; what is wrong with it is printed.
+// decode parses a document and prints its errors.
 func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
 	set, err := allmodels.Set()
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *app) configRetrieve() *cobra.Command {
 	return cmd
 }
 
-// writeConfig writes a configuration in the form of files.
+// writeConfig writes a configuration in the format of files.
 func (a *app) writeConfig(format string, cfg *configurator.Config) error {
 	set, err := allmodels.Set()
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *app) writeConfig(format string, cfg *configurator.Config) error {
 	return a.write(format, data)
 }
 
-// shown is a value as it is to be printed.
+// shown returns a value for output, with its secrets hidden.
 func (a *app) shown(m proto.Message) proto.Message {
 	if !a.global.showSecrets {
 		m, _ = logging.HideSecrets(m)
@@ -154,7 +154,7 @@ func (a *app) configWatch() *cobra.Command {
 				return a.follow(ctx, c, req, format)
 			})
 			if cmd.Context().Err() != nil && errors.Is(cmd.Context().Err(), context.Canceled) {
-				return nil // it was interrupted, which is how it ends
+				return nil // an interrupt is the normal end
 			}
 			return err
 		},

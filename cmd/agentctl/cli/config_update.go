@@ -73,8 +73,7 @@ func readDocument(cmd *cobra.Command, name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// tellProblems writes all that is wrong with a document in the form of
-// compilers.
+// tellProblems prints all errors in a document in the format of compilers.
 func (a *app) tellProblems(file string, err error) error {
 	var refused *client.ProblemsError
 	if !errors.As(err, &refused) {
@@ -86,7 +85,7 @@ func (a *app) tellProblems(file string, err error) error {
 	return refusal(file, len(refused.Problems))
 }
 
-// refusal is the error of a file whose mistakes are told already.
+// refusal is the error of a file whose errors have been printed.
 func refusal(file string, mistakes int) error {
 	if mistakes == 1 {
 		return fmt.Errorf("%s is refused: 1 mistake", file)

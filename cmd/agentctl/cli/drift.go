@@ -82,7 +82,7 @@ func (a *app) showDrift(answer client.Answer[response.Drift], format string) err
 	return unreadError(r.Unread)
 }
 
-// printUnread prints what was not read, a line for each reason.
+// printUnread prints what was not read, one line per reason.
 func (a *app) printUnread(unread []api.DriftUnread) {
 	by := map[string][]string{}
 	for _, u := range unread {
@@ -93,8 +93,8 @@ func (a *app) printUnread(unread []api.DriftUnread) {
 	}
 }
 
-// unreadError is the error of a comparison that left values out; nil if only those
-// are left out that cannot be read at all.
+// unreadError is the error of a comparison that left values out; nil if it left
+// out only values that cannot be read.
 func unreadError(unread []api.DriftUnread) error {
 	i := slices.IndexFunc(unread, func(u api.DriftUnread) bool { return !u.Never })
 	if i < 0 {
@@ -132,7 +132,8 @@ func (a *app) paintDrift(kind api.DriftKind) string {
 	return a.paint(yellow, string(kind))
 }
 
-// driftFields is a line per field, from what is believed to what was found.
+// driftFields returns one line per field, from the expected to the actual
+// value.
 func driftFields(d api.Drift) string {
 	lines := make([]string, len(d.Fields))
 	for i, f := range d.Fields {

@@ -14,7 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
-// dumpedItem is a value of a dump under the names that programs expect.
+// dumpedItem is a value of a dump, with the names of fields that scripts
+// expect.
 type dumpedItem struct {
 	Key      string
 	Value    json.RawMessage
@@ -96,8 +97,8 @@ func (a *app) dump(ctx context.Context, patterns []string, o dumpOptions) ([]dum
 	return items, nil
 }
 
-// dumpable splits the models into those that the agent has a descriptor for, by
-// their prefixes, and the names of the others.
+// dumpable splits the models into those with a descriptor in the agent, by key
+// prefix, and the names of the others.
 func (a *app) dumpable(ctx context.Context, wanted []models.Known) (prefixes, missing []string, err error) {
 	index, err := a.client.DumpIndex(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func (a *app) writeItem(format string, oneLine bool, m proto.Message) error {
 }
 
 // textFields returns the fields of an empty message in the text format, which
-// prototext leaves out.
+// prototext omits.
 func textFields(d protoreflect.MessageDescriptor) []string {
 	var fields []string
 	for i := range d.Fields().Len() {

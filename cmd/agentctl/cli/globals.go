@@ -46,7 +46,7 @@ type fileConfig struct {
 	HTTPPort      int           `json:"http-port" desc:"port of the agent's HTTP server"`
 	HTTPBasicAuth string        `json:"http-basic-auth" secret:"true" desc:"user:password for the HTTP server"`
 	HTTPToken     string        `json:"http-token" secret:"true" desc:"token for the HTTP server, as login prints it"`
-	Timeout       time.Duration `json:"timeout" desc:"bound on a request, with its answer"`
+	Timeout       time.Duration `json:"timeout" desc:"request timeout"`
 	InsecureTLS   bool          `json:"insecure-tls" desc:"use TLS without checking the certificate of the server"`
 	HTTPTLS       *tlsConfig    `json:"http-tls" desc:"use TLS to talk to the HTTP server"`
 	GRPCPort      int           `json:"grpc-port" desc:"port of the agent's gRPC server"`
@@ -57,13 +57,13 @@ type fileConfig struct {
 
 	ServiceLabel    string        `json:"service-label" desc:"label of the agent, for the keys of kvdb"`
 	EtcdEndpoints   []string      `json:"etcd-endpoints" desc:"addresses of the store of kvdb, host:port"`
-	EtcdDialTimeout time.Duration `json:"etcd-dial-timeout" desc:"bound on the connection of kvdb"`
+	EtcdDialTimeout time.Duration `json:"etcd-dial-timeout" desc:"timeout of the connection of kvdb"`
 	KVDBTLS         *tlsConfig    `json:"kvdb-tls" desc:"use TLS to talk to the store of kvdb"`
 }
 
 const defaultTimeout = 2 * time.Minute
 
-// envOf are the variables that stand for flags.
+// envOf are the environment variables of flags.
 var envOf = map[string]string{
 	"host":            "AGENT_HOST",
 	"http-port":       "HTTP_PORT",
@@ -81,8 +81,8 @@ var envOf = map[string]string{
 	"etcd-endpoints":  "ETCD_ENDPOINTS",
 }
 
-// rivals are flags of which one is enough: a flag makes the variable of the
-// other one count for nothing.
+// rivals are mutually exclusive flags: a flag overrides the variable of the
+// other one.
 var rivals = map[string]string{
 	"http-basic-auth": "http-token", "http-token": "http-basic-auth",
 	"grpc-basic-auth": "grpc-token", "grpc-token": "grpc-basic-auth",
@@ -93,7 +93,7 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.IntVar(&g.port, "http-port", client.DefaultPort, "`port` of the agent's HTTP server [HTTP_PORT]")
 	fs.StringVar(&g.basicAuth, "http-basic-auth", "", "`user:password` for the HTTP server [AGENTCTL_HTTP_BASIC_AUTH]")
 	fs.StringVar(&g.httpToken, "http-token", "", "`token` for the HTTP server, see login [AGENTCTL_HTTP_TOKEN]")
-	fs.DurationVar(&g.timeout, "timeout", defaultTimeout, "bound on a request, with its answer; 0: none")
+	fs.DurationVar(&g.timeout, "timeout", defaultTimeout, "request timeout (0 disables it)")
 	fs.BoolVar(&g.insecureTLS, "insecure-tls", false, "use TLS without checking the certificate of the server")
 	fs.BoolVar(&g.showSecrets, "show-secrets", false, "show the secrets in values, such as keys of tunnels")
 	fs.BoolVarP(&g.debug, "debug", "D", false, "show the requests that are made")
@@ -105,13 +105,13 @@ func (g *globals) define(fs *pflag.FlagSet) {
 	fs.StringVar(&g.grpcToken, "grpc-token", "", "`token` for the gRPC server [AGENTCTL_GRPC_TOKEN]")
 	fs.StringVar(&g.grpcBasicAuth, "grpc-basic-auth", "", "`user:password` for the gRPC server [AGENTCTL_GRPC_BASIC_AUTH]")
 	g.tls.define(fs)
-	fs.StringP("log-level", "l", "", "accepted for the sake of existing scripts")
+	fs.StringP("log-level", "l", "", "accepted for compatibility and ignored")
 	_ = fs.MarkHidden("log-level") // fails only for unknown flags
 	fs.StringVar(&g.config, "config", "", "configuration `file`, instead of the one in the directory")
 }
 
-// connect settles the global flags and makes the client. A flag wins over its
-// variable, which wins over the file.
+// connect evaluates the global flags and creates the client. A flag takes
+// precedence over its variable, which takes precedence over the file.
 func (a *app) connect(cmd *cobra.Command, _ []string) error {
 	flags := cmd.Flags()
 	given := func(name string) bool { return flags.Changed(name) }
@@ -225,13 +225,12 @@ func (a *app) readConfig() (cfg fileConfig, err error) {
 	return cfg, nil
 }
 
-// secrets reports whether there is something in the file that others should not
-// know.
+// secrets reports whether the file contains secrets.
 func (c fileConfig) secrets() bool {
 	return c.HTTPBasicAuth+c.HTTPToken+c.GRPCToken+c.GRPCBasicAuth != ""
 }
 
-// seqNum reads the number of a transaction.
+// seqNum parses the number of a transaction.
 func seqNum(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// defaultGRPCPort is the port of the gRPC server of an agent.
+	// defaultGRPCPort is the default port of an agent's gRPC server.
 	defaultGRPCPort = 9111
-	// maxGRPCAnswer bounds what is read of one answer, in bytes.
+	// maxGRPCAnswer is the maximum size of a response, in bytes.
 	maxGRPCAnswer = 1 << 30
-	// showSecretsMetadata asks the agent for values with their secrets.
+	// showSecretsMetadata requests values with their secrets.
 	showSecretsMetadata = "show-secrets"
 )
 
-// grpcFrom takes from the file what no flag has said.
+// grpcFrom sets options from the file that no flag has set.
 func (g *globals) grpcFrom(file fileConfig, given func(string) bool) {
 	if !given("grpc-port") && file.GRPCPort != 0 {
 		g.grpcPort = file.GRPCPort
@@ -45,7 +45,7 @@ func (g *globals) grpcFrom(file fileConfig, given func(string) bool) {
 	}
 }
 
-// grpcTarget is where the gRPC server is.
+// grpcTarget returns the address of the gRPC server.
 func (a *app) grpcTarget() (target string, creds credentials.TransportCredentials, err error) {
 	g := &a.global
 	if g.grpcSocket != "" {
@@ -65,15 +65,15 @@ func (a *app) grpcTarget() (target string, creds credentials.TransportCredential
 	return net.JoinHostPort(strings.Trim(g.host, "[]"), strconv.Itoa(g.grpcPort)), creds, nil
 }
 
-// withAgent connects to the gRPC server of the agent, for as long as f runs.
-// bounded reports that --timeout holds.
+// withAgent connects to the gRPC server of the agent while f runs. bounded
+// applies --timeout.
 func (a *app) withAgent(ctx context.Context, bounded bool, f func(context.Context, configurator.ConfiguratorServiceClient) error) error {
 	return a.withConn(ctx, bounded, func(ctx context.Context, conn *rpc.ClientConn) error {
 		return f(ctx, configurator.NewConfiguratorServiceClient(conn))
 	})
 }
 
-// withConn connects to the gRPC server of the agent, for as long as f runs.
+// withConn connects to the gRPC server of the agent while f runs.
 func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context, *rpc.ClientConn) error) error {
 	target, creds, err := a.grpcTarget()
 	if err != nil {
@@ -104,8 +104,8 @@ func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context
 	return a.explainGRPC(target, f(ctx, conn))
 }
 
-// connected waits for the connection, for --timeout at most; why there is none is
-// told by the first call.
+// connected waits for the connection, at most for --timeout. The first call
+// reports why there is none.
 func (a *app) connected(ctx context.Context, conn *rpc.ClientConn) error {
 	if a.global.timeout <= 0 {
 		return nil
@@ -121,7 +121,7 @@ func (a *app) connected(ctx context.Context, conn *rpc.ClientConn) error {
 	return nil
 }
 
-// explainGRPC tells in the user's terms what the status of a call means.
+// explainGRPC explains the status of a call to users.
 func (a *app) explainGRPC(target string, err error) error {
 	var call interface{ GRPCStatus() *status.Status }
 	if err == nil || !errors.As(err, &call) {

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand is the one of the library, but that it refuses commands that do not
-// exist, with the nearest one.
+// helpCommand is the help command of the library, except that it rejects unknown
+// commands and suggests the nearest one.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
 		Short: "Help about any command",
 		Long:  "Help provides help for any command in the application.\nSimply type agentctl help [path to command] for full details.",
-		// Help needs no agent, and no configuration that is right.
+		// Help needs neither an agent nor a valid configuration.
 		PersistentPreRun: func(*cobra.Command, []string) {},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
 			if of, err := find(root, args); err == nil {
@@ -31,13 +31,13 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cmd.InitDefaultHelpFlag() // it is listed
+			cmd.InitDefaultHelpFlag() // so that it is listed
 			return cmd.Help()
 		},
 	}
 }
 
-// find is the command at the end of a path.
+// find returns the command at the end of a path.
 func find(cmd *cobra.Command, path []string) (*cobra.Command, error) {
 	for i, name := range path {
 		children := cmd.Commands()
@@ -54,7 +54,7 @@ func find(cmd *cobra.Command, path []string) (*cobra.Command, error) {
 func addHelp(root *cobra.Command) {
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
-	if completion, err := find(root, []string{"completion"}); err == nil { // shells that it does not know are an error
+	if completion, err := find(root, []string{"completion"}); err == nil { // an unknown shell is an error
 		completion.Args = noCommand
 		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}

@@ -50,8 +50,7 @@ func (a *app) configHistory() *cobra.Command {
 	return cmd
 }
 
-// aboutTxn tells in other words that the agent does not know the transaction that
-// an argument names.
+// aboutTxn rephrases the error of a transaction that the agent does not know.
 func aboutTxn(err error, args []string) error {
 	if len(args) > 0 && notFound(err) {
 		return fmt.Errorf("transaction %s is not in the history; 'agentctl config history' lists those that are", args[0])
@@ -59,7 +58,7 @@ func aboutTxn(err error, args []string) error {
 	return err
 }
 
-// notFound reports that the agent does not have what it was asked for.
+// notFound reports that the agent does not have the requested data.
 func notFound(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && e.Status == http.StatusNotFound && e.Message != ""
@@ -184,7 +183,7 @@ func (a *app) txnResult(t *api.RecordedTxn) string {
 	return a.paint(green, "ok")
 }
 
-// counted is "NAME:n, ..." of the executed operations.
+// counted returns "NAME:n, ..." for the executed operations.
 func counted(t *api.RecordedTxn, name func(*api.RecordedTxnOp) string) string {
 	counts := map[string]int{}
 	for i := range t.Executed {
@@ -200,7 +199,7 @@ func counted(t *api.RecordedTxn, name func(*api.RecordedTxnOp) string) string {
 	return strings.Join(parts, ", ")
 }
 
-// txnDetails tells of the operations that did not end with the value in place.
+// txnDetails describes the operations whose values are not configured.
 func txnDetails(t *api.RecordedTxn) string {
 	var lines []string
 	if t.Description != "" {

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// defaultTxnOps is how many items are imported at once; it is what etcd takes.
+	// defaultTxnOps is the number of items in one transaction, the limit of etcd.
 	defaultTxnOps = 128
-	// maxImportLine bounds a line, in bytes.
+	// maxImportLine is the maximum length of a line, in bytes.
 	maxImportLine = 16 << 20
 )
 
@@ -78,12 +78,12 @@ func (a *app) importCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&ops, "txops", defaultTxnOps, "`number` of items in one transaction")
-	cmd.Flags().DurationVarP(&bound, "time", "t", 30*time.Second, "bound on the whole import")
+	cmd.Flags().DurationVarP(&bound, "time", "t", 30*time.Second, "timeout of the whole import")
 	cmd.Flags().BoolVar(&overGRPC, "grpc", false, "into the agent, over gRPC, instead of the store")
 	return cmd
 }
 
-// parseImport reads a file; what is wrong with it is printed.
+// parseImport parses a file and prints its errors.
 func (a *app) parseImport(name string, text []byte) ([]imported, error) {
 	set, err := allmodels.Set()
 	if err != nil {

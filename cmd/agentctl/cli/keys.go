@@ -12,7 +12,8 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// fullKey turns MODEL/NAME and keys with an agent's prefix into keys of the scheduler.
+// fullKey converts MODEL/NAME and keys with an agent's prefix to keys of the
+// scheduler.
 func fullKey(key string) (string, error) {
 	if rest, ok := strings.CutPrefix(key, "/vnf-agent/"); ok {
 		_, key, _ = strings.Cut(rest, "/")
@@ -43,7 +44,8 @@ func fullKeys(keys []string) (full []string, err error) {
 	return full, nil
 }
 
-// keysAmong tells keys, which have a slash, from names and patterns of models.
+// keysAmong separates keys, which contain a slash, from names and patterns of
+// models.
 func keysAmong(patterns []string) (of, keys []string, err error) {
 	for _, p := range patterns {
 		if !strings.Contains(p, "/") {
@@ -59,13 +61,14 @@ func keysAmong(patterns []string) (of, keys []string, err error) {
 	return of, keys, nil
 }
 
-// hasKey reports whether a value, or one derived from it, has one of the keys.
+// hasKey reports whether a value, or one of its derived values, has one of the
+// keys.
 func hasKey(v *api.BaseValueStatus, keys []string) bool {
 	return slices.Contains(keys, v.GetValue().GetKey()) ||
 		slices.ContainsFunc(v.DerivedValues, func(d *api.ValueStatus) bool { return slices.Contains(keys, d.Key) })
 }
 
-// checkKeys says of which key there is no value, and why.
+// checkKeys returns an error for a key without a value, with the reason.
 func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patterns []string) error {
 	_, keys, err := keysAmong(patterns)
 	if err != nil {
@@ -87,8 +90,8 @@ func (a *app) checkKeys(ctx context.Context, list []*api.BaseValueStatus, patter
 	return nil
 }
 
-// notAKey says what is wrong with a key that no value can have; given is how it
-// was written, e what the agent knows of it.
+// notAKey explains why no value can have a key; given is the key as entered, e
+// the explanation of the agent.
 func notAKey(given, key string, e api.Explanation) error {
 	set, err := allmodels.Set()
 	if err != nil {
@@ -117,8 +120,8 @@ func wellFormed(m models.Known, key string) bool {
 	return !ok || pattern.MatchString(m.Label(key))
 }
 
-// checkKey is notAKey for a key that the agent is asked about only if no model of
-// agentctl can have it.
+// checkKey is notAKey; it asks the agent only about keys that no model of
+// agentctl can have.
 func (a *app) checkKey(ctx context.Context, key string) error {
 	set, err := allmodels.Set()
 	if err != nil {
@@ -134,7 +137,7 @@ func (a *app) checkKey(ctx context.Context, key string) error {
 	return notAKey(key, key, e)
 }
 
-// example is what keys of a model look like.
+// example describes the keys of a model.
 func example(m models.Known) string {
 	if m.Singleton() {
 		return m.KeyPrefix()
@@ -146,10 +149,11 @@ func example(m models.Known) string {
 	return m.KeyPrefix() + name
 }
 
-// minAlike is how much of a key must be right for a guess at what was meant.
+// minAlike is the number of matching characters required for a suggestion.
 const minAlike = 8
 
-// likeliest is the model whose keys or name begin most like a key; nil: none does.
+// likeliest returns the model whose keys or name have the longest common prefix
+// with a key; nil if there is none.
 func likeliest(all []models.Known, key string) (best models.Known) {
 	most := minAlike - 1
 	for _, m := range all {

@@ -19,10 +19,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
-// etcdDialTimeout bounds the connection where the configuration says nothing.
+// etcdDialTimeout is the default timeout of the connection.
 const etcdDialTimeout = 3 * time.Second
 
-// unbounded is longer than anybody waits for the store.
+// unbounded stands for no timeout.
 const unbounded = 1000 * time.Hour
 
 func (a *app) kvdbCommand() *cobra.Command {
@@ -35,8 +35,8 @@ func (a *app) kvdbCommand() *cobra.Command {
 	return cmd
 }
 
-// storeConfig is how to connect to the store. A request may take as long as
-// --timeout says.
+// storeConfig returns the configuration of the store's connector. Requests
+// have the timeout --timeout.
 func (a *app) storeConfig() etcd.Config {
 	cfg := etcd.DefaultConfig()
 	for e := range strings.SplitSeq(a.global.etcdEndpoints, ",") {
@@ -56,7 +56,7 @@ func (a *app) storeConfig() etcd.Config {
 	return cfg
 }
 
-// withStore connects to the store, for as long as f runs.
+// withStore connects to the store while f runs.
 func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.DB) error) error {
 	db, done, err := etcd.Open(a.storeConfig())
 	if err != nil {
@@ -70,11 +70,11 @@ func (a *app) withStore(ctx context.Context, f func(ctx context.Context, db kv.D
 	if err = f(ctx, db); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		err = fmt.Errorf("store at %s: %w", a.global.etcdEndpoints, err)
 	}
-	_ = done() // whatever it says, the answers are there
+	_ = done() // its error does not matter: the responses have arrived
 	return err
 }
 
-// key makes a whole key of a short one.
+// key expands a short key.
 func (a *app) key(key string) string {
 	if strings.HasPrefix(key, "/") {
 		return key
@@ -82,7 +82,7 @@ func (a *app) key(key string) string {
 	return servicelabel.NewPlugin().GetDifferentAgentPrefix(a.global.label) + key
 }
 
-// entry is how an entry is written with -f.
+// entry is an entry in the output of -f.
 type entry struct {
 	Key      string `json:"key"`
 	Value    string `json:"value,omitempty"`
@@ -144,9 +144,9 @@ func (a *app) printEntries(format string, keysOnly bool, items []kv.Item) error 
 	return nil
 }
 
-// shownEntry is a value of the store as it is to be printed: with --show-secrets
-// as it is, otherwise with the secrets of a value of the configuration hidden. One
-// that cannot be read may have secrets anywhere.
+// shownEntry returns a value of the store for output. Unless --show-secrets is
+// given, it hides the secrets of configuration values, and values that cannot be
+// decoded.
 func (a *app) shownEntry(set *models.Set, it kv.Item) (string, error) {
 	if a.global.showSecrets || bytes.HasPrefix(bytes.TrimSpace(it.Value), []byte(cryptodata.Prefix)) {
 		return string(it.Value), nil
@@ -211,7 +211,7 @@ func (a *app) kvdbPut() *cobra.Command {
 	}
 }
 
-// putCommand is "kvdb put", which is used most, by its short name.
+// putCommand is "kvdb put" as a top-level command.
 func (a *app) putCommand() *cobra.Command {
 	cmd := a.kvdbPut()
 	cmd.Short, cmd.Aliases = "Store the value of a key in the key-value store, as kvdb put does", nil

@@ -39,10 +39,10 @@ func (a *app) loginCommand() *cobra.Command {
 
 func (a *app) logoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "logout", Short: "Make the token of --http-token useless", Args: args(cobra.NoArgs),
+		Use: "logout", Short: "Revoke the token of --http-token", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.global.httpToken == "" {
-				return usage("--http-token: expected the token to make useless")
+				return usage("--http-token: missing argument: the token to revoke")
 			}
 			if err := a.client.Logout(cmd.Context()); err != nil {
 				return explainLogin(err)
@@ -53,7 +53,7 @@ func (a *app) logoutCommand() *cobra.Command {
 	}
 }
 
-// explainLogin tells what an agent without tokens means by "no endpoint".
+// explainLogin explains "no endpoint" of an agent whose tokens are disabled.
 func explainLogin(err error) error {
 	var refused *client.Error
 	if errors.As(err, &refused) && (refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed) {

@@ -72,8 +72,8 @@ func (a *app) metricsGet() *cobra.Command {
 	return cmd
 }
 
-// vppMetric prints the metric that the predecessor has; it is JSON by default, as
-// there.
+// vppMetric prints the metric of the predecessor; like there, the default format
+// is JSON.
 func (a *app) vppMetric(ctx context.Context, format string) error {
 	m, err := a.client.VPPMetrics(ctx)
 	if err != nil {
@@ -82,7 +82,8 @@ func (a *app) vppMetric(ctx context.Context, format string) error {
 	return a.write(cmp.Or(format, "json"), m)
 }
 
-// metrics returns the metrics that match a pattern; an empty one is for all.
+// metrics returns the metrics that match a pattern; an empty pattern matches
+// all.
 func (a *app) metrics(ctx context.Context, pattern string) ([]client.Metric, error) {
 	all, err := a.client.Metrics(ctx)
 	if err != nil || pattern == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
-// modelInfo describes a model to people and programs.
+// modelInfo describes a model.
 type modelInfo struct {
 	Name         string
 	Class        string
@@ -99,7 +99,7 @@ func (a *app) modelInspect() *cobra.Command {
 }
 
 // selectModels returns the models whose names match one of the patterns; all
-// of them without patterns.
+// models without patterns.
 func selectModels(patterns []string) ([]models.Known, error) {
 	set, err := allmodels.Set()
 	if err != nil {
@@ -149,8 +149,8 @@ func completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobr
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// nameOf splits a key into the name of its model and that of the item. The keys
-// of values that belong to no model stay whole, and so do those of singletons.
+// nameOf splits a key into the names of its model and its item. Keys of values
+// without a model and of singletons are not split.
 func nameOf(set *models.Set, key string) (model, name string) {
 	m, ok := set.ForKey(key)
 	if !ok {
@@ -159,7 +159,7 @@ func nameOf(set *models.Set, key string) (model, name string) {
 	return m.Spec().ModelName(), m.Label(key)
 }
 
-// indented is JSON as YAML-like text for a table cell.
+// indented returns JSON as YAML-like text for a table cell.
 func indented(data json.RawMessage) string {
 	if len(data) == 0 || string(data) == "null" {
 		return ""

@@ -65,7 +65,7 @@ func (a *app) orphansCommand() *cobra.Command {
 	return cmd
 }
 
-// removable lists the keys of the orphans that can be removed now.
+// removable returns the keys of the orphans that can be removed now.
 func removable(o response.Orphans) (keys []string) {
 	for _, orphan := range o.Orphans {
 		if (orphan.Ours || orphan.Marked) && !orphan.Unread {
@@ -141,8 +141,7 @@ func orphanProblem(o api.Orphan) string {
 	return o.Problem
 }
 
-// orphanSince is when a leftover was made, and by which transaction of that
-// time.
+// orphanSince returns when an orphan was created, and by which transaction.
 func orphanSince(o api.Orphan) string {
 	if o.Since.IsZero() || o.Txn == nil {
 		return ""

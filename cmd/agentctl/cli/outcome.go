@@ -10,22 +10,23 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 )
 
-// effectCodes are the exit codes of commands that change the configuration.
+// effectCodes describes the exit codes of commands that change the
+// configuration.
 const effectCodes = "The last line says how many items are in effect. The exit code is 0 if all are, or if the rest\n" +
 	"is pending; 1 if an item failed, is retried, or can never come into effect (INVALID,\n" +
 	"UNIMPLEMENTED), and with --wait also if an item is still pending."
 
-// maxListed limits the items that are printed.
+// maxListed is the maximum number of printed items.
 const maxListed = 50
 
 func waitFlag(cmd *cobra.Command, wait *bool) {
 	cmd.Flags().BoolVarP(wait, "wait", "w", false, "wait until all items are in effect or cannot be, for --timeout at most")
 }
 
-// answerTime is how much of --timeout is left for the answer to a wait.
+// answerTime is the part of --timeout that is reserved for the response.
 const answerTime = time.Second
 
-// patience is how long the agent may wait before it answers.
+// patience is how long the agent may wait before it responds.
 func (a *app) patience() time.Duration {
 	if a.global.timeout <= 0 {
 		return 365 * 24 * time.Hour
@@ -33,11 +34,11 @@ func (a *app) patience() time.Duration {
 	return max(a.global.timeout-answerTime, a.global.timeout/2)
 }
 
-// tellOutcome prints the items that are not in effect and a summary, as text or
-// not at all. The error says whether the exit code is 0; err is that of the
-// agent.
+// tellOutcome prints a summary and the items that are not in effect, unless
+// text is false. It returns an error if the exit code is not 0; err is the
+// error of the agent.
 func (a *app) tellOutcome(o *client.Outcome, err error, wait, text bool) error {
-	if o.Summary == nil { // nothing was changed, or the agent is an older one
+	if o.Summary == nil { // nothing was changed, or the agent is older
 		o.Summary = summaryOf(o.Results)
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func (a *app) printOutcome(o *client.Outcome) error {
 	return errors.Join(err, serr)
 }
 
-// summaryOf counts the results of an agent that sends all of them and no summary.
+// summaryOf counts the results of an agent that sends no summary.
 func summaryOf(results []client.ItemResult) *client.Summary {
 	s := &client.Summary{Items: len(results), States: map[string]int{}}
 	for _, r := range results {

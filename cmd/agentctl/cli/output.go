@@ -26,7 +26,7 @@ func formatFlag(cmd *cobra.Command, format *string, other ...string) {
 	_ = cmd.RegisterFlagCompletionFunc("format", complete) // fails only for unknown flags
 }
 
-// write writes data as JSON, as YAML or as a template makes of it.
+// write writes data as JSON, as YAML or by a template.
 func (a *app) write(format string, data any) error {
 	switch strings.ToLower(format) {
 	case "json":
@@ -41,7 +41,7 @@ func (a *app) write(format string, data any) error {
 	if err != nil {
 		return usage("--format: %w", err)
 	}
-	if raw, ok := data.(json.RawMessage); ok { // templates look into what it says
+	if raw, ok := data.(json.RawMessage); ok { // templates use the decoded value
 		var decoded any
 		if err := json.Unmarshal(raw, &decoded); err != nil {
 			return err
@@ -59,8 +59,8 @@ func (a *app) write(format string, data any) error {
 	return err
 }
 
-// writeAnswer writes an answer of the agent: templates see the decoded value, JSON and
-// YAML have all that the agent sent.
+// writeAnswer writes a response of the agent: templates use the decoded value, JSON
+// and YAML contain all that the agent sent.
 func writeAnswer[T any](a *app, format string, answer client.Answer[T]) error {
 	if strings.Contains(format, "{{") {
 		return a.write(format, answer.Value)
@@ -94,7 +94,8 @@ func writeJSON(w io.Writer, data any) error {
 	return err
 }
 
-// writeYAML writes what JSON would have, in the same order of fields.
+// writeYAML writes data as YAML with the fields of its JSON, in the same
+// order.
 func writeYAML(w io.Writer, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -113,20 +114,20 @@ func writeYAML(w io.Writer, data any) error {
 	return e.Close()
 }
 
-// plain takes the style of JSON from a document.
+// plain removes the JSON style from a document.
 func plain(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode && len(n.Content) > 0 {
 		n.Style &^= yaml.FlowStyle
 	}
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-		n.Style = 0 // the encoder quotes where it has to
+		n.Style = 0 // the encoder quotes where necessary
 	}
 	for _, child := range n.Content {
 		plain(child)
 	}
 }
 
-// paint colours text if the output is a terminal and nobody minds.
+// paint colours text if the output is a terminal and colours are not disabled.
 func (a *app) paint(c colour, s string) string {
 	f, ok := a.Out.(*os.File)
 	if !ok {

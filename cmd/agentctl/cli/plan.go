@@ -44,7 +44,7 @@ func (a *app) planCommand() *cobra.Command {
 	return cmd
 }
 
-// shownOperations is how many operations of a plan are shown.
+// shownOperations is the default number of operations to show.
 const shownOperations = 1000
 
 func fileFlag(cmd *cobra.Command, file *string) {
@@ -75,7 +75,7 @@ func (a *app) showPlan(text []byte, format string) error {
 func applyFlags(cmd *cobra.Command, o *client.ApplyOptions) {
 	cmd.Flags().BoolVar(&o.Verify, "verify", false, "read the southbound again and compare")
 	cmd.Flags().BoolVar(&o.Revert, "revert-on-failure", false, "undo everything if a value fails, or with --verify is not there")
-	cmd.Flags().DurationVar(&o.ConfirmTimeout, "confirm-timeout", 0, "take the change back after this `time`, unless \"agentctl confirm\" comes before")
+	cmd.Flags().DurationVar(&o.ConfirmTimeout, "confirm-timeout", 0, "revert the change after this `time`, unless \"agentctl confirm\" confirms it")
 }
 
 func checkTimeout(o client.ApplyOptions) error {
@@ -123,7 +123,7 @@ func (a *app) applyCommand() *cobra.Command {
 	return cmd
 }
 
-// tellApplied prints what became of a plan.
+// tellApplied prints the result of a plan.
 func (a *app) tellApplied(applied client.Applied, err error, wait bool) error {
 	for _, left := range applied.Left {
 		fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)

@@ -11,8 +11,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// savedPlan is the content of a plan file: what was asked for, and the
-// fingerprint of what it would do. The agent plans again before it applies.
+// savedPlan is the content of a plan file: the request, and the fingerprint of
+// its effects. The agent plans again before it applies the request.
 type savedPlan struct {
 	Request     client.PlanRequest
 	Fingerprint string
@@ -20,9 +20,9 @@ type savedPlan struct {
 
 // filePlan is a plan that can be shown and applied.
 type filePlan struct {
-	shown []byte // without secrets unless they are asked for
+	shown []byte // without secrets unless they are requested
 	savedPlan
-	full []byte // the plan of an agent that knows no fingerprints; nil: of another
+	full []byte // the plan of an agent without fingerprints; nil for others
 }
 
 // save writes the plan file, which only its owner can read.
@@ -53,7 +53,7 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 		}
 		p := &filePlan{}
 		if err := api.OpenPlan(text, &p.savedPlan); err != nil {
-			return &filePlan{full: text}, nil // a whole plan, or something that the agent refuses
+			return &filePlan{full: text}, nil // a whole plan, or a file that the agent rejects
 		}
 		return p, nil
 	}
@@ -67,8 +67,8 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 	return p, nil
 }
 
-// planFile plans a configuration file; apply: the plan is to be applied
-// or saved.
+// planFile plans a configuration file; apply: the plan will be applied or
+// saved.
 func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, limit uint) (*filePlan, error) {
 	if file == "" {
 		return nil, usage("-f, --file: expected the file with the configuration")
@@ -95,8 +95,8 @@ func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, lim
 	return p, err
 }
 
-// writePrivate writes a file that may hold secrets: only its owner can read it, also
-// if there was one that others could read.
+// writePrivate writes a file that may contain secrets: only its owner can read it,
+// even if the file existed with other permissions.
 func writePrivate(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -24,13 +24,13 @@ type shownPlan struct {
 	Left    []api.PlanReason
 	Changes *api.Plan
 
-	// Of a plan by reference; see the orchestrator.
+	// The fields of a plan by reference; see the orchestrator.
 	Fingerprint      string
 	Counts           map[api.StepKind]int
 	Changed, Omitted int
 }
 
-// changes is the number of operations that change something.
+// changes returns the number of operations that change something.
 func (p *shownPlan) changes() int {
 	if p.Fingerprint != "" {
 		return p.Changed
@@ -49,7 +49,7 @@ func openPlan(text []byte) (*shownPlan, error) {
 	return &p, nil
 }
 
-// printPlan prints the operations with what they change of values.
+// printPlan prints the operations with the changed fields of values.
 func (a *app) printPlan(p *shownPlan) error {
 	counts := map[api.StepKind]int{}
 	var lines strings.Builder
@@ -116,7 +116,7 @@ func summary(counts map[api.StepKind]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeDiff writes the fields that differ, one a line.
+// writeDiff writes the differing fields, one per line.
 func writeDiff(out *strings.Builder, before, after proto.Message) {
 	was, is := fieldsOf(before), fieldsOf(after)
 	paths := maps.Clone(was)
@@ -135,7 +135,7 @@ func writeDiff(out *strings.Builder, before, after proto.Message) {
 	}
 }
 
-// fieldsOf is a message as a list of its fields by path ("nodes[0].weight").
+// fieldsOf returns the fields of a message by path ("nodes[0].weight").
 func fieldsOf(m proto.Message) map[string]string {
 	fields := map[string]string{}
 	if m == nil {
@@ -164,7 +164,7 @@ func flatten(path string, data any, into map[string]string) {
 			flatten(fmt.Sprintf("%s[%d]", path, i), child, into)
 		}
 	default:
-		text, _ := json.Marshal(d) // what was JSON can be JSON again
+		text, _ := json.Marshal(d) // cannot fail: it was decoded from JSON
 		into[path] = string(text)
 	}
 }

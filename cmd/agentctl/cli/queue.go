@@ -10,8 +10,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// queueLines are names and values: what is executed, and what waits, of the
-// northbound and in the scheduler.
+// queueLines returns names and values: the running and the waiting changes of
+// the northbound and of the scheduler.
 func queueLines(q *api.QueueStatus) (lines [][2]string) {
 	add := func(name, format string, args ...any) {
 		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})
@@ -54,8 +54,8 @@ func queueLines(q *api.QueueStatus) (lines [][2]string) {
 	return lines
 }
 
-// progressText is "retrieving vpp-route 620,000" or "executing 1,200/1,000,000
-// operations".
+// progressText returns "retrieving vpp-route 620,000" or "executing
+// 1,200/1,000,000 operations".
 func progressText(p *api.Progress) string {
 	text := p.Phase
 	if p.Descriptor != "" {
@@ -70,7 +70,7 @@ func progressText(p *api.Progress) string {
 	return text
 }
 
-// thousands writes a number with separators: 620,000.
+// thousands formats a number with separators: 620,000.
 func thousands(n uint64) string {
 	text := strconv.FormatUint(n, 10)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -86,8 +86,7 @@ func withSource(r *api.RunningChange) string {
 	return r.What + " (" + r.Source + ")"
 }
 
-// counts is "northbound: 2 of 200, notifications: 1", without what there is none
-// of.
+// counts returns "northbound: 2 of 200, notifications: 1", without zero counts.
 func counts(of, bounds map[string]int) string {
 	var parts []string
 	for name, n := range of {

@@ -16,13 +16,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reported is a file of a report, with what a command prints.
+// reported is a file of a report: the output of a command.
 type reported struct {
 	file    string
 	command []string
 }
 
-// The names of files are those that existing readers of reports look for.
+// The file names are those that existing readers of reports expect.
 var reports = []reported{
 	{"software-versions.txt", []string{"version"}},
 	{"agent-status.txt", []string{"status"}},
@@ -46,7 +46,7 @@ var reports = []reported{
 	{"vpp-other-srv6.txt", []string{"vpp", "cli", "show", "sr", "localsids"}},
 }
 
-// hardware are files about the machine of agentctl.
+// hardware are files about the machine that agentctl runs on.
 var hardware = []string{"/proc/version", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg"}
 
 func (a *app) reportCommand() *cobra.Command {
@@ -56,7 +56,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Use: "report", Args: args(cobra.NoArgs),
 		Short: "Collect what is needed to find an error, in a zip file",
 		Long: "Collects the state of the agent and of its VPP in a zip file, whose name is printed. Secrets in\n" +
-			"configurations are hidden. What cannot be had is told in _failed-reports.txt; the exit code is\n" +
+			"configurations are hidden. _failed-reports.txt lists the missing parts; the exit code is\n" +
 			"1 then, unless errors are ignored.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := filepath.Join(dir, "agentctl-report--"+a.now().UTC().Format("2006-01-02--15-04-05")+".zip")
@@ -78,7 +78,7 @@ func (a *app) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// report writes a report and returns the names of what is missing.
+// report writes a report and returns the names of the missing parts.
 func (a *app) report(cmd *cobra.Command, path string) (failed []string, err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) report(cmd *cobra.Command, path string) (failed []string, err erro
 	}
 	defer func() {
 		if err = errors.Join(err, file.Close()); err != nil {
-			_ = os.Remove(path) // a part of a report misleads
+			_ = os.Remove(path) // an incomplete report is misleading
 		}
 	}()
 	archive := zip.NewWriter(file)
@@ -108,7 +108,7 @@ func (a *app) report(cmd *cobra.Command, path string) (failed []string, err erro
 			return nil, err
 		}
 	}
-	machine := "" // of what the files have, something is better than nothing
+	machine := "" // missing files are ignored
 	for _, name := range hardware {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -125,11 +125,11 @@ func (a *app) report(cmd *cobra.Command, path string) (failed []string, err erro
 		archive.Close())
 }
 
-// reportPatience is how long an agent may take to say its version.
+// reportPatience is how long an agent may take to return its version.
 const reportPatience = 10 * time.Second
 
-// hangs reports whether the agent answers nothing, so that it is useless to wait
-// for one part of a report after the other.
+// hangs reports whether the agent does not respond at all, so that requesting
+// the parts of the report is useless.
 func (a *app) hangs(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, reportPatience)
 	defer cancel()
@@ -146,7 +146,7 @@ func add(archive *zip.Writer, name, text string) error {
 	return err
 }
 
-// output returns what another command prints, with the same global flags.
+// output returns the output of another command with the same global flags.
 func (a *app) output(cmd *cobra.Command, command []string) (string, error) {
 	var flags []string
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
@@ -159,7 +159,7 @@ func (a *app) output(cmd *cobra.Command, command []string) (string, error) {
 	switch code := other.run(cmd.Context(), append(flags, command...)); {
 	case errors.Is(cmd.Context().Err(), context.Canceled):
 		return "", cmd.Context().Err()
-	case code == 0 || out.Len() > 0: // the state of an agent in trouble is an error, too, and what is wanted
+	case code == 0 || out.Len() > 0: // the state of a failed agent is an error, too, but belongs to the report
 		return out.String() + errs.String(), nil
 	}
 	return errs.String(), errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "ERROR: "))

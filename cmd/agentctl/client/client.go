@@ -1,5 +1,5 @@
-// Package client talks to an agent over its HTTP interface. It is what agentctl
-// is made of, and can be used by any Go program.
+// Package client is a client of an agent's HTTP interface. agentctl uses it,
+// and any Go program can.
 package client
 
 import (
@@ -17,19 +17,20 @@ import (
 	"time"
 )
 
-// Options say how an agent is reached; the zero value is the agent of this
-// machine at its usual port.
+// Options are the options of a client; the zero value is for an agent on this
+// machine with the default port.
 type Options struct {
 	Host      string        // name or address, or the path of a unix socket; "127.0.0.1" if empty
 	Port      int           // of the HTTP server; 9191 if 0
 	BasicAuth string        // "user:password"; empty: none
 	Token     string        // of Login, instead of BasicAuth; empty: none
 	TLS       *tls.Config   // nil: plain HTTP
-	Timeout   time.Duration // of one request, with its answer; 0 disables the limit
+	Timeout   time.Duration // request timeout (0 disables it)
 	// ShowSecrets asks for values with their secrets, for which users need the
 	// permission "secrets".
 	ShowSecrets bool
-	// Trace is called for each request, when its answer is there. It may be nil.
+	// Trace is called for each request when its response has arrived. It may be
+	// nil.
 	Trace func(method, url, status string, took time.Duration)
 }
 
@@ -39,10 +40,10 @@ const (
 	DefaultPort = 9191
 )
 
-// maxAnswer bounds what is read of one answer.
+// maxAnswer is the maximum size of a response.
 const maxAnswer = 1 << 30
 
-// Client asks one agent. It may be used concurrently.
+// Client is a client of one agent. It may be used concurrently.
 type Client struct {
 	base      string
 	opts      Options
@@ -63,7 +64,7 @@ func New(opts Options) *Client {
 		scheme = "https"
 	}
 	transport := &http.Transport{TLSClientConfig: opts.TLS, IdleConnTimeout: 30 * time.Second}
-	if socket := socketPath(opts.Host); socket != "" { // what is sent there stays on this machine: no TLS
+	if socket := socketPath(opts.Host); socket != "" { // the traffic stays on this machine: no TLS
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", socket)
@@ -87,7 +88,7 @@ func socketPath(host string) string {
 	return path
 }
 
-// where tells users which agent it is.
+// where returns the address of the agent for users.
 func (c *Client) where() string {
 	if socket := socketPath(c.opts.Host); socket != "" {
 		return socket
@@ -95,7 +96,7 @@ func (c *Client) where() string {
 	return c.base
 }
 
-// WithSecrets returns a client of the same agent with ShowSecrets. To close one of
+// WithSecrets returns a client of the same agent with ShowSecrets. Closing one of
 // them closes both.
 func (c *Client) WithSecrets() *Client {
 	with := *c
@@ -103,22 +104,22 @@ func (c *Client) WithSecrets() *Client {
 	return &with
 }
 
-// Close closes connections that are kept for further requests.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// URL is the root of the agent's HTTP interface.
+// URL returns the root of the agent's HTTP interface.
 func (c *Client) URL() string { return c.base }
 
-// Error is an answer that tells of an error.
+// Error is an error response.
 type Error struct {
 	Method, Path string
-	Status       int    // of HTTP
-	Message      string // what the agent said
-	Body         []byte // of the answer
+	Status       int    // HTTP status
+	Message      string // the agent's message
+	Body         []byte // of the response
 }
 
-// Error tells what the agent said, or else the status, and what can be done about
-// it where that is not said.
+// Error returns the message of the agent, or else the status, with a remedy if
+// the message has none.
 func (e *Error) Error() string {
 	text := e.Message
 	if text == "" {
@@ -135,12 +136,12 @@ func (e *Error) Error() string {
 	return text
 }
 
-// get asks for a path and returns the body of the answer.
+// get requests a path and returns the body of the response.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, path, query, nil)
 }
 
-// getJSON asks for a path and decodes the answer.
+// getJSON requests a path and decodes the response.
 func (c *Client) getJSON(ctx context.Context, path string, query url.Values, into any) error {
 	body, err := c.get(ctx, path, query)
 	if err != nil {
@@ -156,15 +157,15 @@ func decode(path string, body []byte, into any) error {
 	return nil
 }
 
-// hasValues are the paths that answer with values, in which secrets are hidden
-// unless they are asked for.
+// hasValues are the paths that return values, in which secrets are hidden
+// unless they are requested.
 var hasValues = map[string]bool{
 	"/configuration": true, "/scheduler/dump": true, "/scheduler/txn-history": true, "/scheduler/key-timeline": true,
 	"/scheduler/graph-snapshot": true, "/scheduler/drift": true, "/scheduler/orphans": true, "/scheduler/downstream-resync": true,
 	"/scheduler/plan": true, "/scheduler/rollback": true,
 }
 
-// do sends a request. An answer other than 2xx is an *Error.
+// do sends a request. A response other than 2xx is an *Error.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	u := c.base + path
 	if c.opts.ShowSecrets && hasValues[path] {

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// late is the error of a request that was not answered in time.
+// late is the error of a request that timed out.
 type late struct{ text string }
 
 func (e late) Error() string { return e.text }
 
-// Unwrap tells what it is to errors.Is.
+// Unwrap returns context.DeadlineExceeded.
 func (e late) Unwrap() error { return context.DeadlineExceeded }
 
-// onlyAsk are the paths where other methods than GET change nothing either.
+// onlyAsk are the paths where methods other than GET change nothing, either.
 var onlyAsk = map[string]bool{"/scheduler/plan": true, "/configuration/validate": true, "/auth/login": true}
 
-// explain tells in the user's terms why there is no answer to a request; within is
-// the time that it had.
+// explain explains to users why there is no response; within is the timeout of the
+// request.
 func (c *Client) explain(err error, within time.Duration, method, path string) error {
 	var timeout interface{ Timeout() bool }
 	switch ue := (*url.Error)(nil); {

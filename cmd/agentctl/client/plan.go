@@ -13,12 +13,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
-// ApplyOptions say how a plan is applied.
+// ApplyOptions are the options of applying a plan.
 type ApplyOptions struct {
-	Revert         bool          // undo everything if a value fails
+	Revert         bool          // revert the transaction if a value fails
 	Verify         bool          // read the southbound again and compare
-	ConfirmTimeout time.Duration // take the change back unless it is confirmed in time; 0: never
-	Wait           time.Duration // until the items are in effect, at most; 0: not
+	ConfirmTimeout time.Duration // revert the change unless it is confirmed in time; 0: never
+	Wait           time.Duration // maximum time to wait until the items are in effect; 0: do not wait
 }
 
 func (o ApplyOptions) query() url.Values {
@@ -35,15 +35,15 @@ func (o ApplyOptions) query() url.Values {
 	return query
 }
 
-// Applied is what became of a plan.
+// Applied is the result of a plan.
 type Applied struct {
 	Outcome
-	SeqNum    *uint64          `json:"seq_num,omitempty"` // of the transaction; nil: there was none
+	SeqNum    *uint64          `json:"seq_num,omitempty"` // of the transaction; nil if there was none
 	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
 	Left      []api.PlanReason `json:"left,omitempty"`
 }
 
-// PlanRequest is what a plan is made of.
+// PlanRequest is the request of a plan.
 type PlanRequest struct {
 	Document string // in YAML or JSON
 	Replace  bool   // remove items given before and not in the document
@@ -57,10 +57,10 @@ func (r PlanRequest) query() url.Values {
 	return query
 }
 
-// Plan asks what UpdateConfiguration would do. The plan has its fingerprint and
-// the first operations (limit 0: all). An agent that knows no fingerprints answers
-// with the whole plan, for Apply; if there are secrets in it, only that of a client
-// with ShowSecrets can be applied.
+// Plan returns the effects of UpdateConfiguration. The plan has its fingerprint and
+// the first operations (limit 0: all). An agent without fingerprints returns the
+// whole plan, for Apply; if it contains secrets, it can be applied only if the
+// client has ShowSecrets.
 func (c *Client) Plan(ctx context.Context, r PlanRequest, limit uint) ([]byte, error) {
 	query := r.query()
 	query.Set("limit", strconv.FormatUint(uint64(limit), 10))
@@ -68,14 +68,13 @@ func (c *Client) Plan(ctx context.Context, r PlanRequest, limit uint) ([]byte, e
 	return plan, problemsOf(err)
 }
 
-// Apply makes the changes of a whole plan, if nothing that it touches has changed.
-// If it failed in part the results are there beside the error.
+// Apply executes a whole plan, unless its values have changed. If it partly fails,
+// it returns the results with the error.
 func (c *Client) Apply(ctx context.Context, plan []byte, o ApplyOptions) (Applied, error) {
 	return c.apply(ctx, "/scheduler/apply", o.query(), plan)
 }
 
-// ApplyRequest makes the changes of a request, if its plan still has the
-// fingerprint.
+// ApplyRequest executes a request if its plan still has the fingerprint.
 func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint string, o ApplyOptions) (Applied, error) {
 	query := r.query()
 	maps.Copy(query, o.query())
@@ -83,14 +82,14 @@ func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint st
 	return c.apply(ctx, "/scheduler/apply", query, []byte(r.Document))
 }
 
-// Rollback makes the agent want again what it wanted after a transaction.
+// Rollback restores the desired state after a transaction.
 func (c *Client) Rollback(ctx context.Context, to uint64, o ApplyOptions) (Applied, error) {
 	query := o.query()
 	query.Set("to", strconv.FormatUint(to, 10))
 	return c.apply(ctx, "/scheduler/rollback", query, nil)
 }
 
-// PlanRollback asks what Rollback would do, as a plan to look at.
+// PlanRollback returns the plan of Rollback, for display.
 func (c *Client) PlanRollback(ctx context.Context, to uint64) ([]byte, error) {
 	query := url.Values{"dry-run": {"true"}, "to": {strconv.FormatUint(to, 10)}, "limit": {"1000"}}
 	return c.do(ctx, http.MethodPost, "/scheduler/rollback", query, nil)
@@ -108,8 +107,8 @@ func (c *Client) apply(ctx context.Context, path string, query url.Values, body 
 	return a, decode(path, answer, &a)
 }
 
-// Confirm keeps the change that waits for it and returns its transaction; nil
-// if that is not known.
+// Confirm confirms the waiting change and returns its transaction; nil if
+// unknown.
 func (c *Client) Confirm(ctx context.Context) (seqNum *uint64, err error) {
 	const path = "/scheduler/confirm"
 	body, err := c.do(ctx, http.MethodPost, path, nil, nil)

@@ -27,8 +27,9 @@ type Version struct {
 	OSType     string
 }
 
-// Status is the state of an agent as /readiness tells it. Numeric states are
-// 0 (INIT), 1 (OK) and 2 (ERROR, also DEGRADED); times are seconds since 1970.
+// Status is the state of an agent as reported by /readiness. Numeric states
+// are 0 (INIT), 1 (OK) and 2 (ERROR, also DEGRADED); times are seconds since
+// 1970.
 type Status struct {
 	BuildVersion    string         `json:"build_version,omitempty"`
 	BuildDate       string         `json:"build_date,omitempty"`
@@ -40,7 +41,7 @@ type Status struct {
 	Plugins         []PluginStatus `json:"plugins"`
 	PluginStatus    map[string]PluginStatus
 	NonFatalPlugins []string
-	// ReadyDespite are the plugins and parts ("plugin/part") whose trouble does not
+	// ReadyDespite are the plugins and parts ("plugin/part") whose failures do not
 	// make the agent unready.
 	ReadyDespite []string `json:",omitempty"`
 	Health       Health   `json:"health"`
@@ -64,7 +65,7 @@ type Health struct {
 	Plugins    []HealthState `json:"plugins"`
 }
 
-// Well reports whether nothing is wrong: the plugin works, or is disabled.
+// Well reports whether the state is OK or DISABLED.
 func (s HealthState) Well() bool { return s.State == "OK" || s.State == "DISABLED" }
 
 // HealthState is the state of a plugin or of one of its parts.
@@ -79,19 +80,19 @@ type HealthState struct {
 	Parts      []HealthState `json:"parts,omitempty"`
 }
 
-// Version asks which program the agent is.
+// Version returns the build of the agent.
 func (c *Client) Version(ctx context.Context) (v Version, err error) {
 	err = c.getJSON(ctx, "/info/version", nil, &v)
 	return v, err
 }
 
-// Status asks for the state of the agent; ready reports whether the agent counts
-// itself ready.
+// Status returns the state of the agent; ready reports whether the agent is
+// ready.
 func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
 	body, err := c.get(ctx, "/readiness", nil)
 	if e := (*Error)(nil); errors.As(err, &e) && e.Status >= http.StatusInternalServerError {
 		if json.Unmarshal(e.Body, &s) != nil || s.PluginStatus == nil {
-			return Status{}, false, err // not the status, but an error in making it
+			return Status{}, false, err // an error of the request rather than the status
 		}
 		s.fillHealth()
 		return s, false, nil
@@ -104,8 +105,8 @@ func (c *Client) Status(ctx context.Context) (s Status, ready bool, err error) {
 	return s, true, err
 }
 
-// fillHealth makes the tree of an agent that does not tell it, because it is an
-// older one, from the states that it tells.
+// fillHealth builds the tree for an older agent that does not send it, from the
+// states that it sends.
 func (s *Status) fillHealth() {
 	if s.Health.State != "" {
 		return
@@ -153,8 +154,8 @@ func (c *Client) SetLogLevel(ctx context.Context, logger, level string) (set Log
 	return set, decode(path, body, &set)
 }
 
-// VPPMetric is the name of the metric that VPPMetrics returns; the predecessor has
-// it, and no other.
+// VPPMetric is the name of the metric returned by VPPMetrics, the only one of the
+// predecessor.
 const VPPMetric = "govppmux.stats"
 
 // VPPMetrics returns the counters of requests to VPP.

@@ -20,13 +20,13 @@ import (
 // ErrStreamEnded is the error of a watch that the agent ended.
 var ErrStreamEnded = errors.New("the agent ended the stream")
 
-// maxEvent bounds one event of a watch, in bytes.
+// maxEvent is the maximum size of an event, in bytes.
 const maxEvent = maxAnswer
 
-// Watch calls f for the states of the values now, or for what changed since a
-// revision, and for each change from then on, until f returns an error, the
-// agent ends the stream (ErrStreamEnded) or ctx ends. Options.Timeout bounds the
-// time until it begins only.
+// Watch calls f for the present states of the values, or for the changes since a
+// revision, and then for each change, until f returns an error, the agent ends
+// the stream (ErrStreamEnded) or ctx ends. Options.Timeout applies only until
+// the stream begins.
 func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.WatchEvent) error) error {
 	query := url.Values{}
 	for name, value := range map[string]string{"prefix": prefix, "since": since} {
@@ -71,8 +71,8 @@ func (c *Client) Watch(ctx context.Context, prefix, since string, f func(api.Wat
 	return errors.Join(ErrStreamEnded, lines.Err())
 }
 
-// stream sends a request whose answer has to begin within some time (0 disables the limit)
-// and may take as long as it likes.
+// stream sends a request whose response has to begin within some time (0 disables the
+// limit), but may then take any time.
 func (c *Client) stream(ctx context.Context, path string, query url.Values, within time.Duration) (*http.Response, error) {
 	u := c.base + path + "?" + query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
@@ -83,7 +83,7 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values, with
 	begin := time.Now()
 	transport := c.transport.Clone()
 	transport.ResponseHeaderTimeout, transport.TLSHandshakeTimeout = within, within
-	transport.DisableKeepAlives = true // nobody else uses the connection
+	transport.DisableKeepAlives = true // the connection is not shared
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		c.trace(http.MethodGet, u, "no answer", begin)
@@ -93,7 +93,7 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values, with
 	return resp, nil
 }
 
-// WaitQuery says what to wait for.
+// WaitQuery is the condition of Wait.
 type WaitQuery struct {
 	Keys     []string
 	Prefixes []string      // of keys
@@ -102,11 +102,11 @@ type WaitQuery struct {
 	Timeout  time.Duration // 0 disables the limit
 }
 
-// waitReserve is how long an agent may take to say that the time is over.
+// waitReserve is how long an agent may take to respond after the timeout.
 const waitReserve = 5 * time.Second
 
-// Wait returns when values are in the states asked for, or cannot be, or the
-// time is over; Options.Timeout is no limit on it.
+// Wait returns when values are in the requested states, or cannot reach them,
+// or after the timeout; Options.Timeout does not apply.
 func (c *Client) Wait(ctx context.Context, q WaitQuery) (result response.Wait, err error) {
 	query := url.Values{"key": q.Keys, "prefix": q.Prefixes, "state": q.States}
 	if q.Txn != nil {

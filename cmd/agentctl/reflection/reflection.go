@@ -1,5 +1,5 @@
-// Package reflection asks a gRPC server what it serves, by the standard service
-// for that, and calls methods that are not known when the program is built.
+// Package reflection lists the services of a gRPC server by gRPC reflection,
+// and calls methods that are unknown at build time.
 package reflection
 
 import (
@@ -23,18 +23,17 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Server is a server at the other end of a connection. It must not be used
-// concurrently.
+// Server is the server of a connection. It must not be used concurrently.
 type Server struct {
 	conn   *rpc.ClientConn
 	stream rpc.BidiStreamingClient[grpc_reflection_v1.ServerReflectionRequest, grpc_reflection_v1.ServerReflectionResponse]
-	files  map[string]*descriptorpb.FileDescriptorProto // that the server has told
+	files  map[string]*descriptorpb.FileDescriptorProto // received from the server
 }
 
-// ErrNotServed is the error of a service that the server does not have.
-var ErrNotServed = errors.New("the server does not have it")
+// ErrNotServed is returned for a service that the server does not have.
+var ErrNotServed = errors.New("the server does not have this service")
 
-// New begins to ask a server; that ends with ctx.
+// New opens a reflection stream, which ends with ctx.
 func New(ctx context.Context, conn *rpc.ClientConn) (*Server, error) {
 	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
 	if err != nil {
@@ -58,7 +57,7 @@ func (s *Server) Services() ([]string, error) {
 	return names, nil
 }
 
-// Service returns what the server tells of a service.
+// Service returns the description of a service.
 func (s *Server) Service(name string) (protoreflect.ServiceDescriptor, *protoregistry.Files, error) {
 	resp, err := s.ask(&grpc_reflection_v1.ServerReflectionRequest{
 		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name}})
@@ -84,7 +83,7 @@ func (s *Server) Service(name string) (protoreflect.ServiceDescriptor, *protoreg
 }
 
 func (s *Server) ask(req *grpc_reflection_v1.ServerReflectionRequest) (*grpc_reflection_v1.ServerReflectionResponse, error) {
-	if err := s.stream.Send(req); err != nil && !errors.Is(err, io.EOF) { // then Recv tells
+	if err := s.stream.Send(req); err != nil && !errors.Is(err, io.EOF) { // Recv returns the error
 		return nil, err
 	}
 	resp, err := s.stream.Recv()
@@ -102,8 +101,8 @@ func (s *Server) ask(req *grpc_reflection_v1.ServerReflectionRequest) (*grpc_ref
 	return resp, nil
 }
 
-// keep takes the files of an answer, and asks for what they import and the
-// server did not tell by itself.
+// keep stores the files of a response, and requests their imports that are
+// missing.
 func (s *Server) keep(resp *grpc_reflection_v1.ServerReflectionResponse) error {
 	var imports []string
 	for _, data := range resp.GetFileDescriptorResponse().GetFileDescriptorProto() {
@@ -138,8 +137,8 @@ func (s *Server) set() *descriptorpb.FileDescriptorSet {
 	return set
 }
 
-// Call calls a method with one request in JSON and tells every answer in JSON. A
-// call without streams has the time of bound; 0 is no limit.
+// Call calls a method with one request in JSON and passes every response in JSON
+// to answer. bound is the timeout of unary calls; 0 disables it.
 func (s *Server) Call(ctx context.Context, service, method string, request []byte, bound time.Duration, answer func([]byte) error) error {
 	desc, files, err := s.Service(service)
 	if err != nil {
@@ -177,7 +176,7 @@ func (s *Server) Call(ctx context.Context, service, method string, request []byt
 	return s.follow(ctx, path, m, in, tell)
 }
 
-// follow calls a method with streams.
+// follow calls a streaming method.
 func (s *Server) follow(ctx context.Context, path string, m protoreflect.MethodDescriptor, in proto.Message, tell func(proto.Message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -185,7 +184,7 @@ func (s *Server) follow(ctx context.Context, path string, m protoreflect.MethodD
 	if err != nil {
 		return err
 	}
-	if err := stream.SendMsg(in); err != nil && !errors.Is(err, io.EOF) { // then RecvMsg tells
+	if err := stream.SendMsg(in); err != nil && !errors.Is(err, io.EOF) { // RecvMsg returns the error
 		return err
 	}
 	if err := stream.CloseSend(); err != nil {

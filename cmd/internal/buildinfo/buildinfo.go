@@ -1,4 +1,4 @@
-// Package buildinfo holds what the linker is told about a build.
+// Package buildinfo holds build information that the linker sets.
 package buildinfo
 
 // Set by the Makefile with -ldflags "-X ...". A binary built without them is a
@@ -9,6 +9,6 @@ var (
 	commit  = ""
 )
 
-// Version returns the version, when it was built (RFC 3339) and from which
-// commit; the latter two are empty if they are not known.
+// Version returns the version, the build time (RFC 3339) and the commit; the
+// latter two are empty if unknown.
 func Version() (v, builtAt, builtFrom string) { return version, date, commit }

@@ -1,5 +1,5 @@
-// Package app puts the plugins of vpp-agent together. An agent with plugins of
-// its own starts from it:
+// Package app assembles the plugins of vpp-agent. A custom agent starts from
+// it:
 //
 //	vpp, err := app.New()
 //	...
@@ -48,14 +48,14 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// name is the name of the plugin that stands for the agent as a whole.
+// name is the name of the plugin that represents the agent.
 const name = "VPPAgent"
 
-// VPPAgent is all plugins of vpp-agent; it is itself the plugin to run. The
+// VPPAgent has all plugins of vpp-agent; it is itself the plugin to run. The
 // fields may be changed between New and the start.
 //
-// The order of the fields is the order of Init where no dependency says
-// otherwise: what is last is closed first.
+// The order of the fields is the order of Init, except for dependencies: the
+// last plugin is closed first.
 type VPPAgent struct {
 	infra.PluginDeps
 
@@ -70,7 +70,7 @@ type VPPAgent struct {
 	Cleanup *Cleanup
 }
 
-// Infra is what any agent has.
+// Infra are the plugins of any agent.
 type Infra struct {
 	Label   *servicelabel.Plugin
 	HTTP    *rest.Plugin
@@ -82,7 +82,7 @@ type Infra struct {
 	GRPC    *grpc.Plugin
 }
 
-// Linux is what handles the networking of Linux.
+// Linux are the plugins of Linux networking.
 type Linux struct {
 	OwnNamespaces *OwnNamespaces
 	Namespaces    *nsplugin.Plugin
@@ -90,7 +90,7 @@ type Linux struct {
 	LinuxL3Plugin *linuxl3.Plugin
 }
 
-// VPP is what handles VPP.
+// VPP are the plugins of VPP.
 type VPP struct {
 	LocalVPP    *LocalVPP
 	GoVPP       *govppmux.Plugin
@@ -100,7 +100,7 @@ type VPP struct {
 	Telemetry   *telemetry.Plugin
 }
 
-// Northbound is where the configuration comes from.
+// Northbound are the sources of the configuration.
 type Northbound struct {
 	Crypto          *cryptodata.Plugin
 	InitialFile     *initfile.Plugin
@@ -118,8 +118,8 @@ type Northbound struct {
 	RESTAPI         *restapi.Plugin
 }
 
-// New returns the plugins with default settings, wired. Nothing is shared with
-// other agents in the process.
+// New returns the plugins with default settings, wired. Agents in the same
+// process share nothing.
 func New() (*VPPAgent, error) {
 	set, err := allmodels.Set()
 	if err != nil {
@@ -155,10 +155,10 @@ func New() (*VPPAgent, error) {
 func newInfra() Infra {
 	i := Infra{Label: servicelabel.NewPlugin(), HTTP: rest.NewPlugin()}
 	i.Logs = logmanager.NewPlugin(logmanager.UseDeps(func(d *logmanager.Deps) { d.HTTP = i.HTTP }))
-	// Spans that are lost do not affect the network. A value with a problem makes
-	// the agent DEGRADED but not unready: the other values work, and taking the
-	// agent out of service would stop them too. Everything else counts, including
-	// what is published for others, because they act upon it.
+	// Lost spans do not affect the network. A value with a problem makes the
+	// agent DEGRADED but not unready: the other values work, and taking the agent
+	// out of service would stop them too. Everything else counts, including
+	// published data, because others act on it.
 	i.Probe = probe.NewPlugin(probe.UseDeps(func(d *probe.Deps) { d.HTTP = i.HTTP }), probe.WithNonFatalPlugins(tracing.DefaultName),
 		probe.WithReadyDespite(kvscheduler.DefaultName+"/"+kvscheduler.HealthValues, kvscheduler.DefaultName+"/"+kvscheduler.HealthQuarantine))
 	i.Status = statuscheck.NewPlugin(statuscheck.UseDeps(func(d *statuscheck.Deps) { d.Label, d.NonFatal = i.Label, i.Probe }))
@@ -220,14 +220,14 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 	return n
 }
 
-// Init tells which agent this is.
+// Init logs the identity of the agent.
 func (a *VPPAgent) Init() error {
 	a.Log.Debug("agent composed", "label", a.Label.GetAgentLabel())
 	return nil
 }
 
-// taps tells the plugin for Linux interfaces about the TAPs of VPP. It is no
-// dependency between the two plugins, which would be mutual.
+// taps gives the Linux interface plugin the TAPs of VPP, without a mutual
+// dependency between the two plugins.
 type taps struct{ agent *VPPAgent }
 
 // TapHostName returns the name that the Linux side of a TAP has in the kernel.
@@ -239,8 +239,8 @@ func (t taps) TapHostName(name string) (host string, ok bool) {
 	return meta.TAPHostIfName, true
 }
 
-// vppStates tells the states of interfaces of VPP to clients. They exist when
-// the plugin for interfaces is initialised.
+// vppStates gives clients the states of VPP interfaces. They exist from Init
+// of the interface plugin on.
 type vppStates struct{ agent *VPPAgent }
 
 // Watch calls f with every state and with each that changes.
@@ -248,7 +248,7 @@ func (s vppStates) Watch(f func(*interfaces.InterfaceNotification)) (cancel func
 	return s.agent.VPPIfPlugin.States().Watch(f)
 }
 
-// linuxStates does so for Linux.
+// linuxStates does the same for Linux.
 type linuxStates struct{ agent *VPPAgent }
 
 // Watch calls f with every state and with each that changes.

@@ -9,12 +9,12 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 )
 
-// Cleanup takes back what the agent configured when the agent stops in an
-// orderly way. It is off unless --cleanup-on-exit is given, because networks
-// are expected to outlive the program that set them up.
+// Cleanup removes the configuration when the agent stops gracefully. It is
+// disabled unless --cleanup-on-exit is given, because networks are expected to
+// outlive the program that configured them.
 //
-// It is the first to be closed, while everything that configures still works, and
-// has the time that the stop of the agent as a whole may take.
+// It is closed first, while all other plugins still work, and is limited by the
+// stop timeout of the agent.
 type Cleanup struct {
 	CleanupDeps
 	enabled bool
@@ -26,7 +26,7 @@ type CleanupDeps struct {
 	Northbound Withdrawer
 }
 
-// Withdrawer takes back all that the northbound asked for.
+// Withdrawer removes the configuration of the northbound.
 type Withdrawer interface {
 	Withdraw(ctx context.Context) error
 }
@@ -39,16 +39,16 @@ func newCleanup() *Cleanup {
 
 // DefineFlags adds --cleanup-on-exit.
 func (c *Cleanup) DefineFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&c.enabled, "cleanup-on-exit", c.enabled, "remove what the agent configured when it is stopped")
+	fs.BoolVar(&c.enabled, "cleanup-on-exit", c.enabled, "remove the configuration when the agent stops")
 }
 
-// Enabled reports whether anything is to be removed.
+// Enabled reports whether the configuration is to be removed.
 func (c *Cleanup) Enabled() bool { return c.enabled }
 
-// Init does nothing: all there is to do is in Close.
+// Init does nothing; Close does the work.
 func (c *Cleanup) Init() error { return nil }
 
-// Close removes all values that the northbound asked for.
+// Close removes all configured values.
 func (c *Cleanup) Close() error {
 	if !c.enabled {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/config"
 )
 
-// Former answers the flags and configuration files of plugins that the predecessor has
-// and this agent does not: start commands of the predecessor work, or fail with what to
-// write instead.
+// Former handles the flags and configuration files of the predecessor's plugins that
+// this agent does not have: start commands of the predecessor work, or fail with the
+// replacement.
 type Former struct {
 	infra.PluginDeps
 	dir     *pflag.Flag
@@ -24,8 +24,8 @@ type Former struct {
 // formerPlugin is a plugin of the predecessor.
 type formerPlugin struct {
 	name    string
-	answer  string // what its configuration means here
-	refused bool   // its flag ends the start: without it the agent would lack its configuration
+	answer  string // replacement of its configuration
+	refused bool   // its flag is an error: without it the agent would lack its configuration
 	value   string // of the flag
 }
 
@@ -58,7 +58,7 @@ func formerPlugins() []*formerPlugin {
 	return all
 }
 
-// DefineFlags adds the flags of the former plugins; the usage does not show them.
+// DefineFlags adds the flags of the former plugins; the usage hides them.
 func (p *Former) DefineFlags(fs *pflag.FlagSet) {
 	p.dir = fs.Lookup(config.ConfigDirFlag)
 	for _, f := range p.answers {
@@ -69,8 +69,8 @@ func (p *Former) DefineFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// Init logs the settings that have no effect. The error is about those that must be
-// replaced.
+// Init logs the settings that have no effect, and returns an error for those that
+// must be replaced.
 func (p *Former) Init() error {
 	var errs []error
 	for _, f := range p.answers {
@@ -86,7 +86,8 @@ func (p *Former) Init() error {
 	return errors.Join(errs...)
 }
 
-// exists reports whether the directory of configuration files has a file.
+// exists reports whether a file exists in the directory of configuration
+// files.
 func (p *Former) exists(name string) bool {
 	if p.dir == nil {
 		return false

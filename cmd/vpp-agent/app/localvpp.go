@@ -15,10 +15,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// LocalVPP runs a VPP that belongs to the agent: if it is to be simulated, one
-// inside the agent's process, with --start-vpp a real one as its child. It is
-// meant for trying things out and for tests. Without the flags it does nothing,
-// and the agent connects to the VPP that govpp.conf names.
+// LocalVPP runs a VPP that belongs to the agent: a simulated one inside the
+// agent's process, or with --start-vpp a real one as its child, for tests and
+// for trying out. Without the flags it does nothing, and the agent connects to
+// the VPP in govpp.conf.
 type LocalVPP struct {
 	infra.PluginDeps
 	Processes  *process.Plugin
@@ -46,10 +46,10 @@ const (
 
 // DefineFlags adds --start-vpp.
 func (p *LocalVPP) DefineFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&p.program, startFlag, p.program, "start the VPP that is this `file`, and stop it at the end")
+	fs.StringVar(&p.program, startFlag, p.program, "start the VPP executable `file`, and stop it at the end")
 }
 
-// Init starts the VPP, if one is asked for.
+// Init starts the VPP, if requested.
 func (p *LocalVPP) Init() (err error) {
 	simulate := p.Simulation.SimulatesVPP()
 	switch {
@@ -102,7 +102,7 @@ func (p *LocalVPP) Close() error {
 		err = p.sim.Close()
 	}
 	if p.proc != nil {
-		err = p.proc.Stop(context.Background()) // which is bounded by stopPatience
+		err = p.proc.Stop(context.Background()) // stopPatience limits it
 	}
 	return errors.Join(err, p.dir.remove())
 }
@@ -119,7 +119,7 @@ func (p *LocalVPP) startSimulator() error {
 	return nil
 }
 
-// startProcess starts VPP and keeps it running until the plugin is closed.
+// startProcess starts VPP and restarts it until the plugin is closed.
 func (p *LocalVPP) startProcess() error {
 	program, err := filepath.Abs(p.program)
 	if err == nil {
@@ -135,8 +135,8 @@ func (p *LocalVPP) startProcess() error {
 	return p.keepRunning(program, conf)
 }
 
-// startupConf is the least a VPP needs to run beside others, on a machine that
-// has no huge pages set aside and no core to spare.
+// startupConf returns a minimal configuration of VPP for a machine without
+// huge pages and spare cores, beside other instances.
 func startupConf(dir string) string {
 	return fmt.Sprintf(`unix {
   nodaemon

@@ -16,22 +16,21 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 )
 
-// OwnNamespaces removes, at the end of an agent with --cleanup-on-exit, the
-// network namespaces that were made for its configuration. Which ones these are
-// is kept in a file below /run, which lives as long as the namespaces do, so
-// that a later agent with the same label removes those of one that was killed. The
-// file is locked by the agent that uses it, so that another one with the same label,
-// such as one that cannot start because the first one has its port, leaves the
-// namespaces alone.
+// OwnNamespaces removes, at the end of an agent with --cleanup-on-exit, the network
+// namespaces that were created for its configuration. It records them in a file
+// below /run, which lives as long as the namespaces do, so that a later agent with
+// the same label removes those of a killed one. The agent locks the file, so that
+// another one with the same label, for example one that cannot start because its
+// port is in use, does not touch the namespaces.
 //
 // It is closed after the plugins that use namespaces.
 type OwnNamespaces struct {
 	OwnNamespacesDeps
-	netns string // where named namespaces are
+	netns string // directory of named namespaces
 	state string // directory of the file, without the label
 
 	mu   sync.Mutex
-	file string   // with the namespaces that are ours; empty before Init
+	file string   // with our namespaces; empty before Init
 	held *os.File // the file, locked; nil if it does not exist or belongs to another agent
 }
 
@@ -39,14 +38,14 @@ type OwnNamespaces struct {
 type OwnNamespacesDeps struct {
 	infra.PluginDeps
 	Label Labeller
-	// Wanted reports whether namespaces are to be removed; asked from Init on.
+	// Wanted reports whether namespaces are to be removed; valid from Init on.
 	Wanted func() bool
-	// Held reports whether this agent ever held the networking of Linux. One that did
-	// not leaves the namespaces to the agent that does.
+	// Held reports whether this agent ever held the networking of Linux. Otherwise
+	// the namespaces belong to the agent that does.
 	Held func() bool
 }
 
-// Labeller tells the label of the agent.
+// Labeller provides the label of the agent.
 type Labeller interface{ GetAgentLabel() string }
 
 const (
@@ -62,8 +61,7 @@ func newOwnNamespaces(label Labeller, wanted, held func() bool) *OwnNamespaces {
 	return o
 }
 
-// Init settles where the names of namespaces are kept, and takes over those of an
-// agent that was killed.
+// Init determines the paths, and takes over the namespaces of a killed agent.
 func (o *OwnNamespaces) Init() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +70,7 @@ func (o *OwnNamespaces) Init() error {
 		return nil
 	}
 	if err := o.hold(os.O_RDWR); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		o.Log.Warn("namespaces that were made before are left alone", "error", err)
+		o.Log.Warn("ignoring the namespaces of a previous agent", "error", err)
 	}
 	return nil
 }
@@ -93,7 +91,7 @@ func (o *OwnNamespaces) hold(flags int) error {
 	return nil
 }
 
-// created notes a namespace that was made for the configuration.
+// created records a namespace that was created for the configuration.
 func (o *OwnNamespaces) created(name string) {
 	if !o.Wanted() {
 		return
@@ -101,7 +99,7 @@ func (o *OwnNamespaces) created(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.note(name); err != nil {
-		o.Log.Warn("namespace is not noted for the clean-up", "name", name, "error", err)
+		o.Log.Warn("cannot record a namespace for the clean-up", "name", name, "error", err)
 	}
 }
 
@@ -153,7 +151,7 @@ func (o *OwnNamespaces) removeNamespaces() error {
 		inode, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		path := filepath.Join(o.netns, filepath.Base(name))
 		if now, err := inodeOf(path); err != nil || strconv.FormatUint(now, 10) != inode {
-			continue // gone, or somebody else's by now
+			continue // deleted, or replaced by another process
 		}
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
 			errs = append(errs, fmt.Errorf("unmount %s: %w", path, err))
@@ -166,13 +164,14 @@ func (o *OwnNamespaces) removeNamespaces() error {
 		return err
 	}
 	err = os.Remove(o.file)
-	// The directories go with the last file in them.
+	// The directory is removed with its last file.
 	_ = os.Remove(filepath.Dir(o.file))
 	_ = os.Remove(o.state)
 	return err
 }
 
-// inodeOf tells namespaces apart that had the same name one after the other.
+// inodeOf returns the inode, which distinguishes namespaces that had the same
+// name.
 func inodeOf(path string) (uint64, error) {
 	info, err := os.Stat(path)
 	if err != nil {

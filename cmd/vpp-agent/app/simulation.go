@@ -17,9 +17,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 )
 
-// Simulation decides which southbounds the agent simulates. With --simulate the
-// agent programs a VPP and a Linux kernel that exist only in its process: it reads
-// and changes nothing of the host. With --simulate=vpp only VPP is simulated.
+// Simulation selects the simulated southbounds. With --simulate the agent programs
+// a VPP and a Linux kernel that exist only in its process: it neither reads nor
+// changes anything of the host. With --simulate=vpp only VPP is simulated.
 //
 // There is no mode with a real VPP and a simulated Linux: VPP attaches itself to
 // interfaces of the real kernel.
@@ -131,7 +131,7 @@ func (s *Simulation) host(opts *vppsim.Options) {
 	}
 }
 
-// serve answers which southbounds are simulated.
+// serve returns the simulated southbounds.
 func (s *Simulation) serve(w http.ResponseWriter, _ *http.Request) {
 	simulated := []string{}
 	if s.SimulatesVPP() || s.VPP().Simulated {

@@ -8,15 +8,15 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// newTelemetry returns the metrics of VPP. The plugin comes after the one for
-// interfaces, which it asks for names.
+// newTelemetry returns the plugin of VPP metrics. It comes after the interface
+// plugin, from which it gets names.
 func newTelemetry(a *VPPAgent, vpp *govppmux.Plugin) *telemetry.Plugin {
 	return telemetry.NewPlugin(telemetry.UseDeps(func(d *telemetry.Deps) {
 		d.VPP, d.Metrics, d.Label, d.Names = vpp, a.Metrics, a.Label, vppNames{a}
 	}))
 }
 
-// vppNames tells telemetry what the configuration calls the interfaces of VPP.
+// vppNames gives telemetry the configured names of VPP interfaces.
 type vppNames struct{ agent *VPPAgent }
 
 // InterfaceName returns the name of the interface with an index in VPP.
@@ -25,8 +25,8 @@ func (n vppNames) InterfaceName(index uint32) (name string, ok bool) {
 	return name, ok
 }
 
-// vppCounters gives the plugin for interfaces what telemetry reads. It is no
-// dependency between the two plugins, which would be mutual.
+// vppCounters gives the interface plugin the counters of telemetry, without a
+// mutual dependency between the two plugins.
 type vppCounters struct{ agent *VPPAgent }
 
 // InterfaceStatistics returns the counters of interfaces by name.
@@ -34,8 +34,8 @@ func (c vppCounters) InterfaceStatistics(maxAge time.Duration) (map[string]*inte
 	return c.agent.Telemetry.InterfaceStatistics(maxAge)
 }
 
-// vppRecords gives the scheduler what the connection to VPP counts.
+// vppRecords gives the scheduler the counters of the VPP connection.
 type vppRecords struct{ agent *VPPAgent }
 
-// Records returns how many records of dumps VPP has sent.
+// Records returns the number of dump records that VPP has sent.
 func (r vppRecords) Records() uint64 { return r.agent.GoVPP.Records() }

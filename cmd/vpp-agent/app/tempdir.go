@@ -13,20 +13,21 @@ const (
 	lockName    = "lock"
 )
 
-// tempDir is a temporary directory that is known to be in use by a lock, which
-// the kernel takes away with the process, whatever the end of that.
+// tempDir is a temporary directory with a lock that shows that it is in use.
+// The kernel releases the lock when the process ends.
 type tempDir struct {
 	path string
 	lock *os.File
 }
 
-// newTempDir makes a directory, and removes those that killed agents left.
+// newTempDir creates a directory, and removes those of killed agents.
 func newTempDir() (d tempDir, err error) {
 	removeAbandoned()
 	if d.path, err = os.MkdirTemp("", tempPattern); err != nil {
 		return d, err
 	}
-	// The lock is held before it is there by its name, so nobody else gets it.
+	// The lock is taken before the file has its name, so no other process can
+	// take it.
 	unnamed := filepath.Join(d.path, "unlocked")
 	if d.lock, err = os.OpenFile(unnamed, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		if err = lock(d.lock); err == nil {
@@ -47,8 +48,8 @@ func (d tempDir) remove() error {
 	return err
 }
 
-// removeAbandoned removes directories whose agents are gone. Those of other
-// users cannot be opened, and stay.
+// removeAbandoned removes directories of agents that have ended. Those of
+// other users cannot be opened, and stay.
 func removeAbandoned() {
 	locks, err := filepath.Glob(filepath.Join(os.TempDir(), tempPattern, lockName))
 	if err != nil {
@@ -60,7 +61,7 @@ func removeAbandoned() {
 			continue
 		}
 		if lock(f) == nil {
-			_ = os.RemoveAll(filepath.Dir(path)) // the next start tries again
+			_ = os.RemoveAll(filepath.Dir(path)) // the next start retries
 		}
 		f.Close()
 	}

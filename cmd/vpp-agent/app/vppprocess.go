@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// stopPatience is how long VPP may take to end when it is asked to.
+	// stopPatience is how long VPP may take to stop.
 	stopPatience = 2 * time.Second
-	// lastWords bounds what is kept of VPP's output, to tell why it ended.
+	// lastWords is how much of VPP's output is kept, to explain why it ended.
 	lastWords = 2 << 10
 )
 
-// keepRunning starts VPP, and starts it again whenever it ends, until the plugin is
+// keepRunning starts VPP, and restarts it whenever it ends, until the plugin is
 // closed.
 func (p *LocalVPP) keepRunning(program, conf string) (err error) {
 	output := &tail{limit: lastWords}
@@ -38,13 +38,13 @@ func (p *LocalVPP) keepRunning(program, conf string) (err error) {
 			if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 				p.Log.Warn("socket of the VPP that ended is left", "error", err)
 			}
-			p.Health.Degraded("VPP ended, starting it again", ended(s.Last, output.take()))
+			p.Health.Degraded("VPP ended, restarting it", ended(s.Last, output.take()))
 		}
 	})
 	return p.proc.Start()
 }
 
-// ended tells how VPP ended, with its last words.
+// ended describes how VPP ended, with its last output.
 func ended(exit *process.Exit, words string) error {
 	if words == "" {
 		return errors.New(exit.String())
@@ -52,7 +52,7 @@ func ended(exit *process.Exit, words string) error {
 	return fmt.Errorf("%v: %s", exit, words)
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its input.
 type tail struct {
 	limit int
 	mu    sync.Mutex
@@ -69,7 +69,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// take returns the last lines, in one, and forgets them.
+// take returns the last lines, joined, and clears them.
 func (t *tail) take() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

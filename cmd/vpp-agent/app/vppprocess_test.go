@@ -16,5 +16,5 @@ func TestLocalVPPThatEnds(t *testing.T) {
 	}
 	h := newHouse(t, "", "--start-vpp", program)
 	h.start(t)
-	h.awaitReadiness(t, http.StatusServiceUnavailable, "VPP ended, starting it again: exit status 3: no huge pages")
+	h.awaitReadiness(t, http.StatusServiceUnavailable, "VPP ended, restarting it: exit status 3: no huge pages")
 }
