@@ -25,7 +25,7 @@ elif [ -n "${VPP_BIN:-}" ]; then
 	which="the VPP that is $VPP_BIN" vpp=(--start-vpp "$VPP_BIN")
 elif [ ! -S "$socket" ]; then
 	which="a simulated VPP, as there is no VPP here" vpp=(--simulate) simulate=all
-elif why=$(go run ./examples/quickstart/listens "$socket" 2>/dev/null); then
+elif why=$(go run ./examples/quickstart/socketcheck "$socket" 2>/dev/null); then
 	which="the VPP that listens on $socket" vpp=()
 else
 	echo "$socket is not used: ${why:-the connection could not be tested}. VPP is simulated instead; for a real one

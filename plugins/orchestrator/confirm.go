@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 // ErrNothingToConfirm is returned if no change is waiting for confirmation.
@@ -200,7 +200,7 @@ func (p *Plugin) Confirm() (seqNum uint64, err error) {
 // takeBack restores the items of the source from before the change, except
 // items that were changed again since then.
 func (p *Plugin) takeBack(ctx context.Context, u *unconfirmed) {
-	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Urgent, Source: u.source, What: "revert the unconfirmed change"})
+	turn, err := p.takeTurn(ctx, fairqueue.Request{Class: fairqueue.Urgent, Source: u.source, What: "revert the unconfirmed change"})
 	if err != nil {
 		return // the agent stops; the next one reverts it
 	}

@@ -33,7 +33,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 // Names of sources that are not stores. Their priority is above that of
@@ -66,7 +66,7 @@ type Plugin struct {
 
 	// turns serialises changes, since the effect of a change depends on the
 	// results of the previous ones.
-	turns *turns.Queue
+	turns *fairqueue.Queue
 	// synced is closed when the initial synchronisation has been executed.
 	synced chan struct{}
 
@@ -172,7 +172,7 @@ func (p *Plugin) Init() error {
 		p.Codec = document.New(set)
 	}
 	p.synced = make(chan struct{})
-	p.turns = turns.New(p.cfg.QueueCapacity, time.Now, p.Context().Done())
+	p.turns = fairqueue.New(p.cfg.QueueCapacity, time.Now, p.Context().Done())
 	p.reports, p.recalled = map[string]*report{}, map[string]keptStore{}
 	if p.clocks.now == nil {
 		p.clocks = systemClocks()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 // Errors of PushData.
@@ -234,10 +234,10 @@ type change struct {
 // apply makes a change and executes it when it is granted. joined reports that
 // the initial synchronisation executes it.
 func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) {
-	req := turns.Request{Source: ch.source, What: ch.text(), Path: ch.caller.path()}
+	req := fairqueue.Request{Source: ch.source, What: ch.text(), Path: ch.caller.path()}
 	switch {
 	case ch.store != nil:
-		req.Class = turns.Source
+		req.Class = fairqueue.Source
 	case !ch.revert: // only a separate transaction can be reverted
 		req.Join = func() { p.join(ch) }
 	}
@@ -293,7 +293,7 @@ func (p *Plugin) make(ch *change) (m made, err error) {
 }
 
 // applyInTurn is apply with the turn granted; it ends the turn.
-func (p *Plugin) applyInTurn(ctx context.Context, turn *turns.Turn, ch change) (joined bool, err error) {
+func (p *Plugin) applyInTurn(ctx context.Context, turn *fairqueue.Turn, ch change) (joined bool, err error) {
 	m, err := p.make(&ch)
 	if err != nil {
 		turn.End()
@@ -346,7 +346,7 @@ func (p *Plugin) edit(ch change) (effects []KeyVal, undo func()) {
 }
 
 // commit passes values to the scheduler and waits for the transaction.
-func (p *Plugin) commit(ctx context.Context, turn *turns.Turn, effects []KeyVal, ch change) error {
+func (p *Plugin) commit(ctx context.Context, turn *fairqueue.Turn, effects []KeyVal, ch change) error {
 	opts := []api.TxnOption{api.WithRetryDefault(), api.WithDescription(ch.text()), api.WithArrival(turn.Times())}
 	if ch.resync {
 		opts = append(opts, api.WithResync(api.FullResync, false))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 // ErrQueueFull is returned if a change was rejected because the queue is full;
@@ -46,13 +46,13 @@ func (c Caller) path() (path []string) {
 func (p *Plugin) Changes() api.ChangesStatus { return p.turns.Status() }
 
 // takeTurn waits for exclusive access to the configuration.
-func (p *Plugin) takeTurn(ctx context.Context, req turns.Request) (*turns.Turn, error) {
+func (p *Plugin) takeTurn(ctx context.Context, req fairqueue.Request) (*fairqueue.Turn, error) {
 	turn, err := p.turns.Take(ctx, req)
-	var full *turns.FullError
+	var full *fairqueue.FullError
 	switch {
 	case errors.As(err, &full):
 		return nil, fmt.Errorf("%w: %w", ErrQueueFull, full)
-	case errors.Is(err, turns.ErrStopped):
+	case errors.Is(err, fairqueue.ErrStopped):
 		return nil, ErrWithdrawn
 	}
 	return turn, err
@@ -60,7 +60,7 @@ func (p *Plugin) takeTurn(ctx context.Context, req turns.Request) (*turns.Turn, 
 
 // RetryAfter returns when to retry after ErrQueueFull; 0 for other errors.
 func RetryAfter(err error) time.Duration {
-	var full *turns.FullError
+	var full *fairqueue.FullError
 	if !errors.As(err, &full) {
 		return 0
 	}
@@ -70,7 +70,7 @@ func RetryAfter(err error) time.Duration {
 // afterwards calls f with the result of a transaction and ends the turn: at once
 // or, if the client has disconnected, when the transaction has been executed.
 // Until then no other change runs, and the status shows the transaction.
-func (p *Plugin) afterwards(turn *turns.Turn, seqNum uint64, err error, f func(seqNum uint64, err error)) {
+func (p *Plugin) afterwards(turn *fairqueue.Turn, seqNum uint64, err error, f func(seqNum uint64, err error)) {
 	var unfinished *api.UnfinishedError
 	if !errors.As(err, &unfinished) {
 		f(seqNum, err)
@@ -84,8 +84,8 @@ func (p *Plugin) afterwards(turn *turns.Turn, seqNum uint64, err error, f func(s
 }
 
 // begin waits, as a client, for exclusive access.
-func (p *Plugin) begin(ctx context.Context, source, what string, caller Caller) (*turns.Turn, error) {
-	turn, err := p.takeTurn(ctx, turns.Request{Source: source, What: what, Path: caller.path()})
+func (p *Plugin) begin(ctx context.Context, source, what string, caller Caller) (*fairqueue.Turn, error) {
+	turn, err := p.takeTurn(ctx, fairqueue.Request{Source: source, What: what, Path: caller.path()})
 	if err != nil {
 		return nil, err
 	}

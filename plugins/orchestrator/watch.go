@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/datasync"
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 // watched is a watched store.
@@ -116,7 +116,7 @@ func (p *Plugin) synchronise(ctx context.Context, all []*watched) {
 const initialSync = "initial synchronisation"
 
 func (p *Plugin) initialSync(ctx context.Context) {
-	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Source, What: initialSync})
+	turn, err := p.takeTurn(ctx, fairqueue.Request{Class: fairqueue.Source, What: initialSync})
 	if err != nil {
 		return // the agent stops
 	}

@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"context"
 
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 const withdrawal = "withdraw the configuration"
@@ -14,7 +14,7 @@ const withdrawal = "withdraw the configuration"
 // known. It does nothing if the agent has configured nothing yet, because its
 // start failed.
 func (p *Plugin) Withdraw(ctx context.Context) error {
-	turn, err := p.takeTurn(ctx, turns.Request{Class: turns.Urgent, What: withdrawal})
+	turn, err := p.takeTurn(ctx, fairqueue.Request{Class: fairqueue.Urgent, What: withdrawal})
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/servicelabel"
 	"github.com/tenuto-dev/tenuto/infra/tracing"
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
+	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
@@ -38,7 +39,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
-	"github.com/tenuto-dev/tenuto/plugins/restapi"
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -115,7 +115,7 @@ type Northbound struct {
 	RedisSync       *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
-	RESTAPI         *restapi.Plugin
+	DumpAPI         *dumpapi.Plugin
 }
 
 // New returns the plugins with default settings, wired. Agents in the same
@@ -145,7 +145,7 @@ func New() (*VPPAgent, error) {
 		d.GRPC, d.Orchestrator, d.Scheduler, d.Interfaces, d.Stats = a.GRPC, a.Orchestrator, a.Scheduler, vppStates{a}, a.Telemetry
 		d.LinuxInterfaces = linuxStates{a}
 	}))
-	a.RESTAPI = restapi.NewPlugin(restapi.UseDeps(func(d *restapi.Deps) {
+	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
 	}))
 	a.Cleanup.Northbound = a.Orchestrator

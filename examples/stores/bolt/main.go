@@ -21,7 +21,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/play"
+	"github.com/tenuto-dev/tenuto/examples/internal/demo"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -37,16 +37,16 @@ func main() {
 
 func run(out io.Writer, opts ...agent.Option) error {
 	store := bolt.NewPlugin()
-	return play.Run(func(ctx context.Context) error {
+	return demo.Run(func(ctx context.Context) error {
 		if store.Disabled() {
 			_, err := fmt.Fprintln(out, "bolt is disabled; give it a configuration with --bolt-config FILE")
 			return err
 		}
-		return demo(ctx, out, store.DB())
+		return runDemo(ctx, out, store.DB())
 	}, []infra.Plugin{store}, opts...)
 }
 
-func demo(ctx context.Context, out io.Writer, db kv.DB) error {
+func runDemo(ctx context.Context, out io.Writer, db kv.DB) error {
 	starts := 0
 	was, err := db.Get(ctx, "/example/starts")
 	switch {

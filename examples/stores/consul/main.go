@@ -25,7 +25,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/play"
+	"github.com/tenuto-dev/tenuto/examples/internal/demo"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -47,16 +47,16 @@ func main() {
 
 func run(out io.Writer, opts ...agent.Option) error {
 	store := consul.NewPlugin()
-	return play.Run(func(ctx context.Context) error {
+	return demo.Run(func(ctx context.Context) error {
 		if store.Disabled() {
 			_, err := fmt.Fprintln(out, "consul is disabled; give it a configuration with --consul-config FILE")
 			return err
 		}
-		return demo(ctx, out, store.DB())
+		return runDemo(ctx, out, store.DB())
 	}, []infra.Plugin{store}, opts...)
 }
 
-func demo(ctx context.Context, out io.Writer, db kv.DB) error {
+func runDemo(ctx context.Context, out io.Writer, db kv.DB) error {
 	defer db.Delete(context.WithoutCancel(ctx), counter)
 	if err := db.Put(ctx, counter, []byte("0")); err != nil {
 		return err

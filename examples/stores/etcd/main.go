@@ -28,7 +28,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/play"
+	"github.com/tenuto-dev/tenuto/examples/internal/demo"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -44,16 +44,16 @@ func main() {
 
 func run(out io.Writer, opts ...agent.Option) error {
 	store := etcd.NewPlugin()
-	return play.Run(func(ctx context.Context) error {
+	return demo.Run(func(ctx context.Context) error {
 		if store.Disabled() {
 			_, err := fmt.Fprintln(out, "etcd is disabled; give it a configuration with --etcd-config FILE")
 			return err
 		}
-		return demo(ctx, out, store.DB())
+		return runDemo(ctx, out, store.DB())
 	}, []infra.Plugin{store}, opts...)
 }
 
-func demo(ctx context.Context, out io.Writer, db kv.DB) error {
+func runDemo(ctx context.Context, out io.Writer, db kv.DB) error {
 	defer db.Delete(context.WithoutCancel(ctx), "/example/", kv.WithPrefix()) // also if it was interrupted
 	if err := election(ctx, out, db); err != nil {
 		return err

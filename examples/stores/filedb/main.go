@@ -27,7 +27,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/play"
+	"github.com/tenuto-dev/tenuto/examples/internal/demo"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -51,7 +51,7 @@ func run(out io.Writer, opts ...agent.Option) error {
 		return err
 	}
 	store := filedb.NewPlugin(filedb.UseFormat(document.New(set)))
-	return play.Run(func(ctx context.Context) error {
+	return demo.Run(func(ctx context.Context) error {
 		if store.Disabled() {
 			_, err := fmt.Fprintln(out, "filedb is disabled; give it a configuration with --filedb-config FILE")
 			return err

@@ -28,7 +28,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/examples/internal/play"
+	"github.com/tenuto-dev/tenuto/examples/internal/demo"
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -47,19 +47,19 @@ func main() {
 
 func run(out io.Writer, opts ...agent.Option) error {
 	store := redis.NewPlugin()
-	return play.Run(func(ctx context.Context) error {
+	return demo.Run(func(ctx context.Context) error {
 		if store.Disabled() {
 			_, err := fmt.Fprintln(out, "redis is disabled; give it a configuration with --redis-config FILE")
 			return err
 		}
-		return demo(ctx, out, store)
+		return runDemo(ctx, out, store)
 	}, []infra.Plugin{store}, opts...)
 }
 
-// demo follows the sessions and begins one when it knows what there is. Nobody
+// runDemo follows the sessions and begins one when it knows what there is. Nobody
 // ends the session: it expires, which is a change like any other. The connector
 // tells of everything once it is connected, so there is nothing to wait for first.
-func demo(ctx context.Context, out io.Writer, store kv.Connector) error {
+func runDemo(ctx context.Context, out io.Writer, store kv.Connector) error {
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
 	var failed error

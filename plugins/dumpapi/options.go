@@ -1,4 +1,4 @@
-package restapi
+package dumpapi
 
 import (
 	"github.com/tenuto-dev/tenuto/infra"
@@ -6,7 +6,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 )
 
-// DefaultName is the name of the plugin.
+// DefaultName is the name of the plugin, which permissions in existing
+// configurations of the HTTP server refer to.
 const DefaultName = "restapi"
 
 // DefaultPlugin is a plugin with default settings, for programs with a single

@@ -1,4 +1,4 @@
-// Command listens reports whether anybody listens on a unix socket: the exit code
+// Command socketcheck reports whether a process listens on a unix socket: the exit code
 // is 0 if so, else 1, with the reason on the standard output. Nothing is sent.
 package main
 

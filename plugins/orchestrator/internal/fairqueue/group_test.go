@@ -1,4 +1,4 @@
-package turns
+package fairqueue
 
 import (
 	"context"
@@ -142,8 +142,8 @@ func TestSharesAddUp(t *testing.T) {
 			cancel()
 		}
 		synctest.Wait()
-		if checkShares(t, q); len(q.shares.inside) > 0 || q.shares.clients > 0 {
-			t.Errorf("nobody waits, and there are shares: %+v", q.shares)
+		if checkShares(t, q); len(q.groups.inside) > 0 || q.groups.clients > 0 {
+			t.Errorf("nobody waits, and there are shares: %+v", q.groups)
 		}
 	})
 }
@@ -159,8 +159,8 @@ func checkShares(t *testing.T, q *Queue) {
 			clients[turn.Path[1]]++
 		}
 	}
-	var look func(s *share)
-	look = func(s *share) {
+	var look func(s *group)
+	look = func(s *group) {
 		if s.clients != clients[s.name] || s.name != "" && s.empty() {
 			t.Fatalf("share %q: %d clients, %d wait", s.name, s.clients, clients[s.name])
 		}
@@ -169,7 +169,7 @@ func checkShares(t *testing.T, q *Queue) {
 			look(in)
 		}
 	}
-	look(&q.shares)
+	look(&q.groups)
 	for name, n := range clients {
 		if n > 0 {
 			t.Fatalf("%d wait without a share: %s", n, name)

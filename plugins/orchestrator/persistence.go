@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/turns"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
 // State persists the configuration of the sources across restarts; the
@@ -238,7 +238,7 @@ func (p *Plugin) saveLater(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		turn, err := p.turns.Take(ctx, turns.Request{Class: turns.Urgent, What: "persist the configuration"})
+		turn, err := p.turns.Take(ctx, fairqueue.Request{Class: fairqueue.Urgent, What: "persist the configuration"})
 		if err != nil {
 			return // the agent stops
 		}

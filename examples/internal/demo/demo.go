@@ -1,5 +1,5 @@
-// Package play runs an agent for as long as a demonstration takes.
-package play
+// Package demo runs an agent for as long as a demonstration takes.
+package demo
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package restapi_test
+package dumpapi_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/restapi"
+	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -106,10 +106,10 @@ func TestMetric(t *testing.T) {
 	}
 }
 
-func start(t *testing.T, s scheduler, d restapi.VPPInterfaces) string {
+func start(t *testing.T, s scheduler, d dumpapi.VPPInterfaces) string {
 	t.Helper()
 	server := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", "endpoint: 127.0.0.1:0") }))
-	agenttest.Start(t, restapi.NewPlugin(restapi.UseDeps(func(deps *restapi.Deps) {
+	agenttest.Start(t, dumpapi.NewPlugin(dumpapi.UseDeps(func(deps *dumpapi.Deps) {
 		deps.HTTP, deps.Scheduler, deps.Interfaces, deps.VPP = server, s, d, connection{}
 	})))
 	return server.URL()
@@ -169,7 +169,7 @@ func TestDump(t *testing.T) {
 func TestDumpWithoutDetails(t *testing.T) {
 	t.Parallel()
 	s := scheduler{"itf": {{Key: "k", Value: &interfaces.Interface{Name: "a"}, Metadata: &ifaceidx.IfMeta{SwIfIndex: 7}}}}
-	for _, d := range []restapi.VPPInterfaces{nil, details(nil)} {
+	for _, d := range []dumpapi.VPPInterfaces{nil, details(nil)} {
 		status, body := ask(t, start(t, s, d)+"/dump/vpp/v2/interfaces")
 		if status != http.StatusOK || !strings.Contains(body, `"sw_if_index": 7`) || !strings.Contains(body, `"is_admin_state_up": false`) {
 			t.Errorf("%d %s", status, body)

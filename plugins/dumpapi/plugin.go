@@ -1,11 +1,11 @@
-// Package restapi is the plugin with the HTTP endpoints that tell what there is
-// in VPP and Linux, item by item, in the JSON that programs which ask agents
-// for it read, and what a configuration may look like (as a JSON Schema).
+// Package dumpapi is the plugin with the HTTP endpoints that return the actual items of
+// VPP and Linux by kind, in the JSON that existing clients expect, and the JSON Schema of
+// the configuration.
 //
-// Unlike the endpoints of the scheduler, which know keys and values, these know
-// kinds of items: /dump/vpp/v2/interfaces, /dump/linux/v2/routes. A dump reads
-// the southbound; while that is away the answer is 503.
-package restapi
+// The endpoints of the scheduler use keys and values; these use kinds of items:
+// /dump/vpp/v2/interfaces, /dump/linux/v2/routes. A dump reads the southbound; while that
+// is disconnected the response is 503.
+package dumpapi
 
 import (
 	"context"

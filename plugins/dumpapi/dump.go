@@ -1,4 +1,4 @@
-package restapi
+package dumpapi
 
 import (
 	"encoding/base64"

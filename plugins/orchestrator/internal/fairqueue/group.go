@@ -1,20 +1,20 @@
-package turns
+package fairqueue
 
 import "slices"
 
-// share is a node in the tree of waiting requests: a user, a host, or a
+// group is a node in the tree of waiting requests: a user, a host, or a
 // connection. The root has no name. Children are served round robin; a node
 // without children is a connection, whose requests are served in the order of
 // arrival.
-type share struct {
+type group struct {
 	name    string
-	inside  []*share // those with waiting requests, the next one to serve first
+	inside  []*group // those with waiting requests, the next one to serve first
 	turns   []*Turn
 	clients int // number of requests in the subtree
 }
 
 // enter appends a request at the end of its path.
-func (s *share) enter(path []string, t *Turn) {
+func (s *group) enter(path []string, t *Turn) {
 	s.count(t, 1)
 	if len(path) == 0 {
 		s.turns = append(s.turns, t)
@@ -22,13 +22,13 @@ func (s *share) enter(path []string, t *Turn) {
 	}
 	next := s.find(path[0])
 	if next == nil {
-		next = &share{name: path[0]}
+		next = &group{name: path[0]}
 		s.inside = append(s.inside, next)
 	}
 	next.enter(path[1:], t)
 }
 
-func (s *share) find(name string) *share {
+func (s *group) find(name string) *group {
 	for _, in := range s.inside {
 		if in.name == name {
 			return in
@@ -37,14 +37,14 @@ func (s *share) find(name string) *share {
 	return nil
 }
 
-func (s *share) count(t *Turn, by int) {
+func (s *group) count(t *Turn, by int) {
 	if t.Class == Client {
 		s.clients += by
 	}
 }
 
 // leave removes a request.
-func (s *share) leave(path []string, t *Turn) {
+func (s *group) leave(path []string, t *Turn) {
 	s.count(t, -1)
 	if len(path) == 0 {
 		i := slices.Index(s.turns, t)
@@ -59,11 +59,11 @@ func (s *share) leave(path []string, t *Turn) {
 	}
 }
 
-func (s *share) empty() bool { return len(s.turns) == 0 && len(s.inside) == 0 }
+func (s *group) empty() bool { return len(s.turns) == 0 && len(s.inside) == 0 }
 
 // next returns the next request to serve among those that may run; nil if
 // there is none.
-func (s *share) next(may func(*Turn) bool) *Turn {
+func (s *group) next(may func(*Turn) bool) *Turn {
 	if i := slices.IndexFunc(s.turns, may); i >= 0 {
 		return s.turns[i]
 	}
@@ -77,7 +77,7 @@ func (s *share) next(may func(*Turn) bool) *Turn {
 
 // served moves the nodes on the path of a served request behind their
 // siblings.
-func (s *share) served(path []string) {
+func (s *group) served(path []string) {
 	if len(path) == 0 {
 		return
 	}
@@ -89,7 +89,7 @@ func (s *share) served(path []string) {
 }
 
 // largest returns the child with the most requests; nil if there are none.
-func (s *share) largest() (largest *share) {
+func (s *group) largest() (largest *group) {
 	for _, in := range s.inside {
 		if in.clients > 0 && (largest == nil || in.clients > largest.clients) {
 			largest = in
@@ -101,7 +101,7 @@ func (s *share) largest() (largest *share) {
 // most returns the client with the most requests and their number: the largest
 // child, and its largest descendants as long as they have more than half of its
 // requests.
-func (s *share) most() (name string, clients int) {
+func (s *group) most() (name string, clients int) {
 	for in := s.largest(); in != nil; in = in.largest() {
 		if name != "" && 2*in.clients <= clients {
 			break
@@ -115,7 +115,7 @@ func (s *share) most() (name string, clients int) {
 // path: at the first level where another child has more requests than that of
 // the new one would have, the latest request of the largest child. It is nil if
 // there is no such level; then the client of the new request has the most.
-func (s *share) yields(path []string) *Turn {
+func (s *group) yields(path []string) *Turn {
 	if len(path) == 0 {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (s *share) yields(path []string) *Turn {
 }
 
 // latest returns the most recent request in the largest child.
-func (s *share) latest() *Turn {
+func (s *group) latest() *Turn {
 	if in := s.largest(); in != nil {
 		return in.latest()
 	}

@@ -1,8 +1,8 @@
-// Package turns is a fair queue of changes: it executes them one after the other
+// Package fairqueue is a fair queue of changes: it executes them one after the other
 // and reports the waiting ones. Clients are served round robin, so a client with
 // many requests does not delay others, and its requests are the first to be
 // rejected.
-package turns
+package fairqueue
 
 import (
 	"container/list"
@@ -115,7 +115,7 @@ type Queue struct {
 	open     bool
 	running  *Turn     // nil if no request is running
 	waiting  list.List // of *Turn, in the order of arrival; urgent ones in front, the latest first
-	shares   share     // the same without urgent requests
+	groups   group     // the same without urgent requests
 	refused  uint64
 	canceled uint64
 }
@@ -182,7 +182,7 @@ func (q *Queue) enter(r Request) (*Turn, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if r.Class == Client && q.shares.clients >= q.capacity {
+	if r.Class == Client && q.groups.clients >= q.capacity {
 		if err := q.makeRoom(r.Path); err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func (q *Queue) enter(r Request) (*Turn, error) {
 		t.elem = q.waiting.PushFront(t)
 	} else {
 		t.elem = q.waiting.PushBack(t)
-		q.shares.enter(r.Path, t)
+		q.groups.enter(r.Path, t)
 	}
 	q.grant()
 	return t, nil
@@ -203,9 +203,9 @@ func (q *Queue) enter(r Request) (*Turn, error) {
 // of the new one. The lock is held.
 func (q *Queue) makeRoom(path []string) error {
 	full := &FullError{Capacity: q.capacity, Oldest: q.oldest(), Running: q.doing()}
-	full.Most, full.Requests = q.shares.most()
+	full.Most, full.Requests = q.groups.most()
 	q.refused++
-	t := q.shares.yields(path)
+	t := q.groups.yields(path)
 	if t == nil {
 		return full
 	}
@@ -238,7 +238,7 @@ func (q *Queue) leave(t *Turn, count bool) bool {
 func (q *Queue) remove(t *Turn) {
 	q.waiting.Remove(t.elem)
 	if t.Class != Urgent {
-		q.shares.leave(t.Path, t)
+		q.groups.leave(t.Path, t)
 	}
 }
 
@@ -253,7 +253,7 @@ func (q *Queue) grant() {
 	}
 	q.remove(t)
 	if t.Class != Urgent {
-		q.shares.served(t.Path)
+		q.groups.served(t.Path)
 	}
 	q.running, t.since = t, q.now()
 	close(t.granted)
@@ -265,7 +265,7 @@ func (q *Queue) next() *Turn {
 	if e := q.waiting.Front(); e != nil && e.Value.(*Turn).Class == Urgent {
 		return e.Value.(*Turn)
 	}
-	return q.shares.next(func(t *Turn) bool { return t.Class != Client || q.open })
+	return q.groups.next(func(t *Turn) bool { return t.Class != Client || q.open })
 }
 
 // Join serves, in order, the requests that can be served together with the
@@ -328,10 +328,10 @@ func (q *Queue) Status() api.ChangesStatus {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	st := api.ChangesStatus{
-		Capacity: q.capacity, Waiting: q.waiting.Len(), Clients: q.shares.clients, OldestAge: api.Seconds(q.oldest()),
+		Capacity: q.capacity, Waiting: q.waiting.Len(), Clients: q.groups.clients, OldestAge: api.Seconds(q.oldest()),
 		Sources: map[string]int{}, Closed: !q.open, Refused: q.refused, Canceled: q.canceled,
 	}
-	st.Most, st.MostWaiting = q.shares.most()
+	st.Most, st.MostWaiting = q.groups.most()
 	for e := q.waiting.Front(); e != nil; e = e.Next() {
 		st.Sources[e.Value.(*Turn).Source]++
 	}
