@@ -25,13 +25,13 @@ type Client interface {
 	// ResyncConfig makes the items all that this client wants: others that it
 	// put before are removed. Everything is synchronised with the southbound.
 	ResyncConfig(ctx context.Context, items ...proto.Message) ([]Result, error)
-	// GetConfig fills messages with the configuration in effect, whoever asked
+	// GetConfig fills messages with the configuration in effect, regardless of its source
 	// for it. A message of a model is looked up by its key; any other message
 	// gets all items that its fields can hold, as those of configurator.Config.
 	GetConfig(ctx context.Context, dst ...proto.Message) error
 	// GetItems returns the configuration in effect, sorted by key.
 	GetItems(ctx context.Context) ([]Item, error)
-	// DumpState reads what is really there from the southbound, whoever made it,
+	// DumpState reads the actual state from the southbound, regardless of its creator,
 	// sorted by model. The error is an *UnreadError if a part of it could not be
 	// read; the rest is returned.
 	DumpState(ctx context.Context) ([]StateItem, error)

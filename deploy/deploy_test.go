@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// configDir is where the programs are told to look for their configuration.
+// configDir is where the programs look for their configuration.
 const configDir = "/etc/vpp-agent"
 
 // checkCommand makes sure that a program of ours takes its arguments, with the

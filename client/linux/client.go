@@ -43,10 +43,10 @@ type Request struct {
 	change *client.ChangeRequest
 }
 
-// Put goes on with items to add or to change.
+// Put continues with items to add or to change.
 func (r *Request) Put() *Put { return &Put{r} }
 
-// Delete goes on with items to remove.
+// Delete continues with items to remove.
 func (r *Request) Delete() *Delete { return &Delete{r} }
 
 // Send executes the changes and waits until that is done.

@@ -10,7 +10,7 @@ import (
 // Put collects items to add or to change.
 type Put struct{ r *Request }
 
-// Delete goes on with items to remove.
+// Delete continues with items to remove.
 func (p *Put) Delete() *Delete { return p.r.Delete() }
 
 // Send sends the request, see Request.Send.

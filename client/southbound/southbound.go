@@ -1,5 +1,5 @@
 // Package southbound reads the items of models from the southbound: what is
-// really there, whoever made it.
+// actually configured, regardless of its creator.
 package southbound
 
 import (

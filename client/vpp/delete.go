@@ -20,7 +20,7 @@ import (
 // others of its type.
 type Delete struct{ r *Request }
 
-// Put goes on with items to add or to change.
+// Put continues with items to add or to change.
 func (d *Delete) Put() *Put { return d.r.Put() }
 
 // Send sends the request, see Request.Send.

@@ -165,7 +165,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// VPP (here its simulator) and the agent run together, come back when one of them
+// VPP (here its simulator) and the agent run together, are restarted when one of them
 // is killed, and end in order.
 func TestVPPAndAgent(t *testing.T) {
 	t.Parallel()

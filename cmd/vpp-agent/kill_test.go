@@ -131,7 +131,7 @@ func spawn(t *testing.T, programs, dir string, args ...string) *process {
 			fmt.Fprintln(&p.all, lines.Text())
 			select {
 			case p.logs <- lines.Text():
-			default: // nobody looks for what comes so late
+			default: // too late to matter
 			}
 		}
 	}()
@@ -291,7 +291,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// settled waits until the agent has read VPP and knows what is wanted, in
+// settled waits until the agent has read VPP and knows the desired state, in
 // whatever order.
 func (p *process) settled() {
 	p.t.Helper()

@@ -28,7 +28,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/telemetry/statseg/statsegtest"
 )
 
-// metric is what is told of one metric.
+// metric is the description of one metric.
 type metric struct{ kind, labels, help string }
 
 // writeMetrics lists the metrics of a running agent. Names, labels and help come from

@@ -24,7 +24,7 @@ type configuratorService struct {
 	p *Plugin
 }
 
-// Get returns the configuration in effect, whoever asked for it.
+// Get returns the configuration in effect, regardless of its source.
 func (s *configuratorService) Get(ctx context.Context, _ *pb.GetRequest) (*pb.GetResponse, error) {
 	var items []proto.Message
 	for _, kv := range s.p.Orchestrator.ListData("") {
@@ -129,7 +129,7 @@ func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.
 // be read, with the reason.
 const UnreadTrailer = "unread-bin"
 
-// tellUnread tells what could not be read; it is an error if nothing could.
+// tellUnread reports what could not be read; it returns an error if nothing could.
 func tellUnread(ctx context.Context, found int, unread []error) error {
 	if len(unread) == 0 {
 		return nil

@@ -92,7 +92,7 @@ func TestInvalidItems(t *testing.T) {
 	}
 }
 
-// What fails is told with its keys, and the rest takes effect.
+// Errors name the failed keys, and the rest takes effect.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	w := start(t)

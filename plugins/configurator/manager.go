@@ -217,7 +217,7 @@ func labelled(labels, filter map[string]string) bool {
 type selection struct {
 	all      bool
 	keys     map[string]bool
-	prefixes []string        // of the models of which all are wanted
+	prefixes []string        // of the models whose items are all requested
 	models   map[string]bool // names of the models of all of them; nil: all
 }
 

@@ -184,7 +184,7 @@ func TestDumpState(t *testing.T) {
 	}
 }
 
-// A subscription begins with what there is, and goes on with what changes.
+// A subscription begins with the present state, and continues with changes.
 func TestSubscribe(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -75,7 +75,7 @@ func TestNotify(t *testing.T) {
 			t.Errorf("from %d, %v: got %s, want %s", test.idx, test.filters, got, test.want)
 		}
 	}
-	// A client that waits is told.
+	// A waiting client gets the notification.
 	stream, err := w.config.Notify(w.ctx(), &pb.NotifyRequest{Idx: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func ofLinux(name string, s linuxif.InterfaceState_Status) *pb.Notification {
 	}}}
 }
 
-// Interfaces of Linux are told as well, and those of the same name are others.
+// Linux interfaces have notifications as well, and are distinct from VPP interfaces of the same name.
 func TestNotifyLinux(t *testing.T) {
 	t.Parallel()
 	w := start(t)

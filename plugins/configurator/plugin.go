@@ -49,13 +49,13 @@ type Deps struct {
 	GRPC grpc.Services
 	// Orchestrator takes the changes.
 	Orchestrator Orchestrator
-	// Scheduler tells what became of them.
+	// Scheduler provides the states of the values.
 	Scheduler Scheduler
-	// Interfaces tells of interfaces of VPP that go up and down; nil: nobody does.
+	// Interfaces notifies of state changes of VPP interfaces; nil disables these notifications.
 	Interfaces InterfaceStates `optional:"true"`
-	// LinuxInterfaces does so for Linux; nil: nobody does.
+	// LinuxInterfaces does the same for Linux; nil disables it.
 	LinuxInterfaces LinuxInterfaceStates `optional:"true"`
-	// Stats tells what VPP counts; nil: nobody does.
+	// Stats provides the counters of VPP; nil disables them.
 	Stats InterfaceStats `optional:"true"`
 }
 
@@ -92,7 +92,7 @@ type LinuxInterfaceStates interface {
 	Watch(f func(*linuxif.InterfaceNotification)) (cancel func())
 }
 
-// InterfaceStats tells what VPP counts, as the telemetry plugin does.
+// InterfaceStats provides the counters of VPP, as the telemetry plugin does.
 type InterfaceStats interface {
 	// InterfaceStats returns the counters of all interfaces, as they were no
 	// longer ago than maxAge.

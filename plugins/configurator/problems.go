@@ -78,7 +78,7 @@ func shortenTo(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-// failed is the status of a change of which a part failed.
+// failed is the status of a change that partly failed.
 func failed(err *api.TransactionError, items []item, results []orchestrator.Result) error {
 	known := make(map[string]problem, len(items))
 	for i, it := range items {
@@ -110,7 +110,7 @@ func failed(err *api.TransactionError, items []item, results []orchestrator.Resu
 	return ps.status(codes.FailedPrecondition, what)
 }
 
-// asFailed finds the error of a change of which a part failed.
+// asFailed finds the error of a change that partly failed.
 func asFailed(err error) (*api.TransactionError, bool) {
 	var txn *api.TransactionError
 	ok := errors.As(err, &txn)

@@ -18,7 +18,7 @@ import (
 )
 
 // While the southbound hangs, so many requests wait as the bound allows; one
-// more is refused, and one whose client goes away has no effect.
+// more is refused, and one whose client disconnects has no effect.
 func TestQueueFull(t *testing.T) {
 	t.Parallel()
 	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 1}))
@@ -63,7 +63,7 @@ func TestQueueFull(t *testing.T) {
 }
 
 // A client with many requests at once does not get those of another refused: it
-// is his latest that makes room, and he is told so.
+// is his latest that makes room, with an error.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	w := start(t, orchestrator.UseConf(orchestrator.Config{InitialSyncTimeout: time.Minute, QueueCapacity: 3}))

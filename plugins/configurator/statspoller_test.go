@@ -77,7 +77,7 @@ func TestPollStats(t *testing.T) {
 	_, err := w.polls(&pb.PollStatsRequest{NumPolls: 2})
 	wantError(t, err, codes.InvalidArgument, "period_sec: expected more than 0, as num_polls is 2")
 
-	// Without an end it goes on until a poll fails, or the client or the agent is gone.
+	// Without an end it continues until a poll fails, or the client or the agent is gone.
 	w.stats.fail = map[uint64]error{7: errors.New("VPP is gone")}
 	got, err := w.polls(&pb.PollStatsRequest{PeriodSec: 1})
 	if got != "1 a 6,1 b 6" {

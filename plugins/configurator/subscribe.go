@@ -51,7 +51,7 @@ func (s *managerService) Subscribe(req *generic.SubscribeRequest, stream rpc.Ser
 	}
 }
 
-// ended is the status of a stream that cannot go on.
+// ended is the status of a stream that cannot continue.
 func ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

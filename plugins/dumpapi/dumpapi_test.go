@@ -16,9 +16,9 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
 	"github.com/tenuto-dev/tenuto/infra/rest"
+	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -160,7 +160,7 @@ func TestDump(t *testing.T) {
 	}
 	for _, path := range []string{"/dump/vpp/v2/routes", "/dump/vpp/v2/arps", "/dump/linux/v2/routes"} {
 		if status, _ := ask(t, url+path); status != http.StatusNotFound {
-			t.Errorf("%s, which nobody can read: %d", path, status)
+			t.Errorf("%s, which cannot be read: %d", path, status)
 		}
 	}
 }

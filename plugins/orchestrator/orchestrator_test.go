@@ -19,7 +19,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// The value of the highest source is in effect, whoever comes first and last,
+// The value of the highest source is in effect, regardless of the order,
 // and the next one shows when it goes.
 func TestPriority(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func TestClientsAreRemembered(t *testing.T) {
 	if got := len(w.ListData(orchestrator.GRPC)); got != 2 {
 		t.Errorf("%d items of remote clients, expected 2", got)
 	}
-	w.wantMTU("b", 2) // remote clients win over sources that nobody announced
+	w.wantMTU("b", 2) // remote clients win over unknown sources
 	if _, err := w.PushData(t.Context(), orchestrator.GRPC, items(iface("a", 5)), orchestrator.WithResync()); err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestConfirm(t *testing.T) {
 	}
 	told("1 item from 1 source")
 	w.wantMTU("a", 2)
-	// Not confirmed: only what nobody changed meanwhile is taken back. The change
+	// Not confirmed: only items that were not changed again are reverted. The change
 	// waits for the scheduler, and the time begins when it is done.
 	w.applyPlan(w.plan(items(iface("a", 3), iface("b", 3), iface("c", 3))), orchestrator.ApplyOptions{ConfirmTimeout: 200 * time.Millisecond})
 	w.push(orchestrator.GRPC, iface("c", 4))

@@ -159,7 +159,7 @@ func TestPublishersAreChosen(t *testing.T) {
 	}
 	run(false)
 	if len(a.values)+len(a.changed) > 0 {
-		t.Error("published although nobody asked for it")
+		t.Error("published although it is not configured")
 	}
 	t.Setenv("ENABLE_STATUS_PUBLISHING", "1")
 	run(true)

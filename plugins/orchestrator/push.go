@@ -253,7 +253,7 @@ func (p *Plugin) apply(ctx context.Context, ch change) (joined bool, err error) 
 
 // join makes a change that the initial synchronisation will execute.
 func (p *Plugin) join(ch change) {
-	if _, err := p.make(&ch); err == nil { // otherwise the configuration was withdrawn, which its client will be told
+	if _, err := p.make(&ch); err == nil { // otherwise the configuration was withdrawn, which the result will report
 		p.noteChange(ch.source, nil)
 	}
 }

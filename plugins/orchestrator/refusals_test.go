@@ -61,7 +61,7 @@ func TestWhyOfWhatAStoreHas(t *testing.T) {
 	}
 }
 
-// Clients are told at once; that their request was refused is remembered until
+// Clients get the error at once; the rejected request is recorded until
 // one is good.
 func TestWhyOfWhatAClientSent(t *testing.T) {
 	t.Parallel()

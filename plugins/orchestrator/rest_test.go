@@ -80,7 +80,7 @@ func TestREST(t *testing.T) {
 	s.do("PUT", "/configuration", "vppConfig: {interfaces: [{name: d}]}", 500, `"error":`, "injected failure", `"key": "config/vpp/v2/interfaces/d"`)
 }
 
-// Nothing of a body with errors takes effect, and all errors are told.
+// Nothing of a body with errors takes effect, and the response lists all errors.
 func TestRESTErrors(t *testing.T) {
 	t.Parallel()
 	s := server{http.NewServeMux(), t}
@@ -105,7 +105,7 @@ func TestRESTErrors(t *testing.T) {
 			t.Errorf("problems %+v", got)
 		}
 		if strings.HasPrefix(got[0].Error, "mtu") {
-			t.Errorf("the field is told twice: %+v", got[0])
+			t.Errorf("the field is listed twice: %+v", got[0])
 		}
 	}
 	w.wantMTU("good", -1)

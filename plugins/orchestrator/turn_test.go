@@ -42,7 +42,7 @@ func (w *world) hang(name string) <-chan outcome {
 
 func (w *world) release(name string) { w.sb.Release(iface(name, 1).Key) }
 
-// waiting waits until so many changes wait for their turn.
+// waiting waits until that many changes are queued.
 func (w *world) waiting(n int) {
 	w.t.Helper()
 	until(w.t.(*testing.T), "changes wait", func() bool { return w.Changes().Waiting == n })
@@ -106,7 +106,7 @@ func TestQueueFull(t *testing.T) {
 	w.push(orchestrator.GRPC, iface("refused", 1)) // there is room again
 }
 
-// Of a change whose client goes away, or whose time is over, while it waits
+// Of a change whose client disconnects, or whose time is over, while it waits
 // nothing is done, now and at later synchronisations.
 func TestCanceledWhileWaiting(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestCanceledWhileWaiting(t *testing.T) {
 	}
 }
 
-// The record of a transaction has the time that its change waited for its turn.
+// The record of a transaction has the time that its change was queued.
 func TestTurnIsRecorded(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)
@@ -179,7 +179,7 @@ func TestCanceledBeforeSynchronisation(t *testing.T) {
 	}()
 	w.waiting(3)
 	if !w.Changes().Closed {
-		t.Error("the status does not tell what is waited for")
+		t.Error("the status does not name the awaited sources")
 	}
 	cancel()
 	if o := <-first; !errors.Is(o.err, api.ErrTxnCanceled) {
@@ -198,7 +198,7 @@ func TestCanceledBeforeSynchronisation(t *testing.T) {
 	}
 }
 
-// Whoever stops the agent does not wait for those who wait.
+// The stop of the agent does not wait for queued changes.
 func TestWithdrawGoesFirst(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)
@@ -220,7 +220,7 @@ func TestWithdrawGoesFirst(t *testing.T) {
 	w.wantMTU("a", -1)
 }
 
-// A client that goes away while its change is executed does not lose its turn:
+// A client that disconnects while its change is executed does not lose its turn:
 // the others wait, and a change that is taken back then is not wanted any more.
 func TestGoneWhileExecuting(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// Whoever asks for counters gets those of all interfaces, as fresh as asked for.
+// A request returns the counters of all interfaces, with the requested freshness.
 func TestInterfaceStats(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "", sample(100).Bytes())

@@ -2,7 +2,7 @@
 // their errors, buffers, memory, threads. All of it comes from the stats segment
 // of VPP, which VPP's main thread does not notice being read.
 //
-// Nothing is read unless somebody asks. A scrape reads the segment if what is
+// The plugin reads only on request. A scrape reads the segment if what is
 // known is older than polling-interval, and is answered from that otherwise, so
 // VPP is read once per interval however many scrape. Every read opens the
 // segment again: a VPP that restarted, stopped or was replaced needs no
@@ -39,7 +39,7 @@ type Deps struct {
 	Metrics metrics.Registerer `optional:"true"`
 	// Label names the agent in the label "agent" of all series, if there is one.
 	Label AgentLabel `optional:"true"`
-	// Names tells what the configuration calls interfaces; without it, and for
+	// Names provides the configured names of interfaces; without it, and for
 	// interfaces that the agent does not know, the label is VPP's name.
 	Names InterfaceNames `optional:"true"`
 }

@@ -31,7 +31,7 @@ type house struct {
 	names    names
 }
 
-// clock moves when it is told to.
+// clock is a manual clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

@@ -121,7 +121,7 @@ func TestWaysIn(t *testing.T) {
 		{nil, "--http-basic-auth me:x --http-token x version", exitUsage, "", "--http-basic-auth, --http-token: expected one of them"},
 		{nil, "--http-basic-auth me version", exitUsage, "", "--http-basic-auth: expected user:password"},
 		{nil, "login", exitUsage, "", "--http-basic-auth: expected the user"},
-		{nil, "logout", exitUsage, "", "--http-token: expected the token"},
+		{nil, "logout", exitUsage, "", "--http-token: missing argument: the token to revoke"},
 		{nil, tls + "--http-basic-auth me:wrong login", 1, "", "expected a known user and password"},
 		{env, "service list", 0, "grpc.health.v1.Health", ""},
 		{nil, "--config " + file + " service list", 0, "grpc.health.v1.Health", "WARNING"},

@@ -143,7 +143,7 @@ func (a *app) explainGRPC(target string, err error) error {
 	case st.Code() == codes.PermissionDenied:
 		return fmt.Errorf("the agent at %s refuses: %s", target, text)
 	case st.Code() == codes.DeadlineExceeded:
-		return fmt.Errorf("the agent at %s did not answer within %v (--timeout); what has begun goes on, see 'agentctl status' and 'agentctl config history'", target, a.global.timeout)
+		return fmt.Errorf("the agent at %s did not answer within %v (--timeout); a request that has begun continues, see 'agentctl status' and 'agentctl config history'", target, a.global.timeout)
 	}
 	return fmt.Errorf("the agent at %s: %s", target, text)
 }

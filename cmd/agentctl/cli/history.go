@@ -26,7 +26,7 @@ func (a *app) configHistory() *cobra.Command {
 		Short: "Show the transactions of the scheduler",
 		Long: "Shows the transactions of the scheduler, or the one with a sequence number; with\n" +
 			"--critical-path where its time went: in the queue, in planning, and in the operations\n" +
-			"of which each let the next one start.",
+			"that each had to wait for.",
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if critical {

@@ -22,7 +22,7 @@ config/vpp/v2/interfaces/loop1 {"name": "loop1", "type": "SOFTWARE_LOOPBACK"}
 config/vpp/l2/v2/bridge-domain/bd1 {"name": "bd1"}
 `
 
-// fakeManager is an agent that knows all models and keeps what it is told.
+// fakeManager is an agent that knows all models and records its requests.
 type fakeManager struct {
 	generic.UnimplementedManagerServiceServer
 	generic.UnimplementedMetaServiceServer

@@ -14,7 +14,7 @@ import (
 func (a *app) kvdbEncrypt() *cobra.Command {
 	return &cobra.Command{
 		Use: "encrypt KEYFILE [TEXT]", Short: "Encrypt a secret, or a whole value, for an agent", Args: args(cobra.RangeArgs(1, 2)),
-		Long: "Prints what to put in the place of TEXT, or of the standard input without a newline at its end: in\n" +
+		Long: "Prints the replacement of TEXT, or of the standard input without a newline at its end, for\n" +
 			"a value of the store or in a file, for one secret or for the value as a whole. KEYFILE is the public\n" +
 			"key of the agent, its certificate, or its private key, in PEM; RSA. The agent decrypts with the\n" +
 			"private keys of cryptodata.conf (private-key-files).",
@@ -49,7 +49,7 @@ func (a *app) kvdbEncrypt() *cobra.Command {
 func (a *app) kvdbKeygen() *cobra.Command {
 	return &cobra.Command{
 		Use: "keygen FILE", Short: "Make a key that secrets can be encrypted for", Args: args(cobra.ExactArgs(1)),
-		Long: "Writes a private RSA key to FILE, which nobody else can read, and its public half to FILE.pub. FILE is\n" +
+		Long: "Writes a private RSA key to FILE, which only its owner can read, and its public half to FILE.pub. FILE is\n" +
 			"for the agent (private-key-files in cryptodata.conf), FILE.pub for those who encrypt.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			private, public, err := cryptodata.GenerateKey()

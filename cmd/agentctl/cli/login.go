@@ -14,7 +14,7 @@ func (a *app) loginCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "login", Short: "Print a token to use instead of user and password",
-		Long: "Prints a token for the user of --http-basic-auth. Whoever has it can use the agent as\n" +
+		Long: "Prints a token for the user of --http-basic-auth. It gives access to the agent as\n" +
 			"that user, until it expires (token-expiration in the agent's http.conf) or logout.",
 		Example: "  export AGENTCTL_HTTP_TOKEN=$(agentctl --http-basic-auth me:secret login)",
 		Args:    args(cobra.NoArgs),

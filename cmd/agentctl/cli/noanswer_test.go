@@ -28,16 +28,16 @@ func TestAgentThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() }) // the kernel accepts, and nobody takes it from there
+	t.Cleanup(func() { _ = l.Close() }) // the kernel accepts the connection, but no process does
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	for command, want := range map[string]string{
 		"values --watch":                      "did not answer within 30ms (--timeout)\n",
 		"status --wait":                       "did not answer within 30ms (--timeout)\n",
-		"confirm":                             "what has begun goes on",
+		"confirm":                             "a request that has begun continues",
 		"config watch":                        "did not answer within 30ms (--timeout); nothing was asked of it",
 		"service call any.Service Method":     "did not answer within 30ms (--timeout); nothing was asked of it",
 		"config retrieve":                     "did not answer within 30ms (--timeout); nothing was asked of it",
-		"quarantine release vpp.interfaces/x": "what has begun goes on",
+		"quarantine release vpp.interfaces/x": "a request that has begun continues",
 	} {
 		r := run(t, nil, append([]string{"--host", host, "--http-port", port, "--grpc-port", port, "--timeout", "30ms"}, strings.Fields(command)...)...)
 		if r.code != exitError || !strings.Contains(r.err, want) {
@@ -46,7 +46,7 @@ func TestAgentThatHangs(t *testing.T) {
 	}
 }
 
-// Another server than the one that is expected is told as such.
+// Errors identify a server that is not an agent.
 func TestWrongPort(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)

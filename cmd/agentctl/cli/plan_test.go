@@ -89,7 +89,7 @@ func TestPlanOfWhatWaits(t *testing.T) {
 }
 
 // What stays as it is, with or without an operation for that, is shown with the
-// reason and without a difference that nobody makes.
+// reason and without artificial differences.
 func TestPlanOfWhatStays(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

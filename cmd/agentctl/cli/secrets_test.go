@@ -15,7 +15,7 @@ import (
 )
 
 // secretAgent makes plans with a secret that is hidden unless it is asked for, and
-// notes what it is told to apply.
+// records what it applies.
 func secretAgent(t *testing.T) (flags []string, applied *string) {
 	t.Helper()
 	memif := func(secret string) *interfaces.Interface {

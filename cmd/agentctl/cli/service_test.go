@@ -82,7 +82,7 @@ func TestServiceCall(t *testing.T) {
 		silent.Stop()
 		<-served
 	})
-	if r := callService(t, portOf(t, ln.Addr()), "", service, "Dump"); r.code == 0 || !strings.Contains(r.err, "the server does not tell what it serves (reflection in grpc.conf)") {
+	if r := callService(t, portOf(t, ln.Addr()), "", service, "Dump"); r.code == 0 || !strings.Contains(r.err, "the server does not support reflection (reflection in grpc.conf)") {
 		t.Errorf("without reflection: exit %d, %s", r.code, r.err)
 	}
 }

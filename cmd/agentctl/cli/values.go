@@ -33,7 +33,7 @@ func (a *app) valuesCommand() *cobra.Command {
 				return err
 			}
 			if _, err := selectValues(nil, patterns, states); err != nil {
-				return err // nobody needs to be asked for this
+				return err // no request is needed for this
 			}
 			if watch {
 				return a.watchValues(cmd.Context(), format, func(list []*api.BaseValueStatus) ([]*api.BaseValueStatus, error) {

@@ -35,7 +35,7 @@ func (c *Client) explain(err error, within time.Duration, method, path string) e
 	case errors.As(err, &timeout) && timeout.Timeout():
 		text := fmt.Sprintf("the agent at %s did not answer within %v (--timeout)", c.where(), within)
 		if method != http.MethodGet && !onlyAsk[path] {
-			text += "; what has begun goes on, see 'agentctl status' and 'agentctl config history'"
+			text += "; a request that has begun continues, see 'agentctl status' and 'agentctl config history'"
 		}
 		return late{text}
 	case strings.Contains(err.Error(), "malformed HTTP response"):

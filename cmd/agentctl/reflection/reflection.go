@@ -88,7 +88,7 @@ func (s *Server) ask(req *grpc_reflection_v1.ServerReflectionRequest) (*grpc_ref
 	}
 	resp, err := s.stream.Recv()
 	if status.Code(err) == codes.Unimplemented {
-		return nil, errors.New("the server does not tell what it serves (reflection in grpc.conf)")
+		return nil, errors.New("the server does not support reflection (reflection in grpc.conf)")
 	}
 	if err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func awaitConfigured(b *testing.B, h *house, keys []string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 2*patience)
 	defer cancel()
-	for { // a key that nobody has asked for yet is no reason to give up
+	for { // a key that is not configured yet is not an error
 		err := h.Scheduler.WaitFor(ctx, kvs.WaitRequest{Keys: keys})
 		if err == nil {
 			return

@@ -74,7 +74,7 @@ func (h *house) plan() string {
 
 func wantPlan(t testing.TB, h *house, lines ...string) {
 	t.Helper()
-	h.Scheduler.TransactionBarrier() // states are told before the transaction is recorded
+	h.Scheduler.TransactionBarrier() // states are published before the transaction is recorded
 	if got, want := h.plan(), strings.Join(lines, "\n"); got != want {
 		t.Errorf("plan\n%s\nwant\n%s", got, want)
 	}
@@ -90,7 +90,7 @@ const (
 
 // The sequence of the user's documents ("Configuration Order using the Ligato
 // vpp-agent"): the entry of the forwarding table first, then its bridge domain,
-// then the interface; then the bridge domain is deleted, and comes back. The
+// then the interface; then the bridge domain is deleted, and created again. The
 // document's interface is "tap1" in its key and "if1" elsewhere; here it is
 // "if1" throughout.
 func TestEtcdInReversedOrder(t *testing.T) {
@@ -148,7 +148,7 @@ func TestEtcdWithErrors(t *testing.T) {
 		"etcd:/vnf-agent/vpp1/config/vpp/v2/interfaces/bad", "key config/vpp/v2/nothing/x: no model has such keys", "mtuu", "interfaces/other",
 	} {
 		if _, body := h.get(t, "/configuration/sources"); !strings.Contains(body, text) {
-			t.Errorf("nothing is told about %q:\n%s", text, body)
+			t.Errorf("no error about %q:\n%s", text, body)
 		}
 	}
 	ctl.run("put", docPrefix+"config/vpp/v2/interfaces/bad", `{"name":"bad","type":"SOFTWARE_LOOPBACK"}`)

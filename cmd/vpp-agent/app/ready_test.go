@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A collector of spans that is away does not make the agent unready, and is told;
+// An unreachable collector of spans does not make the agent unready, but is reported;
 // what others act upon does.
 func TestTracingIsNotReadiness(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ func TestItemStatesAreInEtcd(t *testing.T) {
 	awaitEntry(t, db, ifStatus, `"state":"INVALID"`)
 	ctl.run("del", docPrefix+docIf)
 	awaitEntry(t, db, ifStatus, "")
-	ctl.run("del", "--prefix", docPrefix+"config-status/") // by mistake; it comes back
+	ctl.run("del", "--prefix", docPrefix+"config-status/") // by mistake; it is published again
 	awaitEntry(t, db, bdStatus, `"details":["vpp/bd/bd1/interface/if1 is PENDING`)
 	if err := h.agent.Stop(); err != nil {
 		t.Error(err)

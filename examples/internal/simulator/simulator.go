@@ -16,7 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// Plugin makes sure that there is a VPP to talk to: where nobody listens on the
+// Plugin makes sure that there is a VPP to talk to: where no process listens on the
 // socket, it runs a simulated one. govppmux asks it where.
 type Plugin struct {
 	infra.PluginDeps
@@ -36,7 +36,7 @@ func NewPlugin() *Plugin {
 
 // DefineFlags adds --vpp-socket.
 func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&p.socket, "vpp-socket", vppclient.DefaultSocket, "`path` of the socket of VPP; a simulator answers if nobody listens on it")
+	fs.StringVar(&p.socket, "vpp-socket", vppclient.DefaultSocket, "`path` of the socket of VPP; a simulator answers if no process listens on it")
 }
 
 // Init looks whether there is a VPP.

@@ -1,4 +1,4 @@
-// Package southbound is a switch in memory: it says what it is told to do,
+// Package southbound is a switch in memory: it prints its operations,
 // refuses what a real one would refuse, and fails on request.
 package southbound
 
@@ -38,7 +38,7 @@ type Switch struct {
 	failures   map[string]int // by operation
 }
 
-// New returns an empty switch that tells its operations to out; nil: to nobody.
+// New returns an empty switch that prints its operations to out; nil: it prints nothing.
 func New(out io.Writer) *Switch {
 	return &Switch{
 		out: out, interfaces: map[uint32]Interface{}, next: 1,

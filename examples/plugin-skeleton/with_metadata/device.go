@@ -10,7 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/examples/plugin-skeleton/with_metadata/skeleton/descriptor"
 )
 
-// device is the southbound of this example; it tells what is done to it.
+// device is the southbound of this example; it prints its operations.
 type device struct {
 	out io.Writer
 

@@ -20,7 +20,7 @@ func main() {
 	case err == nil:
 		_ = conn.Close() // nothing was sent
 	case errors.Is(err, syscall.ECONNREFUSED):
-		fmt.Println("it is left over, and nobody listens there")
+		fmt.Println("the socket is stale: no process listens there")
 		os.Exit(1)
 	default:
 		fmt.Println(err)

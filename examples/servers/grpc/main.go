@@ -67,7 +67,7 @@ func (c *Catalogue) Init() error {
 }
 
 // KnownModels is called by many goroutines at once. Its context ends when the
-// client goes away, and when the agent stops.
+// client disconnects, and when the agent stops.
 func (c *Catalogue) KnownModels(_ context.Context, req *generic.KnownModelsRequest) (*generic.KnownModelsResponse, error) {
 	resp := &generic.KnownModelsResponse{}
 	for _, m := range c.models {

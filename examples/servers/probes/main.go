@@ -1,5 +1,5 @@
 // Command probes is a plugin that tells how it fares, and the agent that answers
-// with it when somebody (Kubernetes, an operator, Prometheus) asks.
+// with it on request (of Kubernetes, an operator, Prometheus).
 //
 // Run it from the root of the repository and stop it with Ctrl-C:
 //
@@ -7,10 +7,10 @@
 //
 // While it runs, break the pump and ask:
 //
-//	curl -X POST http://127.0.0.1:9191/pump/leaking    # DEGRADED: goes on, worse
+//	curl -X POST http://127.0.0.1:9191/pump/leaking    # DEGRADED: still works
 //	curl -i http://127.0.0.1:9191/readiness            # 503, with the reason
-//	curl -i http://127.0.0.1:9191/liveness             # 200: nobody has to restart it
-//	curl -X POST http://127.0.0.1:9191/pump/broken     # ERROR: somebody has to act
+//	curl -i http://127.0.0.1:9191/liveness             # 200: no restart needed
+//	curl -X POST http://127.0.0.1:9191/pump/broken     # ERROR: an operator has to act
 //	curl -i http://127.0.0.1:9191/liveness             # 503
 //	curl -X POST http://127.0.0.1:9191/pump/repaired
 //	curl http://127.0.0.1:9191/health                  # gauges for Prometheus

@@ -1,14 +1,14 @@
 // Command rest is an HTTP server that can be exposed: with TLS, and with accounts
 // that may do different things.
 //
-// Without a configuration it listens on 127.0.0.1, for everybody on this machine.
+// Without a configuration it listens on 127.0.0.1, for all users of this machine.
 // Make a certificate (or use one that clients trust), and start it with http.conf:
 //
 //	openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=127.0.0.1 \
 //	  -addext subjectAltName=IP:127.0.0.1 -keyout /tmp/key.pem -out /tmp/cert.pem
 //	go run ./examples/servers/rest --http-config examples/servers/rest/http.conf
 //
-// and ask it as nobody, as the guest and as the owner:
+// and send requests without credentials, as the guest and as the owner:
 //
 //	curl --cacert /tmp/cert.pem https://127.0.0.1:9191/door                            # 401
 //	curl --cacert /tmp/cert.pem -u guest:welcome https://127.0.0.1:9191/door           # 200

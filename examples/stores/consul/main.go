@@ -87,7 +87,7 @@ func runDemo(ctx context.Context, out io.Writer, db kv.DB) error {
 	return err
 }
 
-// countOne adds one: whoever was faster is read, and it is tried again.
+// countOne adds one: on a conflict it reads the new value and retries.
 func countOne(ctx context.Context, db kv.DB) error {
 	for {
 		was, err := db.Get(ctx, counter)

@@ -7,7 +7,7 @@
 //
 // Both plugins embed infra.PluginDeps: a name, a logger of that name, and a
 // configuration file of that name. Greeter has the dependency Words, so the
-// agent, which was told of the greeter only, finds the words and starts them
+// agent, which gets only the greeter, finds the words and starts them
 // first. Without a file the defaults hold; give it one with
 //
 //	echo 'greeting: Ahoy' > /tmp/words.conf
@@ -45,7 +45,7 @@ func newAgent(opts ...agent.Option) *agent.Agent {
 
 // Config is the file words.conf.
 type Config struct {
-	Greeting string `json:"greeting" desc:"what to say to whoever is greeted"`
+	Greeting string `json:"greeting" desc:"the greeting"`
 }
 
 // Words is a plugin with a configuration.

@@ -61,7 +61,7 @@ type Deps struct {
 }
 
 // Init adds the endpoint. The server begins to listen when all plugins are
-// initialised, so nobody is greeted by half an agent.
+// initialised, so no request reaches a half-started agent.
 //
 // RegisterHTTPHandler("/greeting", p.greetingHandler, http.MethodPost) would do
 // as well; with Register the endpoint has a heading and says what it is for.

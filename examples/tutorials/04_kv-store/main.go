@@ -14,7 +14,7 @@
 //
 // The plugin does not know which store it is: the line with etcd.NewPlugin in
 // newAgent decides. Put consul, redis or bolt there, and their configuration
-// files in the place of etcd.conf. Without a configuration file the store is
+// files instead of etcd.conf. Without a configuration file the store is
 // disabled, and the plugin says so.
 package main
 
@@ -96,7 +96,7 @@ func (g *Greeter) heard(u kv.Update) error {
 	return nil
 }
 
-// greet greets again and again. The greeting goes away with this agent where
+// greet greets again and again. The greeting expires with this agent where
 // the store can do that.
 func (g *Greeter) greet(ctx context.Context) {
 	for n := 1; ; n++ {
@@ -107,7 +107,7 @@ func (g *Greeter) greet(ctx context.Context) {
 			err = g.Store.Put(prefix+"me", greeting)
 		}
 		if err != nil {
-			g.Log.Warn("nobody hears the greeting; it is tried again", "error", err)
+			g.Log.Warn("cannot store the greeting; retrying", "error", err)
 		} else if n == 1 {
 			g.lookUp(ctx)
 		}

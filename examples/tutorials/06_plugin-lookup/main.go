@@ -5,7 +5,7 @@
 //
 //	go run ./examples/tutorials/06_plugin-lookup
 //
-// The agent is told of HelloWorld only. AllPlugins looks into the exported fields
+// The agent gets only HelloWorld. AllPlugins looks into the exported fields
 // of its Deps, finds HelloUniverse there, looks into that one's, and so on; what
 // is needed comes before who needs it, and is closed after:
 //
@@ -108,7 +108,7 @@ type HelloUniverse struct {
 // after the other, so there is nothing to lock.
 func (p *HelloUniverse) AddWorld(name string) { p.worlds = append(p.worlds, name) }
 
-// Init is called first: the universe needs nobody.
+// Init is called first: the universe has no dependencies.
 func (p *HelloUniverse) Init() error {
 	fmt.Fprintln(p.out, "the universe begins")
 	return nil

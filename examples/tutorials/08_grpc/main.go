@@ -1,5 +1,5 @@
 // Command 08_grpc shows how a program configures an agent over gRPC, typed: it
-// puts a loopback and a route into the configuration, reads back what is wanted
+// puts a loopback and a route into the configuration, reads back the desired state
 // and what is really there, hears how the interface fares, and removes both.
 //
 // It needs an agent; one with a simulated VPP will do. Run both from the root of
@@ -12,7 +12,7 @@
 // "unix:/run/agent.sock" for an agent with --grpc-socket /run/agent.sock. An agent
 // that asks for tokens finds one in the metadata
 // (metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer TOKEN")), and
-// one with TLS wants credentials.NewTLS in the place of insecure.NewCredentials.
+// one with TLS wants credentials.NewTLS instead of insecure.NewCredentials.
 //
 // Programs that handle items of any model, without knowing them all, use the
 // client in client/remote instead; it has the methods of the client in the
@@ -107,7 +107,7 @@ func explain(out io.Writer, err error) {
 	}
 }
 
-// show prints what is wanted (Get) and what there is (Dump).
+// show prints the desired (Get) and the actual state (Dump).
 func show(ctx context.Context, out io.Writer, agent configurator.ConfiguratorServiceClient) error {
 	wanted, err := agent.Get(ctx, &configurator.GetRequest{})
 	if err != nil {
@@ -129,7 +129,7 @@ func show(ctx context.Context, out io.Writer, agent configurator.ConfiguratorSer
 }
 
 // listen waits until the interface is up. The stream begins with the oldest
-// notification that the agent has; Idx goes on from one.
+// notification that the agent has; Idx continues from one.
 func listen(ctx context.Context, out io.Writer, agent configurator.ConfiguratorServiceClient) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream

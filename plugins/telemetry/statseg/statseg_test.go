@@ -139,7 +139,7 @@ func TestOpenIsBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
 	if _, err := statseg.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("no listener: %v", err)
 	}
 	listener, err := net.ListenUnix("unixpacket", &net.UnixAddr{Net: "unixpacket", Name: path})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestOpenIsBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := statseg.Open(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("nobody answers: %v", err)
+		t.Errorf("no reply: %v", err)
 	}
 }
 

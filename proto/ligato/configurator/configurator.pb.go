@@ -412,7 +412,7 @@ func (*GetRequest) Descriptor() ([]byte, []int) {
 // The configuration as requested by the northbound.
 type GetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is wanted, whether or not it could be applied.
+	// The desired state, whether or not it could be applied.
 	Config        *Config `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

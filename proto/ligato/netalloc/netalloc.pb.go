@@ -100,7 +100,7 @@ const (
 	IPAddressSource_FROM_DHCP IPAddressSource = 2
 	// Written in the configuration as a reference to an allocation.
 	IPAddressSource_ALLOC_REF IPAddressSource = 3
-	// Assigned by somebody else.
+	// Assigned by another system.
 	IPAddressSource_EXISTING IPAddressSource = 4
 )
 

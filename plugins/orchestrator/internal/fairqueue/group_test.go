@@ -33,7 +33,7 @@ func TestRoundRobin(t *testing.T) {
 	})
 }
 
-// Who comes again and again with one request does not starve somebody with many.
+// A client that repeatedly sends single requests does not starve a client with many.
 func TestNobodyStarves(t *testing.T) {
 	play(t, 20, func(s *scene) {
 		s.take(s.ctx, Request{What: "first"})
@@ -41,7 +41,7 @@ func TestNobodyStarves(t *testing.T) {
 			s.take(s.ctx, Request{What: fmt.Sprint("a", i), Path: host("A", "1")})
 		}
 		for i := range 3 {
-			s.take(s.ctx, Request{What: fmt.Sprint("b", i), Path: host("B", fmt.Sprint(i))}) // in time for its turn
+			s.take(s.ctx, Request{What: fmt.Sprint("b", i), Path: host("B", fmt.Sprint(i))}) // in time to be served
 			time.Sleep(2 * time.Second)
 		}
 		s.want("first, first ends, a0, a0 ends, b0, b0 ends, a1, a1 ends, b1, b1 ends, a2, a2 ends, b2, b2 ends")
@@ -97,7 +97,7 @@ func TestStoresStay(t *testing.T) {
 }
 
 // Whatever comes and goes, the shares say how many there are, and are gone when
-// nobody waits.
+// no request is waiting.
 func TestSharesAddUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestSharesAddUp(t *testing.T) {
 					if err == nil {
 						done <- turn
 					} else if full := new(FullError); errors.As(err, &full) && full.Requests < 1 {
-						t.Errorf("refused, and nobody has most: %v", err)
+						t.Errorf("rejected, and no client has most: %v", err)
 					}
 				}()
 			case 2:
@@ -143,7 +143,7 @@ func TestSharesAddUp(t *testing.T) {
 		}
 		synctest.Wait()
 		if checkShares(t, q); len(q.groups.inside) > 0 || q.groups.clients > 0 {
-			t.Errorf("nobody waits, and there are shares: %+v", q.groups)
+			t.Errorf("no request is waiting, but groups remain: %+v", q.groups)
 		}
 	})
 }

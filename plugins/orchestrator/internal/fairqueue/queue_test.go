@@ -108,7 +108,7 @@ func TestBound(t *testing.T) {
 		if st.Refused != 1 || st.Clients != 2 || st.Waiting != 3 || st.OldestAge != api.Seconds(time.Second/4) || st.Running.For != api.Seconds(time.Second/2) || st.Running.Source != "grpc" {
 			t.Errorf("status %+v, %+v", st, st.Running)
 		}
-		time.Sleep(time.Second) // b has its turn: there is room for one
+		time.Sleep(time.Second) // b runs: there is room for one
 		s.take(s.ctx, Request{What: "e"})
 		s.want("a, d: 2 of 2 requests are queued (queue-capacity in orchestrator.conf), 2 of them from operator, " +
 			"the oldest waiting for 250ms, while a (grpc) has been running for 500ms; this request was not executed, try again later, " +
@@ -126,7 +126,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Who goes away while he waits gets no turn, even if it comes at that moment, and
+// A client that disconnects while it waits gets no turn, even if it comes at that moment, and
 // leaves room.
 func TestCancel(t *testing.T) {
 	play(t, 2, func(s *scene) {
@@ -155,7 +155,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Before the gate is opened, clients can only join whoever synchronises; those
+// Before the gate is opened, clients can only join the synchronisation; those
 // who cannot wait on.
 func TestGate(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestGate(t *testing.T) {
 		s.Open()
 		sync.End()
 		s.pending.Wait()
-		slices.Sort(s.done[1:]) // of those who joined, nobody is first to go on
+		slices.Sort(s.done[1:]) // joined requests continue in any order
 		s.want("gone: canceled while it waited in the queue; nothing of it is executed: context canceled, " +
 			"a, b, join a, join b, late, late ends, plan, plan ends")
 	})
@@ -204,7 +204,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// Many at once, some of whom go away: never two at a time, nobody is forgotten.
+// Many concurrent clients, some of which disconnect: never two at a time, and none is lost.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	const clients = 300

@@ -113,7 +113,7 @@ func (b *Builder) Bytes() []byte {
 	return append(out, b.data...)
 }
 
-// Server is what listens in the place of VPP. Its methods may be called
+// Server listens instead of VPP. Its methods may be called
 // concurrently.
 type Server struct {
 	// Socket is the path of the socket.

@@ -40,7 +40,7 @@ const (
 	// The "lo" of a namespace. It is never created or deleted; at most one item
 	// per namespace.
 	Interface_LOOPBACK Interface_Type = 3
-	// An interface that somebody else creates, in the namespace of the agent.
+	// An interface that another program creates, in the namespace of the agent.
 	Interface_EXISTING Interface_Type = 4
 	// A VRF: interfaces that have it as master use its routing table.
 	Interface_VRF_DEVICE Interface_Type = 5
@@ -182,7 +182,7 @@ type Interface struct {
 	//	*Interface_Tap
 	//	*Interface_VrfDev
 	Link isInterface_Link `protobuf_oneof:"link"`
-	// Leave MAC, MTU and addresses to somebody else and manage only the link.
+	// Leave MAC, MTU and addresses to other programs and manage only the link.
 	// With type EXISTING and ip_addresses set, the agent waits for those
 	// addresses to appear.
 	LinkOnly bool `protobuf:"varint,9,opt,name=link_only,json=linkOnly,proto3" json:"link_only,omitempty"`

@@ -211,7 +211,7 @@ type InterfaceStats struct {
 	RxError uint64 `protobuf:"varint,12,opt,name=rx_error,json=rxError,proto3" json:"rx_error,omitempty"`
 	// Packets that could not be sent.
 	TxError uint64 `protobuf:"varint,13,opt,name=tx_error,json=txError,proto3" json:"tx_error,omitempty"`
-	// Packets lost for want of a buffer.
+	// Packets dropped because no buffer was free.
 	RxNoBuf uint64 `protobuf:"varint,10,opt,name=rx_no_buf,json=rxNoBuf,proto3" json:"rx_no_buf,omitempty"`
 	// Packets missed by the device.
 	RxMiss uint64 `protobuf:"varint,11,opt,name=rx_miss,json=rxMiss,proto3" json:"rx_miss,omitempty"`
@@ -659,7 +659,7 @@ type InterfaceState_Statistics struct {
 	Ipv4Packets uint64 `protobuf:"varint,7,opt,name=ipv4_packets,json=ipv4Packets,proto3" json:"ipv4_packets,omitempty"`
 	// IPv6 packets.
 	Ipv6Packets uint64 `protobuf:"varint,8,opt,name=ipv6_packets,json=ipv6Packets,proto3" json:"ipv6_packets,omitempty"`
-	// Packets lost for want of a buffer.
+	// Packets dropped because no buffer was free.
 	InNobufPackets uint64 `protobuf:"varint,9,opt,name=in_nobuf_packets,json=inNobufPackets,proto3" json:"in_nobuf_packets,omitempty"`
 	// Packets missed by the device.
 	InMissPackets uint64 `protobuf:"varint,10,opt,name=in_miss_packets,json=inMissPackets,proto3" json:"in_miss_packets,omitempty"`

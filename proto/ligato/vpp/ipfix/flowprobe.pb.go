@@ -102,7 +102,7 @@ func (x *FlowProbeFeature) GetIp6() bool {
 // is only one). VPP refuses to change them while an interface is measured.
 type FlowProbeParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Seconds between two reports about a flow that goes on.
+	// Seconds between two reports about an active flow.
 	ActiveTimer uint32 `protobuf:"varint,1,opt,name=active_timer,json=activeTimer,proto3" json:"active_timer,omitempty"`
 	// Seconds of silence after which a flow has ended.
 	PassiveTimer uint32 `protobuf:"varint,2,opt,name=passive_timer,json=passiveTimer,proto3" json:"passive_timer,omitempty"`

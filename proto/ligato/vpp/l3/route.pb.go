@@ -99,7 +99,7 @@ type Route struct {
 	Weight uint32 `protobuf:"varint,6,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Paths of the lowest preference are used.
 	Preference uint32 `protobuf:"varint,7,opt,name=preference,proto3" json:"preference,omitempty"`
-	// VRF table in which the lookup goes on; only for INTER_VRF.
+	// VRF table in which the lookup continues; only for INTER_VRF.
 	ViaVrfId      uint32 `protobuf:"varint,8,opt,name=via_vrf_id,json=viaVrfId,proto3" json:"via_vrf_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -186,17 +186,17 @@ type isLocalSID_EndFunction interface {
 }
 
 type LocalSID_BaseEndFunction struct {
-	// Go on to the next segment.
+	// Continue with the next segment.
 	BaseEndFunction *LocalSID_End `protobuf:"bytes,3,opt,name=base_end_function,json=baseEndFunction,proto3,oneof"`
 }
 
 type LocalSID_EndFunctionX struct {
-	// Go on to the next segment through a given next hop.
+	// Continue with the next segment through a given next hop.
 	EndFunctionX *LocalSID_EndX `protobuf:"bytes,4,opt,name=end_function_x,json=endFunctionX,proto3,oneof"`
 }
 
 type LocalSID_EndFunctionT struct {
-	// Go on to the next segment looked up in a given table.
+	// Continue with the next segment looked up in a given table.
 	EndFunctionT *LocalSID_EndT `protobuf:"bytes,5,opt,name=end_function_t,json=endFunctionT,proto3,oneof"`
 }
 
@@ -522,7 +522,7 @@ func (x *SRv6Global) GetEncapSourceAddress() string {
 	return ""
 }
 
-// Go on to the next segment.
+// Continue with the next segment.
 type LocalSID_End struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Remove the segment routing header at the last but one segment.
@@ -568,7 +568,7 @@ func (x *LocalSID_End) GetPsp() bool {
 	return false
 }
 
-// Go on to the next segment through a given next hop.
+// Continue with the next segment through a given next hop.
 type LocalSID_EndX struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in End.
@@ -632,7 +632,7 @@ func (x *LocalSID_EndX) GetNextHop() string {
 	return ""
 }
 
-// Go on to the next segment looked up in a given table.
+// Continue with the next segment looked up in a given table.
 type LocalSID_EndT struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in End.

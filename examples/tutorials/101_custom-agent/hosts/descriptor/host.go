@@ -83,7 +83,7 @@ func (d *hostDescriptor) delete(_ string, host *model.Host, _ api.Metadata) erro
 }
 
 // retrieve reads back what there is. This is how an agent that was restarted
-// finds its work done, and how a resync finds what somebody else has changed.
+// finds its work done, and how a resync finds changes of other programs.
 func (d *hostDescriptor) retrieve([]api.KV[*model.Host, api.Metadata]) ([]api.KV[*model.Host, api.Metadata], error) {
 	hosts, err := d.file.All()
 	if err != nil {
@@ -93,7 +93,7 @@ func (d *hostDescriptor) retrieve([]api.KV[*model.Host, api.Metadata]) ([]api.KV
 	for _, host := range hosts {
 		found = append(found, api.KV[*model.Host, api.Metadata]{
 			Key: model.HostModel.Key(host), Value: host,
-			Origin: api.FromNB, // nobody else writes into this file
+			Origin: api.FromNB, // no other program writes to this file
 		})
 	}
 	return found, nil
