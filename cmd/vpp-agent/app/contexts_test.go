@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 )
@@ -11,6 +12,7 @@ func TestCallbacksTakeContexts(t *testing.T) {
 	t.Parallel()
 	h := newSimulatedHouse(t, "", "--simulate")
 	h.start(t)
+	h.awaitReadiness(t, http.StatusOK, "")
 	southbounds := []string{"vpp", "linux"}
 	withContext := map[string]int{} // callbacks by southbound
 	for _, d := range h.Scheduler.ListDescriptors() {
