@@ -98,6 +98,27 @@ func (v *VPP) Call(ctx context.Context, req, reply api.Message) error {
 	return marked(s.Client.Call(ctx, req, reply))
 }
 
+// CallAll is Call for several requests, all of which are sent before the first reply is
+// awaited. replies has one message for each request, and the result one error.
+func (v *VPP) CallAll(ctx context.Context, requests, replies []api.Message) []error {
+	errs := make([]error, len(requests))
+	s, err := v.src.Session()
+	if err != nil {
+		for i, req := range requests {
+			errs[i] = fmt.Errorf("%s: %w", req.GetMessageName(), err)
+		}
+		return errs
+	}
+	sent := make([]vppclient.Future, len(requests))
+	for i, req := range requests {
+		sent[i] = s.Client.Send(ctx, req, replies[i])
+	}
+	for i := range sent {
+		errs[i] = marked(sent[i].Result())
+	}
+	return errs
+}
+
 // Has reports whether the connected VPP knows all the messages; false without
 // a session.
 func (v *VPP) Has(msgs ...api.Message) bool {

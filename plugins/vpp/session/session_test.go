@@ -56,6 +56,12 @@ func TestWithoutSession(t *testing.T) {
 		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
 			t.Errorf("call: %v", err)
 		}
+		loop, reply := &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}
+		for _, err := range v.CallAll(t.Context(), []api.Message{loop, loop}, []api.Message{reply, reply}) {
+			if !errors.Is(err, kvs.ErrUnreached) {
+				t.Errorf("call of several: %v", err)
+			}
+		}
 		if _, err := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
 			t.Errorf("dump: %v", err)
 		}

@@ -21,8 +21,8 @@ import (
 
 // routeCalls is what routes need of VPP.
 type routeCalls interface {
-	AddRoute(ctx context.Context, r vppcalls.Route) error
-	DeleteRoute(ctx context.Context, r vppcalls.Route) error
+	AddRoutes(ctx context.Context, routes []vppcalls.Route) []error
+	DeleteRoutes(ctx context.Context, routes []vppcalls.Route) []error
 	PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, gone map[uint32]bool) error
 	DumpTables(ctx context.Context) ([]vppcalls.Table, error)
 	EachRoute(ctx context.Context, t vppcalls.Table, each func(vppcalls.Route)) error
@@ -49,8 +49,8 @@ func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Validate:             validateRoute,
 		Dependencies:         routeDependencies,
 		ValueComparator:      sameRoute,
-		CreateContext:        d.create,
-		DeleteContext:        d.remove,
+		CreateBatch:          d.create,
+		DeleteBatch:          d.remove,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
 		RetrieveDependencies: []string{interfaceName, VrfTableName},
@@ -186,24 +186,44 @@ func sameRoute(_ string, a, b *l3.Route) bool {
 		max(a.GetWeight(), 1) == max(b.GetWeight(), 1) && a.GetPreference() == b.GetPreference()
 }
 
-func (d *routeDescriptor) create(ctx context.Context, _ string, r *l3.Route) (kvs.Metadata, error) {
-	route, err := d.resolve(r)
-	if err != nil {
-		return nil, err
-	}
+type (
+	routeValue  = kvs.BatchValue[*l3.Route, kvs.Metadata]
+	routeResult = kvs.BatchResult[kvs.Metadata]
+)
+
+func (d *routeDescriptor) create(ctx context.Context, values []routeValue) []routeResult {
 	if err := d.loose.clear(ctx, d.vpp.PruneRoute); err != nil {
-		return nil, fmt.Errorf("remove paths through interfaces that are gone: %w", err)
+		results := make([]routeResult, len(values))
+		for i := range results {
+			results[i].Err = fmt.Errorf("remove paths through interfaces that are gone: %w", err)
+		}
+		return results
 	}
 	defer d.loose.created()
-	return nil, d.vpp.AddRoute(ctx, route)
+	return d.change(ctx, values, d.vpp.AddRoutes, func(v *routeValue) *l3.Route { return v.New })
 }
 
-func (d *routeDescriptor) remove(ctx context.Context, _ string, r *l3.Route, _ kvs.Metadata) error {
-	route, err := d.resolve(r)
-	if err != nil {
-		return err
+func (d *routeDescriptor) remove(ctx context.Context, values []routeValue) []routeResult {
+	return d.change(ctx, values, d.vpp.DeleteRoutes, func(v *routeValue) *l3.Route { return v.Old })
+}
+
+// change sends the routes of a batch that can be resolved.
+func (d *routeDescriptor) change(ctx context.Context, values []routeValue,
+	send func(context.Context, []vppcalls.Route) []error, of func(*routeValue) *l3.Route) []routeResult {
+	results := make([]routeResult, len(values))
+	routes, sent := make([]vppcalls.Route, 0, len(values)), make([]int, 0, len(values))
+	for i := range values {
+		route, err := d.resolve(of(&values[i]))
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		routes, sent = append(routes, route), append(sent, i)
 	}
-	return d.vpp.DeleteRoute(ctx, route)
+	for n, err := range send(ctx, routes) {
+		results[sent[n]].Err = err
+	}
+	return results
 }
 
 func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {

@@ -45,25 +45,29 @@ type Route struct {
 // maxPaths is how many paths one message carries at most; VPP counts in a byte.
 const maxPaths = 128
 
-// routeChange is what paths have in common that can be sent in one message.
-type routeChange struct {
-	table uint32
-	dst   netip.Prefix
-	add   bool
+// destination is what paths have in common that can be sent in one message.
+type destination struct {
+	table  uint32
+	prefix netip.Prefix
 }
 
-// AddRoute adds a path to a destination. Paths that are added at the same time go
-// in one message: VPP may stop its workers for each.
-func (c *Calls) AddRoute(ctx context.Context, r Route) error { return c.route(ctx, r, true) }
+// AddRoutes adds paths to destinations, and returns one error for each. It sends all requests
+// before it waits for the replies. Paths of the same destination go in one message: VPP may
+// stop its workers for each.
+func (c *Calls) AddRoutes(ctx context.Context, routes []Route) []error {
+	return c.changeRoutes(ctx, routes, true)
+}
 
-// DeleteRoute removes a path of a destination. If there is none, that is a
-// success. Paths that are removed at the same time go in one message.
-func (c *Calls) DeleteRoute(ctx context.Context, r Route) error {
-	err := c.route(ctx, r, false)
-	if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
-		return nil
+// DeleteRoutes removes paths of destinations, like AddRoutes. If there is none, that is a
+// success.
+func (c *Calls) DeleteRoutes(ctx context.Context, routes []Route) []error {
+	errs := c.changeRoutes(ctx, routes, false)
+	for i, err := range errs {
+		if session.Gone(err, api.NO_SUCH_ENTRY, api.NO_SUCH_FIB, api.NO_MATCHING_INTERFACE) {
+			errs[i] = nil
+		}
 	}
-	return err
+	return errs
 }
 
 // PruneRoute takes the paths through interfaces that do not exist any more from a
@@ -89,34 +93,62 @@ func (c *Calls) PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, 
 	}}, &ip.IPRouteAddDelReply{})
 }
 
-func (c *Calls) route(ctx context.Context, r Route, add bool) error {
-	change := routeChange{r.Table, r.Destination, add}
-	return c.routes.do(ctx, change, r.message(r.Destination.Addr().Is6()), maxPaths, func(paths []fib_types.FibPath) []error {
-		return c.changeRoute(ctx, change, paths)
-	})
-}
-
-// changeRoute returns one error per path. VPP refuses a message as a whole, so
-// they are tried one by one to find out which it means.
-func (c *Calls) changeRoute(ctx context.Context, change routeChange, paths []fib_types.FibPath) []error {
-	errs := make([]error, len(paths))
-	err := c.sendRoute(ctx, change, paths)
-	if refused := (api.VPPApiError(0)); len(paths) > 1 && errors.As(err, &refused) {
-		for n := range paths {
-			errs[n] = c.sendRoute(ctx, change, paths[n:n+1])
+// changeRoutes returns one error per route. VPP refuses a message as a whole, so its paths
+// are tried one by one to find out which it means.
+func (c *Calls) changeRoutes(ctx context.Context, routes []Route, add bool) []error {
+	errs := make([]error, len(routes))
+	var again [][]int
+	groups := byDestination(routes)
+	for g, err := range c.sendRoutes(ctx, routes, groups, add) {
+		refused := api.VPPApiError(0)
+		split := len(groups[g]) > 1 && errors.As(err, &refused)
+		for _, i := range groups[g] {
+			errs[i] = err
+			if split {
+				again = append(again, []int{i})
+			}
 		}
+	}
+	if len(again) == 0 {
 		return errs
 	}
-	for n := range errs {
-		errs[n] = err
+	for g, err := range c.sendRoutes(ctx, routes, again, add) {
+		errs[again[g][0]] = err
 	}
 	return errs
 }
 
-func (c *Calls) sendRoute(ctx context.Context, change routeChange, paths []fib_types.FibPath) error {
-	return c.vpp.Call(ctx, &ip.IPRouteAddDel{IsAdd: change.add, IsMultipath: true, Route: ip.IPRoute{
-		TableID: change.table, Prefix: ipconv.Prefix(change.dst), NPaths: uint8(len(paths)), Paths: paths,
-	}}, &ip.IPRouteAddDelReply{})
+// byDestination returns the indexes of the routes that go in one message.
+func byDestination(routes []Route) (groups [][]int) {
+	last := make(map[destination]int, len(routes)) // group
+	for i, r := range routes {
+		to := destination{r.Table, r.Destination}
+		g, known := last[to]
+		if !known || len(groups[g]) == maxPaths {
+			g = len(groups)
+			groups, last[to] = append(groups, nil), g
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// sendRoutes sends a message for each group of routes with the same destination, and returns
+// one error per group.
+func (c *Calls) sendRoutes(ctx context.Context, routes []Route, groups [][]int, add bool) []error {
+	requests, replies := make([]api.Message, len(groups)), make([]api.Message, len(groups))
+	for g, group := range groups {
+		to := routes[group[0]]
+		paths := make([]fib_types.FibPath, len(group))
+		for n, i := range group {
+			paths[n] = routes[i].message(to.Destination.Addr().Is6())
+		}
+		requests[g] = &ip.IPRouteAddDel{IsAdd: add, IsMultipath: true, Route: ip.IPRoute{
+			TableID: to.Table, Prefix: ipconv.Prefix(to.Destination), NPaths: uint8(len(paths)), Paths: paths,
+		}}
+		replies[g] = &ip.IPRouteAddDelReply{}
+	}
+	return c.vpp.CallAll(ctx, requests, replies)
 }
 
 // message is the path of packets of the given version of IP.

@@ -9,7 +9,6 @@ import (
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
-	"go.fd.io/govpp/binapi/fib_types"
 	"go.fd.io/govpp/binapi/ip"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
@@ -25,9 +24,8 @@ type MAC = ethernet_types.MacAddress
 // Calls are the layer 3 operations. All methods may be called concurrently.
 // Errors name the message and what VPP answered.
 type Calls struct {
-	vpp    *session.VPP
-	ops    *session.Ops[ops]
-	routes *combiner[routeChange, fib_types.FibPath]
+	vpp *session.VPP
+	ops *session.Ops[ops]
 }
 
 // ops are the operations that have variants, and those of plugins that VPP may
@@ -45,7 +43,7 @@ type ops struct {
 
 // New returns the layer 3 operations on a VPP.
 func New(vpp *session.VPP) *Calls {
-	return &Calls{vpp: vpp, ops: session.Per(chooseOps), routes: newCombiner[routeChange, fib_types.FibPath]()}
+	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
 }
 
 func chooseOps(s session.Session) ops {
