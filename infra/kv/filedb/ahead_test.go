@@ -18,7 +18,7 @@ func (c *counter) Read(_ string, text []byte, _ string) kv.Content {
 }
 
 // A large file is read while its change settles, and only again if it changed
-// once more; small ones are read when they have settled.
+// again; small ones are read when they have settled.
 func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	large, small := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")

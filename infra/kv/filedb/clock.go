@@ -2,7 +2,7 @@ package filedb
 
 import "time"
 
-// clock is the time by which changes settle.
+// clock is the clock by which changes settle.
 type clock interface {
 	Now() time.Time
 	After(d time.Duration) <-chan time.Time

@@ -70,7 +70,7 @@ func start(t *testing.T, dir string, paths ...string) *store {
 	s.Go(func(ctx context.Context) {
 		err := s.Watch(ctx, "/vnf-agent/vpp1/", func(u kv.Update) error {
 			s.updates <- render(u)
-			return errors.New("nobody can apply this")
+			return errors.New("cannot be applied")
 		})
 		if err != nil {
 			t.Error(err)
@@ -232,7 +232,7 @@ func TestBrokenFileKeepsWhatItSaid(t *testing.T) {
 	s.want("-y z=1")
 }
 
-// A file that was never right is told as missing, until it is mended or gone.
+// A file that was never valid is reported as missing until it is fixed or deleted.
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// rereadEvery is how often small files are read although nothing seems to
-	// have happened to them.
+	// rereadEvery is the interval at which small files are read again even if
+	// they seem unchanged.
 	rereadEvery = 10 * time.Second
-	// maxDrained bounds how many announcements are taken at once.
+	// maxDrained is the maximum number of notifications handled together.
 	maxDrained = 1000
 )
 
-// follower follows the files for one receiver. It lives in one goroutine.
+// follower follows the files for one receiver. It belongs to one goroutine.
 type follower struct {
 	p      *Plugin
 	log    logging.Logger
@@ -29,13 +29,13 @@ type follower struct {
 	handle func(kv.Update) error
 	reader *reader
 
-	notify   *fsnotify.Watcher // nil if the system has no more of them
+	notify   *fsnotify.Watcher // nil if the system has no inotify instance left
 	settling settler
 	forced   map[string]bool // files that were written to
-	reread   bool            // read small files once more
+	reread   bool            // read small files again
 	told     []kv.Entry
 
-	incomplete []string // as told last
+	incomplete []string // as last reported
 
 	errors, conflicts, unwatched once
 }
@@ -87,8 +87,8 @@ func (f *follower) run(ctx context.Context) error {
 	return nil
 }
 
-// announced handles a change that the file system told, and all that it told
-// with it.
+// announced handles a notification of the file system, and those that are
+// pending.
 func (f *follower) announced(ev fsnotify.Event, more <-chan fsnotify.Event) {
 	touched := false
 	for range maxDrained {
@@ -124,7 +124,7 @@ func (f *follower) look(touched bool) (changed bool) {
 	return changed
 }
 
-// watch asks the file system to announce changes where there may be any.
+// watch watches the directories in which files may change.
 func (f *follower) watch() {
 	if f.notify == nil {
 		return
@@ -134,7 +134,7 @@ func (f *follower) watch() {
 	var failed []string
 	for _, dir := range have {
 		if !slices.Contains(want, dir) {
-			_ = f.notify.Remove(dir) // it may be gone
+			_ = f.notify.Remove(dir) // it may have been deleted
 		}
 	}
 	for _, dir := range want {
@@ -151,7 +151,7 @@ func (f *follower) watch() {
 	f.unwatched.keep(failed)
 }
 
-// load reads what changed and tells the receiver.
+// load reads the changed files and passes the changes to the receiver.
 func (f *follower) load(first bool) {
 	changed := f.reader.load(func(path string, info os.FileInfo) bool {
 		return f.forced[path] || f.reread && info.Size() <= smallFile

@@ -14,7 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/disktest"
 )
 
-// On a full disk the status file stays as it was, and who publishes is told what
+// On a full disk the status file stays as it was, and the error of a write says what
 // to do. What was refused does not come with the next value.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func (w *warnings) count() int {
 	return len(w.seen)
 }
 
-// Trouble with files is told once in the log, and in the health tree until it
+// Errors in files are logged once, and in the health tree until it
 // is over.
 func TestTroubleIsTold(t *testing.T) {
 	t.Parallel()

@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// listing is which files there are; links are followed.
+// listing is the list of existing files; links are followed.
 type listing struct {
 	files map[string]os.FileInfo // by path
 	errs  map[string]error       // of files and directories that cannot be looked at
-	// missing are the configured paths that do not exist; they may appear later.
+	// missing are the configured paths that do not exist; they may be created
+	// later.
 	missing []string
 }
 
-// list looks at the configured paths. The file skip is left out.
+// list lists the configured paths, without the file skip.
 func list(paths []string, skip string) listing {
 	l := listing{files: map[string]os.FileInfo{}, errs: map[string]error{}}
 	for _, path := range paths {
@@ -35,7 +36,7 @@ func list(paths []string, skip string) listing {
 	return l
 }
 
-// directory adds the files of a directory, not those of directories in it.
+// directory adds the files of a directory, but not of its subdirectories.
 func (l *listing) directory(dir, skip string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -55,8 +56,8 @@ func (l *listing) directory(dir, skip string) {
 	}
 }
 
-// isConfiguration tells whether a file of a directory is read. Hidden files are
-// those of editors and of volumes.
+// isConfiguration reports whether a file of a directory is read. Hidden files
+// belong to editors and volumes.
 func isConfiguration(name string) bool {
 	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "#") &&
 		slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(name))
@@ -64,7 +65,7 @@ func isConfiguration(name string) bool {
 
 func (l *listing) add(path string, info os.FileInfo, err error) {
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it may appear later
+	case errors.Is(err, fs.ErrNotExist): // it may be created later
 	case err != nil:
 		l.errs[path] = err
 	case !info.Mode().IsRegular():
@@ -74,8 +75,8 @@ func (l *listing) add(path string, info os.FileInfo, err error) {
 	}
 }
 
-// same tells whether nothing happened between two listings, as far as can be
-// told without reading the files.
+// same reports whether two listings show no change, as far as that is visible
+// without reading the files.
 func (l listing) same(other listing) bool {
 	if len(l.files) != len(other.files) || len(l.errs) != len(other.errs) || !slices.Equal(l.missing, other.missing) {
 		return false
@@ -93,7 +94,7 @@ func (l listing) same(other listing) bool {
 	return true
 }
 
-// suspicious tells whether a file that had content is empty or gone.
+// suspicious reports whether a file that had content is empty or deleted.
 func (l listing) suspicious(before listing) bool {
 	for path, info := range before.files {
 		if now := l.files[path]; info.Size() > 0 && (now == nil || now.Size() == 0) {
@@ -107,9 +108,8 @@ func sameFile(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// directories lists what to watch so that every change is announced: the
-// directories that are read, those that the paths are in, and those that links
-// lead to.
+// directories returns the directories to watch for all changes: those that are
+// read, those that contain the paths, and the targets of links.
 func (l listing) directories(paths []string) []string {
 	var dirs []string
 	for _, path := range paths {

@@ -10,13 +10,13 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/kv"
 )
 
-// conflict is a key that two files have.
+// conflict is a key in two files.
 type conflict struct{ key, loser, winner string }
 
-// merged puts the entries of all files together, sorted by key. Of those with
-// the same key the one in the last file, by path, is in effect.
+// merged returns the entries of all files, sorted by key. For duplicate keys,
+// the entry in the last file, by path, is in effect.
 func (r *reader) merged() (entries []kv.Entry, conflicts []conflict) {
-	if len(r.files) == 1 { // the usual case, and a large file is large enough once
+	if len(r.files) == 1 { // the usual case; it saves a copy of a large file
 		for _, f := range r.files {
 			return f.entries, nil
 		}
@@ -42,8 +42,8 @@ func (r *reader) merged() (entries []kv.Entry, conflicts []conflict) {
 	return entries, conflicts
 }
 
-// overlay is all entries of two lists, sorted by key like them; with the same
-// key, those of the second.
+// overlay merges two lists that are sorted by key; for duplicate keys, the
+// entry of the second list wins.
 func overlay(under, over []kv.Entry) []kv.Entry {
 	all := make([]kv.Entry, 0, len(under)+len(over))
 	walk(under, over, func(a, b *kv.Entry) {
@@ -55,7 +55,8 @@ func overlay(under, over []kv.Entry) []kv.Entry {
 	return all
 }
 
-// difference is what leads from one content to another; all are sorted by key.
+// difference returns the changes from one content to another; all are sorted
+// by key.
 func difference(from, to []kv.Entry) []kv.Change {
 	var changes []kv.Change
 	if len(from) == 0 {
@@ -72,8 +73,8 @@ func difference(from, to []kv.Entry) []kv.Change {
 	return changes
 }
 
-// walk calls f with the entries of two lists that have the same key, in the
-// order of the keys; nil if a list does not have it.
+// walk calls f with the pairs of entries with the same key, in the order of
+// the keys; an entry is nil if its list does not have the key.
 func walk(a, b []kv.Entry, f func(a, b *kv.Entry)) {
 	for len(a) > 0 || len(b) > 0 {
 		order := 0

@@ -23,7 +23,7 @@ func NewPlugin(opts ...Option) *Plugin {
 // UseDeps lets f change the dependencies of the plugin.
 func UseDeps(f func(*Deps)) Option { return func(p *Plugin) { f(&p.Deps) } }
 
-// UseFormat sets how files are read.
+// UseFormat sets the format of files.
 func UseFormat(f kv.Format) Option { return func(p *Plugin) { p.Format = f } }
 
 // UseConf gives the plugin a configuration that needs no file; a file overrides

@@ -1,12 +1,12 @@
-// Package filedb is the plugin that makes files a key-value store: every file
-// holds some of the entries, and editing a file changes them while the agent
-// runs.
+// Package filedb is the plugin that uses files as a key-value store: every
+// file contains some of the entries, and editing a file changes them while the
+// agent runs.
 //
-// A file that cannot be read, or is not well-formed, keeps the entries that it
-// had when it was last right. In a file with errors in some entries the others
-// take effect, but nothing counts as removed until the errors are mended. While
-// there is a file that had errors whenever it was read, the store tells that its
-// content is incomplete. Where two files have an entry of the same key, that of
+// A file that cannot be read, or is malformed, keeps the entries of its last
+// valid content. If only some entries of a file have errors, the others take
+// effect, but no entry counts as removed until the errors are fixed. While there
+// is a file that was never read without errors, the store reports that its
+// content is incomplete. If two files have an entry with the same key, that of
 // the file whose path is last in alphabetical order wins.
 package filedb
 
@@ -33,30 +33,29 @@ import (
 // Plugin is the store of files.
 type Plugin struct {
 	Deps
-	base    *Config // of UseConf; nil: none
+	base    *Config // of UseConf; nil if it was not used
 	cfg     Config
 	enabled bool
-	clock   clock // nil before Init: that of the machine
+	clock   clock // nil before Init: the system clock
 
-	status   sync.Mutex // over published and the status file
+	status   sync.Mutex // guards published and the status file
 	outgoing published
-	// refused are the errors of the files that are about one key.
+	// refused are the errors in the files that concern one key.
 	refused atomic.Pointer[map[string][]error]
 }
 
 // Deps is what the plugin needs.
 type Deps struct {
 	infra.PluginDeps
-	// Format reads the files. Without it the plugin works only while it is
-	// disabled.
+	// Format parses the files. It may be nil only if the plugin is disabled.
 	Format kv.Format `optional:"true"`
 }
 
 // Config is the file filedb.conf. Without that file the plugin is disabled.
 type Config struct {
 	ConfigurationPaths []string      `json:"configuration-paths" desc:"files, and directories whose files *.json, *.yaml and *.yml are read; those that do not exist may appear later"`
-	StatusPath         string        `json:"status-path" desc:"file that published values are written to, in JSON; empty means that nothing can be published"`
-	PollInterval       time.Duration `json:"poll-interval" desc:"how often to look for changes that the file system did not announce"`
+	StatusPath         string        `json:"status-path" desc:"file that published values are written to, in JSON; empty disables publishing"`
+	PollInterval       time.Duration `json:"poll-interval" desc:"interval of polling for changes without a notification of the file system"`
 }
 
 // DefaultConfig is what holds where the configuration file says nothing.
@@ -126,10 +125,10 @@ func (p *Plugin) Init() error {
 	return nil
 }
 
-// Disabled tells that there is no configuration file.
+// Disabled reports that there is no configuration file.
 func (p *Plugin) Disabled() bool { return !p.enabled }
 
-// Writable tells that values can be published: status-path is configured.
+// Writable reports that values can be published: status-path is configured.
 func (p *Plugin) Writable() bool { return p.enabled && p.cfg.StatusPath != "" }
 
 // Watch follows the files, see kv.Store. Each call follows them on its own.
@@ -141,8 +140,7 @@ func (p *Plugin) Watch(ctx context.Context, prefix string, handle func(kv.Update
 	return f.run(ctx)
 }
 
-// Refused implements kv.Refuser with what the files said when they were read
-// last.
+// Refused implements kv.Refuser with the errors of the last read.
 func (p *Plugin) Refused(key string) error {
 	if refused := p.refused.Load(); refused != nil {
 		return errors.Join((*refused)[key]...)
@@ -150,8 +148,8 @@ func (p *Plugin) Refused(key string) error {
 	return nil
 }
 
-// Put publishes a value into the file named by status-path; nil removes it. A
-// file cannot forget by itself: TTLs are not supported.
+// Put publishes a value to the file named by status-path; nil removes it. TTLs
+// are not supported, since a file cannot expire entries.
 func (p *Plugin) Put(key string, value proto.Message, opts ...kv.PutOption) error {
 	if err := supported(key, opts); err != nil {
 		return err
@@ -198,8 +196,8 @@ func (p *Plugin) Delete(key string, opts ...kv.DelOption) (existed bool, err err
 	return existed && err == nil, err
 }
 
-// publish changes what is published, and writes it; if that fails nothing has
-// changed. subject is what it is about, for errors.
+// publish changes the published values and writes the file; if that fails, it
+// changes nothing. subject is the changed key, for errors.
 func (p *Plugin) publish(what, subject string, change func() error) error {
 	if p.cfg.StatusPath == "" {
 		return fmt.Errorf("%s %s: expected status-path in %s.conf", what, subject, p)

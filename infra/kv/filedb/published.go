@@ -33,7 +33,7 @@ func (m *published) set(key string, value proto.Message) error {
 	return nil
 }
 
-// write replaces the file as a whole, so that readers never see half of it.
+// write replaces the file atomically.
 func (m *published) write(path string) error {
 	type datum struct {
 		Key   string          `json:"key"`
@@ -52,7 +52,8 @@ func (m *published) write(path string) error {
 	return replaceFile(path, append(text, '\n'))
 }
 
-// replaceFile leaves the file as it is, and nothing beside it, if it fails.
+// replaceFile leaves the file unchanged, and no other file behind, if it
+// fails.
 func replaceFile(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -68,10 +69,10 @@ func replaceFile(path string, text []byte) error {
 	return nil
 }
 
-// explain says what to do about a full disk.
+// explain adds the remedy to the error of a full disk.
 func explain(err error) error {
 	if kv.DiskFull(err) {
-		return fmt.Errorf("%w: the file is as it was; make room there, or set status-path in filedb.conf to a file elsewhere", err)
+		return fmt.Errorf("%w: the file is unchanged; free disk space, or set status-path in filedb.conf to a file elsewhere", err)
 	}
 	return err
 }

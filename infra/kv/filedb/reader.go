@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	// maxFile bounds what is read of one file, in bytes; the format has a bound
-	// of its own, and is to complain.
+	// maxFile is the maximum number of bytes read of one file; it exceeds the
+	// limit of the format, which reports the error.
 	maxFile = 256<<20 + 1
-	// smallFile is up to which size files are read again now and then although
-	// nothing seems to have happened to them, in bytes.
+	// smallFile is the maximum size of files that are read again periodically
+	// although they seem unchanged, in bytes.
 	smallFile = 1 << 20
 )
 
-// file is what is known of one file.
+// file is the state of one file.
 type file struct {
 	info    os.FileInfo
 	sum     [sha256.Size]byte
-	entries []kv.Entry // in effect: the last good ones; sorted by key
-	known   bool       // it was without errors once
+	entries []kv.Entry // in effect: the last valid ones; sorted by key
+	known   bool       // it has been read without errors
 	foreign int
 	errs    []error
 }
 
-// reader holds the files as they were read last.
+// reader holds the files as they were last read.
 type reader struct {
 	format kv.Format
 	prefix string
 	paths  []string
 	skip   string
 
-	seen  listing // what was looked at last
+	seen  listing // the last listing
 	files map[string]*file
-	ahead map[string]parsed // what was read before it settled, by path
+	ahead map[string]parsed // content read before it settled, by path
 }
 
-// parsed is what a text says.
+// parsed is the content of a text.
 type parsed struct {
 	sum     [sha256.Size]byte
 	content kv.Content
@@ -54,8 +54,8 @@ func newReader(format kv.Format, prefix string, paths []string, skip string) *re
 	return &reader{format: format, prefix: prefix, paths: paths, skip: skip, files: map[string]*file{}, ahead: map[string]parsed{}}
 }
 
-// look tells whether anything happened since the last look, and whether a file
-// is empty or gone that was not when it was read.
+// look reports whether anything changed since the last look, and whether a
+// file that had content is now empty or deleted.
 func (r *reader) look() (changed, suspicious bool) {
 	now := list(r.paths, r.skip)
 	before := r.seen
@@ -67,8 +67,8 @@ func (r *reader) look() (changed, suspicious bool) {
 	return !now.same(before), now.suspicious(read)
 }
 
-// load reads the files that changed, and those named by force, as they were
-// seen by look. It returns the paths of files whose content is new.
+// load reads the files that changed, and those selected by force, as listed by
+// look. It returns the paths of files with new content.
 func (r *reader) load(force func(path string, info os.FileInfo) bool) (changed []string) {
 	for path := range r.files {
 		if r.seen.files[path] == nil && r.unreadable(path) == nil {
@@ -95,8 +95,8 @@ func (r *reader) load(force func(path string, info os.FileInfo) bool) (changed [
 	return changed
 }
 
-// readAhead reads large files that changed before the change has settled. When
-// they are loaded, and still say the same, that is done already.
+// readAhead reads large changed files before the change has settled, so that
+// load has nothing to do if their content stays the same.
 func (r *reader) readAhead() {
 	for path, info := range r.seen.files {
 		f := r.files[path]
@@ -105,7 +105,7 @@ func (r *reader) readAhead() {
 		}
 		text, err := readFile(path)
 		if err != nil {
-			continue // load will tell, if it lasts
+			continue // load reports the error if it persists
 		}
 		sum := sha256.Sum256(text)
 		if f == nil || sum != f.sum {
@@ -114,7 +114,7 @@ func (r *reader) readAhead() {
 	}
 }
 
-// parse reads a text, unless that was done ahead.
+// parse parses a text, unless readAhead did.
 func (r *reader) parse(path string, text []byte, sum [sha256.Size]byte) kv.Content {
 	if ahead, done := r.ahead[path]; done && ahead.sum == sum {
 		return ahead.content
@@ -122,7 +122,7 @@ func (r *reader) parse(path string, text []byte, sum [sha256.Size]byte) kv.Conte
 	return r.format.Read(path, text, r.prefix)
 }
 
-// unreadable is why a file, or the directory it is in, cannot be looked at.
+// unreadable returns why a file, or its directory, cannot be read.
 func (r *reader) unreadable(path string) error {
 	for p, err := range r.seen.errs {
 		if isBelow(path, p) {
@@ -132,15 +132,15 @@ func (r *reader) unreadable(path string) error {
 	return nil
 }
 
-// isBelow tells whether the path is dir or in it.
+// isBelow reports whether the path is dir or in it.
 func isBelow(path, dir string) bool {
 	return path == dir || len(path) > len(dir) && path[:len(dir)] == dir && os.IsPathSeparator(path[len(dir)])
 }
 
-// read reads one file; false if it says the same as before.
+// read reads one file; it returns false if the content is unchanged.
 func (r *reader) read(path string, f *file) bool {
 	text, err := readFile(path)
-	if errors.Is(err, fs.ErrNotExist) { // the next look will see that it is gone
+	if errors.Is(err, fs.ErrNotExist) { // the next look will find that it was deleted
 		return false
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func (r *reader) read(path string, f *file) bool {
 		return true
 	}
 	entries := content.Entries
-	if len(content.Errs) > 0 { // what seems to be removed may be what is wrong
+	if len(content.Errs) > 0 { // a missing entry may be one with an error
 		entries = overlay(f.entries, entries)
 	}
 	f.entries, f.known = entries, f.known || len(content.Errs) == 0
@@ -179,7 +179,7 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// errs lists what is wrong with all files, ordered by file.
+// errs returns the errors in all files, ordered by file.
 func (r *reader) errs() []error {
 	var errs []error
 	for _, path := range slices.Sorted(maps.Keys(r.seen.errs)) {
@@ -191,8 +191,8 @@ func (r *reader) errs() []error {
 	return errs
 }
 
-// incomplete lists, in order, the files that were never without errors, and
-// the directories that could never be read: what they say is not known.
+// incomplete returns, in order, the files that were never read without errors,
+// and the directories that could never be read.
 func (r *reader) incomplete() []string {
 	var paths []string
 	for path, f := range r.files {
@@ -209,7 +209,7 @@ func (r *reader) incomplete() []string {
 	return slices.Compact(paths)
 }
 
-// knows tells whether the file, or files of the directory, were read before.
+// knows reports whether the file, or files of the directory, were read before.
 func (r *reader) knows(path string) bool {
 	for p := range r.files {
 		if isBelow(p, path) {

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// maxLogged bounds how many problems of one kind are logged at once.
+// maxLogged is the maximum number of problems of one kind that are logged
+// together.
 const maxLogged = 20
 
-// once keeps problems from being logged again until they are gone.
+// once prevents problems from being logged again while they persist.
 type once map[string]bool
 
-// first tells whether a problem is new.
+// first reports whether a problem is new.
 func (o *once) first(problem string) bool {
 	if (*o)[problem] {
 		return false
@@ -25,7 +26,7 @@ func (o *once) first(problem string) bool {
 	return true
 }
 
-// keep forgets all problems but those that there are now.
+// keep forgets all problems except the present ones.
 func (o *once) keep(now []string) {
 	for problem := range *o {
 		if !slices.Contains(now, problem) {
@@ -34,7 +35,7 @@ func (o *once) keep(now []string) {
 	}
 }
 
-// report tells the log and the health tree what is wrong with the files.
+// report reports the errors in the files to the log and the health tree.
 func (f *follower) report(changed []string, conflicts []conflict) {
 	errs := f.reader.errs()
 	shown := errs[:min(len(errs), maxLogged)]
@@ -42,7 +43,7 @@ func (f *follower) report(changed []string, conflicts []conflict) {
 	for _, err := range shown {
 		texts = append(texts, err.Error())
 		if f.errors.first(err.Error()) {
-			f.log.Warn("a file has an error; what it said before stays in effect", "error", err)
+			f.log.Warn("a file has an error; its previous content stays in effect", "error", err)
 		}
 	}
 	f.errors.keep(texts)
@@ -54,17 +55,17 @@ func (f *follower) report(changed []string, conflicts []conflict) {
 	f.p.Health.OK(f.summary(conflicts))
 	for _, path := range changed {
 		if file := f.reader.files[path]; file != nil && file.foreign > 0 {
-			f.log.Debug("entries of other agents are left alone", "file", path, "entries", file.foreign)
+			f.log.Debug("ignoring entries of other agents", "file", path, "entries", file.foreign)
 		}
 	}
 }
 
-// summary says what is read, and what of it is not as somebody may think: a path
-// that does not exist, and a value that another file overrides.
+// summary describes what is read, and anything unexpected: paths that do not
+// exist, and values that another file overrides.
 func (f *follower) summary(conflicts []conflict) string {
 	text := plural(len(f.reader.files), "file")
 	if missing := f.reader.seen.missing; len(missing) > 0 {
-		text += ", not there (yet): " + strings.Join(missing, ", ")
+		text += ", missing: " + strings.Join(missing, ", ")
 	}
 	if len(conflicts) > 0 {
 		c := conflicts[0]
@@ -73,7 +74,7 @@ func (f *follower) summary(conflicts []conflict) string {
 	return text
 }
 
-// byKey are the errors that tell the key of the value they are about.
+// byKey returns the errors by the key of the value that they concern.
 func byKey(errs []error) *map[string][]error {
 	keyed := map[string][]error{}
 	for _, err := range errs {

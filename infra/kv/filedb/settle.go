@@ -3,23 +3,23 @@ package filedb
 import "time"
 
 const (
-	// quiet is how long nothing may happen before changes are looked at, so that
-	// all steps of a save, or a swap of links, count as one.
+	// quiet is how long no change may happen before changes are read, so that
+	// all steps of a save, or of the replacement of links, count as one.
 	quiet = 100 * time.Millisecond
-	// quietEmpty is the same while a file that had content is empty or gone: it
-	// is probably about to be written.
+	// quietEmpty is the same while a file that had content is empty or deleted:
+	// it is probably about to be written.
 	quietEmpty = 400 * time.Millisecond
-	// latest is how long changes wait at most, even if they do not cease.
+	// latest is how long changes are delayed at most, even if they continue.
 	latest = 600 * time.Millisecond
 )
 
 // settler decides when changes have settled. It has no clock of its own.
 type settler struct {
-	first, last time.Time // of the changes that wait; zero: none
+	first, last time.Time // of the pending changes; zero if there are none
 	wait        time.Duration
 }
 
-// touch notes that something changed; empty, that a file is empty or gone.
+// touch records a change; empty reports that a file is empty or deleted.
 func (s *settler) touch(now time.Time, empty bool) {
 	if s.first.IsZero() {
 		s.first = now
@@ -30,10 +30,10 @@ func (s *settler) touch(now time.Time, empty bool) {
 	}
 }
 
-// waits tells whether there are changes that have not settled.
+// waits reports whether there are changes that have not settled.
 func (s *settler) waits() bool { return !s.first.IsZero() }
 
-// due is when to look at the changes; ok is false if there are none.
+// due returns when to read the changes; ok is false if there are none.
 func (s *settler) due() (at time.Time, ok bool) {
 	if s.first.IsZero() {
 		return time.Time{}, false

@@ -37,7 +37,7 @@ const (
 	// maxAliased bounds the values that are reached through YAML aliases, so
 	// that a small document cannot expand without end.
 	maxAliased = 1 << 20
-	// maxErrors bounds how many errors of one document are told.
+	// maxErrors is the maximum number of reported errors of one document.
 	maxErrors = 100
 	// allAgents is what keys with the label of an agent begin with.
 	allAgents = "/vnf-agent/"

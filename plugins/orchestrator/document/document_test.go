@@ -120,7 +120,7 @@ data:
 	}
 }
 
-// Every bad item is told with its place; the good ones beside it are there.
+// Every invalid item is reported with its position; the valid ones are returned.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{

@@ -17,7 +17,7 @@ type jsonError struct {
 	msg    string
 }
 
-// looksLikeJSON tells whether a text of unknown format is JSON; what begins
+// looksLikeJSON reports whether a text of unknown format is JSON; what begins
 // with a brace may also be YAML.
 func looksLikeJSON(text []byte) bool {
 	text = bytes.TrimLeft(text, " \t\r\n")
@@ -108,7 +108,7 @@ func (r *jsonReader) children(n *yaml.Node, depth int) error {
 	}
 }
 
-// skip goes on to the first byte of the token that was just read.
+// skip advances to the first byte of the token that was just read.
 func (r *jsonReader) skip() {
 	at := r.pos
 	for at < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[at]) >= 0 {

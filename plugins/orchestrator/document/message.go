@@ -58,7 +58,7 @@ func (c *Codec) planOf(md protoreflect.MessageDescriptor) *plan {
 	return p
 }
 
-// message reads a message; false tells that something in it is wrong.
+// message reads a message; false reports an error in it.
 func (d *decoder) message(n *yaml.Node, p *path, plan *plan, m protoreflect.Message) bool {
 	if plan.wellKnown {
 		return d.wellKnown(n, p, m)

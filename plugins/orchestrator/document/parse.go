@@ -197,7 +197,7 @@ func (d *decoder) below(p *path) *path {
 	return at
 }
 
-// simple tells whether a mapping has a few fields with different names, and
+// simple reports whether a mapping has a few fields with different names, and
 // nothing is merged into it.
 func simple(n *yaml.Node) bool {
 	if len(n.Content) > 2*fewChildren {

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// isLong tells whether a node is a list that is still text: one in brackets is
+// isLong reports whether a node is a list that is still text: one in brackets is
 // JSON, any other YAML.
 func isLong(n *yaml.Node) bool { return n.Kind == yaml.SequenceNode && n.Value != "" }
 
@@ -133,7 +133,7 @@ func (d *decoder) parts(pieces []piece, read func(d *decoder, e *yaml.Node, p *p
 	for i := range ready {
 		ready[i] = make(chan part, 1)
 	}
-	// What the readers begin with; d goes on meanwhile.
+	// What the readers begin with; d continues meanwhile.
 	from := &decoder{codec: d.codec, file: d.file, prefix: d.prefix, line: d.line, aliased: d.aliased, depth: d.depth}
 	var next atomic.Int64
 	var stop atomic.Bool

@@ -62,10 +62,10 @@ var sameTexts = []string{
 	manyLoops + "  - {name: e}\n  - {name: f, mtuu: 1}\n  - {mtu: 1}\n  - {}\n", // wrong here and there
 	manyLoops + "  - {name: &x e}\n  - {name: *x}\n",                            // not plain after all
 	manyLoops + "  - {name: e}\n  interfaces:\n  - {name: x}\n  - {name: y}\n",  // given twice
-	manyLoops + "  intefaces:\n  - {name: e}\n  - {name: f}\n",                  // nobody reads that list
+	manyLoops + "  intefaces:\n  - {name: e}\n  - {name: f}\n",                  // no reader of that list
 	manyLoops + "  intefaces:\n  - {name: e}\n  - {name: [}\n",                  // and it is malformed
 	manyLoops + "  - 7\n  -  [1]\n  - - {name: e}\n",
-	manyLoops + strings.Repeat("  - {name: a, mtu: -1}\n  - {name: z}\n", 80), // more errors than are told
+	manyLoops + strings.Repeat("  - {name: a, mtu: -1}\n  - {name: z}\n", 80), // more errors than are reported
 	manyLoops + "  routes: [{dst_network: 1::/64}, {dstNetwork: 1::/64, dst_network: 2::/64}]\nlinuxConfig: {}\n",
 	"data:\n- {key: config/vpp/v2/interfaces/a, value: {name: a}}\n- {key: /vnf-agent/a/config/vpp/v2/interfaces/b, value: {name: b}}\n" +
 		"- {key: /vnf-agent/b/config/vpp/v2/interfaces/c, value: {name: c}}\n- {key: config/vpp/v2/interfaces/a, value: {name: a}}\n" +

@@ -29,9 +29,9 @@ func (d *decoder) scalar(f *fieldPlan, n *yaml.Node, p *path) (v protoreflect.Va
 	case protoreflect.StringKind:
 		v, err = text(target)
 	case protoreflect.BoolKind:
-		v, err = truth(target)
+		v, err = parseBool(target)
 	case protoreflect.BytesKind:
-		v, err = octets(target)
+		v, err = parseBytes(target)
 	case protoreflect.EnumKind:
 		v, err = enum(f.Enum(), target)
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
@@ -84,7 +84,7 @@ func text(n *yaml.Node) (v protoreflect.Value, err error) {
 	return v, fmt.Errorf("expected a text, got %s; put it in quotes", describe(n))
 }
 
-func truth(n *yaml.Node) (v protoreflect.Value, err error) {
+func parseBool(n *yaml.Node) (v protoreflect.Value, err error) {
 	if n.Tag == "!!bool" {
 		if b, err := strconv.ParseBool(strings.ToLower(n.Value)); err == nil {
 			return protoreflect.ValueOfBool(b), nil
@@ -93,7 +93,7 @@ func truth(n *yaml.Node) (v protoreflect.Value, err error) {
 	return v, mismatch("true or false", n)
 }
 
-func octets(n *yaml.Node) (v protoreflect.Value, err error) {
+func parseBytes(n *yaml.Node) (v protoreflect.Value, err error) {
 	if n.Tag == "!!str" || n.Tag == "!!binary" {
 		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
 			if b, err := e.DecodeString(n.Value); err == nil {

@@ -66,7 +66,7 @@ type schema struct {
 	types object // by the full name of the message
 }
 
-// wanted tells whether a group is shown to have a member by this name; those
+// wanted reports whether a group is shown to have a member by this name; those
 // that a message gives besides its field are only shown among both.
 func (s *schema) wanted(g *group, name string) bool {
 	m := g.byName[name]

@@ -133,7 +133,7 @@ func beginsWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// endsWord tells whether a word may end before the byte.
+// endsWord reports whether a word may end before the byte.
 func endsWord(next byte, within bool) bool {
 	return next == ' ' || next == ':' || within && strings.IndexByte(",]}", next) >= 0
 }

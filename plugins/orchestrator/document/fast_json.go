@@ -47,7 +47,7 @@ func (r *jsonPlain) peek() byte {
 	return 0
 }
 
-// step goes on by some bytes of ASCII.
+// step advances by some bytes of ASCII.
 func (r *jsonPlain) step(n int) {
 	r.pos += n
 	r.col += n
@@ -286,7 +286,7 @@ func endOfText(text string, at int) int {
 	return at
 }
 
-// forward goes on by some bytes of whatever they are.
+// forward advances by some bytes of any kind.
 func (r *jsonPlain) forward(n int) {
 	text := r.text[r.pos : r.pos+n]
 	if last := strings.LastIndexByte(text, '\n'); last >= 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // plainReader reads the part of YAML that configurations of many items are written
-// in: mappings and lists in block style, each line of which is complete in
+// in: mappings and lists in block style, where each line is complete in
 // itself, with values that are a word, a whole number, a text in quotes without
 // escapes, or the same in flow style. It makes the nodes that the parser of the
 // whole language makes, comments aside, several times as fast. What it does not
@@ -43,7 +43,7 @@ func parsePlain(text []byte, long int) (root *yaml.Node, lists int, ok bool) {
 	return root, p.lists, root != nil && !more
 }
 
-// mayControl tells whether there may be characters that YAML forbids anywhere,
+// mayControl reports whether there may be characters that YAML forbids anywhere,
 // comments included. The text is UTF-8.
 func mayControl(text []byte) bool {
 	for i, c := range text {
@@ -70,7 +70,7 @@ var suspect = func() (set [256]bool) {
 // rest is the line from a column on.
 func (p *plainReader) rest(col int) string { return p.now[min(col, len(p.now)):] }
 
-// skip goes on to the next line.
+// skip advances to the next line.
 func (p *plainReader) skip() {
 	if end := strings.IndexByte(p.text[p.pos:], '\n'); end >= 0 {
 		p.pos += end + 1
@@ -97,7 +97,7 @@ func (p *plainReader) next() (indent int, more bool) {
 	return 0, false
 }
 
-// dash tells whether an element of a list begins at the column.
+// dash reports whether an element of a list begins at the column.
 func (p *plainReader) dash(col int) bool {
 	return strings.HasPrefix(p.rest(col), "- ")
 }
@@ -203,7 +203,7 @@ func (p *plainReader) endOfList(col int) int {
 	return pos
 }
 
-// isBlank tells whether the line says nothing from there on.
+// isBlank reports whether the line says nothing from there on.
 func (p *plainReader) isBlank(at int) bool {
 	for at < len(p.text) && p.text[at] == ' ' {
 		at++
@@ -242,7 +242,7 @@ func (p *plainReader) inline(col, depth int) *yaml.Node {
 	return n
 }
 
-// isEnd tells whether nothing but a comment is left of a line.
+// isEnd reports whether nothing but a comment is left of a line.
 func isEnd(rest string) bool {
 	trimmed := strings.TrimLeft(rest, " ")
 	return trimmed == "" || trimmed[0] == '#' && len(trimmed) < len(rest)
