@@ -25,7 +25,7 @@ type metaService struct {
 }
 
 // KnownModels lists the models of a class, sorted by their keys, and the modules
-// of which something has a descriptor.
+// that have a descriptor.
 func (s *metaService) KnownModels(_ context.Context, req *generic.KnownModelsRequest) (*generic.KnownModelsResponse, error) {
 	resp := &generic.KnownModelsResponse{}
 	for _, m := range s.p.Orchestrator.Models().All() {

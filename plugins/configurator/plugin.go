@@ -1,18 +1,17 @@
 // Package configurator is the plugin with the gRPC services that configure the
-// agent and tell about it: ConfiguratorService (whole configurations in one
-// typed message), ManagerService (items of any model), MetaService (what models
-// there are) and StatsPollerService (what VPP counts).
+// agent and return its state: ConfiguratorService (whole configurations in one
+// typed message), ManagerService (items of any model), MetaService (the
+// models) and StatsPollerService (the counters of VPP).
 //
 // All clients are one source of the orchestrator, "grpc", unless they name
-// another one in the metadata datasrc. A request with an item that is wrong is
-// refused as a whole (InvalidArgument), with the fields named. What fails in the
-// southbound is told: by ConfiguratorService as FailedPrecondition with a
-// SetConfigResponse of what failed among the details of the status, by
-// ManagerService in the results. It is tried again like any other value; the
-// rest takes effect.
+// another one in the metadata datasrc. A request with an invalid item is
+// rejected as a whole (InvalidArgument) with an error that names the fields.
+// ConfiguratorService reports values that fail in the southbound as FailedPrecondition
+// with a SetConfigResponse in the details of the status, ManagerService in the
+// results. The scheduler retries them; the other values take effect.
 //
-// Values that are read back have their secrets only if the client asks for them
-// (grpc.ShowSecrets); otherwise they are hidden as everywhere.
+// Returned values contain their secrets only if the client requests them
+// (grpc.ShowSecrets); otherwise the secrets are hidden.
 package configurator
 
 import (

@@ -106,8 +106,8 @@ func TestQueueFull(t *testing.T) {
 	w.push(orchestrator.GRPC, iface("refused", 1)) // there is room again
 }
 
-// Of a change whose client disconnects, or whose time is over, while it waits
-// nothing is done, now and at later synchronisations.
+// A queued change whose client disconnects, or whose timeout expires, is not
+// executed, neither now nor by later synchronisations.
 func TestCanceledWhileWaiting(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)
@@ -164,7 +164,7 @@ func TestTurnIsRecorded(t *testing.T) {
 	}
 }
 
-// The same before the initial synchronisation, of which the others become a part.
+// The same before the initial synchronisation, which executes the other changes.
 func TestCanceledBeforeSynchronisation(t *testing.T) {
 	t.Parallel()
 	slow := &fakeStore{name: "slow"}
@@ -220,7 +220,7 @@ func TestWithdrawGoesFirst(t *testing.T) {
 	w.wantMTU("a", -1)
 }
 
-// A client that disconnects while its change is executed does not lose its turn:
+// A client that disconnects while its change is executed keeps exclusive access until the end:
 // the others wait, and a change that is taken back then is not wanted any more.
 func TestGoneWhileExecuting(t *testing.T) {
 	t.Parallel()

@@ -65,9 +65,9 @@ func (p *Plugin) readSince(limit time.Duration) readState {
 	return c.state
 }
 
-// report logs changes between success and failure. It is no matter of health: a
-// VPP without a stats segment does all that the configuration asks of it, and
-// that of one which is gone is told by the plugin that is connected to it.
+// report logs transitions between success and failure. They do not affect the
+// health: a VPP without a stats segment can be configured, and the plugin that is
+// connected to VPP reports a disconnect.
 func (p *Plugin) report(err error) {
 	c := &p.cache
 	switch {

@@ -1,10 +1,10 @@
-// Package telemetry offers what VPP counts to Prometheus: interfaces, nodes and
-// their errors, buffers, memory, threads. All of it comes from the stats segment
-// of VPP, which VPP's main thread does not notice being read.
+// Package telemetry exports the counters of VPP to Prometheus: interfaces, nodes and
+// their errors, buffers, memory, threads. It reads them from the stats segment
+// of VPP, without work for VPP's main thread.
 //
-// The plugin reads only on request. A scrape reads the segment if what is
-// known is older than polling-interval, and is answered from that otherwise, so
-// VPP is read once per interval however many scrape. Every read opens the
+// The plugin reads only on request. A scrape reads the segment if the cached
+// counters are older than polling-interval, so the segment is read at most once per
+// interval, regardless of the number of scrapes. Every read opens the
 // segment again: a VPP that restarted, stopped or was replaced needs no
 // detection. While none can be read there are no series but vpp_stats_up, which
 // is 0, and no scrape waits longer than a second. An object that is gone in VPP

@@ -15,8 +15,8 @@ import (
 // patience is how long a test waits for what VPP updates by itself.
 const patience = 2 * time.Minute
 
-// await scrapes until the series are there: VPP tells nobody when it updated
-// what it does not count as it goes.
+// await scrapes until the series are there: VPP does not announce when it
+// updated the counters that it computes periodically.
 func (h *house) await(series ...string) {
 	h.tb.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

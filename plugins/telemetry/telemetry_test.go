@@ -257,9 +257,9 @@ func TestSeriesEndWithTheirObject(t *testing.T) {
 	h.expect("!interfaces_rx_packets{index=1", "!interfaces_rx_packets{index=3", "stats_up{} 1 gauge")
 }
 
-// VPP may come and go: without it there are no series of it, and what comes back
-// is read without further ado.
-func TestVPPGoesAndComesBack(t *testing.T) {
+// VPP may disconnect and reconnect: meanwhile it has no series, and a new VPP is read
+// without any action.
+func TestVPPReconnects(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "", sample(100).Bytes())
 	h.expect("stats_up{} 1 gauge")

@@ -88,8 +88,8 @@ func election(ctx context.Context, out io.Writer, db kv.DB) error {
 	return err
 }
 
-// move: in a transaction everything happens, or nothing. Nobody sees the value
-// twice, or not at all.
+// move: a transaction makes all of its changes or none, so no client sees the value twice,
+// or not at all.
 func move(ctx context.Context, out io.Writer, db kv.DB) error {
 	if err := db.Put(ctx, "/example/a", []byte("from a")); err != nil {
 		return err
@@ -108,9 +108,9 @@ func move(ctx context.Context, out io.Writer, db kv.DB) error {
 	return err
 }
 
-// history: etcd keeps what happened, so whoever has seen a revision misses nothing
-// after it, however long the connection was gone. Plugins that only want to follow
-// use Watch, which does this, and lists again where history was compacted.
+// history: etcd keeps past changes, so a client that knows a revision misses no later
+// change, regardless of the length of a disconnect. Plugins that only follow a store
+// use Watch, which does this, and lists again if the history was compacted.
 func history(ctx context.Context, out io.Writer, db kv.DB, since int64, events int) error {
 	fmt.Fprintln(out, "what happened since:")
 	enough := errors.New("enough")

@@ -13,9 +13,8 @@
 //	session ada: new
 //	session ada: gone
 //
-// Redis tells of changes only if notify-keyspace-events is set; the connector sets
-// it, or, where it may not, says in the health of the agent what somebody else has
-// to do. A cluster (endpoints) and sentinels (master-name, endpoints) are configured
+// Redis announces changes only if notify-keyspace-events is set. The connector sets
+// it, or, if it has no permission, the health of the agent names the remedy. A cluster (endpoints) and sentinels (master-name, endpoints) are configured
 // in the same file.
 package main
 
@@ -56,9 +55,9 @@ func run(out io.Writer, opts ...agent.Option) error {
 	}, []infra.Plugin{store}, opts...)
 }
 
-// runDemo follows the sessions and begins one when it knows what there is. Nobody
-// ends the session: it expires, which is a change like any other. The connector
-// tells of everything once it is connected, so there is nothing to wait for first.
+// runDemo follows the sessions and begins one when it knows the content. The
+// session ends by expiry, which is a change like any other. The connector reports
+// the whole content once it is connected, so there is nothing to wait for first.
 func runDemo(ctx context.Context, out io.Writer, store kv.Connector) error {
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()

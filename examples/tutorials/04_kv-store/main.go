@@ -78,8 +78,8 @@ func (g *Greeter) Init() error {
 	return nil
 }
 
-// heard is told what there is (a resync), and then what changes: nothing is
-// missed, however often the connection breaks.
+// heard gets the present content (a resync), and then the changes. It misses
+// nothing, however often the connection breaks.
 func (g *Greeter) heard(u kv.Update) error {
 	for _, ch := range u.Changes {
 		if ch.Deleted {

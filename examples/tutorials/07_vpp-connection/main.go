@@ -77,8 +77,8 @@ type Deps struct {
 func (p *HelloWorld) Init() error { return nil }
 
 // AfterInit must not wait for VPP, which may be absent for days. A goroutine does,
-// which ends before Close. Its error has nobody to go to, so it is told to whoever
-// looks after the agent.
+// which ends before Close. No caller gets its error, so it is logged for
+// the operator.
 func (p *HelloWorld) AfterInit() error {
 	p.Go(func(ctx context.Context) {
 		if err := p.talk(ctx); err != nil && ctx.Err() == nil {

@@ -1,12 +1,12 @@
 // Package statseg reads the stats segment of VPP, the memory in which VPP keeps
-// its counters for others to see. Reading it costs VPP nothing but to hand out
-// the file, once per Open.
+// its counters for other processes. VPP only has to pass the file descriptor, once
+// per Open.
 //
 // The segment changes while it is read, also its directory, so nothing found in
 // it can be trusted: here it is read as a file (pread), never mapped, with every
 // pointer and length checked. The worst that a damaged segment can do is an
-// error. What VPP does when it changes the directory is told by its epoch; Read
-// starts again when that happened meanwhile.
+// error. A change of the directory changes its epoch; Read starts again if the epoch
+// has changed meanwhile.
 //
 // The layout is that of src/vlib/stats/shared.h of VPP, version 2, the same in
 // all releases from 22.10 to 26.06; 26.02 added types of entries.

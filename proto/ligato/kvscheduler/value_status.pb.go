@@ -43,8 +43,8 @@ const (
 	// The value came from the southbound by notification (for example a host
 	// interface that appeared); the scheduler does not own it.
 	ValueState_OBTAINED ValueState = 5
-	// The value was found in the southbound by a refresh; nobody in the
-	// northbound asked for it.
+	// The value was found in the southbound by a refresh; it is not
+	// desired by the northbound.
 	ValueState_DISCOVERED ValueState = 6
 	// The value is wanted and waits for its dependencies.
 	ValueState_PENDING ValueState = 7

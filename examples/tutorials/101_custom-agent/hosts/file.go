@@ -57,8 +57,8 @@ func (f *file) Set(name string, address netip.Addr, iface string) error {
 // Remove removes a name.
 func (f *file) Remove(name string) error { return f.replace(name, nil) }
 
-// replace writes the file again, with another line for a name. Whoever reads the
-// file meanwhile sees it before or after, never half.
+// replace writes the file again, with another line for a name. Concurrent
+// readers see the file before or after the change, never a part of it.
 func (f *file) replace(name string, by *model.Host) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
