@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // bodyName replaces the file name in errors about the body of a request.
@@ -58,12 +59,7 @@ func (p *Plugin) getSources(w http.ResponseWriter, _ *http.Request) {
 
 // problem is an error in one item of a body.
 type problem struct {
-	Path   string `json:"path"` // of the field, or the key of the item
-	Error  string `json:"error"`
-	Key    string `json:"key,omitempty"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
-
+	response.Problem
 	item string // the key of the item, as far as it can be determined
 }
 
@@ -138,7 +134,7 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	doc := p.Codec.Decode(bodyName, text, "")
 	var problems []problem
 	for _, e := range doc.Errs {
-		problems = append(problems, problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column, item: e.ItemKey()})
+		problems = append(problems, problem{response.Problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column}, e.ItemKey()})
 	}
 	items := make([]KeyVal, 0, len(doc.Items))
 	at := kv.At(bodyName)
@@ -162,7 +158,7 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 	var invalid *api.InvalidMessagesError
 	if !errors.As(err, &invalid) {
 		if err != nil {
-			return []problem{{Error: err.Error()}}
+			return []problem{{Problem: response.Problem{Error: err.Error()}}}
 		}
 		return nil
 	}
@@ -178,7 +174,7 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 				path += ": " + strings.Join(field.Fields(), ", ")
 				err = field.Unwrap()
 			}
-			problems = append(problems, problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column, item: it.Key})
+			problems = append(problems, problem{response.Problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column}, it.Key})
 		}
 	}
 	return problems

@@ -8,28 +8,8 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
-
-// outcome is the response to a change.
-type outcome struct {
-	Error   string        `json:"error,omitempty"`
-	Results []itemOutcome `json:"results"`
-	// Summary counts the results of all items; absent if nothing was changed.
-	Summary *Summary `json:"summary,omitempty"`
-	// Omitted is the number of items without effect that are not among the
-	// results.
-	Omitted int `json:"omitted,omitempty"`
-}
-
-type itemOutcome struct {
-	Key    string `json:"key"`
-	State  string `json:"state,omitempty"`
-	Source string `json:"source,omitempty"` // of the value in effect
-	Error  string `json:"error,omitempty"`
-	// Reason is why the item is not in effect: its error, or its missing
-	// dependencies.
-	Reason string `json:"reason,omitempty"`
-}
 
 // reply are the client's options for the response.
 type reply struct {
@@ -64,7 +44,7 @@ func replyOf(r *http.Request) (o reply, err error) {
 
 // outcome returns the response to a change of the source that ended with err.
 // If the client waits, retries may have succeeded by then.
-func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []KeyVal, results []Result, err error) outcome {
+func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []KeyVal, results []Result, err error) response.Outcome {
 	var txn *api.TransactionError
 	applied := err == nil || errors.As(err, &txn) && txn.GetTxnInitError() == nil && !txn.Reverted()
 	if o.wait > 0 && applied {
@@ -74,7 +54,7 @@ func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []Ke
 		results = p.results(items, nil)
 	}
 	effects, summary := p.Effects(source, results)
-	out := outcome{Results: make([]itemOutcome, 0, len(results))}
+	out := response.Outcome{Results: make([]response.Item, 0, len(results))}
 	if o.problems {
 		out.Results = out.Results[:0:0]
 	}
@@ -96,8 +76,8 @@ func (p *Plugin) outcome(ctx context.Context, o reply, source string, items []Ke
 	return out
 }
 
-func outcomeOf(r *Result, e *Effect) itemOutcome {
-	o := itemOutcome{Key: r.Key, Source: r.Source, Reason: e.Reason}
+func outcomeOf(r *Result, e *Effect) response.Item {
+	o := response.Item{Key: r.Key, Source: r.Source, Reason: e.Reason}
 	if r.Status != nil {
 		o.State = r.Status.GetValue().GetState().String()
 		o.Error = r.Status.GetValue().GetError()

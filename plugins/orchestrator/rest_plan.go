@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // planEndpoints returns the endpoints of plans. They belong to the
@@ -192,19 +193,11 @@ func (p *Plugin) applyRequest(w http.ResponseWriter, r *http.Request, o ApplyOpt
 	p.writeApplied(w, r, plan, o, reply)
 }
 
-// planOutcome is the response to an applied plan.
-type planOutcome struct {
-	outcome
-	SeqNum    *uint64          `json:"seq_num,omitempty"`
-	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
-	Left      []api.PlanReason `json:"left,omitempty"`
-}
-
 func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan, o ApplyOptions, reply reply) {
 	applied, err := p.ApplyPlan(r.Context(), plan, o)
 	status := http.StatusOK
-	out := planOutcome{
-		outcome:   p.outcome(r.Context(), reply, plan.Source, plan.items(), applied.Results, err),
+	out := response.Applied{
+		Outcome:   p.outcome(r.Context(), reply, plan.Source, plan.items(), applied.Results, err),
 		ConfirmBy: applied.ConfirmBy, Left: plan.Left,
 	}
 	if applied.SeqNum != api.NoSeqNum {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -75,7 +76,7 @@ func (r *Result) inState(state api.ValueState) *api.ValueStatus {
 const maxNamed = 100
 
 // Effects returns the effects of the items of a change of the source.
-func (p *Plugin) Effects(source string, results []Result) ([]Effect, Summary) {
+func (p *Plugin) Effects(source string, results []Result) ([]Effect, response.Summary) {
 	effects := make([]Effect, len(results))
 	inParallel(len(results), func(i int) { effects[i] = results[i].effect(source) })
 	named := 0
@@ -95,22 +96,8 @@ func (p *Plugin) Effects(source string, results []Result) ([]Effect, Summary) {
 	return effects, summarize(results, effects)
 }
 
-// Summary counts the effects of the items of a change.
-type Summary struct {
-	Items    int `json:"items"`
-	InEffect int `json:"in_effect"`
-	// States counts the items that are not in effect by the state of their values,
-	// Shadowed those that another source overrides.
-	States   map[string]int `json:"states,omitempty"`
-	Shadowed int            `json:"shadowed,omitempty"`
-	// Failed is the number of items that failed or can never come into effect.
-	Failed int `json:"failed"`
-	// Text is a summary for users: "3 of 5 in effect, 1 pending (waits for loop1)".
-	Text string `json:"text"`
-}
-
-func summarize(results []Result, effects []Effect) Summary {
-	s := Summary{Items: len(results)}
+func summarize(results []Result, effects []Effect) response.Summary {
+	s := response.Summary{Items: len(results)}
 	first := map[string]string{} // reasons
 	for i, e := range effects {
 		state := e.State.String()

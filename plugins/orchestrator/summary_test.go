@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -15,7 +16,7 @@ import (
 type answered struct {
 	Error   string
 	Results []struct{ Key, State, Error, Reason string }
-	Summary *orchestrator.Summary
+	Summary *response.Summary
 }
 
 func (s server) outcome(method, path, body string, status int) (a answered) {

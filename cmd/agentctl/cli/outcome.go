@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // effectCodes describes the exit codes of commands that change the
@@ -37,7 +37,7 @@ func (a *app) patience() time.Duration {
 // tellOutcome prints a summary and the items that are not in effect, unless
 // text is false. It returns an error if the exit code is not 0; err is the
 // error of the agent.
-func (a *app) tellOutcome(o *client.Outcome, err error, wait, text bool) error {
+func (a *app) tellOutcome(o *response.Outcome, err error, wait, text bool) error {
 	if o.Summary == nil { // nothing was changed, or the agent is older
 		o.Summary = summaryOf(o.Results)
 		if err != nil {
@@ -61,7 +61,7 @@ func (a *app) tellOutcome(o *client.Outcome, err error, wait, text bool) error {
 	return nil
 }
 
-func (a *app) printOutcome(o *client.Outcome) error {
+func (a *app) printOutcome(o *response.Outcome) error {
 	t := newTable("KEY", "STATE", "SOURCE", "REASON")
 	listed, more := 0, o.Omitted
 	for _, r := range o.Results {
@@ -94,8 +94,8 @@ func (a *app) printOutcome(o *client.Outcome) error {
 }
 
 // summaryOf counts the results of an agent that sends no summary.
-func summaryOf(results []client.ItemResult) *client.Summary {
-	s := &client.Summary{Items: len(results), States: map[string]int{}}
+func summaryOf(results []response.Item) *response.Summary {
+	s := &response.Summary{Items: len(results), States: map[string]int{}}
 	for _, r := range results {
 		switch {
 		case r.Error != "":

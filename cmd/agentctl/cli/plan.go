@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -124,7 +125,7 @@ func (a *app) applyCommand() *cobra.Command {
 }
 
 // tellApplied prints the result of a plan.
-func (a *app) tellApplied(applied client.Applied, err error, wait bool) error {
+func (a *app) tellApplied(applied response.Applied, err error, wait bool) error {
 	for _, left := range applied.Left {
 		fmt.Fprintf(a.Out, "left as it is: %s: %s\n", left.Key, left.Reason)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // savedPlan is the content of a plan file: the request, and the fingerprint of
@@ -37,7 +38,7 @@ func (p *filePlan) save(name string) error {
 	return writePrivate(name, text)
 }
 
-func (p *filePlan) apply(ctx context.Context, c *client.Client, o client.ApplyOptions) (client.Applied, error) {
+func (p *filePlan) apply(ctx context.Context, c *client.Client, o client.ApplyOptions) (response.Applied, error) {
 	if p.full != nil {
 		return c.Apply(ctx, p.full, o)
 	}

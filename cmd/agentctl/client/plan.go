@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
 // ApplyOptions are the options of applying a plan.
@@ -33,14 +33,6 @@ func (o ApplyOptions) query() url.Values {
 		query.Set("confirm-timeout", o.ConfirmTimeout.String())
 	}
 	return query
-}
-
-// Applied is the result of a plan.
-type Applied struct {
-	Outcome
-	SeqNum    *uint64          `json:"seq_num,omitempty"` // of the transaction; nil if there was none
-	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
-	Left      []api.PlanReason `json:"left,omitempty"`
 }
 
 // PlanRequest is the request of a plan.
@@ -70,12 +62,12 @@ func (c *Client) Plan(ctx context.Context, r PlanRequest, limit uint) ([]byte, e
 
 // Apply executes a whole plan, unless its values have changed. If it partly fails,
 // it returns the results with the error.
-func (c *Client) Apply(ctx context.Context, plan []byte, o ApplyOptions) (Applied, error) {
+func (c *Client) Apply(ctx context.Context, plan []byte, o ApplyOptions) (response.Applied, error) {
 	return c.apply(ctx, "/scheduler/apply", o.query(), plan)
 }
 
 // ApplyRequest executes a request if its plan still has the fingerprint.
-func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint string, o ApplyOptions) (Applied, error) {
+func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint string, o ApplyOptions) (response.Applied, error) {
 	query := r.query()
 	maps.Copy(query, o.query())
 	query.Set("fingerprint", fingerprint)
@@ -83,7 +75,7 @@ func (c *Client) ApplyRequest(ctx context.Context, r PlanRequest, fingerprint st
 }
 
 // Rollback restores the desired state after a transaction.
-func (c *Client) Rollback(ctx context.Context, to uint64, o ApplyOptions) (Applied, error) {
+func (c *Client) Rollback(ctx context.Context, to uint64, o ApplyOptions) (response.Applied, error) {
 	query := o.query()
 	query.Set("to", strconv.FormatUint(to, 10))
 	return c.apply(ctx, "/scheduler/rollback", query, nil)
@@ -95,7 +87,7 @@ func (c *Client) PlanRollback(ctx context.Context, to uint64) ([]byte, error) {
 	return c.do(ctx, http.MethodPost, "/scheduler/rollback", query, nil)
 }
 
-func (c *Client) apply(ctx context.Context, path string, query url.Values, body []byte) (a Applied, err error) {
+func (c *Client) apply(ctx context.Context, path string, query url.Values, body []byte) (a response.Applied, err error) {
 	answer, err := c.do(ctx, http.MethodPost, path, query, body)
 	var e *Error
 	if errors.As(err, &e) && json.Unmarshal(e.Body, &a) == nil {
@@ -115,7 +107,7 @@ func (c *Client) Confirm(ctx context.Context) (seqNum *uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var a Applied
+	var a response.Applied
 	err = decode(path, body, &a)
 	return a.SeqNum, err
 }

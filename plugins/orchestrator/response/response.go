@@ -1,0 +1,63 @@
+// Package response has the JSON of the responses to changes of the configuration. The
+// agent writes these types, and clients parse them. Field names and the order of fields are
+// part of the interface.
+package response
+
+import (
+	"time"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+)
+
+// Problem is an error in a document, with its position. A document with problems is
+// rejected as a whole.
+type Problem struct {
+	Path   string `json:"path"` // of the field, or the key of the item
+	Error  string `json:"error"`
+	Key    string `json:"key,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+// Item is the result of an item of a change.
+type Item struct {
+	Key    string `json:"key"`
+	State  string `json:"state,omitempty"`  // of its value
+	Source string `json:"source,omitempty"` // of the value in effect
+	Error  string `json:"error,omitempty"`
+	// Reason is why the item is not in effect: its error, or its missing dependencies.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Summary counts the effects of the items of a change.
+type Summary struct {
+	Items    int `json:"items"`
+	InEffect int `json:"in_effect"`
+	// States counts the items that are not in effect by the state of their values,
+	// Shadowed those that another source overrides.
+	States   map[string]int `json:"states,omitempty"`
+	Shadowed int            `json:"shadowed,omitempty"`
+	// Failed is the number of items that failed or can never come into effect.
+	Failed int `json:"failed"`
+	// Text is a summary for users: "3 of 5 in effect, 1 pending (waits for loop1)".
+	Text string `json:"text"`
+}
+
+// Outcome is the response to a change.
+type Outcome struct {
+	Error string `json:"error,omitempty"`
+	// Results are all items, or with results=problems those that are not in effect.
+	Results []Item `json:"results"`
+	// Summary counts the results of all items; nil if nothing was changed.
+	Summary *Summary `json:"summary,omitempty"`
+	// Omitted is the number of items without effect that are not among the results.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// Applied is the response to an applied plan.
+type Applied struct {
+	Outcome
+	SeqNum    *uint64          `json:"seq_num,omitempty"` // of the transaction; nil: there was none
+	ConfirmBy time.Time        `json:"confirm_by,omitzero"`
+	Left      []api.PlanReason `json:"left,omitempty"`
+}
