@@ -22,12 +22,7 @@ func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 		Graph: b.graph, Registry: b.registry.Load(), Lock: &b.mu, Closed: closed,
 		Unconfirmed: b.unconfirmed,
 		Complete:    b.fullResyncDone, Policies: b.policies,
-		Changed: func(key string) { b.refreshed = append(b.refreshed, key) },
-		Reads:   b.reads, Run: b.overdue.Read, Late: b.overdue.Holds,
-		Begin: b.beginReading, Reading: b.contracts.Begin, Violation: b.contracts.Retrieve,
-		Warn: func(descriptor, problem string) {
-			b.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
-		},
+		Reads: b.reads, Calls: b.overdue, Observer: readObserver{b, false},
 	}
 }
 
@@ -35,15 +30,40 @@ func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 // transaction asks for that.
 func (b *southbound) verboseRefresher(p *transaction) *refresh.Refresher {
 	r := b.refresher(p.request.Closed)
-	if p.opts.Verbose {
-		r.Retrieved = func(descriptor string, values []api.KVWithMetadata) {
-			b.log.Info("retrieved", "descriptor", descriptor, "values", len(values))
-			for _, kv := range values {
-				b.log.Info("retrieved value", "descriptor", descriptor, "key", kv.Key, "value", record.ValueText(kv.Value))
-			}
-		}
-	}
+	r.Observer = readObserver{b, p.opts.Verbose}
 	return r
+}
+
+// readObserver logs what is read and passes it on, as a refresh.Observer.
+type readObserver struct {
+	*southbound
+	verbose bool // logs the values
+}
+
+// Reading implements refresh.Observer.
+func (o readObserver) Reading(descriptor string) { o.beginReading(descriptor) }
+
+// Retrieved implements refresh.Observer.
+func (o readObserver) Retrieved(descriptor string, values []api.KVWithMetadata) {
+	o.contracts.Begin(descriptor)
+	if !o.verbose {
+		return
+	}
+	o.log.Info("retrieved", "descriptor", descriptor, "values", len(values))
+	for _, kv := range values {
+		o.log.Info("retrieved value", "descriptor", descriptor, "key", kv.Key, "value", record.ValueText(kv.Value))
+	}
+}
+
+// Changed implements refresh.Observer.
+func (o readObserver) Changed(key string) { o.refreshed = append(o.refreshed, key) }
+
+// Problem implements refresh.Observer.
+func (o readObserver) Problem(descriptor, problem string, violation bool) {
+	o.log.Warn("refresh", "descriptor", descriptor, "problem", problem)
+	if violation {
+		o.contracts.Retrieve(descriptor, problem)
+	}
 }
 
 func (b *southbound) refreshKeys(keys []string) (unread []string) {

@@ -38,7 +38,7 @@ func hash(key string) uint64 {
 
 // compare reports a value that does not look as before.
 func (r *Refresher) compare(n *graph.Node, before appearance) {
-	if r.Changed != nil && look(n) != before {
-		r.Changed(n.Key)
+	if look(n) != before {
+		r.Observer.Changed(n.Key)
 	}
 }

@@ -71,7 +71,7 @@ func (r *Refresher) known(d *registry.Descriptor) (known []*graph.Node) {
 func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
 	all, found, err := r.Read(d)
 	if err != nil {
-		r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
+		r.Observer.Problem(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged", false)
 		return
 	}
 	var known []*graph.Node
@@ -92,10 +92,4 @@ func (r *Refresher) Among(d *registry.Descriptor, keys map[string]bool) {
 // Disconnected is the error of a descriptor whose southbound cannot be reached.
 func Disconnected(d *registry.Descriptor) error {
 	return fmt.Errorf("southbound %q is disconnected", d.Session())
-}
-
-func (r *Refresher) begin(d *registry.Descriptor) {
-	if r.Begin != nil {
-		r.Begin(d.Name)
-	}
 }

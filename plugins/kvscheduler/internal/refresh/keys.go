@@ -27,7 +27,7 @@ import (
 func (r *Refresher) Keys(keys []string) (unread []string) {
 	bad := troubles{lost: map[string]*trouble{}}
 	defer func() {
-		bad.tell(r.Warn)
+		bad.tell(r.Observer)
 		slices.Sort(unread)
 	}()
 	together := r.together(keys)
@@ -153,13 +153,13 @@ func (t *troubles) noteGroups(groups map[*registry.Descriptor][]*graph.Node, rea
 }
 
 // tell warns once of each trouble, however many values are in it.
-func (t *troubles) tell(warn func(descriptor, problem string)) {
+func (t *troubles) tell(o Observer) {
 	for _, at := range t.all {
 		who := "assumed to be unchanged"
 		if at.values > 1 {
 			who = fmt.Sprintf("%d values are assumed to be unchanged", at.values)
 		}
-		warn(at.descriptor, fmt.Sprintf("retrieve %s: %v; %s", at.key, at.err, who))
+		o.Problem(at.descriptor, fmt.Sprintf("retrieve %s: %v; %s", at.key, at.err, who), false)
 	}
 }
 
@@ -223,10 +223,10 @@ func (r *Refresher) run(d *registry.Descriptor, key string, f func(context.Conte
 		}()
 		return f(ctx)
 	}
-	if r.Run == nil {
+	if r.Calls == nil {
 		return guarded(context.Background())
 	}
-	return r.Run(d, key, guarded)
+	return r.Calls.Read(d, key, guarded)
 }
 
 // some reads values of one descriptor with Retrieve.

@@ -21,7 +21,7 @@ type Losses struct {
 func (r *Refresher) Lost(keys []string) (l Losses) {
 	bad := troubles{lost: map[string]*trouble{}}
 	defer func() {
-		bad.tell(r.Warn)
+		bad.tell(r.Observer)
 		slices.Sort(l.Lost)
 		slices.Sort(l.Changed)
 		slices.Sort(l.Unread)

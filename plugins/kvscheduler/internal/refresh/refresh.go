@@ -25,9 +25,6 @@ type Refresher struct {
 	Closed map[string]bool
 	// Only restricts All to some descriptors; nil: all of them.
 	Only func(d *registry.Descriptor) bool
-	// Changed receives the keys of base values whose status All has changed; it
-	// may be nil.
-	Changed func(key string)
 	// Unconfirmed is the scheduler's own work that may still exist, and that the graph
 	// does not have; it may be nil. What is read leaves it.
 	Unconfirmed *Unconfirmed
@@ -37,12 +34,8 @@ type Refresher struct {
 	// Reads records which descriptors were read by All, and which could not be; it
 	// may be nil.
 	Reads *Reads
-	// Run runs a callback that reads (all values if key is empty) within its
-	// time limit; its result is ignored after an error. Nil: there is no limit.
-	Run func(d *registry.Descriptor, key string, f func(context.Context) error) error
-	// Late reports that an operation on the value timed out and may still take
-	// effect: whether the value exists is not decided yet. Nil: there are none.
-	Late  func(key string) bool
+	// Calls runs the callbacks; nil: without a time limit.
+	Calls Calls
 	asked map[string]bool // requested keys that the graph does not have
 
 	// Marked counts the values that All found to have the mark of the agent although
@@ -52,16 +45,31 @@ type Refresher struct {
 	// Policies say what is not read, and what belongs to others.
 	Policies registry.Policies
 
-	// Begin is called before the values of a descriptor are read; it may be nil.
-	Begin func(descriptor string)
-	// Reading is called when the values of a descriptor were read, and Violation then with
-	// each violation of its contract; they may be nil.
-	Reading   func(descriptor string)
-	Violation func(descriptor, problem string)
-	// Retrieved receives the values that a Retrieve returned; nil disables it.
-	Retrieved func(descriptor string, values []api.KVWithMetadata)
-	// Warn receives what is wrong with the results of a descriptor.
-	Warn func(descriptor, problem string)
+	// Observer receives what is read.
+	Observer Observer
+}
+
+// Calls runs callbacks that read, within their time limits.
+type Calls interface {
+	// Read runs f, which reads one value, or all values of the descriptor if key is
+	// empty. The result of f is ignored after an error.
+	Read(d *registry.Descriptor, key string, f func(context.Context) error) error
+	// Holds reports that an operation on the value timed out and may still take effect:
+	// whether the value exists is not decided yet.
+	Holds(key string) bool
+}
+
+// Observer receives what a Refresher reads.
+type Observer interface {
+	// Reading is called before the values of a descriptor are read.
+	Reading(descriptor string)
+	// Retrieved receives the values that a Retrieve returned, before they change the graph.
+	Retrieved(descriptor string, values []api.KVWithMetadata)
+	// Changed receives the key of a base value whose status has changed.
+	Changed(key string)
+	// Problem receives what is wrong with the results of a descriptor, and whether that
+	// violates its contract.
+	Problem(descriptor, problem string, violation bool)
 }
 
 // All reads everything. requested are values that the northbound is about to
@@ -136,17 +144,14 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 	}
 	switch {
 	case err == nil:
-		if r.Retrieved != nil {
-			r.Retrieved(d.Name, found)
-		}
 		without := r.withoutValue(found)
 		r.apply(d, known, found)
 		r.forgetAbsent(d, without)
 		r.Reads.done(d, without)
 	case r.Reads.fail(d, err):
-		r.Warn(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers")
+		r.Observer.Problem(d.Name, "retrieve: "+err.Error()+"; nothing is known of its values, and none is created until it answers", false)
 	default:
-		r.Warn(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged")
+		r.Observer.Problem(d.Name, "retrieve: "+err.Error()+"; its values are assumed to be unchanged", false)
 	}
 	return err
 }
@@ -177,7 +182,7 @@ func (r *Refresher) expect(d *registry.Descriptor, known []*graph.Node) ([]api.K
 }
 
 func (r *Refresher) retrieve(d *registry.Descriptor, correlate []api.KVWithMetadata) ([]api.KVWithMetadata, error) {
-	r.begin(d)
+	r.Observer.Reading(d.Name)
 	return r.call(d, correlate)
 }
 
@@ -244,9 +249,7 @@ func origin(fromSB bool) api.ValueOrigin {
 
 // apply brings what was found into the graph.
 func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []api.KVWithMetadata) {
-	if r.Reading != nil {
-		r.Reading(d.Name)
-	}
+	r.Observer.Retrieved(d.Name, found)
 	r.Lock.Lock()
 	defer r.Lock.Unlock()
 	found = r.without(d, found)
@@ -270,12 +273,9 @@ func (r *Refresher) apply(d *registry.Descriptor, known []*graph.Node, found []a
 	}
 }
 
-// complain reports a breach of the contract of a descriptor.
+// complain reports a violation of the contract of a descriptor.
 func (r *Refresher) complain(d *registry.Descriptor, problem string) {
-	r.Warn(d.Name, problem)
-	if r.Violation != nil {
-		r.Violation(d.Name, problem)
-	}
+	r.Observer.Problem(d.Name, problem, true)
 }
 
 func (r *Refresher) unusable(d *registry.Descriptor, n *graph.Node, kv api.KVWithMetadata) string {

@@ -1,6 +1,7 @@
 package refresh_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,8 +72,16 @@ func (f *fixture) believe(key string, item *model.Item) {
 func (f *fixture) refresher() *refresh.Refresher {
 	return &refresh.Refresher{
 		Graph: f.g, Registry: f.r, Lock: &sync.Mutex{}, Closed: map[string]bool{"remote": true},
-		Warn: func(descriptor, problem string) { f.warnings = append(f.warnings, descriptor+": "+problem) },
+		Observer: f,
 	}
+}
+
+// Reading, Retrieved, Changed and Problem implement refresh.Observer.
+func (f *fixture) Reading(string)                         {}
+func (f *fixture) Retrieved(string, []api.KVWithMetadata) {}
+func (f *fixture) Changed(string)                         {}
+func (f *fixture) Problem(descriptor, problem string, _ bool) {
+	f.warnings = append(f.warnings, descriptor+": "+problem)
 }
 
 // state is the graph as text: key, state, value that exists.
@@ -130,6 +139,14 @@ tap/same CONFIGURED 1
 	}
 }
 
+// lateCalls are the keys of operations that timed out, a refresh.Calls.
+type lateCalls map[string]bool
+
+func (lateCalls) Read(_ *registry.Descriptor, _ string, f func(context.Context) error) error {
+	return f(context.Background())
+}
+func (c lateCalls) Holds(key string) bool { return c[key] }
+
 // A derived value that is no longer desired, and whose creation has not
 // returned: that its base has no trace of it does not mean that it is over.
 func TestLate(t *testing.T) {
@@ -143,7 +160,9 @@ func TestLate(t *testing.T) {
 		f.g.Remove(child, graph.Deleted)
 		child.Err = errors.New("did not return")
 		r := f.refresher()
-		r.Late = func(key string) bool { return late && key == "piece/1" }
+		if late {
+			r.Calls = lateCalls{"piece/1": true}
+		}
 		r.All(nil)
 		if left := f.g.Node("piece/1") != nil; left != late {
 			t.Errorf("late %t: still there %t", late, left)

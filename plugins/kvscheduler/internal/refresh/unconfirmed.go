@@ -313,7 +313,7 @@ func (u *Unconfirmed) uncertain(d *registry.Descriptor, key string) bool {
 }
 
 // late reports that an operation on the key may still take effect.
-func (r *Refresher) late(key string) bool { return r.Late != nil && r.Late(key) }
+func (r *Refresher) late(key string) bool { return r.Calls != nil && r.Calls.Holds(key) }
 
 // claim returns what is remembered of a value that was found, as take does. It stays
 // remembered while an operation may still take effect.
