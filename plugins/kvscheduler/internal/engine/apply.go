@@ -8,7 +8,7 @@ import (
 )
 
 // Apply implements api.Committer.
-func (c *Engine) Apply(ctx context.Context, pl *api.Plan, opts ...api.TxnOption) (seqNum uint64, err error) {
+func (e *Engine) Apply(ctx context.Context, pl *api.Plan, opts ...api.TxnOption) (seqNum uint64, err error) {
 	if api.ValuesDigest(pl.Values) != pl.Digest {
 		err := fmt.Errorf("%w: its values do not match their digest", api.ErrPlanVersion)
 		return api.NoSeqNum, api.NewTransactionError(err, nil, false)
@@ -18,5 +18,5 @@ func (c *Engine) Apply(ctx context.Context, pl *api.Plan, opts ...api.TxnOption)
 	if o.Description == "" {
 		o.Description = pl.Description
 	}
-	return c.submit(ctx, &northbound{commit{values: pl.Values, opts: o}, pl})
+	return e.submit(ctx, &northbound{commit{values: pl.Values, opts: o}, pl})
 }

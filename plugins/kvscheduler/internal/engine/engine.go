@@ -55,172 +55,172 @@ var _ api.KVScheduler = (*Engine)(nil)
 
 // Run is the worker: it executes queued tasks until the context ends. The tasks that
 // are still queued then fail with ErrClosedScheduler.
-func (c *Engine) Run(ctx context.Context) {
-	defer c.stop()
-	defer context.AfterFunc(ctx, c.overdue.Close)()
-	for e := c.queue.Pop(ctx); e != nil; e = c.queue.Pop(ctx) {
-		c.do(e)
+func (e *Engine) Run(ctx context.Context) {
+	defer e.stop()
+	defer context.AfterFunc(ctx, e.overdue.Close)()
+	for entry := e.queue.Pop(ctx); entry != nil; entry = e.queue.Pop(ctx) {
+		e.do(entry)
 	}
 }
 
 // do executes an entry that was taken from the queue.
-func (c *Engine) do(e *queue.Entry) {
-	defer c.southbound.endReading()
-	if len(c.postponed) > 0 && dependsOnReads(e.Task) {
-		c.execute(c.now(postponedRead{}))
+func (e *Engine) do(entry *queue.Entry) {
+	defer e.southbound.endReading()
+	if len(e.postponed) > 0 && dependsOnReads(entry.Task) {
+		e.execute(e.now(postponedRead{}))
 	}
-	switch t := e.Task.(type) {
+	switch t := entry.Task.(type) {
 	case call:
 		t()
-		c.publish(nil) // it may have read values
+		e.publish(nil) // it may have read values
 	case barrier:
-		c.barriers = append(c.barriers, t)
+		e.barriers = append(e.barriers, t)
 	default:
-		c.execute(e)
+		e.execute(entry)
 	}
-	if len(c.postponed) == 0 {
-		for _, b := range c.barriers {
+	if len(e.postponed) == 0 {
+		for _, b := range e.barriers {
 			close(b.done)
 		}
-		c.barriers = nil
+		e.barriers = nil
 	}
 }
 
 // execute executes a task that may become a transaction, and answers the client.
-func (c *Engine) execute(e *queue.Entry) {
-	if c.opts.Waited != nil {
-		c.opts.Waited(e.Task.(task).txnType(), e.Taken.Sub(e.Queued))
+func (e *Engine) execute(entry *queue.Entry) {
+	if e.opts.Waited != nil {
+		e.opts.Waited(entry.Task.(task).txnType(), entry.Taken.Sub(entry.Queued))
 	}
-	if news := e.Task.News(); news != nil {
+	if news := entry.Task.News(); news != nil {
 		if gone := news.TakeGone(); gone != nil {
-			c.process(&queue.Entry{Task: &notification{news: gone}, Queued: e.Queued, Taken: e.Taken})
+			e.process(&queue.Entry{Task: &notification{news: gone}, Queued: entry.Queued, Taken: entry.Taken})
 		}
 	}
-	out := c.process(e)
-	c.publish(nil) // values that were read without an operation
-	if t, ok := e.Task.(committed); ok {
+	out := e.process(entry)
+	e.publish(nil) // values that were read without an operation
+	if t, ok := entry.Task.(committed); ok {
 		t.parts().reply(out)
 	}
 }
 
 // process runs one task through all stages.
-func (c *Engine) process(e *queue.Entry) outcome {
-	p, ok, err := c.plan(e)
+func (e *Engine) process(entry *queue.Entry) outcome {
+	p, ok, err := e.plan(entry)
 	if err == nil && ok {
-		err = c.plans.stale(p.expect, p.plan)
+		err = e.plans.stale(p.expect, p.plan)
 	}
 	switch {
 	case err != nil:
 		return outcome{api.NoSeqNum, api.NewTransactionError(err, nil, false)}
 	case !ok:
-		c.trials.save()
+		e.trials.save()
 		return outcome{seq: api.NoSeqNum}
 	}
-	c.record(p)
-	c.perform(p)
-	c.settleTxn(p)
-	c.publish(p.result.Changed)
-	return outcome{p.txn.Seq, c.verified(p, transactionError(append(p.rejected, p.delayed...), p.result))}
+	e.record(p)
+	e.perform(p)
+	e.settleTxn(p)
+	e.publish(p.result.Changed)
+	return outcome{p.txn.Seq, e.verified(p, transactionError(append(p.rejected, p.delayed...), p.result))}
 }
 
 // plan prepares and plans a task; ok is false if there is nothing to do. If the task
 // overtook notifications in the queue that its plan may depend on, plan executes those
 // first. So a client can report an interface and then commit its dependents.
-func (c *Engine) plan(e *queue.Entry) (p *transaction, ok bool, err error) {
+func (e *Engine) plan(entry *queue.Entry) (p *transaction, ok bool, err error) {
 	for {
-		from := c.clock.Now()
-		p = &transaction{entry: e}
-		if ok, err = c.prepare(p); !ok || err != nil {
+		from := e.clock.Now()
+		p = &transaction{entry: entry}
+		if ok, err = e.prepare(p); !ok || err != nil {
 			return p, false, err
 		}
-		p.from, p.at = from, c.clock.Now()
-		p.plan = plan.Make(c.graph, p.request)
-		overtaken, keys := c.queue.Overtaken(e)
+		p.from, p.at = from, e.clock.Now()
+		p.plan = plan.Make(e.graph, p.request)
+		overtaken, keys := e.queue.Overtaken(entry)
 		if overtaken == 0 || !needs(p.plan, keys) { // calls selectors, so the queue is not locked
 			return p, true, nil
 		}
-		for _, n := range c.queue.TakeNotifications(overtaken) {
-			c.execute(n)
+		for _, n := range e.queue.TakeNotifications(overtaken) {
+			e.execute(n)
 		}
 	}
 }
 
 // prepare makes a planning request of a task; ok is false if there is nothing to do.
-func (c *Engine) prepare(p *transaction) (ok bool, err error) {
-	p.request.Closed = c.closedSessions()
-	c.pin(&p.request)
-	ok, err = p.entry.Task.(task).prepare(c, p)
-	c.queue.Describe(p.entry, p.opts.Description)
-	c.overdue.Pin(&p.request) // again, since a task may unpin keys: operations on one key never overlap
-	p.request.Unread = c.reads.Unread(c.registry.Load())
-	if p.request.Unread != nil || c.rereads.told != "" {
-		c.planReread()
+func (e *Engine) prepare(p *transaction) (ok bool, err error) {
+	p.request.Closed = e.closedSessions()
+	e.pin(&p.request)
+	ok, err = p.entry.Task.(task).prepare(e, p)
+	e.queue.Describe(p.entry, p.opts.Description)
+	e.overdue.Pin(&p.request) // again, since a task may unpin keys: operations on one key never overlap
+	p.request.Unread = e.reads.Unread(e.registry.Load())
+	if p.request.Unread != nil || e.rereads.told != "" {
+		e.planReread()
 	}
 	return ok, err
 }
 
 // record numbers the transaction and writes it to the history, before it is executed.
-func (c *Engine) record(p *transaction) {
+func (e *Engine) record(p *transaction) {
 	p.txn = &exec.Txn{
-		Seq: c.nextSeq, Request: p.request, Revert: p.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
+		Seq: e.nextSeq, Request: p.request, Revert: p.opts.Revert, Refused: len(p.rejected)+len(p.delayed) > 0,
 		Retry: p.opts.Retry, KeepRetry: p.entry.Task.(task).txnType() != api.NBTransaction, Notified: p.notified,
 		Deadline: p.opts.Deadline, Plan: p.plan,
 		Attempt: p.attempt, Alone: p.alone, RetryLeft: p.retryLeft, Repair: p.repair,
 	}
-	c.nextSeq++
-	c.journal.seq = p.txn.Seq
-	p.before = c.verifier.wantedBefore(p)
-	p.record = c.recorder.preRecord(p.txn, p)
+	e.nextSeq++
+	e.journal.seq = p.txn.Seq
+	p.before = e.verifier.wantedBefore(p)
+	p.record = e.recorder.preRecord(p.txn, p)
 }
 
 // perform executes the plan. After failures the executor plans the remaining work again.
-func (c *Engine) perform(p *transaction) {
-	c.southbound.endReading()
-	c.owners.adopt(p.request.Changes)
-	p.result = c.exec.Execute(p.txn)
-	c.owners.giveBack(p.request.Changes)
+func (e *Engine) perform(p *transaction) {
+	e.southbound.endReading()
+	e.owners.adopt(p.request.Changes)
+	p.result = e.exec.Execute(p.txn)
+	e.owners.giveBack(p.request.Changes)
 }
 
 // settleTxn records the result in the history and the journal, and updates the retries
 // and the suspects.
-func (c *Engine) settleTxn(p *transaction) {
-	c.reportSelectors()
-	c.recorder.complete(p.record, p.txn.Plan, p.result)
-	c.journal.keep(p.result.Executed, p.request.Notified)
+func (e *Engine) settleTxn(p *transaction) {
+	e.reportSelectors()
+	e.recorder.complete(p.record, p.txn.Plan, p.result)
+	e.journal.keep(p.result.Executed, p.request.Notified)
 	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
-		c.fullResyncDone = true
+		e.fullResyncDone = true
 	}
-	c.scheduleRetries(p.txn, p.result)
-	c.planDecisions()
-	c.followSuspects()
-	p.entry.Task.(task).settle(c, p, p.result)
+	e.scheduleRetries(p.txn, p.result)
+	e.planDecisions()
+	e.followSuspects()
+	p.entry.Task.(task).settle(e, p, p.result)
 	if !p.alone { // the changes of a series of trials are saved at its end
-		c.trials.save()
+		e.trials.save()
 	}
 }
 
 // publish reports the base values whose status changed, including those that a read
 // changed.
-func (c *Engine) publish(changed []string) {
-	changed = append(changed, c.refreshed...)
-	c.refreshed = nil
+func (e *Engine) publish(changed []string) {
+	changed = append(changed, e.refreshed...)
+	e.refreshed = nil
 	if len(changed) == 0 {
 		return
 	}
-	c.problems.note(changed)
-	c.drifts.note(changed)
-	c.watches.publish(changed)
+	e.problems.note(changed)
+	e.drifts.note(changed)
+	e.watches.publish(changed)
 }
 
 // stop rejects the queued tasks, and ends timers and watches.
-func (c *Engine) stop() {
-	for _, e := range c.queue.Close() {
-		if t, ok := e.Task.(committed); ok {
+func (e *Engine) stop() {
+	for _, entry := range e.queue.Close() {
+		if t, ok := entry.Task.(committed); ok {
 			t.parts().reply(outcome{api.NoSeqNum, api.NewTransactionError(api.ErrClosedScheduler, nil, false)})
 		}
 	}
-	close(c.stopped)
-	c.timers.stop()
-	c.changes.close()
-	c.overdue.End()
+	close(e.stopped)
+	e.timers.stop()
+	e.changes.close()
+	e.overdue.End()
 }

@@ -181,34 +181,34 @@ func (in *inspector) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
 }
 
 // DumpValuesByDescriptor implements api.Inspector.
-func (c *Engine) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
-	d := c.registry.Load().ByName(descriptor)
+func (e *Engine) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
+	d := e.registry.Load().ByName(descriptor)
 	if d == nil {
 		return nil, fmt.Errorf("descriptor %q: not registered", descriptor)
 	}
-	return c.dump(d, view)
+	return e.dump(d, view)
 }
 
 // DumpValuesByKeyPrefix implements api.Inspector.
-func (c *Engine) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
-	d := c.registry.Load().ByNBKeyPrefix(prefix)
+func (e *Engine) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
+	d := e.registry.Load().ByNBKeyPrefix(prefix)
 	if d == nil {
 		return nil, fmt.Errorf("key prefix %q: no descriptor is registered for it", prefix)
 	}
-	return c.dump(d, view)
+	return e.dump(d, view)
 }
 
-func (c *Engine) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
+func (e *Engine) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
 	switch view {
 	case api.SBView:
 		// Callbacks run on the worker only, so that they never overlap.
-		werr := c.onWorker(context.Background(), func() { kvs, err = c.southbound.refresher(c.closedSessions()).Descriptor(d) })
+		werr := e.onWorker(context.Background(), func() { kvs, err = e.southbound.refresher(e.closedSessions()).Descriptor(d) })
 		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
 		return kvs, errors.Join(werr, err)
 	case api.NBView, api.CachedView:
-		c.mu.RLock()
-		defer c.mu.RUnlock()
-		return c.dumpGraph(d, view), nil
+		e.mu.RLock()
+		defer e.mu.RUnlock()
+		return e.dumpGraph(d, view), nil
 	}
 	return nil, fmt.Errorf("view %q: expected SB, NB or cached", view)
 }

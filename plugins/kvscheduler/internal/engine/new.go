@@ -22,43 +22,43 @@ func New(opts Options) *Engine {
 		opts.Log = logging.Nop()
 	}
 	now := opts.Clock.Now
-	c := &Engine{opts: opts, contracts: contract.New(opts.Log, opts.Violations)}
-	c.state = newState(&opts, registry.New().Telling(c.contracts.Value))
-	c.state.overdue = exec.NewOverdue(opts.Clock, opts.CallbackTimeout, func(call exec.Call) { c.overdueCall(call) })
-	c.state.overdue.Records = opts.Records
-	c.admission = &admission{queue: queue.New(now, opts.QueueCapacity, opts.QueueAgeing), time: now, stopped: make(chan struct{})}
-	c.timers = newTimers(opts.Clock, opts.Rand, c.admission)
-	c.registrar = newRegistrar(c.state, c.admission, opts.Refused)
-	c.journal = newJournal(c.state, c.timers, opts.Journal)
-	c.southbound = &southbound{state: c.state, unconfirmed: c.journal.unconfirmed, contracts: c.contracts, sent: opts.Records}
-	c.exec = &exec.Executor{
-		Graph: c.graph, Lock: &c.mu, Now: now, Refresh: c.southbound.refreshKeys, Doubt: c.journal.doubt, Overdue: c.state.overdue,
+	e := &Engine{opts: opts, contracts: contract.New(opts.Log, opts.Violations)}
+	e.state = newState(&opts, registry.New().Telling(e.contracts.Value))
+	e.state.overdue = exec.NewOverdue(opts.Clock, opts.CallbackTimeout, func(call exec.Call) { e.overdueCall(call) })
+	e.state.overdue.Records = opts.Records
+	e.admission = &admission{queue: queue.New(now, opts.QueueCapacity, opts.QueueAgeing), time: now, stopped: make(chan struct{})}
+	e.timers = newTimers(opts.Clock, opts.Rand, e.admission)
+	e.registrar = newRegistrar(e.state, e.admission, opts.Refused)
+	e.journal = newJournal(e.state, e.timers, opts.Journal)
+	e.southbound = &southbound{state: e.state, unconfirmed: e.journal.unconfirmed, contracts: e.contracts, sent: opts.Records}
+	e.exec = &exec.Executor{
+		Graph: e.graph, Lock: &e.mu, Now: now, Refresh: e.southbound.refreshKeys, Doubt: e.journal.doubt, Overdue: e.state.overdue,
 		Crashes: exec.NewCrashes(), CheckContracts: opts.CheckContracts, Panicked: newPanicLog(opts.Log).add,
 	}
-	c.graph.OwnerChanged = opts.OwnerChanged
+	e.graph.OwnerChanged = opts.OwnerChanged
 	if opts.Journal != nil {
-		c.exec.Intend = c.journal.intend
+		e.exec.Intend = e.journal.intend
 	}
-	c.trials = newTrials(c.state, c.timers, c.admission, c.journal, opts.QuarantineAfter, opts.Suspects)
-	c.unreadable = &unreadable{state: c.state, timers: c.timers, southbound: c.southbound, trials: c.trials, report: opts.Unread}
-	c.owners = &ownerPolicies{c.state, c.journal.recorded}
-	c.observer = &observer{state: c.state, timers: c.timers, southbound: c.southbound}
-	c.orphanFinder = &orphanFinder{state: c.state, admission: c.admission, journal: c.journal, southbound: c.southbound}
-	c.plans = plans{c.state, c.unreadable}
-	c.retries = &retries{
-		state: c.state, timers: c.timers, admission: c.admission, southbound: c.southbound, journal: c.journal, trials: c.trials,
-		settle: c.exec.Settle, leave: c.owners.leave, report: opts.Overdue,
+	e.trials = newTrials(e.state, e.timers, e.admission, e.journal, opts.QuarantineAfter, opts.Suspects)
+	e.unreadable = &unreadable{state: e.state, timers: e.timers, southbound: e.southbound, trials: e.trials, report: opts.Unread}
+	e.owners = &ownerPolicies{e.state, e.journal.recorded}
+	e.observer = &observer{state: e.state, timers: e.timers, southbound: e.southbound}
+	e.orphanFinder = &orphanFinder{state: e.state, admission: e.admission, journal: e.journal, southbound: e.southbound}
+	e.plans = plans{e.state, e.unreadable}
+	e.retries = &retries{
+		state: e.state, timers: e.timers, admission: e.admission, southbound: e.southbound, journal: e.journal, trials: e.trials,
+		settle: e.exec.Settle, leave: e.owners.leave, report: opts.Overdue,
 	}
-	c.lossRepair = &lossRepair{
-		state: c.state, timers: c.timers, admission: c.admission, southbound: c.southbound, trials: c.trials,
-		process: c.process, wanted: opts.RepairLost, paces: map[string]lostPace{},
+	e.lossRepair = &lossRepair{
+		state: e.state, timers: e.timers, admission: e.admission, southbound: e.southbound, trials: e.trials,
+		process: e.process, wanted: opts.RepairLost, paces: map[string]lostPace{},
 	}
-	c.driftDetector = newDriftDetector(c.state, c.admission, c.southbound)
-	c.inspector = newInspector(c.state, c.unreadable, c.retries, c.contracts)
-	c.watches = newWatches(c.inspector, c.admission)
-	c.problems = newProblemCounter(c.inspector, opts.Problems)
-	c.recorder = recorder{state: c.state, on: opts.Record, print: opts.Print, printPlans: opts.PrintPlans}
-	c.verifier = verifier{state: c.state, southbound: c.southbound}
-	c.trials.open()
-	return c
+	e.driftDetector = newDriftDetector(e.state, e.admission, e.southbound)
+	e.inspector = newInspector(e.state, e.unreadable, e.retries, e.contracts)
+	e.watches = newWatches(e.inspector, e.admission)
+	e.problems = newProblemCounter(e.inspector, opts.Problems)
+	e.recorder = recorder{state: e.state, on: opts.Record, print: opts.Print, printPlans: opts.PrintPlans}
+	e.verifier = verifier{state: e.state, southbound: e.southbound}
+	e.trials.open()
+	return e
 }

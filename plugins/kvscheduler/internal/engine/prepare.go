@@ -19,36 +19,36 @@ import (
 
 // readForNB reads the southbound for a transaction of the northbound, as far as that
 // asks for it.
-func (c *Engine) readForNB(p *transaction) {
+func (e *Engine) readForNB(p *transaction) {
 	switch p.opts.Resync {
 	case api.FullResync:
-		r := c.southbound.verboseRefresher(p)
+		r := e.southbound.verboseRefresher(p)
 		r.Complete = r.Complete || !p.opts.KeepFound
 		p.unread = r.All(correlation(p.values))
-		clear(c.postponed)
-		c.tellMarked(r.Marked)
+		clear(e.postponed)
+		e.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
-		c.decideNow()
+		e.decideNow()
 	case api.DownstreamResync:
-		p.unread = c.southbound.verboseRefresher(p).All(nil)
-		clear(c.postponed)
+		p.unread = e.southbound.verboseRefresher(p).All(nil)
+		clear(e.postponed)
 		// Before the first full resync the desired state is incomplete, so values
 		// that were found are kept.
-		p.request.All, p.request.DropUnwanted = true, c.fullResyncDone && !p.opts.KeepFound
-		c.decideNow()
+		p.request.All, p.request.DropUnwanted = true, e.fullResyncDone && !p.opts.KeepFound
+		e.decideNow()
 	}
 }
 
 // prepareNB turns the values of a transaction of the northbound into changes, which
 // changeOf makes of them.
-func (c *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
-	c.named++
+func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
+	e.named++
 	p.request.Changes = pages.Make(len(p.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
-	cursor := c.graph.Cursor(len(p.values))
+	cursor := e.graph.Cursor(len(p.values))
 	for _, kv := range p.values {
 		n := cursor.Node(kv.Key)
 		if n != nil {
-			n.Named = c.named
+			n.Named = e.named
 		}
 		change, err := changeOf(n, kv)
 		switch {
@@ -58,22 +58,22 @@ func (c *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 		case !settled(n, &change):
 			p.request.Changes = append(p.request.Changes, change)
 			asked := &p.request.Changes[len(p.request.Changes)-1]
-			c.postpone(p, asked)
-			c.releaseIfChanged(p, asked, p.dry)
-			c.observer.observe(asked)
+			e.postpone(p, asked)
+			e.releaseIfChanged(p, asked, p.dry)
+			e.observer.observe(asked)
 		case !p.dry: // only how failures are retried is new
 			n.Retry = p.opts.Retry
 		}
 	}
 	if p.opts.Resync == api.FullResync || p.opts.Resync == api.UpstreamResync {
 		named := len(p.request.Changes)
-		p.request.Changes = c.dropObsolete(p.request.Changes)
+		p.request.Changes = e.dropObsolete(p.request.Changes)
 		for i := named; i < len(p.request.Changes); i++ {
-			c.releaseIfChanged(p, &p.request.Changes[i], p.dry)
+			e.releaseIfChanged(p, &p.request.Changes[i], p.dry)
 		}
 	}
-	if c.policies != nil {
-		c.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
+	if e.policies != nil {
+		e.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
 }
 
@@ -106,10 +106,10 @@ func settled(n *graph.Node, change *plan.Change) bool {
 
 // dropObsolete: what the northbound wanted before and does not name any more
 // is not wanted.
-func (c *Engine) dropObsolete(changes []plan.Change) []plan.Change {
-	c.graph.Nodes(func(n *graph.Node) bool {
-		if n.Base == nil && n.Desired() != nil && n.Named != c.named {
-			changes = append(changes, c.owners.giveUp(n))
+func (e *Engine) dropObsolete(changes []plan.Change) []plan.Change {
+	e.graph.Nodes(func(n *graph.Node) bool {
+		if n.Base == nil && n.Desired() != nil && n.Named != e.named {
+			changes = append(changes, e.owners.giveUp(n))
 		}
 		return true
 	})
@@ -118,7 +118,7 @@ func (c *Engine) dropObsolete(changes []plan.Change) []plan.Change {
 
 // change describes what the northbound asks for; without key if that is no
 // change.
-func (c *Engine) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Change, err error) {
+func (e *Engine) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Change, err error) {
 	if kv.Key == "" {
 		return change, errors.New("empty key")
 	}
@@ -130,25 +130,25 @@ func (c *Engine) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chang
 		if n == nil || n.Obtained() {
 			return change, nil
 		}
-		return c.owners.giveUp(n), nil
+		return e.owners.giveUp(n), nil
 	}
 	if desires(n, kv.Value) {
 		return plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
 	}
-	reg := c.registry.Load()
+	reg := e.registry.Load()
 	d, err := reg.Lookup(kv.Key)
 	v := &registry.Value{Msg: kv.Value, Invalid: err}
 	if err == nil {
-		c.southbound.contracts.Forget(kv.Key)
+		e.southbound.contracts.Forget(kv.Key)
 		v = reg.Wanted(kv.Key, d, kv.Value)
 	}
 	change = plan.Change{Key: kv.Key, Node: n, Desc: d, Want: v}
-	if c.owners.byPolicy(&change) {
+	if e.owners.byPolicy(&change) {
 		return change, nil
 	}
 	switch {
 	case n != nil && n.Want == nil && n.Have != nil && n.Err == nil: // found, not given up
-		v = c.owners.instead(v, n)
+		v = e.owners.instead(v, n)
 	case n != nil:
 		v = v.Instead(n.Want)
 	}
@@ -166,23 +166,23 @@ func desires(n *graph.Node, msg proto.Message) bool {
 
 // prepareNotification turns notifications into changes. It drops notifications without
 // a descriptor, and those for values that the northbound manages.
-func (c *Engine) prepareNotification(news *queue.News, p *transaction) bool {
+func (e *Engine) prepareNotification(news *queue.News, p *transaction) bool {
 	p.request.Notified = map[string]bool{}
 	p.notified = map[string]api.Metadata{}
 	var kept []api.RecordedKVPair
-	reg := c.registry.Load()
+	reg := e.registry.Load()
 	for _, kv := range news.Values {
-		n := c.graph.Node(kv.Key)
+		n := e.graph.Node(kv.Key)
 		d, err := reg.Lookup(kv.Key)
 		if err != nil || d == nil {
-			c.log.Debug("notification ignored: no descriptor", "key", kv.Key)
+			e.log.Debug("notification ignored: no descriptor", "key", kv.Key)
 			continue
 		}
-		if c.policies.Of(d, kv.Key) == registry.Ignore {
+		if e.policies.Of(d, kv.Key) == registry.Ignore {
 			continue
 		}
 		if n != nil && (n.IsDerived() || n.Desired() != nil) {
-			c.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
+			e.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
 			continue
 		}
 		if !changedBy(kv, n, d) {
@@ -212,9 +212,9 @@ func changedBy(kv api.RecordedKVPair, n *graph.Node, d *registry.Descriptor) boo
 	return !proto.Equal(kv.Value, n.Have.Msg)
 }
 
-func (c *Engine) prepareUnimplemented(p *transaction) bool {
-	reg := c.registry.Load()
-	c.graph.Nodes(func(n *graph.Node) bool {
+func (e *Engine) prepareUnimplemented(p *transaction) bool {
+	reg := e.registry.Load()
+	e.graph.Nodes(func(n *graph.Node) bool {
 		if n.Desc != nil || n.Base != nil || n.Want == nil {
 			return true
 		}

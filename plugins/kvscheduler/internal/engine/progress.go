@@ -31,11 +31,11 @@ func (b *southbound) records() uint64 {
 
 // progressNow returns the progress of the current task; nil if it neither reads nor
 // executes.
-func (c *Engine) progressNow() *api.Progress {
-	if descriptor := c.southbound.progress.reading.Load(); descriptor != nil {
-		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: c.southbound.records() - c.southbound.progress.before.Load()}
+func (e *Engine) progressNow() *api.Progress {
+	if descriptor := e.southbound.progress.reading.Load(); descriptor != nil {
+		return &api.Progress{Phase: api.PhaseRetrieving, Descriptor: *descriptor, Done: e.southbound.records() - e.southbound.progress.before.Load()}
 	}
-	if done, total := c.exec.Progress.Get(); total > 0 {
+	if done, total := e.exec.Progress.Get(); total > 0 {
 		return &api.Progress{Phase: api.PhaseExecuting, Done: uint64(done), Total: uint64(total)}
 	}
 	return nil

@@ -6,12 +6,12 @@ import (
 )
 
 // Queue reports the queued transactions and the running one.
-func (c *Engine) Queue() api.QueueStatus {
-	st := c.queue.Status()
+func (e *Engine) Queue() api.QueueStatus {
+	st := e.queue.Status()
 	if st.Running != nil {
-		st.Running.Progress = c.progressNow()
+		st.Running.Progress = e.progressNow()
 	}
-	if before := c.before.Load(); before != nil {
+	if before := e.before.Load(); before != nil {
 		changes := (*before)()
 		st.Changes = &changes
 	}
@@ -19,10 +19,10 @@ func (c *Engine) Queue() api.QueueStatus {
 }
 
 // TellChanges sets the function that reports the changes that wait before the queue.
-func (c *Engine) TellChanges(changes func() api.ChangesStatus) { c.before.Store(&changes) }
+func (e *Engine) TellChanges(changes func() api.ChangesStatus) { e.before.Store(&changes) }
 
 // Stats returns the statistics of all transactions.
-func (c *Engine) Stats() record.Stats { return c.history.Stats() }
+func (e *Engine) Stats() record.Stats { return e.history.Stats() }
 
 // CountViolations counts how often descriptors violated their contract, by descriptor.
-func (c *Engine) CountViolations() map[string]uint64 { return c.contracts.Counts() }
+func (e *Engine) CountViolations() map[string]uint64 { return e.contracts.Counts() }

@@ -73,62 +73,62 @@ func (s *sessions) problem(name string) string {
 }
 
 // SouthboundUp implements api.Sessions.
-func (c *Engine) SouthboundUp(name string, epoch uint64) {
-	c.overdue.SessionUp(name, epoch)
-	c.pushSession(&sessionChange{name: name, up: true, epoch: epoch})
+func (e *Engine) SouthboundUp(name string, epoch uint64) {
+	e.overdue.SessionUp(name, epoch)
+	e.pushSession(&sessionChange{name: name, up: true, epoch: epoch})
 }
 
 // SouthboundDown implements api.Sessions.
-func (c *Engine) SouthboundDown(name string, reason error) {
-	c.exec.Crashes.Lose(name, c.clock.Now())
-	c.overdue.SessionDown(name, reason)
-	c.pushSession(&sessionChange{name: name, reason: reason})
+func (e *Engine) SouthboundDown(name string, reason error) {
+	e.exec.Crashes.Lose(name, e.clock.Now())
+	e.overdue.SessionDown(name, reason)
+	e.pushSession(&sessionChange{name: name, reason: reason})
 }
 
-func (c *Engine) pushSession(s *sessionChange) {
-	if err := c.push(s); err != nil {
-		c.log.Debug("session change ignored", "southbound", s.name, "error", err)
+func (e *Engine) pushSession(s *sessionChange) {
+	if err := e.push(s); err != nil {
+		e.log.Debug("session change ignored", "southbound", s.name, "error", err)
 	}
 }
 
 // prepareSession handles a southbound that connected or disconnected.
-func (c *Engine) prepareSession(s *sessionChange, p *transaction) bool {
-	before := c.sessions.replace(s.name, session{s.up, s.epoch, s.reason})
+func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
+	before := e.sessions.replace(s.name, session{s.up, s.epoch, s.reason})
 	if before.up && s.up && before.epoch == s.epoch {
 		return false
 	}
-	now := c.clock.Now()
+	now := e.clock.Now()
 	var calls []exec.InFlight
 	if s.up || !errors.Is(s.reason, api.ErrUnresponsive) {
-		calls = c.exec.Crashes.Take(s.name, now)
+		calls = e.exec.Crashes.Take(s.name, now)
 	}
 	if !before.up && !s.up && len(calls) == 0 {
 		return false
 	}
-	p.request.Closed = c.closedSessions()
+	p.request.Closed = e.closedSessions()
 	if !s.up || before.up {
-		c.afterCrash(s.name, now, calls)
-		p.request.Touch = c.abandon(s.name)
-		c.pin(&p.request)
-		c.markQuarantined()
+		e.afterCrash(s.name, now, calls)
+		p.request.Touch = e.abandon(s.name)
+		e.pin(&p.request)
+		e.markQuarantined()
 	}
-	delete(c.postponed, s.name)
+	delete(e.postponed, s.name)
 	switch {
-	case s.up && c.opts.ResyncFirst && c.named == 0:
-		c.postponed[s.name] = true
+	case s.up && e.opts.ResyncFirst && e.named == 0:
+		e.postponed[s.name] = true
 	case s.up:
-		c.readSessions(p, map[string]bool{s.name: true})
+		e.readSessions(p, map[string]bool{s.name: true})
 	}
 	return true
 }
 
 // readSessions reads southbounds that have connected, and plans what follows from that.
-func (c *Engine) readSessions(p *transaction, names map[string]bool) {
-	r := c.southbound.refresher(p.request.Closed)
+func (e *Engine) readSessions(p *transaction, names map[string]bool) {
+	r := e.southbound.refresher(p.request.Closed)
 	r.Only = func(d *registry.Descriptor) bool { return names[d.Southbound] }
 	r.All(nil)
 	p.request.All = true
-	p.request.DropUnwanted = c.fullResyncDone
+	p.request.DropUnwanted = e.fullResyncDone
 }
 
 // dependsOnReads reports whether postponed southbounds are to be read before a task. A
@@ -147,13 +147,13 @@ func dependsOnReads(t queue.Task) bool {
 
 // abandon removes all values of a southbound from the actual state, without callbacks.
 // It returns the keys of the removed values.
-func (c *Engine) abandon(name string) []string {
-	c.overdue.Forget(name)
-	c.reads.Forget(name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (e *Engine) abandon(name string) []string {
+	e.overdue.Forget(name)
+	e.reads.Forget(name)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	var nodes []*graph.Node
-	c.graph.Nodes(func(n *graph.Node) bool {
+	e.graph.Nodes(func(n *graph.Node) bool {
 		if n.Root().Desc.Session() == name && n.Have != nil {
 			nodes = append(nodes, n)
 		}
@@ -162,15 +162,15 @@ func (c *Engine) abandon(name string) []string {
 	keys := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		keys = append(keys, n.Key)
-		c.journal.lose(n)
+		e.journal.lose(n)
 		if n.IsDerived() || n.Obtained() {
-			c.graph.SetWant(n, nil)
+			e.graph.SetWant(n, nil)
 		}
 		n.Err, n.Retrying = nil, false
-		c.graph.Remove(n, graph.Lost)
-		c.graph.Forget(n)
+		e.graph.Remove(n, graph.Lost)
+		e.graph.Forget(n)
 		if n.Gone() { // its status changes without an operation
-			c.refreshed = append(c.refreshed, n.Root().Key)
+			e.refreshed = append(e.refreshed, n.Root().Key)
 		}
 	}
 	return keys

@@ -24,9 +24,9 @@ type task interface {
 	// prepare fills in the planning request. It returns false if there is nothing to do,
 	// and an error if the task is rejected. It is called again if the plan depends on
 	// notifications that have to be executed first.
-	prepare(c *Engine, p *transaction) (ok bool, err error)
+	prepare(e *Engine, p *transaction) (ok bool, err error)
 	// settle is called after the execution.
-	settle(c *Engine, p *transaction, res *exec.Result)
+	settle(e *Engine, p *transaction, res *exec.Result)
 }
 
 // call is a function to run on the worker, between two transactions.
@@ -125,27 +125,27 @@ type northbound struct {
 	expect *api.Plan // if not nil, the transaction fails unless its plan is this one
 }
 
-func (t *northbound) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *northbound) prepare(e *Engine, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
 	p.expect = t.expect
-	c.readForNB(p)
-	c.prepareNB(p, c.change)
+	e.readForNB(p)
+	e.prepareNB(p, e.change)
 	return true, nil
 }
 
 // orphanRemoval deletes orphans.
 type orphanRemoval struct{ commit }
 
-func (t *orphanRemoval) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *orphanRemoval) prepare(e *Engine, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
-	c.readForNB(p)
-	c.claim(p.values, p.request.Closed)
-	c.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
-		change, err := c.change(n, kv)
+	e.readForNB(p)
+	e.claim(p.values, p.request.Closed)
+	e.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
+		change, err := e.change(n, kv)
 		if !orphaned(n) {
 			err = api.ErrNoOrphan
 		}
@@ -161,12 +161,12 @@ type reversal struct {
 	touch []string // keys to plan again, because verification found them different
 }
 
-func (t *reversal) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *reversal) prepare(e *Engine, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
-	c.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
-		change, err := c.change(n, kv)
+	e.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
+		change, err := e.change(n, kv)
 		change.Want = t.wants[kv.Key]
 		return change, err
 	})
@@ -180,11 +180,11 @@ type driftRepair struct {
 	found []api.Drift
 }
 
-func (t *driftRepair) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *driftRepair) prepare(e *Engine, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
-	c.prepareRepair(t.found, p)
+	e.prepareRepair(t.found, p)
 	return true, nil
 }
 
@@ -197,8 +197,8 @@ type notification struct {
 func (*notification) Class() string        { return api.QueueNotifications }
 func (t *notification) News() *queue.News  { return t.news }
 func (*notification) txnType() api.TxnType { return api.SBNotification }
-func (t *notification) prepare(c *Engine, p *transaction) (bool, error) {
-	return c.prepareNotification(t.news, p), nil
+func (t *notification) prepare(e *Engine, p *transaction) (bool, error) {
+	return e.prepareNotification(t.news, p), nil
 }
 
 // sessionChange is a southbound that connects or disconnects.
@@ -221,26 +221,26 @@ func (t *sessionChange) String() string {
 	return fmt.Sprintf("southbound %s is down: %v", t.name, t.reason)
 }
 
-func (t *sessionChange) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *sessionChange) prepare(e *Engine, p *transaction) (bool, error) {
 	p.opts.Description, p.retryLeft = t.String(), patiently()
-	return c.prepareSession(t, p), nil
+	return e.prepareSession(t, p), nil
 }
 
-func (t *sessionChange) settle(c *Engine, _ *transaction, res *exec.Result) {
+func (t *sessionChange) settle(e *Engine, _ *transaction, res *exec.Result) {
 	if t.up {
-		c.tryNext(t.name, 0)
+		e.tryNext(t.name, 0)
 	}
-	res.Changed = append(res.Changed, c.valuesOf(t.name)...)
+	res.Changed = append(res.Changed, e.valuesOf(t.name)...)
 }
 
 // postponedRead reads the southbounds whose reading was postponed. It is not queued.
 type postponedRead struct{ internal }
 
 func (postponedRead) txnType() api.TxnType { return api.SBNotification }
-func (postponedRead) prepare(c *Engine, p *transaction) (bool, error) {
-	p.opts.Description, p.retryLeft = "read of "+strings.Join(slices.Sorted(maps.Keys(c.postponed)), ", "), patiently()
-	c.readSessions(p, c.postponed)
-	clear(c.postponed)
+func (postponedRead) prepare(e *Engine, p *transaction) (bool, error) {
+	p.opts.Description, p.retryLeft = "read of "+strings.Join(slices.Sorted(maps.Keys(e.postponed)), ", "), patiently()
+	e.readSessions(p, e.postponed)
+	clear(e.postponed)
 	return true, nil
 }
 
@@ -249,8 +249,8 @@ type descriptorRegistered struct{ internal }
 
 func (descriptorRegistered) Class() string        { return api.QueueUnimplemented }
 func (descriptorRegistered) txnType() api.TxnType { return api.RetryUnimplOps }
-func (descriptorRegistered) prepare(c *Engine, p *transaction) (bool, error) {
-	return c.prepareUnimplemented(p), nil
+func (descriptorRegistered) prepare(e *Engine, p *transaction) (bool, error) {
+	return e.prepareUnimplemented(p), nil
 }
 
 // retry retries failed operations.
@@ -262,9 +262,9 @@ type retry struct {
 	revision map[string]uint32 // of the base values when the retry was scheduled
 }
 
-func (t *retry) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *retry) prepare(e *Engine, p *transaction) (bool, error) {
 	p.ofTxn, p.attempt = t.ofTxn, t.attempt
-	return c.prepareRetry(t, p), nil
+	return e.prepareRetry(t, p), nil
 }
 
 // trial applies the next suspect of a southbound alone.
@@ -275,42 +275,42 @@ type trial struct {
 	suspect    string // set by prepare; empty: none is due
 }
 
-func (t *trial) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *trial) prepare(e *Engine, p *transaction) (bool, error) {
 	p.ofTxn, p.alone = t.ofTxn, true
-	return c.prepareTrial(t, p), nil
+	return e.prepareTrial(t, p), nil
 }
 
-func (t *trial) settle(c *Engine, _ *transaction, res *exec.Result) { c.afterTrial(t, res) }
+func (t *trial) settle(e *Engine, _ *transaction, res *exec.Result) { e.afterTrial(t, res) }
 
 // lateReturns records the effects of callbacks that returned after their timeout.
 type lateReturns struct{ internal }
 
-func (lateReturns) prepare(c *Engine, p *transaction) (bool, error) { return c.prepareLate(p), nil }
+func (lateReturns) prepare(e *Engine, p *transaction) (bool, error) { return e.prepareLate(p), nil }
 
 // confirmation reads back the effects of undecided operations.
 type confirmation struct{ internal }
 
-func (confirmation) prepare(c *Engine, p *transaction) (bool, error) {
-	c.decisions.planned = false
-	c.overdue.Wake()
-	return c.prepareLate(p), nil
+func (confirmation) prepare(e *Engine, p *transaction) (bool, error) {
+	e.decisions.planned = false
+	e.overdue.Wake()
+	return e.prepareLate(p), nil
 }
 
 // observation reads the observed values.
 type observation struct{ internal }
 
 func (observation) txnType() api.TxnType { return api.SBNotification }
-func (observation) prepare(c *Engine, p *transaction) (bool, error) {
-	return c.observer.prepareObserved(p), nil
+func (observation) prepare(e *Engine, p *transaction) (bool, error) {
+	return e.observer.prepareObserved(p), nil
 }
 
 // reread reads unreadable descriptors again.
 type reread struct{ internal }
 
 func (reread) txnType() api.TxnType { return api.SBNotification }
-func (reread) prepare(c *Engine, p *transaction) (bool, error) {
+func (reread) prepare(e *Engine, p *transaction) (bool, error) {
 	p.retryLeft = patiently()
-	return c.prepareReread(p), nil
+	return e.prepareReread(p), nil
 }
 
 // lostValues removes values from the actual state that the southbound has lost. It is
@@ -321,9 +321,9 @@ type lostValues struct {
 }
 
 func (*lostValues) txnType() api.TxnType { return api.SBNotification }
-func (t *lostValues) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *lostValues) prepare(e *Engine, p *transaction) (bool, error) {
 	p.opts.Description = "the southbound lost " + counted(len(t.keys), "value")
-	c.prepareLost(t.keys, p)
+	e.prepareLost(t.keys, p)
 	return true, nil
 }
 
@@ -334,8 +334,8 @@ type lostRepair struct {
 }
 
 func (*lostRepair) txnType() api.TxnType { return api.SBNotification }
-func (t *lostRepair) prepare(c *Engine, p *transaction) (bool, error) {
+func (t *lostRepair) prepare(e *Engine, p *transaction) (bool, error) {
 	p.opts.Description, p.retryLeft, p.repair = "repair of "+counted(len(t.keys), "lost value"), patiently(), true
-	p.request.Touch = c.withDerived(t.keys)
+	p.request.Touch = e.withDerived(t.keys)
 	return true, nil
 }

@@ -14,13 +14,13 @@ import (
 
 // txn collects the changes of one transaction.
 type txn struct {
-	c      *Engine
+	engine *Engine
 	values []api.RecordedKVPair
 	at     map[string]int // positions of the keys in values; nil while they are sorted
 }
 
 // StartNBTransaction implements api.Committer.
-func (c *Engine) StartNBTransaction() api.Txn { return &txn{c: c} }
+func (e *Engine) StartNBTransaction() api.Txn { return &txn{engine: e} }
 
 // SetValue implements api.Txn.
 func (t *txn) SetValue(key string, value proto.Message) api.Txn {
@@ -55,7 +55,7 @@ func (t *txn) index() {
 
 // Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
-	return t.c.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
+	return t.engine.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
 
 // optionsOf applies the options of the context, then those of the call.
@@ -71,11 +71,11 @@ func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error
 	}
 	var result *api.Plan
 	var rejected []api.KeyWithError
-	err := t.c.onWorker(ctx, func() {
+	err := t.engine.onWorker(ctx, func() {
 		p := &transaction{entry: &queue.Entry{Task: what}, dry: true}
-		_, _ = t.c.prepare(p) // a northbound transaction only fails because of its deadline
+		_, _ = t.engine.prepare(p) // a northbound transaction only fails because of its deadline
 		rejected = p.rejected
-		result = t.c.plans.planned(t.values, &what.opts, plan.Make(t.c.graph, p.request))
+		result = t.engine.plans.planned(t.values, &what.opts, plan.Make(t.engine.graph, p.request))
 	})
 	if err != nil {
 		return nil, api.NewTransactionError(err, nil, false)

@@ -48,12 +48,12 @@ func (v *verifier) wantedBefore(p *transaction) (back *reversal) {
 }
 
 // verified adds the values that failed verification to the error of a transaction.
-func (c *Engine) verified(p *transaction, err error) error {
+func (e *Engine) verified(p *transaction, err error) error {
 	back, res := p.before, p.result
 	if !p.opts.Verify || res.Reverted {
 		return err
 	}
-	wrong := c.verifier.verify(p, res)
+	wrong := e.verifier.verify(p, res)
 	if len(wrong) == 0 {
 		return err
 	}
@@ -61,17 +61,17 @@ func (c *Engine) verified(p *transaction, err error) error {
 	for i, kv := range wrong {
 		keys[i] = kv.Key
 	}
-	touch := c.withDerived(keys)
-	c.southbound.readAgain(keys, c.closedSessions())
-	c.journal.keep(nil, nil) // values whose removal had no effect get their record back
+	touch := e.withDerived(keys)
+	e.southbound.readAgain(keys, e.closedSessions())
+	e.journal.keep(nil, nil) // values whose removal had no effect get their record back
 	if !p.opts.Revert {
-		c.verifier.unverified(wrong)
+		e.verifier.unverified(wrong)
 	}
-	c.publish(keys)
+	e.publish(keys)
 	if p.opts.Revert {
-		back.touch = c.withDerived(touch)
+		back.touch = e.withDerived(touch)
 		back.opts = api.TxnOptions{Retry: p.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
-		if te := (*api.TransactionError)(nil); errors.As(c.process(&queue.Entry{Task: back}).err, &te) {
+		if te := (*api.TransactionError)(nil); errors.As(e.process(&queue.Entry{Task: back}).err, &te) {
 			for _, kv := range te.GetKVErrors() {
 				kv.Reverting = true
 				wrong = append(wrong, kv)
