@@ -3,6 +3,8 @@ package descriptor
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -84,10 +86,17 @@ func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l
 }
 
 // respell gives a route the key and the spelling of the value that it was
-// recognised as.
+// recognised as. If nothing else differs it is that value, so that many routes are
+// in memory once.
 func respell(r *l3.Route, w routeKV) routeKV {
 	r.DstNetwork, r.NextHopAddr = w.Value.GetDstNetwork(), w.Value.GetNextHopAddr()
 	r.OutgoingInterface, r.ViaVrfId = w.Value.GetOutgoingInterface(), w.Value.GetViaVrfId()
+	if max(r.GetWeight(), 1) == max(w.Value.GetWeight(), 1) {
+		r.Weight = w.Value.GetWeight()
+	}
+	if proto.Equal(r, w.Value) {
+		r = w.Value
+	}
 	return routeKV{Key: w.Key, Value: r, Origin: kvs.FromNB}
 }
 
