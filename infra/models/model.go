@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -39,6 +40,25 @@ type Model[V proto.Message] struct {
 	spec   Spec
 	prefix string
 	name   func(V) string // nil for a singleton
+	recent *recentKeys    // of KeyFor
+}
+
+// recentKeys are keys that were made lately. A hundred thousand routes may name one
+// interface, and keep its key.
+type recentKeys [1 << 6]atomic.Pointer[string]
+
+// of returns the key of the item with the given name.
+func (r *recentKeys) of(prefix, name string) string {
+	if name == "" {
+		return prefix
+	}
+	recent := &r[(len(name)+int(name[len(name)-1]))%len(r)]
+	if key := recent.Load(); key != nil && len(*key) == len(prefix)+len(name) && (*key)[len(prefix):] == name {
+		return *key
+	}
+	key := prefix + name
+	recent.Store(&key)
+	return key
 }
 
 // New returns a model whose items are named by the function name, which must
@@ -46,7 +66,7 @@ type Model[V proto.Message] struct {
 func New[V proto.Message](s Spec, name func(V) string) Model[V] {
 	m := singleton[V](s)
 	m.name = name
-	m.prefix = m.spec.KeyPrefix()
+	m.prefix, m.recent = m.spec.KeyPrefix(), &recentKeys{}
 	return m
 }
 
@@ -89,12 +109,13 @@ func (m Model[V]) Key(v V) string {
 	return m.prefix + m.name(v)
 }
 
-// KeyFor returns the key of the item with the given name.
+// KeyFor returns the key of the item with the given name. Calls with the same name often
+// return the same string.
 func (m Model[V]) KeyFor(name string) string {
 	if m.name == nil {
 		return m.prefix
 	}
-	return m.prefix + name
+	return m.recent.of(m.prefix, name)
 }
 
 // KeyOf is Key for a message whose type is not known at compile time.

@@ -3,6 +3,7 @@ package models_test
 import (
 	"strings"
 	"testing"
+	"unsafe"
 
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -33,6 +34,23 @@ func TestModelKeys(t *testing.T) {
 	}
 	if _, err := bdModel.KeyOf(&emptypb.Empty{}); err == nil || !strings.Contains(err.Error(), "google.protobuf.StringValue") {
 		t.Errorf("wrong message: %v", err)
+	}
+}
+
+// KeyFor returns the right key whatever it returned before, and makes that of a name that
+// is asked for again and again once.
+func TestKeyFor(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bd1", "cd1", "", "bd1", "d1", "bd11", "bd1", "e1"} {
+		if got, want := bdModel.KeyFor(name), bdModel.KeyPrefix()+name; got != want {
+			t.Errorf("key of %q = %q, want %q", name, got, want)
+		}
+	}
+	if unsafe.StringData(bdModel.KeyFor("again")) != unsafe.StringData(bdModel.KeyFor("again")) {
+		t.Error("a key that was just made is made again")
+	}
+	if globalModel.KeyFor("any") != globalModel.KeyPrefix() {
+		t.Error("the key of a singleton has a name")
 	}
 }
 

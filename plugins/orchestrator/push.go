@@ -358,6 +358,9 @@ func (p *Plugin) commit(ctx context.Context, turn *fairqueue.Turn, effects []Key
 		opts = append(opts, api.WithRevert())
 	}
 	txn := p.Scheduler.StartNBTransaction()
+	if r, ok := txn.(interface{ Reserve(n int) }); ok {
+		r.Reserve(len(effects))
+	}
 	for _, kv := range effects {
 		txn.SetValue(kv.Key, kv.Val)
 	}

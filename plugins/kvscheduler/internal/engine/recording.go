@@ -79,17 +79,25 @@ func (r *recorder) complete(pre *api.RecordedTxn, pl *plan.Plan, res *exec.Resul
 	case !r.on:
 	case wentAsPlanned(pl, res.Executed):
 		kept := rec
-		kept.Values = slices.Clone(rec.Values) // which were collected in a list with spare capacity
+		kept.Values = fitted(rec.Values)
 		r.history.CompleteAsPlanned(&kept)
 	default:
 		kept := rec
-		kept.Values = slices.Clone(rec.Values)
+		kept.Values = fitted(rec.Values)
 		kept.Planned = recordPlan(pl)
 		r.history.Complete(&kept)
 	}
 	if r.print != nil {
 		r.print(&rec, 0)
 	}
+}
+
+// fitted returns a list without much spare capacity.
+func fitted(values []api.RecordedKVPair) []api.RecordedKVPair {
+	if cap(values) > len(values)+len(values)/8 {
+		return slices.Clone(values)
+	}
+	return values
 }
 
 // wentAsPlanned reports whether exactly the operations of a plan were executed, with

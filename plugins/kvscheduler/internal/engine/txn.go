@@ -22,6 +22,9 @@ type txn struct {
 // StartNBTransaction implements api.Committer.
 func (e *Engine) StartNBTransaction() api.Txn { return &txn{engine: e} }
 
+// Reserve makes room for n values. The transaction is in memory until it leaves the history.
+func (t *txn) Reserve(n int) { t.values = slices.Grow(t.values, n) }
+
 // SetValue implements api.Txn.
 func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 	if value != nil && !value.ProtoReflect().IsValid() {
