@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
@@ -38,6 +39,9 @@ type routeDescriptor struct {
 	// loose are the paths that led through interfaces which VPP did not have any
 	// more when the routes were read last.
 	loose loosePaths
+	// direct are the dependencies of the latest route that needs nothing but an interface:
+	// the many routes over one interface share them.
+	direct atomic.Pointer[[]kvs.Dependency]
 }
 
 // NewRoute describes routes.
@@ -47,7 +51,7 @@ func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
 		Name:                 RouteName,
 		Southbound:           Southbound,
 		Validate:             validateRoute,
-		Dependencies:         routeDependencies,
+		Dependencies:         d.dependencies,
 		ValueComparator:      sameRoute,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,
@@ -134,7 +138,19 @@ func nextHop(r *l3.Route) netip.Addr {
 	return nh
 }
 
-func routeDependencies(_ string, r *l3.Route) []kvs.Dependency {
+func (d *routeDescriptor) dependencies(_ string, r *l3.Route) []kvs.Dependency {
+	deps := routeDependencies(r)
+	if len(deps) != 1 || r.GetOutgoingInterface() == "" {
+		return deps
+	}
+	if direct := d.direct.Load(); direct != nil && (*direct)[0].Key == deps[0].Key {
+		return *direct
+	}
+	d.direct.Store(&deps)
+	return deps
+}
+
+func routeDependencies(r *l3.Route) []kvs.Dependency {
 	var deps []kvs.Dependency
 	if iface := r.GetOutgoingInterface(); iface != "" {
 		deps = append(deps, interfaceDependency("interface-exists", iface))
