@@ -79,6 +79,7 @@ func (a *Agent) Run() error {
 	if done, err := a.command(); done || err != nil {
 		return err
 	}
+	limitHeap()
 	if err := a.Start(context.Background()); err != nil {
 		return err
 	}
