@@ -23,14 +23,14 @@ const patience = 2 * time.Minute
 
 // simulator is vpp-sim in a process of its own.
 type simulator struct {
-	t   *testing.T
+	t   testing.TB
 	pid int
 	in  io.Writer
 	out *bufio.Scanner
 }
 
 // build makes the programs.
-func build(t *testing.T) (dir string) {
+func build(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	cmd := exec.Command("go", "build", "-o", dir, ".", "../vpp-sim")
@@ -41,7 +41,7 @@ func build(t *testing.T) (dir string) {
 	return dir
 }
 
-func simulate(t *testing.T, dir string, args ...string) *simulator {
+func simulate(t testing.TB, dir string, args ...string) *simulator {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(dir, "vpp-sim"), append([]string{"--socket", filepath.Join(dir, "api.sock")}, args...)...)
 	in, err1 := cmd.StdinPipe()
@@ -86,7 +86,7 @@ func (s *simulator) counts() map[string]int {
 
 // process is an agent in a process of its own.
 type process struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	url  string
 	logs chan string
@@ -101,7 +101,7 @@ func startAgent(t *testing.T, dir string) *process {
 
 // launch starts the program in a directory with the configuration of another one, and waits
 // until it serves.
-func launch(t *testing.T, programs, dir string, args ...string) *process {
+func launch(t testing.TB, programs, dir string, args ...string) *process {
 	t.Helper()
 	p := spawn(t, programs, dir, args...)
 	t.Cleanup(func() {
@@ -115,7 +115,7 @@ func launch(t *testing.T, programs, dir string, args ...string) *process {
 }
 
 // spawn starts the program; the caller ends it.
-func spawn(t *testing.T, programs, dir string, args ...string) *process {
+func spawn(t testing.TB, programs, dir string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, logs: make(chan string, 10_000), read: make(chan struct{})}
 	p.cmd = exec.Command(filepath.Join(programs, "vpp-agent"), append([]string{"--config-dir", dir, "--http-port", "0", "--grpc-port", "0"}, args...)...)
