@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 )
@@ -20,6 +21,31 @@ func (p *byPointer) MarshalJSON() ([]byte, error) {
 	return json.Marshal("pointer to " + p.Name)
 }
 
+// fields is a struct with lists and all that decides which fields are shown.
+type fields struct {
+	hidden  []int
+	Skipped []string        `json:"-"`
+	Named   []int           `json:"other_name"`
+	Empty   []int           `json:",omitempty"`
+	Zero    time.Time       `json:",omitzero"`
+	Time    time.Time       `json:",omitzero"`
+	No      bool            `json:",omitempty"`
+	Yes     bool            `json:"yes,omitempty"`
+	Struct  struct{ A int } `json:",omitempty"`
+	Nested  *fields         `json:",omitempty"`
+	Items   []byPointer
+	Last    []any
+}
+
+func record(n int) *fields {
+	f := &fields{hidden: make([]int, n), Skipped: make([]string, n), Named: make([]int, n), Time: time.Unix(1, 0).UTC(), Yes: true}
+	for range n {
+		f.Items = append(f.Items, byPointer{"<x>"})
+	}
+	f.Nested = &fields{Named: make([]int, 2*n)}
+	return f
+}
+
 // A list is written as json.MarshalIndent encodes it.
 func TestWriteJSONLists(t *testing.T) {
 	t.Parallel()
@@ -31,6 +57,7 @@ func TestWriteJSONLists(t *testing.T) {
 		[]item{}, []item(nil), []item{{Key: "a"}}, []item{{Key: "a", Inner: []int{1, 2}}, {Key: "<b>"}}, []*item{nil, {Key: "c"}},
 		[]any{1, "x", nil, map[string]int{"y": 1}}, [][]int{{1}, {}, nil}, []byte("text"), json.RawMessage(`[1, 2]`),
 		[]byPointer{{"a"}, {"b"}}, "text", nil, map[string][]int{"a": {1}},
+		record(0), record(200), []*fields{record(1), record(150), nil}, *record(200),
 	} {
 		want, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
@@ -64,7 +91,8 @@ func TestWriteJSONInPieces(t *testing.T) {
 	}
 	w := &longest{ResponseWriter: httptest.NewRecorder()}
 	rest.WriteJSON(w, http.StatusOK, list)
-	if w.n > 100 {
+	rest.WriteJSON(w, http.StatusOK, []*struct{ List []string }{{list}})
+	if w.n > 300 {
 		t.Errorf("%d bytes at once", w.n)
 	}
 }
