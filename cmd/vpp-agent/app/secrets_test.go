@@ -132,7 +132,7 @@ func TestPlansWithSecrets(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 	shown := h.send(t, "GET", "/configuration", "", 200)
-	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "*** is the placeholder of a hidden secret that is not shown") {
+	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "*** is the placeholder of a hidden secret") {
 		t.Errorf("got %s", body)
 	}
 	full := h.send(t, "GET", "/configuration?show-secrets=true", "", 200)

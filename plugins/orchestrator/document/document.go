@@ -264,7 +264,7 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 	}
 	if field := logging.HiddenField(value); field != "" {
 		d.key = key
-		d.fail(n, &path{up: p, name: field}, "%s stands for a secret that is not shown; expected the secret (agentctl --show-secrets)", logging.Hidden)
+		d.fail(n, &path{up: p, name: field}, "%s is the placeholder of a hidden secret; expected the secret (agentctl --show-secrets)", logging.Hidden)
 		d.key = ""
 		return
 	}
