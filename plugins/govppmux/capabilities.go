@@ -12,7 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 )
 
-// Offer tells what items need of VPP, for who asks what the connected one can do.
+// Offer registers what items need of VPP, for reports of what the connected VPP can do.
 // Plugins call it in Init.
 func (p *Plugin) Offer(capabilities ...binding.Capability) {
 	p.setup()

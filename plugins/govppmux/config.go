@@ -16,13 +16,13 @@ type Config struct {
 	ReplyTimeout         time.Duration `yaml:"reply-timeout" desc:"the session ends when a request waits and VPP answers nothing at all for this long; the next one begins with a resync when VPP answers again"`
 	RetryRequestCount    int           `yaml:"retry-request-count" desc:"how often a request waits for a VPP that is not connected before it fails"`
 	RetryRequestTimeout  time.Duration `yaml:"retry-request-timeout" desc:"how long each of these waits takes"`
-	RetryConnectCount    int           `yaml:"retry-connect-count" desc:"after this many attempts without success the health is ERROR, 0: never; connecting goes on"`
+	RetryConnectCount    int           `yaml:"retry-connect-count" desc:"after this many attempts without success the health is ERROR, 0: never; the agent continues to connect"`
 	RetryConnectTimeout  time.Duration `yaml:"retry-connect-timeout" desc:"longest pause between two attempts to connect"`
 	ResyncAfterReconnect bool          `yaml:"resync-after-reconnect" desc:"resynchronise also with a VPP that seems to be the same process as before"`
 
 	HealthCheckProbeInterval time.Duration `yaml:"health-check-probe-interval" desc:"time between two checks that VPP answers, 0: never"`
 	HealthCheckReplyTimeout  time.Duration `yaml:"health-check-reply-timeout" desc:"a check fails when VPP sends nothing at all for this long"`
-	HealthCheckThreshold     int           `yaml:"health-check-threshold" desc:"connect anew after this many failed checks in a row"`
+	HealthCheckThreshold     int           `yaml:"health-check-threshold" desc:"reconnect after this many failed checks in a row"`
 
 	StrictCompat bool `yaml:"strict-compat" desc:"refuse a VPP that has no usable message for some operation of the agent; without it, values that need that operation are UNIMPLEMENTED"`
 

@@ -11,7 +11,7 @@ import (
 
 // Connection leads to whatever VPP is connected at the moment of a call. What
 // was begun in a session ends with it, with an error in which errors.Is finds
-// vppclient.ErrDisconnected; event watches go on in the next one. All methods
+// vppclient.ErrDisconnected; event watches continue in the next one. All methods
 // may be called concurrently.
 type Connection struct {
 	plugin *Plugin

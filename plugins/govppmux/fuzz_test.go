@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever is posted as a command is answered, and the session goes on.
+// Whatever is posted as a command is answered, and the session continues.
 func FuzzCommand(f *testing.F) {
 	for _, body := range []string{
 		`{"vppclicommand": "show version"}`, `{"vppclicommand": "show interface\n\u0000addr"}`, `{"vppclicommand": 1}`, `[]`, `{`, "",

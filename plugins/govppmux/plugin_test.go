@@ -279,7 +279,7 @@ func TestSilentVPPEndsTheSession(t *testing.T) {
 }
 
 // TestBusyVPPKeepsItsSession: what takes longer than the limit of a check, but
-// shorter than all of them, is no reason to connect anew.
+// shorter than all of them, is no reason to connect again.
 func TestBusyVPPKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	path := socket(t)

@@ -12,7 +12,7 @@ type Session struct {
 	// Epoch counts the times a VPP was connected; it is that of the last
 	// session while none is up, and 0 before the first.
 	Epoch uint64
-	// Up tells whether VPP is connected.
+	// Up reports whether VPP is connected.
 	Up bool
 	// Since is when this began.
 	Since time.Time
@@ -26,7 +26,7 @@ type Session struct {
 	Version Version
 	// PID is VPP's process ID, in its own PID namespace.
 	PID uint32
-	// Simulated tells that the peer is the simulator.
+	// Simulated reports that the peer is the simulator.
 	Simulated bool
 	// Resync reports that the state of VPP must be taken as unknown. It is false
 	// only if the configuration switches resync-after-reconnect off, the process ID
@@ -39,7 +39,7 @@ type Version struct {
 	Program, Version, BuildDate, BuildDirectory string
 }
 
-// state is the current session and who is told of its changes.
+// state is the current session and who is notified of its changes.
 type state struct {
 	mu      sync.Mutex
 	session Session

@@ -87,7 +87,7 @@ func connected(c Checker, op string) error {
 // NameCRC is the name under which VPP lists a message: "<name>_<crc>".
 func NameCRC(m api.Message) string { return m.GetMessageName() + "_" + m.GetCrcString() }
 
-// UnsupportedError tells what an operation would need.
+// UnsupportedError names the messages that an operation would need.
 type UnsupportedError struct {
 	// Op is the operation, for people ("create tap").
 	Op string

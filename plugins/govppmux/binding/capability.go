@@ -54,7 +54,7 @@ func (a Ability) Lack() string {
 	return name + " needs one of " + strings.Join(a.Missing, ", ")
 }
 
-// Of tells what the VPP can do. The error is that of a connection which is down.
+// Of reports what the VPP can do. The error is that of a lost connection.
 func (c Capability) Of(vpp Checker) (Ability, error) {
 	variants := make([]Variant[int], len(c.NeedsOneOf))
 	for i, msgs := range c.NeedsOneOf {

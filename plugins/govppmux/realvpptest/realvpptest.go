@@ -148,7 +148,7 @@ func (v *VPP) Kill() {
 	}
 }
 
-// Stop makes the process stand still, and Continue go on: its sockets stay open
+// Stop makes the process stand still, and Continue resumes it: its sockets stay open
 // and nothing is answered.
 func (v *VPP) Stop() { v.signal(syscall.SIGSTOP) }
 

@@ -135,7 +135,7 @@ func TestGarbageEndsTheConnection(t *testing.T) {
 	}
 }
 
-// TestUnrelatedMessagesAreDropped: unknown IDs, contexts of nobody, events of
+// TestUnrelatedMessagesAreDropped: unknown IDs, unknown contexts, events of
 // no interest.
 func TestUnrelatedMessagesAreDropped(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@
 // 32-bit context alone and decoded as the type which the request expects,
 // because several VPP handlers answer with the wrong message ID (ipsec, nat44,
 // sr, policer, ...). A context is not used again for 2^31 requests, so a late
-// reply finds nobody and is dropped.
+// reply has no receiver and is dropped.
 //
 // What can be relied on:
 //   - Nothing is lost: records of a dump and events wait in queues bounded by a

@@ -40,7 +40,7 @@ var (
 type RequestError struct {
 	// Message is the VPP name of the request.
 	Message string
-	// Sent tells that the request was handed to the socket, so that VPP may
+	// Sent reports that the request was handed to the socket, so that VPP may
 	// have executed it.
 	Sent bool
 	// Err is the cause: ErrDisconnected, ErrReplyTimeout, ErrReplyLost, ErrUnknownMessage,

@@ -27,7 +27,7 @@ func eventServer(n, mod int) *server {
 	return s
 }
 
-// TestNoEventIsLost though nobody takes one while they arrive.
+// TestNoEventIsLost although no receiver takes one while they arrive.
 func TestNoEventIsLost(t *testing.T) {
 	t.Parallel()
 	const n = 20000

@@ -49,7 +49,7 @@ func (f *frameReader) next() ([]byte, error) {
 	return f.buf[from:f.start:f.start], nil
 }
 
-// buffered tells whether next would return a message without reading.
+// buffered reports whether next would return a message without reading.
 func (f *frameReader) buffered() bool {
 	if f.end-f.start < frameHeader {
 		return false

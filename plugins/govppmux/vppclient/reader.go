@@ -158,8 +158,8 @@ func (c *Conn) sweep() bool {
 	return c.sweeping
 }
 
-// due tells whether the request of a locked slot has waited for the reply
-// timeout. VPP answers in order: a request waits for its turn as long as VPP
+// due reports whether the request of a locked slot has waited for the reply
+// timeout. VPP answers in order: a request waits in the queue as long as VPP
 // answers those before it, and its own time starts then.
 func (c *Conn) due(s *slot, now int64) bool {
 	if !s.stalls {

@@ -79,7 +79,7 @@ func (c *Conn) theSecond(ctx context.Context) (*Conn, error) {
 	return d, nil
 }
 
-// dialSecond connects once more to the VPP of c.
+// dialSecond connects again to the VPP of c.
 func (c *Conn) dialSecond(ctx context.Context) (*Conn, error) {
 	opts := c.opts
 	opts.ClientName = opts.ClientName[:min(len(opts.ClientName), maxSecondName)] + secondSuffix

@@ -18,7 +18,7 @@ func dumpInterfaces(t *testing.T, c *Conn) (int, error) {
 }
 
 // While VPP sends a dump, requests are answered; and as long as it sends, a
-// request that has to wait for its turn is not late.
+// request that has to wait in the queue is not late.
 func TestDumpHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(nil)

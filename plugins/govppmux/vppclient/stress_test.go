@@ -66,7 +66,7 @@ func (u *unruly) answer(r *incoming) {
 	}
 }
 
-// TestStress: whatever the server does, nobody gets the reply of another
+// TestStress: whatever the server does, no caller gets the reply of another
 // request, and every request ends.
 func TestStress(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
-// victim is a VPP that can be killed and comes back empty.
+// victim is a VPP that can be killed and returns empty.
 type victim struct {
 	socket string
 	kill   func() // returns when it is there again

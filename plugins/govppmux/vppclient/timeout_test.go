@@ -93,7 +93,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestReplyTimeoutCountsSilenceOnly: requests wait for their turn as long as
+// TestReplyTimeoutCountsSilenceOnly: requests wait in the queue as long as
 // VPP answers those before them.
 func TestReplyTimeoutCountsSilenceOnly(t *testing.T) {
 	t.Parallel()
@@ -200,7 +200,7 @@ func TestCancelledRequestFreesItsPlace(t *testing.T) {
 	})
 }
 
-// TestWindow: callers beyond the window wait, honour their context, and go on
+// TestWindow: callers beyond the window wait, honour their context, and continue
 // in their order.
 func TestWindow(t *testing.T) {
 	t.Parallel()

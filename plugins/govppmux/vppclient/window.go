@@ -83,7 +83,7 @@ func (w *window) init(opts Options) {
 	w.pool.New = func() any { return &waiter{ready: make(chan struct{}, 1)} }
 }
 
-// fits tells whether a request may be sent now. One that is larger than the
+// fits reports whether a request may be sent now. One that is larger than the
 // limit is admitted when nothing else is in flight.
 func (w *window) fits(size, unsent int) bool {
 	unsent += w.reserved

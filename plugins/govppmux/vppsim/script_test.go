@@ -32,7 +32,7 @@ var update = flag.Bool("update", false, "rewrite the expected answers in testdat
 // addresses. Events follow the answers of the request that was being made when they
 // came. Values that a VPP is free to choose are masked.
 //
-// What holds on some releases of VPP only begins with their range, of which either
+// What holds on some releases of VPP only begins with their range; either
 // end may be missing:
 //
 //	[..25.06] {"table_id":1}

@@ -24,7 +24,7 @@ import (
 	"go.fd.io/govpp/api"
 )
 
-// DefaultVersion is the version of the bindings, marked so that nobody takes the
+// DefaultVersion is the version of the bindings, marked so that it is not mistaken for the
 // simulator for the real thing. Any version it reports contains "simulated".
 const DefaultVersion = "25.10-simulated"
 
@@ -139,7 +139,7 @@ func (v *VPP) Dump() string {
 
 // Lease makes the DHCP client of an interface, by sw_if_index, obtain an address,
 // as a server would; the router may be missing. The invalid Prefix makes it lose
-// the one it has, of which VPP tells nobody.
+// the one it has, which VPP does not report.
 func (v *VPP) Lease(swIfIndex uint32, address netip.Prefix, router netip.Addr) error {
 	var err error
 	v.server.Locked(func() {

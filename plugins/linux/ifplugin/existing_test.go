@@ -16,7 +16,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// makeDevice makes a link as somebody else would, up and running.
+// makeDevice makes a link as another process would, up and running.
 func makeDevice(t *testing.T, h netlinkapi.Handle, name string) int {
 	t.Helper()
 	must(t, h.AddVeth(name, name+"-p"))
@@ -121,7 +121,7 @@ func existing(name string, addrs ...string) *interfaces.Interface {
 	return &interfaces.Interface{Name: name, Type: interfaces.Interface_EXISTING, HostIfName: "dev", Enabled: true, IpAddresses: addrs}
 }
 
-// An interface of somebody else is waited for, gets addresses, and is left in
+// An interface of another process is waited for, gets addresses, and is left in
 // place in the end.
 func TestExisting(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
@@ -152,7 +152,7 @@ func TestExisting(t *testing.T) {
 	})
 }
 
-// With link_only the addresses belong to somebody else: they are waited for if
+// With link_only the addresses belong to another process: they are waited for if
 // they are named, and never touched.
 func TestExistingLinkOnly(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {

@@ -64,7 +64,7 @@ func testFailure(t *testing.T, op string, nth int, after bool, boom error) {
 }
 
 // A namespace that is deleted under us takes its links along. What was in it
-// comes back in a new one; and what nobody wants any more is deleted without
+// returns in a new one; and what is no longer desired is deleted without
 // an error.
 func TestNamespaceDeleted(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestNamespaceDeleted(t *testing.T) {
 			return a.State(linuxtest.Key(t, x)).GetState() == configured && a.State(linuxtest.Key(t, y)).GetState() == configured
 		})
 		if !hasAddress(t, w.Open(t, "left"), "h-y", "10.1.0.2/24") {
-			t.Error("the address did not come back")
+			t.Error("the address was not assigned again")
 		}
 	})
 	t.Run("sim", func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestNamespaceByProcess(t *testing.T) {
 	expectLinks(t, w.Open(t, "file"))
 }
 
-// A container that nobody knows is waited for.
+// A value waits for a container that is unknown.
 func TestMicroserviceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := nltest.Sim()

@@ -129,7 +129,7 @@ func (e *elsewhere) listen(ctx context.Context) {
 		if time.Since(started) > maxRetry {
 			pause, told = firstRetry, ""
 		}
-		if text := fmt.Sprint(err); text != told { // what lasts, such as a missing capability, is told once
+		if text := fmt.Sprint(err); text != told { // what lasts, such as a missing capability, is reported once
 			e.log.Warn("changes in other network namespaces were missed; their state is read again", "error", err)
 			told = text
 		}

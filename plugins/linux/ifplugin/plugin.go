@@ -28,7 +28,7 @@ type API interface {
 	// OnRemoved registers a function for removed routes and neighbours; see PathFunc. It
 	// must be called before AfterInit.
 	OnRemoved(f PathFunc)
-	// SetLinkUp sets a link in the namespace of the agent up, whoever made it. A
+	// SetLinkUp sets a link in the namespace of the agent up, its own or not. A
 	// link that is not there is no error.
 	SetLinkUp(ctx context.Context, host string) error
 }

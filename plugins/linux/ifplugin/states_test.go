@@ -42,13 +42,13 @@ func follow(t *testing.T, a *linuxtest.Agent) (told *telling, await func(want st
 	}
 }
 
-// telling is what was told of states.
+// telling is what was reported about states.
 type telling struct {
 	lines  chan string
 	cancel func()
 }
 
-// The states of interfaces in the namespace of the agent are told, as they
+// The states of interfaces in the namespace of the agent are reported, as they
 // change, on the fake and on the kernel.
 func TestStates(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
@@ -64,7 +64,7 @@ func TestStates(t *testing.T) {
 		must(t, a.Apply(two))
 		await("UPDOWN one h-one VETH UP/UP 1500")
 
-		must(t, own.SetUp(expectLink(t, own, "h-one").Index, false)) // by somebody else
+		must(t, own.SetUp(expectLink(t, own, "h-one").Index, false)) // by another process
 		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
 		must(t, own.SetUp(expectLink(t, own, "h-one").Index, true))
 		await("UPDOWN one h-one VETH UP/UP 1500")
@@ -82,7 +82,7 @@ func TestStates(t *testing.T) {
 		await("UPDOWN two h-two VETH DELETED/DELETED 1400")
 		a.Quiet("nothing is left", func() bool { return len(a.Interfaces.States().List()) == 0 })
 
-		// Nobody is told after the end.
+		// No notification follows the end.
 		told.cancel()
 		for len(told.lines) > 0 {
 			<-told.lines
@@ -106,7 +106,7 @@ func TestStatesElsewhere(t *testing.T) {
 		must(t, a.Apply(veth("one", "two", "ns1"), veth("two", "one", "")))
 		await("UPDOWN one h-one VETH UP/UP 1500")
 
-		must(t, inside.SetUp(expectLink(t, inside, "h-one").Index, false)) // by somebody else
+		must(t, inside.SetUp(expectLink(t, inside, "h-one").Index, false)) // by another process
 		await("UPDOWN one h-one VETH DOWN/DOWN 1500")
 		must(t, inside.SetMTU(expectLink(t, inside, "h-one").Index, 1400))
 		await("UPDOWN one h-one VETH DOWN/DOWN 1400")
@@ -129,7 +129,7 @@ func TestStatesElsewhere(t *testing.T) {
 }
 
 // A namespace that its owner removes ends although interfaces in it are followed,
-// and they are told as deleted. The one that takes its place is followed as well.
+// and they are reported as deleted. The one that takes its place is followed as well.
 func TestStatesOfNamespaceThatEnds(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		own := w.Open(t, "")

@@ -70,7 +70,7 @@ func unchanged(t *testing.T, a *linuxtest.Agent, values ...proto.Message) {
 	}
 }
 
-// hasRoute tells whether there is a route of the agent.
+// hasRoute reports whether there is a route of the agent.
 func hasRoute(t *testing.T, h netlinkapi.Handle, dst, gw string) bool {
 	t.Helper()
 	all, err := h.Routes()
@@ -156,7 +156,7 @@ func TestGatewayReachable(t *testing.T) {
 }
 
 // Routes and neighbours of others on our interfaces are left alone, except a
-// route that is just what is wanted.
+// route that is exactly the desired one.
 func TestForeignRoutes(t *testing.T) {
 	t.Parallel()
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
@@ -179,13 +179,13 @@ func TestForeignRoutes(t *testing.T) {
 		all, err := own.Routes()
 		must(t, err)
 		if !slices.Contains(all, foreign("10.6.0.0/16")) {
-			t.Errorf("the route of somebody else is not among %+v", all)
+			t.Errorf("the route of another process is not among %+v", all)
 		}
 		if slices.ContainsFunc(all, func(r netlinkapi.Route) bool { return r.Dst == netip.MustParsePrefix("10.5.0.0/16") }) {
 			t.Error("the route that was taken over was not deleted")
 		}
 		if !hasNeighbour(t, own, "10.1.0.66", mac.String()) {
-			t.Error("the neighbour of somebody else is gone")
+			t.Error("the neighbour of another process is gone")
 		}
 	})
 }

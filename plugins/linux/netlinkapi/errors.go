@@ -21,7 +21,7 @@ var (
 	ErrIncomplete = errors.New("state could not be read completely")
 )
 
-// IsGone tells that what an operation was about does not exist (any more):
+// IsGone reports that what an operation was about does not exist (any more):
 // for a deletion that is a success.
 func IsGone(err error) bool {
 	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNamespaceGone)

@@ -271,7 +271,7 @@ const (
 	NeighbourRemoved
 )
 
-// Watcher tells what changes.
+// Watcher reports what changes.
 type Watcher interface {
 	// Watch calls ready once changes are being recorded, and then event for
 	// every change, until the context ends (nil) or
@@ -283,7 +283,7 @@ type Watcher interface {
 // OwnNumber is what Number and WatchOthers call the namespace of the handle itself.
 const OwnNumber = -1
 
-// Others tells what happens in other namespaces. Unlike a Watch in one of them it
+// Others reports what happens in other namespaces. Unlike a Watch in one of them it
 // does not keep that one alive after its owner has removed it.
 type Others interface {
 	// Number returns the number by which this namespace knows another one, which

@@ -224,7 +224,7 @@ func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
 	return nil
 }
 
-// reachable tells whether the gateway is in a network attached to the link.
+// reachable reports whether the gateway is in a network attached to the link.
 func (h *handle) reachable(r netlinkapi.Route) bool {
 	return slices.ContainsFunc(h.ns.routes, func(via netlinkapi.Route) bool {
 		return via.Link == r.Link && !via.Gateway.IsValid() && via.Table == normal(r).Table && via.Dst.Contains(r.Gateway)

@@ -83,7 +83,7 @@ func (k *Kernel) newSpace() *space {
 	return ns
 }
 
-// AddNamespace adds an empty namespace that path stands for, as if somebody
+// AddNamespace adds an empty namespace that path stands for, as if another process
 // else had made it.
 func (k *Kernel) AddNamespace(path string) {
 	k.mu.Lock()
@@ -212,7 +212,7 @@ func (k *Kernel) CrashAfter(changes int, crashed func()) {
 	k.budget, k.crashed = changes, crashed
 }
 
-// Crashed tells whether the crash of CrashAfter has come.
+// Crashed reports whether the crash of CrashAfter has come.
 func (k *Kernel) Crashed() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -266,7 +266,7 @@ func (k *Kernel) call(op string, privileged bool, f func() error) error {
 		}
 		ft.times--
 		if ft.after {
-			_ = f() // the caller is told of the fault, whatever happened
+			_ = f() // the caller is notified of the fault, whatever happened
 		}
 		return fmt.Errorf("%s: %w", op, ft.err)
 	}

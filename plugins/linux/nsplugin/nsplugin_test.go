@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sessions records what the scheduler is told.
+// sessions records what the scheduler receives.
 type sessions chan string
 
 func (s sessions) SouthboundUp(name string, epoch uint64) { s <- fmt.Sprintf("%s up %d", name, epoch) }
@@ -80,7 +80,7 @@ func TestEnsureAndNamed(t *testing.T) {
 }
 
 // The deletion of a namespace in use is a new epoch of the southbound; that of
-// another one is of no interest.
+// another one does not matter.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	w := nltest.Kernel(t)

@@ -40,7 +40,7 @@ func UseKernel(k netlinkapi.Namespaces, dir string) Option {
 	}
 }
 
-// OnCreate sets a function that is told the name of every namespace that the
+// OnCreate sets a function that receives the name of every namespace that the
 // plugin has made. It may be called concurrently, and must not call the plugin.
 func OnCreate(f func(name string)) Option { return func(p *Plugin) { p.onCreate = f } }
 

@@ -2,8 +2,8 @@
 // makes named ones that are missing.
 //
 // It is also the session of the southbound "linux": when a named namespace in
-// use is deleted by somebody, everything in Linux is read again and converged,
-// so that what was lost comes back.
+// use is deleted by another process, everything in Linux is read again and converged,
+// so that what was lost returns.
 package nsplugin
 
 import (
@@ -31,7 +31,7 @@ const runDirectory = "/run/netns"
 // A handle is for the callback that ctx belongs to. When that is given up or the agent
 // stops, a request to the kernel is no longer sent; one that has been sent cannot be
 // canceled and ends within 20 seconds. The end of the session alone cancels nothing:
-// Linux goes on, and everything is read again.
+// Linux continues, and everything is read again.
 type API interface {
 	// Open returns a handle on the namespace; nil is the agent's own. The caller
 	// closes it after the operation at hand. The error is
@@ -39,10 +39,10 @@ type API interface {
 	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
 	// Ensure is Open, but makes a named namespace (NSID) that is missing.
 	Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-	// Peek is Open for a mere look: what happens to the namespace later is of no
-	// interest.
+	// Peek is Open for a single read: what happens to the namespace later has no
+	// effect on the agent.
 	Peek(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
-	// Named lists the named namespaces that exist, whoever made them.
+	// Named lists the named namespaces that exist, of any process.
 	Named(ctx context.Context) ([]*namespace.NetNamespace, error)
 	// Enabled is false if the configuration says to leave Linux alone.
 	Enabled() bool
@@ -63,7 +63,7 @@ type Plugin struct {
 	background  func(context.Context) // nil: none
 	forget      func()                // nil: nothing to forget
 	closeKernel func() error          // nil: not ours to close
-	onCreate    func(name string)     // nil: nobody wants to know
+	onCreate    func(name string)     // nil disables it
 	simulated   bool
 
 	mu    sync.Mutex
@@ -93,7 +93,7 @@ type Simulation interface {
 // Identity knows which agent this is.
 type Identity interface{ Identity() holder.Identity }
 
-// Sessions is the part of the scheduler that is told about the southbound.
+// Sessions is the part of the scheduler that is notified of the southbound.
 type Sessions interface {
 	SouthboundUp(name string, epoch uint64)
 	SouthboundDown(name string, reason error)
@@ -185,7 +185,7 @@ func (p *Plugin) Held() bool {
 	return p.epoch > 0
 }
 
-// Enabled tells whether Linux is to be touched at all.
+// Enabled reports whether Linux is to be touched at all.
 func (p *Plugin) Enabled() bool { return !p.cfg.Disabled }
 
 // Open returns a handle on a namespace; see API.

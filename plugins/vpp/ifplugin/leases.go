@@ -29,7 +29,7 @@ type leaseWatcher struct {
 	// kick asks for a look at the leases.
 	kick chan struct{}
 
-	// told is what the scheduler was told last, by interface; used by the
+	// told is what the scheduler last received, by interface; used by the
 	// goroutine only.
 	told map[string]*interfaces.DHCPLease
 
@@ -41,7 +41,7 @@ type leaseWatcher struct {
 func (w *leaseWatcher) look() {
 	select {
 	case w.kick <- struct{}{}:
-	default: // somebody has asked already
+	default: // another process has asked already
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 )
 
-// linkWatcher tells the scheduler of links that go up and down, and of devices
-// that come and go, and keeps the states of interfaces, in two goroutines per
-// session: one hears events, the other what the agent itself changes, of which
-// VPP sends no event unless a status is another one.
+// linkWatcher notifies the scheduler of links that go up and down and of devices that
+// appear and disappear, and keeps the states of interfaces. It has two goroutines per
+// session: one receives events, the other the changes of the agent itself, for which VPP
+// sends an event only if the status changes.
 type linkWatcher struct {
 	calls     *vppcalls.Calls
 	scheduler kvs.Notifier
@@ -30,7 +30,7 @@ type linkWatcher struct {
 
 	// mu makes one goroutine wait for the other.
 	mu sync.Mutex
-	// told is what the scheduler was told last, by index.
+	// told is what the scheduler last received, by index.
 	told map[uint32]link
 	// devices are the physical interfaces by index.
 	devices map[uint32]string
@@ -187,7 +187,7 @@ func (w *linkWatcher) news(swIfIndex uint32, d *vppcalls.Details) (changes []kvs
 		}
 	}
 	if d == nil || !known {
-		return changes // gone, or somebody else's
+		return changes // gone, or another process's
 	}
 	w.states.set(name, m, d)
 	if now := (link{name, d.LinkUp}); w.told[swIfIndex] != now {
@@ -242,7 +242,7 @@ func (c *changedSet) add(swIfIndex uint32) {
 	c.set[swIfIndex] = true
 	select {
 	case c.kick <- struct{}{}:
-	default: // somebody has been told already
+	default: // the other side has received it already
 	}
 }
 

@@ -32,7 +32,7 @@ type API interface {
 	Southbound() *session.VPP
 	// Interfaces returns the interfaces that exist in VPP.
 	Interfaces() ifaceidx.Index
-	// Offer tells what items need of VPP, for who asks what the connected one can do.
+	// Offer registers what items need of VPP, for reports of what the connected VPP can do.
 	Offer(capabilities ...binding.Capability)
 }
 
@@ -88,7 +88,7 @@ type Scheduler interface {
 type Sessions interface {
 	// OnSession calls f with the current session and with every change.
 	OnSession(f func(govppmux.Session)) (cancel func())
-	// Offer tells what items need of VPP.
+	// Offer reports what items need of VPP.
 	Offer(capabilities ...binding.Capability)
 	// Config returns the configuration of the connection.
 	Config() govppmux.Config

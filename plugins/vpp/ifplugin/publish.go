@@ -88,7 +88,7 @@ func (p *publisher) count(ctx context.Context, interval time.Duration, counters 
 		}
 		counts, err := counters.InterfaceStatistics(interval / 2)
 		if err != nil {
-			counts = nil // whoever reads them tells why
+			counts = nil // the reader reports why
 		}
 		p.mu.Lock()
 		p.counts = counts

@@ -75,7 +75,7 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// SameAddr tells whether two texts mean the same address. Texts that are no
+// SameAddr reports whether two texts mean the same address. Texts that are no
 // addresses are compared as they stand.
 func SameAddr(a, b string) bool {
 	if a == b {
@@ -107,7 +107,7 @@ func ParseMAC(text string) (ethernet_types.MacAddress, error) {
 	return out, nil
 }
 
-// SameMAC tells whether two texts mean the same MAC address. Texts that are
+// SameMAC reports whether two texts mean the same MAC address. Texts that are
 // none are compared as they stand.
 func SameMAC(a, b string) bool {
 	if a == b {

@@ -1,5 +1,5 @@
 // Package session is how the VPP plugins reach the VPP that is connected now:
-// calls whose replies are checked, dumps, and operations that are chosen anew
+// calls whose replies are checked, dumps, and operations that are chosen again
 // for every session among the variants which that VPP knows.
 package session
 
@@ -37,7 +37,7 @@ type Source interface {
 	Session() (Session, error)
 }
 
-// Holder is a Source that is told what the session is. The zero value has none.
+// Holder is a Source whose session is set by its owner. The zero value has none.
 type Holder struct {
 	mu     sync.RWMutex
 	now    Session
@@ -182,7 +182,7 @@ func unimplemented(err error) error {
 	return err
 }
 
-// Gone tells that err is VPP's answer to the removal of something that does
+// Gone reports that err is VPP's answer to the removal of something that does
 // not exist: by the given return values, or because its interface does not.
 func Gone(err error, retvals ...api.VPPApiError) bool {
 	if errors.Is(err, api.INVALID_SW_IF_INDEX) {

@@ -182,7 +182,7 @@ func Start(tb testing.TB, target Target, opts ...Option) *Bench {
 	return b
 }
 
-// Stop stops the agent; VPP goes on.
+// Stop stops the agent; VPP continues.
 func (b *Bench) Stop() {
 	b.tb.Helper()
 	if err := b.agent.Stop(); err != nil {
@@ -200,7 +200,7 @@ func (b *Bench) Connected(after uint64) uint64 {
 	if err != nil {
 		b.tb.Fatalf("no session with VPP: %v; the reason is %v", err, s.Err)
 	}
-	b.Mux.OnSession(func(govppmux.Session) {})() // all others have been told
+	b.Mux.OnSession(func(govppmux.Session) {})() // all others have been notified
 	b.Scheduler.TransactionBarrier()
 	return s.Epoch
 }
@@ -310,7 +310,7 @@ func (b *Bench) Dump(descriptor string) map[string]proto.Message {
 	return out
 }
 
-// AllInterfaces returns the interfaces in VPP, whoever made them.
+// AllInterfaces returns the interfaces in VPP, of any process.
 func (b *Bench) AllInterfaces() []*interfaces.SwInterfaceDetails {
 	b.tb.Helper()
 	all, err := vppclient.Dump[*interfaces.SwInterfaceDetails](b.tb.Context(), b.Mux.Conn(),

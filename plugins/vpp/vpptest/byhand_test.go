@@ -15,13 +15,13 @@ import (
 func onTop() values {
 	return of(
 		&interfaces.Span{InterfaceFrom: "lo", InterfaceTo: "x1", Direction: interfaces.Span_BOTH},
-		&l3.Route{DstNetwork: "10.77.0.0/16", NextHopAddr: "10.1.1.9", OutgoingInterface: "lo"}, // nobody's neighbour
+		&l3.Route{DstNetwork: "10.77.0.0/16", NextHopAddr: "10.1.1.9", OutgoingInterface: "lo"}, // no neighbour
 		&l3.Route{DstNetwork: "2001:db8:77::/48", NextHopAddr: "2001:db8::9", OutgoingInterface: "lo"},
 		&l3.Route{DstNetwork: "10.78.0.0/16", OutgoingInterface: "lo"},
 	)
 }
 
-// sound fails the test unless VPP makes use of all that it was told.
+// sound fails the test unless VPP uses everything that it received.
 func sound(t *testing.T, b *vpptest.Bench) {
 	t.Helper()
 	if b.Sim != nil {

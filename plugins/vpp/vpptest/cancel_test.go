@@ -86,7 +86,7 @@ func canceledCases() (cases []*canceledCase) {
 	return cases
 }
 
-// TestCanceledCallbacks: VPP stops answering, and its session goes on. The callbacks
+// TestCanceledCallbacks: VPP stops answering, and its session continues. The callbacks
 // return when their contexts are canceled, so that no goroutine of a descriptor remains.
 // What they did is found out when VPP answers again. The test is not parallel, because it
 // looks at the goroutines of the process.

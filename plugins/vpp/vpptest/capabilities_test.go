@@ -102,7 +102,7 @@ func needy() map[string]struct {
 	return entries
 }
 
-// Without its messages a type of item is UNIMPLEMENTED and names them, whoever asks;
+// Without its messages a type of item is UNIMPLEMENTED and names them, for every client;
 // with them it is configured.
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestCapabilities(t *testing.T) {
 				if a.Item == c.Item && (a.Uses != "" || len(a.Missing) != len(c.NeedsOneOf)) {
 					t.Errorf("%s is said to be possible, with %q, without %v", a.Item, a.Uses, a.Missing)
 				} else if a.Item != c.Item && a.Uses == "" {
-					t.Errorf("%s is said to be impossible, for want of %v", a.Item, a.Missing)
+					t.Errorf("%s is said to be impossible, because %v are missing", a.Item, a.Missing)
 				}
 			}
 

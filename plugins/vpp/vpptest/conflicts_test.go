@@ -17,7 +17,7 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// conflict is two values that are right by themselves, of which the second wants
+// conflict is two values that are right by themselves; the second wants
 // what the first has.
 type conflict struct {
 	values [2]proto.Message
@@ -156,7 +156,7 @@ func TestConflictOfThree(t *testing.T) {
 	})
 }
 
-// Somebody has given an interface addresses by hand, with which it cannot leave its
+// An operator has given an interface addresses by hand, with which it cannot leave its
 // VRF table, and which ours may overlap.
 func TestAddressByHandInTheWay(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {

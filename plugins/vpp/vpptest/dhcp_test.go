@@ -116,7 +116,7 @@ func TestDHCPLease(t *testing.T) {
 	b.Want(states{"vpp/interface/unnumbered/borrower": pending})
 }
 
-// What VPP tells nobody of is seen at the next look: the end of a lease, and a
+// What VPP does not report is seen at the next look: the end of a lease, and a
 // lease of a client that an agent before this one started.
 func TestDHCPLeaseWithoutEvent(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestIP6ND(t *testing.T) {
 		readBack(t, b, "vpp-interface", of(as(b, routes)))
 		b.InSync()
 
-		// VPP cannot be asked: a later agent tells it once more.
+		// VPP cannot be asked: a later agent tells it again.
 		b.Stop()
 		b = vpptest.Start(t, target)
 		if ops := strings.Join(b.FullResync(of(routes)), " "); strings.Contains(ops, "delete") || !strings.Contains(ops, "create "+key) {

@@ -27,7 +27,7 @@ const (
 	dhcpDiscover, dhcpOffer, dhcpRequest, dhcpAck = 1, 2, 3, 5
 )
 
-// serveDHCP gives 192.0.2.7/24 with the router 192.0.2.1 to whoever asks on an
+// serveDHCP gives 192.0.2.7/24 with the router 192.0.2.1 to every client on an
 // interface of the kernel, until the test ends.
 func serveDHCP(t *testing.T, iface string) {
 	t.Helper()

@@ -61,7 +61,7 @@ func allConfigured(t *testing.T, b *vpptest.Bench, vs values) {
 	}
 }
 
-// VPP crashes and comes back with nothing.
+// VPP crashes and returns with nothing.
 func TestRestartOfVPP(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

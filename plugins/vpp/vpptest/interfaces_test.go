@@ -219,7 +219,7 @@ func TestAfPacketWaitsForHostInterface(t *testing.T) {
 }
 
 // A TAP cannot change its rings: it is created again, and what depends on it
-// leaves before and comes back after.
+// leaves before and returns after.
 func TestTapIsRecreatedUnderRoute(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, simOptions())
@@ -248,7 +248,7 @@ func TestTapIsRecreatedUnderRoute(t *testing.T) {
 func TestInterfacesOfOthersAreLeftAlone(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
-		// Somebody makes an interface, without a tag.
+		// Another process makes an interface, without a tag.
 		reply := &interfacesapi.CreateLoopbackReply{}
 		if err := b.Mux.Conn().Call(t.Context(), &interfacesapi.CreateLoopback{}, reply); err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func TestInterfacesOfOthersAreLeftAlone(t *testing.T) {
 			SwIfIndex: reply.SwIfIndex, Flags: interface_types.IF_STATUS_API_FLAG_ADMIN_UP,
 		}, &interfacesapi.SwInterfaceSetFlagsReply{})
 		if err != nil {
-			t.Errorf("the interface of somebody else: %v", err)
+			t.Errorf("the interface of another process: %v", err)
 		}
 	})
 }

@@ -21,8 +21,8 @@ const (
 	killRoutes = 2000
 )
 
-// VPP is killed while the agent programs it, and in every other round once more
-// while the agent makes up for the first time. Each time it comes back with
+// VPP is killed while the agent programs it, and in every other round again
+// while the agent makes up for the first time. Each time it returns with
 // nothing, and without any help everything is there that was asked for last,
 // and nothing else.
 func TestKilledUnderLoad(t *testing.T) {
@@ -107,7 +107,7 @@ func killLater(t *testing.T, b *vpptest.Bench) (after uint64) {
 	return after
 }
 
-// await polls: nobody tells of replies.
+// await polls: no event reports replies.
 func await(t *testing.T, what string, fits func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Microsecond)
@@ -133,6 +133,6 @@ func wantRoutes(t *testing.T, b *vpptest.Bench, wanted values) {
 		}
 	}
 	if len(got) > 0 {
-		t.Errorf("%d routes that nobody wants", len(got))
+		t.Errorf("%d routes that are not desired", len(got))
 	}
 }

@@ -18,7 +18,7 @@ type kind struct {
 	needs func() values
 	// relink changes the link so that the interface must be created again.
 	relink func(*interfaces.Interface)
-	// byHand is the request by which somebody else deletes it, and its reply.
+	// byHand is the request by which another process deletes it, and its reply.
 	byHand func(idx uint32, i *interfaces.Interface) (req, reply api.Message)
 	// real: a real VPP can have it on any machine.
 	real bool

@@ -35,7 +35,7 @@ func TestBridgeDomain(t *testing.T) {
 			t.Errorf("bridge domain 1 is\n%s", text)
 		}
 
-		// All of it changes in place: nobody leaves the bridge domain.
+		// All of it changes in place: no interface leaves the bridge domain.
 		changed := proto.CloneOf(bd)
 		changed.Learn, changed.Flood, changed.MacAge = false, false, 0
 		changed.ArpTerminationTable = []*l2.BridgeDomain_ArpTerminationEntry{

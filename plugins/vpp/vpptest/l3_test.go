@@ -163,7 +163,7 @@ func TestVrfTableInUse(t *testing.T) {
 	})
 }
 
-// A destination with many paths, of which some are refused.
+// A destination with many paths; some are rejected.
 func TestMultipath(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

@@ -106,7 +106,7 @@ func TestIPScanNeighbor(t *testing.T) {
 			}
 		}
 		b.Must(of(s))
-		// Somebody else changes what cannot be expressed here.
+		// Another process changes what cannot be expressed here.
 		b.CLI("set ip neighbor-config ip4 age 17")
 		if ops := b.Resync(); len(ops) != 1 || ops[0] != "update "+key(s) {
 			t.Errorf("resync did %v", ops)
@@ -159,7 +159,7 @@ func TestL3XConnect(t *testing.T) {
 	})
 }
 
-// forwarding tells what L3 cross-connects do with packets.
+// forwarding reports what L3 cross-connects do with packets.
 func forwarding(b *vpptest.Bench) string {
 	if b.Sim != nil {
 		return b.Sim.Dump()
@@ -320,7 +320,7 @@ func TestVRRPMasterKeepsItsAddresses(t *testing.T) {
 		if b.Sim != nil {
 			giveAddress(t, b, "lo", "10.1.1.100/24")
 		} else {
-			for !strings.Contains(b.CLI("show vrrp vr"), "Master") { // elected when nobody else was heard
+			for !strings.Contains(b.CLI("show vrrp vr"), "Master") { // elected when no other router was heard
 				runtime.Gosched()
 			}
 		}

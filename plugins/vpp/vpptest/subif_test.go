@@ -139,7 +139,7 @@ func TestSubInterfaceUnderDisabledParent(t *testing.T) {
 	})
 }
 
-// Somebody sets the parent down by hand: both come up when that is repaired.
+// An operator sets the parent down by hand: both come up when that is repaired.
 func TestParentSetDownByHand(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

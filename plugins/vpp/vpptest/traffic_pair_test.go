@@ -51,7 +51,7 @@ func (p *pair) route(iface, leftHop, rightHop string) (left, right values) {
 }
 
 // Stations at two VPPs reach each other through a memif, and when one VPP has
-// died and come back with nothing.
+// died and return with nothing.
 func TestTrafficMemif(t *testing.T) {
 	p := newPair(t)
 	p.red.cutFrom("198.51.100.1")
@@ -153,7 +153,7 @@ func TestTrafficVXLAN(t *testing.T) {
 	p.right.InSync()
 }
 
-// Two memifs bonded, of which one is enough.
+// Two memifs bonded; one is enough.
 func TestTrafficBond(t *testing.T) {
 	p := newPair(t)
 	socket := filepath.Join(t.TempDir(), "bond.sock")

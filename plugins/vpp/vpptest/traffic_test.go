@@ -55,14 +55,14 @@ func (s *station) via(gateway string) {
 }
 
 // af is the interface of VPP at the cable. It has always the same MAC address,
-// so that nobody has to forget one.
+// so that none is forgotten.
 func (s *station) af(name string, addresses ...string) *interfaces.Interface {
 	i := afPacket(name, s.port)
 	i.PhysAddress, i.IpAddresses = fmt.Sprintf("02:00:00:00:01:%02x", s.port[len(s.port)-1]), addresses
 	return i
 }
 
-// once sends one packet and tells whether it was answered.
+// once sends one packet and reports whether it was answered.
 func (s *station) once(address string) (answered bool, output string) {
 	out, err := exec.Command("ip", "netns", "exec", s.ns, "ping", "-c", "1", "-W", "1", address).CombinedOutput()
 	return err == nil, string(out)

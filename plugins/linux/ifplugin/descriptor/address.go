@@ -16,7 +16,7 @@ import (
 
 // An address belongs to an interface; the value is the part of the interface
 // that matters for it, the address is in the key. With source "existing" nothing
-// is done: the value exists once somebody else has assigned the address.
+// is done: the value exists once another process has assigned the address.
 
 // AddressName is the name of the descriptor of addresses.
 const AddressName = "linux-interface-address"

@@ -3,7 +3,7 @@
 //
 // Links that the agent made carry an alias: "<label of the agent>/<name>" and,
 // behind another slash, what the kind of link needs to be recognised. That is
-// how they are told from foreign ones, which are never touched, and how they
+// how they are distinguished from foreign ones, which are never touched, and how they
 // are found again after a restart. Names in aliases are escaped as in URLs.
 package descriptor
 
@@ -28,7 +28,7 @@ type Deps struct {
 	Label string
 	// TAPs knows the TAPs of VPP; nil if there is no VPP in this agent.
 	TAPs TAPs
-	// Log is told what a callback cannot return.
+	// Log receives what a callback cannot return.
 	Log logging.Logger
 }
 

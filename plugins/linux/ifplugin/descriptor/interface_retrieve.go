@@ -264,7 +264,7 @@ func (r *retrieval) orphanValue(l netlinkapi.Link) *interfaces.Interface {
 	return v
 }
 
-// leftovers are parked ends that no value needs: pairs of which neither end
+// leftovers are parked ends that no value needs: pairs where neither end
 // exists as a value, one end for both.
 func (r *retrieval) leftovers(all []found, parked map[string]found) []found {
 	var left []found
@@ -333,7 +333,7 @@ func (s *space) reference(want *interfaces.Interface) *namespace.NetNamespace {
 	return s.refs[0]
 }
 
-// addAdopted: a link that somebody else made is not set down only because the
+// addAdopted: a link that another process made is not set down only because the
 // wanted value does not ask for it to be up.
 func (r *retrieval) addAdopted(v, want *interfaces.Interface) {
 	if want != nil && r.kinds[v.Type].traits().adopted && !want.GetEnabled() {

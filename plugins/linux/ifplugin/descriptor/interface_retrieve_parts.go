@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
-// addAddresses fills in the addresses of a link. Where somebody else is in
+// addAddresses fills in the addresses of a link. Where another process is in
 // charge of them, these are the wanted ones that are there. Addresses that the
 // kernel assigns by itself count only if they are wanted.
 func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interfaces.Interface) {
@@ -36,7 +36,7 @@ func usual(name, address string) string {
 	return ifmodel.AddressKeyFor(name, address, netalloc.IPAddressSource_STATIC)
 }
 
-// automatic tells whether the kernel assigns the address by itself: IPv6
+// automatic reports whether the kernel assigns the address by itself: IPv6
 // link-local addresses, and those of a loopback.
 func automatic(a netlinkapi.Address) bool {
 	ip := a.Prefix.Addr()

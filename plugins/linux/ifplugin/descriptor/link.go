@@ -16,11 +16,11 @@ import (
 
 // linkKind is what differs between the types of interfaces; one file each.
 type linkKind interface {
-	// check tells what is wrong with the fields of the type.
+	// check reports what is wrong with the fields of the type.
 	check(v *interfaces.Interface) error
 	// dependencies lists what the link needs besides its namespace.
 	dependencies(v *interfaces.Interface) []api.Dependency
-	// sameLink tells whether the link need not be made again.
+	// sameLink reports whether the link need not be made again.
 	sameLink(a, b *interfaces.Interface) bool
 	// acquire makes or finds the link, sets its alias and brings it into its
 	// namespace, under its own name or a temporary one. If it fails, nothing new
@@ -37,7 +37,7 @@ type linkKind interface {
 
 // traits are the constants of a type of interfaces.
 type traits struct {
-	adopted bool   // somebody else made the link: it is not set down when configured first
+	adopted bool   // another process made the link: it is not set down when configured first
 	mtu     int    // what MTU 0 means; 0: whatever it is
 	host    string // the only name there is; empty: any
 }
@@ -104,7 +104,7 @@ func digest(text string, length int) string {
 	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:])[:length])
 }
 
-// orphan tells whether the link was made by the agent, which was interrupted
+// orphan reports whether the link was made by the agent, which was interrupted
 // before it could set the alias.
 func (o owner) orphan(l netlinkapi.Link) bool {
 	return l.Alias == "" && l.Kind != "" && strings.HasPrefix(l.Name, o.temporaryPrefix())

@@ -11,7 +11,7 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// An EXISTING interface is made and deleted by somebody else, in the namespace
+// An EXISTING interface is made and deleted by another process, in the namespace
 // of the agent. The value waits until the link is there and running. The agent
 // sets no alias on it, sets it down only if a configured interface is changed
 // to be down, and leaves it as it is in the end.

@@ -13,7 +13,7 @@ import (
 )
 
 // A LOOPBACK is the "lo" that every namespace has. It is never made or deleted;
-// the alias tells that it is configured.
+// the alias reports that it is configured.
 
 // ErrLoopbackAlreadyConfigured: there is one loopback in a namespace, so there
 // can be one item for it. Repeating does not help.

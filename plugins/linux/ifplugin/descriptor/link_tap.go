@@ -115,7 +115,7 @@ func (k tap) release(ctx context.Context, _ *interfaces.Interface, meta ifaceidx
 	defer closePlace(p)
 	_, parts, ok := k.parse(p.link.Alias)
 	if !ok || len(parts) != 2 {
-		return nil // somebody else took it over
+		return nil // another process took it over
 	}
 	if err := p.SetUp(p.link.Index, false); err != nil {
 		return ignoreGone(err)

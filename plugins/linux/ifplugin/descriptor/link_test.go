@@ -7,7 +7,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-// Names of any kind come back from an alias, and no other agent claims it.
+// Names of any kind return from an alias, and no other agent claims it.
 func FuzzAlias(f *testing.F) {
 	f.Add("vpp1", "veth-a", "veth-b")
 	f.Add("a/b", "x/y z", "%2F")
@@ -44,7 +44,7 @@ func TestTemporaryNames(t *testing.T) {
 	if !a.orphan(link) || b.orphan(link) {
 		t.Error("an interrupted creation is not recognised by its own agent alone")
 	}
-	if link.Alias = "somebody"; a.orphan(link) {
+	if link.Alias = "other"; a.orphan(link) {
 		t.Error("a marked link is taken for an orphan")
 	}
 }

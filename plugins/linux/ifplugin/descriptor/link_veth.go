@@ -129,7 +129,7 @@ func (k veth) end(ctx context.Context, own netlinkapi.Handle, name, peer string)
 	return link, nil
 }
 
-// usable tells whether a parked end is one of this pair, and the pair whole.
+// usable reports whether a parked end is one of this pair, and the pair whole.
 func (k veth) usable(own netlinkapi.Handle, link netlinkapi.Link, name, peer string) bool {
 	if link.Kind != netlinkapi.KindVeth || link.Alias != k.alias(name, peer) {
 		return false

@@ -13,7 +13,7 @@ import (
 )
 
 // The membership of an interface in a VRF: the VRF is the master of the link.
-// Links of type EXISTING are put into their VRF by somebody else; the value
+// Links of type EXISTING are put into their VRF by another process; the value
 // exists once they are.
 
 // VrfName is the name of the descriptor of memberships in VRFs.

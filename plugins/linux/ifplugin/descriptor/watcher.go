@@ -18,7 +18,7 @@ import (
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 )
 
-// What the kernel has in the namespace of the agent, whoever made it, is told
+// What the kernel has in the namespace of the agent, its own or not, is reported
 // to the scheduler as values from the southbound: links that are administratively
 // up, addresses, memberships in VRFs. Items that need interfaces which they do not
 // make depend on these. The carrier of a link does not matter: it comes and goes
@@ -39,7 +39,7 @@ const (
 	retryDelay = 200 * time.Millisecond
 )
 
-// Watcher tells what the kernel has. Run it.
+// Watcher reports what the kernel has. Run it.
 type Watcher struct {
 	deps   Deps
 	notify func(notifications ...api.KVWithMetadata) error
@@ -48,7 +48,7 @@ type Watcher struct {
 	missed func()                                        // of OnEvents
 
 	mu   sync.Mutex           // held while the state is read and told
-	told map[string]string    // keys that were told, with the links that they are about
+	told map[string]string    // keys that were reported, with the links that they are about
 	read map[string]bool      // keys that the scheduler read by itself, not told yet
 	down map[string]time.Time // links that were set down, since when
 	wake chan struct{}        // has a token while the state must be read again
@@ -112,8 +112,8 @@ func (w *Watcher) retrieve(ctx context.Context, _ []api.KV[*emptypb.Empty, any])
 	if err != nil {
 		return nil, err
 	}
-	// What was told before may reach the scheduler only after what is read now,
-	// so everything in which the two differ is told again.
+	// What was reported before may reach the scheduler only after what is read now,
+	// so everything in which the two differ is reported again.
 	for key := range w.told {
 		if now.keys[key] == "" {
 			delete(w.told, key)
@@ -235,7 +235,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// tell reads the state whenever it is woken and tells what changed.
+// tell reads the state whenever it is woken and reports what changed.
 func (w *Watcher) tell(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -266,7 +266,7 @@ func (w *Watcher) tell(ctx context.Context) {
 	}
 }
 
-// compare tells what changed; again is when to compare again although nothing
+// compare reports what changed; again is when to compare again although nothing
 // new happened, if above 0.
 func (w *Watcher) compare(ctx context.Context, at time.Time) (again time.Duration, err error) {
 	w.mu.Lock()

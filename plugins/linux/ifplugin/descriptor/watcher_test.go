@@ -34,7 +34,7 @@ func (o ownOnly) Peek(context.Context, *namespace.NetNamespace) (netlinkapi.Hand
 }
 func (o ownOnly) Named(context.Context) ([]*namespace.NetNamespace, error) { return nil, nil }
 
-// record is what was told, since the last look.
+// record is what was reported, since the last look.
 type record struct {
 	mu   sync.Mutex
 	told []string
@@ -118,7 +118,7 @@ func TestDownForAnInstant(t *testing.T) {
 	})
 }
 
-// A link that is gone or has another name is told at once.
+// A link that is gone or has another name is reported at once.
 func TestGone(t *testing.T) {
 	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, _ *Watcher, told *record) {
 		if err := h.Rename(index, "renamed"); err != nil {
@@ -132,8 +132,8 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// What the scheduler reads by itself may be overtaken by what it is told; so
-// what changed since is told again.
+// What the scheduler reads by itself may be overtaken by notifications; so
+// what changed since is reported again.
 func TestReadByScheduler(t *testing.T) {
 	watched(t, func(t *testing.T, k *nlsim.Kernel, h netlinkapi.Handle, index int, w *Watcher, told *record) {
 		set(t, h, index, false)

@@ -16,8 +16,8 @@ import (
 
 // A neighbour tells the MAC address of an IP address, for IPv4 (ARP) and IPv6
 // (NDP) alike. The kernel learns neighbours; those that are configured are
-// permanent. It does not tell who configured one, so permanent entries that
-// nobody asked for are left alone.
+// permanent. It does not report who configured one, so permanent entries that
+// are not desired are left alone.
 
 // ARPName is the name of the descriptor of neighbours.
 const ARPName = "linux-arp"

@@ -25,7 +25,7 @@ type Deps struct {
 	Namespaces Namespaces
 	// Index is where configured interfaces are found.
 	Index ifaceidx.Index
-	// Log is told what a callback cannot return.
+	// Log receives what a callback cannot return.
 	Log logging.Logger
 }
 
@@ -125,7 +125,7 @@ func invalid(field, format string, args ...any) error {
 	return api.NewInvalidValueError(fmt.Errorf(format, args...), field)
 }
 
-// checkAddress tells what is wrong with an IP address.
+// checkAddress reports what is wrong with an IP address.
 func checkAddress(text string) error {
 	if netallocmodel.IsRef(text) {
 		return fmt.Errorf("%q; this agent allocates no addresses, expected an address", text)

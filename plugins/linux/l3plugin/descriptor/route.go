@@ -19,8 +19,8 @@ import (
 // A route goes out of one configured interface, in the table of the VRF that
 // the interface is in. Every route in the kernel says who made it: those of the
 // agent carry a protocol number of their own, so they are found again after a
-// restart, and the routes of others are left alone. A static route of somebody
-// else that is just what is wanted is taken over.
+// restart, and the routes of others are left alone. A static route of another process
+// that is exactly the desired one is taken over.
 
 // RouteName is the name of the descriptor of routes.
 const RouteName = "linux-route"
@@ -127,7 +127,7 @@ func routeDependencies(_ string, v *l3.Route) []api.Dependency {
 	}})
 }
 
-// reaches tells whether the key is of an address or of a link-local route that
+// reaches reports whether the key is of an address or of a link-local route that
 // makes the gateway reachable.
 func reaches(key string, gw netip.Addr) bool {
 	var network string

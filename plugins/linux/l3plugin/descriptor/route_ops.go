@@ -165,7 +165,7 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 	return found, nil
 }
 
-// inTable tells whether the route is in the table of its interface.
+// inTable reports whether the route is in the table of its interface.
 func (d route) inTable(iface string, r netlinkapi.Route) bool {
 	meta, ok := d.Index.Get(iface)
 	if !ok {

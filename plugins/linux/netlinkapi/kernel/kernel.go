@@ -122,7 +122,7 @@ func openFile(path string) (*os.File, netlinkapi.NamespaceID, error) {
 	return file, netlinkapi.NamespaceID{Dev: uint64(st.Dev), Ino: st.Ino}, nil
 }
 
-// isNamespace tells whether the open file stands for a namespace.
+// isNamespace reports whether the open file stands for a namespace.
 func isNamespace(fd int) bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(fd, &fs) == nil && int64(fs.Type) == unix.NSFS_MAGIC
@@ -154,7 +154,7 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 	return ns, nil
 }
 
-// current tells whether the namespace is the one of the process.
+// current reports whether the namespace is the one of the process.
 func current(id netlinkapi.NamespaceID) bool {
 	var st unix.Stat_t
 	return unix.Stat(ownNamespace, &st) == nil && uint64(st.Dev) == id.Dev && st.Ino == id.Ino
@@ -207,7 +207,7 @@ func (k *Kernel) Run(ctx context.Context) {
 	}
 }
 
-// sweep closes what is unused for at least the given time; more tells whether
+// sweep closes what is unused for at least the given time; more reports whether
 // something unused remains.
 func (k *Kernel) sweep(age time.Duration) (more bool) {
 	k.mu.Lock()

@@ -32,7 +32,7 @@ func (h *handle) Number(other netlinkapi.Handle) (int, error) {
 	fd := int(o.ns.file.Fd())
 	number, err := h.ns.route.GetNetNsIdByFd(fd)
 	if err == nil && number < 0 {
-		// The kernel chooses one; somebody else may have been faster.
+		// The kernel chooses one; another process may have been faster.
 		if err = h.ns.route.SetNetNsIdByFd(fd, -1); err == nil || errors.Is(err, unix.EEXIST) {
 			number, err = h.ns.route.GetNetNsIdByFd(fd)
 		}

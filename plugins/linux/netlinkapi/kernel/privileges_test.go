@@ -16,7 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 )
 
-// privileged tells whether the process has CAP_NET_ADMIN.
+// privileged reports whether the process has CAP_NET_ADMIN.
 func privileged(t *testing.T) bool {
 	t.Helper()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -28,7 +28,7 @@ func privileged(t *testing.T) bool {
 }
 
 // Without privileges the state can be read, and errors name what is missing. A
-// privileged test runs itself once more without.
+// privileged test runs itself again without.
 func TestWithoutPrivileges(t *testing.T) {
 	if privileged(t) {
 		again(t)

@@ -258,7 +258,7 @@ func testWatch(t *testing.T, w *World) {
 	must(t, <-done)
 }
 
-// testWatchOthers: what happens in another namespace is told, and so is its end,
+// testWatchOthers: what happens in another namespace is reported, and so is its end,
 // which watching does not delay.
 func testWatchOthers(t *testing.T, w *World) {
 	own, a, b := w.Open(t, ""), w.Make(t, "a"), w.Make(t, "b")

@@ -14,18 +14,18 @@ import (
 // namespace is meant.
 const MicroserviceDependency = "microservice-available"
 
-// IsOwn tells whether the reference means the namespace of the agent.
+// IsOwn reports whether the reference means the namespace of the agent.
 func IsOwn(ns *namespace.NetNamespace) bool {
 	return ns.GetType() == namespace.NetNamespace_UNDEFINED && ns.GetReference() == ""
 }
 
-// Equal tells whether two references are the same. Different references may
+// Equal reports whether two references are the same. Different references may
 // still lead to one namespace.
 func Equal(a, b *namespace.NetNamespace) bool {
 	return a.GetType() == b.GetType() && a.GetReference() == b.GetReference()
 }
 
-// Validate tells what is wrong with a reference.
+// Validate reports what is wrong with a reference.
 func Validate(ns *namespace.NetNamespace) error {
 	ref := ns.GetReference()
 	switch ns.GetType() {

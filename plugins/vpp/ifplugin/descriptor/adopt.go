@@ -15,7 +15,7 @@ type interfaceList interface {
 }
 
 // adoptUntagged takes over the interface that VPP refuses to create a second
-// time, if it has no tag and is what is wanted: it was left over from a creation
+// time, if it has no tag and is the desired state: it was left over from a creation
 // whose end was not seen. Any other one has an owner, which the error names.
 func adoptUntagged(ctx context.Context, vpp interfaceList, swIfIndex uint32, same bool, cause error) (uint32, error) {
 	owner, tagged, err := ownerOf(ctx, vpp, swIfIndex)
@@ -47,7 +47,7 @@ func ownerOf(ctx context.Context, vpp interfaceList, swIfIndex uint32) (owner st
 }
 
 // adoptAmong is adoptUntagged for the one of a kind in whose place the wanted one
-// was to be created; taken finds it, and same tells that it is what is wanted.
+// was to be created; taken finds it, and same reports that it is the desired state.
 func adoptAmong[T any](ctx context.Context, vpp interfaceList, dump func(context.Context) (map[uint32]T, error), taken, same func(T) bool, cause error) (uint32, error) {
 	all, err := dump(ctx)
 	if err != nil {

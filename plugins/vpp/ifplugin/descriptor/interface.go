@@ -248,7 +248,7 @@ func (d *interfaceDescriptor) remove(ctx context.Context, _ string, i *interface
 	return d.removeKind(ctx, kind, i, m)
 }
 
-// equivalent tells that nothing has to be done to make the new out of the old
+// equivalent reports that nothing has to be done to make the new out of the old
 // interface. An MTU or a MAC address that is not asked for may be any.
 func (d *interfaceDescriptor) equivalent(_ string, old, i *interfaces.Interface) bool {
 	if old.GetType() != i.GetType() || old.GetEnabled() != i.GetEnabled() || !d.sameLink(old, i) {

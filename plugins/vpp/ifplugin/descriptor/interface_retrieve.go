@@ -267,7 +267,7 @@ func (r *reading) addSources(i *interfaces.Interface, m *ifaceidx.IfMeta) error 
 	return err
 }
 
-// obtained tells that an interface got an address by itself: by DHCP, as the
+// obtained reports that an interface got an address by itself: by DHCP, as the
 // master among virtual routers, or because a router advertised the network.
 func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) bool {
 	if lease := r.dhcp[m.SwIfIndex]; lease != nil && lease.Address == a {
@@ -339,7 +339,7 @@ func (r *reading) linkLocal(ctx context.Context, swIfIndex uint32, wanted *inter
 	return nil, nil
 }
 
-// addQueues tells modes and placements of those receive queues that somebody
+// addQueues tells modes and placements of those receive queues that another process
 // has a wish for: every interface has queues.
 func (r *reading) addQueues(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta, wanted *interfaces.Interface) error {
 	if len(wanted.GetRxModes()) == 0 && len(wanted.GetRxPlacements()) == 0 {

@@ -12,7 +12,7 @@ import (
 
 // What an interface makes of router advertisements is derived from it. The
 // addresses that it gets by them go into its VRF table, so it listens after the
-// membership in the table. VPP cannot be asked whether it listens: it is told
+// membership in the table. VPP cannot be asked whether it listens: it is sent
 // once in every session, which makes no difference if it does already.
 
 // ip6ndCalls is what listening to router advertisements needs of VPP.

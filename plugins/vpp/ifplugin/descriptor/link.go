@@ -18,7 +18,7 @@ type linkKind interface {
 	// check reports what is wrong with the link of the interface.
 	check(i *interfaces.Interface) error
 	dependencies(i *interfaces.Interface) []kvs.Dependency
-	// sameLink tells that the links of two interfaces of the same name are
+	// sameLink reports that the links of two interfaces of the same name are
 	// equivalent; if not, the interface must be re-created.
 	sameLink(a, b *interfaces.Interface) bool
 	// create makes the interface, with the MAC address if it is given, and
@@ -28,7 +28,7 @@ type linkKind interface {
 	remove(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 	// afterAdminDown is called when the interface was set down and stays.
 	afterAdminDown(ctx context.Context, i *interfaces.Interface) error
-	// claims tells whether d, found in VPP, is of this kind. No two kinds claim
+	// claims reports whether d, found in VPP, is of this kind. No two kinds claim
 	// the same interface.
 	claims(d vppcalls.Details) bool
 	// read reads what VPP tells of the interfaces of this kind; it is called once
@@ -45,7 +45,7 @@ type recogniser func(d vppcalls.Details, wanted, i *interfaces.Interface, m *ifa
 // linkUpdater is a kind whose link can change in part while the interface
 // exists.
 type linkUpdater interface {
-	// inPlace tells that the link of b can be made of the one of a.
+	// inPlace reports that the link of b can be made of the one of a.
 	inPlace(a, b *interfaces.Interface) bool
 	updateLink(ctx context.Context, old, i *interfaces.Interface, m *ifaceidx.IfMeta) error
 }
@@ -69,7 +69,7 @@ type traits struct {
 	macInPlace bool
 	// macAfter: create does not set the MAC address.
 	macAfter bool
-	// noMAC tells what kind of interface without a MAC address of its own it is;
+	// noMAC reports what kind of interface without a MAC address of its own it is;
 	// nil or "": it has one.
 	noMAC func(i *interfaces.Interface) string
 	// packetMTU: the MTU is only a limit for IP packets, not one of a device; the

@@ -64,7 +64,7 @@ func (bond) check(i *interfaces.Interface) error {
 	return errors.Join(errs...)
 }
 
-// choosesBalance tells that the mode lets one choose the load balancing.
+// choosesBalance reports that the mode lets one choose the load balancing.
 func choosesBalance(l *interfaces.BondLink) bool {
 	return l.GetMode() == interfaces.BondLink_XOR || l.GetMode() == interfaces.BondLink_LACP
 }
@@ -126,7 +126,7 @@ func (k bond) read(ctx context.Context, names func(uint32) string) (recogniser, 
 		}
 		l := bondLink(found)
 		for _, m := range found.Members {
-			if name := names(m.SwIfIndex); name != "" { // else it is somebody else's
+			if name := names(m.SwIfIndex); name != "" { // else it is another process's
 				l.BondedInterfaces = append(l.BondedInterfaces, &interfaces.BondLink_BondedInterface{
 					Name: name, IsPassive: m.Passive, IsLongTimeout: m.LongTimeout,
 				})

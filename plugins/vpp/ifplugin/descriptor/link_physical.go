@@ -79,13 +79,13 @@ func (physical) read(context.Context, func(uint32) string) (recogniser, error) {
 	}, nil
 }
 
-// IsPhysical tells whether an interface of VPP is a device that it found: others
+// IsPhysical reports whether an interface of VPP is a device that it found: others
 // have types of their own, whatever their names.
 func IsPhysical(d vppcalls.Details) bool {
 	return !d.SubInterface && !isVirtual(d.Name) && d.DevType != vppcalls.RdmaDevice && d.DevType != vppcalls.Vmxnet3Device
 }
 
-// isVirtual tells whether VPP gives such names to interfaces that are made
+// isVirtual reports whether VPP gives such names to interfaces that are made
 // rather than found.
 func isVirtual(name string) bool {
 	return slices.ContainsFunc([]string{

@@ -28,7 +28,7 @@ const (
 )
 
 // microserviceKeyPrefix is followed by the label of a container; such keys
-// come from whoever watches containers.
+// come from the watcher of containers.
 const microserviceKeyPrefix = "linux/microservice/"
 
 // tapCalls is what TAPs need of VPP.

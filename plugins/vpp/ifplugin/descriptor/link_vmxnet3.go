@@ -16,7 +16,7 @@ import (
 )
 
 // A VMXNET3 interface is a network card of a virtual machine on VMware. Which one
-// is told by the name of the interface, vmxnet3-<domain>/<bus>/<slot>/<function>
+// is reported by the name of the interface, vmxnet3-<domain>/<bus>/<slot>/<function>
 // in hexadecimal numbers, as VPP calls it. Its queues cannot be changed; whether
 // VPP logs its events cannot be read back and is taken to be as wanted.
 

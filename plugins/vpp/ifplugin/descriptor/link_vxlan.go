@@ -103,7 +103,7 @@ func (k vxlan) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.
 	return m, err
 }
 
-// sameVxlan tells that two tunnels are one for VPP.
+// sameVxlan reports that two tunnels are one for VPP.
 func sameVxlan(a, b vppcalls.Vxlan) bool {
 	return a.Src == b.Src && a.Dst == b.Dst && a.VNI == b.VNI && a.Vrf == b.Vrf
 }

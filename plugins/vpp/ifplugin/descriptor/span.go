@@ -12,7 +12,7 @@ import (
 
 // SPAN mirrors the packets of one interface to another one, where they enter and
 // leave VPP or where frames are switched. The key has the two interfaces alone,
-// so only one of the two places can be configured for a pair. VPP goes on when
+// so only one of the two places can be configured for a pair. VPP continues when
 // an interface is deleted, for whatever gets its index: mirroring ends before.
 
 // spanCalls is what SPAN needs of VPP.

@@ -99,7 +99,7 @@ func (d *interfaceDescriptor) setSubsOf(ctx context.Context, parent string, swIf
 	return errors.Join(errs...)
 }
 
-// parentIsDown tells that an interface is a sub-interface under a parent that is
+// parentIsDown reports that an interface is a sub-interface under a parent that is
 // down.
 func (d *interfaceDescriptor) parentIsDown(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) (bool, error) {
 	if i.GetType() != interfaces.Interface_SUB_INTERFACE {
@@ -123,7 +123,7 @@ func isDown(all []vppcalls.Details, swIfIndex uint32) bool {
 	return false
 }
 
-// readSubState tells that a sub-interface is enabled that is down with its parent.
+// readSubState reports that a sub-interface is enabled that is down with its parent.
 func (r *reading) readSubState(found vppcalls.Details, wanted, i *interfaces.Interface) {
 	if !found.SubInterface || wanted == nil {
 		return

@@ -18,7 +18,7 @@ import (
 // ends are the addresses of the two ends of a tunnel, in fields of a link.
 type ends struct{ srcField, src, dstField, dst string }
 
-// check reports what is wrong with the two ends, each of which must be given.
+// check reports what is wrong with the two ends, which are both required.
 func (e ends) check() []error {
 	src, srcErr := e.addr(e.srcField, e.src)
 	dst, dstErr := e.addr(e.dstField, e.dst)
@@ -44,7 +44,7 @@ func (e ends) addr(field, text string) (netip.Addr, error) {
 	return a, nil
 }
 
-// same tells that two pairs of ends are the same addresses.
+// same reports that two pairs of ends are the same addresses.
 func (e ends) same(o ends) bool {
 	return ipconv.SameAddr(e.src, o.src) && ipconv.SameAddr(e.dst, o.dst)
 }
@@ -69,13 +69,13 @@ func zeroOf(a netip.Addr) netip.Addr {
 	return netip.IPv6Unspecified()
 }
 
-// isMulticast tells that the text is a multicast address.
+// isMulticast reports that the text is a multicast address.
 func isMulticast(text string) bool {
 	a, err := ipconv.ParseAddr(text)
 	return err == nil && a.IsMulticast()
 }
 
-// isIPv6 tells that the text is an IPv6 address.
+// isIPv6 reports that the text is an IPv6 address.
 func isIPv6(text string) bool {
 	a, err := ipconv.ParseAddr(text)
 	return err == nil && a.Is6()

@@ -103,9 +103,9 @@ func (x Index) NamesBySwIfIndex(index uint32) []string { return BySwIfIndex.Look
 // which is given without prefix length.
 func (x Index) LookupByIP(addr netip.Addr) []string { return ByIPAddress.Lookup(x.m, addr.String()) }
 
-// Overlapping returns the sorted names of the interfaces of a VRF table of which
-// a wanted address cannot be there beside addr, which iface is to have: they overlap,
-// and are not two of one subnet on one interface.
+// Overlapping returns the sorted names of the interfaces of a VRF table with a desired
+// address that conflicts with addr of iface: the two overlap, and are not addresses of one
+// subnet on one interface.
 func (x Index) Overlapping(vrf uint32, iface string, addr netip.Prefix) (names []string) {
 	for name, m := range x.m.All() {
 		if m == nil || m.Vrf != vrf {
@@ -121,7 +121,7 @@ func (x Index) Overlapping(vrf uint32, iface string, addr netip.Prefix) (names [
 	return names
 }
 
-// Excludes tells that VPP does not have two addresses in one VRF table, of the same
+// Excludes reports that VPP does not have two addresses in one VRF table, of the same
 // interface or not.
 func Excludes(a, b netip.Prefix, same bool) bool {
 	return a.Overlaps(b) && !(same && a.Bits() == b.Bits() && a.Addr() != b.Addr())

@@ -16,7 +16,7 @@ const AllInterfaces = ^uint32(0)
 const fewInterfaces = 4
 
 // Look is one look at the interfaces that VPP has. What VPP tells of routes and the
-// like may name interfaces that somebody has deleted behind the back of the agent,
+// like may name interfaces that another process has deleted behind the back of the agent,
 // which still knows their names. VPP is asked when it is needed first. A Look is
 // for one reading of the state, by one goroutine.
 type Look struct {
@@ -47,11 +47,11 @@ func (l *Look) Name(swIfIndex uint32) (string, bool) {
 	if !ok || l.Gone(swIfIndex) {
 		return "", false
 	}
-	// Whoever took the place of one of ours has no tag. Index 0 is always VPP's own.
+	// An interface that took the place of one of ours has no tag. Index 0 is always VPP's own.
 	return name, l.known[swIfIndex] != "" || swIfIndex == 0 || l.x.tags == nil
 }
 
-// Gone tells that VPP has no interface of the index.
+// Gone reports that VPP has no interface of the index.
 func (l *Look) Gone(swIfIndex uint32) bool {
 	if l.x.tags == nil {
 		return false

@@ -42,7 +42,7 @@ func TestLooks(t *testing.T) {
 		vpp.tags[i+1] = fmt.Sprint("if", i+1)
 	}
 	delete(vpp.tags, 2)
-	vpp.tags[3] = "" // somebody else's by now
+	vpp.tags[3] = "" // another process's by now
 	x, err := ifaceidx.New(store)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestLooks(t *testing.T) {
 	for _, l := range []*ifaceidx.Look{x.Look(t.Context()), x.Look(t.Context())} {
 		l.Everything()
 		if l.Gone(2) || !errors.Is(l.Err(), vpp.err) {
-			t.Errorf("gone although nobody answers; %v", l.Err())
+			t.Errorf("gone although VPP does not answer; %v", l.Err())
 		}
 	}
 }

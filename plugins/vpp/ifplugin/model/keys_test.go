@@ -62,7 +62,7 @@ func TestForeignKeysAreRefused(t *testing.T) {
 		"vpp/interface/x/vrf/", "vpp/interface/x/vrf/-1/ip-version/v4", "vpp/interface/x/vrf/4294967296/ip-version/v4",
 		"vpp/interface/x/vrf/1/ip-version/v5", "vpp/interface/x/vrf/1/ip-version/v4/more",
 		"vpp/interface/x/link-state/", "vpp/interface/x/link-state/up", "vpp/interface/x/link-state/UP/DOWN",
-		// these belong to a value with a fixed element in the place of the name
+		// these belong to a value with a fixed element instead of the name
 		"vpp/interface/unnumbered/x/address/static/10.0.0.1/24", "vpp/interface/dhcp-lease/x/vrf/1/ip-version/v4",
 		"vpp/interface/ip6nd/x/vrf/from-interface/y", "vpp/interface/dhcp-client/x/link-state/UP",
 	} {

@@ -44,7 +44,7 @@ func (c *Calls) RemoveAddress(ctx context.Context, swIfIndex uint32, addr netip.
 	return err
 }
 
-// IsLinkLocal tells whether VPP treats the address as the IPv6 link-local one
+// IsLinkLocal reports whether VPP treats the address as the IPv6 link-local one
 // of an interface.
 func IsLinkLocal(addr netip.Prefix) bool {
 	return addr.Addr().Is6() && addr.Addr().IsLinkLocalUnicast()

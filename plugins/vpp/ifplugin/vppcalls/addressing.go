@@ -76,7 +76,7 @@ func (c *Calls) addressing(ctx context.Context, swIfIndex uint32, others map[boo
 	return a, nil
 }
 
-// otherTables tells whether VPP has tables other than 0, by version of IP.
+// otherTables reports whether VPP has tables other than 0, by version of IP.
 func (c *Calls) otherTables(ctx context.Context) (map[bool]bool, error) {
 	found, err := session.Dump[*ip.IPTableDetails](ctx, c.vpp, &ip.IPTableDump{})
 	others := map[bool]bool{}

@@ -108,5 +108,5 @@ func (c *Calls) noAfPackets(context.Context) (map[uint32]string, error) { return
 // interface.
 func AfPacketName(hostIfName string) string { return afPacketPrefix + hostIfName }
 
-// IsAfPacketName tells whether VPP gave the name to an AF_PACKET interface.
+// IsAfPacketName reports whether VPP gave the name to an AF_PACKET interface.
 func IsAfPacketName(internalName string) bool { return strings.HasPrefix(internalName, afPacketPrefix) }

@@ -19,7 +19,7 @@ type Details struct {
 	SwIfIndex uint32
 	// Name and DevType are in the words of VPP ("tap0", "virtio").
 	Name, DevType string
-	// Tag is the logical name; empty if whoever made the interface gave none.
+	// Tag is the logical name; empty if its creator set none.
 	Tag             string
 	AdminUp, LinkUp bool
 	MAC             MAC

@@ -25,7 +25,7 @@ type listening struct {
 }
 
 // SetIP6ND tells an interface what to make of router advertisements. To tell it
-// once more makes no difference.
+// again makes no difference.
 func (c *Calls) SetIP6ND(ctx context.Context, swIfIndex uint32, nd IP6ND) error {
 	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*listening] { return o.listening })
 	if err != nil {

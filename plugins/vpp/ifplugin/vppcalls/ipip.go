@@ -22,7 +22,7 @@ const IpipDevice = "IPIP tunnel device"
 type Ipip struct {
 	// Dst is the unspecified address of a tunnel to many ends.
 	Src, Dst netip.Addr
-	// Multipoint: the other ends are told apart by a table, see TEIB.
+	// Multipoint: a table has the other ends, see TEIB.
 	Multipoint bool
 	// Vrf is the table in which the other end is looked up.
 	Vrf uint32

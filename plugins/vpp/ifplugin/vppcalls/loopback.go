@@ -29,7 +29,7 @@ func (c *Calls) DeleteLoopback(ctx context.Context, swIfIndex uint32) error {
 	return err
 }
 
-// IsLoopbackName tells whether VPP gave the name to a loopback.
+// IsLoopbackName reports whether VPP gave the name to a loopback.
 func IsLoopbackName(internalName string) bool {
 	return len(internalName) > len(loopbackPrefix) && internalName[:len(loopbackPrefix)] == loopbackPrefix
 }

@@ -139,7 +139,7 @@ func (c *Calls) memifSocket(ctx context.Context, path string) (uint32, error) {
 	return id, add(c, ctx, id, path)
 }
 
-// SameSocket tells that a path is the socket that VPP uses under a path, which
+// SameSocket reports that a path is the socket that VPP uses under a path, which
 // is absolute: VPP puts the others into its run-time directory.
 func SameSocket(used, path string) bool {
 	if used == path {

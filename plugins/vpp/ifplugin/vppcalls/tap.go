@@ -119,7 +119,7 @@ func (c *Calls) DumpTaps(ctx context.Context) (map[uint32]Tap, error) {
 	return taps, nil
 }
 
-// IsTapName tells whether VPP gave the name to a TAP.
+// IsTapName reports whether VPP gave the name to a TAP.
 func IsTapName(internalName string) bool {
 	return strings.HasPrefix(internalName, "tap") || strings.HasPrefix(internalName, "tun")
 }

@@ -17,7 +17,7 @@ import (
 
 // A bridge domain is known to VPP by a number, which this agent chooses, and
 // carries the name of the configuration in its tag: one without tag was made by
-// somebody else. Its interfaces are derived values, so that it exists whichever
+// another process. Its interfaces are derived values, so that it exists whichever
 // of them do; VPP refuses to delete it while it has any. All parameters can be
 // changed in place.
 

@@ -94,7 +94,7 @@ func swIfIndex(ifs Interfaces, name string) (uint32, error) {
 	return m.SwIfIndex, nil
 }
 
-// isTagged tells whether VPP may have been told what happens to the VLAN tags of
+// isTagged reports whether VPP may have a setting for the VLAN tags of
 // an interface.
 func isTagged(ifs Interfaces, name string) bool {
 	m, ok := ifs.LookupByName(name)

@@ -120,7 +120,7 @@ func (c *Calls) ids() (*idPool, error) {
 	return session.Do(c.vpp, c.ops, func(o ops) session.Op[*idPool] { return o.ids })
 }
 
-// attempts bounds how often a number is tried that somebody else has taken.
+// attempts bounds how often a number is tried that another process has taken.
 const attempts = 8
 
 // CreateBridgeDomain creates a bridge domain with the lowest free number; VPP

@@ -33,7 +33,7 @@ func newPlaces() *places {
 	return &places{bd: make(map[uint32]uint32), connected: make(map[uint32]uint32)}
 }
 
-// elsewhere tells whether an interface is in another bridge domain than id.
+// elsewhere reports whether an interface is in another bridge domain than id.
 func (p *places) elsewhere(swIfIndex, id uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

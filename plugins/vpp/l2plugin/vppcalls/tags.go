@@ -10,9 +10,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// keepTags runs leave, which takes an interface out of layer 2. VPP forgets then
-// what happens to its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c), which
-// nobody asked for and its next bridge domain needs, so it is told again.
+// keepTags runs leave, which takes an interface out of layer 2. VPP then forgets the
+// rewriting of its VLAN tags (set_int_l2_mode in src/vnet/l2/l2_input.c). The next bridge
+// domain needs it, so keepTags sets it again.
 func (c *Calls) keepTags(ctx context.Context, swIfIndex uint32, leave func() error) error {
 	index := interface_types.InterfaceIndex(swIfIndex)
 	found, err := session.Dump[*interfaces.SwInterfaceDetails](ctx, c.vpp, &interfaces.SwInterfaceDump{SwIfIndex: index})

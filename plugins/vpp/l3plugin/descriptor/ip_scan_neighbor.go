@@ -111,7 +111,7 @@ func sameIPScan(_ string, a, b *l3.IPScanNeighbor) bool {
 // validThreshold is false for what stands for other ages.
 func validThreshold(s *l3.IPScanNeighbor) bool { return s.GetStaleThreshold() <= maxByte }
 
-// retrieve returns nothing when nothing ages, unless that is what is wanted. What
+// retrieve returns nothing when nothing ages, unless that is the desired state. What
 // VPP does not have is as it is wanted, or the default.
 func (d *ipScanDescriptor) retrieve(ctx context.Context, correlate []ipScanKV) ([]ipScanKV, error) {
 	found, known, err := d.vpp.NeighborAges(ctx)

@@ -15,7 +15,7 @@ import (
 // even when an interface gets the index again; lets every route with the same paths
 // share its uselessness (path lists are shared, src/vnet/fib/fib_path_list.c); and
 // may crash when another path comes beside it. So they all go before any route is
-// made, whoever made them. The methods may be called concurrently.
+// made, by any process. The methods may be called concurrently.
 type loosePaths struct {
 	mu   sync.Mutex
 	at   looseSet

@@ -28,7 +28,7 @@ func pickL3XC(s session.Session) session.Op[struct{}] {
 func needL3XC(o ops) session.Op[struct{}] { return o.l3xc }
 
 // SetL3Xconnect creates a cross-connect or replaces the paths of one. For that
-// it is deleted first: VPP 22.10 to 26.06 take other paths but go on forwarding
+// it is deleted first: VPP 22.10 to 26.06 take other paths but continue forwarding
 // along those that the cross-connect was created with (l3xc_update in
 // src/plugins/l3xc/l3xc.c).
 func (c *Calls) SetL3Xconnect(ctx context.Context, x L3Xconnect) error {

@@ -23,7 +23,7 @@ type NeighborScan struct {
 	StaleThreshold uint8
 	// VPP before 20.01 looks at all neighbours every Interval minutes; in one go
 	// it takes at most MaxProcTime microseconds and handles MaxUpdate neighbours,
-	// and goes on after Delay milliseconds. Later VPPs need none of it.
+	// and continues after Delay milliseconds. Later VPPs need none of it.
 	Interval, MaxProcTime, MaxUpdate, Delay uint8
 }
 

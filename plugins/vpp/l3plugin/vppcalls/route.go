@@ -215,8 +215,7 @@ func (c *Calls) EachRoute(ctx context.Context, t Table, each func(Route)) error 
 	})
 }
 
-// LookupRoutes returns the routes to exactly the destination, whoever made
-// them.
+// LookupRoutes returns the routes to exactly the destination, of any process.
 func (c *Calls) LookupRoutes(ctx context.Context, table uint32, dst netip.Prefix) (found []Route, err error) {
 	reply := &ip.IPRouteLookupReply{}
 	err = c.vpp.Call(ctx, &ip.IPRouteLookup{TableID: table, Exact: 1, Prefix: ipconv.Prefix(dst)}, reply)

@@ -82,7 +82,7 @@ func DefaultFlowHash() FlowHash {
 	return FlowHash{SrcIP: true, DstIP: true, SrcPort: true, DstPort: true, Protocol: true}
 }
 
-// SetFlowHash changes the hash of a table. VPP does not tell what it is.
+// SetFlowHash changes the hash of a table. VPP does not report the current one.
 func (c *Calls) SetFlowHash(ctx context.Context, t Table, h FlowHash) error {
 	var config ip.IPFlowHashConfig
 	for flag, set := range map[ip.IPFlowHashConfig]bool{

@@ -132,7 +132,7 @@ func (c *Calls) StartVirtualRouter(ctx context.Context, r VirtualRouter, start b
 	return nil
 }
 
-// SetVirtualRouterPeers makes Peers, of which there must be one at least, the peers
+// SetVirtualRouterPeers makes Peers, at least one, the peers
 // of a unicast router that is stopped.
 func (c *Calls) SetVirtualRouterPeers(ctx context.Context, r VirtualRouter) error {
 	if err := c.need(needVRRPPeers); err != nil {

@@ -101,7 +101,7 @@ func (o *op) apply(f *fib.Tables) {
 }
 
 // TestNothingStaysBehind: after any changes, taking away every source leaves the
-// tables as new: nothing is kept by next hops that nobody resolves through.
+// tables as new: unused next hops keep nothing.
 func TestNothingStaysBehind(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

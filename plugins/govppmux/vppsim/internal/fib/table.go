@@ -1,5 +1,5 @@
 // Package fib is the routing state of a simulated VPP: tables of prefixes, each with
-// the contributions of several sources of which the best one forwards, as VPP's FIB
+// the contributions of several sources; the best one forwards, as VPP's FIB
 // keeps them and as its dumps show them.
 //
 // All methods need the caller to exclude concurrent ones.
@@ -111,7 +111,7 @@ type Table struct {
 	routes  map[netip.Prefix]*Entry
 }
 
-// Multicast tells that there is a table for multicast of the same ID, as there is
+// Multicast reports that there is a table for multicast of the same ID, as there is
 // while one is held through the API or by interfaces.
 func (t *Table) Multicast() bool { return t.API || t.Bound > 0 }
 
@@ -281,7 +281,7 @@ func (f *Tables) Add(t *Table, prefix netip.Prefix, id SourceID, paths []Path) *
 	return entry
 }
 
-// InterfaceDeleted tells that an interface is gone. Paths over it stay in the dumps
+// InterfaceDeleted reports that an interface is gone. Paths over it stay in the dumps
 // but are dead, even when its index is used again.
 func (f *Tables) InterfaceDeleted(index uint32) {
 	f.clock++

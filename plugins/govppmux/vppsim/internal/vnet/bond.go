@@ -184,8 +184,8 @@ func (n *VNet) bondDump(c *wire.Call, req *bond_api.SwBondInterfaceDump) {
 	}
 }
 
-// activeMember tells that a member sends and receives. Without LACP from the
-// other side nobody does in that mode.
+// activeMember reports that a member sends and receives. Without LACP from the
+// other side no member does in that mode.
 func (n *VNet) activeMember(b *bond, index uint32) bool {
 	i := n.ifs.at(index)
 	return i.adminUp && i.hw.linkUp && b.mode != bond_api.BOND_API_MODE_LACP

@@ -68,8 +68,8 @@ func (n *VNet) leaseOf(d *dhcpClient) dhcp.DHCPLease {
 }
 
 // Lease makes the DHCP client of an interface obtain an address, as a server
-// would; the invalid Prefix makes it lose the one it has, of which VPP tells
-// nobody.
+// would; the invalid Prefix makes it lose the one it has, which VPP does not
+// report.
 func (n *VNet) Lease(index uint32, address netip.Prefix, router netip.Addr) error {
 	i, d := n.ifs.at(index), n.dhcpClients.byIndex[index]
 	if i == nil || d == nil {

@@ -65,7 +65,7 @@ func (n *VNet) gtpusOf(index interface_types.InterfaceIndex, send func(*gtpuTunn
 	}
 }
 
-// setGtpu: tunnels are told apart by the other end and the TEID alone.
+// setGtpu: tunnels differ by the other end and the TEID alone.
 func (n *VNet) setGtpu(req gtpu.GtpuAddDelTunnelV2) (interface_types.InterfaceIndex, api.VPPApiError) {
 	switch {
 	case n.fibs.Table(familyOf(addrOf(req.DstAddress)), req.EncapVrfID) == nil:

@@ -19,7 +19,7 @@ type l3Xconnect struct {
 	in     uint32
 	family family
 	paths  *fib.PathList
-	// forwards are the paths in effect: VPP goes on forwarding along those that
+	// forwards are the paths in effect: VPP continues forwarding along those that
 	// the cross-connect was made with when an update replaces them.
 	forwards []fib.Path
 }

@@ -20,7 +20,7 @@ const (
 	runtimeDir = "/run/vpp"
 )
 
-// memifs are the memifs and the sockets they meet at. Nobody connects to a
+// memifs are the memifs and the sockets they meet at. No client connects to a
 // simulated memif: its link stays down.
 type memifs struct {
 	pool[memif]

@@ -166,7 +166,7 @@ func (n *VNet) removeNeighborsOf(out uint32, match func(neighborKey, *neighbor) 
 	}
 }
 
-// flushDeleted removes the neighbours of an interface that goes away. Until 25.10
+// flushDeleted removes the neighbours of an interface that disappears. Until 25.10
 // static ones stay.
 func (n *VNet) flushDeleted(index uint32) {
 	n.flushDynamic(index)

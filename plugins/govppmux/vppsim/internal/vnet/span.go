@@ -37,7 +37,7 @@ func (n *VNet) handleSpans() {
 }
 
 // setSpan mirrors, or ends that for one destination. VPP does not ask whether the
-// interfaces exist, and goes on mirroring when they are deleted: the next ones
+// interfaces exist, and continues mirroring when they are deleted: the next ones
 // with their indexes inherit it.
 func (n *VNet) setSpan(req *span.SwInterfaceSpanEnableDisable) api.VPPApiError {
 	k := spanKey{uint32(req.SwIfIndexFrom), uint32(req.SwIfIndexTo), req.IsL2}

@@ -65,10 +65,10 @@ func (n *VNet) unpark(p *parked) *swInterface {
 	return i
 }
 
-// sameFamily tells that two addresses are of one version of IP.
+// sameFamily reports that two addresses are of one version of IP.
 func sameFamily(a, b ip_types.Address) bool { return a.Af == b.Af }
 
-// noGroupInterface tells that a tunnel to a multicast group lacks the interface
+// noGroupInterface reports that a tunnel to a multicast group lacks the interface
 // that it needs.
 func (n *VNet) noGroupInterface(dst ip_types.Address, index interface_types.InterfaceIndex) bool {
 	return addrOf(dst).IsMulticast() && n.byIndex(index) == nil

@@ -115,7 +115,7 @@ func (n *VNet) Reset() {
 	clear(n.events.pending)
 }
 
-// before tells that the simulated release ("25.10-simulated") is older than another.
+// before reports that the simulated release ("25.10-simulated") is older than another.
 func (n *VNet) before(release string) bool { return n.cfg.Version < release }
 
 // ClientGone ends the subscriptions of a client.

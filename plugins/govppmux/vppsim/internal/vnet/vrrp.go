@@ -140,7 +140,7 @@ func (n *VNet) canSend(out uint32, f family) bool {
 	return i != nil && i.adminUp && i.hw.linkUp && (len(n.borrowed(i, f)) > 0 || f == ip6 && i.linkLocal.IsValid())
 }
 
-// activate makes a router what it is while nobody else is heard of.
+// activate makes a router what it is while it hears no other router.
 func (r *virtualRouter) activate() {
 	if r.conf.Priority == priorityOwner {
 		r.state = vrrp.VRRP_API_VR_STATE_MASTER

@@ -43,7 +43,7 @@ func (s *Server) connect(nc net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.down {
-		_ = nc.Close() // nobody to tell: the client sees the end of the stream
+		_ = nc.Close() // no receiver: the client sees the end of the stream
 		return
 	}
 	c := &conn{net: nc, quit: make(chan struct{}), finished: make(chan struct{})}

@@ -91,7 +91,7 @@ func (s *Server) Serve(ln net.Listener) error {
 }
 
 // ListenUnix serves on a unix socket. A file left behind by a process that is
-// gone is replaced; a socket that somebody answers on is an error.
+// gone is replaced; a socket that another process answers on is an error.
 func (s *Server) ListenUnix(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Server) accept(ln net.Listener) {
 	})
 }
 
-// OpenUnix listens on a unix socket, replacing a file that nobody answers on. The
+// OpenUnix listens on a unix socket, replacing a file that no process answers on. The
 // file stays when the listener closes.
 func OpenUnix(path string) (*net.UnixListener, error) {
 	if probe, err := net.Dial("unix", path); err == nil {

@@ -108,7 +108,7 @@ func newTable(release map[string]string) *table {
 	return t
 }
 
-// addHandshake makes sure that the messages without which nobody can connect are
+// addHandshake makes sure that the messages that a connect needs are
 // there, whatever the release data contains.
 func (t *table) addHandshake(registered map[string]api.Message) {
 	for _, name := range memclntIDs() {
