@@ -94,6 +94,9 @@ type Notifier interface {
 	// TransactionBarrier returns when all tasks that any client queued before the
 	// call have been executed.
 	TransactionBarrier()
+	// WaitForTransactions is TransactionBarrier with a context. The error is the cause of
+	// its end, or ErrClosedScheduler.
+	WaitForTransactions(ctx context.Context) error
 }
 
 // View selects the state that a dump shows.

@@ -99,7 +99,9 @@ func (w *leaseWatcher) tell(ctx context.Context) {
 		}
 		return
 	}
-	w.scheduler.TransactionBarrier()
+	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
+		return
+	}
 	now := map[string]*interfaces.DHCPLease{}
 	for idx, l := range all {
 		if name, _, ok := w.index.LookupBySwIfIndex(idx); ok && l != nil {

@@ -94,7 +94,9 @@ func (w *linkWatcher) tellAll(ctx context.Context) {
 		w.log.Debug("the state of links was not read", "error", err)
 		return
 	}
-	w.scheduler.TransactionBarrier()
+	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var changes []kvs.KVWithMetadata
@@ -119,7 +121,9 @@ const fewInterfaces = 8
 // transaction that created them may still be running, so their names are looked
 // up when that has ended.
 func (w *linkWatcher) tell(ctx context.Context, swIfIndexes []uint32) {
-	w.scheduler.TransactionBarrier()
+	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found, err := w.read(ctx, swIfIndexes)

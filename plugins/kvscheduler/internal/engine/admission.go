@@ -26,15 +26,10 @@ func (a *admission) push(t queue.Task) error {
 // before f starts, f does not run.
 func (a *admission) onWorker(ctx context.Context, f func()) error {
 	done := make(chan struct{})
-	return a.await(ctx, done, call(func() {
+	e := &queue.Entry{Task: call(func() {
 		defer close(done)
 		f()
-	}))
-}
-
-// await queues a task that closes done, and waits for it.
-func (a *admission) await(ctx context.Context, done <-chan struct{}, t queue.Task) error {
-	e := &queue.Entry{Task: t}
+	})}
 	if err := a.queue.Push(ctx, e); err != nil {
 		return err
 	}
@@ -49,15 +44,30 @@ func (a *admission) await(ctx context.Context, done <-chan struct{}, t queue.Tas
 			if a.queue.Cancel(e) {
 				return context.Cause(ctx)
 			}
-			canceled = nil // wait for the task: it uses data of the caller
+			canceled = nil // wait for f: it uses data of the caller
 		}
 	}
 }
 
 // TransactionBarrier implements api.Notifier.
 func (a *admission) TransactionBarrier() {
+	_ = a.WaitForTransactions(context.Background()) // a closed scheduler executes nothing: no need to wait
+}
+
+// WaitForTransactions implements api.Notifier.
+func (a *admission) WaitForTransactions(ctx context.Context) error {
 	done := make(chan struct{})
-	_ = a.await(context.Background(), done, barrier{done}) // a closed scheduler executes nothing: no need to wait
+	if err := a.queue.Push(ctx, &queue.Entry{Task: barrier{done}}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-a.stopped:
+		return api.ErrClosedScheduler
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // PushSBNotification implements api.Notifier.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -86,4 +87,22 @@ func TestResyncFirst(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitForTransactionsEndsWithItsContext checks that a caller can stop waiting for a
+// southbound that no full resync has read yet.
+func TestWaitForTransactionsEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	inBubbleWith(t, engine.Options{ResyncFirst: true}, nil, func(t *testing.T, e *engine.Engine) {
+		e.SouthboundUp("s", 1)
+		ended := errors.New("the session ended")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		got := make(chan error)
+		go func() { got <- e.WaitForTransactions(ctx) }()
+		synctest.Wait()
+		cancel(ended)
+		if err := <-got; !errors.Is(err, ended) {
+			t.Errorf("error %v, expected %v", err, ended)
+		}
+	})
 }
