@@ -37,8 +37,8 @@ func TestModelKeys(t *testing.T) {
 	}
 }
 
-// KeyFor returns the right key whatever it returned before, and makes that of a name that
-// is asked for again and again once.
+// KeyFor returns the right key whatever it returned before, and successive calls for one
+// name share the key.
 func TestKeyFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bd1", "cd1", "", "bd1", "d1", "bd11", "bd1", "e1"} {
@@ -46,8 +46,9 @@ func TestKeyFor(t *testing.T) {
 			t.Errorf("key of %q = %q, want %q", name, got, want)
 		}
 	}
-	if unsafe.StringData(bdModel.KeyFor("again")) != unsafe.StringData(bdModel.KeyFor("again")) {
-		t.Error("a key that was just made is made again")
+	first, second := bdModel.KeyFor("again"), bdModel.KeyFor("again")
+	if unsafe.StringData(first) != unsafe.StringData(second) {
+		t.Error("two calls for one name do not share the key")
 	}
 	if globalModel.KeyFor("any") != globalModel.KeyPrefix() {
 		t.Error("the key of a singleton has a name")
