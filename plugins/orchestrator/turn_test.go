@@ -106,8 +106,8 @@ func TestQueueFull(t *testing.T) {
 	w.push(orchestrator.GRPC, iface("refused", 1)) // there is room again
 }
 
-// A queued change whose client disconnects, or whose timeout expires, is not
-// executed, neither now nor by later synchronisations.
+// If the client of a queued change disconnects, or its timeout expires, the change is never
+// executed, also not by later synchronisations.
 func TestCanceledWhileWaiting(t *testing.T) {
 	t.Parallel()
 	w := start(t, nil)

@@ -98,8 +98,8 @@ func (v *VPP) Call(ctx context.Context, req, reply api.Message) error {
 	return marked(s.Client.Call(ctx, req, reply))
 }
 
-// CallAll is Call for several requests, all of which are sent before the first reply is
-// awaited. replies has one message for each request, and the result one error.
+// CallAll is Call for several requests. It sends all requests before it waits for the first
+// reply. replies has one message for each request, and the result one error.
 func (v *VPP) CallAll(ctx context.Context, requests, replies []api.Message) []error {
 	errs := make([]error, len(requests))
 	s, err := v.src.Session()

@@ -204,7 +204,8 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// Many concurrent clients, some of which disconnect: never two at a time, and none is lost.
+// Many concurrent clients take turns, and some disconnect: at most one runs at a time, and
+// none is forgotten.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	const clients = 300
