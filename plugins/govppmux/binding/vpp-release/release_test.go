@@ -171,7 +171,7 @@ func TestReport(t *testing.T) {
 func TestGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("NOT CHECKED THAT A TAG IS READ FROM A REPOSITORY: needs the command git")
 	}
 	repo := copyTree(t, nil)
 	runGit := func(args ...string) {
