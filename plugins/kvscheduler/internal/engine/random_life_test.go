@@ -77,8 +77,12 @@ func (s *simulation) session() {
 		s.w.fault("session down")
 		s.w.cyclic = func(string) bool { return true } // remaining values may wait for each other
 	}
+	faults := s.w.injected()
 	s.c.SouthboundDown("s", errors.New("gone"))
 	s.barrier()
+	if s.w.injected() > faults { // a removal in another southbound failed or hangs: its retry is not of the next change
+		s.settled = false
+	}
 	if !lost {
 		s.session()
 	}
