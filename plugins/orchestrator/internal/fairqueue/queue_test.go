@@ -93,8 +93,9 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// A client that finds no room is refused, and told why; others are not.
-func TestBound(t *testing.T) {
+// If the queue is full, the request of the client with the most requests is rejected with the
+// reason; other clients wait.
+func TestCapacity(t *testing.T) {
 	play(t, 2, func(s *scene) {
 		s.take(s.ctx, Request{What: "a", Source: "grpc"})
 		time.Sleep(time.Second / 4)
@@ -108,7 +109,7 @@ func TestBound(t *testing.T) {
 		if st.Refused != 1 || st.Clients != 2 || st.Waiting != 3 || st.OldestAge != api.Seconds(time.Second/4) || st.Running.For != api.Seconds(time.Second/2) || st.Running.Source != "grpc" {
 			t.Errorf("status %+v, %+v", st, st.Running)
 		}
-		time.Sleep(time.Second) // b runs: there is room for one
+		time.Sleep(time.Second) // b runs, so the queue has capacity for one
 		s.take(s.ctx, Request{What: "e"})
 		s.want("a, d: 2 of 2 requests are queued (queue-capacity in orchestrator.conf), 2 of them from operator, " +
 			"the oldest waiting for 250ms, while a (grpc) has been running for 500ms; this request was not executed, try again later, " +
