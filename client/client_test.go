@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/client"
-	linuxclient "github.com/tenuto-dev/tenuto/client/linux"
-	vppclient "github.com/tenuto-dev/tenuto/client/vpp"
+	"github.com/tenuto-dev/tenuto/client/linuxconfig"
+	"github.com/tenuto-dev/tenuto/client/vppconfig"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -135,7 +135,7 @@ func TestGetConfig(t *testing.T) {
 func TestTypedRequests(t *testing.T) {
 	t.Parallel()
 	c, _ := newClient(t)
-	v, l := vppclient.New(t.Context(), c), linuxclient.New(t.Context(), c)
+	v, l := vppconfig.New(t.Context(), c), linuxconfig.New(t.Context(), c)
 	reply := v.DataChangeRequest("test").
 		Put().Interface(&interfaces.Interface{Name: "a"}).BD(&l2.BridgeDomain{Name: "bd"}).
 		StaticRoute(&l3.Route{DstNetwork: "10.0.0.0/8", OutgoingInterface: "a"}).
@@ -167,7 +167,7 @@ func TestTypedRequestsAreComplete(t *testing.T) {
 	t.Parallel()
 	c, _ := newClient(t)
 	covered := map[reflect.Type]bool{}
-	v, l := vppclient.New(t.Context(), c), linuxclient.New(t.Context(), c)
+	v, l := vppconfig.New(t.Context(), c), linuxconfig.New(t.Context(), c)
 	kinds := [][3]any{
 		{v.DataChangeRequest("").Put(), v.DataResyncRequest(""), v.DataChangeRequest("").Delete()},
 		{l.DataChangeRequest("").Put(), l.DataResyncRequest(""), l.DataChangeRequest("").Delete()},

@@ -101,7 +101,7 @@ var layers = []layer{
 	},
 	{
 		of: everywhere, mayNot: []string{"go.fd.io/govpp/core/...", "go.fd.io/govpp/adapter/socketclient"},
-		why: "replies can be lost and mixed up there; use plugins/govppmux/vppclient",
+		why: "replies can be lost and mixed up there; use plugins/govppmux/binapi",
 	},
 	{
 		of: []string{"infra/...", "plugins/...", "client/...", "cmd/..."}, mayNot: []string{"go.uber.org/zap/..."},

@@ -10,7 +10,7 @@ import (
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/vlib"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // RunCLI executes a command of VPP's command line and returns what it prints. A
@@ -19,7 +19,7 @@ func (p *Plugin) RunCLI(ctx context.Context, cmd string) (string, error) {
 	p.setup()
 	reply := &vlib.CliInbandReply{}
 	err := p.conn.Call(ctx, &vlib.CliInband{Cmd: cmd}, reply)
-	var refused *vppclient.RetvalError
+	var refused *binapi.RetvalError
 	switch {
 	case errors.As(err, &refused):
 		return "", &CommandError{Command: cmd, Text: strings.TrimSpace(reply.Reply), Err: err}

@@ -9,7 +9,7 @@ import (
 	"go.fd.io/govpp/binapi/vlib"
 
 	"github.com/tenuto-dev/tenuto/infra/holder"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // Identity knows which agent this is.
@@ -31,7 +31,7 @@ func (p *Plugin) shared() bool {
 }
 
 // clientOptions are the settings of the connection.
-func (p *Plugin) clientOptions(name string) vppclient.Options {
+func (p *Plugin) clientOptions(name string) binapi.Options {
 	opts := p.cfg.clientOptions(name)
 	opts.Records = &p.records
 	return opts
@@ -39,12 +39,12 @@ func (p *Plugin) clientOptions(name string) vppclient.Options {
 
 // dial connects to VPP, unless another agent with the same label holds it: then the error
 // is a *holder.HeldError.
-func (p *Plugin) dial(ctx context.Context) (*vppclient.Conn, error) {
+func (p *Plugin) dial(ctx context.Context) (*binapi.Conn, error) {
 	if !p.shared() {
-		return vppclient.Dial(ctx, p.clientOptions(clientName))
+		return binapi.Dial(ctx, p.clientOptions(clientName))
 	}
 	id := p.Identity.Identity()
-	candidate, err := vppclient.Dial(ctx, p.clientOptions(claimOf(competes, id).name()))
+	candidate, err := binapi.Dial(ctx, p.clientOptions(claimOf(competes, id).name()))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p *Plugin) dial(ctx context.Context) (*vppclient.Conn, error) {
 }
 
 // compete looks at the other clients of VPP until this agent may take it, or has to yield.
-func (p *Plugin) compete(ctx context.Context, id holder.Identity, candidate *vppclient.Conn) (*vppclient.Conn, error) {
+func (p *Plugin) compete(ctx context.Context, id holder.Identity, candidate *binapi.Conn) (*binapi.Conn, error) {
 	me := claimOf(competes, id)
 	for looks := 0; ; looks++ {
 		all, err := p.clients(ctx, candidate)
@@ -83,12 +83,12 @@ func (p *Plugin) compete(ctx context.Context, id holder.Identity, candidate *vpp
 		}
 		p.yielded = time.Time{}
 		p.neighbours(me, all)
-		return vppclient.Dial(ctx, p.clientOptions(claimOf(holds, id).name()))
+		return binapi.Dial(ctx, p.clientOptions(claimOf(holds, id).name()))
 	}
 }
 
 // clients asks VPP for its clients. Where it cannot say, no other agent is known.
-func (p *Plugin) clients(ctx context.Context, conn *vppclient.Conn) ([]claim, error) {
+func (p *Plugin) clients(ctx context.Context, conn *binapi.Conn) ([]claim, error) {
 	reply := &vlib.CliInbandReply{}
 	err := conn.Call(ctx, &vlib.CliInband{Cmd: "show api clients"}, reply)
 	if err != nil && (ctx.Err() != nil || conn.Err() != nil) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // Config is the content of govpp.conf.
@@ -38,7 +38,7 @@ type Config struct {
 // DefaultConfig is what holds without a file.
 func DefaultConfig() Config {
 	return Config{
-		BinAPISocketPath: vppclient.DefaultSocket,
+		BinAPISocketPath: binapi.DefaultSocket,
 		StatsSocketPath:  "/run/vpp/stats.sock",
 		// VPP's main thread may be silent for seconds when it creates interfaces or
 		// runs long commands, and a new session would only cost a resync.
@@ -51,8 +51,8 @@ func DefaultConfig() Config {
 		HealthCheckReplyTimeout:  250 * time.Millisecond,
 		HealthCheckThreshold:     5,
 
-		MaxRequests: vppclient.DefaultMaxRequests,
-		MaxBytes:    vppclient.DefaultMaxBytes,
+		MaxRequests: binapi.DefaultMaxRequests,
+		MaxBytes:    binapi.DefaultMaxBytes,
 	}
 }
 
@@ -97,8 +97,8 @@ func (c *Config) notes() []note {
 }
 
 // clientOptions are the settings of the connection.
-func (c *Config) clientOptions(name string) vppclient.Options {
-	return vppclient.Options{
+func (c *Config) clientOptions(name string) binapi.Options {
+	return binapi.Options{
 		Socket: c.BinAPISocketPath, ClientName: name, ReplyTimeout: c.ReplyTimeout,
 		MaxRequests: c.MaxRequests, MaxBytes: c.MaxBytes,
 	}

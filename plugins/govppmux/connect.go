@@ -12,14 +12,14 @@ import (
 	"go.fd.io/govpp/binapi/vpe"
 
 	"github.com/tenuto-dev/tenuto/infra/holder"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // firstPause is the pause after the first failed attempt to connect; it
 // doubles up to the configured one.
 const firstPause = 20 * time.Millisecond
 
-var errNotTried = fmt.Errorf("%w: not tried to connect yet", vppclient.ErrDisconnected)
+var errNotTried = fmt.Errorf("%w: not tried to connect yet", binapi.ErrDisconnected)
 
 // connectForever keeps a session up until ctx ends. A VPP that does not answer ends
 // the session like one that is gone: what it was asked to do has an unknown outcome.
@@ -83,7 +83,7 @@ func (p *Plugin) connect(ctx context.Context, unanswered bool) (Session, error) 
 }
 
 // identify asks VPP for what a session tells of it.
-func (p *Plugin) identify(ctx context.Context, conn *vppclient.Conn, last Session) (Session, error) {
+func (p *Plugin) identify(ctx context.Context, conn *binapi.Conn, last Session) (Session, error) {
 	version, ping := &vpe.ShowVersionReply{}, &memclnt.ControlPingReply{}
 	if err := conn.Call(ctx, &vpe.ShowVersion{}, version); err != nil {
 		return Session{}, err
@@ -128,14 +128,14 @@ func (p *Plugin) reportUp(s Session) {
 
 // down publishes that no VPP is connected, or a new reason for it.
 func (p *Plugin) down(err error, failures int) {
-	if !errors.Is(err, vppclient.ErrDisconnected) {
-		err = fmt.Errorf("%w: %w", vppclient.ErrDisconnected, err)
+	if !errors.Is(err, binapi.ErrDisconnected) {
+		err = fmt.Errorf("%w: %w", binapi.ErrDisconnected, err)
 	}
 	if limit := p.cfg.RetryConnectCount; limit > 0 && failures >= limit {
 		p.Health.Failed(fmt.Sprintf("no VPP after %d attempts to connect", failures), err)
 	} else if held := (*holder.HeldError)(nil); errors.As(err, &held) {
 		p.Health.Degraded("VPP is not configured by this agent", held)
-	} else if errors.Is(err, vppclient.ErrReplyTimeout) {
+	} else if errors.Is(err, binapi.ErrReplyTimeout) {
 		p.Health.Degraded("VPP does not answer since "+time.Now().Format(time.TimeOnly), err)
 	} else {
 		p.Health.Degraded("VPP is not connected", err)
@@ -154,7 +154,7 @@ func (p *Plugin) down(err error, failures int) {
 }
 
 // end closes a connection, if there is one, and keeps its counters.
-func (p *Plugin) end(conn *vppclient.Conn) {
+func (p *Plugin) end(conn *binapi.Conn) {
 	if conn == nil {
 		return
 	}
@@ -166,7 +166,7 @@ func (p *Plugin) end(conn *vppclient.Conn) {
 
 // supervise returns why a session ended: the connection closed, or VPP failed
 // too many checks in a row.
-func (p *Plugin) supervise(ctx context.Context, conn *vppclient.Conn) error {
+func (p *Plugin) supervise(ctx context.Context, conn *binapi.Conn) error {
 	var tick <-chan time.Time
 	if p.cfg.HealthCheckProbeInterval > 0 {
 		ticker := time.NewTicker(p.cfg.HealthCheckProbeInterval)
@@ -192,7 +192,7 @@ func (p *Plugin) supervise(ctx context.Context, conn *vppclient.Conn) error {
 		case err != nil:
 			failed++
 			if failed >= p.cfg.HealthCheckThreshold {
-				return fmt.Errorf("%w, failed checks in a row: %d: %w", vppclient.ErrReplyTimeout, failed, err)
+				return fmt.Errorf("%w, failed checks in a row: %d: %w", binapi.ErrReplyTimeout, failed, err)
 			}
 			p.Health.Degraded(fmt.Sprintf("VPP does not answer, failed checks in a row: %d", failed), err)
 		}
@@ -201,7 +201,7 @@ func (p *Plugin) supervise(ctx context.Context, conn *vppclient.Conn) error {
 
 // probe checks that VPP does something. One that is busy with other requests
 // of ours answers those first, which is as good.
-func (p *Plugin) probe(ctx context.Context, conn *vppclient.Conn) error {
+func (p *Plugin) probe(ctx context.Context, conn *binapi.Conn) error {
 	before := conn.Stats().BytesIn
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.HealthCheckReplyTimeout)
 	defer cancel()

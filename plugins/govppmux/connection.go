@@ -6,21 +6,21 @@ import (
 
 	"go.fd.io/govpp/api"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // Connection leads to whatever VPP is connected at the moment of a call. What
 // was begun in a session ends with it, with an error in which errors.Is finds
-// vppclient.ErrDisconnected; event watches continue in the next one. All methods
+// binapi.ErrDisconnected; event watches continue in the next one. All methods
 // may be called concurrently.
 type Connection struct {
 	plugin *Plugin
 }
 
-var _ vppclient.Client = (*Connection)(nil)
+var _ binapi.Client = (*Connection)(nil)
 
 // current returns the connection of the session that is up.
-func (c *Connection) current() (*vppclient.Conn, error) {
+func (c *Connection) current() (*binapi.Conn, error) {
 	session, _ := c.plugin.state.get()
 	if !session.Up {
 		return nil, session.Err
@@ -31,11 +31,11 @@ func (c *Connection) current() (*vppclient.Conn, error) {
 // for a request, the error of having no VPP names the request.
 func (c *Connection) rejected(req api.Message, err error) error {
 	c.plugin.rejected.Add(1)
-	return &vppclient.RequestError{Message: req.GetMessageName(), Err: err}
+	return &binapi.RequestError{Message: req.GetMessageName(), Err: err}
 }
 
 // patiently is current for requests that the configuration lets wait.
-func (c *Connection) patiently(ctx context.Context) (*vppclient.Conn, error) {
+func (c *Connection) patiently(ctx context.Context) (*binapi.Conn, error) {
 	cfg := &c.plugin.cfg
 	conn, err := c.current()
 	if err == nil || cfg.RetryRequestCount == 0 {
@@ -86,10 +86,10 @@ func (c *Connection) Call(ctx context.Context, req, reply api.Message) error {
 }
 
 // Send sends a request without waiting for the reply.
-func (c *Connection) Send(ctx context.Context, req, reply api.Message) vppclient.Future {
+func (c *Connection) Send(ctx context.Context, req, reply api.Message) binapi.Future {
 	conn, err := c.current()
 	if err != nil {
-		return vppclient.FailedFuture(c.rejected(req, err))
+		return binapi.FailedFuture(c.rejected(req, err))
 	}
 	return conn.Send(ctx, req, reply)
 }

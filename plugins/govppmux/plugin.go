@@ -125,7 +125,7 @@ func (p *Plugin) Records() uint64 { return p.records.Load() }
 
 // Conn returns the connection to whatever VPP is connected: the same value for
 // the life of the plugin. While there is none, requests fail with
-// vppclient.ErrDisconnected.
+// binapi.ErrDisconnected.
 func (p *Plugin) Conn() *Connection {
 	p.setup()
 	return p.conn

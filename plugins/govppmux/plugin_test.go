@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
@@ -99,10 +99,10 @@ func TestStartsWithoutVPPAndConnectsWhenItComes(t *testing.T) {
 	path := socket(t)
 	p := start(t, path, nil)
 	err := p.Conn().Call(patient(t), &vpe.ShowVersion{}, &vpe.ShowVersionReply{})
-	if !errors.Is(err, vppclient.ErrDisconnected) || !strings.HasPrefix(err.Error(), "show_version: ") {
+	if !errors.Is(err, binapi.ErrDisconnected) || !strings.HasPrefix(err.Error(), "show_version: ") {
 		t.Fatalf("without VPP: error %v, want ErrDisconnected of show_version", err)
 	}
-	if vppclient.OutcomeUnknown(err) {
+	if binapi.OutcomeUnknown(err) {
 		t.Error("a request without a connection has a known outcome")
 	}
 	vpp := simulator(t, path)
@@ -143,7 +143,7 @@ func TestReconnectsInANewEpoch(t *testing.T) {
 	if third.PID == first.PID || !third.Resync {
 		t.Errorf("after a restart: %+v", third)
 	}
-	if err := first.Conn.Err(); !errors.Is(err, vppclient.ErrDisconnected) {
+	if err := first.Conn.Err(); !errors.Is(err, binapi.ErrDisconnected) {
 		t.Errorf("connection of the first session: %v", err)
 	}
 	cancel()
@@ -235,7 +235,7 @@ func TestHangingVPPIsNoticed(t *testing.T) {
 	session(t, p, 0)
 	vpp.Hang()
 	s := down(t, p)
-	if !errors.Is(s.Err, vppclient.ErrDisconnected) || !strings.Contains(s.Err.Error(), "failed checks in a row: 3") {
+	if !errors.Is(s.Err, binapi.ErrDisconnected) || !strings.Contains(s.Err.Error(), "failed checks in a row: 3") {
 		t.Errorf("reason %v", s.Err)
 	}
 	vpp.Resume()
@@ -253,20 +253,20 @@ func TestSilentVPPEndsTheSession(t *testing.T) {
 	first := session(t, p, 0)
 	vpp.Hang()
 	const sent = 100
-	var futures []vppclient.Future
+	var futures []binapi.Future
 	for range sent {
 		futures = append(futures, first.Conn.Send(patient(t), &vpe.ShowVersion{}, &vpe.ShowVersionReply{}))
 	}
 	err := first.Conn.Call(context.Background(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
-	if !errors.Is(err, vppclient.ErrReplyTimeout) || !vppclient.OutcomeUnknown(err) {
+	if !errors.Is(err, binapi.ErrReplyTimeout) || !binapi.OutcomeUnknown(err) {
 		t.Errorf("request to a VPP that does not answer: %v", err)
 	}
 	for _, f := range futures {
-		if err := f.Wait(); !errors.Is(err, vppclient.ErrDisconnected) {
+		if err := f.Wait(); !errors.Is(err, binapi.ErrDisconnected) {
 			t.Errorf("another request: %v", err)
 		}
 	}
-	if s := down(t, p); !errors.Is(s.Err, vppclient.ErrReplyTimeout) {
+	if s := down(t, p); !errors.Is(s.Err, binapi.ErrReplyTimeout) {
 		t.Errorf("reason %v", s.Err)
 	}
 	vpp.Resume()
@@ -310,7 +310,7 @@ func TestConnectionCarriesEveryKindOfRequest(t *testing.T) {
 	if _, err := interfaces.NewServiceClient(conn).CreateLoopback(ctx, &interfaces.CreateLoopback{}); err != nil {
 		t.Errorf("generated client: %v", err)
 	}
-	all, err := vppclient.Dump[*interfaces.SwInterfaceDetails](ctx, conn, &interfaces.SwInterfaceDump{})
+	all, err := binapi.Dump[*interfaces.SwInterfaceDetails](ctx, conn, &interfaces.SwInterfaceDump{})
 	if err != nil || len(all) != 2 { // local0 and the loopback
 		t.Errorf("dump: %d interfaces, %v", len(all), err)
 	}

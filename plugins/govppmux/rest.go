@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // maxCommand bounds the body of a command request.
@@ -84,7 +84,7 @@ func (p *Plugin) ServeCommand(w http.ResponseWriter, r *http.Request) {
 	}
 	out, err := p.RunCLI(r.Context(), req.Command)
 	switch {
-	case errors.Is(err, vppclient.ErrDisconnected):
+	case errors.Is(err, binapi.ErrDisconnected):
 		rest.WriteError(w, http.StatusServiceUnavailable, err)
 	case err != nil:
 		rest.WriteError(w, http.StatusBadGateway, err)

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // Session is one period of being connected to a VPP, or of being not.
@@ -17,11 +17,11 @@ type Session struct {
 	// Since is when this began.
 	Since time.Time
 	// Err is why VPP is not connected; nil while Up. errors.Is finds
-	// vppclient.ErrDisconnected in it.
+	// binapi.ErrDisconnected in it.
 	Err error
 	// Conn is the connection of this session, nil unless Up. It leads to no
 	// other VPP, so what is decided by its message table holds for all its life.
-	Conn *vppclient.Conn
+	Conn *binapi.Conn
 	// Version is what VPP says of itself.
 	Version Version
 	// PID is VPP's process ID, in its own PID namespace.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // Stats are counters of the plugin over all sessions.
@@ -41,17 +41,17 @@ type totals struct {
 	attempts, reconnects atomic.Uint64
 
 	mu      sync.Mutex
-	past    vppclient.Stats
-	current *vppclient.Conn
+	past    binapi.Stats
+	current *binapi.Conn
 }
 
-func (t *totals) begin(conn *vppclient.Conn) {
+func (t *totals) begin(conn *binapi.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.current = conn
 }
 
-func (t *totals) end(conn *vppclient.Conn) {
+func (t *totals) end(conn *binapi.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.current == conn {
@@ -59,7 +59,7 @@ func (t *totals) end(conn *vppclient.Conn) {
 	}
 }
 
-func (t *totals) sum() vppclient.Stats {
+func (t *totals) sum() binapi.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.current == nil {
@@ -71,8 +71,8 @@ func (t *totals) sum() vppclient.Stats {
 }
 
 // plus adds the counters; what was in flight in the past is not any more.
-func plus(a, b vppclient.Stats) vppclient.Stats {
-	return vppclient.Stats{
+func plus(a, b binapi.Stats) binapi.Stats {
+	return binapi.Stats{
 		Requests: a.Requests + b.Requests, Replies: a.Replies + b.Replies,
 		Timeouts: a.Timeouts + b.Timeouts, Disconnected: a.Disconnected + b.Disconnected,
 		Late: a.Late + b.Late, Events: a.Events + b.Events, Waits: a.Waits + b.Waits,

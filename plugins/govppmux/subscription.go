@@ -6,7 +6,7 @@ import (
 
 	"go.fd.io/govpp/api"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 // Subscription says which events of VPP are wanted.
@@ -75,7 +75,7 @@ func (s *subscriber) run(ctx context.Context, p *Plugin) {
 		lost := epoch > 0
 		epoch = session.Epoch
 		err = s.follow(ctx, session, lost)
-		if ctx.Err() == nil && !errors.Is(err, vppclient.ErrDisconnected) {
+		if ctx.Err() == nil && !errors.Is(err, binapi.ErrDisconnected) {
 			p.Log.Warn("events of VPP are not available", "event", s.sub.Event.GetMessageName(), "error", err)
 		}
 	}
@@ -83,7 +83,7 @@ func (s *subscriber) run(ctx context.Context, p *Plugin) {
 
 // follow forwards the events of a session until it ends.
 func (s *subscriber) follow(ctx context.Context, session Session, lost bool) error {
-	w, err := session.Conn.Watch(ctx, s.sub.Event, vppclient.WatchOptions{Coalesce: s.sub.Coalesce})
+	w, err := session.Conn.Watch(ctx, s.sub.Event, binapi.WatchOptions{Coalesce: s.sub.Coalesce})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"go.fd.io/govpp/binapi/vlib"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 )
 
 // patience is how long a test waits for what VPP updates by itself.
@@ -40,7 +40,7 @@ func command(tb testing.TB, vpp *realvpptest.VPP, commands ...string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	conn, err := vppclient.Dial(ctx, vppclient.Options{Socket: vpp.Socket, ClientName: "test"})
+	conn, err := binapi.Dial(ctx, binapi.Options{Socket: vpp.Socket, ClientName: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}

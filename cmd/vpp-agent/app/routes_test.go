@@ -14,7 +14,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client"
 	"github.com/tenuto-dev/tenuto/infra/budgettest"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -89,12 +89,12 @@ func destination(first byte, i int) netip.Prefix {
 
 // rawRoutes keeps a connection full of requests for routes.
 type rawRoutes struct {
-	conn     *vppclient.Conn
+	conn     *binapi.Conn
 	requests []*ip.IPRouteAddDel
 }
 
 func newRawRoutes(b *testing.B, socket string, swIfIndex uint32, n int) *rawRoutes {
-	conn, err := vppclient.Dial(b.Context(), vppclient.Options{Socket: socket})
+	conn, err := binapi.Dial(b.Context(), binapi.Options{Socket: socket})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func newRawRoutes(b *testing.B, socket string, swIfIndex uint32, n int) *rawRout
 // send adds or removes all routes.
 func (r *rawRoutes) send(b *testing.B, add bool) time.Duration {
 	const inFlight = 512
-	var futures [inFlight]vppclient.Future
+	var futures [inFlight]binapi.Future
 	var replies [inFlight]ip.IPRouteAddDelReply
 	start := time.Now()
 	for i, req := range r.requests {
@@ -131,7 +131,7 @@ func (r *rawRoutes) send(b *testing.B, add bool) time.Duration {
 	return time.Since(start)
 }
 
-func (r *rawRoutes) check(b *testing.B, f vppclient.Future) {
+func (r *rawRoutes) check(b *testing.B, f binapi.Future) {
 	if err := f.Result(); err != nil {
 		b.Fatal(fmt.Errorf("raw route: %w", err))
 	}

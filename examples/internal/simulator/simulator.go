@@ -12,7 +12,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 )
 
@@ -36,7 +36,7 @@ func NewPlugin() *Plugin {
 
 // DefineFlags adds --vpp-socket.
 func (p *Plugin) DefineFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&p.socket, "vpp-socket", vppclient.DefaultSocket, "`path` of the socket of VPP; a simulator answers if no process listens on it")
+	fs.StringVar(&p.socket, "vpp-socket", binapi.DefaultSocket, "`path` of the socket of VPP; a simulator answers if no process listens on it")
 }
 
 // Init looks whether there is a VPP.

@@ -22,7 +22,7 @@
 //
 // The plugin govppmux keeps the connection, for as long as the agent lives: Conn
 // leads to whatever VPP is connected now, and while there is none requests fail
-// at once with vppclient.ErrDisconnected. What is to be done in every VPP that
+// at once with binapi.ErrDisconnected. What is to be done in every VPP that
 // comes, a restarted one for example, belongs in OnSession.
 //
 // This is for what no model covers. Interfaces, routes and so on are better left
@@ -44,7 +44,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 )
 
 func main() {
@@ -139,7 +139,7 @@ func (p *HelloWorld) asyncCalls(ctx context.Context) (a, b interface_types.Inter
 
 // multiReplyCall sends a request that has many answers.
 func (p *HelloWorld) multiReplyCall(ctx context.Context) error {
-	all, err := vppclient.Dump[*interfaces.SwInterfaceDetails](ctx, p.GoVPPMux.Conn(), &interfaces.SwInterfaceDump{})
+	all, err := binapi.Dump[*interfaces.SwInterfaceDetails](ctx, p.GoVPPMux.Conn(), &interfaces.SwInterfaceDump{})
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (p *HelloWorld) multiReplyCall(ctx context.Context) error {
 }
 
 // refusedCall asks for what cannot be. Errors name the request; errors.As finds
-// what VPP answered in a *vppclient.RetvalError, and vppclient.OutcomeUnknown
+// what VPP answered in a *binapi.RetvalError, and binapi.OutcomeUnknown
 // reports whether the request may have had an effect nevertheless.
 func (p *HelloWorld) refusedCall(ctx context.Context) {
 	req := &interfaces.SwInterfaceSetFlags{SwIfIndex: 1 << 20, Flags: interface_types.IF_STATUS_API_FLAG_ADMIN_UP}

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -60,7 +60,7 @@ func (w *leaseWatcher) start(ctx context.Context, run func(func(context.Context)
 	})
 	run(func(context.Context) {
 		err := w.calls.WatchLeases(ctx, w.look)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, vppclient.ErrDisconnected) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, binapi.ErrDisconnected) {
 			w.log.Warn("DHCP leases are followed without events", "error", err)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -62,7 +62,7 @@ func (w *linkWatcher) start(ctx context.Context, run func(func(context.Context))
 		clear(w.devices)
 		w.mu.Unlock()
 		err := w.calls.WatchEvents(ctx, w.tellAll, w.tell)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, vppclient.ErrDisconnected) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, binapi.ErrDisconnected) {
 			w.log.Warn("the state of links is not followed", "error", err)
 		}
 	})

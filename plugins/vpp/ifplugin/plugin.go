@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -251,7 +251,7 @@ func (p *Plugin) quirks(version string) binding.Quirks {
 
 // reason is why VPP is not connected, without repeating that it is not.
 func reason(err error) error {
-	if errors.Is(err, vppclient.ErrReplyTimeout) {
+	if errors.Is(err, binapi.ErrReplyTimeout) {
 		return kvs.Unresponsive(cause(err))
 	}
 	return cause(err)
@@ -260,7 +260,7 @@ func reason(err error) error {
 func cause(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range all.Unwrap() {
-			if e != vppclient.ErrDisconnected {
+			if e != binapi.ErrDisconnected {
 				return e
 			}
 		}

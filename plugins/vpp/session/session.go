@@ -11,8 +11,8 @@ import (
 
 	"go.fd.io/govpp/api"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
 
@@ -21,9 +21,9 @@ type Session struct {
 	// Epoch tells sessions apart. A VPP that was restarted, and one that was
 	// only reconnected to, have another epoch than before.
 	Epoch uint64
-	// Client is the connection; it fails with vppclient.ErrDisconnected when
+	// Client is the connection; it fails with binapi.ErrDisconnected when
 	// the session has ended.
-	Client vppclient.Client
+	Client binapi.Client
 	// Quirks are what the release of this VPP does differently from what its
 	// messages tell.
 	Quirks binding.Quirks
@@ -59,7 +59,7 @@ func (h *Holder) Clear(reason error) {
 }
 
 // Session implements Source. Without a session the error is, or wraps,
-// vppclient.ErrDisconnected.
+// binapi.ErrDisconnected.
 func (h *Holder) Session() (Session, error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -67,11 +67,11 @@ func (h *Holder) Session() (Session, error) {
 	case h.now.Client != nil:
 		return h.now, nil
 	case h.reason == nil:
-		return Session{}, kvs.Unreached(vppclient.ErrDisconnected)
-	case errors.Is(h.reason, vppclient.ErrDisconnected):
+		return Session{}, kvs.Unreached(binapi.ErrDisconnected)
+	case errors.Is(h.reason, binapi.ErrDisconnected):
 		return Session{}, kvs.Unreached(h.reason)
 	default:
-		return Session{}, kvs.Unreached(fmt.Errorf("%w: %w", vppclient.ErrDisconnected, h.reason))
+		return Session{}, kvs.Unreached(fmt.Errorf("%w: %w", binapi.ErrDisconnected, h.reason))
 	}
 }
 
@@ -95,7 +95,7 @@ func (v *VPP) Call(ctx context.Context, req, reply api.Message) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return marked(s.Client.Call(ctx, req, reply))
+	return classifyError(s.Client.Call(ctx, req, reply))
 }
 
 // CallAll is Call for several requests. It sends all requests before it waits for the first
@@ -109,12 +109,12 @@ func (v *VPP) CallAll(ctx context.Context, requests, replies []api.Message) []er
 		}
 		return errs
 	}
-	sent := make([]vppclient.Future, len(requests))
+	sent := make([]binapi.Future, len(requests))
 	for i, req := range requests {
 		sent[i] = s.Client.Send(ctx, req, replies[i])
 	}
 	for i := range sent {
-		errs[i] = marked(sent[i].Result())
+		errs[i] = classifyError(sent[i].Result())
 	}
 	return errs
 }
@@ -142,8 +142,8 @@ func Dump[D api.Message](ctx context.Context, v *VPP, req api.Message) ([]D, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	found, err := vppclient.Dump[D](ctx, s.Client, req)
-	return found, marked(err)
+	found, err := binapi.Dump[D](ctx, s.Client, req)
+	return found, classifyError(err)
 }
 
 // Each calls each for every record that a ..._dump request yields, as they come; D
@@ -154,20 +154,20 @@ func Each[D api.Message](ctx context.Context, v *VPP, req api.Message, each func
 	if err != nil {
 		return fmt.Errorf("%s: %w", req.GetMessageName(), err)
 	}
-	return marked(vppclient.Each(ctx, s.Client, req, func(d D) error {
+	return classifyError(binapi.Each(ctx, s.Client, req, func(d D) error {
 		each(d)
 		return nil
 	}))
 }
 
-// marked tells the scheduler what an error means for it: a VPP that was gone before
+// classifyError tells the scheduler what an error means for it: a VPP that was gone before
 // it was asked, one whose reply was lost or not waited for, and one that lacks a message.
-func marked(err error) error {
+func classifyError(err error) error {
 	canceled := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	if errors.Is(err, vppclient.ErrReplyLost) || canceled && vppclient.OutcomeUnknown(err) {
+	if errors.Is(err, binapi.ErrReplyLost) || canceled && binapi.OutcomeUnknown(err) {
 		return kvs.Undecided(err)
 	}
-	if errors.Is(err, vppclient.ErrDisconnected) && !vppclient.OutcomeUnknown(err) {
+	if errors.Is(err, binapi.ErrDisconnected) && !binapi.OutcomeUnknown(err) {
 		return kvs.Unreached(err)
 	}
 	return unimplemented(err)
@@ -176,7 +176,7 @@ func marked(err error) error {
 // unimplemented marks the error of a VPP that lacks a message, by itself or as one
 // of the variants of an operation: what needs it is UNIMPLEMENTED.
 func unimplemented(err error) error {
-	if errors.Is(err, vppclient.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported) {
+	if errors.Is(err, binapi.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported) {
 		return kvs.Unimplemented(err)
 	}
 	return err

@@ -13,8 +13,8 @@ import (
 	"go.fd.io/govpp/binapi/tapv2"
 	"go.uber.org/goleak"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -34,7 +34,7 @@ func connect(t *testing.T, epoch uint64, forgotten ...string) session.Session {
 	if err := sim.ListenUnix(socket); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := vppclient.Dial(t.Context(), vppclient.Options{Socket: socket})
+	conn, err := binapi.Dial(t.Context(), binapi.Options{Socket: socket})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestWithoutSession(t *testing.T) {
 		set()
 		v := session.New(&h)
 		err := v.Call(t.Context(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
-		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
+		if !errors.Is(err, binapi.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
 			t.Errorf("call: %v", err)
 		}
 		loop, reply := &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{}
@@ -62,10 +62,10 @@ func TestWithoutSession(t *testing.T) {
 				t.Errorf("call of several: %v", err)
 			}
 		}
-		if _, err := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{}); !errors.Is(err, vppclient.ErrDisconnected) {
+		if _, err := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{}); !errors.Is(err, binapi.ErrDisconnected) {
 			t.Errorf("dump: %v", err)
 		}
-		if err := session.Each(t.Context(), v, &interfaces.SwInterfaceDump{}, func(*interfaces.SwInterfaceDetails) {}); !errors.Is(err, vppclient.ErrDisconnected) {
+		if err := session.Each(t.Context(), v, &interfaces.SwInterfaceDump{}, func(*interfaces.SwInterfaceDetails) {}); !errors.Is(err, binapi.ErrDisconnected) {
 			t.Errorf("records: %v", err)
 		}
 		if v.Has(&interfaces.CreateLoopback{}) {
@@ -113,7 +113,7 @@ func TestUnreached(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = sim.Close() })
-	conn, err := vppclient.Dial(t.Context(), vppclient.Options{Socket: socket})
+	conn, err := binapi.Dial(t.Context(), binapi.Options{Socket: socket})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,13 +129,13 @@ func TestUnreached(t *testing.T) {
 	if err := sim.Die(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-sent; !errors.Is(err, vppclient.ErrDisconnected) || errors.Is(err, kvs.ErrUnreached) {
+	if err := <-sent; !errors.Is(err, binapi.ErrDisconnected) || errors.Is(err, kvs.ErrUnreached) {
 		t.Errorf("sent before: %v", err)
 	}
 	_, dumped := session.Dump[*interfaces.SwInterfaceDetails](t.Context(), v, &interfaces.SwInterfaceDump{})
 	called := v.Call(t.Context(), &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
 	for _, err := range []error{dumped, called} {
-		if !errors.Is(err, vppclient.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
+		if !errors.Is(err, binapi.ErrDisconnected) || !errors.Is(err, kvs.ErrUnreached) {
 			t.Errorf("asked later: %v", err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestOperationsFollowTheSession(t *testing.T) {
 	do := func() (func() string, error) {
 		return session.Do(v, per, func(o ops) session.Op[func() string] { return o.name })
 	}
-	if _, err := do(); !errors.Is(err, vppclient.ErrDisconnected) || errors.Is(err, kvs.ErrPermanent) {
+	if _, err := do(); !errors.Is(err, binapi.ErrDisconnected) || errors.Is(err, kvs.ErrPermanent) {
 		t.Errorf("without session: %v", err)
 	}
 	for epoch, test := range []struct {

@@ -22,7 +22,7 @@ func onTop() values {
 }
 
 // sound fails the test unless VPP uses everything that it received.
-func sound(t *testing.T, b *vpptest.Bench) {
+func sound(t *testing.T, b *vpptest.Harness) {
 	t.Helper()
 	if b.Sim != nil {
 		return // it never fails to resolve what is there
@@ -35,7 +35,7 @@ func sound(t *testing.T, b *vpptest.Bench) {
 }
 
 // routersRun fails the test if a virtual router waits for its interface.
-func routersRun(t *testing.T, b *vpptest.Bench) {
+func routersRun(t *testing.T, b *vpptest.Harness) {
 	t.Helper()
 	if b.Sim != nil {
 		if text := b.Sim.Dump(); strings.Contains(text, "INTF_DOWN") {
@@ -51,13 +51,13 @@ func routersRun(t *testing.T, b *vpptest.Bench) {
 // reported, by a resync, with all that stood on them. What VPP had kept for the index of
 // a deleted interface is listed as an orphan, and removed on request.
 func TestDeletedByHandUnderLoad(t *testing.T) {
-	reported := func(t *testing.T, b *vpptest.Bench) {
+	reported := func(t *testing.T, b *vpptest.Harness) {
 		for _, name := range []string{"lo", "port"} {
 			b.Await(ifKey(name), pb.ValueState_MISSING)
 		}
 		b.Resync()
 	}
-	for name, repair := range map[string]func(*testing.T, *vpptest.Bench){"lost": awaitRepaired, "resync": reported} {
+	for name, repair := range map[string]func(*testing.T, *vpptest.Harness){"lost": awaitRepaired, "resync": reported} {
 		t.Run(name, func(t *testing.T) {
 			vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 				var opts []vpptest.Option
@@ -99,7 +99,7 @@ func TestDeletedByHandUnderLoad(t *testing.T) {
 }
 
 // awaitRepaired waits until VPP has both interfaces again.
-func awaitRepaired(t *testing.T, b *vpptest.Bench) {
+func awaitRepaired(t *testing.T, b *vpptest.Harness) {
 	t.Helper()
 	for _, name := range []string{"lo", "port"} {
 		tick := time.NewTicker(5 * time.Millisecond)
@@ -114,7 +114,7 @@ func awaitRepaired(t *testing.T, b *vpptest.Bench) {
 }
 
 // removeMarked removes what looks like the agent's work and is not on record.
-func removeMarked(t *testing.T, b *vpptest.Bench) {
+func removeMarked(t *testing.T, b *vpptest.Harness) {
 	t.Helper()
 	var keys []string
 	for _, o := range b.Scheduler.Orphans() {
@@ -127,7 +127,7 @@ func removeMarked(t *testing.T, b *vpptest.Bench) {
 	}
 }
 
-func deleteLoopback(t *testing.T, b *vpptest.Bench, name string) {
+func deleteLoopback(t *testing.T, b *vpptest.Harness, name string) {
 	t.Helper()
 	for _, d := range b.AllInterfaces() {
 		if d.Tag == name {

@@ -23,7 +23,7 @@ import (
 const cancelTimeout = 100 * time.Millisecond
 
 // impatiently starts an agent whose callbacks are canceled soon, while the session stays.
-func impatiently(t *testing.T, target vpptest.Target) *vpptest.Bench {
+func impatiently(t *testing.T, target vpptest.Target) *vpptest.Harness {
 	return vpptest.Start(t, target, vpptest.CallbackTimeout(cancelTimeout), vpptest.Quiet())
 }
 
@@ -54,7 +54,7 @@ type canceledCase struct {
 	message string
 	late    bool
 	values  values
-	bench   *vpptest.Bench
+	bench   *vpptest.Harness
 }
 
 func canceledCases() (cases []*canceledCase) {
@@ -178,7 +178,7 @@ func TestReadAfterCanceledCallback(t *testing.T) {
 	b.InSync()
 }
 
-func allAwaited(b *vpptest.Bench, all map[string]proto.Message) {
+func allAwaited(b *vpptest.Harness, all map[string]proto.Message) {
 	for key := range all {
 		b.Await(key, kvscheduler.ValueState_CONFIGURED)
 	}

@@ -196,7 +196,7 @@ func TestStrictCompat(t *testing.T) {
 }
 
 // abilities are asked for as agentctl does.
-func abilities(t *testing.T, b *vpptest.Bench) []binding.Ability {
+func abilities(t *testing.T, b *vpptest.Harness) []binding.Ability {
 	t.Helper()
 	w := httptest.NewRecorder()
 	b.Mux.ServeCapabilities(w, httptest.NewRequestWithContext(t.Context(), "GET", "/vpp/capabilities", nil))

@@ -180,7 +180,7 @@ func TestAddressByHandInTheWay(t *testing.T) {
 	})
 }
 
-func addressByHand(t *testing.T, b *vpptest.Bench, name, addr string, add bool) {
+func addressByHand(t *testing.T, b *vpptest.Harness, name, addr string, add bool) {
 	t.Helper()
 	err := b.Mux.Conn().Call(t.Context(), &interfacesapi.SwInterfaceAddDelAddress{
 		SwIfIndex: interface_types.InterfaceIndex(indexOf(b, name)), IsAdd: add, Prefix: ipconv.Interface(netip.MustParsePrefix(addr)),

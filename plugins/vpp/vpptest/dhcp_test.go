@@ -57,7 +57,7 @@ func TestDHCPClient(t *testing.T) {
 	})
 }
 
-func indexIn(t *testing.T, b *vpptest.Bench, name string) uint32 {
+func indexIn(t *testing.T, b *vpptest.Harness, name string) uint32 {
 	t.Helper()
 	idx := indexOf(b, name)
 	if idx == vppNone {
@@ -198,7 +198,7 @@ func TestIP6ND(t *testing.T) {
 }
 
 // giveAddress gives an interface an address, behind the back of the agent.
-func giveAddress(t *testing.T, b *vpptest.Bench, name, address string) {
+func giveAddress(t *testing.T, b *vpptest.Harness, name, address string) {
 	t.Helper()
 	err := b.Mux.Conn().Call(t.Context(), &interfacesapi.SwInterfaceAddDelAddress{
 		SwIfIndex: interface_types.InterfaceIndex(indexIn(t, b, name)), IsAdd: true,

@@ -49,7 +49,7 @@ func network() values {
 	)
 }
 
-func allConfigured(t *testing.T, b *vpptest.Bench, vs values) {
+func allConfigured(t *testing.T, b *vpptest.Harness, vs values) {
 	t.Helper()
 	for key := range vs {
 		status := b.Scheduler.GetValueStatus(key)
@@ -227,7 +227,7 @@ func TestLostReply(t *testing.T) {
 	b.InSync()
 }
 
-func readBackNames(t *testing.T, b *vpptest.Bench, names ...string) {
+func readBackNames(t *testing.T, b *vpptest.Harness, names ...string) {
 	t.Helper()
 	got := b.Dump("vpp-interface")
 	delete(got, ifKey("local0"))

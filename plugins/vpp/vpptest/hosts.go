@@ -9,7 +9,7 @@ import (
 
 // SetHostInterface tells the scheduler that an interface of the kernel is up,
 // or gone, as the Linux plugins do.
-func (b *Bench) SetHostInterface(name string, up bool) {
+func (b *Harness) SetHostInterface(name string, up bool) {
 	b.tb.Helper()
 	kv := api.KVWithMetadata{Key: linuxmodel.HostInterfaceKey.Key(name), Origin: api.FromSB}
 	if up {

@@ -52,7 +52,7 @@ func TestLoopback(t *testing.T) {
 }
 
 // readBack compares what a descriptor reads from VPP, without local0.
-func readBack(t *testing.T, b *vpptest.Bench, descriptor string, want values) {
+func readBack(t *testing.T, b *vpptest.Harness, descriptor string, want values) {
 	t.Helper()
 	got := b.Dump(descriptor)
 	delete(got, ifKey("local0"))
@@ -158,7 +158,7 @@ func TestVrfOfInterface(t *testing.T) {
 }
 
 // as fills in what VPP chose for the interface.
-func as(b *vpptest.Bench, i *interfaces.Interface) *interfaces.Interface {
+func as(b *vpptest.Harness, i *interfaces.Interface) *interfaces.Interface {
 	out := proto.CloneOf(i)
 	if found, ok := b.Dump("vpp-interface")[ifKey(i.Name)].(*interfaces.Interface); ok {
 		out.PhysAddress, out.Mtu = found.PhysAddress, found.Mtu

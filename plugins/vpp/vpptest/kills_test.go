@@ -93,7 +93,7 @@ func killChange(round int, wanted values) values {
 
 // killLater kills VPP after an arbitrary number of replies, and returns when the
 // agent knows.
-func killLater(t *testing.T, b *vpptest.Bench) (after uint64) {
+func killLater(t *testing.T, b *vpptest.Harness) (after uint64) {
 	t.Helper()
 	after = 1 + rand.Uint64N(killRoutes)
 	until := b.Mux.Stats().Replies + after
@@ -121,7 +121,7 @@ func await(t *testing.T, what string, fits func() bool) {
 
 // wantRoutes fails the test unless VPP has the routes that are wanted, and no
 // other.
-func wantRoutes(t *testing.T, b *vpptest.Bench, wanted values) {
+func wantRoutes(t *testing.T, b *vpptest.Harness, wanted values) {
 	t.Helper()
 	got := b.Dump("vpp-route")
 	for key, v := range wanted {

@@ -48,7 +48,7 @@ func (k kind) all(i *interfaces.Interface) values {
 func (k kind) live(t *testing.T, target vpptest.Target) {
 	b := vpptest.Start(t, target)
 	i := k.make()
-	settled := func(b *vpptest.Bench, what string, i *interfaces.Interface) {
+	settled := func(b *vpptest.Harness, what string, i *interfaces.Interface) {
 		t.Helper()
 		allConfigured(t, b, of(i))
 		if got, want := readOne(b, i.Name), filled(b, i); !proto.Equal(got, want) {
@@ -114,14 +114,14 @@ func everyLink() values {
 
 const vppNone = ^uint32(0)
 
-func indexOf(b *vpptest.Bench, name string) uint32 {
+func indexOf(b *vpptest.Harness, name string) uint32 {
 	if m, ok := b.If.Interfaces().LookupByName(name); ok {
 		return m.SwIfIndex
 	}
 	return vppNone
 }
 
-func readOne(b *vpptest.Bench, name string) *interfaces.Interface {
+func readOne(b *vpptest.Harness, name string) *interfaces.Interface {
 	i, _ := b.Dump("vpp-interface")[ifKey(name)].(*interfaces.Interface)
 	return i
 }
@@ -129,7 +129,7 @@ func readOne(b *vpptest.Bench, name string) *interfaces.Interface {
 // filled fills in what VPP chose where nothing was asked for, and the link as
 // it is read if the two are equivalent in the eyes of the scheduler, for which
 // InSync is the check.
-func filled(b *vpptest.Bench, i *interfaces.Interface) *interfaces.Interface {
+func filled(b *vpptest.Harness, i *interfaces.Interface) *interfaces.Interface {
 	out, got := proto.CloneOf(i), readOne(b, i.Name)
 	if got == nil {
 		return out
@@ -145,7 +145,7 @@ func filled(b *vpptest.Bench, i *interfaces.Interface) *interfaces.Interface {
 }
 
 // tagged are the names that VPP gave to the interfaces of a logical name.
-func tagged(b *vpptest.Bench, tag string) (names []string) {
+func tagged(b *vpptest.Harness, tag string) (names []string) {
 	for _, d := range b.AllInterfaces() {
 		if d.Tag == tag {
 			names = append(names, d.InterfaceName)
@@ -155,7 +155,7 @@ func tagged(b *vpptest.Bench, tag string) (names []string) {
 }
 
 // wantLink compares the link that is read back with the expected one.
-func wantLink(t *testing.T, b *vpptest.Bench, want *interfaces.Interface) {
+func wantLink(t *testing.T, b *vpptest.Harness, want *interfaces.Interface) {
 	t.Helper()
 	got := readOne(b, want.Name)
 	link := &interfaces.Interface{Link: got.GetLink()}
@@ -166,7 +166,7 @@ func wantLink(t *testing.T, b *vpptest.Bench, want *interfaces.Interface) {
 
 // wantInvalid expects that a change makes an interface invalid, with an error
 // that names the field.
-func wantInvalid(t *testing.T, b *vpptest.Bench, base *interfaces.Interface, cases map[string]func(*interfaces.Interface)) {
+func wantInvalid(t *testing.T, b *vpptest.Harness, base *interfaces.Interface, cases map[string]func(*interfaces.Interface)) {
 	t.Helper()
 	for want, change := range cases {
 		i := proto.CloneOf(base)

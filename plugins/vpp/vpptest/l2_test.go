@@ -63,7 +63,7 @@ func TestBridgeDomain(t *testing.T) {
 
 // sameBD compares the only bridge domain with what is read back, whatever the
 // order of its lists.
-func sameBD(t *testing.T, b *vpptest.Bench, want *l2.BridgeDomain) {
+func sameBD(t *testing.T, b *vpptest.Harness, want *l2.BridgeDomain) {
 	t.Helper()
 	all := b.Dump("vpp-bridge-domain")
 	got, _ := all[bdKey(want.Name)].(*l2.BridgeDomain)
@@ -142,7 +142,7 @@ func TestFIBEntryIsNeverStale(t *testing.T) {
 	})
 }
 
-func noStale(t *testing.T, b *vpptest.Bench, what string) {
+func noStale(t *testing.T, b *vpptest.Harness, what string) {
 	t.Helper()
 	if text := b.CLI("show l2fib verbose"); strings.Contains(text, "Stale") || strings.Contains(strings.ToLower(text), "62:89:c6:a3:6d:5c") {
 		t.Errorf("after the removal of the %s:\n%s", what, text)

@@ -160,7 +160,7 @@ func TestL3XConnect(t *testing.T) {
 }
 
 // forwarding reports what L3 cross-connects do with packets.
-func forwarding(b *vpptest.Bench) string {
+func forwarding(b *vpptest.Harness) string {
 	if b.Sim != nil {
 		return b.Sim.Dump()
 	}

@@ -155,7 +155,7 @@ func TestMessagesOfRestarts(t *testing.T) {
 
 // manyMessages returns which messages a resync of n interfaces sends many times, and how
 // often. Two dumps of the addresses of each interface are expected.
-func manyMessages(target vpptest.Target, b *vpptest.Bench, n int) map[string]int {
+func manyMessages(target vpptest.Target, b *vpptest.Harness, n int) map[string]int {
 	counts := sent(target, b.InSync)
 	for name, count := range counts {
 		// control_ping follows each dump

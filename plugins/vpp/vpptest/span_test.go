@@ -63,7 +63,7 @@ func TestSpan(t *testing.T) {
 	})
 }
 
-func readBackSpans(t *testing.T, b *vpptest.Bench, want values) {
+func readBackSpans(t *testing.T, b *vpptest.Harness, want values) {
 	t.Helper()
 	got := b.Dump("vpp-span")
 	for key, w := range want {

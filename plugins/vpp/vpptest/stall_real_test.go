@@ -14,7 +14,7 @@ import (
 	ifapi "go.fd.io/govpp/binapi/interface"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -79,7 +79,7 @@ func (s *realStalls) round() {
 		<-time.After(20 * time.Millisecond) // what is asked now is asked of a VPP that stands still
 		session := s.b.Mux.Session()
 		s.epoch = session.Epoch
-		session.Conn.Stall(vppclient.ErrReplyTimeout)
+		session.Conn.Stall(binapi.ErrReplyTimeout)
 		if session.Conn.Unanswered() {
 			s.stopped++
 		}
@@ -123,7 +123,7 @@ func (s *realStalls) settle() {
 }
 
 // facts is what a VPP has: its interfaces as it lists them, and what the descriptors read.
-func facts(b *vpptest.Bench) (all []string) {
+func facts(b *vpptest.Harness) (all []string) {
 	for _, d := range b.AllInterfaces() {
 		reply := &ifapi.SwInterfaceGetTableReply{}
 		if err := b.Mux.Conn().Call(context.Background(), &ifapi.SwInterfaceGetTable{SwIfIndex: d.SwIfIndex}, reply); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -35,14 +35,14 @@ type stalls struct {
 	t           *testing.T
 	rnd         *rand.Rand
 	sim, oracle vpptest.Target
-	right       *vpptest.Bench
+	right       *vpptest.Harness
 	options     []vpptest.Option
 	story       []string
 
 	wanted, built values // built: what the second agent has
 
 	mu    sync.Mutex
-	b     *vpptest.Bench
+	b     *vpptest.Harness
 	state string // directory
 	kill  string // where to copy the state directory when the simulator hangs; "": nowhere
 	at    hangs
@@ -71,7 +71,7 @@ func newStalls(t *testing.T, seed uint64, options ...vpptest.Option) *stalls {
 	return s
 }
 
-func hosts(b *vpptest.Bench) {
+func hosts(b *vpptest.Harness) {
 	for n := range stallNames {
 		b.SetHostInterface(fmt.Sprintf("eth%d", n), true)
 	}
@@ -124,7 +124,7 @@ func (s *stalls) stall() (brief bool) {
 		s.kill = ""
 	}
 	if session := s.b.Mux.Session(); session.Up {
-		session.Conn.Stall(vppclient.ErrReplyTimeout)
+		session.Conn.Stall(binapi.ErrReplyTimeout)
 	} else {
 		s.sim.Sim.Patient() // an attempt to connect, which changes nothing
 	}

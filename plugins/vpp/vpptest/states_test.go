@@ -23,7 +23,7 @@ type seen struct {
 	state map[string]*interfaces.InterfaceState
 }
 
-func watchStates(t *testing.T, b *vpptest.Bench) *seen {
+func watchStates(t *testing.T, b *vpptest.Harness) *seen {
 	s := &seen{state: map[string]*interfaces.InterfaceState{}}
 	s.cond = sync.NewCond(&s.mu)
 	t.Cleanup(b.If.States().Watch(func(n *interfaces.InterfaceNotification) {

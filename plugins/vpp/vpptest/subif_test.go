@@ -156,7 +156,7 @@ func TestParentSetDownByHand(t *testing.T) {
 	})
 }
 
-func isUp(b *vpptest.Bench, name string) bool {
+func isUp(b *vpptest.Harness, name string) bool {
 	for _, d := range b.AllInterfaces() {
 		if d.Tag == name {
 			return d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0

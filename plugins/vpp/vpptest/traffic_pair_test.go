@@ -16,7 +16,7 @@ import (
 //
 //	red 192.0.2.1 -- left 10.0.0.1 -- memif -- 10.0.0.2 right -- blue 198.51.100.1
 type pair struct {
-	left, right *vpptest.Bench
+	left, right *vpptest.Harness
 	red, blue   *station
 }
 
@@ -157,7 +157,7 @@ func TestTrafficVXLAN(t *testing.T) {
 func TestTrafficBond(t *testing.T) {
 	p := newPair(t)
 	socket := filepath.Join(t.TempDir(), "bond.sock")
-	ends := func(b *vpptest.Bench, master bool, address string) {
+	ends := func(b *vpptest.Harness, master bool, address string) {
 		both := bond("bond", 1, "one", "two")
 		both.GetBond().Mode = interfaces.BondLink_ACTIVE_BACKUP
 		both.GetBond().Lb = interfaces.BondLink_L2
@@ -170,7 +170,7 @@ func TestTrafficBond(t *testing.T) {
 	p.left.Must(toBlue)
 	p.right.Must(toRed)
 	p.red.reaches("198.51.100.1")
-	for _, side := range []*vpptest.Bench{p.left, p.right} {
+	for _, side := range []*vpptest.Harness{p.left, p.right} {
 		side.Must(deleted(of(cable("one", 11, socket, true))))
 	}
 	p.red.reaches("198.51.100.1")

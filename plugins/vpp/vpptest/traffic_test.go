@@ -24,7 +24,7 @@ type station struct {
 
 // plug makes a namespace with an address on its interface eth0, and tells the
 // agent that the other end of the cable is there.
-func plug(t *testing.T, b *vpptest.Bench, name, address string) *station {
+func plug(t *testing.T, b *vpptest.Harness, name, address string) *station {
 	t.Helper()
 	s := &station{t, fmt.Sprintf("tvt%d-%s", os.Getpid(), name), fmt.Sprintf("tvt%d%s", os.Getpid(), name)}
 	if err := exec.Command("ip", "netns", "add", s.ns).Run(); err != nil {

@@ -14,7 +14,7 @@ const lastTxns = 15
 // why is what the agent knows of a value whose state is not the expected one:
 // what it waits for, how VPP is connected, who is suspected of having brought it
 // down, and what was done last.
-func (b *Bench) why(key string) string {
+func (b *Harness) why(key string) string {
 	var text strings.Builder
 	explain(&text, b.Scheduler.Explain(key), "  ")
 	s := b.Mux.Session()

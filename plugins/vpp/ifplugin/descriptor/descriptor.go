@@ -37,7 +37,7 @@ const (
 type index interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
 	LookupBySwIfIndex(swIfIndex uint32) (name string, m *ifaceidx.IfMeta, ok bool)
-	Look(ctx context.Context) *ifaceidx.Look
+	Snapshot(ctx context.Context) *ifaceidx.Snapshot
 	Overlapping(vrf uint32, iface string, addr netip.Prefix) (names []string)
 }
 

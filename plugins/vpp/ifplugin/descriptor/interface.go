@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -135,7 +135,7 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 // createError says what was not created, and what VPP lacks if it knows no message
 // for that.
 func createError(i *interfaces.Interface, kind linkKind, err error) error {
-	lacking := errors.Is(err, vppclient.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported)
+	lacking := errors.Is(err, binapi.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported)
 	if plugin := kind.traits().plugin; lacking && plugin != "" {
 		err = fmt.Errorf("is the plugin %s of VPP loaded? %w", plugin, err)
 	}

@@ -31,7 +31,7 @@ type interfaceDumps interface {
 
 type interfaceKV = kvs.KV[*interfaces.Interface, *ifaceidx.IfMeta]
 
-// reading is one look at the interfaces of VPP.
+// reading is one reading of the interfaces of VPP.
 type reading struct {
 	d       *interfaceDescriptor
 	all     []vppcalls.Details

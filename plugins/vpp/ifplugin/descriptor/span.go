@@ -110,11 +110,11 @@ func (d *spanDescriptor) retrieve(ctx context.Context, correlate []spanKV) ([]sp
 	for _, kv := range correlate {
 		l2[kv.Key] = kv.Value.GetIsL2()
 	}
-	at, look := map[string]int{}, d.ifs.Look(ctx)
+	at, snapshot := map[string]int{}, d.ifs.Snapshot(ctx)
 	var out []spanKV
 	for _, s := range all {
-		from, fromOK := look.Name(s.From)
-		to, toOK := look.Name(s.To)
+		from, fromOK := snapshot.Name(s.From)
+		to, toOK := snapshot.Name(s.To)
 		if !fromOK || !toOK {
 			continue
 		}
@@ -135,5 +135,5 @@ func (d *spanDescriptor) retrieve(ctx context.Context, correlate []spanKV) ([]sp
 			out[n] = kv
 		}
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }

@@ -10,7 +10,7 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
@@ -83,7 +83,7 @@ func (c *Calls) LinkLocal(ctx context.Context, swIfIndex uint32) (addr netip.Add
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 	}, reply)
 	switch {
-	case errors.Is(err, api.UNIMPLEMENTED), errors.Is(err, vppclient.ErrUnknownMessage):
+	case errors.Is(err, api.UNIMPLEMENTED), errors.Is(err, binapi.ErrUnknownMessage):
 		return netip.Addr{}, false, nil
 	case errors.Is(err, api.IP6_NOT_ENABLED):
 		return netip.Addr{}, true, nil

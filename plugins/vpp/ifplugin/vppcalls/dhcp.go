@@ -11,7 +11,7 @@ import (
 	"go.fd.io/govpp/binapi/dhcp"
 	"go.fd.io/govpp/binapi/interface_types"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -115,7 +115,7 @@ func (c *Calls) WatchLeases(ctx context.Context, changed func()) error {
 				return nil
 			}
 			if !ok {
-				return fmt.Errorf("DHCP events: %w", vppclient.ErrDisconnected)
+				return fmt.Errorf("DHCP events: %w", binapi.ErrDisconnected)
 			}
 			changed()
 		}

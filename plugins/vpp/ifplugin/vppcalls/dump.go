@@ -10,7 +10,7 @@ import (
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -131,7 +131,7 @@ func (c *Calls) WatchEvents(ctx context.Context, ready func(context.Context), ch
 				return nil
 			}
 			if !ok {
-				return fmt.Errorf("interface events: %w", vppclient.ErrDisconnected)
+				return fmt.Errorf("interface events: %w", binapi.ErrDisconnected)
 			}
 			changed(ctx, waiting(m, watch.Events()))
 		}

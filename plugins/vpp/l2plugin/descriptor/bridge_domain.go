@@ -226,12 +226,12 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 	}
 	seen := map[string]int{}
 	var out []bridgeDomainKV
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	for _, found := range all {
 		if found.Tag == "" {
 			continue
 		}
-		bd := describe(found, answers[found.ID], look)
+		bd := describe(found, answers[found.ID], snapshot)
 		if seen[bd.Name]++; seen[bd.Name] > 1 {
 			bd.Name = fmt.Sprintf("%s-DUPLICATE%d", bd.Name, seen[bd.Name])
 		}
@@ -239,16 +239,16 @@ func (d *bridgeDomainDescriptor) retrieve(ctx context.Context, _ []bridgeDomainK
 			Key: model.BridgeDomainModel.Key(bd), Value: bd, Metadata: &BDMeta{found.ID}, Origin: kvs.FromNB,
 		})
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }
 
-func describe(found vppcalls.BridgeDomainDetails, answers []vppcalls.ARPAnswer, look *ifaceidx.Look) *l2.BridgeDomain {
+func describe(found vppcalls.BridgeDomainDetails, answers []vppcalls.ARPAnswer, snapshot *ifaceidx.Snapshot) *l2.BridgeDomain {
 	bd := &l2.BridgeDomain{
 		Name: found.Tag, Flood: found.Flood, UnknownUnicastFlood: found.UUFlood, Forward: found.Forward,
 		Learn: found.Learn, ArpTermination: found.ARPTerm, MacAge: uint32(found.MacAge),
 	}
 	for _, m := range found.Members {
-		if name, ok := look.Name(m.SwIfIndex); ok {
+		if name, ok := snapshot.Name(m.SwIfIndex); ok {
 			bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{
 				Name: name, BridgedVirtualInterface: m.BVI, SplitHorizonGroup: uint32(m.SplitHorizonGroup),
 			})

@@ -33,8 +33,8 @@ const interfaceName = "vpp-interface"
 // Interfaces are the interfaces that exist in VPP.
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	// Look tells which of them VPP has now, by their indexes.
-	Look(ctx context.Context) *ifaceidx.Look
+	// Snapshot tells which of them VPP has now, by their indexes.
+	Snapshot(ctx context.Context) *ifaceidx.Snapshot
 }
 
 // BDMeta is the metadata of a bridge domain. It is never changed.
@@ -112,7 +112,7 @@ func elsewhere(ctx context.Context, ifs Interfaces, field, name string, err erro
 	var connected *vppcalls.CrossConnectedError
 	switch {
 	case errors.As(err, &connected):
-		to, _ := ifs.Look(ctx).Name(connected.Tx)
+		to, _ := ifs.Snapshot(ctx).Name(connected.Tx)
 		return fmt.Errorf("%s: %q: is cross-connected to interface %q already", field, name, to)
 	case errors.As(err, new(*vppcalls.BridgedError)):
 		return fmt.Errorf("%s: %q: %w", field, name, err)

@@ -152,10 +152,10 @@ func (d *fibDescriptor) retrieve(ctx context.Context, correlate []fibKV) ([]fibK
 			wanted[id] = kv
 		}
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	var out []fibKV
 	for _, found := range all {
-		e := d.describe(found, look)
+		e := d.describe(found, snapshot)
 		if e == nil {
 			continue
 		}
@@ -168,12 +168,12 @@ func (d *fibDescriptor) retrieve(ctx context.Context, correlate []fibKV) ([]fibK
 		kv.Key = model.FIBModel.Key(e)
 		out = append(out, kv)
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }
 
 // describe returns nil for entries in bridge domains and of interfaces that
 // have no name.
-func (d *fibDescriptor) describe(found vppcalls.FIBEntry, look *ifaceidx.Look) *l2.FIBEntry {
+func (d *fibDescriptor) describe(found vppcalls.FIBEntry, snapshot *ifaceidx.Snapshot) *l2.FIBEntry {
 	bd, ok := d.bds.LookupByID(found.BridgeDomain)
 	if !ok {
 		return nil
@@ -183,7 +183,7 @@ func (d *fibDescriptor) describe(found vppcalls.FIBEntry, look *ifaceidx.Look) *
 		e.Action, e.StaticConfig = l2.FIBEntry_DROP, true
 		return e
 	}
-	iface, ok := look.Name(found.SwIfIndex)
+	iface, ok := snapshot.Name(found.SwIfIndex)
 	if !ok {
 		return nil
 	}

@@ -104,15 +104,15 @@ func (d *xconnectDescriptor) retrieve(ctx context.Context, _ []xconnectKV) ([]xc
 	if err != nil {
 		return nil, err
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	var out []xconnectKV
 	for _, c := range all {
-		rx, rxOK := look.Name(c.Rx)
-		tx, txOK := look.Name(c.Tx)
+		rx, rxOK := snapshot.Name(c.Rx)
+		tx, txOK := snapshot.Name(c.Tx)
 		if rxOK && txOK {
 			x := &l2.XConnectPair{ReceiveInterface: rx, TransmitInterface: tx}
 			out = append(out, xconnectKV{Key: model.XConnectModel.Key(x), Value: x, Origin: kvs.FromNB})
 		}
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }

@@ -123,10 +123,10 @@ func (d *arpDescriptor) retrieve(ctx context.Context, correlate []arpKV) ([]arpK
 			wanted[id] = kv
 		}
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	var out []arpKV
 	for _, found := range all {
-		iface, ok := look.Name(found.SwIfIndex)
+		iface, ok := snapshot.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -142,5 +142,5 @@ func (d *arpDescriptor) retrieve(ctx context.Context, correlate []arpKV) ([]arpK
 		}
 		out = append(out, kv)
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }

@@ -44,8 +44,8 @@ const concurrency = 256
 // Interfaces are the interfaces that exist in VPP.
 type Interfaces interface {
 	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	// Look tells which of them VPP has now, by their indexes.
-	Look(ctx context.Context) *ifaceidx.Look
+	// Snapshot tells which of them VPP has now, by their indexes.
+	Snapshot(ctx context.Context) *ifaceidx.Snapshot
 }
 
 func swIfIndex(ifs Interfaces, name string) (uint32, error) {

@@ -187,10 +187,10 @@ func (d *l3xcDescriptor) retrieve(ctx context.Context, correlate []l3xcKV) ([]l3
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	var out []l3xcKV
 	for _, found := range all {
-		name, ok := look.Name(found.SwIfIndex)
+		name, ok := snapshot.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -199,7 +199,7 @@ func (d *l3xcDescriptor) retrieve(ctx context.Context, correlate []l3xcKV) ([]l3
 			x.Protocol = l3.L3XConnect_IPV6
 		}
 		for _, p := range found.Paths {
-			x.Paths = append(x.Paths, describeL3XCPath(p, look))
+			x.Paths = append(x.Paths, describeL3XCPath(p, snapshot))
 		}
 		kv := l3xcKV{Key: model.L3XConnectModel.Key(x), Value: x, Origin: kvs.FromNB}
 		if w := wanted[kv.Key]; w != nil && sameL3XC(kv.Key, w, x) {
@@ -207,17 +207,17 @@ func (d *l3xcDescriptor) retrieve(ctx context.Context, correlate []l3xcKV) ([]l3
 		}
 		out = append(out, kv)
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }
 
 // describeL3XCPath names an interface that does not exist any more after its index.
-func describeL3XCPath(p vppcalls.Path, look *ifaceidx.Look) *l3.L3XConnect_Path {
+func describeL3XCPath(p vppcalls.Path, snapshot *ifaceidx.Snapshot) *l3.L3XConnect_Path {
 	out := &l3.L3XConnect_Path{Weight: uint32(p.Weight), Preference: uint32(p.Preference)}
 	if !p.NextHop.IsUnspecified() {
 		out.NextHopAddr = p.NextHop.String()
 	}
 	if p.SwIfIndex != vppcalls.NoInterface {
-		name, ok := look.Name(p.SwIfIndex)
+		name, ok := snapshot.Name(p.SwIfIndex)
 		if !ok {
 			name = fmt.Sprintf("MISSING-%d", p.SwIfIndex)
 		}

@@ -181,13 +181,13 @@ func (d *proxyARPDescriptor) retrieve(ctx context.Context, correlate []proxyARPK
 			FirstIpAddr: r.First.String(), LastIpAddr: r.Last.String(), VrfId: r.Table,
 		})
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	for _, index := range on {
-		if name, ok := look.Name(index); ok {
+		if name, ok := snapshot.Name(index); ok {
 			p.Interfaces = append(p.Interfaces, &l3.ProxyARP_Interface{Name: name})
 		}
 	}
-	if err := look.Err(); err != nil {
+	if err := snapshot.Err(); err != nil {
 		return nil, err
 	}
 	kv := proxyARPKV{Key: model.ProxyARPModel.Key(p), Value: p, Origin: kvs.UnknownOrigin}

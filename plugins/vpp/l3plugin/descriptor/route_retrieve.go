@@ -33,14 +33,14 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 		return nil, err
 	}
 	loose, read := looseSet{}, d.loose.reading()
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	if len(correlate) > fewRoutes {
-		look.Everything()
+		snapshot.Everything()
 	}
 	out := make([]routeKV, 0, len(correlate))
 	for _, t := range tables {
 		err := d.vpp.EachRoute(ctx, t, func(found vppcalls.Route) {
-			r, ok := describeRoute(found, look)
+			r, ok := describeRoute(found, snapshot)
 			id, err := idOf(r)
 			place, expected := wanted[id]
 			expected = expected && err == nil
@@ -49,7 +49,7 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 				out = append(out, respell(r, correlate[place]))
 			case ok:
 				out = append(out, routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin})
-			case expected || look.Gone(found.SwIfIndex):
+			case expected || snapshot.Gone(found.SwIfIndex):
 				loose.add(found)
 			}
 		})
@@ -58,7 +58,7 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 		}
 	}
 	read(loose)
-	return out, look.Err()
+	return out, snapshot.Err()
 }
 
 func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
@@ -70,19 +70,19 @@ func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l
 	if err != nil {
 		return nil, nil, false, err
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	for _, found := range routes {
-		r, ok := describeRoute(found, look)
+		r, ok := describeRoute(found, snapshot)
 		foundID, err := idOf(r)
 		same := err == nil && foundID == id
-		if !ok && (same || look.Gone(found.SwIfIndex)) {
+		if !ok && (same || snapshot.Gone(found.SwIfIndex)) {
 			d.loose.add(found)
 		}
 		if ok && same {
 			return respell(r, routeKV{Key: key, Value: last}).Value, nil, true, nil
 		}
 	}
-	return nil, nil, false, look.Err()
+	return nil, nil, false, snapshot.Err()
 }
 
 // respell gives a route the key and the spelling of the value that it was
@@ -102,7 +102,7 @@ func respell(r *l3.Route, w routeKV) routeKV {
 
 // describeRoute is false for paths through interfaces that have no name, or do not
 // exist any more; if another has the index now, the route is what it was.
-func describeRoute(found vppcalls.Route, look *ifaceidx.Look) (*l3.Route, bool) {
+func describeRoute(found vppcalls.Route, snapshot *ifaceidx.Snapshot) (*l3.Route, bool) {
 	r := &l3.Route{
 		VrfId: found.Table, DstNetwork: found.Destination.String(),
 		Weight: uint32(found.Weight), Preference: uint32(found.Preference),
@@ -114,7 +114,7 @@ func describeRoute(found vppcalls.Route, look *ifaceidx.Look) (*l3.Route, bool) 
 	r.NextHopAddr = found.NextHop.String()
 	switch {
 	case found.SwIfIndex != vppcalls.NoInterface:
-		name, ok := look.Name(found.SwIfIndex)
+		name, ok := snapshot.Name(found.SwIfIndex)
 		r.OutgoingInterface = name
 		return r, ok
 	case found.Via != found.Table:

@@ -123,10 +123,10 @@ func (d *teibDescriptor) retrieve(ctx context.Context, correlate []teibKV) ([]te
 			wanted[id] = kv
 		}
 	}
-	look := d.ifs.Look(ctx)
+	snapshot := d.ifs.Snapshot(ctx)
 	var out []teibKV
 	for _, found := range all {
-		iface, ok := look.Name(found.SwIfIndex)
+		iface, ok := snapshot.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -141,5 +141,5 @@ func (d *teibDescriptor) retrieve(ctx context.Context, correlate []teibKV) ([]te
 		}
 		out = append(out, teibKV{Key: model.TeibModel.Key(e), Value: e, Origin: kvs.FromNB})
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }

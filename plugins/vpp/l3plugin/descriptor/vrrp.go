@@ -261,10 +261,10 @@ func (d *vrrpDescriptor) retrieve(ctx context.Context, correlate []vrrpKV) ([]vr
 	for _, kv := range correlate {
 		wanted[kv.Key] = kv.Value
 	}
-	at, look := map[string]int{}, d.ifs.Look(ctx)
+	at, snapshot := map[string]int{}, d.ifs.Snapshot(ctx)
 	var out []vrrpKV
 	for _, found := range all {
-		name, ok := look.Name(found.SwIfIndex)
+		name, ok := snapshot.Name(found.SwIfIndex)
 		if !ok {
 			continue
 		}
@@ -281,7 +281,7 @@ func (d *vrrpDescriptor) retrieve(ctx context.Context, correlate []vrrpKV) ([]vr
 			out[n] = kv
 		}
 	}
-	return out, look.Err()
+	return out, snapshot.Err()
 }
 
 func describeVRRP(iface string, r vppcalls.VirtualRouter) *l3.VRRPEntry {

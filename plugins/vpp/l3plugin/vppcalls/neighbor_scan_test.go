@@ -8,13 +8,13 @@ import (
 
 	"go.fd.io/govpp/api"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppclient"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
 // oldVPP knows the messages of a VPP 19.08 that matter here.
 type oldVPP struct {
-	vppclient.Client
+	binapi.Client
 
 	known   []string
 	refuse  error

@@ -1,0 +1,48 @@
+package linuxconfig
+
+import (
+	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
+)
+
+// Delete collects items to remove; the arguments are what tells an item from
+// others of its type.
+type Delete struct{ r *Request }
+
+// Put continues with items to add or to change.
+func (d *Delete) Put() *Put { return d.r.Put() }
+
+// Send sends the request, see Request.Send.
+func (d *Delete) Send() Reply { return d.r.Send() }
+
+// Interface removes an interface.
+func (d *Delete) Interface(name string) *Delete {
+	d.r.remove(&linuxinterfaces.Interface{Name: name})
+	return d
+}
+
+// ArpEntry removes a static neighbour.
+func (d *Delete) ArpEntry(iface, ipAddress string) *Delete {
+	d.r.remove(&linuxl3.ARPEntry{Interface: iface, IpAddress: ipAddress})
+	return d
+}
+
+// Route removes a route.
+func (d *Delete) Route(dstNetwork, iface string) *Delete {
+	d.r.remove(&linuxl3.Route{DstNetwork: dstNetwork, OutgoingInterface: iface})
+	return d
+}
+
+// IptablesRuleChain removes a chain of packet filter rules.
+func (d *Delete) IptablesRuleChain(name string) *Delete {
+	d.r.remove(&iptables.RuleChain{Name: name})
+	return d
+}
+
+// IPAllocation removes an allocated address.
+func (d *Delete) IPAllocation(network, iface string) *Delete {
+	d.r.remove(&netalloc.IPAllocation{NetworkName: network, InterfaceName: iface})
+	return d
+}

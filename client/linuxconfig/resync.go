@@ -1,0 +1,30 @@
+package linuxconfig
+
+import (
+	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	netalloc "github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
+)
+
+// Resync collects all items that the client wants.
+type Resync struct{ r *Request }
+
+// Send makes the items the whole configuration of the local clients: others
+// that they put before, of whatever type, are removed.
+func (s *Resync) Send() Reply { return s.r.replace() }
+
+// Interface adds an interface.
+func (s *Resync) Interface(v *linuxinterfaces.Interface) *Resync { s.r.put(v); return s }
+
+// ArpEntry adds a static neighbour.
+func (s *Resync) ArpEntry(v *linuxl3.ARPEntry) *Resync { s.r.put(v); return s }
+
+// Route adds a route.
+func (s *Resync) Route(v *linuxl3.Route) *Resync { s.r.put(v); return s }
+
+// IptablesRuleChain adds a chain of packet filter rules.
+func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); return s }
+
+// IPAllocation adds an allocated address.
+func (s *Resync) IPAllocation(v *netalloc.IPAllocation) *Resync { s.r.put(v); return s }
