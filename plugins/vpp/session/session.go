@@ -80,6 +80,10 @@ func (h *Holder) Session() (Session, error) {
 // when its context is canceled.
 type VPP struct {
 	src Source
+
+	mu    sync.Mutex
+	epoch uint64
+	made  map[any]any // in the session of the epoch, by *Operation or *State
 }
 
 // New returns a VPP that uses the sessions of src.
@@ -208,11 +212,6 @@ type Op[F any] struct {
 func Pick[F any](s Session, name string, variants ...binding.Variant[F]) Op[F] {
 	do, err := binding.Pick(s.Client, name, variants...)
 	return Op[F]{do, unimplemented(err)}
-}
-
-// Variant makes a variant of an operation from the messages it needs.
-func Variant[F any](do F, needs ...api.Message) binding.Variant[F] {
-	return binding.Variant[F]{Needs: needs, Do: do}
 }
 
 // Ops holds the operations chosen for the current session. The zero value is

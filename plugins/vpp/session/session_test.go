@@ -10,11 +10,9 @@ import (
 
 	"go.fd.io/govpp/api"
 	interfaces "go.fd.io/govpp/binapi/interface"
-	"go.fd.io/govpp/binapi/tapv2"
 	"go.uber.org/goleak"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -150,51 +148,5 @@ func TestContextEndsCalls(t *testing.T) {
 	err := session.New(&h).Call(ctx, &interfaces.CreateLoopback{}, &interfaces.CreateLoopbackReply{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("call: %v", err)
-	}
-}
-
-// Operations are chosen for each session, once.
-func TestOperationsFollowTheSession(t *testing.T) {
-	t.Parallel()
-	type ops struct{ name session.Op[func() string] }
-	chosen := 0
-	per := session.Per(func(s session.Session) ops {
-		chosen++
-		return ops{session.Pick(s, "create tap",
-			session.Variant(func() string { return "v3" }, (*tapv2.TapCreateV3)(nil)),
-			session.Variant(func() string { return "v2" }, (*tapv2.TapCreateV2)(nil)),
-		)}
-	})
-	var h session.Holder
-	v := session.New(&h)
-	do := func() (func() string, error) {
-		return session.Do(v, per, func(o ops) session.Op[func() string] { return o.name })
-	}
-	if _, err := do(); !errors.Is(err, binapi.ErrDisconnected) || errors.Is(err, kvs.ErrPermanent) {
-		t.Errorf("without session: %v", err)
-	}
-	for epoch, test := range []struct {
-		forgotten []string
-		want      string
-	}{
-		{nil, "v3"},
-		{[]string{"tap_create_v3"}, "v2"},
-		{[]string{"tap_create_v3", "tap_create_v2"}, ""},
-	} {
-		h.Set(connect(t, uint64(epoch+1), test.forgotten...))
-		for range 2 {
-			name, err := do()
-			switch {
-			case test.want == "":
-				if !errors.Is(err, binding.ErrUnsupported) || !errors.Is(err, kvs.ErrPermanent) {
-					t.Errorf("no variant: %v", err)
-				}
-			case err != nil || name() != test.want:
-				t.Errorf("epoch %d: %v", epoch+1, err)
-			}
-		}
-	}
-	if chosen != 3 {
-		t.Errorf("chosen %d times for 3 sessions", chosen)
 	}
 }
