@@ -26,7 +26,7 @@ func writeReleases(t *testing.T, w *writer) {
 	}
 	w.printf("\nThe releases are %s.\n", strings.Join(releases, ", "))
 	w.heading("item", "plugin of VPP", "message")
-	for _, c := range slices.Concat(ifcalls.Capabilities(), l2calls.Capabilities(), l3calls.Capabilities()) {
+	for _, c := range slices.Concat(ifcalls.Operations.Capabilities(), l2calls.Capabilities(), l3calls.Capabilities()) {
 		var uses []string
 		for n := range releases {
 			a, err := c.Of(tables[n])

@@ -137,7 +137,7 @@ func (p *Plugin) Init() error {
 		calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, interval: cfg.LeaseInterval,
 		kick: p.leases.kick, told: map[string]*interfaces.DHCPLease{},
 	}
-	p.VPP.Offer(vppcalls.Capabilities()...)
+	p.VPP.Offer(vppcalls.Operations.Capabilities()...)
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
 	return nil

@@ -142,7 +142,7 @@ func TestUnsupportedOperation(t *testing.T) {
 	forget(t, target, "tap_create_v3", "tap_create_v2")
 	b := vpptest.Start(t, target)
 	err := b.Commit(of(tap("tap1"), loop("lo")), kvs.WithRetryDefault())
-	if err == nil || !strings.Contains(err.Error(), "create tap: not supported by the connected VPP") ||
+	if err == nil || !strings.Contains(err.Error(), "interface TAP (plugin tap of VPP): not supported by the connected VPP") ||
 		!strings.Contains(err.Error(), "tap_create_v3_") {
 		t.Errorf("error %v", err)
 	}

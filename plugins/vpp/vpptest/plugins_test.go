@@ -32,7 +32,7 @@ func TestMissingPlugins(t *testing.T) {
 			b := vpptest.Start(t, target)
 			b.SetHostInterface("mlx0", true)
 			err := b.Commit(of(test.i, loop("lo")), kvs.WithRetryDefault())
-			if want := "is the plugin " + plugin + " of VPP loaded?"; err == nil || !strings.Contains(err.Error(), want) {
+			if want := "(plugin " + plugin + " of VPP): not supported"; err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, expected %q", err, want)
 			}
 			b.Want(states{ifKey(test.i.Name): impossible, ifKey("lo"): configured}) // not RETRYING

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -121,7 +119,7 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 	}
 	m, err := kind.create(ctx, i, mac)
 	if err != nil {
-		return nil, createError(i, kind, err)
+		return nil, fmt.Errorf("create %s: %w", i.GetType(), err)
 	}
 	m.Type = i.GetType()
 	m.Vrf, m.IPAddresses, m.DHCP = i.GetVrf(), i.GetIpAddresses(), i.GetSetDhcpClient()
@@ -130,16 +128,6 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 	}
 	d.changed(m.SwIfIndex)
 	return m, nil
-}
-
-// createError says what was not created, and what VPP lacks if it knows no message
-// for that.
-func createError(i *interfaces.Interface, kind linkKind, err error) error {
-	lacking := errors.Is(err, binapi.ErrUnknownMessage) || errors.Is(err, binding.ErrUnsupported)
-	if plugin := kind.traits().plugin; lacking && plugin != "" {
-		err = fmt.Errorf("is the plugin %s of VPP loaded? %w", plugin, err)
-	}
-	return fmt.Errorf("create %s: %w", i.GetType(), err)
 }
 
 // removeKind deletes an interface together with its tag.

@@ -80,8 +80,6 @@ type traits struct {
 	// keepsTag: VPP keeps the tag when the interface is deleted, for the next one
 	// with the same index.
 	keepsTag bool
-	// plugin is the plugin of VPP that has such interfaces; "" for VPP itself.
-	plugin string
 	// link makes an empty message of the link; nil for types without one.
 	link func() proto.Message
 	// linkOptional: a missing link means all defaults.

@@ -44,7 +44,7 @@ type afPacket struct {
 }
 
 func (afPacket) traits() traits {
-	return traits{plugin: "af_packet", link: func() proto.Message { return &interfaces.AfpacketLink{} }}
+	return traits{link: func() proto.Message { return &interfaces.AfpacketLink{} }}
 }
 
 func (k afPacket) check(i *interfaces.Interface) error {

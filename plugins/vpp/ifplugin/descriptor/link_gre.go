@@ -34,7 +34,6 @@ type gre struct {
 
 func (gre) traits() traits {
 	return traits{
-		plugin:     "gre",
 		macInPlace: true, macAfter: true, packetMTU: true,
 		link: func() proto.Message { return &interfaces.GreLink{} },
 		noMAC: func(i *interfaces.Interface) string {

@@ -37,7 +37,6 @@ type gtpu struct {
 
 func (gtpu) traits() traits {
 	return traits{
-		plugin:    "gtpu",
 		packetMTU: true, startsUp: true, keepsTag: true, link: func() proto.Message { return &interfaces.GtpuLink{} },
 		noMAC: func(*interfaces.Interface) string { return "a GTP-U tunnel" },
 	}

@@ -46,7 +46,6 @@ type memif struct {
 
 func (memif) traits() traits {
 	return traits{
-		plugin:     "memif",
 		macInPlace: true, link: func() proto.Message { return &interfaces.MemifLink{} },
 		noMAC: func(i *interfaces.Interface) string {
 			if i.GetMemif().GetMode() == interfaces.MemifLink_IP {

@@ -36,7 +36,7 @@ type rdma struct {
 }
 
 func (rdma) traits() traits {
-	return traits{plugin: "rdma", macInPlace: true, macAfter: true, link: func() proto.Message { return &interfaces.RDMALink{} }}
+	return traits{macInPlace: true, macAfter: true, link: func() proto.Message { return &interfaces.RDMALink{} }}
 }
 
 func (rdma) check(i *interfaces.Interface) error {

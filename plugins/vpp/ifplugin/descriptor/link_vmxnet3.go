@@ -42,7 +42,6 @@ type vmxnet3 struct {
 
 func (vmxnet3) traits() traits {
 	return traits{
-		plugin:     "vmxnet3",
 		macInPlace: true, macAfter: true, linkOptional: true,
 		link: func() proto.Message { return &interfaces.VmxNet3Link{} },
 	}

@@ -38,7 +38,6 @@ type vxlan struct {
 
 func (vxlan) traits() traits {
 	return traits{
-		plugin:     "vxlan",
 		macInPlace: true, macAfter: true, packetMTU: true, startsUp: true, keepsTag: true,
 		link: func() proto.Message { return &interfaces.VxlanLink{} },
 		noMAC: func(i *interfaces.Interface) string {

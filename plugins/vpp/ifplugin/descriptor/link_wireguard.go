@@ -31,7 +31,6 @@ type wireguard struct {
 
 func (wireguard) traits() traits {
 	return traits{
-		plugin:    "wireguard",
 		packetMTU: true, link: func() proto.Message { return &interfaces.WireguardLink{} },
 		noMAC: func(*interfaces.Interface) string { return "a WireGuard interface" },
 	}

@@ -15,6 +15,15 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var (
+	setAddress = session.Require(&Operations, "interface: addresses", "",
+		(*interfaces.SwInterfaceAddDelAddress)(nil), (*interfaces.SwInterfaceAddDelAddressReply)(nil))
+	setTable = session.Require(&Operations, "interface: VRF", "",
+		(*interfaces.SwInterfaceSetTable)(nil), (*interfaces.SwInterfaceSetTableReply)(nil))
+	setUnnumbered = session.Require(&Operations, "interface: unnumbered", "",
+		(*interfaces.SwInterfaceSetUnnumbered)(nil), (*interfaces.SwInterfaceSetUnnumberedReply)(nil))
+)
+
 // AddAddress gives an address to an interface. If the interface has exactly
 // this address already, that is a success. An IPv6 link-local address replaces
 // the one that the interface has.
@@ -54,7 +63,7 @@ func (c *Calls) address(ctx context.Context, add bool, swIfIndex uint32, addr ne
 	if IsLinkLocal(addr) {
 		addr = netip.PrefixFrom(addr.Addr(), addr.Addr().BitLen()) // VPP takes no other length
 	}
-	return c.vpp.Call(ctx, &interfaces.SwInterfaceAddDelAddress{
+	return c.call(ctx, setAddress, &interfaces.SwInterfaceAddDelAddress{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsAdd: add, Prefix: ipconv.Interface(addr),
 	}, &interfaces.SwInterfaceAddDelAddressReply{})
 }
@@ -97,7 +106,7 @@ func (c *Calls) LinkLocal(ctx context.Context, swIfIndex uint32) (addr netip.Add
 // refuses while the interface has addresses; if it is in the table already,
 // that is a success.
 func (c *Calls) SetTable(ctx context.Context, swIfIndex, vrf uint32, ipv6 bool) error {
-	err := c.vpp.Call(ctx, &interfaces.SwInterfaceSetTable{
+	err := c.call(ctx, setTable, &interfaces.SwInterfaceSetTable{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), IsIPv6: ipv6, VrfID: vrf,
 	}, &interfaces.SwInterfaceSetTableReply{})
 	if !errors.Is(err, api.ADDRESS_FOUND_FOR_INTERFACE) {
@@ -137,7 +146,7 @@ func (c *Calls) UnsetUnnumbered(ctx context.Context, swIfIndex uint32) error {
 // unnumbered sends the message, whose fields are named the wrong way round:
 // sw_if_index is the interface with the address.
 func (c *Calls) unnumbered(ctx context.Context, add bool, swIfIndex, lender uint32) error {
-	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetUnnumbered{
+	return c.call(ctx, setUnnumbered, &interfaces.SwInterfaceSetUnnumbered{
 		SwIfIndex:           interface_types.InterfaceIndex(lender),
 		UnnumberedSwIfIndex: interface_types.InterfaceIndex(swIfIndex),
 		IsAdd:               add,

@@ -21,26 +21,16 @@ type AfPacketParams struct {
 	MAC *MAC
 }
 
-func pickCreateAfPacket(s session.Session) session.Op[func(*Calls, context.Context, AfPacketParams) (uint32, error)] {
-	return session.Pick(s, "create af_packet",
-		session.Variant((*Calls).createAfPacketV3, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil)),
-		session.Variant((*Calls).createAfPacketV2, (*af_packet.AfPacketCreateV2)(nil), (*af_packet.AfPacketCreateV2Reply)(nil)),
-	)
-}
-
-func pickDumpAfPacket(s session.Session) session.Op[func(*Calls, context.Context) (map[uint32]string, error)] {
-	return session.Pick(s, "dump af_packet",
-		session.Variant((*Calls).dumpAfPackets, (*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),
-		session.Variant((*Calls).noAfPackets),
-	)
-}
+var createAfPacket = session.Declare(&Operations, "interface AF_PACKET", "af_packet",
+	session.Variant((*Calls).createAfPacketV3, (*af_packet.AfPacketCreateV3)(nil), (*af_packet.AfPacketCreateV3Reply)(nil),
+		(*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)),
+	session.Variant((*Calls).createAfPacketV2, (*af_packet.AfPacketCreateV2)(nil), (*af_packet.AfPacketCreateV2Reply)(nil),
+		(*af_packet.AfPacketDump)(nil), (*af_packet.AfPacketDetails)(nil)))
 
 // CreateAfPacket attaches VPP to a host interface. The error is
 // api.IF_ALREADY_EXISTS if VPP is attached to it already.
 func (c *Calls) CreateAfPacket(ctx context.Context, p AfPacketParams) (swIfIndex uint32, err error) {
-	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, AfPacketParams) (uint32, error)] {
-		return o.createAfPacket
-	})
+	create, err := createAfPacket.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
@@ -78,19 +68,9 @@ func (c *Calls) DeleteAfPacket(ctx context.Context, hostIfName string) error {
 }
 
 // DumpAfPackets returns the host interfaces that VPP is attached to, by the
-// index of the VPP interface.
+// index of the VPP interface; none if the connected VPP has no such interfaces.
 func (c *Calls) DumpAfPackets(ctx context.Context) (map[uint32]string, error) {
-	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context) (map[uint32]string, error)] {
-		return o.dumpAfPacket
-	})
-	if err != nil {
-		return nil, err
-	}
-	return dump(c, ctx)
-}
-
-func (c *Calls) dumpAfPackets(ctx context.Context) (map[uint32]string, error) {
-	found, err := session.Dump[*af_packet.AfPacketDetails](ctx, c.vpp, &af_packet.AfPacketDump{})
+	found, err := session.DumpOf[*af_packet.AfPacketDetails](ctx, c.vpp, createAfPacket, &af_packet.AfPacketDump{})
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +80,6 @@ func (c *Calls) dumpAfPackets(ctx context.Context) (map[uint32]string, error) {
 	}
 	return hosts, nil
 }
-
-// noAfPackets is for a VPP without the plugin.
-func (c *Calls) noAfPackets(context.Context) (map[uint32]string, error) { return nil, nil }
 
 // AfPacketName is the name that VPP gives to the interface on a host
 // interface.

@@ -14,6 +14,12 @@ import (
 // BondDevice is the device class of bonds.
 const BondDevice = "bond"
 
+var (
+	createBond = session.Require(&Operations, "interface BOND_INTERFACE", "", (*bond.BondCreate2)(nil), (*bond.BondCreate2Reply)(nil))
+	addMember  = session.Require(&Operations, "interface BOND_INTERFACE: members", "",
+		(*bond.BondAddMember)(nil), (*bond.BondAddMemberReply)(nil))
+)
+
 // BondParams describe a bond to create.
 type BondParams struct {
 	// ID is the number in its name.
@@ -45,7 +51,7 @@ type BondMember struct {
 func (c *Calls) CreateBond(ctx context.Context, p BondParams) (swIfIndex uint32, err error) {
 	mac, random := optionalMAC(p.MAC)
 	reply := &bond.BondCreate2Reply{}
-	err = c.vpp.Call(ctx, &bond.BondCreate2{
+	err = c.call(ctx, createBond, &bond.BondCreate2{
 		ID: p.ID, Mode: bond.BondMode(p.Mode), Lb: bond.BondLbAlgo(p.LoadBalance), UseCustomMac: !random, MacAddress: mac,
 	}, reply)
 	return uint32(reply.SwIfIndex), err
@@ -68,7 +74,7 @@ func (c *Calls) DeleteBond(ctx context.Context, swIfIndex uint32) error {
 // AddBondMember puts an interface into a bond. The error is api.VALUE_EXIST if
 // it is in one.
 func (c *Calls) AddBondMember(ctx context.Context, bondIndex uint32, m BondMember) error {
-	return c.vpp.Call(ctx, &bond.BondAddMember{
+	return c.call(ctx, addMember, &bond.BondAddMember{
 		SwIfIndex:     interface_types.InterfaceIndex(m.SwIfIndex),
 		BondSwIfIndex: interface_types.InterfaceIndex(bondIndex),
 		IsPassive:     m.Passive, IsLongTimeout: m.LongTimeout,

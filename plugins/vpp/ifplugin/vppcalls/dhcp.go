@@ -15,6 +15,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var dhcpClients = session.Require(&Operations, "interface: DHCP client", "dhcp",
+	(*dhcp.DHCPClientConfig)(nil), (*dhcp.DHCPClientConfigReply)(nil), (*dhcp.DHCPClientDump)(nil), (*dhcp.DHCPClientDetails)(nil))
+
 // DHCPLease is what a DHCP client of VPP, which speaks IPv4 only, has obtained.
 type DHCPLease struct {
 	HostName string
@@ -50,7 +53,7 @@ func (c *Calls) StopDHCPClient(ctx context.Context, swIfIndex uint32) error {
 }
 
 func (c *Calls) dhcpClient(ctx context.Context, add bool, swIfIndex uint32, hostName string) error {
-	return c.vpp.Call(ctx, &dhcp.DHCPClientConfig{IsAdd: add, Client: dhcp.DHCPClient{
+	return c.call(ctx, dhcpClients, &dhcp.DHCPClientConfig{IsAdd: add, Client: dhcp.DHCPClient{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Hostname: hostName, WantDHCPEvent: true, PID: uint32(os.Getpid()),
 	}}, &dhcp.DHCPClientConfigReply{})
 }
@@ -59,12 +62,7 @@ func (c *Calls) dhcpClient(ctx context.Context, add bool, swIfIndex uint32, host
 // interface, nil for those that have none yet; no clients at all if the
 // connected VPP has no DHCP.
 func (c *Calls) DumpDHCPClients(ctx context.Context) (map[uint32]*DHCPLease, error) {
-	req := &dhcp.DHCPClientDump{}
-	if !c.vpp.Has(req, (*dhcp.DHCPClientDetails)(nil)) {
-		_, err := c.vpp.Session()
-		return nil, err
-	}
-	found, err := session.Dump[*dhcp.DHCPClientDetails](ctx, c.vpp, req)
+	found, err := session.DumpOf[*dhcp.DHCPClientDetails](ctx, c.vpp, dhcpClients, &dhcp.DHCPClientDump{})
 	if err != nil {
 		return nil, err
 	}

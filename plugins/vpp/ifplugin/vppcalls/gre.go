@@ -26,6 +26,9 @@ const (
 	GreERSPAN = uint8(gre.GRE_API_TUNNEL_TYPE_ERSPAN)
 )
 
+var setGre = session.Require(&Operations, "interface GRE_TUNNEL", "gre",
+	(*gre.GreTunnelAddDel)(nil), (*gre.GreTunnelAddDelReply)(nil))
+
 // Gre is a GRE tunnel between two points, wanted or as VPP has it.
 type Gre struct {
 	Src, Dst netip.Addr
@@ -66,7 +69,7 @@ func (c *Calls) DumpGres(ctx context.Context) (map[uint32]Gre, error) {
 // came together with a dump that cannot be used.
 func (c *Calls) setGre(ctx context.Context, add bool, t Gre) (uint32, error) {
 	reply := &gre.GreTunnelAddDelReply{}
-	err := c.vpp.Call(ctx, &gre.GreTunnelAddDel{IsAdd: add, Tunnel: gre.GreTunnel{
+	err := c.call(ctx, setGre, &gre.GreTunnelAddDel{IsAdd: add, Tunnel: gre.GreTunnel{
 		Type: gre.GreTunnelType(t.Type), SessionID: t.Session, Instance: anyInstance, OuterTableID: t.Vrf,
 		Src: ipconv.Address(t.Src), Dst: ipconv.Address(t.Dst),
 	}}, reply)

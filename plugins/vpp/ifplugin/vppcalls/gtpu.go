@@ -35,26 +35,16 @@ type Gtpu struct {
 	Multicast uint32
 }
 
-type setGtpu = func(c *Calls, ctx context.Context, add bool, t Gtpu) (swIfIndex uint32, err error)
-
-// pickSetGtpu prefers the older message, which has all that is needed: for the
+// setGtpu prefers the older message, which has all that is needed: for the
 // newer one VPP looks up the counters of the tunnel even if there is none,
 // because it refused to create it, and crashes (seen with 25.10).
-func pickSetGtpu(s session.Session) session.Op[setGtpu] {
-	return session.Pick(s, "GTP-U tunnel",
-		session.Variant((*Calls).setGtpuV1, (*gtpu.GtpuAddDelTunnel)(nil), (*gtpu.GtpuAddDelTunnelReply)(nil)),
-		session.Variant((*Calls).setGtpuV2, (*gtpu.GtpuAddDelTunnelV2)(nil), (*gtpu.GtpuAddDelTunnelV2Reply)(nil)),
-	)
-}
+var setGtpu = session.Declare(&Operations, "interface GTPU_TUNNEL", "gtpu",
+	session.Variant((*Calls).setGtpuV1, (*gtpu.GtpuAddDelTunnel)(nil), (*gtpu.GtpuAddDelTunnelReply)(nil)),
+	session.Variant((*Calls).setGtpuV2, (*gtpu.GtpuAddDelTunnelV2)(nil), (*gtpu.GtpuAddDelTunnelV2Reply)(nil)))
 
-type dumpGtpus = func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]Gtpu, error)
-
-func pickDumpGtpus(s session.Session) session.Op[dumpGtpus] {
-	return session.Pick(s, "dump GTP-U tunnels",
-		session.Variant((*Calls).dumpGtpusV2, (*gtpu.GtpuTunnelV2Dump)(nil), (*gtpu.GtpuTunnelV2Details)(nil)),
-		session.Variant((*Calls).dumpGtpusV1, (*gtpu.GtpuTunnelDump)(nil), (*gtpu.GtpuTunnelDetails)(nil)),
-	)
-}
+var dumpGtpus = session.Step("dump GTP-U tunnels",
+	session.Variant((*Calls).dumpGtpusV2, (*gtpu.GtpuTunnelV2Dump)(nil), (*gtpu.GtpuTunnelV2Details)(nil)),
+	session.Variant((*Calls).dumpGtpusV1, (*gtpu.GtpuTunnelDump)(nil), (*gtpu.GtpuTunnelDetails)(nil)))
 
 // CreateGtpu creates a tunnel that is administratively up. The error is
 // api.TUNNEL_EXIST if there is one with that other end and number.
@@ -85,7 +75,7 @@ func (c *Calls) DumpGtpus(ctx context.Context) (map[uint32]Gtpu, error) {
 }
 
 func (c *Calls) setGtpu(ctx context.Context, add bool, t Gtpu) (uint32, error) {
-	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setGtpu] { return o.setGtpu })
+	set, err := setGtpu.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
@@ -93,7 +83,7 @@ func (c *Calls) setGtpu(ctx context.Context, add bool, t Gtpu) (uint32, error) {
 }
 
 func (c *Calls) dumpGtpus(ctx context.Context, swIfIndex uint32) (map[uint32]Gtpu, error) {
-	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpGtpus] { return o.dumpGtpus })
+	dump, err := dumpGtpus.On(c.vpp)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var setIP6ND = session.Require(&Operations, "interface: IPv6 ND", "",
+	(*rd_cp.IP6NdAddressAutoconfig)(nil), (*rd_cp.IP6NdAddressAutoconfigReply)(nil))
+
 // IP6ND is what VPP makes of the router advertisements that an interface hears.
 type IP6ND struct {
 	// Autoconfig gives the interface addresses in the networks advertised.
@@ -24,16 +27,18 @@ type listening struct {
 	nd map[uint32]IP6ND
 }
 
+var heard = session.NewState(func() *listening { return &listening{nd: map[uint32]IP6ND{}} })
+
 // SetIP6ND tells an interface what to make of router advertisements. To tell it
 // again makes no difference.
 func (c *Calls) SetIP6ND(ctx context.Context, swIfIndex uint32, nd IP6ND) error {
-	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*listening] { return o.listening })
+	set, err := heard.On(c.vpp)
 	if err != nil {
 		return err
 	}
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	err = c.vpp.Call(ctx, &rd_cp.IP6NdAddressAutoconfig{
+	err = c.call(ctx, setIP6ND, &rd_cp.IP6NdAddressAutoconfig{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Enable: nd.Autoconfig, InstallDefaultRoutes: nd.DefaultRoutes,
 	}, &rd_cp.IP6NdAddressAutoconfigReply{})
 	if err == nil && nd != (IP6ND{}) {
@@ -47,7 +52,7 @@ func (c *Calls) SetIP6ND(ctx context.Context, swIfIndex uint32, nd IP6ND) error 
 // IP6ND returns what was set on an interface in this session; false if nothing
 // was, which may still be in force from an earlier one.
 func (c *Calls) IP6ND(swIfIndex uint32) (nd IP6ND, known bool, err error) {
-	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[*listening] { return o.listening })
+	set, err := heard.On(c.vpp)
 	if err != nil {
 		return nd, false, err
 	}

@@ -18,6 +18,9 @@ import (
 // IpipDevice is the device class of IPIP tunnels.
 const IpipDevice = "IPIP tunnel device"
 
+var createIpip = session.Require(&Operations, "interface IPIP_TUNNEL", "",
+	(*ipip.IpipAddTunnel)(nil), (*ipip.IpipAddTunnelReply)(nil))
+
 // Ipip is an IPIP tunnel, wanted or as VPP has it.
 type Ipip struct {
 	// Dst is the unspecified address of a tunnel to many ends.
@@ -31,7 +34,7 @@ type Ipip struct {
 // CreateIpip creates a tunnel. The error is api.IF_ALREADY_EXISTS if there is one.
 func (c *Calls) CreateIpip(ctx context.Context, t Ipip) (swIfIndex uint32, err error) {
 	reply := &ipip.IpipAddTunnelReply{}
-	err = c.vpp.Call(ctx, &ipip.IpipAddTunnel{Tunnel: ipip.IpipTunnel{
+	err = c.call(ctx, createIpip, &ipip.IpipAddTunnel{Tunnel: ipip.IpipTunnel{
 		Instance: anyInstance, Src: ipconv.Address(t.Src), Dst: ipconv.Address(t.Dst), TableID: t.Vrf, Mode: tunnelMode(t.Multipoint),
 	}}, reply)
 	return uint32(reply.SwIfIndex), err

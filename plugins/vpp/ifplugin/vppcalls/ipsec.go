@@ -17,11 +17,14 @@ const IpsecDevice = "IPSEC Tunnel"
 // IpsecInstances is the number of instances of IPsec interfaces.
 const IpsecInstances = 16 * 1024
 
+var createIpsec = session.Require(&Operations, "interface IPSEC_TUNNEL", "",
+	(*ipsec.IpsecItfCreate)(nil), (*ipsec.IpsecItfCreateReply)(nil))
+
 // CreateIpsec creates the IPsec interface ipsec<instance>, to one other end or to many.
 // The error is api.INVALID_REGISTRATION if the instance exists.
 func (c *Calls) CreateIpsec(ctx context.Context, instance uint32, multipoint bool) (swIfIndex uint32, err error) {
 	reply := &ipsec.IpsecItfCreateReply{}
-	err = c.vpp.Call(ctx, &ipsec.IpsecItfCreate{Itf: ipsec.IpsecItf{
+	err = c.call(ctx, createIpsec, &ipsec.IpsecItfCreate{Itf: ipsec.IpsecItf{
 		UserInstance: instance, Mode: tunnelMode(multipoint),
 	}}, reply)
 	return uint32(reply.SwIfIndex), err

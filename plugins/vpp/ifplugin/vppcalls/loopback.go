@@ -9,10 +9,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var createLoopback = session.Require(&Operations, "interface SOFTWARE_LOOPBACK", "",
+	(*interfaces.CreateLoopback)(nil), (*interfaces.CreateLoopbackReply)(nil))
+
 // CreateLoopback creates a loopback with the address.
 func (c *Calls) CreateLoopback(ctx context.Context, mac MAC) (swIfIndex uint32, err error) {
 	reply := &interfaces.CreateLoopbackReply{}
-	if err := c.vpp.Call(ctx, &interfaces.CreateLoopback{MacAddress: mac}, reply); err != nil {
+	if err := c.call(ctx, createLoopback, &interfaces.CreateLoopback{MacAddress: mac}, reply); err != nil {
 		return NoInterface, err
 	}
 	return uint32(reply.SwIfIndex), nil

@@ -75,31 +75,21 @@ func ownMemifSocket(id uint32, path string) bool {
 	return id-memifSocketID(path) < others
 }
 
-type createMemif = func(c *Calls, ctx context.Context, socketID uint32, p MemifParams) (swIfIndex uint32, err error)
+var createMemif = session.Declare(&Operations, "interface MEMIF", "memif",
+	session.Variant((*Calls).createMemifV2, (*memif.MemifCreateV2)(nil), (*memif.MemifCreateV2Reply)(nil)),
+	session.Variant((*Calls).createMemifV1, (*memif.MemifCreate)(nil), (*memif.MemifCreateReply)(nil)))
 
-func pickCreateMemif(s session.Session) session.Op[createMemif] {
-	return session.Pick(s, "create memif",
-		session.Variant((*Calls).createMemifV2, (*memif.MemifCreateV2)(nil), (*memif.MemifCreateV2Reply)(nil)),
-		session.Variant((*Calls).createMemifV1, (*memif.MemifCreate)(nil), (*memif.MemifCreateReply)(nil)),
-	)
-}
-
-type addMemifSocket = func(c *Calls, ctx context.Context, id uint32, path string) error
-
-func pickAddMemifSocket(s session.Session) session.Op[addMemifSocket] {
-	return session.Pick(s, "add memif socket",
-		session.Variant((*Calls).addMemifSocketV2,
-			(*memif.MemifSocketFilenameAddDelV2)(nil), (*memif.MemifSocketFilenameAddDelV2Reply)(nil)),
-		session.Variant((*Calls).addMemifSocketV1,
-			(*memif.MemifSocketFilenameAddDel)(nil), (*memif.MemifSocketFilenameAddDelReply)(nil)),
-	)
-}
+var addMemifSocket = session.Step("add memif socket",
+	session.Variant((*Calls).addMemifSocketV2,
+		(*memif.MemifSocketFilenameAddDelV2)(nil), (*memif.MemifSocketFilenameAddDelV2Reply)(nil)),
+	session.Variant((*Calls).addMemifSocketV1,
+		(*memif.MemifSocketFilenameAddDel)(nil), (*memif.MemifSocketFilenameAddDelReply)(nil)))
 
 // CreateMemif creates a memif, and its socket if VPP does not know it. The
 // error is api.SUBIF_ALREADY_EXISTS if the socket has a memif of the ID, or
 // memifs of the other role.
 func (c *Calls) CreateMemif(ctx context.Context, p MemifParams) (swIfIndex uint32, err error) {
-	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[createMemif] { return o.createMemif })
+	create, err := createMemif.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
@@ -128,7 +118,7 @@ func (c *Calls) memifSocket(ctx context.Context, path string) (uint32, error) {
 			return id, nil
 		}
 	}
-	add, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[addMemifSocket] { return o.addMemifSocket })
+	add, err := addMemifSocket.On(c.vpp)
 	if err != nil {
 		return 0, err
 	}

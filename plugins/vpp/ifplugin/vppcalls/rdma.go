@@ -26,14 +26,9 @@ type RdmaParams struct {
 	RxQueues, RxQueueSize, TxQueueSize uint16
 }
 
-type createRdma = func(c *Calls, ctx context.Context, p RdmaParams) (swIfIndex uint32, err error)
-
-func pickCreateRdma(s session.Session) session.Op[createRdma] {
-	return session.Pick(s, "create rdma",
-		session.Variant((*Calls).createRdmaV4, (*rdma.RdmaCreateV4)(nil), (*rdma.RdmaCreateV4Reply)(nil)),
-		session.Variant((*Calls).createRdmaV3, (*rdma.RdmaCreateV3)(nil), (*rdma.RdmaCreateV3Reply)(nil)),
-	)
-}
+var createRdma = session.Declare(&Operations, "interface RDMA", "rdma",
+	session.Variant((*Calls).createRdmaV4, (*rdma.RdmaCreateV4)(nil), (*rdma.RdmaCreateV4Reply)(nil)),
+	session.Variant((*Calls).createRdmaV3, (*rdma.RdmaCreateV3)(nil), (*rdma.RdmaCreateV3Reply)(nil)))
 
 // errNoRdma is what VPP does not say itself: without RDMA devices it reports the
 // success of creating local0.
@@ -41,7 +36,7 @@ var errNoRdma = errors.New("the machine has no RDMA devices; is the kernel modul
 
 // CreateRdma makes an interface beside that of the kernel.
 func (c *Calls) CreateRdma(ctx context.Context, p RdmaParams) (swIfIndex uint32, err error) {
-	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[createRdma] { return o.createRdma })
+	create, err := createRdma.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}

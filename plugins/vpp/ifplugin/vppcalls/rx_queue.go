@@ -9,6 +9,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var (
+	setRxModes = session.Require(&Operations, "interface: rx modes", "",
+		(*interfaces.SwInterfaceSetRxMode)(nil), (*interfaces.SwInterfaceSetRxModeReply)(nil))
+	setRxPlacement = session.Require(&Operations, "interface: rx placement", "",
+		(*interfaces.SwInterfaceSetRxPlacement)(nil), (*interfaces.SwInterfaceSetRxPlacementReply)(nil))
+)
+
 // RxMode is how a receive queue is served.
 type RxMode = interface_types.RxMode
 
@@ -31,14 +38,14 @@ type RxQueue struct {
 
 // SetRxModes sets the mode of all queues of an interface.
 func (c *Calls) SetRxModes(ctx context.Context, swIfIndex uint32, mode RxMode) error {
-	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetRxMode{
+	return c.call(ctx, setRxModes, &interfaces.SwInterfaceSetRxMode{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), Mode: mode,
 	}, &interfaces.SwInterfaceSetRxModeReply{})
 }
 
 // SetRxMode sets the mode of one queue.
 func (c *Calls) SetRxMode(ctx context.Context, swIfIndex, queue uint32, mode RxMode) error {
-	return c.vpp.Call(ctx, &interfaces.SwInterfaceSetRxMode{
+	return c.call(ctx, setRxModes, &interfaces.SwInterfaceSetRxMode{
 		SwIfIndex: interface_types.InterfaceIndex(swIfIndex), QueueIDValid: true, QueueID: queue, Mode: mode,
 	}, &interfaces.SwInterfaceSetRxModeReply{})
 }
@@ -51,7 +58,7 @@ func (c *Calls) SetRxPlacement(ctx context.Context, swIfIndex, queue, worker uin
 	if !mainThread {
 		req.WorkerID = worker
 	}
-	return c.vpp.Call(ctx, req, &interfaces.SwInterfaceSetRxPlacementReply{})
+	return c.call(ctx, setRxPlacement, req, &interfaces.SwInterfaceSetRxPlacementReply{})
 }
 
 // DumpRxQueues returns the receive queues of all interfaces, by the index of the

@@ -9,6 +9,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var mirror = session.Require(&Operations, "SPAN", "",
+	(*span.SwInterfaceSpanEnableDisable)(nil), (*span.SwInterfaceSpanEnableDisableReply)(nil))
+
 // Span is the mirroring of the packets of one interface to another one.
 type Span struct {
 	// From and To are indexes of interfaces.
@@ -28,7 +31,7 @@ func (c *Calls) SetSpan(ctx context.Context, s Span) error {
 	if s.Tx {
 		state |= span.SPAN_STATE_API_TX
 	}
-	return c.vpp.Call(ctx, &span.SwInterfaceSpanEnableDisable{
+	return c.call(ctx, mirror, &span.SwInterfaceSpanEnableDisable{
 		SwIfIndexFrom: interface_types.InterfaceIndex(s.From), SwIfIndexTo: interface_types.InterfaceIndex(s.To),
 		State: state, IsL2: s.L2,
 	}, &span.SwInterfaceSpanEnableDisableReply{})

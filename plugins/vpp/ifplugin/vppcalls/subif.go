@@ -10,6 +10,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var (
+	createSubif = session.Require(&Operations, "interface SUB_INTERFACE", "",
+		(*interfaces.CreateVlanSubif)(nil), (*interfaces.CreateVlanSubifReply)(nil))
+	rewriteTags = session.Require(&Operations, "interface SUB_INTERFACE: tag rewrite", "",
+		(*l2.L2InterfaceVlanTagRewrite)(nil), (*l2.L2InterfaceVlanTagRewriteReply)(nil))
+)
+
 // TagRewrite is what happens to the VLAN tags of received frames, and the
 // reverse to those that are sent. The zero value is nothing.
 type TagRewrite struct {
@@ -25,7 +32,9 @@ type TagRewrite struct {
 // VLAN tag. The error is api.VLAN_ALREADY_EXISTS if there is one.
 func (c *Calls) CreateSubif(ctx context.Context, parent, vlan uint32) (swIfIndex uint32, err error) {
 	reply := &interfaces.CreateVlanSubifReply{}
-	err = c.vpp.Call(ctx, &interfaces.CreateVlanSubif{SwIfIndex: interface_types.InterfaceIndex(parent), VlanID: vlan}, reply)
+	err = c.call(ctx, createSubif, &interfaces.CreateVlanSubif{
+		SwIfIndex: interface_types.InterfaceIndex(parent), VlanID: vlan,
+	}, reply)
 	return uint32(reply.SwIfIndex), err
 }
 
@@ -46,5 +55,5 @@ func (c *Calls) SetTagRewrite(ctx context.Context, swIfIndex uint32, r TagRewrit
 	if r.Dot1q {
 		req.PushDot1q = 1
 	}
-	return c.vpp.Call(ctx, req, &l2.L2InterfaceVlanTagRewriteReply{})
+	return c.call(ctx, rewriteTags, req, &l2.L2InterfaceVlanTagRewriteReply{})
 }

@@ -33,18 +33,15 @@ type Tap struct {
 	GSO, Tunnel            bool
 }
 
-func pickCreateTap(s session.Session) session.Op[func(*Calls, context.Context, TapParams) (uint32, error)] {
-	return session.Pick(s, "create tap",
-		session.Variant((*Calls).createTapV3, (*tapv2.TapCreateV3)(nil), (*tapv2.TapCreateV3Reply)(nil)),
-		session.Variant((*Calls).createTapV2, (*tapv2.TapCreateV2)(nil), (*tapv2.TapCreateV2Reply)(nil)),
-	)
-}
+var createTap = session.Declare(&Operations, "interface TAP", "tap",
+	session.Variant((*Calls).createTapV3, (*tapv2.TapCreateV3)(nil), (*tapv2.TapCreateV3Reply)(nil),
+		(*tapv2.SwInterfaceTapV2Dump)(nil), (*tapv2.SwInterfaceTapV2Details)(nil)),
+	session.Variant((*Calls).createTapV2, (*tapv2.TapCreateV2)(nil), (*tapv2.TapCreateV2Reply)(nil),
+		(*tapv2.SwInterfaceTapV2Dump)(nil), (*tapv2.SwInterfaceTapV2Details)(nil)))
 
 // CreateTap creates a TAP; its Linux side appears in the namespace of VPP.
 func (c *Calls) CreateTap(ctx context.Context, p TapParams) (swIfIndex uint32, err error) {
-	create, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, TapParams) (uint32, error)] {
-		return o.createTap
-	})
+	create, err := createTap.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
@@ -98,12 +95,9 @@ func (c *Calls) DeleteTap(ctx context.Context, swIfIndex uint32) error {
 // DumpTaps returns all TAPs by the index of the interface; none if the
 // connected VPP has no TAPs at all.
 func (c *Calls) DumpTaps(ctx context.Context) (map[uint32]Tap, error) {
-	req := &tapv2.SwInterfaceTapV2Dump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)}
-	if !c.vpp.Has(req, (*tapv2.SwInterfaceTapV2Details)(nil)) {
-		_, err := c.vpp.Session()
-		return nil, err
-	}
-	found, err := session.Dump[*tapv2.SwInterfaceTapV2Details](ctx, c.vpp, req)
+	found, err := session.DumpOf[*tapv2.SwInterfaceTapV2Details](ctx, c.vpp, createTap, &tapv2.SwInterfaceTapV2Dump{
+		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ import (
 // Vmxnet3Device is the device class of VMXNET3 interfaces.
 const Vmxnet3Device = "VMXNET3 interface"
 
+var createVmxnet3 = session.Require(&Operations, "interface VMXNET3_INTERFACE", "vmxnet3",
+	(*vmxnet3.Vmxnet3Create)(nil), (*vmxnet3.Vmxnet3CreateReply)(nil))
+
 // PCIAddress is the address of a device on the PCI bus.
 type PCIAddress struct {
 	Domain   uint16
@@ -55,7 +58,7 @@ func (c *Calls) CreateVmxnet3(ctx context.Context, v Vmxnet3) (swIfIndex uint32,
 	if v.EventLog {
 		req.EnableElog = 1
 	}
-	err = c.vpp.Call(ctx, req, reply)
+	err = c.call(ctx, createVmxnet3, req, reply)
 	if errors.Is(err, api.INVALID_INTERFACE) {
 		err = fmt.Errorf("no VMXNET3 device at %s that VPP can use; is it bound to vfio-pci or uio_pci_generic? %w", v.PCI, err)
 	}

@@ -25,47 +25,23 @@ type MAC = ethernet_types.MacAddress
 // concurrently. Errors name the message and what VPP answered.
 type Calls struct {
 	vpp *session.VPP
-	ops *session.Ops[ops]
 }
 
-// ops are the operations that have variants, and what is known in a session.
-type ops struct {
-	createTap      session.Op[func(*Calls, context.Context, TapParams) (uint32, error)]
-	createAfPacket session.Op[func(*Calls, context.Context, AfPacketParams) (uint32, error)]
-	dumpAfPacket   session.Op[func(*Calls, context.Context) (map[uint32]string, error)]
-	createMemif    session.Op[createMemif]
-	addMemifSocket session.Op[addMemifSocket]
-	setVxlan       session.Op[setVxlan]
-	dumpVxlans     session.Op[dumpVxlans]
-	setVxlanGpe    session.Op[setVxlanGpe]
-	dumpVxlanGpes  session.Op[dumpVxlanGpes]
-	setGtpu        session.Op[setGtpu]
-	dumpGtpus      session.Op[dumpGtpus]
-	createRdma     session.Op[createRdma]
-	listening      session.Op[*listening]
-}
+// Operations are what the types of interfaces, and what is derived from interfaces, need
+// of VPP.
+var Operations session.Operations
 
 // New returns the operations on the interfaces of a VPP.
 func New(vpp *session.VPP) *Calls {
-	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
+	return &Calls{vpp: vpp}
 }
 
-func chooseOps(s session.Session) ops {
-	return ops{
-		createTap:      pickCreateTap(s),
-		createAfPacket: pickCreateAfPacket(s),
-		dumpAfPacket:   pickDumpAfPacket(s),
-		createMemif:    pickCreateMemif(s),
-		addMemifSocket: pickAddMemifSocket(s),
-		setVxlan:       pickSetVxlan(s),
-		dumpVxlans:     pickDumpVxlans(s),
-		setVxlanGpe:    pickSetVxlanGpe(s),
-		dumpVxlanGpes:  pickDumpVxlanGpes(s),
-		setGtpu:        pickSetGtpu(s),
-		dumpGtpus:      pickDumpGtpus(s),
-		createRdma:     pickCreateRdma(s),
-		listening:      session.Pick(s, "router advertisements", session.Variant(&listening{nd: map[uint32]IP6ND{}})),
+// call is Call for an operation that has one variant.
+func (c *Calls) call(ctx context.Context, op *session.Operation[struct{}], req, reply api.Message) error {
+	if err := op.Check(c.vpp); err != nil {
+		return err
 	}
+	return c.vpp.Call(ctx, req, reply)
 }
 
 // SetTag stores the logical name of an interface in VPP.

@@ -15,16 +15,16 @@ import (
 // interface (RFC 5798, section 5.2.4).
 const ownerPriority = 255
 
+var virtualRouters = session.Step("virtual routers",
+	session.Variant(struct{}{}, (*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil)))
+
 // DumpVirtualAddresses returns, by interface, the addresses that its virtual
 // routers give it while they are masters: those of running routers that accept
 // packets to them and do not own them. None if the connected VPP has no VRRP.
 func (c *Calls) DumpVirtualAddresses(ctx context.Context) (map[uint32][]netip.Addr, error) {
-	req := &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)}
-	if !c.vpp.Has(req, (*vrrp.VrrpVrDetails)(nil)) {
-		_, err := c.vpp.Session()
-		return nil, err
-	}
-	found, err := session.Dump[*vrrp.VrrpVrDetails](ctx, c.vpp, req)
+	found, err := session.DumpOf[*vrrp.VrrpVrDetails](ctx, c.vpp, virtualRouters, &vrrp.VrrpVrDump{
+		SwIfIndex: interface_types.InterfaceIndex(NoInterface),
+	})
 	if err != nil {
 		return nil, err
 	}

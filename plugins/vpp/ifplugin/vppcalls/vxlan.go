@@ -9,6 +9,7 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/vxlan"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
@@ -29,24 +30,19 @@ type Vxlan struct {
 	srcPort, dstPort uint16
 }
 
-type setVxlan = func(c *Calls, ctx context.Context, add bool, t Vxlan) (swIfIndex uint32, err error)
-
-func pickSetVxlan(s session.Session) session.Op[setVxlan] {
-	return session.Pick(s, "VXLAN tunnel",
-		session.Variant((*Calls).setVxlanV3, (*vxlan.VxlanAddDelTunnelV3)(nil), (*vxlan.VxlanAddDelTunnelV3Reply)(nil)),
-		session.Variant((*Calls).setVxlanV1, (*vxlan.VxlanAddDelTunnel)(nil), (*vxlan.VxlanAddDelTunnelReply)(nil)),
-	)
+// vxlanVariant makes, removes and dumps tunnels.
+type vxlanVariant struct {
+	set  func(c *Calls, ctx context.Context, add bool, t Vxlan) (swIfIndex uint32, err error)
+	dump func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error)
 }
 
-type dumpVxlans = func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error)
-
-func pickDumpVxlans(s session.Session) session.Op[dumpVxlans] {
-	return session.Pick(s, "dump VXLAN tunnels",
-		session.Variant((*Calls).dumpVxlansV2, (*vxlan.VxlanTunnelV2Dump)(nil), (*vxlan.VxlanTunnelV2Details)(nil)),
-		session.Variant((*Calls).dumpVxlansV1, (*vxlan.VxlanTunnelDump)(nil), (*vxlan.VxlanTunnelDetails)(nil)),
-		session.Variant((*Calls).noVxlans),
-	)
-}
+var vxlanTunnels = session.Declare(&Operations, "interface VXLAN_TUNNEL", "vxlan",
+	session.Variant(vxlanVariant{(*Calls).setVxlanV3, (*Calls).dumpVxlansV2},
+		(*vxlan.VxlanAddDelTunnelV3)(nil), (*vxlan.VxlanAddDelTunnelV3Reply)(nil),
+		(*vxlan.VxlanTunnelV2Dump)(nil), (*vxlan.VxlanTunnelV2Details)(nil)),
+	session.Variant(vxlanVariant{(*Calls).setVxlanV1, (*Calls).dumpVxlansV1},
+		(*vxlan.VxlanAddDelTunnel)(nil), (*vxlan.VxlanAddDelTunnelReply)(nil),
+		(*vxlan.VxlanTunnelDump)(nil), (*vxlan.VxlanTunnelDetails)(nil)))
 
 // CreateVxlan creates a tunnel that is administratively up. The error is
 // api.TUNNEL_EXIST if there is one.
@@ -77,19 +73,22 @@ func (c *Calls) DumpVxlans(ctx context.Context) (map[uint32]Vxlan, error) {
 }
 
 func (c *Calls) setVxlan(ctx context.Context, add bool, t Vxlan) (uint32, error) {
-	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setVxlan] { return o.setVxlan })
+	tunnels, err := vxlanTunnels.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
-	return set(c, ctx, add, t)
+	return tunnels.set(c, ctx, add, t)
 }
 
 func (c *Calls) dumpVxlans(ctx context.Context, swIfIndex uint32) (map[uint32]Vxlan, error) {
-	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpVxlans] { return o.dumpVxlans })
-	if err != nil {
+	switch tunnels, err := vxlanTunnels.On(c.vpp); {
+	case errors.Is(err, binding.ErrUnsupported):
+		return nil, nil
+	case err != nil:
 		return nil, err
+	default:
+		return tunnels.dump(c, ctx, swIfIndex)
 	}
-	return dump(c, ctx, swIfIndex)
 }
 
 // anyInstance and anyNext leave the choice to VPP.
@@ -150,6 +149,3 @@ func (c *Calls) dumpVxlansV1(ctx context.Context, swIfIndex uint32) (map[uint32]
 	}
 	return out, nil
 }
-
-// noVxlans is for a VPP without the plugin.
-func (c *Calls) noVxlans(context.Context, uint32) (map[uint32]Vxlan, error) { return nil, nil }

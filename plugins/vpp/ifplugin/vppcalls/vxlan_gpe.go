@@ -9,6 +9,7 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/vxlan_gpe"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
@@ -25,26 +26,19 @@ type VxlanGpe struct {
 	DecapVrf uint32
 }
 
-type setVxlanGpe = func(c *Calls, ctx context.Context, add bool, t VxlanGpe) (swIfIndex uint32, err error)
-
-func pickSetVxlanGpe(s session.Session) session.Op[setVxlanGpe] {
-	return session.Pick(s, "VXLAN-GPE tunnel",
-		session.Variant((*Calls).setVxlanGpeV2,
-			(*vxlan_gpe.VxlanGpeAddDelTunnelV2)(nil), (*vxlan_gpe.VxlanGpeAddDelTunnelV2Reply)(nil)),
-		session.Variant((*Calls).setVxlanGpeV1,
-			(*vxlan_gpe.VxlanGpeAddDelTunnel)(nil), (*vxlan_gpe.VxlanGpeAddDelTunnelReply)(nil)),
-	)
+// vxlanGpeVariant makes, removes and dumps tunnels.
+type vxlanGpeVariant struct {
+	set  func(c *Calls, ctx context.Context, add bool, t VxlanGpe) (swIfIndex uint32, err error)
+	dump func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error)
 }
 
-type dumpVxlanGpes = func(c *Calls, ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error)
-
-func pickDumpVxlanGpes(s session.Session) session.Op[dumpVxlanGpes] {
-	return session.Pick(s, "dump VXLAN-GPE tunnels",
-		session.Variant((*Calls).dumpVxlanGpesV2, (*vxlan_gpe.VxlanGpeTunnelV2Dump)(nil), (*vxlan_gpe.VxlanGpeTunnelV2Details)(nil)),
-		session.Variant((*Calls).dumpVxlanGpesV1, (*vxlan_gpe.VxlanGpeTunnelDump)(nil), (*vxlan_gpe.VxlanGpeTunnelDetails)(nil)),
-		session.Variant((*Calls).noVxlanGpes),
-	)
-}
+var vxlanGpeTunnels = session.Declare(&Operations, "interface VXLAN_TUNNEL: GPE", "vxlan-gpe",
+	session.Variant(vxlanGpeVariant{(*Calls).setVxlanGpeV2, (*Calls).dumpVxlanGpesV2},
+		(*vxlan_gpe.VxlanGpeAddDelTunnelV2)(nil), (*vxlan_gpe.VxlanGpeAddDelTunnelV2Reply)(nil),
+		(*vxlan_gpe.VxlanGpeTunnelV2Dump)(nil), (*vxlan_gpe.VxlanGpeTunnelV2Details)(nil)),
+	session.Variant(vxlanGpeVariant{(*Calls).setVxlanGpeV1, (*Calls).dumpVxlanGpesV1},
+		(*vxlan_gpe.VxlanGpeAddDelTunnel)(nil), (*vxlan_gpe.VxlanGpeAddDelTunnelReply)(nil),
+		(*vxlan_gpe.VxlanGpeTunnelDump)(nil), (*vxlan_gpe.VxlanGpeTunnelDetails)(nil)))
 
 // CreateVxlanGpe creates a tunnel that is administratively up. The error is
 // api.TUNNEL_EXIST if there is one.
@@ -76,19 +70,22 @@ func (c *Calls) DumpVxlanGpes(ctx context.Context) (map[uint32]VxlanGpe, error) 
 }
 
 func (c *Calls) setVxlanGpe(ctx context.Context, add bool, t VxlanGpe) (uint32, error) {
-	set, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[setVxlanGpe] { return o.setVxlanGpe })
+	tunnels, err := vxlanGpeTunnels.On(c.vpp)
 	if err != nil {
 		return NoInterface, err
 	}
-	return set(c, ctx, add, t)
+	return tunnels.set(c, ctx, add, t)
 }
 
 func (c *Calls) dumpVxlanGpes(ctx context.Context, swIfIndex uint32) (map[uint32]VxlanGpe, error) {
-	dump, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[dumpVxlanGpes] { return o.dumpVxlanGpes })
-	if err != nil {
+	switch tunnels, err := vxlanGpeTunnels.On(c.vpp); {
+	case errors.Is(err, binding.ErrUnsupported):
+		return nil, nil
+	case err != nil:
 		return nil, err
+	default:
+		return tunnels.dump(c, ctx, swIfIndex)
 	}
-	return dump(c, ctx, swIfIndex)
 }
 
 func (c *Calls) setVxlanGpeV2(ctx context.Context, add bool, t VxlanGpe) (uint32, error) {
@@ -144,6 +141,3 @@ func (c *Calls) dumpVxlanGpesV1(ctx context.Context, swIfIndex uint32) (map[uint
 	}
 	return out, nil
 }
-
-// noVxlanGpes is for a VPP without the plugin.
-func (c *Calls) noVxlanGpes(context.Context, uint32) (map[uint32]VxlanGpe, error) { return nil, nil }

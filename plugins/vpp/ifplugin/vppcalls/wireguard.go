@@ -19,6 +19,9 @@ const WireguardDevice = "Wireguard Tunnel"
 // WireguardKeySize is the number of bytes in a key.
 const WireguardKeySize = 32
 
+var createWireguard = session.Require(&Operations, "interface WIREGUARD_TUNNEL", "wireguard",
+	(*wireguard.WireguardInterfaceCreate)(nil), (*wireguard.WireguardInterfaceCreateReply)(nil))
+
 // Wireguard is a WireGuard interface, wanted or as VPP has it.
 type Wireguard struct {
 	PrivateKey [WireguardKeySize]byte
@@ -29,7 +32,7 @@ type Wireguard struct {
 // CreateWireguard creates a WireGuard interface without peers.
 func (c *Calls) CreateWireguard(ctx context.Context, w Wireguard) (swIfIndex uint32, err error) {
 	reply := &wireguard.WireguardInterfaceCreateReply{}
-	err = c.vpp.Call(ctx, &wireguard.WireguardInterfaceCreate{Interface: wireguard.WireguardInterface{
+	err = c.call(ctx, createWireguard, &wireguard.WireguardInterfaceCreate{Interface: wireguard.WireguardInterface{
 		UserInstance: anyInstance, PrivateKey: w.PrivateKey[:], PublicKey: make([]byte, WireguardKeySize),
 		Port: w.Port, SrcIP: ipconv.Address(w.Src),
 	}}, reply)
