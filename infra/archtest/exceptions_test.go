@@ -45,11 +45,10 @@ var complexFunctions = map[string]string{
 }
 
 var longConditions = map[string]string{
-	"infra/process.parseRange":                           checks,
-	"plugins/govppmux/binding.ParseVersion":              checks,
-	"plugins/govppmux/vppsim/internal/vnet.VNet.canSend": checks,
-	"plugins/linux/ifplugin/descriptor.iface.*":          fields,
-	"plugins/orchestrator/document.beginsWord":           "the ranges of letters and digits",
-	"plugins/vpp/ifplugin/descriptor.gtpu.sameLink":      fields,
-	"plugins/vpp/l3plugin/descriptor.sameButEnabled":     fields,
+	"infra/process.parseRange":                       checks,
+	"plugins/govppmux/binding.ParseVersion":          checks,
+	"plugins/linux/ifplugin/descriptor.iface.*":      fields,
+	"plugins/orchestrator/document.beginsWord":       "the ranges of letters and digits",
+	"plugins/vpp/ifplugin/descriptor.gtpu.sameLink":  fields,
+	"plugins/vpp/l3plugin/descriptor.sameButEnabled": fields,
 }

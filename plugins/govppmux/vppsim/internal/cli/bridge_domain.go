@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/vnet"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -52,10 +53,10 @@ func (c *CLI) domainByID(id uint32) *vnet.BridgeDomain {
 	return nil
 }
 
-func (c *CLI) showBridgeDomain(cmd *command) error {
+func (c *CLI) showBridgeDomain(in *cmdline.Input) error {
 	domains := c.net.BridgeDomains()
 	var detail, members, arp, tag bool
-	if arg := cmd.next(); arg != "" {
+	if arg := in.Next(); arg != "" {
 		id, err := strconv.ParseUint(arg, 10, 32)
 		if err == nil && id == 0 {
 			//lint:ignore ST1005 the words of VPP
@@ -68,39 +69,39 @@ func (c *CLI) showBridgeDomain(cmd *command) error {
 		}
 		if err == nil {
 			domains = []vnet.BridgeDomain{*domain}
-			for arg := cmd.next(); arg != ""; arg = cmd.next() {
+			for arg := in.Next(); arg != ""; arg = in.Next() {
 				detail = detail || arg == "detail" || arg == "det"
 				members, arp, tag = members || arg == "int", arp || arg == "arp", tag || arg == "bd-tag"
 			}
 		}
 	}
 	if len(domains) == 0 {
-		cmd.line("no bridge-domains in use")
+		in.Line("no bridge-domains in use")
 		return nil
 	}
-	cmd.line("%s %s %s %s %s %s %s %s %s %s %s %s %s", center(8, "BD-ID"), center(7, "Index"), center(4, "BSN"),
-		center(9, "Age(min)"), center(9, "Learning"), center(9, "U-Forwrd"), center(11, "UU-Flood"),
-		center(9, "Flooding"), center(9, "ARP-Term"), center(9, "arp-ufwd"), center(8, "Learn-count"),
-		center(8, "Learn-limit"), center(11, "BVI-Intf"))
+	in.Line("%s %s %s %s %s %s %s %s %s %s %s %s %s", cmdline.Center(8, "BD-ID"), cmdline.Center(7, "Index"), cmdline.Center(4, "BSN"),
+		cmdline.Center(9, "Age(min)"), cmdline.Center(9, "Learning"), cmdline.Center(9, "U-Forwrd"), cmdline.Center(11, "UU-Flood"),
+		cmdline.Center(9, "Flooding"), cmdline.Center(9, "ARP-Term"), cmdline.Center(9, "arp-ufwd"), cmdline.Center(8, "Learn-count"),
+		cmdline.Center(8, "Learn-limit"), cmdline.Center(11, "BVI-Intf"))
 	for _, d := range domains {
-		c.showDomainLine(cmd, &d)
+		c.showDomainLine(in, &d)
 		if detail {
-			c.showFeatures(cmd, d.Features)
+			c.showFeatures(in, d.Features)
 		}
 		if detail || members {
-			c.showMembers(cmd, &d)
+			c.showMembers(in, &d)
 		}
 		if (detail || arp) && d.Features&bitARPTerm != 0 {
-			c.showARPTermination(cmd, d.ID)
+			c.showARPTermination(in, d.ID)
 		}
 		if (detail || tag) && d.Tag != "" {
-			cmd.line("\n  BD-Tag: %s", d.Tag)
+			in.Line("\n  BD-Tag: %s", d.Tag)
 		}
 	}
 	return nil
 }
 
-func (c *CLI) showDomainLine(cmd *command, d *vnet.BridgeDomain) {
+func (c *CLI) showDomainLine(in *cmdline.Input, d *vnet.BridgeDomain) {
 	age := "off"
 	if d.MACAge > 0 {
 		age = strconv.Itoa(int(d.MACAge))
@@ -112,37 +113,37 @@ func (c *CLI) showDomainLine(cmd *command, d *vnet.BridgeDomain) {
 	case d.Features&bitUUFlood != 0:
 		unknown = "flood"
 	}
-	cmd.line("%s %s %s %s %s %s %s %s %s %s %s %s %s", center(8, d.ID), center(7, d.Index), center(4, d.Seq),
-		center(9, age), center(9, onOff(d.Features&bitLearn != 0)), center(9, onOff(d.Features&bitForward != 0)),
-		center(11, unknown), center(9, onOff(d.Features&bitFlood != 0)), center(9, onOff(d.Features&bitARPTerm != 0)),
-		center(9, onOff(d.Features&bitARPUFwd != 0)), center(8, 0), center(8, d.LearnLimit),
-		center(11, c.nameOrStale(d.BVI)))
+	in.Line("%s %s %s %s %s %s %s %s %s %s %s %s %s", cmdline.Center(8, d.ID), cmdline.Center(7, d.Index), cmdline.Center(4, d.Seq),
+		cmdline.Center(9, age), cmdline.Center(9, onOff(d.Features&bitLearn != 0)), cmdline.Center(9, onOff(d.Features&bitForward != 0)),
+		cmdline.Center(11, unknown), cmdline.Center(9, onOff(d.Features&bitFlood != 0)), cmdline.Center(9, onOff(d.Features&bitARPTerm != 0)),
+		cmdline.Center(9, onOff(d.Features&bitARPUFwd != 0)), cmdline.Center(8, 0), cmdline.Center(8, d.LearnLimit),
+		cmdline.Center(11, c.nameOrStale(d.BVI)))
 }
 
-func (c *CLI) showFeatures(cmd *command, bitmap uint32) {
+func (c *CLI) showFeatures(in *cmdline.Input, bitmap uint32) {
 	all := features()
 	for bit := len(all) - 1; bit > 0; bit-- {
 		if bitmap&(1<<bit) != 0 {
-			cmd.line("%17s (%s)", all[bit].name, all[bit].node)
+			in.Line("%17s (%s)", all[bit].name, all[bit].node)
 			if more, ok := newFeatures()[all[bit].name]; ok && c.version >= "26.06" {
-				cmd.line("%17s (%s)", more.name, more.node)
+				in.Line("%17s (%s)", more.name, more.node)
 			}
 		}
 	}
 }
 
-func (c *CLI) showMembers(cmd *command, d *vnet.BridgeDomain) {
+func (c *CLI) showMembers(in *cmdline.Input, d *vnet.BridgeDomain) {
 	for at, m := range d.Members {
 		if at == 0 {
-			cmd.line("\n%s%s%s%s%s%s%s", center(30, "Interface"), center(7, "If-idx"), center(5, "ISN"),
-				center(5, "SHG"), center(5, "BVI"), center(9, "TxFlood"), center(30, "VLAN-Tag-Rewrite"))
+			in.Line("\n%s%s%s%s%s%s%s", cmdline.Center(30, "Interface"), cmdline.Center(7, "If-idx"), cmdline.Center(5, "ISN"),
+				cmdline.Center(5, "SHG"), cmdline.Center(5, "BVI"), cmdline.Center(9, "TxFlood"), cmdline.Center(30, "VLAN-Tag-Rewrite"))
 		}
-		cmd.line("%s%s%s%s%s%s%s", center(30, c.nameOrStale(m.Index)), center(7, m.Index), center(5, m.Seq),
-			center(5, m.SHG), center(5, star(m.BVI)), center(9, star(at < d.Flooded)), center(30, c.rewrite(m.Index)))
+		in.Line("%s%s%s%s%s%s%s", cmdline.Center(30, c.nameOrStale(m.Index)), cmdline.Center(7, m.Index), cmdline.Center(5, m.Seq),
+			cmdline.Center(5, m.SHG), cmdline.Center(5, star(m.BVI)), cmdline.Center(9, star(at < d.Flooded)), cmdline.Center(30, c.rewrite(m.Index)))
 	}
 	if d.UUFwd != none {
-		cmd.line("%s%s%s%s%s%s%s", center(30, c.nameOrStale(d.UUFwd)), center(7, d.UUFwd), center(5, 0),
-			center(5, 0), center(5, "uu"), center(9, "-"), center(30, "None"))
+		in.Line("%s%s%s%s%s%s%s", cmdline.Center(30, c.nameOrStale(d.UUFwd)), cmdline.Center(7, d.UUFwd), cmdline.Center(5, 0),
+			cmdline.Center(5, 0), cmdline.Center(5, "uu"), cmdline.Center(9, "-"), cmdline.Center(30, "None"))
 	}
 }
 
@@ -169,9 +170,9 @@ func (c *CLI) rewrite(index uint32) string {
 	return "none"
 }
 
-func (c *CLI) showARPTermination(cmd *command, id uint32) {
-	cmd.line("\n  IP4/IP6 to MAC table for ARP Termination")
+func (c *CLI) showARPTermination(in *cmdline.Input, id uint32) {
+	in.Line("\n  IP4/IP6 to MAC table for ARP Termination")
 	for _, e := range dump[*l2.BdIPMacDetails](c, &l2.BdIPMacDump{BdID: id}) {
-		cmd.line("%s => %s", center(40, e.Entry.IP), center(20, e.Entry.Mac))
+		in.Line("%s => %s", cmdline.Center(40, e.Entry.IP), cmdline.Center(20, e.Entry.Mac))
 	}
 }

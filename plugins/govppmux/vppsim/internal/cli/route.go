@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
 	"go.fd.io/govpp/binapi/fib_types"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip"
@@ -25,10 +26,10 @@ func (c *CLI) tables(isIPv6 bool) []ip.IPTable {
 	return tables
 }
 
-func (c *CLI) showTables(isIPv6 bool) func(*command) error {
-	return func(cmd *command) error {
+func (c *CLI) showTables(isIPv6 bool) func(*cmdline.Input) error {
+	return func(in *cmdline.Input) error {
 		for at, t := range c.tables(isIPv6) {
-			cmd.line("[%d] table_id:%d %s", at, t.TableID, t.Name)
+			in.Line("[%d] table_id:%d %s", at, t.TableID, t.Name)
 		}
 		return nil
 	}
@@ -36,19 +37,19 @@ func (c *CLI) showTables(isIPv6 bool) func(*command) error {
 
 // showFIB prints the routes with what they lead to; the indexes that VPP prints with
 // them have no counterpart here.
-func (c *CLI) showFIB(isIPv6 bool) func(*command) error {
+func (c *CLI) showFIB(isIPv6 bool) func(*cmdline.Input) error {
 	version := "ip4"
 	if isIPv6 {
 		version = "ip6"
 	}
-	return func(cmd *command) error {
+	return func(in *cmdline.Input) error {
 		only, prefix, summary := none, "", false
-		for len(cmd.args) > 0 {
-			switch arg := cmd.next(); arg {
+		for len(in.Args) > 0 {
+			switch arg := in.Next(); arg {
 			case "table":
-				id, err := strconv.ParseUint(cmd.next(), 10, 32)
+				id, err := strconv.ParseUint(in.Next(), 10, 32)
 				if err != nil {
-					return unknownInput(cmd.args)
+					return cmdline.UnknownInput(in.Args)
 				}
 				only = uint32(id)
 			case "summary":
@@ -61,15 +62,15 @@ func (c *CLI) showFIB(isIPv6 bool) func(*command) error {
 			if only != none && only != t.TableID {
 				continue
 			}
-			cmd.line("%s, fib_index:%d, flow hash:[src dst sport dport proto flowlabel ] epoch:0 flags:none locks:[%s:1, ]", t.Name, c.net.TableIndex(isIPv6, t.TableID), holder(t))
+			in.Line("%s, fib_index:%d, flow hash:[src dst sport dport proto flowlabel ] epoch:0 flags:none locks:[%s:1, ]", t.Name, c.net.TableIndex(isIPv6, t.TableID), holder(t))
 			routes := dump[*ip.IPRouteDetails](c, &ip.IPRouteDump{Table: t})
 			if summary {
-				summarise(cmd, routes)
+				summarise(in, routes)
 				continue
 			}
 			for _, d := range routes {
 				if masked := maskedPrefix(d.Route.Prefix); prefix == "" || prefix == masked {
-					c.showRoute(cmd, version, masked, &d.Route)
+					c.showRoute(in, version, masked, &d.Route)
 				}
 			}
 		}
@@ -86,14 +87,14 @@ func holder(t ip.IPTable) string {
 }
 
 // summarise counts routes by the length of their prefixes.
-func summarise(cmd *command, routes []*ip.IPRouteDetails) {
+func summarise(in *cmdline.Input, routes []*ip.IPRouteDetails) {
 	count := map[uint8]int{}
 	for _, d := range routes {
 		count[d.Route.Prefix.Len]++
 	}
-	cmd.line("%s%s", center(20, "Prefix length"), center(16, "Count"))
+	in.Line("%s%s", cmdline.Center(20, "Prefix length"), cmdline.Center(16, "Count"))
 	for _, length := range slices.Sorted(maps.Keys(count)) {
-		cmd.line("%20d%16d", length, count[length])
+		in.Line("%20d%16d", length, count[length])
 	}
 }
 
@@ -105,12 +106,12 @@ func maskedPrefix(p ip_types.Prefix) string {
 	return prefix.Masked().String()
 }
 
-func (c *CLI) showRoute(cmd *command, version, prefix string, route *ip.IPRoute) {
-	cmd.line("%s", prefix)
-	cmd.line("  unicast-%s-chain", version)
-	cmd.line("  [@0]: dpo-load-balance: [proto:%s index:%d buckets:%d uRPF:%d to:[0:0]]", version, route.StatsIndex, len(route.Paths), route.StatsIndex)
+func (c *CLI) showRoute(in *cmdline.Input, version, prefix string, route *ip.IPRoute) {
+	in.Line("%s", prefix)
+	in.Line("  unicast-%s-chain", version)
+	in.Line("  [@0]: dpo-load-balance: [proto:%s index:%d buckets:%d uRPF:%d to:[0:0]]", version, route.StatsIndex, len(route.Paths), route.StatsIndex)
 	for at := range route.Paths {
-		cmd.line("    [%d] %s", at, c.describePath(version, &route.Paths[at]))
+		in.Line("    [%d] %s", at, c.describePath(version, &route.Paths[at]))
 	}
 }
 
@@ -138,16 +139,16 @@ func (c *CLI) describePath(version string, p *fib_types.FibPath) string {
 	return fmt.Sprintf("[@5]: ipv%s via %s %s", version[2:], nextHop, out)
 }
 
-func (c *CLI) showNeighbors(cmd *command) error {
+func (c *CLI) showNeighbors(in *cmdline.Input) error {
 	header := false
 	for _, af := range []ip_types.AddressFamily{ip_types.ADDRESS_IP4, ip_types.ADDRESS_IP6} {
 		for _, d := range dump[*ip_neighbor.IPNeighborDetails](c, &ip_neighbor.IPNeighborDump{SwIfIndex: interface_types.InterfaceIndex(none), Af: af}) {
 			if !header {
 				header = true
-				cmd.line("%s%s%s%s%s", center(12, "Age"), center(40, "IP"), center(8, "Flags"), center(20, "Ethernet"), center(24, "Interface"))
+				in.Line("%s%s%s%s%s", cmdline.Center(12, "Age"), cmdline.Center(40, "IP"), cmdline.Center(8, "Flags"), cmdline.Center(20, "Ethernet"), cmdline.Center(24, "Interface"))
 			}
-			cmd.line("%s%s%s%s %s", center(12, fmt.Sprintf("%.4f", d.Age)), center(40, d.Neighbor.IPAddress),
-				center(8, neighborFlags(d.Neighbor.Flags)), center(20, d.Neighbor.MacAddress), c.nameOrStale(uint32(d.Neighbor.SwIfIndex)))
+			in.Line("%s%s%s%s %s", cmdline.Center(12, fmt.Sprintf("%.4f", d.Age)), cmdline.Center(40, d.Neighbor.IPAddress),
+				cmdline.Center(8, neighborFlags(d.Neighbor.Flags)), cmdline.Center(20, d.Neighbor.MacAddress), c.nameOrStale(uint32(d.Neighbor.SwIfIndex)))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
 	interfaces "go.fd.io/govpp/binapi/interface"
@@ -12,35 +13,35 @@ import (
 	"go.fd.io/govpp/binapi/l2"
 )
 
-func (c *CLI) createLoopback(cmd *command) error {
+func (c *CLI) createLoopback(in *cmdline.Input) error {
 	req := &interfaces.CreateLoopbackInstance{}
-	for len(cmd.args) > 0 {
-		rest := cmd.args
+	for len(in.Args) > 0 {
+		rest := in.Args
 		var err error
-		switch cmd.next() {
+		switch in.Next() {
 		case "mac":
-			req.MacAddress, err = ethernet_types.ParseMacAddress(cmd.next())
+			req.MacAddress, err = ethernet_types.ParseMacAddress(in.Next())
 		case "instance":
 			var instance uint64
-			instance, err = strconv.ParseUint(cmd.next(), 10, 32)
+			instance, err = strconv.ParseUint(in.Next(), 10, 32)
 			req.IsSpecified, req.UserInstance = true, uint32(instance)
 		default:
 			err = errors.ErrUnsupported
 		}
 		if err != nil {
-			return unknownInput(rest)
+			return cmdline.UnknownInput(rest)
 		}
 	}
 	reply, _ := call[*interfaces.CreateLoopbackInstanceReply](c, req)
 	if reply == nil || reply.Retval != 0 {
 		return errors.New("vnet_create_loopback_interface failed")
 	}
-	cmd.line("%s", c.net.InterfaceName(uint32(reply.SwIfIndex)))
+	in.Line("%s", c.net.InterfaceName(uint32(reply.SwIfIndex)))
 	return nil
 }
 
-func (c *CLI) deleteLoopback(cmd *command) error {
-	d, err := c.namedInterface(cmd, "intfc")
+func (c *CLI) deleteLoopback(in *cmdline.Input) error {
+	d, err := c.namedInterface(in, "intfc")
 	if err != nil {
 		return err
 	}
@@ -53,12 +54,12 @@ func (c *CLI) deleteLoopback(cmd *command) error {
 
 // namedInterface takes an interface from the arguments, behind a keyword if one is
 // given.
-func (c *CLI) namedInterface(cmd *command, keyword string) (*interfaces.SwInterfaceDetails, error) {
-	if keyword != "" && cmd.next() != keyword {
+func (c *CLI) namedInterface(in *cmdline.Input, keyword string) (*interfaces.SwInterfaceDetails, error) {
+	if keyword != "" && in.Next() != keyword {
 		return nil, errors.New("interface not specified")
 	}
-	rest := cmd.args
-	if d := c.interfaceByName(cmd.next()); d != nil {
+	rest := in.Args
+	if d := c.interfaceByName(in.Next()); d != nil {
 		return d, nil
 	}
 	if len(rest) == 0 {
@@ -67,18 +68,18 @@ func (c *CLI) namedInterface(cmd *command, keyword string) (*interfaces.SwInterf
 	return nil, fmt.Errorf("unknown interface `%s'", rest[0])
 }
 
-func (c *CLI) setInterfaceState(cmd *command) error {
-	d, err := c.namedInterface(cmd, "")
+func (c *CLI) setInterfaceState(in *cmdline.Input) error {
+	d, err := c.namedInterface(in, "")
 	if err != nil {
 		return err
 	}
 	req := &interfaces.SwInterfaceSetFlags{SwIfIndex: d.SwIfIndex}
-	switch rest := cmd.args; cmd.next() {
+	switch rest := in.Args; in.Next() {
 	case "up":
 		req.Flags = interface_types.IF_STATUS_API_FLAG_ADMIN_UP
 	case "down":
 	default:
-		return unknownInput(rest)
+		return cmdline.UnknownInput(rest)
 	}
 	if reply, _ := call[*interfaces.SwInterfaceSetFlagsReply](c, req); reply == nil || reply.Retval != 0 {
 		return errors.New("super-interface must be up")
@@ -86,8 +87,8 @@ func (c *CLI) setInterfaceState(cmd *command) error {
 	return nil
 }
 
-func (c *CLI) createBridgeDomain(cmd *command) error {
-	id, err := strconv.ParseUint(cmd.next(), 10, 32)
+func (c *CLI) createBridgeDomain(in *cmdline.Input) error {
+	id, err := strconv.ParseUint(in.Next(), 10, 32)
 	if err != nil {
 		return errors.New("bridge-domain-ID not specified")
 	}
@@ -98,36 +99,36 @@ func (c *CLI) createBridgeDomain(cmd *command) error {
 		"learn": &req.Learn, "forward": &req.Forward, "uu-flood": &req.UuFlood,
 		"flood": &req.Flood, "arp-term": &req.ArpTerm, "arp-ufwd": &req.ArpUfwd,
 	}
-	for len(cmd.args) > 0 {
-		rest := cmd.args
-		switch arg := cmd.next(); {
+	for len(in.Args) > 0 {
+		rest := in.Args
+		switch arg := in.Next(); {
 		case arg == "del":
 			req.IsAdd = false
 		case options[arg] != nil:
-			*options[arg] = cmd.next() != "0"
+			*options[arg] = in.Next() != "0"
 		case arg == "mac-age":
-			age, err := strconv.ParseUint(cmd.next(), 10, 8)
+			age, err := strconv.ParseUint(in.Next(), 10, 8)
 			if err != nil {
 				return errors.New("mac age must be 0 to 255")
 			}
 			req.MacAge = uint8(age)
 		case arg == "bd-tag":
-			req.BdTag = cmd.next()
+			req.BdTag = in.Next()
 		default:
-			return unknownInput(rest)
+			return cmdline.UnknownInput(rest)
 		}
 	}
 	reply, _ := call[*l2.BridgeDomainAddDelReply](c, req)
-	return bridgeDomainResult(cmd, req, reply)
+	return bridgeDomainResult(in, req, reply)
 }
 
-func bridgeDomainResult(cmd *command, req *l2.BridgeDomainAddDel, reply *l2.BridgeDomainAddDelReply) error {
+func bridgeDomainResult(in *cmdline.Input, req *l2.BridgeDomainAddDel, reply *l2.BridgeDomainAddDelReply) error {
 	switch {
 	case reply == nil:
 		return errors.New("not available in this release")
 	case reply.Retval == 0:
 		if req.IsAdd {
-			cmd.line("bridge-domain %d", req.BdID)
+			in.Line("bridge-domain %d", req.BdID)
 		}
 		return nil
 	case reply.Retval == int32(api.BD_IN_USE):
@@ -140,17 +141,17 @@ func bridgeDomainResult(cmd *command, req *l2.BridgeDomainAddDel, reply *l2.Brid
 	return fmt.Errorf("bd_add_del returned %d", reply.Retval)
 }
 
-func (c *CLI) setInterfaceL2Bridge(cmd *command) error {
-	d, err := c.namedInterface(cmd, "")
+func (c *CLI) setInterfaceL2Bridge(in *cmdline.Input) error {
+	d, err := c.namedInterface(in, "")
 	if err != nil {
 		return err
 	}
-	id, err := strconv.ParseUint(cmd.next(), 10, 32)
+	id, err := strconv.ParseUint(in.Next(), 10, 32)
 	if err != nil {
 		return errors.New("expected bridge domain ID `'")
 	}
 	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: d.SwIfIndex, BdID: uint32(id), Enable: true}
-	for arg := cmd.next(); arg != ""; arg = cmd.next() {
+	for arg := in.Next(); arg != ""; arg = in.Next() {
 		switch arg {
 		case "bvi":
 			req.PortType = l2.L2_API_PORT_TYPE_BVI
@@ -172,13 +173,13 @@ func (c *CLI) setInterfaceL2Bridge(cmd *command) error {
 }
 
 // macAndDomain takes the first two arguments of the l2fib commands.
-func (c *CLI) macAndDomain(cmd *command) (ethernet_types.MacAddress, uint32, error) {
-	rest := cmd.args
-	mac, err := ethernet_types.ParseMacAddress(cmd.next())
+func (c *CLI) macAndDomain(in *cmdline.Input) (ethernet_types.MacAddress, uint32, error) {
+	rest := in.Args
+	mac, err := ethernet_types.ParseMacAddress(in.Next())
 	if err != nil || len(rest) == 0 {
 		return mac, 0, errors.New("expected mac address `'")
 	}
-	id, err := strconv.ParseUint(cmd.next(), 10, 32)
+	id, err := strconv.ParseUint(in.Next(), 10, 32)
 	if err != nil {
 		return mac, 0, errors.New("expected bridge domain ID `'")
 	}
@@ -188,23 +189,23 @@ func (c *CLI) macAndDomain(cmd *command) (ethernet_types.MacAddress, uint32, err
 	return mac, uint32(id), nil
 }
 
-func (c *CLI) l2fibAdd(cmd *command) error {
-	mac, id, err := c.macAndDomain(cmd)
+func (c *CLI) l2fibAdd(in *cmdline.Input) error {
+	mac, id, err := c.macAndDomain(in)
 	if err != nil {
 		return err
 	}
 	req := &l2.L2fibAddDel{Mac: mac, BdID: id, IsAdd: true}
-	if len(cmd.args) > 0 && cmd.args[0] == "filter" {
+	if len(in.Args) > 0 && in.Args[0] == "filter" {
 		req.FilterMac = true
 		call[*l2.L2fibAddDelReply](c, req)
 		return nil
 	}
-	d, err := c.namedInterface(cmd, "")
+	d, err := c.namedInterface(in, "")
 	if err != nil {
 		return err
 	}
 	req.SwIfIndex = d.SwIfIndex
-	arg := cmd.next()
+	arg := in.Next()
 	req.StaticMac, req.BviMac = arg == "static" || arg == "bvi", arg == "bvi"
 	if reply, _ := call[*l2.L2fibAddDelReply](c, req); reply == nil || reply.Retval != 0 {
 		//lint:ignore ST1005 the words of VPP
@@ -213,8 +214,8 @@ func (c *CLI) l2fibAdd(cmd *command) error {
 	return nil
 }
 
-func (c *CLI) l2fibDel(cmd *command) error {
-	mac, id, err := c.macAndDomain(cmd)
+func (c *CLI) l2fibDel(in *cmdline.Input) error {
+	mac, id, err := c.macAndDomain(in)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
 	"go.fd.io/govpp/binapi/ethernet_types"
 	interfaces "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -18,16 +19,16 @@ import (
 
 const none = ^uint32(0)
 
-func (c *CLI) showVersion(cmd *command) error {
-	cmd.line("vpp v%s built by tenuto on localhost at 2025-10-29T00:00:00", c.version)
+func (c *CLI) showVersion(in *cmdline.Input) error {
+	in.Line("vpp v%s built by tenuto on localhost at 2025-10-29T00:00:00", c.version)
 	return nil
 }
 
-func (c *CLI) showPlugins(cmd *command) error {
-	cmd.line(" Plugin path is: (simulated)\n")
-	cmd.line("\n     Plugin                                   Version                          Description")
+func (c *CLI) showPlugins(in *cmdline.Input) error {
+	in.Line(" Plugin path is: (simulated)\n")
+	in.Line("\n     Plugin                                   Version                          Description")
 	for at, plugin := range []string{"af_packet_plugin.so", "ping_plugin.so"} {
-		cmd.line("%3d. %-40s %-32s %s", at+1, plugin, c.version, "simulated")
+		in.Line("%3d. %-40s %-32s %s", at+1, plugin, c.version, "simulated")
 	}
 	return nil
 }
@@ -50,68 +51,68 @@ func (c *CLI) interfaceByName(name string) *interfaces.SwInterfaceDetails {
 	return nil
 }
 
-func (c *CLI) showInterface(cmd *command) error {
+func (c *CLI) showInterface(in *cmdline.Input) error {
 	var chosen []*interfaces.SwInterfaceDetails
 	addresses := false
-	for len(cmd.args) > 0 {
-		if cmd.args[0] == "address" || cmd.args[0] == "addr" {
+	for len(in.Args) > 0 {
+		if in.Args[0] == "address" || in.Args[0] == "addr" {
 			addresses = true
-		} else if d := c.interfaceByName(cmd.args[0]); d != nil {
+		} else if d := c.interfaceByName(in.Args[0]); d != nil {
 			chosen = append(chosen, d)
 		} else {
-			return unknownInput(cmd.args)
+			return cmdline.UnknownInput(in.Args)
 		}
-		cmd.next()
+		in.Next()
 	}
 	if chosen == nil {
 		chosen = c.details()
 	}
 	if addresses {
 		for _, d := range chosen {
-			c.showAddresses(cmd, d)
+			c.showAddresses(in, d)
 		}
 		return nil
 	}
-	cmd.line("%s%s%s%s%s%s", center(32, "Name"), center(5, "Idx"), center(10, "State"),
-		center(21, "MTU (L3/IP4/IP6/MPLS)"), center(16, "Counter"), center(16, "Count"))
+	in.Line("%s%s%s%s%s%s", cmdline.Center(32, "Name"), cmdline.Center(5, "Idx"), cmdline.Center(10, "State"),
+		cmdline.Center(21, "MTU (L3/IP4/IP6/MPLS)"), cmdline.Center(16, "Counter"), cmdline.Center(16, "Count"))
 	for _, d := range chosen {
 		state := "down"
 		if d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0 {
 			state = "up"
 		}
 		mtu := fmt.Sprintf("%d/%d/%d/%d", d.Mtu[0], d.Mtu[1], d.Mtu[2], d.Mtu[3])
-		cmd.line("%-32s%s%s%s", d.InterfaceName, center(5, d.SwIfIndex), center(10, state), center(21, mtu))
+		in.Line("%-32s%s%s%s", d.InterfaceName, cmdline.Center(5, d.SwIfIndex), cmdline.Center(10, state), cmdline.Center(21, mtu))
 	}
 	return nil
 }
 
-func (c *CLI) showAddresses(cmd *command, d *interfaces.SwInterfaceDetails) {
+func (c *CLI) showAddresses(in *cmdline.Input, d *interfaces.SwInterfaceDetails) {
 	state := "dn"
 	if d.Flags&interface_types.IF_STATUS_API_FLAG_ADMIN_UP != 0 {
 		state = "up"
 	}
-	cmd.line("%s (%s):", d.InterfaceName, state)
+	in.Line("%s (%s):", d.InterfaceName, state)
 	holder := d.SwIfIndex
 	for _, u := range dump[*ip.IPUnnumberedDetails](c, &ip.IPUnnumberedDump{SwIfIndex: d.SwIfIndex}) {
 		holder = u.IPSwIfIndex
-		cmd.line("  unnumbered, use %s", c.net.InterfaceName(uint32(holder)))
+		in.Line("  unnumbered, use %s", c.net.InterfaceName(uint32(holder)))
 	}
 	if domain, member, bridged := c.net.L2Of(uint32(d.SwIfIndex)); bridged {
 		bvi := " "
 		if member.BVI {
 			bvi = "bvi"
 		}
-		cmd.line("  L2 bridge bd-id %d idx %d shg %d %s", domain.ID, domain.Index, member.SHG, bvi)
+		in.Line("  L2 bridge bd-id %d idx %d shg %d %s", domain.ID, domain.Index, member.SHG, bvi)
 	}
 	for _, x := range dump[*l2.L2XconnectDetails](c, &l2.L2XconnectDump{}) {
 		if x.RxSwIfIndex == d.SwIfIndex {
-			cmd.line("  L2 xconnect %s", c.net.InterfaceName(uint32(x.TxSwIfIndex)))
+			in.Line("  L2 xconnect %s", c.net.InterfaceName(uint32(x.TxSwIfIndex)))
 		}
 	}
 	for _, isIPv6 := range []bool{false, true} {
 		table, _ := call[*interfaces.SwInterfaceGetTableReply](c, &interfaces.SwInterfaceGetTable{SwIfIndex: d.SwIfIndex, IsIPv6: isIPv6})
 		for _, a := range dump[*ip.IPAddressDetails](c, &ip.IPAddressDump{SwIfIndex: holder, IsIPv6: isIPv6}) {
-			cmd.line("  L3 %s%s", a.Prefix, tableNote(isIPv6, table))
+			in.Line("  L3 %s%s", a.Prefix, tableNote(isIPv6, table))
 		}
 	}
 }
@@ -138,14 +139,14 @@ func (c *CLI) nameOrStale(index uint32) string {
 	return "Stale"
 }
 
-func (c *CLI) showL2FIB(cmd *command) error {
+func (c *CLI) showL2FIB(in *cmdline.Input) error {
 	verbose, only := false, none
-	for len(cmd.args) > 0 {
-		switch arg := cmd.next(); arg {
+	for len(in.Args) > 0 {
+		switch arg := in.Next(); arg {
 		case "verbose", "all":
 			verbose = true
 		case "bd_id":
-			id, err := strconv.ParseUint(cmd.next(), 10, 32)
+			id, err := strconv.ParseUint(in.Next(), 10, 32)
 			if err != nil {
 				return errors.New("expected bridge domain ID")
 			}
@@ -158,23 +159,23 @@ func (c *CLI) showL2FIB(cmd *command) error {
 	}
 	macs := c.net.MACs()
 	if len(macs) == 0 {
-		cmd.line("no l2fib entries")
+		in.Line("no l2fib entries")
 		return nil
 	}
 	if verbose {
-		cmd.line("%s%s%s%s%s%s%s%s%s", center(19, "Mac-Address"), center(7, "BD-Idx"), center(7, "If-Idx"),
-			center(8, "BSN-ISN"), center(9, "Age(min)"), center(7, "static"), center(7, "filter"),
-			center(5, "bvi"), center(30, "Interface-Name"))
+		in.Line("%s%s%s%s%s%s%s%s%s", cmdline.Center(19, "Mac-Address"), cmdline.Center(7, "BD-Idx"), cmdline.Center(7, "If-Idx"),
+			cmdline.Center(8, "BSN-ISN"), cmdline.Center(9, "Age(min)"), cmdline.Center(7, "static"), cmdline.Center(7, "filter"),
+			cmdline.Center(5, "bvi"), cmdline.Center(30, "Interface-Name"))
 	}
 	for _, m := range macs {
 		if verbose && (only == none || only == m.Domain) {
-			cmd.line("%s%s%s %3d/%-3d%s%s%s%s%s", center(19, ethernet_types.MacAddress(m.Address)),
-				center(7, m.Domain), center(7, int32(m.Interface)), 0, 0, center(9, "no"),
-				center(7, star(m.Static)), center(7, star(m.Filter)), center(5, star(m.BVI)),
-				center(30, c.nameOrStale(m.Interface)))
+			in.Line("%s%s%s %3d/%-3d%s%s%s%s%s", cmdline.Center(19, ethernet_types.MacAddress(m.Address)),
+				cmdline.Center(7, m.Domain), cmdline.Center(7, int32(m.Interface)), 0, 0, cmdline.Center(9, "no"),
+				cmdline.Center(7, star(m.Static)), cmdline.Center(7, star(m.Filter)), cmdline.Center(5, star(m.BVI)),
+				cmdline.Center(30, c.nameOrStale(m.Interface)))
 		}
 	}
-	cmd.line("L2FIB total/learned entries: %d/0  Last scan time: 0.0000e0sec  Learn limit: %d ", len(macs), 256*1024*64)
+	in.Line("L2FIB total/learned entries: %d/0  Last scan time: 0.0000e0sec  Learn limit: %d ", len(macs), 256*1024*64)
 	return nil
 }
 
@@ -198,15 +199,15 @@ func joinNonEmpty(words ...string) string {
 }
 
 // showClients lists the clients of the API, and of their names what fits the column.
-func (c *CLI) showClients(cmd *command) error {
+func (c *CLI) showClients(in *cmdline.Input) error {
 	names := c.server.ClientNames()
 	if len(names) == 0 {
 		return nil
 	}
-	cmd.line("Socket clients")
-	cmd.line("%20s %8s", "Name", "Fildesc")
+	in.Line("Socket clients")
+	in.Line("%20s %8s", "Name", "Fildesc")
 	for _, index := range slices.Sorted(maps.Keys(names)) {
-		cmd.line("%20.20s %8d", names[index], firstDescriptor+(index&0xffff))
+		in.Line("%20.20s %8d", names[index], firstDescriptor+(index&0xffff))
 	}
 	return nil
 }

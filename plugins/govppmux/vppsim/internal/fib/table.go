@@ -100,9 +100,9 @@ type Table struct {
 	Family Family
 	// API is set while the table is held through ip_table_add_del.
 	API bool
-	// Bound counts the interfaces in the table (not for table 0), Neighbors the
-	// neighbours with a route in it, Proxies the DHCP proxies and servers.
-	Bound, Neighbors, Proxies int
+	// Bound counts the interfaces in the table (not for table 0), Held what else
+	// keeps it: neighbours with a route in it, DHCP proxies and servers.
+	Bound, Held int
 	// FlowHash is the configuration of load balancing, as the API gave it.
 	FlowHash uint32
 
@@ -239,7 +239,7 @@ func (f *Tables) takeIndex(fam Family) uint32 {
 
 // Release destroys a table that nothing holds any more, with all routes in it.
 func (f *Tables) Release(t *Table) {
-	if t.API || t.Bound > 0 || t.Neighbors > 0 || t.Proxies > 0 || t.lookups > 0 {
+	if t.API || t.Bound > 0 || t.Held > 0 || t.lookups > 0 {
 		return
 	}
 	for prefix, entry := range t.routes {

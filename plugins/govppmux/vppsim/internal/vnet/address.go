@@ -18,8 +18,6 @@ type addressFamilies struct {
 
 	linkLocal      netip.Addr // invalid while IPv6 is not enabled
 	linkLocalLocks int
-
-	autoconfig, learnsRoutes bool // what is made of router advertisements
 }
 
 // ifAddress is an address with the length of its subnet; host bits are kept.
@@ -62,7 +60,7 @@ func (i *swInterface) canHaveAddresses() bool {
 }
 
 // addAddress implements the adding half of sw_interface_add_del_address.
-func (n *VNet) addAddress(i *swInterface, prefix netip.Prefix) api.VPPApiError {
+func (n *VNet) addAddress(i *swInterface, prefix netip.Prefix) retval {
 	if !i.canHaveAddresses() {
 		return api.UNSUPPORTED
 	}
@@ -146,7 +144,7 @@ func (n *VNet) takeStale(i *swInterface, addr netip.Addr) {
 // removeAddress implements the deleting half of sw_interface_add_del_address. The
 // length decides only which connected prefix goes: with a wrong one the address is
 // removed and its subnet's routes stay, as in VPP.
-func (n *VNet) removeAddress(i *swInterface, prefix netip.Prefix) api.VPPApiError {
+func (n *VNet) removeAddress(i *swInterface, prefix netip.Prefix) retval {
 	if !i.canHaveAddresses() {
 		return api.UNSUPPORTED
 	}
@@ -213,7 +211,7 @@ func (n *VNet) addressesGone(i *swInterface) {
 
 // setUnnumbered makes an interface borrow the addresses of another one; both must
 // be in the same tables.
-func (n *VNet) setUnnumbered(i, lender *swInterface) api.VPPApiError {
+func (n *VNet) setUnnumbered(i, lender *swInterface) retval {
 	if i.table != lender.table {
 		return api.UNEXPECTED_INTF_STATE
 	}

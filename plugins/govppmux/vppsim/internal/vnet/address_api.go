@@ -6,57 +6,54 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	interfaces_api "go.fd.io/govpp/binapi/interface"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip"
 	"go.fd.io/govpp/binapi/ip_types"
 )
 
 func (n *VNet) handleAddresses() {
-	wire.Handle(n.server, n.swInterfaceAddDelAddress)
-	wire.Handle(n.server, n.swInterfaceSetTable)
+	handle[interfaces_api.SwInterfaceAddDelAddressReply](n.server, n.swInterfaceAddDelAddress)
+	handle[interfaces_api.SwInterfaceSetTableReply](n.server, n.swInterfaceSetTable)
 	wire.Handle(n.server, n.swInterfaceGetTable)
-	wire.Handle(n.server, n.swInterfaceSetUnnumbered)
-	wire.Handle(n.server, n.addressReplaceBegin)
-	wire.Handle(n.server, n.addressReplaceEnd)
+	handle[interfaces_api.SwInterfaceSetUnnumberedReply](n.server, n.swInterfaceSetUnnumbered)
+	handle[interfaces_api.SwInterfaceAddressReplaceBeginReply](n.server, n.addressReplaceBegin)
+	handle[interfaces_api.SwInterfaceAddressReplaceEndReply](n.server, n.addressReplaceEnd)
 	wire.HandleDump(n.server, n.ipAddressDump)
 	wire.HandleDump(n.server, n.ipUnnumberedDump)
 }
 
-func (n *VNet) swInterfaceAddDelAddress(_ *wire.Call, req *interfaces_api.SwInterfaceAddDelAddress) *interfaces_api.SwInterfaceAddDelAddressReply {
-	rv := ok
+func (n *VNet) swInterfaceAddDelAddress(req *interfaces_api.SwInterfaceAddDelAddress) retval {
 	i := n.byIndex(req.SwIfIndex)
 	prefix, valid := prefixOf(ip_types.Prefix(req.Prefix))
 	switch {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case req.DelAll:
 		n.removeAllAddresses(i)
 	case !valid:
-		rv = api.ADDRESS_LENGTH_MISMATCH
+		return api.ADDRESS_LENGTH_MISMATCH
 	case req.IsAdd:
-		rv = n.addAddress(i, prefix)
+		return n.addAddress(i, prefix)
 	default:
-		rv = n.removeAddress(i, prefix)
+		return n.removeAddress(i, prefix)
 	}
-	return &interfaces_api.SwInterfaceAddDelAddressReply{Retval: int32(rv)}
+	return ok
 }
 
 // swInterfaceSetTable: the table must exist, and the interface must not have
 // addresses, borrowed ones included.
-func (n *VNet) swInterfaceSetTable(_ *wire.Call, req *interfaces_api.SwInterfaceSetTable) *interfaces_api.SwInterfaceSetTableReply {
-	rv := ok
+func (n *VNet) swInterfaceSetTable(req *interfaces_api.SwInterfaceSetTable) retval {
 	f := familyFlag(req.IsIPv6)
 	switch i := n.byIndex(req.SwIfIndex); {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case n.fibs.Table(f, req.VrfID) == nil, n.before("24.10") && !n.fibs.Table(f, req.VrfID).Multicast():
-		rv = api.NO_SUCH_FIB
+		return api.NO_SUCH_FIB
 	case len(n.borrowed(i, f)) > 0:
-		rv = api.ADDRESS_FOUND_FOR_INTERFACE
+		return api.ADDRESS_FOUND_FOR_INTERFACE
 	default:
 		n.bindTable(i, f, req.VrfID)
 	}
-	return &interfaces_api.SwInterfaceSetTableReply{Retval: int32(rv)}
+	return ok
 }
 
 func (n *VNet) swInterfaceGetTable(_ *wire.Call, req *interfaces_api.SwInterfaceGetTable) *interfaces_api.SwInterfaceGetTableReply {
@@ -69,23 +66,22 @@ func (n *VNet) swInterfaceGetTable(_ *wire.Call, req *interfaces_api.SwInterface
 
 // swInterfaceSetUnnumbered: the names in the message are the wrong way round,
 // unnumbered_sw_if_index borrows from sw_if_index.
-func (n *VNet) swInterfaceSetUnnumbered(_ *wire.Call, req *interfaces_api.SwInterfaceSetUnnumbered) *interfaces_api.SwInterfaceSetUnnumberedReply {
-	rv := ok
+func (n *VNet) swInterfaceSetUnnumbered(req *interfaces_api.SwInterfaceSetUnnumbered) retval {
 	i, lender := n.byIndex(req.UnnumberedSwIfIndex), n.byIndex(req.SwIfIndex)
 	switch {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case req.IsAdd && lender == nil:
-		rv = api.INVALID_SW_IF_INDEX_2
+		return api.INVALID_SW_IF_INDEX_2
 	case req.IsAdd:
-		rv = n.setUnnumbered(i, lender)
+		return n.setUnnumbered(i, lender)
 	default:
 		i.unnumbered, i.unnumberedTo = false, 0
 	}
-	return &interfaces_api.SwInterfaceSetUnnumberedReply{Retval: int32(rv)}
+	return ok
 }
 
-func (n *VNet) addressReplaceBegin(*wire.Call, *interfaces_api.SwInterfaceAddressReplaceBegin) *interfaces_api.SwInterfaceAddressReplaceBeginReply {
+func (n *VNet) addressReplaceBegin(*interfaces_api.SwInterfaceAddressReplaceBegin) retval {
 	n.subnets.replacing = true
 	for _, i := range n.ifs.all() {
 		for f := range families {
@@ -94,10 +90,10 @@ func (n *VNet) addressReplaceBegin(*wire.Call, *interfaces_api.SwInterfaceAddres
 			}
 		}
 	}
-	return &interfaces_api.SwInterfaceAddressReplaceBeginReply{}
+	return ok
 }
 
-func (n *VNet) addressReplaceEnd(*wire.Call, *interfaces_api.SwInterfaceAddressReplaceEnd) *interfaces_api.SwInterfaceAddressReplaceEndReply {
+func (n *VNet) addressReplaceEnd(*interfaces_api.SwInterfaceAddressReplaceEnd) retval {
 	for _, i := range n.ifs.all() {
 		var stale []netip.Prefix
 		for f := range families {
@@ -112,7 +108,7 @@ func (n *VNet) addressReplaceEnd(*wire.Call, *interfaces_api.SwInterfaceAddressR
 		}
 	}
 	n.subnets.replacing = false
-	return &interfaces_api.SwInterfaceAddressReplaceEndReply{}
+	return ok
 }
 
 func (n *VNet) ipAddressDump(c *wire.Call, req *ip.IPAddressDump) {
@@ -130,10 +126,10 @@ func (n *VNet) ipAddressDump(c *wire.Call, req *ip.IPAddressDump) {
 
 func (n *VNet) ipUnnumberedDump(c *wire.Call, req *ip.IPUnnumberedDump) {
 	for _, i := range n.ifs.all() {
-		if i.unnumbered && (uint32(req.SwIfIndex) == none || uint32(req.SwIfIndex) == i.index) {
+		if i.unnumbered && selects(req.SwIfIndex, i.index) {
 			c.Send(&ip.IPUnnumberedDetails{
-				SwIfIndex:   interface_types.InterfaceIndex(i.index),
-				IPSwIfIndex: interface_types.InterfaceIndex(i.unnumberedTo),
+				SwIfIndex:   ifIndex(i.index),
+				IPSwIfIndex: ifIndex(i.unnumberedTo),
 			})
 		}
 	}

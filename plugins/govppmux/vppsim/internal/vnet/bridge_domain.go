@@ -135,7 +135,7 @@ func featuresOf(flags l2.BdFlags) uint32 {
 }
 
 // createDomain implements the adding half of bridge_domain_add_del.
-func (s *layer2) createDomain(req *l2.BridgeDomainAddDel) api.VPPApiError {
+func (s *layer2) createDomain(req *l2.BridgeDomainAddDel) retval {
 	if _, exists := s.byID[req.BdID]; exists {
 		return api.BD_ALREADY_EXISTS
 	}
@@ -168,7 +168,7 @@ func (s *layer2) createDomain(req *l2.BridgeDomainAddDel) api.VPPApiError {
 
 // deleteDomain implements the deleting half of bridge_domain_add_del. A domain with
 // members stays; configured MACs do not keep it.
-func (s *layer2) deleteDomain(id uint32) api.VPPApiError {
+func (s *layer2) deleteDomain(id uint32) retval {
 	index, exists := s.byID[id]
 	switch {
 	case !exists:
@@ -183,7 +183,7 @@ func (s *layer2) deleteDomain(id uint32) api.VPPApiError {
 }
 
 // domain finds a bridge domain that may be changed.
-func (s *layer2) domain(id uint32) (*bridgeDomain, api.VPPApiError) {
+func (s *layer2) domain(id uint32) (*bridgeDomain, retval) {
 	if id == 0 {
 		return nil, api.BD_NOT_MODIFIABLE
 	}

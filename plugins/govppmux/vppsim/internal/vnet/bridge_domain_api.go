@@ -7,14 +7,11 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 )
 
 func (n *VNet) handleBridgeDomains() {
-	wire.Handle(n.server, func(_ *wire.Call, req *l2.BridgeDomainAddDel) *l2.BridgeDomainAddDelReply {
-		return &l2.BridgeDomainAddDelReply{Retval: int32(n.bridgeDomainAddDel(req))}
-	})
+	handle[l2.BridgeDomainAddDelReply](n.server, n.bridgeDomainAddDel)
 	wire.Handle(n.server, func(_ *wire.Call, req *l2.BridgeDomainAddDelV2) *l2.BridgeDomainAddDelV2Reply {
 		v1 := l2.BridgeDomainAddDel(*req)
 		if v1.IsAdd && v1.BdID == none {
@@ -24,14 +21,14 @@ func (n *VNet) handleBridgeDomains() {
 	})
 	wire.HandleDump(n.server, n.bridgeDomainDump)
 	wire.Handle(n.server, n.bridgeFlags)
-	wire.Handle(n.server, n.bridgeDomainSetMacAge)
-	wire.Handle(n.server, n.bridgeDomainSetLearnLimit)
-	wire.Handle(n.server, n.bdIPMacAddDel)
-	wire.Handle(n.server, n.bdIPMacFlush)
+	handle[l2.BridgeDomainSetMacAgeReply](n.server, n.bridgeDomainSetMacAge)
+	handle[l2.BridgeDomainSetLearnLimitReply](n.server, n.bridgeDomainSetLearnLimit)
+	handle[l2.BdIPMacAddDelReply](n.server, n.bdIPMacAddDel)
+	handle[l2.BdIPMacFlushReply](n.server, n.bdIPMacFlush)
 	wire.HandleDump(n.server, n.bdIPMacDump)
 }
 
-func (n *VNet) bridgeDomainAddDel(req *l2.BridgeDomainAddDel) api.VPPApiError {
+func (n *VNet) bridgeDomainAddDel(req *l2.BridgeDomainAddDel) retval {
 	if req.IsAdd {
 		return n.l2.createDomain(req)
 	}
@@ -62,11 +59,11 @@ func (n *VNet) bridgeDomainDetails(bd *bridgeDomain) *l2.BridgeDomainDetails {
 		ArpUfwd:        bd.features&featARPUFwd != 0,
 		MacAge:         bd.macAge,
 		BdTag:          bd.tag,
-		BviSwIfIndex:   interface_types.InterfaceIndex(bd.bvi),
-		UuFwdSwIfIndex: interface_types.InterfaceIndex(bd.uuFwd),
+		BviSwIfIndex:   ifIndex(bd.bvi),
+		UuFwdSwIfIndex: ifIndex(bd.uuFwd),
 	}
 	for _, member := range bd.members {
-		m := l2.BridgeDomainSwIf{SwIfIndex: interface_types.InterfaceIndex(member)}
+		m := l2.BridgeDomainSwIf{SwIfIndex: ifIndex(member)}
 		if i := n.ifs.at(member); i != nil {
 			m.Shg = i.l2.shg
 		}
@@ -90,28 +87,28 @@ func (n *VNet) bridgeFlags(_ *wire.Call, req *l2.BridgeFlags) *l2.BridgeFlagsRep
 	return &l2.BridgeFlagsReply{ResultingFeatureBitmap: bd.features}
 }
 
-func (n *VNet) bridgeDomainSetMacAge(_ *wire.Call, req *l2.BridgeDomainSetMacAge) *l2.BridgeDomainSetMacAgeReply {
+func (n *VNet) bridgeDomainSetMacAge(req *l2.BridgeDomainSetMacAge) retval {
 	bd, rv := n.l2.domain(req.BdID)
 	if rv == ok {
 		bd.macAge = req.MacAge
 	}
-	return &l2.BridgeDomainSetMacAgeReply{Retval: int32(rv)}
+	return rv
 }
 
-func (n *VNet) bridgeDomainSetLearnLimit(_ *wire.Call, req *l2.BridgeDomainSetLearnLimit) *l2.BridgeDomainSetLearnLimitReply {
+func (n *VNet) bridgeDomainSetLearnLimit(req *l2.BridgeDomainSetLearnLimit) retval {
 	bd, rv := n.l2.domain(req.BdID)
 	if rv == ok {
 		bd.learnLimit = req.LearnLimit
 	}
-	return &l2.BridgeDomainSetLearnLimitReply{Retval: int32(rv)}
+	return rv
 }
 
 // bdIPMacAddDel changes the table that ARP termination answers from. Deleting needs
 // the right MAC.
-func (n *VNet) bdIPMacAddDel(_ *wire.Call, req *l2.BdIPMacAddDel) *l2.BdIPMacAddDelReply {
+func (n *VNet) bdIPMacAddDel(req *l2.BdIPMacAddDel) retval {
 	bd, rv := n.l2.domain(req.Entry.BdID)
 	if rv != ok {
-		return &l2.BdIPMacAddDelReply{Retval: int32(rv)}
+		return rv
 	}
 	bd.validate()
 	addr := addrOf(req.Entry.IP)
@@ -124,15 +121,15 @@ func (n *VNet) bdIPMacAddDel(_ *wire.Call, req *l2.BdIPMacAddDel) *l2.BdIPMacAdd
 	default:
 		rv = api.UNSPECIFIED
 	}
-	return &l2.BdIPMacAddDelReply{Retval: int32(rv)}
+	return rv
 }
 
-func (n *VNet) bdIPMacFlush(_ *wire.Call, req *l2.BdIPMacFlush) *l2.BdIPMacFlushReply {
+func (n *VNet) bdIPMacFlush(req *l2.BdIPMacFlush) retval {
 	bd, rv := n.l2.domain(req.BdID)
 	if rv == ok {
 		clear(bd.arp)
 	}
-	return &l2.BdIPMacFlushReply{Retval: int32(rv)}
+	return rv
 }
 
 func (n *VNet) bdIPMacDump(c *wire.Call, req *l2.BdIPMacDump) {

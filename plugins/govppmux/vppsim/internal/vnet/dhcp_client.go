@@ -3,6 +3,7 @@ package vnet
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
@@ -12,7 +13,8 @@ import (
 
 // dhcpClients are the DHCP clients by interface.
 type dhcpClients struct {
-	byIndex map[uint32]*dhcpClient
+	*VNet
+	clients map[uint32]*dhcpClient
 }
 
 type dhcpClient struct {
@@ -22,41 +24,43 @@ type dhcpClient struct {
 	router  netip.Addr
 }
 
-func (n *VNet) handleDHCPClients() {
-	wire.Handle(n.server, func(c *wire.Call, req *dhcp.DHCPClientConfig) *dhcp.DHCPClientConfigReply {
-		i := n.byIndex(req.Client.SwIfIndex)
+func (cs *dhcpClients) register(server *wire.Server) {
+	wire.Handle(server, func(c *wire.Call, req *dhcp.DHCPClientConfig) *dhcp.DHCPClientConfigReply {
+		i := cs.byIndex(req.Client.SwIfIndex)
 		if i == nil {
 			return &dhcp.DHCPClientConfigReply{Retval: int32(api.INVALID_SW_IF_INDEX)}
 		}
-		_, has := n.dhcpClients.byIndex[i.index]
+		_, has := cs.clients[i.index]
 		switch {
 		case has == req.IsAdd:
 			return &dhcp.DHCPClientConfigReply{Retval: int32(api.INVALID_VALUE)}
 		case req.IsAdd:
-			n.dhcpClients.byIndex[i.index] = &dhcpClient{config: req.Client, owner: c.Client}
+			cs.clients[i.index] = &dhcpClient{config: req.Client, owner: c.Client}
 		default:
-			n.dropLease(i)
-			delete(n.dhcpClients.byIndex, i.index)
+			cs.dropLease(i)
+			delete(cs.clients, i.index)
 		}
 		return &dhcp.DHCPClientConfigReply{}
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, _ *dhcp.DHCPClientDump) {
-		for index := range n.ifs.all() {
-			if d := n.dhcpClients.byIndex[index]; d != nil {
-				c.Send(&dhcp.DHCPClientDetails{Client: d.config, Lease: n.leaseOf(d)})
+	wire.HandleDump(server, func(c *wire.Call, _ *dhcp.DHCPClientDump) {
+		for index := range cs.ifs.all() {
+			if d := cs.clients[index]; d != nil {
+				c.Send(&dhcp.DHCPClientDetails{Client: d.config, Lease: cs.leaseOf(d)})
 			}
 		}
 	})
 }
 
+func (cs *dhcpClients) reset() { cs.clients = make(map[uint32]*dhcpClient) }
+
 // leaseOf describes a lease as VPP does, which leaves out what family addresses
 // are of.
-func (n *VNet) leaseOf(d *dhcpClient) dhcp.DHCPLease {
+func (cs *dhcpClients) leaseOf(d *dhcpClient) dhcp.DHCPLease {
 	lease := dhcp.DHCPLease{SwIfIndex: d.config.SwIfIndex, Hostname: d.config.Hostname}
 	if !d.address.IsValid() {
 		return lease
 	}
-	if i := n.byIndex(d.config.SwIfIndex); i != nil {
+	if i := cs.byIndex(d.config.SwIfIndex); i != nil {
 		lease.HostMac = i.hw.mac
 	}
 	lease.State, lease.MaskWidth = dhcp.DHCP_CLIENT_STATE_API_BOUND, uint8(d.address.Bits())
@@ -71,30 +75,42 @@ func (n *VNet) leaseOf(d *dhcpClient) dhcp.DHCPLease {
 // would; the invalid Prefix makes it lose the one it has, which VPP does not
 // report.
 func (n *VNet) Lease(index uint32, address netip.Prefix, router netip.Addr) error {
-	i, d := n.ifs.at(index), n.dhcpClients.byIndex[index]
+	cs := n.dhcpClients
+	i, d := cs.ifs.at(index), cs.clients[index]
 	if i == nil || d == nil {
 		return fmt.Errorf("interface %d has no DHCP client", index)
 	}
-	n.dropLease(i)
+	cs.dropLease(i)
 	if !address.IsValid() {
 		return nil
 	}
-	if rv := n.addAddress(i, address); rv != ok {
+	if rv := cs.addAddress(i, address); rv != ok {
 		return fmt.Errorf("address %s: %w", address, rv)
 	}
 	d.address, d.router = address, router
 	if d.config.WantDHCPEvent {
-		n.server.SendEvent(d.owner, &dhcp.DHCPComplEvent{PID: d.config.PID, Lease: n.leaseOf(d)})
+		cs.server.SendEvent(d.owner, &dhcp.DHCPComplEvent{PID: d.config.PID, Lease: cs.leaseOf(d)})
 	}
 	return nil
 }
 
+func (cs *dhcpClients) interfaceRemoved(i *swInterface) {
+	cs.dropLease(i)
+	delete(cs.clients, i.index)
+}
+
+func (cs *dhcpClients) dumpInterface(b *strings.Builder, i *swInterface) {
+	if d := cs.clients[i.index]; d != nil {
+		fmt.Fprintf(b, "  DHCP client %q\n", d.config.Hostname)
+	}
+}
+
 // dropLease takes the leased address of an interface away.
-func (n *VNet) dropLease(i *swInterface) {
-	d := n.dhcpClients.byIndex[i.index]
+func (cs *dhcpClients) dropLease(i *swInterface) {
+	d := cs.clients[i.index]
 	if d == nil || !d.address.IsValid() {
 		return
 	}
-	n.removeAddress(i, d.address)
+	cs.removeAddress(i, d.address)
 	d.address, d.router = netip.Prefix{}, netip.Addr{}
 }

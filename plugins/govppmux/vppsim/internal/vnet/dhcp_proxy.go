@@ -33,51 +33,63 @@ var broadcast = netip.MustParsePrefix("255.255.255.255/32")
 // bytes of the number.
 const vssNone = dhcp.VssType(uint32(dhcp.VSS_TYPE_API_INVALID) << 24)
 
-func (n *VNet) handleDHCPProxies() {
-	wire.Handle(n.server, n.dhcpProxyConfig)
-	wire.HandleDump(n.server, n.dhcpProxyDump)
+// dhcpProxies are the DHCP proxies, by ID of the table of the clients.
+type dhcpProxies struct {
+	*VNet
+	byTable [families]map[uint32]*dhcpProxy
 }
 
-func (n *VNet) dhcpProxyConfig(_ *wire.Call, req *dhcp.DHCPProxyConfig) *dhcp.DHCPProxyConfigReply {
-	server, source, rv := addrOf(req.DHCPServer), addrOf(req.DHCPSrcAddress), ok
+func (ps *dhcpProxies) register(server *wire.Server) {
+	handle[dhcp.DHCPProxyConfigReply](server, ps.dhcpProxyConfig)
+	wire.HandleDump(server, ps.dhcpProxyDump)
+}
+
+func (ps *dhcpProxies) reset() {
+	for f := range families {
+		ps.byTable[f] = make(map[uint32]*dhcpProxy)
+	}
+}
+
+func (ps *dhcpProxies) dhcpProxyConfig(req *dhcp.DHCPProxyConfig) retval {
+	server, source := addrOf(req.DHCPServer), addrOf(req.DHCPSrcAddress)
 	switch {
 	case req.DHCPServer.Af != req.DHCPSrcAddress.Af:
-		rv = api.INVALID_ARGUMENT
+		return api.INVALID_ARGUMENT
 	case server.IsUnspecified():
-		rv = api.INVALID_DST_ADDRESS
+		return api.INVALID_DST_ADDRESS
 	case source.IsUnspecified():
-		rv = api.INVALID_SRC_ADDRESS
+		return api.INVALID_SRC_ADDRESS
 	case req.IsAdd:
-		n.addDHCPServer(req.RxVrfID, source, server, req.ServerVrfID)
+		ps.addDHCPServer(req.RxVrfID, source, server, req.ServerVrfID)
 	default:
-		n.removeDHCPServer(req.RxVrfID, server, req.ServerVrfID)
+		ps.removeDHCPServer(req.RxVrfID, server, req.ServerVrfID)
 	}
-	return &dhcp.DHCPProxyConfigReply{Retval: int32(rv)}
+	return ok
 }
 
 // addDHCPServer makes the tables that do not exist. Of IPv6 clients only the
 // multicast table is needed, which is not simulated.
-func (n *VNet) addDHCPServer(rx uint32, source, server netip.Addr, table uint32) {
+func (ps *dhcpProxies) addDHCPServer(rx uint32, source, server netip.Addr, table uint32) {
 	f := familyOf(server)
-	p := n.l3.dhcp[f][rx]
+	p := ps.byTable[f][rx]
 	if p == nil {
 		p = &dhcpProxy{source: source}
-		n.l3.dhcp[f][rx] = p
+		ps.byTable[f][rx] = p
 		if f == ip4 {
-			t := n.holdTable(f, rx)
-			n.fibs.Set(t, broadcast, fib.SourceDHCP, []fib.Path{fib.Local(0, netip.IPv4Unspecified())})
+			t := ps.holdTable(f, rx)
+			ps.fibs.Set(t, broadcast, fib.SourceDHCP, []fib.Path{fib.Local(0, netip.IPv4Unspecified())})
 		}
 	}
 	if slices.ContainsFunc(p.servers, func(s dhcpServer) bool { return s.addr == server && s.table.ID == table }) {
 		return
 	}
-	p.servers = append(p.servers, dhcpServer{server, n.holdTable(f, table)})
+	p.servers = append(p.servers, dhcpServer{server, ps.holdTable(f, table)})
 }
 
 // removeDHCPServer: the proxy goes with its last server. Nothing to remove is fine.
-func (n *VNet) removeDHCPServer(rx uint32, server netip.Addr, table uint32) {
+func (ps *dhcpProxies) removeDHCPServer(rx uint32, server netip.Addr, table uint32) {
 	f := familyOf(server)
-	p := n.l3.dhcp[f][rx]
+	p := ps.byTable[f][rx]
 	if p == nil {
 		return
 	}
@@ -85,39 +97,25 @@ func (n *VNet) removeDHCPServer(rx uint32, server netip.Addr, table uint32) {
 	if at < 0 {
 		return
 	}
-	n.releaseTable(p.servers[at].table)
+	ps.releaseTable(p.servers[at].table)
 	last := len(p.servers) - 1
 	p.servers[at] = p.servers[last] // VPP fills the gap with the last one
 	p.servers = p.servers[:last]
 	if last > 0 {
 		return
 	}
-	delete(n.l3.dhcp[f], rx)
-	if t := n.fibs.Table(f, rx); f == ip4 {
-		n.fibs.Remove(t, broadcast, fib.SourceDHCP)
-		n.releaseTable(t)
+	delete(ps.byTable[f], rx)
+	if t := ps.fibs.Table(f, rx); f == ip4 {
+		ps.fibs.Remove(t, broadcast, fib.SourceDHCP)
+		ps.releaseTable(t)
 	}
-}
-
-func (n *VNet) holdTable(f family, id uint32) *fib.Table {
-	t := n.fibs.Table(f, id)
-	if t == nil {
-		t = n.fibs.Create(f, id, "")
-	}
-	t.Proxies++
-	return t
-}
-
-func (n *VNet) releaseTable(t *fib.Table) {
-	t.Proxies--
-	n.fibs.Release(t)
 }
 
 // dhcpProxyDump leaves the family out of the addresses, as VPP does.
-func (n *VNet) dhcpProxyDump(c *wire.Call, req *dhcp.DHCPProxyDump) {
+func (ps *dhcpProxies) dhcpProxyDump(c *wire.Call, req *dhcp.DHCPProxyDump) {
 	f := familyFlag(req.IsIP6)
-	for _, rx := range slices.Sorted(maps.Keys(n.l3.dhcp[f])) {
-		p := n.l3.dhcp[f][rx]
+	for _, rx := range slices.Sorted(maps.Keys(ps.byTable[f])) {
+		p := ps.byTable[f][rx]
 		details := &dhcp.DHCPProxyDetails{
 			RxVrfID: rx, IsIPv6: f == ip6, VssType: vssNone,
 			DHCPSrcAddress: ip_types.Address{Un: apiAddr(p.source).Un},
@@ -132,10 +130,10 @@ func (n *VNet) dhcpProxyDump(c *wire.Call, req *dhcp.DHCPProxyDump) {
 	}
 }
 
-func (n *VNet) dumpDHCPProxies(b *strings.Builder) {
+func (ps *dhcpProxies) dump(b *strings.Builder) {
 	for f := range families {
-		for _, rx := range slices.Sorted(maps.Keys(n.l3.dhcp[f])) {
-			p := n.l3.dhcp[f][rx]
+		for _, rx := range slices.Sorted(maps.Keys(ps.byTable[f])) {
+			p := ps.byTable[f][rx]
 			fmt.Fprintf(b, "%s dhcp-proxy in %d from %s to", f, rx, p.source)
 			var servers []string
 			for _, s := range p.servers {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"go.fd.io/govpp/binapi/fib_types"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip_types"
 )
 
@@ -17,11 +16,12 @@ import (
 func (n *VNet) Dump() string {
 	var b strings.Builder
 	n.dumpInterfaces(&b)
-	n.dumpMemifSockets(&b)
 	n.dumpBridgeDomains(&b)
-	n.dumpTables(&b)
-	n.dumpNeighbors(&b)
-	n.dumpL3(&b)
+	n.dumpVRFTables(&b)
+	n.dumpARPs(&b)
+	for _, f := range implementing[dumper](n.features) {
+		f.dump(&b)
+	}
 	return b.String()
 }
 
@@ -60,30 +60,8 @@ func (n *VNet) dumpInterfaceParts(b *strings.Builder, i *swInterface) {
 	if i.unnumbered {
 		fmt.Fprintf(b, "  unnumbered to %d\n", i.unnumberedTo)
 	}
-	if i.autoconfig {
-		fmt.Fprintf(b, "  router advertisements, routes %t\n", i.learnsRoutes)
-	}
-	if i.hw.device == vxlanDevice {
-		n.vxlansOf(interface_types.InterfaceIndex(i.index), func(t *vxlanTunnel) {
-			fmt.Fprintf(b, "  tunnel %s to %s vni %d\n", addrOf(t.SrcAddress), addrOf(t.DstAddress), t.Vni)
-		})
-	}
-	if d := n.dhcpClients.byIndex[i.index]; d != nil {
-		fmt.Fprintf(b, "  DHCP client %q\n", d.config.Hostname)
-	}
-	if m := n.bonds.members[i.index]; m != nil {
-		fmt.Fprintf(b, "  member of bond %d\n", n.bonds.at(m.bond).id)
-	}
-	if i.l2.mode == modeXconnect {
-		fmt.Fprintf(b, "  cross-connect to %d\n", i.l2.peer)
-	}
-	if r, exists := n.l2.rewrites[i.index]; exists {
-		fmt.Fprintf(b, "  rewrite %d dot1q %t tags %d %d\n", r.op, r.dot1q, r.tag1, r.tag2)
-	}
-	if !i.isSub {
-		for _, q := range i.hw.rxQueues {
-			fmt.Fprintf(b, "  rx queue %d %s\n", q.id, q.mode)
-		}
+	for _, f := range implementing[interfaceDumper](n.features) {
+		f.dumpInterface(b, i)
 	}
 }
 
@@ -107,14 +85,6 @@ func (n *VNet) dumpBridgeDomains(b *strings.Builder) {
 			fmt.Fprintf(b, "  arp %s at %s\n", addr, arp[addr])
 		}
 	}
-	for _, m := range n.MACs() {
-		fmt.Fprintf(b, "l2fib %s in %s", m.Address, orStale(n.l2.domains[m.Domain].id, true))
-		dumpWord(b, m.Filter, "filter")
-		dumpWord(b, !m.Filter, "to %s", orStale(m.Interface, n.inUse(m.Interface)))
-		dumpWord(b, m.Static && !m.Filter, "static")
-		dumpWord(b, m.BVI, "bvi")
-		b.WriteByte('\n')
-	}
 }
 
 // orStale prints a number, or that what it belonged to is gone.
@@ -128,7 +98,16 @@ func orStale(number uint32, exists bool) string {
 	return fmt.Sprint(number)
 }
 
-func (n *VNet) dumpTables(b *strings.Builder) {
+// orStaleIf names an interface of a feature that does not clean up behind it.
+func (n *VNet) orStaleIf(index uint32) string { return orStale(index, n.inUse(index)) }
+
+// dumpSorted writes lines whose order says nothing.
+func dumpSorted(b *strings.Builder, lines []string) {
+	slices.Sort(lines)
+	b.WriteString(strings.Join(lines, ""))
+}
+
+func (n *VNet) dumpVRFTables(b *strings.Builder) {
 	for f := range families {
 		for t := range n.fibs.All(f) {
 			if t.ID != 0 {
@@ -177,9 +156,9 @@ func describePath(p *fib_types.FibPath) string {
 	return "[" + strings.Join(words, " ") + "]"
 }
 
-func (n *VNet) dumpNeighbors(b *strings.Builder) {
-	for _, key := range n.sortedNeighbors() {
-		nb := n.nbs.get(key)
+func (n *VNet) dumpARPs(b *strings.Builder) {
+	for _, key := range n.sortedARPs() {
+		nb := n.arps.get(key)
 		fmt.Fprintf(b, "neighbor %s at %s on %s", key.addr, nb.mac, orStale(key.out, n.inUse(key.out)))
 		dumpWord(b, nb.static, "static")
 		dumpWord(b, nb.noFIB, "no-fib-entry")

@@ -8,7 +8,6 @@ import (
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
 	"go.fd.io/govpp/binapi/gre"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/tunnel_types"
 )
 
@@ -21,6 +20,7 @@ const (
 )
 
 type gres struct {
+	*VNet
 	pool[greTunnel]
 	names instances
 }
@@ -41,23 +41,24 @@ func (t *greTunnel) key() any {
 	}{addrOf(t.Src), addrOf(t.Dst), t.OuterTableID, t.Type, t.Mode, t.SessionID}
 }
 
-func (n *VNet) handleGres() {
-	wire.Handle(n.server, func(_ *wire.Call, req *gre.GreTunnelAddDel) *gre.GreTunnelAddDelReply {
-		index, rv := n.setGre(req.IsAdd, req.Tunnel)
-		return &gre.GreTunnelAddDelReply{Retval: int32(rv), SwIfIndex: index}
+func (gs *gres) register(server *wire.Server) {
+	handleCreate[gre.GreTunnelAddDelReply](server, func(req *gre.GreTunnelAddDel) (ifIndex, retval) {
+		return gs.setGre(req.IsAdd, req.Tunnel)
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *gre.GreTunnelDump) {
-		for _, t := range n.tunnels.gres.all() {
-			if req.SwIfIndex == noInterface || uint32(req.SwIfIndex) == t.swIndex {
+	wire.HandleDump(server, func(c *wire.Call, req *gre.GreTunnelDump) {
+		for _, t := range gs.all() {
+			if selects(req.SwIfIndex, t.swIndex) {
 				d := &gre.GreTunnelDetails{Tunnel: t.GreTunnel}
-				d.Tunnel.SwIfIndex = interface_types.InterfaceIndex(t.swIndex)
+				d.Tunnel.SwIfIndex = ifIndex(t.swIndex)
 				c.Send(d)
 			}
 		}
 	})
 }
 
-func (n *VNet) setGre(add bool, req gre.GreTunnel) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (gs *gres) reset() { gs.pool, gs.names = pool[greTunnel]{}, instances{} }
+
+func (gs *gres) setGre(add bool, req gre.GreTunnel) (ifIndex, retval) {
 	switch {
 	case !sameFamily(req.Src, req.Dst):
 		return noInterface, api.INVALID_PROTOCOL
@@ -65,7 +66,7 @@ func (n *VNet) setGre(add bool, req gre.GreTunnel) (interface_types.InterfaceInd
 		return noInterface, api.SAME_SRC_DST
 	case req.Type > gre.GRE_API_TUNNEL_TYPE_ERSPAN:
 		return noInterface, api.INVALID_VALUE
-	case n.fibs.Table(familyOf(addrOf(req.Src)), req.OuterTableID) == nil:
+	case gs.fibs.Table(familyOf(addrOf(req.Src)), req.OuterTableID) == nil:
 		return noInterface, api.NO_SUCH_FIB
 	case req.SessionID > maxGreSession:
 		return noInterface, api.INVALID_SESSION_ID
@@ -77,35 +78,35 @@ func (n *VNet) setGre(add bool, req gre.GreTunnel) (interface_types.InterfaceInd
 		req.SessionID = 0
 	}
 	t := &greTunnel{GreTunnel: req}
-	for instance, has := range n.tunnels.gres.all() {
+	for instance, has := range gs.all() {
 		if has.key() != t.key() {
 			continue
 		}
 		if add {
 			return noInterface, api.IF_ALREADY_EXISTS
 		}
-		n.tunnels.gres.names.release(has.Instance)
-		n.tunnels.gres.remove(instance)
-		n.deleteHardware(n.ifs.at(has.swIndex).hw)
-		return interface_types.InterfaceIndex(has.swIndex), ok
+		gs.names.release(has.Instance)
+		gs.remove(instance)
+		gs.deleteHardware(gs.ifs.at(has.swIndex).hw)
+		return ifIndex(has.swIndex), ok
 	}
 	if !add {
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	return n.addGre(t)
+	return gs.addGre(t)
 }
 
 // addGre makes gre<instance>, down. The MAC addresses of those that carry
 // Ethernet are made from their number.
-func (n *VNet) addGre(t *greTunnel) (interface_types.InterfaceIndex, api.VPPApiError) {
-	number := n.tunnels.gres.next()
+func (gs *gres) addGre(t *greTunnel) (ifIndex, retval) {
+	number := gs.next()
 	if t.Instance == none {
 		t.Instance = number
 	}
-	if !n.tunnels.gres.names.claim(t.Instance) {
+	if !gs.names.claim(t.Instance) {
 		return noInterface, api.INSTANCE_IN_USE
 	}
-	i := n.newTunnel(fmt.Sprintf("gre%d", t.Instance), greDevice, tunnelMTU)
+	i := gs.newTunnel(fmt.Sprintf("gre%d", t.Instance), greDevice, tunnelMTU)
 	i.hw.overhead = 24
 	if familyOf(addrOf(t.Src)) == ip6 {
 		i.hw.overhead = 44
@@ -114,6 +115,6 @@ func (n *VNet) addGre(t *greTunnel) (interface_types.InterfaceIndex, api.VPPApiE
 		i.hw.ethernet, i.hw.maxFrame = true, defaultMTU+frameOverhead
 		i.hw.mac = ethernet_types.MacAddress{0xd0, 0x0b, 0xee, 0xd0, byte(number >> 8), byte(number)}
 	}
-	t.swIndex, i.hw.instance = i.index, n.tunnels.gres.add(t)
-	return interface_types.InterfaceIndex(i.index), ok
+	t.swIndex, i.hw.instance = i.index, gs.add(t)
+	return ifIndex(i.index), ok
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/gtpu"
-	"go.fd.io/govpp/binapi/interface_types"
 )
 
 const (
@@ -16,6 +15,7 @@ const (
 )
 
 type gtpus struct {
+	*VNet
 	pool[gtpuTunnel]
 	parked
 }
@@ -25,31 +25,27 @@ type gtpuTunnel struct {
 	gtpu.GtpuAddDelTunnelV2
 }
 
-func (n *VNet) handleGtpus() {
-	wire.Handle(n.server, func(_ *wire.Call, req *gtpu.GtpuAddDelTunnelV2) *gtpu.GtpuAddDelTunnelV2Reply {
-		index, rv := n.setGtpu(*req)
-		return &gtpu.GtpuAddDelTunnelV2Reply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *gtpu.GtpuAddDelTunnel) *gtpu.GtpuAddDelTunnelReply {
-		index, rv := n.setGtpu(gtpu.GtpuAddDelTunnelV2{
+func (gs *gtpus) register(server *wire.Server) {
+	handleCreate[gtpu.GtpuAddDelTunnelV2Reply](server, gs.setGtpu)
+	handleCreate[gtpu.GtpuAddDelTunnelReply](server, func(req *gtpu.GtpuAddDelTunnel) (ifIndex, retval) {
+		return gs.setGtpu(&gtpu.GtpuAddDelTunnelV2{
 			IsAdd: req.IsAdd, SrcAddress: req.SrcAddress, DstAddress: req.DstAddress, McastSwIfIndex: req.McastSwIfIndex,
 			EncapVrfID: req.EncapVrfID, DecapNextIndex: gtpu.GtpuDecapNextType(req.DecapNextIndex), Teid: req.Teid, Tteid: req.Tteid,
 		})
-		return &gtpu.GtpuAddDelTunnelReply{Retval: int32(rv), SwIfIndex: index}
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *gtpu.GtpuTunnelV2Dump) {
-		n.gtpusOf(req.SwIfIndex, func(t *gtpuTunnel) {
+	wire.HandleDump(server, func(c *wire.Call, req *gtpu.GtpuTunnelV2Dump) {
+		gs.of(req.SwIfIndex, func(t *gtpuTunnel) {
 			c.Send(&gtpu.GtpuTunnelV2Details{
-				SwIfIndex: interface_types.InterfaceIndex(t.swIndex), SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
+				SwIfIndex: ifIndex(t.swIndex), SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex,
 				Teid: t.Teid, Tteid: t.Tteid, PduExtension: t.PduExtension, Qfi: t.Qfi,
 			})
 		})
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *gtpu.GtpuTunnelDump) {
-		n.gtpusOf(req.SwIfIndex, func(t *gtpuTunnel) {
+	wire.HandleDump(server, func(c *wire.Call, req *gtpu.GtpuTunnelDump) {
+		gs.of(req.SwIfIndex, func(t *gtpuTunnel) {
 			c.Send(&gtpu.GtpuTunnelDetails{
-				SwIfIndex: interface_types.InterfaceIndex(t.swIndex), SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
+				SwIfIndex: ifIndex(t.swIndex), SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: uint32(t.DecapNextIndex),
 				Teid: t.Teid, Tteid: t.Tteid,
 			})
@@ -57,42 +53,44 @@ func (n *VNet) handleGtpus() {
 	})
 }
 
-func (n *VNet) gtpusOf(index interface_types.InterfaceIndex, send func(*gtpuTunnel)) {
-	for _, t := range n.tunnels.gtpus.all() {
-		if index == noInterface || uint32(index) == t.swIndex {
+func (gs *gtpus) reset() { gs.pool, gs.parked = pool[gtpuTunnel]{}, parked{} }
+
+func (gs *gtpus) of(index ifIndex, send func(*gtpuTunnel)) {
+	for _, t := range gs.all() {
+		if selects(index, t.swIndex) {
 			send(t)
 		}
 	}
 }
 
 // setGtpu: tunnels differ by the other end and the TEID alone.
-func (n *VNet) setGtpu(req gtpu.GtpuAddDelTunnelV2) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (gs *gtpus) setGtpu(req *gtpu.GtpuAddDelTunnelV2) (ifIndex, retval) {
 	switch {
-	case n.fibs.Table(familyOf(addrOf(req.DstAddress)), req.EncapVrfID) == nil:
+	case gs.fibs.Table(familyOf(addrOf(req.DstAddress)), req.EncapVrfID) == nil:
 		return noInterface, api.NO_SUCH_FIB
 	case addrOf(req.SrcAddress) == addrOf(req.DstAddress):
 		return noInterface, api.SAME_SRC_DST
-	case n.noGroupInterface(req.DstAddress, req.McastSwIfIndex):
+	case gs.noGroupInterface(req.DstAddress, req.McastSwIfIndex):
 		return noInterface, api.INVALID_SW_IF_INDEX
 	}
-	for instance, has := range n.tunnels.gtpus.all() {
+	for instance, has := range gs.all() {
 		if addrOf(has.DstAddress) != addrOf(req.DstAddress) || has.Teid != req.Teid {
 			continue
 		}
 		if req.IsAdd {
 			return noInterface, api.TUNNEL_EXIST
 		}
-		n.tunnels.gtpus.remove(instance)
-		n.park(&n.tunnels.gtpus.parked, n.ifs.at(has.swIndex))
-		return interface_types.InterfaceIndex(has.swIndex), ok
+		gs.remove(instance)
+		gs.park(&gs.parked, gs.ifs.at(has.swIndex))
+		return ifIndex(has.swIndex), ok
 	}
 	if !req.IsAdd {
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	return n.addGtpu(&gtpuTunnel{GtpuAddDelTunnelV2: req})
+	return gs.addGtpu(&gtpuTunnel{GtpuAddDelTunnelV2: *req})
 }
 
-func (n *VNet) addGtpu(t *gtpuTunnel) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (gs *gtpus) addGtpu(t *gtpuTunnel) (ifIndex, retval) {
 	if uint32(t.DecapNextIndex) == none {
 		t.DecapNextIndex = gtpu.GTPU_API_DECAP_NEXT_L2
 	}
@@ -102,11 +100,11 @@ func (n *VNet) addGtpu(t *gtpuTunnel) (interface_types.InterfaceIndex, api.VPPAp
 	if t.Tteid == 0 {
 		t.Tteid = t.Teid
 	}
-	i := n.unpark(&n.tunnels.gtpus.parked)
+	i := gs.unpark(&gs.parked)
 	if i == nil {
-		i = n.newTunnel(fmt.Sprintf("gtpu_tunnel%d", n.tunnels.gtpus.next()), gtpuDevice, 0)
+		i = gs.newTunnel(fmt.Sprintf("gtpu_tunnel%d", gs.next()), gtpuDevice, 0)
 	}
-	t.swIndex, i.hw.instance = i.index, n.tunnels.gtpus.add(t)
-	n.setAdmin(i, true)
-	return interface_types.InterfaceIndex(i.index), ok
+	t.swIndex, i.hw.instance = i.index, gs.add(t)
+	gs.setAdmin(i, true)
+	return ifIndex(i.index), ok
 }

@@ -1,8 +1,8 @@
 package vnet
 
 import (
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
 	"go.fd.io/govpp/binapi/ethernet_types"
-	"go.fd.io/govpp/binapi/ip_types"
 )
 
 // BridgeDomain is what show bridge-domain knows beyond the API.
@@ -76,9 +76,9 @@ type MAC struct {
 
 // MACs returns the L2 FIB, sorted.
 func (n *VNet) MACs() []MAC {
-	macs := make([]MAC, 0, len(n.l2.fib))
-	for _, key := range n.l2.sortedMACs() {
-		e := n.l2.fib[key]
+	macs := make([]MAC, 0, len(n.l2fib.entries))
+	for _, key := range n.l2fib.sorted() {
+		e := n.l2fib.entries[key]
 		macs = append(macs, MAC{key.bd, key.mac, e.out, e.static, e.filter, e.bvi})
 	}
 	return macs
@@ -107,9 +107,11 @@ func (n *VNet) TableIndex(isIPv6 bool, id uint32) uint32 {
 	return n.fibs.Table(familyFlag(isIPv6), id).Index
 }
 
-// NeighborLimits returns how many neighbours of a family there may be, and how
-// long they stay.
-func (n *VNet) NeighborLimits(af ip_types.AddressFamily) (limit, age uint32, recycle bool) {
-	l := n.l3.neighbors[af]
-	return l.max, l.age, l.recycle
+// Commands returns the commands of the features.
+func (n *VNet) Commands() []cmdline.Command {
+	var all []cmdline.Command
+	for _, f := range implementing[commander](n.features) {
+		all = append(all, f.commands()...)
+	}
+	return all
 }

@@ -32,7 +32,7 @@ type swInterface struct {
 	index   uint32
 	hw      *hwInterface
 	isSub   bool
-	sub     subInterface
+	sub     subif
 	adminUp bool
 	mtu     [mtuKinds]uint32
 	tag     string
@@ -81,23 +81,14 @@ func (i *swInterface) name() string {
 	return i.hw.name
 }
 
-// interfaces is the pool of sw_if_indexes and what hangs on it by name.
+// interfaces is the pool of sw_if_indexes.
 type interfaces struct {
 	pool[swInterface]
-	loops     instances
-	tapIDs    instances
-	taps      pool[tap]
-	afPackets pool[afPacket]
-	afByHost  map[string]uint32 // pool index by name of the host interface
-	macSeed   uint32
-}
-
-func newInterfaces() interfaces {
-	return interfaces{afByHost: make(map[string]uint32)}
+	macSeed uint32
 }
 
 // byIndex returns an interface of the API, nil for an index not in use.
-func (n *VNet) byIndex(index interface_types.InterfaceIndex) *swInterface {
+func (n *VNet) byIndex(index ifIndex) *swInterface {
 	if i := n.ifs.at(uint32(index)); i != nil && !i.hidden {
 		return i
 	}
@@ -157,9 +148,9 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	if i.adminUp {
 		n.setAdmin(i, false)
 	}
-	n.detachBondMember(i)
-	n.dropLease(i)
-	delete(n.dhcpClients.byIndex, i.index)
+	for _, f := range implementing[interfaceRemover](n.features) {
+		f.interfaceRemoved(i)
+	}
 	n.signal(i.index, ifDeleted)
 	n.addressesGone(i)
 	n.flushDeleted(i.index)
@@ -170,7 +161,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 
 // setAdmin implements sw_interface_set_flags. A sub-interface can only go up under
 // a parent that is up.
-func (n *VNet) setAdmin(i *swInterface, up bool) api.VPPApiError {
+func (n *VNet) setAdmin(i *swInterface, up bool) retval {
 	if i.isSub && up && !n.ifs.at(i.hw.swIndex).adminUp {
 		return api.UNSPECIFIED
 	}
@@ -201,8 +192,8 @@ func (n *VNet) setAdmin(i *swInterface, up bool) api.VPPApiError {
 // setMAC changes the MAC address of a device; a BVI's entry in the L2 FIB follows.
 func (n *VNet) setMAC(i *swInterface, mac ethernet_types.MacAddress) {
 	if i.hw.device == loopbackDevice && i.l2.mode == modeBridge && i.l2.bvi {
-		n.l2.deleteMAC(macKey{i.l2.bd, i.hw.mac}, i.index)
-		n.l2.fib[macKey{i.l2.bd, mac}] = macEntry{out: i.index, static: true, bvi: true}
+		n.l2fib.delete(macKey{i.l2.bd, i.hw.mac}, i.index)
+		n.l2fib.entries[macKey{i.l2.bd, mac}] = macEntry{out: i.index, static: true, bvi: true}
 	}
 	i.hw.mac = mac
 }
@@ -216,9 +207,14 @@ func (n *VNet) setLink(hw *hwInterface, up bool) {
 	n.signal(hw.swIndex, linkEvent(up))
 }
 
+// linkFollowsAdmin makes the link of a device come and go with its admin state.
+func (n *VNet) linkFollowsAdmin(hw *hwInterface) {
+	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
+}
+
 // setMaxFrame implements hw_interface_set_mtu: the L3 MTU of the device and of all
 // of its sub-interfaces follows. Loopbacks cannot change theirs.
-func (n *VNet) setMaxFrame(hw *hwInterface, mtu uint32) api.VPPApiError {
+func (n *VNet) setMaxFrame(hw *hwInterface, mtu uint32) retval {
 	if hw.maxFrame == mtu+frameOverhead {
 		return ok
 	}
@@ -231,4 +227,20 @@ func (n *VNet) setMaxFrame(hw *hwInterface, mtu uint32) api.VPPApiError {
 		n.ifs.at(sub).mtu[mtuL3] = mtu
 	}
 	return ok
+}
+
+// macOrRandom returns the MAC address asked for, or one of VPP's random ones.
+func (n *VNet) macOrRandom(mac ethernet_types.MacAddress, random bool) ethernet_types.MacAddress {
+	if random {
+		return n.randomMAC()
+	}
+	return mac
+}
+
+// randomMAC makes up an address of the form VPP makes up, the same sequence after
+// each start.
+func (n *VNet) randomMAC() ethernet_types.MacAddress {
+	n.ifs.macSeed = n.ifs.macSeed*1664525 + 1013904223
+	s := n.ifs.macSeed
+	return ethernet_types.MacAddress{2, 0xfe, byte(s), byte(s >> 8), byte(s >> 16), byte(s >> 24)}
 }

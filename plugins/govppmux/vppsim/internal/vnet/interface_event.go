@@ -56,7 +56,7 @@ func (n *VNet) flushInterfaceEvents() {
 	for _, index := range slices.Sorted(maps.Keys(n.events.pending)) {
 		happened := n.events.pending[index]
 		event := &interfaces_api.SwInterfaceEvent{
-			SwIfIndex: interface_types.InterfaceIndex(index),
+			SwIfIndex: ifIndex(index),
 			Deleted:   happened&ifDeleted != 0,
 		}
 		if happened&ifAdminUp != 0 {

@@ -9,22 +9,23 @@ import (
 )
 
 func (n *VNet) handleIP6Links() {
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.SwInterfaceIP6EnableDisable) *ip.SwInterfaceIP6EnableDisableReply {
-		rv := api.INVALID_SW_IF_INDEX
-		if i := n.byIndex(req.SwIfIndex); i != nil && req.Enable {
-			rv = n.enableLink(i)
-		} else if i != nil {
-			rv = n.disableLink(i)
+	handle[ip.SwInterfaceIP6EnableDisableReply](n.server, func(req *ip.SwInterfaceIP6EnableDisable) retval {
+		i := n.byIndex(req.SwIfIndex)
+		switch {
+		case i == nil:
+			return api.INVALID_SW_IF_INDEX
+		case req.Enable:
+			return n.enableLink(i)
 		}
-		return &ip.SwInterfaceIP6EnableDisableReply{Retval: int32(rv)}
+		return n.disableLink(i)
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.SwInterfaceIP6SetLinkLocalAddress) *ip.SwInterfaceIP6SetLinkLocalAddressReply {
-		rv := api.INVALID_SW_IF_INDEX
-		if i := n.byIndex(req.SwIfIndex); i != nil {
-			rv = ok
-			n.setLinkLocal(i, netip.AddrFrom16(req.IP))
+	handle[ip.SwInterfaceIP6SetLinkLocalAddressReply](n.server, func(req *ip.SwInterfaceIP6SetLinkLocalAddress) retval {
+		i := n.byIndex(req.SwIfIndex)
+		if i == nil {
+			return api.INVALID_SW_IF_INDEX
 		}
-		return &ip.SwInterfaceIP6SetLinkLocalAddressReply{Retval: int32(rv)}
+		n.setLinkLocal(i, netip.AddrFrom16(req.IP))
+		return ok
 	})
 	wire.Handle(n.server, func(_ *wire.Call, req *ip.SwInterfaceIP6GetLinkLocalAddress) *ip.SwInterfaceIP6GetLinkLocalAddressReply {
 		i := n.byIndex(req.SwIfIndex)
@@ -49,7 +50,7 @@ func (n *VNet) setLinkLocal(i *swInterface, addr netip.Addr) {
 
 // enableLink enables IPv6 on an interface, once for each reason. Enabling it again
 // counts, but says so.
-func (n *VNet) enableLink(i *swInterface) api.VPPApiError {
+func (n *VNet) enableLink(i *swInterface) retval {
 	rv := ok
 	if i.linkLocal.IsValid() {
 		rv = api.VALUE_EXIST
@@ -61,7 +62,7 @@ func (n *VNet) enableLink(i *swInterface) api.VPPApiError {
 }
 
 // disableLink takes back one reason, and disables IPv6 with the last.
-func (n *VNet) disableLink(i *swInterface) api.VPPApiError {
+func (n *VNet) disableLink(i *swInterface) retval {
 	if i.linkLocalLocks == 0 {
 		return api.IP6_NOT_ENABLED
 	}

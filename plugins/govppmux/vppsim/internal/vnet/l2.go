@@ -3,7 +3,6 @@ package vnet
 import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l2"
 )
 
@@ -55,20 +54,14 @@ const (
 
 // layer2 is the state of bridging.
 type layer2 struct {
-	domains  []*bridgeDomain // by index; entries stay when a domain is deleted
-	indexes  instances
-	byID     map[uint32]uint32
-	fib      map[macKey]macEntry
-	rewrites map[uint32]tagRewrite // by sw_if_index, deleted interfaces included
-	idSeed   uint32
+	domains []*bridgeDomain // by index; entries stay when a domain is deleted
+	indexes instances
+	byID    map[uint32]uint32
+	idSeed  uint32
 }
 
 func newLayer2() layer2 {
-	s := layer2{
-		byID:     make(map[uint32]uint32),
-		fib:      make(map[macKey]macEntry),
-		rewrites: make(map[uint32]tagRewrite),
-	}
+	s := layer2{byID: make(map[uint32]uint32)}
 	s.add(0)
 	s.domains[0].features = featDrop
 	return s
@@ -76,12 +69,8 @@ func newLayer2() layer2 {
 
 func (n *VNet) handleL2() {
 	n.handleBridgeDomains()
-	n.handleL2FIB()
-	wire.Handle(n.server, n.setL2Bridge)
-	wire.Handle(n.server, n.setL2Xconnect)
+	handle[l2.SwInterfaceSetL2BridgeReply](n.server, n.setL2Bridge)
 	wire.Handle(n.server, n.l2Flags)
-	wire.HandleDump(n.server, n.l2XconnectDump)
-	wire.Handle(n.server, n.vlanTagRewrite)
 }
 
 // leaveL2 undoes what an interface is in L2 before it gets a new role. Entries of
@@ -95,7 +84,7 @@ func (n *VNet) leaveL2(i *swInterface) {
 	if bd.bvi == i.index {
 		bd.bvi = none
 		i.l2.bvi = false
-		n.l2.deleteMAC(macKey{i.l2.bd, i.hw.mac}, i.index)
+		n.l2fib.delete(macKey{i.l2.bd, i.hw.mac}, i.index)
 		i.l2.flood = floodNone
 	}
 	if bd.uuFwd == i.index {
@@ -111,13 +100,20 @@ func (n *VNet) leaveL2(i *swInterface) {
 func (n *VNet) toL3(i *swInterface) {
 	n.leaveL2(i)
 	i.l2 = l2Config{features: featDrop, seq: i.l2.seq, flood: i.l2.flood}
-	delete(n.l2.rewrites, i.index)
+	n.forgetL2(i.index)
+}
+
+// forgetL2 makes the features forget what they keep for an interface in L2.
+func (n *VNet) forgetL2(index uint32) {
+	for _, f := range implementing[l2Leaver](n.features) {
+		f.leftL2(index)
+	}
 }
 
 // toBridge puts an interface into a bridge domain. When the domain has a BVI
 // already, the interface ends up in the domain without being a member of it: the
 // way VPP leaves it.
-func (n *VNet) toBridge(i *swInterface, index uint32, port l2.L2PortType, shg uint8) api.VPPApiError {
+func (n *VNet) toBridge(i *swInterface, index uint32, port l2.L2PortType, shg uint8) retval {
 	n.leaveL2(i)
 	bd := n.l2.domains[index]
 	bd.validate()
@@ -139,19 +135,11 @@ func (n *VNet) toBridge(i *swInterface, index uint32, port l2.L2PortType, shg ui
 		i.l2.bvi = true
 		i.l2.features &^= featLearn
 		i.l2.flood = floodBVI
-		n.l2.fib[macKey{index, i.hw.mac}] = macEntry{out: i.index, static: true, bvi: true}
+		n.l2fib.entries[macKey{index, i.hw.mac}] = macEntry{out: i.index, static: true, bvi: true}
 	}
 	i.l2.shg = shg
 	bd.addMember(i)
 	return ok
-}
-
-// toXconnect sends everything received on an interface out of another one.
-func (n *VNet) toXconnect(i *swInterface, peer uint32) {
-	n.leaveL2(i)
-	i.l2.mode, i.l2.peer, i.l2.bvi, i.l2.shg = modeXconnect, peer, false, 0
-	i.l2.features |= featDrop | featXconnect
-	i.l2.features &^= featLearn | featForward | featFlood
 }
 
 // l2Gone cleans up behind a deleted interface. Of a cross-connect the other side
@@ -161,54 +149,28 @@ func (n *VNet) l2Gone(i *swInterface) {
 		if peer := n.ifs.at(i.l2.peer); peer != nil {
 			n.toL3(peer)
 		}
-		delete(n.l2.rewrites, i.l2.peer)
+		n.forgetL2(i.l2.peer)
 	}
 	if i.l2.mode != modeL3 {
 		n.toL3(i)
 	}
 }
 
-func (n *VNet) setL2Bridge(_ *wire.Call, req *l2.SwInterfaceSetL2Bridge) *l2.SwInterfaceSetL2BridgeReply {
-	rv := ok
+func (n *VNet) setL2Bridge(req *l2.SwInterfaceSetL2Bridge) retval {
 	i := n.byIndex(req.RxSwIfIndex)
 	switch {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case req.PortType > l2.L2_API_PORT_TYPE_UU_FWD:
-		rv = api.INVALID_VALUE
+		return api.INVALID_VALUE
 	case !req.Enable:
 		n.toL3(i)
 	case req.BdID > maxBridgeDomainID:
-		rv = api.BD_ID_EXCEED_MAX
+		return api.BD_ID_EXCEED_MAX
 	default:
-		rv = n.toBridge(i, n.l2.findOrAdd(req.BdID), req.PortType, req.Shg)
+		return n.toBridge(i, n.l2.findOrAdd(req.BdID), req.PortType, req.Shg)
 	}
-	return &l2.SwInterfaceSetL2BridgeReply{Retval: int32(rv)}
-}
-
-func (n *VNet) setL2Xconnect(_ *wire.Call, req *l2.SwInterfaceSetL2Xconnect) *l2.SwInterfaceSetL2XconnectReply {
-	rv := ok
-	i := n.byIndex(req.RxSwIfIndex)
-	switch {
-	case i == nil, req.Enable && n.byIndex(req.TxSwIfIndex) == nil:
-		rv = api.INVALID_SW_IF_INDEX
-	case req.Enable:
-		n.toXconnect(i, uint32(req.TxSwIfIndex))
-	default:
-		n.toL3(i)
-	}
-	return &l2.SwInterfaceSetL2XconnectReply{Retval: int32(rv)}
-}
-
-func (n *VNet) l2XconnectDump(c *wire.Call, _ *l2.L2XconnectDump) {
-	for _, i := range n.ifs.all() {
-		if i.l2.mode == modeXconnect {
-			c.Send(&l2.L2XconnectDetails{
-				RxSwIfIndex: interface_types.InterfaceIndex(i.index),
-				TxSwIfIndex: interface_types.InterfaceIndex(i.l2.peer),
-			})
-		}
-	}
+	return ok
 }
 
 func (n *VNet) l2Flags(_ *wire.Call, req *l2.L2Flags) *l2.L2FlagsReply {

@@ -9,7 +9,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/fib_types"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/l3xc"
 )
 
@@ -24,77 +23,77 @@ type l3Xconnect struct {
 	forwards []fib.Path
 }
 
-func (n *VNet) handleL3Xconnects() {
-	wire.Handle(n.server, n.l3xcUpdate)
-	wire.Handle(n.server, n.l3xcDelete)
-	wire.HandleDump(n.server, n.l3xcDump)
+// l3xcs are the cross-connects of L3.
+type l3xcs struct {
+	*VNet
+	pool[l3Xconnect]
 }
 
-func (n *VNet) findL3Xconnect(in uint32, f family) (uint32, *l3Xconnect) {
-	for index, x := range n.l3.xconnects.all() {
-		if x.in == in && x.family == f {
-			return index, x
-		}
-	}
-	return none, nil
+func (xs *l3xcs) register(server *wire.Server) {
+	handle[l3xc.L3xcUpdateReply](server, xs.update)
+	handle[l3xc.L3xcDelReply](server, xs.delete)
+	wire.HandleDump(server, xs.sendAll)
 }
 
-func (n *VNet) l3xcUpdate(_ *wire.Call, req *l3xc.L3xcUpdate) *l3xc.L3xcUpdateReply {
-	rv := ok
+func (xs *l3xcs) reset() { xs.pool = pool[l3Xconnect]{} }
+
+func (xs *l3xcs) find(in uint32, f family) (uint32, *l3Xconnect) {
+	return xs.pool.find(func(x *l3Xconnect) bool { return x.in == in && x.family == f })
+}
+
+func (xs *l3xcs) update(req *l3xc.L3xcUpdate) retval {
 	switch {
-	case n.byIndex(req.L3xc.SwIfIndex) == nil:
-		rv = api.INVALID_SW_IF_INDEX
+	case xs.byIndex(req.L3xc.SwIfIndex) == nil:
+		return api.INVALID_SW_IF_INDEX
 	case len(req.L3xc.Paths) == 0:
-		rv = api.INVALID_VALUE
-	default:
-		rv = n.setL3Xconnect(uint32(req.L3xc.SwIfIndex), familyFlag(req.L3xc.IsIP6), req.L3xc.Paths)
+		return api.INVALID_VALUE
 	}
-	return &l3xc.L3xcUpdateReply{Retval: int32(rv)}
+	return xs.set(uint32(req.L3xc.SwIfIndex), familyFlag(req.L3xc.IsIP6), req.L3xc.Paths)
 }
 
-func (n *VNet) setL3Xconnect(in uint32, f family, wanted []fib_types.FibPath) api.VPPApiError {
+func (xs *l3xcs) set(in uint32, f family, wanted []fib_types.FibPath) retval {
 	anywhere := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	if f == ip6 {
 		anywhere = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	}
 	paths := make([]fib.Path, len(wanted))
 	for at := range wanted {
-		p, rv := n.fibs.Decode(&wanted[at], anywhere, n.inUse)
+		p, rv := xs.fibs.Decode(&wanted[at], anywhere, xs.inUse)
 		if rv != ok {
 			return rv
 		}
 		paths[at] = p
 	}
-	list := n.fibs.NewPathList(paths)
-	if _, x := n.findL3Xconnect(in, f); x != nil {
-		n.fibs.DeletePathList(x.paths)
+	list := xs.fibs.NewPathList(paths)
+	if _, x := xs.find(in, f); x != nil {
+		xs.fibs.DeletePathList(x.paths)
 		x.paths = list
 		return ok
 	}
-	n.l3.xconnects.add(&l3Xconnect{in: in, family: f, paths: list, forwards: list.Paths()})
+	xs.add(&l3Xconnect{in: in, family: f, paths: list, forwards: list.Paths()})
 	return ok
 }
 
-func (n *VNet) l3xcDelete(_ *wire.Call, req *l3xc.L3xcDel) *l3xc.L3xcDelReply {
-	if n.byIndex(req.SwIfIndex) == nil {
-		return &l3xc.L3xcDelReply{Retval: int32(api.INVALID_SW_IF_INDEX)}
+func (xs *l3xcs) delete(req *l3xc.L3xcDel) retval {
+	if xs.byIndex(req.SwIfIndex) == nil {
+		return api.INVALID_SW_IF_INDEX
 	}
-	index, x := n.findL3Xconnect(uint32(req.SwIfIndex), familyFlag(req.IsIP6))
+	index, x := xs.find(uint32(req.SwIfIndex), familyFlag(req.IsIP6))
 	if x == nil {
-		return &l3xc.L3xcDelReply{Retval: int32(api.INVALID_VALUE)}
+		return api.INVALID_VALUE
 	}
-	n.fibs.DeletePathList(x.paths)
-	n.l3.xconnects.remove(index)
-	return &l3xc.L3xcDelReply{}
+	xs.fibs.DeletePathList(x.paths)
+	xs.remove(index)
+	return ok
 }
 
 // l3xcDump tells the family of no cross-connect: VPP forgets to.
-func (n *VNet) l3xcDump(c *wire.Call, req *l3xc.L3xcDump) {
-	for _, x := range n.l3.xconnects.all() {
-		if uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != x.in {
+func (xs *l3xcs) sendAll(c *wire.Call, req *l3xc.L3xcDump) {
+	for _, x := range xs.all() {
+		if !selects(req.SwIfIndex, x.in) {
 			continue
 		}
-		details := l3xc.L3xc{SwIfIndex: interface_types.InterfaceIndex(x.in)}
+		details := l3xc.L3xc{SwIfIndex: ifIndex(x.in)}
 		for _, p := range x.paths.Paths() {
 			details.Paths = append(details.Paths, p.Encode())
 		}
@@ -103,14 +102,13 @@ func (n *VNet) l3xcDump(c *wire.Call, req *l3xc.L3xcDump) {
 	}
 }
 
-func (n *VNet) dumpL3Xconnects(b *strings.Builder) {
-	for _, x := range n.l3.xconnects.all() {
-		fmt.Fprintf(b, "%s cross-connect of %s", x.family, n.orStaleIf(x.in))
-		var paths []string
+func (xs *l3xcs) dump(b *strings.Builder) {
+	for _, x := range xs.all() {
+		fmt.Fprintf(b, "%s cross-connect of %s", x.family, xs.orStaleIf(x.in))
 		for _, p := range x.forwards {
 			encoded := p.Encode()
-			paths = append(paths, describePath(&encoded))
+			fmt.Fprintf(b, " %s", describePath(&encoded))
 		}
-		dumpPaths(b, paths)
+		b.WriteByte('\n')
 	}
 }

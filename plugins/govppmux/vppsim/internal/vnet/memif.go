@@ -23,6 +23,7 @@ const (
 // memifs are the memifs and the sockets they meet at. No client connects to a
 // simulated memif: its link stays down.
 type memifs struct {
+	*VNet
 	pool[memif]
 	sockets map[uint32]*memifSocket
 	seed    uint32 // of the IDs of sockets
@@ -39,57 +40,51 @@ type memifSocket struct {
 	ids    map[uint32]uint32 // index of the memif by ID
 }
 
-func newMemifs() memifs {
-	return memifs{sockets: map[uint32]*memifSocket{0: {path: runtimeDir + "/memif.sock", ids: map[uint32]uint32{}}}}
-}
-
-func (n *VNet) handleMemifs() {
-	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifSocketFilenameAddDel) *memif_api.MemifSocketFilenameAddDelReply {
-		rv := n.setMemifSocket(req.IsAdd, req.SocketID, req.SocketFilename)
-		return &memif_api.MemifSocketFilenameAddDelReply{Retval: int32(rv)}
+func (ms *memifs) register(server *wire.Server) {
+	handle[memif_api.MemifSocketFilenameAddDelReply](server, func(req *memif_api.MemifSocketFilenameAddDel) retval {
+		return ms.setMemifSocket(req.IsAdd, req.SocketID, req.SocketFilename)
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifSocketFilenameAddDelV2) *memif_api.MemifSocketFilenameAddDelV2Reply {
+	wire.Handle(server, func(_ *wire.Call, req *memif_api.MemifSocketFilenameAddDelV2) *memif_api.MemifSocketFilenameAddDelV2Reply {
 		id := req.SocketID
 		if id == none && req.IsAdd {
-			id = n.freeMemifSocket()
+			id = ms.freeMemifSocket()
 		}
-		rv := n.setMemifSocket(req.IsAdd, id, req.SocketFilename)
+		rv := ms.setMemifSocket(req.IsAdd, id, req.SocketFilename)
 		return &memif_api.MemifSocketFilenameAddDelV2Reply{Retval: int32(rv), SocketID: id}
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, _ *memif_api.MemifSocketFilenameDump) {
-		for _, id := range slices.Sorted(maps.Keys(n.memifs.sockets)) {
-			c.Send(&memif_api.MemifSocketFilenameDetails{SocketID: id, SocketFilename: n.memifs.sockets[id].path})
+	wire.HandleDump(server, func(c *wire.Call, _ *memif_api.MemifSocketFilenameDump) {
+		for _, id := range slices.Sorted(maps.Keys(ms.sockets)) {
+			c.Send(&memif_api.MemifSocketFilenameDetails{SocketID: id, SocketFilename: ms.sockets[id].path})
 		}
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifCreate) *memif_api.MemifCreateReply {
-		index, rv := n.createMemif(memif_api.MemifCreateV2{
+	handleCreate[memif_api.MemifCreateReply](server, func(req *memif_api.MemifCreate) (ifIndex, retval) {
+		return ms.createMemif(&memif_api.MemifCreateV2{
 			Role: req.Role, Mode: req.Mode, RxQueues: req.RxQueues, TxQueues: req.TxQueues, ID: req.ID, SocketID: req.SocketID,
 			RingSize: req.RingSize, BufferSize: req.BufferSize, NoZeroCopy: req.NoZeroCopy, HwAddr: req.HwAddr, Secret: req.Secret,
 		})
-		return &memif_api.MemifCreateReply{Retval: int32(rv), SwIfIndex: index}
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifCreateV2) *memif_api.MemifCreateV2Reply {
-		index, rv := n.createMemif(*req)
-		return &memif_api.MemifCreateV2Reply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *memif_api.MemifDelete) *memif_api.MemifDeleteReply {
-		return &memif_api.MemifDeleteReply{Retval: int32(n.deleteMemif(req.SwIfIndex))}
-	})
-	wire.HandleDump(n.server, n.memifDump)
+	handleCreate[memif_api.MemifCreateV2Reply](server, ms.createMemif)
+	handle[memif_api.MemifDeleteReply](server, ms.deleteMemif)
+	wire.HandleDump(server, ms.memifDump)
+}
+
+func (ms *memifs) reset() {
+	ms.pool, ms.seed = pool[memif]{}, 0
+	ms.sockets = map[uint32]*memifSocket{0: {path: runtimeDir + "/memif.sock", ids: map[uint32]uint32{}}}
 }
 
 // freeMemifSocket returns the next ID of VPP's random sequence that is free.
-func (n *VNet) freeMemifSocket() uint32 {
+func (ms *memifs) freeMemifSocket() uint32 {
 	for {
-		n.memifs.seed = n.memifs.seed*1664525 + 1013904223
-		if id := n.memifs.seed; id != none && n.memifs.sockets[id] == nil {
+		ms.seed = ms.seed*1664525 + 1013904223
+		if id := ms.seed; id != none && ms.sockets[id] == nil {
 			return id
 		}
 	}
 }
 
-func (n *VNet) setMemifSocket(add bool, id uint32, path string) api.VPPApiError {
-	has := n.memifs.sockets[id]
+func (ms *memifs) setMemifSocket(add bool, id uint32, path string) retval {
+	has := ms.sockets[id]
 	if id == 0 || id == none {
 		return api.INVALID_ARGUMENT
 	}
@@ -100,7 +95,7 @@ func (n *VNet) setMemifSocket(add bool, id uint32, path string) api.VPPApiError 
 		case len(has.ids) > 0:
 			return api.UNEXPECTED_INTF_STATE
 		}
-		delete(n.memifs.sockets, id)
+		delete(ms.sockets, id)
 		return ok
 	}
 	if path == "" {
@@ -111,7 +106,7 @@ func (n *VNet) setMemifSocket(add bool, id uint32, path string) api.VPPApiError 
 	}
 	switch {
 	case has == nil:
-		n.memifs.sockets[id] = &memifSocket{path: path, ids: map[uint32]uint32{}}
+		ms.sockets[id] = &memifSocket{path: path, ids: map[uint32]uint32{}}
 	case has.path != path:
 		return api.ENTRY_ALREADY_EXISTS
 	}
@@ -119,8 +114,8 @@ func (n *VNet) setMemifSocket(add bool, id uint32, path string) api.VPPApiError 
 }
 
 // createMemif makes memif<socket>/<id>, link down.
-func (n *VNet) createMemif(req memif_api.MemifCreateV2) (interface_types.InterfaceIndex, api.VPPApiError) {
-	socket, master := n.memifs.sockets[req.SocketID], req.Role == memif_api.MEMIF_ROLE_API_MASTER
+func (ms *memifs) createMemif(req *memif_api.MemifCreateV2) (ifIndex, retval) {
+	socket, master := ms.sockets[req.SocketID], req.Role == memif_api.MEMIF_ROLE_API_MASTER
 	if bits.OnesCount32(req.RingSize) > 1 || socket == nil {
 		return 0, api.INVALID_ARGUMENT
 	}
@@ -135,32 +130,32 @@ func (n *VNet) createMemif(req memif_api.MemifCreateV2) (interface_types.Interfa
 	if req.Mode == memif_api.MEMIF_MODE_API_ETHERNET {
 		hw.ethernet, hw.anyFrame, hw.mac = true, true, req.HwAddr
 		if hw.mac == (ethernet_types.MacAddress{}) {
-			hw.mac = n.randomMAC()
+			hw.mac = ms.randomMAC()
 		}
 	}
-	i := n.createHardware(hw)
-	hw.instance = n.memifs.add(&memif{swIndex: i.index, config: req})
+	i := ms.createHardware(hw)
+	hw.instance = ms.add(&memif{swIndex: i.index, config: *req})
 	socket.master, socket.ids[req.ID] = master, hw.instance
-	return interface_types.InterfaceIndex(i.index), ok
+	return ifIndex(i.index), ok
 }
 
-func (n *VNet) deleteMemif(index interface_types.InterfaceIndex) api.VPPApiError {
-	i := n.byIndex(index)
+func (ms *memifs) deleteMemif(req *memif_api.MemifDelete) retval {
+	i := ms.byIndex(req.SwIfIndex)
 	if i == nil || i.hw.device != memifDevice {
 		return api.INVALID_SW_IF_INDEX
 	}
-	config := n.memifs.at(i.hw.instance).config
-	delete(n.memifs.sockets[config.SocketID].ids, config.ID)
-	n.memifs.remove(i.hw.instance)
-	n.deleteHardware(i.hw)
+	config := ms.at(i.hw.instance).config
+	delete(ms.sockets[config.SocketID].ids, config.ID)
+	ms.remove(i.hw.instance)
+	ms.deleteHardware(i.hw)
 	return ok
 }
 
-func (n *VNet) memifDump(c *wire.Call, _ *memif_api.MemifDump) {
-	for _, m := range n.memifs.all() {
-		i := n.ifs.at(m.swIndex)
+func (ms *memifs) memifDump(c *wire.Call, _ *memif_api.MemifDump) {
+	for _, m := range ms.all() {
+		i := ms.ifs.at(m.swIndex)
 		d := &memif_api.MemifDetails{
-			SwIfIndex: interface_types.InterfaceIndex(m.swIndex), HwAddr: i.hw.mac, ID: m.config.ID,
+			SwIfIndex: ifIndex(m.swIndex), HwAddr: i.hw.mac, ID: m.config.ID,
 			Role: m.config.Role, Mode: m.config.Mode, SocketID: m.config.SocketID,
 			ZeroCopy: m.config.Role == memif_api.MEMIF_ROLE_API_SLAVE && !m.config.NoZeroCopy,
 			RingSize: 1, IfName: i.name(), // rings and buffers are made by the connection
@@ -172,10 +167,10 @@ func (n *VNet) memifDump(c *wire.Call, _ *memif_api.MemifDump) {
 	}
 }
 
-func (n *VNet) dumpMemifSockets(b *strings.Builder) {
-	for _, id := range slices.Sorted(maps.Keys(n.memifs.sockets)) {
+func (ms *memifs) dump(b *strings.Builder) {
+	for _, id := range slices.Sorted(maps.Keys(ms.sockets)) {
 		if id != 0 {
-			fmt.Fprintf(b, "memif socket %d %q of %d\n", id, n.memifs.sockets[id].path, len(n.memifs.sockets[id].ids))
+			fmt.Fprintf(b, "memif socket %d %q of %d\n", id, ms.sockets[id].path, len(ms.sockets[id].ids))
 		}
 	}
 }

@@ -42,6 +42,16 @@ func (p *pool[T]) at(index uint32) *T {
 	return p.items[index]
 }
 
+// find returns the first item that matches and its index, nil if none does.
+func (p *pool[T]) find(matches func(*T) bool) (uint32, *T) {
+	for index, item := range p.all() {
+		if matches(item) {
+			return index, item
+		}
+	}
+	return none, nil
+}
+
 // all walks the items in the order of their indexes.
 func (p *pool[T]) all() iter.Seq2[uint32, *T] {
 	return func(yield func(uint32, *T) bool) {

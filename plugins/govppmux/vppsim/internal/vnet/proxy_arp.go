@@ -16,6 +16,7 @@ import (
 // proxyARP answers requests for addresses of others. Nothing of it is cleaned up
 // behind an interface or a table.
 type proxyARP struct {
+	*VNet
 	ranges []arpRange
 	on     map[uint32]struct{} // by sw_if_index
 }
@@ -26,65 +27,66 @@ type arpRange struct {
 	first, to [4]byte
 }
 
-func (n *VNet) handleProxyARP() {
-	wire.Handle(n.server, n.proxyARPAddDel)
-	wire.HandleDump(n.server, func(c *wire.Call, _ *arp.ProxyArpDump) {
-		for _, r := range n.l3.arpProxies.ranges {
+func (ps *proxyARP) register(server *wire.Server) {
+	handle[arp.ProxyArpAddDelReply](server, ps.proxyARPAddDel)
+	wire.HandleDump(server, func(c *wire.Call, _ *arp.ProxyArpDump) {
+		for _, r := range ps.ranges {
 			table := r.table.ID
-			if n.before("25.10") {
+			if ps.before("25.10") {
 				table = r.table.Index // as VPP has it inside
 			}
 			c.Send(&arp.ProxyArpDetails{Proxy: arp.ProxyArp{TableID: table, Low: r.first, Hi: r.to}})
 		}
 	})
-	wire.Handle(n.server, n.proxyARPEnable)
-	wire.HandleDump(n.server, func(c *wire.Call, _ *arp.ProxyArpIntfcDump) {
-		for _, index := range slices.Sorted(maps.Keys(n.l3.arpProxies.on)) {
+	handle[arp.ProxyArpIntfcEnableDisableReply](server, ps.proxyARPEnable)
+	wire.HandleDump(server, func(c *wire.Call, _ *arp.ProxyArpIntfcDump) {
+		for _, index := range slices.Sorted(maps.Keys(ps.on)) {
 			c.Send(&arp.ProxyArpIntfcDetails{SwIfIndex: index})
 		}
 	})
 }
 
+func (ps *proxyARP) reset() { ps.ranges, ps.on = nil, make(map[uint32]struct{}) }
+
 // proxyARPAddDel: adding a range twice succeeds and holds it once.
-func (n *VNet) proxyARPAddDel(_ *wire.Call, req *arp.ProxyArpAddDel) *arp.ProxyArpAddDelReply {
-	t := n.fibs.Table(ip4, req.Proxy.TableID)
+func (ps *proxyARP) proxyARPAddDel(req *arp.ProxyArpAddDel) retval {
+	t := ps.fibs.Table(ip4, req.Proxy.TableID)
 	if t == nil {
-		return &arp.ProxyArpAddDelReply{Retval: int32(api.NO_SUCH_FIB)}
+		return api.NO_SUCH_FIB
 	}
-	s, r := &n.l3.arpProxies, arpRange{t, req.Proxy.Low, req.Proxy.Hi}
-	at, rv := slices.Index(s.ranges, r), ok
+	r := arpRange{t, req.Proxy.Low, req.Proxy.Hi}
+	at := slices.Index(ps.ranges, r)
 	switch {
 	case req.IsAdd && at < 0:
-		s.ranges = append(s.ranges, r)
+		ps.ranges = append(ps.ranges, r)
 	case !req.IsAdd && at < 0:
-		rv = api.NO_SUCH_ENTRY
+		return api.NO_SUCH_ENTRY
 	case !req.IsAdd:
-		s.ranges = slices.Delete(s.ranges, at, at+1)
+		ps.ranges = slices.Delete(ps.ranges, at, at+1)
 	}
-	return &arp.ProxyArpAddDelReply{Retval: int32(rv)}
+	return ok
 }
 
-func (n *VNet) proxyARPEnable(_ *wire.Call, req *arp.ProxyArpIntfcEnableDisable) *arp.ProxyArpIntfcEnableDisableReply {
-	rv := ok
+func (ps *proxyARP) proxyARPEnable(req *arp.ProxyArpIntfcEnableDisable) retval {
 	switch {
-	case n.byIndex(req.SwIfIndex) == nil:
-		rv = api.INVALID_SW_IF_INDEX
+	case ps.byIndex(req.SwIfIndex) == nil:
+		return api.INVALID_SW_IF_INDEX
 	case req.Enable:
-		n.l3.arpProxies.on[uint32(req.SwIfIndex)] = struct{}{}
+		ps.on[uint32(req.SwIfIndex)] = struct{}{}
 	default:
-		delete(n.l3.arpProxies.on, uint32(req.SwIfIndex))
+		delete(ps.on, uint32(req.SwIfIndex))
 	}
-	return &arp.ProxyArpIntfcEnableDisableReply{Retval: int32(rv)}
+	return ok
 }
 
-func (n *VNet) dumpProxyARP(b *strings.Builder) {
-	for _, r := range slices.SortedFunc(slices.Values(n.l3.arpProxies.ranges), func(a, b arpRange) int {
+func (ps *proxyARP) dump(b *strings.Builder) {
+	for _, r := range slices.SortedFunc(slices.Values(ps.ranges), func(a, b arpRange) int {
 		return strings.Compare(a.String(), b.String())
 	}) {
 		fmt.Fprintf(b, "proxy-arp %s\n", r)
 	}
-	for _, index := range slices.Sorted(maps.Keys(n.l3.arpProxies.on)) {
-		fmt.Fprintf(b, "proxy-arp on %s\n", n.orStaleIf(index))
+	for _, index := range slices.Sorted(maps.Keys(ps.on)) {
+		fmt.Fprintf(b, "proxy-arp on %s\n", ps.orStaleIf(index))
 	}
 }
 

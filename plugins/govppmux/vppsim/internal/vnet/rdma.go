@@ -18,32 +18,33 @@ const (
 	rdmaQueues   = 2
 )
 
-func (n *VNet) handleRdmas() {
-	wire.Handle(n.server, func(_ *wire.Call, req *rdma.RdmaCreateV4) *rdma.RdmaCreateV4Reply {
-		index, rv := n.createRdma(*req)
-		return &rdma.RdmaCreateV4Reply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *rdma.RdmaCreateV3) *rdma.RdmaCreateV3Reply {
+// rdmas are the RDMA interfaces, which have no state of their own.
+type rdmas struct{ *VNet }
+
+func (rs *rdmas) register(server *wire.Server) {
+	handleCreate[rdma.RdmaCreateV4Reply](server, rs.createRdma)
+	handleCreate[rdma.RdmaCreateV3Reply](server, func(req *rdma.RdmaCreateV3) (ifIndex, retval) {
 		// VPP reads the mode in the byte order of the host.
-		index, rv := n.createRdma(rdma.RdmaCreateV4{
+		return rs.createRdma(&rdma.RdmaCreateV4{
 			HostIf: req.HostIf, Name: req.Name, RxqNum: req.RxqNum, RxqSize: req.RxqSize, TxqSize: req.TxqSize,
 			Mode: rdma.RdmaMode(bits.ReverseBytes32(uint32(req.Mode))), NoMultiSeg: req.NoMultiSeg, MaxPktlen: req.MaxPktlen,
 		})
-		return &rdma.RdmaCreateV3Reply{Retval: int32(rv), SwIfIndex: index}
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *rdma.RdmaDelete) *rdma.RdmaDeleteReply {
-		i := n.byIndex(req.SwIfIndex)
+	handle[rdma.RdmaDeleteReply](server, func(req *rdma.RdmaDelete) retval {
+		i := rs.byIndex(req.SwIfIndex)
 		if i == nil || i.hw.device != rdmaDevice {
-			return &rdma.RdmaDeleteReply{Retval: int32(api.INVALID_INTERFACE)}
+			return api.INVALID_INTERFACE
 		}
-		n.deleteHardware(i.hw)
-		return &rdma.RdmaDeleteReply{}
+		rs.deleteHardware(i.hw)
+		return ok
 	})
 }
 
+func (rs *rdmas) reset() {}
+
 // createRdma makes an interface beside that of the kernel. Without any RDMA
 // device VPP says that all is well and that the index is 0, which is local0.
-func (n *VNet) createRdma(req rdma.RdmaCreateV4) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (rs *rdmas) createRdma(req *rdma.RdmaCreateV4) (ifIndex, retval) {
 	for _, size := range []*uint16{&req.RxqSize, &req.TxqSize} {
 		if *size == 0 {
 			*size = rdmaQueue
@@ -52,7 +53,7 @@ func (n *VNet) createRdma(req rdma.RdmaCreateV4) (interface_types.InterfaceIndex
 			return 0, api.INVALID_VALUE
 		}
 	}
-	if n.cfg.HostInterface != nil && !n.cfg.HostInterface(req.HostIf) {
+	if rs.cfg.HostInterface != nil && !rs.cfg.HostInterface(req.HostIf) {
 		return 0, ok
 	}
 	if req.RxqNum == 0 {
@@ -62,9 +63,9 @@ func (n *VNet) createRdma(req rdma.RdmaCreateV4) (interface_types.InterfaceIndex
 		req.Name = fmt.Sprintf("%s/0", req.HostIf)
 	}
 	hw := &hwInterface{
-		name: req.Name, device: rdmaDevice, ethernet: true, mac: n.randomMAC(),
+		name: req.Name, device: rdmaDevice, ethernet: true, mac: rs.randomMAC(),
 		rxQueues: makeQueues(req.RxqNum, interface_types.RX_MODE_API_POLLING),
 	}
-	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
-	return interface_types.InterfaceIndex(n.createHardware(hw).index), ok
+	rs.linkFollowsAdmin(hw)
+	return ifIndex(rs.createHardware(hw).index), ok
 }

@@ -1,6 +1,9 @@
 package vnet
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
 	interfaces_api "go.fd.io/govpp/binapi/interface"
@@ -16,14 +19,28 @@ func makeQueues(n uint16, mode interface_types.RxMode) []rxQueue {
 	return queues
 }
 
-func (n *VNet) handleRxQueues() {
-	wire.Handle(n.server, n.swInterfaceSetRxMode)
-	wire.Handle(n.server, n.swInterfaceSetRxPlacement)
-	wire.HandleDump(n.server, n.rxPlacementDump)
+// rxQueues are the messages of receive queues; the devices have the queues.
+type rxQueues struct{ *VNet }
+
+func (qs *rxQueues) register(server *wire.Server) {
+	handle[interfaces_api.SwInterfaceSetRxModeReply](server, qs.swInterfaceSetRxMode)
+	handle[interfaces_api.SwInterfaceSetRxPlacementReply](server, qs.swInterfaceSetRxPlacement)
+	wire.HandleDump(server, qs.rxPlacementDump)
+}
+
+func (qs *rxQueues) reset() {}
+
+func (qs *rxQueues) dumpInterface(b *strings.Builder, i *swInterface) {
+	if i.isSub {
+		return
+	}
+	for _, q := range i.hw.rxQueues {
+		fmt.Fprintf(b, "  rx queue %d %s\n", q.id, q.mode)
+	}
 }
 
 // setRxMode sets the mode of one queue or, without one, of all. DEFAULT is polling.
-func (hw *hwInterface) setRxMode(queue *uint32, mode interface_types.RxMode) api.VPPApiError {
+func (hw *hwInterface) setRxMode(queue *uint32, mode interface_types.RxMode) retval {
 	if mode == interface_types.RX_MODE_API_DEFAULT {
 		mode = interface_types.RX_MODE_API_POLLING
 	}
@@ -43,47 +60,43 @@ func (hw *hwInterface) setRxMode(queue *uint32, mode interface_types.RxMode) api
 	return ok
 }
 
-func (n *VNet) swInterfaceSetRxMode(_ *wire.Call, req *interfaces_api.SwInterfaceSetRxMode) *interfaces_api.SwInterfaceSetRxModeReply {
-	rv := ok
-	i := n.byIndex(req.SwIfIndex)
+func (qs *rxQueues) swInterfaceSetRxMode(req *interfaces_api.SwInterfaceSetRxMode) retval {
+	i := qs.byIndex(req.SwIfIndex)
 	var queue *uint32
 	if req.QueueIDValid {
 		queue = &req.QueueID
 	}
 	switch {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case i.isSub:
-		rv = api.INVALID_VALUE
-	default:
-		rv = i.hw.setRxMode(queue, req.Mode)
+		return api.INVALID_VALUE
 	}
-	return &interfaces_api.SwInterfaceSetRxModeReply{Retval: int32(rv)}
+	return i.hw.setRxMode(queue, req.Mode)
 }
 
 // swInterfaceSetRxPlacement: without worker threads all that can be chosen is the
 // main thread, by name or as worker 0.
-func (n *VNet) swInterfaceSetRxPlacement(_ *wire.Call, req *interfaces_api.SwInterfaceSetRxPlacement) *interfaces_api.SwInterfaceSetRxPlacementReply {
-	rv := ok
-	switch i := n.byIndex(req.SwIfIndex); {
+func (qs *rxQueues) swInterfaceSetRxPlacement(req *interfaces_api.SwInterfaceSetRxPlacement) retval {
+	switch i := qs.byIndex(req.SwIfIndex); {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case i.isSub:
-		rv = api.INVALID_VALUE
+		return api.INVALID_VALUE
 	case !req.IsMain && req.WorkerID > 0, uint64(req.QueueID) >= uint64(len(i.hw.rxQueues)):
-		rv = api.UNIMPLEMENTED
+		return api.UNIMPLEMENTED
 	}
-	return &interfaces_api.SwInterfaceSetRxPlacementReply{Retval: int32(rv)}
+	return ok
 }
 
-func (n *VNet) rxPlacementDump(c *wire.Call, req *interfaces_api.SwInterfaceRxPlacementDump) {
-	for _, i := range n.ifs.all() {
-		if i.isSub || (uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != i.index) {
+func (qs *rxQueues) rxPlacementDump(c *wire.Call, req *interfaces_api.SwInterfaceRxPlacementDump) {
+	for _, i := range qs.ifs.all() {
+		if i.isSub || !selects(req.SwIfIndex, i.index) {
 			continue
 		}
 		for _, q := range i.hw.rxQueues {
 			c.Send(&interfaces_api.SwInterfaceRxPlacementDetails{
-				SwIfIndex: interface_types.InterfaceIndex(i.index), QueueID: q.id, Mode: q.mode,
+				SwIfIndex: ifIndex(i.index), QueueID: q.id, Mode: q.mode,
 			})
 		}
 	}

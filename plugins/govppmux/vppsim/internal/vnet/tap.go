@@ -21,6 +21,13 @@ const (
 	maxRing     = 32768
 )
 
+// taps are the TAP and TUN interfaces.
+type taps struct {
+	*VNet
+	pool[tap]
+	ids instances
+}
+
 // tap is a TAP or TUN interface.
 type tap struct {
 	swIndex    uint32
@@ -29,24 +36,18 @@ type tap struct {
 	removeHost func()            // removes the host side; nil: it has none here
 }
 
-func (n *VNet) handleTaps() {
-	wire.Handle(n.server, func(_ *wire.Call, req *tapv2.TapCreateV3) *tapv2.TapCreateV3Reply {
-		index, rv := n.createTap(*req)
-		return &tapv2.TapCreateV3Reply{Retval: int32(rv), SwIfIndex: index}
+func (ts *taps) register(server *wire.Server) {
+	handleCreate[tapv2.TapCreateV3Reply](server, ts.createTap)
+	handleCreate[tapv2.TapCreateV2Reply](server, func(req *tapv2.TapCreateV2) (ifIndex, retval) {
+		return ts.createTap(tapFromV2(req))
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *tapv2.TapCreateV2) *tapv2.TapCreateV2Reply {
-		index, rv := n.createTap(tapFromV2(req))
-		return &tapv2.TapCreateV2Reply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *tapv2.TapDeleteV2) *tapv2.TapDeleteV2Reply {
-		return &tapv2.TapDeleteV2Reply{Retval: int32(n.deleteTap(req.SwIfIndex))}
-	})
-	wire.HandleDump(n.server, n.tapDump)
+	handle[tapv2.TapDeleteV2Reply](server, ts.deleteTap)
+	wire.HandleDump(server, ts.tapDump)
 }
 
 // tapFromV2 is the newer request with the same meaning.
-func tapFromV2(v2 *tapv2.TapCreateV2) tapv2.TapCreateV3 {
-	return tapv2.TapCreateV3{
+func tapFromV2(v2 *tapv2.TapCreateV2) *tapv2.TapCreateV3 {
+	return &tapv2.TapCreateV3{
 		ID: v2.ID, UseRandomMac: v2.UseRandomMac, MacAddress: v2.MacAddress,
 		NumRxQueues: uint16(v2.NumRxQueues), NumTxQueues: 1,
 		TxRingSz: v2.TxRingSz, RxRingSz: v2.RxRingSz,
@@ -66,53 +67,54 @@ func tapFromV2(v2 *tapv2.TapCreateV2) tapv2.TapCreateV3 {
 
 // createTap makes tap<id> (tun<id> in TUN mode), link up, with the lowest free ID
 // if none is asked for.
-func (n *VNet) createTap(req tapv2.TapCreateV3) (interface_types.InterfaceIndex, api.VPPApiError) {
-	refused := interface_types.InterfaceIndex(none)
-	if n.ifs.tapIDs.inUse(req.ID) {
+func (ts *taps) createTap(req *tapv2.TapCreateV3) (ifIndex, retval) {
+	refused := noInterface
+	if ts.ids.inUse(req.ID) {
 		return refused, api.INVALID_INTERFACE
 	}
-	if rv := checkTap(&req); rv != ok {
+	if rv := checkTap(req); rv != ok {
 		return refused, rv
 	}
 	if req.ID == none {
-		req.ID = n.ifs.tapIDs.take()
-	} else if req.ID > maxTap || !n.ifs.tapIDs.claim(req.ID) {
+		req.ID = ts.ids.take()
+	} else if req.ID > maxTap || !ts.ids.claim(req.ID) {
 		return refused, api.UNSPECIFIED
 	}
-	hw := n.tapHardware(&req)
-	removeHost, err := n.hostTAP(&req)
+	hw := ts.tapHardware(req)
+	removeHost, err := ts.hostTAP(req)
 	if err != nil {
-		n.ifs.tapIDs.release(req.ID)
+		ts.ids.release(req.ID)
 		return refused, api.SYSCALL_ERROR_3
 	}
-	i := n.createHardware(hw)
-	i.hw.instance = n.ifs.taps.add(&tap{swIndex: i.index, id: req.ID, config: req, removeHost: removeHost})
-	n.setLink(i.hw, true)
+	i := ts.createHardware(hw)
+	i.hw.instance = ts.add(&tap{swIndex: i.index, id: req.ID, config: *req, removeHost: removeHost})
+	ts.setLink(i.hw, true)
 	if req.Tag != "" {
 		i.tag = req.Tag
 	}
-	return interface_types.InterfaceIndex(i.index), ok
+	return ifIndex(i.index), ok
 }
 
 // hostTAP creates the host side of a TAP where the simulator is given a host.
-func (n *VNet) hostTAP(req *tapv2.TapCreateV3) (remove func(), err error) {
-	if n.cfg.HostTAP == nil || req.HostNamespaceSet {
+func (ts *taps) hostTAP(req *tapv2.TapCreateV3) (remove func(), err error) {
+	if ts.cfg.HostTAP == nil || req.HostNamespaceSet {
 		return nil, nil
 	}
-	return n.cfg.HostTAP(req.HostIfName)
+	return ts.cfg.HostTAP(req.HostIfName)
 }
 
-// removeHostTAPs removes all host sides, as the kernel does when VPP ends.
-func (n *VNet) removeHostTAPs() {
-	for _, t := range n.ifs.taps.all() {
+// reset removes all host sides, as the kernel does when VPP ends.
+func (ts *taps) reset() {
+	for _, t := range ts.all() {
 		if t.removeHost != nil {
 			t.removeHost()
 		}
 	}
+	ts.pool, ts.ids = pool[tap]{}, instances{}
 }
 
 // checkTap refuses what VPP refuses and fills in what VPP chooses.
-func checkTap(req *tapv2.TapCreateV3) api.VPPApiError {
+func checkTap(req *tapv2.TapCreateV3) retval {
 	for _, size := range []*uint16{&req.RxRingSz, &req.TxRingSz} {
 		if *size&(*size-1) != 0 || *size > maxRing {
 			return api.INIT_FAILED
@@ -127,7 +129,7 @@ func checkTap(req *tapv2.TapCreateV3) api.VPPApiError {
 	return ok
 }
 
-func (n *VNet) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
+func (ts *taps) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
 	if !req.HostIfNameSet {
 		req.HostIfName = fmt.Sprintf("tap%d", req.ID)
 	}
@@ -141,57 +143,57 @@ func (n *VNet) tapHardware(req *tapv2.TapCreateV3) *hwInterface {
 		req.HostIP6Prefix.Len = 0
 	}
 	hw := &hwInterface{
-		name: fmt.Sprintf("tap%d", req.ID), device: n.tapDevice(), anyFrame: true, adaptive: true,
+		name: fmt.Sprintf("tap%d", req.ID), device: ts.tapDevice(), anyFrame: true, adaptive: true,
 		rxQueues: makeQueues(req.NumRxQueues, interface_types.RX_MODE_API_POLLING),
 	}
-	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
+	ts.linkFollowsAdmin(hw)
 	if req.TapFlags&tapv2.TAP_API_FLAG_TUN != 0 {
 		hw.name = fmt.Sprintf("tun%d", req.ID)
 		return hw
 	}
 	hw.ethernet, hw.mac = true, req.MacAddress
 	if req.UseRandomMac {
-		hw.mac = n.randomMAC()
+		hw.mac = ts.randomMAC()
 	}
 	if !req.HostMacAddrSet || req.HostMacAddr == (ethernet_types.MacAddress{}) {
-		req.HostMacAddr = n.randomMAC()
+		req.HostMacAddr = ts.randomMAC()
 	}
 	return hw
 }
 
 // tapDevice returns the device class of the simulated release: "25.10-simulated".
-func (n *VNet) tapDevice() string {
-	if n.before("26.02") {
+func (ts *taps) tapDevice() string {
+	if ts.before("26.02") {
 		return tapDevice
 	}
 	return tapDeviceNew
 }
 
-func (n *VNet) deleteTap(index interface_types.InterfaceIndex) api.VPPApiError {
-	i := n.byIndex(index)
-	if i == nil || i.hw.device != n.tapDevice() {
+func (ts *taps) deleteTap(req *tapv2.TapDeleteV2) retval {
+	i := ts.byIndex(req.SwIfIndex)
+	if i == nil || i.hw.device != ts.tapDevice() {
 		return api.INVALID_SW_IF_INDEX
 	}
-	t := n.ifs.taps.at(i.hw.instance)
-	n.deleteHardware(i.hw)
+	t := ts.at(i.hw.instance)
+	ts.deleteHardware(i.hw)
 	if t.removeHost != nil {
 		t.removeHost()
 	}
-	n.ifs.tapIDs.release(t.id)
-	n.ifs.taps.remove(i.hw.instance)
+	ts.ids.release(t.id)
+	ts.remove(i.hw.instance)
 	return ok
 }
 
-func (n *VNet) tapDump(c *wire.Call, req *tapv2.SwInterfaceTapV2Dump) {
-	for _, t := range n.ifs.taps.all() {
-		if uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != t.swIndex {
+func (ts *taps) tapDump(c *wire.Call, req *tapv2.SwInterfaceTapV2Dump) {
+	for _, t := range ts.all() {
+		if !selects(req.SwIfIndex, t.swIndex) {
 			continue
 		}
 		d := &tapv2.SwInterfaceTapV2Details{
 			SwIfIndex: t.swIndex, ID: t.id,
 			TxRingSz: t.config.TxRingSz, RxRingSz: t.config.RxRingSz,
 			HostMtuSize: t.config.HostMtuSize, HostMacAddr: t.config.HostMacAddr,
-			TapFlags: t.config.TapFlags, DevName: n.ifs.at(t.swIndex).hw.name,
+			TapFlags: t.config.TapFlags, DevName: ts.ifs.at(t.swIndex).hw.name,
 			HostIfName: t.config.HostIfName,
 		}
 		if t.config.HostIP4Prefix.Len > 0 {

@@ -2,40 +2,15 @@ package vnet
 
 import (
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/tunnel_types"
 )
-
-// noInterface is the index in replies that refuse to create one.
-const noInterface = interface_types.InterfaceIndex(none)
-
-// tunnels are the interfaces that lead into a tunnel, by kind.
-type tunnels struct {
-	vxlans    vxlans
-	gpes      vxlanGpes
-	gres      gres
-	ipips     ipips
-	gtpus     gtpus
-	ipsecs    ipsecs
-	wireguard wireguards
-}
-
-func (n *VNet) handleTunnels() {
-	n.handleVxlans()
-	n.handleVxlanGpes()
-	n.handleGres()
-	n.handleIpips()
-	n.handleGtpus()
-	n.handleIpsecs()
-	n.handleWireguards()
-}
 
 // newTunnel makes a device without Ethernet header, down, whose link follows the
 // admin state.
 func (n *VNet) newTunnel(name, device string, mtu uint32) *swInterface {
 	hw := &hwInterface{name: name, device: device}
-	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
+	n.linkFollowsAdmin(hw)
 	i := n.createHardware(hw)
 	i.mtu[mtuL3] = mtu
 	return i
@@ -70,13 +45,13 @@ func sameFamily(a, b ip_types.Address) bool { return a.Af == b.Af }
 
 // noGroupInterface reports that a tunnel to a multicast group lacks the interface
 // that it needs.
-func (n *VNet) noGroupInterface(dst ip_types.Address, index interface_types.InterfaceIndex) bool {
+func (n *VNet) noGroupInterface(dst ip_types.Address, index ifIndex) bool {
 	return addrOf(dst).IsMulticast() && n.byIndex(index) == nil
 }
 
 // checkMode refuses modes that VPP does not have, and another end for a tunnel
 // that has many.
-func checkMode(mode tunnel_types.TunnelMode, dst ip_types.Address) api.VPPApiError {
+func checkMode(mode tunnel_types.TunnelMode, dst ip_types.Address) retval {
 	switch {
 	case mode != tunnel_types.TUNNEL_API_MODE_P2P && mode != tunnel_types.TUNNEL_API_MODE_MP:
 		return api.INVALID_VALUE_2

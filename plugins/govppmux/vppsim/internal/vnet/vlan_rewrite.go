@@ -1,8 +1,12 @@
 package vnet
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
+	interfaces_api "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/l2"
 )
 
@@ -24,6 +28,37 @@ type tagRewrite struct {
 	op         uint32
 	dot1q      bool
 	tag1, tag2 uint16
+}
+
+// vlanRewrites are the tag rewrites of the interfaces in L2.
+type vlanRewrites struct {
+	*VNet
+	byInterface map[uint32]tagRewrite // deleted ones included
+}
+
+func (rs *vlanRewrites) register(server *wire.Server) {
+	handle[l2.L2InterfaceVlanTagRewriteReply](server, rs.vlanTagRewrite)
+}
+
+func (rs *vlanRewrites) reset() { rs.byInterface = make(map[uint32]tagRewrite) }
+
+func (rs *vlanRewrites) leftL2(index uint32) { delete(rs.byInterface, index) }
+
+func (rs *vlanRewrites) interfaceDetails(d *interfaces_api.SwInterfaceDetails, i *swInterface) {
+	r, exists := rs.byInterface[i.index]
+	if !exists || !i.hw.ethernet {
+		return
+	}
+	d.VtrOp, d.VtrTag1, d.VtrTag2 = r.op, uint32(r.tag1), uint32(r.tag2)
+	if r.dot1q {
+		d.VtrPushDot1q = 1
+	}
+}
+
+func (rs *vlanRewrites) dumpInterface(b *strings.Builder, i *swInterface) {
+	if r, exists := rs.byInterface[i.index]; exists {
+		fmt.Fprintf(b, "  rewrite %d dot1q %t tags %d %d\n", r.op, r.dot1q, r.tag1, r.tag2)
+	}
 }
 
 // pops is how many tags an operation takes off, pushes how many it puts on.
@@ -63,28 +98,27 @@ func (i *swInterface) configuredTags() int {
 	return 2
 }
 
-func (n *VNet) vlanTagRewrite(_ *wire.Call, req *l2.L2InterfaceVlanTagRewrite) *l2.L2InterfaceVlanTagRewriteReply {
-	rv := ok
-	switch i := n.byIndex(req.SwIfIndex); {
+func (rs *vlanRewrites) vlanTagRewrite(req *l2.L2InterfaceVlanTagRewrite) retval {
+	switch i := rs.byIndex(req.SwIfIndex); {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case req.VtrOp > vtrTranslate22:
-		rv = api.INVALID_VALUE
+		return api.INVALID_VALUE
 	case !i.hw.ethernet:
-		rv = api.INVALID_INTERFACE
+		return api.INVALID_INTERFACE
 	case i.configuredTags() < vtrPops(req.VtrOp):
-		rv = api.INVALID_VLAN_TAG_COUNT
-		if old, exists := n.l2.rewrites[i.index]; exists {
-			n.l2.rewrites[i.index] = tagRewrite{op: old.op} // VPP has forgotten the tags by then
+		if old, exists := rs.byInterface[i.index]; exists {
+			rs.byInterface[i.index] = tagRewrite{op: old.op} // VPP has forgotten the tags by then
 		}
+		return api.INVALID_VLAN_TAG_COUNT
 	case req.VtrOp == vtrDisabled:
-		delete(n.l2.rewrites, i.index)
+		delete(rs.byInterface, i.index)
 		i.l2.features &^= featVTR
 	default:
-		n.l2.rewrites[i.index] = newTagRewrite(req)
+		rs.byInterface[i.index] = newTagRewrite(req)
 		i.l2.features |= featVTR
 	}
-	return &l2.L2InterfaceVlanTagRewriteReply{Retval: int32(rv)}
+	return ok
 }
 
 // newTagRewrite keeps of a request what its operation needs: the rest is not

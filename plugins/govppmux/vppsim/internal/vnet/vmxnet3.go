@@ -19,39 +19,41 @@ const (
 )
 
 // vmxnet3s are the network cards of a machine on VMware.
-type vmxnet3s struct{ pool[vmxnet3Card] }
+type vmxnet3s struct {
+	*VNet
+	pool[vmxnet3Card]
+}
 
 type vmxnet3Card struct {
 	swIndex uint32
 	config  vmxnet3.Vmxnet3Create
 }
 
-func (n *VNet) handleVmxnet3s() {
-	wire.Handle(n.server, func(_ *wire.Call, req *vmxnet3.Vmxnet3Create) *vmxnet3.Vmxnet3CreateReply {
-		index, rv := n.createVmxnet3(*req)
-		return &vmxnet3.Vmxnet3CreateReply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *vmxnet3.Vmxnet3Delete) *vmxnet3.Vmxnet3DeleteReply {
-		i := n.byIndex(req.SwIfIndex)
+func (vs *vmxnet3s) register(server *wire.Server) {
+	handleCreate[vmxnet3.Vmxnet3CreateReply](server, vs.createVmxnet3)
+	handle[vmxnet3.Vmxnet3DeleteReply](server, func(req *vmxnet3.Vmxnet3Delete) retval {
+		i := vs.byIndex(req.SwIfIndex)
 		if i == nil || i.hw.device != vmxnet3Device {
-			return &vmxnet3.Vmxnet3DeleteReply{Retval: int32(api.INVALID_SW_IF_INDEX)}
+			return api.INVALID_SW_IF_INDEX
 		}
-		n.vmxnet3s.remove(i.hw.instance)
-		n.deleteHardware(i.hw)
-		return &vmxnet3.Vmxnet3DeleteReply{}
+		vs.remove(i.hw.instance)
+		vs.deleteHardware(i.hw)
+		return ok
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *vmxnet3.SwVmxnet3InterfaceDump) {
-		for _, card := range n.vmxnet3s.all() {
-			if req.SwIfIndex == noInterface || uint32(req.SwIfIndex) == card.swIndex {
-				c.Send(n.vmxnet3Details(card))
+	wire.HandleDump(server, func(c *wire.Call, req *vmxnet3.SwVmxnet3InterfaceDump) {
+		for _, card := range vs.all() {
+			if selects(req.SwIfIndex, card.swIndex) {
+				c.Send(vs.vmxnet3Details(card))
 			}
 		}
 	})
 }
 
+func (vs *vmxnet3s) reset() { vs.pool = pool[vmxnet3Card]{} }
+
 // createVmxnet3 makes vmxnet3-<domain>/<bus>/<slot>/<function> of a device that
 // the world around has.
-func (n *VNet) createVmxnet3(req vmxnet3.Vmxnet3Create) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (vs *vmxnet3s) createVmxnet3(req *vmxnet3.Vmxnet3Create) (ifIndex, retval) {
 	for _, size := range []*uint16{&req.RxqSize, &req.TxqSize} {
 		if *size == 0 {
 			*size = vmxnet3Queue
@@ -61,24 +63,24 @@ func (n *VNet) createVmxnet3(req vmxnet3.Vmxnet3Create) (interface_types.Interfa
 	if req.RxqNum > maxVmxnet3Queues || !vmxnet3QueueValid(req.RxqSize) || !vmxnet3QueueValid(req.TxqSize) {
 		return 0, api.INVALID_VALUE
 	}
-	for _, card := range n.vmxnet3s.all() {
+	for _, card := range vs.all() {
 		if card.config.PciAddr == req.PciAddr {
 			return 0, api.ADDRESS_IN_USE
 		}
 	}
-	if n.cfg.PCIDevice != nil && !n.cfg.PCIDevice(req.PciAddr) {
+	if vs.cfg.PCIDevice != nil && !vs.cfg.PCIDevice(req.PciAddr) {
 		return 0, api.INVALID_INTERFACE
 	}
 	a := req.PciAddr
 	hw := &hwInterface{
 		name:   fmt.Sprintf("vmxnet3-%x/%x/%x/%x", a&0xffff, a>>16&0xff, a>>24&0x1f, a>>29),
-		device: vmxnet3Device, ethernet: true, mac: n.randomMAC(),
+		device: vmxnet3Device, ethernet: true, mac: vs.randomMAC(),
 		rxQueues: makeQueues(req.RxqNum, interface_types.RX_MODE_API_POLLING),
 	}
-	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
-	i := n.createHardware(hw)
-	hw.instance = n.vmxnet3s.add(&vmxnet3Card{swIndex: i.index, config: req})
-	return interface_types.InterfaceIndex(i.index), ok
+	vs.linkFollowsAdmin(hw)
+	i := vs.createHardware(hw)
+	hw.instance = vs.add(&vmxnet3Card{swIndex: i.index, config: *req})
+	return ifIndex(i.index), ok
 }
 
 func vmxnet3QueueValid(size uint16) bool {
@@ -87,10 +89,10 @@ func vmxnet3QueueValid(size uint16) bool {
 
 // vmxnet3Details describes a card. VPP sends it under the name of vmxnet3_details,
 // which has the same layout; the tables of releases do not list that.
-func (n *VNet) vmxnet3Details(card *vmxnet3Card) *vmxnet3.SwVmxnet3InterfaceDetails {
-	i := n.ifs.at(card.swIndex)
+func (vs *vmxnet3s) vmxnet3Details(card *vmxnet3Card) *vmxnet3.SwVmxnet3InterfaceDetails {
+	i := vs.ifs.at(card.swIndex)
 	d := &vmxnet3.SwVmxnet3InterfaceDetails{
-		SwIfIndex: interface_types.InterfaceIndex(card.swIndex), IfName: i.name(), HwAddr: i.hw.mac,
+		SwIfIndex: ifIndex(card.swIndex), IfName: i.name(), HwAddr: i.hw.mac,
 		PciAddr: card.config.PciAddr, AdminUpDown: i.adminUp,
 		RxCount: uint8(card.config.RxqNum), TxCount: uint8(card.config.TxqNum),
 	}

@@ -1,5 +1,12 @@
-// Package vnet is the state of a simulated VPP and the handlers that change it,
-// one file per feature, named after the part of VPP it stands for.
+// Package vnet is the state of a simulated VPP and the handlers that change it: the
+// core (interfaces, addresses, tables, routes, neighbours, bridge domains) and the
+// features, one file for each, named as the item that configures it.
+//
+// A new feature is a new file and one line in features (feature.go). The file has a
+// struct that embeds *VNet, register with the handlers (see handle), reset, and what
+// else the feature needs of the interfaces in feature.go: a part of the dump, cleaning
+// up behind interfaces, commands. span.go is a small one to begin with, teib.go one
+// with routes, vxlan.go one that creates interfaces.
 //
 // The aim is that a control plane cannot tell the difference: the same requests
 // are refused with the same retvals, indexes are reused in the same order, routes
@@ -14,15 +21,10 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/fib"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
-	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/span"
 )
 
 // none is VPP's "no index": all bits set.
 const none = fib.None
-
-// ok is the retval of success.
-const ok = api.VPPApiError(0)
 
 // Config tells a simulated VPP about the world around it.
 type Config struct {
@@ -50,69 +52,59 @@ type VNet struct {
 	cfg    Config
 	server *wire.Server
 
-	ifs         interfaces
-	l2          layer2
-	fibs        *fib.Tables
-	subnets     subnets
-	nbs         neighbors
-	l3          layer3
-	events      interfaceEvents
-	memifs      memifs
-	bonds       bonds
-	tunnels     tunnels
-	vmxnet3s    vmxnet3s
-	dhcpClients dhcpClients
-	spans       map[spanKey]span.SpanState
+	// The core, which the features build on.
+	ifs     interfaces
+	l2      layer2
+	fibs    *fib.Tables
+	subnets subnets
+	arps    arpEntries
+	events  interfaceEvents
+
+	features  []feature
+	followers []requestFollower // of the features
+	// Features that others build on.
+	dhcpClients    *dhcpClients
+	l2fib          *l2FIB
+	ipScanNeighbor *ipScanNeighbor
 }
 
-// New registers the handlers of all features with the server.
+// New registers the handlers of the core and of all features with the server.
 func New(server *wire.Server, cfg Config) *VNet {
 	n := &VNet{cfg: cfg, server: server}
+	n.dhcpClients = &dhcpClients{VNet: n}
+	n.l2fib = &l2FIB{VNet: n}
+	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
+	n.features = features(n)
+	n.followers = implementing[requestFollower](n.features)
 	n.Reset()
 	n.handleControl()
 	n.handleInterfaces()
 	n.handleInterfaceEvents()
-	n.handleLoopbacks()
-	n.handleSubInterfaces()
-	n.handleTaps()
-	n.handleAFPackets()
-	n.handleMemifs()
-	n.handleBonds()
-	n.handleTunnels()
-	n.handleVmxnet3s()
-	n.handleRdmas()
-	n.handleDHCPClients()
-	n.handleIP6Autoconfig()
-	n.handleSpans()
-	n.handleRxQueues()
 	n.handleAddresses()
 	n.handleIP6Links()
-	n.handleTables()
+	n.handleVRFTables()
 	n.handleRoutes()
-	n.handleNeighbors()
+	n.handleARP()
 	n.handleL2()
-	n.handleL3()
+	for _, f := range n.features {
+		f.register(server)
+	}
 	return n
 }
 
 // Reset goes back to the state of a VPP that has just started.
 func (n *VNet) Reset() {
-	n.removeHostTAPs()
 	n.events = interfaceEvents{subscribers: make(map[uint32]uint32), pending: make(map[uint32]ifEvent)}
 	n.fibs = fib.New(fib.Options{DropViaLocal0: n.before("24.02")})
 	n.subnets = newSubnets()
-	n.nbs = neighbors{byOut: make(map[uint32]map[netip.Addr]*neighbor), nextAdj: 1}
+	n.arps = arpEntries{byOut: make(map[uint32]map[netip.Addr]*arpEntry), nextAdj: 1}
 	n.l2 = newLayer2()
-	n.l3 = newLayer3()
-	n.ifs = newInterfaces()
-	n.memifs = newMemifs()
-	n.tunnels = tunnels{}
-	n.vmxnet3s = vmxnet3s{}
-	n.dhcpClients = dhcpClients{byIndex: map[uint32]*dhcpClient{}}
-	n.spans = map[spanKey]span.SpanState{}
-	n.bonds = bonds{members: map[uint32]*bondMember{}}
+	n.ifs = interfaces{}
 	n.createLocal0()
 	clear(n.events.pending)
+	for _, f := range n.features {
+		f.reset()
+	}
 }
 
 // before reports that the simulated release ("25.10-simulated") is older than another.
@@ -125,8 +117,9 @@ func (n *VNet) ClientGone(client uint32) {
 
 // AfterRequest sends the events that the last request caused.
 func (n *VNet) AfterRequest() {
-	n.bondsFollow()
-	n.routersFollow()
+	for _, f := range n.followers {
+		f.afterRequest()
+	}
 	n.flushInterfaceEvents()
 }
 

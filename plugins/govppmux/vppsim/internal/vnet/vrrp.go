@@ -35,43 +35,45 @@ type vrrpKey struct {
 // priorityOwner is the priority of the router that has the addresses itself.
 const priorityOwner = 255
 
-func (n *VNet) handleVirtualRouters() {
-	wire.Handle(n.server, n.vrrpAddDel)
-	wire.Handle(n.server, n.vrrpStartStop)
-	wire.Handle(n.server, n.vrrpSetPeers)
-	wire.HandleDump(n.server, n.vrrpDump)
-	wire.HandleDump(n.server, n.vrrpPeerDump)
+// virtualRouters are the VRRP instances.
+type virtualRouters struct {
+	*VNet
+	pool[virtualRouter]
 }
 
-func (n *VNet) findRouter(key vrrpKey) (uint32, *virtualRouter) {
-	for index, r := range n.l3.routers.all() {
-		if r.vrrpKey == key {
-			return index, r
-		}
-	}
-	return none, nil
+func (rs *virtualRouters) register(server *wire.Server) {
+	handle[vrrp.VrrpVrAddDelReply](server, rs.vrrpAddDel)
+	handle[vrrp.VrrpVrStartStopReply](server, rs.vrrpStartStop)
+	handle[vrrp.VrrpVrSetPeersReply](server, rs.vrrpSetPeers)
+	wire.HandleDump(server, rs.vrrpDump)
+	wire.HandleDump(server, rs.vrrpPeerDump)
 }
 
-func (n *VNet) vrrpAddDel(_ *wire.Call, req *vrrp.VrrpVrAddDel) *vrrp.VrrpVrAddDelReply {
+func (rs *virtualRouters) reset() { rs.pool = pool[virtualRouter]{} }
+
+func (rs *virtualRouters) find(key vrrpKey) (uint32, *virtualRouter) {
+	return rs.pool.find(func(r *virtualRouter) bool { return r.vrrpKey == key })
+}
+
+func (rs *virtualRouters) vrrpAddDel(req *vrrp.VrrpVrAddDel) retval {
 	key := vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.Flags&vrrp.VRRP_API_VR_IPV6 != 0)}
-	index, r := n.findRouter(key)
-	rv := ok
+	index, r := rs.find(key)
 	switch {
-	case n.byIndex(req.SwIfIndex) == nil:
-		rv = api.INVALID_SW_IF_INDEX
+	case rs.byIndex(req.SwIfIndex) == nil:
+		return api.INVALID_SW_IF_INDEX
 	case req.Priority == 0, req.Interval == 0, req.VrID == 0:
-		rv = api.INVALID_VALUE
+		return api.INVALID_VALUE
 	case req.IsAdd != 0:
-		rv = n.addRouter(key, r, req)
+		return rs.addRouter(key, r, req)
 	case r == nil:
-		rv = api.NO_SUCH_ENTRY
+		return api.NO_SUCH_ENTRY
 	default:
-		n.l3.routers.remove(index)
+		rs.remove(index)
 	}
-	return &vrrp.VrrpVrAddDelReply{Retval: int32(rv)}
+	return ok
 }
 
-func (n *VNet) addRouter(key vrrpKey, existing *virtualRouter, req *vrrp.VrrpVrAddDel) api.VPPApiError {
+func (rs *virtualRouters) addRouter(key vrrpKey, existing *virtualRouter, req *vrrp.VrrpVrAddDel) retval {
 	if existing != nil {
 		return api.ENTRY_ALREADY_EXISTS
 	}
@@ -84,17 +86,17 @@ func (n *VNet) addRouter(key vrrpKey, existing *virtualRouter, req *vrrp.VrrpVrA
 		Flags: req.Flags & (vrrp.VRRP_API_VR_PREEMPT | vrrp.VRRP_API_VR_ACCEPT | vrrp.VRRP_API_VR_UNICAST | vrrp.VRRP_API_VR_IPV6),
 	}
 	for _, addr := range r.addrs {
-		if req.Priority == priorityOwner && !n.hasAddress(n.byIndex(req.SwIfIndex), addr) {
+		if req.Priority == priorityOwner && !rs.hasAddress(rs.byIndex(req.SwIfIndex), addr) {
 			return api.ADDRESS_NOT_FOUND_FOR_INTERFACE
 		}
 	}
-	for _, other := range n.l3.routers.all() {
+	for _, other := range rs.all() {
 		if other.out == key.out && other.family == key.family &&
 			slices.ContainsFunc(r.addrs, func(a netip.Addr) bool { return slices.Contains(other.addrs, a) }) {
 			return api.ADDRESS_IN_USE
 		}
 	}
-	n.l3.routers.add(r)
+	rs.add(r)
 	return ok
 }
 
@@ -110,34 +112,36 @@ func vrrpAddrs(f family, in []ip_types.Address) []netip.Addr {
 }
 
 // hasAddress counts borrowed addresses.
-func (n *VNet) hasAddress(i *swInterface, addr netip.Addr) bool {
-	return slices.ContainsFunc(n.borrowed(i, familyOf(addr)), func(a ifAddress) bool { return a.prefix.Addr() == addr })
+func (rs *virtualRouters) hasAddress(i *swInterface, addr netip.Addr) bool {
+	return slices.ContainsFunc(rs.borrowed(i, familyOf(addr)), func(a ifAddress) bool { return a.prefix.Addr() == addr })
 }
 
 // vrrpStartStop succeeds if there is nothing to do.
-func (n *VNet) vrrpStartStop(_ *wire.Call, req *vrrp.VrrpVrStartStop) *vrrp.VrrpVrStartStopReply {
-	_, r := n.findRouter(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
-	rv := ok
+func (rs *virtualRouters) vrrpStartStop(req *vrrp.VrrpVrStartStop) retval {
+	_, r := rs.find(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
 	switch {
 	case r == nil:
-		rv = api.NO_SUCH_ENTRY
+		return api.NO_SUCH_ENTRY
 	case req.IsStart == 0:
 		r.state = vrrp.VRRP_API_VR_STATE_INIT
 	case r.state != vrrp.VRRP_API_VR_STATE_INIT:
 	case r.conf.Flags&vrrp.VRRP_API_VR_UNICAST != 0 && len(r.peers) == 0:
-		rv = api.INIT_FAILED
-	case n.canSend(r.out, r.family):
+		return api.INIT_FAILED
+	case rs.canSend(r.out, r.family):
 		r.activate()
 	default:
 		r.state = vrrp.VRRP_API_VR_STATE_INTF_DOWN
 	}
-	return &vrrp.VrrpVrStartStopReply{Retval: int32(rv)}
+	return ok
 }
 
 // canSend says whether an interface is up and has an address to send from.
-func (n *VNet) canSend(out uint32, f family) bool {
-	i := n.ifs.at(out)
-	return i != nil && i.adminUp && i.hw.linkUp && (len(n.borrowed(i, f)) > 0 || f == ip6 && i.linkLocal.IsValid())
+func (rs *virtualRouters) canSend(out uint32, f family) bool {
+	i := rs.ifs.at(out)
+	if i == nil || !i.adminUp || !i.hw.linkUp {
+		return false
+	}
+	return len(rs.borrowed(i, f)) > 0 || f == ip6 && i.linkLocal.IsValid()
 }
 
 // activate makes a router what it is while it hears no other router.
@@ -152,14 +156,14 @@ func (r *virtualRouter) activate() {
 	r.runtime.MasterDownInt = 3*r.conf.Interval + r.runtime.Skew
 }
 
-// routersFollow changes the state of routers whose interface went up or down.
+// afterRequest changes the state of routers whose interface went up or down.
 // Addresses that come and go are not noticed.
-func (n *VNet) routersFollow() {
-	for _, r := range n.l3.routers.all() {
-		changed := n.events.pending[r.out]&(ifAdminUp|ifAdminDown|ifLinkUp|ifLinkDown|ifDeleted) != 0
+func (rs *virtualRouters) afterRequest() {
+	for _, r := range rs.all() {
+		changed := rs.events.pending[r.out]&(ifAdminUp|ifAdminDown|ifLinkUp|ifLinkDown|ifDeleted) != 0
 		switch {
 		case !changed || r.state == vrrp.VRRP_API_VR_STATE_INIT:
-		case !n.canSend(r.out, r.family):
+		case !rs.canSend(r.out, r.family):
 			r.state = vrrp.VRRP_API_VR_STATE_INTF_DOWN
 		case r.state == vrrp.VRRP_API_VR_STATE_INTF_DOWN:
 			r.activate()
@@ -167,28 +171,27 @@ func (n *VNet) routersFollow() {
 	}
 }
 
-func (n *VNet) vrrpSetPeers(_ *wire.Call, req *vrrp.VrrpVrSetPeers) *vrrp.VrrpVrSetPeersReply {
-	_, r := n.findRouter(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
-	rv := ok
+func (rs *virtualRouters) vrrpSetPeers(req *vrrp.VrrpVrSetPeers) retval {
+	_, r := rs.find(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
 	switch {
 	case r == nil:
-		rv = api.NO_SUCH_ENTRY
+		return api.NO_SUCH_ENTRY
 	case r.conf.Flags&vrrp.VRRP_API_VR_UNICAST == 0:
-		rv = api.INVALID_ARGUMENT
+		return api.INVALID_ARGUMENT
 	case r.state != vrrp.VRRP_API_VR_STATE_INIT:
-		rv = api.RSRC_IN_USE
+		return api.RSRC_IN_USE
 	case len(req.Addrs) == 0:
-		rv = api.INVALID_DST_ADDRESS
+		return api.INVALID_DST_ADDRESS
 	default:
 		r.peers = vrrpAddrs(r.family, req.Addrs)
 	}
-	return &vrrp.VrrpVrSetPeersReply{Retval: int32(rv)}
+	return ok
 }
 
 // vrrpDump: an index of 0 means all, as ~0 does.
-func (n *VNet) vrrpDump(c *wire.Call, req *vrrp.VrrpVrDump) {
-	for _, r := range n.l3.routers.all() {
-		if req.SwIfIndex != 0 && uint32(req.SwIfIndex) != none && uint32(req.SwIfIndex) != r.out {
+func (rs *virtualRouters) vrrpDump(c *wire.Call, req *vrrp.VrrpVrDump) {
+	for _, r := range rs.all() {
+		if req.SwIfIndex != 0 && !selects(req.SwIfIndex, r.out) {
 			continue
 		}
 		c.Send(r.details())
@@ -211,16 +214,16 @@ func apiAddrs(addrs []netip.Addr) []ip_types.Address {
 
 // vrrpPeerDump: asked for all, VPP sends the routers that have peers instead of
 // their peers.
-func (n *VNet) vrrpPeerDump(c *wire.Call, req *vrrp.VrrpVrPeerDump) {
+func (rs *virtualRouters) vrrpPeerDump(c *wire.Call, req *vrrp.VrrpVrPeerDump) {
 	if req.SwIfIndex == 0 || uint32(req.SwIfIndex) == none {
-		for _, r := range n.l3.routers.all() {
+		for _, r := range rs.all() {
 			if len(r.peers) > 0 {
 				c.Send(r.details())
 			}
 		}
 		return
 	}
-	_, r := n.findRouter(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
+	_, r := rs.find(vrrpKey{uint32(req.SwIfIndex), req.VrID, familyFlag(req.IsIPv6 != 0)})
 	if r == nil {
 		return
 	}
@@ -239,12 +242,11 @@ func (r *virtualRouter) describe() vrrp.VrrpVrRuntime {
 	return runtime
 }
 
-func (n *VNet) dumpVirtualRouters(b *strings.Builder) {
+func (rs *virtualRouters) dump(b *strings.Builder) {
 	var lines []string
-	for _, r := range n.l3.routers.all() {
+	for _, r := range rs.all() {
 		lines = append(lines, fmt.Sprintf("%s vrrp %d on %s priority %d interval %d flags %d %s %v\n", r.family, r.id,
-			n.orStaleIf(r.out), r.conf.Priority, r.conf.Interval, r.conf.Flags, strings.TrimPrefix(r.state.String(), "VRRP_API_VR_STATE_"), r.addrs))
+			rs.orStaleIf(r.out), r.conf.Priority, r.conf.Interval, r.conf.Flags, strings.TrimPrefix(r.state.String(), "VRRP_API_VR_STATE_"), r.addrs))
 	}
-	slices.Sort(lines)
-	b.WriteString(strings.Join(lines, ""))
+	dumpSorted(b, lines)
 }

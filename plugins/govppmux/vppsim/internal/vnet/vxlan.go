@@ -3,10 +3,10 @@ package vnet
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/vxlan"
 )
 
@@ -20,6 +20,7 @@ const (
 )
 
 type vxlans struct {
+	*VNet
 	pool[vxlanTunnel]
 	names instances
 }
@@ -44,31 +45,27 @@ func (t *vxlanTunnel) key() any {
 	return k
 }
 
-func (n *VNet) handleVxlans() {
-	wire.Handle(n.server, func(_ *wire.Call, req *vxlan.VxlanAddDelTunnelV3) *vxlan.VxlanAddDelTunnelV3Reply {
-		index, rv := n.setVxlan(*req)
-		return &vxlan.VxlanAddDelTunnelV3Reply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *vxlan.VxlanAddDelTunnel) *vxlan.VxlanAddDelTunnelReply {
-		index, rv := n.setVxlan(vxlan.VxlanAddDelTunnelV3{
+func (vs *vxlans) register(server *wire.Server) {
+	handleCreate[vxlan.VxlanAddDelTunnelV3Reply](server, vs.setVxlan)
+	handleCreate[vxlan.VxlanAddDelTunnelReply](server, func(req *vxlan.VxlanAddDelTunnel) (ifIndex, retval) {
+		return vs.setVxlan(&vxlan.VxlanAddDelTunnelV3{
 			IsAdd: req.IsAdd, Instance: req.Instance, SrcAddress: req.SrcAddress, DstAddress: req.DstAddress,
 			McastSwIfIndex: req.McastSwIfIndex, EncapVrfID: req.EncapVrfID, DecapNextIndex: req.DecapNextIndex, Vni: req.Vni,
 		})
-		return &vxlan.VxlanAddDelTunnelReply{Retval: int32(rv), SwIfIndex: index}
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *vxlan.VxlanTunnelV2Dump) {
-		n.vxlansOf(req.SwIfIndex, func(t *vxlanTunnel) {
+	wire.HandleDump(server, func(c *wire.Call, req *vxlan.VxlanTunnelV2Dump) {
+		vs.of(req.SwIfIndex, func(t *vxlanTunnel) {
 			c.Send(&vxlan.VxlanTunnelV2Details{
-				SwIfIndex: interface_types.InterfaceIndex(t.swIndex), Instance: t.Instance,
+				SwIfIndex: ifIndex(t.swIndex), Instance: t.Instance,
 				SrcAddress: t.SrcAddress, DstAddress: t.DstAddress, SrcPort: t.SrcPort, DstPort: t.DstPort,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex, Vni: t.Vni,
 			})
 		})
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *vxlan.VxlanTunnelDump) {
-		n.vxlansOf(req.SwIfIndex, func(t *vxlanTunnel) {
+	wire.HandleDump(server, func(c *wire.Call, req *vxlan.VxlanTunnelDump) {
+		vs.of(req.SwIfIndex, func(t *vxlanTunnel) {
 			c.Send(&vxlan.VxlanTunnelDetails{
-				SwIfIndex: interface_types.InterfaceIndex(t.swIndex), Instance: t.Instance,
+				SwIfIndex: ifIndex(t.swIndex), Instance: t.Instance,
 				SrcAddress: t.SrcAddress, DstAddress: t.DstAddress, McastSwIfIndex: t.McastSwIfIndex,
 				EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex, Vni: t.Vni,
 			})
@@ -76,24 +73,34 @@ func (n *VNet) handleVxlans() {
 	})
 }
 
-func (n *VNet) vxlansOf(index interface_types.InterfaceIndex, send func(*vxlanTunnel)) {
-	for _, t := range n.tunnels.vxlans.all() {
-		if index == noInterface || uint32(index) == t.swIndex {
+func (vs *vxlans) reset() { vs.pool, vs.names = pool[vxlanTunnel]{}, instances{} }
+
+func (vs *vxlans) dumpInterface(b *strings.Builder, i *swInterface) {
+	if i.hw.device == vxlanDevice {
+		vs.of(ifIndex(i.index), func(t *vxlanTunnel) {
+			fmt.Fprintf(b, "  tunnel %s to %s vni %d\n", addrOf(t.SrcAddress), addrOf(t.DstAddress), t.Vni)
+		})
+	}
+}
+
+func (vs *vxlans) of(index ifIndex, send func(*vxlanTunnel)) {
+	for _, t := range vs.all() {
+		if selects(index, t.swIndex) {
 			send(t)
 		}
 	}
 }
 
-func (n *VNet) setVxlan(req vxlan.VxlanAddDelTunnelV3) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (vs *vxlans) setVxlan(req *vxlan.VxlanAddDelTunnelV3) (ifIndex, retval) {
 	f := familyOf(addrOf(req.SrcAddress))
 	switch {
-	case n.fibs.Table(f, req.EncapVrfID) == nil:
+	case vs.fibs.Table(f, req.EncapVrfID) == nil:
 		return noInterface, api.NO_SUCH_FIB
 	case !sameFamily(req.SrcAddress, req.DstAddress):
 		return noInterface, api.INVALID_VALUE
 	case addrOf(req.SrcAddress) == addrOf(req.DstAddress):
 		return noInterface, api.SAME_SRC_DST
-	case n.noGroupInterface(req.DstAddress, req.McastSwIfIndex):
+	case vs.noGroupInterface(req.DstAddress, req.McastSwIfIndex):
 		return noInterface, api.INVALID_SW_IF_INDEX
 	}
 	for _, port := range []*uint16{&req.SrcPort, &req.DstPort} {
@@ -101,27 +108,27 @@ func (n *VNet) setVxlan(req vxlan.VxlanAddDelTunnelV3) (interface_types.Interfac
 			*port = vxlanPort
 		}
 	}
-	t := &vxlanTunnel{VxlanAddDelTunnelV3: req}
-	for instance, has := range n.tunnels.vxlans.all() {
+	t := &vxlanTunnel{VxlanAddDelTunnelV3: *req}
+	for instance, has := range vs.all() {
 		if has.key() != t.key() {
 			continue
 		}
 		if req.IsAdd {
 			return noInterface, api.TUNNEL_EXIST
 		}
-		n.tunnels.vxlans.names.release(has.Instance)
-		n.tunnels.vxlans.remove(instance)
-		n.deleteHardware(n.ifs.at(has.swIndex).hw)
-		return interface_types.InterfaceIndex(has.swIndex), ok
+		vs.names.release(has.Instance)
+		vs.remove(instance)
+		vs.deleteHardware(vs.ifs.at(has.swIndex).hw)
+		return ifIndex(has.swIndex), ok
 	}
 	if !req.IsAdd {
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	return n.addVxlan(t)
+	return vs.addVxlan(t)
 }
 
 // addVxlan makes vxlan_tunnel<instance>, up.
-func (n *VNet) addVxlan(t *vxlanTunnel) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (vs *vxlans) addVxlan(t *vxlanTunnel) (ifIndex, retval) {
 	if t.DecapNextIndex == none {
 		t.DecapNextIndex = inputL2
 	}
@@ -129,20 +136,20 @@ func (n *VNet) addVxlan(t *vxlanTunnel) (interface_types.InterfaceIndex, api.VPP
 		return noInterface, api.INVALID_DECAP_NEXT
 	}
 	if t.Instance == none {
-		t.Instance = n.tunnels.vxlans.next()
+		t.Instance = vs.next()
 	}
-	if !n.tunnels.vxlans.names.claim(t.Instance) {
+	if !vs.names.claim(t.Instance) {
 		return noInterface, api.INSTANCE_IN_USE
 	}
 	hw := &hwInterface{
 		name: fmt.Sprintf("vxlan_tunnel%d", t.Instance), device: vxlanDevice, ethernet: !t.IsL3, anyFrame: true,
 	}
 	if hw.ethernet {
-		hw.mac = n.randomMAC()
+		hw.mac = vs.randomMAC()
 	}
-	hw.adminChanged = func(up bool) { n.setLink(hw, up) }
-	i := n.createHardware(hw)
-	t.swIndex, hw.instance = i.index, n.tunnels.vxlans.add(t)
-	n.setAdmin(i, true)
-	return interface_types.InterfaceIndex(i.index), ok
+	vs.linkFollowsAdmin(hw)
+	i := vs.createHardware(hw)
+	t.swIndex, hw.instance = i.index, vs.add(t)
+	vs.setAdmin(i, true)
+	return ifIndex(i.index), ok
 }

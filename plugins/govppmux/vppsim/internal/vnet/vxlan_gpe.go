@@ -6,7 +6,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/vxlan_gpe"
 )
 
@@ -18,6 +17,7 @@ const (
 )
 
 type vxlanGpes struct {
+	*VNet
 	pool[vxlanGpe]
 	parked
 }
@@ -36,51 +36,49 @@ func (t *vxlanGpe) key() any {
 	}{addrOf(t.Local), addrOf(t.Remote), t.LocalPort, t.Vni}
 }
 
-func (n *VNet) handleVxlanGpes() {
-	wire.Handle(n.server, func(_ *wire.Call, req *vxlan_gpe.VxlanGpeAddDelTunnelV2) *vxlan_gpe.VxlanGpeAddDelTunnelV2Reply {
-		index, rv := n.setVxlanGpe(*req)
-		return &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{Retval: int32(rv), SwIfIndex: index}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *vxlan_gpe.VxlanGpeAddDelTunnel) *vxlan_gpe.VxlanGpeAddDelTunnelReply {
-		index, rv := n.setVxlanGpe(vxlan_gpe.VxlanGpeAddDelTunnelV2{
+func (gs *vxlanGpes) register(server *wire.Server) {
+	handleCreate[vxlan_gpe.VxlanGpeAddDelTunnelV2Reply](server, gs.setVxlanGpe)
+	handleCreate[vxlan_gpe.VxlanGpeAddDelTunnelReply](server, func(req *vxlan_gpe.VxlanGpeAddDelTunnel) (ifIndex, retval) {
+		return gs.setVxlanGpe(&vxlan_gpe.VxlanGpeAddDelTunnelV2{
 			IsAdd: req.IsAdd, Local: req.Local, Remote: req.Remote, McastSwIfIndex: req.McastSwIfIndex,
 			EncapVrfID: req.EncapVrfID, DecapVrfID: req.DecapVrfID, Protocol: req.Protocol, Vni: req.Vni,
 		})
-		return &vxlan_gpe.VxlanGpeAddDelTunnelReply{Retval: int32(rv), SwIfIndex: index}
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *vxlan_gpe.VxlanGpeTunnelV2Dump) {
-		n.vxlanGpesOf(req.SwIfIndex, func(t *vxlanGpe) {
+	wire.HandleDump(server, func(c *wire.Call, req *vxlan_gpe.VxlanGpeTunnelV2Dump) {
+		gs.of(req.SwIfIndex, func(t *vxlanGpe) {
 			c.Send(&vxlan_gpe.VxlanGpeTunnelV2Details{
-				SwIfIndex: interface_types.InterfaceIndex(t.swIndex), Local: t.Local, Remote: t.Remote,
+				SwIfIndex: ifIndex(t.swIndex), Local: t.Local, Remote: t.Remote,
 				LocalPort: t.LocalPort, RemotePort: t.RemotePort, Vni: t.Vni, Protocol: t.Protocol,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapVrfID: t.DecapVrfID,
 			})
 		})
 	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *vxlan_gpe.VxlanGpeTunnelDump) {
-		n.vxlanGpesOf(req.SwIfIndex, func(t *vxlanGpe) {
+	wire.HandleDump(server, func(c *wire.Call, req *vxlan_gpe.VxlanGpeTunnelDump) {
+		gs.of(req.SwIfIndex, func(t *vxlanGpe) {
 			c.Send(&vxlan_gpe.VxlanGpeTunnelDetails{
-				SwIfIndex: interface_types.InterfaceIndex(t.swIndex), Local: t.Local, Remote: t.Remote, Vni: t.Vni,
+				SwIfIndex: ifIndex(t.swIndex), Local: t.Local, Remote: t.Remote, Vni: t.Vni,
 				Protocol: t.Protocol, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapVrfID: t.DecapVrfID,
 			})
 		})
 	})
 }
 
-func (n *VNet) vxlanGpesOf(index interface_types.InterfaceIndex, send func(*vxlanGpe)) {
-	for _, t := range n.tunnels.gpes.all() {
-		if index == noInterface || uint32(index) == t.swIndex {
+func (gs *vxlanGpes) reset() { gs.pool, gs.parked = pool[vxlanGpe]{}, parked{} }
+
+func (gs *vxlanGpes) of(index ifIndex, send func(*vxlanGpe)) {
+	for _, t := range gs.all() {
+		if selects(index, t.swIndex) {
 			send(t)
 		}
 	}
 }
 
 // setVxlanGpe looks for tables among those of IPv4, whatever the addresses.
-func (n *VNet) setVxlanGpe(req vxlan_gpe.VxlanGpeAddDelTunnelV2) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (gs *vxlanGpes) setVxlanGpe(req *vxlan_gpe.VxlanGpeAddDelTunnelV2) (ifIndex, retval) {
 	switch {
-	case n.fibs.Table(ip4, req.EncapVrfID) == nil:
+	case gs.fibs.Table(ip4, req.EncapVrfID) == nil:
 		return noInterface, api.NO_SUCH_FIB
-	case req.Protocol == gpeIP4 && n.fibs.Table(ip4, req.DecapVrfID) == nil:
+	case req.Protocol == gpeIP4 && gs.fibs.Table(ip4, req.DecapVrfID) == nil:
 		return noInterface, api.NO_SUCH_INNER_FIB
 	case addrOf(req.Local) == addrOf(req.Remote):
 		return noInterface, api.SAME_SRC_DST
@@ -90,26 +88,26 @@ func (n *VNet) setVxlanGpe(req vxlan_gpe.VxlanGpeAddDelTunnelV2) (interface_type
 			*port = vxlanGpePort
 		}
 	}
-	t := &vxlanGpe{VxlanGpeAddDelTunnelV2: req}
-	for instance, has := range n.tunnels.gpes.all() {
+	t := &vxlanGpe{VxlanGpeAddDelTunnelV2: *req}
+	for instance, has := range gs.all() {
 		if has.key() != t.key() {
 			continue
 		}
 		if req.IsAdd {
 			return noInterface, api.TUNNEL_EXIST
 		}
-		n.tunnels.gpes.remove(instance)
-		n.park(&n.tunnels.gpes.parked, n.ifs.at(has.swIndex))
-		return interface_types.InterfaceIndex(has.swIndex), ok
+		gs.remove(instance)
+		gs.park(&gs.parked, gs.ifs.at(has.swIndex))
+		return ifIndex(has.swIndex), ok
 	}
 	if !req.IsAdd {
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	i := n.unpark(&n.tunnels.gpes.parked)
+	i := gs.unpark(&gs.parked)
 	if i == nil {
-		i = n.newTunnel(fmt.Sprintf("vxlan_gpe_tunnel%d", n.tunnels.gpes.next()), vxlanGpeDevice, 0)
+		i = gs.newTunnel(fmt.Sprintf("vxlan_gpe_tunnel%d", gs.next()), vxlanGpeDevice, 0)
 	}
-	t.swIndex, i.hw.instance = i.index, n.tunnels.gpes.add(t)
-	n.setAdmin(i, true)
-	return interface_types.InterfaceIndex(i.index), ok
+	t.swIndex, i.hw.instance = i.index, gs.add(t)
+	gs.setAdmin(i, true)
+	return ifIndex(i.index), ok
 }

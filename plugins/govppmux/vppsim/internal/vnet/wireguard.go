@@ -6,13 +6,13 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
-	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/wireguard"
 )
 
 const wireguardDevice = "Wireguard Tunnel"
 
 type wireguards struct {
+	*VNet
 	pool[wireguardInterface]
 	names instances
 }
@@ -22,21 +22,18 @@ type wireguardInterface struct {
 	wireguard.WireguardInterface
 }
 
-func (n *VNet) handleWireguards() {
-	wire.Handle(n.server, func(_ *wire.Call, req *wireguard.WireguardInterfaceCreate) *wireguard.WireguardInterfaceCreateReply {
-		index, rv := n.createWireguard(req.Interface)
-		return &wireguard.WireguardInterfaceCreateReply{Retval: int32(rv), SwIfIndex: index}
+func (ws *wireguards) register(server *wire.Server) {
+	handleCreate[wireguard.WireguardInterfaceCreateReply](server, func(req *wireguard.WireguardInterfaceCreate) (ifIndex, retval) {
+		return ws.createWireguard(req.Interface)
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *wireguard.WireguardInterfaceDelete) *wireguard.WireguardInterfaceDeleteReply {
-		return &wireguard.WireguardInterfaceDeleteReply{Retval: int32(n.deleteWireguard(req.SwIfIndex))}
-	})
-	wire.HandleDump(n.server, func(c *wire.Call, req *wireguard.WireguardInterfaceDump) {
-		for _, w := range n.tunnels.wireguard.all() {
-			if req.SwIfIndex != noInterface && uint32(req.SwIfIndex) != w.swIndex {
+	handle[wireguard.WireguardInterfaceDeleteReply](server, ws.deleteWireguard)
+	wire.HandleDump(server, func(c *wire.Call, req *wireguard.WireguardInterfaceDump) {
+		for _, w := range ws.all() {
+			if !selects(req.SwIfIndex, w.swIndex) {
 				continue
 			}
 			d := &wireguard.WireguardInterfaceDetails{Interface: w.WireguardInterface}
-			d.Interface.SwIfIndex = interface_types.InterfaceIndex(w.swIndex)
+			d.Interface.SwIfIndex = ifIndex(w.swIndex)
 			if !req.ShowPrivateKey {
 				d.Interface.PrivateKey = make([]byte, len(w.PrivateKey))
 			}
@@ -45,34 +42,36 @@ func (n *VNet) handleWireguards() {
 	})
 }
 
+func (ws *wireguards) reset() { ws.pool, ws.names = pool[wireguardInterface]{}, instances{} }
+
 // createWireguard makes wg<instance>, down, with the lowest free instance if none
 // is asked for. VPP finds the public key out by itself.
-func (n *VNet) createWireguard(w wireguard.WireguardInterface) (interface_types.InterfaceIndex, api.VPPApiError) {
+func (ws *wireguards) createWireguard(w wireguard.WireguardInterface) (ifIndex, retval) {
 	key, err := ecdh.X25519().NewPrivateKey(w.PrivateKey)
 	if err != nil {
 		return noInterface, api.INVALID_REGISTRATION
 	}
 	if w.UserInstance == none {
-		w.UserInstance = n.tunnels.wireguard.names.take()
-	} else if !n.tunnels.wireguard.names.claim(w.UserInstance) {
+		w.UserInstance = ws.names.take()
+	} else if !ws.names.claim(w.UserInstance) {
 		return noInterface, api.INVALID_REGISTRATION
 	}
 	w.PublicKey = key.PublicKey().Bytes()
-	i := n.newTunnel(fmt.Sprintf("wg%d", w.UserInstance), wireguardDevice, 0)
-	i.hw.instance = n.tunnels.wireguard.add(&wireguardInterface{swIndex: i.index, WireguardInterface: w})
-	return interface_types.InterfaceIndex(i.index), ok
+	i := ws.newTunnel(fmt.Sprintf("wg%d", w.UserInstance), wireguardDevice, 0)
+	i.hw.instance = ws.add(&wireguardInterface{swIndex: i.index, WireguardInterface: w})
+	return ifIndex(i.index), ok
 }
 
-func (n *VNet) deleteWireguard(index interface_types.InterfaceIndex) api.VPPApiError {
-	i := n.byIndex(index)
+func (ws *wireguards) deleteWireguard(req *wireguard.WireguardInterfaceDelete) retval {
+	i := ws.byIndex(req.SwIfIndex)
 	switch {
 	case i == nil:
 		return api.INVALID_SW_IF_INDEX
 	case i.isSub || i.hw.device != wireguardDevice:
 		return api.INVALID_VALUE
 	}
-	n.tunnels.wireguard.names.release(n.tunnels.wireguard.at(i.hw.instance).UserInstance)
-	n.tunnels.wireguard.remove(i.hw.instance)
-	n.deleteHardware(i.hw)
+	ws.names.release(ws.at(i.hw.instance).UserInstance)
+	ws.remove(i.hw.instance)
+	ws.deleteHardware(i.hw)
 	return ok
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // noPathsInRoute is VNET_API_ERROR_NO_PATHS_IN_ROUTE, which the bindings lack.
-const noPathsInRoute = api.VPPApiError(-52)
+const noPathsInRoute = retval(-52)
 
 func (n *VNet) handleRoutes() {
 	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPRouteAddDel) *ip.IPRouteAddDelReply {
@@ -60,7 +60,7 @@ type routeChange struct {
 
 // changeRoute adds or removes paths (multipath) or the whole contribution of a
 // source. Deleting what does not exist succeeds.
-func (n *VNet) changeRoute(c *routeChange) (stats uint32, rv api.VPPApiError) {
+func (n *VNet) changeRoute(c *routeChange) (stats uint32, rv retval) {
 	prefix, valid := prefixOf(c.prefix)
 	t := n.fibs.Table(familyOf(prefix.Addr()), c.table)
 	if t == nil {
@@ -134,7 +134,7 @@ func (n *VNet) routeDumpV2(c *wire.Call, req *ip.IPRouteV2Dump) {
 }
 
 // lookupRoute finds the route of a prefix or the longest that contains it.
-func (n *VNet) lookupRoute(table uint32, exact bool, want ip_types.Prefix) (ip.IPRouteV2, api.VPPApiError) {
+func (n *VNet) lookupRoute(table uint32, exact bool, want ip_types.Prefix) (ip.IPRouteV2, retval) {
 	prefix, valid := prefixOf(want)
 	t := n.fibs.Table(familyOf(prefix.Addr()), table)
 	if t == nil {

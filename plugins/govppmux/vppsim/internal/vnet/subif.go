@@ -21,8 +21,8 @@ const (
 
 const maxVLAN = 4095
 
-// subInterface is what makes a sub-interface: which tagged frames belong to it.
-type subInterface struct {
+// subif is what makes a sub-interface: which tagged frames belong to it.
+type subif struct {
 	id           uint32
 	flags        interface_types.SubIfFlags
 	outer, inner uint16
@@ -38,11 +38,11 @@ type tagMatch struct {
 }
 
 // exactMatch says whether only frames with exactly these tags belong to it.
-func (s *subInterface) exactMatch() bool { return s.flags&subExactMatch != 0 }
+func (s *subif) exactMatch() bool { return s.flags&subExactMatch != 0 }
 
 // match returns the frames that the flags and VLANs select; false for combinations
 // that VPP does not implement. Untagged frames always belong to the device itself.
-func (s *subInterface) match() (tagMatch, bool) {
+func (s *subif) match() (tagMatch, bool) {
 	m := tagMatch{dot1ad: s.flags&subDot1ad != 0, outer: s.outer}
 	switch {
 	case s.flags&subDefault != 0:
@@ -63,7 +63,7 @@ func (s *subInterface) match() (tagMatch, bool) {
 }
 
 // describe fills in the fields of the details that only sub-interfaces have.
-func (s *subInterface) describe(d *interfaces_api.SwInterfaceDetails) {
+func (s *subif) describe(d *interfaces_api.SwInterfaceDetails) {
 	d.Type = interface_types.IF_API_TYPE_SUB
 	d.SubID = s.id
 	d.SubIfFlags = s.flags
@@ -77,93 +77,79 @@ func (s *subInterface) describe(d *interfaces_api.SwInterfaceDetails) {
 	}
 }
 
-func (n *VNet) handleSubInterfaces() {
-	wire.Handle(n.server, n.createVlanSubif)
-	wire.Handle(n.server, n.createSubif)
-	wire.Handle(n.server, n.deleteSubif)
+// subifs are the messages of sub-interfaces; the interfaces have the state.
+type subifs struct{ *VNet }
+
+func (ss *subifs) register(server *wire.Server) {
+	handleCreate[interfaces_api.CreateVlanSubifReply](server, ss.createVlanSubif)
+	handleCreate[interfaces_api.CreateSubifReply](server, ss.createSubif)
+	handle[interfaces_api.DeleteSubifReply](server, ss.deleteSubif)
 }
 
+func (ss *subifs) reset() {}
+
 // addSub makes a sub-interface, down and with all MTUs zero (that is: those of its
-// device apply). It returns nil if VPP cannot have it; VPP's reply then carries the
+// device apply). What VPP cannot have it refuses with the given retval, and the
 // index that the sub-interface had for a moment.
-func (n *VNet) addSub(hw *hwInterface, sub subInterface) *swInterface {
+func (ss *subifs) addSub(hw *hwInterface, sub subif, refusal retval) (ifIndex, retval) {
 	want, possible := sub.match()
 	if !possible {
-		return nil
+		return ifIndex(ss.ifs.next()), refusal
 	}
 	for _, index := range hw.subs {
-		if has, _ := n.ifs.at(index).sub.match(); has == want {
-			return nil
+		if has, _ := ss.ifs.at(index).sub.match(); has == want {
+			return ifIndex(ss.ifs.next()), refusal
 		}
 	}
 	i := &swInterface{hw: hw, isSub: true, sub: sub}
-	i.index = n.ifs.add(i)
+	i.index = ss.ifs.add(i)
 	hw.subs[sub.id] = i.index
-	n.created(i)
-	return i
+	ss.created(i)
+	return ifIndex(i.index), ok
 }
 
-func (n *VNet) createVlanSubif(_ *wire.Call, req *interfaces_api.CreateVlanSubif) *interfaces_api.CreateVlanSubifReply {
-	reply := &interfaces_api.CreateVlanSubifReply{SwIfIndex: interface_types.InterfaceIndex(none)}
-	parent := n.byIndex(req.SwIfIndex)
-	rv := ok
+func (ss *subifs) createVlanSubif(req *interfaces_api.CreateVlanSubif) (ifIndex, retval) {
+	parent := ss.byIndex(req.SwIfIndex)
 	switch {
 	case parent == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return noInterface, api.INVALID_SW_IF_INDEX
 	case req.VlanID == 0 || req.VlanID > maxVLAN:
-		rv = api.INVALID_VLAN
-	case n.hasSub(parent.hw, req.VlanID):
-		rv = api.VLAN_ALREADY_EXISTS
-	default:
-		sub := subInterface{id: req.VlanID, flags: subOneTag | subExactMatch, outer: uint16(req.VlanID)}
-		if i := n.addSub(parent.hw, sub); i == nil {
-			rv = api.INVALID_REGISTRATION
-			reply.SwIfIndex = interface_types.InterfaceIndex(n.ifs.next())
-		} else {
-			reply.SwIfIndex = interface_types.InterfaceIndex(i.index)
-		}
+		return noInterface, api.INVALID_VLAN
+	case ss.hasSub(parent.hw, req.VlanID):
+		return noInterface, api.VLAN_ALREADY_EXISTS
 	}
-	reply.Retval = int32(rv)
-	return reply
+	return ss.addSub(parent.hw, subif{
+		id: req.VlanID, flags: subOneTag | subExactMatch, outer: uint16(req.VlanID),
+	}, api.INVALID_REGISTRATION)
 }
 
-func (n *VNet) createSubif(_ *wire.Call, req *interfaces_api.CreateSubif) *interfaces_api.CreateSubifReply {
-	reply := &interfaces_api.CreateSubifReply{SwIfIndex: interface_types.InterfaceIndex(none)}
-	parent := n.byIndex(req.SwIfIndex)
-	rv := ok
+func (ss *subifs) createSubif(req *interfaces_api.CreateSubif) (ifIndex, retval) {
+	parent := ss.byIndex(req.SwIfIndex)
 	switch {
 	case parent == nil:
-		rv = api.INVALID_SW_IF_INDEX
-	case n.hasSub(parent.hw, req.SubID):
-		rv = api.VLAN_ALREADY_EXISTS
-	default:
-		sub := subInterface{id: req.SubID, flags: req.SubIfFlags, outer: req.OuterVlanID, inner: req.InnerVlanID}
-		if i := n.addSub(parent.hw, sub); i == nil {
-			rv = api.UNSPECIFIED
-			reply.SwIfIndex = interface_types.InterfaceIndex(n.ifs.next())
-		} else {
-			reply.SwIfIndex = interface_types.InterfaceIndex(i.index)
-		}
+		return noInterface, api.INVALID_SW_IF_INDEX
+	case ss.hasSub(parent.hw, req.SubID):
+		return noInterface, api.VLAN_ALREADY_EXISTS
 	}
-	reply.Retval = int32(rv)
-	return reply
+	return ss.addSub(parent.hw, subif{
+		id: req.SubID, flags: req.SubIfFlags, outer: req.OuterVlanID, inner: req.InnerVlanID,
+	}, api.UNSPECIFIED)
 }
 
-func (n *VNet) hasSub(hw *hwInterface, id uint32) bool {
+func (ss *subifs) hasSub(hw *hwInterface, id uint32) bool {
 	_, exists := hw.subs[id]
 	return exists
 }
 
-func (n *VNet) deleteSubif(_ *wire.Call, req *interfaces_api.DeleteSubif) *interfaces_api.DeleteSubifReply {
-	rv := ok
-	switch i := n.byIndex(req.SwIfIndex); {
+func (ss *subifs) deleteSubif(req *interfaces_api.DeleteSubif) retval {
+	switch i := ss.byIndex(req.SwIfIndex); {
 	case i == nil:
-		rv = api.INVALID_SW_IF_INDEX
+		return api.INVALID_SW_IF_INDEX
 	case !i.isSub:
-		rv = api.INVALID_SUB_SW_IF_INDEX
+		return api.INVALID_SUB_SW_IF_INDEX
 	default:
 		delete(i.hw.subs, i.sub.id)
-		n.deleteSoftware(i)
+		ss.deleteSoftware(i)
 	}
-	return &interfaces_api.DeleteSubifReply{Retval: int32(rv)}
+	return ok
 }

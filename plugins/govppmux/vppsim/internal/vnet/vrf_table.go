@@ -10,30 +10,28 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 )
 
-func (n *VNet) handleTables() {
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPTableAddDel) *ip.IPTableAddDelReply {
-		n.changeTable(req.IsAdd, &req.Table)
-		return &ip.IPTableAddDelReply{}
+func (n *VNet) handleVRFTables() {
+	handle[ip.IPTableAddDelReply](n.server, func(req *ip.IPTableAddDel) retval {
+		n.changeVRFTable(req.IsAdd, &req.Table)
+		return ok
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPTableAddDelV2) *ip.IPTableAddDelV2Reply {
-		n.changeTable(req.IsAdd, &req.Table)
-		return &ip.IPTableAddDelV2Reply{}
+	handle[ip.IPTableAddDelV2Reply](n.server, func(req *ip.IPTableAddDelV2) retval {
+		n.changeVRFTable(req.IsAdd, &req.Table)
+		return ok
 	})
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.IPTableFlush) *ip.IPTableFlushReply {
-		return &ip.IPTableFlushReply{Retval: int32(n.flushTable(&req.Table))}
+	handle[ip.IPTableFlushReply](n.server, func(req *ip.IPTableFlush) retval { return n.flushVRFTable(&req.Table) })
+	wire.HandleDump(n.server, n.vrfTableDump)
+	handle[ip.SetIPFlowHashV2Reply](n.server, func(req *ip.SetIPFlowHashV2) retval {
+		return n.setFlowHash(req.Af, req.TableID, uint32(req.FlowHashConfig))
 	})
-	wire.HandleDump(n.server, n.tableDump)
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.SetIPFlowHashV2) *ip.SetIPFlowHashV2Reply {
-		return &ip.SetIPFlowHashV2Reply{Retval: int32(n.setFlowHash(req.Af, req.TableID, uint32(req.FlowHashConfig)))}
-	})
-	wire.Handle(n.server, func(_ *wire.Call, req *ip.SetIPFlowHashV3) *ip.SetIPFlowHashV3Reply {
-		return &ip.SetIPFlowHashV3Reply{Retval: int32(n.setFlowHash(req.Af, req.TableID, uint32(req.FlowHashConfig)))}
+	handle[ip.SetIPFlowHashV3Reply](n.server, func(req *ip.SetIPFlowHashV3) retval {
+		return n.setFlowHash(req.Af, req.TableID, uint32(req.FlowHashConfig))
 	})
 }
 
-// changeTable always succeeds: adding a table twice holds it once, deleting a table
+// changeVRFTable always succeeds: adding a table twice holds it once, deleting a table
 // that is in use only lets go of it, and table 0 cannot be touched.
-func (n *VNet) changeTable(add bool, table *ip.IPTable) {
+func (n *VNet) changeVRFTable(add bool, table *ip.IPTable) {
 	f := familyFlag(table.IsIP6)
 	t := n.fibs.Table(f, table.TableID)
 	switch {
@@ -49,9 +47,9 @@ func (n *VNet) changeTable(add bool, table *ip.IPTable) {
 	}
 }
 
-// flushTable removes the routes that the API made, and takes down every interface
+// flushVRFTable removes the routes that the API made, and takes down every interface
 // in the table.
-func (n *VNet) flushTable(table *ip.IPTable) api.VPPApiError {
+func (n *VNet) flushVRFTable(table *ip.IPTable) retval {
 	f := familyFlag(table.IsIP6)
 	t := n.fibs.Table(f, table.TableID)
 	if t == nil {
@@ -66,7 +64,7 @@ func (n *VNet) flushTable(table *ip.IPTable) api.VPPApiError {
 	return ok
 }
 
-func (n *VNet) tableDump(c *wire.Call, _ *ip.IPTableDump) {
+func (n *VNet) vrfTableDump(c *wire.Call, _ *ip.IPTableDump) {
 	for f := range families {
 		for t := range n.fibs.ByIndex(f) {
 			c.Send(&ip.IPTableDetails{Table: ip.IPTable{TableID: t.ID, IsIP6: f == ip6, Name: t.Name}})
@@ -74,7 +72,7 @@ func (n *VNet) tableDump(c *wire.Call, _ *ip.IPTableDump) {
 	}
 }
 
-func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) api.VPPApiError {
+func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) retval {
 	t := n.fibs.Table(familyFlag(af == ip_types.ADDRESS_IP6), id)
 	if t == nil {
 		return api.NO_SUCH_FIB
@@ -87,8 +85,10 @@ func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) api.VPP
 // interfaces in it.
 func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
 	old := n.fibs.Table(f, i.table[f])
-	n.neighborsRebind(i, f, id)
-	n.endpointsRebind(i, f, id)
+	n.arpsRebind(i, f, id)
+	for _, feature := range implementing[interfaceRebinder](n.features) {
+		feature.interfaceRebind(i, f, id)
+	}
 	for _, a := range i.addresses[f] { // an unnumbered interface may have its own
 		n.subnets.remove(old.ID, a.prefix)
 		n.subnets.add(id, a.prefix)
@@ -101,6 +101,21 @@ func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
 		old.Bound--
 		n.fibs.Release(old)
 	}
+}
+
+// holdTable makes a table if there is none, and keeps it until releaseTable.
+func (n *VNet) holdTable(f family, id uint32) *fib.Table {
+	t := n.fibs.Table(f, id)
+	if t == nil {
+		t = n.fibs.Create(f, id, "")
+	}
+	t.Held++
+	return t
+}
+
+func (n *VNet) releaseTable(t *fib.Table) {
+	t.Held--
+	n.fibs.Release(t)
 }
 
 // addAddressRoutes adds what VPP adds for an address on an enabled interface: the

@@ -1,0 +1,105 @@
+package vnet
+
+import (
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/cmdline"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	interfaces_api "go.fd.io/govpp/binapi/interface"
+)
+
+// feature is a part of VPP beside the core: a struct with its own state that embeds
+// the VNet it is a part of, in a file of its own. It implements besides those of the
+// interfaces below that it needs; new ones are added here, with what calls them.
+type feature interface {
+	// register registers the handlers of its messages, once.
+	register(server *wire.Server)
+	// reset goes back to the state of a VPP that has just started. It is called
+	// before the first request too.
+	reset()
+}
+
+// dumper is a feature with a part of its own in VNet.Dump, below those of the core.
+type dumper interface{ dump(b *strings.Builder) }
+
+// interfaceDumper is a feature that writes indented lines about an interface, below
+// its addresses.
+type interfaceDumper interface {
+	dumpInterface(b *strings.Builder, i *swInterface)
+}
+
+// interfaceDetailer is a feature that fills in fields of sw_interface_details.
+type interfaceDetailer interface {
+	interfaceDetails(d *interfaces_api.SwInterfaceDetails, i *swInterface)
+}
+
+// interfaceRemover is a feature that cleans up behind an interface, which is down
+// and has its addresses and its place in L2 still. Most features of VPP do not.
+type interfaceRemover interface{ interfaceRemoved(i *swInterface) }
+
+// interfaceRebinder is a feature that has something in the table that an interface
+// is bound to: it moves that to another one. The interface is in the old one still.
+type interfaceRebinder interface {
+	interfaceRebind(i *swInterface, f family, table uint32)
+}
+
+// l2Leaver is a feature that keeps something for an interface in L2, by its
+// sw_if_index: the interface went back to L3, or does not exist any more.
+type l2Leaver interface{ leftL2(index uint32) }
+
+// requestFollower is a feature that reacts to what a request caused: the pending
+// events say what happened to interfaces, and it may add some.
+type requestFollower interface{ afterRequest() }
+
+// commander is a feature with commands in VPP's command line.
+type commander interface{ commands() []cmdline.Command }
+
+// features returns all features. The order is that of everything: registering,
+// resetting, the dump, and the calls of the interfaces above.
+func features(n *VNet) []feature {
+	return []feature{
+		// Interfaces.
+		&loopbacks{VNet: n},
+		&subifs{VNet: n},
+		&taps{VNet: n},
+		&afPackets{VNet: n},
+		&memifs{VNet: n},
+		&vmxnet3s{VNet: n},
+		&rdmas{VNet: n},
+		&vxlans{VNet: n},
+		&vxlanGpes{VNet: n},
+		&gres{VNet: n},
+		&ipips{VNet: n},
+		&gtpus{VNet: n},
+		&ipsecs{VNet: n},
+		&wireguards{VNet: n},
+		// What interfaces have.
+		&ip6nds{VNet: n},
+		n.dhcpClients,
+		&bonds{VNet: n}, // before virtualRouters, which see what it does to links
+		&spans{VNet: n},
+		// L2.
+		n.l2fib,
+		&xconnects{VNet: n},
+		&vlanRewrites{VNet: n},
+		&rxQueues{VNet: n},
+		// L3.
+		&proxyARP{VNet: n},
+		n.ipScanNeighbor,
+		&l3xcs{VNet: n},
+		&teibs{VNet: n},
+		&dhcpProxies{VNet: n},
+		&virtualRouters{VNet: n},
+	}
+}
+
+// implementing returns those of the features that implement H, in their order.
+func implementing[H any](all []feature) []H {
+	var some []H
+	for _, f := range all {
+		if h, implements := f.(H); implements {
+			some = append(some, h)
+		}
+	}
+	return some
+}
