@@ -8,8 +8,8 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	ifcalls "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
-	l2calls "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
-	l3calls "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	l2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
+	l3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/descriptor"
 )
 
 // writeReleases tells by which message each release of VPP makes an item. What it
@@ -26,7 +26,7 @@ func writeReleases(t *testing.T, w *writer) {
 	}
 	w.printf("\nThe releases are %s.\n", strings.Join(releases, ", "))
 	w.heading("item", "plugin of VPP", "message")
-	for _, c := range slices.Concat(ifcalls.Operations.Capabilities(), l2calls.Capabilities(), l3calls.Capabilities()) {
+	for _, c := range slices.Concat(ifcalls.Operations.Capabilities(), l2.Capabilities(), l3.Capabilities()) {
 		var uses []string
 		for n := range releases {
 			a, err := c.Of(tables[n])

@@ -32,8 +32,9 @@ var _ infra.Plugin = (*Plugin)(nil)
 
 // Init registers the descriptors.
 func (p *Plugin) Init() error {
-	ifs, calls := p.IfPlugin.Interfaces(), vppcalls.New(p.IfPlugin.Southbound())
-	p.IfPlugin.Offer(vppcalls.Capabilities()...)
+	vpp, ifs := p.IfPlugin.Southbound(), p.IfPlugin.Interfaces()
+	calls := vppcalls.New(vpp)
+	p.IfPlugin.Offer(descriptor.Capabilities()...)
 	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewBridgeDomain(calls, ifs)); err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
 	}
@@ -44,7 +45,7 @@ func (p *Plugin) Init() error {
 	p.bds = bds
 	err = p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewBDInterface(calls, ifs, bds),
-		descriptor.NewFIB(calls, ifs, bds),
+		descriptor.NewFIB(vpp, ifs, bds),
 		descriptor.NewXConnect(calls, ifs),
 	)
 	if err != nil {

@@ -33,18 +33,19 @@ var _ infra.Plugin = (*Plugin)(nil)
 
 // Init registers the descriptors.
 func (p *Plugin) Init() error {
-	ifs, calls := p.IfPlugin.Interfaces(), vppcalls.New(p.IfPlugin.Southbound())
-	p.IfPlugin.Offer(vppcalls.Capabilities()...)
+	vpp, ifs := p.IfPlugin.Southbound(), p.IfPlugin.Interfaces()
+	calls := vppcalls.New(vpp)
+	p.IfPlugin.Offer(descriptor.Capabilities()...)
 	err := p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewVrfTable(calls),
 		descriptor.NewRoute(calls, ifs),
-		descriptor.NewARP(calls, ifs),
+		descriptor.NewARP(vpp, ifs),
 		descriptor.NewProxyARP(calls, ifs),
 		descriptor.NewProxyARPInterface(calls, ifs),
 		descriptor.NewIPScanNeighbor(calls),
 		descriptor.NewL3XConnect(calls, ifs),
 		descriptor.NewDHCPProxy(calls),
-		descriptor.NewTeib(calls, ifs),
+		descriptor.NewTeib(vpp, ifs),
 		descriptor.NewVRRP(calls, ifs),
 	)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -25,16 +26,16 @@ type memberCalls interface {
 
 type bdInterfaceDescriptor struct {
 	vpp memberCalls
-	ifs Interfaces
+	ifs item.Interfaces
 	bds BridgeDomains
 }
 
 // NewBDInterface describes the interfaces in bridge domains.
-func NewBDInterface(vpp memberCalls, ifs Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
+func NewBDInterface(vpp memberCalls, ifs item.Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
 	d := &bdInterfaceDescriptor{vpp, ifs, bds}
 	return kvs.Adapt(&kvs.Descriptor[*l2.BridgeDomain_Interface, kvs.Metadata]{
 		Name:        BDInterfaceName,
-		Southbound:  Southbound,
+		Southbound:  item.Southbound,
 		KeySelector: model.BDInterfaceKey.Matches,
 		Dependencies: func(_ string, m *l2.BridgeDomain_Interface) []kvs.Dependency {
 			return []kvs.Dependency{{Label: "interface-exists", Key: ifmodel.InterfaceModel.KeyFor(m.GetName())}}
@@ -50,7 +51,7 @@ func (d *bdInterfaceDescriptor) create(ctx context.Context, key string, m *l2.Br
 		return nil, err
 	}
 	if err := d.vpp.AddMember(ctx, id, member); err != nil {
-		return nil, elsewhere(ctx, d.ifs, "interfaces.name", m.GetName(), err)
+		return nil, attachmentError(ctx, d.ifs, "interfaces.name", m.GetName(), err)
 	}
 	return nil, nil
 }
@@ -68,11 +69,12 @@ func (d *bdInterfaceDescriptor) resolve(key string, m *l2.BridgeDomain_Interface
 	if !ok {
 		return 0, member, fmt.Errorf("%q is not the key of an interface in a bridge domain", key)
 	}
-	if id, err = d.bds.id(args[0]); err != nil {
-		return 0, member, err
+	id, known := d.bds.id(args[0])
+	if !known {
+		return 0, member, fmt.Errorf("bridge domain %q is not known to exist in VPP", args[0])
 	}
 	member = vppcalls.Member{BVI: m.GetBridgedVirtualInterface(), SplitHorizonGroup: uint8(m.GetSplitHorizonGroup())}
 	member.Tagged = isTagged(d.ifs, m.GetName())
-	member.SwIfIndex, err = swIfIndex(d.ifs, m.GetName())
+	member.SwIfIndex, err = item.SwIfIndex(d.ifs, m.GetName())
 	return id, member, err
 }

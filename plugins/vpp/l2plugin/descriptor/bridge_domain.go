@@ -10,6 +10,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -40,17 +41,17 @@ const (
 
 type bridgeDomainDescriptor struct {
 	vpp bridgeDomainCalls
-	ifs Interfaces
+	ifs item.Interfaces
 }
 
 type bridgeDomainKV = kvs.KV[*l2.BridgeDomain, *BDMeta]
 
 // NewBridgeDomain describes bridge domains.
-func NewBridgeDomain(vpp bridgeDomainCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewBridgeDomain(vpp bridgeDomainCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &bridgeDomainDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.BridgeDomainModel, kvs.Descriptor[*l2.BridgeDomain, *BDMeta]{
 		Name:                 BridgeDomainName,
-		Southbound:           Southbound,
+		Southbound:           item.Southbound,
 		WithMetadata:         true,
 		Validate:             validateBridgeDomain,
 		DerivedValues:        memberValues,
@@ -59,7 +60,7 @@ func NewBridgeDomain(vpp bridgeDomainCalls, ifs Interfaces) *kvs.KVDescriptor {
 		UpdateContext:        d.update,
 		DeleteContext:        d.remove,
 		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{interfaceName},
+		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
 
@@ -67,12 +68,12 @@ func validateBridgeDomain(_ string, bd *l2.BridgeDomain) error {
 	var errs []error
 	switch name := bd.GetName(); {
 	case name == "" || len(name) > maxTag:
-		errs = append(errs, invalid("name", "%q has %d bytes, expected 1 to %d", name, len(name), maxTag))
+		errs = append(errs, item.Invalid("name", "%q has %d bytes, expected 1 to %d", name, len(name), maxTag))
 	case strings.Contains(name, "/interface/") || strings.HasSuffix(name, "/interface"):
-		errs = append(errs, invalid("name", "%q contains the reserved element \"interface\"", name))
+		errs = append(errs, item.Invalid("name", "%q contains the reserved element \"interface\"", name))
 	}
 	if bd.GetMacAge() > maxByte {
-		errs = append(errs, invalid("mac_age", "%d minutes, expected 0 to %d", bd.GetMacAge(), maxByte))
+		errs = append(errs, item.Invalid("mac_age", "%d minutes, expected 0 to %d", bd.GetMacAge(), maxByte))
 	}
 	return errors.Join(append(errs, validateMembers(bd), validateAnswers(bd))...)
 }
@@ -84,17 +85,17 @@ func validateMembers(bd *l2.BridgeDomain) error {
 		field := fmt.Sprintf("interfaces[%d]", n)
 		switch {
 		case m.GetName() == "":
-			errs = append(errs, invalid(field+".name", "empty, expected the name of an interface"))
+			errs = append(errs, item.Invalid(field+".name", "empty, expected the name of an interface"))
 		case seen[m.GetName()]:
-			errs = append(errs, invalid(field+".name", "%q is listed twice", m.GetName()))
+			errs = append(errs, item.Invalid(field+".name", "%q is listed twice", m.GetName()))
 		}
 		seen[m.GetName()] = true
 		if m.GetSplitHorizonGroup() > maxByte {
-			errs = append(errs, invalid(field+".split_horizon_group", "%d, expected 0 to %d", m.GetSplitHorizonGroup(), maxByte))
+			errs = append(errs, item.Invalid(field+".split_horizon_group", "%d, expected 0 to %d", m.GetSplitHorizonGroup(), maxByte))
 		}
 		if m.GetBridgedVirtualInterface() {
 			if bvi != "" {
-				errs = append(errs, invalid(field+".bridged_virtual_interface", "%q is the BVI already, expected at most one", bvi))
+				errs = append(errs, item.Invalid(field+".bridged_virtual_interface", "%q is the BVI already, expected at most one", bvi))
 			}
 			bvi = m.GetName()
 		}
@@ -109,13 +110,13 @@ func validateAnswers(bd *l2.BridgeDomain) error {
 		field := fmt.Sprintf("arp_termination_table[%d]", n)
 		addr, err := ipconv.ParseAddr(e.GetIpAddress())
 		if err != nil {
-			errs = append(errs, invalid(field+".ip_address", "%w", err))
+			errs = append(errs, item.Invalid(field+".ip_address", "%w", err))
 		} else if seen[addr.String()] {
-			errs = append(errs, invalid(field+".ip_address", "%s is listed twice", addr))
+			errs = append(errs, item.Invalid(field+".ip_address", "%s is listed twice", addr))
 		}
 		seen[addr.String()] = true
 		if _, err := ipconv.ParseMAC(e.GetPhysAddress()); err != nil {
-			errs = append(errs, invalid(field+".phys_address", "%w", err))
+			errs = append(errs, item.Invalid(field+".phys_address", "%w", err))
 		}
 	}
 	return errors.Join(errs...)

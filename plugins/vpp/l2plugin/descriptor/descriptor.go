@@ -9,14 +9,11 @@ import (
 	"fmt"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
-
-// Southbound names the session that VPP values live in.
-const Southbound = "vpp"
 
 // Names of the descriptors.
 const (
@@ -25,17 +22,6 @@ const (
 	FIBName          = "vpp-l2-fib"
 	XConnectName     = "vpp-xconnect"
 )
-
-// interfaceName is the descriptor of interfaces, whose metadata are needed to
-// recognise them.
-const interfaceName = "vpp-interface"
-
-// Interfaces are the interfaces that exist in VPP.
-type Interfaces interface {
-	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	// Snapshot tells which of them VPP has now, by their indexes.
-	Snapshot(ctx context.Context) *ifaceidx.Snapshot
-}
 
 // BDMeta is the metadata of a bridge domain. It is never changed.
 type BDMeta struct {
@@ -78,37 +64,27 @@ func (b BridgeDomains) LookupByID(id uint32) (name string, ok bool) {
 	return "", false
 }
 
-func (b BridgeDomains) id(name string) (uint32, error) {
+func (b BridgeDomains) id(name string) (uint32, bool) {
 	m, ok := b.LookupByName(name)
 	if !ok {
-		return 0, fmt.Errorf("bridge domain %q is not known to exist in VPP", name)
+		return 0, false
 	}
-	return m.ID, nil
+	return m.ID, true
 }
 
-func swIfIndex(ifs Interfaces, name string) (uint32, error) {
-	m, ok := ifs.LookupByName(name)
-	if !ok {
-		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
-	}
-	return m.SwIfIndex, nil
-}
+// Capabilities returns what layer 2 items need of VPP.
+func Capabilities() []binding.Capability { return vppcalls.Operations.Capabilities() }
 
 // isTagged reports whether VPP may have a setting for the VLAN tags of
 // an interface.
-func isTagged(ifs Interfaces, name string) bool {
+func isTagged(ifs item.Interfaces, name string) bool {
 	m, ok := ifs.LookupByName(name)
 	return ok && m.Type == interfaces.Interface_SUB_INTERFACE
 }
 
-// invalid is the error of Validate for one field.
-func invalid(field, format string, args ...any) error {
-	return kvs.NewInvalidValueError(fmt.Errorf(format, args...), field)
-}
-
-// elsewhere completes the error of an interface that a field names: if it is in
+// attachmentError completes the error of an interface that a field names: if it is in
 // another place already, the field is said, and what that place is called.
-func elsewhere(ctx context.Context, ifs Interfaces, field, name string, err error) error {
+func attachmentError(ctx context.Context, ifs item.Interfaces, field, name string, err error) error {
 	var connected *vppcalls.CrossConnectedError
 	switch {
 	case errors.As(err, &connected):

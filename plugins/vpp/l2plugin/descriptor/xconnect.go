@@ -6,6 +6,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/vppcalls"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -25,37 +26,37 @@ type xconnectCalls interface {
 
 type xconnectDescriptor struct {
 	vpp xconnectCalls
-	ifs Interfaces
+	ifs item.Interfaces
 }
 
 type xconnectKV = kvs.KV[*l2.XConnectPair, kvs.Metadata]
 
 // NewXConnect describes cross-connects.
-func NewXConnect(vpp xconnectCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewXConnect(vpp xconnectCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &xconnectDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.XConnectModel, kvs.Descriptor[*l2.XConnectPair, kvs.Metadata]{
 		Name:                 XConnectName,
-		Southbound:           Southbound,
+		Southbound:           item.Southbound,
 		Validate:             validateXConnect,
 		Dependencies:         xconnectDependencies,
 		CreateContext:        d.create,
 		UpdateContext:        d.update,
 		DeleteContext:        d.remove,
 		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{interfaceName},
+		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
 
 func validateXConnect(_ string, x *l2.XConnectPair) error {
 	var errs []error
 	if x.GetReceiveInterface() == "" {
-		errs = append(errs, invalid("receive_interface", "empty, expected the name of an interface"))
+		errs = append(errs, item.Invalid("receive_interface", "empty, expected the name of an interface"))
 	}
 	switch x.GetTransmitInterface() {
 	case "":
-		errs = append(errs, invalid("transmit_interface", "empty, expected the name of an interface"))
+		errs = append(errs, item.Invalid("transmit_interface", "empty, expected the name of an interface"))
 	case x.GetReceiveInterface():
-		errs = append(errs, invalid("transmit_interface", "%q is the receiving interface too", x.GetTransmitInterface()))
+		errs = append(errs, item.Invalid("transmit_interface", "%q is the receiving interface too", x.GetTransmitInterface()))
 	}
 	return errors.Join(errs...)
 }
@@ -73,7 +74,7 @@ func (d *xconnectDescriptor) create(ctx context.Context, _ string, x *l2.XConnec
 		return nil, err
 	}
 	if err := d.vpp.Connect(ctx, rx, tx); err != nil {
-		return nil, elsewhere(ctx, d.ifs, "receive_interface", x.GetReceiveInterface(), err)
+		return nil, attachmentError(ctx, d.ifs, "receive_interface", x.GetReceiveInterface(), err)
 	}
 	return nil, nil
 }
@@ -92,10 +93,10 @@ func (d *xconnectDescriptor) remove(ctx context.Context, _ string, x *l2.XConnec
 }
 
 func (d *xconnectDescriptor) resolve(x *l2.XConnectPair) (rx, tx uint32, err error) {
-	if rx, err = swIfIndex(d.ifs, x.GetReceiveInterface()); err != nil {
+	if rx, err = item.SwIfIndex(d.ifs, x.GetReceiveInterface()); err != nil {
 		return 0, 0, err
 	}
-	tx, err = swIfIndex(d.ifs, x.GetTransmitInterface())
+	tx, err = item.SwIfIndex(d.ifs, x.GetTransmitInterface())
 	return rx, tx, err
 }
 

@@ -85,12 +85,10 @@ func (p *idPool) forget() {
 	p.known = false
 }
 
-func pickBridgeDomain(s session.Session) session.Op[func(*Calls, context.Context, uint32, BridgeDomain, bool) error] {
-	return session.Pick(s, "bridge domain",
-		session.Variant((*Calls).bridgeDomainV2, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
-		session.Variant((*Calls).bridgeDomainV1, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
-	)
-}
+var addDelBridgeDomain = session.Declare(&Operations, "bridge domain", "",
+	session.Variant((*Calls).bridgeDomainV2, (*l2.BridgeDomainAddDelV2)(nil), (*l2.BridgeDomainAddDelV2Reply)(nil)),
+	session.Variant((*Calls).bridgeDomainV1, (*l2.BridgeDomainAddDel)(nil), (*l2.BridgeDomainAddDelReply)(nil)),
+)
 
 func (c *Calls) bridgeDomainV2(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
 	return c.vpp.Call(ctx, &l2.BridgeDomainAddDelV2{
@@ -107,18 +105,14 @@ func (c *Calls) bridgeDomainV1(ctx context.Context, id uint32, bd BridgeDomain, 
 }
 
 func (c *Calls) addDel(ctx context.Context, id uint32, bd BridgeDomain, add bool) error {
-	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, uint32, BridgeDomain, bool) error] {
-		return o.bridgeDomain
-	})
+	do, err := addDelBridgeDomain.On(c.vpp)
 	if err != nil {
 		return err
 	}
 	return do(c, ctx, id, bd, add)
 }
 
-func (c *Calls) ids() (*idPool, error) {
-	return session.Do(c.vpp, c.ops, func(o ops) session.Op[*idPool] { return o.ids })
-}
+var ids = session.NewState(func() *idPool { return &idPool{} })
 
 // attempts bounds how often a number is tried that another process has taken.
 const attempts = 8
@@ -127,7 +121,7 @@ const attempts = 8
 // itself would choose a random one. If an earlier attempt ended without a
 // reply, the bridge domain that it may have left is taken over.
 func (c *Calls) CreateBridgeDomain(ctx context.Context, bd BridgeDomain) (id uint32, err error) {
-	pool, err := c.ids()
+	pool, err := ids.On(c.vpp)
 	if err != nil {
 		return 0, err
 	}
@@ -156,7 +150,7 @@ func (c *Calls) DeleteBridgeDomain(ctx context.Context, id uint32) error {
 	if err := c.addDel(ctx, id, BridgeDomain{}, false); err != nil && !session.Gone(err, api.NO_SUCH_ENTRY) {
 		return err
 	}
-	if pool, err := c.ids(); err == nil {
+	if pool, err := ids.On(c.vpp); err == nil {
 		pool.release(id)
 	}
 	return nil
@@ -218,8 +212,8 @@ func (c *Calls) DumpBridgeDomains(ctx context.Context) ([]BridgeDomainDetails, e
 			})
 		}
 	}
-	if places, err := c.places(); err == nil {
-		places.learn(out)
+	if known, err := attachments.On(c.vpp); err == nil {
+		known.learn(out)
 	}
 	return out, nil
 }

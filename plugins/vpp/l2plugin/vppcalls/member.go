@@ -20,92 +20,94 @@ type Member struct {
 	Tagged bool
 }
 
-// places remembers which bridge domain each interface is in and where it is
+// attached remembers which bridge domain each interface is in and where it is
 // cross-connected to, as far as it was seen in the session: VPP tells it only for
 // all at once.
-type places struct {
+type attached struct {
 	mu        sync.Mutex
 	bd        map[uint32]uint32 // number of the bridge domain
 	connected map[uint32]uint32 // where the interface sends to
 }
 
-func newPlaces() *places {
-	return &places{bd: make(map[uint32]uint32), connected: make(map[uint32]uint32)}
+func newAttached() *attached {
+	return &attached{bd: make(map[uint32]uint32), connected: make(map[uint32]uint32)}
 }
 
 // elsewhere reports whether an interface is in another bridge domain than id.
-func (p *places) elsewhere(swIfIndex, id uint32) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now, ok := p.bd[swIfIndex]
+func (a *attached) elsewhere(swIfIndex, id uint32) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now, ok := a.bd[swIfIndex]
 	return ok && now != id
 }
 
-func (p *places) bridged(swIfIndex uint32) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, ok := p.bd[swIfIndex]
+func (a *attached) bridged(swIfIndex uint32) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.bd[swIfIndex]
 	return ok
 }
 
-func (p *places) crossConnected(swIfIndex uint32) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, ok := p.connected[swIfIndex]
+func (a *attached) crossConnected(swIfIndex uint32) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.connected[swIfIndex]
 	return ok
 }
 
-func (p *places) join(swIfIndex, id uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bd[swIfIndex] = id
-	delete(p.connected, swIfIndex)
+func (a *attached) join(swIfIndex, id uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bd[swIfIndex] = id
+	delete(a.connected, swIfIndex)
 }
 
-func (p *places) leave(swIfIndex uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.bd, swIfIndex)
+func (a *attached) leave(swIfIndex uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.bd, swIfIndex)
 }
 
-func (p *places) connect(rx, tx uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.connected[rx] = tx
-	delete(p.bd, rx)
+func (a *attached) connect(rx, tx uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.connected[rx] = tx
+	delete(a.bd, rx)
 }
 
-func (p *places) disconnect(rx uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.connected, rx)
+func (a *attached) disconnect(rx uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.connected, rx)
 }
 
 // learn replaces what is known about bridge domains by what VPP has.
-func (p *places) learn(all []BridgeDomainDetails) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	clear(p.bd)
+func (a *attached) learn(all []BridgeDomainDetails) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.bd)
 	for _, bd := range all {
 		for _, m := range bd.Members {
-			p.bd[m.SwIfIndex] = bd.ID
+			a.bd[m.SwIfIndex] = bd.ID
 		}
 	}
 }
 
 // learnConnections is learn for cross-connects.
-func (p *places) learnConnections(all []Connection) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	clear(p.connected)
+func (a *attached) learnConnections(all []Connection) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.connected)
 	for _, c := range all {
-		p.connected[c.Rx] = c.Tx
+		a.connected[c.Rx] = c.Tx
 	}
 }
 
-func (c *Calls) places() (*places, error) {
-	return session.Do(c.vpp, c.ops, func(o ops) session.Op[*places] { return o.places })
-}
+var attachments = session.NewState(newAttached)
+
+// members is the operation of AddMember and RemoveMember.
+var members = session.Require(&Operations, "bridge domain: interfaces", "",
+	(*l2.SwInterfaceSetL2Bridge)(nil), (*l2.SwInterfaceSetL2BridgeReply)(nil))
 
 // BridgedError is that of an interface that is in a bridge domain already.
 type BridgedError struct {
@@ -134,16 +136,19 @@ func (e *CrossConnectedError) Error() string {
 // interface is in another one, a CrossConnectedError if it is cross-connected: VPP
 // would take it out of there.
 func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
-	places, err := c.places()
+	if err := members.Check(c.vpp); err != nil {
+		return err
+	}
+	known, err := attachments.On(c.vpp)
 	if err != nil {
 		return err
 	}
-	if places.elsewhere(m.SwIfIndex, id) {
+	if known.elsewhere(m.SwIfIndex, id) {
 		if err := c.checkFree(ctx, id, m.SwIfIndex); err != nil {
 			return err
 		}
 	}
-	if places.crossConnected(m.SwIfIndex) {
+	if known.crossConnected(m.SwIfIndex) {
 		if err := c.checkNotConnected(ctx, m.SwIfIndex); err != nil {
 			return err
 		}
@@ -158,7 +163,7 @@ func (c *Calls) AddMember(ctx context.Context, id uint32, m Member) error {
 	if err := c.vpp.Call(ctx, req, &l2.SwInterfaceSetL2BridgeReply{}); err != nil {
 		return err
 	}
-	places.join(m.SwIfIndex, id)
+	known.join(m.SwIfIndex, id)
 	return nil
 }
 
@@ -195,11 +200,11 @@ func (c *Calls) checkNotConnected(ctx context.Context, swIfIndex uint32) error {
 // RemoveMember takes an interface out of a bridge domain, unless it is in
 // another one, or cross-connected, by now.
 func (c *Calls) RemoveMember(ctx context.Context, id uint32, m Member) error {
-	places, err := c.places()
+	known, err := attachments.On(c.vpp)
 	if err != nil {
 		return err
 	}
-	if places.elsewhere(m.SwIfIndex, id) || places.crossConnected(m.SwIfIndex) {
+	if known.elsewhere(m.SwIfIndex, id) || known.crossConnected(m.SwIfIndex) {
 		return nil
 	}
 	req := &l2.SwInterfaceSetL2Bridge{RxSwIfIndex: interface_types.InterfaceIndex(m.SwIfIndex), BdID: id}
@@ -215,6 +220,6 @@ func (c *Calls) RemoveMember(ctx context.Context, id uint32, m Member) error {
 	if err != nil && !session.Gone(err) {
 		return err
 	}
-	places.leave(m.SwIfIndex)
+	known.leave(m.SwIfIndex)
 	return nil
 }

@@ -4,8 +4,6 @@
 package vppcalls
 
 import (
-	"context"
-
 	"go.fd.io/govpp/binapi/ethernet_types"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -21,25 +19,12 @@ type MAC = ethernet_types.MacAddress
 // Errors name the message and what VPP answered.
 type Calls struct {
 	vpp *session.VPP
-	ops *session.Ops[ops]
 }
 
-// ops are the operations that have variants, and what is known in a session.
-type ops struct {
-	bridgeDomain session.Op[func(*Calls, context.Context, uint32, BridgeDomain, bool) error]
-	ids          session.Op[*idPool]
-	places       session.Op[*places]
-}
+// Operations are the layer 2 operations.
+var Operations session.Operations
 
 // New returns the layer 2 operations on a VPP.
 func New(vpp *session.VPP) *Calls {
-	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
-}
-
-func chooseOps(s session.Session) ops {
-	return ops{
-		bridgeDomain: pickBridgeDomain(s),
-		ids:          session.Pick(s, "bridge domain numbers", session.Variant(&idPool{})),
-		places:       session.Pick(s, "members", session.Variant(newPlaces())),
-	}
+	return &Calls{vpp}
 }

@@ -9,15 +9,21 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
+var connect = session.Require(&Operations, "L2 cross-connect", "",
+	(*l2.SwInterfaceSetL2Xconnect)(nil), (*l2.SwInterfaceSetL2XconnectReply)(nil))
+
 // Connect sends everything that rx receives out of tx, and not out of another
 // interface any more. It is an error if rx is in a bridge domain: VPP would take
 // it out of there.
 func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
-	places, err := c.places()
+	if err := connect.Check(c.vpp); err != nil {
+		return err
+	}
+	known, err := attachments.On(c.vpp)
 	if err != nil {
 		return err
 	}
-	if places.bridged(rx) {
+	if known.bridged(rx) {
 		if err := c.checkNotBridged(ctx, rx); err != nil {
 			return err
 		}
@@ -28,7 +34,7 @@ func (c *Calls) Connect(ctx context.Context, rx, tx uint32) error {
 	if err != nil {
 		return err
 	}
-	places.connect(rx, tx)
+	known.connect(rx, tx)
 	return nil
 }
 
@@ -51,11 +57,11 @@ func (c *Calls) checkNotBridged(ctx context.Context, rx uint32) error {
 // Disconnect ends Connect, unless rx is in a bridge domain by now. tagged: what
 // happens to the VLAN tags of rx must outlive it.
 func (c *Calls) Disconnect(ctx context.Context, rx, tx uint32, tagged bool) error {
-	places, err := c.places()
+	known, err := attachments.On(c.vpp)
 	if err != nil {
 		return err
 	}
-	if places.bridged(rx) {
+	if known.bridged(rx) {
 		return nil
 	}
 	leave := func() error {
@@ -71,7 +77,7 @@ func (c *Calls) Disconnect(ctx context.Context, rx, tx uint32, tagged bool) erro
 	if err != nil && !session.Gone(err) {
 		return err
 	}
-	places.disconnect(rx)
+	known.disconnect(rx)
 	return nil
 }
 
@@ -88,8 +94,8 @@ func (c *Calls) DumpConnections(ctx context.Context) ([]Connection, error) {
 	for i, d := range found {
 		out[i] = Connection{uint32(d.RxSwIfIndex), uint32(d.TxSwIfIndex)}
 	}
-	if places, err := c.places(); err == nil {
-		places.learnConnections(out)
+	if known, err := attachments.On(c.vpp); err == nil {
+		known.learnConnections(out)
 	}
 	return out, nil
 }

@@ -1,146 +1,63 @@
 package descriptor
 
 import (
-	"context"
-	"errors"
-	"net/netip"
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_neighbor"
+	"go.fd.io/govpp/binapi/ip_types"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-// A neighbour is the MAC address of an IP address, of either version, on an
-// interface. VPP learns neighbours itself; an entry that is not expected counts
-// as configured only if it is static. VPP makes a learned entry static, and gives
-// a static one another MAC address, but does not make it a learned one again.
+const static = ip_neighbor.IP_API_NEIGHBOR_FLAG_STATIC
 
-// neighborCalls is what neighbours need of VPP.
-type neighborCalls interface {
-	AddNeighbor(ctx context.Context, n vppcalls.Neighbor) error
-	DeleteNeighbor(ctx context.Context, n vppcalls.Neighbor) error
-	DumpNeighbors(ctx context.Context) ([]vppcalls.Neighbor, error)
+var neighbors = item.Declare(&vppcalls.Operations, "ARP entry", "", item.Variant[ip_neighbor.IPNeighbor]{
+	Change: func(e ip_neighbor.IPNeighbor, add bool) (request, reply api.Message) {
+		return &ip_neighbor.IPNeighborAddDel{IsAdd: add, Neighbor: e}, &ip_neighbor.IPNeighborAddDelReply{}
+	},
+	Dumps: []item.Dump[ip_neighbor.IPNeighbor]{dumpNeighbors(ip_types.ADDRESS_IP4), dumpNeighbors(ip_types.ADDRESS_IP6)},
+})
+
+func dumpNeighbors(family ip_types.AddressFamily) item.Dump[ip_neighbor.IPNeighbor] {
+	req := &ip_neighbor.IPNeighborDump{SwIfIndex: interface_types.InterfaceIndex(vppcalls.NoInterface), Af: family}
+	return item.List(req, func(d *ip_neighbor.IPNeighborDetails) (ip_neighbor.IPNeighbor, bool) {
+		d.Neighbor.Flags &= static
+		return d.Neighbor, true
+	})
 }
 
-type arpDescriptor struct {
-	vpp neighborCalls
-	ifs Interfaces
-}
-
-type arpKV = kvs.KV[*l3.ARPEntry, kvs.Metadata]
-
-// NewARP describes neighbours.
-func NewARP(vpp neighborCalls, ifs Interfaces) *kvs.KVDescriptor {
-	d := &arpDescriptor{vpp, ifs}
-	return kvs.Adapt(kvs.Describe(model.ARPModel, kvs.Descriptor[*l3.ARPEntry, kvs.Metadata]{
-		Name:       ARPName,
-		Southbound: Southbound,
-		Validate:   validateARP,
-		Dependencies: func(_ string, e *l3.ARPEntry) []kvs.Dependency {
-			return []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
+// NewARP describes neighbours. A neighbour is the MAC address of an IP address, of either
+// version, on an interface. VPP learns neighbours itself; an entry that is not expected counts
+// as configured only if it is static. VPP makes a learned entry static, and gives a static one
+// another MAC address, but does not make it a learned one again.
+func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
+	type neighbor = ip_neighbor.IPNeighbor
+	return item.NewEntry(vpp, ifs, item.Entry[*l3.ARPEntry, neighbor]{
+		Name: ARPName, Model: model.ARPModel, Operation: neighbors,
+		Resolve: func(r *item.Resolver, v *l3.ARPEntry) neighbor {
+			e := neighbor{
+				SwIfIndex: r.Interface("interface", v.GetInterface()),
+				IPAddress: r.Host("ip_address", v.GetIpAddress()), MacAddress: r.MAC("phys_address", v.GetPhysAddress()),
+			}
+			if v.GetStatic() {
+				e.Flags = static
+			}
+			return e
 		},
-		ValueComparator:    sameARP,
-		UpdateWithRecreate: func(_ string, old, e *l3.ARPEntry, _ kvs.Metadata) bool { return old.GetStatic() && !e.GetStatic() },
-		CreateContext:      d.create,
-		UpdateContext: func(ctx context.Context, key string, _, e *l3.ARPEntry, _ kvs.Metadata) (kvs.Metadata, error) {
-			return d.create(ctx, key, e)
+		ID: func(e neighbor) neighbor { return neighbor{SwIfIndex: e.SwIfIndex, IPAddress: e.IPAddress} },
+		Value: func(n *item.Names, e neighbor) *l3.ARPEntry {
+			return &l3.ARPEntry{
+				Interface: n.Interface(e.SwIfIndex), IpAddress: item.Addr(e.IPAddress), PhysAddress: e.MacAddress.String(),
+				Static: e.Flags == static,
+			}
 		},
-		DeleteContext:        d.remove,
-		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{interfaceName},
-		ConcurrentRetrieve:   true,
-		Concurrency:          concurrency,
-	}))
-}
-
-func validateARP(_ string, e *l3.ARPEntry) error {
-	var errs []error
-	if e.GetInterface() == "" {
-		errs = append(errs, invalid("interface", "empty, expected the name of an interface"))
-	}
-	if addr, err := ipconv.ParseAddr(e.GetIpAddress()); err != nil {
-		errs = append(errs, invalid("ip_address", "%w", err))
-	} else if addr.IsUnspecified() || addr.IsMulticast() {
-		errs = append(errs, invalid("ip_address", "%s, expected the address of a neighbour", addr))
-	}
-	if _, err := ipconv.ParseMAC(e.GetPhysAddress()); err != nil {
-		errs = append(errs, invalid("phys_address", "%w", err))
-	}
-	return errors.Join(errs...)
-}
-
-func sameARP(_ string, a, b *l3.ARPEntry) bool {
-	return a.GetInterface() == b.GetInterface() && a.GetStatic() == b.GetStatic() &&
-		ipconv.SameAddr(a.GetIpAddress(), b.GetIpAddress()) && ipconv.SameMAC(a.GetPhysAddress(), b.GetPhysAddress())
-}
-
-func (d *arpDescriptor) create(ctx context.Context, _ string, e *l3.ARPEntry) (kvs.Metadata, error) {
-	n, err := d.resolve(e)
-	if err != nil {
-		return nil, err
-	}
-	return nil, d.vpp.AddNeighbor(ctx, n)
-}
-
-func (d *arpDescriptor) remove(ctx context.Context, _ string, e *l3.ARPEntry, _ kvs.Metadata) error {
-	n, err := d.resolve(e)
-	if err != nil {
-		return err
-	}
-	return d.vpp.DeleteNeighbor(ctx, n)
-}
-
-func (d *arpDescriptor) resolve(e *l3.ARPEntry) (n vppcalls.Neighbor, err error) {
-	n.Static = e.GetStatic()
-	if n.SwIfIndex, err = swIfIndex(d.ifs, e.GetInterface()); err != nil {
-		return n, err
-	}
-	if n.Addr, err = ipconv.ParseAddr(e.GetIpAddress()); err != nil {
-		return n, err
-	}
-	n.MAC, err = ipconv.ParseMAC(e.GetPhysAddress())
-	return n, err
-}
-
-// arpID is what tells neighbours apart in VPP.
-type arpID struct {
-	iface string
-	addr  netip.Addr
-}
-
-func (d *arpDescriptor) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
-	all, err := d.vpp.DumpNeighbors(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wanted := make(map[arpID]arpKV, len(correlate))
-	for _, kv := range correlate {
-		addr, err := ipconv.ParseAddr(kv.Value.GetIpAddress())
-		id := arpID{kv.Value.GetInterface(), addr}
-		if err == nil && wanted[id].Value == nil { // what is asked for comes first
-			wanted[id] = kv
-		}
-	}
-	snapshot := d.ifs.Snapshot(ctx)
-	var out []arpKV
-	for _, found := range all {
-		iface, ok := snapshot.Name(found.SwIfIndex)
-		if !ok {
-			continue
-		}
-		e := &l3.ARPEntry{
-			Interface: iface, IpAddress: found.Addr.String(), PhysAddress: found.MAC.String(), Static: found.Static,
-		}
-		kv := arpKV{Key: model.ARPModel.Key(e), Value: e, Origin: kvs.UnknownOrigin}
-		if w, expected := wanted[arpID{iface, found.Addr}]; expected {
-			e.IpAddress = w.Value.GetIpAddress()
-			kv.Key, kv.Origin = w.Key, kvs.FromNB
-		} else if !found.Static {
-			continue // learned
-		}
-		out = append(out, kv)
-	}
-	return out, snapshot.Err()
+		Changeable: func(old, e neighbor) bool { return old.Flags == 0 || e.Flags == static },
+		Learned:    func(e neighbor) bool { return e.Flags == 0 },
+		Gone:       []api.VPPApiError{api.NO_SUCH_ENTRY},
+	})
 }

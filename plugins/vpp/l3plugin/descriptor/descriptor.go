@@ -4,20 +4,11 @@
 package descriptor
 
 import (
-	"context"
-	"fmt"
-	"net/netip"
-
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
-	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
-
-// Southbound names the session that VPP values live in.
-const Southbound = "vpp"
 
 // Names of the descriptors.
 const (
@@ -33,48 +24,12 @@ const (
 	VRRPName              = "vrrp"
 )
 
-// interfaceName is the descriptor of interfaces, whose metadata are needed to
-// recognise them.
-const interfaceName = "vpp-interface"
+// Capabilities returns what layer 3 items need of VPP.
+func Capabilities() []binding.Capability { return vppcalls.Operations.Capabilities() }
 
 // concurrency is how many routes or neighbours may be in flight at a time: they
 // are independent of each other.
 const concurrency = 256
-
-// Interfaces are the interfaces that exist in VPP.
-type Interfaces interface {
-	LookupByName(name string) (*ifaceidx.IfMeta, bool)
-	// Snapshot tells which of them VPP has now, by their indexes.
-	Snapshot(ctx context.Context) *ifaceidx.Snapshot
-}
-
-func swIfIndex(ifs Interfaces, name string) (uint32, error) {
-	m, ok := ifs.LookupByName(name)
-	if !ok {
-		return 0, fmt.Errorf("interface %q is not known to exist in VPP", name)
-	}
-	return m.SwIfIndex, nil
-}
-
-func interfaceDependency(label, name string) kvs.Dependency {
-	return kvs.Dependency{Label: label, Key: ifmodel.InterfaceModel.KeyFor(name)}
-}
-
-// tableDependency is on a table of the version of IP of addr; none is needed on
-// table 0, which always exists.
-func tableDependency(label string, id uint32, addr netip.Addr) []kvs.Dependency {
-	if id == 0 {
-		return nil
-	}
-	return []kvs.Dependency{{Label: label, Key: model.VrfTableKey(id, protocolOf(addr))}}
-}
-
-func protocolOf(addr netip.Addr) l3.VrfTable_Protocol {
-	if addr.Is6() {
-		return l3.VrfTable_IPV6
-	}
-	return l3.VrfTable_IPV4
-}
 
 // VRFMeta is the metadata of a VRF table. It is never changed.
 type VRFMeta struct {
@@ -113,8 +68,3 @@ func (v VrfTables) Map() idxmap.Map[*VRFMeta] { return v.m }
 // LookupByIndex returns the sorted names of the tables with the number: one
 // for each version of IP.
 func (v VrfTables) LookupByIndex(index uint32) []string { return ByIndex.Lookup(v.m, index) }
-
-// invalid is the error of Validate for one field.
-func invalid(field, format string, args ...any) error {
-	return kvs.NewInvalidValueError(fmt.Errorf(format, args...), field)
-}

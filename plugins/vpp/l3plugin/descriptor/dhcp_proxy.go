@@ -8,6 +8,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -34,7 +35,7 @@ func NewDHCPProxy(vpp dhcpProxyCalls) *kvs.KVDescriptor {
 	d := &dhcpProxyDescriptor{vpp}
 	return kvs.Adapt(kvs.Describe(model.DHCPProxyModel, kvs.Descriptor[*l3.DHCPProxy, kvs.Metadata]{
 		Name:            DHCPProxyName,
-		Southbound:      Southbound,
+		Southbound:      item.Southbound,
 		Validate:        validateDHCPProxy,
 		Dependencies:    dhcpProxyDependencies,
 		ValueComparator: sameDHCPProxy,
@@ -59,12 +60,12 @@ func validateDHCPProxy(_ string, p *l3.DHCPProxy) error {
 	source, err := ipconv.ParseAddr(p.GetSourceIpAddress())
 	switch {
 	case err != nil:
-		errs = append(errs, invalid("source_ip_address", "%w", err))
+		errs = append(errs, item.Invalid("source_ip_address", "%w", err))
 	case source.IsUnspecified():
-		errs = append(errs, invalid("source_ip_address", "%s, expected an address of VPP", source))
+		errs = append(errs, item.Invalid("source_ip_address", "%s, expected an address of VPP", source))
 	}
 	if n := len(p.GetServers()); n == 0 || n > maxByte {
-		errs = append(errs, invalid("servers", "%d servers, expected 1 to %d", n, maxByte))
+		errs = append(errs, item.Invalid("servers", "%d servers, expected 1 to %d", n, maxByte))
 	}
 	seen := map[vppcalls.DHCPServer]bool{}
 	for n, s := range p.GetServers() {
@@ -73,13 +74,13 @@ func validateDHCPProxy(_ string, p *l3.DHCPProxy) error {
 		server := vppcalls.DHCPServer{Table: s.GetVrfId(), Addr: addr}
 		switch {
 		case err != nil:
-			errs = append(errs, invalid(field, "%w", err))
+			errs = append(errs, item.Invalid(field, "%w", err))
 		case addr.IsUnspecified():
-			errs = append(errs, invalid(field, "%s, expected the address of a server", addr))
+			errs = append(errs, item.Invalid(field, "%s, expected the address of a server", addr))
 		case source.IsValid() && addr.Is4() != source.Is4():
-			errs = append(errs, invalid(field, "%s, expected the version of IP of source_ip_address %s", addr, source))
+			errs = append(errs, item.Invalid(field, "%s, expected the version of IP of source_ip_address %s", addr, source))
 		case seen[server]:
-			errs = append(errs, invalid(field, "%s in table %d is listed twice", addr, s.GetVrfId()))
+			errs = append(errs, item.Invalid(field, "%s in table %d is listed twice", addr, s.GetVrfId()))
 		}
 		seen[server] = true
 	}
@@ -99,12 +100,12 @@ func dhcpServers(p *l3.DHCPProxy) []vppcalls.DHCPServer {
 
 func dhcpProxyDependencies(_ string, p *l3.DHCPProxy) []kvs.Dependency {
 	source, _ := ipconv.ParseAddr(p.GetSourceIpAddress()) // validated
-	deps := tableDependency("rx-vrf-table-exists", p.GetRxVrfId(), source)
+	deps := item.DependsOnTable("rx-vrf-table-exists", p.GetRxVrfId(), source)
 	seen := map[uint32]bool{}
 	for _, s := range p.GetServers() {
 		if id := s.GetVrfId(); !seen[id] {
 			seen[id] = true
-			deps = append(deps, tableDependency(fmt.Sprintf("vrf-table-%d-used-by-dhcp-server-exists", id), id, source)...)
+			deps = append(deps, item.DependsOnTable(fmt.Sprintf("vrf-table-%d-used-by-dhcp-server-exists", id), id, source)...)
 		}
 	}
 	return deps

@@ -1,21 +1,22 @@
 package descriptor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
 // Scanning of neighbours forgets those that are not heard of for stale_threshold
-// minutes. VPP before 20.01 looks through all of them at intervals; since then it
-// has a timer for each neighbour and one age per version of IP, so there the
-// intervals and limits of a scan have no effect. An age that this item cannot
-// express shows as a stale_threshold of 4294967295.
+// minutes. VPP has a timer for each neighbour and one age per version of IP; the
+// intervals and limits of a scan, of VPP before 20.01, have no effect. An age that
+// this item cannot express shows as a stale_threshold of 4294967295.
 
 // scanCalls is what the ageing of neighbours needs of VPP.
 type scanCalls interface {
@@ -24,12 +25,8 @@ type scanCalls interface {
 }
 
 const (
-	// Defaults of what is 0, as VPP had them.
-	defaultScanInterval   = 1  // minutes
-	defaultMaxProcTime    = 20 // microseconds
-	defaultMaxUpdate      = 10
-	defaultScanDelay      = 1 // milliseconds
-	defaultStaleThreshold = 4 // minutes
+	// defaultStaleThreshold is in minutes.
+	defaultStaleThreshold = 4
 
 	secondsPerMinute = 60
 	otherAge         = math.MaxUint32
@@ -44,7 +41,7 @@ func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
 	d := &ipScanDescriptor{vpp}
 	return kvs.Adapt(kvs.Describe(model.IPScanNeighborModel, kvs.Descriptor[*l3.IPScanNeighbor, kvs.Metadata]{
 		Name:            IPScanNeighborName,
-		Southbound:      Southbound,
+		Southbound:      item.Southbound,
 		Validate:        validateIPScan,
 		ValueComparator: sameIPScan,
 		CreateContext: func(ctx context.Context, _ string, s *l3.IPScanNeighbor) (kvs.Metadata, error) {
@@ -63,7 +60,7 @@ func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
 func validateIPScan(_ string, s *l3.IPScanNeighbor) error {
 	var errs []error
 	if _, ok := l3.IPScanNeighbor_Mode_name[int32(s.GetMode())]; !ok {
-		errs = append(errs, invalid("mode", "%d, expected DISABLED, IPV4, IPV6 or BOTH", s.GetMode()))
+		errs = append(errs, item.Invalid("mode", "%d, expected DISABLED, IPV4, IPV6 or BOTH", s.GetMode()))
 	}
 	for _, f := range []struct {
 		name  string
@@ -73,17 +70,10 @@ func validateIPScan(_ string, s *l3.IPScanNeighbor) error {
 		{"scan_int_delay", s.GetScanIntDelay()}, {"stale_threshold", s.GetStaleThreshold()},
 	} {
 		if f.value > maxByte {
-			errs = append(errs, invalid(f.name, "%d, expected 0 to %d", f.value, maxByte))
+			errs = append(errs, item.Invalid(f.name, "%d, expected 0 to %d", f.value, maxByte))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func orDefault(value, otherwise uint32) uint32 {
-	if value == 0 {
-		return otherwise
-	}
-	return value
 }
 
 // scan applies the defaults; none is a scan that is disabled.
@@ -92,11 +82,7 @@ func scan(s *l3.IPScanNeighbor) vppcalls.NeighborScan {
 	return vppcalls.NeighborScan{
 		IPv4:           both || s.GetMode() == l3.IPScanNeighbor_IPV4,
 		IPv6:           both || s.GetMode() == l3.IPScanNeighbor_IPV6,
-		StaleThreshold: uint8(orDefault(s.GetStaleThreshold(), defaultStaleThreshold)),
-		Interval:       uint8(orDefault(s.GetScanInterval(), defaultScanInterval)),
-		MaxProcTime:    uint8(orDefault(s.GetMaxProcTime(), defaultMaxProcTime)),
-		MaxUpdate:      uint8(orDefault(s.GetMaxUpdate(), defaultMaxUpdate)),
-		Delay:          uint8(orDefault(s.GetScanIntDelay(), defaultScanDelay)),
+		StaleThreshold: uint8(cmp.Or(s.GetStaleThreshold(), defaultStaleThreshold)),
 	}
 }
 

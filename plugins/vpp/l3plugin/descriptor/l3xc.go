@@ -9,6 +9,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -28,17 +29,17 @@ type l3xcCalls interface {
 
 type l3xcDescriptor struct {
 	vpp l3xcCalls
-	ifs Interfaces
+	ifs item.Interfaces
 }
 
 type l3xcKV = kvs.KV[*l3.L3XConnect, kvs.Metadata]
 
 // NewL3XConnect describes L3 cross-connects.
-func NewL3XConnect(vpp l3xcCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewL3XConnect(vpp l3xcCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &l3xcDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.L3XConnectModel, kvs.Descriptor[*l3.L3XConnect, kvs.Metadata]{
 		Name:            L3XConnectName,
-		Southbound:      Southbound,
+		Southbound:      item.Southbound,
 		Validate:        validateL3XC,
 		Dependencies:    l3xcDependencies,
 		ValueComparator: sameL3XC,
@@ -48,20 +49,20 @@ func NewL3XConnect(vpp l3xcCalls, ifs Interfaces) *kvs.KVDescriptor {
 		},
 		DeleteContext:        d.remove,
 		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{interfaceName},
+		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
 
 func validateL3XC(_ string, x *l3.L3XConnect) error {
 	var errs []error
 	if x.GetInterface() == "" {
-		errs = append(errs, invalid("interface", "empty, expected the name of an interface"))
+		errs = append(errs, item.Invalid("interface", "empty, expected the name of an interface"))
 	}
 	if _, ok := l3.L3XConnect_Protocol_name[int32(x.GetProtocol())]; !ok {
-		errs = append(errs, invalid("protocol", "%d, expected IPV4 or IPV6", x.GetProtocol()))
+		errs = append(errs, item.Invalid("protocol", "%d, expected IPV4 or IPV6", x.GetProtocol()))
 	}
 	if n := len(x.GetPaths()); n == 0 || n > maxByte {
-		errs = append(errs, invalid("paths", "%d paths, expected 1 to %d", n, maxByte))
+		errs = append(errs, item.Invalid("paths", "%d paths, expected 1 to %d", n, maxByte))
 	}
 	seen := map[l3xcPathID]bool{}
 	for n, p := range x.GetPaths() {
@@ -71,7 +72,7 @@ func validateL3XC(_ string, x *l3.L3XConnect) error {
 			continue
 		}
 		if id := l3xcPathOf(p); seen[id] {
-			errs = append(errs, invalid(field, "is listed twice"))
+			errs = append(errs, item.Invalid(field, "is listed twice"))
 		} else {
 			seen[id] = true
 		}
@@ -84,20 +85,20 @@ func validateL3XCPath(field string, p *l3.L3XConnect_Path, ipv6 bool) error {
 	hop, err := ipconv.ParseAddr(p.GetNextHopAddr())
 	switch {
 	case p.GetNextHopAddr() == "" && p.GetOutgoingInterface() == "":
-		errs = append(errs, invalid(field+".next_hop_addr, "+field+".outgoing_interface", "both empty, expected at least one"))
+		errs = append(errs, item.Invalid(field+".next_hop_addr, "+field+".outgoing_interface", "both empty, expected at least one"))
 	case p.GetNextHopAddr() == "":
 	case err != nil:
-		errs = append(errs, invalid(field+".next_hop_addr", "%w", err))
+		errs = append(errs, item.Invalid(field+".next_hop_addr", "%w", err))
 	case hop.Is6() != ipv6:
-		errs = append(errs, invalid(field+".next_hop_addr", "%s, expected an address of the protocol of the cross-connect", hop))
+		errs = append(errs, item.Invalid(field+".next_hop_addr", "%s, expected an address of the protocol of the cross-connect", hop))
 	case hop.IsUnspecified() && p.GetOutgoingInterface() == "":
-		errs = append(errs, invalid(field+".next_hop_addr", "%s, expected the address of a next hop, as there is no outgoing_interface", hop))
+		errs = append(errs, item.Invalid(field+".next_hop_addr", "%s, expected the address of a next hop, as there is no outgoing_interface", hop))
 	}
 	if p.GetWeight() > maxByte {
-		errs = append(errs, invalid(field+".weight", "%d, expected 0 to %d", p.GetWeight(), maxByte))
+		errs = append(errs, item.Invalid(field+".weight", "%d, expected 0 to %d", p.GetWeight(), maxByte))
 	}
 	if p.GetPreference() > maxByte {
-		errs = append(errs, invalid(field+".preference", "%d, expected 0 to %d", p.GetPreference(), maxByte))
+		errs = append(errs, item.Invalid(field+".preference", "%d, expected 0 to %d", p.GetPreference(), maxByte))
 	}
 	return errors.Join(errs...)
 }
@@ -105,12 +106,12 @@ func validateL3XCPath(field string, p *l3.L3XConnect_Path, ipv6 bool) error {
 func isIPv6(x *l3.L3XConnect) bool { return x.GetProtocol() == l3.L3XConnect_IPV6 }
 
 func l3xcDependencies(_ string, x *l3.L3XConnect) []kvs.Dependency {
-	deps := []kvs.Dependency{interfaceDependency("target-interface-exists", x.GetInterface())}
+	deps := []kvs.Dependency{item.DependsOnInterface("target-interface-exists", x.GetInterface())}
 	seen := map[string]bool{"": true}
 	for _, p := range x.GetPaths() {
 		if name := p.GetOutgoingInterface(); !seen[name] {
 			seen[name] = true
-			deps = append(deps, interfaceDependency("outgoing-interface-exists-"+name, name))
+			deps = append(deps, item.DependsOnInterface("outgoing-interface-exists-"+name, name))
 		}
 	}
 	return deps
@@ -151,7 +152,7 @@ func sameL3XC(_ string, a, b *l3.L3XConnect) bool {
 }
 
 func (d *l3xcDescriptor) set(ctx context.Context, x *l3.L3XConnect) error {
-	index, err := swIfIndex(d.ifs, x.GetInterface())
+	index, err := item.SwIfIndex(d.ifs, x.GetInterface())
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (d *l3xcDescriptor) set(ctx context.Context, x *l3.L3XConnect) error {
 			NextHop: p.hop, SwIfIndex: vppcalls.NoInterface, Weight: uint8(p.weight), Preference: uint8(p.preference),
 		}
 		if p.iface != "" {
-			if path.SwIfIndex, err = swIfIndex(d.ifs, p.iface); err != nil {
+			if path.SwIfIndex, err = item.SwIfIndex(d.ifs, p.iface); err != nil {
 				return err
 			}
 		}
@@ -171,7 +172,7 @@ func (d *l3xcDescriptor) set(ctx context.Context, x *l3.L3XConnect) error {
 }
 
 func (d *l3xcDescriptor) remove(ctx context.Context, _ string, x *l3.L3XConnect, _ kvs.Metadata) error {
-	index, err := swIfIndex(d.ifs, x.GetInterface())
+	index, err := item.SwIfIndex(d.ifs, x.GetInterface())
 	if err != nil {
 		return err
 	}

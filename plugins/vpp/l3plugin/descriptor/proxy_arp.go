@@ -8,6 +8,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -29,17 +30,17 @@ type proxyARPCalls interface {
 
 type proxyARPDescriptor struct {
 	vpp proxyARPCalls
-	ifs Interfaces
+	ifs item.Interfaces
 }
 
 type proxyARPKV = kvs.KV[*l3.ProxyARP, kvs.Metadata]
 
 // NewProxyARP describes the ranges that ARP requests are answered for.
-func NewProxyARP(vpp proxyARPCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewProxyARP(vpp proxyARPCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &proxyARPDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.ProxyARPModel, kvs.Descriptor[*l3.ProxyARP, kvs.Metadata]{
 		Name:            ProxyARPName,
-		Southbound:      Southbound,
+		Southbound:      item.Southbound,
 		Validate:        validateProxyARP,
 		Dependencies:    proxyARPDependencies,
 		DerivedValues:   proxyARPInterfaces,
@@ -54,7 +55,7 @@ func NewProxyARP(vpp proxyARPCalls, ifs Interfaces) *kvs.KVDescriptor {
 			return d.change(ctx, ranges(p), nil)
 		},
 		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{interfaceName},
+		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
 
@@ -65,9 +66,9 @@ func validateProxyARP(_ string, p *l3.ProxyARP) error {
 		field := fmt.Sprintf("interfaces[%d].name", n)
 		switch name := iface.GetName(); {
 		case name == "":
-			errs = append(errs, invalid(field, "empty, expected the name of an interface"))
+			errs = append(errs, item.Invalid(field, "empty, expected the name of an interface"))
 		case names[name]:
-			errs = append(errs, invalid(field, "%q is listed twice", name))
+			errs = append(errs, item.Invalid(field, "%q is listed twice", name))
 		}
 		names[iface.GetName()] = true
 	}
@@ -79,7 +80,7 @@ func validateProxyARP(_ string, p *l3.ProxyARP) error {
 		case err != nil:
 			errs = append(errs, err)
 		case seen[converted]:
-			errs = append(errs, invalid(field, "%s to %s in table %d is listed twice", converted.First, converted.Last, converted.Table))
+			errs = append(errs, item.Invalid(field, "%s to %s in table %d is listed twice", converted.First, converted.Last, converted.Table))
 		}
 		seen[converted] = true
 	}
@@ -91,14 +92,14 @@ func arpRange(field string, r *l3.ProxyARP_Range) (vppcalls.ARPRange, error) {
 	out := vppcalls.ARPRange{Table: r.GetVrfId()}
 	first, err := ipconv.ParseAddr(r.GetFirstIpAddr())
 	if err != nil || !first.Is4() {
-		return out, invalid(field+".first_ip_addr", "%q, expected an IPv4 address without prefix length", r.GetFirstIpAddr())
+		return out, item.Invalid(field+".first_ip_addr", "%q, expected an IPv4 address without prefix length", r.GetFirstIpAddr())
 	}
 	last, err := ipconv.ParseAddr(r.GetLastIpAddr())
 	if err != nil || !last.Is4() {
-		return out, invalid(field+".last_ip_addr", "%q, expected an IPv4 address without prefix length", r.GetLastIpAddr())
+		return out, item.Invalid(field+".last_ip_addr", "%q, expected an IPv4 address without prefix length", r.GetLastIpAddr())
 	}
 	if last.Less(first) {
-		return out, invalid(field+".last_ip_addr", "%s is before first_ip_addr %s", last, first)
+		return out, item.Invalid(field+".last_ip_addr", "%s is before first_ip_addr %s", last, first)
 	}
 	out.First, out.Last = first, last
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -19,18 +20,18 @@ type proxyARPInterfaceCalls interface {
 
 type proxyARPInterfaceDescriptor struct {
 	vpp proxyARPInterfaceCalls
-	ifs Interfaces
+	ifs item.Interfaces
 }
 
 // NewProxyARPInterface describes the interfaces that answer.
-func NewProxyARPInterface(vpp proxyARPInterfaceCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewProxyARPInterface(vpp proxyARPInterfaceCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &proxyARPInterfaceDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*l3.ProxyARP_Interface, kvs.Metadata]{
 		Name:        ProxyARPInterfaceName,
-		Southbound:  Southbound,
+		Southbound:  item.Southbound,
 		KeySelector: model.ProxyARPInterfaceKey.Matches,
 		Dependencies: func(_ string, i *l3.ProxyARP_Interface) []kvs.Dependency {
-			return []kvs.Dependency{interfaceDependency("interface-exists", i.GetName())}
+			return []kvs.Dependency{item.DependsOnInterface("interface-exists", i.GetName())}
 		},
 		CreateContext: func(ctx context.Context, _ string, i *l3.ProxyARP_Interface) (kvs.Metadata, error) {
 			return nil, d.set(ctx, i, true)
@@ -42,7 +43,7 @@ func NewProxyARPInterface(vpp proxyARPInterfaceCalls, ifs Interfaces) *kvs.KVDes
 }
 
 func (d *proxyARPInterfaceDescriptor) set(ctx context.Context, i *l3.ProxyARP_Interface, on bool) error {
-	index, err := swIfIndex(d.ifs, i.GetName())
+	index, err := item.SwIfIndex(d.ifs, i.GetName())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -35,7 +36,7 @@ const maxByte = 255
 
 type routeDescriptor struct {
 	vpp routeCalls
-	ifs Interfaces
+	ifs item.Interfaces
 	// loose are the paths that led through interfaces which VPP did not have any
 	// more when the routes were read last.
 	loose loosePaths
@@ -45,11 +46,11 @@ type routeDescriptor struct {
 }
 
 // NewRoute describes routes.
-func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewRoute(vpp routeCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &routeDescriptor{vpp: vpp, ifs: ifs}
 	return kvs.Adapt(kvs.Describe(model.RouteModel, kvs.Descriptor[*l3.Route, kvs.Metadata]{
 		Name:                 RouteName,
-		Southbound:           Southbound,
+		Southbound:           item.Southbound,
 		Validate:             validateRoute,
 		Dependencies:         d.dependencies,
 		ValueComparator:      sameRoute,
@@ -57,7 +58,7 @@ func NewRoute(vpp routeCalls, ifs Interfaces) *kvs.KVDescriptor {
 		DeleteBatch:          d.remove,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: []string{interfaceName, VrfTableName},
+		RetrieveDependencies: []string{item.InterfaceName, VrfTableName},
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}))
@@ -67,14 +68,14 @@ func validateRoute(_ string, r *l3.Route) error {
 	var errs []error
 	dst, err := destination(r)
 	if err != nil {
-		errs = append(errs, invalid("dst_network", "%w", err))
+		errs = append(errs, item.Invalid("dst_network", "%w", err))
 	}
 	errs = append(errs, validateNextHop(r, dst), validateRouteType(r))
 	if r.GetWeight() > maxByte {
-		errs = append(errs, invalid("weight", "%d, expected 0 to %d", r.GetWeight(), maxByte))
+		errs = append(errs, item.Invalid("weight", "%d, expected 0 to %d", r.GetWeight(), maxByte))
 	}
 	if r.GetPreference() > maxByte {
-		errs = append(errs, invalid("preference", "%d, expected 0 to %d", r.GetPreference(), maxByte))
+		errs = append(errs, item.Invalid("preference", "%d, expected 0 to %d", r.GetPreference(), maxByte))
 	}
 	return errors.Join(errs...)
 }
@@ -84,14 +85,14 @@ func validateNextHop(r *l3.Route, dst netip.Prefix) error {
 		return nil
 	}
 	if netallocmodel.IsRef(r.GetNextHopAddr()) {
-		return invalid("next_hop_addr", "%q: this agent allocates no addresses", r.GetNextHopAddr())
+		return item.Invalid("next_hop_addr", "%q: this agent allocates no addresses", r.GetNextHopAddr())
 	}
 	nh, err := ipconv.ParseAddr(r.GetNextHopAddr())
 	switch {
 	case err != nil:
-		return invalid("next_hop_addr", "%w", err)
+		return item.Invalid("next_hop_addr", "%w", err)
 	case dst.IsValid() && dst.Addr().Is6() && nh.Is4():
-		return invalid("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
+		return item.Invalid("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
 	}
 	return nil
 }
@@ -100,15 +101,15 @@ func validateRouteType(r *l3.Route) error {
 	switch r.GetType() {
 	case l3.Route_INTRA_VRF:
 		if r.GetOutgoingInterface() == "" && !nextHop(r).IsValid() {
-			return invalid("next_hop_addr, outgoing_interface", "both empty, expected at least one for type INTRA_VRF")
+			return item.Invalid("next_hop_addr, outgoing_interface", "both empty, expected at least one for type INTRA_VRF")
 		}
 	case l3.Route_INTER_VRF:
 		if r.GetViaVrfId() == r.GetVrfId() && !nextHop(r).IsValid() {
-			return invalid("via_vrf_id", "%d is the table of the route itself", r.GetViaVrfId())
+			return item.Invalid("via_vrf_id", "%d is the table of the route itself", r.GetViaVrfId())
 		}
 	case l3.Route_DROP:
 	default:
-		return invalid("type", "%d, expected INTRA_VRF, INTER_VRF or DROP", r.GetType())
+		return item.Invalid("type", "%d, expected INTRA_VRF, INTER_VRF or DROP", r.GetType())
 	}
 	return nil
 }
@@ -153,10 +154,10 @@ func (d *routeDescriptor) dependencies(_ string, r *l3.Route) []kvs.Dependency {
 func routeDependencies(r *l3.Route) []kvs.Dependency {
 	var deps []kvs.Dependency
 	if iface := r.GetOutgoingInterface(); iface != "" {
-		deps = append(deps, interfaceDependency("interface-exists", iface))
+		deps = append(deps, item.DependsOnInterface("interface-exists", iface))
 	}
 	dst, _ := destination(r) // validated
-	deps = append(deps, tableDependency("vrf-table-exists", r.GetVrfId(), dst.Addr())...)
+	deps = append(deps, item.DependsOnTable("vrf-table-exists", r.GetVrfId(), dst.Addr())...)
 	// Through another table, or through one of the version of the next hop.
 	via, hop := r.GetVrfId(), nextHop(r)
 	if r.GetType() == l3.Route_INTER_VRF {
@@ -166,8 +167,8 @@ func routeDependencies(r *l3.Route) []kvs.Dependency {
 		hop = dst.Addr()
 	}
 	onLink := r.GetType() == l3.Route_DROP || r.GetType() == l3.Route_INTRA_VRF && r.GetOutgoingInterface() != ""
-	if !onLink && (via != r.GetVrfId() || protocolOf(hop) != protocolOf(dst.Addr())) {
-		deps = append(deps, tableDependency("via-vrf-table-exists", via, hop)...)
+	if !onLink && (via != r.GetVrfId() || item.Protocol(hop) != item.Protocol(dst.Addr())) {
+		deps = append(deps, item.DependsOnTable("via-vrf-table-exists", via, hop)...)
 	}
 	return deps
 }
@@ -259,7 +260,7 @@ func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {
 	case r.GetOutgoingInterface() == "":
 		out.Via = r.GetVrfId()
 	default:
-		out.SwIfIndex, err = swIfIndex(d.ifs, r.GetOutgoingInterface())
+		out.SwIfIndex, err = item.SwIfIndex(d.ifs, r.GetOutgoingInterface())
 	}
 	return out, err
 }

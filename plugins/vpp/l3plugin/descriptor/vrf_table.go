@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -44,7 +45,7 @@ func NewVrfTable(vpp tableCalls) *kvs.KVDescriptor {
 	d := &vrfTableDescriptor{vpp}
 	return kvs.Adapt(kvs.Describe(model.VrfTableModel, kvs.Descriptor[*l3.VrfTable, *VRFMeta]{
 		Name:               VrfTableName,
-		Southbound:         Southbound,
+		Southbound:         item.Southbound,
 		WithMetadata:       true,
 		Validate:           validateVrfTable,
 		ValueComparator:    sameVrfTable,
@@ -59,16 +60,16 @@ func NewVrfTable(vpp tableCalls) *kvs.KVDescriptor {
 func validateVrfTable(_ string, t *l3.VrfTable) error {
 	var errs []error
 	if t.GetId() == noTable {
-		errs = append(errs, invalid("id", "%d stands for no table", t.GetId()))
+		errs = append(errs, item.Invalid("id", "%d stands for no table", t.GetId()))
 	}
 	if _, ok := l3.VrfTable_Protocol_name[int32(t.GetProtocol())]; !ok {
-		errs = append(errs, invalid("protocol", "%d, expected IPV4 or IPV6", t.GetProtocol()))
+		errs = append(errs, item.Invalid("protocol", "%d, expected IPV4 or IPV6", t.GetProtocol()))
 	}
 	if n := len(t.GetLabel()); n > maxLabel {
-		errs = append(errs, invalid("label", "has %d bytes, expected at most %d", n, maxLabel))
+		errs = append(errs, item.Invalid("label", "has %d bytes, expected at most %d", n, maxLabel))
 	}
 	if t.GetId() == 0 && t.GetLabel() != "" && t.GetLabel() != defaultLabel(t) {
-		errs = append(errs, invalid("label", "%q, expected none: table 0 cannot be renamed", t.GetLabel()))
+		errs = append(errs, item.Invalid("label", "%q, expected none: table 0 cannot be renamed", t.GetLabel()))
 	}
 	return errors.Join(errs...)
 }

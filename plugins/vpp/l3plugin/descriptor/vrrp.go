@@ -9,6 +9,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -43,17 +44,17 @@ const (
 
 type vrrpDescriptor struct {
 	vpp vrrpCalls
-	ifs Interfaces
+	ifs item.Interfaces
 }
 
 type vrrpKV = kvs.KV[*l3.VRRPEntry, kvs.Metadata]
 
 // NewVRRP describes virtual routers.
-func NewVRRP(vpp vrrpCalls, ifs Interfaces) *kvs.KVDescriptor {
+func NewVRRP(vpp vrrpCalls, ifs item.Interfaces) *kvs.KVDescriptor {
 	d := &vrrpDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.VRRPModel, kvs.Descriptor[*l3.VRRPEntry, kvs.Metadata]{
 		Name:            VRRPName,
-		Southbound:      Southbound,
+		Southbound:      item.Southbound,
 		Validate:        validateVRRP,
 		Dependencies:    vrrpDependencies,
 		ValueComparator: sameVRRP,
@@ -64,26 +65,26 @@ func NewVRRP(vpp vrrpCalls, ifs Interfaces) *kvs.KVDescriptor {
 		UpdateContext:        d.update,
 		DeleteContext:        d.remove,
 		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: []string{interfaceName},
+		RetrieveDependencies: []string{item.InterfaceName},
 	}))
 }
 
 func validateVRRP(_ string, e *l3.VRRPEntry) error {
 	var errs []error
 	if e.GetInterface() == "" {
-		errs = append(errs, invalid("interface", "empty, expected the name of an interface"))
+		errs = append(errs, item.Invalid("interface", "empty, expected the name of an interface"))
 	}
 	if id := e.GetVrId(); id == 0 || id > maxByte {
-		errs = append(errs, invalid("vr_id", "%d, expected 1 to %d", id, maxByte))
+		errs = append(errs, item.Invalid("vr_id", "%d, expected 1 to %d", id, maxByte))
 	}
 	if p := e.GetPriority(); p == 0 || p > priorityOwner {
-		errs = append(errs, invalid("priority", "%d, expected 1 to %d", p, priorityOwner))
+		errs = append(errs, item.Invalid("priority", "%d, expected 1 to %d", p, priorityOwner))
 	}
 	if i := e.GetInterval(); i < minInterval || i > maxInterval {
-		errs = append(errs, invalid("interval", "%d ms, expected %d to %d", i, minInterval, maxInterval))
+		errs = append(errs, item.Invalid("interval", "%d ms, expected %d to %d", i, minInterval, maxInterval))
 	}
 	if n := len(e.GetIpAddresses()); n == 0 || n > maxByte {
-		errs = append(errs, invalid("ip_addresses", "%d addresses, expected 1 to %d", n, maxByte))
+		errs = append(errs, item.Invalid("ip_addresses", "%d addresses, expected 1 to %d", n, maxByte))
 	}
 	first, err := validateVRRPAddrs("ip_addresses", e.GetIpAddresses(), netip.Addr{})
 	return errors.Join(append(errs, err, validatePeers(e, first))...)
@@ -96,11 +97,11 @@ func validatePeers(e *l3.VRRPEntry, addr netip.Addr) error {
 	var errs []error
 	switch {
 	case n > 0 && !e.GetUnicast():
-		errs = append(errs, invalid(field, "%d addresses, expected none without unicast", n))
+		errs = append(errs, item.Invalid(field, "%d addresses, expected none without unicast", n))
 	case n == 0 && e.GetUnicast() && e.GetEnabled():
-		errs = append(errs, invalid(field, "empty, expected the address of another router: VPP starts no unicast router without"))
+		errs = append(errs, item.Invalid(field, "empty, expected the address of another router: VPP starts no unicast router without"))
 	case n > maxByte:
-		errs = append(errs, invalid(field, "%d addresses, expected at most %d", n, maxByte))
+		errs = append(errs, item.Invalid(field, "%d addresses, expected at most %d", n, maxByte))
 	}
 	_, err := validateVRRPAddrs(field, e.GetUnicastPeers(), addr)
 	return errors.Join(append(errs, err)...)
@@ -116,14 +117,14 @@ func validateVRRPAddrs(list string, addrs []string, first netip.Addr) (netip.Add
 		addr, err := ipconv.ParseAddr(text)
 		switch {
 		case err != nil:
-			errs = append(errs, invalid(field, "%w", err))
+			errs = append(errs, item.Invalid(field, "%w", err))
 			continue
 		case addr.IsUnspecified() || addr.IsMulticast():
-			errs = append(errs, invalid(field, "%s, expected the address of a router", addr))
+			errs = append(errs, item.Invalid(field, "%s, expected the address of a router", addr))
 		case first.IsValid() && addr.Is4() != first.Is4():
-			errs = append(errs, invalid(field, "%s, expected the version of IP of %s", addr, first))
+			errs = append(errs, item.Invalid(field, "%s, expected the version of IP of %s", addr, first))
 		case seen[addr]:
-			errs = append(errs, invalid(field, "%s is listed twice", addr))
+			errs = append(errs, item.Invalid(field, "%s is listed twice", addr))
 		}
 		seen[addr] = true
 		if !first.IsValid() {
@@ -134,7 +135,7 @@ func validateVRRPAddrs(list string, addrs []string, first netip.Addr) (netip.Add
 }
 
 func vrrpDependencies(_ string, e *l3.VRRPEntry) []kvs.Dependency {
-	deps := []kvs.Dependency{interfaceDependency("interface-exists", e.GetInterface())}
+	deps := []kvs.Dependency{item.DependsOnInterface("interface-exists", e.GetInterface())}
 	addrs := vrrpAddrs(e.GetIpAddresses())
 	if len(addrs) == 0 {
 		return deps
@@ -197,7 +198,7 @@ func sameAddrs(a, b []string) bool {
 }
 
 func (d *vrrpDescriptor) resolve(e *l3.VRRPEntry) (vppcalls.VirtualRouter, error) {
-	index, err := swIfIndex(d.ifs, e.GetInterface())
+	index, err := item.SwIfIndex(d.ifs, e.GetInterface())
 	addrs := vrrpAddrs(e.GetIpAddresses())
 	return vppcalls.VirtualRouter{
 		SwIfIndex: index, ID: uint8(e.GetVrId()), IPv6: len(addrs) > 0 && addrs[0].Is6(),

@@ -27,13 +27,9 @@ type DHCPProxy struct {
 	Servers []DHCPServer
 }
 
-func pickDHCPProxy(s session.Session) session.Op[struct{}] {
-	return session.Pick(s, "DHCP proxy (plugin dhcp)", session.Variant(struct{}{},
-		(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
-		(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil)))
-}
-
-func needDHCPProxy(o ops) session.Op[struct{}] { return o.dhcpProxy }
+var dhcpProxies = session.Require(&Operations, "DHCP proxy", "dhcp",
+	(*dhcp.DHCPProxyConfig)(nil), (*dhcp.DHCPProxyConfigReply)(nil),
+	(*dhcp.DHCPProxyDump)(nil), (*dhcp.DHCPProxyDetails)(nil))
 
 // AddDHCPServer adds a server to the proxy of a table, and the proxy with its
 // first server. The source is that of the first. If it exists, that is a success.
@@ -49,7 +45,7 @@ func (c *Calls) DeleteDHCPServer(ctx context.Context, table uint32, source netip
 }
 
 func (c *Calls) dhcpServer(ctx context.Context, table uint32, source netip.Addr, s DHCPServer, add bool) error {
-	if err := c.need(needDHCPProxy); err != nil {
+	if err := dhcpProxies.Check(c.vpp); err != nil {
 		return err
 	}
 	err := c.vpp.Call(ctx, &dhcp.DHCPProxyConfig{
@@ -66,7 +62,7 @@ func (c *Calls) dhcpServer(ctx context.Context, table uint32, source netip.Addr,
 func (c *Calls) DumpDHCPProxies(ctx context.Context) ([]DHCPProxy, error) {
 	var out []DHCPProxy
 	for _, ipv6 := range []bool{false, true} {
-		found, err := dump[*dhcp.DHCPProxyDetails](ctx, c, needDHCPProxy, &dhcp.DHCPProxyDump{IsIP6: ipv6})
+		found, err := session.DumpOf[*dhcp.DHCPProxyDetails](ctx, c.vpp, dhcpProxies, &dhcp.DHCPProxyDump{IsIP6: ipv6})
 		if err != nil {
 			return nil, err
 		}

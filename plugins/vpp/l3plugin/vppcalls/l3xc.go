@@ -19,13 +19,9 @@ type L3Xconnect struct {
 	Paths     []Path
 }
 
-func pickL3XC(s session.Session) session.Op[struct{}] {
-	return session.Pick(s, "L3 cross-connect (plugin l3xc)", session.Variant(struct{}{},
-		(*l3xc.L3xcUpdate)(nil), (*l3xc.L3xcUpdateReply)(nil), (*l3xc.L3xcDel)(nil), (*l3xc.L3xcDelReply)(nil),
-		(*l3xc.L3xcDump)(nil), (*l3xc.L3xcDetails)(nil)))
-}
-
-func needL3XC(o ops) session.Op[struct{}] { return o.l3xc }
+var l3xcs = session.Require(&Operations, "L3 cross-connect", "l3xc",
+	(*l3xc.L3xcUpdate)(nil), (*l3xc.L3xcUpdateReply)(nil), (*l3xc.L3xcDel)(nil), (*l3xc.L3xcDelReply)(nil),
+	(*l3xc.L3xcDump)(nil), (*l3xc.L3xcDetails)(nil))
 
 // SetL3Xconnect creates a cross-connect or replaces the paths of one. For that
 // it is deleted first: VPP 22.10 to 26.06 take other paths but continue forwarding
@@ -46,7 +42,7 @@ func (c *Calls) SetL3Xconnect(ctx context.Context, x L3Xconnect) error {
 // DeleteL3Xconnect deletes a cross-connect. If it does not exist, that is a
 // success.
 func (c *Calls) DeleteL3Xconnect(ctx context.Context, x L3Xconnect) error {
-	if err := c.need(needL3XC); err != nil {
+	if err := l3xcs.Check(c.vpp); err != nil {
 		return err
 	}
 	err := c.vpp.Call(ctx, &l3xc.L3xcDel{
@@ -61,7 +57,7 @@ func (c *Calls) DeleteL3Xconnect(ctx context.Context, x L3Xconnect) error {
 // DumpL3Xconnects returns all cross-connects. VPP does not fill in their version
 // of IP; it is that of the next hops.
 func (c *Calls) DumpL3Xconnects(ctx context.Context) ([]L3Xconnect, error) {
-	found, err := dump[*l3xc.L3xcDetails](ctx, c, needL3XC, &l3xc.L3xcDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
+	found, err := session.DumpOf[*l3xc.L3xcDetails](ctx, c.vpp, l3xcs, &l3xc.L3xcDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
 	if err != nil {
 		return nil, err
 	}

@@ -20,14 +20,10 @@ type ARPRange struct {
 	First, Last netip.Addr
 }
 
-func pickProxyARP(s session.Session) session.Op[struct{}] {
-	return session.Pick(s, "proxy ARP", session.Variant(struct{}{},
-		(*arp.ProxyArpAddDel)(nil), (*arp.ProxyArpAddDelReply)(nil), (*arp.ProxyArpDump)(nil), (*arp.ProxyArpDetails)(nil),
-		(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
-		(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil)))
-}
-
-func needProxyARP(o ops) session.Op[struct{}] { return o.proxyARP }
+var proxyARP = session.Require(&Operations, "proxy ARP", "",
+	(*arp.ProxyArpAddDel)(nil), (*arp.ProxyArpAddDelReply)(nil), (*arp.ProxyArpDump)(nil), (*arp.ProxyArpDetails)(nil),
+	(*arp.ProxyArpIntfcEnableDisable)(nil), (*arp.ProxyArpIntfcEnableDisableReply)(nil),
+	(*arp.ProxyArpIntfcDump)(nil), (*arp.ProxyArpIntfcDetails)(nil))
 
 // AddARPRange adds a range. If it exists, that is a success.
 func (c *Calls) AddARPRange(ctx context.Context, r ARPRange) error { return c.arpRange(ctx, r, true) }
@@ -42,7 +38,7 @@ func (c *Calls) DeleteARPRange(ctx context.Context, r ARPRange) error {
 }
 
 func (c *Calls) arpRange(ctx context.Context, r ARPRange, add bool) error {
-	if err := c.need(needProxyARP); err != nil {
+	if err := proxyARP.Check(c.vpp); err != nil {
 		return err
 	}
 	err := c.vpp.Call(ctx, &arp.ProxyArpAddDel{IsAdd: add, Proxy: arp.ProxyArp{
@@ -57,7 +53,7 @@ func (c *Calls) arpRange(ctx context.Context, r ARPRange, add bool) error {
 // DumpARPRanges returns all ranges, in the order in which they were added, without
 // those in tables that do not exist any more.
 func (c *Calls) DumpARPRanges(ctx context.Context) ([]ARPRange, error) {
-	found, err := dump[*arp.ProxyArpDetails](ctx, c, needProxyARP, &arp.ProxyArpDump{})
+	found, err := session.DumpOf[*arp.ProxyArpDetails](ctx, c.vpp, proxyARP, &arp.ProxyArpDump{})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +92,7 @@ func (c *Calls) arpTables(ctx context.Context, found []*arp.ProxyArpDetails) (ta
 // SetProxyARP makes an interface answer requests, or stop it. To stop it on an
 // interface that does not exist is a success.
 func (c *Calls) SetProxyARP(ctx context.Context, swIfIndex uint32, on bool) error {
-	if err := c.need(needProxyARP); err != nil {
+	if err := proxyARP.Check(c.vpp); err != nil {
 		return err
 	}
 	err := c.vpp.Call(ctx, &arp.ProxyArpIntfcEnableDisable{
@@ -110,7 +106,7 @@ func (c *Calls) SetProxyARP(ctx context.Context, swIfIndex uint32, on bool) erro
 
 // DumpProxyARP returns the interfaces that answer requests.
 func (c *Calls) DumpProxyARP(ctx context.Context) ([]uint32, error) {
-	found, err := dump[*arp.ProxyArpIntfcDetails](ctx, c, needProxyARP, &arp.ProxyArpIntfcDump{})
+	found, err := session.DumpOf[*arp.ProxyArpIntfcDetails](ctx, c.vpp, proxyARP, &arp.ProxyArpIntfcDump{})
 	if err != nil {
 		return nil, err
 	}

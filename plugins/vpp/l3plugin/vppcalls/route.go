@@ -51,6 +51,8 @@ type destination struct {
 	prefix netip.Prefix
 }
 
+var addDelRoute = session.Require(&Operations, "route", "", (*ip.IPRouteAddDel)(nil), (*ip.IPRouteAddDelReply)(nil))
+
 // AddRoutes adds paths to destinations, and returns one error for each. It sends all requests
 // before it waits for the replies. Paths of the same destination go in one message: VPP may
 // stop its workers for each.
@@ -97,6 +99,12 @@ func (c *Calls) PruneRoute(ctx context.Context, table uint32, dst netip.Prefix, 
 // are tried one by one to find out which it means.
 func (c *Calls) changeRoutes(ctx context.Context, routes []Route, add bool) []error {
 	errs := make([]error, len(routes))
+	if err := addDelRoute.Check(c.vpp); err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
 	var again [][]int
 	groups := byDestination(routes)
 	for g, err := range c.sendRoutes(ctx, routes, groups, add) {

@@ -20,12 +20,10 @@ type Table struct {
 
 func (t Table) message() ip.IPTable { return ip.IPTable{TableID: t.ID, IsIP6: t.IPv6, Name: t.Name} }
 
-func pickTable(s session.Session) session.Op[func(*Calls, context.Context, ip.IPTable, bool) error] {
-	return session.Pick(s, "VRF table",
-		session.Variant((*Calls).tableV2, (*ip.IPTableAddDelV2)(nil), (*ip.IPTableAddDelV2Reply)(nil)),
-		session.Variant((*Calls).tableV1, (*ip.IPTableAddDel)(nil), (*ip.IPTableAddDelReply)(nil)),
-	)
-}
+var addDelTable = session.Declare(&Operations, "VRF table", "",
+	session.Variant((*Calls).tableV2, (*ip.IPTableAddDelV2)(nil), (*ip.IPTableAddDelV2Reply)(nil)),
+	session.Variant((*Calls).tableV1, (*ip.IPTableAddDel)(nil), (*ip.IPTableAddDelReply)(nil)),
+)
 
 func (c *Calls) tableV2(ctx context.Context, t ip.IPTable, add bool) error {
 	return c.vpp.Call(ctx, &ip.IPTableAddDelV2{Table: t, CreateMfib: true, IsAdd: add}, &ip.IPTableAddDelV2Reply{})
@@ -36,7 +34,7 @@ func (c *Calls) tableV1(ctx context.Context, t ip.IPTable, add bool) error {
 }
 
 func (c *Calls) table(ctx context.Context, t Table, add bool) error {
-	do, err := session.Do(c.vpp, c.ops, func(o ops) session.Op[func(*Calls, context.Context, ip.IPTable, bool) error] { return o.table })
+	do, err := addDelTable.On(c.vpp)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,8 @@
 package vppcalls
 
 import (
-	"context"
-	"errors"
-
-	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ethernet_types"
-	"go.fd.io/govpp/binapi/ip"
 
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -25,48 +19,20 @@ type MAC = ethernet_types.MacAddress
 // Errors name the message and what VPP answered.
 type Calls struct {
 	vpp *session.VPP
-	ops *session.Ops[ops]
 }
 
-// ops are the operations that have variants, and those of plugins that VPP may
-// run without.
-type ops struct {
-	table     session.Op[func(*Calls, context.Context, ip.IPTable, bool) error]
-	scan      session.Op[scanner]
-	proxyARP  session.Op[struct{}]
-	l3xc      session.Op[struct{}]
-	teib      session.Op[struct{}]
-	dhcpProxy session.Op[struct{}]
-	vrrp      session.Op[struct{}]
-	vrrpPeers session.Op[struct{}]
-}
+// Operations are the layer 3 operations.
+var Operations session.Operations
 
 // New returns the layer 3 operations on a VPP.
 func New(vpp *session.VPP) *Calls {
-	return &Calls{vpp: vpp, ops: session.Per(chooseOps)}
+	return &Calls{vpp}
 }
 
-func chooseOps(s session.Session) ops {
-	return ops{
-		table: pickTable(s), scan: pickScan(s), proxyARP: pickProxyARP(s), l3xc: pickL3XC(s), teib: pickTEIB(s),
-		dhcpProxy: pickDHCPProxy(s), vrrp: pickVRRP(s), vrrpPeers: pickVRRPPeers(s),
+// Flag converts a flag that VPP has as a number.
+func Flag(set bool) uint8 {
+	if set {
+		return 1
 	}
-}
-
-// need fails, permanently, if the connected VPP lacks the messages of an
-// operation.
-func (c *Calls) need(which func(ops) session.Op[struct{}]) error {
-	_, err := session.Do(c.vpp, c.ops, which)
-	return err
-}
-
-// dump is session.Dump of an operation; a VPP without it has nothing to tell.
-func dump[D api.Message](ctx context.Context, c *Calls, which func(ops) session.Op[struct{}], req api.Message) ([]D, error) {
-	switch err := c.need(which); {
-	case errors.Is(err, binding.ErrUnsupported):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return session.Dump[D](ctx, c.vpp, req)
+	return 0
 }

@@ -32,21 +32,13 @@ type VirtualRouter struct {
 	Running bool
 }
 
-func pickVRRP(s session.Session) session.Op[struct{}] {
-	return session.Pick(s, "VRRP (plugin vrrp)", session.Variant(struct{}{},
-		(*vrrp.VrrpVrAddDel)(nil), (*vrrp.VrrpVrAddDelReply)(nil), (*vrrp.VrrpVrStartStop)(nil),
-		(*vrrp.VrrpVrStartStopReply)(nil), (*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil)))
-}
+var vrrps = session.Require(&Operations, "VRRP", "vrrp",
+	(*vrrp.VrrpVrAddDel)(nil), (*vrrp.VrrpVrAddDelReply)(nil), (*vrrp.VrrpVrStartStop)(nil),
+	(*vrrp.VrrpVrStartStopReply)(nil), (*vrrp.VrrpVrDump)(nil), (*vrrp.VrrpVrDetails)(nil))
 
-func pickVRRPPeers(s session.Session) session.Op[struct{}] {
-	return session.Pick(s, "peers of unicast VRRP (plugin vrrp)", session.Variant(struct{}{},
-		(*vrrp.VrrpVrSetPeers)(nil), (*vrrp.VrrpVrSetPeersReply)(nil),
-		(*vrrp.VrrpVrPeerDump)(nil), (*vrrp.VrrpVrPeerDetails)(nil)))
-}
-
-func needVRRPPeers(o ops) session.Op[struct{}] { return o.vrrpPeers }
-
-func needVRRP(o ops) session.Op[struct{}] { return o.vrrp }
+var vrrpPeers = session.Require(&Operations, "VRRP: unicast", "vrrp",
+	(*vrrp.VrrpVrSetPeers)(nil), (*vrrp.VrrpVrSetPeersReply)(nil),
+	(*vrrp.VrrpVrPeerDump)(nil), (*vrrp.VrrpVrPeerDetails)(nil))
 
 // AddVirtualRouter adds a router, stopped. One that exists gives way to it: VPP
 // would refuse. (vrrp_vr_update could change it in place, but needs an index that
@@ -96,7 +88,7 @@ func (r VirtualRouter) flags() vrrp.VrrpVrFlags {
 }
 
 func (c *Calls) virtualRouter(ctx context.Context, r VirtualRouter, add bool) error {
-	if err := c.need(needVRRP); err != nil {
+	if err := vrrps.Check(c.vpp); err != nil {
 		return err
 	}
 	req := &vrrp.VrrpVrAddDel{
@@ -116,11 +108,11 @@ func (c *Calls) virtualRouter(ctx context.Context, r VirtualRouter, add bool) er
 // StartVirtualRouter starts or stops a router. If there is nothing to do, that is
 // a success.
 func (c *Calls) StartVirtualRouter(ctx context.Context, r VirtualRouter, start bool) error {
-	if err := c.need(needVRRP); err != nil {
+	if err := vrrps.Check(c.vpp); err != nil {
 		return err
 	}
 	req := &vrrp.VrrpVrStartStop{
-		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6), IsStart: flag(start),
+		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: Flag(r.IPv6), IsStart: Flag(start),
 	}
 	what := "stop"
 	if start {
@@ -135,11 +127,11 @@ func (c *Calls) StartVirtualRouter(ctx context.Context, r VirtualRouter, start b
 // SetVirtualRouterPeers makes Peers, at least one, the peers
 // of a unicast router that is stopped.
 func (c *Calls) SetVirtualRouterPeers(ctx context.Context, r VirtualRouter) error {
-	if err := c.need(needVRRPPeers); err != nil {
+	if err := vrrpPeers.Check(c.vpp); err != nil {
 		return err
 	}
 	req := &vrrp.VrrpVrSetPeers{
-		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6), NAddrs: uint8(len(r.Peers)),
+		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: Flag(r.IPv6), NAddrs: uint8(len(r.Peers)),
 	}
 	for _, a := range r.Peers {
 		req.Addrs = append(req.Addrs, ipconv.Address(a))
@@ -157,8 +149,8 @@ func (c *Calls) peersOf(ctx context.Context, r VirtualRouter) ([]netip.Addr, err
 	if !r.Unicast || r.SwIfIndex == 0 { // 0 means all
 		return nil, nil
 	}
-	found, err := dump[*vrrp.VrrpVrPeerDetails](ctx, c, needVRRPPeers, &vrrp.VrrpVrPeerDump{
-		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: flag(r.IPv6),
+	found, err := session.DumpOf[*vrrp.VrrpVrPeerDetails](ctx, c.vpp, vrrpPeers, &vrrp.VrrpVrPeerDump{
+		SwIfIndex: interface_types.InterfaceIndex(r.SwIfIndex), VrID: r.ID, IsIPv6: Flag(r.IPv6),
 	})
 	var out []netip.Addr
 	for _, d := range found {
@@ -169,16 +161,9 @@ func (c *Calls) peersOf(ctx context.Context, r VirtualRouter) ([]netip.Addr, err
 	return out, err
 }
 
-func flag(set bool) uint8 {
-	if set {
-		return 1
-	}
-	return 0
-}
-
 // DumpVirtualRouters returns all routers.
 func (c *Calls) DumpVirtualRouters(ctx context.Context) ([]VirtualRouter, error) {
-	found, err := dump[*vrrp.VrrpVrDetails](ctx, c, needVRRP, &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
+	found, err := session.DumpOf[*vrrp.VrrpVrDetails](ctx, c.vpp, vrrps, &vrrp.VrrpVrDump{SwIfIndex: interface_types.InterfaceIndex(NoInterface)})
 	if err != nil {
 		return nil, err
 	}

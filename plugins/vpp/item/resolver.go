@@ -1,0 +1,184 @@
+package item
+
+import (
+	"fmt"
+
+	"go.fd.io/govpp/binapi/ethernet_types"
+	"go.fd.io/govpp/binapi/interface_types"
+	"go.fd.io/govpp/binapi/ip_types"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+)
+
+// Resolver translates the fields of a value. Its methods take the name of the field, for
+// errors, and what it contains. After an error they return the zero value; nothing is sent
+// to VPP then. It is for one call of Entry.Resolve at a time.
+type Resolver struct {
+	vpp   bool // names have the numbers of VPP; otherwise any
+	ifs   Interfaces
+	names []string // of which numbers were made up
+	errs  []error
+	deps  []kvs.Dependency
+}
+
+// Fail makes the value invalid.
+func (r *Resolver) Fail(field, format string, args ...any) {
+	r.errs = append(r.errs, kvs.NewInvalidValueError(fmt.Errorf(format, args...), field))
+}
+
+// DependsOn adds a dependency of the value.
+func (r *Resolver) DependsOn(label, key string) {
+	r.deps = append(r.deps, kvs.Dependency{Label: label, Key: key})
+}
+
+// NotEmpty makes the value invalid, and returns false, if text is empty; what says what is
+// expected.
+func (r *Resolver) NotEmpty(field, text, what string) bool {
+	if text == "" {
+		r.Fail(field, "empty, expected %s", what)
+	}
+	return text != ""
+}
+
+// Interface returns the index of the interface with a name, on which the value depends.
+func (r *Resolver) Interface(field, name string) interface_types.InterfaceIndex {
+	if !r.NotEmpty(field, name, "the name of an interface") {
+		return 0
+	}
+	label := "interface-exists"
+	for _, d := range r.deps {
+		if d.Label == label {
+			label = field + "-exists"
+		}
+	}
+	r.deps = append(r.deps, DependsOnInterface(label, name))
+	return r.SwIfIndex(name)
+}
+
+// SwIfIndex is Interface for a value that depends on something that implies the interface.
+func (r *Resolver) SwIfIndex(name string) interface_types.InterfaceIndex {
+	return interface_types.InterfaceIndex(r.Number("interface", name, func(name string) (uint32, bool) {
+		m, ok := r.ifs.LookupByName(name)
+		if !ok {
+			return 0, false
+		}
+		return m.SwIfIndex, true
+	}))
+}
+
+// Number returns the number under which VPP has something with a name; lookup knows those
+// that exist. It adds no dependency.
+func (r *Resolver) Number(what, name string, lookup func(name string) (uint32, bool)) uint32 {
+	if !r.vpp {
+		return r.madeUp(what + " " + name)
+	}
+	number, ok := lookup(name)
+	if !ok {
+		r.errs = append(r.errs, fmt.Errorf("%s %q is not known to exist in VPP", what, name))
+	}
+	return number
+}
+
+// madeUp returns the same number for the same name.
+func (r *Resolver) madeUp(name string) uint32 {
+	for n, known := range r.names {
+		if known == name {
+			return uint32(n)
+		}
+	}
+	r.names = append(r.names, name)
+	return uint32(len(r.names) - 1)
+}
+
+// Table returns the ID of a VRF table of the version of IP of addr, on which the value
+// depends unless it is table 0, which always exists.
+func (r *Resolver) Table(id uint32, addr ip_types.Address) uint32 {
+	r.deps = append(r.deps, DependsOnTable("vrf-table-exists", id, ipconv.FromAddress(addr))...)
+	return id
+}
+
+// Addr returns an address.
+func (r *Resolver) Addr(field, text string) ip_types.Address {
+	a, err := ipconv.ParseAddr(text)
+	if err != nil {
+		r.Fail(field, "%w", err)
+		return ip_types.Address{}
+	}
+	return ipconv.Address(a)
+}
+
+// Host returns the address of one host.
+func (r *Resolver) Host(field, text string) ip_types.Address {
+	a, err := ipconv.ParseAddr(text)
+	switch {
+	case err != nil:
+		r.Fail(field, "%w", err)
+		return ip_types.Address{}
+	case a.IsUnspecified() || a.IsMulticast():
+		r.Fail(field, "%s, expected the address of one host", a)
+	}
+	return ipconv.Address(a)
+}
+
+// Network returns a network, which must not have host bits.
+func (r *Resolver) Network(field, text string) ip_types.Prefix {
+	p, err := ipconv.ParsePrefix(text)
+	switch {
+	case err != nil:
+		r.Fail(field, "%w", err)
+	case p != p.Masked():
+		r.Fail(field, "%q has host bits, expected %s", text, p.Masked())
+	default:
+		return ipconv.Prefix(p)
+	}
+	return ip_types.Prefix{}
+}
+
+// MAC returns a MAC address.
+func (r *Resolver) MAC(field, text string) ethernet_types.MacAddress {
+	mac, err := ipconv.ParseMAC(text)
+	if err != nil {
+		r.Fail(field, "%w", err)
+	}
+	return mac
+}
+
+// Range returns a number that is at least low and at most high.
+func (r *Resolver) Range(field string, n, low, high uint32) uint32 {
+	if n < low || n > high {
+		r.Fail(field, "%d, expected %d to %d", n, low, high)
+	}
+	return n
+}
+
+// Names gives the names of what entries refer to by a number. An entry that refers to
+// something without a name is none of the agent's.
+type Names struct {
+	snapshot *ifaceidx.Snapshot
+	unknown  bool
+}
+
+// Interface returns the name of the interface with an index.
+func (n *Names) Interface(index interface_types.InterfaceIndex) string {
+	return n.Known(n.snapshot.Name(uint32(index)))
+}
+
+// Known returns the name if ok.
+func (n *Names) Known(name string, ok bool) string {
+	if !ok {
+		n.unknown = true
+	}
+	return name
+}
+
+func (n *Names) err() error {
+	if n.snapshot == nil {
+		return nil
+	}
+	return n.snapshot.Err()
+}
+
+// Addr returns the text of an address.
+func Addr(a ip_types.Address) string { return ipconv.FromAddress(a).String() }

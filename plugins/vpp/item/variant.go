@@ -1,0 +1,58 @@
+package item
+
+import (
+	"context"
+
+	"go.fd.io/govpp/api"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Variant is one way in which VPP handles the entries of a table.
+type Variant[E any] struct {
+	// Change returns the request that adds or removes an entry, and a message for the
+	// reply. It must return messages of the same types for all entries.
+	Change func(e E, add bool) (request, reply api.Message)
+	// Dumps list the entries, all of them together.
+	Dumps []Dump[E]
+}
+
+// Dump is a request that lists entries.
+type Dump[E any] struct {
+	messages []api.Message
+	read     func(ctx context.Context, v *session.VPP) ([]E, error)
+}
+
+// List returns the dump with a request. entry translates a record; it returns false for
+// those that are no entries.
+func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Dump[E] {
+	var details D
+	return Dump[E]{
+		messages: []api.Message{request, details},
+		read: func(ctx context.Context, v *session.VPP) (out []E, err error) {
+			err = session.Each(ctx, v, request, func(d D) {
+				if e, ok := entry(d); ok {
+					out = append(out, e)
+				}
+			})
+			return out, err
+		},
+	}
+}
+
+// Declare declares how VPP handles entries, like session.Declare; the newest variant comes
+// first. The messages that a variant needs are those that it sends.
+func Declare[E any](to *session.Operations, item, plugin string, variants ...Variant[E]) *session.Operation[Variant[E]] {
+	all := make([]binding.Variant[Variant[E]], len(variants))
+	for i, v := range variants {
+		var zero E
+		request, reply := v.Change(zero, true)
+		needs := []api.Message{request, reply}
+		for _, d := range v.Dumps {
+			needs = append(needs, d.messages...)
+		}
+		all[i] = session.Variant(v, needs...)
+	}
+	return session.Declare(to, item, plugin, all...)
+}
