@@ -1,6 +1,6 @@
 // Package session is how the VPP plugins reach the VPP that is connected now:
-// calls whose replies are checked, dumps, and operations that are chosen again
-// for every session among the variants which that VPP knows.
+// calls whose replies are checked, dumps, and operations (Operation) that are declared
+// once and chosen again for every session among the variants which that VPP knows.
 package session
 
 import (
@@ -198,59 +198,4 @@ func Gone(err error, retvals ...api.VPPApiError) bool {
 		}
 	}
 	return false
-}
-
-// Op is an operation with several variants. F is its function type.
-type Op[F any] struct {
-	do  F
-	err error
-}
-
-// Pick chooses the first variant that the VPP of the session knows. Without
-// one the operation fails with binding.ErrUnsupported, which makes values that need
-// it UNIMPLEMENTED.
-func Pick[F any](s Session, name string, variants ...binding.Variant[F]) Op[F] {
-	do, err := binding.Pick(s.Client, name, variants...)
-	return Op[F]{do, unimplemented(err)}
-}
-
-// Ops holds the operations chosen for the current session. The zero value is
-// not usable; see Per.
-type Ops[T any] struct {
-	choose func(Session) T
-
-	mu    sync.Mutex
-	epoch uint64
-	known bool
-	ops   T
-}
-
-// Per returns operations that are chosen by choose whenever the session is
-// another one.
-func Per[T any](choose func(Session) T) *Ops[T] { return &Ops[T]{choose: choose} }
-
-// of returns the operations of the current session.
-func (o *Ops[T]) of(v *VPP) (T, error) {
-	s, err := v.src.Session()
-	if err != nil {
-		var none T
-		return none, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.known || o.epoch != s.Epoch {
-		o.ops, o.epoch, o.known = o.choose(s), s.Epoch, true
-	}
-	return o.ops, nil
-}
-
-// Do returns the function of one operation for the current session.
-func Do[T, F any](v *VPP, o *Ops[T], which func(T) Op[F]) (F, error) {
-	ops, err := o.of(v)
-	if err != nil {
-		var none F
-		return none, err
-	}
-	op := which(ops)
-	return op.do, op.err
 }
