@@ -80,9 +80,9 @@ func TestMissingPlugin(t *testing.T) {
 	b := vpptest.Start(t, target)
 	err := b.Commit(network())
 	for _, want := range []string{
-		"L3 cross-connect (plugin l3xc): not supported by the connected VPP (needs l3xc_update_e96aabdf",
-		"DHCP proxy (plugin dhcp): not supported", "VRRP (plugin vrrp): not supported", "tunnel endpoint: not supported",
-		"proxy ARP: not supported", "ageing of neighbours: not supported",
+		"L3 cross-connect (plugin l3xc of VPP): not supported by the connected VPP (needs l3xc_update_e96aabdf",
+		"DHCP proxy (plugin dhcp of VPP): not supported", "VRRP (plugin vrrp of VPP): not supported", "TEIB: not supported",
+		"proxy ARP: not supported", "IP scan neighbor: not supported",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
