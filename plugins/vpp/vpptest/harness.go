@@ -129,6 +129,11 @@ func Reconnect(d time.Duration) Option { return func(b *Harness) { b.conf.RetryC
 // Quiet does not print transactions.
 func Quiet() Option { return func(b *Harness) { b.sched.PrintTxnSummary = false } }
 
+// Summaries are where transactions are printed; without it nowhere.
+func Summaries(to io.Writer) Option {
+	return func(b *Harness) { kvscheduler.UseOutput(to)(b.Scheduler) }
+}
+
 // StateDir is where the scheduler keeps its journal.
 func StateDir(dir string) Option {
 	return func(b *Harness) { b.sched.StateDir = dir }
@@ -271,6 +276,21 @@ func (b *Harness) operations(seq uint64) []string {
 		}
 	}
 	return ops
+}
+
+// Change makes the values wanted and returns the operations, without those that do
+// nothing.
+func (b *Harness) Change(values map[string]proto.Message) []string {
+	b.tb.Helper()
+	txn := b.Scheduler.StartNBTransaction()
+	for key, v := range values {
+		txn.SetValue(key, v)
+	}
+	seq, err := txn.Commit(b.tb.Context())
+	if err != nil {
+		b.tb.Fatalf("commit: %v", err)
+	}
+	return b.operations(seq)
 }
 
 // FullResync makes the values the only ones that are wanted, compares with VPP

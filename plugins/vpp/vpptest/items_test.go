@@ -1,0 +1,375 @@
+package vpptest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/tenuto-dev/tenuto/infra/logging"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
+)
+
+// Every item of the catalogue is declared completely: what it lacks has a reason.
+func TestCatalogueIsComplete(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, i := range catalogue.All() {
+		for _, problem := range i.Lacks() {
+			t.Error(problem)
+		}
+		if names[i.Name] {
+			t.Errorf("%s is listed twice", i.Name)
+		}
+		names[i.Name] = true
+		exemplar := i.Make().ProtoReflect()
+		if secrets := secretsOf(exemplar); i.Part == "" && len(secrets) < secretFields(exemplar) {
+			t.Errorf("%s: %d secrets, but its message has %d fields for them", i.Name, len(secrets), secretFields(exemplar))
+		}
+	}
+}
+
+// Items are created, found again, changed, and deleted; nothing of them stays in VPP, and
+// secrets are not shown.
+func TestItems(t *testing.T) {
+	t.Run("simulator", func(t *testing.T) {
+		t.Parallel()
+		for _, i := range catalogue.All() {
+			t.Run(i.Name, func(t *testing.T) {
+				t.Parallel()
+				newLife(t, i, vpptest.Simulator(t, simOptions())).live()
+			})
+		}
+	})
+	t.Run("real", func(t *testing.T) {
+		target := vpptest.Real(t)
+		for _, i := range catalogue.All() {
+			t.Run(i.Name, func(t *testing.T) {
+				if !i.Real() {
+					t.Skip("NOT CHECKED AGAINST A REAL VPP: ", i.Without["Real"])
+				}
+				newLife(t, i, target).live()
+			})
+		}
+	})
+}
+
+// life is the life of an item in a VPP.
+type life struct {
+	catalogue.Item
+	t       *testing.T
+	target  vpptest.Target
+	b       *vpptest.Harness
+	printed bytes.Buffer
+
+	item   values // the exemplar
+	needed values
+	key    string // of the item
+}
+
+func newLife(t *testing.T, i catalogue.Item, target vpptest.Target) *life {
+	l := &life{Item: i, t: t, target: target, item: catalogue.Values(i.Make()), needed: i.Needed(), key: catalogue.Key(i.Make())}
+	l.start()
+	return l
+}
+
+func (l *life) start() {
+	l.b = vpptest.Start(l.t, l.target, vpptest.Summaries(&l.printed))
+	l.b.SetHostInterface(catalogue.HostInterface, true)
+}
+
+// all is the exemplar with what it needs.
+func (l *life) all() values {
+	all := maps.Clone(l.needed)
+	maps.Copy(all, l.item)
+	return all
+}
+
+// state is what the simulator has; nothing is known of a real VPP.
+func (l *life) state() []string {
+	if l.target.Sim == nil {
+		return nil
+	}
+	return vpptest.Canonical(l.target.Sim.Dump())
+}
+
+// is fails the test unless the simulator has what it had.
+func (l *life) is(when string, want []string) {
+	l.t.Helper()
+	if diff := vpptest.Difference(l.state(), want); diff != "" {
+		l.t.Errorf("%s the simulator differs:\n%s", when, diff)
+	}
+}
+
+func (l *life) live() {
+	empty := l.state()
+	if len(l.needed) > 0 {
+		l.b.Must(l.item)
+		l.b.Want(states{l.Item.Key(): pending})
+		l.b.Must(deleted(l.item))
+		l.b.Must(l.needed)
+	}
+	before := l.state()
+	l.b.Must(l.item)
+	l.settled("created", l.Make())
+	l.waits()
+	l.changes()
+	l.restart()
+	l.byHand()
+	l.hidesSecrets()
+	l.b.Must(deleted(l.item))
+	if got := l.b.Dump(l.descriptor())[l.key]; got != nil {
+		l.t.Errorf("deleted, but read back %v", got)
+	}
+	l.is("after the item is deleted", before)
+	l.b.Must(deleted(l.needed))
+	l.is("after everything is deleted", empty)
+	l.b.InSync()
+	l.b.Stop()
+}
+
+// descriptor is the name of the item's descriptor.
+func (l *life) descriptor() string {
+	for _, d := range l.b.Scheduler.ListDescriptors() {
+		if d.NBKeyPrefix != "" && d.KeySelector(l.key) {
+			return d.Name
+		}
+	}
+	l.t.Fatalf("no descriptor of %s", l.key)
+	return ""
+}
+
+// settled fails the test unless the item is configured, reads back as it is wanted, and
+// needs no other operation.
+func (l *life) settled(when string, m proto.Message) {
+	l.t.Helper()
+	l.b.Await(l.Item.Key(), configured) // what waits for the link comes later
+	allConfigured(l.t, l.b, values{l.key: m})
+	got, want := l.b.Dump(l.descriptor())[l.key], proto.Clone(m)
+	if got == nil {
+		l.t.Fatalf("%s: not read back", when)
+	}
+	if l.Unread != nil {
+		l.Unread(want, got)
+	}
+	if !proto.Equal(got, want) {
+		l.t.Errorf("%s: read back\n%v\nexpected\n%v", when, got, want)
+	}
+	l.b.InSync()
+}
+
+// waits takes away what the item needs, one after the other.
+func (l *life) waits() {
+	l.t.Helper()
+	for key, need := range l.needed {
+		l.b.Must(values{key: nil})
+		if got := l.b.State(l.Item.Key()); got != pending {
+			l.t.Errorf("without %s it is %s, expected %s", key, got, pending)
+		}
+		l.b.Must(values{key: need})
+		l.settled("with "+key+" again", l.Make())
+	}
+}
+
+// changes spells the exemplar in other ways, updates and recreates it.
+func (l *life) changes() {
+	l.t.Helper()
+	for _, c := range l.Spellings {
+		spelled := l.Changed(c)
+		if proto.Equal(spelled, l.Make()) {
+			l.t.Errorf("a spelling is the exemplar: %v", spelled)
+		}
+		if ops := l.b.Change(values{l.key: spelled}); len(ops) > 0 {
+			l.t.Errorf("another spelling, %v, takes %q", spelled, ops)
+		}
+		l.b.InSync()
+	}
+	for n, c := range slices.Concat(l.Updates, l.Recreates) {
+		changed := l.Changed(c)
+		ops := l.b.Change(values{l.key: changed})
+		again := slices.Contains(ops, "create "+l.key)
+		if recreates := n >= len(l.Updates); again != recreates || len(ops) == 0 {
+			l.t.Errorf("the change to %v takes %q; created again: %t, expected %t", changed, ops, again, recreates)
+		}
+		if l.Part == "" {
+			l.settled("changed", changed)
+		}
+		l.b.Must(l.item)
+		l.settled("changed back", l.Make())
+	}
+}
+
+// restart ends the agent: another one finds everything as it is.
+func (l *life) restart() {
+	l.t.Helper()
+	l.b.Stop()
+	l.start()
+	var ops []string
+	resync := func() { ops = l.b.FullResync(l.all()) }
+	if l.target.Sim == nil {
+		resync()
+	} else {
+		for name, n := range sent(l.target, resync) {
+			if !reads(name) {
+				l.t.Errorf("another agent sent %d times %s", n, name)
+			}
+		}
+	}
+	if len(ops) > 0 {
+		l.t.Errorf("another agent had to\n\t%s", strings.Join(ops, "\n\t"))
+	}
+	l.settled("found again", l.Make())
+}
+
+// byHand deletes the item with another client.
+func (l *life) byHand() {
+	l.t.Helper()
+	if l.ByHand == nil {
+		return
+	}
+	req, reply := l.ByHand(func(name string) uint32 { return indexOf(l.b, name) }, l.Make())
+	if err := l.b.Mux.Conn().Call(l.t.Context(), req, reply); err != nil {
+		l.t.Fatalf("delete by hand: %v", err)
+	}
+	if _, ok := l.Make().(*interfaces.Interface); ok {
+		l.b.Await(l.key, missing) // VPP reports it
+	} else {
+		l.drifts()
+	}
+	if ops := l.b.Resync(); !slices.ContainsFunc(ops, func(op string) bool { return strings.HasSuffix(op, " "+l.Item.Key()) }) {
+		l.t.Errorf("deleted by hand; a resync does %q", ops)
+	}
+	l.settled("deleted by hand and created again", l.Make())
+}
+
+// drifts fails the test unless the difference from VPP is found.
+func (l *life) drifts() {
+	l.t.Helper()
+	report, err := l.b.Scheduler.DetectDrift(l.t.Context())
+	if err != nil || len(report.Drifts) == 0 {
+		l.t.Fatalf("deleted by hand, but the drift is %+v, %v", report, err)
+	}
+	text, err := json.Marshal(report.HideSecrets())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.printed.Write(text)
+}
+
+// hidesSecrets fails the test if what was printed has secrets of the exemplar.
+func (l *life) hidesSecrets() {
+	l.t.Helper()
+	secrets := secretsOf(l.Make().ProtoReflect())
+	if len(secrets) == 0 {
+		return
+	}
+	for _, txn := range l.b.Scheduler.GetTransactionHistory(time.Time{}, time.Time{}) {
+		text, err := json.Marshal(txn.HideSecrets())
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.printed.Write(text)
+	}
+	for _, secret := range secrets {
+		if strings.Contains(l.printed.String(), secret) {
+			l.t.Errorf("the secret %q is shown", secret)
+		}
+	}
+	if !strings.Contains(l.printed.String(), logging.Hidden) {
+		l.t.Errorf("what is shown has no hidden secret:\n%s", l.printed.String())
+	}
+}
+
+// secretsOf returns the texts that a message has in fields for secrets.
+func secretsOf(m protoreflect.Message) (found []string) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Message() != nil && !f.IsList() && !f.IsMap():
+			found = append(found, secretsOf(v.Message())...)
+		case f.Kind() == protoreflect.StringKind && !f.IsList() && logging.IsSecret(f):
+			found = append(found, v.String())
+		}
+		return true
+	})
+	return found
+}
+
+// secretFields counts the fields for secrets of a message, and of those in it, that are not
+// deprecated.
+func secretFields(m protoreflect.Message) (n int) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		switch deprecated := f.Options().(interface{ GetDeprecated() bool }); {
+		case deprecated.GetDeprecated():
+		case f.Kind() == protoreflect.StringKind && logging.IsSecret(f):
+			n++
+		case f.Message() != nil && !f.IsList() && !f.IsMap() && m.Has(f):
+			n += secretFields(m.Get(f).Message())
+		}
+	}
+	return n
+}
+
+// Wrong values are INVALID, and the error names the field.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	for _, i := range catalogue.All() {
+		for want, c := range i.Refusals {
+			m := i.Changed(c)
+			err := b.Commit(catalogue.Values(m))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, expected %q", i.Name, err, want)
+			}
+			for _, secret := range secretsOf(m.ProtoReflect()) {
+				if err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("%s: the error shows a secret: %v", i.Name, err)
+				}
+			}
+			b.Want(states{catalogue.Key(m): invalid})
+			b.Must(deleted(catalogue.Values(m)))
+		}
+	}
+}
+
+// The descriptors keep their promises for every spelling and change of the exemplars.
+func TestContractOfItems(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	var samples []kvstest.Sample
+	for _, i := range catalogue.All() {
+		if i.Part != "" {
+			continue
+		}
+		all := []proto.Message{i.Make()}
+		for _, c := range slices.Concat(i.Spellings, i.Recreates) {
+			all = append(all, i.Changed(c))
+		}
+		for _, c := range i.Updates {
+			// Asking for no MTU is content with any, which no equivalence can express.
+			if m := i.Changed(c); !asksForMTU(m) {
+				all = append(all, m)
+			}
+		}
+		for _, m := range all {
+			samples = append(samples, kvstest.Sample{Key: catalogue.Key(m), Value: m})
+		}
+	}
+	kvstest.CheckSamples(t, samples, b.Scheduler.ListDescriptors()...)
+}
+
+func asksForMTU(m proto.Message) bool {
+	i, ok := m.(*interfaces.Interface)
+	return ok && i.Mtu > 0
+}
