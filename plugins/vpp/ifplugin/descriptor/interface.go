@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"go.fd.io/govpp/api"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
@@ -130,17 +132,25 @@ func (d *interfaceDescriptor) create(ctx context.Context, _ string, i *interface
 	return m, nil
 }
 
-// removeKind deletes an interface together with its tag.
+// removeKind deletes an interface together with its tag. If VPP refuses to delete the
+// interface, it gets the tag again, by which the next attempt finds it.
 func (d *interfaceDescriptor) removeKind(ctx context.Context, kind linkKind, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	d.subs.note(i, false)
-	if kind.traits().keepsTag {
-		if err := d.vpp.RemoveTag(ctx, m.SwIfIndex); session.Gone(err) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("remove tag: %w", err)
+	if !kind.traits().keepsTag {
+		return kind.remove(ctx, i, m)
+	}
+	if err := d.vpp.RemoveTag(ctx, m.SwIfIndex); session.Gone(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("remove tag: %w", err)
+	}
+	err := kind.remove(ctx, i, m)
+	if refused := api.VPPApiError(0); errors.As(err, &refused) {
+		if tagErr := d.vpp.SetTag(ctx, m.SwIfIndex, i.GetName()); tagErr != nil {
+			return fmt.Errorf("%w; set tag: %w", err, tagErr)
 		}
 	}
-	return kind.remove(ctx, i, m)
+	return err
 }
 
 // finish completes an interface that was just created. The tag comes first:
