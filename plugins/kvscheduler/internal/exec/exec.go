@@ -135,7 +135,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		r.remember()
 	}
 	pl := txn.Plan
-	r.res.Executed = pages.Make(len(pl.Ops), func(rec *api.RecordedTxnOp) { rec.After = 0 })[:0]
+	r.res.Executed = pages.Make(pl.Recorded(), func(rec *api.RecordedTxnOp) { rec.After = 0 })[:0]
 	for {
 		if x.Intend != nil {
 			x.Intend(pl)

@@ -250,14 +250,19 @@ func (w *walk) sortRecords(from int) {
 	if slices.IsSorted(w.told) {
 		return
 	}
-	at := make([]int, len(w.told))
+	at := make([]int32, len(w.told)) // at[i] is where the record is that belongs to place i
 	for i := range at {
-		at[i] = i
+		at[i] = int32(i)
 	}
-	slices.SortFunc(at, func(a, b int) int { return int(w.told[a] - w.told[b]) })
-	records := slices.Clone(w.res.Executed[from:])
-	for i, j := range at {
-		w.res.Executed[from+i] = records[j]
+	slices.SortFunc(at, func(a, b int32) int { return int(w.told[a] - w.told[b]) })
+	records := w.res.Executed[from:]
+	for i := range at { // along each cycle, because a copy of all records would be large
+		first, free := records[i], int32(i)
+		for next := at[free]; next != int32(i); next = at[free] {
+			records[free], at[free] = records[next], free
+			free = next
+		}
+		records[free], at[free] = first, free
 	}
 	slices.Sort(w.told)
 }

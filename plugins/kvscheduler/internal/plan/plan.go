@@ -106,6 +106,16 @@ type Plan struct {
 	preds []int32
 }
 
+// Recorded is the number of the operations that are not silent.
+func (p *Plan) Recorded() (n int) {
+	for i := range p.Ops {
+		if !p.Ops[i].Silent() {
+			n++
+		}
+	}
+	return n
+}
+
 // Before are the indexes of predecessors; those from len(Ops) on are of gates.
 func (p *Plan) Before(preds Preds) []int32 { return p.preds[preds.from:preds.to] }
 
