@@ -30,6 +30,15 @@ func (l Location) Keyed() Location { return Location{l.place, ownKey} }
 // In reports whether the location is in the place with this name.
 func (l Location) In(place string) bool { return l.place != nil && *l.place == place }
 
+// Sharing returns the same location, which shares the name of its place with other if that
+// is in the same place.
+func (l Location) Sharing(other Location) Location {
+	if l.place != nil && other.In(*l.place) {
+		l.place = other.place
+	}
+	return l
+}
+
 // Equal reports whether both are the same location, for values with the same key.
 func (l Location) Equal(other Location) bool {
 	return l == other || l.line == other.line && other.place != nil && l.In(*other.place)

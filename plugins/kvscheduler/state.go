@@ -101,6 +101,15 @@ func (s *Scheduler) LoadState(name string) (map[string][]byte, error) {
 	return s.store.LoadState(name)
 }
 
+// EachState calls f with what SaveState kept under a name, sorted by key, without holding
+// all of it in memory. The data is valid until f returns. f must not call the scheduler.
+func (s *Scheduler) EachState(name string, f func(key string, data []byte)) error {
+	if s.store == nil {
+		return nil
+	}
+	return s.store.EachState(name, f)
+}
+
 // SaveState keeps values under a name, as a whole: with all, what was kept
 // before and is not in put is dropped. A nil value deletes its key. Without a
 // state-dir nothing is kept.

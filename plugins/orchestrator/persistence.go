@@ -18,8 +18,9 @@ import (
 // State persists the configuration of the sources across restarts; the
 // scheduler implements it by its state-dir.
 type State interface {
-	// LoadState returns the values stored by SaveState under a name.
-	LoadState(name string) (map[string][]byte, error)
+	// EachState calls f with the values stored by SaveState under a name, sorted by
+	// key. The data is valid until f returns.
+	EachState(name string, f func(key string, data []byte)) error
 	// SaveState stores values under a name, atomically. With all, it drops
 	// previous values that are not in put. A nil value deletes its key.
 	SaveState(name string, put map[string][]byte, all bool) error
@@ -48,40 +49,70 @@ func (p *Plugin) recall() error {
 	if p.State == nil {
 		return nil
 	}
-	kept, err := p.State.LoadState(stateName)
-	if err != nil {
-		return fmt.Errorf("restore the configuration of the sources: %w", err)
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	items := 0
-	places := slices.Sorted(maps.Keys(kept))
-	all, errs := make([]KeyVal, len(places)), make([]error, len(places))
-	inParallel(len(places), func(i int) {
-		if _, key, ok := itemPlace(places[i]); ok {
-			all[i], errs[i] = p.recallItem(key, kept[places[i]])
+	var change []byte
+	var batch []storedItem
+	err := p.State.EachState(stateName, func(place string, data []byte) {
+		switch source, key, ok := itemPlace(place); {
+		case ok:
+			if batch = append(batch, storedItem{source, key, slices.Clone(data)}); len(batch) == recalledAtOnce {
+				items += p.recallItems(batch)
+				batch = batch[:0]
+			}
+		case strings.HasPrefix(place, storePrefix):
+			p.recallStore(place[len(storePrefix):], data)
+		case place == confirmKey:
+			change = slices.Clone(data)
 		}
 	})
-	for i, place := range places {
-		switch source, key, ok := itemPlace(place); {
-		case ok && errs[i] != nil:
-			p.Log.Warn("ignoring a stored item", "source", source, "error", errs[i])
-		case ok:
-			p.store.source(source).items[key] = itemOf(all[i])
-			items++
-		case strings.HasPrefix(place, storePrefix):
-			var st keptStore
-			if err := json.Unmarshal(kept[place], &st); err != nil {
-				p.Log.Warn("cannot read whether a store was complete", "source", place[len(storePrefix):], "error", err)
-			}
-			p.recalled[place[len(storePrefix):]] = st
-			p.store.source(place[len(storePrefix):])
-		}
+	if err != nil {
+		return fmt.Errorf("restore the configuration of the sources: %w", err)
 	}
-	if items > 0 {
+	if items += p.recallItems(batch); items > 0 {
 		p.Log.Info("restored the configuration from before the restart; it is in effect until the sources report their state", "items", items)
 	}
-	return p.recallUnconfirmed(kept[confirmKey])
+	return p.recallUnconfirmed(change)
+}
+
+// recallStore restores the state of a source that is a store. The lock is held.
+func (p *Plugin) recallStore(source string, data []byte) {
+	var st keptStore
+	if err := json.Unmarshal(data, &st); err != nil {
+		p.Log.Warn("cannot read whether a store was complete", "source", source, "error", err)
+	}
+	p.recalled[source] = st
+	p.store.source(source)
+}
+
+// storedItem is an item of a source as it was stored.
+type storedItem struct {
+	source, key string
+	data        []byte
+}
+
+// recalledAtOnce is how many items are decoded at once. Only these are in memory in both
+// forms.
+const recalledAtOnce = 1 << 14
+
+// recallItems restores items and returns their number, without those that are invalid. The
+// lock is held.
+func (p *Plugin) recallItems(batch []storedItem) (items int) {
+	all, errs := make([]KeyVal, len(batch)), make([]error, len(batch))
+	inParallel(len(batch), func(i int) { all[i], errs[i] = p.recallItem(batch[i].key, batch[i].data) })
+	for i, it := range batch {
+		if i > 0 {
+			all[i].Location = all[i].Location.Sharing(all[i-1].Location)
+		}
+		if errs[i] != nil {
+			p.Log.Warn("ignoring a stored item", "source", it.source, "error", errs[i])
+			continue
+		}
+		p.store.source(it.source).items[it.key] = itemOf(all[i])
+		items++
+	}
+	return items
 }
 
 // itemPlace returns the source and key of an item from its state key, if it is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,10 +29,13 @@ type memory struct {
 	all  int // how often everything was written again
 }
 
-func (m *memory) LoadState(string) (map[string][]byte, error) {
+func (m *memory) EachState(_ string, f func(key string, data []byte)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return maps.Clone(m.kept), nil
+	for _, key := range slices.Sorted(maps.Keys(m.kept)) {
+		f(key, m.kept[key])
+	}
+	return nil
 }
 
 func (m *memory) KeepsState() bool { return true }

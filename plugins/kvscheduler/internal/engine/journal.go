@@ -20,9 +20,9 @@ import (
 // state such as suspects, beyond the life of the process. Lookup may be called
 // concurrently; the worker calls the other methods.
 type Journal interface {
-	// Load returns all records, and the transaction that was in execution when the
-	// previous process ended, or nil.
-	Load() ([]ownership.Record, *ownership.Interrupted, error)
+	// Load returns all records, each in memory of its own, and the transaction that was
+	// in execution when the previous process ended, or nil.
+	Load() ([]*ownership.Record, *ownership.Interrupted, error)
 	// Write executes a batch atomically. After an error the records are unchanged,
 	// and the next batch has All set.
 	Write(b *ownership.Batch) error

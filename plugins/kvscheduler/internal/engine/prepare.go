@@ -24,7 +24,7 @@ func (e *Engine) readForNB(p *transaction) {
 	case api.FullResync:
 		r := e.southbound.verboseRefresher(p)
 		r.Complete = r.Complete || !p.opts.KeepFound
-		p.unread = r.All(correlation(p.values))
+		p.unread = r.All(p.values)
 		clear(e.postponed)
 		e.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
@@ -75,16 +75,6 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 	if e.policies != nil {
 		e.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
-}
-
-func correlation(values []api.RecordedKVPair) []api.KVWithMetadata {
-	out := make([]api.KVWithMetadata, 0, len(values))
-	for _, kv := range values {
-		if kv.Value != nil {
-			out = append(out, api.KVWithMetadata{Key: kv.Key, Value: kv.Value, Origin: api.FromNB})
-		}
-	}
-	return out
 }
 
 // settled reports whether the actual state of a value already equals its desired state,

@@ -130,7 +130,7 @@ func (j *journal) keepUndecided() {
 
 // remember restores the records of an earlier process. The operations that were undecided
 // or in execution when it ended are undecided.
-func (j *journal) remember(records []ownership.Record, interrupted *ownership.Interrupted) {
+func (j *journal) remember(records []*ownership.Record, interrupted *ownership.Interrupted) {
 	undecided, err := j.store.LoadState(undecidedName)
 	if err != nil { // said when the records were read
 		undecided = nil
@@ -140,8 +140,7 @@ func (j *journal) remember(records []ownership.Record, interrupted *ownership.In
 		j.undecided[key] = true
 	}
 	j.unconfirmed.Interrupted = interrupted != nil
-	for i := range records {
-		rec := &records[i]
+	for _, rec := range records {
 		if j.undecided[rec.Key] || interrupted != nil && rec.Txn == interrupted.Txn {
 			j.unconfirmed.DoubtEarlier(rec)
 		} else {

@@ -11,7 +11,7 @@ import (
 // contents is all that is in a file.
 type contents struct {
 	label       []byte
-	records     []Record
+	records     []*Record
 	interrupted *Interrupted
 	state       map[string]map[string][]byte
 }
@@ -38,28 +38,28 @@ func readAll(tx *bolt.Tx) (all *contents, err error) {
 	}
 	all.label = slices.Clone(tx.Bucket(metaBucket).Get(labelKey))
 	return all, tx.Bucket(stateBucket).ForEachBucket(func(name []byte) (err error) {
-		all.state[string(name)], err = readState(tx, string(name))
-		return err
+		of := map[string][]byte{}
+		all.state[string(name)] = of
+		return eachState(tx, string(name), func(key string, data []byte) { of[key] = slices.Clone(data) })
 	})
 }
 
-func readRecords(tx *bolt.Tx) (records []Record, interrupted *Interrupted, err error) {
-	err = eachRecord(tx, func(rec Record) { records = append(records, rec) })
+func readRecords(tx *bolt.Tx) (records []*Record, interrupted *Interrupted, err error) {
+	err = eachRecord(tx, func(rec Record) { records = append(records, &rec) })
 	if err != nil {
 		return nil, nil, err
 	}
 	return records, decodeRunning(tx.Bucket(metaBucket).Get(runningKey)), nil
 }
 
-// readState reads what is kept under a name; nil if there is nothing.
-func readState(tx *bolt.Tx, name string) (map[string][]byte, error) {
+// eachState calls f with what is kept under a name, sorted by key.
+func eachState(tx *bolt.Tx, name string, f func(key string, data []byte)) error {
 	bucket := tx.Bucket(stateBucket).Bucket([]byte(name))
 	if bucket == nil {
-		return nil, nil
+		return nil
 	}
-	of := map[string][]byte{}
-	return of, bucket.ForEach(func(key, data []byte) error {
-		of[string(key)] = slices.Clone(data)
+	return bucket.ForEach(func(key, data []byte) error {
+		f(string(key), data)
 		return nil
 	})
 }

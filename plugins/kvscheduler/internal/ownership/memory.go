@@ -55,16 +55,16 @@ func (m *Memory) Writes() int {
 
 // Load returns all records, sorted by key, and the interrupted transaction, or
 // nil.
-func (m *Memory) Load() ([]Record, *Interrupted, error) {
+func (m *Memory) Load() ([]*Record, *Interrupted, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []Record
+	var all []*Record
 	for _, key := range slices.Sorted(maps.Keys(m.records)) {
 		rec, err := decode(key, m.records[key], names{})
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, rec)
+		all = append(all, &rec)
 	}
 	return all, m.interrupted, nil
 }

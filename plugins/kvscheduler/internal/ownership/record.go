@@ -57,7 +57,7 @@ type Record struct {
 	Value proto.Message
 
 	typ  string
-	wire []byte
+	wire string
 }
 
 // Message returns the value, decoded again if it is encoded; nil if its type is
@@ -81,13 +81,13 @@ func (r *Record) ValueType() string {
 	return r.typ
 }
 
-func decodeMessage(typ string, wire []byte) proto.Message {
+func decodeMessage(typ, wire string) proto.Message {
 	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(typ))
 	if err != nil {
 		return nil
 	}
 	m := mt.New().Interface()
-	if proto.Unmarshal(wire, m) != nil {
+	if proto.Unmarshal([]byte(wire), m) != nil {
 		return nil
 	}
 	return m
@@ -152,21 +152,20 @@ var errRecord = errors.New("the record is damaged")
 
 // encode appends the record, without its key, to b.
 func (r *Record) encode(b []byte) ([]byte, error) {
-	typ, wire := r.typ, r.wire
-	if r.Value != nil {
-		var err error
-		typ = r.ValueType()
-		if wire, err = (proto.MarshalOptions{Deterministic: true}).Marshal(r.Value); err != nil {
-			return nil, fmt.Errorf("encode %s: %w", r.Key, err)
-		}
-	}
 	b = binary.AppendUvarint(b, r.Txn)
 	b = binary.AppendVarint(b, r.Time.UnixNano())
-	for _, text := range [...]string{r.Descriptor, r.Southbound, typ} {
+	for _, text := range [...]string{r.Descriptor, r.Southbound, r.ValueType()} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
 	}
-	return append(b, wire...), nil
+	if r.Value == nil {
+		return append(b, r.wire...), nil
+	}
+	b, err := (proto.MarshalOptions{Deterministic: true}).MarshalAppend(b, r.Value)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", r.Key, err)
+	}
+	return b, nil
 }
 
 // names keeps one copy of each of the few names that all records have in common.
@@ -202,6 +201,6 @@ func decode(key string, data []byte, known names) (Record, error) {
 		}
 		*text, data = known.of(data[n:n+int(size)]), data[n+int(size):]
 	}
-	r.wire = append([]byte(nil), data...)
+	r.wire = string(data)
 	return r, nil
 }

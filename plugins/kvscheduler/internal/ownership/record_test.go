@@ -11,7 +11,7 @@ import (
 // A value of a type that this program does not know is passed on as it is.
 func TestUnknownTypesArePassedOn(t *testing.T) {
 	t.Parallel()
-	r := Record{Key: "k", Descriptor: "d", Txn: 300, Time: time.Unix(5, 6), typ: "no.such.Type", wire: []byte{1, 2, 3}}
+	r := Record{Key: "k", Descriptor: "d", Txn: 300, Time: time.Unix(5, 6), typ: "no.such.Type", wire: "\x01\x02\x03"}
 	data, err := r.encode(nil)
 	if err != nil {
 		t.Fatal(err)

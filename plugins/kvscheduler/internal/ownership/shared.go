@@ -88,21 +88,40 @@ func (s *Store) Written() (writes, failed, bytes uint64, size int64) {
 }
 
 // LoadState returns the state stored under a name, by key; the caller owns it.
-func (s *Store) LoadState(name string) (state map[string][]byte, err error) {
+func (s *Store) LoadState(name string) (map[string][]byte, error) {
+	var state map[string][]byte
+	err := s.EachState(name, func(key string, data []byte) {
+		if state == nil {
+			state = map[string][]byte{}
+		}
+		state[key] = slices.Clone(data)
+	})
+	return state, err
+}
+
+// EachState calls f with the state stored under a name, sorted by key. The data is valid
+// until f returns. f must not call the store.
+func (s *Store) EachState(name string, f func(key string, data []byte)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.view(
-		func(tx *bolt.Tx) (err error) { state, err = readState(tx, name); return err },
-		func(all *contents) { state = all.state[name] },
-	)
 	size := 0
-	for _, data := range state {
+	each := func(key string, data []byte) {
 		size += len(data)
+		f(key, data)
 	}
+	err := s.view(
+		func(tx *bolt.Tx) error { return eachState(tx, name, each) },
+		func(all *contents) {
+			state := all.state[name]
+			for _, key := range slices.Sorted(maps.Keys(state)) {
+				each(key, state[key])
+			}
+		},
+	)
 	if size > manyBytes {
 		s.releasePages()
 	}
-	return state, err
+	return err
 }
 
 // SaveState changes the state stored under a name atomically. A nil value deletes its

@@ -281,7 +281,7 @@ func decodeRunning(data []byte) *Interrupted {
 
 // Load returns all records, sorted by key, and the interrupted transaction, or
 // nil.
-func (s *Store) Load() (records []Record, interrupted *Interrupted, err error) {
+func (s *Store) Load() (records []*Record, interrupted *Interrupted, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = s.view(

@@ -44,7 +44,7 @@ func write(t *testing.T, s *ownership.Store, b ownership.Batch) {
 
 // content is what Load returns, as text.
 func content(t *testing.T, j interface {
-	Load() ([]ownership.Record, *ownership.Interrupted, error)
+	Load() ([]*ownership.Record, *ownership.Interrupted, error)
 }) string {
 	t.Helper()
 	all, interrupted, err := j.Load()
@@ -52,8 +52,7 @@ func content(t *testing.T, j interface {
 		t.Fatal(err)
 	}
 	var lines []string
-	for i := range all {
-		r := &all[i]
+	for _, r := range all {
 		text := "?"
 		if m, ok := r.Message().(*wrapperspb.StringValue); ok {
 			text = m.GetValue()
@@ -320,5 +319,14 @@ func TestStateOfMany(t *testing.T) {
 	}
 	if got, err := s.LoadState("wanted"); err != nil || len(got) != len(put) {
 		t.Errorf("%d items, %v", len(got), err)
+	}
+	var keys []string
+	err := s.EachState("wanted", func(key string, data []byte) {
+		if string(data) == "value" {
+			keys = append(keys, key)
+		}
+	})
+	if err != nil || len(keys) != len(put) || !slices.IsSorted(keys) {
+		t.Errorf("%d items, sorted: %v, %v", len(keys), slices.IsSorted(keys), err)
 	}
 }

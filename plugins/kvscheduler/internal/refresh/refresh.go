@@ -75,9 +75,9 @@ type Observer interface {
 // All reads everything. requested are values that the northbound is about to
 // ask for; they help descriptors to recognise what is theirs. It returns the
 // descriptors that could not be read.
-func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnread) {
+func (r *Refresher) All(requested []api.RecordedKVPair) (unread []api.DriftUnread) {
 	r.Graph.NextRound()
-	expected := r.request(requested)
+	expecting := r.request(requested)
 	nodes := map[*registry.Descriptor][]*graph.Node{}
 	r.Graph.Nodes(func(n *graph.Node) bool {
 		if n.Desc != nil && n.Base == nil {
@@ -89,7 +89,8 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 		if r.Only != nil && !r.Only(d) || r.skips(d) {
 			continue
 		}
-		var err error
+		expected, err := expecting[d], error(nil)
+		delete(expecting, d) // not needed while what was found comes into the graph
 		switch closed := r.Closed[d.Session()]; {
 		case closed && d.Retrieve != nil:
 			err = Disconnected(d)
@@ -97,7 +98,7 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 		case d.Retrieve == nil:
 			r.assume(d)
 		default:
-			err = r.readAll(d, nodes[d], expected[d])
+			err = r.readAll(d, nodes[d], expected)
 		}
 		if err != nil {
 			unread = append(unread, api.DriftUnread{Descriptor: d.Name, Reason: err.Error()})
@@ -108,12 +109,16 @@ func (r *Refresher) All(requested []api.KVWithMetadata) (unread []api.DriftUnrea
 
 // request notes what the northbound is about to ask for. It returns what may exist of
 // that, by descriptor: what the scheduler made of the values, then the values.
-func (r *Refresher) request(requested []api.KVWithMetadata) map[*registry.Descriptor][]api.KVWithMetadata {
+func (r *Refresher) request(requested []api.RecordedKVPair) map[*registry.Descriptor][]api.KVWithMetadata {
 	wanted := map[*registry.Descriptor][]api.KVWithMetadata{}
 	existing := map[*registry.Descriptor][]api.KVWithMetadata{}
 	r.asked = map[string]bool{}
 	cursor := r.Graph.Cursor(len(requested))
-	for _, kv := range requested {
+	for _, asked := range requested {
+		if asked.Value == nil {
+			continue
+		}
+		kv := api.KVWithMetadata{Key: asked.Key, Value: asked.Value, Origin: api.FromNB}
 		n := cursor.Node(kv.Key)
 		if n != nil && n.Desc != nil {
 			r.Graph.Mark(n, graph.Asked)

@@ -119,7 +119,7 @@ func TestAll(t *testing.T) {
 	f.sb.Put("tap/foreign", item(3))
 	f.sb.Put("tap/requested", item(4))
 	f.sb.Put("route/left-over", item(5))
-	f.refresher().All([]api.KVWithMetadata{{Key: "tap/requested", Value: item(4), Origin: api.FromNB}})
+	f.refresher().All([]api.RecordedKVPair{{Key: "tap/requested", Value: item(4), Origin: api.FromNB}})
 	f.expect(`remote/1 CONFIGURED 1
 route/left-over OBTAINED 5
 tap/changed CONFIGURED 2
