@@ -25,8 +25,9 @@ const concurrency = 256
 //
 // V is the message of the item. E is the entry as the binary API has it, often a struct of
 // the generated bindings. It has everything that VPP has of the item and nothing else, so
-// that two values are equivalent exactly if their entries are equal.
-type Entry[V proto.Message, E comparable] struct {
+// that two values are equivalent exactly if their entries are equal (reflect.DeepEqual).
+// K tells entries apart.
+type Entry[V proto.Message, E any, K comparable] struct {
 	// Name of the descriptor.
 	Name string
 	// Model places the values in the key space.
@@ -37,8 +38,8 @@ type Entry[V proto.Message, E comparable] struct {
 	// that may be invalid or name something; r collects errors and dependencies. It must
 	// be pure otherwise.
 	Resolve func(r *Resolver, v V) E
-	// ID returns the entry with only the fields that tell entries apart.
-	ID func(e E) E
+	// ID returns what tells an entry from others, usually the entry with a few of its fields.
+	ID func(e E) K
 	// Value translates an entry that VPP has into a value, with the names of n.
 	Value func(n *Names, e E) V
 	// Changeable reports that VPP gives an entry new parameters when it is added again.
@@ -59,8 +60,8 @@ type Entry[V proto.Message, E comparable] struct {
 }
 
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
-func NewEntry[V proto.Message, E comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E]) *kvs.KVDescriptor {
-	d := &entries[V, E]{Entry: t, vpp: vpp, ifs: ifs}
+func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
+	d := &entries[V, E, K]{Entry: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, t.Learned}}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
@@ -70,12 +71,9 @@ func NewEntry[V proto.Message, E comparable](vpp *session.VPP, ifs Interfaces, t
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,
 		RetrieveContext:      d.retrieve,
-		RetrieveDependencies: t.After,
+		RetrieveDependencies: d.after(t.After),
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
-	}
-	if ifs != nil {
-		out.RetrieveDependencies = append([]string{InterfaceName}, t.After...)
 	}
 	if t.Changeable != nil {
 		out.UpdateBatch, out.UpdateWithRecreate = d.create, d.recreate
@@ -83,53 +81,22 @@ func NewEntry[V proto.Message, E comparable](vpp *session.VPP, ifs Interfaces, t
 	return kvs.Adapt(kvs.Describe(t.Model, out))
 }
 
-type entries[V proto.Message, E comparable] struct {
-	Entry[V, E]
-
-	vpp *session.VPP
-	ifs Interfaces
+type entries[V proto.Message, E any, K comparable] struct {
+	Entry[V, E, K]
+	translation[V, E, K]
 }
 
 type (
 	value[V proto.Message] = kvs.BatchValue[V, kvs.Metadata]
 	result                 = kvs.BatchResult[kvs.Metadata]
-	kv[V proto.Message]    = kvs.KV[V, kvs.Metadata]
 )
 
-func (d *entries[V, E]) validate(_ string, v V) error {
-	r := &Resolver{}
-	d.Resolve(r, v)
-	return errors.Join(r.errs...)
+func (d *entries[V, E, K]) recreate(_ string, old, v V, _ kvs.Metadata) bool {
+	x, y, ok := d.both(old, v)
+	return !ok || d.id(x) != d.id(y) || !d.Changeable(x, y)
 }
 
-func (d *entries[V, E]) dependencies(_ string, v V) []kvs.Dependency {
-	r := &Resolver{}
-	d.Resolve(r, v)
-	return r.deps
-}
-
-// same compares entries for which equal names have equal numbers. A value that cannot be
-// an entry equals none.
-func (d *entries[V, E]) same(_ string, a, b V) bool {
-	r := &Resolver{}
-	x, y := d.Resolve(r, a), d.Resolve(r, b)
-	return len(r.errs) == 0 && x == y
-}
-
-func (d *entries[V, E]) recreate(_ string, old, v V, _ kvs.Metadata) bool {
-	r := &Resolver{}
-	x, y := d.Resolve(r, old), d.Resolve(r, v)
-	return d.ID(x) != d.ID(y) || !d.Changeable(x, y)
-}
-
-// resolve translates a value into its entry in VPP.
-func (d *entries[V, E]) resolve(v V) (E, error) {
-	r := &Resolver{vpp: true, ifs: d.ifs}
-	e := d.Resolve(r, v)
-	return e, errors.Join(r.errs...)
-}
-
-func (d *entries[V, E]) create(ctx context.Context, values []value[V]) []result {
+func (d *entries[V, E, K]) create(ctx context.Context, values []value[V]) []result {
 	results, entries := d.change(ctx, values, true)
 	for i := range results {
 		if is(results[i].Err, d.Exists) {
@@ -140,14 +107,14 @@ func (d *entries[V, E]) create(ctx context.Context, values []value[V]) []result 
 }
 
 // replace adds an entry in the place of another one.
-func (d *entries[V, E]) replace(ctx context.Context, e E) error {
+func (d *entries[V, E, K]) replace(ctx context.Context, e E) error {
 	if err := d.send(ctx, e, false); err != nil && !session.Gone(err, d.Gone...) {
 		return fmt.Errorf("remove the entry that exists: %w", err)
 	}
 	return d.send(ctx, e, true)
 }
 
-func (d *entries[V, E]) send(ctx context.Context, e E, add bool) error {
+func (d *entries[V, E, K]) send(ctx context.Context, e E, add bool) error {
 	do, err := d.Operation.On(d.vpp)
 	if err != nil {
 		return err
@@ -156,7 +123,7 @@ func (d *entries[V, E]) send(ctx context.Context, e E, add bool) error {
 	return d.vpp.Call(ctx, req, reply)
 }
 
-func (d *entries[V, E]) remove(ctx context.Context, values []value[V]) []result {
+func (d *entries[V, E, K]) remove(ctx context.Context, values []value[V]) []result {
 	results, _ := d.change(ctx, values, false)
 	for i := range results {
 		if session.Gone(results[i].Err, d.Gone...) {
@@ -167,7 +134,7 @@ func (d *entries[V, E]) remove(ctx context.Context, values []value[V]) []result 
 }
 
 // change sends the entries of a batch that can be resolved.
-func (d *entries[V, E]) change(ctx context.Context, values []value[V], add bool) ([]result, []E) {
+func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bool) ([]result, []E) {
 	results, entries := make([]result, len(values)), make([]E, len(values))
 	do, err := d.Operation.On(d.vpp)
 	var requests, replies []api.Message
@@ -180,7 +147,7 @@ func (d *entries[V, E]) change(ctx context.Context, values []value[V], add bool)
 		if results[i].Err = err; err != nil {
 			continue
 		}
-		if entries[i], results[i].Err = d.resolve(v); results[i].Err != nil {
+		if entries[i], results[i].Err = d.live(v); results[i].Err != nil {
 			continue
 		}
 		req, reply := do.Change(entries[i], add)
@@ -201,88 +168,36 @@ func is(err error, targets []api.VPPApiError) bool {
 	return false
 }
 
-func (d *entries[V, E]) retrieve(ctx context.Context, correlate []kv[V]) ([]kv[V], error) {
+func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) ([]kvs.KV[V, kvs.Metadata], error) {
 	all, err := d.dump(ctx)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	expected := d.expected(correlate)
-	n := &Names{}
-	if d.ifs != nil {
-		n.snapshot = d.ifs.Snapshot(ctx)
-	}
-	var out []kv[V]
-	for _, e := range all {
-		w, ok := expected[d.ID(e)]
-		if !ok && d.Learned != nil && d.Learned(e) {
-			continue
-		}
-		n.unknown = false
-		found := d.found(n, e)
-		if n.unknown {
-			continue
-		}
-		if ok {
-			found.Key, found.Origin = w.Key, kvs.FromNB
-			if w.entry == e {
-				found.Value = w.Value // in its spelling
-			}
-		}
-		out = append(out, found)
-	}
-	return out, n.err()
-}
-
-// found is what is read of an entry that is not expected.
-func (d *entries[V, E]) found(n *Names, e E) (out kv[V]) {
-	out.Value, out.Origin = d.Value(n, e), kvs.FromNB
-	if d.Learned != nil {
-		out.Origin = kvs.UnknownOrigin
-	}
-	if !n.unknown {
-		out.Key = d.Model.Key(out.Value)
-	}
-	return out
-}
-
-type wanted[V proto.Message, E comparable] struct {
-	kv[V]
-
-	entry E
-}
-
-// expected returns the values to recognise, by the IDs of their entries. Of several values
-// of one entry the first counts.
-func (d *entries[V, E]) expected(correlate []kv[V]) map[E]wanted[V, E] {
-	out := make(map[E]wanted[V, E], len(correlate))
+	expected := make(map[K]wanted[V, E], len(correlate))
 	for _, c := range correlate {
-		e, err := d.resolve(c.Value)
-		if err != nil {
-			continue // what it names is not in VPP, so it is not there either
-		}
-		if _, twice := out[d.ID(e)]; !twice {
-			out[d.ID(e)] = wanted[V, E]{c, e}
-		}
+		d.expect(expected, c.Key, c.Value)
 	}
-	return out
+	var out []kvs.KV[V, kvs.Metadata]
+	err = d.recognized(ctx, all, expected, func(_ int, key string, v V, origin kvs.ValueOrigin) {
+		out = append(out, kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: origin})
+	})
+	return out, err
 }
 
 // dump returns all entries; a VPP without the operation has none.
-func (d *entries[V, E]) dump(ctx context.Context) ([]E, error) {
+func (d *entries[V, E, K]) dump(ctx context.Context) ([]E, error) {
 	do, err := d.Operation.On(d.vpp)
-	switch {
-	case errors.Is(err, binding.ErrUnsupported):
-		return nil, nil
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, ignoreUnsupported(err)
 	}
-	var all []E
-	for _, dump := range do.Dumps {
-		found, err := dump.read(ctx, d.vpp)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+	return dumpAll(ctx, d.vpp, do.Dumps)
+}
+
+// ignoreUnsupported returns nil for the error of an operation that VPP lacks: it has nothing
+// to tell.
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, binding.ErrUnsupported) {
+		return nil
 	}
-	return all, nil
+	return err
 }

@@ -41,6 +41,18 @@ func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Du
 	}
 }
 
+// dumpAll returns the records of several dumps.
+func dumpAll[E any](ctx context.Context, v *session.VPP, dumps []Dump[E]) (all []E, err error) {
+	for _, dump := range dumps {
+		found, err := dump.read(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
 // Declare declares how VPP handles entries, like session.Declare; the newest variant comes
 // first. The messages that a variant needs are those that it sends.
 func Declare[E any](to *session.Operations, item, plugin string, variants ...Variant[E]) *session.Operation[Variant[E]] {
@@ -48,11 +60,14 @@ func Declare[E any](to *session.Operations, item, plugin string, variants ...Var
 	for i, v := range variants {
 		var zero E
 		request, reply := v.Change(zero, true)
-		needs := []api.Message{request, reply}
-		for _, d := range v.Dumps {
-			needs = append(needs, d.messages...)
-		}
-		all[i] = session.Variant(v, needs...)
+		all[i] = session.Variant(v, append([]api.Message{request, reply}, messagesOf(v.Dumps)...)...)
 	}
 	return session.Declare(to, item, plugin, all...)
+}
+
+func messagesOf[E any](dumps []Dump[E]) (out []api.Message) {
+	for _, d := range dumps {
+		out = append(out, d.messages...)
+	}
+	return out
 }

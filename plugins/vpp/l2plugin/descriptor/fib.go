@@ -45,7 +45,7 @@ var fibEntries = item.Declare(&vppcalls.Operations, "L2 FIB", "", item.Variant[f
 // existing. VPP learns entries itself and adds one for the BVI; there is no tag, so an entry
 // that is not expected counts as configured only if it is static.
 func NewFIB(vpp *session.VPP, ifs item.Interfaces, bds BridgeDomains) *kvs.KVDescriptor {
-	return item.NewEntry(vpp, ifs, item.Entry[*l2proto.FIBEntry, fibEntry]{
+	return item.NewEntry(vpp, ifs, item.Entry[*l2proto.FIBEntry, fibEntry, fibEntry]{
 		Name: FIBName, Model: model.FIBModel, Operation: fibEntries, After: []string{BridgeDomainName},
 		Resolve: func(r *item.Resolver, v *l2proto.FIBEntry) fibEntry { return resolveFIB(r, v, bds) },
 		ID:      func(e fibEntry) fibEntry { return fibEntry{mac: e.mac, bd: e.bd} },

@@ -37,7 +37,7 @@ func dumpNeighbors(family ip_types.AddressFamily) item.Dump[ip_neighbor.IPNeighb
 // another MAC address, but does not make it a learned one again.
 func NewARP(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	type neighbor = ip_neighbor.IPNeighbor
-	return item.NewEntry(vpp, ifs, item.Entry[*l3.ARPEntry, neighbor]{
+	return item.NewEntry(vpp, ifs, item.Entry[*l3.ARPEntry, neighbor, neighbor]{
 		Name: ARPName, Model: model.ARPModel, Operation: neighbors,
 		Resolve: func(r *item.Resolver, v *l3.ARPEntry) neighbor {
 			e := neighbor{

@@ -25,7 +25,7 @@ var teibEntries = item.Declare(&vppcalls.Operations, "TEIB", "", item.Variant[te
 // on the tunnel. The interface has our tag, so endpoints on it are ours too. They must go
 // before the interface does: VPP would keep them.
 func NewTeib(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
-	return item.NewEntry(vpp, ifs, item.Entry[*l3.TeibEntry, teib.TeibEntry]{
+	return item.NewEntry(vpp, ifs, item.Entry[*l3.TeibEntry, teib.TeibEntry, teib.TeibEntry]{
 		Name: TeibName, Model: model.TeibModel, Operation: teibEntries,
 		Resolve: func(r *item.Resolver, v *l3.TeibEntry) teib.TeibEntry {
 			e := teib.TeibEntry{

@@ -1,0 +1,119 @@
+package item
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// translation is between values and what VPP has of them. It is what Entry and Object have in
+// common.
+type translation[V proto.Message, E any, K comparable] struct {
+	vpp   *session.VPP
+	ifs   Interfaces
+	model models.Model[V]
+
+	resolve func(r *Resolver, v V) E
+	id      func(e E) K
+	value   func(n *Names, e E) V
+	learned func(e E) bool // nil: VPP makes none by itself
+}
+
+func (t *translation[V, E, K]) validate(_ string, v V) error {
+	r := &Resolver{}
+	t.resolve(r, v)
+	return errors.Join(r.errs...)
+}
+
+func (t *translation[V, E, K]) dependencies(_ string, v V) []kvs.Dependency {
+	r := &Resolver{}
+	t.resolve(r, v)
+	return r.deps
+}
+
+// same compares entries for which equal names have equal numbers. A value that cannot be
+// an entry equals none.
+func (t *translation[V, E, K]) same(_ string, a, b V) bool {
+	x, y, ok := t.both(a, b)
+	return ok && reflect.DeepEqual(x, y)
+}
+
+// both resolves two values, without VPP.
+func (t *translation[V, E, K]) both(a, b V) (x, y E, ok bool) {
+	r := &Resolver{}
+	x, y = t.resolve(r, a), t.resolve(r, b)
+	return x, y, len(r.errs) == 0
+}
+
+// live translates a value into its entry in VPP.
+func (t *translation[V, E, K]) live(v V) (E, error) {
+	r := &Resolver{vpp: true, ifs: t.ifs}
+	e := t.resolve(r, v)
+	return e, errors.Join(r.errs...)
+}
+
+type wanted[V proto.Message, E any] struct {
+	key   string
+	value V
+	entry E
+}
+
+// recognized translates what VPP has into values. expected has the values that may be there;
+// an entry is one of them if the IDs are equal. Of several values of one ID the first
+// counts. each is called for every value that was found, with the index of its entry.
+func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected map[K]wanted[V, E],
+	each func(i int, key string, v V, origin kvs.ValueOrigin)) error {
+	if len(all) == 0 {
+		return nil
+	}
+	n := &Names{}
+	if t.ifs != nil {
+		n.snapshot = t.ifs.Snapshot(ctx)
+	}
+	for i, e := range all {
+		w, ok := expected[t.id(e)]
+		if !ok && t.learned != nil && t.learned(e) {
+			continue
+		}
+		n.unknown = false
+		v := t.value(n, e)
+		switch {
+		case n.unknown:
+		case ok && reflect.DeepEqual(w.entry, e):
+			each(i, w.key, w.value, kvs.FromNB) // in its spelling
+		case ok:
+			each(i, w.key, v, kvs.FromNB)
+		case t.learned != nil:
+			each(i, t.model.Key(v), v, kvs.UnknownOrigin)
+		default:
+			each(i, t.model.Key(v), v, kvs.FromNB)
+		}
+	}
+	return n.err()
+}
+
+// expect adds a value to those that are expected. A value that names what is not in VPP is
+// not in VPP either.
+func (t *translation[V, E, K]) expect(expected map[K]wanted[V, E], key string, v V) {
+	e, err := t.live(v)
+	if err != nil {
+		return
+	}
+	if _, twice := expected[t.id(e)]; !twice {
+		expected[t.id(e)] = wanted[V, E]{key, v, e}
+	}
+}
+
+// after returns the descriptors whose metadata are needed.
+func (t *translation[V, E, K]) after(more []string) []string {
+	if t.ifs == nil {
+		return more
+	}
+	return append([]string{InterfaceName}, more...)
+}
