@@ -79,7 +79,11 @@ func (a *Agent) Run() error {
 	if done, err := a.command(); done || err != nil {
 		return err
 	}
-	limitHeap()
+	if limitHeap() {
+		pace := time.NewTicker(paceCheck)
+		defer pace.Stop()
+		go paceHeap(a.After(), pace.C)
+	}
 	if err := a.Start(context.Background()); err != nil {
 		return err
 	}

@@ -19,11 +19,49 @@ const worthRelease = 32 << 20
 // processor time.
 const gcPercent = 50
 
-// limitHeap sets the pace of the collector.
-func limitHeap() {
+// largeHeap is the heap in use, in bytes, from which on it grows by less than gcPercent,
+// down to leastPercent: what is in use and what is garbage are in memory together.
+const (
+	largeHeap    = 768 << 20
+	leastPercent = 25
+)
+
+// paceCheck is how often the pace of the collector is adapted to the heap.
+const paceCheck = time.Second
+
+// limitHeap sets the pace of the collector. It reports whether paceHeap may adapt it,
+// because GOGC does not set it.
+func limitHeap() (adaptable bool) {
 	const byDefault = 100
-	if set := debug.SetGCPercent(gcPercent); set != byDefault { // by GOGC
+	set := debug.SetGCPercent(gcPercent)
+	if set != byDefault {
 		debug.SetGCPercent(set)
+	}
+	return set == byDefault
+}
+
+// percentFor is by how much a heap may grow of which so many bytes are in use.
+func percentFor(live uint64) int {
+	if live <= largeHeap {
+		return gcPercent
+	}
+	return max(leastPercent, int(gcPercent*largeHeap/live))
+}
+
+// paceHeap adapts the pace of the collector to the heap, until done.
+func paceHeap(done <-chan struct{}, tick <-chan time.Time) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for percent := gcPercent; ; {
+		select {
+		case <-done:
+			return
+		case <-tick:
+		}
+		metrics.Read(live)
+		if now := percentFor(live[0].Value.Uint64()); now != percent {
+			percent = now
+			debug.SetGCPercent(percent)
+		}
 	}
 }
 

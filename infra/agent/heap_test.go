@@ -2,6 +2,7 @@ package agent
 
 import (
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -36,6 +37,32 @@ func TestReleaseHeap(t *testing.T) {
 	<-over
 	if got := released(); got < before+400<<20 {
 		t.Errorf("%d MB are released, expected at least 400 more than %d", got>>20, before>>20)
+	}
+}
+
+func TestPercentFor(t *testing.T) {
+	const mb = 1 << 20
+	for live, want := range map[uint64]int{0: 50, 768 * mb: 50, 1024 * mb: 37, 1536 * mb: 25, 8192 * mb: 25} {
+		if got := percentFor(live); got != want {
+			t.Errorf("%d MB in use: %d, expected %d", live/mb, got, want)
+		}
+	}
+}
+
+// TestPaceHeap: while much is in use, the heap grows by less.
+func TestPaceHeap(t *testing.T) {
+	set := debug.SetGCPercent(gcPercent)
+	defer debug.SetGCPercent(set)
+	done, tick, over := make(chan struct{}), make(chan time.Time), make(chan struct{})
+	go func() { defer close(over); paceHeap(done, tick) }()
+	large := make([]byte, 2*largeHeap)
+	runtime.GC()
+	tick <- time.Time{}
+	close(done)
+	<-over
+	runtime.KeepAlive(large)
+	if got := debug.SetGCPercent(gcPercent); got != leastPercent {
+		t.Errorf("the heap may grow by %d percent, expected %d", got, leastPercent)
 	}
 }
 
