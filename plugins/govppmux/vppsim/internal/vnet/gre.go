@@ -21,17 +21,11 @@ const (
 
 type gres struct {
 	*VNet
-	pool[greTunnel]
-	names instances
+	kind[gre.GreTunnel]
 }
 
-type greTunnel struct {
-	swIndex uint32
-	gre.GreTunnel
-}
-
-// key is what no two tunnels may share.
-func (t *greTunnel) key() any {
+// greKey is what no two tunnels may share.
+func greKey(t *gre.GreTunnel) any {
 	return struct {
 		src, dst netip.Addr
 		table    uint32
@@ -46,17 +40,15 @@ func (gs *gres) register(server *wire.Server) {
 		return gs.setGre(req.IsAdd, req.Tunnel)
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *gre.GreTunnelDump) {
-		for _, t := range gs.all() {
-			if selects(req.SwIfIndex, t.swIndex) {
-				d := &gre.GreTunnelDetails{Tunnel: t.GreTunnel}
-				d.Tunnel.SwIfIndex = ifIndex(t.swIndex)
-				c.Send(d)
-			}
+		for index, t := range gs.of(req.SwIfIndex) {
+			d := &gre.GreTunnelDetails{Tunnel: *t}
+			d.Tunnel.SwIfIndex = index
+			c.Send(d)
 		}
 	})
 }
 
-func (gs *gres) reset() { gs.pool, gs.names = pool[greTunnel]{}, instances{} }
+func (gs *gres) reset() { gs.kind = kind[gre.GreTunnel]{} }
 
 func (gs *gres) setGre(add bool, req gre.GreTunnel) (ifIndex, retval) {
 	switch {
@@ -77,28 +69,24 @@ func (gs *gres) setGre(add bool, req gre.GreTunnel) (ifIndex, retval) {
 	if req.Type != gre.GRE_API_TUNNEL_TYPE_ERSPAN {
 		req.SessionID = 0
 	}
-	t := &greTunnel{GreTunnel: req}
-	for instance, has := range gs.all() {
-		if has.key() != t.key() {
-			continue
-		}
-		if add {
-			return noInterface, api.IF_ALREADY_EXISTS
-		}
-		gs.names.release(has.Instance)
-		gs.remove(instance)
-		gs.deleteHardware(gs.ifs.at(has.swIndex).hw)
-		return ifIndex(has.swIndex), ok
-	}
-	if !add {
+	instance, has := gs.with(func(has *gre.GreTunnel) bool { return greKey(has) == greKey(&req) })
+	switch {
+	case add && has != nil:
+		return noInterface, api.IF_ALREADY_EXISTS
+	case add:
+		return gs.addGre(&req)
+	case has == nil:
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	return gs.addGre(t)
+	gs.names.release(has.config.Instance)
+	gs.remove(instance)
+	gs.deleteHardware(gs.ifs.at(has.swIndex).hw)
+	return ifIndex(has.swIndex), ok
 }
 
 // addGre makes gre<instance>, down. The MAC addresses of those that carry
 // Ethernet are made from their number.
-func (gs *gres) addGre(t *greTunnel) (ifIndex, retval) {
+func (gs *gres) addGre(t *gre.GreTunnel) (ifIndex, retval) {
 	number := gs.next()
 	if t.Instance == none {
 		t.Instance = number
@@ -115,6 +103,6 @@ func (gs *gres) addGre(t *greTunnel) (ifIndex, retval) {
 		i.hw.ethernet, i.hw.maxFrame = true, defaultMTU+frameOverhead
 		i.hw.mac = ethernet_types.MacAddress{0xd0, 0x0b, 0xee, 0xd0, byte(number >> 8), byte(number)}
 	}
-	t.swIndex, i.hw.instance = i.index, gs.add(t)
+	gs.keep(i, t)
 	return ifIndex(i.index), ok
 }

@@ -16,13 +16,8 @@ const (
 
 type gtpus struct {
 	*VNet
-	pool[gtpuTunnel]
+	kind[gtpu.GtpuAddDelTunnelV2]
 	parked
-}
-
-type gtpuTunnel struct {
-	swIndex uint32
-	gtpu.GtpuAddDelTunnelV2
 }
 
 func (gs *gtpus) register(server *wire.Server) {
@@ -34,34 +29,26 @@ func (gs *gtpus) register(server *wire.Server) {
 		})
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *gtpu.GtpuTunnelV2Dump) {
-		gs.of(req.SwIfIndex, func(t *gtpuTunnel) {
+		for index, t := range gs.of(req.SwIfIndex) {
 			c.Send(&gtpu.GtpuTunnelV2Details{
-				SwIfIndex: ifIndex(t.swIndex), SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
+				SwIfIndex: index, SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex,
 				Teid: t.Teid, Tteid: t.Tteid, PduExtension: t.PduExtension, Qfi: t.Qfi,
 			})
-		})
+		}
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *gtpu.GtpuTunnelDump) {
-		gs.of(req.SwIfIndex, func(t *gtpuTunnel) {
+		for index, t := range gs.of(req.SwIfIndex) {
 			c.Send(&gtpu.GtpuTunnelDetails{
-				SwIfIndex: ifIndex(t.swIndex), SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
+				SwIfIndex: index, SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: uint32(t.DecapNextIndex),
 				Teid: t.Teid, Tteid: t.Tteid,
 			})
-		})
+		}
 	})
 }
 
-func (gs *gtpus) reset() { gs.pool, gs.parked = pool[gtpuTunnel]{}, parked{} }
-
-func (gs *gtpus) of(index ifIndex, send func(*gtpuTunnel)) {
-	for _, t := range gs.all() {
-		if selects(index, t.swIndex) {
-			send(t)
-		}
-	}
-}
+func (gs *gtpus) reset() { gs.kind, gs.parked = kind[gtpu.GtpuAddDelTunnelV2]{}, parked{} }
 
 // setGtpu: tunnels differ by the other end and the TEID alone.
 func (gs *gtpus) setGtpu(req *gtpu.GtpuAddDelTunnelV2) (ifIndex, retval) {
@@ -73,24 +60,23 @@ func (gs *gtpus) setGtpu(req *gtpu.GtpuAddDelTunnelV2) (ifIndex, retval) {
 	case gs.noGroupInterface(req.DstAddress, req.McastSwIfIndex):
 		return noInterface, api.INVALID_SW_IF_INDEX
 	}
-	for instance, has := range gs.all() {
-		if addrOf(has.DstAddress) != addrOf(req.DstAddress) || has.Teid != req.Teid {
-			continue
-		}
-		if req.IsAdd {
-			return noInterface, api.TUNNEL_EXIST
-		}
-		gs.remove(instance)
-		gs.park(&gs.parked, gs.ifs.at(has.swIndex))
-		return ifIndex(has.swIndex), ok
-	}
-	if !req.IsAdd {
+	instance, has := gs.with(func(has *gtpu.GtpuAddDelTunnelV2) bool {
+		return addrOf(has.DstAddress) == addrOf(req.DstAddress) && has.Teid == req.Teid
+	})
+	switch {
+	case req.IsAdd && has != nil:
+		return noInterface, api.TUNNEL_EXIST
+	case req.IsAdd:
+		return gs.addGtpu(req)
+	case has == nil:
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	return gs.addGtpu(&gtpuTunnel{GtpuAddDelTunnelV2: *req})
+	gs.remove(instance)
+	gs.park(&gs.parked, gs.ifs.at(has.swIndex))
+	return ifIndex(has.swIndex), ok
 }
 
-func (gs *gtpus) addGtpu(t *gtpuTunnel) (ifIndex, retval) {
+func (gs *gtpus) addGtpu(t *gtpu.GtpuAddDelTunnelV2) (ifIndex, retval) {
 	if uint32(t.DecapNextIndex) == none {
 		t.DecapNextIndex = gtpu.GTPU_API_DECAP_NEXT_L2
 	}
@@ -104,7 +90,7 @@ func (gs *gtpus) addGtpu(t *gtpuTunnel) (ifIndex, retval) {
 	if i == nil {
 		i = gs.newTunnel(fmt.Sprintf("gtpu_tunnel%d", gs.next()), gtpuDevice, 0)
 	}
-	t.swIndex, i.hw.instance = i.index, gs.add(t)
+	gs.keep(i, t)
 	gs.setAdmin(i, true)
 	return ifIndex(i.index), ok
 }

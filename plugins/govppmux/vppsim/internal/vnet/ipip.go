@@ -15,17 +15,11 @@ const ipipDevice = "IPIP tunnel device"
 
 type ipips struct {
 	*VNet
-	pool[ipipTunnel]
-	names instances
+	kind[ipip.IpipTunnel]
 }
 
-type ipipTunnel struct {
-	swIndex uint32
-	ipip.IpipTunnel
-}
-
-// key is what no two tunnels may share.
-func (t *ipipTunnel) key() any {
+// ipipKey is what no two tunnels may share.
+func ipipKey(t *ipip.IpipTunnel) any {
 	return struct {
 		src, dst netip.Addr
 		table    uint32
@@ -35,40 +29,38 @@ func (t *ipipTunnel) key() any {
 
 func (is *ipips) register(server *wire.Server) {
 	handleCreate[ipip.IpipAddTunnelReply](server, func(req *ipip.IpipAddTunnel) (ifIndex, retval) {
-		return is.addIpip(&ipipTunnel{IpipTunnel: req.Tunnel})
+		return is.addIpip(&req.Tunnel)
 	})
 	handle[ipip.IpipDelTunnelReply](server, func(req *ipip.IpipDelTunnel) retval {
 		i := is.byIndex(req.SwIfIndex)
 		if i == nil || i.isSub || i.hw.device != ipipDevice {
 			return api.NO_SUCH_ENTRY
 		}
-		is.names.release(is.at(i.hw.instance).Instance)
+		is.names.release(is.at(i.hw.instance).config.Instance)
 		is.remove(i.hw.instance)
 		is.deleteHardware(i.hw)
 		return ok
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *ipip.IpipTunnelDump) {
-		for _, t := range is.all() {
-			if selects(req.SwIfIndex, t.swIndex) {
-				d := &ipip.IpipTunnelDetails{Tunnel: t.IpipTunnel}
-				d.Tunnel.SwIfIndex = ifIndex(t.swIndex)
-				if is.before("23.10") {
-					d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_P2P // never filled in
-					if d.Tunnel.Dst.Un == (ip_types.AddressUnion{}) {
-						d.Tunnel.Dst.Af = ip_types.ADDRESS_IP4
-					}
+		for index, t := range is.of(req.SwIfIndex) {
+			d := &ipip.IpipTunnelDetails{Tunnel: *t}
+			d.Tunnel.SwIfIndex = index
+			if is.before("23.10") {
+				d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_P2P // never filled in
+				if d.Tunnel.Dst.Un == (ip_types.AddressUnion{}) {
+					d.Tunnel.Dst.Af = ip_types.ADDRESS_IP4
 				}
-				c.Send(d)
 			}
+			c.Send(d)
 		}
 	})
 }
 
-func (is *ipips) reset() { is.pool, is.names = pool[ipipTunnel]{}, instances{} }
+func (is *ipips) reset() { is.kind = kind[ipip.IpipTunnel]{} }
 
 // addIpip makes ipip<instance>, down. A second tunnel with the same ends is
 // refused, with the index of the first.
-func (is *ipips) addIpip(t *ipipTunnel) (ifIndex, retval) {
+func (is *ipips) addIpip(t *ipip.IpipTunnel) (ifIndex, retval) {
 	switch {
 	case !sameFamily(t.Src, t.Dst):
 		return noInterface, api.INVALID_PROTOCOL
@@ -80,10 +72,8 @@ func (is *ipips) addIpip(t *ipipTunnel) (ifIndex, retval) {
 	if rv := checkMode(t.Mode, t.Dst); rv != ok {
 		return noInterface, rv
 	}
-	for _, has := range is.all() {
-		if has.key() == t.key() {
-			return ifIndex(has.swIndex), api.IF_ALREADY_EXISTS
-		}
+	if _, has := is.with(func(has *ipip.IpipTunnel) bool { return ipipKey(has) == ipipKey(t) }); has != nil {
+		return ifIndex(has.swIndex), api.IF_ALREADY_EXISTS
 	}
 	if t.Instance == none {
 		t.Instance = is.next()
@@ -96,6 +86,6 @@ func (is *ipips) addIpip(t *ipipTunnel) (ifIndex, retval) {
 	if familyOf(addrOf(t.Src)) == ip6 {
 		i.hw.overhead = 40
 	}
-	t.swIndex, i.hw.instance = i.index, is.add(t)
+	is.keep(i, t)
 	return ifIndex(i.index), ok
 }

@@ -17,13 +17,7 @@ const (
 
 type ipsecs struct {
 	*VNet
-	pool[ipsecInterface]
-	names instances
-}
-
-type ipsecInterface struct {
-	swIndex uint32
-	ipsec.IpsecItf
+	kind[ipsec.IpsecItf]
 }
 
 func (is *ipsecs) register(server *wire.Server) {
@@ -35,23 +29,21 @@ func (is *ipsecs) register(server *wire.Server) {
 		if i == nil || i.isSub || i.hw.device != ipsecDevice {
 			return api.INVALID_SW_IF_INDEX
 		}
-		is.names.release(is.at(i.hw.instance).UserInstance)
+		is.names.release(is.at(i.hw.instance).config.UserInstance)
 		is.remove(i.hw.instance)
 		is.deleteHardware(i.hw)
 		return ok
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *ipsec.IpsecItfDump) {
-		for _, t := range is.all() {
-			if selects(req.SwIfIndex, t.swIndex) {
-				d := &ipsec.IpsecItfDetails{Itf: t.IpsecItf}
-				d.Itf.SwIfIndex = ifIndex(t.swIndex)
-				c.Send(d)
-			}
+		for index, itf := range is.of(req.SwIfIndex) {
+			d := &ipsec.IpsecItfDetails{Itf: *itf}
+			d.Itf.SwIfIndex = index
+			c.Send(d)
 		}
 	})
 }
 
-func (is *ipsecs) reset() { is.pool, is.names = pool[ipsecInterface]{}, instances{} }
+func (is *ipsecs) reset() { is.kind = kind[ipsec.IpsecItf]{} }
 
 // createIpsec makes ipsec<instance>, down, with the lowest free instance if none
 // is asked for.
@@ -65,6 +57,6 @@ func (is *ipsecs) createIpsec(itf ipsec.IpsecItf) (ifIndex, retval) {
 		return noInterface, api.INVALID_REGISTRATION
 	}
 	i := is.newTunnel(fmt.Sprintf("ipsec%d", itf.UserInstance), ipsecDevice, tunnelMTU)
-	i.hw.instance = is.add(&ipsecInterface{swIndex: i.index, IpsecItf: itf})
+	is.keep(i, &itf)
 	return ifIndex(i.index), ok
 }

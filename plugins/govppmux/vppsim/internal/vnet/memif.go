@@ -24,14 +24,9 @@ const (
 // simulated memif: its link stays down.
 type memifs struct {
 	*VNet
-	pool[memif]
+	kind[memif_api.MemifCreateV2]
 	sockets map[uint32]*memifSocket
 	seed    uint32 // of the IDs of sockets
-}
-
-type memif struct {
-	swIndex uint32
-	config  memif_api.MemifCreateV2
 }
 
 type memifSocket struct {
@@ -69,7 +64,7 @@ func (ms *memifs) register(server *wire.Server) {
 }
 
 func (ms *memifs) reset() {
-	ms.pool, ms.seed = pool[memif]{}, 0
+	ms.kind, ms.seed = kind[memif_api.MemifCreateV2]{}, 0
 	ms.sockets = map[uint32]*memifSocket{0: {path: runtimeDir + "/memif.sock", ids: map[uint32]uint32{}}}
 }
 
@@ -134,7 +129,7 @@ func (ms *memifs) createMemif(req *memif_api.MemifCreateV2) (ifIndex, retval) {
 		}
 	}
 	i := ms.createHardware(hw)
-	hw.instance = ms.add(&memif{swIndex: i.index, config: *req})
+	ms.keep(i, req)
 	socket.master, socket.ids[req.ID] = master, hw.instance
 	return ifIndex(i.index), ok
 }
@@ -152,12 +147,12 @@ func (ms *memifs) deleteMemif(req *memif_api.MemifDelete) retval {
 }
 
 func (ms *memifs) memifDump(c *wire.Call, _ *memif_api.MemifDump) {
-	for _, m := range ms.all() {
-		i := ms.ifs.at(m.swIndex)
+	for index, config := range ms.of(noInterface) {
+		i := ms.byIndex(index)
 		d := &memif_api.MemifDetails{
-			SwIfIndex: ifIndex(m.swIndex), HwAddr: i.hw.mac, ID: m.config.ID,
-			Role: m.config.Role, Mode: m.config.Mode, SocketID: m.config.SocketID,
-			ZeroCopy: m.config.Role == memif_api.MEMIF_ROLE_API_SLAVE && !m.config.NoZeroCopy,
+			SwIfIndex: index, HwAddr: i.hw.mac, ID: config.ID,
+			Role: config.Role, Mode: config.Mode, SocketID: config.SocketID,
+			ZeroCopy: config.Role == memif_api.MEMIF_ROLE_API_SLAVE && !config.NoZeroCopy,
 			RingSize: 1, IfName: i.name(), // rings and buffers are made by the connection
 		}
 		if i.adminUp {

@@ -21,12 +21,7 @@ const (
 // vmxnet3s are the network cards of a machine on VMware.
 type vmxnet3s struct {
 	*VNet
-	pool[vmxnet3Card]
-}
-
-type vmxnet3Card struct {
-	swIndex uint32
-	config  vmxnet3.Vmxnet3Create
+	kind[vmxnet3.Vmxnet3Create]
 }
 
 func (vs *vmxnet3s) register(server *wire.Server) {
@@ -41,15 +36,13 @@ func (vs *vmxnet3s) register(server *wire.Server) {
 		return ok
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *vmxnet3.SwVmxnet3InterfaceDump) {
-		for _, card := range vs.all() {
-			if selects(req.SwIfIndex, card.swIndex) {
-				c.Send(vs.vmxnet3Details(card))
-			}
+		for index, config := range vs.of(req.SwIfIndex) {
+			c.Send(vs.vmxnet3Details(index, config))
 		}
 	})
 }
 
-func (vs *vmxnet3s) reset() { vs.pool = pool[vmxnet3Card]{} }
+func (vs *vmxnet3s) reset() { vs.kind = kind[vmxnet3.Vmxnet3Create]{} }
 
 // createVmxnet3 makes vmxnet3-<domain>/<bus>/<slot>/<function> of a device that
 // the world around has.
@@ -63,10 +56,8 @@ func (vs *vmxnet3s) createVmxnet3(req *vmxnet3.Vmxnet3Create) (ifIndex, retval) 
 	if req.RxqNum > maxVmxnet3Queues || !vmxnet3QueueValid(req.RxqSize) || !vmxnet3QueueValid(req.TxqSize) {
 		return 0, api.INVALID_VALUE
 	}
-	for _, card := range vs.all() {
-		if card.config.PciAddr == req.PciAddr {
-			return 0, api.ADDRESS_IN_USE
-		}
+	if _, has := vs.with(func(has *vmxnet3.Vmxnet3Create) bool { return has.PciAddr == req.PciAddr }); has != nil {
+		return 0, api.ADDRESS_IN_USE
 	}
 	if vs.cfg.PCIDevice != nil && !vs.cfg.PCIDevice(req.PciAddr) {
 		return 0, api.INVALID_INTERFACE
@@ -79,7 +70,7 @@ func (vs *vmxnet3s) createVmxnet3(req *vmxnet3.Vmxnet3Create) (ifIndex, retval) 
 	}
 	vs.linkFollowsAdmin(hw)
 	i := vs.createHardware(hw)
-	hw.instance = vs.add(&vmxnet3Card{swIndex: i.index, config: *req})
+	vs.keep(i, req)
 	return ifIndex(i.index), ok
 }
 
@@ -89,22 +80,22 @@ func vmxnet3QueueValid(size uint16) bool {
 
 // vmxnet3Details describes a card. VPP sends it under the name of vmxnet3_details,
 // which has the same layout; the tables of releases do not list that.
-func (vs *vmxnet3s) vmxnet3Details(card *vmxnet3Card) *vmxnet3.SwVmxnet3InterfaceDetails {
-	i := vs.ifs.at(card.swIndex)
+func (vs *vmxnet3s) vmxnet3Details(index ifIndex, config *vmxnet3.Vmxnet3Create) *vmxnet3.SwVmxnet3InterfaceDetails {
+	i := vs.byIndex(index)
 	d := &vmxnet3.SwVmxnet3InterfaceDetails{
-		SwIfIndex: ifIndex(card.swIndex), IfName: i.name(), HwAddr: i.hw.mac,
-		PciAddr: card.config.PciAddr, AdminUpDown: i.adminUp,
-		RxCount: uint8(card.config.RxqNum), TxCount: uint8(card.config.TxqNum),
+		SwIfIndex: index, IfName: i.name(), HwAddr: i.hw.mac,
+		PciAddr: config.PciAddr, AdminUpDown: i.adminUp,
+		RxCount: uint8(config.RxqNum), TxCount: uint8(config.TxqNum),
 	}
 	for at := range d.RxList {
 		l := &d.RxList[at]
 		l.RxFill, l.RxProduce, l.RxConsume = make([]uint16, 2), make([]uint16, 2), make([]uint16, 2)
-		if at < int(card.config.RxqNum) {
-			l.RxQsize = card.config.RxqSize
+		if at < int(config.RxqNum) {
+			l.RxQsize = config.RxqSize
 		}
 	}
-	for at := range min(len(d.TxList), int(card.config.TxqNum)) {
-		d.TxList[at].TxQsize = card.config.TxqSize
+	for at := range min(len(d.TxList), int(config.TxqNum)) {
+		d.TxList[at].TxQsize = config.TxqSize
 	}
 	return d
 }

@@ -21,18 +21,12 @@ const (
 
 type vxlans struct {
 	*VNet
-	pool[vxlanTunnel]
-	names instances
+	kind[vxlan.VxlanAddDelTunnelV3]
 }
 
-type vxlanTunnel struct {
-	swIndex uint32
-	vxlan.VxlanAddDelTunnelV3
-}
-
-// key is what no two tunnels may share. The source is no part of it for IPv6, nor
+// vxlanKey is what no two tunnels may share. The source is no part of it for IPv6, nor
 // for multicast groups.
-func (t *vxlanTunnel) key() any {
+func vxlanKey(t *vxlan.VxlanAddDelTunnelV3) any {
 	type key struct {
 		src, dst netip.Addr
 		port     uint16
@@ -54,39 +48,31 @@ func (vs *vxlans) register(server *wire.Server) {
 		})
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *vxlan.VxlanTunnelV2Dump) {
-		vs.of(req.SwIfIndex, func(t *vxlanTunnel) {
+		for index, t := range vs.of(req.SwIfIndex) {
 			c.Send(&vxlan.VxlanTunnelV2Details{
-				SwIfIndex: ifIndex(t.swIndex), Instance: t.Instance,
+				SwIfIndex: index, Instance: t.Instance,
 				SrcAddress: t.SrcAddress, DstAddress: t.DstAddress, SrcPort: t.SrcPort, DstPort: t.DstPort,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex, Vni: t.Vni,
 			})
-		})
+		}
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *vxlan.VxlanTunnelDump) {
-		vs.of(req.SwIfIndex, func(t *vxlanTunnel) {
+		for index, t := range vs.of(req.SwIfIndex) {
 			c.Send(&vxlan.VxlanTunnelDetails{
-				SwIfIndex: ifIndex(t.swIndex), Instance: t.Instance,
+				SwIfIndex: index, Instance: t.Instance,
 				SrcAddress: t.SrcAddress, DstAddress: t.DstAddress, McastSwIfIndex: t.McastSwIfIndex,
 				EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex, Vni: t.Vni,
 			})
-		})
+		}
 	})
 }
 
-func (vs *vxlans) reset() { vs.pool, vs.names = pool[vxlanTunnel]{}, instances{} }
+func (vs *vxlans) reset() { vs.kind = kind[vxlan.VxlanAddDelTunnelV3]{} }
 
 func (vs *vxlans) dumpInterface(b *strings.Builder, i *swInterface) {
 	if i.hw.device == vxlanDevice {
-		vs.of(ifIndex(i.index), func(t *vxlanTunnel) {
+		for _, t := range vs.of(ifIndex(i.index)) {
 			fmt.Fprintf(b, "  tunnel %s to %s vni %d\n", addrOf(t.SrcAddress), addrOf(t.DstAddress), t.Vni)
-		})
-	}
-}
-
-func (vs *vxlans) of(index ifIndex, send func(*vxlanTunnel)) {
-	for _, t := range vs.all() {
-		if selects(index, t.swIndex) {
-			send(t)
 		}
 	}
 }
@@ -108,27 +94,23 @@ func (vs *vxlans) setVxlan(req *vxlan.VxlanAddDelTunnelV3) (ifIndex, retval) {
 			*port = vxlanPort
 		}
 	}
-	t := &vxlanTunnel{VxlanAddDelTunnelV3: *req}
-	for instance, has := range vs.all() {
-		if has.key() != t.key() {
-			continue
-		}
-		if req.IsAdd {
-			return noInterface, api.TUNNEL_EXIST
-		}
-		vs.names.release(has.Instance)
-		vs.remove(instance)
-		vs.deleteHardware(vs.ifs.at(has.swIndex).hw)
-		return ifIndex(has.swIndex), ok
-	}
-	if !req.IsAdd {
+	instance, has := vs.with(func(has *vxlan.VxlanAddDelTunnelV3) bool { return vxlanKey(has) == vxlanKey(req) })
+	switch {
+	case req.IsAdd && has != nil:
+		return noInterface, api.TUNNEL_EXIST
+	case req.IsAdd:
+		return vs.addVxlan(req)
+	case has == nil:
 		return noInterface, api.NO_SUCH_ENTRY
 	}
-	return vs.addVxlan(t)
+	vs.names.release(has.config.Instance)
+	vs.remove(instance)
+	vs.deleteHardware(vs.ifs.at(has.swIndex).hw)
+	return ifIndex(has.swIndex), ok
 }
 
 // addVxlan makes vxlan_tunnel<instance>, up.
-func (vs *vxlans) addVxlan(t *vxlanTunnel) (ifIndex, retval) {
+func (vs *vxlans) addVxlan(t *vxlan.VxlanAddDelTunnelV3) (ifIndex, retval) {
 	if t.DecapNextIndex == none {
 		t.DecapNextIndex = inputL2
 	}
@@ -149,7 +131,7 @@ func (vs *vxlans) addVxlan(t *vxlanTunnel) (ifIndex, retval) {
 	}
 	vs.linkFollowsAdmin(hw)
 	i := vs.createHardware(hw)
-	t.swIndex, hw.instance = i.index, vs.add(t)
+	vs.keep(i, t)
 	vs.setAdmin(i, true)
 	return ifIndex(i.index), ok
 }

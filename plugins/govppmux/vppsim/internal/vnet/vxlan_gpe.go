@@ -18,17 +18,12 @@ const (
 
 type vxlanGpes struct {
 	*VNet
-	pool[vxlanGpe]
+	kind[vxlan_gpe.VxlanGpeAddDelTunnelV2]
 	parked
 }
 
-type vxlanGpe struct {
-	swIndex uint32
-	vxlan_gpe.VxlanGpeAddDelTunnelV2
-}
-
-// key is what no two tunnels may share.
-func (t *vxlanGpe) key() any {
+// vxlanGpeKey is what no two tunnels may share.
+func vxlanGpeKey(t *vxlan_gpe.VxlanGpeAddDelTunnelV2) any {
 	return struct {
 		local, remote netip.Addr
 		port          uint16
@@ -45,33 +40,25 @@ func (gs *vxlanGpes) register(server *wire.Server) {
 		})
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *vxlan_gpe.VxlanGpeTunnelV2Dump) {
-		gs.of(req.SwIfIndex, func(t *vxlanGpe) {
+		for index, t := range gs.of(req.SwIfIndex) {
 			c.Send(&vxlan_gpe.VxlanGpeTunnelV2Details{
-				SwIfIndex: ifIndex(t.swIndex), Local: t.Local, Remote: t.Remote,
+				SwIfIndex: index, Local: t.Local, Remote: t.Remote,
 				LocalPort: t.LocalPort, RemotePort: t.RemotePort, Vni: t.Vni, Protocol: t.Protocol,
 				McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapVrfID: t.DecapVrfID,
 			})
-		})
+		}
 	})
 	wire.HandleDump(server, func(c *wire.Call, req *vxlan_gpe.VxlanGpeTunnelDump) {
-		gs.of(req.SwIfIndex, func(t *vxlanGpe) {
+		for index, t := range gs.of(req.SwIfIndex) {
 			c.Send(&vxlan_gpe.VxlanGpeTunnelDetails{
-				SwIfIndex: ifIndex(t.swIndex), Local: t.Local, Remote: t.Remote, Vni: t.Vni,
+				SwIfIndex: index, Local: t.Local, Remote: t.Remote, Vni: t.Vni,
 				Protocol: t.Protocol, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapVrfID: t.DecapVrfID,
 			})
-		})
+		}
 	})
 }
 
-func (gs *vxlanGpes) reset() { gs.pool, gs.parked = pool[vxlanGpe]{}, parked{} }
-
-func (gs *vxlanGpes) of(index ifIndex, send func(*vxlanGpe)) {
-	for _, t := range gs.all() {
-		if selects(index, t.swIndex) {
-			send(t)
-		}
-	}
-}
+func (gs *vxlanGpes) reset() { gs.kind, gs.parked = kind[vxlan_gpe.VxlanGpeAddDelTunnelV2]{}, parked{} }
 
 // setVxlanGpe looks for tables among those of IPv4, whatever the addresses.
 func (gs *vxlanGpes) setVxlanGpe(req *vxlan_gpe.VxlanGpeAddDelTunnelV2) (ifIndex, retval) {
@@ -88,26 +75,27 @@ func (gs *vxlanGpes) setVxlanGpe(req *vxlan_gpe.VxlanGpeAddDelTunnelV2) (ifIndex
 			*port = vxlanGpePort
 		}
 	}
-	t := &vxlanGpe{VxlanGpeAddDelTunnelV2: *req}
-	for instance, has := range gs.all() {
-		if has.key() != t.key() {
-			continue
-		}
-		if req.IsAdd {
-			return noInterface, api.TUNNEL_EXIST
-		}
-		gs.remove(instance)
-		gs.park(&gs.parked, gs.ifs.at(has.swIndex))
-		return ifIndex(has.swIndex), ok
-	}
-	if !req.IsAdd {
+	instance, has := gs.with(func(has *vxlan_gpe.VxlanGpeAddDelTunnelV2) bool { return vxlanGpeKey(has) == vxlanGpeKey(req) })
+	switch {
+	case req.IsAdd && has != nil:
+		return noInterface, api.TUNNEL_EXIST
+	case req.IsAdd:
+		return gs.addVxlanGpe(req)
+	case has == nil:
 		return noInterface, api.NO_SUCH_ENTRY
 	}
+	gs.remove(instance)
+	gs.park(&gs.parked, gs.ifs.at(has.swIndex))
+	return ifIndex(has.swIndex), ok
+}
+
+// addVxlanGpe makes vxlan_gpe_tunnel<instance>, up.
+func (gs *vxlanGpes) addVxlanGpe(t *vxlan_gpe.VxlanGpeAddDelTunnelV2) (ifIndex, retval) {
 	i := gs.unpark(&gs.parked)
 	if i == nil {
 		i = gs.newTunnel(fmt.Sprintf("vxlan_gpe_tunnel%d", gs.next()), vxlanGpeDevice, 0)
 	}
-	t.swIndex, i.hw.instance = i.index, gs.add(t)
+	gs.keep(i, t)
 	gs.setAdmin(i, true)
 	return ifIndex(i.index), ok
 }

@@ -13,13 +13,7 @@ const wireguardDevice = "Wireguard Tunnel"
 
 type wireguards struct {
 	*VNet
-	pool[wireguardInterface]
-	names instances
-}
-
-type wireguardInterface struct {
-	swIndex uint32
-	wireguard.WireguardInterface
+	kind[wireguard.WireguardInterface]
 }
 
 func (ws *wireguards) register(server *wire.Server) {
@@ -28,12 +22,9 @@ func (ws *wireguards) register(server *wire.Server) {
 	})
 	handle[wireguard.WireguardInterfaceDeleteReply](server, ws.deleteWireguard)
 	wire.HandleDump(server, func(c *wire.Call, req *wireguard.WireguardInterfaceDump) {
-		for _, w := range ws.all() {
-			if !selects(req.SwIfIndex, w.swIndex) {
-				continue
-			}
-			d := &wireguard.WireguardInterfaceDetails{Interface: w.WireguardInterface}
-			d.Interface.SwIfIndex = ifIndex(w.swIndex)
+		for index, w := range ws.of(req.SwIfIndex) {
+			d := &wireguard.WireguardInterfaceDetails{Interface: *w}
+			d.Interface.SwIfIndex = index
 			if !req.ShowPrivateKey {
 				d.Interface.PrivateKey = make([]byte, len(w.PrivateKey))
 			}
@@ -42,7 +33,7 @@ func (ws *wireguards) register(server *wire.Server) {
 	})
 }
 
-func (ws *wireguards) reset() { ws.pool, ws.names = pool[wireguardInterface]{}, instances{} }
+func (ws *wireguards) reset() { ws.kind = kind[wireguard.WireguardInterface]{} }
 
 // createWireguard makes wg<instance>, down, with the lowest free instance if none
 // is asked for. VPP finds the public key out by itself.
@@ -58,7 +49,7 @@ func (ws *wireguards) createWireguard(w wireguard.WireguardInterface) (ifIndex, 
 	}
 	w.PublicKey = key.PublicKey().Bytes()
 	i := ws.newTunnel(fmt.Sprintf("wg%d", w.UserInstance), wireguardDevice, 0)
-	i.hw.instance = ws.add(&wireguardInterface{swIndex: i.index, WireguardInterface: w})
+	ws.keep(i, &w)
 	return ifIndex(i.index), ok
 }
 
@@ -70,7 +61,7 @@ func (ws *wireguards) deleteWireguard(req *wireguard.WireguardInterfaceDelete) r
 	case i.isSub || i.hw.device != wireguardDevice:
 		return api.INVALID_VALUE
 	}
-	ws.names.release(ws.at(i.hw.instance).UserInstance)
+	ws.names.release(ws.at(i.hw.instance).config.UserInstance)
 	ws.remove(i.hw.instance)
 	ws.deleteHardware(i.hw)
 	return ok
