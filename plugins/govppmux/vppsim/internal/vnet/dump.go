@@ -19,7 +19,7 @@ func (n *VNet) Dump() string {
 	n.dumpBridgeDomains(&b)
 	n.dumpVRFTables(&b)
 	n.dumpARPs(&b)
-	for _, f := range implementing[dumper](n.features) {
+	for _, f := range n.hooks.dumpers {
 		f.dump(&b)
 	}
 	return b.String()
@@ -60,7 +60,7 @@ func (n *VNet) dumpInterfaceParts(b *strings.Builder, i *swInterface) {
 	if i.unnumbered {
 		fmt.Fprintf(b, "  unnumbered to %d\n", i.unnumberedTo)
 	}
-	for _, f := range implementing[interfaceDumper](n.features) {
+	for _, f := range n.hooks.interfaceDumpers {
 		f.dumpInterface(b, i)
 	}
 }

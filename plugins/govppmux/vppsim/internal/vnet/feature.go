@@ -93,6 +93,31 @@ func features(n *VNet) []feature {
 	}
 }
 
+// hooks are the features that the core calls, by what it calls.
+type hooks struct {
+	dumpers          []dumper
+	interfaceDumpers []interfaceDumper
+	detailers        []interfaceDetailer
+	removers         []interfaceRemover
+	rebinders        []interfaceRebinder
+	l2Leavers        []l2Leaver
+	followers        []requestFollower
+	commanders       []commander
+}
+
+func hooksOf(all []feature) hooks {
+	return hooks{
+		dumpers:          implementing[dumper](all),
+		interfaceDumpers: implementing[interfaceDumper](all),
+		detailers:        implementing[interfaceDetailer](all),
+		removers:         implementing[interfaceRemover](all),
+		rebinders:        implementing[interfaceRebinder](all),
+		l2Leavers:        implementing[l2Leaver](all),
+		followers:        implementing[requestFollower](all),
+		commanders:       implementing[commander](all),
+	}
+}
+
 // implementing returns those of the features that implement H, in their order.
 func implementing[H any](all []feature) []H {
 	var some []H

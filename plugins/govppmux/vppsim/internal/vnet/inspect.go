@@ -110,7 +110,7 @@ func (n *VNet) TableIndex(isIPv6 bool, id uint32) uint32 {
 // Commands returns the commands of the features.
 func (n *VNet) Commands() []cmdline.Command {
 	var all []cmdline.Command
-	for _, f := range implementing[commander](n.features) {
+	for _, f := range n.hooks.commanders {
 		all = append(all, f.commands()...)
 	}
 	return all

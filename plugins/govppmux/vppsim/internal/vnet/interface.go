@@ -148,7 +148,7 @@ func (n *VNet) deleteSoftware(i *swInterface) {
 	if i.adminUp {
 		n.setAdmin(i, false)
 	}
-	for _, f := range implementing[interfaceRemover](n.features) {
+	for _, f := range n.hooks.removers {
 		f.interfaceRemoved(i)
 	}
 	n.signal(i.index, ifDeleted)

@@ -63,7 +63,7 @@ func (n *VNet) details(i *swInterface) *interfaces_api.SwInterfaceDetails {
 	} else {
 		d.L2Address = i.hw.mac
 	}
-	for _, f := range implementing[interfaceDetailer](n.features) {
+	for _, f := range n.hooks.detailers {
 		f.interfaceDetails(d, i)
 	}
 	return d

@@ -105,7 +105,7 @@ func (n *VNet) toL3(i *swInterface) {
 
 // forgetL2 makes the features forget what they keep for an interface in L2.
 func (n *VNet) forgetL2(index uint32) {
-	for _, f := range implementing[l2Leaver](n.features) {
+	for _, f := range n.hooks.l2Leavers {
 		f.leftL2(index)
 	}
 }

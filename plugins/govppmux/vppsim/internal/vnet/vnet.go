@@ -60,8 +60,8 @@ type VNet struct {
 	arps    arpEntries
 	events  interfaceEvents
 
-	features  []feature
-	followers []requestFollower // of the features
+	features []feature
+	hooks    hooks // of the features
 	// Features that others build on.
 	dhcpClients    *dhcpClients
 	l2fib          *l2FIB
@@ -75,7 +75,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.l2fib = &l2FIB{VNet: n}
 	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
 	n.features = features(n)
-	n.followers = implementing[requestFollower](n.features)
+	n.hooks = hooksOf(n.features)
 	n.Reset()
 	n.handleControl()
 	n.handleInterfaces()
@@ -117,7 +117,7 @@ func (n *VNet) ClientGone(client uint32) {
 
 // AfterRequest sends the events that the last request caused.
 func (n *VNet) AfterRequest() {
-	for _, f := range n.followers {
+	for _, f := range n.hooks.followers {
 		f.afterRequest()
 	}
 	n.flushInterfaceEvents()

@@ -86,7 +86,7 @@ func (n *VNet) setFlowHash(af ip_types.AddressFamily, id, config uint32) retval 
 func (n *VNet) bindTable(i *swInterface, f family, id uint32) {
 	old := n.fibs.Table(f, i.table[f])
 	n.arpsRebind(i, f, id)
-	for _, feature := range implementing[interfaceRebinder](n.features) {
+	for _, feature := range n.hooks.rebinders {
 		feature.interfaceRebind(i, f, id)
 	}
 	for _, a := range i.addresses[f] { // an unnumbered interface may have its own
