@@ -13,14 +13,7 @@ const afPacketDevice = "af-packet"
 // afPackets are the AF_PACKET interfaces.
 type afPackets struct {
 	*VNet
-	pool[afPacket]
-	byHost map[string]uint32 // pool index by name of the host interface
-}
-
-// afPacket is an interface attached to a host interface; the host name is its key.
-type afPacket struct {
-	swIndex uint32
-	host    string
+	kind[string] // the name of the host interface
 }
 
 func (as *afPackets) register(server *wire.Server) {
@@ -37,26 +30,28 @@ func (as *afPackets) register(server *wire.Server) {
 		mac := as.macOrRandom(req.HwAddr, req.UseRandomHwAddr)
 		return as.createAFPacket(req.HostIfName, mac, req.NumRxQueues, req.Mode == af_packet.AF_PACKET_API_MODE_ETHERNET)
 	})
-	handle[af_packet.AfPacketDeleteReply](server, func(req *af_packet.AfPacketDelete) retval { return as.deleteAFPacket(req.HostIfName) })
+	handle[af_packet.AfPacketDeleteReply](server, as.deleteAFPacket)
 	handle[af_packet.AfPacketSetL4CksumOffloadReply](server, func(*af_packet.AfPacketSetL4CksumOffload) retval {
 		return ok // deprecated, without effect
 	})
 	wire.HandleDump(server, func(c *wire.Call, _ *af_packet.AfPacketDump) {
-		for _, a := range as.all() {
-			c.Send(&af_packet.AfPacketDetails{
-				SwIfIndex: ifIndex(a.swIndex), HostIfName: a.host,
-			})
+		for index, host := range as.of(noInterface) {
+			c.Send(&af_packet.AfPacketDetails{SwIfIndex: index, HostIfName: *host})
 		}
 	})
 }
 
-func (as *afPackets) reset() { as.pool, as.byHost = pool[afPacket]{}, make(map[string]uint32) }
+func (as *afPackets) reset() { as.kind = kind[string]{} }
+
+func (as *afPackets) on(host string) (instance uint32, has *made[string]) {
+	return as.with(func(name *string) bool { return *name == host })
+}
 
 // createAFPacket makes host-<name>, link up. A second one on the same host
 // interface is refused, with the index of the first.
 func (as *afPackets) createAFPacket(host string, mac ethernet_types.MacAddress, queues uint16, ethernet bool) (ifIndex, retval) {
-	if instance, exists := as.byHost[host]; exists {
-		return ifIndex(as.at(instance).swIndex), api.IF_ALREADY_EXISTS
+	if _, has := as.on(host); has != nil {
+		return ifIndex(has.swIndex), api.IF_ALREADY_EXISTS
 	}
 	if as.cfg.HostInterface != nil && !as.cfg.HostInterface(host) {
 		return 0, api.INVALID_INTERFACE
@@ -70,19 +65,17 @@ func (as *afPackets) createAFPacket(host string, mac ethernet_types.MacAddress, 
 	}
 	as.linkFollowsAdmin(hw)
 	i := as.createHardware(hw)
-	hw.instance = as.add(&afPacket{swIndex: i.index, host: host})
-	as.byHost[host] = hw.instance
+	as.keep(i, &host)
 	as.setLink(hw, true)
 	return ifIndex(i.index), ok
 }
 
-func (as *afPackets) deleteAFPacket(host string) retval {
-	instance, exists := as.byHost[host]
-	if !exists {
+func (as *afPackets) deleteAFPacket(req *af_packet.AfPacketDelete) retval {
+	instance, has := as.on(req.HostIfName)
+	if has == nil {
 		return api.SYSCALL_ERROR_1
 	}
-	as.deleteHardware(as.ifs.at(as.at(instance).swIndex).hw)
+	as.deleteHardware(as.ifs.at(has.swIndex).hw)
 	as.remove(instance)
-	delete(as.byHost, host)
 	return ok
 }

@@ -63,6 +63,40 @@ func (p *pool[T]) all() iter.Seq2[uint32, *T] {
 	}
 }
 
+// kind is the interfaces of one kind, each with what it was made from. Its pool is by
+// the instance that the interfaces have in VPP.
+type kind[T any] struct {
+	pool[made[T]]
+	names instances // the numbers in the names of the interfaces, if users can choose them
+}
+
+// made is an interface and what it was made from, with what VPP filled in.
+type made[T any] struct {
+	swIndex uint32
+	config  T
+}
+
+// keep notes what a new interface was made from.
+func (k *kind[T]) keep(i *swInterface, config *T) {
+	i.hw.instance = k.add(&made[T]{i.index, *config})
+}
+
+// with finds the interface whose configuration matches, nil if there is none.
+func (k *kind[T]) with(matches func(*T) bool) (instance uint32, has *made[T]) {
+	return k.find(func(m *made[T]) bool { return matches(&m.config) })
+}
+
+// of walks the interfaces that a dump asks for.
+func (k *kind[T]) of(asked ifIndex) iter.Seq2[ifIndex, *T] {
+	return func(yield func(ifIndex, *T) bool) {
+		for _, m := range k.all() {
+			if selects(asked, m.swIndex) && !yield(ifIndex(m.swIndex), &m.config) {
+				return
+			}
+		}
+	}
+}
+
 // instances hands out numbers as VPP's bitmaps do: the lowest clear one.
 type instances struct {
 	used map[uint32]struct{}
