@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
-	ifcalls "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	ifs "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	l2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
 	l3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/descriptor"
 )
@@ -26,7 +26,7 @@ func writeReleases(t *testing.T, w *writer) {
 	}
 	w.printf("\nThe releases are %s.\n", strings.Join(releases, ", "))
 	w.heading("item", "plugin of VPP", "message")
-	for _, c := range slices.Concat(ifcalls.Operations.Capabilities(), l2.Capabilities(), l3.Capabilities()) {
+	for _, c := range slices.Concat(ifs.Capabilities(), l2.Capabilities(), l3.Capabilities()) {
 		var uses []string
 		for n := range releases {
 			a, err := c.Of(tables[n])

@@ -49,6 +49,5 @@ var longConditions = map[string]string{
 	"plugins/govppmux/binding.ParseVersion":          checks,
 	"plugins/linux/ifplugin/descriptor.iface.*":      fields,
 	"plugins/orchestrator/document.beginsWord":       "the ranges of letters and digits",
-	"plugins/vpp/ifplugin/descriptor.gtpu.sameLink":  fields,
 	"plugins/vpp/l3plugin/descriptor.sameButEnabled": fields,
 }

@@ -137,7 +137,7 @@ func (p *Plugin) Init() error {
 		calls: p.calls, scheduler: p.Scheduler, index: p.index, log: p.Log, interval: cfg.LeaseInterval,
 		kick: p.leases.kick, told: map[string]*interfaces.DHCPLease{},
 	}
-	p.VPP.Offer(vppcalls.Operations.Capabilities()...)
+	p.VPP.Offer(descriptor.Capabilities()...)
 	p.Scheduler.SouthboundDown(descriptor.Southbound, errNotConnected)
 	p.cancel = p.VPP.OnSession(p.onSession)
 	return nil
@@ -147,7 +147,7 @@ func (p *Plugin) Init() error {
 func (p *Plugin) AfterInit() error { return p.startPublishing() }
 
 func (p *Plugin) register() error {
-	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.calls, descriptor.Options{
+	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.vpp, descriptor.Options{
 		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add, Seed: p.seed(),
 	}))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
@@ -21,20 +22,13 @@ import (
 // address waits for the membership in a table and goes before it does. There is
 // no Retrieve: addresses are derived from the retrieved interface too.
 
-// addressCalls is what addresses need of VPP.
-type addressCalls interface {
-	AddAddress(ctx context.Context, swIfIndex uint32, addr netip.Prefix) error
-	RemoveAddress(ctx context.Context, swIfIndex uint32, addr netip.Prefix) error
-	DumpAddresses(ctx context.Context, swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
-}
-
 type addressDescriptor struct {
-	vpp addressCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewAddress describes the addresses of interfaces.
-func NewAddress(vpp addressCalls, ifs index) *kvs.KVDescriptor {
+func NewAddress(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &addressDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:          AddressName,

@@ -9,15 +9,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 )
 
-// interfaceList is what finding the owner of an interface needs of VPP.
-type interfaceList interface {
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
 // adoptUntagged takes over the interface that VPP refuses to create a second
 // time, if it has no tag and is the desired state: it was left over from a creation
 // whose end was not seen. Any other one has an owner, which the error names.
-func adoptUntagged(ctx context.Context, vpp interfaceList, swIfIndex uint32, same bool, cause error) (uint32, error) {
+func adoptUntagged(ctx context.Context, vpp *vppcalls.Calls, swIfIndex uint32, same bool, cause error) (uint32, error) {
 	owner, tagged, err := ownerOf(ctx, vpp, swIfIndex)
 	switch {
 	case err != nil:
@@ -32,7 +27,7 @@ func adoptUntagged(ctx context.Context, vpp interfaceList, swIfIndex uint32, sam
 
 // ownerOf describes an interface for people; "" if it does not exist. Who made one
 // without tag is not known.
-func ownerOf(ctx context.Context, vpp interfaceList, swIfIndex uint32) (owner string, tagged bool, err error) {
+func ownerOf(ctx context.Context, vpp *vppcalls.Calls, swIfIndex uint32) (owner string, tagged bool, err error) {
 	all, err := vpp.DumpInterfaces(ctx)
 	for _, d := range all {
 		switch {
@@ -48,7 +43,7 @@ func ownerOf(ctx context.Context, vpp interfaceList, swIfIndex uint32) (owner st
 
 // adoptAmong is adoptUntagged for the one of a kind in whose place the wanted one
 // was to be created; taken finds it, and same reports that it is the desired state.
-func adoptAmong[T any](ctx context.Context, vpp interfaceList, dump func(context.Context) (map[uint32]T, error), taken, same func(T) bool, cause error) (uint32, error) {
+func adoptAmong[T any](ctx context.Context, vpp *vppcalls.Calls, dump func(context.Context) (map[uint32]T, error), taken, same func(T) bool, cause error) (uint32, error) {
 	all, err := dump(ctx)
 	if err != nil {
 		return vppcalls.NoInterface, errors.Join(cause, err)

@@ -16,20 +16,13 @@ import (
 // The membership of an interface in a bond is derived from the bond and waits
 // for the interface. VPP ends it by itself when the interface is deleted.
 
-// bondMemberCalls is what membership in bonds needs of VPP.
-type bondMemberCalls interface {
-	AddBondMember(ctx context.Context, bondIndex uint32, m vppcalls.BondMember) error
-	DetachBondMember(ctx context.Context, swIfIndex uint32) error
-	DumpBonds(ctx context.Context) (map[uint32]vppcalls.Bond, error)
-}
-
 type bondMemberDescriptor struct {
-	vpp bondMemberCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewBondMember describes the membership of interfaces in bonds.
-func NewBondMember(vpp bondMemberCalls, ifs index) *kvs.KVDescriptor {
+func NewBondMember(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &bondMemberDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.BondLink_BondedInterface, kvs.Metadata]{
 		Name:        BondMemberName,

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 )
 
 // Southbound names the session that VPP values live in.
@@ -32,6 +34,10 @@ const (
 	IP6NDName       = "vpp-ip6nd"
 	SpanName        = "vpp-span"
 )
+
+// Capabilities returns what the types of interfaces, and what is derived from interfaces,
+// need of VPP.
+func Capabilities() []binding.Capability { return vppcalls.Operations.Capabilities() }
 
 // index finds the interfaces that exist in VPP.
 type index interface {

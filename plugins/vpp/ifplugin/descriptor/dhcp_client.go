@@ -7,6 +7,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 )
 
 // A DHCP client of an interface is derived from it. The address that it obtains
@@ -14,21 +15,15 @@ import (
 // then on: so the client starts after the membership in the table, and stops
 // before it ends.
 
-// dhcpClientCalls is what DHCP clients need of VPP.
-type dhcpClientCalls interface {
-	StartDHCPClient(ctx context.Context, swIfIndex uint32, hostName string) error
-	StopDHCPClient(ctx context.Context, swIfIndex uint32) error
-}
-
 type dhcpClientDescriptor struct {
-	vpp     dhcpClientCalls
+	vpp     *vppcalls.Calls
 	ifs     index
 	changed func()
 }
 
 // NewDHCPClient describes DHCP clients. changed is called when leases may be
 // other ones than before, and must not wait for the scheduler.
-func NewDHCPClient(vpp dhcpClientCalls, ifs index, changed func()) *kvs.KVDescriptor {
+func NewDHCPClient(vpp *vppcalls.Calls, ifs index, changed func()) *kvs.KVDescriptor {
 	d := &dhcpClientDescriptor{vpp, ifs, changed}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:        DHCPClientName,

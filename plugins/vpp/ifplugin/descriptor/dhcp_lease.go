@@ -17,21 +17,16 @@ import (
 // by notifications. The leased address, which VPP puts on the interface itself,
 // is derived from it for those who wait for an address.
 
-// dhcpLeaseCalls is what leases need of VPP.
-type dhcpLeaseCalls interface {
-	DumpDHCPClients(ctx context.Context) (map[uint32]*vppcalls.DHCPLease, error)
-}
-
 type leaseKV = kvs.KV[*interfaces.DHCPLease, *interfaces.DHCPLease]
 
 type dhcpLeaseDescriptor struct {
-	vpp dhcpLeaseCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewDHCPLease describes the leases of DHCP clients. The metadata of a lease,
 // by the name of the interface, is the lease itself.
-func NewDHCPLease(vpp dhcpLeaseCalls, ifs index) *kvs.KVDescriptor {
+func NewDHCPLease(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &dhcpLeaseDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.DHCPLease, *interfaces.DHCPLease]{
 		Name:                 DHCPLeaseName,

@@ -24,18 +24,6 @@ import (
 // state are the same for all. Addresses, VRF tables and borrowed addresses are
 // derived values.
 
-// interfaceCalls is what interfaces of all types need of VPP.
-type interfaceCalls interface {
-	SetTag(ctx context.Context, swIfIndex uint32, tag string) error
-	SetAdminState(ctx context.Context, swIfIndex uint32, up bool) error
-	SetMAC(ctx context.Context, swIfIndex uint32, mac vppcalls.MAC) error
-	SetMTU(ctx context.Context, swIfIndex, mtu uint32) error
-	SetPacketMTU(ctx context.Context, swIfIndex, mtu uint32) error
-	RemoveTag(ctx context.Context, swIfIndex uint32) error
-	SetTable(ctx context.Context, swIfIndex, vrf uint32, ipv6 bool) error
-	interfaceDumps
-}
-
 // Options are the settings of interfaces.
 type Options struct {
 	// MTU is set on interfaces that ask for none, in bytes; 0 leaves the one that
@@ -56,7 +44,7 @@ type Options struct {
 }
 
 type interfaceDescriptor struct {
-	vpp   interfaceCalls
+	vpp   *vppcalls.Calls
 	kinds map[interfaces.Interface_Type]linkKind
 	mtu   uint32
 
@@ -65,24 +53,26 @@ type interfaceDescriptor struct {
 }
 
 // NewInterface describes interfaces.
-func NewInterface(vpp *vppcalls.Calls, opts Options) *kvs.KVDescriptor {
-	d := &interfaceDescriptor{vpp: vpp, mtu: opts.MTU, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
-		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: vpp, seed: opts.Seed},
-		interfaces.Interface_TAP:               tap{vpp: vpp},
-		interfaces.Interface_AF_PACKET:         afPacket{vpp: vpp, host: opts.Host},
-		interfaces.Interface_DPDK:              physical{vpp: vpp},
-		interfaces.Interface_MEMIF:             memif{vpp: vpp},
-		interfaces.Interface_BOND_INTERFACE:    bond{vpp: vpp},
-		interfaces.Interface_VXLAN_TUNNEL:      vxlan{vpp: vpp, ifs: opts.Interfaces},
-		interfaces.Interface_GRE_TUNNEL:        gre{vpp: vpp},
-		interfaces.Interface_IPIP_TUNNEL:       ipip{vpp: vpp},
-		interfaces.Interface_GTPU_TUNNEL:       gtpu{vpp: vpp, ifs: opts.Interfaces},
+func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
+	calls := vppcalls.New(vpp)
+	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces}
+	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
+		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: calls, seed: opts.Seed},
+		interfaces.Interface_TAP:               tap{vpp: calls},
+		interfaces.Interface_AF_PACKET:         afPacket{vpp: calls, host: opts.Host},
+		interfaces.Interface_DPDK:              physical{vpp: calls},
+		interfaces.Interface_MEMIF:             memif{vpp: calls},
+		interfaces.Interface_BOND_INTERFACE:    bond{vpp: calls},
+		interfaces.Interface_VXLAN_TUNNEL:      vxlanKinds{vxlanTunnels.with(on), gpeTunnels.with(on)},
+		interfaces.Interface_GRE_TUNNEL:        greTunnels.with(on),
+		interfaces.Interface_IPIP_TUNNEL:       ipipTunnels.with(on),
+		interfaces.Interface_GTPU_TUNNEL:       gtpuTunnels.with(on),
 		//lint:ignore SA1019 deprecated, but part of the wire schema
-		interfaces.Interface_IPSEC_TUNNEL:      ipsec{vpp: vpp, seed: opts.Seed},
-		interfaces.Interface_WIREGUARD_TUNNEL:  wireguard{vpp: vpp},
-		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3{vpp: vpp},
-		interfaces.Interface_RDMA:              rdma{vpp: vpp},
-		interfaces.Interface_SUB_INTERFACE:     subif{vpp: vpp, ifs: opts.Interfaces},
+		interfaces.Interface_IPSEC_TUNNEL:      ipsecInterfaces{ipsecTable.with(on), opts.Seed},
+		interfaces.Interface_WIREGUARD_TUNNEL:  wireguards.with(on),
+		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3Cards{vmxnet3Table.with(on)},
+		interfaces.Interface_RDMA:              rdmaCards{rdmaTable.with(on)},
+		interfaces.Interface_SUB_INTERFACE:     subif{vpp: calls, ifs: opts.Interfaces},
 	}}
 	if d.changed = opts.Changed; d.changed == nil {
 		d.changed = func(uint32) {}

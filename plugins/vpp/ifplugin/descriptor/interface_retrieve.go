@@ -15,20 +15,6 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
-// interfaceDumps is what reading the interfaces needs of VPP.
-type interfaceDumps interface {
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-	DumpDHCPClients(ctx context.Context) (map[uint32]*vppcalls.DHCPLease, error)
-	DumpVirtualAddresses(ctx context.Context) (map[uint32][]netip.Addr, error)
-	IP6ND(swIfIndex uint32) (nd vppcalls.IP6ND, known bool, err error)
-	DumpBonds(ctx context.Context) (map[uint32]vppcalls.Bond, error)
-	DumpUnnumbered(ctx context.Context) (map[uint32]uint32, error)
-	DumpRxQueues(ctx context.Context) (map[uint32][]vppcalls.RxQueue, error)
-	DumpAddressing(ctx context.Context, swIfIndexes []uint32) (map[uint32]vppcalls.Addressing, error)
-	LinkLocal(ctx context.Context, swIfIndex uint32) (addr netip.Addr, known bool, err error)
-	Table(ctx context.Context, swIfIndex uint32, ipv6 bool) (vrf uint32, err error)
-}
-
 type interfaceKV = kvs.KV[*interfaces.Interface, *ifaceidx.IfMeta]
 
 // reading is one reading of the interfaces of VPP.

@@ -15,18 +15,13 @@ import (
 // membership in the table. VPP cannot be asked whether it listens: it is sent
 // once in every session, which makes no difference if it does already.
 
-// ip6ndCalls is what listening to router advertisements needs of VPP.
-type ip6ndCalls interface {
-	SetIP6ND(ctx context.Context, swIfIndex uint32, nd vppcalls.IP6ND) error
-}
-
 type ip6ndDescriptor struct {
-	vpp ip6ndCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewIP6ND describes what interfaces make of router advertisements.
-func NewIP6ND(vpp ip6ndCalls, ifs index) *kvs.KVDescriptor {
+func NewIP6ND(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &ip6ndDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.Interface_IP6ND, kvs.Metadata]{
 		Name:        IP6NDName,

@@ -20,14 +20,6 @@ import (
 // the host interface up and down together with its own, and leaves it down when
 // the VPP interface is deleted. The MAC address is chosen at creation.
 
-// afPacketCalls is what AF_PACKET interfaces need of VPP.
-type afPacketCalls interface {
-	CreateAfPacket(ctx context.Context, p vppcalls.AfPacketParams) (swIfIndex uint32, err error)
-	DeleteAfPacket(ctx context.Context, hostIfName string) error
-	DumpAfPackets(ctx context.Context) (map[uint32]string, error)
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
 // HostInterfaces is what AF_PACKET interfaces need of the kernel.
 type HostInterfaces interface {
 	// HostName returns the name in the kernel of an interface that is known by
@@ -39,7 +31,7 @@ type HostInterfaces interface {
 }
 
 type afPacket struct {
-	vpp  afPacketCalls
+	vpp  *vppcalls.Calls
 	host HostInterfaces // nil: no Linux plugins in this agent
 }
 

@@ -21,17 +21,9 @@ import (
 // MAC address is chosen at creation, or is that of the first member; VPP gives
 // it to all members, and theirs back when they leave.
 
-// bondCalls is what bonds need of VPP.
-type bondCalls interface {
-	CreateBond(ctx context.Context, p vppcalls.BondParams) (swIfIndex uint32, err error)
-	DeleteBond(ctx context.Context, swIfIndex uint32) error
-	DumpBonds(ctx context.Context) (map[uint32]vppcalls.Bond, error)
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
 type bond struct {
 	kindDefaults
-	vpp bondCalls
+	vpp *vppcalls.Calls
 }
 
 func (bond) traits() traits {

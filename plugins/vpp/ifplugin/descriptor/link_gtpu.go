@@ -4,137 +4,125 @@ package descriptor
 
 import (
 	"context"
-	"errors"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/gtpu"
 	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // A GTP-U tunnel carries packets of mobile subscribers in UDP. Received packets
 // are known by the other end and the TEID alone, so no two tunnels may share
 // those; where they go is Ethernet switching unless something else is asked for.
-// VPP creates it up; deleted, it is only hidden, and used for the next one.
-// None of this can be changed.
-
-// gtpuCalls is what GTP-U tunnels need of VPP.
-type gtpuCalls interface {
-	CreateGtpu(ctx context.Context, t vppcalls.Gtpu) (swIfIndex uint32, err error)
-	DeleteGtpu(ctx context.Context, swIfIndex uint32) error
-	DumpGtpus(ctx context.Context) (map[uint32]vppcalls.Gtpu, error)
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
-type gtpu struct {
-	kindDefaults
-	vpp gtpuCalls
-	ifs index
-}
-
-func (gtpu) traits() traits {
-	return traits{
+// VPP creates it up; deleted, it is only hidden, with its tag, and used for the next one.
+// The older message, which has all that is needed, is preferred: for the newer one VPP looks
+// up the counters of the tunnel even if there is none, because it refused to create it, and
+// crashes (seen with 25.10).
+var gtpuTunnels = linkSpec[gtpu.GtpuAddDelTunnel]{
+	op: declareLinks("interface GTPU_TUNNEL", "gtpu",
+		linkCalls[gtpu.GtpuAddDelTunnel]{setGtpuV1, dumpGtpu}, linkCalls[gtpu.GtpuAddDelTunnel]{setGtpuV2, dumpGtpu}),
+	device: "GTPU",
+	facts: traits{
 		packetMTU: true, startsUp: true, keepsTag: true, link: func() proto.Message { return &interfaces.GtpuLink{} },
 		noMAC: func(*interfaces.Interface) string { return "a GTP-U tunnel" },
-	}
+	},
+	valid: func(i *interfaces.Interface) []error {
+		next, node := i.GetGtpu().GetDecapNext(), i.GetGtpu().GetDecapNextNode()
+		errs := append(gtpuEnds(i).check(), checkGroup(i, "gtpu.multicast", gtpuEnds(i).dst, gtpuGroup(i)))
+		switch {
+		case interfaces.GtpuLink_NextNode_name[int32(next)] == "":
+			return append(errs, invalid("gtpu.decap_next", "%s, expected DEFAULT, L2, IP4 or IP6", next))
+		case next != interfaces.GtpuLink_DEFAULT && node != 0 && uint32(next) != node:
+			return append(errs, invalid("gtpu.decap_next_node", "%d, but decap_next is %s: expected one of them", node, next))
+		}
+		return errs
+	},
+	needs: func(i *interfaces.Interface) []kvs.Dependency {
+		return append(groupInterface("gtpu-multicast-interface-exists", gtpuGroup(i)),
+			vrfExists("vrf-table-for-gtpu-exists", i.GetGtpu().GetEncapVrfId(), isIPv6(i.GetGtpu().GetDstAddr()))...)
+	},
+	group: gtpuGroup,
+	params: func(i *interfaces.Interface, group ifIndex) (gtpu.GtpuAddDelTunnel, error) {
+		l := i.GetGtpu()
+		src, dst, err := gtpuEnds(i).parse()
+		next := orDefault(l.GetDecapNextNode(), uint32(gtpu.GTPU_API_DECAP_NEXT_L2)) // the numbers of the nodes are those of VPP
+		if l.GetDecapNext() != interfaces.GtpuLink_DEFAULT {
+			next = uint32(l.GetDecapNext())
+		}
+		return gtpu.GtpuAddDelTunnel{
+			SrcAddress: src, DstAddress: dst, McastSwIfIndex: group, EncapVrfID: l.GetEncapVrfId(),
+			DecapNextIndex: next, Teid: l.GetTeid(), Tteid: orDefault(l.GetRemoteTeid(), l.GetTeid()),
+		}, err
+	},
+	describe: func(i *interfaces.Interface, t gtpu.GtpuAddDelTunnel, _ *interfaces.Interface, names func(ifIndex) string) {
+		i.Type, i.Link = interfaces.Interface_GTPU_TUNNEL, &interfaces.Interface_Gtpu{Gtpu: &interfaces.GtpuLink{
+			SrcAddr: addressText(t.SrcAddress), DstAddr: addressText(t.DstAddress), Multicast: names(t.McastSwIfIndex),
+			Teid: t.Teid, RemoteTeid: t.Tteid, EncapVrfId: t.EncapVrfID, DecapNextNode: t.DecapNextIndex,
+		}}
+	},
+	exists: api.TUNNEL_EXIST,
+	taken: func(found, wanted gtpu.GtpuAddDelTunnel) bool {
+		return found.DstAddress == wanted.DstAddress && found.Teid == wanted.Teid
+	},
+	same: func(found, wanted gtpu.GtpuAddDelTunnel) bool { return found == wanted },
+	fields: func(i *interfaces.Interface) []field {
+		return gtpuEnds(i).fields(field{"gtpu.teid", i.GetGtpu().GetTeid()})[1:]
+	},
 }
 
 func gtpuEnds(i *interfaces.Interface) ends {
 	return ends{"gtpu.src_addr", i.GetGtpu().GetSrcAddr(), "gtpu.dst_addr", i.GetGtpu().GetDstAddr()}
 }
 
-func (gtpu) check(i *interfaces.Interface) error {
-	l := i.GetGtpu()
-	errs := gtpuEnds(i).check()
-	switch {
-	case isMulticast(l.GetDstAddr()) && l.GetMulticast() == "":
-		errs = append(errs, invalid("gtpu.multicast", "empty, expected an interface for the group %s", l.GetDstAddr()))
-	case l.GetMulticast() == i.GetName() && i.GetName() != "":
-		errs = append(errs, invalid("gtpu.multicast", "is the interface itself"))
-	}
-	switch {
-	case interfaces.GtpuLink_NextNode_name[int32(l.GetDecapNext())] == "":
-		errs = append(errs, invalid("gtpu.decap_next", "%s, expected DEFAULT, L2, IP4 or IP6", l.GetDecapNext()))
-	case l.GetDecapNext() != interfaces.GtpuLink_DEFAULT && l.GetDecapNextNode() != 0 && uint32(l.GetDecapNext()) != l.GetDecapNextNode():
-		errs = append(errs, invalid("gtpu.decap_next_node", "%d, but decap_next is %s: expected one of them", l.GetDecapNextNode(), l.GetDecapNext()))
-	}
-	return errors.Join(errs...)
+func gtpuGroup(i *interfaces.Interface) string { return i.GetGtpu().GetMulticast() }
+
+func setGtpuV1(add bool, t gtpu.GtpuAddDelTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
+	done := &gtpu.GtpuAddDelTunnelReply{}
+	t.IsAdd = add
+	return &t, done, &done.SwIfIndex
 }
 
-func (gtpu) dependencies(i *interfaces.Interface) []kvs.Dependency {
-	l := i.GetGtpu()
-	return append(groupInterface("gtpu-multicast-interface-exists", l.GetMulticast()),
-		vrfExists("vrf-table-for-gtpu-exists", l.GetEncapVrfId(), isIPv6(l.GetDstAddr()))...)
+func setGtpuV2(add bool, t gtpu.GtpuAddDelTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
+	done := &gtpu.GtpuAddDelTunnelV2Reply{}
+	return &gtpu.GtpuAddDelTunnelV2{
+		IsAdd: add, SrcAddress: t.SrcAddress, DstAddress: t.DstAddress, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID,
+		DecapNextIndex: gtpu.GtpuDecapNextType(t.DecapNextIndex), Teid: t.Teid, Tteid: t.Tteid,
+	}, done, &done.SwIfIndex
 }
 
-// fullGtpu fills in the defaults. The numbers of the nodes are those of VPP.
-func fullGtpu(l *interfaces.GtpuLink) (remoteTEID, next uint32) {
-	next = orDefault(l.GetDecapNextNode(), vppcalls.GtpuL2)
-	if l.GetDecapNext() != interfaces.GtpuLink_DEFAULT {
-		next = uint32(l.GetDecapNext())
-	}
-	return orDefault(l.GetRemoteTeid(), l.GetTeid()), next
-}
-
-func (gtpu) sameLink(a, b *interfaces.Interface) bool {
-	x, y := a.GetGtpu(), b.GetGtpu()
-	remoteX, nextX := fullGtpu(x)
-	remoteY, nextY := fullGtpu(y)
-	return gtpuEnds(a).same(gtpuEnds(b)) && x.GetMulticast() == y.GetMulticast() && x.GetTeid() == y.GetTeid() &&
-		remoteX == remoteY && x.GetEncapVrfId() == y.GetEncapVrfId() && nextX == nextY
-}
-
-func (k gtpu) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
-	src, dst, err := gtpuEnds(i).parse()
-	if err != nil {
-		return m, err
-	}
-	l := i.GetGtpu()
-	group, err := optionalIndex(k.ifs, l.GetMulticast())
-	if err != nil {
-		return m, err
-	}
-	remote, next := fullGtpu(l)
-	wanted := vppcalls.Gtpu{
-		Src: src, Dst: dst, TEID: l.GetTeid(), RemoteTEID: remote, Vrf: l.GetEncapVrfId(), Next: next, Multicast: group,
-	}
-	m.SwIfIndex, err = k.vpp.CreateGtpu(ctx, wanted)
-	if errors.Is(err, api.TUNNEL_EXIST) {
-		m.SwIfIndex, err = adoptAmong(ctx, k.vpp, k.vpp.DumpGtpus,
-			func(found vppcalls.Gtpu) bool { return found.Dst == dst && found.TEID == wanted.TEID },
-			func(found vppcalls.Gtpu) bool { return found == wanted }, err)
-		err = conflict(err, field{"gtpu.dst_addr", dst}, field{"gtpu.teid", wanted.TEID})
-	}
-	return m, err
-}
-
-func (k gtpu) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteGtpu(ctx, m.SwIfIndex)
-}
-
-func (gtpu) claims(d vppcalls.Details) bool {
-	return !d.SubInterface && d.DevType == vppcalls.GtpuDevice
-}
-
-func (k gtpu) read(ctx context.Context, names func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpGtpus(ctx)
-	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-		t, ok := all[d.SwIfIndex]
-		if !ok {
-			return false
+// dumpGtpu has variants of its own: only the newer message tells what is no tunnel.
+var dumpGtpu = linkDump[gtpu.GtpuAddDelTunnel]{
+	read: func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[ifIndex]gtpu.GtpuAddDelTunnel, error) {
+		dump, err := gtpuDumps.On(vpp)
+		if err != nil {
+			return nil, err
 		}
-		l := &interfaces.GtpuLink{
-			SrcAddr: t.Src.String(), DstAddr: t.Dst.String(), Teid: t.TEID, RemoteTeid: t.RemoteTEID,
-			EncapVrfId: t.Vrf, DecapNextNode: t.Next,
-		}
-		if t.Multicast != vppcalls.NoInterface {
-			l.Multicast = names(t.Multicast)
-		}
-		i.Type, i.Link = interfaces.Interface_GTPU_TUNNEL, &interfaces.Interface_Gtpu{Gtpu: l}
-		return true
-	}, err
+		return dump.read(ctx, vpp, which)
+	},
+}
+
+var (
+	dumpGtpuV2 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelV2Dump{SwIfIndex: which} }, gtpuTunnelV2)
+	dumpGtpuV1 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelDump{SwIfIndex: which} }, gtpuTunnelV1)
+	gtpuDumps  = session.Step("dump GTP-U tunnels", session.Variant(dumpGtpuV2, dumpGtpuV2.needs...), session.Variant(dumpGtpuV1, dumpGtpuV1.needs...))
+)
+
+func gtpuTunnelV1(d *gtpu.GtpuTunnelDetails) (ifIndex, gtpu.GtpuAddDelTunnel) {
+	return d.SwIfIndex, gtpu.GtpuAddDelTunnel{
+		SrcAddress: plain(d.SrcAddress), DstAddress: plain(d.DstAddress), McastSwIfIndex: d.McastSwIfIndex, EncapVrfID: d.EncapVrfID,
+		DecapNextIndex: d.DecapNextIndex, Teid: d.Teid, Tteid: d.Tteid,
+	}
+}
+
+func gtpuTunnelV2(d *gtpu.GtpuTunnelV2Details) (ifIndex, gtpu.GtpuAddDelTunnel) {
+	if d.IsForwarding {
+		return noInterface, gtpu.GtpuAddDelTunnel{} // no tunnel, but what becomes of packets that belong to none
+	}
+	return d.SwIfIndex, gtpu.GtpuAddDelTunnel{
+		SrcAddress: plain(d.SrcAddress), DstAddress: plain(d.DstAddress), McastSwIfIndex: d.McastSwIfIndex, EncapVrfID: d.EncapVrfID,
+		DecapNextIndex: uint32(d.DecapNextIndex), Teid: d.Teid, Tteid: d.Tteid,
+	}
 }

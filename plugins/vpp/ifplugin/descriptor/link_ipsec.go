@@ -8,9 +8,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ipsec"
+	"go.fd.io/govpp/binapi/tunnel_types"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -25,94 +26,79 @@ import (
 // VPP gives, follows from the name of the configuration: by it an interface that has no
 // tag yet is recognised. The fields of the link for keys and the like are those of old
 // releases of VPP, which had all of it in one message.
-
-// ipsecCalls is what IPsec interfaces need of VPP.
-type ipsecCalls interface {
-	CreateIpsec(ctx context.Context, instance uint32, multipoint bool) (swIfIndex uint32, err error)
-	DeleteIpsec(ctx context.Context, swIfIndex uint32) error
-	DumpIpsecs(ctx context.Context) (multipoint map[uint32]bool, err error)
-}
-
-type ipsec struct {
-	kindDefaults
-	vpp  ipsecCalls
+type ipsecInterfaces struct {
+	linkTable[ipsec.IpsecItf]
 	seed string // of instances
 }
 
-func (ipsec) traits() traits {
-	return traits{
+var ipsecTable = linkSpec[ipsec.IpsecItf]{
+	op:     declareLinks("interface IPSEC_TUNNEL", "", linkCalls[ipsec.IpsecItf]{setIpsec, dumpIpsec}),
+	device: "IPSEC Tunnel",
+	facts: traits{
 		packetMTU: true, link: func() proto.Message { return &interfaces.IPSecLink{} },
 		noMAC: func(*interfaces.Interface) string { return "an IPsec interface" },
-	}
+	},
+	valid: func(i *interfaces.Interface) (errs []error) {
+		if m := i.GetIpsec().GetTunnelMode(); interfaces.IPSecLink_Mode_name[int32(m)] == "" {
+			errs = append(errs, invalid("ipsec.tunnel_mode", "%s, expected POINT_TO_POINT or POINT_TO_MULTIPOINT", m))
+		}
+		i.GetIpsec().ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+			if f.Name() != "tunnel_mode" {
+				errs = append(errs, invalid("ipsec."+string(f.Name()),
+					"security associations are items of their own, bound to the interface by a tunnel protection"))
+			}
+			return true
+		})
+		return errs
+	},
+	params: func(i *interfaces.Interface, _ ifIndex) (ipsec.IpsecItf, error) {
+		return ipsec.IpsecItf{Mode: tunnel_types.TunnelMode(i.GetIpsec().GetTunnelMode())}, nil // of the same numbers
+	},
+	describe: func(i *interfaces.Interface, p ipsec.IpsecItf, _ *interfaces.Interface, _ func(ifIndex) string) {
+		l := &interfaces.IPSecLink{TunnelMode: interfaces.IPSecLink_Mode(p.Mode)}
+		i.Type, i.Link = interfaces.Interface_IPSEC_TUNNEL, &interfaces.Interface_Ipsec{Ipsec: l}
+	},
+	delete: func(idx ifIndex) (req, reply api.Message) {
+		return &ipsec.IpsecItfDelete{SwIfIndex: idx}, &ipsec.IpsecItfDeleteReply{}
+	},
 }
 
-func (ipsec) check(i *interfaces.Interface) error {
-	l := i.GetIpsec()
-	var errs []error
-	if interfaces.IPSecLink_Mode_name[int32(l.GetTunnelMode())] == "" {
-		errs = append(errs, invalid("ipsec.tunnel_mode", "%s, expected POINT_TO_POINT or POINT_TO_MULTIPOINT", l.GetTunnelMode()))
-	}
-	l.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		if f.Name() != "tunnel_mode" {
-			errs = append(errs, invalid("ipsec."+string(f.Name()),
-				"security associations are items of their own, bound to the interface by a tunnel protection"))
-		}
-		return true
+func setIpsec(_ bool, p ipsec.IpsecItf) (req, reply api.Message, swIfIndex *ifIndex) {
+	done := &ipsec.IpsecItfCreateReply{}
+	return &ipsec.IpsecItfCreate{Itf: p}, done, &done.SwIfIndex
+}
+
+var dumpIpsec = dumpOf(func(which ifIndex) api.Message { return &ipsec.IpsecItfDump{SwIfIndex: which} },
+	func(d *ipsec.IpsecItfDetails) (ifIndex, ipsec.IpsecItf) {
+		return d.Itf.SwIfIndex, ipsec.IpsecItf{Mode: d.Itf.Mode}
 	})
-	return errors.Join(errs...)
-}
 
-func (ipsec) sameLink(a, b *interfaces.Interface) bool {
-	return a.GetIpsec().GetTunnelMode() == b.GetIpsec().GetTunnelMode()
-}
-
-func (k ipsec) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
-	var err error
-	for _, instance := range k.instances(i) {
-		m.SwIfIndex, err = k.vpp.CreateIpsec(ctx, instance, i.GetIpsec().GetTunnelMode() == interfaces.IPSecLink_POINT_TO_MULTIPOINT)
-		if !errors.Is(err, api.INVALID_REGISTRATION) {
-			return m, err
+func (k ipsecInterfaces) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	p, err := k.params(i, noInterface)
+	for _, p.UserInstance = range k.instances(i) {
+		var idx ifIndex
+		if idx, err = k.set(ctx, true, p); !errors.Is(err, api.INVALID_REGISTRATION) {
+			return &ifaceidx.IfMeta{SwIfIndex: uint32(idx)}, err
 		}
 	}
-	return m, fmt.Errorf("all instances that the name may have are in use: %w", err)
+	return nil, fmt.Errorf("all instances that the name may have are in use: %w", err)
 }
 
-// instances are what an interface of the name may be, the preferred one first. VPP gives
-// the lower half to clients that ask for any.
-func (k ipsec) instances(i *interfaces.Interface) (all [8]uint32) {
+// instances are what an interface of the name may be, the preferred one first. VPP has 16384 of
+// them, and gives the lower half to clients that ask for any.
+func (k ipsecInterfaces) instances(i *interfaces.Interface) (all [8]uint32) {
 	sum := sha256.Sum256([]byte(k.seed + "\x00ipsec\x00" + i.GetName()))
 	for n := range all {
-		all[n] = vppcalls.IpsecInstances/2 + binary.BigEndian.Uint32(sum[4*n:])%(vppcalls.IpsecInstances/2)
+		all[n] = 8192 + binary.BigEndian.Uint32(sum[4*n:])%8192
 	}
 	return all
 }
 
-func (k ipsec) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
-	instances := k.instances(want)
-	return k.sameLink(i, want) && slices.ContainsFunc(instances[:], func(n uint32) bool { return found.Name == vppcalls.IpsecName(n) })
-}
-
-func (k ipsec) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteIpsec(ctx, m.SwIfIndex)
-}
-
-func (ipsec) claims(d vppcalls.Details) bool {
-	return !d.SubInterface && d.DevType == vppcalls.IpsecDevice
-}
-
-func (k ipsec) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpIpsecs(ctx)
-	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-		multipoint, ok := all[d.SwIfIndex]
-		if !ok {
-			return false
+func (k ipsecInterfaces) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
+	for _, n := range k.instances(want) {
+		if found.Name == fmt.Sprintf("ipsec%d", n) {
+			return k.sameLink(i, want)
 		}
-		l := &interfaces.IPSecLink{}
-		if multipoint {
-			l.TunnelMode = interfaces.IPSecLink_POINT_TO_MULTIPOINT
-		}
-		i.Type, i.Link = interfaces.Interface_IPSEC_TUNNEL, &interfaces.Interface_Ipsec{Ipsec: l}
-		return true
-	}, err
+	}
+	return false
 }

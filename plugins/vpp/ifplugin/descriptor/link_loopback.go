@@ -14,15 +14,9 @@ import (
 // derived from its name and the agent's identity: VPP would give the same to the first
 // loopback of every machine, and a loopback that has no tag yet is recognised by it.
 
-// loopbackCalls is what loopbacks need of VPP.
-type loopbackCalls interface {
-	CreateLoopback(ctx context.Context, mac vppcalls.MAC) (swIfIndex uint32, err error)
-	DeleteLoopback(ctx context.Context, swIfIndex uint32) error
-}
-
 type loopback struct {
 	kindDefaults
-	vpp  loopbackCalls
+	vpp  *vppcalls.Calls
 	seed string // of MAC addresses
 }
 

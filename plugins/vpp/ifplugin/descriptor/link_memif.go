@@ -30,18 +30,9 @@ const (
 	maxMemifSocket     = 107 // bytes, of 108 that end with a zero
 )
 
-// memifCalls is what memifs need of VPP.
-type memifCalls interface {
-	CreateMemif(ctx context.Context, p vppcalls.MemifParams) (swIfIndex uint32, err error)
-	DeleteMemif(ctx context.Context, swIfIndex uint32, path string) error
-	DropMemifSocket(ctx context.Context, path string) error
-	DumpMemifs(ctx context.Context) (map[uint32]vppcalls.Memif, error)
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
 type memif struct {
 	kindDefaults
-	vpp memifCalls
+	vpp *vppcalls.Calls
 }
 
 func (memif) traits() traits {

@@ -21,16 +21,9 @@ import (
 // it gives the device back, down and without tag. Which devices there are is
 // told by keys of their own, so that a value may come before its device.
 
-// physicalCalls is what physical interfaces need of VPP.
-type physicalCalls interface {
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-	SetAdminState(ctx context.Context, swIfIndex uint32, up bool) error
-	RemoveTag(ctx context.Context, swIfIndex uint32) error
-}
-
 type physical struct {
 	kindDefaults
-	vpp physicalCalls
+	vpp *vppcalls.Calls
 }
 
 func (physical) traits() traits { return traits{macInPlace: true, macAfter: true} }
@@ -82,7 +75,7 @@ func (physical) read(context.Context, func(uint32) string) (recogniser, error) {
 // IsPhysical reports whether an interface of VPP is a device that it found: others
 // have types of their own, whatever their names.
 func IsPhysical(d vppcalls.Details) bool {
-	return !d.SubInterface && !isVirtual(d.Name) && d.DevType != vppcalls.RdmaDevice && d.DevType != vppcalls.Vmxnet3Device
+	return !d.SubInterface && !isVirtual(d.Name) && d.DevType != rdmaTable.device && d.DevType != vmxnet3Table.device
 }
 
 // isVirtual reports whether VPP gives such names to interfaces that are made
@@ -95,7 +88,7 @@ func isVirtual(name string) bool {
 }
 
 // NewPhysical describes the keys that tell which devices there are.
-func NewPhysical(vpp physicalCalls) *kvs.KVDescriptor {
+func NewPhysical(vpp *vppcalls.Calls) *kvs.KVDescriptor {
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:        PhysicalName,
 		Southbound:  Southbound,

@@ -14,18 +14,13 @@ import (
 // and then follows notifications. Exactly one of the keys UP and DOWN exists.
 // Other values wait for a link by depending on its key.
 
-// linkStateCalls is what the state of links needs of VPP.
-type linkStateCalls interface {
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
 type linkStateDescriptor struct {
-	vpp linkStateCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewLinkState describes the state of links.
-func NewLinkState(vpp linkStateCalls, ifs index) *kvs.KVDescriptor {
+func NewLinkState(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &linkStateDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:                 LinkStateName,

@@ -23,17 +23,9 @@ import (
 
 const maxVLAN = 4095
 
-// subifCalls is what sub-interfaces need of VPP.
-type subifCalls interface {
-	CreateSubif(ctx context.Context, parent, vlan uint32) (swIfIndex uint32, err error)
-	DeleteSubif(ctx context.Context, swIfIndex uint32) error
-	SetTagRewrite(ctx context.Context, swIfIndex uint32, r vppcalls.TagRewrite) error
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
-}
-
 type subif struct {
 	kindDefaults
-	vpp subifCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 

@@ -31,16 +31,9 @@ const (
 // come from the watcher of containers.
 const microserviceKeyPrefix = "linux/microservice/"
 
-// tapCalls is what TAPs need of VPP.
-type tapCalls interface {
-	CreateTap(ctx context.Context, p vppcalls.TapParams) (swIfIndex uint32, err error)
-	DeleteTap(ctx context.Context, swIfIndex uint32) error
-	DumpTaps(ctx context.Context) (map[uint32]vppcalls.Tap, error)
-}
-
 type tap struct {
 	kindDefaults
-	vpp tapCalls
+	vpp *vppcalls.Calls
 }
 
 func (tap) traits() traits {

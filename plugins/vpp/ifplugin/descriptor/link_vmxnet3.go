@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/vmxnet3"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -17,128 +18,96 @@ import (
 
 // A VMXNET3 interface is a network card of a virtual machine on VMware. Which one
 // is reported by the name of the interface, vmxnet3-<domain>/<bus>/<slot>/<function>
-// in hexadecimal numbers, as VPP calls it. Its queues cannot be changed; whether
-// VPP logs its events cannot be read back and is taken to be as wanted.
-
-const (
-	vmxnet3Prefix       = "vmxnet3-"
-	defaultVmxnet3Queue = 1024
-	vmxnet3QueueStep    = 64
-	maxVmxnet3Queue     = 4096
-)
-
-// vmxnet3Calls is what VMXNET3 interfaces need of VPP.
-type vmxnet3Calls interface {
-	CreateVmxnet3(ctx context.Context, v vppcalls.Vmxnet3) (swIfIndex uint32, err error)
-	DeleteVmxnet3(ctx context.Context, swIfIndex uint32) error
-	DumpVmxnet3s(ctx context.Context) (map[uint32]vppcalls.Vmxnet3, error)
-	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
+// in hexadecimal numbers, as VPP calls it. Whether VPP logs its events cannot be read back
+// and is taken to be as wanted.
+type vmxnet3Cards struct {
+	linkTable[vmxnet3.Vmxnet3Create]
 }
 
-type vmxnet3 struct {
-	kindDefaults
-	vpp vmxnet3Calls
-}
+const defaultVmxnet3Queue = 1024
 
-func (vmxnet3) traits() traits {
-	return traits{
-		macInPlace: true, macAfter: true, linkOptional: true,
-		link: func() proto.Message { return &interfaces.VmxNet3Link{} },
-	}
-}
-
-func (vmxnet3) check(i *interfaces.Interface) error {
-	var errs []error
-	if _, err := parseVmxnet3(i.GetName()); err != nil {
-		errs = append(errs, invalid("name", "%w", err))
-	}
-	l := i.GetVmxNet3()
-	for _, queue := range []struct {
-		field string
-		size  uint32
-	}{{"vmx_net3.rxq_size", l.GetRxqSize()}, {"vmx_net3.txq_size", l.GetTxqSize()}} {
-		if queue.size > maxVmxnet3Queue || queue.size%vmxnet3QueueStep != 0 {
-			errs = append(errs, invalid(queue.field, "%d, expected a multiple of %d up to %d, or 0 for %d",
-				queue.size, vmxnet3QueueStep, maxVmxnet3Queue, defaultVmxnet3Queue))
+var vmxnet3Table = linkSpec[vmxnet3.Vmxnet3Create]{
+	op:     declareLinks("interface VMXNET3_INTERFACE", "vmxnet3", linkCalls[vmxnet3.Vmxnet3Create]{setVmxnet3, dumpVmxnet3}),
+	device: "VMXNET3 interface",
+	facts: traits{
+		macInPlace: true, macAfter: true, linkOptional: true, link: func() proto.Message { return &interfaces.VmxNet3Link{} },
+	},
+	valid: func(i *interfaces.Interface) (errs []error) {
+		if _, err := parseVmxnet3(i.GetName()); err != nil {
+			errs = append(errs, invalid("name", "%w", err))
 		}
-	}
-	return errors.Join(errs...)
+		queue := func(field string, size uint32) {
+			if size > 4096 || size%64 != 0 {
+				errs = append(errs, invalid(field, "%d, expected a multiple of 64 up to 4096, or 0 for %d", size, defaultVmxnet3Queue))
+			}
+		}
+		queue("vmx_net3.rxq_size", i.GetVmxNet3().GetRxqSize())
+		queue("vmx_net3.txq_size", i.GetVmxNet3().GetTxqSize())
+		return errs
+	},
+	params: func(i *interfaces.Interface, _ ifIndex) (p vmxnet3.Vmxnet3Create, err error) {
+		l := i.GetVmxNet3()
+		if l.GetEnableElog() {
+			p.EnableElog = 1
+		}
+		p.RxqSize, p.RxqNum = uint16(orDefault(l.GetRxqSize(), defaultVmxnet3Queue)), 1
+		p.TxqSize, p.TxqNum = uint16(orDefault(l.GetTxqSize(), defaultVmxnet3Queue)), 1
+		p.PciAddr, err = parseVmxnet3(i.GetName())
+		return p, err
+	},
+	describe: func(i *interfaces.Interface, p vmxnet3.Vmxnet3Create, wanted *interfaces.Interface, _ func(ifIndex) string) {
+		i.Type, i.Link = interfaces.Interface_VMXNET3_INTERFACE, &interfaces.Interface_VmxNet3{VmxNet3: &interfaces.VmxNet3Link{
+			EnableElog: wanted.GetVmxNet3().GetEnableElog(), RxqSize: uint32(p.RxqSize), TxqSize: uint32(p.TxqSize),
+		}}
+	},
+	delete: func(idx ifIndex) (req, reply api.Message) {
+		return &vmxnet3.Vmxnet3Delete{SwIfIndex: idx}, &vmxnet3.Vmxnet3DeleteReply{}
+	},
+	exists: api.ADDRESS_IN_USE,
+	taken:  func(found, wanted vmxnet3.Vmxnet3Create) bool { return found.PciAddr == wanted.PciAddr },
+	same: func(found, wanted vmxnet3.Vmxnet3Create) bool {
+		return found.RxqSize == wanted.RxqSize && found.TxqSize == wanted.TxqSize
+	},
+	fields: func(i *interfaces.Interface) []field { return []field{{"name", i.GetName()}} },
 }
 
-// parseVmxnet3 returns the address of the device in the name of an interface.
-func parseVmxnet3(name string) (a vppcalls.PCIAddress, err error) {
-	text, ok := strings.CutPrefix(name, vmxnet3Prefix)
+// parseVmxnet3 returns the PCI address in the name of an interface, in one number as VPP has it.
+func parseVmxnet3(name string) (packed uint32, err error) {
+	text, ok := strings.CutPrefix(name, "vmxnet3-")
 	parts := strings.Split(text, "/")
 	if !ok || len(parts) != 4 {
-		return a, fmt.Errorf("%q: expected vmxnet3-<domain>/<bus>/<slot>/<function>, such as vmxnet3-0/b/0/0", name)
+		return 0, fmt.Errorf("%q: expected vmxnet3-<domain>/<bus>/<slot>/<function>, such as vmxnet3-0/b/0/0", name)
 	}
-	var n [4]uint64
-	for at, bits := range []int{16, 8, 8, 8} {
-		n[at], err = strconv.ParseUint(parts[at], 16, bits)
-		if max := []uint64{0xffff, 0xff, 0x1f, 7}[at]; err != nil || n[at] > max {
-			return a, fmt.Errorf("%q: %q: expected a hexadecimal number up to %x", name, parts[at], max)
+	for at, part := range []struct{ max, shift uint64 }{{0xffff, 0}, {0xff, 16}, {0x1f, 24}, {7, 29}} {
+		n, err := strconv.ParseUint(parts[at], 16, 16)
+		if err != nil || n > part.max {
+			return 0, fmt.Errorf("%q: %q: expected a hexadecimal number up to %x", name, parts[at], part.max)
 		}
+		packed |= uint32(n << part.shift)
 	}
-	return vppcalls.PCIAddress{Domain: uint16(n[0]), Bus: uint8(n[1]), Slot: uint8(n[2]), Function: uint8(n[3])}, nil
+	return packed, nil
 }
 
-func (vmxnet3) sameLink(a, b *interfaces.Interface) bool {
-	x, y := a.GetVmxNet3(), b.GetVmxNet3()
-	return x.GetEnableElog() == y.GetEnableElog() &&
-		orDefault(x.GetRxqSize(), defaultVmxnet3Queue) == orDefault(y.GetRxqSize(), defaultVmxnet3Queue) &&
-		orDefault(x.GetTxqSize(), defaultVmxnet3Queue) == orDefault(y.GetTxqSize(), defaultVmxnet3Queue)
+func setVmxnet3(_ bool, p vmxnet3.Vmxnet3Create) (req, reply api.Message, swIfIndex *ifIndex) {
+	done := &vmxnet3.Vmxnet3CreateReply{}
+	return &p, done, &done.SwIfIndex
 }
 
-func (k vmxnet3) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
-	pci, err := parseVmxnet3(i.GetName())
-	if err != nil {
-		return m, err
-	}
-	l := i.GetVmxNet3()
-	wanted := vppcalls.Vmxnet3{
-		PCI: pci, EventLog: l.GetEnableElog(),
-		RxQueueSize: uint16(orDefault(l.GetRxqSize(), defaultVmxnet3Queue)),
-		TxQueueSize: uint16(orDefault(l.GetTxqSize(), defaultVmxnet3Queue)),
-	}
-	m.SwIfIndex, err = k.vpp.CreateVmxnet3(ctx, wanted)
-	if errors.Is(err, api.ADDRESS_IN_USE) {
-		m.SwIfIndex, err = k.adopt(ctx, wanted, err)
-		err = conflict(err, field{"name", i.GetName()})
+var dumpVmxnet3 = dumpOf(func(which ifIndex) api.Message { return &vmxnet3.SwVmxnet3InterfaceDump{SwIfIndex: which} },
+	func(d *vmxnet3.SwVmxnet3InterfaceDetails) (ifIndex, vmxnet3.Vmxnet3Create) {
+		return d.SwIfIndex, vmxnet3.Vmxnet3Create{PciAddr: d.PciAddr, RxqSize: d.RxList[0].RxQsize, TxqSize: d.TxList[0].TxQsize}
+	})
+
+func (k vmxnet3Cards) create(ctx context.Context, i *interfaces.Interface, mac *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
+	m, err := k.linkTable.create(ctx, i, mac)
+	if errors.Is(err, api.INVALID_INTERFACE) {
+		a, _ := parseVmxnet3(i.GetName())
+		err = fmt.Errorf("no VMXNET3 device at %04x:%02x:%02x.%x that VPP can use; is it bound to vfio-pci or uio_pci_generic? %w",
+			a&0xffff, a>>16&0xff, a>>24&0x1f, a>>29, err)
 	}
 	return m, err
 }
 
-// adopt takes over an interface without tag on the very device.
-func (k vmxnet3) adopt(ctx context.Context, wanted vppcalls.Vmxnet3, cause error) (uint32, error) {
-	wanted.EventLog = false // not told
-	return adoptAmong(ctx, k.vpp, k.vpp.DumpVmxnet3s,
-		func(v vppcalls.Vmxnet3) bool { return v.PCI == wanted.PCI }, func(v vppcalls.Vmxnet3) bool { return v == wanted }, cause)
-}
-
-func (k vmxnet3) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
+func (k vmxnet3Cards) created(found vppcalls.Details, i, want *interfaces.Interface) bool {
 	return found.Name == want.GetName() && k.sameLink(i, want)
-}
-
-func (k vmxnet3) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteVmxnet3(ctx, m.SwIfIndex)
-}
-
-func (vmxnet3) claims(d vppcalls.Details) bool {
-	return !d.SubInterface && d.DevType == vppcalls.Vmxnet3Device
-}
-
-func (k vmxnet3) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpVmxnet3s(ctx)
-	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-		found, ok := all[d.SwIfIndex]
-		if !ok {
-			return false
-		}
-		i.Type, i.Link = interfaces.Interface_VMXNET3_INTERFACE, &interfaces.Interface_VmxNet3{VmxNet3: &interfaces.VmxNet3Link{
-			EnableElog: wanted.GetVmxNet3().GetEnableElog(),
-			RxqSize:    uint32(found.RxQueueSize), TxqSize: uint32(found.TxQueueSize),
-		}}
-		return true
-	}, err
 }

@@ -1,93 +1,74 @@
 package descriptor
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 
+	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/ip_types"
+	"go.fd.io/govpp/binapi/wireguard"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
+type wireguardParams struct {
+	key  [32]byte
+	port uint16
+	src  ip_types.Address
+}
+
 // A WireGuard interface has a key and sends from an address and a port; its
-// peers are items of their own. None of this can be changed. VPP knows no other
-// identity of it: one that is left over without tag is not found again.
-
-// wireguardCalls is what WireGuard interfaces need of VPP.
-type wireguardCalls interface {
-	CreateWireguard(ctx context.Context, w vppcalls.Wireguard) (swIfIndex uint32, err error)
-	DeleteWireguard(ctx context.Context, swIfIndex uint32) error
-	DumpWireguards(ctx context.Context) (map[uint32]vppcalls.Wireguard, error)
-}
-
-type wireguard struct {
-	kindDefaults
-	vpp wireguardCalls
-}
-
-func (wireguard) traits() traits {
-	return traits{
+// peers are items of their own. VPP knows no other identity of it: one that is left over
+// without tag is not found again.
+var wireguards = linkSpec[wireguardParams]{
+	op:     declareLinks("interface WIREGUARD_TUNNEL", "wireguard", linkCalls[wireguardParams]{setWireguard, dumpWireguard}),
+	device: "Wireguard Tunnel",
+	facts: traits{
 		packetMTU: true, link: func() proto.Message { return &interfaces.WireguardLink{} },
 		noMAC: func(*interfaces.Interface) string { return "a WireGuard interface" },
-	}
-}
-
-func (wireguard) check(i *interfaces.Interface) error {
-	l := i.GetWireguard()
-	e := ends{srcField: "wireguard.src_addr", src: l.GetSrcAddr()}
-	_, addrErr := e.addr(e.srcField, e.src)
-	errs := []error{addrErr, atMost("wireguard.port", l.GetPort(), 65535)}
-	if key, err := base64.StdEncoding.DecodeString(l.GetPrivateKey()); err != nil || len(key) != vppcalls.WireguardKeySize {
-		errs = append(errs, invalid("wireguard.private_key", "expected %d bytes in base64, which is 44 characters",
-			vppcalls.WireguardKeySize))
-	}
-	return errors.Join(errs...)
-}
-
-func (wireguard) sameLink(a, b *interfaces.Interface) bool {
-	x, y := a.GetWireguard(), b.GetWireguard()
-	return x.GetPrivateKey() == y.GetPrivateKey() && x.GetPort() == y.GetPort() && ipconv.SameAddr(x.GetSrcAddr(), y.GetSrcAddr())
-}
-
-func (k wireguard) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	m := &ifaceidx.IfMeta{SwIfIndex: vppcalls.NoInterface}
-	l := i.GetWireguard()
-	src, err := ipconv.ParseAddr(l.GetSrcAddr())
-	if err != nil {
-		return m, err
-	}
-	w := vppcalls.Wireguard{Port: uint16(l.GetPort()), Src: src}
-	key, err := base64.StdEncoding.DecodeString(l.GetPrivateKey())
-	if err != nil {
-		return m, errors.New("wireguard.private_key: expected base64")
-	}
-	copy(w.PrivateKey[:], key)
-	m.SwIfIndex, err = k.vpp.CreateWireguard(ctx, w)
-	return m, err
-}
-
-func (k wireguard) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
-	return k.vpp.DeleteWireguard(ctx, m.SwIfIndex)
-}
-
-func (wireguard) claims(d vppcalls.Details) bool {
-	return !d.SubInterface && d.DevType == vppcalls.WireguardDevice
-}
-
-func (k wireguard) read(ctx context.Context, _ func(uint32) string) (recogniser, error) {
-	all, err := k.vpp.DumpWireguards(ctx)
-	return func(d vppcalls.Details, _, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-		w, ok := all[d.SwIfIndex]
-		if !ok {
-			return false
+	},
+	valid: func(i *interfaces.Interface) []error {
+		l := i.GetWireguard()
+		_, srcErr := ends{}.addr("wireguard.src_addr", l.GetSrcAddr())
+		errs := []error{srcErr, atMost("wireguard.port", l.GetPort(), 65535)}
+		if key, err := base64.StdEncoding.DecodeString(l.GetPrivateKey()); err != nil || len(key) != len(wireguardParams{}.key) {
+			errs = append(errs, invalid("wireguard.private_key", "expected %d bytes in base64, which is 44 characters", len(wireguardParams{}.key)))
 		}
+		return errs
+	},
+	params: func(i *interfaces.Interface, _ ifIndex) (p wireguardParams, err error) {
+		key, err := base64.StdEncoding.DecodeString(i.GetWireguard().GetPrivateKey())
+		if err != nil {
+			return p, errors.New("wireguard.private_key: expected base64")
+		}
+		copy(p.key[:], key)
+		p.port = uint16(i.GetWireguard().GetPort())
+		p.src, _, err = ends{src: i.GetWireguard().GetSrcAddr()}.parse()
+		return p, err
+	},
+	describe: func(i *interfaces.Interface, p wireguardParams, _ *interfaces.Interface, _ func(ifIndex) string) {
 		i.Type, i.Link = interfaces.Interface_WIREGUARD_TUNNEL, &interfaces.Interface_Wireguard{Wireguard: &interfaces.WireguardLink{
-			PrivateKey: base64.StdEncoding.EncodeToString(w.PrivateKey[:]), Port: uint32(w.Port), SrcAddr: w.Src.String(),
+			PrivateKey: base64.StdEncoding.EncodeToString(p.key[:]), Port: uint32(p.port), SrcAddr: addressText(p.src),
 		}}
-		return true
-	}, err
+	},
+	delete: func(idx ifIndex) (req, reply api.Message) {
+		return &wireguard.WireguardInterfaceDelete{SwIfIndex: idx}, &wireguard.WireguardInterfaceDeleteReply{}
+	},
+	gone: []api.VPPApiError{api.INVALID_SW_IF_INDEX_2},
 }
+
+func setWireguard(_ bool, p wireguardParams) (req, reply api.Message, swIfIndex *ifIndex) {
+	done := &wireguard.WireguardInterfaceCreateReply{}
+	return &wireguard.WireguardInterfaceCreate{Interface: wireguard.WireguardInterface{
+		UserInstance: anyInstance, PrivateKey: p.key[:], PublicKey: make([]byte, len(p.key)), Port: p.port, SrcIP: p.src,
+	}}, done, &done.SwIfIndex
+}
+
+var dumpWireguard = dumpOf(func(which ifIndex) api.Message {
+	return &wireguard.WireguardInterfaceDump{ShowPrivateKey: true, SwIfIndex: which}
+}, func(d *wireguard.WireguardInterfaceDetails) (ifIndex, wireguardParams) {
+	p := wireguardParams{port: d.Interface.Port, src: plain(d.Interface.SrcIP)}
+	copy(p.key[:], d.Interface.PrivateKey)
+	return d.Interface.SwIfIndex, p
+})

@@ -17,19 +17,13 @@ import (
 // the interface: it carries the name, the type and the modes. It waits for the
 // link, because some drivers make their queues with it.
 
-// rxModeCalls is what the modes of receive queues need of VPP.
-type rxModeCalls interface {
-	SetRxModes(ctx context.Context, swIfIndex uint32, mode vppcalls.RxMode) error
-	SetRxMode(ctx context.Context, swIfIndex, queue uint32, mode vppcalls.RxMode) error
-}
-
 type rxModeDescriptor struct {
-	vpp rxModeCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewRxMode describes the modes of receive queues.
-func NewRxMode(vpp rxModeCalls, ifs index) *kvs.KVDescriptor {
+func NewRxMode(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &rxModeDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.Interface, kvs.Metadata]{
 		Name:         RxModeName,

@@ -7,6 +7,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -15,18 +16,13 @@ import (
 // drivers make their queues with it. A queue is always served by some thread, so
 // removing the value leaves it where it is.
 
-// rxPlacementCalls is what the placement of receive queues needs of VPP.
-type rxPlacementCalls interface {
-	SetRxPlacement(ctx context.Context, swIfIndex, queue, worker uint32, mainThread bool) error
-}
-
 type rxPlacementDescriptor struct {
-	vpp rxPlacementCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewRxPlacement describes the placement of receive queues.
-func NewRxPlacement(vpp rxPlacementCalls, ifs index) *kvs.KVDescriptor {
+func NewRxPlacement(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &rxPlacementDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.Interface_RxPlacement, kvs.Metadata]{
 		Name:        RxPlacementName,

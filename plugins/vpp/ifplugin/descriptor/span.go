@@ -15,21 +15,15 @@ import (
 // so only one of the two places can be configured for a pair. VPP continues when
 // an interface is deleted, for whatever gets its index: mirroring ends before.
 
-// spanCalls is what SPAN needs of VPP.
-type spanCalls interface {
-	SetSpan(ctx context.Context, s vppcalls.Span) error
-	DumpSpans(ctx context.Context) ([]vppcalls.Span, error)
-}
-
 type spanKV = kvs.KV[*interfaces.Span, kvs.Metadata]
 
 type spanDescriptor struct {
-	vpp spanCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewSpan describes the mirroring of interfaces.
-func NewSpan(vpp spanCalls, ifs index) *kvs.KVDescriptor {
+func NewSpan(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &spanDescriptor{vpp, ifs}
 	return kvs.Adapt(kvs.Describe(model.SpanModel, kvs.Descriptor[*interfaces.Span, kvs.Metadata]{
 		Name:         SpanName,

@@ -3,9 +3,10 @@ package descriptor
 import (
 	"net/netip"
 
+	"go.fd.io/govpp/binapi/ip_types"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -44,22 +45,32 @@ func (e ends) addr(field, text string) (netip.Addr, error) {
 	return a, nil
 }
 
-// same reports that two pairs of ends are the same addresses.
-func (e ends) same(o ends) bool {
-	return ipconv.SameAddr(e.src, o.src) && ipconv.SameAddr(e.dst, o.dst)
-}
-
-// parse returns the addresses, which were checked before.
-func (e ends) parse() (src, dst netip.Addr, err error) {
-	if src, err = ipconv.ParseAddr(e.src); err != nil {
+// parse returns the addresses, which were checked before; without another end that is no
+// address, of the same version of IP.
+func (e ends) parse() (src, dst ip_types.Address, err error) {
+	from, err := ipconv.ParseAddr(e.src)
+	if err != nil {
 		return src, dst, err
 	}
-	if e.dst == "" {
-		return src, zeroOf(src), nil
+	to := zeroOf(from)
+	if e.dst != "" {
+		to, err = ipconv.ParseAddr(e.dst)
 	}
-	dst, err = ipconv.ParseAddr(e.dst)
-	return src, dst, err
+	return ipconv.Address(from), ipconv.Address(to), err
 }
+
+// fields are the two ends, for the error of a conflict.
+func (e ends) fields(more ...field) []field {
+	src, _ := ipconv.ParseAddr(e.src)
+	dst, _ := ipconv.ParseAddr(e.dst)
+	return append([]field{{e.srcField, src}, {e.dstField, dst}}, more...)
+}
+
+// plain is an address as the agent writes it: VPP may tell anything behind an IPv4 address.
+func plain(a ip_types.Address) ip_types.Address { return ipconv.Address(ipconv.FromAddress(a)) }
+
+// addressText is an address in the usual form.
+func addressText(a ip_types.Address) string { return ipconv.FromAddress(a).String() }
 
 // zeroOf is no address, of the same version of IP.
 func zeroOf(a netip.Addr) netip.Addr {
@@ -101,12 +112,16 @@ func groupInterface(label, name string) []kvs.Dependency {
 	return []kvs.Dependency{{Label: label, Key: model.InterfaceModel.KeyFor(name)}}
 }
 
-// optionalIndex is what VPP calls an interface, or that there is none.
-func optionalIndex(ifs index, name string) (uint32, error) {
-	if name == "" {
-		return vppcalls.NoInterface, nil
+// checkGroup reports what is wrong with the interface of a multicast group, which dst is or
+// is not.
+func checkGroup(i *interfaces.Interface, field, dst, group string) error {
+	switch {
+	case isMulticast(dst) && group == "":
+		return invalid(field, "empty, expected an interface for the group %s", dst)
+	case group == i.GetName() && group != "":
+		return invalid(field, "is the interface itself")
 	}
-	return swIfIndex(ifs, name)
+	return nil
 }
 
 // underlay are the versions of IP of the tunnels that are in a VRF table even

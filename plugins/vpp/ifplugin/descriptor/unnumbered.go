@@ -6,6 +6,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -14,19 +15,13 @@ import (
 // interface, which exists without it too; it ends before the lender loses its
 // last address.
 
-// unnumberedCalls is what borrowing needs of VPP.
-type unnumberedCalls interface {
-	SetUnnumbered(ctx context.Context, swIfIndex, lender uint32) error
-	UnsetUnnumbered(ctx context.Context, swIfIndex uint32) error
-}
-
 type unnumberedDescriptor struct {
-	vpp unnumberedCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewUnnumbered describes interfaces that borrow addresses.
-func NewUnnumbered(vpp unnumberedCalls, ifs index) *kvs.KVDescriptor {
+func NewUnnumbered(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &unnumberedDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*interfaces.Interface_Unnumbered, kvs.Metadata]{
 		Name:          UnnumberedName,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -12,6 +11,7 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
@@ -23,19 +23,13 @@ import (
 // the table of the lender. VPP creates interfaces in table 0, which always
 // exists, and puts them back there when the membership is removed.
 
-// vrfCalls is what VRF membership needs of VPP.
-type vrfCalls interface {
-	SetTable(ctx context.Context, swIfIndex, vrf uint32, ipv6 bool) error
-	DumpAddresses(ctx context.Context, swIfIndex uint32, ipv6 bool) ([]netip.Prefix, error)
-}
-
 type vrfDescriptor struct {
-	vpp vrfCalls
+	vpp *vppcalls.Calls
 	ifs index
 }
 
 // NewVrf describes the membership of interfaces in VRF tables.
-func NewVrf(vpp vrfCalls, ifs index) *kvs.KVDescriptor {
+func NewVrf(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &vrfDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:          VrfName,
