@@ -78,10 +78,12 @@ func readHeap() heapUsage {
 }
 
 // quietAfter reports whether a burst of allocations has ended: much was allocated since
-// the last release, and little since the previous check.
+// the last release, and little since the previous check. The last release may have been
+// during a transaction that waited, and what was in use then may be garbage by now; so a
+// small part of it counts as much.
 func (u heapUsage) quietAfter(released, previous heapUsage) bool {
 	burst := u.allocated - released.allocated
-	return burst > max(worthRelease, released.used/4) && u.allocated-previous.allocated < burst/16
+	return burst > max(worthRelease, released.used/16) && u.allocated-previous.allocated < burst/16
 }
 
 // releaseHeap returns memory to the operating system after a burst of allocations, such

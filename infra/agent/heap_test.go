@@ -76,6 +76,7 @@ func TestQuietAfter(t *testing.T) {
 		{"a large transaction has ended", heapUsage{}, heapUsage{allocated: 900 * mb}, heapUsage{used: 600 * mb, allocated: 901 * mb}, true},
 		{"a small program", heapUsage{}, heapUsage{allocated: 20 * mb}, heapUsage{used: 10 * mb, allocated: 20 * mb}, false},
 		{"little compared with what is in use", heapUsage{used: 2000 * mb, allocated: 9000 * mb}, heapUsage{allocated: 9100 * mb}, heapUsage{used: 2000 * mb, allocated: 9100 * mb}, false},
+		{"a release was made shortly before the end", heapUsage{used: 1400 * mb, allocated: 8000 * mb}, heapUsage{allocated: 8199 * mb}, heapUsage{used: 1500 * mb, allocated: 8200 * mb}, true},
 		{"it is at work", heapUsage{}, heapUsage{allocated: 100 * mb}, heapUsage{used: 600 * mb, allocated: 900 * mb}, false},
 	} {
 		if got := c.now.quietAfter(c.released, c.previous); got != c.quiet {
