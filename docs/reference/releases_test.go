@@ -10,6 +10,7 @@ import (
 	ifs "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	l2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
 	l3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
 )
 
 // writeReleases tells by which message each release of VPP makes an item. What it
@@ -26,7 +27,11 @@ func writeReleases(t *testing.T, w *writer) {
 	}
 	w.printf("\nThe releases are %s.\n", strings.Join(releases, ", "))
 	w.heading("item", "plugin of VPP", "message")
-	for _, c := range slices.Concat(ifs.Capabilities(), l2.Capabilities(), l3.Capabilities()) {
+	all := slices.Concat(ifs.Capabilities(), l2.Capabilities(), l3.Capabilities())
+	for _, p := range vppplugins.New() {
+		all = append(all, p.Spec().Operations.Capabilities()...)
+	}
+	for _, c := range all {
 		var uses []string
 		for n := range releases {
 			a, err := c.Of(tables[n])

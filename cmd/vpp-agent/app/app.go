@@ -42,8 +42,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/telemetry"
 	vppif "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	vppl2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	vppl3 "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
 	linuxifpb "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
@@ -97,6 +99,7 @@ type VPP struct {
 	VPPIfPlugin *vppif.Plugin
 	VPPL2Plugin *vppl2.Plugin
 	VPPL3Plugin *vppl3.Plugin
+	VPPItems    []*itemplugin.Plugin
 	Telemetry   *telemetry.Plugin
 }
 
@@ -194,6 +197,9 @@ func newVPP(a *VPPAgent) VPP {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
 	v.VPPL3Plugin = vppl3.NewPlugin(vppl3.UseDeps(func(d *vppl3.Deps) {
+		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
+	}))
+	v.VPPItems = vppplugins.New(itemplugin.UseDeps(func(d *itemplugin.Deps) {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
 	v.Telemetry = newTelemetry(a, v.GoVPP)

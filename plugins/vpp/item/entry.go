@@ -54,6 +54,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	Exists []api.VPPApiError
 	// Gone are the answers of VPP to the removal of an entry that does not exist.
 	Gone []api.VPPApiError
+	// Explain says what answers of VPP to an addition or change mean: the field that is
+	// wrong, and what is wrong with it.
+	Explain map[api.VPPApiError]string
 	// After names the descriptors whose metadata Resolve and Value need, besides that of
 	// interfaces.
 	After []string
@@ -102,6 +105,7 @@ func (d *entries[V, E, K]) create(ctx context.Context, values []value[V]) []resu
 		if is(results[i].Err, d.Exists) {
 			results[i].Err = d.replace(ctx, entries[i])
 		}
+		results[i].Err = explained(results[i].Err, d.Explain)
 	}
 	return results
 }
@@ -157,6 +161,15 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 		results[sent[n]].Err = err
 	}
 	return results, entries
+}
+
+// explained adds to an error what it means.
+func explained(err error, explain map[api.VPPApiError]string) error {
+	var answer api.VPPApiError
+	if errors.As(err, &answer) && explain[answer] != "" {
+		return fmt.Errorf("%s: %w", explain[answer], err)
+	}
+	return err
 }
 
 func is(err error, targets []api.VPPApiError) bool {

@@ -17,7 +17,7 @@ import (
 // tells it, and requests that change or remove the object name it. The index is the metadata
 // of the value. All else is as for an Entry.
 type Object[V proto.Message, E any, K comparable] struct {
-	// Name, Model, Resolve, ID, Value, Learned, Gone and After are as in Entry.
+	// Name, Model, Resolve, ID, Value, Learned, Gone, Explain and After are as in Entry.
 	Name    string
 	Model   models.Model[V]
 	Resolve func(r *Resolver, v V) E
@@ -25,6 +25,7 @@ type Object[V proto.Message, E any, K comparable] struct {
 	Value   func(n *Names, e E) V
 	Learned func(e E) bool
 	Gone    []api.VPPApiError
+	Explain map[api.VPPApiError]string
 	After   []string
 	// Operation is how VPP handles the objects; see DeclareObject.
 	Operation *session.Operation[ObjectVariant[E]]
@@ -218,7 +219,7 @@ func (d *objects[V, E, K]) send(ctx context.Context, values []objectValue[V],
 	}
 	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
 		i := sent[n]
-		if results[i].Err = err; err == nil {
+		if results[i].Err = explained(err, d.Explain); err == nil {
 			results[i].Metadata = metadata(do, &values[i], replies[n])
 		}
 	}

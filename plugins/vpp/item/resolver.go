@@ -2,6 +2,7 @@ package item
 
 import (
 	"fmt"
+	"slices"
 
 	"go.fd.io/govpp/binapi/ethernet_types"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -134,6 +135,39 @@ func (r *Resolver) Network(field, text string) ip_types.Prefix {
 		return ipconv.Prefix(p)
 	}
 	return ip_types.Prefix{}
+}
+
+// Prefixes returns addresses with prefix length, sorted, each once; their order in a value has
+// no meaning.
+func (r *Resolver) Prefixes(field string, texts []string) (all []ip_types.Prefix) {
+	for i, text := range texts {
+		p, err := ipconv.ParsePrefix(text)
+		if err != nil {
+			r.Fail(fmt.Sprintf("%s[%d]", field, i), "%w", err)
+			continue
+		}
+		all = append(all, ipconv.Prefix(p))
+	}
+	slices.SortFunc(all, ComparePrefixes)
+	return slices.Compact(all)
+}
+
+// ComparePrefixes orders prefixes.
+func ComparePrefixes(a, b ip_types.Prefix) int {
+	return ipconv.FromPrefix(a).Compare(ipconv.FromPrefix(b))
+}
+
+// TableOf returns the VRF table that the interface with a name is configured with; 0 without
+// VPP.
+func (r *Resolver) TableOf(iface string) uint32 {
+	if !r.vpp {
+		return 0
+	}
+	m, ok := r.ifs.LookupByName(iface)
+	if !ok {
+		return 0
+	}
+	return m.Vrf
 }
 
 // MAC returns a MAC address.

@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
@@ -92,6 +93,11 @@ func needy() map[string]struct {
 		},
 	} {
 		entries[item] = entry{key(values[0]), values}
+	}
+	for _, i := range catalogue.All() {
+		if _, listed := entries[i.Capability]; !listed {
+			entries[i.Capability] = entry{i.Key(), append(i.Needs(), i.Make())}
+		}
 	}
 	for item, e := range entries {
 		if e.key == "" {

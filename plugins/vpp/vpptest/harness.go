@@ -19,6 +19,7 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/holder"
@@ -30,8 +31,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -179,7 +182,11 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 	b.If.VPP = b.Mux
 	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
-	b.agent = agenttest.Start(tb, l2, l3)
+	all := []infra.Plugin{l2, l3}
+	for _, p := range vppplugins.New(itemplugin.UseDeps(func(d *itemplugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If })) {
+		all = append(all, p)
+	}
+	b.agent = agenttest.Start(tb, all...)
 	if err := b.Scheduler.RegisterKVDescriptor(hostInterfaces()); err != nil {
 		tb.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
@@ -46,44 +47,7 @@ func fibKey(e *l2.FIBEntry) string { return l2model.FIBModel.Key(e) }
 func routeKey(r *l3.Route) string  { return l3model.RouteModel.Key(r) }
 
 // of gives messages of the models their keys.
-func of(messages ...proto.Message) values {
-	out := values{}
-	for _, m := range messages {
-		switch m := m.(type) {
-		case *interfaces.Interface:
-			out[ifmodel.InterfaceModel.Key(m)] = m
-		case *interfaces.Span:
-			out[ifmodel.SpanModel.Key(m)] = m
-		case *l2.BridgeDomain:
-			out[l2model.BridgeDomainModel.Key(m)] = m
-		case *l2.FIBEntry:
-			out[l2model.FIBModel.Key(m)] = m
-		case *l2.XConnectPair:
-			out[l2model.XConnectModel.Key(m)] = m
-		case *l3.VrfTable:
-			out[l3model.VrfTableModel.Key(m)] = m
-		case *l3.Route:
-			out[l3model.RouteModel.Key(m)] = m
-		case *l3.ARPEntry:
-			out[l3model.ARPModel.Key(m)] = m
-		case *l3.ProxyARP:
-			out[l3model.ProxyARPModel.Key(m)] = m
-		case *l3.IPScanNeighbor:
-			out[l3model.IPScanNeighborModel.Key(m)] = m
-		case *l3.L3XConnect:
-			out[l3model.L3XConnectModel.Key(m)] = m
-		case *l3.DHCPProxy:
-			out[l3model.DHCPProxyModel.Key(m)] = m
-		case *l3.TeibEntry:
-			out[l3model.TeibModel.Key(m)] = m
-		case *l3.VRRPEntry:
-			out[l3model.VRRPModel.Key(m)] = m
-		default:
-			panic("message without model: " + string(m.ProtoReflect().Descriptor().FullName()))
-		}
-	}
-	return out
-}
+func of(messages ...proto.Message) values { return catalogue.Values(messages...) }
 
 // deleted turns the values into their removal.
 func deleted(vs values) values {

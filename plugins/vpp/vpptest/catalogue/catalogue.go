@@ -79,6 +79,7 @@ func All() []Item {
 	all := []Item{
 		arp(),
 		teib(),
+		wireguardPeer(),
 		vxlan(),
 		vxlanGpe(),
 	}

@@ -73,6 +73,7 @@ func features(n *VNet) []feature {
 		&gtpus{VNet: n},
 		&ipsecs{VNet: n},
 		&wireguards{VNet: n},
+		&wireguardPeers{VNet: n},
 		// What interfaces have.
 		&ip6nds{VNet: n},
 		n.dhcpClients,

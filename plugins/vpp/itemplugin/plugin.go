@@ -1,0 +1,81 @@
+// Package itemplugin is the plugin of VPP items that need nothing but the scheduler and the
+// interfaces: a Spec says what it registers.
+package itemplugin
+
+import (
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/infra"
+	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Spec is what tells such plugins apart.
+type Spec struct {
+	// Name of the plugin.
+	Name string
+	// Operations of VPP that the items need.
+	Operations *session.Operations
+	// Register registers the descriptors with to.Add.
+	Register func(to *Registrar) error
+}
+
+// Registrar is what Register works with.
+type Registrar struct {
+	// VPP is the southbound.
+	VPP *session.VPP
+	// Interfaces that exist in VPP.
+	Interfaces item.Interfaces
+
+	scheduler kvs.Registrar
+}
+
+// Add registers descriptors.
+func (r *Registrar) Add(descriptors ...*kvs.KVDescriptor) error {
+	if err := r.scheduler.RegisterKVDescriptor(descriptors...); err != nil {
+		return fmt.Errorf("register descriptors: %w", err)
+	}
+	return nil
+}
+
+// Indexes returns the indexes of the objects of a descriptor that was added.
+func (r *Registrar) Indexes(descriptor string) (item.Indexes, error) {
+	return item.NewIndexes(r.Metadata(descriptor))
+}
+
+// Metadata returns the metadata map of a descriptor that was added.
+func (r *Registrar) Metadata(descriptor string) idxmap.Reader {
+	return r.scheduler.GetMetadataMap(descriptor)
+}
+
+// Plugin handles the items of a Spec.
+type Plugin struct {
+	Deps
+
+	spec Spec
+}
+
+// Deps is what the plugin needs.
+type Deps struct {
+	infra.PluginDeps
+	// Scheduler handles the values.
+	Scheduler kvs.Registrar
+	// IfPlugin knows the interfaces and the session with VPP.
+	IfPlugin ifplugin.API
+}
+
+var _ infra.Plugin = (*Plugin)(nil)
+
+// Spec returns what the plugin registers.
+func (p *Plugin) Spec() Spec { return p.spec }
+
+// Init registers the descriptors.
+func (p *Plugin) Init() error {
+	p.IfPlugin.Offer(p.spec.Operations.Capabilities()...)
+	return p.spec.Register(&Registrar{
+		VPP: p.IfPlugin.Southbound(), Interfaces: p.IfPlugin.Interfaces(), scheduler: p.Scheduler,
+	})
+}

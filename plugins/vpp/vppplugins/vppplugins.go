@@ -1,0 +1,15 @@
+// Package vppplugins lists the plugins of VPP items that an agent runs beside those for
+// interfaces, layer 2 and layer 3.
+package vppplugins
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin"
+)
+
+// New returns the plugins, each with the given settings.
+func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
+	return []*itemplugin.Plugin{
+		wireguardplugin.NewPlugin(opts...),
+	}
+}
