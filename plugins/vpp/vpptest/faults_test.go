@@ -9,9 +9,11 @@ import (
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/memclnt"
+	"google.golang.org/protobuf/proto"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -165,20 +167,30 @@ func TestOlderVariants(t *testing.T) {
 	everyItem(t, target)
 }
 
-// everyItem configures one of each, on the simulator.
+// everyItem configures the exemplars of the catalogue together, on the simulator.
 func everyItem(t *testing.T, target vpptest.Target) {
 	t.Helper()
 	b := vpptest.Start(t, target)
-	all := network()
-	for key, v := range of(tap("tap1"), afPacket("af", "eth0")) {
-		all[key] = v
+	all := values{}
+	for _, i := range catalogue.All() {
+		for key, v := range values(catalogue.Values(i.Make())) {
+			if other, taken := all[key]; taken && !proto.Equal(other, v) {
+				t.Errorf("%s: another item has %s", i.Name, key)
+			}
+			all[key] = v
+		}
+		for key, v := range i.Needed() {
+			if other, taken := all[key]; taken && !proto.Equal(other, v) {
+				t.Errorf("%s: another item needs another %s", i.Name, key)
+			}
+			all[key] = v
+		}
 	}
-	for key, v := range everyLink() {
-		all[key] = v
+	for _, name := range catalogue.HostInterfaces() {
+		b.SetHostInterface(name, true)
 	}
-	b.SetHostInterface("eth0", true)
 	b.Must(all)
-	allConfigured(t, b, all)
+	awaitConfigured(b, all)
 	b.InSync()
 	b.Must(deleted(all))
 	readBack(t, b, "vpp-interface", nil)

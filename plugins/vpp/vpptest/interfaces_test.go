@@ -11,7 +11,6 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
@@ -263,67 +262,6 @@ func TestInterfacesOfOthersAreLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Errorf("the interface of another process: %v", err)
 		}
-	})
-}
-
-func TestInvalidInterfaces(t *testing.T) {
-	t.Parallel()
-	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
-	for _, test := range []struct {
-		change func(*interfaces.Interface)
-		want   string
-	}{
-		{func(i *interfaces.Interface) { i.Type = 99 }, "type: interfaces of type 99 are not supported"},
-		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_UNDEFINED_TYPE }, "type: undefined"},
-		{func(i *interfaces.Interface) { i.PhysAddress = "02:00" }, "phys_address: "},
-		{func(i *interfaces.Interface) { i.Mtu = 10000 }, "mtu: 10000, expected 0 to 9216"},
-		{func(i *interfaces.Interface) { i.IpAddresses = []string{"10.0.0.1"} }, "ip_addresses[0]: "},
-		{func(i *interfaces.Interface) { i.IpAddresses = []string{"fe80::1/64", "fe80::2/64"} }, "ip_addresses[1]: fe80::2/64: fe80::1/64 is"},
-		{func(i *interfaces.Interface) { i.IpAddresses = []string{"alloc:net1"} }, "allocates no addresses"},
-		{func(i *interfaces.Interface) {
-			i.Unnumbered = &interfaces.Interface_Unnumbered{InterfaceWithIp: "a"}
-			i.IpAddresses = []string{"10.0.0.1/24"}
-		}, "unnumbered: "},
-		{func(i *interfaces.Interface) {
-			i.Link = &interfaces.Interface_Tap{Tap: &interfaces.TapLink{}}
-		}, "link: is TapLink, expected none"},
-		{func(i *interfaces.Interface) { i.Type = interfaces.Interface_AF_PACKET }, "link: missing, expected AfpacketLink"},
-		{func(i *interfaces.Interface) {
-			i.Type, i.Link = interfaces.Interface_TAP, &interfaces.Interface_Tap{Tap: &interfaces.TapLink{RxRingSize: 100}}
-		}, "tap.rx_ring_size: 100, expected a power of 2"},
-		{func(i *interfaces.Interface) {
-			i.SetDhcpClient, i.Unnumbered = true, unnumbered("a")
-		}, "unnumbered: an interface that borrows addresses cannot have set_dhcp_client"},
-		{func(i *interfaces.Interface) {
-			i.Ip6Nd = &interfaces.Interface_IP6ND{InstallDefaultRoutes: true}
-		}, "ip6_nd.install_default_routes: expected together with"},
-		{func(i *interfaces.Interface) { i.Name = strings.Repeat("x", 64) }, "has 64 bytes, expected 1 to 63"},
-	} {
-		i := loop("x")
-		test.change(i)
-		err := b.Commit(of(i))
-		b.Want(states{ifKey("x"): invalid})
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, expected %q", err, test.want)
-		}
-	}
-}
-
-func TestXConnect(t *testing.T) {
-	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
-		b := vpptest.Start(t, target)
-		x := &l2.XConnectPair{ReceiveInterface: "a", TransmitInterface: "b"}
-		back := &l2.XConnectPair{ReceiveInterface: "b", TransmitInterface: "a"}
-		b.Must(of(x, back, loop("a")))
-		for key := range of(x, back) {
-			b.Want(states{key: pending})
-		}
-		b.Must(of(loop("b")))
-		readBack(t, b, "vpp-xconnect", of(x, back))
-		b.InSync()
-		b.Must(deleted(of(loop("a"))))
-		readBack(t, b, "vpp-xconnect", nil)
-		b.InSync()
 	})
 }
 

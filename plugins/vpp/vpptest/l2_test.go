@@ -10,14 +10,6 @@ import (
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
 
-func bridge(name string, members ...string) *l2.BridgeDomain {
-	bd := &l2.BridgeDomain{Name: name, Flood: true, UnknownUnicastFlood: true, Forward: true, Learn: true}
-	for _, m := range members {
-		bd.Interfaces = append(bd.Interfaces, &l2.BridgeDomain_Interface{Name: m})
-	}
-	return bd
-}
-
 func TestBridgeDomain(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
@@ -146,27 +138,5 @@ func noStale(t *testing.T, b *vpptest.Harness, what string) {
 	t.Helper()
 	if text := b.CLI("show l2fib verbose"); strings.Contains(text, "Stale") || strings.Contains(strings.ToLower(text), "62:89:c6:a3:6d:5c") {
 		t.Errorf("after the removal of the %s:\n%s", what, text)
-	}
-}
-
-func TestInvalidL2(t *testing.T) {
-	t.Parallel()
-	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
-	twoBVIs := bridge("bd1", "a", "b")
-	twoBVIs.Interfaces[0].BridgedVirtualInterface, twoBVIs.Interfaces[1].BridgedVirtualInterface = true, true
-	for _, test := range []struct {
-		value proto.Message
-		want  string
-	}{
-		{twoBVIs, `interfaces[1].bridged_virtual_interface: "a" is the BVI already`},
-		{bridge("bd1", "a", "a"), `interfaces[1].name: "a" is listed twice`},
-		{&l2.BridgeDomain{Name: "bd1", MacAge: 300}, "mac_age: 300 minutes, expected 0 to 255"},
-		{&l2.FIBEntry{PhysAddress: "x", BridgeDomain: "bd1"}, "phys_address: "},
-		{&l2.FIBEntry{PhysAddress: "02:00:00:00:00:01", BridgeDomain: "bd1"}, "outgoing_interface: empty"},
-		{&l2.XConnectPair{ReceiveInterface: "a", TransmitInterface: "a"}, "transmit_interface: "},
-	} {
-		if err := b.Commit(of(test.value)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, expected %q", err, test.want)
-		}
 	}
 }

@@ -10,10 +10,6 @@ import (
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
 
-func xconnect(rx, tx string) *l2.XConnectPair {
-	return &l2.XConnectPair{ReceiveInterface: rx, TransmitInterface: tx}
-}
-
 func TestXConnectChanges(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)

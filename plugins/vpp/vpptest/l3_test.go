@@ -78,42 +78,6 @@ func TestRouteWaitsForItsInterface(t *testing.T) {
 	})
 }
 
-func TestNeighbors(t *testing.T) {
-	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
-		b := vpptest.Start(t, target)
-		entries := []proto.Message{
-			&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.2", PhysAddress: "02:00:00:00:00:0A", Static: true},
-			&l3.ARPEntry{Interface: "lo", IpAddress: "10.1.1.3", PhysAddress: "02:00:00:00:00:0b"},
-			&l3.ARPEntry{Interface: "lo", IpAddress: "2001:DB8::2", PhysAddress: "02:00:00:00:00:0c", Static: true},
-		}
-		all := of(entries...)
-		b.Must(all)
-		b.Must(of(loop("lo", "10.1.1.1/24", "2001:db8::1/64")))
-		for key := range all {
-			b.Want(states{key: configured})
-		}
-		if got := b.Dump("vpp-arp"); len(got) != len(entries) {
-			t.Errorf("read back %v", got)
-		}
-		b.InSync()
-		for _, change := range []func(*l3.ARPEntry){
-			func(e *l3.ARPEntry) { e.PhysAddress = "02:00:00:00:00:ff" },
-			func(e *l3.ARPEntry) { e.PhysAddress, e.Static = "02:00:00:00:00:fe", false },
-			func(e *l3.ARPEntry) { e.PhysAddress, e.Static = "02:00:00:00:00:fd", true },
-		} {
-			changed := proto.CloneOf(entries[0].(*l3.ARPEntry))
-			change(changed)
-			b.Must(of(changed))
-			if got := b.Dump("vpp-arp")[key(changed)]; !proto.Equal(got, changed) {
-				t.Errorf("read back %v, expected %v", got, changed)
-			}
-			b.InSync()
-		}
-		b.Must(deleted(all))
-		readBack(t, b, "vpp-arp", nil)
-	})
-}
-
 func TestVrfTable(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
@@ -203,29 +167,4 @@ func TestRefusedPaths(t *testing.T) {
 	target.Sim.Heal()
 	b.Must(routes)
 	readBack(t, b, "vpp-route", routes)
-}
-
-func TestInvalidL3(t *testing.T) {
-	t.Parallel()
-	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
-	for _, test := range []struct {
-		value proto.Message
-		want  string
-	}{
-		{&l3.Route{DstNetwork: "10.1.1.1/24", NextHopAddr: "10.0.0.1"}, `dst_network: "10.1.1.1/24" has host bits, expected 10.1.1.0/24`},
-		{&l3.Route{DstNetwork: "10.1.1.1", NextHopAddr: "10.0.0.1"}, "dst_network: "},
-		{&l3.Route{DstNetwork: "10.1.1.0/24", NextHopAddr: "here"}, "next_hop_addr: "},
-		{&l3.Route{DstNetwork: "2001:db8::/32", NextHopAddr: "10.0.0.1"}, "next_hop_addr: 10.0.0.1 is IPv4"},
-		{&l3.Route{DstNetwork: "10.1.1.0/24"}, "both empty"},
-		{&l3.Route{DstNetwork: "10.1.1.0/24", Type: l3.Route_INTER_VRF}, "via_vrf_id: "},
-		{&l3.Route{DstNetwork: "10.1.1.0/24", NextHopAddr: "10.0.0.1", Weight: 300}, "weight: 300, expected 0 to 255"},
-		{&l3.ARPEntry{Interface: "lo", IpAddress: "10.0.0.1", PhysAddress: "1"}, "phys_address: "},
-		{&l3.ARPEntry{Interface: "lo", IpAddress: "224.0.0.1", PhysAddress: "02:00:00:00:00:01"}, "ip_address: "},
-		{&l3.VrfTable{Id: 1, Label: strings.Repeat("x", 64)}, "label: has 64 bytes"},
-		{&l3.VrfTable{Label: "x"}, "label: "},
-	} {
-		if err := b.Commit(of(test.value)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, expected %q", err, test.want)
-		}
-	}
 }

@@ -11,40 +11,6 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
-func arpRange(first, last string, vrf uint32) *l3.ProxyARP_Range {
-	return &l3.ProxyARP_Range{FirstIpAddr: first, LastIpAddr: last, VrfId: vrf}
-}
-
-func xc(iface string, protocol l3.L3XConnect_Protocol, paths ...*l3.L3XConnect_Path) *l3.L3XConnect {
-	return &l3.L3XConnect{Interface: iface, Protocol: protocol, Paths: paths}
-}
-
-func xcPath(iface, hop string) *l3.L3XConnect_Path {
-	return &l3.L3XConnect_Path{OutgoingInterface: iface, NextHopAddr: hop}
-}
-
-func dhcpProxy(source string, vrf uint32, servers ...*l3.DHCPProxy_DHCPServer) *l3.DHCPProxy {
-	return &l3.DHCPProxy{SourceIpAddress: source, RxVrfId: vrf, Servers: servers}
-}
-
-func dhcpServer(addr string, vrf uint32) *l3.DHCPProxy_DHCPServer {
-	return &l3.DHCPProxy_DHCPServer{IpAddress: addr, VrfId: vrf}
-}
-
-func router(id, priority uint32, addrs ...string) *l3.VRRPEntry {
-	return &l3.VRRPEntry{
-		Interface: "lo", VrId: id, Priority: priority, Interval: 1000, Preempt: true, IpAddresses: addrs, Enabled: true,
-	}
-}
-
-// key returns the key of a message.
-func key(m proto.Message) string {
-	for key := range of(m) {
-		return key
-	}
-	return ""
-}
-
 func TestProxyARP(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
@@ -165,70 +131,6 @@ func forwarding(b *vpptest.Harness) string {
 		return b.Sim.Dump()
 	}
 	return b.CLI("show l3xc")
-}
-
-func TestDHCPProxy(t *testing.T) {
-	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
-		b := vpptest.Start(t, target)
-		v4 := dhcpProxy("10.7.0.1", 7, dhcpServer("172.16.0.2", 8), dhcpServer("172.16.0.3", 0))
-		v6 := dhcpProxy("2001:DB8::1", 0, dhcpServer("2001:db8:9::2", 0))
-		b.Must(of(v4, v6))
-		b.Want(states{key(v4): pending, key(v6): configured})
-		b.Must(of(&l3.VrfTable{Id: 7}))
-		b.Want(states{key(v4): pending})
-		b.Must(of(&l3.VrfTable{Id: 8}))
-		b.Want(states{key(v4): configured})
-		readBack(t, b, "dhcp-proxy", of(v4, v6))
-		b.InSync()
-
-		changed := dhcpProxy("10.7.0.1", 7, dhcpServer("172.16.0.9", 0))
-		b.Must(of(changed))
-		readBack(t, b, "dhcp-proxy", of(changed, v6))
-		b.InSync()
-		changed = dhcpProxy("10.7.0.99", 7, dhcpServer("172.16.0.9", 0))
-		b.Must(of(changed))
-		readBack(t, b, "dhcp-proxy", of(changed, v6))
-
-		b.Must(deleted(of(&l3.VrfTable{Id: 7})))
-		b.Want(states{key(v4): pending})
-		readBack(t, b, "dhcp-proxy", of(v6))
-		b.Must(deleted(of(v4, v6, &l3.VrfTable{Id: 8})))
-		readBack(t, b, "dhcp-proxy", nil)
-		if got := b.Dump("vpp-vrf-table"); len(got) != 2 { // table 0 of both
-			t.Errorf("tables left over: %v", got)
-		}
-	})
-}
-
-func TestTeib(t *testing.T) {
-	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
-		b := vpptest.Start(t, target)
-		entries := of(
-			&l3.TeibEntry{Interface: "lo", PeerAddr: "10.1.1.2", NextHopAddr: "172.16.0.2"},
-			&l3.TeibEntry{Interface: "lo", PeerAddr: "2001:DB8::2", NextHopAddr: "172.16.0.3"},
-		)
-		viaTable := &l3.TeibEntry{Interface: "lo", PeerAddr: "10.1.1.3", NextHopAddr: "2001:DB8:9::2", VrfId: 7}
-		b.Must(entries)
-		b.Must(of(viaTable, loop("lo", "10.1.1.1/24", "2001:db8::1/64"), &l3.VrfTable{Id: 7}))
-		b.Want(states{key(viaTable): pending}) // its next hop is IPv6
-		b.Must(of(&l3.VrfTable{Id: 7, Protocol: l3.VrfTable_IPV6}))
-		entries[key(viaTable)] = viaTable
-		readBack(t, b, "vpp-teib", entries)
-		b.InSync()
-
-		changed := proto.CloneOf(viaTable)
-		changed.NextHopAddr = "2001:db8:9::3"
-		b.Must(of(changed))
-		b.InSync()
-		b.Must(deleted(of(loop("lo"))))
-		b.Want(states{key(viaTable): pending})
-		readBack(t, b, "vpp-teib", nil)
-		b.Must(of(loop("lo", "10.1.1.1/24")))
-		b.Want(states{key(viaTable): configured})
-		b.InSync()
-		b.Must(deleted(entries))
-		readBack(t, b, "vpp-teib", nil)
-	})
 }
 
 func TestVRRP(t *testing.T) {

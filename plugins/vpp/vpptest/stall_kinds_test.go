@@ -7,48 +7,26 @@ import (
 	"maps"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
-	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
-
-// stallPairs are interfaces of each kind before and after a change that re-creates them.
-func stallPairs() map[string][2]*interfaces.Interface {
-	pair := func(i *interfaces.Interface, change func(i *interfaces.Interface)) [2]*interfaces.Interface {
-		next := proto.CloneOf(i)
-		change(next)
-		return [2]*interfaces.Interface{i, next}
-	}
-	return map[string][2]*interfaces.Interface{
-		"loopback":     {loop("a"), memif("a", 1, "/run/x.sock")},
-		"memif":        pair(memif("a", 1, "/run/x.sock"), func(i *interfaces.Interface) { i.GetMemif().SocketFilename = "/run/y.sock" }),
-		"AF_PACKET":    pair(afPacket("a", "eth0"), func(i *interfaces.Interface) { i.GetAfpacket().HostIfName = "eth1" }),
-		"TAP":          pair(tap("a"), func(i *interfaces.Interface) { i.GetTap().HostIfName = "other" }),
-		"bond":         pair(bond("a", 1), func(i *interfaces.Interface) { i.GetBond().Id = 2 }),
-		"VXLAN":        pair(vxlan("a", "192.0.2.1", "192.0.2.2", 1), func(i *interfaces.Interface) { i.GetVxlan().Vni = 2 }),
-		"VXLAN-GPE":    pair(vxlanGpe("a", "192.0.2.1", "192.0.2.2", 1), func(i *interfaces.Interface) { i.GetVxlan().Vni = 2 }),
-		"GRE":          pair(gre("a", "192.0.2.1", "192.0.2.2", interfaces.GreLink_L3), func(i *interfaces.Interface) { i.GetGre().DstAddr = "192.0.2.3" }),
-		"IPIP":         pair(ipip("a", "192.0.2.1", "192.0.2.2"), func(i *interfaces.Interface) { i.GetIpip().DstAddr = "192.0.2.3" }),
-		"GTP-U":        pair(gtpu("a", "192.0.2.1", "192.0.2.2", 1), func(i *interfaces.Interface) { i.GetGtpu().Teid = 2 }),
-		"IPsec":        pair(ipsecInterface("a"), func(i *interfaces.Interface) { i.GetIpsec().TunnelMode = interfaces.IPSecLink_POINT_TO_MULTIPOINT }),
-		"WireGuard":    pair(wireguard("a"), func(i *interfaces.Interface) { i.GetWireguard().Port = 51821 }),
-		"RDMA":         pair(rdma("a", "eth0"), func(i *interfaces.Interface) { i.GetRdma().HostIfName = "eth1" }),
-		"VMXNET3":      pair(vmxnet3("vmxnet3-0/b/0/0"), func(i *interfaces.Interface) { i.GetVmxNet3().RxqSize = 2048 }),
-		"subinterface": pair(subif("a", "lo", 1), func(i *interfaces.Interface) { i.GetSub().SubId = 2 }),
-	}
-}
 
 // VPP stalls at each message by which an interface is created, re-created and removed,
 // and the agent is killed meanwhile. What the messages did, before and after that, is
 // found out from what was on record.
 func TestKilledAtEachMessage(t *testing.T) {
 	t.Parallel()
-	for name, pair := range stallPairs() {
-		t.Run(name, func(t *testing.T) {
+	for _, i := range catalogue.All() {
+		if i.Model() != ifmodel.InterfaceModel.Spec().ModelName() || len(i.Recreates) == 0 {
+			continue
+		}
+		t.Run(i.Name, func(t *testing.T) {
 			t.Parallel()
 			s := newStalls(t, 1)
-			before, after := of(pair[0], loop("lo")), of(pair[1])
+			before, after := catalogue.Values(i.Make()), catalogue.Values(i.Changed(i.Recreates[0]))
+			s.commit(i.Needed())
+			s.settle()
 			for at := range 18 {
 				s.story = append(s.story[:0], fmt.Sprintf("killed at message %d, late %t", at/2+1, at%2 == 1))
 				for _, step := range []values{before, after, deleted(after)} {

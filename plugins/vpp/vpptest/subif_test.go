@@ -3,37 +3,12 @@ package vpptest_test
 import (
 	"testing"
 
-	"go.fd.io/govpp/api"
-	interfacesapi "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
-
-func subif(name, parent string, vlan uint32) *interfaces.Interface {
-	return &interfaces.Interface{
-		Name: name, Type: interfaces.Interface_SUB_INTERFACE, Enabled: true,
-		Link: &interfaces.Interface_Sub{Sub: &interfaces.SubInterface{ParentName: parent, SubId: vlan}},
-	}
-}
-
-func TestSubInterface(t *testing.T) {
-	kind{
-		make: func() *interfaces.Interface {
-			i := subif("loop.100", "loop", 100)
-			i.IpAddresses = []string{"10.1.1.1/24"}
-			return i
-		},
-		needs:  func() values { return of(loop("loop")) },
-		relink: func(i *interfaces.Interface) { i.GetSub().SubId = 200 },
-		byHand: func(idx uint32, _ *interfaces.Interface) (api.Message, api.Message) {
-			return &interfacesapi.DeleteSubif{SwIfIndex: interface_types.InterfaceIndex(idx)}, &interfacesapi.DeleteSubifReply{}
-		},
-		real: true,
-	}.run(t)
-}
 
 // What happens to tags changes while the sub-interface stays.
 func TestTagRewrite(t *testing.T) {
@@ -163,21 +138,4 @@ func isUp(b *vpptest.Harness, name string) bool {
 		}
 	}
 	return false
-}
-
-func TestInvalidSubInterface(t *testing.T) {
-	t.Parallel()
-	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
-	wantInvalid(t, b, subif("s", "loop", 100), map[string]func(*interfaces.Interface){
-		"sub.sub_id: 5000, expected a VLAN from 1 to 4095": func(i *interfaces.Interface) { i.GetSub().SubId = 5000 },
-		"sub.sub_id: 0":                            func(i *interfaces.Interface) { i.GetSub().SubId = 0 },
-		"sub.parent_name: empty":                   func(i *interfaces.Interface) { i.GetSub().ParentName = "" },
-		"sub.parent_name: is the interface itself": func(i *interfaces.Interface) { i.GetSub().ParentName = "s" },
-		"sub.tag_rw_option: 99 is unknown":         func(i *interfaces.Interface) { i.GetSub().TagRwOption = 99 },
-		"sub.tag_rw_option: POP2 takes off 2 tags": func(i *interfaces.Interface) { i.GetSub().TagRwOption = interfaces.SubInterface_POP2 },
-		"sub.tag2: 4096, expected at most 4095": func(i *interfaces.Interface) {
-			i.GetSub().TagRwOption, i.GetSub().Tag2 = interfaces.SubInterface_PUSH2, 4096
-		},
-		"phys_address: a sub-interface has no MAC address": func(i *interfaces.Interface) { i.PhysAddress = "02:00:00:00:00:01" },
-	})
 }

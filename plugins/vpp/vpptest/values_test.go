@@ -17,7 +17,6 @@ import (
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest/catalogue"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
-	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
@@ -46,8 +45,16 @@ func bdKey(name string) string     { return l2model.BridgeDomainModel.KeyFor(nam
 func fibKey(e *l2.FIBEntry) string { return l2model.FIBModel.Key(e) }
 func routeKey(r *l3.Route) string  { return l3model.RouteModel.Key(r) }
 
-// of gives messages of the models their keys.
-func of(messages ...proto.Message) values { return catalogue.Values(messages...) }
+// Short names for what the catalogue makes.
+var (
+	of, key = catalogue.Values, catalogue.Key
+
+	loop, tap, afPacket, memif, subif, bond  = catalogue.Loopback, catalogue.Tap, catalogue.AfPacket, catalogue.Memif, catalogue.SubInterface, catalogue.Bond
+	vxlan, vxlanGpe, gre, ipip, gtpu         = catalogue.Vxlan, catalogue.VxlanGpe, catalogue.Gre, catalogue.Ipip, catalogue.Gtpu
+	ipsecInterface, wireguard, vmxnet3, rdma = catalogue.IpsecInterface, catalogue.Wireguard, catalogue.Vmxnet3, catalogue.Rdma
+	unnumbered, bridge, xconnect             = catalogue.Unnumbered, catalogue.BridgeDomain, catalogue.XConnect
+	arpRange, xc, xcPath, dhcpServer, router = catalogue.ARPRange, catalogue.L3XConnect, catalogue.L3XConnectPath, catalogue.DHCPServer, catalogue.Router
+)
 
 // deleted turns the values into their removal.
 func deleted(vs values) values {
@@ -56,26 +63,6 @@ func deleted(vs values) values {
 		out[key] = nil
 	}
 	return out
-}
-
-func loop(name string, addrs ...string) *interfaces.Interface {
-	return &interfaces.Interface{
-		Name: name, Type: interfaces.Interface_SOFTWARE_LOOPBACK, Enabled: true, IpAddresses: addrs,
-	}
-}
-
-func tap(name string, addrs ...string) *interfaces.Interface {
-	return &interfaces.Interface{
-		Name: name, Type: interfaces.Interface_TAP, Enabled: true, IpAddresses: addrs,
-		Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{Version: 2}},
-	}
-}
-
-func afPacket(name, host string) *interfaces.Interface {
-	return &interfaces.Interface{
-		Name: name, Type: interfaces.Interface_AF_PACKET, Enabled: true,
-		Link: &interfaces.Interface_Afpacket{Afpacket: &interfaces.AfpacketLink{HostIfName: host}},
-	}
 }
 
 func simOptions() vppsim.Options { return vppsim.Options{} }
@@ -94,7 +81,3 @@ func text(m proto.Message) string {
 }
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
-
-func unnumbered(lender string) *interfaces.Interface_Unnumbered {
-	return &interfaces.Interface_Unnumbered{InterfaceWithIp: lender}
-}

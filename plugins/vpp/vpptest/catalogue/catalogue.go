@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
-// HostInterface is an interface of the kernel that exists in all suites.
-const HostInterface = "eth0"
+// HostInterfaces are the interfaces of the kernel that exist in all suites.
+func HostInterfaces() []string { return []string{"eth0", "eth1", "eth2"} }
 
 // Item is one type of configuration item, or a part of one that VPP has operations of
 // its own for. The exemplars of all items can be configured together: those that share
@@ -47,12 +47,15 @@ type Item struct {
 	// ByHand returns the request by which another client deletes the exemplar in VPP, and
 	// an empty reply. The function gives the index of an interface.
 	ByHand func(index func(name string) uint32, m proto.Message) (req, reply api.Message)
+	// Leaves names requests that leave something in VPP if VPP refuses them, and says what;
+	// the suite of faults does not try them.
+	Leaves map[string]string
 	// Unread changes an expected value into the one that is read, where VPP chooses
 	// a value or does not tell it; nil: values read back as they were written.
 	Unread func(want, got proto.Message)
 	// Without gives the reasons for what the item lacks, by field: Needs, Spellings, Updates,
-	// Recreates, Refusals, Conflicts, ByHand; and Real if a real VPP cannot have it on any
-	// machine.
+	// Recreates, Refusals, Conflicts, ByHand; besides Real if a real VPP cannot have it on
+	// every machine, and Restart if an agent cannot read it back and configures it again.
 	Without map[string]string
 }
 
@@ -77,12 +80,41 @@ type Conflict struct {
 // All returns the items, ordered by name.
 func All() []Item {
 	all := []Item{
+		afPacket(),
 		arp(),
+		bond(),
+		bondMember(),
+		bridgeDomain(),
+		bridgeMember(),
+		dhcpProxy(),
+		fib(),
+		gre(),
+		gtpu(),
+		ipip(),
+		ipScanNeighbor(),
+		ipsecInterface(),
+		l3xc(),
+		loopback(),
+		memif(),
+		proxyARP(),
+		rdma(),
+		route(),
+		span(),
+		subInterface(),
+		tagRewrite(),
+		tap(),
 		teib(),
-		wireguardPeer(),
+		unicastVRRP(),
+		vmxnet3(),
+		vrfTable(),
+		vrrp(),
 		vxlan(),
 		vxlanGpe(),
+		wireguardInterface(),
+		wireguardPeer(),
+		xconnect(),
 	}
+	all = append(all, interfaceParts()...)
 	slices.SortFunc(all, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -160,7 +192,7 @@ func (i Item) Lacks() (problems []string) {
 		}
 	}
 	for field := range i.Without {
-		if _, known := empty[field]; !known && field != "Real" {
+		if _, known := empty[field]; !known && field != "Real" && field != "Restart" {
 			problems = append(problems, fmt.Sprintf("%s: Without names %s, which is no optional field", i.Name, field))
 		}
 	}
