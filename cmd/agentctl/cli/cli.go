@@ -1,4 +1,4 @@
-// Package cli is the command line of agentctl. Commands print tables or, with -f,
+// Package cli is the command line of agentctl. Commands print tables or, with -o,
 // JSON, YAML or the output of a Go template. The exit code is 0 on success, 1
 // after an error, 2 if something was found (for example drift), 125 if the
 // command line is invalid.
@@ -84,10 +84,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 func (a *app) root() *cobra.Command {
 	version, _, _ := buildinfo.Version()
 	root := &cobra.Command{
-		Use:   "agentctl COMMAND",
+		Use:   "agentctl",
 		Short: "Show what an agent does, and ask it to do things",
 		Long: "agentctl shows what an agent does and asks it to do things, over the agent's\n" +
-			"HTTP interface.\n\nExit codes: 0 all went well, 1 an error, 2 something was found (changes of a plan, drift, leftovers,\nvalues in quarantine),\n125 the command line is wrong.",
+			"HTTP interface.\n\nExit codes: 0 success, 1 error, 2 something was found (changes of a plan, drift,\norphans, values in quarantine), 125 the command line is invalid.",
 		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -100,14 +100,24 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	a.global.define(root.PersistentFlags())
-	root.AddCommand(
-		a.statusCommand(), a.valuesCommand(), a.whyCommand(), a.waitCommand(), a.dumpCommand(), a.configCommand(),
-		a.graphCommand(), a.logCommand(), a.modelCommand(), a.vppCommand(), a.versionCommand(),
-	)
-	root.AddCommand(a.driftCommand(), a.orphansCommand(), a.quarantineCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(), a.rollbackCommand())
-	root.AddCommand(a.kvdbCommand(), a.putCommand(), a.metricsCommand(), a.reportCommand(), a.importCommand(), a.generateCommand(), a.serviceCommand(), a.loginCommand(), a.logoutCommand())
+	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.valuesCommand(), a.whyCommand(),
+		a.waitCommand(), a.dumpCommand(), a.graphCommand(), a.driftCommand())
+	addGroup(root, "Change the configuration:", a.configCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(),
+		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
+	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
+	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(),
+		a.serviceCommand(), a.versionCommand(), a.loginCommand(), a.logoutCommand())
 	addHelp(root)
 	return root
+}
+
+// addGroup adds commands that the help lists below a title.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // parent returns a command that only has subcommands.

@@ -355,7 +355,7 @@ func TestGraphIntoFile(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
 	file := filepath.Join(t.TempDir(), "graph.dot")
-	if r := f.run(t, nil, "graph", "-o", file); r.code != 0 || r.out != "" {
+	if r := f.run(t, nil, "graph", "--out", file); r.code != 0 || r.out != "" {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "<dot") {

@@ -20,7 +20,7 @@ func (a *app) generateCommand() *cobra.Command {
 		Short: "Print an item of a model with all its fields, to be filled in",
 		Long: "Prints an item of a model with all its fields, as it is stored below a key. What one of\n" +
 			"several fields can have (oneof) is left out.",
-		Example:           "  agentctl generate vpp.l2.bridge-domain -f yaml",
+		Example:           "  agentctl generate vpp.l2.bridge-domain -o yaml",
 		ValidArgsFunction: completeModels,
 		RunE: func(_ *cobra.Command, args []string) error {
 			found, err := selectModels(args)

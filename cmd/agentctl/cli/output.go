@@ -16,14 +16,27 @@ import (
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 )
 
-// formatFlag adds -f; other are the formats besides JSON, YAML and templates.
+// formatFlag adds -o; other are the formats besides JSON, YAML and templates. The former
+// name of the flag, -f, is accepted unless it is that of a file.
 func formatFlag(cmd *cobra.Command, format *string, other ...string) {
 	known := append(other, "json", "yaml")
-	cmd.Flags().StringVarP(format, "format", "f", "", strings.Join(known, ", ")+" or a Go `template`")
-	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return known, cobra.ShellCompDirectiveNoFileComp
+	outputFlag(cmd, format, "", known, strings.Join(known, ", ")+" or a Go `template`")
+}
+
+// outputFlag adds -o for the format of the output.
+func outputFlag(cmd *cobra.Command, format *string, byDefault string, known []string, usage string) {
+	fs, former := cmd.Flags(), "f"
+	if fs.ShorthandLookup(former) != nil {
+		former = ""
 	}
-	_ = cmd.RegisterFlagCompletionFunc("format", complete) // fails only for unknown flags
+	fs.StringVarP(format, "output", "o", byDefault, usage)
+	fs.StringVarP(format, "format", former, byDefault, usage)
+	_ = fs.MarkHidden("format") // fails only for unknown flags
+	for _, name := range []string{"output", "format"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return known, cobra.ShellCompDirectiveNoFileComp
+		})
+	}
 }
 
 // write writes data as JSON, as YAML or by a template.
@@ -35,11 +48,11 @@ func (a *app) write(format string, data any) error {
 		return writeYAML(a.Out, data)
 	}
 	if !strings.Contains(format, "{{") {
-		return usage("--format: %q: expected json, yaml or a template with {{...}}", format)
+		return usage("--output: %q: expected json, yaml or a template with {{...}}", format)
 	}
 	t, err := template.New("format").Funcs(a.templateFuncs()).Parse(format)
 	if err != nil {
-		return usage("--format: %w", err)
+		return usage("--output: %w", err)
 	}
 	if raw, ok := data.(json.RawMessage); ok { // templates use the decoded value
 		var decoded any
@@ -50,7 +63,7 @@ func (a *app) write(format string, data any) error {
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, data); err != nil {
-		return usage("--format: %w", err)
+		return usage("--output: %w", err)
 	}
 	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
 		out.WriteByte('\n')

@@ -22,7 +22,7 @@ func (a *app) planCommand() *cobra.Command {
 		Long: "Shows what \"apply -f FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
 			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + legend,
-		Example: "  agentctl plan -f net.yaml -o net.plan\n  agentctl apply net.plan --verify",
+		Example: "  agentctl plan -f net.yaml --out net.plan\n  agentctl apply net.plan --verify",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.planFile(cmd, file, replace, output != "", limit)
@@ -38,8 +38,8 @@ func (a *app) planCommand() *cobra.Command {
 		},
 	}
 	fileFlag(cmd, &file)
-	cmd.Flags().StringVarP(&output, "output", "o", "", "save the plan in this `file`")
-	cmd.Flags().StringVar(&format, "format", "", "json, yaml or a Go `template`")
+	cmd.Flags().StringVar(&output, "out", "", "save the plan in this `file`")
+	formatFlag(cmd, &format)
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
 	cmd.Flags().UintVar(&limit, "limit", shownOperations, "show this `number` of operations at most; 0 is all")
 	return cmd

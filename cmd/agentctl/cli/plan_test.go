@@ -48,7 +48,7 @@ func TestSavePlan(t *testing.T) {
 	t.Parallel()
 	f := newFakeAgent(t)
 	saved := filepath.Join(t.TempDir(), "net.plan")
-	if r := f.run(t, nil, "plan", "-f", "testdata/rest/configuration.yaml", "-o", saved); r.code != exitFinding {
+	if r := f.run(t, nil, "plan", "-f", "testdata/rest/configuration.yaml", "--out", saved); r.code != exitFinding {
 		t.Fatalf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	want, err := os.ReadFile("testdata/rest/plan.json")

@@ -63,7 +63,7 @@ func TestSecretsOfPlans(t *testing.T) {
 	const document = "testdata/rest/configuration.yaml"
 	const shown = "  + new\n      memif.secret: \"***\"\n      name: \"m\"\n  ~ changed\n      a secret differs\n"
 
-	if r := agentctl("plan", "-f", document, "-o", file); !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") {
+	if r := agentctl("plan", "-f", document, "--out", file); !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
 	}
 	saved, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ func (a *app) vppCapabilities() *cobra.Command {
 		Long: "Shows the types of items that the agent configures in VPP, and by which message this\n" +
 			"VPP makes them. Items of a type for which it has no message are UNIMPLEMENTED; the\n" +
 			"messages that it lacks are named, and the plugin of VPP that would bring them.",
-		Example: "  agentctl vpp capabilities\n  agentctl vpp capabilities -f json",
+		Example: "  agentctl vpp capabilities\n  agentctl vpp capabilities -o json",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.client.Capabilities(cmd.Context())
