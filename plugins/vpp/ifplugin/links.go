@@ -87,18 +87,23 @@ func (w *linkWatcher) stop() {
 }
 
 // tellAll tells the state of all links, which may have changed before VPP began
-// to send events.
+// to send events, and reports interfaces that were deleted before.
 func (w *linkWatcher) tellAll(ctx context.Context) {
-	all, err := w.calls.DumpInterfaces(ctx)
-	if err != nil {
-		w.log.Debug("the state of links was not read", "error", err)
-		return
-	}
 	if w.scheduler.WaitForTransactions(ctx) != nil { // the session or the agent ends
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	all, err := w.calls.DumpInterfaces(ctx)
+	if err != nil {
+		w.log.Debug("the state of links was not read", "error", err)
+		return
+	}
+	found := make(map[uint32]*vppcalls.Details, len(all))
+	for i := range all {
+		found[all[i].SwIfIndex] = &all[i]
+	}
+	w.reportLost(w.index.SwIfIndexes(), found)
 	var changes []kvs.KVWithMetadata
 	names := map[string]bool{}
 	for _, d := range all {

@@ -230,13 +230,15 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	}
 	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn, Quirks: p.quirks(s.Version.Version)})
 	p.links.stop()
-	p.links.start(p.Context(), p.Go)
 	p.leases.stop()
-	p.leases.start(p.Context(), p.Go)
 	if s.Resync || p.epoch == 0 {
 		p.epoch = s.Epoch
 	}
 	p.Scheduler.SouthboundUp(descriptor.Southbound, p.epoch)
+	// They wait until the values are synchronized with the session: what they look for then
+	// is what should be there.
+	p.links.start(p.Context(), p.Go)
+	p.leases.start(p.Context(), p.Go)
 }
 
 // quirks are those of a release; none of one that does not tell its number.

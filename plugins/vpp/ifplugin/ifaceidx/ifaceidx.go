@@ -94,6 +94,17 @@ func (x Index) LookupBySwIfIndex(index uint32) (name string, m *IfMeta, ok bool)
 	return "", nil, false
 }
 
+// SwIfIndexes returns the indexes of all interfaces, sorted.
+func (x Index) SwIfIndexes() (all []uint32) {
+	for _, m := range x.m.All() {
+		if m != nil {
+			all = append(all, m.SwIfIndex)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // NamesBySwIfIndex returns the sorted names of all interfaces that are believed to have
 // the index. There is more than one after VPP has given the index of a deleted interface
 // to a new one, until the loss of the deleted one is noticed.
