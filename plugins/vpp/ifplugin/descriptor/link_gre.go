@@ -19,7 +19,10 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 	facts: traits{
 		macInPlace: true, macAfter: true, packetMTU: true, link: func() proto.Message { return &interfaces.GreLink{} },
 		noMAC: func(i *interfaces.Interface) string {
-			return map[interfaces.GreLink_Type]string{interfaces.GreLink_L3: "a GRE tunnel of type L3"}[i.GetGre().GetTunnelType()]
+			if i.GetGre().GetTunnelType() == interfaces.GreLink_L3 {
+				return "a GRE tunnel of type L3"
+			}
+			return ""
 		},
 	},
 	valid: func(i *interfaces.Interface) []error {

@@ -16,13 +16,17 @@ type vxlanTunnel = vxlan.VxlanAddDelTunnelV3
 // ends, the number of the network and the VRF table, which is that of the
 // interface. VPP creates it up.
 var vxlanTunnels = linkSpec[vxlanTunnel]{
-	op: declareLinks("interface VXLAN_TUNNEL", "vxlan",
-		linkCalls[vxlanTunnel]{setVxlanV3, dumpVxlanV2}, linkCalls[vxlanTunnel]{setVxlanV1, dumpVxlanV1}),
+	op:     declareLinks("interface VXLAN_TUNNEL", "vxlan", linkCalls[vxlanTunnel]{setVxlan, dumpVxlan}),
 	device: "VXLAN",
 	facts: traits{
 		macInPlace: true, macAfter: true, packetMTU: true, startsUp: true, keepsTag: true,
-		link:  func() proto.Message { return &interfaces.VxlanLink{} },
-		noMAC: func(i *interfaces.Interface) string { return map[bool]string{true: "a VXLAN-GPE tunnel"}[isGpe(i)] },
+		link: func() proto.Message { return &interfaces.VxlanLink{} },
+		noMAC: func(i *interfaces.Interface) string {
+			if isGpe(i) {
+				return "a VXLAN-GPE tunnel"
+			}
+			return ""
+		},
 	},
 	valid: func(i *interfaces.Interface) []error {
 		return append(vxlanEnds(i).check(), atMost("vxlan.vni", i.GetVxlan().GetVni(), 1<<24-1),
@@ -62,32 +66,16 @@ func vxlanFields(i *interfaces.Interface) []field {
 	return vxlanEnds(i).fields(field{"vxlan.vni", i.GetVxlan().GetVni()}, field{"vrf", i.GetVrf()})
 }
 
-func setVxlanV3(add bool, t vxlanTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
+func setVxlan(add bool, t vxlanTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
 	done := &vxlan.VxlanAddDelTunnelV3Reply{}
 	t.IsAdd = add
 	return &t, done, &done.SwIfIndex
 }
 
-func setVxlanV1(add bool, t vxlanTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &vxlan.VxlanAddDelTunnelReply{}
-	return &vxlan.VxlanAddDelTunnel{
-		IsAdd: add, Instance: t.Instance, SrcAddress: t.SrcAddress, DstAddress: t.DstAddress,
-		McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, DecapNextIndex: t.DecapNextIndex, Vni: t.Vni,
-	}, done, &done.SwIfIndex
-}
-
-var dumpVxlanV2 = dumpOf(func(which ifIndex) api.Message { return &vxlan.VxlanTunnelV2Dump{SwIfIndex: which} },
+var dumpVxlan = dumpOf(func(which ifIndex) api.Message { return &vxlan.VxlanTunnelV2Dump{SwIfIndex: which} },
 	func(d *vxlan.VxlanTunnelV2Details) (ifIndex, vxlanTunnel) {
 		return d.SwIfIndex, vxlanTunnel{
 			Instance: anyInstance, SrcAddress: plain(d.SrcAddress), DstAddress: plain(d.DstAddress), SrcPort: d.SrcPort, DstPort: d.DstPort,
-			McastSwIfIndex: d.McastSwIfIndex, EncapVrfID: d.EncapVrfID, DecapNextIndex: anyNext, Vni: d.Vni,
-		}
-	})
-
-var dumpVxlanV1 = dumpOf(func(which ifIndex) api.Message { return &vxlan.VxlanTunnelDump{SwIfIndex: which} },
-	func(d *vxlan.VxlanTunnelDetails) (ifIndex, vxlanTunnel) {
-		return d.SwIfIndex, vxlanTunnel{
-			Instance: anyInstance, SrcAddress: plain(d.SrcAddress), DstAddress: plain(d.DstAddress),
 			McastSwIfIndex: d.McastSwIfIndex, EncapVrfID: d.EncapVrfID, DecapNextIndex: anyNext, Vni: d.Vni,
 		}
 	})

@@ -17,7 +17,7 @@ type gpeTunnel = vxlan_gpe.VxlanGpeAddDelTunnelV2
 // a tunnel is deleted VPP only hides the interface, with its tag, and uses it for the next
 // one.
 var gpeTunnels = linkSpec[gpeTunnel]{
-	op:     declareLinks("interface VXLAN_TUNNEL: GPE", "vxlan-gpe", linkCalls[gpeTunnel]{setGpeV2, dumpGpeV2}, linkCalls[gpeTunnel]{setGpeV1, dumpGpeV1}),
+	op:     declareLinks("interface VXLAN_TUNNEL: GPE", "vxlan-gpe", linkCalls[gpeTunnel]{setGpe, dumpGpe}),
 	device: "VXLAN_GPE",
 	facts:  vxlanTunnels.facts,
 	valid: func(i *interfaces.Interface) []error {
@@ -56,32 +56,16 @@ var gpeTunnels = linkSpec[gpeTunnel]{
 	fields: vxlanFields,
 }
 
-func setGpeV2(add bool, t gpeTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
+func setGpe(add bool, t gpeTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
 	done := &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{}
 	t.IsAdd = add
 	return &t, done, &done.SwIfIndex
 }
 
-func setGpeV1(add bool, t gpeTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &vxlan_gpe.VxlanGpeAddDelTunnelReply{}
-	return &vxlan_gpe.VxlanGpeAddDelTunnel{
-		IsAdd: add, Local: t.Local, Remote: t.Remote, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID,
-		DecapVrfID: t.DecapVrfID, Protocol: t.Protocol, Vni: t.Vni,
-	}, done, &done.SwIfIndex
-}
-
-var dumpGpeV2 = dumpOf(func(which ifIndex) api.Message { return &vxlan_gpe.VxlanGpeTunnelV2Dump{SwIfIndex: which} },
+var dumpGpe = dumpOf(func(which ifIndex) api.Message { return &vxlan_gpe.VxlanGpeTunnelV2Dump{SwIfIndex: which} },
 	func(d *vxlan_gpe.VxlanGpeTunnelV2Details) (ifIndex, gpeTunnel) {
 		return d.SwIfIndex, gpeTunnel{
 			Local: plain(d.Local), Remote: plain(d.Remote), LocalPort: d.LocalPort, RemotePort: d.RemotePort, McastSwIfIndex: d.McastSwIfIndex,
-			EncapVrfID: d.EncapVrfID, DecapVrfID: d.DecapVrfID, Protocol: d.Protocol, Vni: d.Vni,
-		}
-	})
-
-var dumpGpeV1 = dumpOf(func(which ifIndex) api.Message { return &vxlan_gpe.VxlanGpeTunnelDump{SwIfIndex: which} },
-	func(d *vxlan_gpe.VxlanGpeTunnelDetails) (ifIndex, gpeTunnel) {
-		return d.SwIfIndex, gpeTunnel{
-			Local: plain(d.Local), Remote: plain(d.Remote), McastSwIfIndex: d.McastSwIfIndex,
 			EncapVrfID: d.EncapVrfID, DecapVrfID: d.DecapVrfID, Protocol: d.Protocol, Vni: d.Vni,
 		}
 	})
