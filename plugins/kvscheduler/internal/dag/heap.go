@@ -3,7 +3,7 @@ package dag
 import (
 	"cmp"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 )
 
 // Heap is a priority queue that returns its least element first. Elements that are
@@ -41,7 +41,7 @@ func (h *Heap[T]) Push(x T) {
 		h.list, h.head = h.list[:0], 0
 	}
 	if last := len(h.list) - 1; last < 0 || h.list[last] <= x {
-		h.list = pages.Append(h.list, x)
+		h.list = prealloc.Append(h.list, x)
 		return
 	}
 	s := append(h.heap, x)

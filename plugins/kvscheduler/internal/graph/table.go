@@ -3,16 +3,16 @@ package graph
 import (
 	"hash/maphash"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/places"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/hashindex"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 )
 
-// table finds nodes by key, and numbers them; see package places.
+// table finds nodes by key, and numbers them; see package hashindex.
 type table struct {
 	seed   maphash.Seed
-	byHash places.Table // of the numbers
-	nodes  []*Node      // by number; nil: free
-	free   []int32      // numbers
+	byHash hashindex.Table // of the numbers
+	nodes  []*Node         // by number; nil: free
+	free   []int32         // numbers
 }
 
 func newTable() table { return table{seed: maphash.MakeSeed()} }
@@ -59,5 +59,5 @@ func (t *table) remove(n *Node) {
 	}
 	t.byHash.Remove(n.hash, n.number)
 	t.nodes[n.number] = nil
-	t.free = pages.Append(t.free, n.number)
+	t.free = prealloc.Append(t.free, n.number)
 }

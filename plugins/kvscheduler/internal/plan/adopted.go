@@ -31,14 +31,14 @@ func (p *planner) stay(n *node) {
 		return
 	}
 	n.target = n.have
-	p.lacking(n, name(dep))
+	p.noteUnmet(n, name(dep))
 	if len(n.children) > 0 && n.holder == n.key {
 		p.left = append(p.left, n)
 	}
 }
 
-// lacking notes what a held value lacks.
-func (p *planner) lacking(n *node, what string) {
+// noteUnmet notes what a held value lacks.
+func (p *planner) noteUnmet(n *node, what string) {
 	if p.lackOf == nil {
 		p.lackOf = map[*node]string{}
 	}

@@ -4,13 +4,13 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/places"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/hashindex"
 )
 
-// newNodes finds nodes that are not in the graph by key; see package places.
+// newNodes finds nodes that are not in the graph by key; see package hashindex.
 type newNodes struct {
 	seed   maphash.Seed
-	byHash places.Table // of places in nodes
+	byHash hashindex.Table // of places in nodes
 	nodes  []*node
 }
 

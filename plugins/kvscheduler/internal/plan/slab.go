@@ -1,13 +1,13 @@
 package plan
 
-import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
+import "github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 
 // slab allocates values in blocks, because a large plan is made of many small
 // ones that live and die together. The blocks of a small plan are small.
 type slab[T any] struct {
 	free  []T
 	size  int      // of the last block
-	write func(*T) // see package pages; nil: there is nothing but pointers
+	write func(*T) // see package prealloc; nil: there is nothing but pointers
 }
 
 const (
@@ -21,7 +21,7 @@ func (s *slab[T]) next() *T {
 		if s.write == nil {
 			s.free = make([]T, s.size)
 		} else {
-			s.free = pages.Make(s.size, s.write)
+			s.free = prealloc.Make(s.size, s.write)
 		}
 	}
 	v := &s.free[0]

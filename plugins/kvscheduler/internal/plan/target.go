@@ -155,7 +155,7 @@ func (p *planner) assume(n *node) {
 	n.in = p.mayExist(n)
 	if lacks := p.req.left[n.key]; n.in && n.adopted() && (lacks != "" || !p.changesInPlace(n)) {
 		n.target = n.have
-		p.lacking(n, lacks)
+		p.noteUnmet(n, lacks)
 	}
 	mayDerive := n.base == nil && !n.derived && !n.pinned
 	if n.in && mayDerive && (n.target != n.have || n.appliedAgain()) {
@@ -370,7 +370,7 @@ func (p *planner) standHeld(n *node) {
 	}
 	dep := p.unmet(n, n.have)
 	if dep != nil && p.lackOf[n] == "" {
-		p.lacking(n, name(dep))
+		p.noteUnmet(n, name(dep))
 	}
 	n.unmetHeld = dep != nil || n.base != nil && !n.base.in || !p.reachable(n)
 }

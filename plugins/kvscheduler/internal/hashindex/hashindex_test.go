@@ -1,4 +1,4 @@
-package places_test
+package hashindex_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/places"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/hashindex"
 )
 
 // The table finds what was added and not removed, whatever comes and goes and
@@ -14,7 +14,7 @@ import (
 func TestTable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var table places.Table
+		var table hashindex.Table
 		expected := map[uint32][]int32{}
 		count := 0
 		hash := rapid.Uint32Range(0, rapid.SampledFrom([]uint32{3, 100, 1 << 31}).Draw(t, "hashes"))

@@ -1,4 +1,4 @@
-// Package pages makes long lists of values, most of them with pointers.
+// Package prealloc makes long lists of values, most of them with pointers.
 //
 // Fresh memory is one page of zeros for all addresses, until it is written. But
 // while garbage is collected, Go reads what a pointer replaces before it writes
@@ -7,7 +7,7 @@
 // interrupt the other processors to replace it. A transaction that fills lists
 // of a hundred thousand values may spend a tenth of its time on that. Numbers
 // are written without being read; so one is written to each page first.
-package pages
+package prealloc
 
 import (
 	"reflect"

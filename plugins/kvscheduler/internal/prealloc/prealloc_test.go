@@ -1,9 +1,9 @@
-package pages_test
+package prealloc_test
 
 import (
 	"testing"
 
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/pages"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 )
 
 type entry struct {
@@ -20,14 +20,14 @@ func TestWritesToEachPage(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 100, 10_000} {
 		written := 0
-		list := pages.Make(n, func(e *entry) { e.number = 0; written++ })
+		list := prealloc.Make(n, func(e *entry) { e.number = 0; written++ })
 		bytes := n * 24
 		if len(list) != n || written < bytes/4096 || written > bytes/4000+1 {
 			t.Errorf("%d entries: %d in the list, %d written", n, len(list), written)
 		}
 	}
 	written := 0
-	if pages.Make(3, func(w *wide) { w.number = 0; written++ }); written != 3 {
+	if prealloc.Make(3, func(w *wide) { w.number = 0; written++ }); written != 3 {
 		t.Errorf("of what is larger than a page, 3 entries: %d written", written)
 	}
 }
@@ -38,7 +38,7 @@ func TestAppendDoubles(t *testing.T) {
 	grown := 0
 	for i := range 10_000 {
 		before := cap(list)
-		if list = pages.Append(list, i); cap(list) != before {
+		if list = prealloc.Append(list, i); cap(list) != before {
 			grown++
 		}
 	}

@@ -1,13 +1,13 @@
-// Package places finds the places of things in a list by the hashes of their
+// Package hashindex finds the positions of elements in a list by the hashes of their
 // keys.
 //
 // It does what a map from keys to pointers does, but a look-up waits for memory
 // once instead of three times before it gets to the list, growing does not read
 // the keys, and the collector of garbage has nothing to follow: the pointers of a
 // map lead it across all of the memory, those of a list lead it along.
-package places
+package hashindex
 
-// Table is a hash table of places. The zero value is empty. It is not safe for
+// Table is a hash table of positions in a list. The zero value is empty. It is not safe for
 // concurrent use.
 type Table struct {
 	slots []slot // a power of two, at most three quarters of them in use
