@@ -4,12 +4,14 @@ package vppplugins
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin"
 )
 
 // New returns the plugins, each with the given settings.
 func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
+		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),
 	}
 }

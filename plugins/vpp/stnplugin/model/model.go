@@ -1,7 +1,5 @@
 // Package model places rules that share an interface with the host ("steal the
 // NIC") in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (

@@ -100,6 +100,7 @@ func All() []Item {
 		rdma(),
 		route(),
 		span(),
+		stnRule(),
 		subInterface(),
 		tagRewrite(),
 		tap(),

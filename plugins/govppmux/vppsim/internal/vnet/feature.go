@@ -89,6 +89,7 @@ func features(n *VNet) []feature {
 		n.ipScanNeighbor,
 		&l3xcs{VNet: n},
 		&teibs{VNet: n},
+		&stnRules{VNet: n},
 		&dhcpProxies{VNet: n},
 		&virtualRouters{VNet: n},
 	}

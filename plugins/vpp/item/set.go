@@ -1,0 +1,235 @@
+package item
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Set describes a type of item that is one or more entries of a table, where values with
+// different keys can want the same entry, which VPP would give to the last one without an
+// error. It is for tables of a few entries: they are read before every operation, and
+// operations run one at a time.
+//
+// V, E and K are as in Entry; E and K are comparable with ==.
+type Set[V proto.Message, E, K comparable] struct {
+	// Name of the descriptor.
+	Name string
+	// Model places the values in the key space.
+	Model models.Model[V]
+	// Fields names the fields by which values want the same entry, for the error of the
+	// second one.
+	Fields string
+	// Resolve translates a value into its entries, as for an Entry.
+	Resolve func(r *Resolver, v V) []E
+	// ID returns what VPP tells an entry from others by.
+	ID func(e E) K
+	// Belongs reports that two entries with the same ID are of values with the same key;
+	// default: always.
+	Belongs func(a, b E) bool
+	// Value translates entries that VPP has into a value. wanted are those of the value
+	// that is expected, of which some may be missing; nil if none is expected, and found is
+	// one entry.
+	Value func(n *Names, wanted, found []E) V
+	// Origin of values that are not expected.
+	Origin kvs.ValueOrigin
+	// Table is how VPP handles the entries.
+	Table Table[E]
+}
+
+// Table adds, removes and lists entries. An entry that is added in the place of another one
+// replaces it. Add may return metadata of the value.
+type Table[E any] struct {
+	Add    func(ctx context.Context, e E) (kvs.Metadata, error)
+	Remove func(ctx context.Context, e E) error
+	All    func(ctx context.Context) ([]E, error)
+}
+
+// NewSet returns the descriptor of a type. ifs may be nil if its values name no interfaces.
+func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, t Set[V, E, K]) *kvs.KVDescriptor {
+	d := &sets[V, E, K]{Set: t, ifs: ifs, resolver: translation[V, []E, K]{vpp: vpp, ifs: ifs, resolve: t.Resolve}}
+	return kvs.Adapt(kvs.Describe(t.Model, kvs.Descriptor[V, kvs.Metadata]{
+		Name:                 t.Name,
+		Southbound:           Southbound,
+		WithMetadata:         true,
+		Validate:             d.resolver.validate,
+		Dependencies:         d.resolver.dependencies,
+		ValueComparator:      d.resolver.same,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.remove,
+		RetrieveContext:      d.retrieve,
+		RetrieveDependencies: d.resolver.after(nil),
+	}))
+}
+
+type sets[V proto.Message, E, K comparable] struct {
+	Set[V, E, K]
+	ifs      Interfaces
+	resolver translation[V, []E, K]
+}
+
+func (d *sets[V, E, K]) create(ctx context.Context, _ string, v V) (kvs.Metadata, error) {
+	entries, err := d.resolver.live(v)
+	if err != nil {
+		return nil, err
+	}
+	return d.add(ctx, entries, nil)
+}
+
+func (d *sets[V, E, K]) update(ctx context.Context, _ string, old, v V, m kvs.Metadata) (kvs.Metadata, error) {
+	entries, err := d.resolver.live(v)
+	if err != nil {
+		return nil, err
+	}
+	before, err := d.resolver.live(old)
+	if err != nil {
+		return nil, err
+	}
+	stays := func(e E) bool {
+		return slices.ContainsFunc(entries, func(wanted E) bool { return d.ID(wanted) == d.ID(e) })
+	}
+	if err := d.removeAll(ctx, slices.DeleteFunc(before, stays)); err != nil {
+		return nil, err
+	}
+	return d.add(ctx, entries, m)
+}
+
+// add adds the entries that VPP lacks, or none; m is the metadata until one is added.
+func (d *sets[V, E, K]) add(ctx context.Context, entries []E, m kvs.Metadata) (kvs.Metadata, error) {
+	all, err := d.Table.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var missing []E
+	for _, e := range entries {
+		has, found := d.at(all, e)
+		if found && !d.belongs(has, e) {
+			if err := d.taken(ctx, has); err != nil {
+				return nil, err
+			}
+		}
+		if !found || has != e {
+			missing = append(missing, e)
+		}
+	}
+	for n, e := range missing {
+		made, err := d.Table.Add(ctx, e)
+		if err != nil {
+			for _, added := range missing[:n] {
+				err = errors.Join(err, d.Table.Remove(ctx, added))
+			}
+			return nil, err
+		}
+		if made != nil {
+			m = made
+		}
+	}
+	return m, nil
+}
+
+// taken is the error for an entry that another value has; nil if it refers to something
+// that is not known to the agent, such as an interface that was deleted.
+func (d *sets[V, E, K]) taken(ctx context.Context, has E) error {
+	n := d.names(ctx)
+	v := d.Value(n, nil, []E{has})
+	switch err := n.err(); {
+	case err != nil:
+		return err
+	case n.unknown:
+		return nil
+	}
+	return fmt.Errorf("%s: VPP has it already, for %s", d.Fields, d.Model.Key(v))
+}
+
+func (d *sets[V, E, K]) names(ctx context.Context) *Names {
+	n := &Names{}
+	if d.ifs != nil {
+		n.snapshot = d.ifs.Snapshot(ctx)
+	}
+	return n
+}
+
+// at returns the entry that VPP has with the ID of another one.
+func (d *sets[V, E, K]) at(all []E, e E) (has E, found bool) {
+	i := slices.IndexFunc(all, func(has E) bool { return d.ID(has) == d.ID(e) })
+	if i < 0 {
+		return has, false
+	}
+	return all[i], true
+}
+
+func (d *sets[V, E, K]) belongs(a, b E) bool { return d.Belongs == nil || d.Belongs(a, b) }
+
+func (d *sets[V, E, K]) remove(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
+	entries, err := d.resolver.live(v)
+	if err != nil {
+		return err
+	}
+	return d.removeAll(ctx, entries)
+}
+
+// removeAll removes the entries that VPP has and no other value.
+func (d *sets[V, E, K]) removeAll(ctx context.Context, entries []E) error {
+	all, err := d.Table.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if has, found := d.at(all, e); !found || !d.belongs(has, e) {
+			continue
+		}
+		if err := d.Table.Remove(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) (out []kvs.KV[V, kvs.Metadata], err error) {
+	all, err := d.Table.All(ctx)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	n, keys := d.names(ctx), map[string]bool{}
+	found := func(kv kvs.KV[V, kvs.Metadata]) {
+		if !n.unknown && !keys[kv.Key] {
+			keys[kv.Key], out = true, append(out, kv)
+		}
+		n.unknown = false
+	}
+	for _, c := range correlate {
+		wanted, err := d.resolver.live(c.Value)
+		if err != nil {
+			continue // it names what is not in VPP
+		}
+		var parts []E
+		all = slices.DeleteFunc(all, func(e E) bool {
+			part := slices.ContainsFunc(wanted, func(w E) bool { return d.ID(w) == d.ID(e) && d.belongs(w, e) })
+			if part {
+				parts = append(parts, e)
+			}
+			return part
+		})
+		if len(parts) == 0 {
+			continue
+		}
+		v := c.Value // in its spelling
+		if len(parts) != len(wanted) || slices.ContainsFunc(parts, func(e E) bool { return !slices.Contains(wanted, e) }) {
+			v = d.Value(n, wanted, parts)
+		}
+		found(kvs.KV[V, kvs.Metadata]{Key: c.Key, Value: v, Metadata: c.Metadata, Origin: kvs.FromNB})
+	}
+	for _, e := range all {
+		v := d.Value(n, nil, []E{e})
+		found(kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: d.Origin})
+	}
+	return out, n.err()
+}
