@@ -18,6 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/health/probe"
 	"github.com/tenuto-dev/tenuto/infra/health/statuscheck"
 	"github.com/tenuto-dev/tenuto/infra/holder"
+	"github.com/tenuto-dev/tenuto/infra/kv/bolt"
 	"github.com/tenuto-dev/tenuto/infra/kv/consul"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
 	"github.com/tenuto-dev/tenuto/infra/kv/filedb"
@@ -116,6 +117,8 @@ type Northbound struct {
 	ConsulSync      *kvdbsync.Plugin
 	Redis           *redis.Plugin
 	RedisSync       *kvdbsync.Plugin
+	Bolt            *bolt.Plugin
+	BoltSync        *kvdbsync.Plugin
 	Orchestrator    *orchestrator.Plugin
 	Configurator    *configurator.Plugin
 	DumpAPI         *dumpapi.Plugin
@@ -140,7 +143,7 @@ func New() (*VPPAgent, error) {
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
 	a.Orchestrator.State = a.Scheduler
-	stores := []publish.Store{a.Files, a.Etcd, a.Consul, a.Redis}
+	stores := []publish.Store{a.Files, a.Etcd, a.Consul, a.Redis, a.Bolt}
 	a.Orchestrator.Stores, a.Orchestrator.Label = stores, a.Label
 	a.Status.Stores = stores
 	a.VPPIfPlugin.Stores, a.VPPIfPlugin.Label, a.VPPIfPlugin.Counters = stores, a.Label, vppCounters{a}
@@ -214,6 +217,7 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 		Etcd:        etcd.NewPlugin(),
 		Consul:      consul.NewPlugin(),
 		Redis:       redis.NewPlugin(),
+		Bolt:        bolt.NewPlugin(),
 	}
 	label := kvdbsync.UseDeps(func(d *kvdbsync.Deps) { d.ServiceLabel, d.Decrypter = a.Label, n.Crypto })
 	n.InitialFileSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.InitialFile), label)
@@ -221,8 +225,9 @@ func newNorthbound(a *VPPAgent, codec *document.Codec) Northbound {
 	n.EtcdSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Etcd), label)
 	n.ConsulSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Consul), label)
 	n.RedisSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Redis), label)
+	n.BoltSync = kvdbsync.NewPlugin(kvdbsync.UseKV(n.Bolt), label)
 	n.Orchestrator = orchestrator.NewPlugin(orchestrator.UseScheduler(a.Scheduler), orchestrator.UseCodec(codec),
-		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.ConsulSync, n.RedisSync))
+		orchestrator.UseHTTP(a.HTTP), orchestrator.UseWatchers(n.InitialFileSync, n.FilesSync, n.EtcdSync, n.ConsulSync, n.RedisSync, n.BoltSync))
 	return n
 }
 

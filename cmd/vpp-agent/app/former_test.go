@@ -72,7 +72,6 @@ func TestFormerFlags(t *testing.T) {
 		"--vpp-natplugin-config=x":        "",
 		"--kafka-config=x":                "",
 		"--vpp-l2plugin-config=x":         "",
-		"--bolt-config=x":                 "--filedb-config=filedb.conf",
 		"--cassandra-config=x":            "--etcd-config=etcd.conf",
 	} {
 		plugins, err := app.New()

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.etcd.io/bbolt"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/etcd"
@@ -48,6 +51,41 @@ func TestSeveralStores(t *testing.T) {
 	h.await(t, loopKey, pb.ValueState_CONFIGURED)
 	put(other, `{"name":"loop2","type":"SOFTWARE_LOOPBACK","ip_addresses":["10.3.0.1/24"]}`)
 	h.awaitDump(t, "10.3.0.1/24")
+}
+
+// A bolt file that another program has written, as the predecessor did, configures the agent,
+// which follows what is written through it and finds all of it after a restart.
+func TestBoltIsASource(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "bolt.db")
+	db, err := bbolt.Open(file, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		root, err := tx.CreateBucketIfNotExists([]byte("root"))
+		if err != nil {
+			return err
+		}
+		return root.Put([]byte(docPrefix+loopKey), []byte(`{"name":"loop1","type":"SOFTWARE_LOOPBACK"}`))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const other = "config/vpp/v2/interfaces/loop2"
+	for range 2 {
+		h := newHouse(t, "", "--simulate")
+		h.write(t, "bolt.conf", "db-path: "+file+"\n")
+		h.start(t)
+		h.await(t, loopKey, pb.ValueState_CONFIGURED)
+		if err := h.Bolt.DB().Put(t.Context(), docPrefix+other, []byte(`{"name":"loop2","type":"SOFTWARE_LOOPBACK"}`)); err != nil {
+			t.Fatal(err)
+		}
+		h.await(t, other, pb.ValueState_CONFIGURED)
+		if err := h.agent.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // The states of interfaces are published into the stores that are named.
