@@ -92,6 +92,8 @@ func features(n *VNet) []feature {
 		&stnRules{VNet: n},
 		&dhcpProxies{VNet: n},
 		&virtualRouters{VNet: n},
+		&nat44EDs{nat44{VNet: n}},
+		&nat44EIs{nat44{VNet: n, ei: true}},
 	}
 }
 
