@@ -199,6 +199,9 @@ func (n *Names) Interface(index interface_types.InterfaceIndex) string {
 	return n.Known(n.snapshot.Name(uint32(index)))
 }
 
+// LookupInterface returns the name of the interface with an index, if it has one.
+func (n *Names) LookupInterface(index uint32) (string, bool) { return n.snapshot.Name(index) }
+
 // Known returns the name if ok.
 func (n *Names) Known(name string, ok bool) string {
 	if !ok {

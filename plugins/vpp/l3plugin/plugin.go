@@ -43,7 +43,7 @@ func (p *Plugin) Init() error {
 		descriptor.NewProxyARP(calls, ifs),
 		descriptor.NewProxyARPInterface(calls, ifs),
 		descriptor.NewIPScanNeighbor(calls),
-		descriptor.NewL3XConnect(calls, ifs),
+		descriptor.NewL3XConnect(vpp, ifs),
 		descriptor.NewDHCPProxy(calls),
 		descriptor.NewTeib(vpp, ifs),
 		descriptor.NewVRRP(calls, ifs),

@@ -18,9 +18,9 @@ import (
 // intervals and limits of a scan, of VPP before 20.01, have no effect. An age that
 // this item cannot express shows as a stale_threshold of 4294967295.
 
-// scanCalls is what the ageing of neighbours needs of VPP.
-type scanCalls interface {
-	SetNeighborScan(ctx context.Context, s vppcalls.NeighborScan) error
+// ipScanNeighborCalls is what the ageing of neighbours needs of VPP.
+type ipScanNeighborCalls interface {
+	SetIPScanNeighbor(ctx context.Context, s vppcalls.IPScanNeighbor) error
 	NeighborAges(ctx context.Context) (ages vppcalls.NeighborAges, known bool, err error)
 }
 
@@ -32,12 +32,12 @@ const (
 	otherAge         = math.MaxUint32
 )
 
-type ipScanDescriptor struct{ vpp scanCalls }
+type ipScanDescriptor struct{ vpp ipScanNeighborCalls }
 
 type ipScanKV = kvs.KV[*l3.IPScanNeighbor, kvs.Metadata]
 
 // NewIPScanNeighbor describes the ageing of neighbours.
-func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
+func NewIPScanNeighbor(vpp ipScanNeighborCalls) *kvs.KVDescriptor {
 	d := &ipScanDescriptor{vpp}
 	return kvs.Adapt(kvs.Describe(model.IPScanNeighborModel, kvs.Descriptor[*l3.IPScanNeighbor, kvs.Metadata]{
 		Name:            IPScanNeighborName,
@@ -45,13 +45,13 @@ func NewIPScanNeighbor(vpp scanCalls) *kvs.KVDescriptor {
 		Validate:        validateIPScan,
 		ValueComparator: sameIPScan,
 		CreateContext: func(ctx context.Context, _ string, s *l3.IPScanNeighbor) (kvs.Metadata, error) {
-			return nil, d.vpp.SetNeighborScan(ctx, scan(s))
+			return nil, d.vpp.SetIPScanNeighbor(ctx, scan(s))
 		},
 		UpdateContext: func(ctx context.Context, _ string, _, s *l3.IPScanNeighbor, _ kvs.Metadata) (kvs.Metadata, error) {
-			return nil, d.vpp.SetNeighborScan(ctx, scan(s))
+			return nil, d.vpp.SetIPScanNeighbor(ctx, scan(s))
 		},
 		DeleteContext: func(ctx context.Context, _ string, _ *l3.IPScanNeighbor, _ kvs.Metadata) error {
-			return d.vpp.SetNeighborScan(ctx, scan(nil))
+			return d.vpp.SetIPScanNeighbor(ctx, scan(nil))
 		},
 		RetrieveContext: d.retrieve,
 	}))
@@ -77,9 +77,9 @@ func validateIPScan(_ string, s *l3.IPScanNeighbor) error {
 }
 
 // scan applies the defaults; none is a scan that is disabled.
-func scan(s *l3.IPScanNeighbor) vppcalls.NeighborScan {
+func scan(s *l3.IPScanNeighbor) vppcalls.IPScanNeighbor {
 	both := s.GetMode() == l3.IPScanNeighbor_BOTH
-	return vppcalls.NeighborScan{
+	return vppcalls.IPScanNeighbor{
 		IPv4:           both || s.GetMode() == l3.IPScanNeighbor_IPV4,
 		IPv6:           both || s.GetMode() == l3.IPScanNeighbor_IPV6,
 		StaleThreshold: uint8(cmp.Or(s.GetStaleThreshold(), defaultStaleThreshold)),

@@ -36,7 +36,7 @@ func l3xc() Item {
 		},
 		Capability: "L3 cross-connect",
 		Spellings:  []Change{paths(path("", "2001:db8::8"), path("lo", "2001:DB8:0::7"))},
-		Updates:    []Change{paths(path("lo", "2001:db8::9"))},
+		Recreates:  []Change{paths(path("lo", "2001:db8::9"))},
 		Refusals: map[string]Change{
 			"interface: empty":                  To(func(x *l3.L3XConnect) { x.Interface = "" }),
 			"paths: 0 paths, expected 1 to 255": paths(),
@@ -53,7 +53,7 @@ func l3xc() Item {
 			}, &l3xcapi.L3xcDelReply{}
 		},
 		Without: map[string]string{
-			"Recreates": "VPP changes all paths at once", "Conflicts": "interface and version of IP are the key",
+			"Updates": "VPP continues to forward along the paths of the creation", "Conflicts": "interface and version of IP are the key",
 		},
 	}
 }

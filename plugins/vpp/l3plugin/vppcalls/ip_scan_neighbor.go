@@ -14,8 +14,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// NeighborScan says which neighbours are forgotten when they are not heard of.
-type NeighborScan struct {
+// IPScanNeighbor says which neighbours are forgotten when they are not heard of.
+type IPScanNeighbor struct {
 	// IPv4 and IPv6 neighbours.
 	IPv4, IPv6 bool
 	// StaleThreshold is how long a neighbour may be silent, in minutes.
@@ -27,7 +27,7 @@ type NeighborScan struct {
 type NeighborAges [2]uint32
 
 // Ages returns what the scan amounts to.
-func (s NeighborScan) Ages() (ages NeighborAges) {
+func (s IPScanNeighbor) Ages() (ages NeighborAges) {
 	for which, on := range []bool{s.IPv4, s.IPv6} {
 		if on {
 			ages[which] = uint32(s.StaleThreshold) * 60
@@ -45,9 +45,9 @@ var readLimits = session.Declare(&Operations, "IP scan neighbor", "",
 		(*vlib.CliInband)(nil), (*vlib.CliInbandReply)(nil)),
 )
 
-// SetNeighborScan changes which neighbours are forgotten. How many neighbours
+// SetIPScanNeighbor changes which neighbours are forgotten. How many neighbours
 // there may be stays what it is.
-func (c *Calls) SetNeighborScan(ctx context.Context, s NeighborScan) error {
+func (c *Calls) SetIPScanNeighbor(ctx context.Context, s IPScanNeighbor) error {
 	read, err := readLimits.On(c.vpp)
 	if err != nil {
 		return err
