@@ -152,6 +152,7 @@ func startupConf(dir string) string {
 api-segment { prefix %[2]s }
 socksvr { socket-name %[1]s/api.sock }
 statseg { socket-name %[1]s/stats.sock size 32M page-size 4K per-node-counters on }
+punt { socket %[1]s/punt.sock }
 memory { main-heap-size 512M main-heap-page-size default }
 buffers { buffers-per-numa 8192 page-size default }
 physmem { max-size 1G }

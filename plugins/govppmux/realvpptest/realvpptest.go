@@ -85,6 +85,7 @@ func (v *VPP) startup(dir string, extra []string) string {
 api-segment { prefix %[2]s }
 socksvr { socket-name %[3]s }
 statseg { socket-name %[4]s size 64M page-size 4K }
+punt { socket %[1]s/punt.sock }
 memory { main-heap-size 512M main-heap-page-size default }
 buffers { buffers-per-numa 16384 page-size default }
 %[5]s%[6]s

@@ -122,6 +122,7 @@ func startVPP(t *testing.T, binary string) string {
 api-segment { prefix %[2]s }
 socksvr { socket-name %[3]s }
 statseg { socket-name %[1]s/stats.sock size 16M page-size 4K }
+punt { socket %[1]s/punt.sock }
 memory { main-heap-size 256M main-heap-page-size default }
 buffers { buffers-per-numa 4096 page-size default }
 %[4]s`, dir, filepath.Base(dir), socket, plugins)

@@ -152,7 +152,7 @@ var (
 	nextHopUnion = regexp.MustCompile(`"nh":\{"address":\{"XXX_UnionData":\[([0-9,]*)\]\}\}`)
 	emptyLabels  = regexp.MustCompile(`,"label_stack":\[(\{\},?)*\]`)
 	scanTime     = regexp.MustCompile(`Last scan time: [0-9.e+-]+sec`)
-	runtimePath  = regexp.MustCompile(`"socket_filename":"[^"]*/memif.sock"`)
+	runtimePath  = regexp.MustCompile(`"(socket_filename|pathname)":"[^"]*/(memif|punt).sock"`)
 	freeChoice   = regexp.MustCompile(`"(stats_index|age|vpe_pid|vpe_system_time)":[0-9.e+-]+`)
 )
 
@@ -176,7 +176,7 @@ func render(t *testing.T, m message) string {
 	text = emptyLabels.ReplaceAll(text, nil)
 	text = freeChoice.ReplaceAll(text, []byte(`"$1":"*"`))
 	text = scanTime.ReplaceAll(text, []byte("Last scan time: *sec"))
-	text = runtimePath.ReplaceAll(text, []byte(`"socket_filename":"*/memif.sock"`))
+	text = runtimePath.ReplaceAll(text, []byte(`"$1":"*/$2.sock"`))
 	return string(nextHopUnion.ReplaceAllFunc(text, shortenNextHop))
 }
 

@@ -40,12 +40,14 @@ type Set[V proto.Message, E, K comparable] struct {
 	Value func(n *Names, wanted, found []E) V
 	// Origin of values that are not expected.
 	Origin kvs.ValueOrigin
+	// Displace has an entry removed before another one with its ID is added. Otherwise VPP
+	// replaces it.
+	Displace bool
 	// Table is how VPP handles the entries.
 	Table Table[E]
 }
 
-// Table adds, removes and lists entries. An entry that is added in the place of another one
-// replaces it. Add may return metadata of the value.
+// Table adds, removes and lists entries. Add may return metadata of the value.
 type Table[E any] struct {
 	Add    func(ctx context.Context, e E) (kvs.Metadata, error)
 	Remove func(ctx context.Context, e E) error
@@ -89,10 +91,7 @@ func (d *sets[V, E, K]) update(ctx context.Context, _ string, old, v V, m kvs.Me
 	if err != nil {
 		return nil, err
 	}
-	before, err := d.resolver.live(old)
-	if err != nil {
-		return nil, err
-	}
+	before, _ := d.resolver.live(old) // invalid where it was read incompletely
 	stays := func(e E) bool {
 		return slices.ContainsFunc(entries, func(wanted E) bool { return d.ID(wanted) == d.ID(e) })
 	}
@@ -104,20 +103,13 @@ func (d *sets[V, E, K]) update(ctx context.Context, _ string, old, v V, m kvs.Me
 
 // add adds the entries that VPP lacks, or none; m is the metadata until one is added.
 func (d *sets[V, E, K]) add(ctx context.Context, entries []E, m kvs.Metadata) (kvs.Metadata, error) {
-	all, err := d.Table.All(ctx)
+	missing, displaced, err := d.compare(ctx, entries)
 	if err != nil {
 		return nil, err
 	}
-	var missing []E
-	for _, e := range entries {
-		has, found := d.at(all, e)
-		if found && !d.belongs(has, e) {
-			if err := d.taken(ctx, has); err != nil {
-				return nil, err
-			}
-		}
-		if !found || has != e {
-			missing = append(missing, e)
+	for _, e := range displaced {
+		if err := d.Table.Remove(ctx, e); err != nil {
+			return nil, err
 		}
 	}
 	for n, e := range missing {
@@ -133,6 +125,33 @@ func (d *sets[V, E, K]) add(ctx context.Context, entries []E, m kvs.Metadata) (k
 		}
 	}
 	return m, nil
+}
+
+// compare returns the entries that VPP lacks, and those that must go for them.
+func (d *sets[V, E, K]) compare(ctx context.Context, entries []E) (missing, displaced []E, err error) {
+	all, err := d.Table.All(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		has, found := d.at(all, e)
+		if found && has == e {
+			continue
+		}
+		missing = append(missing, e)
+		if !found {
+			continue
+		}
+		if !d.belongs(has, e) {
+			if err := d.taken(ctx, has); err != nil {
+				return nil, nil, err
+			}
+		}
+		if d.Displace {
+			displaced = append(displaced, has)
+		}
+	}
+	return missing, displaced, nil
 }
 
 // taken is the error for an entry that another value has; nil if it refers to something
@@ -169,10 +188,7 @@ func (d *sets[V, E, K]) at(all []E, e E) (has E, found bool) {
 func (d *sets[V, E, K]) belongs(a, b E) bool { return d.Belongs == nil || d.Belongs(a, b) }
 
 func (d *sets[V, E, K]) remove(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
-	entries, err := d.resolver.live(v)
-	if err != nil {
-		return err
-	}
+	entries, _ := d.resolver.live(v) // as in update
 	return d.removeAll(ctx, entries)
 }
 

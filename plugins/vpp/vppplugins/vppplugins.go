@@ -4,6 +4,7 @@ package vppplugins
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin"
 )
@@ -11,6 +12,7 @@ import (
 // New returns the plugins, each with the given settings.
 func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
+		puntplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),
 	}

@@ -1,6 +1,4 @@
 // Package model places items that hand packets to the host in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (

@@ -90,6 +90,8 @@ func features(n *VNet) []feature {
 		&l3xcs{VNet: n},
 		&teibs{VNet: n},
 		&stnRules{VNet: n},
+		&puntRedirects{VNet: n},
+		&puntSockets{VNet: n},
 		&dhcpProxies{VNet: n},
 		&virtualRouters{VNet: n},
 		&nat44EDs{nat44{VNet: n}},
