@@ -3,6 +3,7 @@
 package vppplugins
 
 import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
@@ -12,6 +13,7 @@ import (
 // New returns the plugins, each with the given settings.
 func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
+		dnsplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),

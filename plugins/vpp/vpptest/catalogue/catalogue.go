@@ -55,7 +55,8 @@ type Item struct {
 	Unread func(want, got proto.Message)
 	// Without gives the reasons for what the item lacks, by field: Needs, Spellings, Updates,
 	// Recreates, Refusals, Conflicts, ByHand; besides Real if a real VPP cannot have it on
-	// every machine, and Restart if an agent cannot read it back and configures it again.
+	// every machine, Retrieve if VPP does not tell it, and Restart if an agent cannot read it
+	// back and configures it again.
 	Without map[string]string
 }
 
@@ -87,6 +88,7 @@ func All() []Item {
 		bridgeDomain(),
 		bridgeMember(),
 		dhcpProxy(),
+		dnsCache(),
 		fib(),
 		gre(),
 		gtpu(),
@@ -196,7 +198,7 @@ func (i Item) Lacks() (problems []string) {
 		}
 	}
 	for field := range i.Without {
-		if _, known := empty[field]; !known && field != "Real" && field != "Restart" {
+		if _, known := empty[field]; !known && !slices.Contains([]string{"Real", "Retrieve", "Restart"}, field) {
 			problems = append(problems, fmt.Sprintf("%s: Without names %s, which is no optional field", i.Name, field))
 		}
 	}

@@ -92,6 +92,7 @@ func features(n *VNet) []feature {
 		&stnRules{VNet: n},
 		&puntRedirects{VNet: n},
 		&puntSockets{VNet: n},
+		&dnsCache{VNet: n},
 		&dhcpProxies{VNet: n},
 		&virtualRouters{VNet: n},
 		&nat44EDs{nat44{VNet: n}},

@@ -1,0 +1,100 @@
+package item
+
+import (
+	"context"
+	"reflect"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Singleton describes a type of item of which a VPP has one, or none. V is the message of the
+// item. E is what VPP has of it, with the same promises as for an Entry.
+type Singleton[V proto.Message, E any] struct {
+	// Name of the descriptor.
+	Name string
+	// Model places the value in the key space.
+	Model models.Model[V]
+	// Resolve translates the value, as for an Entry.
+	Resolve func(r *Resolver, v V) E
+	// Value translates what VPP has.
+	Value func(e E) V
+	// Set changes what VPP has from old to e; nil is none.
+	Set func(ctx context.Context, old, e *E) error
+	// Get returns what VPP has; nil is none. Without Get the value cannot be read, and the
+	// scheduler assumes the effects of its last operations.
+	Get func(ctx context.Context) (*E, error)
+	// Recreate has every change delete the value and create it again, so that its dependents
+	// are deleted before, and created again after that.
+	Recreate bool
+}
+
+// NewSingleton returns the descriptor of a type.
+func NewSingleton[V proto.Message, E any](vpp *session.VPP, t Singleton[V, E]) *kvs.KVDescriptor {
+	d := &singleton[V, E]{Singleton: t, resolver: translation[V, E, struct{}]{vpp: vpp, resolve: t.Resolve}}
+	out := kvs.Descriptor[V, kvs.Metadata]{
+		Name:            t.Name,
+		Southbound:      Southbound,
+		Validate:        d.resolver.validate,
+		Dependencies:    d.resolver.dependencies,
+		ValueComparator: d.resolver.same,
+		CreateContext: func(ctx context.Context, _ string, v V) (kvs.Metadata, error) {
+			return nil, d.set(ctx, nil, &v)
+		},
+		DeleteContext: func(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
+			return d.set(ctx, &v, nil)
+		},
+	}
+	if !t.Recreate {
+		out.UpdateContext = func(ctx context.Context, _ string, old, v V, _ kvs.Metadata) (kvs.Metadata, error) {
+			return nil, d.set(ctx, &old, &v)
+		}
+	}
+	if t.Get != nil {
+		out.RetrieveContext = d.retrieve
+	}
+	return kvs.Adapt(kvs.Describe(t.Model, out))
+}
+
+type singleton[V proto.Message, E any] struct {
+	Singleton[V, E]
+	resolver translation[V, E, struct{}]
+}
+
+func (d *singleton[V, E]) set(ctx context.Context, old, v *V) (err error) {
+	var from, to *E
+	if old != nil {
+		e, _ := d.resolver.live(*old) // VPP may have what no value may say
+		from = &e
+	}
+	if v != nil {
+		e, err := d.resolver.live(*v)
+		if err != nil {
+			return err
+		}
+		to = &e
+	}
+	return d.Set(ctx, from, to)
+}
+
+// retrieve returns what VPP has, in the spelling that is expected. What is not expected may be
+// of another client.
+func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) ([]kvs.KV[V, kvs.Metadata], error) {
+	e, err := d.Get(ctx)
+	if err != nil || e == nil {
+		return nil, ignoreUnsupported(err)
+	}
+	v := d.Value(*e)
+	kv := kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: kvs.UnknownOrigin}
+	for _, c := range correlate {
+		kv.Origin = kvs.FromNB
+		if wanted, err := d.resolver.live(c.Value); err == nil && reflect.DeepEqual(wanted, *e) {
+			kv.Value = c.Value
+			break
+		}
+	}
+	return []kvs.KV[V, kvs.Metadata]{kv}, nil
+}
