@@ -37,6 +37,7 @@ import (
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
 	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
@@ -67,6 +68,7 @@ type VPPAgent struct {
 	Simulation *Simulation
 	Scheduler  *kvscheduler.Scheduler
 	Identity   *holder.Plugin
+	NetAlloc   *netalloc.Plugin
 	Linux
 	VPP
 	Northbound
@@ -139,6 +141,7 @@ func New() (*VPPAgent, error) {
 		d.HTTP, d.Metrics, d.Label, d.Tracing, d.Records = a.HTTP, a.Metrics, a.Label, a.Tracing, vppRecords{a}
 	}))
 	a.Identity = holder.NewPlugin(a.Label, a.Scheduler)
+	a.NetAlloc = netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = a.Scheduler }))
 	a.Linux = newLinux(a)
 	a.VPP = newVPP(a)
 	a.Northbound = newNorthbound(a, document.New(set))
@@ -194,13 +197,13 @@ func newVPP(a *VPPAgent) VPP {
 		d.HTTP, d.Metrics, d.Local, d.Identity = a.HTTP, a.Metrics, v.LocalVPP, a.Identity
 	}))
 	v.VPPIfPlugin = vppif.NewPlugin(vppif.UseDeps(func(d *vppif.Deps) {
-		d.Scheduler, d.VPP, d.Host = a.Scheduler, v.GoVPP, a.LinuxIfPlugin
+		d.Scheduler, d.VPP, d.Host, d.NetAlloc = a.Scheduler, v.GoVPP, a.LinuxIfPlugin, a.NetAlloc
 	}))
 	v.VPPL2Plugin = vppl2.NewPlugin(vppl2.UseDeps(func(d *vppl2.Deps) {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
 	v.VPPL3Plugin = vppl3.NewPlugin(vppl3.UseDeps(func(d *vppl3.Deps) {
-		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
+		d.Scheduler, d.IfPlugin, d.NetAlloc = a.Scheduler, v.VPPIfPlugin, a.NetAlloc
 	}))
 	v.VPPItems = vppplugins.New(itemplugin.UseDeps(func(d *itemplugin.Deps) {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin

@@ -1,7 +1,5 @@
 // Package model places netalloc items in the key space, and knows how other
 // items write a reference to an allocated address.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (

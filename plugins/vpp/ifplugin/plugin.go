@@ -17,6 +17,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -68,6 +69,8 @@ type Deps struct {
 	Stores []publish.Store `optional:"true"`
 	// Counters are published with the states; nil: none are.
 	Counters Counters `optional:"true"`
+	// NetAlloc allocates addresses; without it no address may refer to one.
+	NetAlloc netalloc.API `optional:"true"`
 	// Label tells under which prefix; without it keys have none.
 	Label AgentPrefix `optional:"true"`
 }
@@ -148,7 +151,7 @@ func (p *Plugin) AfterInit() error { return p.startPublishing() }
 
 func (p *Plugin) register() error {
 	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.vpp, descriptor.Options{
-		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add, Seed: p.seed(),
+		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add, Seed: p.seed(), Allocated: p.allocated(),
 	}))
 	if err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
@@ -158,7 +161,7 @@ func (p *Plugin) register() error {
 	}
 	p.index = p.index.Asking(p.calls.DumpTags)
 	err = p.Scheduler.RegisterKVDescriptor(
-		descriptor.NewAddress(p.calls, p.index),
+		descriptor.NewAddress(p.calls, p.index, p.allocated()),
 		descriptor.NewHasAddress(),
 		descriptor.NewVrf(p.calls, p.index),
 		descriptor.NewUnnumbered(p.calls, p.index),
@@ -176,6 +179,13 @@ func (p *Plugin) register() error {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	return nil
+}
+
+func (p *Plugin) allocated() netalloc.Addresses {
+	if p.NetAlloc == nil {
+		return netalloc.Addresses{}
+	}
+	return p.NetAlloc.Addresses()
 }
 
 // seed is the same for each run of this agent, and another one for an agent with

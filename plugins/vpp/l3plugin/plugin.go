@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -27,6 +28,8 @@ type Deps struct {
 	Scheduler kvs.Registrar
 	// IfPlugin knows the interfaces and the session with VPP.
 	IfPlugin ifplugin.API
+	// NetAlloc allocates addresses; without it no route may refer to one.
+	NetAlloc netalloc.API `optional:"true"`
 }
 
 var _ infra.Plugin = (*Plugin)(nil)
@@ -38,7 +41,7 @@ func (p *Plugin) Init() error {
 	p.IfPlugin.Offer(descriptor.Capabilities()...)
 	err := p.Scheduler.RegisterKVDescriptor(
 		descriptor.NewVrfTable(calls),
-		descriptor.NewRoute(calls, ifs),
+		descriptor.NewRoute(calls, ifs, p.allocated()),
 		descriptor.NewARP(vpp, ifs),
 		descriptor.NewProxyARP(calls, ifs),
 		descriptor.NewProxyARPInterface(calls, ifs),
@@ -56,6 +59,13 @@ func (p *Plugin) Init() error {
 		return fmt.Errorf("index of VRF tables: %w", err)
 	}
 	return nil
+}
+
+func (p *Plugin) allocated() netalloc.Addresses {
+	if p.NetAlloc == nil {
+		return netalloc.Addresses{}
+	}
+	return p.NetAlloc.Addresses()
 }
 
 // VrfTables returns the VRF tables that exist in VPP.

@@ -30,6 +30,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
@@ -170,6 +171,8 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 	b.sched.DriftRepair = kvscheduler.DriftReport
 	b.Scheduler = kvscheduler.NewPlugin(kvscheduler.UseOutput(io.Discard))
 	b.If = ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) { d.Scheduler = b.Scheduler }))
+	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = b.Scheduler }))
+	b.If.NetAlloc = alloc
 	for _, o := range opts {
 		o(b)
 	}
@@ -181,7 +184,7 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 	}))
 	b.If.VPP = b.Mux
 	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
-	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
+	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin, d.NetAlloc = b.Scheduler, b.If, alloc }))
 	all := []infra.Plugin{l2, l3}
 	for _, p := range vppplugins.New(itemplugin.UseDeps(func(d *itemplugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If })) {
 		all = append(all, p)

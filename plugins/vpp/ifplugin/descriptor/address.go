@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
+	allocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -23,38 +25,39 @@ import (
 // no Retrieve: addresses are derived from the retrieved interface too.
 
 type addressDescriptor struct {
-	vpp *vppcalls.Calls
-	ifs index
+	vpp   *vppcalls.Calls
+	ifs   index
+	alloc alloc.Addresses
 }
 
-// NewAddress describes the addresses of interfaces.
-func NewAddress(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
-	d := &addressDescriptor{vpp, ifs}
+// NewAddress describes the addresses of interfaces, own ones and references to allocated ones.
+func NewAddress(vpp *vppcalls.Calls, ifs index, allocated alloc.Addresses) *kvs.KVDescriptor {
+	d := &addressDescriptor{vpp, ifs, allocated}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
 		Name:          AddressName,
 		Southbound:    Southbound,
-		KeySelector:   isStaticAddress,
+		KeySelector:   isConfiguredAddress,
 		Dependencies:  d.dependencies,
 		CreateContext: d.create,
 		DeleteContext: d.remove,
 	})
 }
 
-// isStaticAddress: addresses from DHCP are given by VPP itself.
-func isStaticAddress(key string) bool {
+// isConfiguredAddress: addresses from DHCP are given by VPP itself.
+func isConfiguredAddress(key string) bool {
 	_, _, source, ok := model.ParseAddressKey(key)
-	return ok && source == netalloc.IPAddressSource_STATIC
+	return ok && (source == netalloc.IPAddressSource_STATIC || source == netalloc.IPAddressSource_ALLOC_REF)
 }
 
 func (d *addressDescriptor) dependencies(key string, _ *emptypb.Empty) []kvs.Dependency {
-	iface, _, _, ok := model.ParseAddressKey(key)
+	iface, text, _, ok := model.ParseAddressKey(key)
 	if !ok {
 		return nil
 	}
-	return []kvs.Dependency{{
+	return append([]kvs.Dependency{{
 		Label: "interface-assigned-to-vrf-table",
 		AnyOf: kvs.AnyOfDependency{KeyPrefixes: []string{model.VrfKey.Prefix(iface)}},
-	}}
+	}}, allocmodel.Dependencies("", text, iface)...)
 }
 
 func (d *addressDescriptor) create(ctx context.Context, key string, _ *emptypb.Empty) (kvs.Metadata, error) {
@@ -108,9 +111,34 @@ func (d *addressDescriptor) parse(key string) (idx uint32, addr netip.Prefix, er
 	if !ok {
 		return 0, addr, fmt.Errorf("%q is not the key of an address", key)
 	}
-	if addr, err = ipconv.ParsePrefix(text); err != nil {
+	if allocmodel.IsRef(text) {
+		addr, err = d.allocated(text, iface)
+	} else {
+		addr, err = ipconv.ParsePrefix(text)
+	}
+	if err != nil {
 		return 0, addr, err
 	}
 	idx, err = swIfIndex(d.ifs, iface)
 	return idx, addr, err
+}
+
+// allocated returns the address that a reference means. The interface is in the VRF table for
+// IPv4 because of it: the version of IP was not known.
+func (d *addressDescriptor) allocated(text, iface string) (netip.Prefix, error) {
+	addr, ok := d.alloc.Lookup(text, iface)
+	if !ok {
+		return addr, fmt.Errorf("%s is not allocated", text)
+	}
+	m, ok := d.ifs.LookupByName(iface)
+	if !ok || m.Vrf == 0 || addr.Addr().Is4() {
+		return addr, nil
+	}
+	for _, own := range m.IPAddresses {
+		if p, err := ipconv.ParsePrefix(own); err == nil && p.Addr().Is6() {
+			return addr, nil
+		}
+	}
+	return addr, kvs.Permanent(fmt.Errorf("ip_addresses: %s is the IPv6 address %s: in VRF table %d the interface needs another IPv6 address that is no reference",
+		text, addr, m.Vrf))
 }

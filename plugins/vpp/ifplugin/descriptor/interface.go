@@ -8,6 +8,7 @@ import (
 	"go.fd.io/govpp/api"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -38,6 +39,8 @@ type Options struct {
 	// Seed makes MAC addresses and instance numbers that are made up differ from those of
 	// other agents.
 	Seed string
+	// Allocated are the addresses that ip_addresses may refer to.
+	Allocated netalloc.Addresses
 	// Changed is called, if not nil, with the index of an interface that was
 	// created, changed or deleted; it must not wait for the scheduler.
 	Changed func(swIfIndex uint32)
@@ -47,6 +50,7 @@ type interfaceDescriptor struct {
 	vpp   *vppcalls.Calls
 	kinds map[interfaces.Interface_Type]linkKind
 	mtu   uint32
+	alloc netalloc.Addresses
 
 	changed func(swIfIndex uint32)
 	subs    enabledSubs
@@ -56,7 +60,7 @@ type interfaceDescriptor struct {
 func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 	calls := vppcalls.New(vpp)
 	on := southbound{VPP: vpp, calls: calls, ifs: opts.Interfaces}
-	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
+	d := &interfaceDescriptor{vpp: calls, mtu: opts.MTU, alloc: opts.Allocated, subs: enabledSubs{of: map[string]map[string]bool{}}, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_SOFTWARE_LOOPBACK: loopback{vpp: calls, seed: opts.Seed},
 		interfaces.Interface_TAP:               tap{vpp: calls},
 		interfaces.Interface_AF_PACKET:         afPacket{vpp: calls, host: opts.Host},
@@ -92,6 +96,7 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 		DeleteContext:        d.remove,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
+		RetrieveDependencies: opts.Allocated.RetrieveDependencies(),
 	}))
 }
 

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
@@ -48,9 +49,18 @@ func withoutDerived(_ string, i *interfaces.Interface, derived []string) *interf
 		left.Unnumbered = nil
 	}
 	left.IpAddresses = slices.DeleteFunc(left.GetIpAddresses(), func(addr string) bool {
-		return waits[model.AddressKeyFor(i.GetName(), addr, netalloc.IPAddressSource_STATIC)]
+		return waits[addressKey(i.GetName(), addr)]
 	})
 	return left
+}
+
+// addressKey returns the key of an address, or of a reference to one.
+func addressKey(iface, addr string) string {
+	source := netalloc.IPAddressSource_STATIC
+	if netallocmodel.IsRef(addr) {
+		source = netalloc.IPAddressSource_ALLOC_REF
+	}
+	return model.AddressKeyFor(iface, addr, source)
 }
 
 // addressing are the addresses, own or borrowed, and the VRF tables.
@@ -68,12 +78,16 @@ func addressing(i *interfaces.Interface) []kvs.KeyValuePair {
 	ipv4, ipv6 = ipv4 || i.GetSetDhcpClient(), ipv6 || i.GetIp6Nd().GetAddressAutoconfig()
 	for _, addr := range i.GetIpAddresses() {
 		p, err := ipconv.ParsePrefix(addr)
-		if err != nil {
+		switch {
+		case netallocmodel.IsRef(addr):
+			ipv4 = true // in a table; see allocated
+		case err != nil:
 			continue // invalid: never applied
+		default:
+			ipv4 = ipv4 || p.Addr().Is4()
+			ipv6 = ipv6 || !p.Addr().Is4()
 		}
-		ipv4 = ipv4 || p.Addr().Is4()
-		ipv6 = ipv6 || !p.Addr().Is4()
-		key := model.AddressKeyFor(name, addr, netalloc.IPAddressSource_STATIC)
+		key := addressKey(name, addr)
 		if !seen[key] {
 			seen[key] = true
 			out = append(out, kvs.KeyValuePair{Key: key, Value: &emptypb.Empty{}})

@@ -259,7 +259,8 @@ func (r *reading) obtained(a netip.Prefix, i *interfaces.Interface, m *ifaceidx.
 	if lease := r.dhcp[m.SwIfIndex]; lease != nil && lease.Address == a {
 		return true
 	}
-	if slices.ContainsFunc(wanted.GetIpAddresses(), func(text string) bool { return ipconv.SamePrefix(text, a.String()) }) {
+	literals := r.d.alloc.Literals(wanted.GetIpAddresses(), wanted.GetName())
+	if slices.ContainsFunc(literals, func(text string) bool { return ipconv.SamePrefix(text, a.String()) }) {
 		return false
 	}
 	if slices.Contains(r.virtual[m.SwIfIndex], a.Addr()) {
@@ -280,7 +281,7 @@ func (r *reading) addAddresses(ctx context.Context, i *interfaces.Interface, m *
 	for _, a := range r.address[m.SwIfIndex].Addresses {
 		if !r.obtained(a, i, m, wanted) {
 			anyV6 = anyV6 || a.Addr().Is6()
-			i.IpAddresses = append(i.IpAddresses, a.String())
+			i.IpAddresses = append(i.IpAddresses, r.d.alloc.Restore(a.String(), wanted.GetIpAddresses(), wanted.GetName()))
 		}
 	}
 	local, err := r.linkLocal(ctx, m.SwIfIndex, wanted)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -22,7 +23,7 @@ func (d *interfaceDescriptor) validate(_ string, i *interfaces.Interface) error 
 	return errors.Join(
 		validateName(i.GetName()),
 		d.validateType(i),
-		validateAddresses(i),
+		validateAddresses(i, d.alloc),
 		validateNumbers(i),
 		validateRxPlacements(i),
 		validateIP6ND(i),
@@ -67,7 +68,7 @@ func unsupportedType(t interfaces.Interface_Type) error {
 	return fmt.Errorf("interfaces of type %s are not supported by this agent", t)
 }
 
-func validateAddresses(i *interfaces.Interface) error {
+func validateAddresses(i *interfaces.Interface, alloc netalloc.Addresses) error {
 	var errs []error
 	local := ""
 	for n, addr := range i.GetIpAddresses() {
@@ -75,7 +76,9 @@ func validateAddresses(i *interfaces.Interface) error {
 		p, err := ipconv.ParsePrefix(addr)
 		switch {
 		case netallocmodel.IsRef(addr):
-			errs = append(errs, invalid(field, "%q: this agent allocates no addresses", addr))
+			if err := alloc.Check(addr, i.GetName(), false); err != nil {
+				errs = append(errs, invalid(field, "%w", err))
+			}
 		case err != nil:
 			errs = append(errs, invalid(field, "%w", err))
 		case !vppcalls.IsLinkLocal(p):

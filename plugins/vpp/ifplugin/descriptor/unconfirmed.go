@@ -122,7 +122,7 @@ func (r *reading) resetTables(ctx context.Context, i *interfaces.Interface, m *i
 		return nil
 	}
 	ipv4, ipv6 := underlay(i)
-	for _, text := range i.GetIpAddresses() {
+	for _, text := range r.d.alloc.Literals(i.GetIpAddresses(), i.GetName()) {
 		p, err := ipconv.ParsePrefix(text)
 		ipv4, ipv6 = ipv4 || err == nil && p.Addr().Is4(), ipv6 || err == nil && p.Addr().Is6()
 	}

@@ -7,8 +7,10 @@ import (
 	"net/netip"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/proto"
+
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -37,6 +39,8 @@ const maxByte = 255
 type routeDescriptor struct {
 	vpp routeCalls
 	ifs item.Interfaces
+	// alloc are the addresses that routes may refer to.
+	alloc netalloc.Addresses
 	// loose are the paths that led through interfaces which VPP did not have any
 	// more when the routes were read last.
 	loose loosePaths
@@ -46,22 +50,29 @@ type routeDescriptor struct {
 }
 
 // NewRoute describes routes.
-func NewRoute(vpp routeCalls, ifs item.Interfaces) *kvs.KVDescriptor {
-	d := &routeDescriptor{vpp: vpp, ifs: ifs}
+func NewRoute(vpp routeCalls, ifs item.Interfaces, allocated netalloc.Addresses) *kvs.KVDescriptor {
+	d := &routeDescriptor{vpp: vpp, ifs: ifs, alloc: allocated}
 	return kvs.Adapt(kvs.Describe(model.RouteModel, kvs.Descriptor[*l3.Route, kvs.Metadata]{
 		Name:                 RouteName,
 		Southbound:           item.Southbound,
-		Validate:             validateRoute,
+		Validate:             d.validate,
 		Dependencies:         d.dependencies,
 		ValueComparator:      sameRoute,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: []string{item.InterfaceName, VrfTableName},
+		RetrieveDependencies: append([]string{item.InterfaceName, VrfTableName}, allocated.RetrieveDependencies()...),
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}))
+}
+
+func (d *routeDescriptor) validate(key string, r *l3.Route) error {
+	if refers(r) {
+		return d.validateReferences(r)
+	}
+	return validateRoute(key, r)
 }
 
 func validateRoute(_ string, r *l3.Route) error {
@@ -70,7 +81,11 @@ func validateRoute(_ string, r *l3.Route) error {
 	if err != nil {
 		errs = append(errs, item.Invalid("dst_network", "%w", err))
 	}
-	errs = append(errs, validateNextHop(r, dst), validateRouteType(r))
+	return errors.Join(append(errs, validateNextHop(r, dst), validateRouteType(r), validateRouteNumbers(r))...)
+}
+
+func validateRouteNumbers(r *l3.Route) error {
+	var errs []error
 	if r.GetWeight() > maxByte {
 		errs = append(errs, item.Invalid("weight", "%d, expected 0 to %d", r.GetWeight(), maxByte))
 	}
@@ -83,9 +98,6 @@ func validateRoute(_ string, r *l3.Route) error {
 func validateNextHop(r *l3.Route, dst netip.Prefix) error {
 	if r.GetNextHopAddr() == "" {
 		return nil
-	}
-	if netallocmodel.IsRef(r.GetNextHopAddr()) {
-		return item.Invalid("next_hop_addr", "%q: this agent allocates no addresses", r.GetNextHopAddr())
 	}
 	nh, err := ipconv.ParseAddr(r.GetNextHopAddr())
 	switch {
@@ -116,9 +128,6 @@ func validateRouteType(r *l3.Route) error {
 
 // destination parses the destination, which must not have host bits.
 func destination(r *l3.Route) (netip.Prefix, error) {
-	if netallocmodel.IsRef(r.GetDstNetwork()) {
-		return netip.Prefix{}, fmt.Errorf("%q: this agent allocates no addresses", r.GetDstNetwork())
-	}
 	p, err := ipconv.ParsePrefix(r.GetDstNetwork())
 	if err != nil {
 		return p, err
@@ -140,7 +149,7 @@ func nextHop(r *l3.Route) netip.Addr {
 }
 
 func (d *routeDescriptor) dependencies(_ string, r *l3.Route) []kvs.Dependency {
-	deps := routeDependencies(r)
+	deps := append(routeDependencies(r), allocationDependencies(r)...)
 	if len(deps) != 1 || r.GetOutgoingInterface() == "" {
 		return deps
 	}
@@ -197,6 +206,9 @@ func idOf(r *l3.Route) (routeID, error) {
 }
 
 func sameRoute(_ string, a, b *l3.Route) bool {
+	if refers(a) || refers(b) {
+		return proto.Equal(a, b)
+	}
 	idA, errA := idOf(a)
 	idB, errB := idOf(b)
 	return errA == nil && errB == nil && idA == idB &&
@@ -244,6 +256,10 @@ func (d *routeDescriptor) change(ctx context.Context, values []routeValue,
 }
 
 func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {
+	r, err := d.literal(r)
+	if err != nil {
+		return vppcalls.Route{}, err
+	}
 	dst, err := destination(r)
 	if err != nil {
 		return vppcalls.Route{}, err
