@@ -45,6 +45,14 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Changeable reports that VPP gives an entry new parameters when it is added again.
 	// Default: an entry is removed before the changed one is added.
 	Changeable func(old, e E) bool
+	// Update changes entries in place and returns one error for each, where adding an entry
+	// again does not; it needs Changeable.
+	Update func(ctx context.Context, old, entries []E) []error
+	// Check returns why an entry must not be added, where VPP would not refuse it or not
+	// cleanly.
+	Check func(v V, e E) error
+	// Metadata returns the metadata of an entry. Default: values have none.
+	Metadata func(e E) kvs.Metadata
 	// Learned reports that VPP may have made the entry by itself, so that it is only of
 	// interest if it is expected. If set, an entry that is not expected has an unknown
 	// origin; otherwise all entries are those of the agent.
@@ -68,6 +76,7 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
+		WithMetadata:         t.Metadata != nil,
 		Validate:             d.validate,
 		Dependencies:         d.dependencies,
 		ValueComparator:      d.same,
@@ -80,6 +89,9 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 	}
 	if t.Changeable != nil {
 		out.UpdateBatch, out.UpdateWithRecreate = d.create, d.recreate
+	}
+	if t.Update != nil {
+		out.UpdateBatch = d.update
 	}
 	return kvs.Adapt(kvs.Describe(t.Model, out))
 }
@@ -105,7 +117,36 @@ func (d *entries[V, E, K]) create(ctx context.Context, values []value[V]) []resu
 		if is(results[i].Err, d.Exists) {
 			results[i].Err = d.replace(ctx, entries[i])
 		}
-		results[i].Err = explained(results[i].Err, d.Explain)
+		d.finish(&results[i], entries[i])
+	}
+	return results
+}
+
+// finish completes the result of an addition or change.
+func (d *entries[V, E, K]) finish(r *result, e E) {
+	if r.Err = explained(r.Err, d.Explain); r.Err == nil && d.Metadata != nil {
+		r.Metadata = d.Metadata(e)
+	}
+}
+
+// update changes the entries of a batch that can be resolved.
+func (d *entries[V, E, K]) update(ctx context.Context, values []value[V]) []result {
+	results := make([]result, len(values))
+	var old, entries []E
+	var sent []int
+	for i := range values {
+		from, err := d.live(values[i].Old)
+		if err == nil {
+			var to E
+			if to, err = d.live(values[i].New); err == nil {
+				old, entries, sent = append(old, from), append(entries, to), append(sent, i)
+			}
+		}
+		results[i].Err = err
+	}
+	for n, err := range d.Update(ctx, old, entries) {
+		results[sent[n]].Err = err
+		d.finish(&results[sent[n]], entries[n])
 	}
 	return results
 }
@@ -154,6 +195,11 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 		if entries[i], results[i].Err = d.live(v); results[i].Err != nil {
 			continue
 		}
+		if add && d.Check != nil {
+			if results[i].Err = d.Check(v, entries[i]); results[i].Err != nil {
+				continue
+			}
+		}
 		req, reply := do.Change(entries[i], add)
 		requests, replies, sent = append(requests, req), append(replies, reply), append(sent, i)
 	}
@@ -191,8 +237,12 @@ func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, k
 		d.expect(expected, c.Key, c.Value)
 	}
 	var out []kvs.KV[V, kvs.Metadata]
-	err = d.recognized(ctx, all, expected, func(_ int, key string, v V, origin kvs.ValueOrigin) {
-		out = append(out, kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: origin})
+	err = d.recognized(ctx, all, expected, func(i int, key string, v V, origin kvs.ValueOrigin) {
+		kv := kvs.KV[V, kvs.Metadata]{Key: key, Value: v, Origin: origin}
+		if d.Metadata != nil {
+			kv.Metadata = d.Metadata(all[i])
+		}
+		out = append(out, kv)
 	})
 	return out, err
 }

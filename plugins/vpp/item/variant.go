@@ -12,7 +12,7 @@ import (
 // Variant is one way in which VPP handles the entries of a table.
 type Variant[E any] struct {
 	// Change returns the request that adds or removes an entry, and a message for the
-	// reply. It must return messages of the same types for all entries.
+	// reply. Additions must have messages of the same types for all entries, and removals.
 	Change func(e E, add bool) (request, reply api.Message)
 	// Dumps list the entries, all of them together.
 	Dumps []Dump[E]
@@ -41,6 +41,32 @@ func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Du
 	}
 }
 
+// ListEach returns the dump that sends one request for every record of another dump, such as
+// for the entries of every table.
+func ListEach[P any, PP interface {
+	*P
+	api.Message
+}, D api.Message, E any](parents api.Message, request func(PP) api.Message, entry func(D) (E, bool)) Dump[E] {
+	var details D
+	return Dump[E]{
+		messages: []api.Message{parents, PP(nil), request(new(P)), details},
+		read: func(ctx context.Context, v *session.VPP) (out []E, err error) {
+			all, err := session.Dump[PP](ctx, v, parents)
+			if err != nil {
+				return nil, err
+			}
+			for _, parent := range all {
+				found, err := List(request(parent), entry).read(ctx, v)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, found...)
+			}
+			return out, nil
+		},
+	}
+}
+
 // dumpAll returns the records of several dumps.
 func dumpAll[E any](ctx context.Context, v *session.VPP, dumps []Dump[E]) (all []E, err error) {
 	for _, dump := range dumps {
@@ -59,8 +85,11 @@ func Declare[E any](to *session.Operations, item, plugin string, variants ...Var
 	all := make([]binding.Variant[Variant[E]], len(variants))
 	for i, v := range variants {
 		var zero E
-		request, reply := v.Change(zero, true)
-		all[i] = session.Variant(v, append([]api.Message{request, reply}, messagesOf(v.Dumps)...)...)
+		needs := pair(v.Change(zero, true))
+		if remove := pair(v.Change(zero, false)); remove[0].GetMessageName() != needs[0].GetMessageName() {
+			needs = append(needs, remove...)
+		}
+		all[i] = session.Variant(v, append(needs, messagesOf(v.Dumps)...)...)
 	}
 	return session.Declare(to, item, plugin, all...)
 }
