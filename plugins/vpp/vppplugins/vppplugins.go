@@ -4,6 +4,7 @@ package vppplugins
 
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
@@ -14,6 +15,7 @@ import (
 func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
 		dnsplugin.NewPlugin(opts...),
+		ipsecplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),

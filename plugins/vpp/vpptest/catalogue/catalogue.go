@@ -38,6 +38,9 @@ type Item struct {
 	Spellings []Change
 	// Updates change the exemplar into what VPP changes in place.
 	Updates []Change
+	// UpdateNeeds is the message without which VPP has to delete and create for Updates too;
+	// nil: none.
+	UpdateNeeds api.Message
 	// Recreates change the exemplar into what VPP has to delete and create for.
 	Recreates []Change
 	// Refusals change the exemplar into values that are INVALID, by what the error says.
@@ -96,6 +99,11 @@ func All() []Item {
 		ipRedirect(),
 		ipScanNeighbor(),
 		ipsecInterface(),
+		ipsecSA(),
+		ipsecSP(),
+		ipsecSPD(),
+		ipsecSPDInterface(),
+		ipsecTunnelProtection(),
 		l3xc(),
 		loopback(),
 		memif(),

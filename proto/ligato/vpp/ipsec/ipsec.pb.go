@@ -569,7 +569,7 @@ type SecurityAssociation struct {
 	Spi uint32 `protobuf:"varint,2,opt,name=spi,proto3" json:"spi,omitempty"`
 	// AH or ESP.
 	Protocol SecurityAssociation_IPSecProtocol `protobuf:"varint,3,opt,name=protocol,proto3,enum=ligato.vpp.ipsec.SecurityAssociation_IPSecProtocol" json:"protocol,omitempty"`
-	// Encryption.
+	// Encryption; none with AH.
 	CryptoAlg CryptoAlg `protobuf:"varint,4,opt,name=crypto_alg,json=cryptoAlg,proto3,enum=ligato.vpp.ipsec.CryptoAlg" json:"crypto_alg,omitempty"`
 	// Key for encryption, hexadecimal, as long as crypto_alg asks.
 	CryptoKey string `protobuf:"bytes,5,opt,name=crypto_key,json=cryptoKey,proto3" json:"crypto_key,omitempty"`
@@ -584,7 +584,7 @@ type SecurityAssociation struct {
 	// Protection against replayed packets.
 	UseAntiReplay bool `protobuf:"varint,9,opt,name=use_anti_replay,json=useAntiReplay,proto3" json:"use_anti_replay,omitempty"`
 	// Outer source address. With both addresses set the association is in tunnel
-	// mode, otherwise in transport mode.
+	// mode, with none in transport mode.
 	TunnelSrcAddr string `protobuf:"bytes,10,opt,name=tunnel_src_addr,json=tunnelSrcAddr,proto3" json:"tunnel_src_addr,omitempty"`
 	// Outer destination address.
 	TunnelDstAddr string `protobuf:"bytes,11,opt,name=tunnel_dst_addr,json=tunnelDstAddr,proto3" json:"tunnel_dst_addr,omitempty"`
@@ -740,7 +740,7 @@ type TunnelProtection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP tunnel interface.
 	Interface string `protobuf:"bytes,1,opt,name=interface,proto3" json:"interface,omitempty"`
-	// Numbers of the associations for sent packets; the first is used.
+	// Number of the association for sent packets; exactly one.
 	SaOut []uint32 `protobuf:"varint,2,rep,packed,name=sa_out,json=saOut,proto3" json:"sa_out,omitempty"`
 	// Numbers of the associations accepted for received packets, at most 4.
 	SaIn []uint32 `protobuf:"varint,3,rep,packed,name=sa_in,json=saIn,proto3" json:"sa_in,omitempty"`

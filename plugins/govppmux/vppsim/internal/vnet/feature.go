@@ -74,6 +74,10 @@ func features(n *VNet) []feature {
 		&ipsecs{VNet: n},
 		&wireguards{VNet: n},
 		&wireguardPeers{VNet: n},
+		n.ipsecSAs,
+		n.ipsecSPDs,
+		&ipsecPolicies{VNet: n},
+		&ipsecProtections{VNet: n},
 		// What interfaces have.
 		&ip6nds{VNet: n},
 		n.dhcpClients,

@@ -66,6 +66,8 @@ type VNet struct {
 	dhcpClients    *dhcpClients
 	l2fib          *l2FIB
 	ipScanNeighbor *ipScanNeighbor
+	ipsecSAs       *ipsecSAs
+	ipsecSPDs      *ipsecSPDs
 }
 
 // New registers the handlers of the core and of all features with the server.
@@ -74,6 +76,8 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.dhcpClients = &dhcpClients{VNet: n}
 	n.l2fib = &l2FIB{VNet: n}
 	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
+	n.ipsecSAs = &ipsecSAs{VNet: n}
+	n.ipsecSPDs = &ipsecSPDs{VNet: n}
 	n.features = features(n)
 	n.hooks = hooksOf(n.features)
 	n.Reset()
