@@ -3,6 +3,7 @@
 package vppplugins
 
 import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
@@ -14,6 +15,7 @@ import (
 // New returns the plugins, each with the given settings.
 func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
+		aclplugin.NewPlugin(opts...),
 		dnsplugin.NewPlugin(opts...),
 		ipsecplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),

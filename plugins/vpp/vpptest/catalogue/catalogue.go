@@ -84,6 +84,8 @@ type Conflict struct {
 // All returns the items, ordered by name.
 func All() []Item {
 	all := []Item{
+		accessList(),
+		accessListUse(),
 		afPacket(),
 		arp(),
 		bond(),
@@ -106,6 +108,8 @@ func All() []Item {
 		ipsecTunnelProtection(),
 		l3xc(),
 		loopback(),
+		macAccessList(),
+		macAccessListUse(),
 		memif(),
 		proxyARP(),
 		puntException(),

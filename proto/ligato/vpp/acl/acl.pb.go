@@ -215,8 +215,13 @@ type ACL_Interfaces struct {
 	// Names of VPP interfaces whose sent packets are looked at. Not for MAC/IP
 	// lists.
 	Egress []string `protobuf:"bytes,1,rep,name=egress,proto3" json:"egress,omitempty"`
-	// Names of VPP interfaces whose received packets are looked at.
-	Ingress       []string `protobuf:"bytes,2,rep,name=ingress,proto3" json:"ingress,omitempty"`
+	// Names of VPP interfaces whose received packets are looked at. An interface
+	// has at most one MAC/IP list.
+	Ingress []string `protobuf:"bytes,2,rep,name=ingress,proto3" json:"ingress,omitempty"`
+	// Position among the lists of an interface: lists with a lower order are looked
+	// at first, lists with the same order by name. Lists that other clients of VPP
+	// applied stay where they are.
+	Order         int32 `protobuf:"varint,3,opt,name=order,proto3" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -263,6 +268,13 @@ func (x *ACL_Interfaces) GetIngress() []string {
 		return x.Ingress
 	}
 	return nil
+}
+
+func (x *ACL_Interfaces) GetOrder() int32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
 }
 
 // Match by IP header and at most one of icmp, tcp, udp.
@@ -341,15 +353,15 @@ func (x *ACL_Rule_IpRule) GetUdp() *ACL_Rule_IpRule_Udp {
 // Match by source MAC and IP address, on received packets only.
 type ACL_Rule_MacIpRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Source address.
+	// Source address; empty matches any IPv4 and IPv6 address.
 	SourceAddress string `protobuf:"bytes,1,opt,name=source_address,json=sourceAddress,proto3" json:"source_address,omitempty"`
 	// Number of leading bits of source_address that must be equal; 0 matches
 	// any.
 	SourceAddressPrefix uint32 `protobuf:"varint,2,opt,name=source_address_prefix,json=sourceAddressPrefix,proto3" json:"source_address_prefix,omitempty"`
-	// Source MAC address.
+	// Source MAC address; empty matches any.
 	SourceMacAddress string `protobuf:"bytes,3,opt,name=source_mac_address,json=sourceMacAddress,proto3" json:"source_mac_address,omitempty"`
 	// Which bits of source_mac_address must be equal, in the form of a MAC
-	// address.
+	// address; empty means all.
 	SourceMacAddressMask string `protobuf:"bytes,4,opt,name=source_mac_address_mask,json=sourceMacAddressMask,proto3" json:"source_mac_address_mask,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -413,7 +425,8 @@ func (x *ACL_Rule_MacIpRule) GetSourceMacAddressMask() string {
 	return ""
 }
 
-// Match by IP header.
+// Match by IP header. Without any network, and without icmp, packets of both
+// versions of IP match.
 type ACL_Rule_IpRule_Ip struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Destination with prefix length; empty matches any of the family of
@@ -786,7 +799,7 @@ var File_ligato_vpp_acl_acl_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_acl_acl_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\"\xd3\x0e\n" +
+	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\"\xe9\x0e\n" +
 	"\x03ACL\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
 	"\x05rules\x18\x02 \x03(\v2\x18.ligato.vpp.acl.ACL.RuleR\x05rules\x12>\n" +
@@ -836,11 +849,12 @@ const file_ligato_vpp_acl_acl_proto_rawDesc = "" +
 	"\x04DENY\x10\x00\x12\n" +
 	"\n" +
 	"\x06PERMIT\x10\x01\x12\v\n" +
-	"\aREFLECT\x10\x02\x1a>\n" +
+	"\aREFLECT\x10\x02\x1aT\n" +
 	"\n" +
 	"Interfaces\x12\x16\n" +
 	"\x06egress\x18\x01 \x03(\tR\x06egress\x12\x18\n" +
-	"\aingress\x18\x02 \x03(\tR\aingressB;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl;vpp_aclb\x06proto3"
+	"\aingress\x18\x02 \x03(\tR\aingress\x12\x14\n" +
+	"\x05order\x18\x03 \x01(\x05R\x05orderB;Z9github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl;vpp_aclb\x06proto3"
 
 var (
 	file_ligato_vpp_acl_acl_proto_rawDescOnce sync.Once

@@ -101,6 +101,9 @@ func features(n *VNet) []feature {
 		&virtualRouters{VNet: n},
 		&nat44EDs{nat44{VNet: n}},
 		&nat44EIs{nat44{VNet: n, ei: true}},
+		// Access control.
+		&acls{VNet: n},
+		&macipACLs{VNet: n},
 	}
 }
 
