@@ -3,6 +3,7 @@ package netalloc
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc/model"
@@ -92,6 +93,24 @@ func (a Addresses) Literals(texts []string, iface string) []string {
 		out[i] = a.Literal(text, iface)
 	}
 	return out
+}
+
+// References returns the texts by which an interface may refer to an address that it has.
+func (a Addresses) References(p netip.Prefix, iface string) (texts []string) {
+	if !a.known {
+		return nil
+	}
+	for name, found := range a.m.All() {
+		if found == nil || found.Address != p {
+			continue
+		}
+		network, of, _ := strings.Cut(strings.TrimPrefix(name, "network/"), "/interface/")
+		texts = append(texts, model.RefPrefix+network+"/"+of)
+		if of == iface {
+			texts = append(texts, model.RefPrefix+network)
+		}
+	}
+	return texts
 }
 
 // Restore replaces an address that was read by the reference of the configuration that means

@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
 )
 
 // API is what the plugin offers to others. All methods may be called
@@ -57,6 +58,8 @@ type Deps struct {
 	ServiceLabel Labeller
 	// TAPs knows the TAPs of VPP; nil: there are none.
 	TAPs descriptor.TAPs `optional:"true"`
+	// NetAlloc allocates addresses; without it no address may refer to one.
+	NetAlloc alloc.API `optional:"true"`
 }
 
 // Scheduler is the part of the scheduler that the plugin uses.
@@ -89,8 +92,13 @@ func (p *Plugin) Init() (err error) {
 		return err
 	}
 	p.index = ifaceidx.Of(p.Scheduler)
+	var allocated alloc.Addresses
+	if p.NetAlloc != nil {
+		allocated = p.NetAlloc.Addresses()
+	}
 	p.states = newStates(p.index, time.Now, p.reportLost)
-	p.removals = &removals{index: p.index, report: p.reportLost}
+	p.states.allocated = allocated
+	p.removals = &removals{index: p.index, report: p.reportLost, allocated: allocated}
 	if p.cfg.Disabled || !p.Namespaces.Enabled() {
 		p.Log.Info("interfaces of Linux are left alone, as configured")
 		return nil
@@ -100,6 +108,7 @@ func (p *Plugin) Init() (err error) {
 		Index:      p.index,
 		Label:      p.ServiceLabel.GetAgentLabel(),
 		TAPs:       p.TAPs,
+		Allocated:  allocated,
 		Log:        p.Log,
 	}
 	p.watcher = descriptor.NewWatcher(deps, p.Scheduler.PushSBNotification)

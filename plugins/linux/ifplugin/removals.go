@@ -1,10 +1,13 @@
 package ifplugin
 
 import (
+	"net/netip"
+
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
@@ -15,7 +18,9 @@ import (
 type removals struct {
 	index  ifaceidx.Index
 	report func(keys ...string)
-	paths  []PathFunc
+	// allocated are the addresses that interfaces may refer to.
+	allocated alloc.Addresses
+	paths     []PathFunc
 }
 
 // PathFunc receives the removal of a route or neighbour on an interface of the
@@ -33,7 +38,7 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 		case netlinkapi.RoutesFlushed:
 			r.flushed(iface)
 		case netlinkapi.AddressRemoved:
-			r.report(ifmodel.AddressKeyFor(iface, e.Prefix.String(), netalloc.IPAddressSource_STATIC))
+			r.report(addressKeys(iface, e.Prefix, r.allocated)...)
 		default:
 			for _, f := range r.paths {
 				f(iface, e)
@@ -62,4 +67,14 @@ func (r *removals) missed(ns *namespace.NetNamespace) {
 			r.flushed(iface)
 		}
 	}
+}
+
+// addressKeys returns the keys that an address of an interface may have: its own, and those of
+// references to it.
+func addressKeys(iface string, p netip.Prefix, allocated alloc.Addresses) []string {
+	keys := []string{ifmodel.AddressKeyFor(iface, p.String(), netalloc.IPAddressSource_STATIC)}
+	for _, text := range allocated.References(p, iface) {
+		keys = append(keys, ifmodel.AddressKeyFor(iface, text, netalloc.IPAddressSource_ALLOC_REF))
+	}
+	return keys
 }

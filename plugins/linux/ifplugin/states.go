@@ -12,19 +12,20 @@ import (
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
-	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
 
 // States is what is known of the operational state of the interfaces of the
 // configuration. The type of an interface is that of the link in the kernel. Its
 // methods may be called concurrently.
 type States struct {
-	index  ifaceidx.Index
-	now    func() time.Time
-	states observable.Values[*interfaces.InterfaceState]
-	report func(keys ...string) // receives the keys of what may be lost; nil: ignored
+	allocated alloc.Addresses // that interfaces may refer to
+	index     ifaceidx.Index
+	now       func() time.Time
+	states    observable.Values[*interfaces.InterfaceState]
+	report    func(keys ...string) // receives the keys of what may be lost; nil: ignored
 
 	mu    sync.Mutex
 	addrs map[string]map[linkAddress]bool // that were seen last, by nsmodel.Text of the namespace
@@ -81,7 +82,7 @@ func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link, addrs
 			lost = append(lost, ifmodel.InterfaceModel.KeyFor(name))
 		}
 		for _, prefix := range vanished[meta.LinuxIfIndex] {
-			lost = append(lost, ifmodel.AddressKeyFor(name, prefix.String(), netalloc.IPAddressSource_STATIC))
+			lost = append(lost, addressKeys(name, prefix, s.allocated)...)
 		}
 	}
 	for _, name := range s.states.Names() {

@@ -13,6 +13,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 )
 
 // Plugin handles routes and neighbours.
@@ -32,6 +33,8 @@ type Deps struct {
 	Namespaces nsplugin.API
 	// Interfaces says where configured interfaces are in the kernel.
 	Interfaces Interfaces
+	// NetAlloc allocates addresses; without it no value may refer to one.
+	NetAlloc netalloc.API `optional:"true"`
 }
 
 // Scheduler is the part of the scheduler that the plugin uses.
@@ -68,6 +71,9 @@ func (p *Plugin) Init() (err error) {
 		return nil
 	}
 	deps := descriptor.Deps{Namespaces: p.Namespaces, Index: p.Interfaces.Index(), Log: p.Log}
+	if p.NetAlloc != nil {
+		deps.Allocated = p.NetAlloc.Addresses()
+	}
 	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewARP(deps), descriptor.NewRoute(deps)); err != nil {
 		return fmt.Errorf("register descriptors: %w", err)
 	}

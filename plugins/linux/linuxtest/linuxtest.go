@@ -26,6 +26,8 @@ import (
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 )
 
 // Label is the label of the agents.
@@ -83,12 +85,13 @@ func start(t *testing.T, w *nltest.World, taps TAPs, conf kvscheduler.Config, ex
 	if taps != nil {
 		known = taps
 	}
+	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = sched }))
 	ifs := ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.TAPs = sched, ns, known
+		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc = sched, ns, known, alloc
 		d.ServiceLabel = servicelabel.NewPlugin(servicelabel.UseLabel(Label))
 	}))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {
-		d.Scheduler, d.Namespaces, d.Interfaces = sched, ns, ifs
+		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = sched, ns, ifs, alloc
 	}))
 	a := agenttest.Start(t, append([]infra.Plugin{l3}, extra...)...)
 	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
@@ -105,7 +108,7 @@ func (a *Agent) Stop() {
 // Key returns the key of an item of Linux.
 func Key(t *testing.T, m proto.Message) string {
 	t.Helper()
-	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel)
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, netallocmodel.IPAllocationModel)
 	if err != nil {
 		t.Fatal(err)
 	}

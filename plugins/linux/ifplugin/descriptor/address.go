@@ -10,6 +10,7 @@ import (
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 )
@@ -64,7 +65,7 @@ func (d address) dependencies(key string, v *interfaces.Interface) []api.Depende
 	if source == netalloc.IPAddressSource_EXISTING {
 		deps = append(deps, api.Dependency{Label: assignedByHostDependency, Key: ifmodel.HostAddressKeyFor(v.GetHostIfName(), addr)})
 	}
-	return deps
+	return append(deps, netallocmodel.Dependencies("", addr, name)...)
 }
 
 // parse returns the address; ok is false if there is nothing to do for it.
@@ -72,6 +73,12 @@ func (d address) parse(key string) (name string, prefix netip.Prefix, ok bool, e
 	name, text, source, ok := ifmodel.ParseAddressKey(key)
 	if !ok || source == netalloc.IPAddressSource_EXISTING {
 		return name, prefix, false, nil
+	}
+	if netallocmodel.IsRef(text) {
+		if prefix, ok = d.Allocated.Lookup(text, name); !ok {
+			return name, prefix, false, fmt.Errorf("%s is not allocated", text)
+		}
+		return name, prefix, true, nil
 	}
 	if prefix, err = netip.ParsePrefix(text); err != nil {
 		return name, prefix, false, api.Permanent(fmt.Errorf("address %q: expected an address with prefix length", text))

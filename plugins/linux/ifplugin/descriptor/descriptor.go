@@ -15,6 +15,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	alloc "github.com/tenuto-dev/tenuto/plugins/netalloc"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
 
@@ -28,6 +29,8 @@ type Deps struct {
 	Label string
 	// TAPs knows the TAPs of VPP; nil if there is no VPP in this agent.
 	TAPs TAPs
+	// Allocated are the addresses that ip_addresses may refer to.
+	Allocated alloc.Addresses
 	// Log receives what a callback cannot return.
 	Log logging.Logger
 }

@@ -57,6 +57,7 @@ func NewInterface(deps Deps) *api.KVDescriptor {
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
+		RetrieveDependencies: deps.Allocated.RetrieveDependencies(),
 	}))
 }
 
@@ -108,7 +109,7 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
 		}
 	}
-	errs = append(errs, checkAddresses(v), k.check(v))
+	errs = append(errs, d.checkAddresses(v), k.check(v))
 	return errors.Join(errs...)
 }
 
@@ -122,17 +123,21 @@ func checkHostName(host string) error {
 	return nil
 }
 
-func checkAddresses(v *interfaces.Interface) error {
+func (d *iface) checkAddresses(v *interfaces.Interface) error {
 	seen := map[string]bool{}
 	for i, text := range v.GetIpAddresses() {
 		field := fmt.Sprintf("ip_addresses[%d]", i)
 		if netallocmodel.IsRef(text) {
-			return invalid(field, "%q; this agent allocates no addresses, expected an address", text)
-		}
-		if _, err := netip.ParsePrefix(text); err != nil {
+			if err := d.Allocated.Check(text, v.GetName(), false); err != nil {
+				return invalid(field, "%w", err)
+			}
+			if v.GetLinkOnly() {
+				return invalid(field, "%q; expected an address, because another process assigns it (link_only)", text)
+			}
+		} else if _, err := netip.ParsePrefix(text); err != nil {
 			return invalid(field, "%q; expected an address with prefix length, such as 10.0.0.1/24", text)
 		}
-		key := ifmodel.AddressKeyFor(v.GetName(), text, netalloc.IPAddressSource_STATIC)
+		key := addressKey(v.GetName(), text)
 		if seen[key] {
 			return invalid(field, "%q is there twice", text)
 		}
@@ -212,11 +217,20 @@ func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
 		return kvs
 	}
 	for _, addr := range v.GetIpAddresses() {
-		source := netalloc.IPAddressSource_STATIC
+		key := addressKey(v.GetName(), addr)
 		if waits {
-			source = netalloc.IPAddressSource_EXISTING
+			key = ifmodel.AddressKeyFor(v.GetName(), addr, netalloc.IPAddressSource_EXISTING)
 		}
-		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.AddressKeyFor(v.GetName(), addr, source), Value: part})
+		kvs = append(kvs, api.KeyValuePair{Key: key, Value: part})
 	}
 	return kvs
+}
+
+// addressKey returns the key of an address that the agent assigns, or of a reference to one.
+func addressKey(iface, addr string) string {
+	source := netalloc.IPAddressSource_STATIC
+	if netallocmodel.IsRef(addr) {
+		source = netalloc.IPAddressSource_ALLOC_REF
+	}
+	return ifmodel.AddressKeyFor(iface, addr, source)
 }

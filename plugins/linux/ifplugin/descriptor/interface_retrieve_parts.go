@@ -18,7 +18,7 @@ func (r *retrieval) addAddresses(s *space, l netlinkapi.Link, v, want *interface
 	v.LinkOnly = want.GetLinkOnly()
 	wanted := map[string]string{}
 	for _, text := range want.GetIpAddresses() {
-		wanted[usual(v.GetName(), text)] = text
+		wanted[usual(v.GetName(), r.Allocated.Literal(text, v.GetName()))] = text
 	}
 	for _, a := range s.addrs[l.Index] {
 		text, isWanted := wanted[usual(v.GetName(), a.Prefix.String())]

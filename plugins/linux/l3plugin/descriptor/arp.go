@@ -11,6 +11,7 @@ import (
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 )
 
@@ -39,29 +40,35 @@ func NewARP(deps Deps) *api.KVDescriptor {
 		Name:                 ARPName,
 		Southbound:           nsmodel.Southbound,
 		ValueComparator:      sameARP,
-		Validate:             validateARP,
+		Validate:             d.validate,
 		Dependencies:         arpDependencies,
 		CreateContext:        func(ctx context.Context, _ string, v *l3.ARPEntry) (any, error) { return nil, d.set(ctx, v) },
 		UpdateContext:        func(ctx context.Context, _ string, _, v *l3.ARPEntry, _ any) (any, error) { return nil, d.set(ctx, v) },
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: []string{ifaceidx.Descriptor},
+		RetrieveDependencies: append([]string{ifaceidx.Descriptor}, deps.Allocated.RetrieveDependencies()...),
 		ConcurrentRetrieve:   true,
 	}))
 }
 
 func sameARP(_ string, a, b *l3.ARPEntry) bool {
-	return a.GetInterface() == b.GetInterface() && address(a.GetIpAddress()) == address(b.GetIpAddress()) &&
+	same := a.GetIpAddress() == b.GetIpAddress()
+	if !refers(a.GetIpAddress(), b.GetIpAddress()) {
+		same = address(a.GetIpAddress()) == address(b.GetIpAddress())
+	}
+	return same && a.GetInterface() == b.GetInterface() &&
 		strings.EqualFold(a.GetHwAddress(), b.GetHwAddress())
 }
 
-func validateARP(_ string, v *l3.ARPEntry) error {
+func (d arp) validate(_ string, v *l3.ARPEntry) error {
 	var errs []error
 	if v.GetInterface() == "" {
 		errs = append(errs, invalid("interface", "empty; expected the name of an interface"))
 	}
-	if err := checkAddress(v.GetIpAddress()); err != nil {
+	if refers(v.GetIpAddress()) {
+		errs = append(errs, d.checkReference("ip_address", v.GetIpAddress(), v.GetInterface(), true))
+	} else if err := checkAddress(v.GetIpAddress()); err != nil {
 		errs = append(errs, invalid("ip_address", "%w", err))
 	}
 	if mac, err := net.ParseMAC(v.GetHwAddress()); err != nil || len(mac) != 6 {
@@ -71,11 +78,16 @@ func validateARP(_ string, v *l3.ARPEntry) error {
 }
 
 func arpDependencies(_ string, v *l3.ARPEntry) []api.Dependency {
-	return []api.Dependency{isUp(arpInterfaceUp, v.GetInterface()), hasAddress(arpInterfaceAddress, v.GetInterface())}
+	return append([]api.Dependency{isUp(arpInterfaceUp, v.GetInterface()), hasAddress(arpInterfaceAddress, v.GetInterface())},
+		netallocmodel.Dependencies("", v.GetIpAddress(), v.GetInterface())...)
 }
 
 // neighbour converts a value.
-func neighbour(p *ifaceidx.Place, v *l3.ARPEntry) (netlinkapi.Neighbour, error) {
+func (d arp) neighbour(p *ifaceidx.Place, v *l3.ARPEntry) (netlinkapi.Neighbour, error) {
+	v, err := d.literalARP(v)
+	if err != nil {
+		return netlinkapi.Neighbour{}, err
+	}
 	mac, err := net.ParseMAC(v.GetHwAddress())
 	if err != nil {
 		return netlinkapi.Neighbour{}, invalid("hw_address", "%w", err)
@@ -89,7 +101,7 @@ func (d arp) set(ctx context.Context, v *l3.ARPEntry) error {
 		return err
 	}
 	defer closeHandle(p)
-	n, err := neighbour(p, v)
+	n, err := d.neighbour(p, v)
 	if err != nil {
 		return err
 	}
@@ -102,7 +114,7 @@ func (d arp) delete(ctx context.Context, _ string, v *l3.ARPEntry, _ any) error 
 		return ignoreGone(err)
 	}
 	defer closeHandle(p)
-	n, err := neighbour(p, v)
+	n, err := d.neighbour(p, v)
 	if err != nil {
 		return err
 	}
@@ -113,7 +125,14 @@ func (d arp) retrieve(ctx context.Context, correlate []arpKV) ([]arpKV, error) {
 	type id struct{ iface, ip string }
 	wanted := map[id]arpKV{}
 	for _, kv := range correlate {
-		wanted[id{kv.Value.GetInterface(), address(kv.Value.GetIpAddress()).String()}] = kv
+		v, err := d.literalARP(kv.Value)
+		if err != nil {
+			continue // what is not allocated is not there
+		}
+		of := id{v.GetInterface(), address(v.GetIpAddress()).String()}
+		if _, again := wanted[of]; !again { // what is asked for comes first
+			wanted[of] = kv
+		}
 	}
 	var found []arpKV
 	err := d.visit(ctx, func(h netlinkapi.Handle, names map[int]string) error {
@@ -148,7 +167,11 @@ func (d arp) retrieveValue(ctx context.Context, _ string, last *l3.ARPEntry, _ a
 	if err != nil {
 		return nil, nil, false, err
 	}
-	ip := address(last.GetIpAddress())
+	literal, err := d.literalARP(last)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	ip := address(literal.GetIpAddress())
 	for _, n := range all {
 		if n.Link == p.Link.Index && n.IP == ip && n.Permanent {
 			v := &l3.ARPEntry{Interface: last.GetInterface(), IpAddress: last.GetIpAddress(), HwAddress: n.MAC.String()}

@@ -14,7 +14,7 @@ import (
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
-	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
+	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
@@ -25,6 +25,8 @@ type Deps struct {
 	Namespaces Namespaces
 	// Index is where configured interfaces are found.
 	Index ifaceidx.Index
+	// Allocated are the addresses that values may refer to.
+	Allocated netalloc.Addresses
 	// Log receives what a callback cannot return.
 	Log logging.Logger
 }
@@ -127,9 +129,6 @@ func invalid(field, format string, args ...any) error {
 
 // checkAddress reports what is wrong with an IP address.
 func checkAddress(text string) error {
-	if netallocmodel.IsRef(text) {
-		return fmt.Errorf("%q; this agent allocates no addresses, expected an address", text)
-	}
 	ip, err := netip.ParseAddr(text)
 	if err != nil || ip.Zone() != "" {
 		return fmt.Errorf("%q; expected an IP address without prefix length", text)

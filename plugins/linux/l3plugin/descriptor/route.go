@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
@@ -46,7 +47,7 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		Name:            RouteName,
 		Southbound:      nsmodel.Southbound,
 		ValueComparator: sameRoute,
-		Validate:        validateRoute,
+		Validate:        d.validate,
 		Dependencies:    routeDependencies,
 		DerivedValues:   routeDerived,
 		UpdateWithRecreate: func(_ string, a, b *l3.Route, _ any) bool {
@@ -57,7 +58,7 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 		DeleteContext:        d.delete,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: []string{ifaceidx.Descriptor},
+		RetrieveDependencies: append([]string{ifaceidx.Descriptor}, deps.Allocated.RetrieveDependencies()...),
 		ConcurrentRetrieve:   true,
 	}))
 }
@@ -65,9 +66,6 @@ func NewRoute(deps Deps) *api.KVDescriptor {
 // destination parses the destination; an error if it has host bits.
 func destination(v *l3.Route) (netip.Prefix, error) {
 	text := v.GetDstNetwork()
-	if netallocmodel.IsRef(text) {
-		return netip.Prefix{}, fmt.Errorf("%q; this agent allocates no addresses, expected a network", text)
-	}
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
 		return p, fmt.Errorf("%q; expected a network with prefix length, such as 10.0.0.0/24", text)
@@ -76,6 +74,33 @@ func destination(v *l3.Route) (netip.Prefix, error) {
 		return p, fmt.Errorf("%q has host bits; expected %s", text, p.Masked())
 	}
 	return p, nil
+}
+
+// validate checks a route. Of one that refers to allocated addresses the literal ones are
+// checked alone: the version of IP is not known.
+func (d route) validate(key string, v *l3.Route) error {
+	if !refers(v.GetDstNetwork(), v.GetGwAddr()) {
+		return validateRoute(key, v)
+	}
+	var errs []error
+	iface := v.GetOutgoingInterface()
+	if iface == "" {
+		errs = append(errs, invalid("outgoing_interface", "empty; expected the name of an interface"))
+	}
+	if refers(v.GetDstNetwork()) {
+		errs = append(errs, d.checkReference("dst_network", v.GetDstNetwork(), iface, false))
+	} else if _, err := destination(v); err != nil {
+		errs = append(errs, invalid("dst_network", "%w", err))
+	}
+	if refers(v.GetGwAddr()) {
+		errs = append(errs, d.checkReference("gw_addr", v.GetGwAddr(), iface, true))
+	} else if err := checkAddress(v.GetGwAddr()); v.GetGwAddr() != "" && err != nil {
+		errs = append(errs, invalid("gw_addr", "%w", err))
+	}
+	if _, known := scopes[v.GetScope()]; !known {
+		errs = append(errs, invalid("scope", "%d; expected GLOBAL, SITE, LINK or HOST", v.GetScope()))
+	}
+	return errors.Join(errs...)
 }
 
 func validateRoute(_ string, v *l3.Route) error {
@@ -116,7 +141,7 @@ func validateGateway(v *l3.Route, dst netip.Prefix) error {
 
 func routeDependencies(_ string, v *l3.Route) []api.Dependency {
 	iface := v.GetOutgoingInterface()
-	deps := []api.Dependency{isUp(routeInterfaceUp, iface), hasAddress(routeInterfaceAddress, iface)}
+	deps := append([]api.Dependency{isUp(routeInterfaceUp, iface), hasAddress(routeInterfaceAddress, iface)}, routeAllocations(v)...)
 	gw := address(v.GetGwAddr())
 	if !gw.IsValid() || gw.IsLinkLocalUnicast() && gw.Is6() { // the latter are on every link
 		return deps
@@ -136,6 +161,9 @@ func reaches(key string, gw netip.Addr) bool {
 	} else if _, addr, _, ok := ifmodel.ParseAddressKey(key); ok {
 		network = addr
 	}
+	if netallocmodel.IsRef(network) {
+		return true // may be: the key does not tell
+	}
 	p, err := netip.ParsePrefix(network)
 	return err == nil && p.Contains(gw)
 }
@@ -149,6 +177,9 @@ func routeDerived(_ string, v *l3.Route) []api.KeyValuePair {
 }
 
 func sameRoute(_ string, a, b *l3.Route) bool {
+	if refers(a.GetDstNetwork(), a.GetGwAddr(), b.GetDstNetwork(), b.GetGwAddr()) {
+		return proto.Equal(a, b)
+	}
 	dstA, errA := destination(a)
 	dstB, errB := destination(b)
 	if errA != nil || errB != nil || dstA != dstB {

@@ -34,6 +34,10 @@ func (d route) table(meta ifaceidx.LinuxIfMetadata) (uint32, error) {
 
 // kernelRoute converts a value.
 func (d route) kernelRoute(p *ifaceidx.Place, v *l3.Route) (netlinkapi.Route, error) {
+	v, err := d.literalRoute(v)
+	if err != nil {
+		return netlinkapi.Route{}, err
+	}
 	dst, err := destination(v)
 	if err != nil {
 		return netlinkapi.Route{}, invalid("dst_network", "%w", err)
@@ -118,10 +122,7 @@ func (d route) delete(ctx context.Context, _ string, v *l3.Route, _ any) error {
 // retrieve returns the routes of the agent, and static routes of others where
 // such a route is wanted.
 func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, error) {
-	wanted := map[string]*l3.Route{}
-	for _, kv := range correlate {
-		wanted[kv.Key] = kv.Value
-	}
+	wanted, spelled := d.literalRoutes(correlate)
 	best := map[string]routeKV{}
 	var order []string
 	err := d.visit(ctx, func(h netlinkapi.Handle, names map[int]string) error {
@@ -161,8 +162,35 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 	found := make([]routeKV, len(order))
 	for i, key := range order {
 		found[i] = best[key]
+		if w, ok := spelled[key]; ok {
+			found[i].Key = w.Key
+			if sameRoute(key, found[i].Value, wanted[key]) {
+				found[i].Value = w.Value
+			}
+		}
 	}
 	return found, nil
+}
+
+// literalRoutes returns the routes with literal addresses by the keys that those have, and the
+// values of the routes that have references.
+func (d route) literalRoutes(all []routeKV) (literal map[string]*l3.Route, spelled map[string]routeKV) {
+	literal, spelled = map[string]*l3.Route{}, map[string]routeKV{}
+	for _, kv := range all {
+		v, err := d.literalRoute(kv.Value)
+		if err != nil {
+			continue // what is not allocated is not there
+		}
+		key := l3model.RouteModel.Key(v)
+		if literal[key] != nil && v == kv.Value {
+			continue // the value that refers to allocations has the key
+		}
+		literal[key] = v
+		if v != kv.Value {
+			spelled[key] = kv
+		}
+	}
+	return literal, spelled
 }
 
 // inTable reports whether the route is in the table of its interface.
@@ -211,6 +239,9 @@ func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ an
 		return nil, nil, false, ignoreGone(err)
 	}
 	v := value(r, last.GetOutgoingInterface())
+	if refers(last.GetDstNetwork(), last.GetGwAddr()) && r.Gateway == want.Gateway && r.Metric == want.Metric {
+		return last, nil, true, nil
+	}
 	v.DstNetwork = last.GetDstNetwork()
 	if r.Dst.Addr().Is6() {
 		v.Scope = last.GetScope()
