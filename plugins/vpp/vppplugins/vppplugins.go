@@ -5,6 +5,7 @@ package vppplugins
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
@@ -18,6 +19,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		aclplugin.NewPlugin(opts...),
 		dnsplugin.NewPlugin(opts...),
 		ipsecplugin.NewPlugin(opts...),
+		ipfixplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),

@@ -1,6 +1,4 @@
 // Package model places measurement and export of flows in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (

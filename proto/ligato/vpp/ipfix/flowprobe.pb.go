@@ -22,7 +22,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Measures the flows of an interface. Model vpp.ipfix.flowprobe-feature, key
+// Measures the flows that an interface sends. VPP measures one kind on an
+// interface: one of l2, ip4 and ip6 must be true. Model
+// vpp.ipfix.flowprobe-feature, key
 // config/vpp/ipfix/v2/flowprobe-feature/{interface}. Needs the plugin
 // flowprobe, and the flow probe parameters.
 type FlowProbeFeature struct {
@@ -99,14 +101,17 @@ func (x *FlowProbeFeature) GetIp6() bool {
 
 // Parameters common to all measured interfaces. Model
 // vpp.ipfix.flowprobe-params, key config/vpp/ipfix/v2/flowprobe-params (there
-// is only one). VPP refuses to change them while an interface is measured.
+// is only one). VPP refuses to change them while an interface is measured, so
+// all measurements end for a change and begin again after it.
 type FlowProbeParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Seconds between two reports about an active flow.
+	// Seconds between two reports about an active flow; 0 reports each packet.
+	// VPP must be restarted to change from 0 or to 0.
 	ActiveTimer uint32 `protobuf:"varint,1,opt,name=active_timer,json=activeTimer,proto3" json:"active_timer,omitempty"`
-	// Seconds of silence after which a flow has ended.
+	// Seconds of silence after which a flow has ended, at least active_timer; 0
+	// means never.
 	PassiveTimer uint32 `protobuf:"varint,2,opt,name=passive_timer,json=passiveTimer,proto3" json:"passive_timer,omitempty"`
-	// Report layer 2 fields.
+	// Report layer 2 fields. At least one of the three must be true.
 	RecordL2 bool `protobuf:"varint,3,opt,name=record_l2,json=recordL2,proto3" json:"record_l2,omitempty"`
 	// Report layer 3 fields.
 	RecordL3 bool `protobuf:"varint,4,opt,name=record_l3,json=recordL3,proto3" json:"record_l3,omitempty"`

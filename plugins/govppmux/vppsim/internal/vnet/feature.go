@@ -97,6 +97,8 @@ func features(n *VNet) []feature {
 		&puntRedirects{VNet: n},
 		&puntSockets{VNet: n},
 		&dnsCache{VNet: n},
+		&ipfixExporter{VNet: n},
+		&flowProbe{VNet: n},
 		&dhcpProxies{VNet: n},
 		&virtualRouters{VNet: n},
 		&nat44EDs{nat44{VNet: n}},

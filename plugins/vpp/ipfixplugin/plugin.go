@@ -1,0 +1,25 @@
+// Package ipfixplugin is the plugin for the measurement of flows in VPP and the export of the
+// records.
+package ipfixplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "vpp-ipfixplugin"
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
+	return itemplugin.New(itemplugin.Spec{
+		Name: DefaultName, Operations: &descriptor.Operations,
+		Register: func(to *itemplugin.Registrar) error {
+			return to.Add(
+				descriptor.NewIPFIX(to.VPP),
+				descriptor.NewFlowProbeParams(to.VPP),
+				descriptor.NewFlowProbeFeature(to.VPP, to.Interfaces),
+			)
+		},
+	}, opts)
+}
