@@ -45,13 +45,12 @@ func formerPlugins() []*formerPlugin {
 		{name: "resync", answer: "the agent synchronises by itself; 'agentctl config resync' does it again"},
 		{name: "aggregator", answer: "'source-priority' in orchestrator.conf says which source wins"},
 		{name: "restpapi", answer: "http.conf has the settings of the server"},
-		{name: "netalloc", answer: "there is nothing to configure"},
 	}
 	for _, name := range []string{
-		"vpp-abfplugin", "vpp-aclplugin", "vpp-dnsplugin", "vpp-ipfixplugin", "vpp-ipsec-plugin", "vpp-natplugin", "vpp-punt-plugin",
-		"vpp-stn-plugin", "vpp-srplugin", "vpp-wg-plugin",
+		"netalloc", "vpp-abfplugin", "vpp-aclplugin", "vpp-dnsplugin", "vpp-ipfixplugin", "vpp-ipsec-plugin", "vpp-natplugin",
+		"vpp-punt-plugin", "vpp-stn-plugin", "vpp-srplugin", "vpp-wg-plugin",
 	} {
-		all = append(all, &formerPlugin{name: name, answer: "the agent has no such plugin; its values are UNIMPLEMENTED"})
+		all = append(all, &formerPlugin{name: name, answer: "there is nothing to configure"})
 	}
 	return all
 }
