@@ -94,7 +94,7 @@ func writeStep(lines *strings.Builder, s api.PlanStep, hidden bool) {
 	}
 	n := lines.Len()
 	writeDiff(lines, s.Before, s.Op.NewValue)
-	if lines.Len() == n && hidden && !s.Op.NOOP {
+	if lines.Len() == n && hidden && s.Op.Operation == kvscheduler.TxnOperation_UPDATE && !s.Op.NOOP {
 		lines.WriteString("      a secret differs\n")
 	}
 }

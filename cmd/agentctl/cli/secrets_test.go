@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/types/known/emptypb"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -23,6 +25,7 @@ func secretAgent(t *testing.T) (flags []string, applied *string) {
 	}
 	plan := shownPlan{Source: "grpc", Changes: &api.Plan{Operations: []api.RecordedTxnOp{
 		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new", NewValue: memif("geheim"), NewState: kvscheduler.ValueState_CONFIGURED},
+		{Operation: kvscheduler.TxnOperation_CREATE, Key: "new/part", IsDerived: true, NewValue: &emptypb.Empty{}, NewState: kvscheduler.ValueState_CONFIGURED},
 		{Operation: kvscheduler.TxnOperation_UPDATE, Key: "changed", PrevValue: memif("geheim"), NewValue: memif("geheimer"),
 			PrevState: kvscheduler.ValueState_CONFIGURED, NewState: kvscheduler.ValueState_CONFIGURED},
 	}}}
@@ -61,7 +64,7 @@ func TestSecretsOfPlans(t *testing.T) {
 	}
 	agentctl := func(args ...string) result { return run(t, nil, append(args, flags...)...) }
 	const document = "testdata/rest/configuration.yaml"
-	const shown = "  + new\n      memif.secret: \"***\"\n      name: \"m\"\n  ~ changed\n      a secret differs\n"
+	const shown = "  + new\n      memif.secret: \"***\"\n      name: \"m\"\n  + new/part (derived)\n  ~ changed\n      a secret differs\n"
 
 	if r := agentctl("plan", "-f", document, "--out", file); !strings.Contains(r.out, shown) || strings.Contains(r.out, "geheim") {
 		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
