@@ -27,7 +27,7 @@ func keyTemplates() []models.KeyTemplate {
 		vppifmodel.DHCPLeaseKey, vppifmodel.AddressKey, vppifmodel.VrfKey, vppifmodel.InheritedVrfKey,
 		vppifmodel.HasAddressKey, vppifmodel.LinkStateKey, vppifmodel.RxModesKey, vppifmodel.RxPlacementKey,
 		vppifmodel.StateKey, vppifmodel.ErrorKey,
-		l2model.BDInterfaceKey, vppl3model.ProxyARPInterfaceKey, aclmodel.InterfaceKey, abfmodel.InterfaceKey,
+		l2model.BDInterfaceKey, vppl3model.ProxyARPInterfaceKey, aclmodel.InterfaceKey, abfmodel.InterfaceKey, abfmodel.InterfaceIPv6Key,
 		ipsecmodel.SPDInterfaceKey, natmodel.GlobalInterfaceKey, natmodel.GlobalAddressKey, natmodel.TwiceNATPoolKey,
 		linuxifmodel.HostInterfaceKey, linuxifmodel.HostAddressKey, linuxifmodel.HostVrfKey, linuxifmodel.StateKey,
 		linuxifmodel.AddressKey, linuxifmodel.VrfKey, linuxl3model.LinkLocalRouteKey, nsmodel.MicroserviceKey,

@@ -27,6 +27,7 @@ func TestDerivedKeysAreCompatible(t *testing.T) {
 		"config/vpp/v2/vrf-table/id/2/protocol/IPV6":                  vppl3model.VrfTableKey(2, l3.VrfTable_IPV6),
 		"vpp/acl/acl1/interface/ingress/tap1":                         aclmodel.InterfaceKey.Key("acl1", "ingress", "tap1"),
 		"vpp/abf/7/interface/tap1":                                    abfmodel.InterfaceKey.Key("7", "tap1"),
+		"vpp/abf/7/ipv6-interface/tap1":                               abfmodel.InterfaceIPv6Key.Key("7", "tap1"),
 		"vpp/spd/1/interface/tap1":                                    ipsecmodel.SPDInterfaceKey.Key("1", "tap1"),
 		"vpp/nat44/endpoint-dependent":                                natmodel.EndpointDependentKey,
 		"vpp/nat44/interface/tap1/feature/in":                         natmodel.GlobalInterfaceKey.Key("tap1", "in"),

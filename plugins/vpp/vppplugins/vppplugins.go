@@ -3,6 +3,7 @@
 package vppplugins
 
 import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
@@ -17,6 +18,7 @@ import (
 func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
 		aclplugin.NewPlugin(opts...),
+		abfplugin.NewPlugin(opts...), // after aclplugin
 		dnsplugin.NewPlugin(opts...),
 		ipsecplugin.NewPlugin(opts...),
 		ipfixplugin.NewPlugin(opts...),

@@ -147,7 +147,7 @@ func (l *life) live() {
 	empty := l.state()
 	if len(l.needed) > 0 {
 		l.b.Must(l.item)
-		l.b.Want(states{l.Item.Key(): pending})
+		l.pending("without what it needs")
 		l.b.Must(deleted(l.item))
 		l.b.Must(l.needed)
 	}
@@ -216,14 +216,21 @@ func (l *life) waits() {
 	l.t.Helper()
 	for key, need := range l.needed {
 		l.b.Must(values{key: nil})
-		if got := l.b.State(l.Item.Key()); got != pending {
-			l.t.Errorf("without %s it is %s, expected %s", key, got, pending)
-		}
+		l.pending("without " + key)
 		if l.Part == "" && l.read() != nil {
 			l.t.Errorf("without %s VPP still has it", key)
 		}
 		l.b.Must(values{key: need})
 		l.settled("with "+key+" again", l.Make())
+	}
+}
+
+// pending fails the test unless the value waits, or the item that it is a part of.
+func (l *life) pending(when string) {
+	l.t.Helper()
+	part, item := l.b.State(l.Item.Key()), l.b.State(l.key)
+	if part != pending && item != pending {
+		l.t.Errorf("%s it is %s, the item is %s, expected one of them to be %s", when, part, item, pending)
 	}
 }
 

@@ -1,6 +1,4 @@
 // Package model places ACL-based forwarding of VPP in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (
@@ -11,10 +9,15 @@ import (
 )
 
 // ABFModel places policies at config/vpp/abfs/v2/abf/{index}.
-var ABFModel = models.New(models.Spec{Module: "vpp.abfs", Version: "v2", Type: "abf"}, abfName)
+var ABFModel = models.New(models.Spec{Module: "vpp.abfs", Version: "v2", Type: "abf"}, Name)
 
 // InterfaceKey is the use of a policy on an interface, derived from the
 // policy; it carries ABF.AttachedInterface.
 var InterfaceKey = models.MustKeyTemplate("vpp/abf/{abf}/interface/{iface}")
 
-func abfName(a *abf.ABF) string { return strconv.FormatUint(uint64(a.GetIndex()), 10) }
+// InterfaceIPv6Key is the use for IPv6 packets on an interface that has the policy
+// for IPv4 packets as well.
+var InterfaceIPv6Key = models.MustKeyTemplate("vpp/abf/{abf}/ipv6-interface/{iface}")
+
+// Name returns the name of a policy in keys, which is its number.
+func Name(a *abf.ABF) string { return strconv.FormatUint(uint64(a.GetIndex()), 10) }

@@ -84,6 +84,8 @@ type Conflict struct {
 // All returns the items, ordered by name.
 func All() []Item {
 	all := []Item{
+		abfAttachment(),
+		abfPolicy(),
 		accessList(),
 		accessListUse(),
 		afPacket(),

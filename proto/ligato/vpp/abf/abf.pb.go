@@ -99,7 +99,8 @@ func (x *ABF) GetForwardingPaths() []*ABF_ForwardingPath {
 	return nil
 }
 
-// An interface whose received packets the policy looks at.
+// An interface whose received packets the policy looks at, for one version of IP:
+// VPP takes another policy for the other one.
 type ABF_AttachedInterface struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the VPP interface.
@@ -166,11 +167,12 @@ func (x *ABF_AttachedInterface) GetIsIpv6() bool {
 // One path of selected packets.
 type ABF_ForwardingPath struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Next hop; empty or unspecified means directly attached.
+	// Next hop; empty or unspecified means directly attached. Empty is IPv6 if all
+	// attached_interfaces are, otherwise IPv4.
 	NextHopIp string `protobuf:"bytes,1,opt,name=next_hop_ip,json=nextHopIp,proto3" json:"next_hop_ip,omitempty"`
-	// Outgoing VPP interface.
+	// Outgoing VPP interface; empty to look up next_hop_ip in table 0.
 	InterfaceName string `protobuf:"bytes,2,opt,name=interface_name,json=interfaceName,proto3" json:"interface_name,omitempty"`
-	// Share among paths of equal preference.
+	// Share among paths of equal preference; 0 means 1.
 	Weight uint32 `protobuf:"varint,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Paths of the lowest preference are used.
 	Preference uint32 `protobuf:"varint,4,opt,name=preference,proto3" json:"preference,omitempty"`

@@ -57,6 +57,7 @@ type commander interface{ commands() []cmdline.Command }
 // features returns all features. The order is that of everything: registering,
 // resetting, the dump, and the calls of the interfaces above.
 func features(n *VNet) []feature {
+	lists := &acls{VNet: n}
 	return []feature{
 		// Interfaces.
 		&loopbacks{VNet: n},
@@ -104,8 +105,9 @@ func features(n *VNet) []feature {
 		&nat44EDs{nat44{VNet: n}},
 		&nat44EIs{nat44{VNet: n, ei: true}},
 		// Access control.
-		&acls{VNet: n},
+		lists,
 		&macipACLs{VNet: n},
+		&abfs{VNet: n, lists: lists},
 	}
 }
 
