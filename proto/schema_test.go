@@ -1,6 +1,8 @@
 package proto_test
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -21,25 +23,31 @@ import (
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 )
 
-// marker ends the lines of the tables that the predecessor did not have.
-const marker = "  [tenuto]"
+var update = flag.Bool("update", false, "add what the generated code has more to testdata/additions.txt")
 
-// TestSchemaIsCompatible compares the generated code with the committed table,
-// in both directions.
+// TestSchemaIsCompatible compares the generated code with the committed tables, in both
+// directions: those of the predecessor, and the additions. Peers that were built with a line
+// of either rely on it, so nothing but new lines is written, with -update.
 func TestSchemaIsCompatible(t *testing.T) {
 	t.Parallel()
-	compare(t, "testdata/schema.txt", parseTable(t, "testdata/schema.txt"), generatedFacts())
+	added := tableLines(t, additions)
+	want := slices.Concat(parseTable(t, "testdata/schema.txt"), tableLines(t, "testdata/constraints.txt"), added)
+	got := slices.Concat(generatedFacts(), generatedConstraints(t))
+	if more := slices.DeleteFunc(slices.Clone(got), func(fact string) bool { return slices.Contains(want, fact) }); *update && len(more) > 0 {
+		f, err := os.OpenFile(additions, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString(strings.Join(more, "\n") + "\n")
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, more...)
+	}
+	compare(t, want, got)
 }
 
-// TestConstraintsAreKept does the same for the options of fields.
-func TestConstraintsAreKept(t *testing.T) {
-	t.Parallel()
-	var want []string
-	for _, line := range tableLines(t, "testdata/constraints.txt") {
-		want = append(want, strings.TrimSuffix(line, marker))
-	}
-	compare(t, "testdata/constraints.txt", want, generatedConstraints(t))
-}
+const additions = "testdata/additions.txt"
 
 // TestJSONNamesAreDefault guards the spelling of fields in JSON and YAML: it
 // must follow from the names in the table.
@@ -62,19 +70,16 @@ func camel(name string) string {
 	return strings.Join(parts, "")
 }
 
-func compare(t *testing.T, table string, want, got []string) {
+func compare(t *testing.T, want, got []string) {
 	t.Helper()
-	if len(want) == 0 {
-		t.Fatalf("%s: no lines read", table)
-	}
 	for _, fact := range want {
 		if !slices.Contains(got, fact) {
-			t.Errorf("%s has, but the generated code has not:\n  %s", table, fact)
+			t.Errorf("the tables in testdata have, but the generated code has not:\n  %s", fact)
 		}
 	}
 	for _, fact := range got {
 		if !slices.Contains(want, fact) {
-			t.Errorf("the generated code has, but %s has not:\n  %s", table, fact)
+			t.Errorf("the generated code has, but the tables in testdata have not (-update adds it):\n  %s", fact)
 		}
 	}
 }
@@ -94,6 +99,9 @@ func tableLines(t *testing.T, path string) []string {
 			lines = append(lines, line)
 		}
 	}
+	if len(lines) == 0 && path != additions {
+		t.Fatalf("%s: no lines", path)
+	}
 	return lines
 }
 
@@ -108,7 +116,7 @@ func parseTable(t *testing.T, path string) []string {
 		scope []string // enclosing message or service, by depth
 	)
 	for _, line := range tableLines(t, path) {
-		text := strings.TrimSuffix(strings.TrimLeft(line, " "), marker)
+		text := strings.TrimLeft(line, " ")
 		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
 		kind, rest, _ := strings.Cut(text, " ")
 		switch {
