@@ -48,6 +48,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// Update changes entries in place and returns one error for each, where adding an entry
 	// again does not; it needs Changeable.
 	Update func(ctx context.Context, old, entries []E) []error
+	// Complete finishes an entry with more requests after its addition. If it fails, it leaves
+	// no entry.
+	Complete func(ctx context.Context, e E) error
 	// Check returns why an entry must not be added, where VPP would not refuse it or not
 	// cleanly.
 	Check func(v V, e E) error
@@ -116,6 +119,9 @@ func (d *entries[V, E, K]) create(ctx context.Context, values []value[V]) []resu
 	for i := range results {
 		if is(results[i].Err, d.Exists) {
 			results[i].Err = d.replace(ctx, entries[i])
+		}
+		if results[i].Err == nil && d.Complete != nil {
+			results[i].Err = d.Complete(ctx, entries[i])
 		}
 		d.finish(&results[i], entries[i])
 	}
