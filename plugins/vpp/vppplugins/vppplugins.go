@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin"
 )
@@ -23,6 +24,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		ipsecplugin.NewPlugin(opts...),
 		ipfixplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),
+		srplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),
 	}

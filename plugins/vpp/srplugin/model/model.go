@@ -1,6 +1,4 @@
 // Package model places IPv6 segment routing of VPP in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (

@@ -106,11 +106,6 @@ func All() []Item {
 		ipRedirect(),
 		ipScanNeighbor(),
 		ipsecInterface(),
-		ipsecSA(),
-		ipsecSP(),
-		ipsecSPD(),
-		ipsecSPDInterface(),
-		ipsecTunnelProtection(),
 		l3xc(),
 		loopback(),
 		macAccessList(),
@@ -137,7 +132,7 @@ func All() []Item {
 		wireguardPeer(),
 		xconnect(),
 	}
-	all = append(all, interfaceParts()...)
+	all = slices.Concat(all, interfaceParts(), ipsecItems(), srv6Items())
 	slices.SortFunc(all, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

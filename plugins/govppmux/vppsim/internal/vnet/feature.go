@@ -79,6 +79,9 @@ func features(n *VNet) []feature {
 		n.ipsecSPDs,
 		&ipsecPolicies{VNet: n},
 		&ipsecProtections{VNet: n},
+		&srLocalSIDs{VNet: n},
+		n.srPolicies,
+		&srSteerings{VNet: n},
 		// What interfaces have.
 		&ip6nds{VNet: n},
 		n.dhcpClients,

@@ -68,6 +68,7 @@ type VNet struct {
 	ipScanNeighbor *ipScanNeighbor
 	ipsecSAs       *ipsecSAs
 	ipsecSPDs      *ipsecSPDs
+	srPolicies     *srPolicies
 }
 
 // New registers the handlers of the core and of all features with the server.
@@ -78,6 +79,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
 	n.ipsecSAs = &ipsecSAs{VNet: n}
 	n.ipsecSPDs = &ipsecSPDs{VNet: n}
+	n.srPolicies = &srPolicies{VNet: n}
 	n.features = features(n)
 	n.hooks = hooksOf(n.features)
 	n.Reset()
