@@ -15,8 +15,9 @@ import (
 
 // Set describes a type of item that is one or more entries of a table, where values with
 // different keys can want the same entry, which VPP would give to the last one without an
-// error. It is for tables of a few entries: they are read before every operation, and
-// operations run one at a time.
+// error. A value that is created gets no entry that VPP has with other contents: that is of
+// another value, or of another client of VPP. Set is for tables of a few entries: they are
+// read before every operation, and operations run one at a time.
 //
 // V, E and K are as in Entry; E and K are comparable with ==.
 type Set[V proto.Message, E, K comparable] struct {
@@ -83,7 +84,7 @@ func (d *sets[V, E, K]) create(ctx context.Context, _ string, v V) (kvs.Metadata
 	if err != nil {
 		return nil, err
 	}
-	return d.add(ctx, entries, nil)
+	return d.add(ctx, entries, true, nil)
 }
 
 func (d *sets[V, E, K]) update(ctx context.Context, _ string, old, v V, m kvs.Metadata) (kvs.Metadata, error) {
@@ -98,12 +99,13 @@ func (d *sets[V, E, K]) update(ctx context.Context, _ string, old, v V, m kvs.Me
 	if err := d.removeAll(ctx, slices.DeleteFunc(before, stays)); err != nil {
 		return nil, err
 	}
-	return d.add(ctx, entries, m)
+	return d.add(ctx, entries, false, m)
 }
 
-// add adds the entries that VPP lacks, or none; m is the metadata until one is added.
-func (d *sets[V, E, K]) add(ctx context.Context, entries []E, m kvs.Metadata) (kvs.Metadata, error) {
-	missing, displaced, err := d.compare(ctx, entries)
+// add adds the entries that VPP lacks, or none; m is the metadata until one is added. A value
+// that is created has none yet.
+func (d *sets[V, E, K]) add(ctx context.Context, entries []E, created bool, m kvs.Metadata) (kvs.Metadata, error) {
+	missing, displaced, err := d.compare(ctx, entries, created)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func (d *sets[V, E, K]) add(ctx context.Context, entries []E, m kvs.Metadata) (k
 }
 
 // compare returns the entries that VPP lacks, and those that must go for them.
-func (d *sets[V, E, K]) compare(ctx context.Context, entries []E) (missing, displaced []E, err error) {
+func (d *sets[V, E, K]) compare(ctx context.Context, entries []E, created bool) (missing, displaced []E, err error) {
 	all, err := d.Table.All(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -142,7 +144,7 @@ func (d *sets[V, E, K]) compare(ctx context.Context, entries []E) (missing, disp
 		if !found {
 			continue
 		}
-		if !d.belongs(has, e) {
+		if created || !d.belongs(has, e) {
 			if err := d.taken(ctx, has); err != nil {
 				return nil, nil, err
 			}
@@ -154,7 +156,7 @@ func (d *sets[V, E, K]) compare(ctx context.Context, entries []E) (missing, disp
 	return missing, displaced, nil
 }
 
-// taken is the error for an entry that another value has; nil if it refers to something
+// taken is the error for an entry that another value or client has; nil if it refers to something
 // that is not known to the agent, such as an interface that was deleted.
 func (d *sets[V, E, K]) taken(ctx context.Context, has E) error {
 	n := d.names(ctx)

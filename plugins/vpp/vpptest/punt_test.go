@@ -37,7 +37,8 @@ func TestIPRedirectsOfOneInterface(t *testing.T) {
 }
 
 // The socket that VPP sends from is in the metadata. A reason that VPP does not know is named
-// with those that it knows, as is what a VPP lacks that refuses a registration.
+// with those that it knows, as is what a VPP lacks that refuses a registration. A port has
+// one socket.
 func TestPuntSockets(t *testing.T) {
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {
 		b := vpptest.Start(t, target)
@@ -56,7 +57,18 @@ func TestPuntSockets(t *testing.T) {
 		if m, ok := all[0].Metadata.(*descriptor.Socket); !ok || !strings.HasSuffix(m.Path, "/punt.sock") {
 			t.Errorf("metadata %v", all[0].Metadata)
 		}
+		both := &punt.ToHost{L3Protocol: punt.L3Protocol_ALL, L4Protocol: punt.L4Protocol_UDP, Port: 1234, SocketPath: "/tmp/y.sock"}
+		const says = "l3_protocol, port: VPP has it already, for config/vpp/v2/tohost/l3/IPV4/l4/UDP/port/1234"
+		if err := b.Commit(of(both)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("error %v, expected %q", err, says)
+		}
+		b.Want(states{catalogue.Key(both): failed})
+		allConfigured(t, b, of(host))
 		b.Must(deleted(of(host)))
+		b.Resync()
+		allConfigured(t, b, of(both))
+		b.InSync()
+		b.Must(deleted(of(both)))
 		if target.Sim == nil {
 			return
 		}

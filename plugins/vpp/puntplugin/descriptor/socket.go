@@ -62,7 +62,7 @@ func NewToHost(vpp *session.VPP) *kvs.KVDescriptor {
 		})}
 	}
 	return item.NewSet(vpp, nil, item.Set[*puntproto.ToHost, host, host]{
-		Name: ToHostName, Model: model.ToHostModel, Origin: kvs.UnknownOrigin,
+		Name: ToHostName, Model: model.ToHostModel, Fields: "l3_protocol, port", Origin: kvs.UnknownOrigin,
 		Resolve: resolveHost,
 		ID:      func(e host) host { return host{family: e.family, port: e.port} },
 		Value: func(_ *item.Names, wanted, found []host) *puntproto.ToHost {
@@ -141,7 +141,7 @@ type exception struct{ reason, path string }
 // calls reason.
 func NewException(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSet(vpp, nil, item.Set[*puntproto.Exception, exception, exception]{
-		Name: ExceptionName, Model: model.ExceptionModel, Origin: kvs.UnknownOrigin,
+		Name: ExceptionName, Model: model.ExceptionModel, Fields: "reason", Origin: kvs.UnknownOrigin,
 		Resolve: func(r *item.Resolver, v *puntproto.Exception) []exception {
 			r.NotEmpty("reason", v.GetReason(), "a name from `show punt reasons` of VPP")
 			return []exception{{v.GetReason(), socketPath(r, v.GetSocketPath())}}

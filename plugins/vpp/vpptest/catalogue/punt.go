@@ -73,7 +73,7 @@ func toHost() Item {
 		},
 		Without: map[string]string{
 			"Needs": "the program creates its socket at any time", "Spellings": "a path has none",
-			"Recreates": "VPP changes all but the key", "Conflicts": "port and version of IP are the key",
+			"Recreates": "VPP changes all but the key", "Conflicts": "those of ALL and one version of IP: TestPuntSockets",
 		},
 	}
 }
