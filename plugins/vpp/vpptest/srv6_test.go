@@ -33,6 +33,24 @@ func TestSRv6PolicyKeepsAList(t *testing.T) {
 	b.InSync()
 }
 
+// A new source address is that of the policies which exist, too.
+func TestSRv6SourceChanges(t *testing.T) {
+	b := vpptest.Start(t, vpptest.Real(t)) // the simulator has no packets
+	policy := catalogue.SRv6Policy("2001:db8::1", catalogue.SRv6Segments(1, "2001:db8:1::1"), catalogue.SRv6Segments(2, "2001:db8:2::1"))
+	b.Must(of(policy))
+	for _, addr := range []string{"2001:db8::100", "2001:db8::101"} {
+		b.Must(of(&srv6.SRv6Global{EncapSourceAddress: addr}))
+		text := b.CLI("show sr policies")
+		if !strings.Contains(text, "EncapSrcIP: ") {
+			t.Skip("VPP before 23.06 does not show the source of a policy")
+		}
+		if !strings.Contains(text, "EncapSrcIP: "+addr+"\n") {
+			t.Errorf("expected the source %s:\n%s", addr, text)
+		}
+		b.InSync()
+	}
+}
+
 // Packets change their policy in place, and a policy goes after what is steered to it. Frames
 // and IPv4 packets need a policy that encapsulates.
 func TestSRv6Steering(t *testing.T) {

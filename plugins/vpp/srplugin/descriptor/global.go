@@ -19,7 +19,8 @@ import (
 )
 
 // There is one source address of encapsulating packets, "::" in a VPP that was not told any.
-// Policies keep the one that VPP had when they were made. Only the command line shows it.
+// VPP writes it into segment lists when it makes them, so the lists of policies are made again
+// when it changes. Only the command line shows it.
 
 var sourceOperation = session.Require(&Operations, "SRv6 source address", "",
 	(*sr.SrSetEncapSource)(nil), (*sr.SrSetEncapSourceReply)(nil))
@@ -76,7 +77,10 @@ func (d *global) set(ctx context.Context, v *srv6.SRv6Global) error {
 	if err != nil {
 		return err
 	}
-	return d.vpp.Call(ctx, &sr.SrSetEncapSource{EncapsSource: a}, &sr.SrSetEncapSourceReply{})
+	if err := d.vpp.Call(ctx, &sr.SrSetEncapSource{EncapsSource: a}, &sr.SrSetEncapSourceReply{}); err != nil {
+		return err
+	}
+	return (&policies{d.vpp}).renew(ctx)
 }
 
 // retrieve reads the address. "::" is there as soon as it is wanted.

@@ -177,10 +177,40 @@ func (d *policies) replace(ctx context.Context, p srPolicy, has []sr.Srv6SidList
 			}
 		}
 	}
+	kept := map[sr.Srv6SidList]bool{}
 	for _, h := range has {
-		if !slices.Contains(p.lists, listOf(h)) {
-			req := &sr.SrPolicyMod{BsidAddr: p.bsid, Operation: sr_types.SR_POLICY_OP_API_DEL, SlIndex: h.SlIndex}
+		if l := listOf(h); slices.Contains(p.lists, l) && !kept[l] {
+			kept[l] = true
+			continue
+		}
+		if err := d.remove(ctx, p.bsid, h.SlIndex); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *policies) remove(ctx context.Context, bsid ip_types.IP6Address, list uint32) error {
+	return d.modify(ctx, &sr.SrPolicyMod{BsidAddr: bsid, Operation: sr_types.SR_POLICY_OP_API_DEL, SlIndex: list})
+}
+
+// renew makes the segment lists of all policies that encapsulate again, each before the old one
+// is removed.
+func (d *policies) renew(ctx context.Context) error {
+	found, err := session.DumpOf[*sr.SrPoliciesWithSlIndexDetails](ctx, d.vpp, policyOperation, &sr.SrPoliciesWithSlIndexDump{})
+	if err != nil {
+		return err
+	}
+	for _, p := range found {
+		if !p.IsEncap {
+			continue
+		}
+		for _, l := range p.SidLists {
+			req := &sr.SrPolicyMod{BsidAddr: p.Bsid, Operation: sr_types.SR_POLICY_OP_API_ADD, Sids: listOf(l)}
 			if err := d.modify(ctx, req); err != nil {
+				return err
+			}
+			if err := d.remove(ctx, p.Bsid, l.SlIndex); err != nil {
 				return err
 			}
 		}
