@@ -34,6 +34,11 @@ func (r *Resolver) DependsOn(label, key string) {
 	r.deps = append(r.deps, kvs.Dependency{Label: label, Key: key})
 }
 
+// DependsOnAny adds a dependency of the value that any of several keys meets.
+func (r *Resolver) DependsOnAny(label string, any kvs.AnyOfDependency) {
+	r.deps = append(r.deps, kvs.Dependency{Label: label, AnyOf: any})
+}
+
 // NotEmpty makes the value invalid, and returns false, if text is empty; what says what is
 // expected.
 func (r *Resolver) NotEmpty(field, text, what string) bool {

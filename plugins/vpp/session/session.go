@@ -199,3 +199,14 @@ func Gone(err error, retvals ...api.VPPApiError) bool {
 	}
 	return false
 }
+
+// Cursor returns all records that a ..._get request yields; D is the pointer type of the
+// ..._details message. An error means that nothing is known, not that nothing is there.
+func Cursor[D api.Message](ctx context.Context, v *VPP, req, reply api.Message) ([]D, error) {
+	s, err := v.src.Session()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", req.GetMessageName(), err)
+	}
+	found, err := binapi.Cursor[D](ctx, s.Client, req, reply)
+	return found, classifyError(err)
+}

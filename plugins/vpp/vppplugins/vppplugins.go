@@ -9,6 +9,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
@@ -23,6 +24,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		dnsplugin.NewPlugin(opts...),
 		ipsecplugin.NewPlugin(opts...),
 		ipfixplugin.NewPlugin(opts...),
+		natplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),
 		srplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),

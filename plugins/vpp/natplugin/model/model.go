@@ -1,6 +1,4 @@
 // Package model places NAT44 items of VPP in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (
@@ -52,6 +50,10 @@ var GlobalAddressKey = models.MustKeyTemplate("vpp/nat44/address/{address}/twice
 // TwiceNATPoolKey is a property of an address pool for twice-NAT; {range} is
 // the first address, and the last after a hyphen if there is another.
 var TwiceNATPoolKey = models.MustKeyTemplate("vpp/nat44/twiceNAT-pool/vrf/{vrf}/addresses/{range}")
+
+// PoolKey is a property of an address pool for other NAT than twice-NAT, with {range} as in
+// TwiceNATPoolKey.
+var PoolKey = models.MustKeyTemplate("vpp/nat44/pool/vrf/{vrf}/addresses/{range}")
 
 // PoolRange is how the addresses of a pool are written in keys: "{first}" or
 // "{first}-{last}".

@@ -153,8 +153,20 @@ type Nat44Global struct {
 	AddressPool []*Nat44Global_Address `protobuf:"bytes,3,rep,name=address_pool,json=addressPool,proto3" json:"address_pool,omitempty"`
 	// Reassembly of fragments. Without effect since VPP 20.01.
 	VirtualReassembly *VirtualReassembly `protobuf:"bytes,4,opt,name=virtual_reassembly,json=virtualReassembly,proto3" json:"virtual_reassembly,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// After which time sessions without packets end.
+	Timeouts *Nat44Global_Timeouts `protobuf:"bytes,6,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
+	// Maximum number of sessions for each worker thread; 0 means the default of
+	// VPP: 64512, or 10240 in endpoint-independent mode. A change enables NAT44
+	// again.
+	MaxSessions uint32 `protobuf:"varint,7,opt,name=max_sessions,json=maxSessions,proto3" json:"max_sessions,omitempty"`
+	// Maximum number of inside hosts for each worker thread, in
+	// endpoint-independent mode; 0 means the default of VPP, 1024.
+	MaxUsers uint32 `protobuf:"varint,8,opt,name=max_users,json=maxUsers,proto3" json:"max_users,omitempty"`
+	// Maximum number of sessions of an inside host, in endpoint-independent mode;
+	// 0 means max_sessions.
+	MaxUserSessions uint32 `protobuf:"varint,9,opt,name=max_user_sessions,json=maxUserSessions,proto3" json:"max_user_sessions,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Nat44Global) Reset() {
@@ -224,12 +236,40 @@ func (x *Nat44Global) GetVirtualReassembly() *VirtualReassembly {
 	return nil
 }
 
+func (x *Nat44Global) GetTimeouts() *Nat44Global_Timeouts {
+	if x != nil {
+		return x.Timeouts
+	}
+	return nil
+}
+
+func (x *Nat44Global) GetMaxSessions() uint32 {
+	if x != nil {
+		return x.MaxSessions
+	}
+	return 0
+}
+
+func (x *Nat44Global) GetMaxUsers() uint32 {
+	if x != nil {
+		return x.MaxUsers
+	}
+	return 0
+}
+
+func (x *Nat44Global) GetMaxUserSessions() uint32 {
+	if x != nil {
+		return x.MaxUserSessions
+	}
+	return 0
+}
+
 // A named group of static translations. Model vpp.nat.dnat44, key
 // config/vpp/nat/v2/dnat44/{label}.
 type DNat44 struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of the group, unique, at most 64 bytes; may contain "/". Stored in VPP
-	// as the tag of every mapping.
+	// Name of the group, unique, at most 64 bytes; may contain "/". VPP keeps the
+	// first 63 bytes as the tag of every mapping; they tell groups apart.
 	Label string `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	// Translations of an outside endpoint to inside endpoints.
 	StMappings []*DNat44_StaticMapping `protobuf:"bytes,2,rep,name=st_mappings,json=stMappings,proto3" json:"st_mappings,omitempty"`
@@ -300,8 +340,8 @@ type Nat44Interface struct {
 	NatInside bool `protobuf:"varint,2,opt,name=nat_inside,json=natInside,proto3" json:"nat_inside,omitempty"`
 	// The outside is behind it.
 	NatOutside bool `protobuf:"varint,3,opt,name=nat_outside,json=natOutside,proto3" json:"nat_outside,omitempty"`
-	// Translate after routing rather than before. Not together with both of the
-	// others.
+	// Translate after routing rather than before, whatever one of the others says.
+	// Not together with both of them.
 	OutputFeature bool `protobuf:"varint,4,opt,name=output_feature,json=outputFeature,proto3" json:"output_feature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -763,6 +803,79 @@ func (x *Nat44Global_Address) GetTwiceNat() bool {
 	return false
 }
 
+// Seconds; 0 means the default of VPP.
+type Nat44Global_Timeouts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of UDP sessions. Default: 300.
+	Udp uint32 `protobuf:"varint,1,opt,name=udp,proto3" json:"udp,omitempty"`
+	// Of established TCP connections. Default: 7440.
+	TcpEstablished uint32 `protobuf:"varint,2,opt,name=tcp_established,json=tcpEstablished,proto3" json:"tcp_established,omitempty"`
+	// Of TCP connections that begin or end. Default: 240.
+	TcpTransitory uint32 `protobuf:"varint,3,opt,name=tcp_transitory,json=tcpTransitory,proto3" json:"tcp_transitory,omitempty"`
+	// Of ICMP sessions. Default: 60.
+	Icmp          uint32 `protobuf:"varint,4,opt,name=icmp,proto3" json:"icmp,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Nat44Global_Timeouts) Reset() {
+	*x = Nat44Global_Timeouts{}
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Nat44Global_Timeouts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Nat44Global_Timeouts) ProtoMessage() {}
+
+func (x *Nat44Global_Timeouts) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Nat44Global_Timeouts.ProtoReflect.Descriptor instead.
+func (*Nat44Global_Timeouts) Descriptor() ([]byte, []int) {
+	return file_ligato_vpp_nat_nat_proto_rawDescGZIP(), []int{0, 2}
+}
+
+func (x *Nat44Global_Timeouts) GetUdp() uint32 {
+	if x != nil {
+		return x.Udp
+	}
+	return 0
+}
+
+func (x *Nat44Global_Timeouts) GetTcpEstablished() uint32 {
+	if x != nil {
+		return x.TcpEstablished
+	}
+	return 0
+}
+
+func (x *Nat44Global_Timeouts) GetTcpTransitory() uint32 {
+	if x != nil {
+		return x.TcpTransitory
+	}
+	return 0
+}
+
+func (x *Nat44Global_Timeouts) GetIcmp() uint32 {
+	if x != nil {
+		return x.Icmp
+	}
+	return 0
+}
+
 // Translation of an outside endpoint to one inside endpoint or several.
 type DNat44_StaticMapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -782,8 +895,8 @@ type DNat44_StaticMapping struct {
 	// Address that replaces the source; empty means any of the twice-NAT pool.
 	// Only with twice_nat ENABLED and one inside endpoint.
 	TwiceNatPoolIp string `protobuf:"bytes,8,opt,name=twice_nat_pool_ip,json=twiceNatPoolIp,proto3" json:"twice_nat_pool_ip,omitempty"`
-	// Seconds for which one client keeps its inside endpoint; 0 means no
-	// affinity.
+	// Seconds for which one client keeps its inside endpoint, if there are
+	// several; 0 means no affinity.
 	SessionAffinity uint32 `protobuf:"varint,7,opt,name=session_affinity,json=sessionAffinity,proto3" json:"session_affinity,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -791,7 +904,7 @@ type DNat44_StaticMapping struct {
 
 func (x *DNat44_StaticMapping) Reset() {
 	*x = DNat44_StaticMapping{}
-	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[9]
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +916,7 @@ func (x *DNat44_StaticMapping) String() string {
 func (*DNat44_StaticMapping) ProtoMessage() {}
 
 func (x *DNat44_StaticMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[9]
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +1007,7 @@ type DNat44_IdentityMapping struct {
 
 func (x *DNat44_IdentityMapping) Reset() {
 	*x = DNat44_IdentityMapping{}
-	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[10]
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +1019,7 @@ func (x *DNat44_IdentityMapping) String() string {
 func (*DNat44_IdentityMapping) ProtoMessage() {}
 
 func (x *DNat44_IdentityMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[10]
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1087,7 @@ type DNat44_StaticMapping_LocalIP struct {
 
 func (x *DNat44_StaticMapping_LocalIP) Reset() {
 	*x = DNat44_StaticMapping_LocalIP{}
-	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[11]
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -986,7 +1099,7 @@ func (x *DNat44_StaticMapping_LocalIP) String() string {
 func (*DNat44_StaticMapping_LocalIP) ProtoMessage() {}
 
 func (x *DNat44_StaticMapping_LocalIP) ProtoReflect() protoreflect.Message {
-	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[11]
+	mi := &file_ligato_vpp_nat_nat_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1147,7 @@ var File_ligato_vpp_nat_nat_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/nat/nat.proto\x12\x0eligato.vpp.nat\x1a\x18ligato/annotations.proto\"\x95\x04\n" +
+	"\x18ligato/vpp/nat/nat.proto\x12\x0eligato.vpp.nat\x1a\x18ligato/annotations.proto\"\xc6\x06\n" +
 	"\vNat44Global\x12\x1e\n" +
 	"\n" +
 	"forwarding\x18\x01 \x01(\bR\n" +
@@ -1042,7 +1155,11 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\x14endpoint_independent\x18\x05 \x01(\bR\x13endpointIndependent\x12P\n" +
 	"\x0enat_interfaces\x18\x02 \x03(\v2%.ligato.vpp.nat.Nat44Global.InterfaceB\x02\x18\x01R\rnatInterfaces\x12J\n" +
 	"\faddress_pool\x18\x03 \x03(\v2#.ligato.vpp.nat.Nat44Global.AddressB\x02\x18\x01R\vaddressPool\x12P\n" +
-	"\x12virtual_reassembly\x18\x04 \x01(\v2!.ligato.vpp.nat.VirtualReassemblyR\x11virtualReassembly\x1ac\n" +
+	"\x12virtual_reassembly\x18\x04 \x01(\v2!.ligato.vpp.nat.VirtualReassemblyR\x11virtualReassembly\x12@\n" +
+	"\btimeouts\x18\x06 \x01(\v2$.ligato.vpp.nat.Nat44Global.TimeoutsR\btimeouts\x12!\n" +
+	"\fmax_sessions\x18\a \x01(\rR\vmaxSessions\x12\x1b\n" +
+	"\tmax_users\x18\b \x01(\rR\bmaxUsers\x12*\n" +
+	"\x11max_user_sessions\x18\t \x01(\rR\x0fmaxUserSessions\x1ac\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tis_inside\x18\x02 \x01(\bR\bisInside\x12%\n" +
@@ -1050,7 +1167,12 @@ const file_ligato_vpp_nat_nat_proto_rawDesc = "" +
 	"\aAddress\x12\x1f\n" +
 	"\aaddress\x18\x01 \x01(\tB\x05\x82}\x02\b\x02R\aaddress\x12\x15\n" +
 	"\x06vrf_id\x18\x02 \x01(\rR\x05vrfId\x12\x1b\n" +
-	"\ttwice_nat\x18\x03 \x01(\bR\btwiceNat\"\xb5\b\n" +
+	"\ttwice_nat\x18\x03 \x01(\bR\btwiceNat\x1a\x80\x01\n" +
+	"\bTimeouts\x12\x10\n" +
+	"\x03udp\x18\x01 \x01(\rR\x03udp\x12'\n" +
+	"\x0ftcp_established\x18\x02 \x01(\rR\x0etcpEstablished\x12%\n" +
+	"\x0etcp_transitory\x18\x03 \x01(\rR\rtcpTransitory\x12\x12\n" +
+	"\x04icmp\x18\x04 \x01(\rR\x04icmp\"\xb5\b\n" +
 	"\x06DNat44\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12E\n" +
 	"\vst_mappings\x18\x02 \x03(\v2$.ligato.vpp.nat.DNat44.StaticMappingR\n" +
@@ -1129,7 +1251,7 @@ func file_ligato_vpp_nat_nat_proto_rawDescGZIP() []byte {
 }
 
 var file_ligato_vpp_nat_nat_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ligato_vpp_nat_nat_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_ligato_vpp_nat_nat_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_ligato_vpp_nat_nat_proto_goTypes = []any{
 	(DNat44_Protocol)(0),                   // 0: ligato.vpp.nat.DNat44.Protocol
 	(DNat44_StaticMapping_TwiceNatMode)(0), // 1: ligato.vpp.nat.DNat44.StaticMapping.TwiceNatMode
@@ -1142,25 +1264,27 @@ var file_ligato_vpp_nat_nat_proto_goTypes = []any{
 	(*Nat44VrfRoute)(nil),                  // 8: ligato.vpp.nat.Nat44VrfRoute
 	(*Nat44Global_Interface)(nil),          // 9: ligato.vpp.nat.Nat44Global.Interface
 	(*Nat44Global_Address)(nil),            // 10: ligato.vpp.nat.Nat44Global.Address
-	(*DNat44_StaticMapping)(nil),           // 11: ligato.vpp.nat.DNat44.StaticMapping
-	(*DNat44_IdentityMapping)(nil),         // 12: ligato.vpp.nat.DNat44.IdentityMapping
-	(*DNat44_StaticMapping_LocalIP)(nil),   // 13: ligato.vpp.nat.DNat44.StaticMapping.LocalIP
+	(*Nat44Global_Timeouts)(nil),           // 11: ligato.vpp.nat.Nat44Global.Timeouts
+	(*DNat44_StaticMapping)(nil),           // 12: ligato.vpp.nat.DNat44.StaticMapping
+	(*DNat44_IdentityMapping)(nil),         // 13: ligato.vpp.nat.DNat44.IdentityMapping
+	(*DNat44_StaticMapping_LocalIP)(nil),   // 14: ligato.vpp.nat.DNat44.StaticMapping.LocalIP
 }
 var file_ligato_vpp_nat_nat_proto_depIdxs = []int32{
 	9,  // 0: ligato.vpp.nat.Nat44Global.nat_interfaces:type_name -> ligato.vpp.nat.Nat44Global.Interface
 	10, // 1: ligato.vpp.nat.Nat44Global.address_pool:type_name -> ligato.vpp.nat.Nat44Global.Address
 	6,  // 2: ligato.vpp.nat.Nat44Global.virtual_reassembly:type_name -> ligato.vpp.nat.VirtualReassembly
-	11, // 3: ligato.vpp.nat.DNat44.st_mappings:type_name -> ligato.vpp.nat.DNat44.StaticMapping
-	12, // 4: ligato.vpp.nat.DNat44.id_mappings:type_name -> ligato.vpp.nat.DNat44.IdentityMapping
-	13, // 5: ligato.vpp.nat.DNat44.StaticMapping.local_ips:type_name -> ligato.vpp.nat.DNat44.StaticMapping.LocalIP
-	0,  // 6: ligato.vpp.nat.DNat44.StaticMapping.protocol:type_name -> ligato.vpp.nat.DNat44.Protocol
-	1,  // 7: ligato.vpp.nat.DNat44.StaticMapping.twice_nat:type_name -> ligato.vpp.nat.DNat44.StaticMapping.TwiceNatMode
-	0,  // 8: ligato.vpp.nat.DNat44.IdentityMapping.protocol:type_name -> ligato.vpp.nat.DNat44.Protocol
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	11, // 3: ligato.vpp.nat.Nat44Global.timeouts:type_name -> ligato.vpp.nat.Nat44Global.Timeouts
+	12, // 4: ligato.vpp.nat.DNat44.st_mappings:type_name -> ligato.vpp.nat.DNat44.StaticMapping
+	13, // 5: ligato.vpp.nat.DNat44.id_mappings:type_name -> ligato.vpp.nat.DNat44.IdentityMapping
+	14, // 6: ligato.vpp.nat.DNat44.StaticMapping.local_ips:type_name -> ligato.vpp.nat.DNat44.StaticMapping.LocalIP
+	0,  // 7: ligato.vpp.nat.DNat44.StaticMapping.protocol:type_name -> ligato.vpp.nat.DNat44.Protocol
+	1,  // 8: ligato.vpp.nat.DNat44.StaticMapping.twice_nat:type_name -> ligato.vpp.nat.DNat44.StaticMapping.TwiceNatMode
+	0,  // 9: ligato.vpp.nat.DNat44.IdentityMapping.protocol:type_name -> ligato.vpp.nat.DNat44.Protocol
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_nat_nat_proto_init() }
@@ -1174,7 +1298,7 @@ func file_ligato_vpp_nat_nat_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_vpp_nat_nat_proto_rawDesc), len(file_ligato_vpp_nat_nat_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,487 @@
+package item
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+
+	"go.fd.io/govpp/api"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+)
+
+// Group describes a type of item that VPP keeps as any number of parts: one request adds a
+// part, one removes it, and a list has the parts of all items. A change adds and removes the
+// parts that differ, and leaves the others alone. Unlike a Set it is for very many parts: they
+// are read only to find the state of all items, and are changed in batches.
+//
+// V is the message of the item, P a part with everything that VPP has of it, K what VPP has
+// once.
+type Group[V proto.Message, P, K comparable] struct {
+	// Name of the descriptor.
+	Name string
+	// Model places the values in the key space.
+	Model models.Model[V]
+	// Derived selects the keys of values that are derived from others, which have no model and
+	// are read back with their base value. Default: the keys of the model.
+	Derived func(key string) bool
+	// Resolve translates a value into its parts, as in Entry. No two have the same ID.
+	Resolve func(r *Resolver, v V) []P
+	// Parts is how the VPP that is connected handles the parts. An error wraps
+	// binding.ErrUnsupported if it cannot. A result of nil means that it can have none at present.
+	Parts func() (*PartCalls[P], error)
+	// ID returns what tells a part from others.
+	ID func(p P) K
+	// Listed returns a part as the list has it. Default: with all of its fields.
+	Listed func(p P) P
+	// Key returns the key of the value that a part belongs to if no value is expected to
+	// have it; "" if it is none of the agent's.
+	Key func(n *Names, p P) string
+	// Value translates the parts that VPP has of a value, all with the same Key or expected,
+	// into a value.
+	Value func(n *Names, parts []P) V
+	// DerivedValues of a value; see kvs.Descriptor.
+	DerivedValues func(key string, v V) []kvs.KeyValuePair
+	// Recreate reports that a value is deleted and created again for a change. Default: its
+	// parts are changed.
+	Recreate func(old, v V) bool
+	// Taken returns the error of a part that the value with another key has. If set, a part
+	// that VPP has, but no value, is replaced. Default: VPP says whether it has the part.
+	Taken func(p P, key string) error
+	// Exists are the answers of VPP to the addition of a part that it has.
+	Exists []api.VPPApiError
+	// Gone, Explain and After are as in Entry.
+	Gone    []api.VPPApiError
+	Explain map[api.VPPApiError]string
+	After   []string
+}
+
+// PartCalls is how VPP handles parts.
+type PartCalls[P any] struct {
+	// Change returns the request that adds or removes a part, and a message for the reply.
+	Change func(p P, add bool) (request, reply api.Message)
+	// Answer returns the error that a reply without an error retval tells of. Optional.
+	Answer func(reply api.Message) error
+	// List returns the parts that VPP has.
+	List func(ctx context.Context) ([]P, error)
+}
+
+// NewGroup returns the descriptor of a type. ifs may be nil if its values name no interfaces.
+func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces, t Group[V, P, K]) *kvs.KVDescriptor {
+	if t.Listed == nil {
+		t.Listed = func(p P) P { return p }
+	}
+	d := &groups[V, P, K]{Group: t, vpp: vpp, ifs: ifs, has: session.NewState(func() *owners[K] {
+		return &owners[K]{of: map[K]string{}}
+	})}
+	out := kvs.Descriptor[V, kvs.Metadata]{
+		Name:            t.Name,
+		Southbound:      Southbound,
+		Validate:        d.validate,
+		Dependencies:    d.dependencies,
+		ValueComparator: d.same,
+		CreateBatch:     d.change,
+		UpdateBatch:     d.change,
+		DeleteBatch:     d.change,
+		Concurrency:     concurrency,
+		DerivedValues:   t.DerivedValues,
+		UpdateWithRecreate: func(_ string, old, v V, _ kvs.Metadata) bool {
+			return t.Recreate != nil && t.Recreate(old, v)
+		},
+	}
+	if t.Derived != nil {
+		out.KeySelector = t.Derived
+		return kvs.Adapt(&out)
+	}
+	out.RetrieveContext, out.ConcurrentRetrieve = d.retrieve, true
+	out.RetrieveDependencies = t.After
+	if ifs != nil {
+		out.RetrieveDependencies = append([]string{InterfaceName}, t.After...)
+	}
+	return kvs.Adapt(kvs.Describe(t.Model, out))
+}
+
+type groups[V proto.Message, P, K comparable] struct {
+	Group[V, P, K]
+	vpp *session.VPP
+	ifs Interfaces
+	has *session.State[owners[K]]
+}
+
+// owners are the keys of the values that have the parts, where VPP does not tell.
+type owners[K comparable] struct {
+	mu sync.Mutex
+	of map[K]string
+}
+
+func (d *groups[V, P, K]) validate(_ string, v V) error {
+	r := &Resolver{}
+	d.Resolve(r, v)
+	return errors.Join(r.errs...)
+}
+
+func (d *groups[V, P, K]) dependencies(_ string, v V) []kvs.Dependency {
+	r := &Resolver{}
+	d.Resolve(r, v)
+	return r.deps
+}
+
+func (d *groups[V, P, K]) same(_ string, a, b V) bool {
+	r := &Resolver{}
+	x, y := d.Resolve(r, a), d.Resolve(r, b)
+	return len(r.errs) == 0 && sameParts(x, y)
+}
+
+func sameParts[P comparable](a, b []P) bool {
+	return len(a) == len(b) && len(without(a, b)) == 0
+}
+
+// without returns the parts of a that b does not have.
+func without[P comparable](a, b []P) (out []P) {
+	if len(b) == 0 {
+		return a
+	}
+	in := make(map[P]bool, len(b))
+	for _, p := range b {
+		in[p] = true
+	}
+	for _, p := range a {
+		if !in[p] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// live translates a value into its parts in VPP; no value has none.
+func (d *groups[V, P, K]) live(v V) ([]P, error) {
+	if !v.ProtoReflect().IsValid() {
+		return nil, nil
+	}
+	r := &Resolver{vpp: true, ifs: d.ifs}
+	parts := d.Resolve(r, v)
+	return parts, errors.Join(r.errs...)
+}
+
+// step is the addition or removal of a part, for one value of a batch.
+type step[P any] struct {
+	value int
+	part  P
+	add   bool
+	err   error
+}
+
+// change turns the old value of each into the new one. The parts of all go to VPP together.
+// What VPP did of a change that fails is reverted.
+func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []result {
+	results := make([]result, len(values))
+	do, err := d.Parts()
+	owned, ownerErr := d.has.On(d.vpp)
+	var steps []step[P]
+	for i := range values {
+		old, oldErr := d.live(values[i].Old)
+		wanted, newErr := d.live(values[i].New)
+		results[i].Err = errors.Join(err, ownerErr, oldErr, newErr)
+		if do == nil && len(wanted) > 0 && results[i].Err == nil {
+			results[i].Err = errors.New("VPP can have none at present")
+		}
+		if do == nil || results[i].Err != nil {
+			continue
+		}
+		for _, p := range without(old, wanted) {
+			steps = append(steps, step[P]{value: i, part: p})
+		}
+		for _, p := range without(wanted, old) {
+			steps = append(steps, step[P]{value: i, part: p, add: true})
+		}
+	}
+	if len(steps) == 0 {
+		return results
+	}
+	d.claim(owned, values, steps)
+	d.send(ctx, do, steps)
+	d.replace(ctx, do, steps)
+	failed := map[int]bool{}
+	for _, s := range steps {
+		if s.err != nil {
+			results[s.value].Err = errors.Join(results[s.value].Err, s.err)
+			failed[s.value] = true
+		}
+	}
+	d.revert(ctx, do, steps, failed)
+	d.release(owned, values, steps, failed)
+	return results
+}
+
+// claim refuses the parts that other values have.
+func (d *groups[V, P, K]) claim(owned *owners[K], values []value[V], steps []step[P]) {
+	if d.Taken == nil {
+		return
+	}
+	owned.mu.Lock()
+	defer owned.mu.Unlock()
+	for i := range steps {
+		s := &steps[i]
+		id, key := d.ID(s.part), values[s.value].Key
+		switch other, has := owned.of[id]; {
+		case !s.add:
+		case has && other != key:
+			s.err = d.Taken(s.part, other)
+		default:
+			owned.of[id] = key
+		}
+	}
+}
+
+// release gives back the parts that were removed or could not be added.
+func (d *groups[V, P, K]) release(owned *owners[K], values []value[V], steps []step[P], failed map[int]bool) {
+	if d.Taken == nil {
+		return
+	}
+	owned.mu.Lock()
+	defer owned.mu.Unlock()
+	for _, s := range steps {
+		if id := d.ID(s.part); s.add == failed[s.value] && owned.of[id] == values[s.value].Key {
+			delete(owned.of, id)
+		}
+	}
+	for _, s := range steps { // a part may be removed and added with other fields
+		id := d.ID(s.part)
+		if _, has := owned.of[id]; !has && s.add != failed[s.value] {
+			owned.of[id] = values[s.value].Key
+		}
+	}
+}
+
+// send makes the steps that have no error yet.
+func (d *groups[V, P, K]) send(ctx context.Context, do *PartCalls[P], steps []step[P]) {
+	var requests, replies []api.Message
+	var sent []int
+	for i, s := range steps {
+		if s.err == nil {
+			req, reply := do.Change(s.part, s.add)
+			requests, replies, sent = append(requests, req), append(replies, reply), append(sent, i)
+		}
+	}
+	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
+		s := &steps[sent[n]]
+		if err == nil && do.Answer != nil {
+			err = do.Answer(replies[n])
+		}
+		if !s.add && session.Gone(err, d.Gone...) {
+			err = nil
+		}
+		s.err = explained(err, d.Explain)
+	}
+}
+
+// replace removes the parts that are in the way, if they are of no value, and adds those of
+// the values.
+func (d *groups[V, P, K]) replace(ctx context.Context, do *PartCalls[P], steps []step[P]) {
+	if d.Taken == nil {
+		return
+	}
+	for i := range steps {
+		if s := &steps[i]; s.add && is(s.err, d.Exists) {
+			again := []step[P]{{part: s.part}, {part: s.part, add: true}}
+			d.send(ctx, do, again)
+			s.err = errors.Join(again[0].err, again[1].err)
+		}
+	}
+}
+
+// revert undoes the steps of the values that failed. VPP may refuse that too; then the
+// value is read back.
+func (d *groups[V, P, K]) revert(ctx context.Context, do *PartCalls[P], steps []step[P], failed map[int]bool) {
+	if len(failed) == 0 {
+		return
+	}
+	var back []step[P]
+	for i := len(steps) - 1; i >= 0; i-- {
+		if s := steps[i]; failed[s.value] && s.err == nil {
+			back = append(back, step[P]{part: s.part, add: !s.add})
+		}
+	}
+	d.send(ctx, do, back)
+}
+
+func (d *groups[V, P, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) ([]kvs.KV[V, kvs.Metadata], error) {
+	do, err := d.Parts()
+	if err != nil {
+		return nil, ignoreUnsupported(err)
+	}
+	if do == nil {
+		return nil, nil
+	}
+	all, err := do.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &Names{}
+	if d.ifs != nil {
+		n.snapshot = d.ifs.Snapshot(ctx)
+	}
+	f := d.find(all, correlate)
+	f.others(n)
+	f.empty(correlate)
+	d.note(f.owner)
+	return f.values(n), n.err()
+}
+
+// note notes which values have parts.
+func (d *groups[V, P, K]) note(owner map[K]string) {
+	d.owners(func(of map[K]string) { maps.Copy(of, owner) })
+}
+
+// owners calls do with the keys of the values that are known to have parts.
+func (d *groups[V, P, K]) owners(do func(of map[K]string)) {
+	owned, err := d.has.On(d.vpp)
+	if d.Taken == nil || err != nil {
+		return
+	}
+	owned.mu.Lock()
+	defer owned.mu.Unlock()
+	do(owned.of)
+}
+
+// found is what VPP has, by the keys of the values.
+type found[V proto.Message, P, K comparable] struct {
+	d        *groups[V, P, K]
+	left     map[K]P // parts of no value so far
+	order    []K
+	keys     []string
+	parts    map[string][]P
+	owner    map[K]string // of the parts of expected values
+	known    map[K]string // owners of parts as they are known from before
+	expected map[string][]candidate[V, P]
+}
+
+// candidate is a value that may exist, and its parts as they are listed.
+type candidate[V proto.Message, P comparable] struct {
+	value V
+	parts []P
+}
+
+// find gives parts to the values that are expected to have them: first to those that VPP has
+// completely, for others may want a part of theirs.
+func (d *groups[V, P, K]) find(all []P, correlate []kvs.KV[V, kvs.Metadata]) *found[V, P, K] {
+	f := &found[V, P, K]{
+		d: d, left: make(map[K]P, len(all)), order: make([]K, 0, len(all)),
+		parts: make(map[string][]P, len(correlate)), owner: map[K]string{}, expected: make(map[string][]candidate[V, P], len(correlate)),
+	}
+	for _, p := range all {
+		f.left[d.ID(p)] = p
+		f.order = append(f.order, d.ID(p))
+	}
+	d.owners(func(of map[K]string) { f.known = maps.Clone(of) })
+	resolved := make([][]P, len(correlate))
+	for i, c := range correlate {
+		parts, err := d.live(c.Value)
+		if err != nil {
+			continue // what it names is not in VPP, so it is not either
+		}
+		for n := range parts {
+			parts[n] = d.Listed(parts[n])
+		}
+		resolved[i] = parts
+		f.expected[c.Key] = append(f.expected[c.Key], candidate[V, P]{c.Value, parts})
+		if f.complete(parts) {
+			f.take(c.Key, parts)
+		}
+	}
+	for i, c := range correlate {
+		f.take(c.Key, resolved[i])
+	}
+	return f
+}
+
+// empty gives the values without parts their keys: they exist as soon as they are expected.
+func (f *found[V, P, K]) empty(correlate []kvs.KV[V, kvs.Metadata]) {
+	for _, c := range correlate {
+		_, has := f.parts[c.Key]
+		for _, e := range f.expected[c.Key] {
+			if !has && len(e.parts) == 0 {
+				f.parts[c.Key], has = []P{}, true
+				f.keys = append(f.keys, c.Key)
+			}
+		}
+	}
+}
+
+func (f *found[V, P, K]) complete(parts []P) bool {
+	for _, p := range parts {
+		if has, ok := f.left[f.d.ID(p)]; !ok || has != p {
+			return false
+		}
+	}
+	return len(parts) > 0
+}
+
+// take gives the parts that VPP has to the value with a key.
+func (f *found[V, P, K]) take(key string, parts []P) {
+	for _, p := range parts {
+		id := f.d.ID(p)
+		if has, ok := f.left[id]; ok && !f.ofAnother(id, key) {
+			f.give(key, has)
+			f.owner[id] = key
+			delete(f.left, id)
+		}
+	}
+}
+
+// ofAnother reports that a part is of a value that is not looked for.
+func (f *found[V, P, K]) ofAnother(id K, key string) bool {
+	other, known := f.known[id]
+	_, expected := f.expected[other]
+	return known && other != key && !expected
+}
+
+func (f *found[V, P, K]) give(key string, p P) {
+	if f.parts[key] == nil {
+		f.keys = append(f.keys, key)
+	}
+	f.parts[key] = append(f.parts[key], p)
+}
+
+// others gives the rest to the values that it belongs to.
+func (f *found[V, P, K]) others(n *Names) {
+	for _, id := range f.order {
+		p, ok := f.left[id]
+		if !ok {
+			continue
+		}
+		delete(f.left, id)
+		if f.ofAnother(id, "") {
+			continue
+		}
+		n.unknown = false
+		if key := f.d.Key(n, p); key != "" && !n.unknown {
+			f.give(key, p)
+		}
+	}
+}
+
+// values returns the values: in the spelling in which they are expected, if they are.
+func (f *found[V, P, K]) values(n *Names) (out []kvs.KV[V, kvs.Metadata]) {
+	for _, key := range f.keys {
+		kv := kvs.KV[V, kvs.Metadata]{Key: key, Origin: kvs.FromNB}
+		at := -1
+		for i, c := range f.expected[key] {
+			if at < 0 && sameParts(c.parts, f.parts[key]) {
+				at = i
+			}
+		}
+		n.unknown = false
+		if at >= 0 {
+			kv.Value = f.expected[key][at].value
+		} else if kv.Value = f.d.Value(n, f.parts[key]); n.unknown {
+			continue
+		}
+		out = append(out, kv)
+	}
+	return out
+}
