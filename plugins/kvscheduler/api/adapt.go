@@ -175,7 +175,7 @@ func (a adapter[V, M]) adaptRetrieve(k *KVDescriptor) {
 				v, verr := a.value(kv.Key, kv.Value)
 				m, merr := a.metadata(kv.Key, kv.Metadata)
 				if verr == nil && merr == nil {
-					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin, kv.Unconfirmed})
+					typed = append(typed, KV[V, M]{kv.Key, v, m, kv.Origin, kv.Unconfirmed, kv.DerivedUnconfirmed})
 				}
 			}
 			found, err := d.RetrieveContext(ctx, typed)

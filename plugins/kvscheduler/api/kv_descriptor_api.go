@@ -251,6 +251,12 @@ type KV[V proto.Message, M any] struct {
 	// second step can so recognise an object without a mark. A desired value without
 	// such an operation is not unconfirmed.
 	Unconfirmed bool
+	// DerivedUnconfirmed reports, in the correlate argument of Retrieve, that an operation
+	// on a value derived from Value has an unknown outcome, and that the result of
+	// Retrieve decides which of the derived values exist. A descriptor removes what such
+	// an operation may have left and its result does not show. It is false if other
+	// derived values remain as they are on record.
+	DerivedUnconfirmed bool
 }
 
 // KeyValuePair is a key with its value.

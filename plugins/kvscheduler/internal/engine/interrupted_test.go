@@ -10,13 +10,15 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // interrupted is a scheduler whose southbound goes down after an operation on a derived
 // value.
 type interrupted struct {
 	*engine.Engine
-	unconfirmed bool // what the last Retrieve got
+	unconfirmed bool   // what the last Retrieve got
+	refuse      string // a derived value that the southbound refuses; then it does not go down
 }
 
 // base has derived values that Retrieve does not tell of.
@@ -32,7 +34,7 @@ func (i *interrupted) base() *api.KVDescriptor {
 			return all
 		},
 		Retrieve: func(correlate []api.KV[*model.Item, any]) ([]api.KV[*model.Item, any], error) {
-			i.unconfirmed = len(correlate) > 0 && correlate[0].Unconfirmed
+			i.unconfirmed = len(correlate) > 0 && correlate[0].DerivedUnconfirmed
 			return []api.KV[*model.Item, any]{{Key: "a/1", Value: &model.Item{}, Origin: api.FromNB}}, nil
 		},
 	})
@@ -48,8 +50,13 @@ func (i *interrupted) part() *api.KVDescriptor {
 			}
 			return []api.Dependency{{Label: "first", Key: "d/1"}}
 		},
-		Create: func(string, *model.Item) (any, error) {
-			i.SouthboundDown("s", errors.New("gone"))
+		Create: func(key string, _ *model.Item) (any, error) {
+			switch i.refuse {
+			case "":
+				i.SouthboundDown("s", errors.New("gone"))
+			case key:
+				return nil, errInjected
+			}
 			return nil, nil
 		},
 		Delete: func(string, *model.Item, any) error { return nil },
@@ -98,4 +105,30 @@ func TestInterruptedDerivedValues(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRefusedDerivedValue: the southbound refuses a derived value. The others stay on
+// record, so the reading after the failure does not decide about them; a resync does.
+func TestRefusedDerivedValue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		i := &interrupted{refuse: "d/2"}
+		stop := i.boot(t, ownership.NewMemory())
+		defer stop()
+		txn := i.StartNBTransaction()
+		txn.SetValue("a/1", &model.Item{Derived: []*model.Derived{{Key: "d/1"}, {Key: "d/2"}}})
+		if _, err := txn.Commit(t.Context()); err == nil {
+			t.Error("d/2 is not refused")
+		}
+		if i.unconfirmed || i.GetValueStatus("d/1").GetValue().GetState() != kvscheduler.ValueState_CONFIGURED {
+			t.Errorf("the reading decides about d/1: %t; it is %v", i.unconfirmed, i.GetValueStatus("d/1"))
+		}
+		i.refuse = "nothing"
+		if _, err := i.StartNBTransaction().Commit(t.Context(), api.WithResync(api.DownstreamResync, false)); err != nil {
+			t.Error(err)
+		}
+		if !i.unconfirmed {
+			t.Error("the derived values are not unconfirmed in a resync")
+		}
+	})
 }

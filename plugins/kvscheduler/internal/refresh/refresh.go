@@ -145,7 +145,7 @@ func (r *Refresher) readAll(d *registry.Descriptor, known []*graph.Node, expecte
 	err := r.Reads.blocked(d, r.Registry)
 	var found []api.KVWithMetadata
 	if err == nil {
-		found, err = r.retrieve(d, r.Unconfirmed.correlate(d, r.correlate(known, expected)))
+		found, err = r.retrieve(d, r.Unconfirmed.correlateAll(d, r.correlate(known, expected)))
 	}
 	switch {
 	case err == nil:

@@ -250,14 +250,22 @@ func (u *Unconfirmed) take(descriptor, key string) (rec *ownership.Record, here 
 // until it is known what the northbound wants.
 var errLeft = errors.New("was given up while it was out of reach")
 
+// correlateAll is correlate for a reading that also decides which derived values exist.
+func (u *Unconfirmed) correlateAll(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
+	expected = u.correlate(d, expected)
+	if u == nil {
+		return expected
+	}
+	for i := range expected {
+		kv := &expected[i]
+		kv.DerivedUnconfirmed = kv.Unconfirmed || u.derived[d.Name][kv.Key]
+	}
+	return expected
+}
+
 // correlate adds to what is expected in the southbound.
 func (u *Unconfirmed) correlate(d *registry.Descriptor, expected []api.KVWithMetadata) []api.KVWithMetadata {
 	of := u.of(d.Name)
-	if u != nil && len(u.derived[d.Name]) > 0 {
-		for i := range expected {
-			expected[i].Unconfirmed = u.derived[d.Name][expected[i].Key]
-		}
-	}
 	if len(of) == 0 {
 		return expected
 	}
@@ -309,7 +317,7 @@ func (u *Unconfirmed) tried(d *registry.Descriptor, expected []api.KVWithMetadat
 // Of a process that ended during a transaction that is everything on record: removals
 // are not written ahead.
 func (u *Unconfirmed) uncertain(d *registry.Descriptor, key string) bool {
-	return u.made[d.Name][key] != nil && (u.doubted[key] || u.derived[d.Name][key] || u.Interrupted && !u.lost[key])
+	return u.made[d.Name][key] != nil && (u.doubted[key] || u.Interrupted && !u.lost[key])
 }
 
 // late reports that an operation on the key may still take effect.

@@ -41,9 +41,9 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 	if err != nil {
 		return nil, err
 	}
-	unconfirmed := map[string]bool{}
+	derived := map[string]bool{} // those whose derived values are decided by what is returned
 	for _, kv := range correlate {
-		unconfirmed[kv.Value.GetName()] = unconfirmed[kv.Value.GetName()] || kv.Unconfirmed
+		derived[kv.Value.GetName()] = derived[kv.Value.GetName()] || kv.DerivedUnconfirmed
 		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
@@ -71,7 +71,7 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 		if i == nil {
 			continue
 		}
-		if unconfirmed[i.Name] {
+		if derived[i.Name] {
 			if err := r.resetTables(ctx, i, m); err != nil {
 				return nil, fmt.Errorf("interface %q: %w", i.Name, err)
 			}

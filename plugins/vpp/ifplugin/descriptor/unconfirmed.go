@@ -114,9 +114,9 @@ func sameMAC(found vppcalls.Details, want *interfaces.Interface, kind linkKind) 
 
 // resetTables puts an interface back into table 0 for a version of IP that it has no
 // addresses of. The table is chosen before the addresses are set, and follows from them:
-// no value says that an interface without addresses is in another table. It is one whose
-// operation has an unknown outcome: it may have chosen a table for addresses that were
-// never set.
+// no value says that an interface without addresses is in another table. An operation of
+// unknown outcome may have chosen a table for addresses that were never set. A membership
+// that stays on record is not touched: the addresses follow when they are retried.
 func (r *reading) resetTables(ctx context.Context, i *interfaces.Interface, m *ifaceidx.IfMeta) error {
 	if i.GetUnnumbered() != nil || i.GetSetDhcpClient() || i.GetIp6Nd() != nil {
 		return nil

@@ -32,12 +32,13 @@ type vrfDescriptor struct {
 func NewVrf(vpp *vppcalls.Calls, ifs index) *kvs.KVDescriptor {
 	d := &vrfDescriptor{vpp, ifs}
 	return kvs.Adapt(&kvs.Descriptor[*emptypb.Empty, kvs.Metadata]{
-		Name:          VrfName,
-		Southbound:    Southbound,
-		KeySelector:   isVrf,
-		Dependencies:  d.dependencies,
-		CreateContext: d.create,
-		DeleteContext: d.remove,
+		Name:                 VrfName,
+		Southbound:           Southbound,
+		KeySelector:          isVrf,
+		Dependencies:         d.dependencies,
+		CreateContext:        d.create,
+		DeleteContext:        d.remove,
+		RetrieveValueContext: d.retrieveValue,
 	})
 }
 
@@ -143,6 +144,38 @@ func (d *vrfDescriptor) remove(ctx context.Context, key string, _ *emptypb.Empty
 		return nil
 	}
 	return err
+}
+
+// retrieveValue reads the tables of the interface: no reading of the interface shows them
+// while it has no addresses. A member for one of two versions of IP is put back into
+// table 0, because an operation failed in between.
+func (d *vrfDescriptor) retrieveValue(ctx context.Context, key string, last *emptypb.Empty, _ kvs.Metadata) (
+	*emptypb.Empty, kvs.Metadata, bool, error) {
+	m, err := d.parse(key)
+	if err != nil {
+		return nil, nil, false, nil // an interface that does not exist is in no table
+	}
+	in, out := membership{swIfIndex: m.swIfIndex}, false
+	for _, version := range []struct {
+		wanted, ipv6 bool
+		in           *bool
+	}{{m.ipv4, false, &in.ipv4}, {m.ipv6, true, &in.ipv6}} {
+		if !version.wanted {
+			continue
+		}
+		vrf, err := d.vpp.Table(ctx, m.swIfIndex, version.ipv6)
+		if session.Gone(err) {
+			return nil, nil, false, nil
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+		*version.in, out = vrf == m.vrf, out || vrf != m.vrf
+	}
+	if !out {
+		return last, nil, true, nil
+	}
+	return nil, nil, false, d.set(ctx, in, 0)
 }
 
 func (d *vrfDescriptor) set(ctx context.Context, m membership, vrf uint32) error {

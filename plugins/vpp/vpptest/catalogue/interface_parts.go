@@ -31,13 +31,9 @@ func interfaceParts() []Item {
 	modes, placement := Tap("modes"), Tap("placement")
 	modes.RxModes = []*interfaces.Interface_RxMode{{DefaultMode: true, Mode: interfaces.Interface_RxMode_POLLING}}
 	placement.RxPlacements = []*interfaces.Interface_RxPlacement{{MainThread: true}}
-	vrf := part("VRF", "in7/vrf/7/ip-version/v4", inVrf, &l3.VrfTable{Id: 7})
-	vrf.Leaves = map[string]string{
-		"sw_interface_add_del_address": "the reading after the refusal puts the interface without addresses back into table 0, where a resync finds it",
-	}
 	all := []Item{
 		addresses,
-		vrf,
+		part("VRF", "in7/vrf/7/ip-version/v4", inVrf, &l3.VrfTable{Id: 7}),
 		part("unnumbered", "unnumbered/borrower", borrower, Base()),
 		part("DHCP client", "dhcp-client/dhcp", dhcp),
 	}
