@@ -110,9 +110,9 @@ type undecidedError struct{ error }
 func (e undecidedError) Unwrap() error        { return e.error }
 func (e undecidedError) Is(target error) bool { return target == ErrUndecided }
 
-// Undecided marks err as the failure of an operation that the southbound has executed or
-// refused, and it is not known which. The values of the descriptor are read with Retrieve,
-// which gets this one as Unconfirmed.
+// Undecided marks err as the failure of an operation that the southbound has executed, in
+// whole or in part, or refused, and it is not known which. The values of the descriptor
+// are read with Retrieve, which gets this one as Unconfirmed.
 func Undecided(err error) error {
 	if err == nil {
 		return nil

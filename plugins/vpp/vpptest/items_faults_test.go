@@ -45,8 +45,6 @@ func (l *life) faults() {
 	if len(creates) == 0 || len(deletes) == 0 {
 		l.t.Fatalf("created by %v, deleted by %v", creates, deletes)
 	}
-	leaves := func(message string) bool { return l.Leaves[message] != "" }
-	creates, deletes = slices.DeleteFunc(creates, leaves), slices.DeleteFunc(deletes, leaves)
 	retry := kvs.WithRetry(kvs.RetryOpts{Period: time.Millisecond})
 	for _, message := range creates {
 		l.fails(message)

@@ -12,6 +12,7 @@ import (
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/memif"
 
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
@@ -229,7 +230,7 @@ func (c *Calls) dropMemifSocket(ctx context.Context, id uint32, path string) err
 	case err == nil, errors.Is(err, api.UNEXPECTED_INTF_STATE), errors.Is(err, api.INVALID_ARGUMENT):
 		return nil // or another memif uses it, or it is gone
 	}
-	return fmt.Errorf("remove socket %d: %w", id, err)
+	return kvs.Undecided(fmt.Errorf("remove socket %d: %w", id, err)) // a reading of the values removes what is left
 }
 
 // DumpMemifs returns all memifs by the index of the interface.

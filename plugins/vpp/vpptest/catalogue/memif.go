@@ -58,7 +58,6 @@ func memif() Item {
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &memifapi.MemifDelete{SwIfIndex: of(index, m)}, &memifapi.MemifDeleteReply{}
 		},
-		Leaves:  map[string]string{"memif_socket_filename_add_del": "a socket that VPP did not delete stays until its next memif is deleted"},
 		Without: map[string]string{"Needs": "VPP makes the socket"},
 	})
 }
