@@ -200,8 +200,8 @@ type Descriptor[V proto.Message, M any] struct {
 	ConcurrentRetrieve bool
 
 	// RetrieveValue reads one value, for descriptors with an expensive Retrieve. last
-	// is the last known actual value; exists reports whether a value was found.
-	// Optional.
+	// is the last known actual value, or the desired one if none is known; exists reports
+	// whether a value was found. Optional.
 	RetrieveValue func(key string, last V, metadata M) (value V, newMetadata M, exists bool, err error)
 
 	// RetrieveValueContext is RetrieveValue with a context.

@@ -18,20 +18,43 @@ import (
 func TestKilledAtEachMessage(t *testing.T) {
 	t.Parallel()
 	for _, i := range catalogue.All() {
-		if i.Model() != ifmodel.InterfaceModel.Spec().ModelName() || len(i.Recreates) == 0 {
+		if i.Model() != ifmodel.InterfaceModel.Spec().ModelName() {
 			continue
 		}
-		t.Run(i.Name, func(t *testing.T) {
+		for n, c := range i.Recreates {
+			t.Run(fmt.Sprintf("%s %d", i.Name, n), func(t *testing.T) {
+				t.Parallel()
+				s := newStalls(t, 1)
+				before, after := catalogue.Values(i.Make()), catalogue.Values(i.Changed(c))
+				s.commit(i.Needed())
+				s.settle()
+				for at := range 18 {
+					s.story = append(s.story[:0], fmt.Sprintf("killed at message %d, late %t", at/2+1, at%2 == 1))
+					for _, step := range []values{before, after, deleted(after)} {
+						s.killAt(hangs{at: map[string]int{"": at/2 + 1}, late: at%2 == 1}, step, after)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The agent is killed while VPP re-creates a memif with another ring size, which VPP does
+// not tell, and the change is undone: the memif is re-created, whatever it is.
+func TestKilledBeforeUntold(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"before the effect": false, "after the effect": true} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStalls(t, 1)
-			before, after := catalogue.Values(i.Make()), catalogue.Values(i.Changed(i.Recreates[0]))
-			s.commit(i.Needed())
+			before, after := memif("m", 1, "x.sock"), memif("m", 1, "x.sock")
+			after.GetMemif().RingSize = 512
+			s.commit(of(before))
 			s.settle()
-			for at := range 18 {
-				s.story = append(s.story[:0], fmt.Sprintf("killed at message %d, late %t", at/2+1, at%2 == 1))
-				for _, step := range []values{before, after, deleted(after)} {
-					s.killAt(hangs{at: map[string]int{"": at/2 + 1}, late: at%2 == 1}, step, after)
-				}
+			created := func() uint64 { return s.sim.Sim.Count(newest(t, s.sim, "memif_create_v2", "memif_create")) }
+			s.killAt(hangs{at: map[string]int{newest(t, s.sim, "memif_create_v2", "memif_create"): 1}, late: late}, of(after), of(before))
+			if n := created(); n != 3 {
+				t.Errorf("the memif was created %d times, expected 3: first, with the other ring size, and again", n)
 			}
 		})
 	}

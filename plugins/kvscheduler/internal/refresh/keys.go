@@ -183,12 +183,16 @@ func (r *Refresher) one(n *graph.Node) error {
 	return nil
 }
 
-// last is what a value may be in the southbound; nil: it does not exist.
+// last is what a value may be in the southbound: what an operation of unknown outcome was
+// to make of it, what it is known to be, or what it is to become; nil: it does not exist.
 func (r *Refresher) last(n *graph.Node) proto.Message {
 	if r.Unconfirmed != nil && r.Unconfirmed.Doubted(n.Key) && !n.IsDerived() {
 		if msg := r.Unconfirmed.of(n.Desc.Name)[n.Key].Message(); msg != nil {
 			return msg
 		}
+	}
+	if n.Have != nil {
+		return n.Have.Msg
 	}
 	if v := expected(n); v != nil {
 		return v.Msg

@@ -271,7 +271,7 @@ func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interfac
 	}
 	kind := d.kinds[i.GetType()]
 	if !d.sameLink(old, i) {
-		if k, ok := kind.(linkUpdater); !ok || !k.inPlace(old, i) {
+		if k, ok := kind.(linkUpdater); !ok || d.unknownLink(old) || !k.inPlace(old, i) {
 			return true
 		}
 	}
@@ -279,9 +279,11 @@ func (d *interfaceDescriptor) mustRecreate(_ string, old, i *interfaces.Interfac
 		!ipconv.SameMAC(old.GetPhysAddress(), i.GetPhysAddress())
 }
 
+// sameLink is that of the kind. A link that is missing although it is not optional is
+// unknown (see doubtLink): it differs from all others.
 func (d *interfaceDescriptor) sameLink(a, b *interfaces.Interface) bool {
 	kind := d.kinds[a.GetType()]
-	return kind != nil && kind.sameLink(a, b)
+	return kind != nil && d.unknownLink(a) == d.unknownLink(b) && kind.sameLink(a, b)
 }
 
 // wantedMTU is the MTU to set; 0: none.

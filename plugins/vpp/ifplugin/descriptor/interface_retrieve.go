@@ -30,6 +30,7 @@ type reading struct {
 	virtual map[uint32][]netip.Addr // of virtual routers
 	names   map[uint32]string       // tags by index
 	wanted  map[string]*interfaces.Interface
+	doubted map[string][]*interfaces.Interface // those of unknown outcome: what they may be
 }
 
 // retrieve returns the interfaces with a tag and local0, which belongs to VPP.
@@ -44,10 +45,11 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 	derived := map[string]bool{} // those whose derived values are decided by what is returned
 	for _, kv := range correlate {
 		derived[kv.Value.GetName()] = derived[kv.Value.GetName()] || kv.DerivedUnconfirmed
-		if r.wanted[kv.Value.GetName()] == nil { // what is asked for comes first
+		if r.wanted[kv.Value.GetName()] == nil { // what VPP had comes first
 			r.wanted[kv.Value.GetName()] = kv.Value
 		}
 	}
+	r.doubt(correlate)
 	if err := r.claimUntagged(ctx, correlate); err != nil {
 		return nil, err
 	}
@@ -84,13 +86,14 @@ func (d *interfaceDescriptor) retrieve(ctx context.Context, correlate []interfac
 	return out, nil
 }
 
-func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, _ *ifaceidx.IfMeta) (
+func (d *interfaceDescriptor) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, meta *ifaceidx.IfMeta) (
 	*interfaces.Interface, *ifaceidx.IfMeta, bool, error) {
 	r, err := d.read(ctx)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	r.wanted[last.GetName()] = last
+	r.doubt([]interfaceKV{{Value: last, Metadata: meta}})
 	for _, found := range r.all {
 		if found.Tag == last.GetName() {
 			if err := r.readAddresses(ctx, found); err != nil {
@@ -199,6 +202,9 @@ func (r *reading) interfaceOf(ctx context.Context, found vppcalls.Details) (*int
 	}
 	m := &ifaceidx.IfMeta{SwIfIndex: found.SwIfIndex, InternalName: found.Name, DevType: found.DevType}
 	if known, err := r.recognised(ctx, found, wanted, i, m); !known {
+		return nil, nil, err
+	}
+	if err := r.doubtLink(ctx, found, i); err != nil {
 		return nil, nil, err
 	}
 	r.readSubState(found, wanted, i)

@@ -105,6 +105,53 @@ func (r *reading) creationOf(ctx context.Context, found vppcalls.Details, wanted
 	return -1, nil
 }
 
+// doubt notes what interfaces may be: those that operations of unknown outcome were to create
+// or replace, and those whose links were unknown before.
+func (r *reading) doubt(correlate []interfaceKV) {
+	r.doubted = map[string][]*interfaces.Interface{}
+	for _, kv := range correlate {
+		if kv.Unconfirmed || kv.Metadata != nil && r.d.unknownLink(kv.Value) {
+			r.doubted[kv.Value.GetName()] = nil
+		}
+	}
+	for _, kv := range correlate {
+		if may, ok := r.doubted[kv.Value.GetName()]; ok {
+			r.doubted[kv.Value.GetName()] = append(may, kv.Value)
+		}
+	}
+}
+
+// doubtLink makes the link of i, as it was read from found, unknown if the interface may
+// have one of several links that only VPP could tell apart, and does not. An interface
+// whose link is unknown is re-created.
+func (r *reading) doubtLink(ctx context.Context, found vppcalls.Details, i *interfaces.Interface) error {
+	for _, may := range r.doubted[i.GetName()] {
+		if may.GetType() != i.GetType() || !r.d.needsLink(i) {
+			continue
+		}
+		as := &interfaces.Interface{Name: i.GetName()}
+		if known, err := r.recognised(ctx, found, may, as, &ifaceidx.IfMeta{}); !known {
+			return err
+		}
+		if r.d.unknownLink(may) || !r.d.sameLink(i, as) {
+			i.Link = nil
+			return nil
+		}
+	}
+	return nil
+}
+
+// needsLink reports that a link is mandatory for the type of an interface.
+func (d *interfaceDescriptor) needsLink(i *interfaces.Interface) bool {
+	kind := d.kinds[i.GetType()]
+	return kind != nil && kind.traits().link != nil && !kind.traits().linkOptional
+}
+
+// unknownLink reports that the link of an interface is unknown; see doubtLink.
+func (d *interfaceDescriptor) unknownLink(i *interfaces.Interface) bool {
+	return linkOf(i) == nil && d.needsLink(i)
+}
+
 // sameMAC reports whether an interface that was just created has the MAC address of the
 // configuration, if the creation sets that.
 func sameMAC(found vppcalls.Details, want *interfaces.Interface, kind linkKind) bool {

@@ -1,6 +1,7 @@
 package vppcalls
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -183,9 +184,9 @@ func (c *Calls) createMemifV1(ctx context.Context, socketID uint32, p MemifParam
 	return uint32(reply.SwIfIndex), err
 }
 
-// DeleteMemif deletes a memif, and its socket, which has the path in the configuration, if
-// an agent added that and it has no other memif. If the memif does not exist, that is a
-// success.
+// DeleteMemif deletes a memif, and its socket if an agent added that and it has no other
+// memif. path is that of the socket in the configuration; empty if it is not known. If the
+// memif does not exist, that is a success.
 func (c *Calls) DeleteMemif(ctx context.Context, swIfIndex uint32, path string) error {
 	all, err := c.DumpMemifs(ctx)
 	if err != nil {
@@ -198,7 +199,7 @@ func (c *Calls) DeleteMemif(ctx context.Context, swIfIndex uint32, path string) 
 		return err
 	}
 	if was, ok := all[swIfIndex]; ok {
-		return c.dropMemifSocket(ctx, was.SocketID, path)
+		return c.dropMemifSocket(ctx, was.SocketID, cmp.Or(path, was.Socket))
 	}
 	return nil
 }
