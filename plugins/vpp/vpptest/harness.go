@@ -4,6 +4,7 @@
 package vpptest
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -36,6 +37,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vppplugins"
+	kvs "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -265,6 +267,34 @@ func (b *Harness) Await(key string, want api.ValueState) {
 			b.tb.Fatalf("%s is %s, expected %s\n%s", key, b.State(key), want, b.why(key))
 		}
 	}
+}
+
+// AwaitWhole polls until a value and all values derived from it are CONFIGURED.
+func (b *Harness) AwaitWhole(key string) {
+	b.tb.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); ; <-tick.C {
+		other := b.unconfigured(key)
+		if other == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.tb.Fatalf("%s is %s, expected CONFIGURED\n%s", other, b.State(other), b.why(other))
+		}
+	}
+}
+
+// unconfigured returns the key of a value, or of one derived from it, that is not
+// CONFIGURED; "" if all are.
+func (b *Harness) unconfigured(key string) string {
+	status := b.Scheduler.GetValueStatus(key)
+	for _, v := range append(status.GetDerivedValues(), status.GetValue()) {
+		if v.GetState() != kvs.ValueState_CONFIGURED {
+			return cmp.Or(v.GetKey(), key)
+		}
+	}
+	return ""
 }
 
 // Resync compares everything that is wanted with VPP and returns the

@@ -45,8 +45,11 @@ type stalls struct {
 	b     *vpptest.Harness
 	state string // directory
 	kill  string // where to copy the state directory when the simulator hangs; "": nowhere
-	at    hangs
-	later []hangs
+	// killable: the copy is what a killed agent leaves. It is not if the simulator hung at a
+	// request that no transaction waited for, and the agent sent others after the copy.
+	killable bool
+	at       hangs
+	later    []hangs
 
 	hung, resume, stopped chan struct{}
 }
@@ -117,16 +120,26 @@ func (s *stalls) watch(end <-chan struct{}) {
 func (s *stalls) stall() (brief bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	session := s.b.Mux.Session()
+	sent := func() uint64 {
+		if session.Conn == nil {
+			return 0
+		}
+		return session.Conn.Stats().Requests
+	}
+	before := sent()
 	if s.kill != "" {
 		if err := os.CopyFS(s.kill, os.DirFS(s.state)); err != nil {
 			s.t.Errorf("copy the state directory: %v", err)
 		}
-		s.kill = ""
 	}
-	if session := s.b.Mux.Session(); session.Up {
+	if session.Up {
 		session.Conn.Stall(binapi.ErrReplyTimeout)
 	} else {
 		s.sim.Sim.Patient() // an attempt to connect, which changes nothing
+	}
+	if s.kill != "" {
+		s.kill, s.killable = "", sent() == before
 	}
 	brief = s.at.brief
 	s.hangAt(hangs{})
@@ -303,12 +316,16 @@ func (s *stalls) round() string {
 	return what
 }
 
-// restart replaces the agent by another one that has the state directory, or a copy of
-// it, while the simulator hangs. It continues before the other agent is connected.
+// restart replaces the agent by another one that has the state directory, or the copy of
+// it in the directory kill, while the simulator hangs. It continues before the other agent
+// is connected.
 func (s *stalls) restart(kill string) {
-	s.say("restart, killed: %t", kill != "")
+	s.mu.Lock()
+	killed := kill != "" && s.killable
+	s.mu.Unlock()
+	s.say("restart, killed: %t", killed)
 	s.b.Stop()
-	if kill != "" {
+	if killed {
 		s.state = kill
 	}
 	s.resume <- struct{}{}
