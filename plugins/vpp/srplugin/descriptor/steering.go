@@ -89,7 +89,6 @@ func NewSteering(vpp *session.VPP, ifs item.Interfaces) (d *kvs.KVDescriptor, us
 
 func resolveSteering(r *item.Resolver, v *srv6.Steering) steering {
 	s := steering{}
-	r.NotEmpty("name", v.GetName(), "a unique name")
 	if _, ok := v.GetPolicyRef().(*srv6.Steering_PolicyIndex); ok {
 		r.Fail("policy_index", "indexes change, expected policy_bsid")
 	} else {

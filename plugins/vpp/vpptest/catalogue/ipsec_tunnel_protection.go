@@ -27,7 +27,7 @@ func ipsecTunnelProtection() Item {
 		Updates:    []Change{protection(func(p *ipsec.TunnelProtection) { p.SaOut, p.SaIn = []uint32{33}, []uint32{32} })},
 		Recreates:  []Change{protection(func(p *ipsec.TunnelProtection) { p.NextHopAddr = "10.3.3.3" })},
 		Refusals: map[string]Change{
-			"interface: empty":                       protection(func(p *ipsec.TunnelProtection) { p.Interface = "" }),
+			"interface: empty":                       protection(func(p *ipsec.TunnelProtection) { p.Interface, p.NextHopAddr = "", "10.3.3.3" }),
 			"sa_out: 0 associations, expected one":   protection(func(p *ipsec.TunnelProtection) { p.SaOut = nil }),
 			"sa_out: 2 associations, expected one":   protection(func(p *ipsec.TunnelProtection) { p.SaOut = []uint32{31, 33} }),
 			"sa_in: 0 associations, expected 1 to 4": protection(func(p *ipsec.TunnelProtection) { p.SaIn = nil }),

@@ -38,7 +38,6 @@ func srSteering() Item {
 			steering(func(s *srv6.Steering) { s.Traffic = SRv6Steering("", "", "::/0").Traffic }),
 		},
 		Refusals: map[string]Change{
-			"name: empty": steering(func(s *srv6.Steering) { s.Name = "" }),
 			`policy_bsid: "10.0.0.1", expected an IPv6 address`: steering(func(s *srv6.Steering) {
 				s.PolicyRef = &srv6.Steering_PolicyBsid{PolicyBsid: "10.0.0.1"}
 			}),
