@@ -273,7 +273,7 @@ func (d *abfDescriptor) policy(v *abf.ABF, paths []path) (vppcalls.Policy, error
 	case !ok:
 		return p, fmt.Errorf("access control list %q is not known to exist in VPP", v.GetAclName())
 	case list.L2:
-		return p, kvs.Permanent(item.Invalid("acl_name", "%q has MAC/IP rules, expected a list of IP rules", v.GetAclName()))
+		return p, fmt.Errorf("acl_name: %q has MAC/IP rules, expected a list of IP rules", v.GetAclName())
 	}
 	p.ACL = list.Index
 	for _, from := range paths {

@@ -57,8 +57,8 @@ func (d *abfInterfaceDescriptor) attach(ctx context.Context, values []attachedVa
 	results := d.change(ctx, values, d.vpp.Attach, func(v *attachedValue) *abf.ABF_AttachedInterface { return v.New })
 	for i := range results {
 		if err := results[i].Err; errors.Is(err, vppcalls.ErrOtherVersion) {
-			results[i].Err = kvs.Permanent(fmt.Errorf("attached_interfaces.is_ipv6: %q has the policy for the other one already: %w; use another policy",
-				values[i].New.GetInputInterface(), err))
+			results[i].Err = fmt.Errorf("attached_interfaces.is_ipv6: %q has the policy for the other one already: %w; use another policy",
+				values[i].New.GetInputInterface(), err)
 		}
 	}
 	return results
