@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.fd.io/govpp/api"
@@ -32,7 +34,7 @@ func NewDNAT(vpp *session.VPP, ifs item.Interfaces) *kvs.KVDescriptor {
 	return item.NewGroup(vpp, ifs, item.Group[*nat.DNat44, mapping, mappingID]{
 		Name: DNATName, Model: model.DNATModel, Parts: partsOf(vpp, mappingOperations),
 		Resolve: func(r *item.Resolver, v *nat.DNat44) []mapping {
-			d := dnatResolver{Resolver: r, tag: v.GetLabel(), seen: map[mappingID]string{}, needs: map[string]bool{}}
+			d := dnatResolver{Resolver: r, tag: v.GetLabel()}
 			return d.resolve(v)
 		},
 		ID:     func(m mapping) mappingID { return m.mappingID },
@@ -67,8 +69,8 @@ func protocolOf(number uint8) nat.DNat44_Protocol {
 type dnatResolver struct {
 	*item.Resolver
 	tag   string
-	seen  map[mappingID]string // the fields of the mappings
-	needs map[string]bool      // what the group waits for, by label
+	seen  map[mappingID]string // the fields of the mappings, if there are several
+	needs []string             // the labels of what the group waits for
 }
 
 func (d *dnatResolver) resolve(v *nat.DNat44) []mapping {
@@ -78,11 +80,14 @@ func (d *dnatResolver) resolve(v *nat.DNat44) []mapping {
 	d.tag = d.tag[:min(len(d.tag), tagLength)]
 	dependsOnGlobal(d.Resolver)
 	all := make([]mapping, 0, len(v.GetStMappings())+len(v.GetIdMappings()))
+	if cap(all) > 1 {
+		d.seen = make(map[mappingID]string, cap(all))
+	}
 	for n, m := range v.GetStMappings() {
 		if len(m.GetLocalIps()) == 0 {
 			continue // translates to nothing yet
 		}
-		field := fmt.Sprintf("st_mappings[%d]", n)
+		field := "st_mappings[" + strconv.Itoa(n) + "]"
 		all = append(all, d.once(field, d.static(field, m)))
 	}
 	for n, m := range v.GetIdMappings() {
@@ -94,6 +99,9 @@ func (d *dnatResolver) resolve(v *nat.DNat44) []mapping {
 
 // once refuses what VPP would have twice.
 func (d *dnatResolver) once(field string, m mapping) mapping {
+	if d.seen == nil {
+		return m
+	}
 	end := m.mappingID
 	end.form, end.via = static, inner{}
 	if other, has := d.seen[end]; has {
@@ -105,15 +113,15 @@ func (d *dnatResolver) once(field string, m mapping) mapping {
 
 // need makes the group wait for something, once.
 func (d *dnatResolver) need(label string, add func()) {
-	if !d.needs[label] {
-		d.needs[label] = true
+	if !slices.Contains(d.needs, label) {
+		d.needs = append(d.needs, label)
 		add()
 	}
 }
 
 // table returns a VRF table; VPP takes 4294967295 for the one of the inside, which is 0.
 func (d *dnatResolver) table(vrf uint32) uint32 {
-	if vrf == math.MaxUint32 {
+	if vrf == math.MaxUint32 || vrf == 0 {
 		return 0
 	}
 	label := fmt.Sprintf("vrf-table-exists-%d", vrf)
