@@ -35,6 +35,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
 	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
@@ -93,6 +94,7 @@ type Linux struct {
 	Namespaces    *nsplugin.Plugin
 	LinuxIfPlugin *linuxif.Plugin
 	LinuxL3Plugin *linuxl3.Plugin
+	IPTables      *iptablesplugin.Plugin
 }
 
 // VPP are the plugins of VPP.
@@ -187,6 +189,9 @@ func newLinux(a *VPPAgent) Linux {
 	}))
 	l.LinuxL3Plugin = linuxl3.NewPlugin(linuxl3.UseDeps(func(d *linuxl3.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = a.Scheduler, l.Namespaces, l.LinuxIfPlugin, a.NetAlloc
+	}))
+	l.IPTables = iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel = a.Scheduler, l.Namespaces, a.Label
 	}))
 	return l
 }

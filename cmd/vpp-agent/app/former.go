@@ -37,7 +37,6 @@ func newFormer() *Former {
 
 func formerPlugins() []*formerPlugin {
 	all := []*formerPlugin{
-		{name: "linux-iptablesplugin", answer: "the agent has no plugin for iptables; values of linux.iptables.rulechain are UNIMPLEMENTED"},
 		{name: "cassandra", refused: true, answer: "there is no Cassandra; write the values into etcd (--etcd-config=etcd.conf), " +
 			"Consul, Redis or a file (--filedb-config=filedb.conf)"},
 		{name: "kafka", answer: "nothing is published to Kafka; 'status-publishers: [etcd]' in vpp-ifplugin.conf publishes the states of interfaces"},

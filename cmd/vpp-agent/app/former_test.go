@@ -68,11 +68,10 @@ func TestFormerConfigurationFiles(t *testing.T) {
 func TestFormerFlags(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{
-		"--linux-iptablesplugin-config=x": "",
-		"--vpp-natplugin-config=x":        "",
-		"--kafka-config=x":                "",
-		"--vpp-l2plugin-config=x":         "",
-		"--cassandra-config=x":            "--etcd-config=etcd.conf",
+		"--vpp-natplugin-config=x": "",
+		"--kafka-config=x":         "",
+		"--vpp-l2plugin-config=x":  "",
+		"--cassandra-config=x":     "--etcd-config=etcd.conf",
 	} {
 		plugins, err := app.New()
 		if err != nil {

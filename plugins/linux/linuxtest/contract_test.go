@@ -11,9 +11,11 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	ifdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	iptdescriptor "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/descriptor"
 	l3descriptor "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/linuxtest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
 )
@@ -46,6 +48,9 @@ func TestContract(t *testing.T) {
 		&l3.Route{OutgoingInterface: "y/1", DstNetwork: "::/0", GwAddr: "fe80::1"},
 		&l3.ARPEntry{Interface: "x", IpAddress: "10.0.0.7", HwAddress: "02:00:00:00:00:01"},
 		&l3.ARPEntry{Interface: "y/1", IpAddress: "fd00::7", HwAddress: "02:00:00:00:00:0A"},
+		&iptables.RuleChain{Name: "in", Namespace: web, Interfaces: []string{"x"}, ChainType: iptables.RuleChain_INPUT,
+			DefaultPolicy: iptables.RuleChain_DROP, Rules: []string{"-i eth0 -j ACCEPT"}},
+		&iptables.RuleChain{Name: "own/chain", Namespace: ns, Protocol: iptables.RuleChain_IPV6, Table: iptables.RuleChain_NAT, ChainName: "OWN"},
 	}
 	samples := []kvstest.Sample{
 		{Key: ifmodel.HostInterfaceKey.Key("eth0"), Value: &emptypb.Empty{}},
@@ -57,5 +62,6 @@ func TestContract(t *testing.T) {
 	}
 	kvstest.CheckSamples(t, samples,
 		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), watcher.Descriptor(),
-		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps))
+		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps),
+		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
+	iptablesmodel "github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi/nltest"
@@ -86,14 +88,17 @@ func start(t *testing.T, w *nltest.World, taps TAPs, conf kvscheduler.Config, ex
 		known = taps
 	}
 	alloc := netalloc.NewPlugin(netalloc.UseDeps(func(d *netalloc.Deps) { d.Scheduler = sched }))
+	label := servicelabel.NewPlugin(servicelabel.UseLabel(Label))
 	ifs := ifplugin.NewPlugin(ifplugin.UseDeps(func(d *ifplugin.Deps) {
-		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc = sched, ns, known, alloc
-		d.ServiceLabel = servicelabel.NewPlugin(servicelabel.UseLabel(Label))
+		d.Scheduler, d.Namespaces, d.TAPs, d.NetAlloc, d.ServiceLabel = sched, ns, known, alloc, label
 	}))
 	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) {
 		d.Scheduler, d.Namespaces, d.Interfaces, d.NetAlloc = sched, ns, ifs, alloc
 	}))
-	a := agenttest.Start(t, append([]infra.Plugin{l3}, extra...)...)
+	filters := iptablesplugin.NewPlugin(iptablesplugin.UseDeps(func(d *iptablesplugin.Deps) {
+		d.Scheduler, d.Namespaces, d.ServiceLabel = sched, ns, label
+	}))
+	a := agenttest.Start(t, append([]infra.Plugin{l3, filters}, extra...)...)
 	return &Agent{Scheduler: sched, Interfaces: ifs, t: t, agent: a}
 }
 
@@ -108,7 +113,7 @@ func (a *Agent) Stop() {
 // Key returns the key of an item of Linux.
 func Key(t *testing.T, m proto.Message) string {
 	t.Helper()
-	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, netallocmodel.IPAllocationModel)
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, iptablesmodel.RuleChainModel, netallocmodel.IPAllocationModel)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,3 +178,18 @@ func (c *checked) Number(other Handle) (int, error) {
 func (c *checked) WatchOthers(ctx context.Context, ready func(), event func(number int, e Event)) error {
 	return c.do(func() error { return c.Handle.WatchOthers(ctx, ready, event) })
 }
+
+// SaveTable implements PacketFilter.
+func (c *checked) SaveTable(ctx context.Context, t FilterTable) (string, error) {
+	return read(c, func() (string, error) { return c.Handle.SaveTable(ctx, t) })
+}
+
+// RestoreTable implements PacketFilter.
+func (c *checked) RestoreTable(ctx context.Context, t FilterTable, lines []string) error {
+	return c.do(func() error { return c.Handle.RestoreTable(ctx, t, lines) })
+}
+
+// TryTable implements PacketFilter.
+func (c *checked) TryTable(ctx context.Context, t FilterTable, lines []string) (string, error) {
+	return read(c, func() (string, error) { return c.Handle.TryTable(ctx, t, lines) })
+}

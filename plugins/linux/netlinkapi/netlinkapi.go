@@ -1,5 +1,5 @@
 // Package netlinkapi is what the Linux plugins know of the kernel: links,
-// addresses, routes and neighbours of network namespaces, as small data types
+// addresses, routes, neighbours and packet filters of network namespaces, as small data types
 // and narrow interfaces. Package kernel beneath it talks to the real kernel;
 // package nlsim is a stateful fake of it.
 //
@@ -51,6 +51,7 @@ type Handle interface {
 	Routes
 	Watcher
 	Others
+	PacketFilter
 	// Namespace tells which namespace this is.
 	Namespace() NamespaceID
 	io.Closer

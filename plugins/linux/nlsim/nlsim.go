@@ -41,6 +41,7 @@ type space struct {
 	addrs     []netlinkapi.Address
 	routes    []netlinkapi.Route
 	neighs    []netlinkapi.Neighbour
+	filters   map[netlinkapi.FilterTable]filterTable // those that were changed
 	lastIndex int
 	watchers  map[*watcher[netlinkapi.Event]]struct{}
 	outlooks  map[*watcher[outlook]]struct{} // that watch other namespaces from here
@@ -78,6 +79,7 @@ func (k *Kernel) newSpace() *space {
 		watchers: map[*watcher[netlinkapi.Event]]struct{}{},
 		outlooks: map[*watcher[outlook]]struct{}{},
 		numberIn: map[*space]int{},
+		filters:  map[netlinkapi.FilterTable]filterTable{},
 	}
 	ns.add(netlinkapi.Link{Name: "lo", Loopback: true, MTU: 65536})
 	return ns
@@ -331,8 +333,8 @@ func (k *Kernel) Forget() {}
 // Close does nothing.
 func (k *Kernel) Close() error { return nil }
 
-// String lists the state: a line per namespace, link, address, route and
-// neighbour, in a stable order.
+// String lists the state: a line per namespace, link, address, route,
+// neighbour and line of a packet filter, in a stable order.
 func (k *Kernel) String() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -340,6 +342,7 @@ func (k *Kernel) String() string {
 	for _, path := range slices.Sorted(maps.Keys(k.spaces)) {
 		fmt.Fprintf(&b, "namespace %q\n", path)
 		k.spaces[path].print(&b)
+		k.spaces[path].printFilters(&b)
 	}
 	return b.String()
 }

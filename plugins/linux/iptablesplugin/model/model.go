@@ -1,6 +1,4 @@
 // Package model places packet filter chains of Linux in the key space.
-//
-// No plugin handles these items yet: their values are UNIMPLEMENTED.
 package model
 
 import (

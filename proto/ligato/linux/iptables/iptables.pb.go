@@ -200,7 +200,8 @@ func (RuleChain_ChainType) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_linux_iptables_iptables_proto_rawDescGZIP(), []int{0, 2}
 }
 
-// Default policy of a built-in chain.
+// Default policy of a built-in chain. The former one returns when the rule
+// chain is deleted.
 type RuleChain_Policy int32
 
 const (
@@ -210,9 +211,9 @@ const (
 	RuleChain_ACCEPT RuleChain_Policy = 1
 	// Drop packets.
 	RuleChain_DROP RuleChain_Policy = 2
-	// Give packets to a program.
+	// Give packets to a program. Kernels refuse it as a policy.
 	RuleChain_QUEUE RuleChain_Policy = 3
-	// Return to the calling chain.
+	// Return to the calling chain. Kernels refuse it as a policy.
 	RuleChain_RETURN RuleChain_Policy = 4
 )
 
@@ -262,8 +263,9 @@ func (RuleChain_Policy) EnumDescriptor() ([]byte, []int) {
 }
 
 // A chain of packet filter rules. Model linux.iptables.rulechain, key
-// config/linux/iptables/v2/rulechain/{name}. The chain is the agent's alone:
-// rules it does not know are removed.
+// config/linux/iptables/v2/rulechain/{name}. A CUSTOM chain is the agent's
+// alone: rules it does not know are removed. In a built-in chain the rules of
+// others stay: its first rule leads to a chain of the agent with these rules.
 type RuleChain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name, unique within the agent.
@@ -279,13 +281,16 @@ type RuleChain struct {
 	Table RuleChain_Table `protobuf:"varint,5,opt,name=table,proto3,enum=ligato.linux.iptables.RuleChain_Table" json:"table,omitempty"`
 	// A built-in chain, or CUSTOM for one that the agent creates.
 	ChainType RuleChain_ChainType `protobuf:"varint,6,opt,name=chain_type,json=chainType,proto3,enum=ligato.linux.iptables.RuleChain_ChainType" json:"chain_type,omitempty"`
-	// Name of the chain; required for CUSTOM, ignored otherwise.
+	// Name of the chain, of 28 bytes at most; required for CUSTOM, ignored
+	// otherwise.
 	ChainName string `protobuf:"bytes,7,opt,name=chain_name,json=chainName,proto3" json:"chain_name,omitempty"`
 	// What happens to packets that no rule decides about. Only for built-in
 	// chains of the FILTER table.
 	DefaultPolicy RuleChain_Policy `protobuf:"varint,8,opt,name=default_policy,json=defaultPolicy,proto3,enum=ligato.linux.iptables.RuleChain_Policy" json:"default_policy,omitempty"`
 	// Rules in order, each the arguments of iptables without table and chain: "-i
-	// eth0 -s 192.168.0.1 -j ACCEPT".
+	// eth0 -s 192.168.0.1 -j ACCEPT". Quotes and backslashes keep spaces, as in a
+	// shell. If one is refused, the chain stays as it was. A rule that jumps to
+	// the chain of another item is retried until that exists.
 	Rules         []string `protobuf:"bytes,10,rep,name=rules,proto3" json:"rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
