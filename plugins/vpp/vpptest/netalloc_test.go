@@ -86,7 +86,7 @@ func TestBadAllocations(t *testing.T) {
 		"interface_name: empty":                                                                     allocation("n", "", "10.0.0.1/8", ""),
 		"alloc:net6 is the IPv6 address 2001:db8::1/64: in VRF table 7 the interface needs another": nil,
 	} {
-		items := of()
+		var items values
 		if m != nil {
 			items = of(m)
 		} else {
