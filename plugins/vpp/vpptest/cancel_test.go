@@ -114,15 +114,13 @@ func TestCanceledCallbacks(t *testing.T) {
 		_ = c.bench.Commit(c.values, api.WithRetry(api.RetryOpts{Period: 10 * time.Millisecond})) // seen in the simulator
 	})
 	for _, c := range cases {
-		if !c.bench.Sim.Hung() {
-			t.Errorf("%s was not sent", c.message)
-		}
+		<-c.bench.Sim.Hanging() // on a busy machine a retry sends it
 	}
 	awaitNoDescriptors(t)
 	each(func(c *canceledCase) {
 		c.bench.Sim.Resume()
 		for key := range c.values {
-			c.bench.Await(key, kvscheduler.ValueState_CONFIGURED)
+			c.bench.AwaitWhole(key)
 		}
 	})
 	oracle := vpptest.Start(t, vpptest.Simulator(t, simOptions()), vpptest.Quiet())
