@@ -40,7 +40,7 @@ func limitHeap() (adaptable bool) {
 	return set == byDefault
 }
 
-// percentFor is by how much a heap may grow of which so many bytes are in use.
+// percentFor returns by how many percent a heap with the given bytes in use may grow.
 func percentFor(live uint64) int {
 	if live <= largeHeap {
 		return gcPercent

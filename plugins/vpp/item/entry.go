@@ -157,7 +157,7 @@ func (d *entries[V, E, K]) update(ctx context.Context, values []value[V]) []resu
 	return results
 }
 
-// replace adds an entry in the place of another one.
+// replace removes the entry that exists, and adds another one.
 func (d *entries[V, E, K]) replace(ctx context.Context, e E) error {
 	if err := d.send(ctx, e, false); err != nil && !session.Gone(err, d.Gone...) {
 		return fmt.Errorf("remove the entry that exists: %w", err)

@@ -19,7 +19,7 @@ import (
 type Resolver struct {
 	vpp   bool // names have the numbers of VPP; otherwise any
 	ifs   Interfaces
-	names []string // of which numbers were made up
+	names []string // those with a made-up number, which is their position
 	errs  []error
 	deps  []kvs.Dependency
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// Singleton describes a type of item of which a VPP has one, or none. V is the message of the
+// Singleton describes a type of item that a VPP has at most once. V is the message of the
 // item. E is what VPP has of it, with the same promises as for an Entry.
 type Singleton[V proto.Message, E any] struct {
 	// Name of the descriptor.

@@ -12,7 +12,7 @@ import (
 
 // Operations are what a plugin does with VPP, in the order of their declarations. A
 // package of calls has one variable of this type; the operations that it declares
-// (see Declare) tell what its items need of VPP.
+// (see Declare) say which messages its items need.
 type Operations struct {
 	all []binding.Capability
 }

@@ -122,7 +122,7 @@ func TestACLOrder(t *testing.T) {
 		b.Resync()
 		is("c 0 a foreign | out")
 
-		// The interface goes, and comes back.
+		// The interface is deleted and created again.
 		b.Must(deleted(of(loop("x"))))
 		b.Want(states{"vpp/acl/a/interface/ingress/x": pending})
 		b.Must(of(loop("x")))

@@ -92,7 +92,7 @@ var explainAddress = map[api.VPPApiError]string{
 }
 
 // NewPool describes address pools. VPP knows addresses alone, each once for twice-NAT and once
-// for other NAT. A pool is changed in place: the sessions of the addresses that stay go on.
+// for other NAT. A pool is changed in place: the addresses that stay keep their sessions.
 func NewPool(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewGroup(vpp, nil, item.Group[*nat.Nat44AddressPool, address, addressID]{
 		Name: PoolName, Model: model.PoolModel,

@@ -168,7 +168,7 @@ func (d *policies) update(ctx context.Context, _, all []srPolicy) []error {
 	return errs
 }
 
-// replace gives a policy its lists in the place of those that it has.
+// replace replaces the segment lists of a policy.
 func (d *policies) replace(ctx context.Context, p srPolicy, has []sr.Srv6SidListWithSlIndex) error {
 	for _, l := range p.lists {
 		if !slices.ContainsFunc(has, func(h sr.Srv6SidListWithSlIndex) bool { return listOf(h) == l }) {

@@ -45,7 +45,7 @@ type Item struct {
 	Recreates []Change
 	// Refusals change the exemplar into values that are INVALID, by what the error says.
 	Refusals map[string]Change
-	// Conflicts are pairs of items of which VPP can have one.
+	// Conflicts are pairs of items that VPP cannot have together.
 	Conflicts []Conflict
 	// ByHand returns the request by which another client deletes the exemplar in VPP, and
 	// an empty reply. The function gives the index of an interface.

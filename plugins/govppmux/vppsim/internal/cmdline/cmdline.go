@@ -1,4 +1,4 @@
-// Package cmdline is how VPP's command line finds and runs commands, whoever brings
+// Package cmdline finds and runs the commands of VPP's command line, whoever brings
 // them.
 package cmdline
 
