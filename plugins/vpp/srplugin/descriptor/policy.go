@@ -195,9 +195,9 @@ func (d *policies) remove(ctx context.Context, bsid ip_types.IP6Address, list ui
 }
 
 // renew makes the segment lists of all policies that encapsulate again, each before the old one
-// is removed.
+// is removed. Policies may be deleted at the same time.
 func (d *policies) renew(ctx context.Context) error {
-	found, err := session.DumpOf[*sr.SrPoliciesWithSlIndexDetails](ctx, d.vpp, policyOperation, &sr.SrPoliciesWithSlIndexDump{})
+	found, err := d.dump(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,15 +205,29 @@ func (d *policies) renew(ctx context.Context) error {
 		if !p.IsEncap {
 			continue
 		}
-		for _, l := range p.SidLists {
-			req := &sr.SrPolicyMod{BsidAddr: p.Bsid, Operation: sr_types.SR_POLICY_OP_API_ADD, Sids: listOf(l)}
-			if err := d.modify(ctx, req); err != nil {
-				return err
-			}
-			if err := d.remove(ctx, p.Bsid, l.SlIndex); err != nil {
-				return err
+		if err := d.renewLists(ctx, p); err != nil {
+			left, dumpErr := d.dump(ctx)
+			if dumpErr != nil || slices.ContainsFunc(left, func(f *sr.SrPoliciesWithSlIndexDetails) bool { return f.Bsid == p.Bsid }) {
+				return errors.Join(fmt.Errorf("segment lists of policy %s: %w", segmentText(p.Bsid), err), dumpErr)
 			}
 		}
 	}
 	return nil
+}
+
+func (d *policies) renewLists(ctx context.Context, p *sr.SrPoliciesWithSlIndexDetails) error {
+	for _, l := range p.SidLists {
+		req := &sr.SrPolicyMod{BsidAddr: p.Bsid, Operation: sr_types.SR_POLICY_OP_API_ADD, Sids: listOf(l)}
+		if err := d.modify(ctx, req); err != nil {
+			return err
+		}
+		if err := d.remove(ctx, p.Bsid, l.SlIndex); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *policies) dump(ctx context.Context) ([]*sr.SrPoliciesWithSlIndexDetails, error) {
+	return session.DumpOf[*sr.SrPoliciesWithSlIndexDetails](ctx, d.vpp, policyOperation, &sr.SrPoliciesWithSlIndexDump{})
 }
