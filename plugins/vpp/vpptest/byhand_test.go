@@ -1,15 +1,10 @@
 package vpptest_test
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	vppinterfaces "go.fd.io/govpp/binapi/interface"
-	"go.fd.io/govpp/binapi/interface_types"
-
-	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -141,31 +136,4 @@ func deleteLoopback(t *testing.T, b *vpptest.Harness, name string) {
 		}
 	}
 	t.Fatalf("no interface has the tag %q", name)
-}
-
-// An interface that is deleted after the values were read and before VPP sends events is
-// found lost nevertheless.
-func TestDeletedBeforeEvents(t *testing.T) {
-	t.Parallel()
-	target := vpptest.Simulator(t, simOptions())
-	b := vpptest.Start(t, target)
-	b.Must(of(loop("lo")))
-	if err := target.Sim.Delay("want_interface_events", time.Second); err != nil {
-		t.Fatal(err)
-	}
-	reads := target.Sim.Count("ip_route_v2_dump") // routes are read after interfaces
-	target.Sim.Disconnect()
-	for target.Sim.Count("ip_route_v2_dump") == reads {
-		runtime.Gosched()
-	}
-	other, err := binapi.Dial(t.Context(), binapi.Options{Socket: target.Socket})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	req := &vppinterfaces.DeleteLoopback{SwIfIndex: interface_types.InterfaceIndex(indexOf(b, "lo"))}
-	if err := other.Call(t.Context(), req, &vppinterfaces.DeleteLoopbackReply{}); err != nil {
-		t.Fatal(err)
-	}
-	b.Await(ifKey("lo"), missing)
 }
