@@ -75,14 +75,14 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 	if t.Listed == nil {
 		t.Listed = func(p P) P { return p }
 	}
-	d := &groups[V, P, K]{Group: t, vpp: vpp, ifs: ifs, has: session.NewState(func() *owners[K] {
+	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{vpp: vpp, ifs: ifs, resolve: t.Resolve}, has: session.NewState(func() *owners[K] {
 		return &owners[K]{of: map[K]string{}}
 	})}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:            t.Name,
 		Southbound:      Southbound,
-		Validate:        d.validate,
-		Dependencies:    d.dependencies,
+		Validate:        d.resolver.validate,
+		Dependencies:    d.resolver.dependencies,
 		ValueComparator: d.same,
 		CreateBatch:     d.change,
 		UpdateBatch:     d.change,
@@ -98,18 +98,14 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 		return kvs.Adapt(&out)
 	}
 	out.RetrieveContext, out.ConcurrentRetrieve = d.retrieve, true
-	out.RetrieveDependencies = t.After
-	if ifs != nil {
-		out.RetrieveDependencies = append([]string{InterfaceName}, t.After...)
-	}
+	out.RetrieveDependencies = d.resolver.after(t.After)
 	return kvs.Adapt(kvs.Describe(t.Model, out))
 }
 
 type groups[V proto.Message, P, K comparable] struct {
 	Group[V, P, K]
-	vpp *session.VPP
-	ifs Interfaces
-	has *session.State[owners[K]]
+	resolver translation[V, []P, K]
+	has      *session.State[owners[K]]
 }
 
 // owners are the keys of the values that have the parts, where VPP does not tell.
@@ -118,22 +114,9 @@ type owners[K comparable] struct {
 	of map[K]string
 }
 
-func (d *groups[V, P, K]) validate(_ string, v V) error {
-	r := &Resolver{}
-	d.Resolve(r, v)
-	return errors.Join(r.errs...)
-}
-
-func (d *groups[V, P, K]) dependencies(_ string, v V) []kvs.Dependency {
-	r := &Resolver{}
-	d.Resolve(r, v)
-	return r.deps
-}
-
 func (d *groups[V, P, K]) same(_ string, a, b V) bool {
-	r := &Resolver{}
-	x, y := d.Resolve(r, a), d.Resolve(r, b)
-	return len(r.errs) == 0 && sameParts(x, y)
+	x, y, ok := d.resolver.both(a, b)
+	return ok && sameParts(x, y)
 }
 
 func sameParts[P comparable](a, b []P) bool {
@@ -162,9 +145,7 @@ func (d *groups[V, P, K]) live(v V) ([]P, error) {
 	if !v.ProtoReflect().IsValid() {
 		return nil, nil
 	}
-	r := &Resolver{vpp: true, ifs: d.ifs}
-	parts := d.Resolve(r, v)
-	return parts, errors.Join(r.errs...)
+	return d.resolver.live(v)
 }
 
 // step is the addition or removal of a part, for one value of a batch.
@@ -180,7 +161,7 @@ type step[P any] struct {
 func (d *groups[V, P, K]) change(ctx context.Context, values []value[V]) []result {
 	results := make([]result, len(values))
 	do, err := d.Parts()
-	owned, ownerErr := d.has.On(d.vpp)
+	owned, ownerErr := d.has.On(d.resolver.vpp)
 	var steps []step[P]
 	for i := range values {
 		old, oldErr := d.live(values[i].Old)
@@ -267,7 +248,7 @@ func (d *groups[V, P, K]) send(ctx context.Context, do *PartCalls[P], steps []st
 			requests, replies, sent = append(requests, req), append(replies, reply), append(sent, i)
 		}
 	}
-	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
+	for n, err := range d.resolver.vpp.CallAll(ctx, requests, replies) {
 		s := &steps[sent[n]]
 		if err == nil && do.Answer != nil {
 			err = do.Answer(replies[n])
@@ -321,10 +302,7 @@ func (d *groups[V, P, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 	if err != nil {
 		return nil, err
 	}
-	n := &Names{}
-	if d.ifs != nil {
-		n.snapshot = d.ifs.Snapshot(ctx)
-	}
+	n := d.resolver.names(ctx)
 	f := d.find(all, correlate)
 	f.others(n)
 	f.empty(correlate)
@@ -339,7 +317,7 @@ func (d *groups[V, P, K]) note(owner map[K]string) {
 
 // owners calls do with the keys of the values that are known to have parts.
 func (d *groups[V, P, K]) owners(do func(of map[K]string)) {
-	owned, err := d.has.On(d.vpp)
+	owned, err := d.has.On(d.resolver.vpp)
 	if d.Taken == nil || err != nil {
 		return
 	}

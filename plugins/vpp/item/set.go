@@ -57,7 +57,7 @@ type Table[E any] struct {
 
 // NewSet returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, t Set[V, E, K]) *kvs.KVDescriptor {
-	d := &sets[V, E, K]{Set: t, ifs: ifs, resolver: translation[V, []E, K]{vpp: vpp, ifs: ifs, resolve: t.Resolve}}
+	d := &sets[V, E, K]{Set: t, resolver: translation[V, []E, K]{vpp: vpp, ifs: ifs, resolve: t.Resolve}}
 	return kvs.Adapt(kvs.Describe(t.Model, kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
@@ -75,7 +75,6 @@ func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, 
 
 type sets[V proto.Message, E, K comparable] struct {
 	Set[V, E, K]
-	ifs      Interfaces
 	resolver translation[V, []E, K]
 }
 
@@ -159,7 +158,7 @@ func (d *sets[V, E, K]) compare(ctx context.Context, entries []E, created bool) 
 // taken is the error for an entry that another value or client has; nil if it refers to something
 // that is not known to the agent, such as an interface that was deleted.
 func (d *sets[V, E, K]) taken(ctx context.Context, has E) error {
-	n := d.names(ctx)
+	n := d.resolver.names(ctx)
 	v := d.Value(n, nil, []E{has})
 	switch err := n.err(); {
 	case err != nil:
@@ -168,14 +167,6 @@ func (d *sets[V, E, K]) taken(ctx context.Context, has E) error {
 		return nil
 	}
 	return fmt.Errorf("%s: VPP has it already, for %s", d.Fields, d.Model.Key(v))
-}
-
-func (d *sets[V, E, K]) names(ctx context.Context) *Names {
-	n := &Names{}
-	if d.ifs != nil {
-		n.snapshot = d.ifs.Snapshot(ctx)
-	}
-	return n
 }
 
 // at returns the entry that VPP has with the ID of another one.
@@ -216,7 +207,7 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	n, keys := d.names(ctx), map[string]bool{}
+	n, keys := d.resolver.names(ctx), map[string]bool{}
 	found := func(kv kvs.KV[V, kvs.Metadata]) {
 		if !n.unknown && !keys[kv.Key] {
 			keys[kv.Key], out = true, append(out, kv)

@@ -72,10 +72,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 	if len(all) == 0 {
 		return nil
 	}
-	n := &Names{}
-	if t.ifs != nil {
-		n.snapshot = t.ifs.Snapshot(ctx)
-	}
+	n := t.names(ctx)
 	for i, e := range all {
 		w, ok := expected[t.id(e)]
 		if !ok && t.learned != nil && t.learned(e) {
@@ -108,6 +105,15 @@ func (t *translation[V, E, K]) expect(expected map[K]wanted[V, E], key string, v
 	if _, twice := expected[t.id(e)]; !twice {
 		expected[t.id(e)] = wanted[V, E]{key, v, e}
 	}
+}
+
+// names gives the names of what VPP has now.
+func (t *translation[V, E, K]) names(ctx context.Context) *Names {
+	n := &Names{}
+	if t.ifs != nil {
+		n.snapshot = t.ifs.Snapshot(ctx)
+	}
+	return n
 }
 
 // after returns the descriptors whose metadata are needed.
