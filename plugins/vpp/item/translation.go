@@ -66,30 +66,42 @@ type wanted[V proto.Message, E any] struct {
 
 // recognized translates what VPP has into values. expected has the values that may be there;
 // an entry is one of them if the IDs are equal. Of several values of one ID the first
-// counts. each is called for every value that was found, with the index of its entry.
+// counts. each is called for every value that was found, with the index of its entry: for a
+// key once, and for the expected ones first.
 func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected map[K]wanted[V, E],
 	each func(i int, key string, v V, origin kvs.ValueOrigin)) error {
 	if len(all) == 0 {
 		return nil
 	}
-	n := t.names(ctx)
-	for i, e := range all {
-		w, ok := expected[t.id(e)]
-		if !ok && t.learned != nil && t.learned(e) {
-			continue
+	n, seen := t.names(ctx), make(map[string]bool, len(all))
+	found := func(i int, key string, v V, origin kvs.ValueOrigin) {
+		if !n.unknown && !seen[key] {
+			seen[key] = true
+			each(i, key, v, origin)
 		}
 		n.unknown = false
-		v := t.value(n, e)
-		switch {
-		case n.unknown:
-		case ok && reflect.DeepEqual(w.entry, e):
-			each(i, w.key, w.value, kvs.FromNB) // in its spelling
-		case ok:
-			each(i, w.key, v, kvs.FromNB)
-		case t.learned != nil:
-			each(i, t.model.Key(v), v, kvs.UnknownOrigin)
-		default:
-			each(i, t.model.Key(v), v, kvs.FromNB)
+	}
+	var others []int
+	for i, e := range all {
+		w, ok := expected[t.id(e)]
+		if !ok {
+			others = append(others, i)
+			continue
+		}
+		v := t.value(n, e) // also tells whether VPP still has what the entry refers to
+		if reflect.DeepEqual(w.entry, e) {
+			v = w.value // in its spelling
+		}
+		found(i, w.key, v, kvs.FromNB)
+	}
+	origin := kvs.FromNB
+	if t.learned != nil {
+		origin = kvs.UnknownOrigin
+	}
+	for _, i := range others {
+		if t.learned == nil || !t.learned(all[i]) {
+			v := t.value(n, all[i])
+			found(i, t.model.Key(v), v, origin)
 		}
 	}
 	return n.err()
