@@ -154,8 +154,8 @@ func TestChains(t *testing.T) {
 	})
 }
 
-// The rules and the policy of others are there before, during and after; the agent restores
-// the policy that was there first, whoever set it since.
+// The agent keeps the rules of others. On delete it restores the policy that the chain had
+// before the agent changed it.
 func TestForeignRulesAndPolicy(t *testing.T) {
 	run(t, func(t *testing.T, w *nltest.World) {
 		h := w.Make(t, "left")

@@ -18,7 +18,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 )
 
-// notified records what the scheduler is told.
+// notified records the calls to the scheduler.
 type notified struct {
 	kvs.Notifier
 

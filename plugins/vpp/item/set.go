@@ -35,9 +35,9 @@ type Set[V proto.Message, E, K comparable] struct {
 	// Belongs reports that two entries with the same ID are of values with the same key;
 	// default: always.
 	Belongs func(a, b E) bool
-	// Value translates entries that VPP has into a value. wanted are those of the value
-	// that is expected, of which some may be missing; nil if none is expected, and found is
-	// one entry.
+	// Value translates the entries that were found in VPP into a value. wanted are the entries
+	// of the expected value; some may be missing in VPP. If no value is expected, wanted is
+	// nil and found has one entry.
 	Value func(n *Names, wanted, found []E) V
 	// Origin of values that are not expected.
 	Origin kvs.ValueOrigin

@@ -88,7 +88,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 			others = append(others, i)
 			continue
 		}
-		v := t.value(n, e) // also tells whether VPP still has what the entry refers to
+		v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
 		if reflect.DeepEqual(w.entry, e) {
 			v = w.value // in its spelling
 		}

@@ -60,8 +60,7 @@ func TestABFBothVersions(t *testing.T) {
 	})
 }
 
-// A policy follows its list: it goes and comes back with it, and with the index that another
-// list of the same name has.
+// A policy is deleted and created again with its ACL, and uses the index of the new ACL.
 func TestABFFollowsItsList(t *testing.T) {
 	t.Parallel()
 	vpptest.OnBoth(t, func(t *testing.T, target vpptest.Target) {

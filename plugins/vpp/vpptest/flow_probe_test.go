@@ -49,8 +49,8 @@ func TestFlowProbeParamsWhileMeasuring(t *testing.T) {
 	})
 }
 
-// When VPP refuses new parameters, measurements wait until it takes them, or go on as they
-// were if the transaction is reverted.
+// If VPP refuses new parameters, the features stay PENDING until VPP accepts them. If the
+// transaction is reverted, the features are configured with the old parameters again.
 func TestFlowProbeParamsRefused(t *testing.T) {
 	t.Parallel()
 	target := vpptest.Simulator(t, simOptions())

@@ -93,7 +93,8 @@ func setGtpuV2(add bool, t gtpu.GtpuAddDelTunnel) (req, reply api.Message, swIfI
 	}, done, &done.SwIfIndex
 }
 
-// dumpGtpu has variants of its own: only the newer message tells what is no tunnel.
+// dumpGtpu selects its message independently of the creation: only the newer dump marks entries
+// that are not tunnels.
 var dumpGtpu = linkDump[gtpu.GtpuAddDelTunnel]{
 	read: func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[ifIndex]gtpu.GtpuAddDelTunnel, error) {
 		dump, err := gtpuDumps.On(vpp)

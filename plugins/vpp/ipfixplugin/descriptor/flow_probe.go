@@ -34,8 +34,8 @@ type params = flowprobe.FlowprobeSetParams
 //
 // VPP makes its tables when the first interface is measured, others with an active timer than
 // without, and never again: it crashes at the next packet if the timer is then switched on
-// or off. It does not tell whether it has tables. Parameters that were deleted leave their
-// active timer in VPP, and the agent refuses others.
+// or off. No message reports whether VPP has the tables. Deleted parameters leave their active
+// timer in VPP, so the agent refuses parameters that would switch it on or off.
 func NewFlowProbeParams(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSingleton(vpp, item.Singleton[*ipfix.FlowProbeParams, params]{
 		Name: FlowProbeParamsName, Model: model.FlowProbeParamsModel, Recreate: true,

@@ -41,7 +41,7 @@ type mappingID struct {
 	port     uint16 // 0 with protocol 0: all
 	protocol uint8
 	vrf      uint32 // of an identity mapping
-	// via tells the mappings of an interface apart, of which VPP has one for each of these.
+	// via is part of the ID of a mapping of an interface: VPP has one mapping for each.
 	via inner
 }
 

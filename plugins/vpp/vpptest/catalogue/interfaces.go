@@ -34,8 +34,8 @@ func ofInterface(i Item) Item {
 	return i
 }
 
-// unreadInterface: VPP chooses the MAC address and the MTU that nobody asks for. The link
-// is as it is read: a resync finds out whether that is the same.
+// unreadInterface fills in the MAC address and the MTU that VPP chose because the configuration
+// has none. It takes the link as it was read: a resync checks whether that is equivalent.
 func unreadInterface(want, got proto.Message) {
 	w, g := want.(*interfaces.Interface), got.(*interfaces.Interface)
 	if w.PhysAddress == "" {

@@ -1,5 +1,4 @@
-// Package cmdline finds and runs the commands of VPP's command line, whoever brings
-// them.
+// Package cmdline finds and runs the commands of VPP's command line. Features register them.
 package cmdline
 
 import (

@@ -156,8 +156,8 @@ func (n *nat44EDs) registerMappings(server *wire.Server) {
 	n.registerBalanced(server)
 }
 
-// noSuchIface is the interface of a static mapping for which VPP 22.10 was told that there is
-// none: it waits for an address of interface ~0. That release means no interface by 0.
+// noSuchIface is the interface that VPP 22.10 stores for a static mapping with the interface ~0.
+// The mapping waits for an address of that interface. In 22.10 the value 0 means no interface.
 const noSuchIface = none - 1
 
 func ifaceOf2210(index uint32) uint32 {
