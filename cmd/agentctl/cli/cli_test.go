@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -164,10 +165,34 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 	case "GET /vpp/capabilities":
 		return http.StatusOK, "capabilities.json", ""
 	case "POST /vpp/command":
-		answer, _ := json.Marshal("answer to " + body)
-		return http.StatusOK, "", string(answer)
+		return vppAnswer(body)
 	}
 	return http.StatusNotFound, "", fmt.Sprintf(`{"error": "no endpoint %s"}`, r.URL.Path)
+}
+
+var startsCapture = regexp.MustCompile(`^pcap trace (rx tx|drop) max \d+ intfc (any|local0) file \S+ max-bytes-per-pkt \d+$`)
+
+// vppAnswer answers a command of VPP as VPP 25.10 does.
+func vppAnswer(body string) (status int, file, text string) {
+	var request struct{ VPPCLICommand string }
+	_ = json.Unmarshal([]byte(body), &request)
+	answer := "answer to " + body
+	switch command := request.VPPCLICommand; {
+	case command == "clear trace" || startsCapture.MatchString(command):
+		answer = ""
+	case strings.HasPrefix(command, "trace add af-packet-input"):
+		answer = ""
+	case strings.HasPrefix(command, "trace add"), strings.HasPrefix(command, "pcap trace") && command != "pcap trace status" && command != "pcap trace off":
+		return http.StatusBadGateway, "", `{"error": "command \"` + command + `\": VPP refused it: expected something else"}`
+	case strings.HasPrefix(command, "show trace"):
+		return http.StatusOK, "show-trace.json", ""
+	case command == "pcap trace status":
+		answer = "pcap dispatch capture disabled\n"
+	case command == "pcap trace off":
+		answer = "Write 12 packets to /tmp/agentctl.pcap, and stop capture...\n"
+	}
+	encoded, _ := json.Marshal(answer)
+	return http.StatusOK, "", string(encoded)
 }
 
 func wait(q url.Values) (status int, file, text string) {

@@ -8,7 +8,8 @@ import (
 )
 
 func (a *app) vppCommand() *cobra.Command {
-	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities())
+	return parent("vpp", "Look at the VPP of the agent", a.vppCLI(), a.vppInfo(), a.vppCapabilities(),
+		a.vppTrace(), a.vppPcap(), a.vppPunt())
 }
 
 func (a *app) vppCLI() *cobra.Command {
