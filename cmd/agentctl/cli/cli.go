@@ -47,6 +47,7 @@ type app struct {
 	global  globals
 	file    fileConfig // as read by connect
 	now     func() time.Time
+	term    terminal
 
 	client *client.Client
 }
@@ -54,7 +55,7 @@ type app struct {
 // Run runs a command line, without the name of the program, and returns the
 // exit code. Requests end with ctx.
 func Run(ctx context.Context, args []string, s Streams, environ config.Environ) int {
-	a := &app{Streams: s, environ: environ, now: time.Now}
+	a := &app{Streams: s, environ: environ, now: time.Now, term: findTerminal(s.Out)}
 	return a.run(ctx, args)
 }
 

@@ -94,7 +94,7 @@ func (a *app) printResync(txn *api.RecordedTxn) error {
 		_, err := fmt.Fprintf(a.Out, "Transaction %d: nothing had to be done.\n", txn.SeqNum)
 		return err
 	}
-	if err := t.write(a.Out); err != nil {
+	if err := t.write(a); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Out, "Transaction %d, %v.\n", txn.SeqNum, txn.Stop.Sub(txn.Start).Round(10*time.Microsecond))

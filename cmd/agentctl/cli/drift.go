@@ -109,7 +109,7 @@ func (a *app) printDrift(r response.Drift) error {
 		for _, d := range r.Drifts {
 			t.row(d.Key, a.paintDrift(d.Kind), driftFields(d))
 		}
-		if err := t.write(a.Out); err != nil {
+		if err := t.write(a); err != nil {
 			return err
 		}
 	}

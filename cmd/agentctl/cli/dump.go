@@ -155,5 +155,5 @@ func (a *app) printDump(items []dumpedItem) error {
 		value := "# " + item.message + "\n" + indented(item.Value)
 		t.row(model, originName(item.Origin), value, indented(item.Metadata), name)
 	}
-	return t.write(a.Out)
+	return t.write(a)
 }

@@ -119,7 +119,7 @@ func (a *app) history(ctx context.Context, seq *uint64, format string, details b
 		}
 		t.row(row...)
 	}
-	return t.write(a.Out)
+	return t.write(a)
 }
 
 // transactions returns all transactions, or a list of one.

@@ -34,6 +34,19 @@ func fullKey(key string) (string, error) {
 	return m.KeyPrefix() + name, nil
 }
 
+// shortKey is the reverse of fullKey: MODEL/NAME for the key of an item, and other keys
+// as they are.
+func shortKey(set *models.Set, key string) string {
+	m, ok := set.ForKey(key)
+	switch {
+	case !ok || !m.Matches(key):
+		return key
+	case m.Singleton():
+		return m.Spec().ModelName()
+	}
+	return m.Spec().ModelName() + "/" + m.Label(key)
+}
+
 func fullKeys(keys []string) (full []string, err error) {
 	for _, key := range keys {
 		if key, err = fullKey(key); err != nil {

@@ -43,7 +43,7 @@ func (a *app) logList() *cobra.Command {
 			for _, l := range selected {
 				t.row(l.Logger, l.Level)
 			}
-			return t.write(a.Out)
+			return t.write(a)
 		},
 	}
 	formatFlag(cmd, &format)

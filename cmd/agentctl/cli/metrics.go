@@ -35,7 +35,7 @@ func (a *app) metricsList() *cobra.Command {
 			for _, m := range list {
 				t.row(m.Name, m.Type, fmt.Sprint(len(m.Samples)), m.Help)
 			}
-			return t.write(a.Out)
+			return t.write(a)
 		},
 	}
 	formatFlag(cmd, &format)

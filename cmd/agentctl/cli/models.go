@@ -65,7 +65,7 @@ func (a *app) modelList() *cobra.Command {
 			for _, i := range infos {
 				t.row(i.Name, i.Class, i.ProtoName, i.KeyPrefix)
 			}
-			return t.write(a.Out)
+			return t.write(a)
 		},
 	}
 	formatFlag(cmd, &format)

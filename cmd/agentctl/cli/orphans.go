@@ -111,7 +111,7 @@ func (a *app) printOrphans(o response.Orphans) error {
 		for _, orphan := range o.Orphans {
 			t.row(orphan.Key, orphan.Descriptor, a.paintOwner(orphan), orphanSince(orphan), orphanProblem(orphan))
 		}
-		if err := t.write(a.Out); err != nil {
+		if err := t.write(a); err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,14 @@
 package cli
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/response"
 )
 
@@ -16,7 +18,7 @@ const effectCodes = "The last line says how many items are in effect. The exit c
 	"is pending; 1 if an item failed, is retried, or can never come into effect (INVALID,\n" +
 	"UNIMPLEMENTED), and with --wait also if an item is still pending."
 
-// maxListed is the maximum number of printed items.
+// maxListed is the maximum number of printed items that are not in effect.
 const maxListed = 50
 
 func waitFlag(cmd *cobra.Command, wait *bool) {
@@ -61,36 +63,67 @@ func (a *app) tellOutcome(o *response.Outcome, err error, wait, text bool) error
 	return nil
 }
 
+// maxPerReason is the maximum number of printed items that have the same reason.
+const maxPerReason = 5
+
+// sameReason are items that are not in effect for the same reason.
+type sameReason struct {
+	state, reason string
+	items         []response.Item
+}
+
+func groupByReason(results []response.Item) (groups []*sameReason) {
+	known := map[[2]string]*sameReason{}
+	for _, r := range results {
+		reason := cmp.Or(r.Reason, r.Error)
+		if reason == "" && r.State == "CONFIGURED" {
+			continue
+		}
+		key := [2]string{r.State, reason}
+		if known[key] == nil {
+			known[key] = &sameReason{state: r.State, reason: reason}
+			groups = append(groups, known[key])
+		}
+		known[key].items = append(known[key].items, r)
+	}
+	return groups
+}
+
 func (a *app) printOutcome(o *response.Outcome) error {
-	t := newTable("KEY", "STATE", "SOURCE", "REASON")
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	t := newTable("ITEM", "STATE", "SOURCE", "REASON")
 	listed, more := 0, o.Omitted
-	for _, r := range o.Results {
-		switch reason := r.Reason; {
-		case reason == "" && r.Error == "" && r.State == "CONFIGURED":
-		case listed == maxListed:
-			more++
+	var notes strings.Builder
+	for _, g := range groupByReason(o.Results) {
+		shown := min(len(g.items), maxPerReason, maxListed-listed)
+		for _, r := range g.items[:shown] {
+			t.row(shortKey(set, r.Key), a.paintState(r.State), r.Source, g.reason)
+		}
+		listed += shown
+		switch rest := len(g.items) - shown; {
+		case rest > 0 && shown > 0:
+			fmt.Fprintf(&notes, "and %d more %s: %s\n", rest, g.state, g.reason)
 		default:
-			if reason == "" {
-				reason = r.Error
-			}
-			listed++
-			t.row(r.Key, a.paintState(r.State), r.Source, reason)
+			more += rest
 		}
 	}
-	var err error
-	if listed > 0 {
-		err = t.write(a.Out)
-	}
 	if more > 0 {
-		_, merr := fmt.Fprintf(a.Out, "and %d more; see agentctl values\n", more)
-		err = errors.Join(err, merr)
+		fmt.Fprintf(&notes, "and %d more; see agentctl values\n", more)
+	}
+	if listed > 0 {
+		if err := t.write(a); err != nil {
+			return err
+		}
 	}
 	text := o.Summary.Text
 	if o.Summary.InEffect == o.Summary.Items {
 		text = "OK: " + text
 	}
-	_, serr := fmt.Fprintln(a.Out, text)
-	return errors.Join(err, serr)
+	_, err = fmt.Fprintf(a.Out, "%s%s\n", notes.String(), text)
+	return err
 }
 
 // summaryOf counts the results of an agent that sends no summary.

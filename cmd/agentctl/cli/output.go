@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/template"
 	"time"
@@ -138,21 +137,6 @@ func plain(n *yaml.Node) {
 	for _, child := range n.Content {
 		plain(child)
 	}
-}
-
-// paint colours text if the output is a terminal and colours are not disabled.
-func (a *app) paint(c colour, s string) string {
-	f, ok := a.Out.(*os.File)
-	if !ok {
-		return s
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return s
-	}
-	if v, _ := a.environ("NO_COLOR"); v != "" {
-		return s
-	}
-	return string(c) + s + string(reset)
 }
 
 // paintState colours the state of a value, a plugin or an agent.

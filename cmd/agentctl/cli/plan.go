@@ -14,18 +14,21 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var file, output, format string
-	var replace bool
-	var limit uint
+	var replace, all bool
+	view := planView{}
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
-		Short: "Show what a file would change, and why some of it has to wait",
+		Short: "Show what a file would change, and why some of it waits",
 		Long: "Shows what \"apply -f FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +
 			"changed. The exit code is 0 if there is nothing to do, 2 if there are changes.\n\n" + legend,
 		Example: "  agentctl plan -f net.yaml --out net.plan\n  agentctl apply net.plan --verify",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.planFile(cmd, file, replace, output != "", limit)
+			if all {
+				view.perKind = 0
+			}
+			p, err := a.planFile(cmd, file, replace, output != "", view)
 			if err != nil {
 				return err
 			}
@@ -34,19 +37,17 @@ func (a *app) planCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.showPlan(p.shown, format)
+			return a.showPlan(p.shown, format, view)
 		},
 	}
 	fileFlag(cmd, &file)
 	cmd.Flags().StringVar(&output, "out", "", "save the plan in this `file`")
 	formatFlag(cmd, &format)
 	cmd.Flags().BoolVar(&replace, "replace", false, "remove items that were given before and are not in the file")
-	cmd.Flags().UintVar(&limit, "limit", shownOperations, "show this `number` of operations at most; 0 is all")
+	cmd.Flags().UintVar(&view.perKind, "limit", shownPerKind, "show this `number` of operations of each kind at most; 0 is all")
+	cmd.Flags().BoolVar(&all, "all", false, "show all operations")
 	return cmd
 }
-
-// shownOperations is the default number of operations to show.
-const shownOperations = 1000
 
 func fileFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "file", "f", "", "the `file` with the configuration, in YAML or JSON (\"-\" is the standard input)")
@@ -54,13 +55,13 @@ func fileFlag(cmd *cobra.Command, file *string) {
 
 // showPlan prints a plan; the error is a findingError if it has
 // changes.
-func (a *app) showPlan(text []byte, format string) error {
+func (a *app) showPlan(text []byte, format string, view planView) error {
 	plan, err := openPlan(text)
 	if err != nil {
 		return err
 	}
 	if format == "" {
-		err = a.printPlan(plan)
+		err = a.printPlan(plan, view)
 	} else {
 		var data any
 		if err = json.Unmarshal(text, &data); err == nil {
@@ -90,12 +91,13 @@ func (a *app) applyCommand() *cobra.Command {
 	var file string
 	var replace bool
 	var o client.ApplyOptions
-	var wait bool
+	var wait, yes bool
 	cmd := &cobra.Command{
 		Use:   "apply PLAN | apply -f FILE",
 		Short: "Apply a saved plan, or a file with a configuration",
-		Long: "Applies a plan saved by \"agentctl plan -o\"; it is refused if anything that it touches\n" +
-			"has changed since then. With -f a file is planned, shown and applied at once.\n" +
+		Long: "Applies a plan saved by \"agentctl plan --out\"; it is refused if anything that it touches\n" +
+			"has changed since then. With -f a file is planned, shown and applied; on\n" +
+			"a terminal it asks before, unless --yes is given.\n" +
 			"\n" + effectCodes,
 		Example: "  agentctl apply net.plan --verify --revert-on-failure\n  agentctl apply -f net.yaml --confirm-timeout 60s && agentctl confirm",
 		Args:    args(cobra.MaximumNArgs(1)),
@@ -106,8 +108,8 @@ func (a *app) applyCommand() *cobra.Command {
 			if (file == "") == (len(args) == 0) || replace && file == "" {
 				return usage("expected either a saved plan or -f FILE (and --replace with -f only)")
 			}
-			p, err := a.planToApply(cmd, args, file, replace)
-			if err != nil {
+			p, err := a.planToApply(cmd, args, file, replace, yes)
+			if err != nil || p == nil {
 				return err
 			}
 			if wait {
@@ -119,6 +121,7 @@ func (a *app) applyCommand() *cobra.Command {
 	}
 	fileFlag(cmd, &file)
 	waitFlag(cmd, &wait)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before the change")
 	cmd.Flags().BoolVar(&replace, "replace", false, "with -f: remove items that were given before and are not in the file")
 	applyFlags(cmd, &o)
 	return cmd
@@ -133,7 +136,7 @@ func (a *app) tellApplied(applied response.Applied, err error, wait bool) error 
 		fmt.Fprintf(a.Out, "transaction %d\n", *applied.SeqNum)
 	}
 	if !applied.ConfirmBy.IsZero() {
-		fmt.Fprintf(a.Out, "will be taken back at %s unless \"agentctl confirm\" comes before\n", applied.ConfirmBy.UTC().Format(time.TimeOnly+" MST"))
+		fmt.Fprintf(a.Out, "will be reverted at %s unless \"agentctl confirm\" confirms it before\n", applied.ConfirmBy.UTC().Format(time.TimeOnly+" MST"))
 	}
 	return a.tellOutcome(&applied.Outcome, err, wait, true)
 }
@@ -181,7 +184,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showPlan(plan, "")
+				return a.showPlan(plan, "", planView{perKind: shownPerKind})
 			}
 			applied, err := a.client.Rollback(cmd.Context(), to, o)
 			return a.tellApplied(applied, err, false)

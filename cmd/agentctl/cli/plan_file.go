@@ -45,8 +45,9 @@ func (p *filePlan) apply(ctx context.Context, c *client.Client, o client.ApplyOp
 	return c.ApplyRequest(ctx, p.Request, p.Fingerprint, o)
 }
 
-// planToApply reads a plan file, or plans a configuration file and shows the plan.
-func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replace bool) (*filePlan, error) {
+// planToApply reads a plan file, or plans a configuration file and shows the plan. It
+// asks on a terminal, unless yes; nil: there is nothing to do, or the user said no.
+func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replace, yes bool) (*filePlan, error) {
 	if file == "" {
 		text, err := readDocument(cmd, args[0])
 		if err != nil {
@@ -58,11 +59,19 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 		}
 		return p, nil
 	}
-	p, err := a.planFile(cmd, file, replace, true, shownOperations)
+	view := planView{perKind: shownPerKind}
+	p, err := a.planFile(cmd, file, replace, true, view)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.showPlan(p.shown, ""); err != nil && !errors.As(err, &findingError{}) {
+	err = a.showPlan(p.shown, "", view)
+	if err != nil && !errors.As(err, &findingError{}) {
+		return nil, err
+	}
+	if err == nil || yes || !a.interactive() || file == "-" {
+		return p, nil
+	}
+	if ok, err := a.ask(cmd.InOrStdin(), "Apply these changes?"); !ok || err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -70,7 +79,7 @@ func (a *app) planToApply(cmd *cobra.Command, args []string, file string, replac
 
 // planFile plans a configuration file; apply: the plan will be applied or
 // saved.
-func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, limit uint) (*filePlan, error) {
+func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, view planView) (*filePlan, error) {
 	if file == "" {
 		return nil, usage("-f, --file: expected the file with the configuration")
 	}
@@ -79,7 +88,7 @@ func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, lim
 		return nil, err
 	}
 	p := &filePlan{savedPlan: savedPlan{Request: client.PlanRequest{Document: string(document), Replace: replace}}}
-	if p.shown, err = a.client.Plan(cmd.Context(), p.Request, limit); err != nil {
+	if p.shown, err = a.client.Plan(cmd.Context(), p.Request, view.atMost()); err != nil {
 		return nil, a.tellProblems(file, err)
 	}
 	plan, err := openPlan(p.shown)
@@ -91,7 +100,7 @@ func (a *app) planFile(cmd *cobra.Command, file string, replace, apply bool, lim
 	}
 	p.full = p.shown
 	if plan.Changes.Hidden {
-		p.full, err = a.client.WithSecrets().Plan(cmd.Context(), p.Request, limit)
+		p.full, err = a.client.WithSecrets().Plan(cmd.Context(), p.Request, view.atMost())
 	}
 	return p, err
 }

@@ -10,12 +10,14 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // legend explains the marks of printPlan.
-const legend = "+ create   ~ update   - delete   -/+ delete and create again   ? has to wait   x not asked for any more   ! can never be   = left as it is"
+const legend = "+ create   ~ update   - delete   -/+ delete and create again   ? waits   x no longer configured   ! cannot become CONFIGURED   = left as it is"
 
 // shownPlan is a plan of the agent.
 type shownPlan struct {
@@ -49,53 +51,104 @@ func openPlan(text []byte) (*shownPlan, error) {
 	return &p, nil
 }
 
+// planView says how a plan is printed.
+type planView struct {
+	perKind uint // show so many operations of each kind at most; 0 is all
+}
+
+// shownPerKind is the default of planView.perKind.
+const shownPerKind = 50
+
+// atMost returns the number of operations that the agent needs to send.
+func (v planView) atMost() uint {
+	if v.perKind == 0 {
+		return 0
+	}
+	return max(1000, 20*v.perKind)
+}
+
 // printPlan prints the operations with the changed fields of values.
-func (a *app) printPlan(p *shownPlan) error {
-	counts := map[api.StepKind]int{}
-	var lines strings.Builder
+func (a *app) printPlan(p *shownPlan, view planView) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	w := planWriter{app: a, set: set, view: view, counts: map[api.StepKind]int{}}
 	left := p.Left
-	p.Changes.Steps(func(s api.PlanStep) {
-		counts[s.Kind]++
-		writeStep(&lines, s, p.Changes.Hidden)
-	}, func(r api.PlanReason) { left = append(left, r) })
+	p.Changes.Steps(func(s api.PlanStep) { w.step(s, p.Changes.Hidden) },
+		func(r api.PlanReason) { left = append(left, r) })
 	for _, left := range left {
-		counts[api.StepLeft]++
-		fmt.Fprintf(&lines, "%3s %s: %s\n", api.StepLeft, left.Key, left.Reason)
+		w.step(api.PlanStep{Kind: api.StepLeft, Op: &api.RecordedTxnOp{Key: left.Key}, Reason: left.Reason}, false)
 	}
 	if p.Omitted > 0 {
-		counts = p.Counts
-		fmt.Fprintf(&lines, "and %d more; --limit shows them\n", p.Omitted)
+		w.counts = p.Counts
 	}
-	if lines.Len() == 0 {
+	if w.lines.Len() == 0 {
 		_, err := fmt.Fprintln(a.Out, "nothing to do")
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "%s\n\n%s\n%s\n", legend, lines.String(), summary(counts))
+	if hidden := w.hidden(); hidden > 0 {
+		fmt.Fprintf(&w.lines, "and %d more; --all shows them\n", hidden)
+	}
+	_, err = fmt.Fprintf(a.Out, "%s\n\n%s\n%s\n", legend, w.lines.String(), summary(w.counts))
 	return err
 }
 
-func writeStep(lines *strings.Builder, s api.PlanStep, hidden bool) {
-	fmt.Fprintf(lines, "%3s %s", s.Kind, s.Op.Key)
-	if s.Op.IsDerived {
-		lines.WriteString(" (derived)")
+// planWriter writes the operations of a plan.
+type planWriter struct {
+	*app
+	set    *models.Set
+	view   planView
+	counts map[api.StepKind]int // of all operations
+	shown  int
+	lines  strings.Builder
+}
+
+// hidden returns the number of operations that are counted and not shown.
+func (w *planWriter) hidden() (n int) {
+	for _, count := range w.counts {
+		n += count
 	}
-	if s.Kind == api.StepNever {
-		lines.WriteString(" " + s.Op.NewState.String())
-	}
-	if s.Reason != "" {
-		lines.WriteString(": " + s.Reason)
-	}
-	if s.Kind == api.StepDrop {
-		lines.WriteString(": it does not exist")
-	}
-	lines.WriteByte('\n')
-	if s.Op.Operation == kvscheduler.TxnOperation_DELETE {
+	return n - w.shown
+}
+
+// stepColours are the colours of operations; the others have none.
+var stepColours = map[api.StepKind]colour{
+	api.StepCreate: green, api.StepUpdate: yellow, api.StepDelete: red, api.StepRecreate: magenta,
+	api.StepWait: cyan, api.StepDrop: red, api.StepNever: red,
+}
+
+func (w *planWriter) step(s api.PlanStep, secrets bool) {
+	w.counts[s.Kind]++
+	if w.view.perKind > 0 && w.counts[s.Kind] > int(w.view.perKind) {
 		return
 	}
-	n := lines.Len()
-	writeDiff(lines, s.Before, s.Op.NewValue)
-	if lines.Len() == n && hidden && s.Op.Operation == kvscheduler.TxnOperation_UPDATE && !s.Op.NOOP {
-		lines.WriteString("      a secret differs\n")
+	w.shown++
+	line := fmt.Sprintf("%3s %s", s.Kind, shortKey(w.set, s.Op.Key))
+	if c, ok := stepColours[s.Kind]; ok {
+		line = w.paint(c, line)
+	}
+	w.lines.WriteString(line)
+	if s.Op.IsDerived {
+		w.lines.WriteString(" (derived)")
+	}
+	if s.Kind == api.StepNever {
+		w.lines.WriteString(" " + s.Op.NewState.String())
+	}
+	if s.Reason != "" {
+		w.lines.WriteString(": " + s.Reason)
+	}
+	if s.Kind == api.StepDrop {
+		w.lines.WriteString(": it does not exist")
+	}
+	w.lines.WriteByte('\n')
+	if s.Kind == api.StepLeft || s.Op.Operation == kvscheduler.TxnOperation_DELETE {
+		return
+	}
+	n := w.lines.Len()
+	w.diff(s.Before, s.Op.NewValue)
+	if w.lines.Len() == n && secrets && s.Op.Operation == kvscheduler.TxnOperation_UPDATE && !s.Op.NOOP {
+		w.lines.WriteString("      a secret differs\n")
 	}
 }
 
@@ -107,7 +160,7 @@ func summary(counts map[api.StepKind]int) string {
 		what string
 	}{
 		{api.StepCreate, "to create"}, {api.StepUpdate, "to update"}, {api.StepDelete, "to delete"}, {api.StepRecreate, "to create again"},
-		{api.StepWait, "waiting"}, {api.StepDrop, "not asked for any more"}, {api.StepNever, "that can never be"}, {api.StepLeft, "left as they are"},
+		{api.StepWait, "waiting"}, {api.StepDrop, "no longer configured"}, {api.StepNever, "that cannot become CONFIGURED"}, {api.StepLeft, "left as they are"},
 	} {
 		if n := counts[m.kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, m.what))
@@ -116,8 +169,8 @@ func summary(counts map[api.StepKind]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeDiff writes the differing fields, one per line.
-func writeDiff(out *strings.Builder, before, after proto.Message) {
+// diff writes the differing fields, one per line.
+func (w *planWriter) diff(before, after proto.Message) {
 	was, is := fieldsOf(before), fieldsOf(after)
 	paths := maps.Clone(was)
 	maps.Copy(paths, is)
@@ -126,13 +179,17 @@ func writeDiff(out *strings.Builder, before, after proto.Message) {
 		now, has := is[path]
 		switch {
 		case had && has && old != now:
-			fmt.Fprintf(out, "      %s: %s -> %s\n", path, old, now)
+			w.field(yellow, "~", path+": "+old+" -> "+now)
 		case had && !has:
-			fmt.Fprintf(out, "      %s: %s -> (none)\n", path, old)
+			w.field(red, "-", path+": "+old)
 		case has && !had:
-			fmt.Fprintf(out, "      %s: %s\n", path, now)
+			w.field(green, "+", path+": "+now)
 		}
 	}
+}
+
+func (w *planWriter) field(c colour, sign, text string) {
+	w.lines.WriteString("      " + w.paint(c, sign+" "+text) + "\n")
 }
 
 // fieldsOf returns the fields of a message by path ("nodes[0].weight").

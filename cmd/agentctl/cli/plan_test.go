@@ -67,7 +67,7 @@ func TestSavePlan(t *testing.T) {
 	}
 }
 
-// What waits and is not asked for any more is not removed from anywhere.
+// A value that waits and is no longer configured is not removed from anywhere.
 func TestPlanOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -78,10 +78,10 @@ func TestPlanOfWhatWaits(t *testing.T) {
 	}
 	invalid := gone
 	invalid.Key, invalid.PrevState = "route/2", kvscheduler.ValueState_INVALID
-	if err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}); err != nil {
+	if err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{gone, invalid}}}, planView{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 not asked for any more\n"} {
+	for _, want := range []string{"  x route/1: it does not exist\n", "  x route/2: it does not exist\n", "\n2 no longer configured\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -101,7 +101,7 @@ func TestPlanOfWhatStays(t *testing.T) {
 	err := a.printPlan(&shownPlan{Changes: &api.Plan{
 		Operations: []api.RecordedTxnOp{observed},
 		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
-	}})
+	}}, planView{})
 	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 left as they are\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}

@@ -103,5 +103,5 @@ func (a *app) printQuarantine(q response.Quarantine) error {
 		}
 		t.row(s.Key, state, s.Southbound, s.Operation, strings.Join(times, "\n"))
 	}
-	return t.write(a.Out)
+	return t.write(a)
 }

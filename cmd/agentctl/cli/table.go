@@ -25,8 +25,11 @@ func (g *grid) row(cells ...any) {
 	g.rows = append(g.rows, texts)
 }
 
-func (g *grid) write(w io.Writer) error {
+// write writes the table. If it is wider than the terminal, the last column is wrapped
+// between words.
+func (g *grid) write(a *app) error {
 	var b strings.Builder
+	g.fit(a.term.width)
 	widths := g.widths()
 	rule := ""
 	if g.ruled {
@@ -40,8 +43,54 @@ func (g *grid) write(w io.Writer) error {
 		g.writeRow(&b, row, widths)
 		b.WriteString(rule)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(a.Out, b.String())
 	return err
+}
+
+// minLast is the least width of the last column: a narrower one is not readable.
+const minLast = 20
+
+func (g *grid) fit(terminal int) {
+	widths := g.widths()
+	last := len(widths) - 1
+	room := terminal
+	for _, n := range widths[:last] {
+		room -= n + len("   ")
+	}
+	if terminal == 0 || g.ruled || widths[last] <= room {
+		return
+	}
+	for _, row := range g.rows {
+		row[last] = wrap(row[last], max(room, minLast))
+	}
+}
+
+// wrap breaks the lines of a text between words, where they are wider than limit.
+func wrap(text string, limit int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = wrapLine(line, limit)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrapLine(text string, limit int) string {
+	var out strings.Builder
+	used := 0
+	for i, word := range strings.Split(text, " ") {
+		switch n := width(word); {
+		case i == 0:
+			used = n
+		case used+1+n > limit:
+			out.WriteByte('\n')
+			used = n
+		default:
+			out.WriteByte(' ')
+			used += 1 + n
+		}
+		out.WriteString(word)
+	}
+	return out.String()
 }
 
 func (g *grid) writeRow(b *strings.Builder, row []string, widths []int) {

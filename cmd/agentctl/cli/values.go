@@ -145,7 +145,7 @@ func (a *app) printValues(list []*api.BaseValueStatus) error {
 		_, err := fmt.Fprintln(a.Out, "no values")
 		return err
 	}
-	return t.write(a.Out)
+	return t.write(a)
 }
 
 // noteSimulation says beside the output that no real VPP or Linux is behind it.

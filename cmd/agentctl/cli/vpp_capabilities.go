@@ -52,5 +52,5 @@ func (a *app) showCapabilities(c client.Capabilities) error {
 		}
 		table.row(i.Item, state, message)
 	}
-	return table.write(a.Out)
+	return table.write(a)
 }

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+)
+
+// newTerminalApp returns an app whose output is a terminal of 60 columns.
+func newTerminalApp(env map[string]string) (a *app, out *strings.Builder) {
+	out = &strings.Builder{}
+	return &app{
+		Streams: Streams{Out: out, Err: out}, environ: config.EnvMap(env), now: time.Now,
+		term: terminal{in: true, out: true, width: 60},
+	}, out
+}
+
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]bool{"y\n": true, " YES \n": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
+		a, out := newTerminalApp(nil)
+		yes, err := a.ask(strings.NewReader(answer), "Apply these changes?")
+		if yes != want || err != nil {
+			t.Errorf("%q: %v, %v", answer, yes, err)
+		}
+		if !strings.HasPrefix(out.String(), "Apply these changes? [y/N] ") || want == strings.Contains(out.String(), "nothing was changed") {
+			t.Errorf("%q: printed %q", answer, out.String())
+		}
+	}
+}
+
+func TestColours(t *testing.T) {
+	t.Parallel()
+	for _, env := range []map[string]string{nil, {"NO_COLOR": "1"}, {"TERM": "dumb"}} {
+		a, _ := newTerminalApp(env)
+		if got, want := a.paint(red, "x") != "x", env == nil; got != want {
+			t.Errorf("%v: colours %v, expected %v", env, got, want)
+		}
+	}
+	a, _ := newTerminalApp(nil)
+	a.term.out = false
+	if got := a.paint(red, "x"); got != "x" {
+		t.Errorf("a file gets %q", got)
+	}
+}
+
+// A table is not wider than the terminal, and words stay whole.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	a, out := newTerminalApp(nil)
+	table := newTable("ITEM", "STATE", "REASON")
+	table.row("vpp.interfaces/loop1", a.paintState("FAILED"), "the southbound refused it because the table of interfaces is full\nand so on")
+	table.row("vpp.interfaces/loop2", "CONFIGURED", "")
+	if err := table.write(a); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := width(strings.TrimRight(line, "\n")); n > 60 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if strings.Count(out.String(), "\n") != 6 || !strings.Contains(out.String(), "southbound refused\n") {
+		t.Errorf("printed\n%s", out.String())
+	}
+}
+
+// A large plan shows the first operations of each kind, and counts all.
+func TestLargePlan(t *testing.T) {
+	t.Parallel()
+	var ops []api.RecordedTxnOp
+	for range 300 {
+		ops = append(ops,
+			api.RecordedTxnOp{Operation: kvscheduler.TxnOperation_CREATE, Key: "config/vpp/v2/interfaces/a", NewState: kvscheduler.ValueState_CONFIGURED},
+			api.RecordedTxnOp{Operation: kvscheduler.TxnOperation_DELETE, Key: "config/vpp/v2/interfaces/b", PrevState: kvscheduler.ValueState_CONFIGURED})
+	}
+	p := &shownPlan{Changes: &api.Plan{Operations: ops}}
+	for perKind, hidden := range map[uint]string{50: "and 500 more; --all shows them\n", 0: ""} {
+		a, out := newTerminalApp(map[string]string{"NO_COLOR": "1"})
+		if err := a.printPlan(p, planView{perKind: perKind}); err != nil {
+			t.Fatal(err)
+		}
+		shown := strings.Count(out.String(), "  + vpp.interfaces/a\n")
+		if want := int(perKind); perKind > 0 && shown != want || perKind == 0 && shown != 300 {
+			t.Errorf("limit %d: %d creates shown", perKind, shown)
+		}
+		if !strings.Contains(out.String(), "300 to create, 300 to delete") || hidden != "" != strings.Contains(out.String(), "and 500 more") {
+			t.Errorf("limit %d: printed\n%s", perKind, out.String()[len(out.String())-200:])
+		}
+	}
+}
