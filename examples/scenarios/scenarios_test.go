@@ -276,6 +276,7 @@ func (s *scenario) await(t *testing.T, c step, command string) {
 		case c.changes() && err != nil:
 			t.Fatalf("%s: %v\n%s", c.command, err, out)
 		case missing == "":
+			t.Logf("$ %s\n%s", c.command, out)
 			return
 		case c.changes() || time.Now().After(late):
 			t.Fatalf("%s: expected %q, got\n%s", c.command, missing, out)
