@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.fd.io/govpp/binapi/interface_types"
+
 	"github.com/tenuto-dev/tenuto/infra/budgettest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/realvpptest"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
@@ -44,8 +46,9 @@ func routesFromFile(b *testing.B, vpp vpptest.Target, n int, budget string) {
 	if !ok {
 		b.Fatal("loop1 is not in the index")
 	}
-	raw := newRawRoutes(b, vpp.Socket, loop.SwIfIndex, n)
-	text := manyRoutes(n)
+	raw := rawRoutes(interface_types.InterfaceIndex(loop.SwIfIndex), n)
+	raw.connect(b, vpp.Socket)
+	text := routesText(n)
 	before := heap()
 	var limit, through time.Duration
 	for range b.N {
@@ -69,8 +72,8 @@ func routesFromFile(b *testing.B, vpp vpptest.Target, n int, budget string) {
 	}
 }
 
-// manyRoutes is the network with more routes.
-func manyRoutes(n int) string {
+// routesText is the network with more routes.
+func routesText(n int) string {
 	var s strings.Builder
 	s.WriteString(network)
 	for i := range n {
