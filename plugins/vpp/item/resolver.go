@@ -18,6 +18,7 @@ import (
 // to VPP then. It is for one call of Entry.Resolve at a time.
 type Resolver struct {
 	vpp   bool // names have the numbers of VPP; otherwise any
+	waits bool // the dependencies are asked for
 	ifs   Interfaces
 	names []string // those with a made-up number, which is their position
 	errs  []error
@@ -29,14 +30,24 @@ func (r *Resolver) Fail(field, format string, args ...any) {
 	r.errs = append(r.errs, kvs.NewInvalidValueError(fmt.Errorf(format, args...), field))
 }
 
+// Waits reports that the dependencies of the value are asked for. Otherwise DependsOn and
+// DependsOnAny have no effect, and what they need may be left out.
+func (r *Resolver) Waits() bool { return r.waits }
+
 // DependsOn adds a dependency of the value.
 func (r *Resolver) DependsOn(label, key string) {
-	r.deps = append(r.deps, kvs.Dependency{Label: label, Key: key})
+	r.depend(kvs.Dependency{Label: label, Key: key})
 }
 
 // DependsOnAny adds a dependency of the value that any of several keys meets.
 func (r *Resolver) DependsOnAny(label string, any kvs.AnyOfDependency) {
-	r.deps = append(r.deps, kvs.Dependency{Label: label, AnyOf: any})
+	r.depend(kvs.Dependency{Label: label, AnyOf: any})
+}
+
+func (r *Resolver) depend(deps ...kvs.Dependency) {
+	if r.waits {
+		r.deps = append(r.deps, deps...)
+	}
 }
 
 // NotEmpty makes the value invalid, and returns false, if text is empty; what says what is
@@ -53,13 +64,15 @@ func (r *Resolver) Interface(field, name string) interface_types.InterfaceIndex 
 	if !r.NotEmpty(field, name, "the name of an interface") {
 		return 0
 	}
-	label := "interface-exists"
-	for _, d := range r.deps {
-		if d.Label == label {
-			label = field + "-exists"
+	if r.waits {
+		label := "interface-exists"
+		for _, d := range r.deps {
+			if d.Label == label {
+				label = field + "-exists"
+			}
 		}
+		r.depend(DependsOnInterface(label, name))
 	}
-	r.deps = append(r.deps, DependsOnInterface(label, name))
 	return r.SwIfIndex(name)
 }
 
@@ -101,7 +114,9 @@ func (r *Resolver) madeUp(name string) uint32 {
 // Table returns the ID of a VRF table of the version of IP of addr, on which the value
 // depends unless it is table 0, which always exists.
 func (r *Resolver) Table(id uint32, addr ip_types.Address) uint32 {
-	r.deps = append(r.deps, DependsOnTable("vrf-table-exists", id, ipconv.FromAddress(addr))...)
+	if r.waits {
+		r.depend(DependsOnTable("vrf-table-exists", id, ipconv.FromAddress(addr))...)
+	}
 	return id
 }
 

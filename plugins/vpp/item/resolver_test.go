@@ -51,7 +51,7 @@ func TestResolverErrors(t *testing.T) {
 // Equal names have equal numbers, without VPP, and each name is a dependency.
 func TestResolverNames(t *testing.T) {
 	t.Parallel()
-	r := &Resolver{}
+	r := &Resolver{waits: true}
 	a, b, again := r.Interface("in", "a"), r.Interface("out", "b"), r.SwIfIndex("a")
 	if a == b || a != again {
 		t.Errorf("a is %d, b is %d, a again %d", a, b, again)

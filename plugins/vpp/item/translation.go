@@ -32,7 +32,7 @@ func (t *translation[V, E, K]) validate(_ string, v V) error {
 }
 
 func (t *translation[V, E, K]) dependencies(_ string, v V) []kvs.Dependency {
-	r := &Resolver{}
+	r := &Resolver{waits: true}
 	t.resolve(r, v)
 	return r.deps
 }

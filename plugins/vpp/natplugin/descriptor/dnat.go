@@ -14,9 +14,12 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 )
 
@@ -111,12 +114,13 @@ func (d *dnatResolver) once(field string, m mapping) mapping {
 	return m
 }
 
-// need makes the group wait for something, once.
-func (d *dnatResolver) need(label string, add func()) {
-	if !slices.Contains(d.needs, label) {
-		d.needs = append(d.needs, label)
-		add()
+// need reports that the group does not wait for something yet, and notes that it does.
+func (d *dnatResolver) need(label string) bool {
+	if slices.Contains(d.needs, label) {
+		return false
 	}
+	d.needs = append(d.needs, label)
+	return true
 }
 
 // table returns a VRF table; VPP takes 4294967295 for the one of the inside, which is 0.
@@ -124,21 +128,23 @@ func (d *dnatResolver) table(vrf uint32) uint32 {
 	if vrf == math.MaxUint32 || vrf == 0 {
 		return 0
 	}
-	label := fmt.Sprintf("vrf-table-exists-%d", vrf)
-	for _, dep := range item.DependsOnTable(label, vrf, netip.IPv4Unspecified()) {
-		d.need(label, func() { d.DependsOn(dep.Label, dep.Key) })
+	if label := fmt.Sprintf("vrf-table-exists-%d", vrf); d.Waits() && d.need(label) {
+		d.DependsOn(label, l3model.VrfTableKey(vrf, l3.VrfTable_IPV4))
 	}
 	return vrf
 }
 
 func (d *dnatResolver) iface(name string) interface_types.InterfaceIndex {
-	label := "interface-exists-" + name
-	d.need(label, func() { d.DependsOn(label, item.DependsOnInterface(label, name).Key) })
+	if label := "interface-exists-" + name; d.Waits() && d.need(label) {
+		d.DependsOn(label, ifmodel.InterfaceModel.KeyFor(name))
+	}
 	return d.SwIfIndex(name)
 }
 
 func (d *dnatResolver) requireED() {
-	d.need("endpoint-dependent", func() { dependsOnED(d.Resolver) })
+	if d.need("endpoint-dependent") {
+		dependsOnED(d.Resolver)
+	}
 }
 
 // outside sets the outside address of a mapping.
@@ -228,41 +234,42 @@ func (d *dnatResolver) balanced(field string, v *nat.DNat44_StaticMapping, m map
 // requirePool waits for a pool for twice-NAT with an address.
 func (d *dnatResolver) requirePool(text string) {
 	addr, err := netip.ParseAddr(text)
-	if err != nil {
-		return
-	}
-	label := "reference-to-twiceNATPoolIP-" + addr.String()
-	d.need(label, func() {
-		listed := model.GlobalAddressKey.Key(addr.String(), "on")
+	if label := "reference-to-twiceNATPoolIP-" + text; err == nil && d.Waits() && d.need(label) {
 		d.DependsOnAny(label, kvs.AnyOfDependency{
-			KeyPrefixes: []string{model.TwiceNATPoolKey.Prefix(), listed},
-			KeySelector: func(key string) bool { return key == listed || inPool(model.TwiceNATPoolKey, key, addr) },
+			KeyPrefixes: properties,
+			KeySelector: func(key string) bool { return hasAddress(key, model.TwiceNATPoolKey, "on", addr) },
 		})
-	})
+	}
 }
 
 // requireAddress waits for a pool with the outside address of a mapping with ports, unless
 // NAT44 is in endpoint-dependent mode.
 func (d *dnatResolver) requireAddress(id mappingID) {
-	if id.iface != noIface || id.port == 0 {
+	if id.iface != noIface || id.port == 0 || !d.Waits() {
 		return
 	}
 	addr := netip.AddrFrom4(id.external)
-	label := "nat44-is-in-endpoint-dependent-mode-or-pool-has-" + addr.String()
-	d.need(label, func() {
-		listed := model.GlobalAddressKey.Key(addr.String(), "off")
+	if label := "nat44-is-in-endpoint-dependent-mode-or-pool-has-" + addr.String(); d.need(label) {
 		d.DependsOnAny(label, kvs.AnyOfDependency{
-			KeyPrefixes: []string{model.EndpointDependentKey, model.PoolKey.Prefix(), listed},
+			KeyPrefixes: properties,
 			KeySelector: func(key string) bool {
-				return key == model.EndpointDependentKey || key == listed || inPool(model.PoolKey, key, addr)
+				return key == model.EndpointDependentKey || hasAddress(key, model.PoolKey, "off", addr)
 			},
 		})
-	})
+	}
 }
 
-// inPool reports that a pool has an address, by the key of its property.
-func inPool(property models.KeyTemplate, key string, addr netip.Addr) bool {
-	args, ok := property.Parse(key)
+// properties are the keys of what NAT44 has of addresses. There are few of them, so that one
+// prefix costs less than three for very many groups.
+var properties = []string{"vpp/nat44/"}
+
+// hasAddress reports that a key is the property of a pool with an address, or of the address
+// as the global item lists it.
+func hasAddress(key string, pool models.KeyTemplate, twice string, addr netip.Addr) bool {
+	if args, ok := model.GlobalAddressKey.Parse(key); ok {
+		return args[0] == addr.String() && args[1] == twice
+	}
+	args, ok := pool.Parse(key)
 	if !ok {
 		return false
 	}
