@@ -52,7 +52,40 @@ type anyOfDependents struct {
 	some map[KeyPattern]nodeSet // one that a selector takes as well
 }
 
-type nodeSet map[*Node]struct{}
+// nodeSet is a set of nodes. It has a map only while it has several: of the patterns of closures
+// there is one for each value.
+type nodeSet struct {
+	one  *Node
+	more map[*Node]struct{}
+}
+
+func (s *nodeSet) add(n *Node) {
+	switch {
+	case s.more != nil:
+		s.more[n] = struct{}{}
+	case s.one == nil:
+		s.one = n
+	case s.one != n:
+		s.one, s.more = nil, map[*Node]struct{}{s.one: {}, n: {}}
+	}
+}
+
+func (s *nodeSet) remove(n *Node) {
+	if delete(s.more, n); s.one == n {
+		s.one = nil
+	}
+}
+
+func (s *nodeSet) empty() bool { return s.one == nil && len(s.more) == 0 }
+
+func (s *nodeSet) each(yield func(*Node)) {
+	if s.one != nil {
+		yield(s.one)
+	}
+	for n := range s.more {
+		yield(n)
+	}
+}
 
 // AnyOfDependents iterates over the nodes whose wanted or existing value has a
 // dependency that names no key, but a pattern that matches this one; in no order and
@@ -67,16 +100,12 @@ func (g *Graph) AnyOfDependents(key string, skip func(KeyPattern) bool, yield fu
 		if c == nil {
 			continue
 		}
-		if len(c.any) > 0 && !skip(KeyPattern{Prefix: key[:length]}) {
-			for n := range c.any {
-				yield(n)
-			}
+		if !c.any.empty() && !skip(KeyPattern{Prefix: key[:length]}) {
+			c.any.each(yield)
 		}
 		for pattern, nodes := range c.some {
 			if g.Selects(pattern, key) && !skip(pattern) {
-				for n := range nodes {
-					yield(n)
-				}
+				nodes.each(yield)
 			}
 		}
 	}
@@ -99,21 +128,17 @@ func (g *Graph) linkAnyOf(n *Node, v *registry.Value) {
 func (g *Graph) addAnyOf(pattern KeyPattern, n *Node) {
 	c := g.anyOfDependents[pattern.Prefix]
 	if c == nil {
-		c = &anyOfDependents{any: nodeSet{}}
+		c = &anyOfDependents{some: map[KeyPattern]nodeSet{}}
 		g.anyOfDependents[pattern.Prefix] = c
 		g.lengths[len(pattern.Prefix)]++
 	}
-	set := c.any
-	if pattern.selector != nil {
-		if set = c.some[pattern]; set == nil {
-			if c.some == nil {
-				c.some = map[KeyPattern]nodeSet{}
-			}
-			set = nodeSet{}
-			c.some[pattern] = set
-		}
+	if pattern.selector == nil {
+		c.any.add(n)
+		return
 	}
-	set[n] = struct{}{}
+	set := c.some[pattern]
+	set.add(n)
+	c.some[pattern] = set
 }
 
 func (g *Graph) removeAnyOf(pattern KeyPattern, n *Node) {
@@ -122,14 +147,16 @@ func (g *Graph) removeAnyOf(pattern KeyPattern, n *Node) {
 	case c == nil:
 		return
 	case pattern.selector == nil:
-		delete(c.any, n)
+		c.any.remove(n)
 	default:
-		delete(c.some[pattern], n)
-		if len(c.some[pattern]) == 0 {
+		set := c.some[pattern]
+		if set.remove(n); set.empty() {
 			delete(c.some, pattern)
+		} else {
+			c.some[pattern] = set
 		}
 	}
-	if len(c.any)+len(c.some) > 0 {
+	if !c.any.empty() || len(c.some) > 0 {
 		return
 	}
 	delete(g.anyOfDependents, pattern.Prefix)

@@ -42,9 +42,8 @@ func (g *Graph) TakePanics() []SelectorPanic {
 	for of, known := range g.panics {
 		p := SelectorPanic{Problem: known.problem}
 		if c := g.anyOfDependents[of.Prefix]; c != nil {
-			for n := range c.some[of] {
-				p.Dependents = append(p.Dependents, n)
-			}
+			nodes := c.some[of]
+			nodes.each(func(n *Node) { p.Dependents = append(p.Dependents, n) })
 		}
 		list = append(list, p)
 	}
