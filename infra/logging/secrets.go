@@ -48,6 +48,26 @@ func IsSecretName(name string) bool {
 	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(joined, s) })
 }
 
+// HoldsSecrets reports whether messages of a type have fields for secrets, in nested messages
+// as well; what an Any contains does not count.
+func HoldsSecrets(d protoreflect.MessageDescriptor) bool {
+	return holdsSecrets(d, map[protoreflect.FullName]bool{})
+}
+
+func holdsSecrets(d protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
+	if seen[d.FullName()] {
+		return false
+	}
+	seen[d.FullName()] = true
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		if IsSecret(f) || f.Message() != nil && holdsSecrets(f.Message(), seen) {
+			return true
+		}
+	}
+	return false
+}
+
 // HideSecrets returns m for output. If it contains secrets, the result is a copy of
 // m in which strings and bytes are replaced by Hidden and other secrets are
 // removed, and true. It also hides secrets in nested messages and in packed ones

@@ -35,6 +35,9 @@ func TestHideSecrets(t *testing.T) {
 	if inner.Get(field("private_key")).String() != "geheim" {
 		t.Error("the message itself was changed")
 	}
+	if !logging.HoldsSecrets(d) || logging.HoldsSecrets((&wrapperspb.StringValue{}).ProtoReflect().Descriptor()) {
+		t.Error("a login holds secrets, a text does not")
+	}
 	if path := logging.HiddenField(m); path != "" {
 		t.Errorf("%s is not hidden", path)
 	}

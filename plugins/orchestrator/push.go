@@ -208,7 +208,7 @@ func (p *Plugin) checkItem(key string, val proto.Message) error {
 	if real != key {
 		return fmt.Errorf("key %s does not belong to its value, whose key is %s", key, real)
 	}
-	if field := logging.HiddenField(val); field != "" {
+	if field := p.Codec.HiddenField(val); field != "" {
 		return fmt.Errorf("key %s: %s: %s is the placeholder of a hidden secret; expected the secret (agentctl --show-secrets)", key, field, logging.Hidden)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"gopkg.in/yaml.v3"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
@@ -48,7 +49,8 @@ const (
 type Codec struct {
 	set    *models.Set
 	groups []*group
-	plans  map[string]*plan // by full name of the message
+	plans  map[string]*plan               // by full name of the message
+	open   map[protoreflect.FullName]bool // the messages of models without secrets
 
 	// From which size on a list is not parsed as a whole, and about how much of
 	// it is read at once, in bytes.
@@ -59,9 +61,11 @@ var _ kv.Format = (*Codec)(nil)
 
 // New returns a codec for the models.
 func New(set *models.Set) *Codec {
-	c := &Codec{set: set, plans: map[string]*plan{}, long: 64 << 10, piece: 128 << 10}
+	c := &Codec{set: set, plans: map[string]*plan{}, open: map[protoreflect.FullName]bool{}, long: 64 << 10, piece: 128 << 10}
 	for _, m := range set.All() {
-		c.planOf(m.NewInstance().ProtoReflect().Descriptor())
+		d := m.NewInstance().ProtoReflect().Descriptor()
+		c.planOf(d)
+		c.open[d.FullName()] = !logging.HoldsSecrets(d)
 	}
 	c.groups = layout(set)
 	for _, g := range c.groups {
@@ -70,6 +74,14 @@ func New(set *models.Set) *Codec {
 		}
 	}
 	return c
+}
+
+// HiddenField is logging.HiddenField; it does not look into items that have no secrets.
+func (c *Codec) HiddenField(item proto.Message) string {
+	if item == nil || c.open[item.ProtoReflect().Descriptor().FullName()] {
+		return ""
+	}
+	return logging.HiddenField(item)
 }
 
 // Models returns the models whose items are read and written.
@@ -262,7 +274,7 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 	if d.seen != nil {
 		d.seen[key] = pos.Line
 	}
-	if field := logging.HiddenField(value); field != "" {
+	if field := d.codec.HiddenField(value); field != "" {
 		d.key = key
 		d.fail(n, &path{up: p, name: field}, "%s is the placeholder of a hidden secret; expected the secret (agentctl --show-secrets)", logging.Hidden)
 		d.key = ""
