@@ -60,9 +60,9 @@ func listOf(v *acl.ACL) (vppcalls.List, error) {
 		case !l.L2 && mac:
 			t.fail("macip_rule", "set, but rules[0] has ip_rule, expected rules of one kind in a list")
 		case l.L2:
-			l.MAC = append(l.MAC, t.mac(r)...)
+			l.MAC = t.mac(l.MAC, r)
 		default:
-			l.IP = append(l.IP, t.ip(r)...)
+			l.IP = t.ip(l.IP, r)
 		}
 	}
 	return l, errors.Join(t.errs...)
@@ -80,7 +80,8 @@ func (t *translator) action(a, last acl.ACL_Rule_Action) acl_types.ACLAction {
 	return acl_types.ACLAction(a)
 }
 
-func (t *translator) ip(v *acl.ACL_Rule) (out []acl_types.ACLRule) {
+// ip appends the rules of VPP.
+func (t *translator) ip(out []acl_types.ACLRule, v *acl.ACL_Rule) []acl_types.ACLRule {
 	r := t.layer4(v.GetIpRule())
 	r.IsPermit = t.action(v.GetAction(), acl.ACL_Rule_REFLECT)
 	for _, n := range t.networks(v.GetIpRule()) {
@@ -206,8 +207,10 @@ func (t *translator) ports(field string, v *acl.ACL_Rule_IpRule_PortRange) (firs
 }
 
 func (t *translator) span(field, low string, first uint32, high string, last, limit uint32) (uint16, uint16) {
-	t.number(field+"."+low, first, limit)
-	t.number(field+"."+high, last, limit)
+	if first > last || last > limit {
+		t.number(field+"."+low, first, limit)
+		t.number(field+"."+high, last, limit)
+	}
 	if first > last {
 		t.fail(field+"."+low, "%d, expected at most %s %d", first, high, last)
 	}
@@ -221,7 +224,8 @@ func (t *translator) number(field string, n, limit uint32) uint32 {
 	return n
 }
 
-func (t *translator) mac(v *acl.ACL_Rule) (out []acl_types.MacipACLRule) {
+// mac appends the rules of VPP.
+func (t *translator) mac(out []acl_types.MacipACLRule, v *acl.ACL_Rule) []acl_types.MacipACLRule {
 	m := v.GetMacipRule()
 	r := acl_types.MacipACLRule{IsPermit: t.action(v.GetAction(), acl.ACL_Rule_PERMIT)}
 	r.SrcMac, r.SrcMacMask = t.macs(m)
