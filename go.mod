@@ -36,6 +36,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/bufbuild/protocompile v0.14.1
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

@@ -52,6 +52,12 @@ func pages() []page {
 				"VPP of every release, and on a real one of 23.06, 25.10 and 26.06.",
 			30, writeReleases,
 		},
+		{
+			"models.md", "Models",
+			"The items that can be configured, as `agentctl explain MODEL` describes them. Custom agents add their own. A field can be\n" +
+				"written as here or in camelCase (`ip_addresses`, `ipAddresses`).",
+			40, writeModels,
+		},
 		{"agentctl.md", "agentctl", "The commands of agentctl, as `agentctl COMMAND --help` explains them.", 30, writeCommands},
 	}
 }

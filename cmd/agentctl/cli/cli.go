@@ -106,7 +106,7 @@ func (a *app) root() *cobra.Command {
 	addGroup(root, "Change the configuration:", a.configCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(),
 		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())
 	addGroup(root, "Repair:", a.orphansCommand(), a.quarantineCommand(), a.reportCommand())
-	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(),
+	addGroup(root, "The agent and its VPP:", a.vppCommand(), a.logCommand(), a.metricsCommand(), a.modelCommand(), a.explainCommand(),
 		a.serviceCommand(), a.versionCommand(), a.loginCommand(), a.logoutCommand())
 	addHelp(root)
 	return root

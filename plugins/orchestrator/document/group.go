@@ -60,6 +60,19 @@ func layout(set *models.Set) []*group {
 	return groups
 }
 
+// Place returns where the grouped form has the items of a model: "vppConfig.interfaces",
+// and whether that is a list.
+func (c *Codec) Place(model string) (path string, list bool) {
+	for _, g := range c.groups {
+		for _, m := range g.members {
+			if m.model.Spec().ModelName() == model {
+				return g.name + "." + m.name, m.many
+			}
+		}
+	}
+	return "", false
+}
+
 // place adds the field of a configurator's message, if a model has its type.
 func (g *group) place(set *models.Set, fd protoreflect.FieldDescriptor) *member {
 	if fd.Message() == nil {
