@@ -25,7 +25,7 @@ const concurrency = 256
 //
 // V is the message of the item. E is the entry as the binary API has it, often a struct of
 // the generated bindings. It has everything that VPP has of the item and nothing else, so
-// that two values are equivalent exactly if their entries are equal (reflect.DeepEqual).
+// that two values are equivalent exactly if their entries are equal (see Equal).
 // K tells entries apart.
 type Entry[V proto.Message, E any, K comparable] struct {
 	// Name of the descriptor.
@@ -42,6 +42,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	ID func(e E) K
 	// Value translates an entry that VPP has into a value, with the names of n.
 	Value func(n *Names, e E) V
+	// Equal reports that two entries are the same for VPP, or cannot be told apart by what it
+	// lists. Default: reflect.DeepEqual.
+	Equal func(a, b E) bool
 	// Changeable reports that VPP gives an entry new parameters when it is added again.
 	// Default: an entry is removed before the changed one is added.
 	Changeable func(old, e E) bool
@@ -75,7 +78,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
-	d := &entries[V, E, K]{Entry: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, t.Learned}}
+	d := &entries[V, E, K]{Entry: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, t.Equal, t.Learned}}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,

@@ -22,7 +22,8 @@ type translation[V proto.Message, E any, K comparable] struct {
 	resolve func(r *Resolver, v V) E
 	id      func(e E) K
 	value   func(n *Names, e E) V
-	learned func(e E) bool // nil: VPP makes none by itself
+	equal   func(a, b E) bool // nil: reflect.DeepEqual
+	learned func(e E) bool    // nil: VPP makes none by itself
 }
 
 func (t *translation[V, E, K]) validate(_ string, v V) error {
@@ -41,7 +42,14 @@ func (t *translation[V, E, K]) dependencies(_ string, v V) []kvs.Dependency {
 // an entry equals none.
 func (t *translation[V, E, K]) same(_ string, a, b V) bool {
 	x, y, ok := t.both(a, b)
-	return ok && reflect.DeepEqual(x, y)
+	return ok && t.equals(x, y)
+}
+
+func (t *translation[V, E, K]) equals(a, b E) bool {
+	if t.equal != nil {
+		return t.equal(a, b)
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // both resolves two values, without VPP.
@@ -89,7 +97,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 			continue
 		}
 		v := t.value(n, e) // even if not used: n.unknown means that its interface is gone
-		if reflect.DeepEqual(w.entry, e) {
+		if t.equals(w.entry, e) {
 			v = w.value // in its spelling
 		}
 		found(i, w.key, v, kvs.FromNB)
