@@ -4,6 +4,7 @@
 package ifplugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +36,10 @@ type API interface {
 	Interfaces() ifaceidx.Index
 	// Offer registers what items need of VPP, for reports of what the connected VPP can do.
 	Offer(capabilities ...binding.Capability)
+	// Follow calls f for each session with VPP, the current one included, in a goroutine
+	// that Close waits for. The context ends with the session. f is not called for a session
+	// before it has returned for the one before.
+	Follow(f func(ctx context.Context))
 }
 
 // Plugin handles interfaces of VPP.
@@ -50,6 +55,7 @@ type Plugin struct {
 	links    linkWatcher
 	leases   leaseWatcher
 	states   *States
+	follow   followers
 	cancel   func()
 	epoch    uint64 // last told to the scheduler; used by onSession only
 }
@@ -127,6 +133,7 @@ func (p *Plugin) Init() error {
 	p.vpp = session.New(&p.holder)
 	p.calls = vppcalls.New(p.vpp)
 	p.leases.kick = make(chan struct{}, 1)
+	p.follow.run = p.Go
 	p.states = newStates(time.Now)
 	p.links = linkWatcher{
 		calls: p.calls, scheduler: p.Scheduler, log: p.Log, states: p.states,
@@ -216,6 +223,9 @@ func (p *Plugin) Southbound() *session.VPP { return p.vpp }
 // Offer implements API.
 func (p *Plugin) Offer(capabilities ...binding.Capability) { p.VPP.Offer(capabilities...) }
 
+// Follow implements API.
+func (p *Plugin) Follow(f func(ctx context.Context)) { p.follow.add(f) }
+
 // Interfaces implements API.
 func (p *Plugin) Interfaces() ifaceidx.Index { return p.index }
 
@@ -233,6 +243,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	if !s.Up {
 		p.links.stop()
 		p.leases.stop()
+		p.follow.stop()
 		p.states.unknown()
 		p.holder.Clear(s.Err)
 		p.Scheduler.SouthboundDown(descriptor.Southbound, reason(s.Err))
@@ -241,6 +252,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	p.holder.Set(session.Session{Epoch: s.Epoch, Client: s.Conn, Quirks: p.quirks(s.Version.Version)})
 	p.links.stop()
 	p.leases.stop()
+	p.follow.stop()
 	if s.Resync || p.epoch == 0 {
 		p.epoch = s.Epoch
 	}
@@ -249,6 +261,7 @@ func (p *Plugin) onSession(s govppmux.Session) {
 	// is what should be there.
 	p.links.start(p.Context(), p.Go)
 	p.leases.start(p.Context(), p.Go)
+	p.follow.start(p.Context())
 }
 
 // quirks are those of a release; none of one that does not tell its number.

@@ -3,10 +3,14 @@
 package itemplugin
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/infra"
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
@@ -29,13 +33,15 @@ type Registrar struct {
 	VPP *session.VPP
 	// Interfaces that exist in VPP.
 	Interfaces item.Interfaces
+	// Scheduler is notified of what VPP reports.
+	Scheduler kvs.Notifier
 
-	scheduler kvs.Registrar
+	plugin *Plugin
 }
 
 // Add registers descriptors.
 func (r *Registrar) Add(descriptors ...*kvs.KVDescriptor) error {
-	if err := r.scheduler.RegisterKVDescriptor(descriptors...); err != nil {
+	if err := r.plugin.Scheduler.RegisterKVDescriptor(descriptors...); err != nil {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	return nil
@@ -48,8 +54,31 @@ func (r *Registrar) Indexes(descriptor string) (item.Indexes, error) {
 
 // Metadata returns the metadata map of a descriptor that was added.
 func (r *Registrar) Metadata(descriptor string) idxmap.Reader {
-	return r.scheduler.GetMetadataMap(descriptor)
+	return r.plugin.Scheduler.GetMetadataMap(descriptor)
 }
+
+// Follow calls f for each session with VPP, in a goroutine. The context ends with the session.
+// If f fails before, it is called again after a while.
+func (r *Registrar) Follow(f func(ctx context.Context) error) {
+	r.plugin.IfPlugin.Follow(func(ctx context.Context) {
+		for {
+			err := f(ctx)
+			if ctx.Err() != nil || err == nil {
+				return
+			}
+			if !errors.Is(err, binapi.ErrDisconnected) {
+				r.plugin.Log.Warn("what VPP reports is not followed; trying again", "pause", followAgain, "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(followAgain):
+			}
+		}
+	})
+}
+
+// followAgain is how long Follow waits after an error.
+const followAgain = time.Second
 
 // Plugin handles the items of a Spec.
 type Plugin struct {
@@ -62,9 +91,15 @@ type Plugin struct {
 type Deps struct {
 	infra.PluginDeps
 	// Scheduler handles the values.
-	Scheduler kvs.Registrar
+	Scheduler Scheduler
 	// IfPlugin knows the interfaces and the session with VPP.
 	IfPlugin ifplugin.API
+}
+
+// Scheduler is the part of the scheduler that the plugin uses.
+type Scheduler interface {
+	kvs.Registrar
+	kvs.Notifier
 }
 
 var _ infra.Plugin = (*Plugin)(nil)
@@ -76,6 +111,6 @@ func (p *Plugin) Spec() Spec { return p.spec }
 func (p *Plugin) Init() error {
 	p.IfPlugin.Offer(p.spec.Operations.Capabilities()...)
 	return p.spec.Register(&Registrar{
-		VPP: p.IfPlugin.Southbound(), Interfaces: p.IfPlugin.Interfaces(), scheduler: p.Scheduler,
+		VPP: p.IfPlugin.Southbound(), Interfaces: p.IfPlugin.Interfaces(), Scheduler: p.Scheduler, plugin: p,
 	})
 }
