@@ -22,6 +22,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/vnet"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
 	"go.fd.io/govpp/api"
+	"go.fd.io/govpp/binapi/bfd"
 )
 
 // DefaultVersion is the version of the bindings, marked so that it is not mistaken for the
@@ -135,6 +136,13 @@ func (v *VPP) Dump() string {
 	var text string
 	v.server.Locked(func() { text = v.net.Dump() })
 	return text
+}
+
+// BFDState gives the BFD session with a peer a state, as the peer would.
+func (v *VPP) BFDState(swIfIndex uint32, peer netip.Addr, state bfd.BfdState) error {
+	var err error
+	v.server.Locked(func() { err = v.net.BFDState(swIfIndex, peer, state) })
+	return err
 }
 
 // Lease makes the DHCP client of an interface, by sw_if_index, obtain an address,

@@ -10,6 +10,7 @@ import (
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	abfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin/model"
 	aclmodel "github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin/model"
+	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
 	dnsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/model"
 	vppifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	ipfixmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin/model"
@@ -73,5 +74,8 @@ func Set() (*models.Set, error) {
 		ipfixmodel.FlowProbeFeatureModel,
 		dnsmodel.DNSCacheModel,
 		wireguardmodel.PeerModel,
+		bfdmodel.AuthKeyModel,
+		bfdmodel.SessionModel,
+		bfdmodel.EchoSourceModel,
 	)
 }

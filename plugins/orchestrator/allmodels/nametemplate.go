@@ -87,6 +87,18 @@ func featureTemplate(modelName string) string {
 	case "vpp.wg.peer":
 		return `{{.WgIfName}}/endpoint/{{.Endpoint}}/{{.Port}}`
 	default:
+		return newTemplate(modelName)
+	}
+}
+
+// newTemplate has the templates of models that the predecessor does not have.
+func newTemplate(modelName string) string {
+	switch modelName {
+	case "vpp.bfd.auth-key":
+		return `{{.Id}}`
+	case "vpp.bfd.session":
+		return `{{.Interface}}/peer/{{.PeerAddress}}`
+	default:
 		return ""
 	}
 }

@@ -47,12 +47,16 @@ func TestSecretFields(t *testing.T) {
 	}
 	for what, lists := range map[string][2][]string{
 		"secret": {secrets, {
+			"vpp.bfd.AuthKey.secret",
 			"vpp.interfaces.IPSecLink.local_crypto_key", "vpp.interfaces.IPSecLink.local_integ_key",
 			"vpp.interfaces.IPSecLink.remote_crypto_key", "vpp.interfaces.IPSecLink.remote_integ_key",
 			"vpp.interfaces.MemifLink.secret", "vpp.interfaces.WireguardLink.private_key",
 			"vpp.ipsec.SecurityAssociation.crypto_key", "vpp.ipsec.SecurityAssociation.crypto_salt", "vpp.ipsec.SecurityAssociation.integ_key",
 		}},
-		"not secret": {others, {"vpp.wireguard.Peer.public_key"}},
+		"not secret": {others, {
+			"vpp.bfd.Session.Authentication.key", "vpp.bfd.Session.Authentication.key_id", "vpp.bfd.Session.authentication",
+			"vpp.wireguard.Peer.public_key",
+		}},
 	} {
 		slices.Sort(lists[0])
 		if !slices.Equal(lists[0], lists[1]) {

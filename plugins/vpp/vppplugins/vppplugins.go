@@ -5,6 +5,7 @@ package vppplugins
 import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/abfplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
@@ -21,6 +22,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 	return []*itemplugin.Plugin{
 		aclplugin.NewPlugin(opts...),
 		abfplugin.NewPlugin(opts...), // after aclplugin
+		bfdplugin.NewPlugin(opts...),
 		dnsplugin.NewPlugin(opts...),
 		ipsecplugin.NewPlugin(opts...),
 		ipfixplugin.NewPlugin(opts...),

@@ -29,14 +29,14 @@ func sent(target vpptest.Target, do func()) map[string]int {
 
 // reads reports whether a request changes nothing.
 func reads(name string) bool {
-	for _, suffix := range []string{"_dump", "_get", "_lookup", "_get_table", "_get_params", "control_ping", "show_version", "show_running_config",
+	for _, suffix := range []string{"_dump", "_get", "_lookup", "control_ping", "show_version", "show_running_config",
 		"cli_inband", // what old releases tell nowhere else
 	} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, "want_") // subscriptions belong to the connection
+	return strings.Contains(name, "_get_") || strings.HasPrefix(name, "want_") // subscriptions belong to the connection
 }
 
 // bridged is as many loopbacks with an address each, half of them in one bridge

@@ -12,6 +12,7 @@ package vpp
 import (
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
+	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	ipfix "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipfix"
@@ -80,8 +81,11 @@ type ConfigData struct {
 	IpfixFlowprobes        []*ipfix.FlowProbeFeature       `protobuf:"bytes,92,rep,name=ipfix_flowprobes,json=ipfixFlowprobes,proto3" json:"ipfix_flowprobes,omitempty"`
 	WgPeers                []*wireguard.Peer               `protobuf:"bytes,93,rep,name=wg_peers,json=wgPeers,proto3" json:"wg_peers,omitempty"`
 	// Steal-the-NIC rules. Not in the schema of the predecessor either.
-	StnRules      []*stn.Rule   `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
-	DnsCache      *dns.DNSCache `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
+	StnRules      []*stn.Rule     `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
+	DnsCache      *dns.DNSCache   `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
+	BfdAuthKeys   []*bfd.AuthKey  `protobuf:"bytes,115,rep,name=bfd_auth_keys,json=bfdAuthKeys,proto3" json:"bfd_auth_keys,omitempty"`
+	BfdSessions   []*bfd.Session  `protobuf:"bytes,116,rep,name=bfd_sessions,json=bfdSessions,proto3" json:"bfd_sessions,omitempty"`
+	BfdEchoSource *bfd.EchoSource `protobuf:"bytes,117,opt,name=bfd_echo_source,json=bfdEchoSource,proto3" json:"bfd_echo_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -389,6 +393,27 @@ func (x *ConfigData) GetDnsCache() *dns.DNSCache {
 	return nil
 }
 
+func (x *ConfigData) GetBfdAuthKeys() []*bfd.AuthKey {
+	if x != nil {
+		return x.BfdAuthKeys
+	}
+	return nil
+}
+
+func (x *ConfigData) GetBfdSessions() []*bfd.Session {
+	if x != nil {
+		return x.BfdSessions
+	}
+	return nil
+}
+
+func (x *ConfigData) GetBfdEchoSource() *bfd.EchoSource {
+	if x != nil {
+		return x.BfdEchoSource
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -486,7 +511,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xff\x12\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xbc\x14\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -533,7 +558,10 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\x10ipfix_flowprobes\x18\\ \x03(\v2\".ligato.vpp.ipfix.FlowProbeFeatureR\x0fipfixFlowprobes\x125\n" +
 	"\bwg_peers\x18] \x03(\v2\x1a.ligato.vpp.wireguard.PeerR\awgPeers\x121\n" +
 	"\tstn_rules\x18^ \x03(\v2\x14.ligato.vpp.stn.RuleR\bstnRules\x125\n" +
-	"\tdns_cache\x18d \x01(\v2\x18.ligato.vpp.dns.DNSCacheR\bdnsCache\"Z\n" +
+	"\tdns_cache\x18d \x01(\v2\x18.ligato.vpp.dns.DNSCacheR\bdnsCache\x12;\n" +
+	"\rbfd_auth_keys\x18s \x03(\v2\x17.ligato.vpp.bfd.AuthKeyR\vbfdAuthKeys\x12:\n" +
+	"\fbfd_sessions\x18t \x03(\v2\x17.ligato.vpp.bfd.SessionR\vbfdSessions\x12B\n" +
+	"\x0fbfd_echo_source\x18u \x01(\v2\x1a.ligato.vpp.bfd.EchoSourceR\rbfdEchoSource\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -595,8 +623,11 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*wireguard.Peer)(nil),                   // 39: ligato.vpp.wireguard.Peer
 	(*stn.Rule)(nil),                         // 40: ligato.vpp.stn.Rule
 	(*dns.DNSCache)(nil),                     // 41: ligato.vpp.dns.DNSCache
-	(*interfaces.InterfaceNotification)(nil), // 42: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 43: ligato.vpp.interfaces.InterfaceStats
+	(*bfd.AuthKey)(nil),                      // 42: ligato.vpp.bfd.AuthKey
+	(*bfd.Session)(nil),                      // 43: ligato.vpp.bfd.Session
+	(*bfd.EchoSource)(nil),                   // 44: ligato.vpp.bfd.EchoSource
+	(*interfaces.InterfaceNotification)(nil), // 45: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 46: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -638,13 +669,16 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	39, // 36: ligato.vpp.ConfigData.wg_peers:type_name -> ligato.vpp.wireguard.Peer
 	40, // 37: ligato.vpp.ConfigData.stn_rules:type_name -> ligato.vpp.stn.Rule
 	41, // 38: ligato.vpp.ConfigData.dns_cache:type_name -> ligato.vpp.dns.DNSCache
-	42, // 39: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	43, // 40: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	42, // 39: ligato.vpp.ConfigData.bfd_auth_keys:type_name -> ligato.vpp.bfd.AuthKey
+	43, // 40: ligato.vpp.ConfigData.bfd_sessions:type_name -> ligato.vpp.bfd.Session
+	44, // 41: ligato.vpp.ConfigData.bfd_echo_source:type_name -> ligato.vpp.bfd.EchoSource
+	45, // 42: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	46, // 43: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	44, // [44:44] is the sub-list for method output_type
+	44, // [44:44] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

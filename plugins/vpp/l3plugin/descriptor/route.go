@@ -11,6 +11,7 @@ import (
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
+	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -81,7 +82,7 @@ func validateRoute(_ string, r *l3.Route) error {
 	if err != nil {
 		errs = append(errs, item.Invalid("dst_network", "%w", err))
 	}
-	return errors.Join(append(errs, validateNextHop(r, dst), validateRouteType(r), validateRouteNumbers(r))...)
+	return errors.Join(append(errs, validateNextHop(r, dst), validateRouteType(r), validateRouteNumbers(r), validateBFD(r))...)
 }
 
 func validateRouteNumbers(r *l3.Route) error {
@@ -105,6 +106,14 @@ func validateNextHop(r *l3.Route, dst netip.Prefix) error {
 		return item.Invalid("next_hop_addr", "%w", err)
 	case dst.IsValid() && dst.Addr().Is6() && nh.Is4():
 		return item.Invalid("next_hop_addr", "%s is IPv4, expected IPv6 as the destination is", nh)
+	}
+	return nil
+}
+
+// validateBFD expects the fields that tell which session a route waits for.
+func validateBFD(r *l3.Route) error {
+	if r.GetBfd() && (r.GetType() != l3.Route_INTRA_VRF || r.GetOutgoingInterface() == "" || !nextHop(r).IsValid()) {
+		return item.Invalid("bfd", "expected an address in next_hop_addr, and outgoing_interface, for type INTRA_VRF")
 	}
 	return nil
 }
@@ -164,6 +173,10 @@ func routeDependencies(r *l3.Route) []kvs.Dependency {
 	var deps []kvs.Dependency
 	if iface := r.GetOutgoingInterface(); iface != "" {
 		deps = append(deps, item.DependsOnInterface("interface-exists", iface))
+	}
+	if r.GetBfd() {
+		up := bfdmodel.StateKeyFor(r.GetOutgoingInterface(), nextHop(r), bfdmodel.Up)
+		deps = append(deps, kvs.Dependency{Label: "bfd-session-up", Key: up})
 	}
 	dst, _ := destination(r) // validated
 	deps = append(deps, item.DependsOnTable("vrf-table-exists", r.GetVrfId(), dst.Addr())...)

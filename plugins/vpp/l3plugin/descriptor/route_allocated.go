@@ -41,7 +41,7 @@ func (d *routeDescriptor) validateReferences(r *l3.Route) error {
 	} else if _, err := ipconv.ParseAddr(text); text != "" && err != nil {
 		errs = append(errs, item.Invalid("next_hop_addr", "%w", err))
 	}
-	return errors.Join(append(errs, validateRouteNumbers(r))...)
+	return errors.Join(append(errs, validateRouteNumbers(r), validateBFD(r))...)
 }
 
 // allocationDependencies are those on the allocations that a route refers to.

@@ -90,7 +90,7 @@ func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l
 // in memory once.
 func respell(r *l3.Route, w routeKV) routeKV {
 	r.DstNetwork, r.NextHopAddr = w.Value.GetDstNetwork(), w.Value.GetNextHopAddr()
-	r.OutgoingInterface, r.ViaVrfId = w.Value.GetOutgoingInterface(), w.Value.GetViaVrfId()
+	r.OutgoingInterface, r.ViaVrfId, r.Bfd = w.Value.GetOutgoingInterface(), w.Value.GetViaVrfId(), w.Value.GetBfd()
 	if max(r.GetWeight(), 1) == max(w.Value.GetWeight(), 1) {
 		r.Weight = w.Value.GetWeight()
 	}

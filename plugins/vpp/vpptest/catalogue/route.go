@@ -23,12 +23,13 @@ func route() Item {
 		Recreates:  []Change{To(func(r *l3.Route) { r.Weight = 2 }), To(func(r *l3.Route) { r.Preference = 4 })},
 		Refusals: map[string]Change{
 			`dst_network: "10.1.1.1/24" has host bits, expected 10.1.1.0/24`: To(func(r *l3.Route) { r.DstNetwork = "10.1.1.1/24" }),
-			"dst_network: ":                   To(func(r *l3.Route) { r.DstNetwork = "10.1.1.1" }),
-			"next_hop_addr: ":                 To(func(r *l3.Route) { r.NextHopAddr = "here" }),
-			"next_hop_addr: 10.1.1.2 is IPv4": To(func(r *l3.Route) { r.DstNetwork = "2001:db8::/32" }),
-			"both empty":                      To(func(r *l3.Route) { r.NextHopAddr, r.OutgoingInterface = "", "" }),
-			"via_vrf_id: ":                    To(func(r *l3.Route) { r.NextHopAddr, r.OutgoingInterface, r.Type = "", "", l3.Route_INTER_VRF }),
-			"weight: 300, expected 0 to 255":  To(func(r *l3.Route) { r.Weight = 300 }),
+			"dst_network: ":                             To(func(r *l3.Route) { r.DstNetwork = "10.1.1.1" }),
+			"next_hop_addr: ":                           To(func(r *l3.Route) { r.NextHopAddr = "here" }),
+			"next_hop_addr: 10.1.1.2 is IPv4":           To(func(r *l3.Route) { r.DstNetwork = "2001:db8::/32" }),
+			"both empty":                                To(func(r *l3.Route) { r.NextHopAddr, r.OutgoingInterface = "", "" }),
+			"via_vrf_id: ":                              To(func(r *l3.Route) { r.NextHopAddr, r.OutgoingInterface, r.Type = "", "", l3.Route_INTER_VRF }),
+			"weight: 300, expected 0 to 255":            To(func(r *l3.Route) { r.Weight = 300 }),
+			"bfd: expected an address in next_hop_addr": To(func(r *l3.Route) { r.NextHopAddr, r.Bfd = "", true }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &ip.IPRouteAddDel{Route: ip.IPRoute{

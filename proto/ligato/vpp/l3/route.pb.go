@@ -100,7 +100,11 @@ type Route struct {
 	// Paths of the lowest preference are used.
 	Preference uint32 `protobuf:"varint,7,opt,name=preference,proto3" json:"preference,omitempty"`
 	// VRF table in which the lookup continues; only for INTER_VRF.
-	ViaVrfId      uint32 `protobuf:"varint,8,opt,name=via_vrf_id,json=viaVrfId,proto3" json:"via_vrf_id,omitempty"`
+	ViaVrfId uint32 `protobuf:"varint,8,opt,name=via_vrf_id,json=viaVrfId,proto3" json:"via_vrf_id,omitempty"`
+	// The item waits for the BFD session (vpp.bfd.session) with next_hop_addr on
+	// outgoing_interface to be up, and is removed when the session goes down. Both
+	// fields must be set, the next hop to an address.
+	Bfd           bool `protobuf:"varint,11,opt,name=bfd,proto3" json:"bfd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -191,11 +195,18 @@ func (x *Route) GetViaVrfId() uint32 {
 	return 0
 }
 
+func (x *Route) GetBfd() bool {
+	if x != nil {
+		return x.Bfd
+	}
+	return false
+}
+
 var File_ligato_vpp_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\xdf\x02\n" +
+	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\xf1\x02\n" +
 	"\x05Route\x122\n" +
 	"\x04type\x18\n" +
 	" \x01(\x0e2\x1e.ligato.vpp.l3.Route.RouteTypeR\x04type\x12\x15\n" +
@@ -209,7 +220,8 @@ const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"preference\x18\a \x01(\rR\n" +
 	"preference\x12\x1c\n" +
 	"\n" +
-	"via_vrf_id\x18\b \x01(\rR\bviaVrfId\"3\n" +
+	"via_vrf_id\x18\b \x01(\rR\bviaVrfId\x12\x10\n" +
+	"\x03bfd\x18\v \x01(\bR\x03bfd\"3\n" +
 	"\tRouteType\x12\r\n" +
 	"\tINTRA_VRF\x10\x00\x12\r\n" +
 	"\tINTER_VRF\x10\x01\x12\b\n" +

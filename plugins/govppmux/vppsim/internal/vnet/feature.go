@@ -51,6 +51,9 @@ type l2Leaver interface{ leftL2(index uint32) }
 // events say what happened to interfaces, and it may add some.
 type requestFollower interface{ afterRequest() }
 
+// clientFollower is a feature that keeps something for a client, which is gone.
+type clientFollower interface{ clientGone(client uint32) }
+
 // commander is a feature with commands in VPP's command line.
 type commander interface{ commands() []cmdline.Command }
 
@@ -97,6 +100,7 @@ func features(n *VNet) []feature {
 		n.ipScanNeighbor,
 		&l3xcs{VNet: n},
 		&teibs{VNet: n},
+		n.bfds,
 		&stnRules{VNet: n},
 		&puntRedirects{VNet: n},
 		&puntSockets{VNet: n},
@@ -123,6 +127,7 @@ type hooks struct {
 	rebinders        []interfaceRebinder
 	l2Leavers        []l2Leaver
 	followers        []requestFollower
+	clientFollowers  []clientFollower
 	commanders       []commander
 }
 
@@ -135,6 +140,7 @@ func hooksOf(all []feature) hooks {
 		rebinders:        implementing[interfaceRebinder](all),
 		l2Leavers:        implementing[l2Leaver](all),
 		followers:        implementing[requestFollower](all),
+		clientFollowers:  implementing[clientFollower](all),
 		commanders:       implementing[commander](all),
 	}
 }

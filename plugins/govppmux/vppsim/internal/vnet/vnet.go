@@ -63,6 +63,7 @@ type VNet struct {
 	features []feature
 	hooks    hooks // of the features
 	// Features that others build on.
+	bfds           *bfds
 	dhcpClients    *dhcpClients
 	l2fib          *l2FIB
 	ipScanNeighbor *ipScanNeighbor
@@ -74,6 +75,7 @@ type VNet struct {
 // New registers the handlers of the core and of all features with the server.
 func New(server *wire.Server, cfg Config) *VNet {
 	n := &VNet{cfg: cfg, server: server}
+	n.bfds = &bfds{VNet: n}
 	n.dhcpClients = &dhcpClients{VNet: n}
 	n.l2fib = &l2FIB{VNet: n}
 	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
@@ -119,6 +121,9 @@ func (n *VNet) before(release string) bool { return n.cfg.Version < release }
 // ClientGone ends the subscriptions of a client.
 func (n *VNet) ClientGone(client uint32) {
 	delete(n.events.subscribers, client)
+	for _, f := range n.hooks.clientFollowers {
+		f.clientGone(client)
+	}
 }
 
 // AfterRequest sends the events that the last request caused.

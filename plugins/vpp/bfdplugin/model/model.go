@@ -1,0 +1,38 @@
+// Package model places BFD sessions of VPP and what belongs to them in the key space.
+package model
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	bfd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/bfd"
+)
+
+// AuthKeyModel places keys at config/vpp/bfd/v1/auth-key/{id}.
+var AuthKeyModel = models.New(models.Spec{Module: "vpp.bfd", Version: "v1", Type: "auth-key"},
+	func(k *bfd.AuthKey) string { return strconv.FormatUint(uint64(k.GetId()), 10) })
+
+// SessionModel places sessions at config/vpp/bfd/v1/session/{interface}/peer/{peer_address}.
+var SessionModel = models.New(models.Spec{Module: "vpp.bfd", Version: "v1", Type: "session"},
+	func(s *bfd.Session) string { return s.GetInterface() + "/peer/" + s.GetPeerAddress() })
+
+// EchoSourceModel places the source of echo packets at config/vpp/bfd/v1/echo-source.
+var EchoSourceModel = models.Singleton[*bfd.EchoSource](models.Spec{Module: "vpp.bfd", Version: "v1", Type: "echo-source"})
+
+// StateKey tells the state of a session, which VPP reports. Exactly one of its keys exists for
+// a session.
+var StateKey = models.MustKeyTemplate("vpp/bfd/{iface}/peer/{address}/state/{state}")
+
+// States of a session.
+const (
+	AdminDown = "ADMIN_DOWN"
+	Down      = "DOWN"
+	Init      = "INIT"
+	Up        = "UP"
+)
+
+// StateKeyFor returns the key that exists while the session with a peer has a state.
+func StateKeyFor(iface string, peer netip.Addr, state string) string {
+	return StateKey.Key(iface, peer.String(), state)
+}

@@ -1,0 +1,29 @@
+// Package bfdplugin is the plugin for bidirectional forwarding detection in VPP. It follows the
+// states of sessions, which other values can depend on.
+package bfdplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "vpp-bfdplugin"
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
+	return itemplugin.New(itemplugin.Spec{
+		Name: DefaultName, Operations: &descriptor.Operations,
+		Register: func(to *itemplugin.Registrar) error {
+			states := newStateWatcher(to)
+			err := to.Add(
+				descriptor.NewAuthKey(to.VPP),
+				descriptor.NewSession(to.VPP, to.Interfaces, states.look),
+				descriptor.NewState(to.VPP, to.Interfaces),
+				descriptor.NewEchoSource(to.VPP, to.Interfaces),
+			)
+			to.Follow(states.follow)
+			return err
+		},
+	}, opts)
+}

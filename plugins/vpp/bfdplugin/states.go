@@ -1,0 +1,117 @@
+package bfdplugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"go.fd.io/govpp/api"
+	bfdapi "go.fd.io/govpp/binapi/bfd"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/binapi"
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/descriptor"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+)
+
+// stateWatcher notifies the scheduler of the states of sessions. It reads the states of all
+// sessions after each event and each change of the agent: VPP sends no event for a session
+// that was created or deleted.
+type stateWatcher struct {
+	*itemplugin.Registrar
+	// changed has an element if sessions may have changed since they were read.
+	changed chan struct{}
+	// told are the states that the scheduler was notified of last; used by follow only.
+	told map[descriptor.Session]string
+}
+
+func newStateWatcher(r *itemplugin.Registrar) *stateWatcher {
+	return &stateWatcher{Registrar: r, changed: make(chan struct{}, 1)}
+}
+
+// look asks for a reading of the states, without waiting for it.
+func (w *stateWatcher) look() {
+	select {
+	case w.changed <- struct{}{}:
+	default: // another one is asked for already
+	}
+}
+
+// follow notifies the scheduler until ctx or the session with VPP ends.
+func (w *stateWatcher) follow(ctx context.Context) error {
+	s, err := w.VPP.Session()
+	if err != nil {
+		return err
+	}
+	watch, err := s.Client.WatchEvent(ctx, (*bfdapi.BfdUDPSessionEvent)(nil))
+	if err != nil {
+		return fmt.Errorf("watch BFD events: %w", err)
+	}
+	defer watch.Close()
+	want := &bfdapi.WantBfdEvents{EnableDisable: true, PID: uint32(os.Getpid())}
+	err = w.VPP.Call(ctx, want, &bfdapi.WantBfdEventsReply{})
+	if err != nil && !errors.Is(err, api.INVALID_REGISTRATION) { // follow was called before in this session
+		return err
+	}
+	// Interfaces have names when the values are synchronized with the session.
+	if err := w.Scheduler.WaitForTransactions(ctx); err != nil {
+		return err
+	}
+	if err := w.tell(ctx, true); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.changed:
+		case _, ok := <-watch.Events():
+			if !ok {
+				return fmt.Errorf("BFD events: %w", binapi.ErrDisconnected)
+			}
+			drain(watch.Events())
+		}
+		if err := w.tell(ctx, false); err != nil {
+			return err
+		}
+	}
+}
+
+// drain drops the events that the same reading answers.
+func drain(events <-chan api.Message) {
+	for {
+		select {
+		case _, ok := <-events:
+			if !ok {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// tell notifies the scheduler of the states that changed, or of all.
+func (w *stateWatcher) tell(ctx context.Context, all bool) error {
+	now, err := descriptor.ReadStates(ctx, w.VPP, w.Interfaces)
+	if err != nil {
+		return err
+	}
+	var changes []kvs.KVWithMetadata
+	for s := range w.told {
+		if now[s] == "" {
+			changes = append(changes, descriptor.StateChange(s, "")...)
+		}
+	}
+	for s, state := range now {
+		if all || w.told[s] != state {
+			changes = append(changes, descriptor.StateChange(s, state)...)
+		}
+	}
+	w.told = now
+	if len(changes) == 0 {
+		return nil
+	}
+	return w.Scheduler.PushSBNotification(changes...)
+}
