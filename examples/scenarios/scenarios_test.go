@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,36 +72,43 @@ type scenario struct {
 	prefix  string // of namespaces and links, instead of "demo-"
 	env     []string
 	steps   []step
+
+	conditions map[string]bool // of boxes, and whether the machine meets them
 }
 
 func newScenario(t *testing.T, programs, name, id string) *scenario {
 	t.Helper()
-	s := &scenario{name: name, dir: t.TempDir(), prefix: fmt.Sprintf("%s%d-", id, os.Getpid()%10_000)}
-	s.renames = strings.NewReplacer("demo-", s.prefix, "port 9192", "port "+freePort(t), "port 9112", "port "+freePort(t))
+	s := &scenario{name: name, dir: t.TempDir(), prefix: fmt.Sprintf("%s%d-", id, os.Getpid()%10_000), conditions: map[string]bool{}}
+	s.renames = strings.NewReplacer("/tmp/demo-", s.dir+"/demo-", "demo-", s.prefix, "port 9192", "port "+freePort(t), "port 9112", "port "+freePort(t))
 	s.env = append(os.Environ(), "VPP_BIN="+realvpptest.Find(), "HTTP_PORT="+freePort(t), "GRPC_PORT="+freePort(t))
 	if err := os.Symlink(programs, filepath.Join(s.dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(s.dir, "examples/scenarios", name)
-	if err := os.MkdirAll(copied, 0o755); err != nil {
+	files, err := filepath.Glob("*/*")
+	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(name + "/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found no configuration: %v", err)
-	}
 	var configurations []string
-	for _, file := range files {
+	for _, file := range files { // also those of other scenarios, which this one may build on
+		if ext := filepath.Ext(file); ext == ".go" || ext == ".md" {
+			continue
+		}
 		text := read(t, file)
 		configurations = append(configurations, text)
-		if err := os.WriteFile(filepath.Join(copied, filepath.Base(file)), []byte(s.renames.Replace(text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		s.write(t, filepath.Join("examples/scenarios", file), s.renames.Replace(text))
 	}
 	document := read(t, filepath.Join(name, "README.md"))
 	checkExcerpts(t, document, configurations)
 	s.steps = parse(t, document)
 	return s
+}
+
+func (s *scenario) write(t *testing.T, file, text string) {
+	t.Helper()
+	file = filepath.Join(s.dir, file)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func read(t *testing.T, file string) string {
@@ -171,8 +179,10 @@ type step struct {
 }
 
 var (
-	box     = regexp.MustCompile("(?s)(?:<!-- only if: ([^\n]*) -->\n)?```console\n(.*?)```")
-	comment = regexp.MustCompile(` {2,}# .*`)
+	box = regexp.MustCompile("(?s)(?:<!-- only if: ([^\n]*) -->\n)?```console\n(.*?)```")
+	// agentCommand is a command of the agent, which may read what echo prints.
+	agentCommand = regexp.MustCompile(`^(?:echo '[^']*' \| )?bin/(?:vpp-agent|agentctl) `)
+	comment      = regexp.MustCompile(` {2,}# .*`)
 )
 
 // parse finds the commands of a document: the lines of its console boxes that begin
@@ -205,14 +215,13 @@ func squeeze(text string) string { return strings.Join(strings.Fields(text), " "
 
 // simulated reports whether a command has the same effect with simulators.
 func (c step) simulated() bool {
-	ctl, ok := strings.CutPrefix(c.command, "bin/agentctl ")
-	return ok && !strings.HasPrefix(ctl, "vpp ") || strings.HasPrefix(c.command, "bin/vpp-agent ")
+	return agentCommand.MatchString(c.command) && !strings.Contains(c.command, "bin/agentctl vpp ")
 }
 
 // changes reports whether a command is executed once. Others are repeated until they
 // print what is expected.
 func (c step) changes() bool {
-	return strings.HasPrefix(c.command, "bin/agentctl apply ") || strings.HasPrefix(c.command, "bin/agentctl config ") || len(c.expected) == 0
+	return strings.Contains(c.command, "bin/agentctl apply ") || strings.Contains(c.command, "bin/agentctl config ") || len(c.expected) == 0
 }
 
 // missing returns the first line that is expected and not part of the output.
@@ -243,8 +252,7 @@ func (s *scenario) execute(t *testing.T, real bool) {
 				continue
 			}
 			command = strings.Replace(command, "--start-vpp $VPP_BIN", "--simulate", 1)
-		} else if c.onlyIf != "" && exec.Command("bash", "-c", c.onlyIf).Run() != nil {
-			t.Logf("NOT CHECKED: %s: this machine fails %q", c.command, c.onlyIf)
+		} else if !s.meets(t, c.onlyIf) {
 			continue
 		}
 		if daemon, ok := strings.CutSuffix(command, " &"); ok {
@@ -254,6 +262,23 @@ func (s *scenario) execute(t *testing.T, real bool) {
 		s.await(t, c, command)
 		running.check(t)
 	}
+}
+
+// meets reports whether the machine meets the condition of a box.
+func (s *scenario) meets(t *testing.T, condition string) bool {
+	t.Helper()
+	if condition == "" {
+		return true
+	}
+	result, known := s.conditions[condition]
+	if !known {
+		out, err := s.shell(t, s.renames.Replace(condition)).CombinedOutput()
+		if result = err == nil; !result {
+			t.Run("conditional", func(t *testing.T) { t.Skipf("NOT CHECKED: %s: %s", condition, bytes.TrimSpace(out)) })
+		}
+		s.conditions[condition] = result
+	}
+	return result
 }
 
 func (s *scenario) shell(t *testing.T, command string) *exec.Cmd {
@@ -323,11 +348,11 @@ func (d *daemon) ended() bool {
 	}
 }
 
-// check fails the test if a program ended by itself.
+// check fails the test if a program failed.
 func (b background) check(t *testing.T) {
 	t.Helper()
 	for _, d := range b {
-		if d.ended() {
+		if d.ended() && d.err != nil {
 			t.Fatalf("%s ended: %v\n%s", d.cmd.Args[2], d.err, read(t, d.log))
 		}
 	}
