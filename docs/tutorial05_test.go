@@ -31,7 +31,7 @@ func TestTutorial05OfThePredecessor(t *testing.T) {
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		logged = append(logged, lines.Text())
-		if strings.HasSuffix(lines.Text(), "logger=helloworld") && strings.Contains(lines.Text(), " ERROR ") {
+		if strings.Contains(lines.Text(), " ERROR helloworld ") {
 			break
 		}
 	}
@@ -52,7 +52,7 @@ func TestTutorial05OfThePredecessor(t *testing.T) {
 		if want := `descriptor "` + descriptor + `": Create without Delete`; !strings.Contains(last, want) {
 			t.Errorf("the last message is %q, expected %q", last, want)
 		}
-		if want := "ERROR descriptor refused: its values will be INVALID logger=kvscheduler descriptor=" + descriptor; !strings.Contains(all, want) {
+		if want := `ERROR kvscheduler descriptor refused: its values will be INVALID {"descriptor": "` + descriptor; !strings.Contains(all, want) {
 			t.Errorf("no line %q in\n%s", want, all)
 		}
 	}

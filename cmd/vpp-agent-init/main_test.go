@@ -141,11 +141,11 @@ func (p *initProcess) ends() int {
 // ready reports whether the agent that was started last says that it is.
 func (p *initProcess) ready() bool {
 	text := p.output()
-	_, address, found := strings.Cut(text[max(0, strings.LastIndex(text, "serving HTTP")):], "address=")
+	_, address, found := strings.Cut(text[max(0, strings.LastIndex(text, "serving HTTP")):], `"address": "`)
 	if !found {
 		return false
 	}
-	resp, err := http.Get("http://" + strings.Fields(address)[0] + "/readiness")
+	resp, err := http.Get("http://" + address[:strings.IndexByte(address, '"')] + "/readiness")
 	if err != nil {
 		return false
 	}
@@ -209,7 +209,7 @@ programs:
 	if code := p.ends(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	agent, vpp := strings.LastIndex(p.output(), "process ended logger=process-manager name=agent"), strings.LastIndex(p.output(), "process ended logger=process-manager name=vpp")
+	agent, vpp := strings.LastIndex(p.output(), `process-manager process ended {"name": "agent"`), strings.LastIndex(p.output(), `process-manager process ended {"name": "vpp"`)
 	if agent < 0 || vpp < agent {
 		t.Errorf("wrong order of the end")
 	}
@@ -328,11 +328,11 @@ hooks:
 - cmd: sh
   cmd-args: [-c, '[ "$SUPERVISOR_PROCESS_STATE" != terminated ] || kill $PPID']
 `, end))
-	p.says("process started logger=process-manager name=agent")
+	p.says(`process-manager process started {"name": "agent"`)
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.ends(); code != 0 || !strings.Contains(p.output(), "name=agent exit=\"killed by signal 15 (terminated)\"") {
+	if code := p.ends(); code != 0 || !strings.Contains(p.output(), `"name": "agent", "exit": "killed by signal 15 (terminated)"`) {
 		t.Errorf("exit code %d", code)
 	}
 }

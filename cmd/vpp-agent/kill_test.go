@@ -164,8 +164,8 @@ func (p *process) serves() {
 	if p.url != "" {
 		return
 	}
-	_, address, _ := strings.Cut(p.logged("serving HTTP"), "address=")
-	p.url = "http://" + strings.Fields(address)[0]
+	_, address, _ := strings.Cut(p.logged("serving HTTP"), `"address": "`)
+	p.url = "http://" + address[:strings.IndexByte(address, '"')]
 }
 
 // logged waits for a line with all the parts.

@@ -81,7 +81,8 @@ func (a *Agent) newLoggers() (*logging.Registry, error) {
 	default:
 		return nil, fmt.Errorf("--%s: unknown format %q: expected console or json", formatFlag, form)
 	}
-	if v, _ := config.Env("NO_COLOR"); v != "" {
+	noColour, _ := config.Env("NO_COLOR")
+	if term, _ := config.Env("TERM"); noColour != "" || term == "dumb" {
 		opts = append(opts, logging.WithColours(false))
 	}
 	return logging.NewRegistry(opts...), nil

@@ -142,7 +142,7 @@ func TestFurtherSignalsSayWhatIsWaitedFor(t *testing.T) {
 	raise(t, syscall.SIGWINCH)()
 	for line := range log {
 		if strings.Contains(line, "already stopping") {
-			if !strings.Contains(line, `waiting-for="Close of plugin p"`) {
+			if !strings.Contains(line, `"waiting-for": "Close of plugin p"`) {
 				t.Errorf("got %s", line)
 			}
 			break

@@ -36,6 +36,7 @@ func Variables() []Variable {
 		{"ETCD_ENDPOINTS", "addresses of etcd, separated by commas, if etcd.conf has none"},
 		{"ENABLE_STATUS_PUBLISHING", "if not empty, the states of items are published to all data stores, unless orchestrator.conf names some"},
 		{"NO_COLOR", "if not empty, console output has no colours"},
+		{"TERM", "dumb: console output has no colours"},
 	}
 }
 

@@ -205,7 +205,7 @@ func TestUnknownPermissions(t *testing.T) {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "unknown permission in grpc.conf"); n != 1 || !strings.Contains(out.String(), "permission=test.Ecko") {
+	if n := strings.Count(out.String(), "unknown permission in grpc.conf"); n != 1 || !strings.Contains(out.String(), `"permission": "test.Ecko"`) {
 		t.Errorf("%d warnings\n%s", n, out.String())
 	}
 }

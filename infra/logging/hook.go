@@ -1,11 +1,14 @@
 package logging
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
@@ -21,16 +24,20 @@ type Entry struct {
 // Fact is a key of an entry with its value as text.
 type Fact struct{ Key, Value string }
 
-// String returns the message with the facts in the format of the console:
-// message logger=name key=value.
+// String returns the entry in the format of the console, without time and level:
+// name message {"key": "value"}.
 func (e Entry) String() string {
-	plain := &console{}
-	b := appendMessage(nil, e.Message)
-	b = plain.fact(b, "logger", e.Logger)
+	fs := make([]zapcore.Field, 0, len(e.Facts))
 	for _, f := range e.Facts {
-		b = plain.fact(b, f.Key, f.Value)
+		fs = append(fs, zap.String(f.Key, f.Value))
 	}
-	return string(b)
+	text, err := newConsole(zapcore.EncoderConfig{NameKey: "logger", MessageKey: "msg", SkipLineEnding: true}).
+		EncodeEntry(zapcore.Entry{LoggerName: e.Logger, Message: e.Message}, fs)
+	if err != nil { // cannot happen: strings can be encoded
+		return e.Message
+	}
+	defer text.Free()
+	return text.String()
 }
 
 // AddHook calls hook with every entry that any logger of the registry writes, until
@@ -84,11 +91,31 @@ func (c hooked) Write(e zapcore.Entry, fs []zapcore.Field) error {
 	entry := Entry{Time: e.Time, Level: Level(e.Level), Logger: e.LoggerName, Message: e.Message}
 	for _, f := range slices.Concat(c.context, fs) {
 		if f.Type != zapcore.SkipType {
-			entry.Facts = append(entry.Facts, Fact{f.Key, fieldText(f)})
+			entry.Facts = append(entry.Facts, Fact{f.Key, factText(f)})
 		}
 	}
 	for _, hook := range *list {
 		(*hook)(entry)
 	}
 	return err
+}
+
+func factText(f zapcore.Field) string {
+	m := zapcore.NewMapObjectEncoder()
+	f.AddTo(m)
+	switch v := m.Fields[f.Key].(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	case map[string]any, []any:
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
+		}
+		return fmt.Sprint(v)
+	default:
+		return fmt.Sprint(v)
+	}
 }

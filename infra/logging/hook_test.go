@@ -36,7 +36,8 @@ func TestHooks(t *testing.T) {
 		if !slices.Equal(first.Facts, want.Facts) || first.Message != want.Message || first.Level != want.Level || first.Logger != want.Logger || !first.Time.Equal(want.Time) {
 			t.Errorf("%s: got %+v", form, first)
 		}
-		if got[1].String() != "2 logger=l" || first.String() != "line\nbreak logger=early made=before n=1 m=\"private_key:\\\"***\\\"\"" {
+		if got[1].String() != "l 2" || first.String() != `early line
+break {"made": "before", "n": "1", "m": "private_key:\"***\""}` {
 			t.Errorf("%s: got %q, %q", form, got[1], first)
 		}
 	}

@@ -2,10 +2,8 @@ package logging_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -46,17 +44,17 @@ func TestConsole(t *testing.T) {
 	log.Info("bad keys", 5, "k", "v")
 	log.With("alone").Info("of With")
 	log.Info("escape \x1b[31m and\nbreak", "bell", "\a")
-	const want = `2026-01-02 03:04:05.67890 INFO  route added logger=vpp-ifplugin key=config/route took=1.5ms n=3 ok=true
-2026-01-02 03:04:05.67890 WARN  two words logger=vpp-ifplugin text="a b" quote="\"" empty="" err="no such thing" list="[\"a\",\"b\"]"
-2026-01-02 03:04:05.67890 ERROR failed logger=vpp-ifplugin txn=7 map=map[a:1]
-2026-01-02 03:04:05.67890 INFO  50 percent logger=vpp-ifplugin.if-handler
-2026-01-02 03:04:05.67890 INFO  a 1 logger=vpp-ifplugin
-2026-01-02 03:04:05.67890 ERROR x: no such thing logger=vpp-ifplugin
-2026-01-02 03:04:05.67890 INFO  bad pairs alone logger=vpp-ifplugin
-2026-01-02 03:04:05.67890 INFO  bad keys 5 k v logger=vpp-ifplugin
-2026-01-02 03:04:05.67890 INFO  of With logger=vpp-ifplugin !BADKEY=alone
-2026-01-02 03:04:05.67890 INFO  escape '\x1b'[31m and
-break logger=vpp-ifplugin bell="\a"
+	const want = `2026-01-02 03:04:05.67890 INFO vpp-ifplugin route added {"key": "config/route", "took": "1.5ms", "n": 3, "ok": true}
+2026-01-02 03:04:05.67890 WARN vpp-ifplugin two words {"text": "a b", "quote": "\"", "empty": "", "err": "no such thing", "list": ["a", "b"]}
+2026-01-02 03:04:05.67890 ERROR vpp-ifplugin failed {"txn": 7, "map": {"a":1}}
+2026-01-02 03:04:05.67890 INFO vpp-ifplugin.if-handler 50 percent
+2026-01-02 03:04:05.67890 INFO vpp-ifplugin a 1
+2026-01-02 03:04:05.67890 ERROR vpp-ifplugin x: no such thing
+2026-01-02 03:04:05.67890 INFO vpp-ifplugin bad pairs alone
+2026-01-02 03:04:05.67890 INFO vpp-ifplugin bad keys 5 k v
+2026-01-02 03:04:05.67890 INFO vpp-ifplugin of With {"!BADKEY": "alone"}
+2026-01-02 03:04:05.67890 INFO vpp-ifplugin escape '\x1b'[31m and
+break {"bell": "\u0007"}
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
@@ -67,7 +65,7 @@ func TestColours(t *testing.T) {
 	t.Parallel()
 	r, out := newRegistry(logging.WithColours(true))
 	r.Logger("l").Error("m", "k", "v")
-	want := "2026-01-02 03:04:05.67890 \x1b[31mERROR\x1b[0m m \x1b[36mlogger\x1b[0m=l \x1b[36mk\x1b[0m=v\n"
+	want := "2026-01-02 03:04:05.67890 \x1b[31mERROR\x1b[0m l m {\"k\": \"v\"}\n"
 	if out.String() != want {
 		t.Errorf("got %q", out)
 	}
@@ -186,16 +184,11 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-func TestSlog(t *testing.T) {
+func TestStdLog(t *testing.T) {
 	t.Parallel()
 	r, out := newRegistry()
-	l := logging.Slog(r.Logger("lib"))
-	l.Debug("not shown")
-	l.With("a", 1).WithGroup("req").Warn("m", "method", "GET", slog.Group("url", "path", "/x"))
-	l.Log(context.Background(), slog.LevelError+4, "worse")
-	const want = "2026-01-02 03:04:05.67890 WARN  m logger=lib a=1 req.method=GET req.url.path=/x\n" +
-		"2026-01-02 03:04:05.67890 ERROR worse logger=lib\n"
-	if out.String() != want {
+	logging.StdLog(r.Logger("lib")).Printf("TLS handshake error from %s", "::1")
+	if want := "2026-01-02 03:04:05.67890 WARN lib TLS handshake error from ::1\n"; out.String() != want {
 		t.Errorf("got %s", out)
 	}
 }
@@ -263,7 +256,7 @@ func TestMessagesAreWrittenAsText(t *testing.T) {
 	t.Parallel()
 	r, out := newRegistry()
 	r.Logger("l").Info("m", "value", wrapperspb.String("x"), "none", (*wrapperspb.StringValue)(nil))
-	if got := strings.ReplaceAll(out.String(), ":  ", ":"); !strings.HasSuffix(got, ` value="value:\"x\"" none=<nil>`+"\n") {
+	if got := strings.ReplaceAll(out.String(), ":  ", ":"); !strings.HasSuffix(got, ` {"value": "value:\"x\"", "none": "<nil>"}`+"\n") {
 		t.Errorf("got %s", out)
 	}
 }

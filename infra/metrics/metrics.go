@@ -4,7 +4,6 @@ package metrics
 
 import (
 	"fmt"
-	"log/slog"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,7 +63,7 @@ func (p *Plugin) Init() error {
 		}
 	}
 	handler := promhttp.HandlerFor(p.reg(), promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
+		ErrorLog: logging.StdLog(p.Log),
 		Registry: p.reg(),
 	})
 	return p.HTTP.Register(p.String(), rest.Endpoint{

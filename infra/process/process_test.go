@@ -136,8 +136,8 @@ func TestOutputToTheLog(t *testing.T) {
 	start(t, proc)
 	wait(t, proc)
 	for _, want := range []string{
-		`output logger=process-manager.shell stream=stdout line="one two"`, `stream=stderr line=three`, `stream=stdout line="no end"`,
-		"line=" + strings.Repeat("x", maxLine) + "\n", "line=" + strings.Repeat("x", 10000-maxLine) + "\n",
+		`process-manager.shell output {"stream": "stdout", "line": "one two"}`, `"stream": "stderr", "line": "three"`, `"stream": "stdout", "line": "no end"`,
+		`"line": "` + strings.Repeat("x", maxLine) + `"`, `"line": "` + strings.Repeat("x", 10000-maxLine) + `"`,
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %.100q:\n%.3000s", want, log)
@@ -168,7 +168,7 @@ func TestOutputThatIsRefusedDoesNotStopTheProcess(t *testing.T) {
 	if exit := wait(t, proc); exit.Failed() {
 		t.Error(exit)
 	}
-	if n := strings.Count(log.String(), `output of a process is lost`); n != 1 || !strings.Contains(log.String(), `error="disk full"`) {
+	if n := strings.Count(log.String(), `output of a process is lost`); n != 1 || !strings.Contains(log.String(), `"error": "disk full"`) {
 		t.Errorf("said %d times:\n%s", n, log)
 	}
 	var lost []error

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -121,7 +120,7 @@ func (p *Plugin) AfterInit() error {
 		WriteTimeout:      p.cfg.WriteTimeout,
 		IdleTimeout:       p.cfg.IdleTimeout,
 		MaxHeaderBytes:    p.cfg.MaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(logging.Slog(p.Log).Handler(), slog.LevelWarn),
+		ErrorLog:          logging.StdLog(p.Log),
 		ConnState:         p.routes().metrics.connected,
 		BaseContext:       func(net.Listener) context.Context { return p.Context() },
 		ConnContext:       p.connected,

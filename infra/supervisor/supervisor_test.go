@@ -249,7 +249,7 @@ hook-timeout: 5ms
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(log.String(), "hook failed logger=supervisor cmd=sleep program=one"); n != 2 {
+	if n := strings.Count(log.String(), `supervisor hook failed {"cmd": "sleep", "program": "one"`); n != 2 {
 		t.Errorf("%d hooks failed:\n%s", n, log)
 	}
 }

@@ -40,13 +40,13 @@ func TestOutput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, `INFO  no configuration file, using defaults logger=words greeting=Hello
-INFO  Hello World! logger=greeter
-INFO  Goodbye World! logger=greeter
+		{nil, `INFO words no configuration file, using defaults {"greeting": "Hello"}
+INFO greeter Hello World!
+INFO greeter Goodbye World!
 `},
-		{[]string{"-words-config=" + file}, `INFO  configuration read logger=words greeting=Ahoy
-INFO  Ahoy World! logger=greeter
-INFO  Goodbye World! logger=greeter
+		{[]string{"-words-config=" + file}, `INFO words configuration read {"greeting": "Ahoy"}
+INFO greeter Ahoy World!
+INFO greeter Goodbye World!
 `},
 	} {
 		got, err := run(t, test.args...)

@@ -132,7 +132,7 @@ func TestSyslog(t *testing.T) {
 		log, a := logger(t, conf)
 		log.Warn("not sent by default")
 		log.Error("two\nlines", "key", "a b")
-		want := fmt.Sprintf("^"+test.encoding+"$", 3<<3|3, regexp.QuoteMeta(`two\nlines logger=vpp key="a b"`))
+		want := fmt.Sprintf("^"+test.encoding+"$", 3<<3|3, regexp.QuoteMeta(`vpp two\nlines {"key": "a b"}`))
 		if got := test.got.next(t); !regexp.MustCompile(want).MatchString(got) || strings.Contains(test.encoding, "5424") && !strings.Contains(got, host) {
 			t.Errorf("%s: got %q, want %s", test.conf, got, want)
 		}
@@ -144,7 +144,7 @@ func TestSyslog(t *testing.T) {
 		if err := a.Stop(); err != nil {
 			t.Error(err)
 		}
-		if got := test.got.next(t); !strings.Contains(got, "last logger=vpp") {
+		if got := test.got.next(t); !strings.Contains(got, "vpp last") {
 			t.Errorf("%s: got %q", test.conf, got)
 		}
 	}
@@ -159,7 +159,7 @@ func TestLevelsOfHooks(t *testing.T) {
 		write("yes")
 		for {
 			got := udp.next(t)
-			if strings.Contains(got, "logger=vpp") {
+			if strings.Contains(got, " vpp ") {
 				if !strings.HasPrefix(got, fmt.Sprintf("<%d>1 ", 3<<3|level)) {
 					t.Errorf("got %q", got)
 				}
@@ -198,7 +198,7 @@ func TestServerThatIsAway(t *testing.T) {
 	}
 	lines, _, stop := stream(t, "unix", path)
 	for i := range 2 { // the second has left the queue, which has room again then
-		if got := lines.next(t); !strings.Contains(got, fmt.Sprintf("entry logger=vpp i=%d\n", i)) {
+		if got := lines.next(t); !strings.Contains(got, fmt.Sprintf(`vpp entry {"i": "%d"}`+"\n", i)) {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -46,18 +46,18 @@ func TestDriftIsLoggedOnce(t *testing.T) {
 		}{
 			{"nothing", func() {}, nil},
 			{"appears", func() { sb.Remove("tap/1"); sb.Put("link/1", &model.Item{Value: 2}) },
-				[]string{`drifted logger=s values=3 new=2 missing=1 differs=1 unexpected=0 keys="[\"link/1\",\"tap/1\"]"`}},
+				[]string{`drifted {"values": 3, "new": 2, "missing": 1, "differs": 1, "unexpected": 0, "keys": ["link/1", "tap/1"]}`}},
 			{"stays", func() {}, nil},
 			{"another one", func() { sb.Put("link/1", &model.Item{Value: 3}) },
-				[]string{`drifted logger=s values=3 new=1 missing=1 differs=1 unexpected=0 keys="[\"link/1\"]"`}},
+				[]string{`drifted {"values": 3, "new": 1, "missing": 1, "differs": 1, "unexpected": 0, "keys": ["link/1"]}`}},
 			{"cannot be read", func() {
 				sb.Inject(kvstest.Fault{Op: kvstest.Retrieve, Key: "link", Err: errors.New("no answer"), Times: 1})
 			}, nil},
 			{"ends", func() { sb.Put("link/1", &model.Item{Value: 1}) },
-				[]string{`as it should be logger=s values=1 still-drifted=1 keys="[\"link/1\"]"`}},
+				[]string{`as it should be {"values": 1, "still-drifted": 1, "keys": ["link/1"]}`}},
 			{"is repaired", func() { repair.Store(true) }, nil},
 			{"recurs", func() { sb.Remove("tap/1") },
-				[]string{`drifted logger=s values=3 new=1 missing=1 differs=0 unexpected=0 keys="[\"tap/1\"]"`}},
+				[]string{`drifted {"values": 3, "new": 1, "missing": 1, "differs": 0, "unexpected": 0, "keys": ["tap/1"]}`}},
 		} {
 			step.do()
 			time.Sleep(time.Minute)

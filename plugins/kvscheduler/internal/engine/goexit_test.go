@@ -137,7 +137,7 @@ func TestStackOfPanicIsLogged(t *testing.T) {
 	if strings.Count(text, "callback panicked") != 1 || calls != 3 {
 		t.Errorf("%d calls, log:\n%s", calls, text)
 	}
-	for _, part := range []string{"ERROR", "descriptor=tap", "callback=Create", "key=tap/1", "no such thing", "panicsDeepInside", "stack="} {
+	for _, part := range []string{"ERROR", `"descriptor": "tap"`, `"callback": "Create"`, `"key": "tap/1"`, "no such thing", "panicsDeepInside", `"stack": `} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in the log:\n%s", part, text)
 		}

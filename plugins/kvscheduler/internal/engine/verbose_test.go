@@ -30,7 +30,7 @@ func TestVerboseResync(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := log.String()
-			if got := strings.Contains(text, "key=a/1") && strings.Contains(text, "found"); got != verbose {
+			if got := strings.Contains(text, `"key": "a/1"`) && strings.Contains(text, "found"); got != verbose {
 				t.Errorf("verbose %v: the retrieved value is logged: %v\n%s", verbose, got, text)
 			}
 		}
