@@ -14,19 +14,20 @@ import (
 )
 
 // calls counts calls, and logs them if extended-logging is set. The metrics
-// have the names that dashboards for gRPC servers in Go expect. They include
-// calls that are rejected before a handler is called, except those without
-// permission, which only rejected counts.
+// have the names of go-grpc-middleware, which dashboards for gRPC servers in Go
+// expect. They include calls that are rejected before a handler is called, which
+// interceptors do not see, except those without permission, which only rejected
+// counts.
 type calls struct {
 	known func(service string) bool
 	log   logging.Logger // nil disables the log of calls
 
 	sockets atomic.Uint64 // connections to unix sockets so far
 
-	started, handled *prometheus.CounterVec
-	seconds          *prometheus.HistogramVec
-	connections      prometheus.Gauge
-	rejected         prometheus.Counter
+	started, handled, received, sent *prometheus.CounterVec
+	seconds                          *prometheus.HistogramVec
+	connections                      prometheus.Gauge
+	rejected                         prometheus.Counter
 }
 
 // newCalls registers the metrics, unless registry is nil.
@@ -38,6 +39,10 @@ func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, 
 			Name: "grpc_server_started_total", Help: "calls that started"}, labels),
 		handled: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "grpc_server_handled_total", Help: "calls that ended, by code"}, append(labels, "grpc_code")),
+		received: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "grpc_server_msg_received_total", Help: "messages of calls received from clients"}, labels),
+		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "grpc_server_msg_sent_total", Help: "messages of calls sent to clients"}, labels),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "grpc_server_handling_seconds", Help: "duration of calls", Buckets: prometheus.DefBuckets}, labels),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -48,7 +53,7 @@ func newCalls(registry prometheus.Registerer, known func(string) bool) (*calls, 
 	if registry == nil {
 		return c, nil
 	}
-	for _, m := range []prometheus.Collector{c.started, c.handled, c.seconds, c.connections, c.rejected} {
+	for _, m := range []prometheus.Collector{c.started, c.handled, c.received, c.sent, c.seconds, c.connections, c.rejected} {
 		if err := registry.Register(m); err != nil {
 			return nil, fmt.Errorf("register the metrics of the gRPC server: %w", err)
 		}
@@ -87,6 +92,10 @@ func (c *calls) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	case *stats.Begin:
 		about.kind = kind(s)
 		c.started.WithLabelValues(about.kind, about.service, about.method).Inc()
+	case *stats.InPayload:
+		c.received.WithLabelValues(about.kind, about.service, about.method).Inc()
+	case *stats.OutPayload:
+		c.sent.WithLabelValues(about.kind, about.service, about.method).Inc()
 	case *stats.End:
 		code := status.Code(s.Error)
 		c.handled.WithLabelValues(about.kind, about.service, about.method, code.String()).Inc()

@@ -248,6 +248,8 @@ func TestMetrics(t *testing.T) {
 	reg.want(t, `grpc_server_handled_total{grpc_code="OK",grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 2`)
 	reg.want(t, `grpc_server_handled_total{grpc_code="ResourceExhausted",grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 1`)
 	reg.want(t, `grpc_server_started_total{grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 3`)
+	reg.want(t, `grpc_server_msg_received_total{grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 2`)
+	reg.want(t, `grpc_server_msg_sent_total{grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 2`)
 	reg.want(t, `grpc_server_handling_seconds_count{grpc_method="Echo",grpc_service="test.Echo",grpc_type="unary"} 3`)
 	reg.want(t, "grpc_server_connections 1\n")
 	families, err := reg.r.Gather()
