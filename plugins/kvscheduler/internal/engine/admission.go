@@ -49,35 +49,6 @@ func (a *admission) onWorker(ctx context.Context, f func()) error {
 	}
 }
 
-// TransactionBarrier implements api.Notifier.
-func (a *admission) TransactionBarrier() {
-	_ = a.WaitForTransactions(context.Background()) // a closed scheduler executes nothing: no need to wait
-}
-
-// WaitForTransactions implements api.Notifier.
-func (a *admission) WaitForTransactions(ctx context.Context) error {
-	done := make(chan struct{})
-	if err := a.queue.Push(ctx, &queue.Entry{Task: barrier{done}}); err != nil {
-		return err
-	}
-	select {
-	case <-done:
-		return nil
-	case <-a.stopped:
-		return api.ErrClosedScheduler
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// PushSBNotification implements api.Notifier.
-func (a *admission) PushSBNotification(notifications ...api.KVWithMetadata) error {
-	if len(notifications) == 0 {
-		return nil
-	}
-	return a.push(&notification{news: queue.NewNews(notifications)})
-}
-
 // submit queues a transaction of the northbound and, unless it is NonBlocking, waits for its
 // end. When ctx ends, submit cancels the transaction unless its execution has started.
 func (a *admission) submit(ctx context.Context, what committed) (seqNum uint64, err error) {
@@ -134,4 +105,20 @@ func canceled(ctx context.Context) error {
 func (a *admission) now(t task) *queue.Entry {
 	now := a.time()
 	return &queue.Entry{Task: t, Queued: now, Taken: now}
+}
+
+// wait waits until the worker has executed what was queued before.
+func (a *admission) wait(ctx context.Context) error {
+	done := make(chan struct{})
+	if err := a.queue.Push(ctx, &queue.Entry{Task: barrier{done}}); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-a.stopped:
+		return api.ErrClosedScheduler
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

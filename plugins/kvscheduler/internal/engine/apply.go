@@ -18,5 +18,5 @@ func (e *Engine) Apply(ctx context.Context, pl *api.Plan, opts ...api.TxnOption)
 	if o.Description == "" {
 		o.Description = pl.Description
 	}
-	return e.submit(ctx, &northbound{commit{values: pl.Values, opts: o}, pl})
+	return e.admission.submit(ctx, &northbound{commit{values: pl.Values, opts: o}, pl})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
 )
@@ -14,14 +15,12 @@ import (
 // driftDetector compares the southbound with the actual state. All methods except
 // prepareRepair, which belongs to the worker, may be called concurrently.
 type driftDetector struct {
-	*state
-	*admission
+	log        logging.Logger
+	clock      Clock
+	state      *state
+	admission  *admission
 	southbound *southbound
 	drifts     *drifts
-}
-
-func newDriftDetector(st *state, a *admission, sb *southbound) *driftDetector {
-	return &driftDetector{state: st, admission: a, southbound: sb, drifts: &drifts{turn: make(chan struct{}, 1)}}
 }
 
 // drifts holds the state and the last result of drift detection.
@@ -47,11 +46,11 @@ func (dd *driftDetector) DetectDrift(ctx context.Context) (*api.DriftReport, err
 		defer func() { <-dd.drifts.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-dd.stopped:
+	case <-dd.admission.stopped:
 		return nil, api.ErrClosedScheduler
 	}
 	report := &api.DriftReport{Start: dd.clock.Now()}
-	reg := dd.registry.Load()
+	reg := dd.state.registry.Load()
 	for _, d := range reg.RetrieveOrder() {
 		if d.Retrieve == nil {
 			if d.NBKeyPrefix != "" && d.Create != nil {
@@ -90,7 +89,7 @@ func (dd *driftDetector) RepairDrift(ctx context.Context, found []api.Drift, opt
 	if o.Description == "" {
 		t.opts.Description = "repair of drift in " + counted(len(found), "value")
 	}
-	seqNum, err = dd.submit(ctx, t)
+	seqNum, err = dd.admission.submit(ctx, t)
 	dd.repaired(seqNum)
 	return seqNum, err
 }
@@ -125,10 +124,10 @@ func (dd *driftDetector) prepareRepair(found []api.Drift, p *transaction) {
 		}
 		p.request.Touch = append(p.request.Touch, f.Key)
 	}
-	before := dd.withDerived(bases) // dependents need a plan even if the read removes these values
+	before := dd.state.withDerived(bases) // dependents need a plan even if the read removes these values
 	dd.southbound.readAgain(bases, p.request.Closed)
-	p.request.Touch = append(append(p.request.Touch, before...), dd.withDerived(bases)...)
+	p.request.Touch = append(append(p.request.Touch, before...), dd.state.withDerived(bases)...)
 	slices.Sort(p.request.Touch)
 	p.request.Touch = slices.Compact(p.request.Touch)
-	p.request.DropUnwanted = dd.fullResyncDone
+	p.request.DropUnwanted = dd.state.fullResyncDone
 }

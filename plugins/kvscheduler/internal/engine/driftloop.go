@@ -17,9 +17,8 @@ type DriftOptions struct {
 	Repair func(d *api.Drift) bool
 }
 
-// DetectPeriodically detects drift until the context ends or the scheduler is
-// closed.
-func (dd *driftDetector) DetectPeriodically(ctx context.Context, opts DriftOptions) {
+// periodically is Engine.DetectPeriodically.
+func (dd *driftDetector) periodically(ctx context.Context, opts DriftOptions) {
 	p, told := pacing{}, driftLog{}
 	for dd.sleep(ctx, opts.Interval) {
 		report, err := dd.DetectDrift(ctx)

@@ -50,7 +50,7 @@ func (dd *driftDetector) detect(ctx context.Context, reg *registry.Registry, d *
 // readBetween runs Retrieve between two transactions, in the order of the queue.
 func (dd *driftDetector) readBetween(ctx context.Context, d *registry.Descriptor) (reading, error) {
 	done := make(chan reading, 1)
-	err := dd.push(call(func() {
+	err := dd.admission.push(call(func() {
 		if ctx.Err() == nil {
 			done <- dd.readNow(d)
 		}
@@ -63,13 +63,13 @@ func (dd *driftDetector) readBetween(ctx context.Context, d *registry.Descriptor
 		return r, nil
 	case <-ctx.Done():
 		return reading{}, context.Cause(ctx)
-	case <-dd.stopped:
+	case <-dd.admission.stopped:
 		return reading{}, api.ErrClosedScheduler
 	}
 }
 
 func (dd *driftDetector) readNow(d *registry.Descriptor) (r reading) {
-	known, found, err := dd.southbound.refresher(dd.closedSessions()).Read(d)
+	known, found, err := dd.southbound.refresher(dd.southbound.closed()).Read(d)
 	r.found, r.err = found, err
 	r.believed = make([]drift.Belief, len(known))
 	for i, n := range known {
@@ -85,7 +85,7 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	defer dd.drifts.untrack()
 	believed, correlate := dd.believed(d)
 	var read func() ([]api.KVWithMetadata, error)
-	err = dd.onWorker(ctx, func() { read, r.err = dd.southbound.refresher(dd.closedSessions()).Prepare(d, correlate) })
+	err = dd.admission.onWorker(ctx, func() { read, r.err = dd.southbound.refresher(dd.southbound.closed()).Prepare(d, correlate) })
 	if err != nil || r.err != nil || read == nil {
 		return r, err
 	}
@@ -96,9 +96,9 @@ func (dd *driftDetector) readBeside(ctx context.Context, d *registry.Descriptor)
 	}
 	believed = dd.elsewhere(d, believed, found)
 	var changed map[string]bool
-	err = dd.onWorker(ctx, func() { // between transactions, so that all changes are recorded
+	err = dd.admission.onWorker(ctx, func() { // between transactions, so that all changes are recorded
 		changed = dd.drifts.untrack()
-		if dd.closedSessions()[d.Session()] {
+		if dd.southbound.closed()[d.Session()] {
 			r.err = refresh.Disconnected(d)
 		}
 	})
@@ -121,7 +121,7 @@ func (dd *driftDetector) retrieveBeside(ctx context.Context, read func() ([]api.
 		return r.found, r.err, nil
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
-	case <-dd.stopped:
+	case <-dd.admission.stopped:
 		return nil, nil, api.ErrClosedScheduler
 	}
 }
@@ -146,10 +146,10 @@ func (dd *driftDetector) believed(d *registry.Descriptor) (list []drift.Belief, 
 // someNodes calls f with nodes that have a prefix, starting at a key, at most lockedNodes
 // of them. It returns the next key; more is false at the end.
 func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (next string, more bool) {
-	dd.mu.RLock()
-	defer dd.mu.RUnlock()
+	dd.state.mu.RLock()
+	defer dd.state.mu.RUnlock()
 	count := 0
-	dd.graph.From(from, func(n *graph.Node) bool {
+	dd.state.graph.From(from, func(n *graph.Node) bool {
 		if !strings.HasPrefix(n.Key, prefix) {
 			return false
 		}
@@ -166,13 +166,13 @@ func (dd *driftDetector) someNodes(prefix, from string, f func(*graph.Node)) (ne
 // elsewhere adds the actual state of values that were found under keys without the
 // prefix of their descriptor.
 func (dd *driftDetector) elsewhere(d *registry.Descriptor, believed []drift.Belief, found []api.KVWithMetadata) []drift.Belief {
-	dd.mu.RLock()
-	defer dd.mu.RUnlock()
+	dd.state.mu.RLock()
+	defer dd.state.mu.RUnlock()
 	for i := range found {
 		if strings.HasPrefix(found[i].Key, d.NBKeyPrefix) {
 			continue
 		}
-		if n := dd.graph.Node(found[i].Key); n != nil && n.Desc == d && n.Base == nil {
+		if n := dd.state.graph.Node(found[i].Key); n != nil && n.Desc == d && n.Base == nil {
 			believed = append(believed, drift.Believe(n))
 		}
 	}

@@ -13,42 +13,64 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 )
 
 // Engine implements api.KVScheduler without the plugin around it. Run must be called
-// once to execute the queued tasks.
+// once to execute the queued tasks. It embeds the interfaces that one of its parts
+// implements.
 type Engine struct {
+	api.Registrar
+	api.Inspector
+	api.Watcher
+	api.DriftDetector
+	api.OrphanFinder
+	api.Quarantine
+
 	opts Options
 
-	*state
-	*admission
-	*timers
-	*registrar
-	*inspector
-	*watches
-	*driftDetector
-	*trials
-	*retries
-	*unreadable
-	*lossRepair
-	*orphanFinder
+	// The state, and what else several parts use.
+	state     *state
+	sessions  *sessions
+	reads     *refresh.Reads // the unreadable descriptors
+	overdue   *exec.Overdue  // callbacks that did not return in time
+	contracts *contract.Tracker
+	history   *record.Ring
+	admission *admission
+	timers    *timers
+	journal   *journal
 
+	// The stages of a transaction; see process.
 	exec       *exec.Executor
 	southbound *southbound
-	contracts  *contract.Tracker
-	journal    *journal
-	recorder   recorder
-	verifier   verifier
-	problems   *problemCounter
-	plans      plans
 	owners     *ownerPolicies
+	recorder   *recorder
+	verifier   *verifier
+	plans      *plans
+
+	// The parts that bring about transactions of their own.
+	trials     *trials
+	retries    *retries
+	unreadable *unreadable
 	observer   *observer
+	losses     *lossRepair
+	orphans    *orphanFinder
+	drift      *driftDetector
+	registrar  *registrar
+
+	// The parts that tell others about the state.
+	inspector *inspector
+	watches   *watches
+	problems  *problemCounter
 
 	before atomic.Pointer[func() api.ChangesStatus] // changes that wait before the queue; nil: none
 
-	barriers []barrier // used by the worker: they wait for the postponed southbounds
-
-	named uint32 // used by the worker: counts transactions of the northbound; see graph.Outcome
+	// Used by the worker only.
+	nextSeq   uint64
+	named     uint32          // counts transactions of the northbound; see graph.Outcome
+	postponed map[string]bool // southbounds to be read later; see Options.ResyncFirst
+	barriers  []barrier       // they wait for the postponed southbounds
 }
 
 var _ api.KVScheduler = (*Engine)(nil)
@@ -58,7 +80,7 @@ var _ api.KVScheduler = (*Engine)(nil)
 func (e *Engine) Run(ctx context.Context) {
 	defer e.stop()
 	defer context.AfterFunc(ctx, e.overdue.Close)()
-	for entry := e.queue.Pop(ctx); entry != nil; entry = e.queue.Pop(ctx) {
+	for entry := e.admission.queue.Pop(ctx); entry != nil; entry = e.admission.queue.Pop(ctx) {
 		e.do(entry)
 	}
 }
@@ -67,7 +89,7 @@ func (e *Engine) Run(ctx context.Context) {
 func (e *Engine) do(entry *queue.Entry) {
 	defer e.southbound.endReading()
 	if len(e.postponed) > 0 && dependsOnReads(entry.Task) {
-		e.execute(e.now(postponedRead{}))
+		e.execute(e.admission.now(postponedRead{}))
 	}
 	switch t := entry.Task.(type) {
 	case call:
@@ -128,18 +150,18 @@ func (e *Engine) process(entry *queue.Entry) outcome {
 // first. So a client can report an interface and then commit its dependents.
 func (e *Engine) plan(entry *queue.Entry) (p *transaction, ok bool, err error) {
 	for {
-		from := e.clock.Now()
+		from := e.opts.Clock.Now()
 		p = &transaction{entry: entry}
 		if ok, err = e.prepare(p); !ok || err != nil {
 			return p, false, err
 		}
-		p.from, p.at = from, e.clock.Now()
-		p.plan = plan.Make(e.graph, p.request)
-		overtaken, keys := e.queue.Overtaken(entry)
+		p.from, p.at = from, e.opts.Clock.Now()
+		p.plan = plan.Make(e.state.graph, p.request)
+		overtaken, keys := e.admission.queue.Overtaken(entry)
 		if overtaken == 0 || !needs(p.plan, keys) { // calls selectors, so the queue is not locked
 			return p, true, nil
 		}
-		for _, n := range e.queue.TakeNotifications(overtaken) {
+		for _, n := range e.admission.queue.TakeNotifications(overtaken) {
 			e.execute(n)
 		}
 	}
@@ -147,14 +169,14 @@ func (e *Engine) plan(entry *queue.Entry) (p *transaction, ok bool, err error) {
 
 // prepare makes a planning request of a task; ok is false if there is nothing to do.
 func (e *Engine) prepare(p *transaction) (ok bool, err error) {
-	p.request.Closed = e.closedSessions()
-	e.pin(&p.request)
+	p.request.Closed = e.southbound.closed()
+	e.trials.pin(&p.request)
 	ok, err = p.entry.Task.(task).prepare(e, p)
-	e.queue.Describe(p.entry, p.opts.Description)
+	e.admission.queue.Describe(p.entry, p.opts.Description)
 	e.overdue.Pin(&p.request) // again, since a task may unpin keys: operations on one key never overlap
-	p.request.Unread = e.reads.Unread(e.registry.Load())
-	if p.request.Unread != nil || e.rereads.told != "" {
-		e.planReread()
+	p.request.Unread = e.reads.Unread(e.state.registry.Load())
+	if p.request.Unread != nil || e.unreadable.rereads.told != "" {
+		e.unreadable.planReread()
 	}
 	return ok, err
 }
@@ -188,11 +210,11 @@ func (e *Engine) settleTxn(p *transaction) {
 	e.recorder.complete(p.record, p.txn.Plan, p.result)
 	e.journal.keep(p.result.Executed, p.request.Notified)
 	if p.opts.Resync == api.FullResync && !p.opts.KeepFound {
-		e.fullResyncDone = true
+		e.state.fullResyncDone = true
 	}
-	e.scheduleRetries(p.txn, p.result)
-	e.planDecisions()
-	e.followSuspects()
+	e.retries.scheduleRetries(p.txn, p.result)
+	e.retries.planDecisions()
+	e.trials.followSuspects()
 	p.entry.Task.(task).settle(e, p, p.result)
 	if !p.alone { // the changes of a series of trials are saved at its end
 		e.trials.save()
@@ -202,25 +224,25 @@ func (e *Engine) settleTxn(p *transaction) {
 // publish reports the base values whose status changed, including those that a read
 // changed.
 func (e *Engine) publish(changed []string) {
-	changed = append(changed, e.refreshed...)
-	e.refreshed = nil
+	changed = append(changed, e.state.refreshed...)
+	e.state.refreshed = nil
 	if len(changed) == 0 {
 		return
 	}
 	e.problems.note(changed)
-	e.drifts.note(changed)
+	e.drift.drifts.note(changed)
 	e.watches.publish(changed)
 }
 
 // stop rejects the queued tasks, and ends timers and watches.
 func (e *Engine) stop() {
-	for _, entry := range e.queue.Close() {
+	for _, entry := range e.admission.queue.Close() {
 		if t, ok := entry.Task.(committed); ok {
 			t.parts().reply(outcome{api.NoSeqNum, api.NewTransactionError(api.ErrClosedScheduler, nil, false)})
 		}
 	}
-	close(e.stopped)
+	close(e.admission.stopped)
 	e.timers.stop()
-	e.changes.close()
+	e.watches.changes.close()
 	e.overdue.End()
 }

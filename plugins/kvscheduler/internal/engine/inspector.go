@@ -11,35 +11,42 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/status"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
-// GetRegisteredNBKeyPrefixes implements api.Registrar.
-func (in *inspector) GetRegisteredNBKeyPrefixes() []string {
-	var prefixes []string
-	for _, d := range in.registry.Load().All() {
-		if d.NBKeyPrefix != "" {
-			prefixes = append(prefixes, d.NBKeyPrefix)
-		}
-	}
-	slices.Sort(prefixes)
-	return slices.Compact(prefixes)
+// inspector implements api.Inspector. All methods may be called concurrently.
+type inspector struct {
+	state      *state
+	statuses   *statuses
+	watches    *watches
+	history    *record.Ring
+	admission  *admission
+	southbound *southbound
+
+	refusals atomic.Pointer[api.Refusals] // nil: no source of refusals
 }
 
-// GetMetadataMap implements api.Registrar.
-func (in *inspector) GetMetadataMap(descriptor string) idxmap.Reader {
-	return in.registry.Load().MetadataReader(descriptor)
+// GetValueStatus implements api.Inspector.
+func (in *inspector) GetValueStatus(key string) *api.BaseValueStatus { return in.statuses.of(key) }
+
+// ListValueStatus implements api.Inspector.
+func (in *inspector) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
+	return in.statuses.list(keyPrefix, nil)
+}
+
+// WatchValueStatus implements api.Inspector.
+func (in *inspector) WatchValueStatus(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
+	return in.watches.channel(channel, selector)
 }
 
 // ListDescriptors implements api.Inspector.
 func (in *inspector) ListDescriptors() []*api.KVDescriptor {
-	all := in.registry.Load().All()
+	all := in.state.registry.Load().All()
 	out := make([]*api.KVDescriptor, len(all))
 	for i, d := range all {
 		out[i] = d.KVDescriptor
@@ -47,79 +54,13 @@ func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 	return out
 }
 
-// reader returns a Reader for the status of values. Its creation is cheap, since
-// callers may create one per value.
-func (in *inspector) reader() *status.Reader {
-	r := in.readers
-	if unread := in.reads.Unread(in.registry.Load()); unread != nil {
-		r.Unsure = unread.Meets
-	}
-	return &r
-}
-
-// inspector answers questions about values, descriptors and transactions. All methods may
-// be called concurrently.
-type inspector struct {
-	*state
-	readers  status.Reader                // template for reader
-	refusals atomic.Pointer[api.Refusals] // nil: no source of refusals
-}
-
-func newInspector(st *state, u *unreadable, r *retries, violations *contract.Tracker) *inspector {
-	in := &inspector{state: st}
-	in.readers = status.Reader{
-		Graph: st.graph, SessionProblem: st.sessions.problem, Blocked: r.blocked, Unread: u.unread,
-		Violations: violations.Of, TxnStart: st.txnStart, SouthboundOnly: in.whyAbsent,
-		Undescribed: func(key string) bool {
-			d, err := st.registry.Load().Lookup(key)
-			return err == nil && d == nil
-		},
-	}
-	return in
-}
-
-// whyAbsent returns why the southbound lacks a property; empty for other values.
-func (in *inspector) whyAbsent(key string) string {
-	d, err := in.registry.Load().Lookup(key)
-	if err != nil || d == nil || !d.IsProperty() || d.Retrieve == nil {
-		return ""
-	}
-	return d.WhyAbsent(key)
-}
-
-// GetValueStatus implements api.Inspector.
-func (in *inspector) GetValueStatus(key string) *api.BaseValueStatus {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	return in.reader().Base(key)
-}
-
-// ListValueStatus implements api.Inspector.
-func (in *inspector) ListValueStatus(keyPrefix string) []*api.BaseValueStatus {
-	return in.listStatus(keyPrefix, nil)
-}
-
-func (in *inspector) listStatus(keyPrefix string, selector api.KeySelector) []*api.BaseValueStatus {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	var out []*api.BaseValueStatus
-	r := in.reader()
-	in.graph.Ascend(keyPrefix, func(n *graph.Node) bool {
-		if !n.IsDerived() && (selector == nil || selector(n.Key)) {
-			out = append(out, r.BaseOf(n))
-		}
-		return true
-	})
-	return out
-}
-
 // GraphSnapshot implements api.Inspector.
 func (in *inspector) GraphSnapshot() []api.GraphNode {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	out := make([]api.GraphNode, 0, in.graph.Len())
-	r := in.reader()
-	in.graph.Ascend("", func(n *graph.Node) bool {
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	out := make([]api.GraphNode, 0, in.state.graph.Len())
+	r := in.statuses.reader()
+	in.state.graph.Ascend("", func(n *graph.Node) bool {
 		out = append(out, r.Node(n))
 		return true
 	})
@@ -128,9 +69,9 @@ func (in *inspector) GraphSnapshot() []api.GraphNode {
 
 // Reason implements api.Inspector.
 func (in *inspector) Reason(key string) string {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	r := in.reader()
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	r := in.statuses.reader()
 	r.Keys = true
 	return api.Reason(r.Base(key).GetValue())
 }
@@ -145,14 +86,10 @@ func (in *inspector) Explain(key string) *api.Explanation {
 }
 
 func (in *inspector) explain(key string) *api.Explanation {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	return in.reader().Explain(key)
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	return in.statuses.reader().Explain(key)
 }
-
-// TellRefusals sets the source of the refusals that explanations show: values that
-// were rejected before they reached the scheduler.
-func (in *inspector) TellRefusals(r api.Refusals) { in.refusals.Store(&r) }
 
 // addRefusals adds the refusals to an explanation. It must be called without locks,
 // since it calls another component.
@@ -181,41 +118,41 @@ func (in *inspector) GetRecordedTransaction(seqNum uint64) *api.RecordedTxn {
 }
 
 // DumpValuesByDescriptor implements api.Inspector.
-func (e *Engine) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
-	d := e.registry.Load().ByName(descriptor)
+func (in *inspector) DumpValuesByDescriptor(descriptor string, view api.View) ([]api.KVWithMetadata, error) {
+	d := in.state.registry.Load().ByName(descriptor)
 	if d == nil {
 		return nil, fmt.Errorf("descriptor %q: not registered", descriptor)
 	}
-	return e.dump(d, view)
+	return in.dump(d, view)
 }
 
 // DumpValuesByKeyPrefix implements api.Inspector.
-func (e *Engine) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
-	d := e.registry.Load().ByNBKeyPrefix(prefix)
+func (in *inspector) DumpValuesByKeyPrefix(prefix string, view api.View) ([]api.KVWithMetadata, error) {
+	d := in.state.registry.Load().ByNBKeyPrefix(prefix)
 	if d == nil {
 		return nil, fmt.Errorf("key prefix %q: no descriptor is registered for it", prefix)
 	}
-	return e.dump(d, view)
+	return in.dump(d, view)
 }
 
-func (e *Engine) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
+func (in *inspector) dump(d *registry.Descriptor, view api.View) (kvs []api.KVWithMetadata, err error) {
 	switch view {
 	case api.SBView:
 		// Callbacks run on the worker only, so that they never overlap.
-		werr := e.onWorker(context.Background(), func() { kvs, err = e.southbound.refresher(e.closedSessions()).Descriptor(d) })
+		werr := in.admission.onWorker(context.Background(), func() { kvs, err = in.southbound.refresher(in.southbound.closed()).Descriptor(d) })
 		slices.SortFunc(kvs, func(a, b api.KVWithMetadata) int { return strings.Compare(a.Key, b.Key) })
 		return kvs, errors.Join(werr, err)
 	case api.NBView, api.CachedView:
-		e.mu.RLock()
-		defer e.mu.RUnlock()
-		return e.dumpGraph(d, view), nil
+		in.state.mu.RLock()
+		defer in.state.mu.RUnlock()
+		return in.dumpGraph(d, view), nil
 	}
 	return nil, fmt.Errorf("view %q: expected SB, NB or cached", view)
 }
 
 func (in *inspector) dumpGraph(d *registry.Descriptor, view api.View) []api.KVWithMetadata {
 	var all parts[api.KVWithMetadata]
-	in.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
+	in.state.graph.Batches(d.NBKeyPrefix, func(nodes []*graph.Node) {
 		for _, n := range nodes {
 			if n.Desc != d || n.IsDerived() {
 				continue
@@ -263,7 +200,7 @@ func (p *parts[T]) joined() []T {
 
 // ValidateSemantically implements api.Inspector.
 func (in *inspector) ValidateSemantically(messages []proto.Message) error {
-	reg := in.registry.Load()
+	reg := in.state.registry.Load()
 	var invalid []*api.InvalidMessageError
 	for _, msg := range messages {
 		invalid = append(invalid, validate(reg, msg)...)

@@ -7,10 +7,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -42,15 +44,18 @@ const journalRetry = 10 * time.Second
 // journal keeps the persistent records consistent with the graph. It belongs to the
 // worker.
 type journal struct {
-	*state
-	*timers
+	log     logging.Logger
+	clock   Clock
+	state   *state
+	history *record.Ring
+	timers  *timers
 	store   Journal // nil: nothing is stored
 	retried func()  // called when a failed write is retried
 
 	unconfirmed *refresh.Unconfirmed
 	// intended holds the values written ahead for the running transaction.
 	intended  []intent
-	seq       uint64
+	seq       uint64          // of the last transaction
 	running   bool            // the journal records that a transaction is in execution
 	stale     bool            // a write failed: the next one has to replace all records
 	undecided map[string]bool // the undecided keys in the journal
@@ -59,12 +64,12 @@ type journal struct {
 }
 
 // newJournal loads the records of the previous process.
-func newJournal(st *state, tm *timers, store Journal) *journal {
-	j := &journal{state: st, timers: tm, store: store, unconfirmed: &refresh.Unconfirmed{}}
+func newJournal(log logging.Logger, clock Clock, st *state, history *record.Ring, tm *timers, store Journal) *journal {
+	j := &journal{log: log, clock: clock, state: st, history: history, timers: tm, store: store, unconfirmed: &refresh.Unconfirmed{}}
 	if store == nil {
 		return j
 	}
-	j.graph.Track()
+	j.state.graph.Track()
 	records, interrupted, err := store.Load()
 	if err != nil {
 		j.log.Error("what an earlier run made is not known", "error", err)
@@ -198,10 +203,10 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 		if notified[op.Key] || !removes(op) {
 			continue
 		}
-		if n := j.graph.Node(op.Key); n != nil && n.Have != nil { // created again
+		if n := j.state.graph.Node(op.Key); n != nil && n.Have != nil { // created again
 			continue
 		}
-		if d, _ := j.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
+		if d, _ := j.state.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
 			j.unconfirmed.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
 		}
 	}
@@ -214,14 +219,14 @@ func removes(op *api.RecordedTxnOp) bool {
 
 // settleAll adds all changes since the last batch to a batch.
 func (j *journal) settleAll(b *ownership.Batch) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.state.mu.Lock()
+	defer j.state.mu.Unlock()
 	now := j.clock.Now()
 	for i := range j.intended {
 		in := &j.intended[i]
 		n := in.self.Node
 		if n == nil || n.Gone() {
-			n = j.graph.Node(in.key)
+			n = j.state.graph.Node(in.key)
 		}
 		if n == nil {
 			if !j.unconfirmed.Doubted(in.key) {
@@ -229,10 +234,10 @@ func (j *journal) settleAll(b *ownership.Batch) {
 			}
 			continue
 		}
-		j.graph.Keep(n, in.target)
+		j.state.graph.Keep(n, in.target)
 		j.settle(b, n, now)
 	}
-	for _, n := range j.graph.Tracked() {
+	for _, n := range j.state.graph.Tracked() {
 		j.settle(b, n, now)
 	}
 	clear(j.intended)
@@ -247,11 +252,11 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	if n.Base != nil || n.Desc.IsProperty() || j.unconfirmed.Doubted(n.Key) { // values that may exist keep their record
 		return
 	}
-	if next := j.graph.Node(n.Key); n.Gone() && next != nil { // created again
+	if next := j.state.graph.Node(n.Key); n.Gone() && next != nil { // created again
 		if next.Kept() == nil {
-			j.graph.Keep(next, n.Kept())
+			j.state.graph.Keep(next, n.Kept())
 		}
-		j.graph.Keep(n, nil)
+		j.state.graph.Keep(n, nil)
 		n = next
 	}
 	switch kept := n.Kept(); {
@@ -259,11 +264,11 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 		j.settleRemoved(b, n, now)
 	case kept == n.Have:
 	case kept != nil && proto.Equal(kept.Msg, n.Have.Msg):
-		j.graph.Keep(n, n.Have)
+		j.state.graph.Keep(n, n.Have)
 	case kept != nil && kept.Msg != nil && n.Have != n.Want && n.Desc.Equivalent(n.Key, kept.Msg, n.Have.Msg):
 		// A read only added details of the southbound.
 	default:
-		j.graph.Keep(n, n.Have)
+		j.state.graph.Keep(n, n.Have)
 		j.unconfirmed.Drop(n.Desc.Name, n.Key)
 		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, j.seq, now))
 	}
@@ -279,7 +284,7 @@ func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time
 		rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
 		j.unconfirmed.Remove(&rec)
 	}
-	j.graph.Keep(n, nil)
+	j.state.graph.Keep(n, nil)
 	b.Delete = append(b.Delete, n.Key)
 }
 
@@ -291,7 +296,7 @@ func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	for i := range b.Put {
 		listed[b.Put[i].Key] = true
 	}
-	j.graph.Nodes(func(n *graph.Node) bool {
+	j.state.graph.Nodes(func(n *graph.Node) bool {
 		if n.Made() && !listed[n.Key] {
 			listed[n.Key] = true
 			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
@@ -330,7 +335,7 @@ func (j *journal) write(b *ownership.Batch) (ok bool) {
 func (j *journal) writeLater() {
 	if !j.retrying {
 		j.retrying = true
-		j.after(journalRetry, call(j.writeAgain))
+		j.timers.after(journalRetry, call(j.writeAgain))
 	}
 }
 
@@ -348,10 +353,10 @@ func (j *journal) lose(n *graph.Node) {
 		return
 	}
 	if j.unconfirmed.Doubted(n.Key) { // its possible values are remembered
-		j.graph.Keep(n, nil)
+		j.state.graph.Keep(n, nil)
 		return
 	}
-	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, j.txnStart(n.LastTxn))
+	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, j.history.Start(n.LastTxn))
 	j.unconfirmed.Lose(&rec)
-	j.graph.Keep(n, nil)
+	j.state.graph.Keep(n, nil)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
@@ -25,14 +26,16 @@ const (
 )
 
 // lossRepair removes and creates again values that were reported as lost. The worker
-// calls its methods; ReportLost may be called concurrently.
+// calls its methods; reportLost may be called concurrently.
 type lossRepair struct {
-	*state
-	*timers
-	*admission
+	log        logging.Logger
+	clock      Clock
+	state      *state
+	timers     *timers
+	admission  *admission
 	southbound *southbound
 	trials     *trials
-	process    func(*queue.Entry) outcome
+	process    func(*queue.Entry) outcome        // see Engine.process
 	wanted     func(descriptor, key string) bool // nil: every value is repaired
 
 	reports losses
@@ -94,32 +97,32 @@ func (lr *lossRepair) forgetOld(now time.Time) {
 	maps.DeleteFunc(lr.paces, func(_ string, p lostPace) bool { return now.Sub(p.last) > lostMemory })
 }
 
-// ReportLost implements api.Notifier.
-func (lr *lossRepair) ReportLost(keys ...string) error {
+// reportLost queues the repair of values that a southbound reported as lost.
+func (lr *lossRepair) reportLost(keys []string) error {
 	if !lr.reports.report(keys) {
 		return nil
 	}
-	return lr.push(call(func() { lr.lookForLost(lr.reports.take()) }))
+	return lr.admission.push(call(func() { lr.lookForLost(lr.reports.take()) }))
 }
 
 // lookForLost reads the values, and repairs those that are lost.
 func (lr *lossRepair) lookForLost(keys []string) {
-	closed := lr.closedSessions()
+	closed := lr.southbound.closed()
 	var pinned plan.Request
 	lr.trials.pin(&pinned)
 	keys = slices.DeleteFunc(lr.readable(keys), func(key string) bool {
-		return pinned.Pinned[key] || !lr.mayBeLost(lr.graph.Node(key), closed)
+		return pinned.Pinned[key] || !lr.mayBeLost(lr.state.graph.Node(key), closed)
 	})
 	if len(keys) == 0 {
 		return
 	}
 	l := lr.southbound.refresher(closed).Lost(keys)
 	if len(l.Unread) > 0 {
-		lr.after(lostReread, call(func() { lr.lookForLost(l.Unread) }))
+		lr.timers.after(lostReread, call(func() { lr.lookForLost(l.Unread) }))
 	}
 	if len(l.Lost) > 0 {
 		lr.log.Warn("the southbound lost values", "values", len(l.Lost), "keys", l.Lost[:min(maxLogged, len(l.Lost))])
-		lr.process(lr.now(&lostValues{keys: l.Lost}))
+		lr.process(lr.admission.now(&lostValues{keys: l.Lost}))
 	}
 	lr.repairLost(slices.Concat(l.Lost, l.Changed))
 }
@@ -129,12 +132,12 @@ func (lr *lossRepair) lookForLost(keys []string) {
 func (lr *lossRepair) readable(keys []string) []string {
 	all := make(map[string]bool, len(keys))
 	for _, key := range keys {
-		n := lr.graph.Node(key)
+		n := lr.state.graph.Node(key)
 		if n == nil || !n.Desc.IsProperty() {
 			all[key] = true
 			continue
 		}
-		lr.graph.NamingNode(n, func(dependent *graph.Node) { all[dependent.Key] = true })
+		lr.state.graph.NamingNode(n, func(dependent *graph.Node) { all[dependent.Key] = true })
 		if !n.IsDerived() {
 			continue
 		}
@@ -159,7 +162,7 @@ func (lr *lossRepair) repairLost(lost []string) {
 	lr.forgetOld(now)
 	due := map[time.Duration][]string{}
 	for _, key := range lost {
-		n := lr.graph.Node(key)
+		n := lr.state.graph.Node(key)
 		if n == nil || lr.wanted != nil && !lr.wanted(n.Desc.Name, key) {
 			continue
 		}
@@ -170,8 +173,8 @@ func (lr *lossRepair) repairLost(lost []string) {
 		if delay == 0 {
 			lr.makeAgain(due[delay])
 		} else {
-			lr.after(delay, call(func() {
-				lr.southbound.readAgain(lr.missing(due[delay]), lr.closedSessions()) // another process may have created them in the meantime
+			lr.timers.after(delay, call(func() {
+				lr.southbound.readAgain(lr.missing(due[delay]), lr.southbound.closed()) // another process may have created them in the meantime
 				lr.makeAgain(due[delay])
 			}))
 		}
@@ -182,20 +185,20 @@ func (lr *lossRepair) repairLost(lost []string) {
 // skips values that failed in the meantime, since those are retried.
 func (lr *lossRepair) makeAgain(keys []string) {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-		n := lr.graph.Node(key)
+		n := lr.state.graph.Node(key)
 		return n == nil || n.Want == nil || n.Err != nil
 	})
 	if len(keys) == 0 {
 		return
 	}
-	lr.southbound.refreshKeys(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return lr.graph.Node(key).Have == nil }))
-	lr.process(lr.now(&lostRepair{keys: keys}))
+	lr.southbound.refreshKeys(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return lr.state.graph.Node(key).Have == nil }))
+	lr.process(lr.admission.now(&lostRepair{keys: keys}))
 }
 
 // missing returns the base values that do not exist.
 func (lr *lossRepair) missing(keys []string) (missing []string) {
 	for _, key := range keys {
-		if n := lr.graph.Node(key); n != nil && n.Have == nil && !n.IsDerived() {
+		if n := lr.state.graph.Node(key); n != nil && n.Have == nil && !n.IsDerived() {
 			missing = append(missing, key)
 		}
 	}
@@ -204,7 +207,7 @@ func (lr *lossRepair) missing(keys []string) (missing []string) {
 
 // prepareLost removes lost values, with their derived values, from the actual state.
 func (lr *lossRepair) prepareLost(lost []string, p *transaction) {
-	p.request.Touch = lr.withDerived(lost)
+	p.request.Touch = lr.state.withDerived(lost)
 	p.request.Lost = make(map[string]bool, len(p.request.Touch))
 	for _, key := range p.request.Touch {
 		p.request.Lost[key] = true

@@ -14,8 +14,9 @@ const observePeriod = 10 * time.Second
 
 // observer tracks the values with the ownership policy observe. It belongs to the worker.
 type observer struct {
-	*state
-	*timers
+	state      *state
+	policies   registry.Policies
+	timers     *timers
 	southbound *southbound
 
 	observed map[string]*registry.Descriptor
@@ -59,7 +60,7 @@ func (o *observer) lookAtNew(p *transaction, read bool) {
 func (o *observer) readAmong(p *transaction, keys map[*registry.Descriptor]map[string]bool) {
 	before := o.present(keys)
 	r := o.southbound.refresher(p.request.Closed)
-	for _, d := range o.registry.Load().RetrieveOrder() {
+	for _, d := range o.state.registry.Load().RetrieveOrder() {
 		if of := keys[d]; of != nil && d.Retrieve != nil && !p.request.Closed[d.Session()] {
 			r.Among(d, of)
 		}
@@ -83,7 +84,7 @@ func (o *observer) present(keys map[*registry.Descriptor]map[string]bool) map[st
 	found := map[string]bool{}
 	for _, of := range keys {
 		for key := range of {
-			n := o.graph.Node(key)
+			n := o.state.graph.Node(key)
 			if n == nil || n.Have == nil {
 				continue
 			}
@@ -104,7 +105,7 @@ func (o *observer) planLook() {
 		return
 	}
 	o.looking = true
-	o.after(observePeriod, observation{})
+	o.timers.after(observePeriod, observation{})
 }
 
 // prepareObserved reads the observed values. It returns false if none appeared or
@@ -114,7 +115,7 @@ func (o *observer) prepareObserved(p *transaction) bool {
 	o.looking = false
 	keys := map[*registry.Descriptor]map[string]bool{}
 	for key, d := range o.observed {
-		n := o.graph.Node(key)
+		n := o.state.graph.Node(key)
 		if n == nil || n.Want == nil || !n.Want.Observed {
 			delete(o.observed, key) // no longer desired
 			continue

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 )
 
 // orphaned reports whether the scheduler created the value and it is not desired.
@@ -22,11 +25,17 @@ func foreign(n *graph.Node) bool {
 // orphanFinder lists and removes values that exist and are not desired. All methods
 // except claim and tellMarked, which belong to the worker, may be called concurrently.
 type orphanFinder struct {
-	*state
-	*admission
+	log        logging.Logger
+	clock      Clock
+	state      *state
+	sessions   *sessions
+	reads      *refresh.Reads
+	history    *record.Ring
+	admission  *admission
 	journal    *journal
 	southbound *southbound
-	marked     int // used by the worker; see tellMarked
+
+	marked int // used by the worker; see tellMarked
 }
 
 // Orphans implements api.OrphanFinder.
@@ -45,16 +54,16 @@ func (f *orphanFinder) Orphans() []api.Orphan {
 }
 
 func (f *orphanFinder) orphans() (out []api.Orphan) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	f.graph.Nodes(func(n *graph.Node) bool {
+	f.state.mu.RLock()
+	defer f.state.mu.RUnlock()
+	f.state.graph.Nodes(func(n *graph.Node) bool {
 		ours := orphaned(n)
 		if !ours && !foreign(n) {
 			return true
 		}
 		o := api.Orphan{Key: n.Key, Descriptor: n.Desc.Name, Ours: ours, Marked: !ours && n.Marked, Value: api.JSONValue{Message: n.Have.Msg}}
 		if ours {
-			o.Txn, o.Since = lastChange(n.LastTxn, f.txnStart(n.LastTxn))
+			o.Txn, o.Since = lastChange(n.LastTxn, f.history.Start(n.LastTxn))
 		}
 		if n.Err != nil {
 			o.Problem = n.Err.Error()
@@ -62,9 +71,9 @@ func (f *orphanFinder) orphans() (out []api.Orphan) {
 		out = append(out, o)
 		return true
 	})
-	reg := f.registry.Load()
+	reg := f.state.registry.Load()
 	for _, rec := range f.journal.unconfirmed.All() {
-		if n := f.graph.Node(rec.Key); n != nil && n.Desired() != nil {
+		if n := f.state.graph.Node(rec.Key); n != nil && n.Desired() != nil {
 			continue
 		}
 		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Unread: true, Value: api.JSONValue{Message: rec.Message()}}
@@ -119,25 +128,25 @@ func (f *orphanFinder) RemoveOrphans(ctx context.Context, keys []string, opts ..
 	if o.Description == "" {
 		o.Description = "removal of " + counted(len(keys), "leftover")
 	}
-	return f.submit(ctx, &orphanRemoval{commit{values: values, opts: o}})
+	return f.admission.submit(ctx, &orphanRemoval{commit{values: values, opts: o}})
 }
 
 // claim makes values ours that have the mark of the agent but no record, so that a
 // client can remove them. It reads them again, and claims only those that still exist
 // with the mark.
-func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool) {
+func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool, seqNum uint64) {
 	var keys []string
 	unconfirmed := f.journal.unconfirmed
 	for _, kv := range values {
-		if n := f.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
-			rec := made(n.Key, n.Desc, n.Have, f.nextSeq, f.clock.Now())
+		if n := f.state.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
+			rec := made(n.Key, n.Desc, n.Have, seqNum, f.clock.Now())
 			unconfirmed.Lose(&rec)
 			keys = append(keys, kv.Key)
 		}
 	}
 	f.southbound.readAgain(keys, closed)
 	for _, key := range keys {
-		if d, _ := f.registry.Load().Lookup(key); d != nil {
+		if d, _ := f.state.registry.Load().Lookup(key); d != nil {
 			unconfirmed.Drop(d.Name, key)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
@@ -18,14 +19,16 @@ import (
 // after their timeout. The worker calls its methods; those that only read may be called
 // concurrently.
 type retries struct {
-	*state
-	*timers
-	*admission
+	log        logging.Logger
+	state      *state
+	overdue    *exec.Overdue
+	timers     *timers
+	admission  *admission
 	southbound *southbound
 	journal    *journal
 	trials     *trials
-	settle     func(*exec.Call)  // see exec.Executor.Settle
-	leave      func(key string)  // see ownerPolicies.leave
+	owners     *ownerPolicies
+	exec       *exec.Executor
 	report     func([]exec.Call) // called with the callbacks that hang; nil disables it
 
 	returns   atomic.Bool // a lateReturns task is queued
@@ -51,7 +54,7 @@ func (l *retries) overdueCall(call exec.Call) {
 // breaks.
 func (l *retries) returnedLate() {
 	if !l.returns.Swap(true) {
-		_ = l.push(lateReturns{}) // fails if the scheduler is closed
+		_ = l.admission.push(lateReturns{}) // fails if the scheduler is closed
 	}
 }
 
@@ -69,21 +72,21 @@ func (l *retries) prepareLate(p *transaction) bool {
 	}
 	p.ofTxn, p.attempt = calls[0].OfTxn, calls[0].Attempt+1
 	for _, call := range calls {
-		l.settle(call)
+		l.exec.Settle(call)
 	}
 	calls = l.decide(calls, &p.request)
 	l.trials.pin(&p.request) // unpins the decided calls
 	var texts []string
 	for _, call := range calls {
 		texts = append(texts, describeReturn(call))
-		l.leave(call.Key)
+		l.owners.leave(call.Key)
 	}
 	p.opts.Description = abbreviated(texts)
 	for _, call := range calls {
 		p.request.Touch = append(p.request.Touch, call.Key)
 		p.request.Touch = append(p.request.Touch, l.held(call)...)
-		if n := l.graph.Node(call.Key); n != nil {
-			l.refreshed = append(l.refreshed, n.Root().Key)
+		if n := l.state.graph.Node(call.Key); n != nil {
+			l.state.refreshed = append(l.state.refreshed, n.Root().Key)
 		}
 		again := l.again(call)
 		if !again { // it stays failed; others are retried
@@ -103,7 +106,7 @@ func (l *retries) prepareLate(p *transaction) bool {
 // again reports whether the value of a callback that returned late is planned again:
 // the callback succeeded, a retry is due, or the desired state has changed.
 func (l *retries) again(call *exec.Call) bool {
-	n := l.graph.Node(call.Key)
+	n := l.state.graph.Node(call.Key)
 	switch {
 	case n == nil || n.Err == nil || n.Want == nil:
 		return true
@@ -124,11 +127,11 @@ func (l *retries) held(call *exec.Call) (keys []string) {
 		}
 	}
 	base, deps := call.StoodOn()
-	look(l.graph.Node(base))
+	look(l.state.graph.Node(base))
 	for i := range deps {
-		look(l.graph.Node(deps[i].Key))
+		look(l.state.graph.Node(deps[i].Key))
 		for _, prefix := range deps[i].AnyOf.KeyPrefixes {
-			l.graph.Ascend(prefix, func(n *graph.Node) bool {
+			l.state.graph.Ascend(prefix, func(n *graph.Node) bool {
 				look(n)
 				return true
 			})
@@ -186,12 +189,3 @@ func (l *retries) postpone(p *transaction, change *plan.Change) {
 		}
 	}
 }
-
-// Overdue lists the callbacks that were given up and that the worker has not settled.
-func (l *retries) Overdue() []exec.Call { return l.overdue.List() }
-
-// Hanging lists the callbacks that were given up and have not returned.
-func (l *retries) Hanging() []exec.Call { return l.overdue.Hanging() }
-
-// Timeouts counts the callbacks that were given up, by descriptor.
-func (l *retries) Timeouts() map[string]uint64 { return l.overdue.Given() }

@@ -34,7 +34,7 @@ func (x *panicLog) add(key string, p *exec.PanicError) {
 // reportSelectors reports selectors of dependencies that panicked as contract
 // violations of the values that have these dependencies. Such a dependency is not met.
 func (e *Engine) reportSelectors() {
-	for _, p := range e.graph.TakePanics() {
+	for _, p := range e.state.graph.TakePanics() {
 		for _, n := range p.Dependents {
 			e.southbound.contracts.Value(n.Desc.Name, n.Root().Key, p.Problem)
 		}

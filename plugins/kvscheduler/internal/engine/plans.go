@@ -18,7 +18,9 @@ import (
 
 // plans describes plans to clients. It belongs to the worker.
 type plans struct {
-	*state
+	clock      Clock
+	state      *state
+	sessions   *sessions
 	unreadable *unreadable
 }
 
@@ -49,9 +51,10 @@ func (p *plans) planned(values []api.RecordedKVPair, o *api.TxnOptions, pl *plan
 	return out
 }
 
-func (st *state) base(key string) api.PlanBase {
+// base describes the state of a value that a plan was made for.
+func (p *plans) base(key string) api.PlanBase {
 	b := api.PlanBase{Key: key}
-	if n := st.graph.Node(key); n != nil {
+	if n := p.state.graph.Node(key); n != nil {
 		if n.Want != nil && !n.Want.Unwanted {
 			b.Wanted = api.ValueDigest(n.Want.Msg)
 		}
@@ -68,12 +71,12 @@ func (st *state) base(key string) api.PlanBase {
 
 // reasons explains why values stay PENDING, INVALID or unchanged.
 func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
-	after := pl.After(p.graph)
+	after := pl.After(p.state.graph)
 	var list []api.PlanReason
 	for i := range pl.Ops {
 		op := &pl.Ops[i]
 		if op.Kind == plan.Note && op.Held != nil {
-			if n := p.graph.Node(op.Key); n != nil {
+			if n := p.state.graph.Node(op.Key); n != nil {
 				list = append(list, api.PlanReason{Key: op.Key, Reason: exec.Held(op, n).Error()})
 			}
 			continue
@@ -81,7 +84,7 @@ func (p *plans) reasons(pl *plan.Plan) []api.PlanReason {
 		if op.Want == nil || op.Kind == plan.Down && op.Recreate {
 			continue
 		}
-		if n := p.graph.Node(op.Key); givenBack(op, n) {
+		if n := p.state.graph.Node(op.Key); givenBack(op, n) {
 			list = append(list, api.PlanReason{Key: op.Key, Reason: "not configured any more; kept, because the agent did not create it"})
 			continue
 		}

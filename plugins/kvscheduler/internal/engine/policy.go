@@ -15,8 +15,9 @@ var errIgnored = errors.New(`the ownership policy for it is "ignore": this agent
 // ownerPolicies applies the ownership policies to values that the scheduler did not
 // create. It belongs to the worker.
 type ownerPolicies struct {
-	*state
-	recorded func(n *graph.Node) bool // see journal.recorded
+	state    *state
+	policies registry.Policies
+	journal  *journal
 }
 
 // byPolicy applies the ownership policy to a change. It returns true if it replaced the
@@ -39,8 +40,8 @@ func (o *ownerPolicies) byPolicy(change *plan.Change) bool {
 
 // noBusiness reports whether the ownership policy forbids the scheduler to change the
 // value.
-func (st *state) noBusiness(n *graph.Node) bool {
-	p := st.policies.Of(n.Desc, n.Key)
+func (o *ownerPolicies) noBusiness(n *graph.Node) bool {
+	p := o.policies.Of(n.Desc, n.Key)
 	return p == registry.Observe || p == registry.Ignore
 }
 
@@ -61,7 +62,7 @@ func (o *ownerPolicies) giveUp(n *graph.Node) plan.Change {
 // instead adds the actual state to an invalid desired state of a value that was found;
 // that state stays in force. The value is foreign if it was adopted or has no record.
 func (o *ownerPolicies) instead(v *registry.Value, n *graph.Node) *registry.Value {
-	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !o.recorded(n)) {
+	if v.Invalid != nil && (n.Owner() == graph.Adopted || n.Ours() && !o.journal.recorded(n)) {
 		return v.Instead(o.asItIs(n))
 	}
 	return v.Instead(n.Have)
@@ -73,7 +74,7 @@ func (o *ownerPolicies) asItIs(n *graph.Node) *registry.Value {
 	v := n.AsItIs()
 	v.FromSB = true
 	property := func(dv registry.Derived) bool { return dv.Desc.IsProperty() }
-	if read, err := o.registry.Load().Read(n.Key, n.Desc, v.Msg); err == nil {
+	if read, err := o.state.registry.Load().Read(n.Key, n.Desc, v.Msg); err == nil {
 		v.Derived = slices.DeleteFunc(v.Derived, property)
 		for _, dv := range read.Derived {
 			if property(dv) {
@@ -91,9 +92,9 @@ func (o *ownerPolicies) asItIs(n *graph.Node) *registry.Value {
 // leave updates a foreign value, with its derived values, that was given back before a
 // callback of it returned.
 func (o *ownerPolicies) leave(key string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n := o.graph.Node(key)
+	o.state.mu.Lock()
+	defer o.state.mu.Unlock()
+	n := o.state.graph.Node(key)
 	if n == nil {
 		return
 	}
@@ -116,13 +117,13 @@ func (o *ownerPolicies) leave(key string) {
 
 // setForeign makes a value foreign; nil: it does not exist.
 func (o *ownerPolicies) setForeign(n *graph.Node, v *registry.Value) {
-	o.graph.SetWant(n, v)
+	o.state.graph.SetWant(n, v)
 	if v == nil {
-		o.graph.Remove(n, graph.Lost)
+		o.state.graph.Remove(n, graph.Lost)
 	} else {
-		_ = o.graph.SetHave(n, v, n.Meta, graph.GivenBack) // the metadata is known to be valid
+		_ = o.state.graph.SetHave(n, v, n.Meta, graph.GivenBack) // the metadata is known to be valid
 	}
-	o.graph.Forget(n)
+	o.state.graph.Forget(n)
 }
 
 // adopt marks the values that the transaction will adopt.
@@ -130,11 +131,11 @@ func (o *ownerPolicies) adopt(changes []plan.Change) {
 	if o.policies == nil {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.state.mu.Lock()
+	defer o.state.mu.Unlock()
 	for i := range changes {
-		if n := o.graph.Node(changes[i].Key); n != nil && changes[i].Adopt {
-			o.graph.Own(n, graph.Adopt)
+		if n := o.state.graph.Node(changes[i].Key); n != nil && changes[i].Adopt {
+			o.state.graph.Own(n, graph.Adopt)
 		}
 	}
 }
@@ -144,11 +145,11 @@ func (o *ownerPolicies) giveBack(changes []plan.Change) {
 	if o.policies == nil {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.state.mu.Lock()
+	defer o.state.mu.Unlock()
 	for i := range changes {
-		if n := o.graph.Node(changes[i].Key); n != nil && n.Owner() == graph.Adopted && n.Desired() == nil {
-			o.graph.Own(n, graph.GivenBack)
+		if n := o.state.graph.Node(changes[i].Key); n != nil && n.Owner() == graph.Adopted && n.Desired() == nil {
+			o.state.graph.Own(n, graph.GivenBack)
 		}
 	}
 }

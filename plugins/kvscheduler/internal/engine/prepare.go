@@ -26,16 +26,16 @@ func (e *Engine) readForNB(p *transaction) {
 		r.Complete = r.Complete || !p.opts.KeepFound
 		p.unread = r.All(p.values)
 		clear(e.postponed)
-		e.tellMarked(r.Marked)
+		e.orphans.tellMarked(r.Marked)
 		p.request.All, p.request.DropUnwanted = true, !p.opts.KeepFound
-		e.decideNow()
+		e.retries.decideNow()
 	case api.DownstreamResync:
 		p.unread = e.southbound.verboseRefresher(p).All(nil)
 		clear(e.postponed)
 		// Before the first full resync the desired state is incomplete, so values
 		// that were found are kept.
-		p.request.All, p.request.DropUnwanted = true, e.fullResyncDone && !p.opts.KeepFound
-		e.decideNow()
+		p.request.All, p.request.DropUnwanted = true, e.state.fullResyncDone && !p.opts.KeepFound
+		e.retries.decideNow()
 	}
 }
 
@@ -44,7 +44,7 @@ func (e *Engine) readForNB(p *transaction) {
 func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
 	e.named++
 	p.request.Changes = prealloc.Make(len(p.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
-	cursor := e.graph.Cursor(len(p.values))
+	cursor := e.state.graph.Cursor(len(p.values))
 	for _, kv := range p.values {
 		n := cursor.Node(kv.Key)
 		if n != nil {
@@ -58,8 +58,8 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 		case !settled(n, &change):
 			p.request.Changes = append(p.request.Changes, change)
 			asked := &p.request.Changes[len(p.request.Changes)-1]
-			e.postpone(p, asked)
-			e.releaseIfChanged(p, asked, p.dry)
+			e.retries.postpone(p, asked)
+			e.trials.releaseIfChanged(p, asked, p.dry)
 			e.observer.observe(asked)
 		case !p.dry: // only how failures are retried is new
 			n.Retry = p.opts.Retry
@@ -69,10 +69,10 @@ func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.R
 		named := len(p.request.Changes)
 		p.request.Changes = e.dropObsolete(p.request.Changes)
 		for i := named; i < len(p.request.Changes); i++ {
-			e.releaseIfChanged(p, &p.request.Changes[i], p.dry)
+			e.trials.releaseIfChanged(p, &p.request.Changes[i], p.dry)
 		}
 	}
-	if e.policies != nil {
+	if e.opts.Policies != nil {
 		e.observer.lookAtNew(p, p.opts.Resync == api.FullResync)
 	}
 }
@@ -97,7 +97,7 @@ func settled(n *graph.Node, change *plan.Change) bool {
 // dropObsolete: what the northbound wanted before and does not name any more
 // is not wanted.
 func (e *Engine) dropObsolete(changes []plan.Change) []plan.Change {
-	e.graph.Nodes(func(n *graph.Node) bool {
+	e.state.graph.Nodes(func(n *graph.Node) bool {
 		if n.Base == nil && n.Desired() != nil && n.Named != e.named {
 			changes = append(changes, e.owners.giveUp(n))
 		}
@@ -125,7 +125,7 @@ func (e *Engine) change(n *graph.Node, kv api.RecordedKVPair) (change plan.Chang
 	if desires(n, kv.Value) {
 		return plan.Change{Key: kv.Key, Node: n, Desc: n.Desc, Want: n.Want}, nil
 	}
-	reg := e.registry.Load()
+	reg := e.state.registry.Load()
 	d, err := reg.Lookup(kv.Key)
 	v := &registry.Value{Msg: kv.Value, Invalid: err}
 	if err == nil {
@@ -160,19 +160,19 @@ func (e *Engine) prepareNotification(news *queue.News, p *transaction) bool {
 	p.request.Notified = map[string]bool{}
 	p.notified = map[string]api.Metadata{}
 	var kept []api.RecordedKVPair
-	reg := e.registry.Load()
+	reg := e.state.registry.Load()
 	for _, kv := range news.Values {
-		n := e.graph.Node(kv.Key)
+		n := e.state.graph.Node(kv.Key)
 		d, err := reg.Lookup(kv.Key)
 		if err != nil || d == nil {
-			e.log.Debug("notification ignored: no descriptor", "key", kv.Key)
+			e.opts.Log.Debug("notification ignored: no descriptor", "key", kv.Key)
 			continue
 		}
-		if e.policies.Of(d, kv.Key) == registry.Ignore {
+		if e.opts.Policies.Of(d, kv.Key) == registry.Ignore {
 			continue
 		}
 		if n != nil && (n.IsDerived() || n.Desired() != nil) {
-			e.log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
+			e.opts.Log.Debug("notification ignored: the value is managed by the northbound", "key", kv.Key)
 			continue
 		}
 		if !changedBy(kv, n, d) {
@@ -203,8 +203,8 @@ func changedBy(kv api.RecordedKVPair, n *graph.Node, d *registry.Descriptor) boo
 }
 
 func (e *Engine) prepareUnimplemented(p *transaction) bool {
-	reg := e.registry.Load()
-	e.graph.Nodes(func(n *graph.Node) bool {
+	reg := e.state.registry.Load()
+	e.state.graph.Nodes(func(n *graph.Node) bool {
 		if n.Desc != nil || n.Base != nil || n.Want == nil {
 			return true
 		}

@@ -101,13 +101,10 @@ func (p *problems) set(key string, state api.ValueState, found bool) {
 
 // problemCounter reports the problems whenever they change. It belongs to the worker.
 type problemCounter struct {
-	*inspector
+	state    *state
+	statuses *statuses
 	report   func(Problems) // nil disables it
 	problems problems
-}
-
-func newProblemCounter(in *inspector, report func(Problems)) *problemCounter {
-	return &problemCounter{inspector: in, report: report, problems: newProblems()}
 }
 
 // note updates the problems of base values whose status may have changed, and reports
@@ -117,7 +114,7 @@ func (pc *problemCounter) note(changed []string) {
 		return
 	}
 	p := &pc.problems
-	cursor := pc.graph.Cursor(len(changed))
+	cursor := pc.state.graph.Cursor(len(changed))
 	for _, key := range changed {
 		state, _, found := p.of(cursor.Node(key))
 		if found || len(p.states) > 0 {
@@ -126,7 +123,7 @@ func (pc *problemCounter) note(changed []string) {
 	}
 	now := Problems{Values: maps.Clone(p.counts)}
 	if first, any := p.sorted.Min(); any {
-		_, now.Key, _ = p.of(pc.graph.Node(first.key))
+		_, now.Key, _ = p.of(pc.state.graph.Node(first.key))
 		now.Reason = pc.reasonOf(first.key, now.Key)
 	}
 	if maps.Equal(now.Values, p.told.Values) && now.Key == p.told.Key && now.Reason == p.told.Reason {
@@ -138,9 +135,9 @@ func (pc *problemCounter) note(changed []string) {
 
 // reasonOf returns why the base value, or one derived from it, has a problem.
 func (pc *problemCounter) reasonOf(base, key string) string {
-	pc.mu.RLock()
-	defer pc.mu.RUnlock()
-	s := pc.reader().Base(base)
+	pc.state.mu.RLock()
+	defer pc.state.mu.RUnlock()
+	s := pc.statuses.reader().Base(base)
 	i := slices.IndexFunc(s.DerivedValues, func(d *api.ValueStatus) bool { return d.Key == key })
 	if i < 0 {
 		return api.Reason(s.Value)

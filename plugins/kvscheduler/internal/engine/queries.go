@@ -1,13 +1,18 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
 // Queue reports the queued transactions and the running one.
 func (e *Engine) Queue() api.QueueStatus {
-	st := e.queue.Status()
+	st := e.admission.queue.Status()
 	if st.Running != nil {
 		st.Running.Progress = e.progressNow()
 	}
@@ -21,8 +26,78 @@ func (e *Engine) Queue() api.QueueStatus {
 // TellChanges sets the function that reports the changes that wait before the queue.
 func (e *Engine) TellChanges(changes func() api.ChangesStatus) { e.before.Store(&changes) }
 
+// Overdue lists the callbacks that were given up and that the worker has not settled.
+func (e *Engine) Overdue() []exec.Call { return e.overdue.List() }
+
+// Hanging lists the callbacks that were given up and have not returned.
+func (e *Engine) Hanging() []exec.Call { return e.overdue.Hanging() }
+
+// Timeouts counts the callbacks that were given up, by descriptor.
+func (e *Engine) Timeouts() map[string]uint64 { return e.overdue.Given() }
+
+// RetriesPending returns the number of delayed tasks.
+func (e *Engine) RetriesPending() int { return e.timers.count() }
+
+// Unread lists the unreadable descriptors, sorted by name. The scheduler reads them
+// again periodically.
+func (e *Engine) Unread() []Unread { return e.unreadable.list() }
+
+// CountUnread returns the number of unreadable descriptors.
+func (e *Engine) CountUnread() int { return len(e.reads.List()) }
+
 // Stats returns the statistics of all transactions.
 func (e *Engine) Stats() record.Stats { return e.history.Stats() }
 
 // CountViolations counts how often descriptors violated their contract, by descriptor.
 func (e *Engine) CountViolations() map[string]uint64 { return e.contracts.Counts() }
+
+// DescriptorOf returns the name of the descriptor of a key; empty if there is none.
+func (e *Engine) DescriptorOf(key string) string {
+	d, err := e.state.registry.Load().Lookup(key)
+	if d == nil || err != nil {
+		return ""
+	}
+	return d.Name
+}
+
+// countedAtOnce is how many values are counted before the lock is released.
+const countedAtOnce = 4096
+
+// CountStates counts the values, including derived ones, by state. It releases the
+// lock regularly for running transactions, so the counts are not a snapshot.
+func (e *Engine) CountStates() map[api.ValueState]int {
+	counts := map[api.ValueState]int{}
+	for next, more := "", true; more; {
+		next, more = e.countSome(next, counts)
+	}
+	return counts
+}
+
+func (e *Engine) countSome(from string, counts map[api.ValueState]int) (next string, more bool) {
+	e.state.mu.RLock()
+	defer e.state.mu.RUnlock()
+	n := 0
+	e.state.graph.From(from, func(v *graph.Node) bool {
+		if n == countedAtOnce {
+			next, more = v.Key, true
+			return false
+		}
+		n++
+		counts[plan.State(v)]++
+		return true
+	})
+	return next, more
+}
+
+// TellRefusals sets the source of the refusals that explanations show: values that
+// were rejected before they reached the scheduler.
+func (e *Engine) TellRefusals(r api.Refusals) { e.inspector.refusals.Store(&r) }
+
+// CheckDescriptors returns an error for references to descriptors that are not
+// registered. Call it after the initialization of all plugins.
+func (e *Engine) CheckDescriptors() error { return e.state.registry.Load().Check() }
+
+// DetectPeriodically detects drift until the context ends or the scheduler is closed.
+func (e *Engine) DetectPeriodically(ctx context.Context, opts DriftOptions) {
+	e.drift.periodically(ctx, opts)
+}

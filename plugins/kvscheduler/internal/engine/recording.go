@@ -8,11 +8,13 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
 // recorder writes the history and prints transactions. It belongs to the worker.
 type recorder struct {
-	*state
+	clock      Clock
+	history    *record.Ring
 	on         bool // the history is enabled; see Options.Record
 	print      Printer
 	printPlans int // see Options.PrintPlans

@@ -10,7 +10,7 @@ import (
 func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 	groups := map[api.RetryOpts]*retry{}
 	for _, f := range res.Failures {
-		n := l.graph.Node(f.Key)
+		n := l.state.graph.Node(f.Key)
 		if n != nil && l.overdue.Holds(f.Key) { // with or without a retry
 			l.overdue.Owe(&f, txn.Seq, txn.Attempt, n.Root().Revision)
 			continue
@@ -27,7 +27,7 @@ func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 		r.revision[f.Base] = n.Root().Revision
 	}
 	for opts, r := range groups {
-		l.after(l.delay(opts, txn.Attempt), r)
+		l.timers.after(l.timers.delay(opts, txn.Attempt), r)
 	}
 }
 
@@ -36,7 +36,7 @@ func (l *retries) scheduleRetries(txn *exec.Txn, res *exec.Result) {
 func (l *retries) prepareRetry(r *retry, p *transaction) bool {
 	later := &retry{ofTxn: r.ofTxn, attempt: r.attempt, revision: r.revision}
 	for _, f := range r.failures {
-		n := l.graph.Node(f.Key)
+		n := l.state.graph.Node(f.Key)
 		switch {
 		case n == nil || n.Err == nil || n.Root().Revision != r.revision[f.Base]:
 		case l.trials.suspects.Get(f.Key) != nil:
@@ -48,7 +48,7 @@ func (l *retries) prepareRetry(r *retry, p *transaction) bool {
 		}
 	}
 	if len(later.failures) > 0 { // suspects that wait for their trial
-		l.after(verdict, later)
+		l.timers.after(verdict, later)
 	}
 	return len(p.request.Touch) > 0
 }

@@ -80,14 +80,14 @@ func (e *Engine) SouthboundUp(name string, epoch uint64) {
 
 // SouthboundDown implements api.Sessions.
 func (e *Engine) SouthboundDown(name string, reason error) {
-	e.exec.Crashes.Lose(name, e.clock.Now())
+	e.exec.Crashes.Lose(name, e.opts.Clock.Now())
 	e.overdue.SessionDown(name, reason)
 	e.pushSession(&sessionChange{name: name, reason: reason})
 }
 
 func (e *Engine) pushSession(s *sessionChange) {
-	if err := e.push(s); err != nil {
-		e.log.Debug("session change ignored", "southbound", s.name, "error", err)
+	if err := e.admission.push(s); err != nil {
+		e.opts.Log.Debug("session change ignored", "southbound", s.name, "error", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	if before.up && s.up && before.epoch == s.epoch {
 		return false
 	}
-	now := e.clock.Now()
+	now := e.opts.Clock.Now()
 	var calls []exec.InFlight
 	if s.up || !errors.Is(s.reason, api.ErrUnresponsive) {
 		calls = e.exec.Crashes.Take(s.name, now)
@@ -105,12 +105,12 @@ func (e *Engine) prepareSession(s *sessionChange, p *transaction) bool {
 	if !before.up && !s.up && len(calls) == 0 {
 		return false
 	}
-	p.request.Closed = e.closedSessions()
+	p.request.Closed = e.southbound.closed()
 	if !s.up || before.up {
-		e.afterCrash(s.name, now, calls)
+		e.trials.afterCrash(s.name, now, calls)
 		p.request.Touch = e.abandon(s.name)
-		e.pin(&p.request)
-		e.markQuarantined()
+		e.trials.pin(&p.request)
+		e.trials.markQuarantined()
 	}
 	delete(e.postponed, s.name)
 	switch {
@@ -128,7 +128,7 @@ func (e *Engine) readSessions(p *transaction, names map[string]bool) {
 	r.Only = func(d *registry.Descriptor) bool { return names[d.Southbound] }
 	r.All(nil)
 	p.request.All = true
-	p.request.DropUnwanted = e.fullResyncDone
+	p.request.DropUnwanted = e.state.fullResyncDone
 }
 
 // dependsOnReads reports whether postponed southbounds are to be read before a task. A
@@ -150,10 +150,10 @@ func dependsOnReads(t queue.Task) bool {
 func (e *Engine) abandon(name string) []string {
 	e.overdue.Forget(name)
 	e.reads.Forget(name)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.state.mu.Lock()
+	defer e.state.mu.Unlock()
 	var nodes []*graph.Node
-	e.graph.Nodes(func(n *graph.Node) bool {
+	e.state.graph.Nodes(func(n *graph.Node) bool {
 		if n.Root().Desc.Session() == name && n.Have != nil {
 			nodes = append(nodes, n)
 		}
@@ -164,28 +164,14 @@ func (e *Engine) abandon(name string) []string {
 		keys = append(keys, n.Key)
 		e.journal.lose(n)
 		if n.IsDerived() || n.Obtained() {
-			e.graph.SetWant(n, nil)
+			e.state.graph.SetWant(n, nil)
 		}
 		n.Err, n.Retrying = nil, false
-		e.graph.Remove(n, graph.Lost)
-		e.graph.Forget(n)
+		e.state.graph.Remove(n, graph.Lost)
+		e.state.graph.Forget(n)
 		if n.Gone() { // its status changes without an operation
-			e.refreshed = append(e.refreshed, n.Root().Key)
+			e.state.refreshed = append(e.state.refreshed, n.Root().Key)
 		}
 	}
-	return keys
-}
-
-// valuesOf lists the base values of a southbound. A change of its session changes their
-// status even without an operation.
-func (st *state) valuesOf(name string) (keys []string) {
-	st.mu.RLock()
-	defer st.mu.RUnlock()
-	st.graph.Nodes(func(n *graph.Node) bool {
-		if !n.IsDerived() && n.Desc.Session() == name {
-			keys = append(keys, n.Key)
-		}
-		return true
-	})
 	return keys
 }

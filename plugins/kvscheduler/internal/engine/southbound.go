@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -10,18 +12,28 @@ import (
 
 // southbound reads the actual state from the southbounds. It belongs to the worker.
 type southbound struct {
-	*state
+	log         logging.Logger
+	state       *state
+	sessions    *sessions
+	reads       *refresh.Reads
+	overdue     *exec.Overdue
+	policies    registry.Policies
 	unconfirmed *refresh.Unconfirmed
 	contracts   *contract.Tracker
 	sent        func() uint64 // see Options.Records; nil: unknown
-	progress    progress
+
+	progress progress
 }
+
+// closed returns the southbounds that descriptors name and that are not known to be
+// connected.
+func (b *southbound) closed() map[string]bool { return b.sessions.closed(b.state.registry.Load()) }
 
 func (b *southbound) refresher(closed map[string]bool) *refresh.Refresher {
 	return &refresh.Refresher{
-		Graph: b.graph, Registry: b.registry.Load(), Lock: &b.mu, Closed: closed,
+		Graph: b.state.graph, Registry: b.state.registry.Load(), Lock: &b.state.mu, Closed: closed,
 		Unconfirmed: b.unconfirmed,
-		Complete:    b.fullResyncDone, Policies: b.policies,
+		Complete:    b.state.fullResyncDone, Policies: b.policies,
 		Reads: b.reads, Calls: b.overdue, Observer: readObserver{b, false},
 	}
 }
@@ -56,7 +68,7 @@ func (o readObserver) Retrieved(descriptor string, values []api.KVWithMetadata) 
 }
 
 // Changed implements refresh.Observer.
-func (o readObserver) Changed(key string) { o.refreshed = append(o.refreshed, key) }
+func (o readObserver) Changed(key string) { o.state.refreshed = append(o.state.refreshed, key) }
 
 // Problem implements refresh.Observer.
 func (o readObserver) Problem(descriptor, problem string, violation bool) {
@@ -67,14 +79,14 @@ func (o readObserver) Problem(descriptor, problem string, violation bool) {
 }
 
 func (b *southbound) refreshKeys(keys []string) (unread []string) {
-	return b.refresher(b.closedSessions()).Keys(keys)
+	return b.refresher(b.closed()).Keys(keys)
 }
 
 // readAgain reads base values from the southbound into the graph, including values that
 // do not exist in the graph.
 func (b *southbound) readAgain(bases []string, closed map[string]bool) {
 	keys := map[*registry.Descriptor]map[string]bool{}
-	reg := b.registry.Load()
+	reg := b.state.registry.Load()
 	for _, base := range bases {
 		d, err := reg.Lookup(base)
 		if err != nil || d == nil || d.Retrieve == nil {

@@ -1,65 +1,31 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// state is the desired and the actual state, with the components that all parts of the
-// engine share.
+// state is the desired and the actual state of all values, with their descriptors.
 type state struct {
-	log      logging.Logger
-	clock    Clock
-	policies registry.Policies
-
 	mu       sync.RWMutex // guards graph against readers; only the worker writes
 	graph    *graph.Graph
 	registry atomic.Pointer[registry.Registry]
-	sessions *sessions
-	reads    *refresh.Reads // the unreadable descriptors
-	overdue  *exec.Overdue  // callbacks that did not return in time
-	history  *record.Ring
 
 	// Used by the worker only.
-	nextSeq        uint64
-	fullResyncDone bool
-	postponed      map[string]bool // southbounds to be read later; see Options.ResyncFirst
-	refreshed      []string        // base values whose status changed without an operation
+	fullResyncDone bool     // the desired state is complete
+	refreshed      []string // base values whose status changed without an operation
 }
 
-func newState(opts *Options, reg *registry.Registry) *state {
-	st := &state{
-		log: opts.Log, clock: opts.Clock, policies: opts.Policies,
-		graph: graph.New(), sessions: newSessions(), reads: refresh.NewReads(opts.Clock.Now), postponed: map[string]bool{}, history: record.NewRing(opts.History),
-	}
+func newState(reg *registry.Registry) *state {
+	st := &state{graph: graph.New()}
 	st.registry.Store(reg)
 	return st
-}
-
-// closedSessions returns the southbounds that descriptors name and that are not known
-// to be connected.
-func (st *state) closedSessions() map[string]bool {
-	return st.sessions.closed(st.registry.Load())
-}
-
-// txnStart returns when a transaction began.
-func (st *state) txnStart(seq uint64) time.Time { return st.history.Start(seq) }
-
-// unknown reports whether it is unknown if a value exists, because its descriptor is
-// unreadable.
-func (st *state) unknown(n *graph.Node) bool {
-	root := n.Root()
-	return root.Have == nil && st.reads.Of(root.Key, root.Desc) != nil
 }
 
 // desired returns the desired state of the base of a value, or nil.
@@ -79,4 +45,54 @@ func (st *state) setError(n *graph.Node, err error) {
 	defer st.mu.Unlock()
 	n.Err, n.Retrying = err, false
 	st.refreshed = append(st.refreshed, n.Root().Key)
+}
+
+// withDerived returns the keys of base values and of the values derived from them.
+func (st *state) withDerived(bases []string) []string {
+	keys := slices.Clone(bases)
+	for _, key := range bases {
+		if n := st.graph.Node(key); n != nil {
+			for child := range n.Derived {
+				keys = append(keys, child.Key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// baseOf returns the key of the base of a derived value; empty for other values.
+func (st *state) baseOf(key string) string {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	if n := st.graph.Node(key); n != nil && n.Base != nil {
+		return n.Base.Key
+	}
+	return ""
+}
+
+// valuesOf lists the base values of a southbound. A change of its session changes their
+// status even without an operation.
+func (st *state) valuesOf(name string) (keys []string) {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	st.graph.Nodes(func(n *graph.Node) bool {
+		if !n.IsDerived() && n.Desc.Session() == name {
+			keys = append(keys, n.Key)
+		}
+		return true
+	})
+	return keys
+}
+
+// hasUnimplemented reports whether there are values without a descriptor.
+func (st *state) hasUnimplemented() bool {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	found := false
+	st.graph.Nodes(func(n *graph.Node) bool {
+		found = n.Desc == nil && n.Base == nil
+		return !found
+	})
+	return found
 }

@@ -58,7 +58,7 @@ func (tr *trials) save() {
 func (tr *trials) arrive() {
 	southbounds := map[string]bool{}
 	tr.suspects.Update(func(s *quarantine.Suspect) {
-		if s.Early && (tr.fullResyncDone || tr.desired(s.Key, s.Base) != nil) {
+		if s.Early && (tr.state.fullResyncDone || tr.state.desired(s.Key, s.Base) != nil) {
 			s.Early = false
 			southbounds[s.Southbound] = true
 		}
@@ -72,13 +72,13 @@ func (tr *trials) arrive() {
 // no longer desired.
 func (tr *trials) markQuarantined() {
 	for _, s := range tr.quarantined() {
-		n := tr.graph.Node(s.Key)
+		n := tr.state.graph.Node(s.Key)
 		switch {
 		case n != nil:
 			if err := (&api.QuarantineError{Suspect: s}); n.Err == nil || n.Err.Error() != err.Error() {
-				tr.setError(n, err)
+				tr.state.setError(n, err)
 			}
-		case !tr.suspects.Get(s.Key).Early && (s.Base == "" || tr.graph.Node(s.Base) == nil):
+		case !tr.suspects.Get(s.Key).Early && (s.Base == "" || tr.state.graph.Node(s.Base) == nil):
 			tr.suspects.Drop(s.Key)
 			tr.reportSuspects()
 		}

@@ -143,7 +143,7 @@ func (t *orphanRemoval) prepare(e *Engine, p *transaction) (bool, error) {
 		return false, err
 	}
 	e.readForNB(p)
-	e.claim(p.values, p.request.Closed)
+	e.orphans.claim(p.values, p.request.Closed, e.nextSeq)
 	e.prepareNB(p, func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error) {
 		change, err := e.change(n, kv)
 		if !orphaned(n) {
@@ -184,7 +184,7 @@ func (t *driftRepair) prepare(e *Engine, p *transaction) (bool, error) {
 	if err := t.begin(p); err != nil {
 		return false, err
 	}
-	e.prepareRepair(t.found, p)
+	e.drift.prepareRepair(t.found, p)
 	return true, nil
 }
 
@@ -228,9 +228,9 @@ func (t *sessionChange) prepare(e *Engine, p *transaction) (bool, error) {
 
 func (t *sessionChange) settle(e *Engine, _ *transaction, res *exec.Result) {
 	if t.up {
-		e.tryNext(t.name, 0)
+		e.trials.tryNext(t.name, 0)
 	}
-	res.Changed = append(res.Changed, e.valuesOf(t.name)...)
+	res.Changed = append(res.Changed, e.state.valuesOf(t.name)...)
 }
 
 // postponedRead reads the southbounds whose reading was postponed. It is not queued.
@@ -264,7 +264,7 @@ type retry struct {
 
 func (t *retry) prepare(e *Engine, p *transaction) (bool, error) {
 	p.ofTxn, p.attempt = t.ofTxn, t.attempt
-	return e.prepareRetry(t, p), nil
+	return e.retries.prepareRetry(t, p), nil
 }
 
 // trial applies the next suspect of a southbound alone.
@@ -277,23 +277,25 @@ type trial struct {
 
 func (t *trial) prepare(e *Engine, p *transaction) (bool, error) {
 	p.ofTxn, p.alone = t.ofTxn, true
-	return e.prepareTrial(t, p), nil
+	return e.trials.prepareTrial(t, p), nil
 }
 
-func (t *trial) settle(e *Engine, _ *transaction, res *exec.Result) { e.afterTrial(t, res) }
+func (t *trial) settle(e *Engine, _ *transaction, res *exec.Result) { e.trials.afterTrial(t, res) }
 
 // lateReturns records the effects of callbacks that returned after their timeout.
 type lateReturns struct{ internal }
 
-func (lateReturns) prepare(e *Engine, p *transaction) (bool, error) { return e.prepareLate(p), nil }
+func (lateReturns) prepare(e *Engine, p *transaction) (bool, error) {
+	return e.retries.prepareLate(p), nil
+}
 
 // confirmation reads back the effects of undecided operations.
 type confirmation struct{ internal }
 
 func (confirmation) prepare(e *Engine, p *transaction) (bool, error) {
-	e.decisions.planned = false
+	e.retries.decisions.planned = false
 	e.overdue.Wake()
-	return e.prepareLate(p), nil
+	return e.retries.prepareLate(p), nil
 }
 
 // observation reads the observed values.
@@ -310,7 +312,7 @@ type reread struct{ internal }
 func (reread) txnType() api.TxnType { return api.SBNotification }
 func (reread) prepare(e *Engine, p *transaction) (bool, error) {
 	p.retryLeft = patiently()
-	return e.prepareReread(p), nil
+	return e.unreadable.prepareReread(p), nil
 }
 
 // lostValues removes values from the actual state that the southbound has lost. It is
@@ -323,7 +325,7 @@ type lostValues struct {
 func (*lostValues) txnType() api.TxnType { return api.SBNotification }
 func (t *lostValues) prepare(e *Engine, p *transaction) (bool, error) {
 	p.opts.Description = "the southbound lost " + counted(len(t.keys), "value")
-	e.prepareLost(t.keys, p)
+	e.losses.prepareLost(t.keys, p)
 	return true, nil
 }
 
@@ -336,6 +338,6 @@ type lostRepair struct {
 func (*lostRepair) txnType() api.TxnType { return api.SBNotification }
 func (t *lostRepair) prepare(e *Engine, p *transaction) (bool, error) {
 	p.opts.Description, p.retryLeft, p.repair = "repair of "+counted(len(t.keys), "lost value"), patiently(), true
-	p.request.Touch = e.withDerived(t.keys)
+	p.request.Touch = e.state.withDerived(t.keys)
 	return true, nil
 }

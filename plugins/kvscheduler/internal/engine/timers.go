@@ -26,13 +26,6 @@ func newTimers(clock Clock, random *rand.Rand, to *admission) *timers {
 	return &timers{alarm: clock, random: random, to: to, running: map[*timer]struct{}{}}
 }
 
-// RetriesPending returns the number of delayed tasks.
-func (tm *timers) RetriesPending() int {
-	tm.lock.Lock()
-	defer tm.lock.Unlock()
-	return len(tm.running)
-}
-
 // patiently returns retry options without a limit.
 func patiently() *api.RetryOpts {
 	return &api.RetryOpts{Period: api.DefaultRetryPeriod, ExpBackoff: true}
@@ -86,4 +79,11 @@ func (tm *timers) stop() {
 		t.stop()
 	}
 	tm.running = nil
+}
+
+// count returns the number of delayed tasks.
+func (tm *timers) count() int {
+	tm.lock.Lock()
+	defer tm.lock.Unlock()
+	return len(tm.running)
 }

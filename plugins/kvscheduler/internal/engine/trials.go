@@ -8,10 +8,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/quarantine"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -23,24 +26,25 @@ const verdict = time.Second
 // suspect alone. The journal has the suspects, so that the next process knows about a
 // trial that crashed the agent as well.
 type trials struct {
-	*state
-	*timers
-	*admission
-	journal  *journal
-	suspects *quarantine.Tracker
-	report   func([]api.Suspect) // nil disables it
+	log       logging.Logger
+	state     *state
+	reads     *refresh.Reads
+	overdue   *exec.Overdue
+	timers    *timers
+	admission *admission
+	journal   *journal
+	suspects  *quarantine.Tracker
+	report    func([]api.Suspect) // nil disables it
 
 	queued  map[string]int // number of queued trials, by southbound
 	unsaved bool           // a write failed: the next one has to include all suspects
 }
 
-func newTrials(st *state, tm *timers, a *admission, j *journal, after int, report func([]api.Suspect)) *trials {
-	tr := &trials{
-		state: st, timers: tm, admission: a, journal: j,
-		suspects: quarantine.New(after), report: report, queued: map[string]int{},
-	}
-	j.retried = tr.save
-	return tr
+// unknown reports whether it is unknown if a value exists, because its descriptor is
+// unreadable.
+func (tr *trials) unknown(n *graph.Node) bool {
+	root := n.Root()
+	return root.Have == nil && tr.reads.Of(root.Key, root.Desc) != nil
 }
 
 // due returns the suspects of a southbound that wait for their trial.
@@ -71,7 +75,7 @@ func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFl
 	}
 	for i := range calls {
 		if s := tr.suspects.Get(calls[i].Key); s != nil {
-			s.Desired = tr.desired(s.Key, s.Base)
+			s.Desired = tr.state.desired(s.Key, s.Base)
 		}
 	}
 	tr.reportSuspects()
@@ -99,14 +103,11 @@ func (tr *trials) tryNext(southbound string, delay time.Duration) {
 		return
 	}
 	tr.queued[southbound]++
-	t := &trial{ofTxn: tr.nextSeq, southbound: southbound}
-	if tr.nextSeq > 0 {
-		t.ofTxn--
-	}
+	t := &trial{ofTxn: tr.journal.seq, southbound: southbound}
 	if delay > 0 {
-		tr.after(delay, t)
+		tr.timers.after(delay, t)
 	} else {
-		_ = tr.push(t) // fails if the scheduler is closed
+		_ = tr.admission.push(t) // fails if the scheduler is closed
 	}
 }
 
@@ -117,10 +118,10 @@ func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	if p.request.Closed[southbound] {
 		return false // the trials continue after the reconnect
 	}
-	p.request.DropUnwanted = tr.fullResyncDone // an earlier run may have failed to remove undesired values
+	p.request.DropUnwanted = tr.state.fullResyncDone // an earlier run may have failed to remove undesired values
 	// The southbound survived the trials of these suspects, so they are released.
 	for _, s := range tr.suspects.List(func(s *quarantine.Suspect) bool { return s.Southbound == southbound && s.Tried }) {
-		if n, tried := tr.graph.Node(s.Key), tr.suspects.Get(s.Key); n != nil && (tried.Again || n.Root().Revision != tried.Revision) {
+		if n, tried := tr.state.graph.Node(s.Key), tr.suspects.Get(s.Key); n != nil && (tried.Again || n.Root().Revision != tried.Revision) {
 			p.request.Touch = append(p.request.Touch, s.Key)
 		}
 		tr.suspects.Drop(s.Key)
@@ -128,7 +129,7 @@ func (tr *trials) prepareTrial(t *trial, p *transaction) bool {
 	}
 	tr.reportSuspects()
 	for _, s := range tr.due(southbound) {
-		n := tr.graph.Node(s.Key)
+		n := tr.state.graph.Node(s.Key)
 		if n == nil {
 			tr.suspects.Drop(s.Key)
 			continue
@@ -159,7 +160,7 @@ func (tr *trials) afterTrial(t *trial, res *exec.Result) {
 	}
 	if s := tr.suspects.Get(t.suspect); s != nil {
 		s.Tried = true
-		if n := tr.graph.Node(t.suspect); n != nil {
+		if n := tr.state.graph.Node(t.suspect); n != nil {
 			s.Revision = n.Root().Revision
 		}
 	}
@@ -205,24 +206,13 @@ func (tr *trials) followSuspects() {
 	}
 }
 
-// blocked returns why the scheduler cannot change a value now; see status.Reader.Blocked.
-func (l *retries) blocked(key string) (why string, leaving bool) {
-	if why, leaving = l.overdue.Of(key); why != "" {
-		return why, leaving
-	}
-	if s := l.trials.suspects.Get(key); s != nil {
-		return fmt.Sprintf("a trial without other operations, since southbound %q went down during its operation", s.Southbound), false
-	}
-	return "", false
-}
-
 // Suspects implements api.Quarantine.
 func (tr *trials) Suspects() []api.Suspect { return tr.suspects.List(nil) }
 
 // ReleaseQuarantined implements api.Quarantine.
 func (tr *trials) ReleaseQuarantined(ctx context.Context, keys ...string) error {
 	var problem error
-	err := tr.onWorker(ctx, func() { problem = tr.release(keys) })
+	err := tr.admission.onWorker(ctx, func() { problem = tr.release(keys) })
 	if err != nil {
 		return err
 	}
@@ -242,8 +232,8 @@ func (tr *trials) release(keys []string) error {
 	for _, q := range quarantined {
 		tr.suspects.Release(q.Key)
 		southbounds[q.Southbound] = true
-		if n := tr.graph.Node(q.Key); n != nil {
-			tr.setError(n, nil)
+		if n := tr.state.graph.Node(q.Key); n != nil {
+			tr.state.setError(n, nil)
 		}
 	}
 	tr.reportSuspects()

@@ -58,7 +58,7 @@ func (t *txn) index() {
 
 // Commit implements api.Txn.
 func (t *txn) Commit(ctx context.Context, opts ...api.TxnOption) (seqNum uint64, err error) {
-	return t.engine.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
+	return t.engine.admission.submit(ctx, &northbound{commit: commit{values: t.values, opts: optionsOf(ctx, opts)}})
 }
 
 // optionsOf applies the options of the context, then those of the call.
@@ -74,11 +74,11 @@ func (t *txn) Plan(ctx context.Context, opts ...api.TxnOption) (*api.Plan, error
 	}
 	var result *api.Plan
 	var rejected []api.KeyWithError
-	err := t.engine.onWorker(ctx, func() {
+	err := t.engine.admission.onWorker(ctx, func() {
 		p := &transaction{entry: &queue.Entry{Task: what}, dry: true}
 		_, _ = t.engine.prepare(p) // a northbound transaction only fails because of its deadline
 		rejected = p.rejected
-		result = t.engine.plans.planned(t.values, &what.opts, plan.Make(t.engine.graph, p.request))
+		result = t.engine.plans.planned(t.values, &what.opts, plan.Make(t.engine.state.graph, p.request))
 	})
 	if err != nil {
 		return nil, api.NewTransactionError(err, nil, false)

@@ -39,15 +39,15 @@ func (j *journal) doubt(op *plan.Op) {
 		return
 	}
 	rec := made(op.Key, op.Desc, v, j.seq, j.clock.Now())
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.state.mu.Lock()
+	defer j.state.mu.Unlock()
 	j.unconfirmed.Doubt(&rec)
 }
 
 func (j *journal) doubtBase(key string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if n := j.graph.Node(key); n != nil && n.Root().Desc != nil {
+	j.state.mu.Lock()
+	defer j.state.mu.Unlock()
+	if n := j.state.graph.Node(key); n != nil && n.Root().Desc != nil {
 		j.unconfirmed.DoubtDerived(n.Root().Desc.Name, n.Root().Key)
 	}
 }
@@ -83,9 +83,9 @@ func (l *retries) decide(calls []*exec.Call, req *plan.Request) (decided []*exec
 // decided removes the record of an undecided call, unless a read already did. The
 // result of the call decides then.
 func (j *journal) decided(call *exec.Call) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	n := j.graph.Node(call.Key)
+	j.state.mu.Lock()
+	defer j.state.mu.Unlock()
+	n := j.state.graph.Node(call.Key)
 	j.unconfirmed.Decide(call.Descriptor, call.Key, n != nil && n.Have != nil)
 }
 
@@ -97,7 +97,7 @@ func (l *retries) planDecisions() {
 		return
 	}
 	d.planned = true
-	l.after(l.delay(*patiently(), d.attempt), confirmation{})
+	l.timers.after(l.timers.delay(*patiently(), d.attempt), confirmation{})
 	d.attempt++
 }
 

@@ -22,8 +22,10 @@ type rereads struct {
 // unreadable reads unreadable descriptors again. The worker calls its methods; those that
 // only read may be called concurrently.
 type unreadable struct {
-	*state
-	*timers
+	clock      Clock
+	state      *state
+	reads      *refresh.Reads
+	timers     *timers
 	southbound *southbound
 	trials     *trials
 	report     func([]Unread) // nil disables it
@@ -40,9 +42,8 @@ type Unread struct {
 	Since      time.Time
 }
 
-// Unread lists the unreadable descriptors, sorted by name. The scheduler reads them
-// again periodically.
-func (u *unreadable) Unread() []Unread {
+// list lists the unreadable descriptors, sorted by name.
+func (u *unreadable) list() []Unread {
 	failed := u.reads.List()
 	list := make([]Unread, len(failed))
 	for i, f := range failed {
@@ -77,14 +78,14 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // 60 seconds.
 func (u *unreadable) planReread() {
 	r := &u.rereads
-	failed := u.Unread()
+	failed := u.list()
 	names := ""
 	for i := range failed {
 		names += failed[i].Descriptor + "\n"
 	}
 	if names != r.told {
 		for _, name := range strings.Fields(r.told) {
-			if d := u.registry.Load().ByName(name); !strings.Contains(names, name+"\n") && d.Session() != "" {
+			if d := u.state.registry.Load().ByName(name); !strings.Contains(names, name+"\n") && d.Session() != "" {
 				u.trials.beginTrials(d.Session()) // of the suspects that had to wait for the read
 			}
 		}
@@ -104,11 +105,11 @@ func (u *unreadable) planReread() {
 		return
 	}
 	r.planned = true
-	d := u.delay(*patiently(), r.attempt)
+	d := u.timers.delay(*patiently(), r.attempt)
 	r.attempt++
 	next := u.clock.Now().Add(d)
 	u.nextReread.Store(&next)
-	u.after(d, reread{})
+	u.timers.after(d, reread{})
 }
 
 // prepareReread reads unreadable descriptors again. It returns false if all reads failed.
@@ -131,7 +132,7 @@ func (u *unreadable) prepareReread(p *transaction) bool {
 	}
 	p.opts.Description = "read after it failed: " + strings.Join(answered, ", ")
 	p.request.All = true
-	p.request.DropUnwanted = u.fullResyncDone
+	p.request.DropUnwanted = u.state.fullResyncDone
 	return true
 }
 

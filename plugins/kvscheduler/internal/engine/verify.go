@@ -19,8 +19,9 @@ import (
 
 // verifier reads back the effects of transactions. It belongs to the worker.
 type verifier struct {
-	*state
+	state      *state
 	southbound *southbound
+	owners     *ownerPolicies
 }
 
 // wantedBefore returns the reversal for a transaction that is to be reverted if its
@@ -34,7 +35,7 @@ func (v *verifier) wantedBefore(p *transaction) (back *reversal) {
 	back = &reversal{wants: map[string]*registry.Value{}}
 	for _, kv := range p.values {
 		pair := api.RecordedKVPair{Key: kv.Key, Origin: api.FromNB}
-		switch n := v.graph.Node(kv.Key); {
+		switch n := v.state.graph.Node(kv.Key); {
 		case n == nil || n.Want == nil && n.Have == nil:
 		case n.IsDerived() || n.Want == nil || n.Want.Unwanted:
 			continue
@@ -61,15 +62,15 @@ func (e *Engine) verified(p *transaction, err error) error {
 	for i, kv := range wrong {
 		keys[i] = kv.Key
 	}
-	touch := e.withDerived(keys)
-	e.southbound.readAgain(keys, e.closedSessions())
+	touch := e.state.withDerived(keys)
+	e.southbound.readAgain(keys, e.southbound.closed())
 	e.journal.keep(nil, nil) // values whose removal had no effect get their record back
 	if !p.opts.Revert {
 		e.verifier.unverified(wrong)
 	}
 	e.publish(keys)
 	if p.opts.Revert {
-		back.touch = e.withDerived(touch)
+		back.touch = e.state.withDerived(touch)
 		back.opts = api.TxnOptions{Retry: p.opts.Retry, Description: "revert: " + wrong[0].Key + ": " + wrong[0].Error.Error()}
 		if te := (*api.TransactionError)(nil); errors.As(e.process(&queue.Entry{Task: back}).err, &te) {
 			for _, kv := range te.GetKVErrors() {
@@ -86,27 +87,13 @@ func (e *Engine) verified(p *transaction, err error) error {
 
 // unverified sets the errors of existing values that failed verification.
 func (v *verifier) unverified(wrong []api.KeyWithError) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.state.mu.Lock()
+	defer v.state.mu.Unlock()
 	for _, kv := range wrong {
-		if n := v.graph.Node(kv.Key); n != nil && n.Want != nil && n.Have != nil && n.Err == nil {
+		if n := v.state.graph.Node(kv.Key); n != nil && n.Want != nil && n.Have != nil && n.Err == nil {
 			n.Err, n.Retrying = kv.Error, false
 		}
 	}
-}
-
-// withDerived returns the keys of base values and of the values derived from them.
-func (st *state) withDerived(bases []string) []string {
-	keys := slices.Clone(bases)
-	for _, key := range bases {
-		if n := st.graph.Node(key); n != nil {
-			for child := range n.Derived {
-				keys = append(keys, child.Key)
-			}
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }
 
 // verify reads the values that the transaction contains or changed, and compares them
@@ -114,13 +101,13 @@ func (st *state) withDerived(bases []string) []string {
 func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWithError) {
 	byDescriptor := map[*registry.Descriptor]map[string]*graph.Node{}
 	add := func(key string) {
-		n := v.graph.Node(key)
+		n := v.state.graph.Node(key)
 		if n == nil { // gone: the descriptor is found by the key
-			d, _ := v.registry.Load().Lookup(key) // no descriptor, nothing to read
+			d, _ := v.state.registry.Load().Lookup(key) // no descriptor, nothing to read
 			n = &graph.Node{Key: key, Desc: d}
 		}
 		n = n.Root()
-		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || v.noBusiness(n) {
+		if n.Desc == nil || n.Desc.Retrieve == nil || n.Err != nil || n.Obtained() || v.owners.noBusiness(n) {
 			return
 		}
 		if byDescriptor[n.Desc] == nil {
@@ -136,8 +123,8 @@ func (v *verifier) verify(p *transaction, res *exec.Result) (wrong []api.KeyWith
 			add(op.Key)
 		}
 	}
-	closed := v.closedSessions()
-	for _, d := range v.registry.Load().RetrieveOrder() {
+	closed := v.southbound.closed()
+	for _, d := range v.state.registry.Load().RetrieveOrder() {
 		if nodes := byDescriptor[d]; nodes != nil && !closed[d.Session()] {
 			wrong = append(wrong, v.compare(d, nodes)...)
 		}

@@ -29,10 +29,10 @@ const maxNamedKeys = 100
 
 // nameKeys adds the keys of unmet dependencies to their labels.
 func (ws *watches) nameKeys(unmet []api.UnmetValue) {
-	r := ws.reader()
+	r := ws.statuses.reader()
 	r.Keys = true
-	ws.mu.RLock()
-	defer ws.mu.RUnlock()
+	ws.state.mu.RLock()
+	defer ws.state.mu.RUnlock()
 	for i := range unmet {
 		u := &unmet[i]
 		if u.State != kvscheduler.ValueState_PENDING || u.Final {
@@ -48,7 +48,7 @@ func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
 	w := ws.watch(api.WatchRequest{NoSnapshot: true})
 	defer w.Close()
 	begun := make(chan *wait, 1)
-	err := ws.push(call(func() {
+	err := ws.admission.push(call(func() {
 		w.reset()
 		begun <- ws.newWait(req)
 	}))
@@ -60,7 +60,7 @@ func (ws *watches) waitFor(ctx context.Context, req api.WaitRequest) error {
 	case x = <-begun:
 	case <-ctx.Done():
 		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: context.Cause(ctx)}
-	case <-ws.stopped:
+	case <-ws.admission.stopped:
 		return &api.WaitError{Unmet: ws.newWait(req).report(), Cause: api.ErrClosedScheduler}
 	}
 	for {
@@ -117,31 +117,21 @@ func (ws *watches) newWait(req api.WaitRequest) *wait {
 		x.keys[key] = target{states: req.States}
 	}
 	if req.Txn != nil {
-		x.addTxn(ws.GetRecordedTransaction(*req.Txn))
+		x.addTxn(ws.history.Get(*req.Txn))
 	}
 	for key := range x.keys {
-		x.judge(key, ws.GetValueStatus(key))
-		if base := ws.baseOf(key); base != "" {
+		x.judge(key, ws.statuses.of(key))
+		if base := ws.state.baseOf(key); base != "" {
 			x.bases[key] = base
 		}
 	}
 	for i, prefix := range req.Prefixes {
 		x.members[i] = map[string]bool{}
-		for _, s := range ws.ListValueStatus(prefix) {
+		for _, s := range ws.statuses.list(prefix, nil) {
 			x.judgeMember(i, s)
 		}
 	}
 	return x
-}
-
-// baseOf returns the key of the base of a derived value; empty for other values.
-func (st *state) baseOf(key string) string {
-	st.mu.RLock()
-	defer st.mu.RUnlock()
-	if n := st.graph.Node(key); n != nil && n.Base != nil {
-		return n.Base.Key
-	}
-	return ""
 }
 
 func (x *wait) addTxn(txn *api.RecordedTxn) {

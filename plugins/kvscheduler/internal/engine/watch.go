@@ -64,9 +64,9 @@ func (w *statusWatch) resume() {
 		w.first = api.WatchResync
 		return
 	}
-	w.of.mu.RLock()
-	defer w.of.mu.RUnlock()
-	reader := w.of.reader()
+	w.of.state.mu.RLock()
+	defer w.of.state.mu.RUnlock()
+	reader := w.of.statuses.reader()
 	for i, key := range keys {
 		if w.selects(key) {
 			w.put(key, revisions[i], reader.Base(key))
@@ -142,7 +142,7 @@ func (w *statusWatch) take(limit int) (*api.WatchEvent, error) {
 	switch {
 	case w.first != "":
 		ev.Kind, w.first = w.first, ""
-		ev.Values = w.of.listStatus(w.req.Prefix, w.req.Selector)
+		ev.Values = w.of.statuses.list(w.req.Prefix, w.req.Selector)
 		return ev, nil
 	case len(w.pending) == 0 && h.closed:
 		return nil, api.ErrClosedScheduler
@@ -194,9 +194,8 @@ func (w *statusWatch) Close() {
 	defer w.next.Unlock()
 }
 
-// WatchValueStatus implements api.Inspector. It is a watch that sends each change to a
-// channel.
-func (ws *watches) WatchValueStatus(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
+// channel starts a watch that sends each change to a channel.
+func (ws *watches) channel(channel chan<- *api.BaseValueStatus, selector api.KeySelector) (cancel func()) {
 	w := ws.watch(api.WatchRequest{Selector: selector, NoSnapshot: true})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -228,7 +227,7 @@ func (w *statusWatch) send(ctx context.Context, channel chan<- *api.BaseValueSta
 		case channel <- ev.Values[0]:
 		case <-ctx.Done():
 			return
-		case <-w.of.stopped:
+		case <-w.of.admission.stopped:
 			return
 		}
 	}

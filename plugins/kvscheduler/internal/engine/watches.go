@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
 // changesKept is how many of the latest changes are kept for resumed watches.
@@ -95,13 +95,11 @@ func (h *changes) close() {
 // watches implements api.Watcher. All methods except publish, which belongs to the worker,
 // may be called concurrently.
 type watches struct {
-	*inspector
-	*admission
-	changes *changes
-}
-
-func newWatches(in *inspector, a *admission) *watches {
-	return &watches{inspector: in, admission: a, changes: newChanges(rand.Uint64())}
+	state     *state
+	statuses  *statuses
+	history   *record.Ring
+	admission *admission
+	changes   *changes
 }
 
 // Revision implements api.Watcher.
@@ -128,9 +126,9 @@ func (ws *watches) publish(changed []string) {
 		return
 	}
 	slices.Sort(changed)
-	ws.mu.RLock()
-	defer ws.mu.RUnlock()
-	reader := ws.reader()
+	ws.state.mu.RLock()
+	defer ws.state.mu.RUnlock()
+	reader := ws.statuses.reader()
 	for _, key := range slices.Compact(changed) {
 		h.note(key)
 		var status *api.BaseValueStatus

@@ -131,7 +131,7 @@ func (r *Reader) blockers(members []*graph.Node) (list []string) {
 		if m.Err != nil {
 			list = append(list, fmt.Sprintf("%s is %v", m.Key, plan.State(m)))
 		}
-		if problem := r.SessionProblem(m.Desc.Session()); problem != "" {
+		if problem := r.Facts.SessionProblem(m.Desc.Session()); problem != "" {
 			list = append(list, problem)
 		}
 		if m.Base != nil && m.Base.Have == nil && !inside[m.Base] {

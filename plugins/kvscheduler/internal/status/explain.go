@@ -35,23 +35,15 @@ func (r *Reader) Explain(key string) *api.Explanation {
 	return e
 }
 
-// southboundOnly is SouthboundOnly; empty if that is nil.
-func (r *Reader) southboundOnly(key string) string {
-	if r.SouthboundOnly == nil {
-		return ""
-	}
-	return r.SouthboundOnly(key)
-}
-
 func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanation {
 	e := &api.Explanation{Key: key, Label: label}
 	n := r.Graph.Node(key)
 	if n == nil {
 		e.Reason = "not configured"
-		e.Undescribed = r.Undescribed != nil && r.Undescribed(key)
+		e.Undescribed = r.Facts.Undescribed(key)
 		if base := r.comesWith(key); base != nil {
 			e.Reason = "comes with " + base.Key
-		} else if southbound := r.southboundOnly(key); southbound != "" {
+		} else if southbound := r.Facts.SouthboundOnly(key); southbound != "" {
 			e.Reason = southbound
 		} else {
 			e.NotConfigured = true
@@ -59,7 +51,7 @@ func (r *Reader) explain(key, label string, seen map[string]bool) *api.Explanati
 		return e
 	}
 	e.State = plan.State(n)
-	e.Since = r.TxnStart(n.LastTxn).UTC()
+	e.Since = r.Facts.TxnStart(n.LastTxn).UTC()
 	e.Reason = api.Reason(r.value(n))
 	if seen[key] {
 		return e

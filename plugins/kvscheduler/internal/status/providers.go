@@ -34,7 +34,7 @@ func (a actual) Why(dep *api.Dependency) graph.Reason {
 		}
 		return graph.Missing
 	}
-	if _, leaving := a.r.blocked(n.Key); leaving {
+	if _, leaving := a.r.Facts.Blocked(n.Key); leaving {
 		return graph.Leaving
 	}
 	return graph.Stuck
@@ -45,7 +45,7 @@ func (r *Reader) provides(n *graph.Node) bool {
 	if n == nil || !n.Provides() {
 		return false
 	}
-	_, leaving := r.blocked(n.Key)
+	_, leaving := r.Facts.Blocked(n.Key)
 	return !leaving
 }
 

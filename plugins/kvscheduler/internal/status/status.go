@@ -14,31 +14,35 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
+// Facts are what the status of values depends on besides the graph.
+type Facts interface {
+	// SessionProblem returns why a southbound is not available; empty if it is.
+	SessionProblem(name string) string
+	// Blocked returns why the scheduler cannot change a value now, and whether the value
+	// may be in removal; empty if it can.
+	Blocked(key string) (why string, leaving bool)
+	// Unread returns why it is unknown whether a value exists; empty if that is known.
+	Unread(n *graph.Node) string
+	// Violations lists the contract violations of the descriptor for a value.
+	Violations(key string) []string
+	// SouthboundOnly returns why a key that only the southbound can provide has no
+	// value; empty for keys that the northbound can configure.
+	SouthboundOnly(key string) string
+	// Undescribed reports whether no descriptor handles a key.
+	Undescribed(key string) bool
+	// TxnStart returns when a transaction started; zero if that is unknown.
+	TxnStart(seqNum uint64) time.Time
+}
+
 // Reader describes the values of a graph. The graph must not change while the Reader
 // is in use.
 type Reader struct {
 	Graph *graph.Graph
-	// SessionProblem returns why a southbound is not available; empty if it is.
-	SessionProblem func(name string) string
-	// Blocked returns why the scheduler cannot change a value now, and whether the value
-	// may be in removal; empty if it can. Blocked may be nil.
-	Blocked func(key string) (why string, leaving bool)
-	// Unread returns why it is unknown whether a value exists; empty if that is known.
-	// Unsure reports whether it is unknown if a dependency is met. Both may be nil.
-	Unread func(n *graph.Node) string
+	Facts Facts
+	// Unsure reports whether it is unknown if a dependency is met. It may be nil.
 	Unsure func(dep *api.Dependency) bool
-	// Violations lists the contract violations of the descriptor for a value. It may
-	// be nil.
-	Violations func(key string) []string
-	// SouthboundOnly returns why a key that only the southbound can provide has no
-	// value; empty for keys that the northbound can configure. It may be nil.
-	SouthboundOnly func(key string) string
-	// Undescribed reports whether no descriptor handles a key. It may be nil.
-	Undescribed func(key string) bool
 	// Keys adds the keys of unmet dependencies to their labels.
 	Keys bool
-	// TxnStart returns when a transaction started; zero if that is unknown.
-	TxnStart func(seq uint64) time.Time
 
 	cycles    cycles
 	providers providers
@@ -119,8 +123,8 @@ func (r *Reader) describe(s *api.ValueStatus, n *graph.Node) *api.ValueStatus {
 // leftOut lists the problems with the derived values of a value: contract
 // violations of its descriptor, and keys that another value already uses.
 func (r *Reader) leftOut(n *graph.Node) (problems []string) {
-	if r.Violations != nil && n.Base == nil && n.Want != nil {
-		problems = r.Violations(n.Key)
+	if n.Base == nil && n.Want != nil {
+		problems = r.Facts.Violations(n.Key)
 	}
 	if n.Have == nil {
 		return problems
@@ -146,26 +150,17 @@ func (r *Reader) unmet(n *graph.Node) []string {
 	if n.Want != nil && n.Want.Observed {
 		return []string{"another process to create it (ownership policy observe)"}
 	}
-	if problem := r.SessionProblem(n.Desc.Session()); problem != "" {
+	if problem := r.Facts.SessionProblem(n.Desc.Session()); problem != "" {
 		return []string{problem}
 	}
-	if r.Unread != nil {
-		if problem := r.Unread(n); problem != "" {
-			return []string{problem}
-		}
+	if problem := r.Facts.Unread(n); problem != "" {
+		return []string{problem}
 	}
 	labels := r.lacks(n)
-	if why, _ := r.blocked(n.Key); len(labels) == 0 && why != "" {
+	if why, _ := r.Facts.Blocked(n.Key); len(labels) == 0 && why != "" {
 		return []string{why}
 	}
 	return labels
-}
-
-func (r *Reader) blocked(key string) (why string, leaving bool) {
-	if r.Blocked == nil {
-		return "", false
-	}
-	return r.Blocked(key)
 }
 
 // KeyAndLabel names a dependency by its key or its prefixes, and by its label.

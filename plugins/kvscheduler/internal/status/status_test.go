@@ -59,17 +59,25 @@ func (f *fixture) put(key string, item *model.Item, exists bool) *graph.Node {
 }
 
 func (f *fixture) reader() *status.Reader {
-	return &status.Reader{
-		Graph: f.g,
-		SessionProblem: func(name string) string {
-			if name == "remote" {
-				return "remote: disconnected"
-			}
-			return ""
-		},
-		TxnStart: func(seq uint64) time.Time { return time.Unix(int64(seq), 0).UTC() },
-	}
+	return &status.Reader{Graph: f.g, Facts: facts{}}
 }
+
+// facts has one southbound that is not connected.
+type facts struct{}
+
+func (facts) SessionProblem(name string) string {
+	if name == "remote" {
+		return "remote: disconnected"
+	}
+	return ""
+}
+
+func (facts) Blocked(string) (why string, leaving bool) { return "", false }
+func (facts) Unread(*graph.Node) string                 { return "" }
+func (facts) Violations(string) []string                { return nil }
+func (facts) SouthboundOnly(string) string              { return "" }
+func (facts) Undescribed(string) bool                   { return false }
+func (facts) TxnStart(seq uint64) time.Time             { return time.Unix(int64(seq), 0).UTC() }
 
 func TestBase(t *testing.T) {
 	t.Parallel()
