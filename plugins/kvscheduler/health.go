@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
@@ -14,12 +15,15 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// overdue shows in the health of the agent which callbacks hang.
-func (s *Scheduler) overdue(hanging []exec.Call) {
-	if s.Health == nil {
-		return
-	}
-	scope := s.Health.Scope("callbacks")
+// conditions shows in the health of the agent what impairs the scheduler. It implements
+// engine.Conditions.
+type conditions struct{ health health.Reporter }
+
+var _ engine.Conditions = (*conditions)(nil)
+
+// Hanging shows which callbacks hang.
+func (c *conditions) Hanging(hanging []exec.Call) {
+	scope := c.health.Scope("callbacks")
 	if len(hanging) == 0 {
 		scope.OK("all callbacks returned")
 		return
@@ -27,61 +31,53 @@ func (s *Scheduler) overdue(hanging []exec.Call) {
 	scope.Degraded("callbacks of descriptors do not return", hangs(hanging))
 }
 
-// maxNamed bounds the callbacks that are named.
+// maxNamed limits what is named of one kind.
 const maxNamed = 5
 
 func hangs(calls []exec.Call) error {
-	texts := make([]string, 0, maxNamed)
-	for _, c := range calls[:min(maxNamed, len(calls))] {
-		texts = append(texts, fmt.Sprintf("%v since %s", &c, c.Since.UTC().Format(time.RFC3339)))
-	}
-	if more := len(calls) - maxNamed; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return errors.New(strings.Join(texts, ", "))
+	return named(calls, ", ", func(c *exec.Call) string { return fmt.Sprintf("%v since %s", c, c.Since.UTC().Format(time.RFC3339)) })
 }
 
-// suspects shows in the health of the agent which values are in quarantine.
-func (s *Scheduler) suspects(all []api.Suspect) {
-	if s.Health == nil {
-		return
+// named joins the texts of the first few elements of a list.
+func named[T any](list []T, separator string, text func(*T) string) error {
+	var texts []string
+	for i := range list[:min(maxNamed, len(list))] {
+		texts = append(texts, text(&list[i]))
 	}
-	scope := s.Health.Scope(HealthQuarantine)
+	if more := len(list) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return errors.New(strings.Join(texts, separator))
+}
+
+// Suspects shows which values are in quarantine.
+func (c *conditions) Suspects(all []api.Suspect) {
+	scope := c.health.Scope(HealthQuarantine)
 	var keys []string
 	for i := range all {
 		if all[i].Quarantined {
 			keys = append(keys, all[i].Key)
 		}
 	}
-	switch more := len(keys) - maxNamed; {
-	case len(keys) == 0:
+	if len(keys) == 0 {
 		scope.OK("no values in quarantine")
-	case more > 0:
-		scope.Degraded("values in quarantine", fmt.Errorf("%s and %d more; see agentctl quarantine", strings.Join(keys[:maxNamed], ", "), more))
-	default:
-		scope.Degraded("values in quarantine", fmt.Errorf("%s; see agentctl quarantine", strings.Join(keys, ", ")))
-	}
-}
-
-// unread shows in the health of the agent which descriptors could not be read,
-// so that it is not known which of their values exist.
-func (s *Scheduler) unread(all []engine.Unread) {
-	if s.Health == nil {
 		return
 	}
-	scope := s.Health.Scope("retrieve")
+	scope.Degraded("values in quarantine", fmt.Errorf("%w; see agentctl quarantine", named(keys, ", ", func(key *string) string { return *key })))
+}
+
+// Unread shows which descriptors could not be read, so that it is not known which of
+// their values exist.
+func (c *conditions) Unread(all []engine.Unread) {
+	scope := c.health.Scope("retrieve")
 	if len(all) == 0 {
 		scope.OK("all descriptors were read")
 		return
 	}
-	texts := make([]string, 0, maxNamed)
-	for _, u := range all[:min(maxNamed, len(all))] {
-		texts = append(texts, fmt.Sprintf("descriptor %q since %s: %v", u.Descriptor, u.Since.UTC().Format(time.RFC3339), u.Err))
-	}
-	if more := len(all) - maxNamed; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	scope.Degraded("descriptors cannot be read; until they can, nothing is created that may exist already", errors.New(strings.Join(texts, "; ")))
+	scope.Degraded("descriptors cannot be read; until they can, nothing is created that may exist already",
+		named(all, "; ", func(u *engine.Unread) string {
+			return fmt.Sprintf("descriptor %q since %s: %v", u.Descriptor, u.Since.UTC().Format(time.RFC3339), u.Err)
+		}))
 }
 
 // HealthValues and HealthQuarantine are the parts of the plugin's health that
@@ -91,13 +87,9 @@ const (
 	HealthQuarantine = "quarantine"
 )
 
-// problems shows in the health of the agent how many values have a problem, the
-// first of them and its error.
-func (s *Scheduler) problems(p engine.Problems) {
-	if s.Health == nil {
-		return
-	}
-	scope := s.Health.Scope(HealthValues)
+// Problems shows how many values have a problem, the first of them and its error.
+func (c *conditions) Problems(p engine.Problems) {
+	scope := c.health.Scope(HealthValues)
 	var counts []string
 	total := 0
 	for _, state := range engine.ProblemStates() {
@@ -116,12 +108,8 @@ func (s *Scheduler) problems(p engine.Problems) {
 	}
 }
 
-// violations shows in the health of the agent which descriptors break their
-// contract. The agent works all the same.
-func (s *Scheduler) violations(all []contract.Violation) {
-	if s.Health == nil {
-		return
-	}
+// Violations shows which descriptors break their contract. The agent works all the same.
+func (c *conditions) Violations(all []contract.Violation) {
 	names := make([]string, 0, len(all))
 	for i := range all {
 		names = append(names, all[i].Descriptor)
@@ -132,23 +120,14 @@ func (s *Scheduler) violations(all []contract.Violation) {
 	if len(all) > 0 {
 		text = fmt.Sprintf("descriptors that break their contract: %s; %s", strings.Join(names, ", "), all[0].Problem)
 	}
-	s.Health.Scope("descriptors").OK(text)
+	c.health.Scope("descriptors").OK(text)
 }
 
-// refused shows in the health of the agent which descriptors could not be
-// registered. The values of these descriptors are INVALID.
-func (s *Scheduler) refused(all []registry.Refusal) {
-	if s.Health == nil {
-		return
-	}
-	texts := make([]string, 0, maxNamed)
-	for _, r := range all[:min(maxNamed, len(all))] {
-		texts = append(texts, r.Err.Error())
-	}
-	if more := len(all) - maxNamed; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	s.Health.Scope("registration").Failed("descriptors were refused at registration; their values are INVALID", errors.New(strings.Join(texts, "; ")))
+// Refused shows which descriptors could not be registered. The values of these
+// descriptors are INVALID.
+func (c *conditions) Refused(all []registry.Refusal) {
+	c.health.Scope("registration").Failed("descriptors were refused at registration; their values are INVALID",
+		named(all, "; ", func(r *registry.Refusal) string { return r.Err.Error() }))
 }
 
 // leftBehind names the callbacks that did not return until the end.

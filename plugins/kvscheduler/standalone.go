@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
@@ -33,6 +34,9 @@ func New(ctx context.Context, descriptors []*api.KVDescriptor, opts ...Option) (
 	}
 	if s.Log == nil {
 		s.Log = logging.Nop()
+	}
+	if s.Health == nil {
+		s.Health = health.Discard()
 	}
 	if err := s.openState(); err != nil {
 		return nil, nil, err
@@ -64,9 +68,7 @@ func (s *Scheduler) start() {
 	opts := engine.Options{
 		Log: s.Log, Rand: s.rand, History: s.cfg.history(), Record: s.cfg.RecordTransactionHistory, Print: s.print,
 		Waited: s.waited, QueueCapacity: s.cfg.QueueCapacity, QueueAgeing: s.cfg.QueueAgeing,
-		CallbackTimeout: s.cfg.CallbackTimeout, Overdue: s.overdue,
-		QuarantineAfter: s.cfg.QuarantineAfter, Suspects: s.suspects, Violations: s.violations, Refused: s.refused, Unread: s.unread,
-		Problems:       s.problems,
+		CallbackTimeout: s.cfg.CallbackTimeout, QuarantineAfter: s.cfg.QuarantineAfter, Conditions: &conditions{s.Health},
 		CheckContracts: s.cfg.CheckContracts, RepairLost: s.cfg.repairsLost, ResyncFirst: s.resyncFirst,
 	}
 	if s.clock != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/tenuto-dev/tenuto/infra/health"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 )
 
@@ -26,10 +25,7 @@ type Labeller interface{ GetAgentLabel() string }
 
 // openState opens the state directory, if there is one.
 func (s *Scheduler) openState() error {
-	var report health.Reporter = health.Discard()
-	if s.Health != nil {
-		report = s.Health.Scope(StateDirFlag)
-	}
+	report := s.Health.Scope(StateDirFlag)
 	dir := s.StateDirectory()
 	if dir == "" {
 		s.Log.Info("what the agent made and what it was asked for is kept in memory only; state-dir keeps it over restarts")

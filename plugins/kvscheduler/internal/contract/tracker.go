@@ -26,7 +26,7 @@ const maxRemembered = 1000
 // concurrently.
 type Tracker struct {
 	log    logging.Logger
-	report func([]Violation) // nil disables it
+	report func([]Violation)
 
 	any   atomic.Bool
 	mu    sync.Mutex
@@ -35,8 +35,7 @@ type Tracker struct {
 	keys  map[string][]Violation // by value
 }
 
-// New returns a tracker that reports all violations whenever they change; without
-// report it only remembers them.
+// New returns a tracker that reports all violations whenever they change.
 func New(log logging.Logger, report func([]Violation)) *Tracker {
 	return &Tracker{log: log, report: report,
 		count: map[string]uint64{}, last: map[string][]string{}, keys: map[string][]Violation{}}
@@ -58,9 +57,7 @@ func (t *Tracker) add(v Violation) bool {
 	if !t.note(v) {
 		return false
 	}
-	if t.report != nil {
-		t.report(t.List())
-	}
+	t.report(t.List())
 	return true
 }
 
@@ -87,7 +84,7 @@ func (t *Tracker) Begin(descriptor string) {
 	some := len(t.last[descriptor]) > 0
 	delete(t.last, descriptor)
 	t.mu.Unlock()
-	if some && t.report != nil {
+	if some {
 		t.report(t.List())
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/contract"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/engine"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
 // cases are run in "make test".
@@ -16,6 +20,32 @@ const cases = 10_000
 
 // TestMain divides the random cases, -rapid.checks or those of "make test",
 // among the shards.
+// conditions tells the functions that are not nil.
+type conditions struct {
+	engine.NoConditions
+	hanging    func([]exec.Call)
+	violations func([]contract.Violation)
+	problems   func(engine.Problems)
+}
+
+func (c *conditions) Hanging(calls []exec.Call) {
+	if c.hanging != nil {
+		c.hanging(calls)
+	}
+}
+
+func (c *conditions) Violations(all []contract.Violation) {
+	if c.violations != nil {
+		c.violations(all)
+	}
+}
+
+func (c *conditions) Problems(p engine.Problems) {
+	if c.problems != nil {
+		c.problems(p)
+	}
+}
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	checks, n := cases, shards()

@@ -24,7 +24,10 @@ func New(opts Options) *Engine {
 	if opts.Log == nil {
 		opts.Log = logging.Nop()
 	}
-	contracts := contract.New(opts.Log, opts.Violations)
+	if opts.Conditions == nil {
+		opts.Conditions = NoConditions{}
+	}
+	contracts := contract.New(opts.Log, opts.Conditions.Violations)
 	e := &Engine{
 		opts: opts, contracts: contracts, state: newState(registry.New().Telling(contracts.Value)), sessions: newSessions(),
 		reads: refresh.NewReads(opts.Clock.Now), history: record.NewRing(opts.History), postponed: map[string]bool{},
@@ -68,11 +71,11 @@ func (e *Engine) makeRepairs() {
 	o := &e.opts
 	e.trials = &trials{
 		log: o.Log, state: e.state, reads: e.reads, overdue: e.overdue, timers: e.timers, admission: e.admission, journal: e.journal,
-		suspects: quarantine.New(o.QuarantineAfter), report: o.Suspects, queued: map[string]int{},
+		suspects: quarantine.New(o.QuarantineAfter), report: o.Conditions.Suspects, queued: map[string]int{},
 	}
 	e.journal.retried = e.trials.save
 	e.unreadable = &unreadable{
-		clock: o.Clock, state: e.state, reads: e.reads, timers: e.timers, southbound: e.southbound, trials: e.trials, report: o.Unread,
+		clock: o.Clock, state: e.state, reads: e.reads, timers: e.timers, southbound: e.southbound, trials: e.trials, report: o.Conditions.Unread,
 	}
 	e.observer = &observer{state: e.state, policies: o.Policies, timers: e.timers, southbound: e.southbound}
 	e.orphans = &orphanFinder{
@@ -81,7 +84,7 @@ func (e *Engine) makeRepairs() {
 	}
 	e.retries = &retries{
 		log: o.Log, state: e.state, overdue: e.overdue, timers: e.timers, admission: e.admission, southbound: e.southbound, journal: e.journal,
-		trials: e.trials, owners: e.owners, exec: e.exec, report: o.Overdue,
+		trials: e.trials, owners: e.owners, exec: e.exec, report: o.Conditions.Hanging,
 	}
 	e.losses = &lossRepair{
 		log: o.Log, clock: o.Clock, state: e.state, timers: e.timers, admission: e.admission, southbound: e.southbound, trials: e.trials,
@@ -104,10 +107,10 @@ func (e *Engine) makeViews() {
 	e.inspector = &inspector{
 		state: e.state, statuses: statuses, watches: e.watches, history: e.history, admission: e.admission, southbound: e.southbound,
 	}
-	e.problems = &problemCounter{state: e.state, statuses: statuses, report: o.Problems, problems: newProblems()}
+	e.problems = &problemCounter{state: e.state, statuses: statuses, conditions: o.Conditions, problems: newProblems()}
 	e.plans = &plans{o.Clock, e.state, e.sessions, e.unreadable}
 	e.registrar = &registrar{
-		log: o.Log, state: e.state, admission: e.admission, report: o.Refused, waiting: map[string][]chan struct{}{},
+		log: o.Log, state: e.state, admission: e.admission, report: o.Conditions.Refused, waiting: map[string][]chan struct{}{},
 	}
 	e.Registrar, e.Inspector, e.Watcher = e.registrar, e.inspector, e.watches
 	e.DriftDetector, e.OrphanFinder, e.Quarantine = e.drift, e.orphans, e.trials

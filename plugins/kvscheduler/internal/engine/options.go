@@ -18,6 +18,45 @@ import (
 // Options.PrintPlans asks for it; morePlanned is the number of operations left out.
 type Printer func(txn *api.RecordedTxn, morePlanned int)
 
+// Conditions is told what impairs the scheduler: each kind as a whole, whenever it
+// changes. Hanging, Violations and Refused may be called concurrently.
+type Conditions interface {
+	// Hanging lists the callbacks that did not return in time and have not returned yet.
+	Hanging([]exec.Call)
+	// Suspects lists the values that may have crashed their southbound.
+	Suspects([]api.Suspect)
+	// Violations lists the contract violations of descriptors.
+	Violations([]contract.Violation)
+	// Refused lists the descriptors whose registration failed.
+	Refused([]registry.Refusal)
+	// Unread lists the descriptors that could not be read, so that the state of their
+	// values is unknown.
+	Unread([]Unread)
+	// Problems summarizes the values with problems.
+	Problems(Problems)
+}
+
+// NoConditions implements Conditions and does nothing. Embed it to implement some.
+type NoConditions struct{}
+
+// Hanging does nothing.
+func (NoConditions) Hanging([]exec.Call) {}
+
+// Suspects does nothing.
+func (NoConditions) Suspects([]api.Suspect) {}
+
+// Violations does nothing.
+func (NoConditions) Violations([]contract.Violation) {}
+
+// Refused does nothing.
+func (NoConditions) Refused([]registry.Refusal) {}
+
+// Unread does nothing.
+func (NoConditions) Unread([]Unread) {}
+
+// Problems does nothing.
+func (NoConditions) Problems(Problems) {}
+
 // Options of an Engine.
 type Options struct {
 	Log     logging.Logger
@@ -32,28 +71,13 @@ type Options struct {
 	PrintPlans int
 	// CallbackTimeout is the time limit for callbacks; 0 disables it.
 	CallbackTimeout time.Duration
-	// Overdue is called with the callbacks that hang, whenever these change; nil disables
-	// it. It may be called concurrently.
-	Overdue func(hanging []exec.Call)
 	// QuarantineAfter is how many crashes of its southbound within an hour put a value
 	// into quarantine; 0 disables quarantine and releases the values of earlier runs.
 	QuarantineAfter int
-	// Suspects is called with the suspects whenever they change; nil disables it.
-	Suspects func([]api.Suspect)
 	// CheckContracts makes callbacks fail that modify their arguments.
 	CheckContracts bool
-	// Violations is called with all contract violations of descriptors, whenever these
-	// change; nil disables it. It may be called concurrently.
-	Violations func([]contract.Violation)
-	// Refused is called with all descriptors whose registration failed, whenever another
-	// one fails; nil disables it. It may be called concurrently.
-	Refused func([]registry.Refusal)
-	// Unread is called with the descriptors that could not be read, whenever these change;
-	// nil disables it. The state of their values is unknown.
-	Unread func([]Unread)
-	// Problems is called with a summary of the values with problems whenever it changes;
-	// nil disables it.
-	Problems func(Problems)
+	// Conditions is told what impairs the scheduler; nil: nobody is.
+	Conditions Conditions
 	// Records returns how many records southbounds have sent so far, which is the progress
 	// of a Retrieve; nil: unknown.
 	Records func() uint64

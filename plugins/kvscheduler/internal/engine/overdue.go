@@ -29,7 +29,7 @@ type retries struct {
 	trials     *trials
 	owners     *ownerPolicies
 	exec       *exec.Executor
-	report     func([]exec.Call) // called with the callbacks that hang; nil disables it
+	report     func([]exec.Call) // called with the callbacks that hang
 
 	returns   atomic.Bool // a lateReturns task is queued
 	decisions decisions
@@ -44,9 +44,7 @@ func (l *retries) overdueCall(call exec.Call) {
 			"took", call.Returned.Sub(call.Since), "error", call.Err)
 		l.returnedLate()
 	}
-	if l.report != nil {
-		l.report(l.overdue.Hanging())
-	}
+	l.report(l.overdue.Hanging())
 }
 
 // returnedLate queues a task for the callbacks that returned after they were given

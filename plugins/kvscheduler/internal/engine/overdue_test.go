@@ -39,7 +39,7 @@ func (s *stuck) descriptor(name string, concurrency int) *api.KVDescriptor {
 func impatient(t *testing.T, told func([]exec.Call), descriptors []*api.KVDescriptor, f func(t *testing.T, c *engine.Engine, stop func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := engine.New(engine.Options{CallbackTimeout: 30 * time.Second, Overdue: told})
+		c := engine.New(engine.Options{CallbackTimeout: 30 * time.Second, Conditions: &conditions{hanging: told}})
 		if err := c.RegisterKVDescriptor(descriptors...); err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestPanicsOfPureFunctions(t *testing.T) {
 			d := sb.Descriptor("tap", "tap/", kvstest.WithMetadata())
 			c.spoil(d)
 			var told []contract.Violation
-			s := engine.New(engine.Options{Violations: func(b []contract.Violation) { told = b }})
+			s := engine.New(engine.Options{Conditions: &conditions{violations: func(b []contract.Violation) { told = b }}})
 			runWith(t, s, d, sb.Descriptor("route", "route/"))
 			change := func(value int64) error {
 				_, err := s.StartNBTransaction().SetValue("tap/boom", &model.Item{Value: value}).

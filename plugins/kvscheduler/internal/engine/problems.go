@@ -101,16 +101,16 @@ func (p *problems) set(key string, state api.ValueState, found bool) {
 
 // problemCounter reports the problems whenever they change. It belongs to the worker.
 type problemCounter struct {
-	state    *state
-	statuses *statuses
-	report   func(Problems) // nil disables it
-	problems problems
+	state      *state
+	statuses   *statuses
+	conditions Conditions
+	problems   problems
 }
 
 // note updates the problems of base values whose status may have changed, and reports
 // the problems if they changed.
 func (pc *problemCounter) note(changed []string) {
-	if pc.report == nil {
+	if _, nobody := pc.conditions.(NoConditions); nobody {
 		return
 	}
 	p := &pc.problems
@@ -130,7 +130,7 @@ func (pc *problemCounter) note(changed []string) {
 		return
 	}
 	p.told = now
-	pc.report(now)
+	pc.conditions.Problems(now)
 }
 
 // reasonOf returns why the base value, or one derived from it, has a problem.

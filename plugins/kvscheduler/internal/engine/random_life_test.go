@@ -21,7 +21,7 @@ func (s *simulation) boot(resyncFirst bool) {
 	opts := engine.Options{
 		CallbackTimeout: hanging, QuarantineAfter: 2, Clock: s.clock, Rand: s.rng,
 		Record: true, History: record.Options{MaxEntries: 1000}, Policies: s.w.rules.table(),
-		Problems: func(p engine.Problems) { s.problems = p }, RepairLost: s.policy.repairs, OwnerChanged: s.w.ownerChanged,
+		Conditions: &conditions{problems: func(p engine.Problems) { s.problems = p }}, RepairLost: s.policy.repairs, OwnerChanged: s.w.ownerChanged,
 		ResyncFirst: resyncFirst,
 	}
 	s.problems = engine.Problems{}

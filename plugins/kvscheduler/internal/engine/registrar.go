@@ -16,7 +16,7 @@ type registrar struct {
 	log       logging.Logger
 	state     *state
 	admission *admission
-	report    func([]registry.Refusal) // nil disables it
+	report    func([]registry.Refusal)
 
 	register sync.Mutex // one registration at a time
 	watchMu  sync.Mutex
@@ -50,7 +50,7 @@ func (r *registrar) reportRefused(all []registry.Refusal, known int) {
 	for _, refusal := range all[known:] {
 		r.log.Error("descriptor refused: its values will be INVALID", "descriptor", refusal.Name, "error", refusal.Err)
 	}
-	if r.report != nil && len(all) > known {
+	if len(all) > known {
 		r.report(all)
 	}
 }

@@ -34,7 +34,7 @@ type trials struct {
 	admission *admission
 	journal   *journal
 	suspects  *quarantine.Tracker
-	report    func([]api.Suspect) // nil disables it
+	report    func([]api.Suspect)
 
 	queued  map[string]int // number of queued trials, by southbound
 	unsaved bool           // a write failed: the next one has to include all suspects
@@ -82,11 +82,7 @@ func (tr *trials) afterCrash(southbound string, now time.Time, calls []exec.InFl
 	tr.save() // immediately: the agent may crash with its southbound
 }
 
-func (tr *trials) reportSuspects() {
-	if tr.report != nil {
-		tr.report(tr.Suspects())
-	}
-}
+func (tr *trials) reportSuspects() { tr.report(tr.Suspects()) }
 
 // beginTrials queues the trial of the next suspect of a southbound, unless one is
 // queued already.

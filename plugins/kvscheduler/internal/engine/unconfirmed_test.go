@@ -110,7 +110,10 @@ type undecided struct {
 }
 
 func (u *undecided) boot() {
-	u.Engine = engine.New(engine.Options{CallbackTimeout: 30 * time.Second, Journal: u.journal, QuarantineAfter: 3, Problems: func(p engine.Problems) { u.problems = p }})
+	u.Engine = engine.New(engine.Options{
+		CallbackTimeout: 30 * time.Second, Journal: u.journal, QuarantineAfter: 3,
+		Conditions: &conditions{problems: func(p engine.Problems) { u.problems = p }},
+	})
 	if err := u.RegisterKVDescriptor(u.descriptor()); err != nil {
 		u.t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type unreadable struct {
 	timers     *timers
 	southbound *southbound
 	trials     *trials
-	report     func([]Unread) // nil disables it
+	report     func([]Unread)
 
 	rereads    rereads
 	nextReread atomic.Pointer[time.Time] // nil: none is scheduled
@@ -93,9 +93,7 @@ func (u *unreadable) planReread() {
 			r.attempt = 0
 		}
 		r.told = names
-		if u.report != nil {
-			u.report(failed)
-		}
+		u.report(failed)
 	}
 	if len(failed) == 0 {
 		u.nextReread.Store(nil)

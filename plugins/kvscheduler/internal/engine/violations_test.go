@@ -33,7 +33,7 @@ func TestRetrieveViolations(t *testing.T) {
 		},
 	})
 	var told [][]contract.Violation
-	c := engine.New(engine.Options{Violations: func(b []contract.Violation) { told = append(told, b) }})
+	c := engine.New(engine.Options{Conditions: &conditions{violations: func(b []contract.Violation) { told = append(told, b) }}})
 	runWith(t, c, d)
 	set(t, c, "a/1", &model.Item{}, "a/2", &model.Item{})
 	resync := func() {
