@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
@@ -93,7 +94,30 @@ func validateRouteNumbers(r *l3.Route) error {
 	if r.GetPreference() > maxByte {
 		errs = append(errs, item.Invalid("preference", "%d, expected 0 to %d", r.GetPreference(), maxByte))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, validateLabels(r))...)
+}
+
+const (
+	maxMPLSLabel = 1<<20 - 1
+	implicitNull = 3 // stands for no label
+)
+
+func validateLabels(r *l3.Route) error {
+	labels, onLink := r.GetOutLabels(), r.GetOutgoingInterface() != "" && r.GetType() == l3.Route_INTRA_VRF
+	switch {
+	case len(labels) == 0:
+		return nil
+	case len(labels) > vppcalls.MaxLabels:
+		return item.Invalid("out_labels", "has %d, expected at most %d", len(labels), vppcalls.MaxLabels)
+	case r.GetType() == l3.Route_DROP || !onLink && !nextHop(r).IsValid():
+		return item.Invalid("out_labels", "has %d, expected none without a next hop or outgoing interface", len(labels))
+	}
+	for n, label := range labels {
+		if label > maxMPLSLabel || label == implicitNull {
+			return item.Invalid(fmt.Sprintf("out_labels[%d]", n), "%d, expected 0 to %d, but not %d", label, maxMPLSLabel, implicitNull)
+		}
+	}
+	return nil
 }
 
 func validateNextHop(r *l3.Route, dst netip.Prefix) error {
@@ -224,8 +248,11 @@ func sameRoute(_ string, a, b *l3.Route) bool {
 	}
 	idA, errA := idOf(a)
 	idB, errB := idOf(b)
-	return errA == nil && errB == nil && idA == idB &&
-		max(a.GetWeight(), 1) == max(b.GetWeight(), 1) && a.GetPreference() == b.GetPreference()
+	if errA != nil || errB != nil || idA != idB {
+		return false
+	}
+	return max(a.GetWeight(), 1) == max(b.GetWeight(), 1) && a.GetPreference() == b.GetPreference() &&
+		slices.Equal(a.GetOutLabels(), b.GetOutLabels())
 }
 
 type (
@@ -280,6 +307,7 @@ func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {
 	out := vppcalls.Route{Table: r.GetVrfId(), Destination: dst, Path: vppcalls.Path{
 		NextHop: nextHop(r), SwIfIndex: vppcalls.NoInterface,
 		Weight: uint8(max(r.GetWeight(), 1)), Preference: uint8(r.GetPreference()),
+		Labels: r.GetOutLabels(),
 	}}
 	switch {
 	case r.GetType() == l3.Route_DROP:

@@ -106,6 +106,7 @@ func describeRoute(found vppcalls.Route, snapshot *ifaceidx.Snapshot) (*l3.Route
 	r := &l3.Route{
 		VrfId: found.Table, DstNetwork: found.Destination.String(),
 		Weight: uint32(found.Weight), Preference: uint32(found.Preference),
+		OutLabels: found.Labels,
 	}
 	if found.Drop {
 		r.Type = l3.Route_DROP

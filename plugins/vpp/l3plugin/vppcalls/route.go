@@ -32,7 +32,13 @@ type Path struct {
 	// Weight is the share among paths of equal preference; 0 means 1. The lowest
 	// Preference is used.
 	Weight, Preference uint8
+	// Labels are the MPLS labels of packets, the outermost first; at most MaxLabels. Paths that
+	// differ in nothing else are the same for VPP.
+	Labels []uint32
 }
+
+// MaxLabels is how many labels VPP puts on a packet.
+const MaxLabels = 16
 
 // Route is one path of a destination; a destination with several paths is
 // several routes.
@@ -172,6 +178,10 @@ func (r Path) message(ipv6 bool) fib_types.FibPath {
 		p.Type, p.SwIfIndex, p.TableID = fib_types.FIB_API_PATH_TYPE_DROP, NoInterface, 0
 		return p
 	}
+	for n, label := range r.Labels {
+		p.LabelStack[n].Label = label
+	}
+	p.NLabels = uint8(len(r.Labels))
 	if r.NextHop.IsValid() {
 		p.Nh.Address = ipconv.Address(r.NextHop).Un
 		// The next hop of an IPv4 route may be an IPv6 one.
@@ -186,6 +196,9 @@ func (r Path) message(ipv6 bool) fib_types.FibPath {
 // stands for.
 func path(p fib_types.FibPath) (out Path, ok bool) {
 	out = Path{SwIfIndex: p.SwIfIndex, Via: p.TableID, Weight: p.Weight, Preference: p.Preference}
+	for _, l := range p.LabelStack[:min(p.NLabels, MaxLabels)] {
+		out.Labels = append(out.Labels, l.Label)
+	}
 	switch p.Type {
 	case fib_types.FIB_API_PATH_TYPE_DROP:
 		out.Drop = true

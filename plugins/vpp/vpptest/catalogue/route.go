@@ -20,7 +20,8 @@ func route() Item {
 		Needs:      func() []proto.Message { return []proto.Message{Base()} },
 		Capability: "route",
 		Spellings:  []Change{To(func(r *l3.Route) { r.Weight = 1 })},
-		Recreates:  []Change{To(func(r *l3.Route) { r.Weight = 2 }), To(func(r *l3.Route) { r.Preference = 4 })},
+		Recreates: []Change{To(func(r *l3.Route) { r.Weight = 2 }), To(func(r *l3.Route) { r.Preference = 4 }),
+			To(func(r *l3.Route) { r.OutLabels = []uint32{100, 200} })},
 		Refusals: map[string]Change{
 			`dst_network: "10.1.1.1/24" has host bits, expected 10.1.1.0/24`: To(func(r *l3.Route) { r.DstNetwork = "10.1.1.1/24" }),
 			"dst_network: ":                             To(func(r *l3.Route) { r.DstNetwork = "10.1.1.1" }),
@@ -30,6 +31,9 @@ func route() Item {
 			"via_vrf_id: ":                              To(func(r *l3.Route) { r.NextHopAddr, r.OutgoingInterface, r.Type = "", "", l3.Route_INTER_VRF }),
 			"weight: 300, expected 0 to 255":            To(func(r *l3.Route) { r.Weight = 300 }),
 			"bfd: expected an address in next_hop_addr": To(func(r *l3.Route) { r.NextHopAddr, r.Bfd = "", true }),
+			"out_labels[1]: 3, expected":                To(func(r *l3.Route) { r.OutLabels = []uint32{100, 3} }),
+			"out_labels: has 17":                        To(func(r *l3.Route) { r.OutLabels = make([]uint32, 17) }),
+			"out_labels: has 1, expected none":          To(func(r *l3.Route) { r.Type, r.OutLabels = l3.Route_DROP, []uint32{100} }),
 		},
 		ByHand: func(_ func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &ip.IPRouteAddDel{Route: ip.IPRoute{

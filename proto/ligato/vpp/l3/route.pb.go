@@ -104,7 +104,10 @@ type Route struct {
 	// The item waits for the BFD session (vpp.bfd.session) with next_hop_addr on
 	// outgoing_interface to be up, and is removed when the session goes down. Both
 	// fields must be set, the next hop to an address.
-	Bfd           bool `protobuf:"varint,11,opt,name=bfd,proto3" json:"bfd,omitempty"`
+	Bfd bool `protobuf:"varint,11,opt,name=bfd,proto3" json:"bfd,omitempty"`
+	// MPLS labels that packets get on this path, from the outermost to the
+	// innermost, each 0 to 1048575 (but not 3, implicit null); at most 16.
+	OutLabels     []uint32 `protobuf:"varint,12,rep,packed,name=out_labels,json=outLabels,proto3" json:"out_labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -202,11 +205,18 @@ func (x *Route) GetBfd() bool {
 	return false
 }
 
+func (x *Route) GetOutLabels() []uint32 {
+	if x != nil {
+		return x.OutLabels
+	}
+	return nil
+}
+
 var File_ligato_vpp_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\xf1\x02\n" +
+	"\x19ligato/vpp/l3/route.proto\x12\rligato.vpp.l3\x1a\x18ligato/annotations.proto\"\x90\x03\n" +
 	"\x05Route\x122\n" +
 	"\x04type\x18\n" +
 	" \x01(\x0e2\x1e.ligato.vpp.l3.Route.RouteTypeR\x04type\x12\x15\n" +
@@ -221,7 +231,9 @@ const file_ligato_vpp_l3_route_proto_rawDesc = "" +
 	"preference\x12\x1c\n" +
 	"\n" +
 	"via_vrf_id\x18\b \x01(\rR\bviaVrfId\x12\x10\n" +
-	"\x03bfd\x18\v \x01(\bR\x03bfd\"3\n" +
+	"\x03bfd\x18\v \x01(\bR\x03bfd\x12\x1d\n" +
+	"\n" +
+	"out_labels\x18\f \x03(\rR\toutLabels\"3\n" +
 	"\tRouteType\x12\r\n" +
 	"\tINTRA_VRF\x10\x00\x12\r\n" +
 	"\tINTER_VRF\x10\x01\x12\b\n" +
