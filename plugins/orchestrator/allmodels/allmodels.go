@@ -17,6 +17,7 @@ import (
 	ipsecmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	vppl3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	mplsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin/model"
 	natmodel "github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
 	puntmodel "github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/model"
 	srmodel "github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/model"
@@ -77,5 +78,8 @@ func Set() (*models.Set, error) {
 		bfdmodel.AuthKeyModel,
 		bfdmodel.SessionModel,
 		bfdmodel.EchoSourceModel,
+		mplsmodel.TableModel,
+		mplsmodel.InterfaceModel,
+		mplsmodel.RouteModel,
 	)
 }

@@ -9,7 +9,7 @@ package allmodels
 func NameTemplate(modelName string) string {
 	switch modelName {
 	case "linux.interfaces.interface", "linux.iptables.rulechain", "vpp.acls.acl", "vpp.interfaces",
-		"vpp.l2.bridge-domain", "vpp.nat.nat44-interface", "vpp.srv6.steering":
+		"vpp.l2.bridge-domain", "vpp.mpls.interface", "vpp.nat.nat44-interface", "vpp.srv6.steering":
 		return `{{.Name}}`
 	case "linux.l3.arp", "vpp.arp":
 		return `{{.Interface}}/{{.IpAddress}}`
@@ -98,6 +98,10 @@ func newTemplate(modelName string) string {
 		return `{{.Id}}`
 	case "vpp.bfd.session":
 		return `{{.Interface}}/peer/{{.PeerAddress}}`
+	case "vpp.mpls.route":
+		return `table/{{.TableId}}/label/{{.Label}}{{if .Stacked}}/stacked{{end}}`
+	case "vpp.mpls.table":
+		return `{{.Id}}`
 	default:
 		return ""
 	}

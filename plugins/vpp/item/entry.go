@@ -260,14 +260,14 @@ func (d *entries[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, k
 func (d *entries[V, E, K]) dump(ctx context.Context) ([]E, error) {
 	do, err := d.Operation.On(d.vpp)
 	if err != nil {
-		return nil, ignoreUnsupported(err)
+		return nil, IgnoreUnsupported(err)
 	}
 	return dumpAll(ctx, d.vpp, do.Dumps)
 }
 
-// ignoreUnsupported returns nil for the error of an operation that VPP lacks: it has nothing
+// IgnoreUnsupported returns nil for the error of an operation that VPP lacks: it has nothing
 // to tell.
-func ignoreUnsupported(err error) error {
+func IgnoreUnsupported(err error) error {
 	if errors.Is(err, binding.ErrUnsupported) {
 		return nil
 	}

@@ -293,7 +293,7 @@ func (d *groups[V, P, K]) revert(ctx context.Context, do *PartCalls[P], steps []
 func (d *groups[V, P, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) ([]kvs.KV[V, kvs.Metadata], error) {
 	do, err := d.Parts()
 	if err != nil {
-		return nil, ignoreUnsupported(err)
+		return nil, IgnoreUnsupported(err)
 	}
 	if do == nil {
 		return nil, nil

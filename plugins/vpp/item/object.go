@@ -229,7 +229,7 @@ func (d *objects[V, E, K]) send(ctx context.Context, values []objectValue[V],
 func (d *objects[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, *Index]) ([]kvs.KV[V, *Index], error) {
 	do, err := d.Operation.On(d.vpp)
 	if err != nil {
-		return nil, ignoreUnsupported(err)
+		return nil, IgnoreUnsupported(err)
 	}
 	found, err := dumpAll(ctx, d.vpp, do.Dumps)
 	if err != nil {

@@ -85,7 +85,7 @@ func (d *singleton[V, E]) set(ctx context.Context, old, v *V) (err error) {
 func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.Metadata]) ([]kvs.KV[V, kvs.Metadata], error) {
 	e, err := d.Get(ctx)
 	if err != nil || e == nil {
-		return nil, ignoreUnsupported(err)
+		return nil, IgnoreUnsupported(err)
 	}
 	v := d.Value(*e)
 	kv := kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: kvs.UnknownOrigin}

@@ -19,6 +19,7 @@ import (
 	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
@@ -81,13 +82,16 @@ type ConfigData struct {
 	IpfixFlowprobes        []*ipfix.FlowProbeFeature       `protobuf:"bytes,92,rep,name=ipfix_flowprobes,json=ipfixFlowprobes,proto3" json:"ipfix_flowprobes,omitempty"`
 	WgPeers                []*wireguard.Peer               `protobuf:"bytes,93,rep,name=wg_peers,json=wgPeers,proto3" json:"wg_peers,omitempty"`
 	// Steal-the-NIC rules. Not in the schema of the predecessor either.
-	StnRules      []*stn.Rule     `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
-	DnsCache      *dns.DNSCache   `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
-	BfdAuthKeys   []*bfd.AuthKey  `protobuf:"bytes,115,rep,name=bfd_auth_keys,json=bfdAuthKeys,proto3" json:"bfd_auth_keys,omitempty"`
-	BfdSessions   []*bfd.Session  `protobuf:"bytes,116,rep,name=bfd_sessions,json=bfdSessions,proto3" json:"bfd_sessions,omitempty"`
-	BfdEchoSource *bfd.EchoSource `protobuf:"bytes,117,opt,name=bfd_echo_source,json=bfdEchoSource,proto3" json:"bfd_echo_source,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	StnRules       []*stn.Rule       `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
+	DnsCache       *dns.DNSCache     `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
+	BfdAuthKeys    []*bfd.AuthKey    `protobuf:"bytes,115,rep,name=bfd_auth_keys,json=bfdAuthKeys,proto3" json:"bfd_auth_keys,omitempty"`
+	BfdSessions    []*bfd.Session    `protobuf:"bytes,116,rep,name=bfd_sessions,json=bfdSessions,proto3" json:"bfd_sessions,omitempty"`
+	BfdEchoSource  *bfd.EchoSource   `protobuf:"bytes,117,opt,name=bfd_echo_source,json=bfdEchoSource,proto3" json:"bfd_echo_source,omitempty"`
+	MplsTables     []*mpls.Table     `protobuf:"bytes,130,rep,name=mpls_tables,json=mplsTables,proto3" json:"mpls_tables,omitempty"`
+	MplsInterfaces []*mpls.Interface `protobuf:"bytes,131,rep,name=mpls_interfaces,json=mplsInterfaces,proto3" json:"mpls_interfaces,omitempty"`
+	MplsRoutes     []*mpls.Route     `protobuf:"bytes,132,rep,name=mpls_routes,json=mplsRoutes,proto3" json:"mpls_routes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ConfigData) Reset() {
@@ -414,6 +418,27 @@ func (x *ConfigData) GetBfdEchoSource() *bfd.EchoSource {
 	return nil
 }
 
+func (x *ConfigData) GetMplsTables() []*mpls.Table {
+	if x != nil {
+		return x.MplsTables
+	}
+	return nil
+}
+
+func (x *ConfigData) GetMplsInterfaces() []*mpls.Interface {
+	if x != nil {
+		return x.MplsInterfaces
+	}
+	return nil
+}
+
+func (x *ConfigData) GetMplsRoutes() []*mpls.Route {
+	if x != nil {
+		return x.MplsRoutes
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -511,7 +536,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xbc\x14\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xf6\x15\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -561,7 +586,12 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\tdns_cache\x18d \x01(\v2\x18.ligato.vpp.dns.DNSCacheR\bdnsCache\x12;\n" +
 	"\rbfd_auth_keys\x18s \x03(\v2\x17.ligato.vpp.bfd.AuthKeyR\vbfdAuthKeys\x12:\n" +
 	"\fbfd_sessions\x18t \x03(\v2\x17.ligato.vpp.bfd.SessionR\vbfdSessions\x12B\n" +
-	"\x0fbfd_echo_source\x18u \x01(\v2\x1a.ligato.vpp.bfd.EchoSourceR\rbfdEchoSource\"Z\n" +
+	"\x0fbfd_echo_source\x18u \x01(\v2\x1a.ligato.vpp.bfd.EchoSourceR\rbfdEchoSource\x128\n" +
+	"\vmpls_tables\x18\x82\x01 \x03(\v2\x16.ligato.vpp.mpls.TableR\n" +
+	"mplsTables\x12D\n" +
+	"\x0fmpls_interfaces\x18\x83\x01 \x03(\v2\x1a.ligato.vpp.mpls.InterfaceR\x0emplsInterfaces\x128\n" +
+	"\vmpls_routes\x18\x84\x01 \x03(\v2\x16.ligato.vpp.mpls.RouteR\n" +
+	"mplsRoutes\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -626,8 +656,11 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*bfd.AuthKey)(nil),                      // 42: ligato.vpp.bfd.AuthKey
 	(*bfd.Session)(nil),                      // 43: ligato.vpp.bfd.Session
 	(*bfd.EchoSource)(nil),                   // 44: ligato.vpp.bfd.EchoSource
-	(*interfaces.InterfaceNotification)(nil), // 45: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 46: ligato.vpp.interfaces.InterfaceStats
+	(*mpls.Table)(nil),                       // 45: ligato.vpp.mpls.Table
+	(*mpls.Interface)(nil),                   // 46: ligato.vpp.mpls.Interface
+	(*mpls.Route)(nil),                       // 47: ligato.vpp.mpls.Route
+	(*interfaces.InterfaceNotification)(nil), // 48: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 49: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -672,13 +705,16 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	42, // 39: ligato.vpp.ConfigData.bfd_auth_keys:type_name -> ligato.vpp.bfd.AuthKey
 	43, // 40: ligato.vpp.ConfigData.bfd_sessions:type_name -> ligato.vpp.bfd.Session
 	44, // 41: ligato.vpp.ConfigData.bfd_echo_source:type_name -> ligato.vpp.bfd.EchoSource
-	45, // 42: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	46, // 43: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	44, // [44:44] is the sub-list for method output_type
-	44, // [44:44] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	45, // 42: ligato.vpp.ConfigData.mpls_tables:type_name -> ligato.vpp.mpls.Table
+	46, // 43: ligato.vpp.ConfigData.mpls_interfaces:type_name -> ligato.vpp.mpls.Interface
+	47, // 44: ligato.vpp.ConfigData.mpls_routes:type_name -> ligato.vpp.mpls.Route
+	48, // 45: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	49, // 46: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	47, // [47:47] is the sub-list for method output_type
+	47, // [47:47] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

@@ -99,6 +99,7 @@ func features(n *VNet) []feature {
 		&proxyARP{VNet: n},
 		n.ipScanNeighbor,
 		&l3xcs{VNet: n},
+		&mplsTables{VNet: n},
 		&teibs{VNet: n},
 		n.bfds,
 		&stnRules{VNet: n},

@@ -1,0 +1,35 @@
+// Package model places MPLS items of VPP in the key space.
+package model
+
+import (
+	"strconv"
+
+	"github.com/tenuto-dev/tenuto/infra/models"
+	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
+)
+
+// TableModel places MPLS tables at config/vpp/mpls/v1/table/{id}.
+var TableModel = models.New(models.Spec{Module: "vpp.mpls", Version: "v1", Type: "table"}, tableName)
+
+// InterfaceModel places interfaces that accept MPLS packets at
+// config/vpp/mpls/v1/interface/{name}.
+var InterfaceModel = models.New(models.Spec{Module: "vpp.mpls", Version: "v1", Type: "interface"}, (*mpls.Interface).GetName)
+
+// RouteModel places MPLS routes at
+// config/vpp/mpls/v1/route/table/{table_id}/label/{label}[/stacked].
+var RouteModel = models.New(models.Spec{Module: "vpp.mpls", Version: "v1", Type: "route"}, routeName)
+
+// TableKey returns the key of an MPLS table.
+func TableKey(id uint32) string { return TableModel.Key(&mpls.Table{Id: id}) }
+
+func tableName(t *mpls.Table) string { return decimal(t.GetId()) }
+
+func routeName(r *mpls.Route) string {
+	name := "table/" + decimal(r.GetTableId()) + "/label/" + decimal(r.GetLabel())
+	if r.GetStacked() {
+		name += "/stacked"
+	}
+	return name
+}
+
+func decimal(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
