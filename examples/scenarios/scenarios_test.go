@@ -89,8 +89,8 @@ func newScenario(t *testing.T, programs, name, id string) *scenario {
 		t.Fatal(err)
 	}
 	var configurations []string
-	for _, file := range files { // also those of other scenarios, which this one may build on
-		if ext := filepath.Ext(file); ext == ".go" || ext == ".md" {
+	for _, file := range files { // the configuration, also of other scenarios, which this one may build on
+		if ext := filepath.Ext(file); ext == "" || ext == ".go" || ext == ".md" {
 			continue
 		}
 		text := read(t, file)
