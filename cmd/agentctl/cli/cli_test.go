@@ -135,6 +135,8 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 			return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7], "Errors": ["a: refused"]}`
 		}
 		return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7]}`
+	case "GET /scheduler/summary":
+		return http.StatusOK, "summary.json", ""
 	case "GET /scheduler/quarantine":
 		return http.StatusOK, "quarantine.json", ""
 	case "POST /scheduler/quarantine":

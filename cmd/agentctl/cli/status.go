@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,13 +15,16 @@ import (
 
 	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 )
 
 // statusData is what "status" knows, under the names that programs expect.
 type statusData struct {
 	Status  client.Status
 	Version client.Version
-	Queue   *api.QueueStatus // of the scheduler; nil: the agent does not tell
+	Queue   *api.QueueStatus  // of the scheduler; nil: an older agent
+	Values  *response.Summary `json:",omitempty"` // nil: an older agent
 	// Simulated lists the southbounds that are simulated: "vpp", "linux".
 	Simulated []string `json:",omitempty"`
 }
@@ -77,6 +82,9 @@ func (a *app) askStatus(ctx context.Context) (data statusData, ready bool, err e
 		return data, ready, nil // an older agent
 	}
 	data.Queue = &queue
+	if sum, serr := a.client.Summary(ctx); serr == nil { // an older agent has none
+		data.Values = &sum
+	}
 	return data, ready, err
 }
 
@@ -208,12 +216,17 @@ func (a *app) printStatus(d statusData) error {
 			line(l[0], l[1])
 		}
 	}
+	if d.Values != nil {
+		b.WriteString("\nVALUES\n")
+		a.writeSummary(&b, d.Values)
+	}
 	b.WriteString("\nPLUGINS\n")
 	width := 0
-	for _, p := range s.Health.Plugins {
+	shown := slices.DeleteFunc(slices.Clone(s.Health.Plugins), func(p client.HealthState) bool { return p.State == "DISABLED" })
+	for _, p := range shown {
 		width = max(width, len(p.Name))
 	}
-	for _, p := range s.Health.Plugins {
+	for _, p := range shown {
 		since := ""
 		if !p.Well() {
 			since = " for " + age(now, sinceOf(p))
@@ -223,8 +236,36 @@ func (a *app) printStatus(d statusData) error {
 			fmt.Fprintf(&b, "    %*s caused by %s\n", width+1, "", by)
 		}
 	}
+	if n := len(s.Health.Plugins) - len(shown); n > 0 {
+		fmt.Fprintf(&b, "    %d disabled (agentctl status -o json lists them)\n", n)
+	}
 	_, err := a.Out.Write([]byte(b.String()))
 	return err
+}
+
+// writeSummary writes the number of values by state, and the worst values.
+func (a *app) writeSummary(b *strings.Builder, sum *response.Summary) {
+	if sum.Values == 0 {
+		b.WriteString("    none\n")
+		return
+	}
+	states := slices.SortedFunc(maps.Keys(sum.States), func(x, y string) int {
+		return cmp.Or(cmp.Compare(sum.States[y], sum.States[x]), cmp.Compare(x, y))
+	})
+	for i, state := range states {
+		states[i] = fmt.Sprintf("%d %s", sum.States[state], a.paintState(state))
+	}
+	fmt.Fprintf(b, "    %s\n", strings.Join(states, ", "))
+	set, err := allmodels.Set()
+	if err != nil {
+		return
+	}
+	for _, v := range sum.Troubles {
+		fmt.Fprintf(b, "    %s %s: %s\n", a.paintState(v.State), shortKey(set, v.Key), oneLine(v.Reason))
+	}
+	if sum.Omitted > 0 {
+		fmt.Fprintf(b, "    and %d more that are not in effect; see agentctl values\n", sum.Omitted)
+	}
 }
 
 // age is how long ago t was, in words that suit its size.

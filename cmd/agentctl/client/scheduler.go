@@ -15,6 +15,12 @@ func (c *Client) Values(ctx context.Context) (list []*api.BaseValueStatus, err e
 	return list, err
 }
 
+// Summary counts the values by state and names the worst.
+func (c *Client) Summary(ctx context.Context) (sum response.Summary, err error) {
+	err = c.getJSON(ctx, "/scheduler/summary", nil, &sum)
+	return sum, err
+}
+
 // DumpIndex returns the possible arguments of Dump.
 func (c *Client) DumpIndex(ctx context.Context) (index response.DumpIndex, err error) {
 	err = c.getJSON(ctx, "/scheduler/dump", nil, &index)

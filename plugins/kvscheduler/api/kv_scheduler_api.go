@@ -130,6 +130,9 @@ type Inspector interface {
 	// ListValueStatus returns the status of all base values whose key has the
 	// prefix, sorted by key.
 	ListValueStatus(keyPrefix string) []*BaseValueStatus
+	// SummarizeStates counts all values by state, derived ones included, and returns the
+	// status of the worst that are not in effect, at most so many.
+	SummarizeStates(worst int) StateSummary
 	// WatchValueStatus sends the status of base values whose key is selected
 	// (all, if the selector is nil) after every transaction that changed it. A
 	// slow receiver gets the latest status of each key; none is lost. cancel
@@ -158,6 +161,13 @@ type Inspector interface {
 	// Explain returns the tree of the dependencies of a value, down to the values
 	// that block it.
 	Explain(key string) *Explanation
+}
+
+// StateSummary is the result of Inspector.SummarizeStates.
+type StateSummary struct {
+	Counts   map[ValueState]int
+	Troubles int            // number of values that are not in effect
+	Worst    []*ValueStatus // some of them, FAILED ones first, sorted by key within a state
 }
 
 // Sessions is for the plugin that holds the connection to a southbound.

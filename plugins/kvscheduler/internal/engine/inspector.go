@@ -54,6 +54,13 @@ func (in *inspector) ListDescriptors() []*api.KVDescriptor {
 	return out
 }
 
+// SummarizeStates implements api.Inspector.
+func (in *inspector) SummarizeStates(worst int) api.StateSummary {
+	in.state.mu.RLock()
+	defer in.state.mu.RUnlock()
+	return in.statuses.reader().Summary(worst)
+}
+
 // GraphSnapshot implements api.Inspector.
 func (in *inspector) GraphSnapshot() []api.GraphNode {
 	in.state.mu.RLock()

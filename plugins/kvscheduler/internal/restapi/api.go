@@ -76,6 +76,8 @@ func Endpoints(deps Deps) []rest.Endpoint {
 			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"},
 		{Path: "/scheduler/status", Methods: get, Groups: dump, Handler: handle(s.status, "key", "key-prefix", "descriptor"),
 			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"},
+		{Path: "/scheduler/summary", Methods: get, Groups: stats, Handler: handle(s.summary, "limit"),
+			Doc: "number of values by state, and the worst that are not in effect, with the reason; ?limit=N of them (default 3)"},
 		{Path: "/scheduler/graph", Methods: get, Groups: dump, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
 			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
 		{Path: "/scheduler/queue", Methods: get, Groups: stats, Handler: handle(s.queue),

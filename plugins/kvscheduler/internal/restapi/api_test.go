@@ -59,6 +59,8 @@ func TestAnswers(t *testing.T) {
 		"dump-index.json":        "/scheduler/dump",
 		"dump.json":              "/scheduler/dump?descriptor=bd&view=sb",
 		"status.json":            "/scheduler/status",
+		"summary.json":           "/scheduler/summary",
+		"summary-none.json":      "/scheduler/summary?limit=0",
 		"status-one.json":        "/scheduler/status?key=bd/1",
 		"status-derived.json":    "/scheduler/status?descriptor=bd-if",
 		"status-none.json":       "/scheduler/status?key-prefix=zzz",

@@ -149,6 +149,14 @@ func (f *fake) ListValueStatus(prefix string) []*api.BaseValueStatus {
 	return nil
 }
 
+func (f *fake) SummarizeStates(worst int) api.StateSummary {
+	pending := []*api.ValueStatus{f.statuses()[0].DerivedValues[0]}
+	return api.StateSummary{
+		Counts:   map[api.ValueState]int{pb.ValueState_CONFIGURED: 1, pb.ValueState_PENDING: 1},
+		Troubles: 1, Worst: pending[:min(1, worst)],
+	}
+}
+
 func (f *fake) DumpValuesByDescriptor(name string, view api.View) ([]api.KVWithMetadata, error) {
 	if view == api.NBView {
 		return nil, errors.New("dump failed")

@@ -206,3 +206,29 @@ func TestLargeCycle(t *testing.T) {
 		}
 	}
 }
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put("tap/1", &model.Item{Derived: []*model.Derived{{Key: "piece/a", Item: &model.Item{Deps: []string{"route/9"}}}}}, true)
+	f.put("tap/2", &model.Item{}, true)
+	f.put("route/1", &model.Item{Deps: []string{"tap/9"}}, false)
+	f.put("route/2", &model.Item{Invalid: true}, false)
+	f.put("route/3", &model.Item{}, true).Err = errors.New("refused")
+	for worst, want := range map[int]string{
+		0: "", 2: "route/3 FAILED, route/2 INVALID",
+		9: "route/3 FAILED, route/2 INVALID, piece/a PENDING, route/1 PENDING",
+	} {
+		sum := f.reader().Summary(worst)
+		var named []string
+		for _, v := range sum.Worst {
+			named = append(named, v.Key+" "+v.State.String())
+		}
+		if got := strings.Join(named, ", "); got != want || sum.Troubles != 4 {
+			t.Errorf("at most %d: %s, want %s; %d troubles, want 4", worst, got, want, sum.Troubles)
+		}
+		if got, want := fmt.Sprint(sum.Counts), "map[PENDING:2 CONFIGURED:2 INVALID:1 FAILED:1]"; len(got) != len(want) || sum.Counts[pb.ValueState_CONFIGURED] != 2 || sum.Counts[pb.ValueState_PENDING] != 2 {
+			t.Errorf("counts %s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package response
+
+// Summary is the answer of /scheduler/summary.
+type Summary struct {
+	// Values is the number of values, derived ones included, and States how many are in
+	// each state.
+	Values int
+	States map[string]int
+	// Troubles are values that are not in effect, the worst first; Omitted counts the
+	// others.
+	Troubles []Trouble
+	Omitted  int `json:",omitempty"`
+}
+
+// Trouble is a value that is not in effect, with the reason.
+type Trouble struct{ Key, State, Reason string }
