@@ -101,7 +101,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("agentctl {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{plainFlagError(err)} })
 	a.global.define(root.PersistentFlags())
-	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.valuesCommand(), a.whyCommand(),
+	addGroup(root, "Look at the configuration and its state:", a.statusCommand(), a.valuesCommand(), a.getCommand(), a.whyCommand(),
 		a.waitCommand(), a.dumpCommand(), a.graphCommand(), a.driftCommand())
 	addGroup(root, "Change the configuration:", a.configCommand(), a.planCommand(), a.applyCommand(), a.confirmCommand(),
 		a.rollbackCommand(), a.putCommand(), a.importCommand(), a.generateCommand(), a.kvdbCommand())

@@ -135,6 +135,11 @@ func answerTo(r *http.Request, body string) (status int, file, text string) {
 			return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7], "Errors": ["a: refused"]}`
 		}
 		return http.StatusOK, "", `{"Values": 1, "Drifts": [{"Key": "a", "Kind": "missing"}], "Repairs": [7]}`
+	case "GET /scheduler/key-timeline":
+		if q.Get("key") != "config/vpp/l2/v2/bridge-domain/bd1" {
+			return http.StatusNotFound, "", `{"error": "no such value in the graph nor in the history"}`
+		}
+		return http.StatusOK, "key-timeline.json", ""
 	case "GET /scheduler/summary":
 		return http.StatusOK, "summary.json", ""
 	case "GET /scheduler/quarantine":

@@ -17,7 +17,7 @@ func (a *app) planCommand() *cobra.Command {
 	var replace, all bool
 	view := planView{}
 	cmd := &cobra.Command{
-		Use:   "plan -f FILE",
+		Use: "plan -f FILE", Aliases: []string{"diff"},
 		Short: "Show what a file would change, and why some of it waits",
 		Long: "Shows what \"apply -f FILE\" would do, without doing it, in the order of the operations.\n" +
 			"The plan can be saved and applied later, as long as nothing that it touches has\n" +

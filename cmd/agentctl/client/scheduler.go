@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
@@ -53,6 +54,21 @@ func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
 		query.Add("prefix", p)
 	}
 	return c.get(ctx, "/scheduler/graph", query)
+}
+
+// Revision is a value during a period, as response.Node; Until is zero while it lasts.
+type Revision struct {
+	Since, Until   time.Time
+	Value          *api.EncodedValue
+	Flags          map[string]string
+	MetadataFields map[string][]string
+	Targets        []response.Target
+}
+
+// Timeline returns how a value changed, as far as the history reaches.
+func (c *Client) Timeline(ctx context.Context, key string) (list []Revision, err error) {
+	err = c.getJSON(ctx, "/scheduler/key-timeline", url.Values{"key": {key}}, &list)
+	return list, err
 }
 
 // Why explains the state of a value, down to the values that block it.

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenuto-dev/tenuto/cmd/agentctl/client"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
+)
+
+// itemData is what "get" knows about a value.
+type itemData struct {
+	Why      api.Explanation
+	Timeline []client.Revision // the last one is now, unless its Until is set
+}
+
+func (a *app) getCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "get KEY",
+		Short: "Show one value whole: its state, fields, metadata, relations and history",
+		Long: "Shows one value whole: its state and what it waits for, its fields, its metadata, the\n" +
+			"values that it depends on or that are derived from it, and how it changed. The key may be\n" +
+			"given whole, or as MODEL/NAME.",
+		Example: "  agentctl get vpp.interfaces/loop1\n  agentctl get vpp.l2.bridge-domain/bd1 -o yaml",
+		Args:    args(cobra.ExactArgs(1)), ValidArgsFunction: a.completeKeys,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := fullKey(args[0])
+			if err != nil {
+				return err
+			}
+			data, err := a.item(cmd.Context(), args[0], key)
+			if err != nil {
+				return err
+			}
+			if format != "" {
+				return a.write(format, data)
+			}
+			why, err := a.client.WhyText(cmd.Context(), key)
+			if err != nil {
+				return err
+			}
+			return a.printItem(key, data, why)
+		},
+	}
+	formatFlag(cmd, &format)
+	return cmd
+}
+
+func (a *app) item(ctx context.Context, given, key string) (data itemData, err error) {
+	if data.Why, err = a.client.Why(ctx, key); err == nil {
+		err = notAKey(given, key, data.Why)
+	}
+	if err != nil {
+		return data, err
+	}
+	data.Timeline, err = a.client.Timeline(ctx, key)
+	if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+		return data, fmt.Errorf("there is no value %s: %s", key, cmp.Or(data.Why.Reason, "not configured"))
+	}
+	return data, err
+}
+
+func (a *app) printItem(key string, data itemData, why string) error {
+	set, err := allmodels.Set()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	last := data.Timeline[len(data.Timeline)-1]
+	fmt.Fprintf(&b, "%s\n", shortKey(set, key))
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-13s%s\n", name+":", value)
+		}
+	}
+	state := a.paintState(data.Why.State.String())
+	if !data.Why.Since.IsZero() {
+		state += " for " + age(a.now(), data.Why.Since)
+	}
+	line("State", state)
+	line("Key", key)
+	line("Descriptor", last.Flags["descriptor"])
+	line("Last change", changedBy(last))
+	if last.Value != nil {
+		section(&b, "VALUE", indented(last.Value.ProtoMsgData))
+	}
+	section(&b, "METADATA", metadataLines(last.MetadataFields))
+	section(&b, "RELATIONS", relations(last.Targets))
+	section(&b, "WAITS FOR AND DEPENDS ON", why)
+	b.WriteString("\nHISTORY\n")
+	for _, n := range data.Timeline {
+		until := "until now"
+		if !n.Until.IsZero() {
+			until = "for " + age(n.Until, n.Since)
+		}
+		fmt.Fprintf(&b, "  %s  %s %s, %s\n", n.Since.UTC().Format("2006-01-02 15:04:05.000 MST"), a.paintState(n.Flags["value-state"]), until, changedBy(n))
+	}
+	_, err = fmt.Fprint(a.Out, b.String())
+	return err
+}
+
+// changedBy names the transaction of a revision.
+func changedBy(r client.Revision) string {
+	return strings.Replace(r.Flags["last-update"], "TXN-", "transaction ", 1)
+}
+
+// section writes text below a heading, unless it is empty.
+func section(b *strings.Builder, heading, text string) {
+	if text = strings.TrimRight(text, "\n"); text != "" {
+		fmt.Fprintf(b, "\n%s\n  %s\n", heading, strings.ReplaceAll(text, "\n", "\n  "))
+	}
+}
+
+func metadataLines(fields map[string][]string) string {
+	var list []string
+	for name, values := range fields {
+		list = append(list, name+": "+strings.Join(values, ", "))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+// relations lists what a value depends on and what is derived from it; "-" marks a
+// dependency that nothing meets.
+func relations(targets []response.Target) string {
+	var list []string
+	for _, t := range targets {
+		met := strings.Join(t.MatchingKeys, ", ")
+		if met == "" {
+			met = "- (expected " + t.ExpectedKey + ")"
+		}
+		list = append(list, fmt.Sprintf("%s %s: %s", t.Relation, t.Label, met))
+	}
+	return strings.Join(list, "\n")
+}
