@@ -34,18 +34,19 @@ func TestScenarios(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Run("simulated", func(t *testing.T) {
 				t.Parallel()
-				newScenario(t, programs, name, "s"+string(rune('a'+i))).execute(t, false)
+				newScenario(t, programs, name, "s"+string(rune('a'+i)), "").execute(t)
 			})
 			t.Run("real", func(t *testing.T) {
+				vpp := realvpptest.Find()
 				switch {
-				case realvpptest.Find() == "":
+				case vpp == "":
 					t.Skip("NO PACKET WAS SENT: there is no vpp in PATH and VPP_BIN is not set")
 				case os.Geteuid() != 0:
 					t.Skip("NO PACKET WAS SENT: needs root, to create network namespaces and links")
 				}
-				s := newScenario(t, programs, name, "r"+string(rune('a'+i)))
+				s := newScenario(t, programs, name, "r"+string(rune('a'+i)), vpp)
 				t.Cleanup(func() { s.checkNothingLeft(t) }) // when the agents have ended
-				s.execute(t, true)
+				s.execute(t)
 			})
 		})
 	}
@@ -66,21 +67,22 @@ func build(t *testing.T) string {
 // scenario is a copy of a directory under names of its own, so that one that runs on
 // this machine is left alone.
 type scenario struct {
-	name    string
-	dir     string // with bin and examples/scenarios, as in the repository
-	renames *strings.Replacer
-	prefix  string // of namespaces and links, instead of "demo-"
-	env     []string
-	steps   []step
+	simulated bool
+	dir       string // with bin and examples/scenarios, as in the repository
+	renames   *strings.Replacer
+	prefix    string // of namespaces and links, instead of "demo-"
+	env       []string
+	steps     []step
 
 	conditions map[string]bool // of boxes, and whether the machine meets them
 }
 
-func newScenario(t *testing.T, programs, name, id string) *scenario {
+func newScenario(t *testing.T, programs, name, id, vpp string) *scenario {
 	t.Helper()
-	s := &scenario{name: name, dir: t.TempDir(), prefix: fmt.Sprintf("%s%d-", id, os.Getpid()%10_000), conditions: map[string]bool{}}
-	s.renames = strings.NewReplacer("/tmp/demo-", s.dir+"/demo-", "demo-", s.prefix, "port 9192", "port "+freePort(t), "port 9112", "port "+freePort(t))
-	s.env = append(os.Environ(), "VPP_BIN="+realvpptest.Find(), "HTTP_PORT="+freePort(t), "GRPC_PORT="+freePort(t))
+	s := &scenario{simulated: vpp == "", dir: t.TempDir(), prefix: fmt.Sprintf("%s%d-", id, os.Getpid()%10_000), conditions: map[string]bool{}}
+	ports := freePorts(t, 4)
+	s.renames = strings.NewReplacer("/tmp/demo-", s.dir+"/demo-", "demo-", s.prefix, "port 9192", "port "+ports[0], "port 9112", "port "+ports[1])
+	s.env = append(os.Environ(), "VPP_BIN="+vpp, "HTTP_PORT="+ports[2], "GRPC_PORT="+ports[3])
 	if err := os.Symlink(programs, filepath.Join(s.dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
@@ -120,19 +122,22 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// freePort returns a port that no program listens on at the moment.
-func freePort(t *testing.T) string {
+// freePorts returns ports that no program listens on at the moment.
+func freePorts(t *testing.T, n int) (ports []string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // when all are known, so that they differ
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, port)
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return ports
 }
 
 // checkExcerpts checks that the configuration in a document is part of a file.
@@ -241,19 +246,17 @@ func (c step) missing(output string, rename *strings.Replacer) string {
 }
 
 // execute executes the commands of a document.
-func (s *scenario) execute(t *testing.T, real bool) {
+func (s *scenario) execute(t *testing.T) {
 	t.Helper()
 	var running background
 	t.Cleanup(func() { running.stop(t) })
 	for _, c := range s.steps {
-		command := s.renames.Replace(c.command)
-		if !real {
-			if !c.simulated() {
-				continue
-			}
-			command = strings.Replace(command, "--start-vpp $VPP_BIN", "--simulate", 1)
-		} else if !s.meets(t, c.onlyIf) {
+		if s.simulated && !c.simulated() || !s.meets(t, c.onlyIf) {
 			continue
+		}
+		command := s.renames.Replace(c.command)
+		if s.simulated {
+			command = strings.Replace(command, "--start-vpp $VPP_BIN", "--simulate", 1)
 		}
 		if daemon, ok := strings.CutSuffix(command, " &"); ok {
 			running.start(t, s.shell(t, "exec "+daemon))
