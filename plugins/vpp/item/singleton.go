@@ -27,9 +27,12 @@ type Singleton[V proto.Message, E any] struct {
 	// Get returns what VPP has; nil is none. Without Get the value cannot be read, and the
 	// scheduler assumes the effects of its last operations.
 	Get func(ctx context.Context) (*E, error)
-	// Recreate has every change delete the value and create it again, so that its dependents
-	// are deleted before, and created again after that.
-	Recreate bool
+	// Implicit reports what VPP has without a value. It is read back only if a value is
+	// expected that is the same. Default: nothing is.
+	Implicit func(e E) bool
+	// Recreate reports that a change deletes the value and creates it again, so that its
+	// dependents are deleted before, and created again after that. Default: none does.
+	Recreate func(old, e E) bool
 }
 
 // NewSingleton returns the descriptor of a type.
@@ -47,11 +50,13 @@ func NewSingleton[V proto.Message, E any](vpp *session.VPP, t Singleton[V, E]) *
 		DeleteContext: func(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
 			return d.set(ctx, &v, nil)
 		},
-	}
-	if !t.Recreate {
-		out.UpdateContext = func(ctx context.Context, _ string, old, v V, _ kvs.Metadata) (kvs.Metadata, error) {
+		UpdateContext: func(ctx context.Context, _ string, old, v V, _ kvs.Metadata) (kvs.Metadata, error) {
 			return nil, d.set(ctx, &old, &v)
-		}
+		},
+		UpdateWithRecreate: func(_ string, old, v V, _ kvs.Metadata) bool {
+			x, y, ok := d.resolver.both(old, v)
+			return t.Recreate != nil && (!ok || t.Recreate(x, y))
+		},
 	}
 	if t.Get != nil {
 		out.RetrieveContext = d.retrieve
@@ -89,12 +94,16 @@ func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 	}
 	v := d.Value(*e)
 	kv := kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: kvs.UnknownOrigin}
+	expected := false
 	for _, c := range correlate {
 		kv.Origin = kvs.FromNB
 		if wanted, err := d.resolver.live(c.Value); err == nil && reflect.DeepEqual(wanted, *e) {
-			kv.Value = c.Value
+			kv.Value, expected = c.Value, true
 			break
 		}
+	}
+	if !expected && d.Implicit != nil && d.Implicit(*e) {
+		return nil, nil
 	}
 	return []kvs.KV[V, kvs.Metadata]{kv}, nil
 }

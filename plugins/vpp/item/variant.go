@@ -41,6 +41,29 @@ func List[D api.Message, E any](request api.Message, entry func(D) (E, bool)) Du
 	}
 }
 
+// ListFrom is List for a ..._get request Q, whose reply R tells where to continue.
+func ListFrom[Q, R any, D api.Message, E any, PQ interface {
+	*Q
+	api.Message
+}, PR interface {
+	*R
+	api.Message
+}](entry func(D) (E, bool)) Dump[E] {
+	var details D
+	return Dump[E]{
+		messages: []api.Message{PQ(nil), PR(nil), details},
+		read: func(ctx context.Context, v *session.VPP) (out []E, err error) {
+			found, err := session.Cursor[D](ctx, v, PQ(new(Q)), PR(new(R)))
+			for _, d := range found {
+				if e, ok := entry(d); ok {
+					out = append(out, e)
+				}
+			}
+			return out, err
+		},
+	}
+}
+
 // ListEach returns the dump that sends one request for every record of another dump, such as
 // for the entries of every table.
 func ListEach[P any, PP interface {

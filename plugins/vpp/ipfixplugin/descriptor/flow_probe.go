@@ -38,8 +38,9 @@ type params = flowprobe.FlowprobeSetParams
 // timer in VPP, so the agent refuses parameters that would switch it on or off.
 func NewFlowProbeParams(vpp *session.VPP) *kvs.KVDescriptor {
 	return item.NewSingleton(vpp, item.Singleton[*ipfix.FlowProbeParams, params]{
-		Name: FlowProbeParamsName, Model: model.FlowProbeParamsModel, Recreate: true,
-		Resolve: resolveParams,
+		Name: FlowProbeParamsName, Model: model.FlowProbeParamsModel,
+		Recreate: func(_, _ params) bool { return true },
+		Resolve:  resolveParams,
 		Value: func(e params) *ipfix.FlowProbeParams {
 			return &ipfix.FlowProbeParams{
 				ActiveTimer: e.ActiveTimer, PassiveTimer: e.PassiveTimer, RecordL2: e.RecordFlags&flowprobe.FLOWPROBE_RECORD_FLAG_L2 != 0,
