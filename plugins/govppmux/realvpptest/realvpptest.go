@@ -73,12 +73,15 @@ func Start(tb testing.TB, extra ...string) *VPP {
 	return v
 }
 
+// optional are the plugins that VPP loads only if it is asked to.
+const optional = "plugin linux_cp_plugin.so { enable }"
+
 // startup is the startup configuration. A VPP that was not installed by a
 // package has its plugins beside its executable.
 func (v *VPP) startup(dir string, extra []string) string {
-	plugins := ""
+	plugins := "plugins { " + optional + " }\n"
 	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(v.binary), "../lib/*/vpp_plugins")); len(found) > 0 {
-		plugins = "plugins { path " + found[0] + " }\n"
+		plugins = "plugins { path " + found[0] + " " + optional + " }\n"
 		v.libs = filepath.Dir(found[0])
 	}
 	return fmt.Sprintf(`unix { nodaemon nosyslog nobanner nocolor runtime-dir %[1]s log %[1]s/vpp.log cli-listen %[1]s/cli.sock poll-sleep-usec 100 }

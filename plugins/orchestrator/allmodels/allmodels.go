@@ -17,6 +17,7 @@ import (
 	ipsecmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
 	vppl3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	linuxcpmodel "github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin/model"
 	mplsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin/model"
 	natmodel "github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
 	puntmodel "github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/model"
@@ -81,5 +82,7 @@ func Set() (*models.Set, error) {
 		mplsmodel.TableModel,
 		mplsmodel.InterfaceModel,
 		mplsmodel.RouteModel,
+		linuxcpmodel.GlobalModel,
+		linuxcpmodel.PairModel,
 	)
 }

@@ -102,6 +102,8 @@ func newTemplate(modelName string) string {
 		return `table/{{.TableId}}/label/{{.Label}}{{if .Stacked}}/stacked{{end}}`
 	case "vpp.mpls.table":
 		return `{{.Id}}`
+	case "vpp.linuxcp.pair":
+		return `{{.Interface}}`
 	default:
 		return ""
 	}

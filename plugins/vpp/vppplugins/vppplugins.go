@@ -10,6 +10,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
@@ -28,6 +29,7 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		ipsecplugin.NewPlugin(opts...),
 		ipfixplugin.NewPlugin(opts...),
 		mplsplugin.NewPlugin(opts...),
+		linuxcpplugin.NewPlugin(opts...),
 		natplugin.NewPlugin(opts...),
 		puntplugin.NewPlugin(opts...),
 		srplugin.NewPlugin(opts...),

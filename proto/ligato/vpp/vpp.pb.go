@@ -19,6 +19,7 @@ import (
 	ipsec "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ipsec"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
 	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
@@ -84,6 +85,8 @@ type ConfigData struct {
 	// Steal-the-NIC rules. Not in the schema of the predecessor either.
 	StnRules       []*stn.Rule       `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
 	DnsCache       *dns.DNSCache     `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
+	LinuxcpGlobal  *linuxcp.Global   `protobuf:"bytes,110,opt,name=linuxcp_global,json=linuxcpGlobal,proto3" json:"linuxcp_global,omitempty"`
+	LinuxcpPairs   []*linuxcp.Pair   `protobuf:"bytes,111,rep,name=linuxcp_pairs,json=linuxcpPairs,proto3" json:"linuxcp_pairs,omitempty"`
 	BfdAuthKeys    []*bfd.AuthKey    `protobuf:"bytes,115,rep,name=bfd_auth_keys,json=bfdAuthKeys,proto3" json:"bfd_auth_keys,omitempty"`
 	BfdSessions    []*bfd.Session    `protobuf:"bytes,116,rep,name=bfd_sessions,json=bfdSessions,proto3" json:"bfd_sessions,omitempty"`
 	BfdEchoSource  *bfd.EchoSource   `protobuf:"bytes,117,opt,name=bfd_echo_source,json=bfdEchoSource,proto3" json:"bfd_echo_source,omitempty"`
@@ -397,6 +400,20 @@ func (x *ConfigData) GetDnsCache() *dns.DNSCache {
 	return nil
 }
 
+func (x *ConfigData) GetLinuxcpGlobal() *linuxcp.Global {
+	if x != nil {
+		return x.LinuxcpGlobal
+	}
+	return nil
+}
+
+func (x *ConfigData) GetLinuxcpPairs() []*linuxcp.Pair {
+	if x != nil {
+		return x.LinuxcpPairs
+	}
+	return nil
+}
+
 func (x *ConfigData) GetBfdAuthKeys() []*bfd.AuthKey {
 	if x != nil {
 		return x.BfdAuthKeys
@@ -536,7 +553,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xf6\x15\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xf8\x16\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -583,7 +600,9 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\x10ipfix_flowprobes\x18\\ \x03(\v2\".ligato.vpp.ipfix.FlowProbeFeatureR\x0fipfixFlowprobes\x125\n" +
 	"\bwg_peers\x18] \x03(\v2\x1a.ligato.vpp.wireguard.PeerR\awgPeers\x121\n" +
 	"\tstn_rules\x18^ \x03(\v2\x14.ligato.vpp.stn.RuleR\bstnRules\x125\n" +
-	"\tdns_cache\x18d \x01(\v2\x18.ligato.vpp.dns.DNSCacheR\bdnsCache\x12;\n" +
+	"\tdns_cache\x18d \x01(\v2\x18.ligato.vpp.dns.DNSCacheR\bdnsCache\x12A\n" +
+	"\x0elinuxcp_global\x18n \x01(\v2\x1a.ligato.vpp.linuxcp.GlobalR\rlinuxcpGlobal\x12=\n" +
+	"\rlinuxcp_pairs\x18o \x03(\v2\x18.ligato.vpp.linuxcp.PairR\flinuxcpPairs\x12;\n" +
 	"\rbfd_auth_keys\x18s \x03(\v2\x17.ligato.vpp.bfd.AuthKeyR\vbfdAuthKeys\x12:\n" +
 	"\fbfd_sessions\x18t \x03(\v2\x17.ligato.vpp.bfd.SessionR\vbfdSessions\x12B\n" +
 	"\x0fbfd_echo_source\x18u \x01(\v2\x1a.ligato.vpp.bfd.EchoSourceR\rbfdEchoSource\x128\n" +
@@ -653,14 +672,16 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*wireguard.Peer)(nil),                   // 39: ligato.vpp.wireguard.Peer
 	(*stn.Rule)(nil),                         // 40: ligato.vpp.stn.Rule
 	(*dns.DNSCache)(nil),                     // 41: ligato.vpp.dns.DNSCache
-	(*bfd.AuthKey)(nil),                      // 42: ligato.vpp.bfd.AuthKey
-	(*bfd.Session)(nil),                      // 43: ligato.vpp.bfd.Session
-	(*bfd.EchoSource)(nil),                   // 44: ligato.vpp.bfd.EchoSource
-	(*mpls.Table)(nil),                       // 45: ligato.vpp.mpls.Table
-	(*mpls.Interface)(nil),                   // 46: ligato.vpp.mpls.Interface
-	(*mpls.Route)(nil),                       // 47: ligato.vpp.mpls.Route
-	(*interfaces.InterfaceNotification)(nil), // 48: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 49: ligato.vpp.interfaces.InterfaceStats
+	(*linuxcp.Global)(nil),                   // 42: ligato.vpp.linuxcp.Global
+	(*linuxcp.Pair)(nil),                     // 43: ligato.vpp.linuxcp.Pair
+	(*bfd.AuthKey)(nil),                      // 44: ligato.vpp.bfd.AuthKey
+	(*bfd.Session)(nil),                      // 45: ligato.vpp.bfd.Session
+	(*bfd.EchoSource)(nil),                   // 46: ligato.vpp.bfd.EchoSource
+	(*mpls.Table)(nil),                       // 47: ligato.vpp.mpls.Table
+	(*mpls.Interface)(nil),                   // 48: ligato.vpp.mpls.Interface
+	(*mpls.Route)(nil),                       // 49: ligato.vpp.mpls.Route
+	(*interfaces.InterfaceNotification)(nil), // 50: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 51: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -702,19 +723,21 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	39, // 36: ligato.vpp.ConfigData.wg_peers:type_name -> ligato.vpp.wireguard.Peer
 	40, // 37: ligato.vpp.ConfigData.stn_rules:type_name -> ligato.vpp.stn.Rule
 	41, // 38: ligato.vpp.ConfigData.dns_cache:type_name -> ligato.vpp.dns.DNSCache
-	42, // 39: ligato.vpp.ConfigData.bfd_auth_keys:type_name -> ligato.vpp.bfd.AuthKey
-	43, // 40: ligato.vpp.ConfigData.bfd_sessions:type_name -> ligato.vpp.bfd.Session
-	44, // 41: ligato.vpp.ConfigData.bfd_echo_source:type_name -> ligato.vpp.bfd.EchoSource
-	45, // 42: ligato.vpp.ConfigData.mpls_tables:type_name -> ligato.vpp.mpls.Table
-	46, // 43: ligato.vpp.ConfigData.mpls_interfaces:type_name -> ligato.vpp.mpls.Interface
-	47, // 44: ligato.vpp.ConfigData.mpls_routes:type_name -> ligato.vpp.mpls.Route
-	48, // 45: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	49, // 46: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	42, // 39: ligato.vpp.ConfigData.linuxcp_global:type_name -> ligato.vpp.linuxcp.Global
+	43, // 40: ligato.vpp.ConfigData.linuxcp_pairs:type_name -> ligato.vpp.linuxcp.Pair
+	44, // 41: ligato.vpp.ConfigData.bfd_auth_keys:type_name -> ligato.vpp.bfd.AuthKey
+	45, // 42: ligato.vpp.ConfigData.bfd_sessions:type_name -> ligato.vpp.bfd.Session
+	46, // 43: ligato.vpp.ConfigData.bfd_echo_source:type_name -> ligato.vpp.bfd.EchoSource
+	47, // 44: ligato.vpp.ConfigData.mpls_tables:type_name -> ligato.vpp.mpls.Table
+	48, // 45: ligato.vpp.ConfigData.mpls_interfaces:type_name -> ligato.vpp.mpls.Interface
+	49, // 46: ligato.vpp.ConfigData.mpls_routes:type_name -> ligato.vpp.mpls.Route
+	50, // 47: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	51, // 48: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	49, // [49:49] is the sub-list for method output_type
+	49, // [49:49] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

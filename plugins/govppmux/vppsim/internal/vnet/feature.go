@@ -60,12 +60,12 @@ type commander interface{ commands() []cmdline.Command }
 // features returns all features. The order is that of everything: registering,
 // resetting, the dump, and the calls of the interfaces above.
 func features(n *VNet) []feature {
-	lists := &acls{VNet: n}
+	lists, taps := &acls{VNet: n}, &taps{VNet: n}
 	return []feature{
 		// Interfaces.
 		&loopbacks{VNet: n},
 		&subifs{VNet: n},
-		&taps{VNet: n},
+		taps,
 		&afPackets{VNet: n},
 		&memifs{VNet: n},
 		&vmxnet3s{VNet: n},
@@ -102,6 +102,7 @@ func features(n *VNet) []feature {
 		&mplsTables{VNet: n},
 		&teibs{VNet: n},
 		n.bfds,
+		&lcps{VNet: n, taps: taps},
 		&stnRules{VNet: n},
 		&puntRedirects{VNet: n},
 		&puntSockets{VNet: n},

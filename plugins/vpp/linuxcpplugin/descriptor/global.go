@@ -1,0 +1,150 @@
+// Package descriptor teaches the scheduler to handle the Linux control plane of VPP.
+package descriptor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.fd.io/govpp/binapi/lcp"
+	"go.fd.io/govpp/binapi/vlib"
+
+	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
+)
+
+// Names of the descriptors.
+const (
+	GlobalName = "vpp-linuxcp-global"
+	PairName   = "vpp-linuxcp-pair"
+)
+
+// Operations are what the items need of VPP.
+var Operations session.Operations
+
+var globals = session.Require(&Operations, "LCP settings", "linux-cp", &lcp.LcpDefaultNsSet{}, &lcp.LcpDefaultNsSetReply{},
+	&lcp.LcpDefaultNsGet{}, &lcp.LcpDefaultNsGetReply{})
+
+// settings are those of VPP. The flags are in the order of switches.
+type settings struct {
+	namespace string
+	flags     [5]bool
+}
+
+// switches are the settings that VPP has commands for and no messages. "show lcp" has a line of
+// each that this VPP has: "lcp ", name, " on" or " off".
+var switches = [5]struct{ field, name, command string }{
+	{"sync", "lcp-sync", "lcp lcp-sync"},
+	{"sync_unnumbered", "lcp-sync-unnumbered", "lcp lcp-sync-unnumbered"},
+	{"auto_subinterfaces", "lcp-auto-subint", "lcp lcp-auto-subint"},
+	{"delete_static_on_link_down", "del-static-on-link-down", "lcp param del-static-on-link-down"},
+	{"delete_dynamic_on_link_down", "del-dynamic-on-link-down", "lcp param del-dynamic-on-link-down"},
+}
+
+type global struct{ vpp *session.VPP }
+
+// NewGlobal describes the settings. VPP uses the default namespace when it makes a pair, so that
+// pairs are made again when it changes.
+func NewGlobal(vpp *session.VPP) *kvs.KVDescriptor {
+	d := global{vpp}
+	return item.NewSingleton(vpp, item.Singleton[*linuxcp.Global, settings]{
+		Name: GlobalName, Model: model.GlobalModel,
+		Resolve: func(r *item.Resolver, v *linuxcp.Global) settings {
+			checkNamespace(r, "default_namespace", v.GetDefaultNamespace())
+			return settings{v.GetDefaultNamespace(), [5]bool{
+				v.GetSync(), v.GetSyncUnnumbered(), v.GetAutoSubinterfaces(), v.GetDeleteStaticOnLinkDown(), v.GetDeleteDynamicOnLinkDown(),
+			}}
+		},
+		Value: func(s settings) *linuxcp.Global {
+			return &linuxcp.Global{
+				DefaultNamespace: s.namespace, Sync: s.flags[0], SyncUnnumbered: s.flags[1], AutoSubinterfaces: s.flags[2],
+				DeleteStaticOnLinkDown: s.flags[3], DeleteDynamicOnLinkDown: s.flags[4],
+			}
+		},
+		Get:      d.get,
+		Set:      d.set,
+		Implicit: func(s settings) bool { return s == settings{} },
+		Recreate: func(old, s settings) bool { return old.namespace != s.namespace },
+	})
+}
+
+func (d global) get(ctx context.Context) (*settings, error) {
+	s, _, err := d.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// read returns the settings, and which of the switches this VPP has.
+func (d global) read(ctx context.Context) (s settings, has [5]bool, err error) {
+	if err := globals.Check(d.vpp); err != nil {
+		return s, has, err
+	}
+	var namespace lcp.LcpDefaultNsGetReply
+	if err := d.vpp.Call(ctx, &lcp.LcpDefaultNsGet{}, &namespace); err != nil {
+		return s, has, err
+	}
+	shown, err := d.command(ctx, "show lcp")
+	if err != nil {
+		return s, has, err
+	}
+	for line := range strings.Lines(shown) {
+		for i, w := range switches {
+			if state, found := strings.CutPrefix(strings.TrimSpace(line), "lcp "+w.name+" "); found {
+				has[i], s.flags[i] = true, state == "on"
+			}
+		}
+	}
+	s.namespace = namespace.Netns
+	return s, has, nil
+}
+
+// set changes what differs; without a value VPP has what it starts with.
+func (d global) set(ctx context.Context, _, wanted *settings) error {
+	now, has, err := d.read(ctx)
+	if err != nil {
+		return err
+	}
+	if wanted == nil {
+		wanted = &settings{}
+	}
+	for i, w := range switches {
+		if wanted.flags[i] && !has[i] {
+			return kvs.Unimplemented(fmt.Errorf("%s: this VPP has no command %q", w.field, w.command))
+		}
+	}
+	if now.namespace != wanted.namespace {
+		if err := d.vpp.Call(ctx, &lcp.LcpDefaultNsSet{Netns: wanted.namespace}, &lcp.LcpDefaultNsSetReply{}); err != nil {
+			return err
+		}
+	}
+	for i, w := range switches {
+		if now.flags[i] == wanted.flags[i] {
+			continue
+		}
+		state := " off"
+		if wanted.flags[i] {
+			state = " on"
+		}
+		answer, err := d.command(ctx, w.command+state)
+		if err != nil {
+			return err
+		}
+		if answer = strings.TrimSpace(answer); answer != "" {
+			return fmt.Errorf("%s: VPP answers %q to the command %q", w.field, answer, w.command+state)
+		}
+	}
+	return nil
+}
+
+func (d global) command(ctx context.Context, text string) (string, error) {
+	reply := &vlib.CliInbandReply{}
+	if err := d.vpp.Call(ctx, &vlib.CliInband{Cmd: text}, reply); err != nil {
+		return "", fmt.Errorf("command %q: %w", text, err)
+	}
+	return reply.Reply, nil
+}

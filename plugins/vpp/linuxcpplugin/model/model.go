@@ -1,0 +1,13 @@
+// Package model places the Linux control plane of VPP in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
+)
+
+// GlobalModel places the settings at config/vpp/linuxcp/v1/global.
+var GlobalModel = models.Singleton[*linuxcp.Global](models.Spec{Module: "vpp.linuxcp", Version: "v1", Type: "global"})
+
+// PairModel places pairs at config/vpp/linuxcp/v1/pair/{interface}.
+var PairModel = models.New(models.Spec{Module: "vpp.linuxcp", Version: "v1", Type: "pair"}, (*linuxcp.Pair).GetInterface)
