@@ -120,7 +120,7 @@ type snapshotNode struct {
 // client returns a function that asks the REST API.
 func client(t *testing.T, s api.KVScheduler, clock *kvstest.Clock) func(url string, into any) {
 	mux := http.NewServeMux()
-	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: s, Now: clock.Now}) {
+	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: s.(restapi.Scheduler), Now: clock.Now}) {
 		for _, method := range e.Methods {
 			mux.HandleFunc(method+" "+e.Path, e.Handler)
 		}

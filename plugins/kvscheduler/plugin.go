@@ -195,7 +195,7 @@ func (s *Scheduler) registerREST() error {
 		return nil
 	}
 	return s.HTTP.Register(s.String(), restapi.Endpoints(restapi.Deps{
-		Scheduler: s.engine, Stats: s.engine.Stats, Queue: s.engine.Queue, Now: s.now,
+		Scheduler: s.engine, Now: s.now,
 	})...)
 }
 

@@ -10,13 +10,14 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/drift"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 )
 
 // driftDetector compares the southbound with the actual state. All methods except
 // prepareRepair, which belongs to the worker, may be called concurrently.
 type driftDetector struct {
 	log        logging.Logger
-	clock      Clock
+	clock      exec.Clock
 	state      *state
 	admission  *admission
 	southbound *southbound

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/ownership"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
@@ -45,7 +46,7 @@ const journalRetry = 10 * time.Second
 // worker.
 type journal struct {
 	log     logging.Logger
-	clock   Clock
+	clock   exec.Clock
 	state   *state
 	history *record.Ring
 	timers  *timers
@@ -64,7 +65,7 @@ type journal struct {
 }
 
 // newJournal loads the records of the previous process.
-func newJournal(log logging.Logger, clock Clock, st *state, history *record.Ring, tm *timers, store Journal) *journal {
+func newJournal(log logging.Logger, clock exec.Clock, st *state, history *record.Ring, tm *timers, store Journal) *journal {
 	j := &journal{log: log, clock: clock, state: st, history: history, timers: tm, store: store, unconfirmed: &refresh.Unconfirmed{}}
 	if store == nil {
 		return j

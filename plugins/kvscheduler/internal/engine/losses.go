@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
@@ -29,7 +30,7 @@ const (
 // calls its methods; reportLost may be called concurrently.
 type lossRepair struct {
 	log        logging.Logger
-	clock      Clock
+	clock      exec.Clock
 	state      *state
 	timers     *timers
 	admission  *admission

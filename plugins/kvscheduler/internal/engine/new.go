@@ -16,7 +16,7 @@ import (
 // New returns an Engine. It executes nothing before Run.
 func New(opts Options) *Engine {
 	if opts.Clock == nil {
-		opts.Clock = SystemClock{}
+		opts.Clock = exec.SystemClock{}
 	}
 	if opts.Rand == nil {
 		opts.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))

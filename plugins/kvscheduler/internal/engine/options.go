@@ -60,7 +60,7 @@ func (NoConditions) Problems(Problems) {}
 // Options of an Engine.
 type Options struct {
 	Log     logging.Logger
-	Clock   Clock
+	Clock   exec.Clock
 	Rand    *rand.Rand // for the jitter of retries
 	History record.Options
 	// Record enables the history; without it only the running transaction is known.

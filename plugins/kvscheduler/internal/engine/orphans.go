@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
@@ -26,7 +27,7 @@ func foreign(n *graph.Node) bool {
 // except claim and tellMarked, which belong to the worker, may be called concurrently.
 type orphanFinder struct {
 	log        logging.Logger
-	clock      Clock
+	clock      exec.Clock
 	state      *state
 	sessions   *sessions
 	reads      *refresh.Reads

@@ -18,7 +18,7 @@ import (
 
 // plans describes plans to clients. It belongs to the worker.
 type plans struct {
-	clock      Clock
+	clock      exec.Clock
 	state      *state
 	sessions   *sessions
 	unreadable *unreadable

@@ -13,7 +13,7 @@ import (
 
 // recorder writes the history and prints transactions. It belongs to the worker.
 type recorder struct {
-	clock      Clock
+	clock      exec.Clock
 	history    *record.Ring
 	on         bool // the history is enabled; see Options.Record
 	print      Printer

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
 // timers queues tasks after a delay. All methods except delay, which belongs to the
 // worker, may be called concurrently.
 type timers struct {
-	alarm  Clock
+	alarm  exec.Clock
 	random *rand.Rand // for the jitter of retries
 	to     *admission
 
@@ -22,7 +23,7 @@ type timers struct {
 
 type timer struct{ stop func() bool }
 
-func newTimers(clock Clock, random *rand.Rand, to *admission) *timers {
+func newTimers(clock exec.Clock, random *rand.Rand, to *admission) *timers {
 	return &timers{alarm: clock, random: random, to: to, running: map[*timer]struct{}{}}
 }
 

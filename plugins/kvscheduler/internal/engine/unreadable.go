@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/refresh"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -22,7 +23,7 @@ type rereads struct {
 // unreadable reads unreadable descriptors again. The worker calls its methods; those that
 // only read may be called concurrently.
 type unreadable struct {
-	clock      Clock
+	clock      exec.Clock
 	state      *state
 	reads      *refresh.Reads
 	timers     *timers

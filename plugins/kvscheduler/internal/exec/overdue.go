@@ -14,12 +14,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
-// Clock provides the time and the timers for the time limits of callbacks.
-type Clock interface {
-	Now() time.Time
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
-}
-
 // Overdue tracks the callbacks that exceeded their time limit and still run,
 // since a goroutine cannot be stopped from outside. No operation touches the
 // key of such a callback until the callback has returned and its effect was

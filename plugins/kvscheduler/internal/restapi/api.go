@@ -18,15 +18,15 @@ type Scheduler interface {
 	api.Committer
 	api.Inspector
 	api.Watcher
+	// Stats returns the statistics of all transactions.
+	Stats() record.Stats
+	// Queue returns the state of the queues.
+	Queue() api.QueueStatus
 }
 
 // Deps are what the endpoints work with.
 type Deps struct {
 	Scheduler Scheduler
-	// Stats returns the statistics of all transactions; nil counts those in the history.
-	Stats func() record.Stats
-	// Queue returns the state of the queues.
-	Queue func() api.QueueStatus
 	// Graphviz is the program that draws pictures of the graph; "dot" if empty.
 	Graphviz string
 	// Now is the clock; time.Now if nil.

@@ -28,7 +28,7 @@ func serve(t *testing.T, f *fake) func(method, url string) *httptest.ResponseRec
 func serveWith(t *testing.T, f *fake, graphviz string) func(method, url string) *httptest.ResponseRecorder {
 	t.Helper()
 	mux := http.NewServeMux()
-	deps := restapi.Deps{Scheduler: f, Queue: f.queue, Graphviz: graphviz, Now: func() time.Time { return at(100) }}
+	deps := restapi.Deps{Scheduler: f, Graphviz: graphviz, Now: func() time.Time { return at(100) }}
 	for _, e := range restapi.Endpoints(deps) {
 		for _, method := range e.Methods {
 			mux.Handle(method+" "+e.Path, e.Handler)

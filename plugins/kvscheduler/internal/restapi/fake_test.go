@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest/model"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -73,7 +74,7 @@ func timed() *api.RecordedTxn {
 	}
 }
 
-func (f *fake) queue() api.QueueStatus {
+func (f *fake) Queue() api.QueueStatus {
 	return api.QueueStatus{Length: 3, Capacity: 200, OldestAge: api.Seconds(1500 * time.Millisecond),
 		Waiting: map[string]int{api.QueueNorthbound: 2, api.QueueNotifications: 1, api.QueueRetries: 0},
 		Running: &api.RunningTxn{Class: api.QueueNorthbound, Description: "PUT /configuration", For: api.Seconds(2 * time.Second)},
@@ -199,3 +200,5 @@ func (f *fake) ReleaseQuarantined(_ context.Context, keys ...string) error {
 	}
 	return nil
 }
+
+func (f *fake) Stats() record.Stats { return record.StatsOf(f.history) }

@@ -25,7 +25,7 @@ func FuzzArguments(f *testing.F) {
 		}
 	}
 	var endpoints []http.HandlerFunc
-	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: newFake(), Queue: newFake().queue, Graphviz: "no-such-program", Now: func() time.Time { return at(100) }}) {
+	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: newFake(), Graphviz: "no-such-program", Now: func() time.Time { return at(100) }}) {
 		if e.Methods[0] == http.MethodGet {
 			endpoints = append(endpoints, e.Handler)
 		}

@@ -22,13 +22,7 @@ func (s *server) stats(*http.Request, arguments) (answer, error) {
 // statistics of all transactions; those of single descriptors are counted from
 // the history.
 func (s *server) statistics() response.Stats {
-	history := s.Scheduler.GetTransactionHistory(time.Time{}, time.Time{})
-	var totals record.Stats
-	if s.Stats != nil {
-		totals = s.Stats()
-	} else {
-		totals = record.StatsOf(history)
-	}
+	totals := s.Scheduler.Stats()
 	var j response.Stats
 	txn := &j.TxnStats
 	txn.TotalProcessed, txn.ErrorCount = totals.Transactions, totals.Errors
@@ -42,7 +36,7 @@ func (s *server) statistics() response.Stats {
 	txn.Methods = []response.Timing{timing("executeTransaction", totals.Executing)}
 	j.GraphMethods = []response.Timing{}
 	j.AllDescriptors = timings(totals.Calls)
-	j.Descriptors = s.byDescriptor(history)
+	j.Descriptors = s.byDescriptor(s.Scheduler.GetTransactionHistory(time.Time{}, time.Time{}))
 	return j
 }
 

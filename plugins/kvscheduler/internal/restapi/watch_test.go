@@ -36,7 +36,7 @@ func live(t *testing.T) (mux *http.ServeMux, s api.KVScheduler, sb *kvstest.Mock
 		t.Fatal(err)
 	}
 	mux = http.NewServeMux()
-	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: s}) {
+	for _, e := range restapi.Endpoints(restapi.Deps{Scheduler: s.(restapi.Scheduler)}) {
 		for _, method := range e.Methods {
 			mux.Handle(method+" "+e.Path, e.Handler)
 		}
