@@ -128,28 +128,24 @@ func (o *ownerPolicies) setForeign(n *graph.Node, v *registry.Value) {
 
 // adopt marks the values that the transaction will adopt.
 func (o *ownerPolicies) adopt(changes []plan.Change) {
-	if o.policies == nil {
-		return
-	}
-	o.state.mu.Lock()
-	defer o.state.mu.Unlock()
-	for i := range changes {
-		if n := o.state.graph.Node(changes[i].Key); n != nil && changes[i].Adopt {
-			o.state.graph.Own(n, graph.Adopt)
-		}
-	}
+	o.own(changes, graph.Adopt, func(_ *graph.Node, change *plan.Change) bool { return change.Adopt })
 }
 
 // giveBack unmarks values that were given back, or that were not adopted after all.
 func (o *ownerPolicies) giveBack(changes []plan.Change) {
+	o.own(changes, graph.GivenBack, func(n *graph.Node, _ *plan.Change) bool { return n.Owner() == graph.Adopted && n.Desired() == nil })
+}
+
+// own applies an event to the owners of the changed values that it happens to.
+func (o *ownerPolicies) own(changes []plan.Change, event graph.Event, happens func(*graph.Node, *plan.Change) bool) {
 	if o.policies == nil {
 		return
 	}
 	o.state.mu.Lock()
 	defer o.state.mu.Unlock()
 	for i := range changes {
-		if n := o.state.graph.Node(changes[i].Key); n != nil && n.Owner() == graph.Adopted && n.Desired() == nil {
-			o.state.graph.Own(n, graph.GivenBack)
+		if n := o.state.graph.Node(changes[i].Key); n != nil && happens(n, &changes[i]) {
+			o.state.graph.Own(n, event)
 		}
 	}
 }
