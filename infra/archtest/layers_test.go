@@ -56,12 +56,12 @@ var layers = []layer{
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/graph"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/prealloc", "plugins/kvscheduler/internal/hashindex"},
+		except: []string{"plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/hashindex"},
 		why:    "the graph is below plan, exec and engine",
 	},
 	{
 		of: []string{"plugins/kvscheduler/internal/plan"}, mayNot: []string{"plugins/kvscheduler/internal/..."},
-		except: []string{"plugins/kvscheduler/internal/graph", "plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/dag", "plugins/kvscheduler/internal/prealloc", "plugins/kvscheduler/internal/hashindex"},
+		except: []string{"plugins/kvscheduler/internal/graph", "plugins/kvscheduler/internal/registry", "plugins/kvscheduler/internal/dag"},
 		why:    "the planner sees the graph and nothing that executes",
 	},
 	{

@@ -1,10 +1,6 @@
 package dag
 
-import (
-	"cmp"
-
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
-)
+import "cmp"
 
 // Heap is a priority queue that returns its least element first. Elements that are
 // pushed in order, as most are, are kept in a list and cost next to nothing; the
@@ -41,7 +37,7 @@ func (h *Heap[T]) Push(x T) {
 		h.list, h.head = h.list[:0], 0
 	}
 	if last := len(h.list) - 1; last < 0 || h.list[last] <= x {
-		h.list = prealloc.Append(h.list, x)
+		h.list = append(h.list, x)
 		return
 	}
 	s := append(h.heap, x)

@@ -11,7 +11,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -43,7 +42,7 @@ func (e *Engine) readForNB(p *transaction) {
 // changeOf makes of them.
 func (e *Engine) prepareNB(p *transaction, changeOf func(n *graph.Node, kv api.RecordedKVPair) (plan.Change, error)) {
 	e.named++
-	p.request.Changes = prealloc.Make(len(p.values), func(ch *plan.Change) { ch.Adopt = false })[:0]
+	p.request.Changes = make([]plan.Change, 0, len(p.values))
 	cursor := e.state.graph.Cursor(len(p.values))
 	for _, kv := range p.values {
 		n := cursor.Node(kv.Key)

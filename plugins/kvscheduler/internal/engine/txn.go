@@ -8,7 +8,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/queue"
 )
 
@@ -34,7 +33,7 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 	last := len(t.values) - 1
 	if t.at == nil {
 		if last < 0 || t.values[last].Key < key {
-			t.values = prealloc.Append(t.values, pair)
+			t.values = append(t.values, pair)
 			return t
 		}
 		t.index()
@@ -43,7 +42,7 @@ func (t *txn) SetValue(key string, value proto.Message) api.Txn {
 		t.values[i] = pair
 	} else {
 		t.at[key] = len(t.values)
-		t.values = prealloc.Append(t.values, pair)
+		t.values = append(t.values, pair)
 	}
 	return t
 }

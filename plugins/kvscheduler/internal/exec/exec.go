@@ -12,7 +12,6 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/graph"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/plan"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
@@ -135,7 +134,7 @@ func (x *Executor) Execute(txn *Txn) *Result {
 		r.remember()
 	}
 	pl := txn.Plan
-	r.res.Executed = prealloc.Make(pl.Recorded(), func(rec *api.RecordedTxnOp) { rec.After = 0 })[:0]
+	r.res.Executed = make([]api.RecordedTxnOp, 0, pl.Recorded())
 	for {
 		if x.Intend != nil {
 			x.Intend(pl)

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/hashindex"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 )
 
 // table finds nodes by key, and numbers them; see package hashindex.
@@ -59,5 +58,5 @@ func (t *table) remove(n *Node) {
 	}
 	t.byHash.Remove(n.hash, n.number)
 	t.nodes[n.number] = nil
-	t.free = prealloc.Append(t.free, n.number)
+	t.free = append(t.free, n.number)
 }

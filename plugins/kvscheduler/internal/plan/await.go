@@ -22,7 +22,7 @@ func (p *planner) await() {
 func (p *planner) awaitDerived(n *node) {
 	for i := range n.oldWant.Derived {
 		key := n.oldWant.Derived[i].Key
-		if n.node.Child(i, key) != nil || p.newNodes.find(key) != nil || p.g.Node(key) != nil {
+		if n.node.Child(i, key) != nil || p.newNodes[key] != nil || p.g.Node(key) != nil {
 			continue
 		}
 		p.dependents(&node{key: key}, func(gn *graph.Node, q *node) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/dag"
-	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/prealloc"
 )
 
 // step is an operation while its order is sought. There are many at a time,
@@ -286,7 +285,7 @@ const (
 
 // plan turns the sorted steps into operations.
 func (s *sorter) plan() *Plan {
-	ops := prealloc.Make(len(s.out), func(op *Op) { op.Kind = 0 })
+	ops := make([]Op, len(s.out))
 	pl := &Plan{Ops: ops, Gates: make([]Gate, len(s.passed)), preds: make([]int32, 0, len(s.links)-1)}
 	for i, id := range s.passed {
 		pl.Gates[i].Preds = s.preds(pl, id)

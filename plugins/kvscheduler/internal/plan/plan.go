@@ -167,12 +167,11 @@ type Change struct {
 // Make plans.
 func Make(g *graph.Graph, req Request) *Plan {
 	p := &planner{
-		g: g, req: req, slab: slab[node]{write: func(n *node) { n.place = 0 }},
+		g: g, req: req, newNodes: make(map[string]*node, newKeys(req.Changes)),
 		list: make([]*node, 0, len(req.Changes)*2+len(req.Touch)),
 	}
 	p.patterns.p = p
 	g.NextPlan()
-	p.newNodes.grow(newKeys(req.Changes))
 	p.pieces = g.Cursor(len(req.Changes))
 	p.seed()
 	p.expand()
@@ -244,7 +243,7 @@ type planner struct {
 
 	added    newDependents
 	patterns patterns
-	newNodes newNodes             // nodes without graph node
+	newNodes map[string]*node     // nodes without graph node, by key
 	near     int32                // place in list of the one that was looked for last
 	pieces   *graph.Cursor        // for derived values
 	sorted   *btree.BTreeG[*node] // see byKey; nil until a prefix is looked for
@@ -281,7 +280,7 @@ func (p *planner) of(gn *graph.Node) *node {
 
 // touch returns the planner's view of a key; nil if the key is not known.
 func (p *planner) touch(key string) *node {
-	if n := p.newNodes.find(key); n != nil {
+	if n := p.newNodes[key]; n != nil {
 		return n
 	}
 	gn := p.g.Node(key)
@@ -320,12 +319,22 @@ func (p *planner) touchNode(gn *graph.Node) *node {
 	return n
 }
 
+// newKeys counts the keys of changes without a node, with those of their derived values.
+func newKeys(changes []Change) (count int) {
+	for i := range changes {
+		if c := &changes[i]; c.Node == nil && c.Want != nil {
+			count += 1 + len(c.Want.Derived)
+		}
+	}
+	return count
+}
+
 // create adds a value that is not in the graph.
 func (p *planner) create(key string, d *registry.Descriptor, base *node) *node {
 	n := p.slab.next()
 	n.key, n.desc, n.base = key, d, base
 	n.pinned = p.req.Pinned[key] // not known any more, but not to be touched
-	p.newNodes.add(n)
+	p.newNodes[key] = n
 	p.add(n)
 	if p.sorted != nil {
 		p.sorted.ReplaceOrInsert(n)

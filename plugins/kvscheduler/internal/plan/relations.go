@@ -123,7 +123,7 @@ func (p *planner) named(n *node, v *registry.Value, i int) (*graph.Node, *node) 
 	if n.node != nil {
 		if gn, ok := n.node.Exact(v, i); ok {
 			if gn == nil {
-				return nil, p.newNodes.find(key)
+				return nil, p.newNodes[key]
 			}
 			return gn, p.of(gn)
 		}
@@ -148,7 +148,7 @@ func (p *planner) look(key string) (*graph.Node, *node) {
 			return n.node, n
 		}
 	}
-	n := p.newNodes.find(key)
+	n := p.newNodes[key]
 	var gn *graph.Node
 	if n == nil {
 		if gn = p.g.Node(key); gn != nil {

@@ -227,7 +227,7 @@ func (p *planner) child(base *node, i int, key string) *node {
 			return p.touchNode(gn)
 		}
 	}
-	if n := p.newNodes.find(key); n != nil {
+	if n := p.newNodes[key]; n != nil {
 		return n
 	}
 	if gn := p.pieces.Node(key); gn != nil {
