@@ -192,7 +192,8 @@ func (w *planWriter) field(c colour, sign, text string) {
 	w.lines.WriteString("      " + w.paint(c, sign+" "+text) + "\n")
 }
 
-// fieldsOf returns the fields of a message by path ("nodes[0].weight").
+// fieldsOf returns the fields of a message by path ("nodes[0].weight"). A message without
+// fields is one itself: a rule of an ACL that denies everything, for example.
 func fieldsOf(m proto.Message) map[string]string {
 	fields := map[string]string{}
 	if m == nil {
@@ -213,6 +214,9 @@ func fieldsOf(m proto.Message) map[string]string {
 func flatten(path string, data any, into map[string]string) {
 	switch d := data.(type) {
 	case map[string]any:
+		if len(d) == 0 && path != "" {
+			into[path] = "{}"
+		}
 		for name, child := range d {
 			flatten(strings.TrimPrefix(path+"."+name, "."), child, into)
 		}

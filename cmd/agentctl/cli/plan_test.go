@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 )
 
 // planned answers for the endpoints of plans.
@@ -103,6 +104,21 @@ func TestPlanOfWhatStays(t *testing.T) {
 		Reasons:    []api.PlanReason{{Key: "link/1", Reason: "observed"}, {Key: "tap/1", Reason: "adopted"}},
 	}}, planView{})
 	if want := legend + "\n\n  = link/1: observed\n  = tap/1: adopted\n\n2 left as they are\n"; err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// A rule whose fields have default values is shown, as it denies everything.
+func TestPlanOfDefaults(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{Streams: Streams{Out: &out}}
+	list := &acl.ACL{Rules: []*acl.ACL_Rule{{IpRule: &acl.ACL_Rule_IpRule{}}}}
+	err := a.printPlan(&shownPlan{Changes: &api.Plan{Operations: []api.RecordedTxnOp{
+		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/1", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: list},
+		{Operation: kvscheduler.TxnOperation_CREATE, Key: "acl/2", NewState: kvscheduler.ValueState_CONFIGURED, NewValue: &acl.ACL{}},
+	}}}, planView{})
+	if want := legend + "\n\n  + acl/1\n      + rules[0].ip_rule: {}\n  + acl/2\n\n2 to create\n"; err != nil || out.String() != want {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
