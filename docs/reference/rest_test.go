@@ -2,13 +2,10 @@ package reference
 
 import (
 	"encoding/json"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // writeEndpoints lists what /openapi.json has, by plugin.
@@ -22,19 +19,8 @@ func writeEndpoints(t *testing.T, w *writer) {
 			Tags    []string
 		}
 	}
-	text, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &api)
-	}
-	if err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&api); err != nil {
 		t.Fatal(err)
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err == nil {
-		err = doc.Validate(t.Context())
-	}
-	if err != nil {
-		t.Errorf("/openapi.json is not what OpenAPI calls a description: %v", err)
 	}
 	type endpoint struct{ path, methods, doc string }
 	byPlugin := map[string][]endpoint{}

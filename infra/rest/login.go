@@ -46,7 +46,7 @@ type granted struct {
 func (g *guard) endpoints() []Endpoint {
 	return []Endpoint{
 		{Path: loginPath, Handler: g.form, Doc: "form to log in with a browser"},
-		{Path: loginPath, Methods: []string{http.MethodPost}, Handler: g.grant,
+		{Path: loginPath, Methods: []string{http.MethodPost}, Handler: g.grant, Response: granted{},
 			Doc: `body {"username": "...", "password": "..."}; returns a token for the header Authorization: Bearer TOKEN, and its expiry`},
 		{Path: authenticatePath, Methods: []string{http.MethodPost}, Handler: g.authenticate, Doc: "submitted by the form; the token becomes a cookie"},
 		{Path: logoutPath, Methods: []string{http.MethodPost}, Handler: g.logout, Doc: "revokes the token of the request"},

@@ -23,7 +23,7 @@ type apiInfo struct {
 }
 
 type components struct {
-	Schemas         map[string]any            `json:"schemas"`
+	Schemas         schemas                   `json:"schemas"`
 	SecuritySchemes map[string]securityScheme `json:"securitySchemes,omitempty"`
 }
 
@@ -42,10 +42,10 @@ type operation struct {
 }
 
 type parameter struct {
-	Name     string            `json:"name"`
-	In       string            `json:"in"`
-	Required bool              `json:"required"`
-	Schema   map[string]string `json:"schema"`
+	Name     string `json:"name"`
+	In       string `json:"in"`
+	Required bool   `json:"required"`
+	Schema   schema `json:"schema"`
 }
 
 type response struct {
@@ -76,8 +76,8 @@ func (p *Plugin) openAPI(w http.ResponseWriter, _ *http.Request) {
 
 func (p *Plugin) describe(b infra.Build) openAPI {
 	api := openAPI{OpenAPI: "3.1.0", Info: apiInfo{b.App, orUnknown(b.Version)}, Paths: map[string]map[string]operation{}}
-	api.Components.Schemas = map[string]any{"Error": map[string]any{
-		"type": "object", "properties": map[string]any{"error": map[string]string{"type": "string"}},
+	api.Components.Schemas = schemas{"Error": schema{
+		"type": "object", "properties": schema{"error": schema{"type": "string"}},
 	}}
 	if p.guard != nil {
 		api.Components.SecuritySchemes = map[string]securityScheme{"basic": {Type: "http", Scheme: "basic"}}
@@ -98,14 +98,24 @@ func (p *Plugin) describe(b infra.Build) openAPI {
 
 func (api openAPI) add(plugin string, e Endpoint) {
 	path := pathParameter.ReplaceAllString(strings.TrimSuffix(e.Path, "{$}"), "{$1}")
+	done := response{Description: "done"}
+	if e.Response != nil {
+		done.Content = jsonContent(api.Components.Schemas.response(e.Response))
+	}
 	op := operation{Summary: e.Doc, Tags: []string{plugin}, Responses: map[string]response{
-		"200": {Description: "done"},
-		"default": {Description: "why not", Content: map[string]any{
-			"application/json": map[string]any{"schema": map[string]string{"$ref": "#/components/schemas/Error"}},
-		}},
+		"200":     done,
+		"default": {Description: "why not", Content: jsonContent(schema{"$ref": "#/components/schemas/Error"})},
 	}}
 	for _, m := range pathParameter.FindAllStringSubmatch(e.Path, -1) {
-		op.Parameters = append(op.Parameters, parameter{Name: m[1], In: "path", Required: true, Schema: map[string]string{"type": "string"}})
+		op.Parameters = append(op.Parameters, parameter{Name: m[1], In: "path", Required: true, Schema: schema{"type": "string"}})
+	}
+	for _, name := range e.Query {
+		name, many := strings.CutSuffix(name, "...")
+		of := schema{"type": "string"}
+		if many {
+			of = schema{"type": "array", "items": of}
+		}
+		op.Parameters = append(op.Parameters, parameter{Name: name, In: "query", Schema: of})
 	}
 	for _, method := range e.Methods {
 		if !apiMethod(method) {
@@ -116,4 +126,8 @@ func (api openAPI) add(plugin string, e Endpoint) {
 		}
 		api.Paths[path][strings.ToLower(method)] = op
 	}
+}
+
+func jsonContent(of schema) map[string]any {
+	return map[string]any{"application/json": map[string]any{"schema": of}}
 }

@@ -31,6 +31,12 @@ type Endpoint struct {
 	Methods []string
 	// Doc describes the endpoint in one line, with its query parameters.
 	Doc string
+	// Query are the names of the query parameters; those that end in "..." may be given
+	// several times.
+	Query []string
+	// Response is a value of the Go type of the JSON response, or OneOf, for the schema
+	// in /openapi.json; nil if the response is not JSON.
+	Response any
 	// Groups are the permission groups that include the endpoint, besides the
 	// group that is named after its plugin.
 	Groups  []string

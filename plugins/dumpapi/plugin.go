@@ -19,6 +19,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	pb "github.com/tenuto-dev/tenuto/proto/ligato/govppmux"
 )
 
 // Plugin adds the endpoints in its AfterInit, when all descriptors are there.
@@ -69,12 +70,12 @@ func (p *Plugin) Init() error {
 // a descriptor for.
 func (p *Plugin) AfterInit() error {
 	endpoints := []rest.Endpoint{{
-		Path: "/info/configuration/jsonschema", Groups: []string{rest.GroupInfo}, Handler: p.schema,
+		Path: "/info/configuration/jsonschema", Groups: []string{rest.GroupInfo}, Handler: p.schema, Query: []string{"fieldnames"}, Response: map[string]any{},
 		Doc: "the JSON Schema of configurations; ?fieldnames=onlyproto|onlyjson for one of the two names of fields",
 	}}
 	if p.VPP != nil {
 		endpoints = append(endpoints, rest.Endpoint{
-			Path: "/metrics/{metric}", Groups: []string{rest.GroupTelemetry}, Handler: p.metric,
+			Path: "/metrics/{metric}", Groups: []string{rest.GroupTelemetry}, Handler: p.metric, Response: &pb.Metrics{},
 			Doc: "metrics that have a model: " + vppMetric + ", the connection to VPP; all others are at /metrics",
 		})
 	}
@@ -85,7 +86,7 @@ func (p *Plugin) AfterInit() error {
 			continue
 		}
 		endpoints = append(endpoints, rest.Endpoint{
-			Path: d.path, Groups: []string{rest.GroupDump}, Doc: d.doc,
+			Path: d.path, Groups: []string{rest.GroupDump}, Query: []string{rest.ShowSecretsParameter}, Doc: d.doc,
 			Handler: func(w http.ResponseWriter, r *http.Request) { p.dump(w, r, d, descriptor) },
 		})
 	}

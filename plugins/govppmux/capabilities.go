@@ -77,6 +77,12 @@ func requireAll(vpp binding.Checker, version string, operations []binding.Capabi
 		binding.ErrUnsupported, version, len(lacks), len(all), strings.Join(lacks, "; "))
 }
 
+// capabilitiesResponse is the response of /vpp/capabilities.
+type capabilitiesResponse struct {
+	VPP   sessionInfo       `json:"vpp"`
+	Items []binding.Ability `json:"items"`
+}
+
 // ServeCapabilities answers with the session and what its VPP can do; 503 if there
 // is none.
 func (p *Plugin) ServeCapabilities(w http.ResponseWriter, _ *http.Request) {
@@ -85,8 +91,5 @@ func (p *Plugin) ServeCapabilities(w http.ResponseWriter, _ *http.Request) {
 		rest.WriteError(w, http.StatusServiceUnavailable, err)
 		return
 	}
-	rest.WriteJSON(w, http.StatusOK, struct {
-		VPP   sessionInfo       `json:"vpp"`
-		Items []binding.Ability `json:"items"`
-	}{p.sessionInfo(), abilities})
+	rest.WriteJSON(w, http.StatusOK, capabilitiesResponse{p.sessionInfo(), abilities})
 }

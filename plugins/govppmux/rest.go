@@ -17,13 +17,13 @@ const maxCommand = 64 << 10
 
 func (p *Plugin) endpoints() []rest.Endpoint {
 	return []rest.Endpoint{
-		{Path: "/govppmux/stats", Groups: []string{rest.GroupStats}, Handler: p.ServeStats, Doc: "the session with VPP and counters of requests"},
+		{Path: "/govppmux/stats", Groups: []string{rest.GroupStats}, Handler: p.ServeStats, Response: statsResponse{}, Doc: "the session with VPP and counters of requests"},
 		{
-			Path: "/vpp/capabilities", Groups: []string{rest.GroupStats}, Handler: p.ServeCapabilities,
+			Path: "/vpp/capabilities", Groups: []string{rest.GroupStats}, Handler: p.ServeCapabilities, Response: capabilitiesResponse{},
 			Doc: "what the connected VPP can do, and what it lacks for items that are UNIMPLEMENTED",
 		},
 		{
-			Path: "/vpp/command", Methods: []string{http.MethodPost}, Handler: p.ServeCommand,
+			Path: "/vpp/command", Methods: []string{http.MethodPost}, Handler: p.ServeCommand, Response: "",
 			Doc: `run a command of VPP's command line, given as {"vppclicommand": "show version"}`,
 		},
 	}
@@ -58,12 +58,15 @@ func (p *Plugin) sessionInfo() sessionInfo {
 	return info
 }
 
+// statsResponse is the response of /govppmux/stats.
+type statsResponse struct {
+	Session sessionInfo `json:"session"`
+	Stats
+}
+
 // ServeStats answers with the session and the counters as JSON.
 func (p *Plugin) ServeStats(w http.ResponseWriter, _ *http.Request) {
-	rest.WriteJSON(w, http.StatusOK, struct {
-		Session sessionInfo `json:"session"`
-		Stats
-	}{p.sessionInfo(), p.Stats()})
+	rest.WriteJSON(w, http.StatusOK, statsResponse{p.sessionInfo(), p.Stats()})
 }
 
 // ServeCommand runs the command of {"vppclicommand": "..."} and answers with

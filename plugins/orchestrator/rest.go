@@ -26,11 +26,12 @@ const bodyName = "body"
 func (p *Plugin) endpoints() []rest.Endpoint {
 	read := []string{rest.GroupConfigRead}
 	return []rest.Endpoint{
-		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Doc: "the configuration in effect, as YAML; source=NAME for the items of one source; show-secrets to include secrets"},
+		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Query: []string{"source", rest.ShowSecretsParameter}, Doc: "the configuration in effect, as YAML; source=NAME for the items of one source; show-secrets to include secrets"},
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
+			Query: []string{"replace", "wait", "results"}, Response: response.Outcome{},
 			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; " + replyDoc},
-		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Doc: "errors in the items of the body"},
-		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Doc: "sources of the configuration, the one with the highest priority last"},
+		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: []problem{}, Doc: "errors in the items of the body"},
+		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Response: []SourceStatus{}, Doc: "sources of the configuration, the one with the highest priority last"},
 	}
 }
 

@@ -20,13 +20,17 @@ func (p *Plugin) planEndpoints() []rest.Endpoint {
 	post, write := []string{http.MethodPost}, []string{rest.GroupConfigWrite}
 	return []rest.Endpoint{
 		{Path: "/scheduler/plan", Methods: post, Groups: []string{rest.GroupConfigValidation}, Handler: p.postPlan,
+			Query: []string{"replace", "limit", rest.ShowSecretsParameter}, Response: api.SealedPlan{},
 			Doc: "what PUT /configuration with the same body would do, as a plan to apply later; ?replace; ?limit=N for its fingerprint and its first N operations (0: all), ?show-secrets for a plan that can be applied if there are secrets in it"},
 		{Path: "/scheduler/apply", Methods: post, Groups: write, Handler: p.postApply,
+			Query: []string{"fingerprint", "replace", "revert", "verify", "confirm-timeout", "wait", "results"}, Response: response.Applied{},
 			Doc: "apply a plan unless its values have changed (409); with ?fingerprint=F the body is that of the request to /scheduler/plan (and ?replace); ?revert, ?verify, ?confirm-timeout=60s; " + replyDoc},
-		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm,
+		{Path: "/scheduler/confirm", Methods: post, Groups: write, Handler: p.postConfirm, Response: confirmed{},
 			Doc: "confirm the change that was applied with a confirm-timeout"},
 		{Path: "/scheduler/rollback", Methods: post, Groups: write, Handler: p.postRollback,
-			Doc: "restore the configuration after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s"},
+			Query:    []string{"to", "dry-run", "limit", rest.ShowSecretsParameter, "revert", "verify", "confirm-timeout", "wait", "results"},
+			Response: rest.OneOf{response.Applied{}, api.SealedPlan{}},
+			Doc:      "restore the configuration after transaction ?to=N; ?dry-run for the plan (?show-secrets as above), ?revert, ?verify, ?confirm-timeout=60s"},
 	}
 }
 
@@ -209,15 +213,18 @@ func (p *Plugin) writeApplied(w http.ResponseWriter, r *http.Request, plan *Plan
 	rest.WriteJSON(w, status, out)
 }
 
+// confirmed is the response to a confirmation.
+type confirmed struct {
+	SeqNum *uint64 `json:"seq_num,omitempty"` // of the transaction that is confirmed
+}
+
 func (p *Plugin) postConfirm(w http.ResponseWriter, _ *http.Request) {
 	seq, err := p.Confirm()
 	if err != nil {
 		rest.WriteError(w, planStatus(err), err)
 		return
 	}
-	var out struct {
-		SeqNum *uint64 `json:"seq_num,omitempty"`
-	}
+	var out confirmed
 	if seq != api.NoSeqNum {
 		out.SeqNum = &seq
 	}

@@ -93,7 +93,7 @@ func (s *Simulation) Init() error {
 		return nil
 	}
 	return s.HTTP.Register(s.String(), rest.Endpoint{
-		Path: "/info/simulated", Groups: []string{rest.GroupInfo}, Handler: s.serve, Doc: `the southbounds that are simulated: {"simulated": ["vpp", "linux"]}`,
+		Path: "/info/simulated", Groups: []string{rest.GroupInfo}, Handler: s.serve, Response: map[string][]string{}, Doc: `the southbounds that are simulated: {"simulated": ["vpp", "linux"]}`,
 	})
 }
 

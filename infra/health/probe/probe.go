@@ -55,8 +55,8 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	return p.HTTP.Register(p.String(),
-		rest.Endpoint{Path: "/liveness", Handler: p.liveness, Doc: "200 unless a plugin failed; the body has the states of all plugins"},
-		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Doc: "200 when the start is complete and all plugins are healthy or listed in ready-despite; otherwise 503 and the causes"},
+		rest.Endpoint{Path: "/liveness", Handler: p.liveness, Response: ExposedStatus{}, Doc: "200 unless a plugin failed; the body has the states of all plugins"},
+		rest.Endpoint{Path: "/readiness", Handler: p.readiness, Response: ExposedStatus{}, Doc: "200 when the start is complete and all plugins are healthy or listed in ready-despite; otherwise 503 and the causes"},
 		rest.Endpoint{Path: "/health", Handler: metrics, Doc: "the states as Prometheus metrics", Groups: []string{rest.GroupTelemetry}},
 	)
 }

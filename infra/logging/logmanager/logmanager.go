@@ -80,9 +80,9 @@ func (p *Plugin) Init() error {
 		return nil
 	}
 	return p.HTTP.Register(p.String(),
-		rest.Endpoint{Path: "/log/list", Handler: p.list, Doc: "loggers and their levels"},
+		rest.Endpoint{Path: "/log/list", Handler: p.list, Response: []logging.LoggerLevel{}, Doc: "loggers and their levels"},
 		rest.Endpoint{
-			Path: "/log/{logger}/{level}", Methods: []string{http.MethodPut}, Handler: p.set,
+			Path: "/log/{logger}/{level}", Methods: []string{http.MethodPut}, Handler: p.set, Response: logging.LoggerLevel{},
 			Doc: `set the level (debug, info, warn, error) of a logger, of a pattern ("vpp-*") or of "default"`,
 		},
 	)

@@ -129,8 +129,8 @@ func shortened(sum []byte) string {
 // planFormat is the version of saved plans.
 const planFormat = 1
 
-// sealed is a saved plan.
-type sealed struct {
+// SealedPlan is a saved plan, as SealPlan writes it.
+type SealedPlan struct {
 	PlanFormat int
 	Sum        string // of Plan without white space
 	Plan       json.RawMessage
@@ -143,13 +143,13 @@ func SealPlan(plan any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the plan: %w", err)
 	}
-	return json.MarshalIndent(sealed{planFormat, digest(appendPart(nil, body)), body}, "", "  ")
+	return json.MarshalIndent(SealedPlan{planFormat, digest(appendPart(nil, body)), body}, "", "  ")
 }
 
 // OpenPlan reads what SealPlan wrote into the same type. The error is an
 // ErrPlanDamaged or an ErrPlanVersion.
 func OpenPlan(data []byte, plan any) error {
-	var s sealed
+	var s SealedPlan
 	switch err := json.Unmarshal(data, &s); {
 	case err != nil && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")):
 		return fmt.Errorf("%w: it is no plan: expected a file that \"agentctl plan -o\" wrote (a configuration is applied with -f)", ErrPlanDamaged)

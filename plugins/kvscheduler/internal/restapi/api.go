@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api/response"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/record"
 )
 
@@ -49,47 +50,59 @@ func Endpoints(deps Deps) []rest.Endpoint {
 	}
 	get, post := []string{http.MethodGet}, []string{http.MethodPost}
 	dump, stats := []string{rest.GroupDump}, []string{rest.GroupStats}
-	return []rest.Endpoint{
-		{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Handler: handle(s.history, "format", "seq-num", "since", "until", "critical-path", "limit", secrets),
-			Doc: "transactions; ?format=json|text, ?seq-num=N for one, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"},
-		{Path: "/scheduler/key-timeline", Methods: get, Groups: dump, Handler: handle(s.keyTimeline, "key", "time", secrets),
-			Doc: "how a value changed; ?key=K, ?time=T for one moment"},
-		{Path: "/scheduler/graph-snapshot", Methods: get, Groups: dump, Handler: handle(s.snapshot, "time", secrets),
-			Doc: "all values with their relations; ?time=T for the past"},
-		{Path: "/scheduler/flag-stats", Methods: get, Groups: stats, Handler: handle(s.flagStats, "flag", "prefix"),
-			Doc: "number of values by ?flag=value-state|descriptor|last-update|error|unavailable|derived; ?prefix=P (repeatable)"},
-		{Path: "/scheduler/downstream-resync", Methods: post, Handler: handle(s.resync, "retry", "verbose", secrets),
-			Doc: "read the southbound again and repair what differs; ?retry=1, ?verbose=1"},
-		{Path: "/scheduler/drift", Methods: get, Groups: dump, Handler: handle(s.drift, "detect", secrets),
-			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"},
-		{Path: "/scheduler/drift", Methods: post, Handler: handle(s.repairDrift, "repair", "retry", secrets),
-			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"},
-		{Path: "/scheduler/quarantine", Methods: get, Groups: dump, Handler: handle(s.quarantine),
-			Doc: "values in quarantine, because their southbound went down whenever they were worked on, and those under suspicion"},
-		{Path: "/scheduler/quarantine", Methods: post, Handler: handle(s.releaseQuarantined, "release", "key..."),
-			Doc: "try values in quarantine again; ?release=1, ?key=K (repeatable; all without)"},
-		{Path: "/scheduler/orphans", Methods: get, Groups: dump, Handler: handle(s.orphans, secrets),
-			Doc: "what exists in the southbound and is not configured: made by the agent (Ours), marked as an agent's but not on record (Marked), or foreign"},
-		{Path: "/scheduler/orphans", Methods: post, Handler: handle(s.removeOrphans, "remove", "key...", secrets),
-			Doc: "remove values that are Ours or Marked; ?remove=1, ?key=K (repeatable)"},
-		{Path: "/scheduler/dump", Methods: get, Groups: dump, Handler: handle(s.dump, "descriptor", "key-prefix", "view", secrets),
-			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"},
-		{Path: "/scheduler/status", Methods: get, Groups: dump, Handler: handle(s.status, "key", "key-prefix", "descriptor"),
-			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"},
-		{Path: "/scheduler/summary", Methods: get, Groups: stats, Handler: handle(s.summary, "limit"),
-			Doc: "number of values by state, and the worst that are not in effect, with the reason; ?limit=N of them (default 3)"},
-		{Path: "/scheduler/graph", Methods: get, Groups: dump, Handler: handle(s.graph, "txn", "format", "prefix", "limit"),
-			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"},
-		{Path: "/scheduler/queue", Methods: get, Groups: stats, Handler: handle(s.queue),
-			Doc: "the transaction in execution, and the queues of the scheduler and of the orchestrator: lengths, ages and sources"},
-		{Path: "/scheduler/stats", Methods: get, Groups: stats, Handler: handle(s.stats), Doc: "what transactions did, and how long it took"},
-		{Path: "/scheduler/why", Methods: get, Groups: dump, Handler: handle(s.why, "key", "format"),
-			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"},
-		{Path: "/scheduler/watch", Methods: get, Groups: dump, Handler: handle(s.watch, "prefix", "since"),
-			Doc: "states of values as they change, as server-sent events; ?prefix=P, ?since=REVISION (the id of an event)"},
-		{Path: "/scheduler/wait", Methods: get, Groups: dump, Handler: handle(s.wait, "key...", "prefix", "txn", "state...", "revision", "timeout"),
-			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, ?state=S (repeatable), ?revision=R, ?timeout=30s"},
+	routes := []route{
+		{s.history, rest.Endpoint{Path: "/scheduler/txn-history", Methods: get, Groups: dump, Query: []string{"format", "seq-num", "since", "until", "critical-path", "limit", secrets}, Response: rest.OneOf{[]api.RecordedTxn{}, api.RecordedTxn{}, response.CriticalPath{}},
+			Doc: "transactions; ?format=json|text, ?seq-num=N for one, with ?critical-path=1 where its time went (?limit=STEPS, 0 is all), ?since=T&until=T (nanoseconds since 1970 or RFC 3339)"}},
+		{s.keyTimeline, rest.Endpoint{Path: "/scheduler/key-timeline", Methods: get, Groups: dump, Query: []string{"key", "time", secrets}, Response: rest.OneOf{[]response.Node{}, response.Node{}},
+			Doc: "how a value changed; ?key=K, ?time=T for one moment"}},
+		{s.snapshot, rest.Endpoint{Path: "/scheduler/graph-snapshot", Methods: get, Groups: dump, Query: []string{"time", secrets}, Response: []response.Node{},
+			Doc: "all values with their relations; ?time=T for the past"}},
+		{s.flagStats, rest.Endpoint{Path: "/scheduler/flag-stats", Methods: get, Groups: stats, Query: []string{"flag", "prefix..."}, Response: response.FlagStats{},
+			Doc: "number of values by ?flag=value-state|descriptor|last-update|error|unavailable|derived; ?prefix=P (repeatable)"}},
+		{s.resync, rest.Endpoint{Path: "/scheduler/downstream-resync", Methods: post, Query: []string{"retry", "verbose", secrets}, Response: api.RecordedTxn{},
+			Doc: "read the southbound again and repair what differs; ?retry=1, ?verbose=1"}},
+		{s.drift, rest.Endpoint{Path: "/scheduler/drift", Methods: get, Groups: dump, Query: []string{"detect", secrets}, Response: response.Drift{},
+			Doc: "how the southbound differs from what is believed to exist, as last detected; ?detect=1 for a new detection"}},
+		{s.repairDrift, rest.Endpoint{Path: "/scheduler/drift", Methods: post, Query: []string{"repair", "retry", secrets}, Response: response.Drift{},
+			Doc: "detect drift and repair just that; ?repair=1, ?retry=1"}},
+		{s.quarantine, rest.Endpoint{Path: "/scheduler/quarantine", Methods: get, Groups: dump, Response: response.Quarantine{},
+			Doc: "values in quarantine, because their southbound went down whenever they were worked on, and those under suspicion"}},
+		{s.releaseQuarantined, rest.Endpoint{Path: "/scheduler/quarantine", Methods: post, Query: []string{"release", "key..."}, Response: response.Quarantine{},
+			Doc: "try values in quarantine again; ?release=1, ?key=K (repeatable; all without)"}},
+		{s.orphans, rest.Endpoint{Path: "/scheduler/orphans", Methods: get, Groups: dump, Query: []string{secrets}, Response: response.Orphans{},
+			Doc: "what exists in the southbound and is not configured: made by the agent (Ours), marked as an agent's but not on record (Marked), or foreign"}},
+		{s.removeOrphans, rest.Endpoint{Path: "/scheduler/orphans", Methods: post, Query: []string{"remove", "key...", secrets}, Response: response.Orphans{},
+			Doc: "remove values that are Ours or Marked; ?remove=1, ?key=K (repeatable)"}},
+		{s.dump, rest.Endpoint{Path: "/scheduler/dump", Methods: get, Groups: dump, Query: []string{"descriptor", "key-prefix", "view", secrets}, Response: rest.OneOf{[]response.DumpedValue{}, response.DumpIndex{}},
+			Doc: "values; ?descriptor=D or ?key-prefix=P, ?view=SB|NB|cached; without arguments what can be asked for"}},
+		{s.status, rest.Endpoint{Path: "/scheduler/status", Methods: get, Groups: dump, Query: []string{"key", "key-prefix", "descriptor"}, Response: rest.OneOf{[]*api.BaseValueStatus{}, &api.BaseValueStatus{}},
+			Doc: "states of values; ?key=K, ?key-prefix=P, ?descriptor=D or all"}},
+		{s.summary, rest.Endpoint{Path: "/scheduler/summary", Methods: get, Groups: stats, Query: []string{"limit"}, Response: response.Summary{},
+			Doc: "number of values by state, and the worst that are not in effect, with the reason; ?limit=N of them (default 3)"}},
+		{s.graph, rest.Endpoint{Path: "/scheduler/graph", Methods: get, Groups: dump, Query: []string{"txn", "format", "prefix...", "limit"},
+			Doc: "the graph; ?format=dot, or svg|png where Graphviz is installed (svg is the default there), ?txn=N for the state after a transaction, ?prefix=P (repeatable), ?limit=N"}},
+		{s.queue, rest.Endpoint{Path: "/scheduler/queue", Methods: get, Groups: stats, Response: api.QueueStatus{},
+			Doc: "the transaction in execution, and the queues of the scheduler and of the orchestrator: lengths, ages and sources"}},
+		{s.stats, rest.Endpoint{Path: "/scheduler/stats", Methods: get, Groups: stats, Response: response.Stats{}, Doc: "what transactions did, and how long it took"}},
+		{s.why, rest.Endpoint{Path: "/scheduler/why", Methods: get, Groups: dump, Query: []string{"key", "format"}, Response: api.Explanation{},
+			Doc: "what a value waits for, down to what blocks it; ?key=K, ?format=json|text"}},
+		{s.watch, rest.Endpoint{Path: "/scheduler/watch", Methods: get, Groups: dump, Query: []string{"prefix...", "since"},
+			Doc: "states of values as they change, as server-sent events; ?prefix=P, ?since=REVISION (the id of an event)"}},
+		{s.wait, rest.Endpoint{Path: "/scheduler/wait", Methods: get, Groups: dump, Query: []string{"key...", "prefix...", "txn", "state...", "revision", "timeout"}, Response: response.Wait{},
+			Doc: "answers when values are CONFIGURED or cannot be; ?key=K and ?prefix=P (repeatable), ?txn=N, ?state=S (repeatable), ?revision=R, ?timeout=30s"}},
 	}
+	endpoints := make([]rest.Endpoint, len(routes))
+	for i, r := range routes {
+		endpoints[i] = r.Endpoint
+		endpoints[i].Handler = handle(r.operation, r.Query...)
+	}
+	return endpoints
+}
+
+// route is an endpoint with the operation that computes its response.
+type route struct {
+	operation
+	rest.Endpoint
 }
 
 // secrets is the argument that asks for values with their secrets, which are

@@ -101,6 +101,24 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// Clients of the predecessor send all arguments that they know.
+func TestEmptyArgumentsAreAbsent(t *testing.T) {
+	t.Parallel()
+	get := serve(t, newFake())
+	for url, same := range map[string]string{
+		"status?key=&key-prefix=":                        "status",
+		"status?key=&key-prefix=bd/":                     "status?key-prefix=bd/",
+		"dump?descriptor=bd&key-prefix=&view=":           "dump?descriptor=bd",
+		"txn-history?seq-num=&since=&until=&format=":     "txn-history",
+		"flag-stats?flag=value-state&prefix=&prefix=bd/": "flag-stats?flag=value-state&prefix=bd/",
+	} {
+		got, want := get("GET", "/scheduler/"+url), get("GET", "/scheduler/"+same)
+		if got.Code != http.StatusOK || got.Body.String() != want.Body.String() {
+			t.Errorf("%s: %d %s\nwant the answer to %s: %s", url, got.Code, got.Body, same, want.Body)
+		}
+	}
+}
+
 // A wrong argument is 400, a thing that is not there 404; the reason names the
 // argument and what was expected.
 func TestRefusals(t *testing.T) {
@@ -139,7 +157,7 @@ func TestRefusals(t *testing.T) {
 		{"dump?descriptor=bd&view=NB", 500, []string{"dump failed"}},
 		{"status?key=a&descriptor=b", 400, []string{"only one"}},
 		{"status?descriptor=b", 404, []string{"no such descriptor"}},
-		{"status?key=", 400, []string{"key", "missing"}},
+		{"why?key=", 400, []string{"key", "missing"}},
 		{"graph?format=gif", 400, []string{"format", "gif", "dot or raw or svg or png"}},
 		{"graph?txn=77", 404, []string{"txn", "77"}},
 		{"graph?txn=first", 400, []string{"txn", "number"}},

@@ -16,13 +16,14 @@ import (
 type arguments struct{ values url.Values }
 
 // parseArguments refuses what is not known. A known name with "..." at its end
-// may be given several times.
+// may be given several times. Empty arguments count as absent.
 func parseArguments(r *http.Request, known []string) (arguments, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return arguments{}, badRequest(fmt.Errorf("query: %w", err))
 	}
-	repeatable, names := []string{"prefix"}, make([]string, len(known))
+	var repeatable []string
+	names := make([]string, len(known))
 	for i, name := range known {
 		plain, many := strings.CutSuffix(name, "...")
 		if names[i] = plain; many {
@@ -31,6 +32,11 @@ func parseArguments(r *http.Request, known []string) (arguments, error) {
 	}
 	known = names
 	for name, v := range values {
+		if v = slices.DeleteFunc(v, func(text string) bool { return text == "" }); len(v) == 0 {
+			values.Del(name) // clients send all arguments that they know
+		} else {
+			values[name] = v
+		}
 		switch {
 		case !slices.Contains(known, name) && len(known) == 0:
 			return arguments{}, badRequest(fmt.Errorf("argument %q: expected no arguments", name))
