@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // state is what a southbound has: objects by name, with what they are like.
@@ -21,27 +23,8 @@ func (s state) add(name, text string) {
 	s[name] = text
 }
 
-// difference lists what only one of two states has; empty: they are the same.
-func (s state) difference(want state) string {
-	var out []string
-	for name, text := range s {
-		if expected, exists := want[name]; !exists {
-			out = append(out, fmt.Sprintf("not desired: %s: %s", name, text))
-		} else if expected != text {
-			out = append(out, fmt.Sprintf("%s is %q, expected %q", name, text, expected))
-		}
-	}
-	for name, text := range want {
-		if _, exists := s[name]; !exists {
-			out = append(out, fmt.Sprintf("missing: %s: %s", name, text))
-		}
-	}
-	slices.Sort(out)
-	if len(out) > 40 {
-		out = append(out[:40], fmt.Sprintf("and %d more", len(out)-40))
-	}
-	return strings.Join(out, "\n")
-}
+// difference compares two states (-want +got); empty: they are the same.
+func (s state) difference(want state) string { return cmp.Diff(want, s) }
 
 // vppState is what a simulator has, and the numbers under which messages name it.
 type vppState struct {

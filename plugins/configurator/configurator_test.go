@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/configurator"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
@@ -34,15 +36,15 @@ func TestUpdateGetDelete(t *testing.T) {
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("a", 3))})
 	w.wantMTU("a", 3)
 	w.wantMTU("b", 2)
-	if got, want := w.get(), withInterfaces(iface("a", 3), iface("b", 2)); !proto.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	if diff := cmp.Diff(withInterfaces(iface("a", 3), iface("b", 2)), w.get(), protocmp.Transform()); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
 	}
 	if got := w.orchestrator.ListData(orchestrator.GRPC); len(got) != 2 {
 		t.Errorf("the source grpc has %v", got)
 	}
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("c", 4)), FullResync: true})
-	if got, want := w.get(), withInterfaces(iface("c", 4)); !proto.Equal(got, want) {
-		t.Errorf("after the replacement: got %v, want %v", got, want)
+	if diff := cmp.Diff(withInterfaces(iface("c", 4)), w.get(), protocmp.Transform()); diff != "" {
+		t.Errorf("after the replacement: (-want +got):\n%s", diff)
 	}
 	w.wantMTU("a", -1)
 	if _, err := w.config.Delete(w.ctx(), &pb.DeleteRequest{Delete: withInterfaces(iface("c", 0), iface("never", 0))}); err != nil {
@@ -208,8 +210,8 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := withInterfaces(iface("a", 1), iface("foreign", 7)); !proto.Equal(dump.Dump, want) {
-		t.Errorf("got %v, want %v", dump.Dump, want)
+	if diff := cmp.Diff(withInterfaces(iface("a", 1), iface("foreign", 7)), dump.Dump, protocmp.Transform()); diff != "" {
+		t.Errorf("dump (-want +got):\n%s", diff)
 	}
 	w.scheduler.SouthboundDown("mock", errors.New("unplugged"))
 	w.scheduler.TransactionBarrier()

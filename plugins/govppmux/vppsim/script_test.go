@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim"
 	"go.fd.io/govpp/api"
@@ -271,25 +272,11 @@ func testScript(t *testing.T, release, file string) {
 	case *update && release == bindings:
 		t.Errorf("the script has lines for some releases only: edit it by hand:\n%s", diff(want, got))
 	default:
-		t.Errorf("answers differ:\n%s", diff(want, got))
+		t.Errorf("answers differ (-want +got):\n%s", diff(want, got))
 	}
 }
 
-// diff shows the lines around the first difference and all that follow in pairs.
+// diff shows the lines that differ.
 func diff(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	var out strings.Builder
-	for at := range max(len(w), len(g)) {
-		var a, b string
-		if at < len(w) {
-			a = w[at]
-		}
-		if at < len(g) {
-			b = g[at]
-		}
-		if a != b {
-			fmt.Fprintf(&out, "line %d\n  want %s\n  got  %s\n", at+1, a, b)
-		}
-	}
-	return out.String()
+	return cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }

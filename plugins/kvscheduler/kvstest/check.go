@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
@@ -156,8 +158,8 @@ func checkValue(d *api.KVDescriptor, s Sample) []error {
 		if d.DerivedValues != nil {
 			problems = append(problems, checkDerived(s.Key, d.DerivedValues(s.Key, s.Value))...)
 		}
-		if !proto.Equal(before, s.Value) {
-			problems = append(problems, fmt.Errorf("a callback changed the value of %s: messages are shared and must not be changed, clone them", s.Key))
+		if diff := cmp.Diff(before, s.Value, protocmp.Transform()); diff != "" {
+			problems = append(problems, fmt.Errorf("a callback changed the value of %s: messages are shared and must not be changed, clone them (-before +after):\n%s", s.Key, diff))
 		}
 		return problems
 	})

@@ -113,7 +113,7 @@ func TestExercise(t *testing.T) {
 	}
 	forgetful := lenient()
 	forgetful.Update = func(string, proto.Message, proto.Message, api.Metadata) (api.Metadata, error) { return nil, nil }
-	if err := exercise(t.Context(), forgetful, "item/a", one, two); err == nil || !strings.Contains(err.Error(), "after update: retrieve finds") {
+	if err := exercise(t.Context(), forgetful, "item/a", one, two); err == nil || !strings.Contains(err.Error(), "after update: retrieve differs") {
 		t.Errorf("update without effect: %v", err)
 	}
 	blind := lenient()

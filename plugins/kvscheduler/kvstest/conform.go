@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
@@ -232,8 +234,8 @@ func (w *conforming) agrees(when, key string) error {
 		equal = w.d.ValueComparator(key, found[i].Value, want)
 	}
 	if !equal {
-		return fmt.Errorf("%s: Retrieve finds %s as {%v}, and it was asked to be {%v}; "+
-			"if both mean the same, ValueComparator must say so", when, key, found[i].Value, want)
+		return fmt.Errorf("%s: Retrieve of %s differs from what was configured (-configured +retrieved); "+
+			"if both mean the same, ValueComparator must say so:\n%s", when, key, cmp.Diff(want, found[i].Value, protocmp.Transform()))
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 )
@@ -79,7 +81,7 @@ func retrieved(ctx context.Context, d *api.KVDescriptor, key string, want proto.
 			equal = d.ValueComparator(key, kv.Value, want)
 		}
 		if !equal {
-			return fmt.Errorf("retrieve finds %v, want %v", kv.Value, want)
+			return fmt.Errorf("retrieve differs (-want +got):\n%s", cmp.Diff(want, kv.Value, protocmp.Transform()))
 		}
 		return nil
 	}

@@ -1,10 +1,11 @@
 package vpptest
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Canonical is the state of a simulator without what depends on the order of creation:
@@ -89,23 +90,7 @@ func renamed(line string, names, domains map[string]string) string {
 	})
 }
 
-// Difference lists what only one of two canonical states has; empty: they are the same.
+// Difference compares two canonical states (-want +got); empty: they are the same.
 func Difference(got, want []string) string {
-	count := map[string]int{}
-	for _, line := range got {
-		count[line]++
-	}
-	for _, line := range want {
-		count[line]--
-	}
-	var out []string
-	for line, n := range count {
-		if n > 0 {
-			out = append(out, fmt.Sprintf("not desired: %s (%d)", line, n))
-		} else if n < 0 {
-			out = append(out, fmt.Sprintf("missing: %s (%d)", line, -n))
-		}
-	}
-	slices.Sort(out)
-	return strings.Join(out, "\n")
+	return cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got)))
 }

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	interfacesapi "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	rdapi "go.fd.io/govpp/binapi/rd_cp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
@@ -92,8 +94,8 @@ func TestDHCPLease(t *testing.T) {
 		InterfaceName: "lo", HostName: "lo", HostPhysAddress: readOne(b, "lo").PhysAddress,
 		HostIpAddress: "192.0.2.7/24", RouterIpAddress: "192.0.2.1/24",
 	}
-	if !proto.Equal(got, want) {
-		t.Errorf("lease %v, expected %v", got, want)
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("lease (-want +got):\n%s", diff)
 	}
 	leases, err := b.If.DHCPLeases()
 	if err != nil {

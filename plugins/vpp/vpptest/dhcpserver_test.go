@@ -7,8 +7,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
@@ -121,8 +123,8 @@ func TestDHCPLeaseOfServer(t *testing.T) {
 		InterfaceName: "af", HostName: "af", HostPhysAddress: "02:00:00:00:00:07",
 		HostIpAddress: "192.0.2.7/24", RouterIpAddress: "192.0.2.1/24",
 	}
-	if got := b.Dump("vpp-dhcp-lease")[lease]; !proto.Equal(got, want) {
-		t.Errorf("lease %v, expected %v", got, want)
+	if diff := cmp.Diff(proto.Message(want), b.Dump("vpp-dhcp-lease")[lease], protocmp.Transform()); diff != "" {
+		t.Errorf("lease (-want +got):\n%s", diff)
 	}
 	readBack(t, b, "vpp-interface", of(as(b, i)))
 	b.InSync()

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	interfacesapi "go.fd.io/govpp/binapi/interface"
 	"go.fd.io/govpp/binapi/interface_types"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
@@ -56,8 +58,8 @@ func readBack(t *testing.T, b *vpptest.Harness, descriptor string, want values) 
 	got := b.Dump(descriptor)
 	delete(got, ifKey("local0"))
 	for key, w := range want {
-		if !proto.Equal(got[key], w) {
-			t.Errorf("read back of %s\n%v\nexpected\n%v", key, got[key], w)
+		if diff := cmp.Diff(w, got[key], protocmp.Transform()); diff != "" {
+			t.Errorf("read back of %s (-want +got):\n%s", key, diff)
 		}
 		delete(got, key)
 	}

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -205,8 +207,8 @@ func (l *life) settled(when string, m proto.Message) {
 	if l.Unread != nil {
 		l.Unread(want, got)
 	}
-	if !proto.Equal(got, want) {
-		l.t.Errorf("%s: read back\n%v\nexpected\n%v", when, got, want)
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		l.t.Errorf("%s: read back (-want +got):\n%s", when, diff)
 	}
 	l.b.InSync()
 }

@@ -3,7 +3,8 @@ package vpptest_test
 import (
 	"testing"
 
-	"google.golang.org/protobuf/proto"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -38,7 +39,7 @@ func wantLink(t *testing.T, b *vpptest.Harness, want *interfaces.Interface) {
 	t.Helper()
 	got := readOne(b, want.Name)
 	link := &interfaces.Interface{Link: got.GetLink()}
-	if expected := (&interfaces.Interface{Link: want.GetLink()}); !proto.Equal(link, expected) {
-		t.Errorf("link of %s is %v, expected %v", want.Name, link, expected)
+	if diff := cmp.Diff(&interfaces.Interface{Link: want.GetLink()}, link, protocmp.Transform()); diff != "" {
+		t.Errorf("link of %s (-want +got):\n%s", want.Name, diff)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/vpptest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
@@ -40,8 +42,8 @@ func TestAllocatedAddresses(t *testing.T) {
 					t.Errorf("%s: the FIB has no %s:\n%s", what, p, fib)
 				}
 			}
-			if got := b.Dump("vpp-route")[routeKey(route)]; !proto.Equal(got, route) {
-				t.Errorf("%s: read back %v", what, got)
+			if diff := cmp.Diff(proto.Message(route), b.Dump("vpp-route")[routeKey(route)], protocmp.Transform()); diff != "" {
+				t.Errorf("%s: read back (-want +got):\n%s", what, diff)
 			}
 			if got, _ := b.Dump("vpp-interface")[ifKey("lo")].(*interfaces.Interface); len(got.GetIpAddresses()) != 2 {
 				t.Errorf("%s: read back %v", what, got)

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/tenuto-dev/tenuto/infra/kv"
 	"github.com/tenuto-dev/tenuto/infra/kv/publish"
@@ -60,8 +62,8 @@ func TestInterfaceStates(t *testing.T) {
 			AdminStatus: interfaces.InterfaceState_UP, OperStatus: interfaces.InterfaceState_UP,
 			PhysAddress: "02:00:00:00:00:01", Mtu: 1400, LastChange: got.LastChange, Speed: got.Speed, Duplex: got.Duplex,
 		}
-		if !proto.Equal(got, want) || got.LastChange == 0 {
-			t.Errorf("state %v, expected %v", got, want)
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || got.LastChange == 0 {
+			t.Errorf("state, last changed at %d (-want +got):\n%s", got.LastChange, diff)
 		}
 		// VPP sends no event of another MAC address.
 		changed := proto.CloneOf(lo)
