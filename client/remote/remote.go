@@ -14,7 +14,9 @@ import (
 	"fmt"
 
 	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -33,6 +35,7 @@ const (
 	descriptionMetadata = "tenuto-description-bin"
 	unreadTrailer       = "unread-bin"
 	showSecrets         = "show-secrets"
+	clientMetadata      = "tenuto-client"
 )
 
 // typeURLPrefix is what the type URLs of items begin with.
@@ -69,7 +72,7 @@ type remote struct {
 // was refused as a whole, with the fields named, or tells how many items failed,
 // which their results tell, too.
 func New(ctx context.Context, conn rpc.ClientConnInterface, set *models.Set, opts ...Option) (client.Client, error) {
-	resp, err := generic.NewMetaServiceClient(conn).KnownModels(ctx, &generic.KnownModelsRequest{})
+	resp, err := generic.NewMetaServiceClient(conn).KnownModels(announced(ctx), &generic.KnownModelsRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent for its models: %w", err)
 	}
@@ -129,7 +132,7 @@ func (c *remote) send(ctx context.Context, changes client.Changes) ([]client.Res
 	if changes.Description != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, descriptionMetadata, changes.Description)
 	}
-	resp, err := c.manager.SetConfig(ctx, req, rpc.MaxCallRecvMsgSize(maxAnswer))
+	resp, err := c.manager.SetConfig(announced(ctx), req, rpc.MaxCallRecvMsgSize(maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("change request: %w", err)
 	}
@@ -164,7 +167,7 @@ func results(list []*generic.UpdateResult) ([]client.Result, error) {
 	for i, r := range list {
 		all[i] = client.Result{Key: r.GetKey(), Status: statusOf(r.GetKey(), r.GetStatus())}
 		switch all[i].State() {
-		case kvspb.ValueState_FAILED, kvspb.ValueState_RETRYING, kvspb.ValueState_INVALID:
+		case kvspb.ValueState_FAILED, kvspb.ValueState_RETRYING, kvspb.ValueState_INVALID, kvspb.ValueState_UNIMPLEMENTED:
 			all[i].Err = errors.New(r.GetStatus().GetMessage())
 			if failed++; first == nil {
 				first = fmt.Errorf("%s: %w", r.GetKey(), all[i].Err)
@@ -172,9 +175,20 @@ func results(list []*generic.UpdateResult) ([]client.Result, error) {
 		}
 	}
 	if failed > 0 {
-		return all, fmt.Errorf("%d of %d items failed: %w", failed, len(list), first)
+		return all, failedError{fmt.Errorf("%d of %d items failed: %w", failed, len(list), first)}
 	}
 	return all, nil
+}
+
+// failedError is the error of a change with items that failed. Its gRPC code is that of
+// the same change by a client of the predecessor.
+type failedError struct{ error }
+
+func (e failedError) Unwrap() error { return e.error }
+
+// GRPCStatus is what status.FromError finds.
+func (e failedError) GRPCStatus() *status.Status {
+	return status.New(codes.FailedPrecondition, e.Error())
 }
 
 // statusOf reads a state.
@@ -201,8 +215,15 @@ func (c *remote) GetConfig(ctx context.Context, dst ...proto.Message) error {
 	return container.Fill(c.set, values, dst...)
 }
 
+// announced is the context of a call: this client knows all fields and models, and looks
+// for failures in the results.
+func announced(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, clientMetadata, "1")
+}
+
 // reading is the context of a call that asks for values.
 func (c *remote) reading(ctx context.Context) context.Context {
+	ctx = announced(ctx)
 	if !c.secrets {
 		return ctx
 	}

@@ -29,6 +29,7 @@ import (
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/configurator"
 	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -205,6 +206,20 @@ func TestSecretsFromAfar(t *testing.T) {
 		_, err = far.ChangeRequest().Update(items[0].Value).Send(t.Context())
 		if given := opts != nil; given != (err == nil) || !given && !strings.Contains(err.Error(), "memif.secret: *** is the placeholder of a hidden secret") {
 			t.Errorf("given back: %v", err)
+		}
+	}
+}
+
+// TestFailuresAreErrors checks that Send returns an error with the code of the
+// predecessor for an item that fails, and for one that no plugin handles.
+func TestFailuresAreErrors(t *testing.T) {
+	t.Parallel()
+	far, _, sb := newClients(t)
+	sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: prefix + "b", Times: 1, Err: errors.New("no room")})
+	for want, item := range map[string]proto.Message{"no room": &interfaces.Interface{Name: "b"}, "no plugin of this agent handles it": &l3.VrfTable{Id: 7}} {
+		results, err := far.ChangeRequest().Update(item).Send(t.Context())
+		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), want) || len(results) != 1 || results[0].Err == nil {
+			t.Errorf("got %v, %v; want an error with %q", results, err, want)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (s *configuratorService) Get(ctx context.Context, _ *pb.GetRequest) (*pb.Ge
 	for _, kv := range s.p.Orchestrator.ListData("") {
 		items = append(items, shown(ctx, kv.Val))
 	}
-	cfg, err := s.p.config(items)
+	cfg, err := s.p.config(ctx, items)
 	return &pb.GetResponse{Config: cfg}, err
 }
 
@@ -42,13 +42,15 @@ func shown(ctx context.Context, val proto.Message) proto.Message {
 	return val
 }
 
-// config puts items into one message.
-func (p *Plugin) config(items []proto.Message) (*pb.Config, error) {
+// config puts items into one message, as far as the client of a call knows them.
+func (p *Plugin) config(ctx context.Context, items []proto.Message) (*pb.Config, error) {
 	cfg := &pb.Config{}
 	if err := container.Fill(p.Orchestrator.Models(), items, cfg); err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return cfg, nil
+	c := clientOf(ctx)
+	defer c.tellOmitted(ctx)
+	return c.reduced(cfg).(*pb.Config), nil
 }
 
 // Update adds or changes items.
@@ -94,20 +96,21 @@ func (p *Plugin) itemsOf(cfg *pb.Config, path string, remove bool) ([]item, erro
 	return items, ps.status(codes.InvalidArgument, "nothing was changed")
 }
 
-// change makes a change and, if asked to, waits until it is finished; what
-// failed at first may come right then.
+// change makes a change and, if asked to, waits until it is finished. A value that the
+// southbound refuses is an error at once, although the scheduler retries it.
 func (p *Plugin) change(ctx context.Context, method string, items []item, resync, waitDone bool) error {
 	results, err := p.push(ctx, method, items, resync)
 	txn, part := asFailed(err)
 	switch {
-	case err != nil && !part:
-		return err
-	case waitDone && (txn == nil || !txn.Reverted()):
-		return p.wait(ctx, items, results)
 	case part:
 		return failed(txn, items, results)
+	case err != nil:
+		return err
 	}
-	return nil
+	if err := p.unimplemented(ctx, items, results); err != nil || !waitDone {
+		return err
+	}
+	return p.wait(ctx, items, results)
 }
 
 // Dump reads the southbound. What cannot be read is left out and named in the
@@ -121,7 +124,7 @@ func (s *configuratorService) Dump(ctx context.Context, _ *pb.DumpRequest) (*pb.
 	for i, kv := range found {
 		items[i] = shown(ctx, kv.Value)
 	}
-	cfg, err := s.p.config(items)
+	cfg, err := s.p.config(ctx, items)
 	return &pb.DumpResponse{Dump: cfg}, err
 }
 
@@ -147,5 +150,8 @@ func tellUnread(ctx context.Context, found int, unread []error) error {
 
 // Notify streams changes of operational state.
 func (s *configuratorService) Notify(req *pb.NotifyRequest, stream rpc.ServerStreamingServer[pb.NotifyResponse]) error {
-	return s.p.events.stream(stream.Context(), req, stream.Send)
+	c := clientOf(stream.Context())
+	return s.p.events.stream(stream.Context(), req, func(resp *pb.NotifyResponse) error {
+		return stream.Send(c.reduced(resp).(*pb.NotifyResponse))
+	})
 }

@@ -100,7 +100,7 @@ func TestFailures(t *testing.T) {
 	w := start(t)
 	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
 	_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: withInterfaces(iface("a", 1), iface("b", 2))})
-	results := wantError(t, err, codes.FailedPrecondition, "1 values failed; update.vpp_config.interfaces[1]: "+key("b")+": create: no room")
+	results := wantError(t, err, codes.FailedPrecondition, "KeyErrors: ["+key("b")+" (CREATE): no room]")
 	if len(results) != 1 || results[0].Key != key("b") || results[0].Status.Status != kvspb.ValueState_RETRYING.String() {
 		t.Errorf("details %v", results)
 	}
@@ -113,13 +113,12 @@ func TestRevert(t *testing.T) {
 	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
 	ctx := metadata.AppendToOutgoingContext(w.ctx(), configurator.RevertMetadata, "true", configurator.DescriptionMetadata, "a, b")
 	_, err := w.config.Update(ctx, &pb.UpdateRequest{Update: withInterfaces(iface("a", 1), iface("b", 2)), WaitDone: true})
-	wantError(t, err, codes.FailedPrecondition, "1 values failed, and everything was reverted; update.vpp_config.interfaces[1]: "+key("b")+": create: no room")
+	wantError(t, err, codes.FailedPrecondition, "KeyErrors: ["+key("b")+" (CREATE): no room]; everything was reverted")
 	w.wantMTU("a", -1)
 	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
 	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_DELETE, Key: key("a"), Times: 1, Err: errors.New("in use")})
 	_, err = w.config.Update(ctx, &pb.UpdateRequest{Update: withInterfaces(iface("a", 1), iface("b", 2))})
-	wantError(t, err, codes.FailedPrecondition, "2 values failed, and everything was reverted but for 1; "+
-		"update.vpp_config.interfaces[0]: "+key("a")+": delete: in use; update.vpp_config.interfaces[1]: "+key("b")+": create: no room")
+	wantError(t, err, codes.FailedPrecondition, "KeyErrors: ["+key("a")+" (DELETE): in use, "+key("b")+" (CREATE): no room]; everything was reverted but for 1")
 	txns := w.scheduler.GetTransactionHistory(zero, zero)
 	if got := txns[len(txns)-1].Description; got != "a, b" {
 		t.Errorf("the transaction is described as %q", got)
@@ -153,15 +152,17 @@ func TestWaitDone(t *testing.T) {
 	}
 	cancel()
 
-	// What fails at first comes right when it is tried again.
+	// A refusal ends the wait at once, and the scheduler retries it.
 	w.sb.Inject(kvstest.Fault{Op: kvspb.TxnOperation_CREATE, Key: key("b"), Times: 1, Err: errors.New("no room")})
+	_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: withInterfaces(iface("b", 2)), WaitDone: true})
+	wantError(t, err, codes.FailedPrecondition, "KeyErrors: ["+key("b")+" (CREATE): no room]")
 	w.update(&pb.UpdateRequest{Update: withInterfaces(iface("b", 2)), WaitDone: true})
 	w.wantMTU("b", 2)
 
-	// What cannot be done ends the waiting.
+	// So does an item that cannot be configured.
 	nobody := &pb.Config{VppConfig: &vpp.ConfigData{Vrfs: []*l3.VrfTable{{Id: 7}}}}
-	_, err := w.config.Update(w.ctx(), &pb.UpdateRequest{Update: nobody, WaitDone: true})
-	results := wantError(t, err, codes.FailedPrecondition, "the value cannot reach the state without a change; update.vpp_config.vrfs[0]: no plugin of this agent handles it")
+	_, err = w.config.Update(w.ctx(), &pb.UpdateRequest{Update: nobody, WaitDone: true})
+	results := wantError(t, err, codes.FailedPrecondition, "accepted, but 1 value is UNIMPLEMENTED: config/vpp/v2/vrf-table/id/7/protocol/IPV4: no plugin of this agent handles it")
 	if len(results) != 1 || results[0].Status.Status != "UNIMPLEMENTED" {
 		t.Errorf("details %v", results)
 	}

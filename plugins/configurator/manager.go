@@ -27,7 +27,8 @@ type managerService struct {
 const TypeURLPrefix = "models.ligato.io/"
 
 // SetConfig changes items. What became of each is in the results, in the order
-// of the updates.
+// of the updates; clients of the predecessor do not look there, and get an error if an
+// item failed.
 func (s *managerService) SetConfig(ctx context.Context, req *generic.SetConfigRequest) (*generic.SetConfigResponse, error) {
 	items, err := s.p.updates(req.GetUpdates())
 	if err != nil {
@@ -38,8 +39,16 @@ func (s *managerService) SetConfig(ctx context.Context, req *generic.SetConfigRe
 		before[i] = s.p.Orchestrator.Status(it.Key).Source != ""
 	}
 	results, err := s.p.push(ctx, "SetConfig", items, req.GetOverwriteAll())
-	if _, part := asFailed(err); err != nil && !part {
+	txn, part := asFailed(err)
+	switch {
+	case err != nil && !part:
 		return nil, err
+	case part && !clientOf(ctx).current:
+		return nil, failed(txn, items, results)
+	case !clientOf(ctx).current:
+		if err := s.p.unimplemented(ctx, items, results); err != nil {
+			return nil, err
+		}
 	}
 	resp := &generic.SetConfigResponse{}
 	for i, r := range results {
@@ -186,11 +195,16 @@ func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRe
 		return nil, err
 	}
 	resp := &generic.GetConfigResponse{}
+	c := clientOf(ctx)
+	defer c.tellOmitted(ctx)
 	for _, kv := range s.p.Orchestrator.ListData("") {
 		if !want.has(kv.Key) || !labelled(kv.Labels, req.GetLabels()) {
 			continue
 		}
-		it, err := s.p.encode(kv.Key, shown(ctx, kv.Val))
+		if !c.knows(kv.Val) {
+			continue
+		}
+		it, err := s.p.encode(kv.Key, c.reduced(shown(ctx, kv.Val)))
 		if err != nil {
 			return nil, err
 		}
@@ -261,11 +275,13 @@ func (s *managerService) DumpState(ctx context.Context, req *generic.DumpStateRe
 		return nil, err
 	}
 	resp := &generic.DumpStateResponse{}
+	c := clientOf(ctx)
+	defer c.tellOmitted(ctx)
 	for _, kv := range found {
-		if !want.has(kv.Key) {
+		if !want.has(kv.Key) || !c.knows(kv.Value) {
 			continue
 		}
-		it, err := s.p.encode(kv.Key, shown(ctx, kv.Value))
+		it, err := s.p.encode(kv.Key, c.reduced(shown(ctx, kv.Value)))
 		if err != nil {
 			return nil, err
 		}

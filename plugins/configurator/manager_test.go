@@ -44,7 +44,7 @@ func describeResults(rs []*generic.UpdateResult) string {
 
 func (w *world) set(req *generic.SetConfigRequest) string {
 	w.t.Helper()
-	resp, err := w.manager.SetConfig(w.ctx(), req)
+	resp, err := w.manager.SetConfig(w.announced(), req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestSubscribe(t *testing.T) {
 func TestMeta(t *testing.T) {
 	t.Parallel()
 	w := start(t)
-	resp, err := w.meta.KnownModels(w.ctx(), &generic.KnownModelsRequest{Class: "config"})
+	resp, err := w.meta.KnownModels(w.announced(), &generic.KnownModelsRequest{Class: "config"})
 	if err != nil || len(resp.KnownModels) != len(w.orchestrator.Models().All()) || strings.Join(resp.ActiveModules, " ") != "vpp" {
 		t.Fatalf("%d models, active modules %v, %v", len(resp.GetKnownModels()), resp.GetActiveModules(), err)
 	}
@@ -249,8 +249,9 @@ func TestMeta(t *testing.T) {
 	if options["nameTemplate"] != "{{.Name}}" || options["protoFile"] != "ligato/vpp/interfaces/interface.proto" {
 		t.Errorf("options %v", options)
 	}
-	if none, err := w.meta.KnownModels(w.ctx(), &generic.KnownModelsRequest{Class: "metrics"}); err != nil || len(none.KnownModels) > 0 {
-		t.Errorf("got %v, %v", none, err)
+	metrics, err := w.meta.KnownModels(w.ctx(), &generic.KnownModelsRequest{Class: "metrics"})
+	if err != nil || len(metrics.KnownModels) != 1 || metrics.KnownModels[0].ProtoName != "ligato.govppmux.Metrics" || metrics.KnownModels[0].Spec.Type != "stats" {
+		t.Errorf("got %v, %v", metrics, err)
 	}
 	file, err := w.meta.ProtoFileDescriptor(w.ctx(), &generic.ProtoFileDescriptorRequest{FullProtoFileName: options["protoFile"]})
 	if err != nil || file.FileDescriptor.GetPackage() != "ligato.vpp.interfaces" || len(file.FileImportDescriptors.File) == 0 {

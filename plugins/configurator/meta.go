@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	"github.com/tenuto-dev/tenuto/proto/ligato/govppmux"
 )
 
 // metaService describes the models.
@@ -26,12 +27,17 @@ type metaService struct {
 
 // KnownModels lists the models of a class, sorted by their keys, and the modules
 // that have a descriptor.
-func (s *metaService) KnownModels(_ context.Context, req *generic.KnownModelsRequest) (*generic.KnownModelsResponse, error) {
+func (s *metaService) KnownModels(ctx context.Context, req *generic.KnownModelsRequest) (*generic.KnownModelsResponse, error) {
 	resp := &generic.KnownModelsResponse{}
+	c := clientOf(ctx)
+	defer c.tellOmitted(ctx)
 	for _, m := range s.p.Orchestrator.Models().All() {
-		if req.GetClass() == "" || m.Spec().Class == req.GetClass() {
+		if (req.GetClass() == "" || m.Spec().Class == req.GetClass()) && c.knows(m.NewInstance()) {
 			resp.KnownModels = append(resp.KnownModels, detail(m))
 		}
+	}
+	if req.GetClass() == "" || req.GetClass() == metricsClass {
+		resp.KnownModels = append(resp.KnownModels, metricsModel())
 	}
 	active := map[string]bool{}
 	for _, d := range s.p.Scheduler.ListDescriptors() {
@@ -41,6 +47,21 @@ func (s *metaService) KnownModels(_ context.Context, req *generic.KnownModelsReq
 	}
 	resp.ActiveModules = slices.Sorted(maps.Keys(active))
 	return resp, nil
+}
+
+// metricsClass is the class of metrics among the models. "agentctl metrics list" of the
+// predecessor shows the models of this class.
+const metricsClass = "metrics"
+
+// metricsModel describes the metrics of the connection to VPP; REST serves them at
+// /metrics/govppmux.stats.
+func metricsModel() *generic.ModelDetail {
+	d := (&govppmux.Metrics{}).ProtoReflect().Descriptor()
+	return &generic.ModelDetail{
+		Spec:      &generic.ModelSpec{Module: "govppmux", Type: "stats", Class: metricsClass},
+		ProtoName: string(d.FullName()),
+		Options:   []*generic.ModelDetail_Option{{Key: "protoFile", Values: []string{d.ParentFile().Path()}}},
+	}
 }
 
 func detail(m models.Known) *generic.ModelDetail {

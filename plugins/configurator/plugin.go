@@ -6,9 +6,11 @@
 // All clients are one source of the orchestrator, "grpc", unless they name
 // another one in the metadata datasrc. A request with an invalid item is
 // rejected as a whole (InvalidArgument) with an error that names the fields.
-// ConfiguratorService reports values that fail in the southbound as FailedPrecondition
-// with a SetConfigResponse in the details of the status, ManagerService in the
-// results. The scheduler retries them; the other values take effect.
+// Values that fail in the southbound, or that no plugin handles, are reported as
+// FailedPrecondition with a SetConfigResponse in the details of the status. The
+// scheduler retries them; the other values take effect. For clients that announce
+// themselves (ClientMetadata) ManagerService reports them in the results instead.
+// Replies to other clients lack the fields and models that the predecessor lacks.
 //
 // Returned values contain their secrets only if the client requests them
 // (grpc.ShowSecrets); otherwise the secrets are hidden.

@@ -1,6 +1,7 @@
 package configurator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,7 +50,6 @@ func (ps problems) status(code codes.Code, what string) error {
 	}
 	var text strings.Builder
 	text.WriteString(what)
-	details := &generic.SetConfigResponse{}
 	for i, p := range ps {
 		switch {
 		case i < maxProblemsInText:
@@ -57,12 +57,20 @@ func (ps problems) status(code codes.Code, what string) error {
 		case i == maxProblemsInText:
 			fmt.Fprintf(&text, "; and %d more", len(ps)-i)
 		}
+	}
+	return ps.detailed(code, text.String())
+}
+
+// detailed makes a status with a text and the problems among its details, as many as fit.
+func (ps problems) detailed(code codes.Code, text string) error {
+	details := &generic.SetConfigResponse{}
+	for _, p := range ps {
 		r := &generic.UpdateResult{Key: shorten(p.key), Status: &generic.ItemStatus{Status: p.state, Message: shorten(p.String())}}
 		if proto.Size(details)+proto.Size(r) < maxDetails {
 			details.Results = append(details.Results, r)
 		}
 	}
-	st := status.New(code, text.String())
+	st := status.New(code, text)
 	if with, err := st.WithDetails(details); err == nil { // without, the text is still there
 		st = with
 	}
@@ -89,6 +97,7 @@ func failed(err *api.TransactionError, items []item, results []orchestrator.Resu
 		known[it.Key] = p
 	}
 	var ps problems
+	var list []string
 	for _, kv := range err.GetKVErrors() {
 		p, ok := known[kv.Key]
 		if !ok { // derived from an item, or of another client
@@ -99,15 +108,50 @@ func failed(err *api.TransactionError, items []item, results []orchestrator.Resu
 			p.text = kv.Key + ": " + p.text
 		}
 		ps = append(ps, p)
+		list = append(list, shorten(fmt.Sprintf("%s (%s): %v", kv.Key, kv.TxnOperation, kv.Error)))
 	}
-	what := fmt.Sprintf("%d values failed", len(ps))
+	// Programs look for this text, which is the predecessor's.
+	what := "KeyErrors: [" + firstOf(list) + "]"
 	if err.Reverted() {
-		what += ", and everything was reverted"
+		what += "; everything was reverted"
 	}
 	if n := len(err.NotReverted()); n > 0 {
 		what += fmt.Sprintf(" but for %d", n)
 	}
-	return ps.status(codes.FailedPrecondition, what)
+	return ps.detailed(codes.FailedPrecondition, what)
+}
+
+// unimplemented is the status of a change with items that no plugin, or not this VPP,
+// can put into effect; nil if there are none.
+func (p *Plugin) unimplemented(ctx context.Context, items []item, results []orchestrator.Result) error {
+	source := orchestrator.GRPC
+	if from, err := originOf(ctx, ""); err == nil {
+		source = from.source
+	}
+	effects, _ := p.Orchestrator.Effects(source, results)
+	var ps problems
+	var list []string
+	for i, e := range effects {
+		if e.State == kvspb.ValueState_UNIMPLEMENTED && items[i].Val != nil {
+			ps = append(ps, problem{items[i].path, items[i].Key, e.State.String(), e.Reason})
+			list = append(list, shorten(items[i].Key+": "+e.Reason))
+		}
+	}
+	switch len(ps) {
+	case 0:
+		return nil
+	case 1:
+		return ps.detailed(codes.FailedPrecondition, "accepted, but 1 value is UNIMPLEMENTED: "+list[0])
+	}
+	return ps.detailed(codes.FailedPrecondition, fmt.Sprintf("accepted, but %d values are UNIMPLEMENTED: %s", len(ps), firstOf(list)))
+}
+
+// firstOf joins the first texts of a list and counts the others.
+func firstOf(list []string) string {
+	if n := len(list); n > maxProblemsInText {
+		list = append(list[:maxProblemsInText:maxProblemsInText], fmt.Sprintf("and %d more", n-maxProblemsInText))
+	}
+	return strings.Join(list, ", ")
 }
 
 // asFailed finds the error of a change that partly failed.

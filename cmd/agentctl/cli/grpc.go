@@ -25,6 +25,8 @@ const (
 	defaultGRPCPort = 9111
 	// maxGRPCAnswer is the maximum size of a response, in bytes.
 	maxGRPCAnswer = 1 << 30
+	// clientMetadata announces a client that knows the whole schema and the results of items.
+	clientMetadata = "tenuto-client"
 	// showSecretsMetadata requests values with their secrets.
 	showSecretsMetadata = "show-secrets"
 )
@@ -90,6 +92,7 @@ func (a *app) withConn(ctx context.Context, bounded bool, f func(context.Context
 	case g.grpcBasicAuth != "":
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(g.grpcBasicAuth)))
 	}
+	ctx = metadata.AppendToOutgoingContext(ctx, clientMetadata, "1")
 	if a.global.showSecrets {
 		ctx = metadata.AppendToOutgoingContext(ctx, showSecretsMetadata, "true")
 	}

@@ -1,0 +1,66 @@
+package configurator
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	schema "github.com/tenuto-dev/tenuto/proto"
+)
+
+const (
+	// ClientMetadata is in the metadata of calls of clients that know the fields and
+	// models beyond the schema of the predecessor, and that look for failed items in the
+	// results of SetConfig. Its value is "1".
+	ClientMetadata = "tenuto-client"
+	// OmittedTrailer is in the trailer of a reply to other clients, once for each field
+	// and message type that was left out.
+	OmittedTrailer = "omitted-bin"
+)
+
+// caller is the client of a call, as far as its replies depend on it.
+type caller struct {
+	current bool            // it sent ClientMetadata
+	omitted map[string]bool // fields and message types
+}
+
+func clientOf(ctx context.Context) caller {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return caller{len(md.Get(ClientMetadata)) > 0, map[string]bool{}}
+}
+
+// knows reports whether the client knows the type of a message.
+func (c caller) knows(m proto.Message) bool {
+	name := m.ProtoReflect().Descriptor().FullName()
+	if c.current || !schema.IsAddition(name) {
+		return true
+	}
+	c.omitted[string(name)] = true
+	return false
+}
+
+// reduced returns a message without the fields that the client does not know. Those of
+// strict clients fail on the whole reply.
+func (c caller) reduced(m proto.Message) proto.Message {
+	if c.current {
+		return m
+	}
+	m, removed := schema.WithoutAdditions(m)
+	for _, name := range removed {
+		c.omitted[name] = true
+	}
+	return m
+}
+
+// tellOmitted puts into the trailer what was left out.
+func (c caller) tellOmitted(ctx context.Context) {
+	if len(c.omitted) == 0 {
+		return
+	}
+	md := metadata.MD{OmittedTrailer: slices.Sorted(maps.Keys(c.omitted))}
+	_ = rpc.SetTrailer(ctx, md) // it fails if the client has disconnected
+}
