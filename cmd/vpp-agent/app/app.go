@@ -208,7 +208,7 @@ func newVPP(a *VPPAgent) VPP {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
 	v.VPPL3Plugin = vppl3.NewPlugin(vppl3.UseDeps(func(d *vppl3.Deps) {
-		d.Scheduler, d.IfPlugin, d.NetAlloc = a.Scheduler, v.VPPIfPlugin, a.NetAlloc
+		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin
 	}))
 	v.VPPItems = vppplugins.New(itemplugin.UseDeps(func(d *itemplugin.Deps) {
 		d.Scheduler, d.IfPlugin = a.Scheduler, v.VPPIfPlugin

@@ -40,6 +40,8 @@ type API interface {
 	// that Close waits for. The context ends with the session. f is not called for a session
 	// before it has returned for the one before.
 	Follow(f func(ctx context.Context))
+	// Resolving returns a registrar of descriptors whose values may refer to allocated addresses.
+	Resolving(to kvs.Registrar) kvs.Registrar
 }
 
 // Plugin handles interfaces of VPP.
@@ -157,7 +159,8 @@ func (p *Plugin) Init() error {
 func (p *Plugin) AfterInit() error { return p.startPublishing() }
 
 func (p *Plugin) register() error {
-	err := p.Scheduler.RegisterKVDescriptor(descriptor.NewInterface(p.vpp, descriptor.Options{
+	to := netalloc.Registrar(p.Scheduler, p.NetAlloc, "ip_addresses") // which are values of their own
+	err := to.RegisterKVDescriptor(descriptor.NewInterface(p.vpp, descriptor.Options{
 		MTU: p.cfg.MTU, Host: p.Host, Interfaces: &p.index, Changed: p.links.changes.add, Seed: p.seed(), Allocated: p.allocated(),
 	}))
 	if err != nil {
@@ -216,6 +219,9 @@ func (p *Plugin) Close() error {
 	}
 	return p.PluginDeps.Close()
 }
+
+// Resolving implements API.
+func (p *Plugin) Resolving(to kvs.Registrar) kvs.Registrar { return netalloc.Registrar(to, p.NetAlloc) }
 
 // Southbound implements API.
 func (p *Plugin) Southbound() *session.VPP { return p.vpp }

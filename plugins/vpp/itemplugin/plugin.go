@@ -41,7 +41,7 @@ type Registrar struct {
 
 // Add registers descriptors.
 func (r *Registrar) Add(descriptors ...*kvs.KVDescriptor) error {
-	if err := r.plugin.Scheduler.RegisterKVDescriptor(descriptors...); err != nil {
+	if err := r.plugin.IfPlugin.Resolving(r.plugin.Scheduler).RegisterKVDescriptor(descriptors...); err != nil {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	return nil

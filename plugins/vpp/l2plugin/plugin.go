@@ -35,7 +35,7 @@ func (p *Plugin) Init() error {
 	vpp, ifs := p.IfPlugin.Southbound(), p.IfPlugin.Interfaces()
 	calls := vppcalls.New(vpp)
 	p.IfPlugin.Offer(descriptor.Capabilities()...)
-	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewBridgeDomain(calls, ifs)); err != nil {
+	if err := p.IfPlugin.Resolving(p.Scheduler).RegisterKVDescriptor(descriptor.NewBridgeDomain(calls, ifs)); err != nil {
 		return fmt.Errorf("register descriptor: %w", err)
 	}
 	bds, err := descriptor.NewBridgeDomains(p.Scheduler.GetMetadataMap(descriptor.BridgeDomainName))
@@ -43,7 +43,7 @@ func (p *Plugin) Init() error {
 		return fmt.Errorf("index of bridge domains: %w", err)
 	}
 	p.bds = bds
-	err = p.Scheduler.RegisterKVDescriptor(
+	err = p.IfPlugin.Resolving(p.Scheduler).RegisterKVDescriptor(
 		descriptor.NewBDInterface(calls, ifs, bds),
 		descriptor.NewFIB(vpp, ifs, bds),
 		descriptor.NewXConnect(calls, ifs),

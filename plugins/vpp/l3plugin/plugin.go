@@ -8,7 +8,6 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -28,8 +27,6 @@ type Deps struct {
 	Scheduler kvs.Registrar
 	// IfPlugin knows the interfaces and the session with VPP.
 	IfPlugin ifplugin.API
-	// NetAlloc allocates addresses; without it no route may refer to one.
-	NetAlloc netalloc.API `optional:"true"`
 }
 
 var _ infra.Plugin = (*Plugin)(nil)
@@ -39,9 +36,9 @@ func (p *Plugin) Init() error {
 	vpp, ifs := p.IfPlugin.Southbound(), p.IfPlugin.Interfaces()
 	calls := vppcalls.New(vpp)
 	p.IfPlugin.Offer(descriptor.Capabilities()...)
-	err := p.Scheduler.RegisterKVDescriptor(
+	err := p.IfPlugin.Resolving(p.Scheduler).RegisterKVDescriptor(
 		descriptor.NewVrfTable(calls),
-		descriptor.NewRoute(calls, ifs, p.allocated()),
+		descriptor.NewRoute(calls, ifs),
 		descriptor.NewARP(vpp, ifs),
 		descriptor.NewProxyARP(calls, ifs),
 		descriptor.NewProxyARPInterface(calls, ifs),
@@ -59,13 +56,6 @@ func (p *Plugin) Init() error {
 		return fmt.Errorf("index of VRF tables: %w", err)
 	}
 	return nil
-}
-
-func (p *Plugin) allocated() netalloc.Addresses {
-	if p.NetAlloc == nil {
-		return netalloc.Addresses{}
-	}
-	return p.NetAlloc.Addresses()
 }
 
 // VrfTables returns the VRF tables that exist in VPP.

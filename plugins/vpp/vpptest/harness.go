@@ -186,7 +186,7 @@ func Start(tb testing.TB, target Target, opts ...Option) *Harness {
 	}))
 	b.If.VPP = b.Mux
 	l2 := l2plugin.NewPlugin(l2plugin.UseDeps(func(d *l2plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
-	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin, d.NetAlloc = b.Scheduler, b.If, alloc }))
+	l3 := l3plugin.NewPlugin(l3plugin.UseDeps(func(d *l3plugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If }))
 	all := []infra.Plugin{l2, l3}
 	for _, p := range vppplugins.New(itemplugin.UseDeps(func(d *itemplugin.Deps) { d.Scheduler, d.IfPlugin = b.Scheduler, b.If })) {
 		all = append(all, p)

@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/proto/ligato/netalloc"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 )
 
 func allocation(network, iface, address, gw string) *netalloc.IPAllocation {
@@ -78,10 +79,14 @@ func TestBadAllocations(t *testing.T) {
 	t.Parallel()
 	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
 	for want, m := range map[string]proto.Message{
-		"ip_addresses[0]: \"alloc:\": expected alloc:NETWORK":                                       loop("x", "alloc:"),
-		"ip_addresses[0]: \"alloc:net1/GW\": refers to a gateway":                                   loop("x", "alloc:net1/GW"),
-		"dst_network: \"alloc:net1/GW\": refers to a gateway":                                       &l3.Route{DstNetwork: "alloc:net1/GW", OutgoingInterface: "lo"},
-		"next_hop_addr: \"alloc:net1\": expected alloc:NETWORK[/INTERFACE]":                         &l3.Route{DstNetwork: "10.0.0.0/8", NextHopAddr: "alloc:net1"},
+		"ip_addresses[0]: \"alloc:\": expected alloc:NETWORK":               loop("x", "alloc:"),
+		"ip_addresses[0]: \"alloc:net1/GW\": refers to a gateway":           loop("x", "alloc:net1/GW"),
+		"dst_network: \"alloc:net1/GW\": refers to a gateway":               &l3.Route{DstNetwork: "alloc:net1/GW", OutgoingInterface: "lo"},
+		"next_hop_addr: \"alloc:net1\": expected alloc:NETWORK[/INTERFACE]": &l3.Route{DstNetwork: "10.0.0.0/8", NextHopAddr: "alloc:net1"},
+		"peer_addr: \"alloc:net1/GW\": expected alloc:NETWORK[/INTERFACE]":  &l3.TeibEntry{PeerAddr: "alloc:net1/GW", NextHopAddr: "10.0.0.1"},
+		"st_mappings[0].local_ips[0].local_ip: \"alloc:net1\": expected alloc:NETWORK[/INTERFACE]": &nat.DNat44{
+			Label: "d", StMappings: []*nat.DNat44_StaticMapping{{ExternalIp: "10.0.0.1", LocalIps: []*nat.DNat44_StaticMapping_LocalIP{{LocalIp: "alloc:net1"}}}},
+		},
 		"address: \"10.0.0/8\": expected an IP address":                                             allocation("n", "x", "10.0.0/8", ""),
 		"gw: 2001:db8::1, expected the version of IP of 10.0.0.1":                                   allocation("n", "x", "10.0.0.1/8", "2001:db8::1"),
 		"network_name: \"a/b\" contains":                                                            allocation("a/b", "x", "10.0.0.1/8", ""),

@@ -8,10 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
-
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
@@ -41,8 +38,6 @@ const maxByte = 255
 type routeDescriptor struct {
 	vpp routeCalls
 	ifs item.Interfaces
-	// alloc are the addresses that routes may refer to.
-	alloc netalloc.Addresses
 	// loose are the paths that led through interfaces which VPP did not have any
 	// more when the routes were read last.
 	loose loosePaths
@@ -52,29 +47,22 @@ type routeDescriptor struct {
 }
 
 // NewRoute describes routes.
-func NewRoute(vpp routeCalls, ifs item.Interfaces, allocated netalloc.Addresses) *kvs.KVDescriptor {
-	d := &routeDescriptor{vpp: vpp, ifs: ifs, alloc: allocated}
+func NewRoute(vpp routeCalls, ifs item.Interfaces) *kvs.KVDescriptor {
+	d := &routeDescriptor{vpp: vpp, ifs: ifs}
 	return kvs.Adapt(kvs.Describe(model.RouteModel, kvs.Descriptor[*l3.Route, kvs.Metadata]{
 		Name:                 RouteName,
 		Southbound:           item.Southbound,
-		Validate:             d.validate,
+		Validate:             validateRoute,
 		Dependencies:         d.dependencies,
 		ValueComparator:      sameRoute,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,
 		RetrieveContext:      d.retrieve,
 		RetrieveValueContext: d.retrieveValue,
-		RetrieveDependencies: append([]string{item.InterfaceName, VrfTableName}, allocated.RetrieveDependencies()...),
+		RetrieveDependencies: []string{item.InterfaceName, VrfTableName},
 		ConcurrentRetrieve:   true,
 		Concurrency:          concurrency,
 	}))
-}
-
-func (d *routeDescriptor) validate(key string, r *l3.Route) error {
-	if refers(r) {
-		return d.validateReferences(r)
-	}
-	return validateRoute(key, r)
 }
 
 func validateRoute(_ string, r *l3.Route) error {
@@ -182,7 +170,7 @@ func nextHop(r *l3.Route) netip.Addr {
 }
 
 func (d *routeDescriptor) dependencies(_ string, r *l3.Route) []kvs.Dependency {
-	deps := append(routeDependencies(r), allocationDependencies(r)...)
+	deps := routeDependencies(r)
 	if len(deps) != 1 || r.GetOutgoingInterface() == "" {
 		return deps
 	}
@@ -243,9 +231,6 @@ func idOf(r *l3.Route) (routeID, error) {
 }
 
 func sameRoute(_ string, a, b *l3.Route) bool {
-	if refers(a) || refers(b) {
-		return proto.Equal(a, b)
-	}
 	idA, errA := idOf(a)
 	idB, errB := idOf(b)
 	if errA != nil || errB != nil || idA != idB {
@@ -296,10 +281,6 @@ func (d *routeDescriptor) change(ctx context.Context, values []routeValue,
 }
 
 func (d *routeDescriptor) resolve(r *l3.Route) (vppcalls.Route, error) {
-	r, err := d.literal(r)
-	if err != nil {
-		return vppcalls.Route{}, err
-	}
 	dst, err := destination(r)
 	if err != nil {
 		return vppcalls.Route{}, err

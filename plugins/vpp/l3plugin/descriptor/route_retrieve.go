@@ -23,7 +23,7 @@ const fewRoutes = 1000
 func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, error) {
 	wanted := make(map[routeID]int32, len(correlate)) // places in correlate
 	for i, kv := range correlate {
-		id, err := d.idIn(kv.Value)
+		id, err := idOf(kv.Value)
 		if _, again := wanted[id]; err == nil && !again { // what is asked for comes first
 			wanted[id] = int32(i)
 		}
@@ -62,7 +62,7 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 }
 
 func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
-	id, err := d.idIn(last)
+	id, err := idOf(last)
 	if err != nil {
 		return nil, nil, false, err
 	}

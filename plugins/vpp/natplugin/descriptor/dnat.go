@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/infra/models"
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
@@ -272,6 +273,9 @@ func hasAddress(key string, pool models.KeyTemplate, twice string, addr netip.Ad
 	args, ok := pool.Parse(key)
 	if !ok {
 		return false
+	}
+	if strings.Contains(args[1], netallocmodel.RefPrefix) {
+		return true // VPP says whether it is the address that is meant
 	}
 	first, last, isRange := strings.Cut(args[1], "-")
 	if !isRange {

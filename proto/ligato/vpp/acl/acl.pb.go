@@ -799,26 +799,26 @@ var File_ligato_vpp_acl_acl_proto protoreflect.FileDescriptor
 
 const file_ligato_vpp_acl_acl_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\"\xe9\x0e\n" +
+	"\x18ligato/vpp/acl/acl.proto\x12\x0eligato.vpp.acl\x1a\x18ligato/annotations.proto\"\xf7\x0e\n" +
 	"\x03ACL\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
 	"\x05rules\x18\x02 \x03(\v2\x18.ligato.vpp.acl.ACL.RuleR\x05rules\x12>\n" +
 	"\n" +
 	"interfaces\x18\x03 \x01(\v2\x1e.ligato.vpp.acl.ACL.InterfacesR\n" +
-	"interfaces\x1a\x87\r\n" +
+	"interfaces\x1a\x95\r\n" +
 	"\x04Rule\x127\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x1f.ligato.vpp.acl.ACL.Rule.ActionR\x06action\x128\n" +
 	"\aip_rule\x18\x02 \x01(\v2\x1f.ligato.vpp.acl.ACL.Rule.IpRuleR\x06ipRule\x12A\n" +
 	"\n" +
-	"macip_rule\x18\x03 \x01(\v2\".ligato.vpp.acl.ACL.Rule.MacIpRuleR\tmacipRule\x1a\xbc\t\n" +
+	"macip_rule\x18\x03 \x01(\v2\".ligato.vpp.acl.ACL.Rule.MacIpRuleR\tmacipRule\x1a\xca\t\n" +
 	"\x06IpRule\x122\n" +
 	"\x02ip\x18\x01 \x01(\v2\".ligato.vpp.acl.ACL.Rule.IpRule.IpR\x02ip\x128\n" +
 	"\x04icmp\x18\x02 \x01(\v2$.ligato.vpp.acl.ACL.Rule.IpRule.IcmpR\x04icmp\x125\n" +
 	"\x03tcp\x18\x03 \x01(\v2#.ligato.vpp.acl.ACL.Rule.IpRule.TcpR\x03tcp\x125\n" +
-	"\x03udp\x18\x04 \x01(\v2#.ligato.vpp.acl.ACL.Rule.IpRule.UdpR\x03udp\x1a\x82\x01\n" +
-	"\x02Ip\x12/\n" +
-	"\x13destination_network\x18\x01 \x01(\tR\x12destinationNetwork\x12%\n" +
-	"\x0esource_network\x18\x02 \x01(\tR\rsourceNetwork\x12$\n" +
+	"\x03udp\x18\x04 \x01(\v2#.ligato.vpp.acl.ACL.Rule.IpRule.UdpR\x03udp\x1a\x90\x01\n" +
+	"\x02Ip\x126\n" +
+	"\x13destination_network\x18\x01 \x01(\tB\x05\x82}\x02\b\x04R\x12destinationNetwork\x12,\n" +
+	"\x0esource_network\x18\x02 \x01(\tB\x05\x82}\x02\b\x04R\rsourceNetwork\x12$\n" +
 	"\bprotocol\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\bprotocol\x1a\x8d\x02\n" +
 	"\x04Icmp\x12\x16\n" +
 	"\x06icmpv6\x18\x01 \x01(\bR\x06icmpv6\x12R\n" +
