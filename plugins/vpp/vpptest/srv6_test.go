@@ -1,6 +1,7 @@
 package vpptest_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,22 @@ func TestSRv6PolicyKeepsAList(t *testing.T) {
 		t.Errorf("requests %v, expected %v", did, want)
 	}
 	b.InSync()
+}
+
+// The source address and the lists of policies change at the same time: each list is there once.
+func TestSRv6SourceAndListsChange(t *testing.T) {
+	t.Parallel()
+	b := vpptest.Start(t, vpptest.Simulator(t, simOptions()))
+	for round := range 20 {
+		all := of(&srv6.SRv6Global{EncapSourceAddress: fmt.Sprintf("2001:db8::%x", 0x100+round)})
+		for n := range 8 {
+			p := catalogue.SRv6Policy(fmt.Sprintf("2001:db8:a::%x", n),
+				catalogue.SRv6Segments(1, "2001:db8:1::1"), catalogue.SRv6Segments(2, fmt.Sprintf("2001:db8:2::%x", 1+round)))
+			all[key(p)] = p
+		}
+		b.Must(all)
+		b.InSync()
+	}
 }
 
 // A new source address is that of the policies which exist, too.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/ip_types"
@@ -58,6 +59,10 @@ var policyOperation = item.Declare(&Operations, "SRv6 policy", "", item.Variant[
 var policyMod = session.Step("SRv6 policy: segment lists", session.Variant(struct{}{}, (*sr.SrPolicyMod)(nil), (*sr.SrPolicyModReply)(nil)))
 
 type policies struct{ vpp *session.VPP }
+
+// changes is held while the segment lists of policies that exist are read and changed: a change
+// of the source address makes all of them again.
+var changes = session.NewState(func() *sync.Mutex { return &sync.Mutex{} })
 
 // NewPolicy describes policies. VPP makes a policy with one segment list; the others are added.
 // A change adds new lists before it removes old ones, so that the policy always has one.
@@ -153,6 +158,12 @@ func (d *policies) modify(ctx context.Context, req *sr.SrPolicyMod) error {
 
 func (d *policies) update(ctx context.Context, _, all []srPolicy) []error {
 	errs := make([]error, len(all))
+	one, err := changes.On(d.vpp)
+	if err != nil {
+		return slices.Repeat([]error{err}, len(all))
+	}
+	one.Lock()
+	defer one.Unlock()
 	found, err := session.Dump[*sr.SrPoliciesWithSlIndexDetails](ctx, d.vpp, &sr.SrPoliciesWithSlIndexDump{})
 	for i, p := range all {
 		if errs[i] = err; err != nil {
@@ -197,6 +208,12 @@ func (d *policies) remove(ctx context.Context, bsid ip_types.IP6Address, list ui
 // renew makes the segment lists of all policies that encapsulate again, each before the old one
 // is removed. Policies may be deleted at the same time.
 func (d *policies) renew(ctx context.Context) error {
+	one, err := changes.On(d.vpp)
+	if err != nil {
+		return err
+	}
+	one.Lock()
+	defer one.Unlock()
 	found, err := d.dump(ctx)
 	if err != nil {
 		return err
