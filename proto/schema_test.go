@@ -126,7 +126,12 @@ func parseTable(t *testing.T, path string) []string {
 		case kind == "message" || kind == "service":
 			scope = append(scope[:depth], rest)
 			facts = append(facts, file+": "+text)
-		case kind == "enum" || kind == "extend":
+		case kind == "enum": // each value is a fact, so that an enum can get more
+			name, values, _ := strings.Cut(rest, " { ")
+			for value := range strings.SplitSeq(strings.TrimSuffix(values, " }"), ", ") {
+				facts = append(facts, fmt.Sprintf("%s: enum %s: %s", file, name, value))
+			}
+		case kind == "extend":
 			facts = append(facts, file+": "+text)
 		case depth > 0 && depth <= len(scope):
 			facts = append(facts, scope[depth-1]+": "+text)
@@ -170,12 +175,10 @@ func enumFacts(path string, enums protoreflect.EnumDescriptors) []string {
 	var facts []string
 	for i := range enums.Len() {
 		e := enums.Get(i)
-		values := make([]string, e.Values().Len())
-		for j := range values {
+		for j := range e.Values().Len() {
 			v := e.Values().Get(j)
-			values[j] = fmt.Sprintf("%s=%d", v.Name(), v.Number())
+			facts = append(facts, fmt.Sprintf("%s: enum %s: %s=%d", path, e.FullName(), v.Name(), v.Number()))
 		}
-		facts = append(facts, fmt.Sprintf("%s: enum %s { %s }", path, e.FullName(), strings.Join(values, ", ")))
 	}
 	return facts
 }
