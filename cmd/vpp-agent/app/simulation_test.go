@@ -14,6 +14,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/agent"
 	"github.com/tenuto-dev/tenuto/infra/agent/agenttest"
 	"github.com/tenuto-dev/tenuto/infra/config"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
@@ -156,7 +157,7 @@ func TestAFPacketSurvivesFlappingPeer(t *testing.T) {
 		// The flap lasts longer than the watcher waits before it believes one.
 		for n, begin := 0, time.Now(); n < 2 || time.Since(begin) < 50*time.Millisecond; n++ {
 			name := fmt.Sprintf("mark%d.%d", i, n)
-			if err := own.AddDummy(name); err != nil {
+			if err := own.AddLink(name, netlinkapi.Dummy{}, 0); err != nil {
 				t.Fatal(err)
 			}
 			link, err := own.LinkByName(name)

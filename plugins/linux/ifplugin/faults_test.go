@@ -23,7 +23,7 @@ func TestEveryOperationFails(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for _, op := range []string{
-		"Open", "Create", "Links", "LinkByName", "AddVeth", "AddDummy", "AddVRF", "SetAlias", "Rename", "Move",
+		"Open", "Create", "Links", "LinkByName", "AddVeth", "AddLink", "SetAlias", "Rename", "Move",
 		"SetUp", "SetMaster", "Addresses", "AddAddress", "DeleteLink", "DeleteAddress",
 	} {
 		for nth := range 4 {

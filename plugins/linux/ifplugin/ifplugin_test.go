@@ -23,12 +23,13 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	configured = kvscheduler.ValueState_CONFIGURED
-	pending    = kvscheduler.ValueState_PENDING
-	obtained   = kvscheduler.ValueState_OBTAINED
-	missing    = kvscheduler.ValueState_NONEXISTENT
-	failed     = kvscheduler.ValueState_FAILED
-	bad        = kvscheduler.ValueState_INVALID
+	configured    = kvscheduler.ValueState_CONFIGURED
+	pending       = kvscheduler.ValueState_PENDING
+	obtained      = kvscheduler.ValueState_OBTAINED
+	missing       = kvscheduler.ValueState_NONEXISTENT
+	failed        = kvscheduler.ValueState_FAILED
+	bad           = kvscheduler.ValueState_INVALID
+	unimplemented = kvscheduler.ValueState_UNIMPLEMENTED
 )
 
 // named is a reference to a named namespace; "" is the agent's own.

@@ -120,6 +120,7 @@ func (p *Plugin) Init() (err error) {
 		descriptor.NewInterface(deps),
 		descriptor.NewAddress(deps),
 		descriptor.NewVrf(deps),
+		descriptor.NewPort(deps),
 		p.watcher.Descriptor(),
 	)
 	if err != nil {

@@ -23,6 +23,9 @@ func items() []proto.Message {
 			IpAddresses: []string{"10.2.0.1/32"}, VrfMasterInterface: "red"},
 		&interfaces.Interface{Name: "red", Type: interfaces.Interface_VRF_DEVICE, Namespace: named("left"), Enabled: true,
 			Link: &interfaces.Interface_VrfDev{VrfDev: &interfaces.VrfDevLink{RoutingTable: 10}}},
+		&interfaces.Interface{Name: "v", Type: interfaces.Interface_VLAN, Namespace: named("left"), Enabled: true, MasterInterface: "br",
+			Link: &interfaces.Interface_Vlan{Vlan: &interfaces.VlanLink{ParentInterface: "x", VlanId: 5}}},
+		&interfaces.Interface{Name: "br", Type: interfaces.Interface_BRIDGE, Namespace: named("left"), Enabled: true},
 	}
 }
 
@@ -31,7 +34,7 @@ func TestRestart(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		values := items()
 		if w.Sim == nil {
-			values = values[:3] // kernels without dummy and VRF devices are common
+			values = values[:3] // kernels without dummy, VRF and VLAN devices are common
 		}
 		a := linuxtest.Start(t, w)
 		must(t, a.Apply(values...))
@@ -128,7 +131,7 @@ func testKilled(t *testing.T, changes int, down bool) (killed bool) {
 			a.Expect(configured, items()...)
 			unchanged(t, a, items()...)
 			expectLinks(t, w.Open(t, ""), "h-x")
-			expectLinks(t, w.Open(t, "left"), "h-y", "d", "red")
+			expectLinks(t, w.Open(t, "left"), "h-y", "d", "red", "v", "br")
 			if t.Failed() {
 				t.Logf("after the kill it was:\n%s\nthen:\n%s", crashed, w.Sim)
 			}

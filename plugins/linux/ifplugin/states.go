@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/infra/observable"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/descriptor"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -77,6 +78,9 @@ func (s *States) look(ns *namespace.NetNamespace, links []netlinkapi.Link, addrs
 		used = true
 		if link, ok := at[meta.LinuxIfIndex]; ok && link.Name == meta.HostIfName {
 			s.put(meta, stateOf(name, meta, link))
+			if meta.MasterIf != "" && link.Master == 0 {
+				lost = append(lost, ifmodel.PortKey.Key(name))
+			}
 		} else {
 			s.gone(name)
 			lost = append(lost, ifmodel.InterfaceModel.KeyFor(name))
@@ -130,10 +134,9 @@ func typeOf(meta ifaceidx.LinuxIfMetadata, link netlinkapi.Link) interfaces.Inte
 		return interfaces.Interface_LOOPBACK
 	case link.Kind == netlinkapi.KindVeth:
 		return interfaces.Interface_VETH
-	case link.Kind == netlinkapi.KindVRF:
-		return interfaces.Interface_VRF_DEVICE
-	case link.Kind == netlinkapi.KindDummy:
-		return interfaces.Interface_DUMMY
+	}
+	if typ, ok := descriptor.TypeOf(link); ok {
+		return typ
 	}
 	return interfaces.Interface_EXISTING
 }

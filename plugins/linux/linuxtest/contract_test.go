@@ -43,6 +43,14 @@ func TestContract(t *testing.T) {
 		&interfaces.Interface{Name: "d", Type: interfaces.Interface_DUMMY, Mtu: 1400},
 		&interfaces.Interface{Name: "t", Type: interfaces.Interface_TAP_TO_VPP,
 			Link: &interfaces.Interface_Tap{Tap: &interfaces.TapLink{VppTapIfName: "tap"}}},
+		&interfaces.Interface{Name: "br/1", HostIfName: "br", Type: interfaces.Interface_BRIDGE, Namespace: ns},
+		&interfaces.Interface{Name: "vlan", Type: interfaces.Interface_VLAN, Namespace: ns, MasterInterface: "br/1", IpAddresses: []string{"10.4.0.1/24"},
+			Link: &interfaces.Interface_Vlan{Vlan: &interfaces.VlanLink{ParentInterface: "y/1", VlanId: 5}}},
+		&interfaces.Interface{Name: "vx", Type: interfaces.Interface_VXLAN,
+			Link: &interfaces.Interface_Vxlan{Vxlan: &interfaces.VxlanLink{Vni: 5, Remote: "10.0.0.2", ParentInterface: "x"}}},
+		&interfaces.Interface{Name: "gre", Type: interfaces.Interface_GRE,
+			Link: &interfaces.Interface_Tunnel{Tunnel: &interfaces.TunnelLink{Local: "10.0.0.1"}}},
+		&interfaces.Interface{Name: "tap", Type: interfaces.Interface_TAP},
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.9.0.0/16", Scope: l3.Route_LINK},
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.8.0.0/16", GwAddr: "10.9.0.1", Scope: l3.Route_GLOBAL},
 		&l3.Route{OutgoingInterface: "y/1", DstNetwork: "::/0", GwAddr: "fe80::1"},
@@ -61,7 +69,7 @@ func TestContract(t *testing.T) {
 		samples = append(samples, kvstest.Sample{Key: linuxtest.Key(t, v), Value: v})
 	}
 	kvstest.CheckSamples(t, samples,
-		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), watcher.Descriptor(),
+		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), watcher.Descriptor(),
 		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps),
 		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
 }

@@ -57,14 +57,14 @@ func (c *checked) AddVeth(name, peer string) error {
 	return c.do(func() error { return c.Handle.AddVeth(name, peer) })
 }
 
-// AddDummy implements LinkMaker.
-func (c *checked) AddDummy(name string) error {
-	return c.do(func() error { return c.Handle.AddDummy(name) })
+// AddLink implements LinkMaker.
+func (c *checked) AddLink(name string, p LinkParams, parent int) error {
+	return c.do(func() error { return c.Handle.AddLink(name, p, parent) })
 }
 
-// AddVRF implements LinkMaker.
-func (c *checked) AddVRF(name string, table uint32) error {
-	return c.do(func() error { return c.Handle.AddVRF(name, table) })
+// ChangeLink implements LinkMaker.
+func (c *checked) ChangeLink(index int, p LinkParams) error {
+	return c.do(func() error { return c.Handle.ChangeLink(index, p) })
 }
 
 // DeleteLink implements LinkMaker.

@@ -66,18 +66,11 @@ type Link struct {
 	Loopback bool
 	MTU      int
 	MAC      net.HardwareAddr
-	Up       bool   // administratively up
-	Running  bool   // can carry packets
-	Master   int    // index of the bridge, bond or VRF that it belongs to; 0: none
-	Table    uint32 // routing table; only of kind "vrf"
+	Up       bool       // administratively up
+	Running  bool       // can carry packets
+	Master   int        // index of the bridge, bond or VRF that it belongs to; 0: none
+	Params   LinkParams // nil: the kind has none here
 }
-
-// Kinds of links that the agent makes.
-const (
-	KindVeth  = "veth"
-	KindVRF   = "vrf"
-	KindDummy = "dummy"
-)
 
 // Links reads links. A link that is not there is ErrNotFound.
 type Links interface {
@@ -91,10 +84,13 @@ type Links interface {
 type LinkMaker interface {
 	// AddVeth makes a pair of links; deleting one end deletes both.
 	AddVeth(name, peer string) error
-	AddDummy(name string) error
-	// AddVRF makes a VRF that uses the routing table, and lets sockets that are
-	// not bound to a VRF accept connections out of it.
-	AddVRF(name string, table uint32) error
+	// AddLink makes a link. parent is the index of the link beneath it; 0: none. A
+	// VRF also lets sockets that are not bound to a VRF accept connections out of it.
+	// A kind that this kernel lacks is ErrUnsupported.
+	AddLink(name string, p LinkParams, parent int) error
+	// ChangeLink changes the parameters of a link of the same kind. Which of them a
+	// kernel changes depends on the kind.
+	ChangeLink(index int, p LinkParams) error
 	DeleteLink(index int) error
 }
 

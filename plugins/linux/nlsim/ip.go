@@ -81,8 +81,10 @@ func (ns *space) removed(r netlinkapi.Route) {
 }
 
 func (l *link) table() uint32 {
-	if m := l.ns.links[l.Master]; m != nil && m.Kind == netlinkapi.KindVRF {
-		return m.Table
+	if m := l.ns.links[l.Master]; m != nil {
+		if vrf, ok := m.Params.(netlinkapi.VRF); ok {
+			return vrf.Table
+		}
 	}
 	return netlinkapi.MainTable
 }

@@ -36,7 +36,7 @@ func (l *link) detach() {
 	ns.neighs = slices.DeleteFunc(ns.neighs, func(n netlinkapi.Neighbour) bool { return n.Link == l.Index })
 	for _, other := range ns.links {
 		if other.Master == l.Index {
-			other.Master = 0
+			other.leaveMaster()
 		}
 	}
 	ns.notify(netlinkapi.Event{Kind: netlinkapi.LinkGone, Link: l.Index})
@@ -44,10 +44,7 @@ func (l *link) detach() {
 
 func (l *link) remove() {
 	l.detach()
-	if p := l.peer; p != nil {
-		p.peer, l.peer = nil, nil
-		p.detach()
-	}
+	l.removeRelatives()
 }
 
 // refresh recomputes what follows from the administrative states of the link
@@ -143,26 +140,6 @@ func (h *handle) AddVeth(name, peer string) error {
 	})
 }
 
-func (h *handle) AddDummy(name string) error {
-	return h.k.change("AddDummy", func() error {
-		if err := h.ns.checkName(name); err != nil {
-			return err
-		}
-		h.ns.add(netlinkapi.Link{Name: name, Kind: netlinkapi.KindDummy, MTU: 1500})
-		return nil
-	})
-}
-
-func (h *handle) AddVRF(name string, table uint32) error {
-	return h.k.change("AddVRF", func() error {
-		if err := h.ns.checkName(name); err != nil {
-			return err
-		}
-		h.ns.add(netlinkapi.Link{Name: name, Kind: netlinkapi.KindVRF, MTU: 65575, Table: table})
-		return nil
-	})
-}
-
 func (h *handle) DeleteLink(index int) error {
 	return h.k.change("DeleteLink", func() error {
 		return h.with(index, func(l *link) error {
@@ -247,22 +224,6 @@ func (h *handle) SetMAC(index int, mac net.HardwareAddr) error {
 	})
 }
 
-func (h *handle) SetMaster(index, master int) error {
-	return h.set("SetMaster", index, func(l *link) error {
-		if master != 0 {
-			m := h.ns.links[master]
-			if m == nil {
-				return netlinkapi.ErrNotFound
-			}
-			if m.Kind != netlinkapi.KindVRF {
-				return netlinkapi.ErrUnsupported
-			}
-		}
-		l.Master = master
-		return nil
-	})
-}
-
 func (h *handle) Move(index int, to netlinkapi.Handle) error {
 	target := to.(*handle).ns
 	return h.k.change("Move", func() error {
@@ -270,21 +231,19 @@ func (h *handle) Move(index int, to netlinkapi.Handle) error {
 			if target == l.ns {
 				return nil
 			}
-			if l.Loopback || l.Kind == netlinkapi.KindVRF {
-				return fmt.Errorf("link %s is bound to its namespace: invalid argument", l.Name)
+			if err := l.bound(); err != nil {
+				return err
 			}
 			if target.byName(l.Name) != nil {
 				return netlinkapi.ErrExists
 			}
 			l.Up = false
 			l.refresh()
+			l.leaveMaster()
 			l.detach()
 			moved := target.add(l.Link)
 			moved.Master = 0
-			moved.checksums, moved.tap = l.checksums, l.tap
-			if p := l.peer; p != nil {
-				moved.peer, p.peer = p, moved
-			}
+			moved.inherit(l)
 			return nil
 		})
 	})

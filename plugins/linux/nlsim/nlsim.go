@@ -55,6 +55,10 @@ type link struct {
 	peer      *link // the other end of a veth pair
 	checksums netlinkapi.Checksums
 	tap       uint64 // id of AddTAP; 0: not a TAP
+	parent    *link
+	children  []*link          // links on this one, in any namespace
+	origin    *space           // that AddLink made it in; nil: made otherwise
+	released  *netlinkapi.Link // what a port of a bond has when it leaves; nil: it is none
 }
 
 type fault struct {
@@ -349,7 +353,14 @@ func (k *Kernel) String() string {
 
 func (ns *space) print(b *strings.Builder) {
 	for _, l := range ns.sorted() {
-		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d\n", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
+		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
+		if l.Params != nil {
+			fmt.Fprintf(b, " params=%+v", l.Params)
+		}
+		if m := ns.links[l.Master]; m != nil {
+			fmt.Fprintf(b, " master=%s", m.Name)
+		}
+		b.WriteString("\n")
 		for _, a := range ns.addrs {
 			if a.Link == l.Index {
 				fmt.Fprintf(b, "    address %s\n", a.Prefix)

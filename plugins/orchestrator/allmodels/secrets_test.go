@@ -54,6 +54,7 @@ func TestSecretFields(t *testing.T) {
 			"vpp.ipsec.SecurityAssociation.crypto_key", "vpp.ipsec.SecurityAssociation.crypto_salt", "vpp.ipsec.SecurityAssociation.integ_key",
 		}},
 		"not secret": {others, {
+			"linux.interfaces.TunnelLink.key",
 			"vpp.bfd.Session.Authentication.key", "vpp.bfd.Session.Authentication.key_id", "vpp.bfd.Session.authentication",
 			"vpp.wireguard.Peer.public_key",
 		}},

@@ -3,8 +3,10 @@ package descriptor
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -63,15 +65,25 @@ func NewInterface(deps Deps) *api.KVDescriptor {
 
 func newIface(deps Deps) *iface {
 	o := owner{deps.Label}
-	m := made{deps, o}
-	return &iface{Deps: deps, owner: o, kinds: map[interfaces.Interface_Type]linkKind{
+	d := &iface{Deps: deps, owner: o, kinds: map[interfaces.Interface_Type]linkKind{
 		interfaces.Interface_VETH:       veth{deps, o},
 		interfaces.Interface_TAP_TO_VPP: tap{deps, o},
 		interfaces.Interface_LOOPBACK:   loopback{deps, o},
 		interfaces.Interface_EXISTING:   existing{deps},
-		interfaces.Interface_VRF_DEVICE: vrfDevice{m},
-		interfaces.Interface_DUMMY:      dummy{m},
 	}}
+	for _, s := range specs() {
+		d.kinds[s.typ] = declared{made{deps, o}, s}
+	}
+	return d
+}
+
+// typeNames lists the types that are known.
+func (d *iface) typeNames() string {
+	var names []string
+	for _, t := range slices.Sorted(maps.Keys(d.kinds)) {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // host is the name of the link in the kernel.
@@ -85,7 +97,7 @@ func (d *iface) host(v *interfaces.Interface) string {
 func (d *iface) validate(_ string, v *interfaces.Interface) error {
 	k := d.kinds[v.GetType()]
 	if k == nil {
-		return invalid("type", "%s; expected VETH, TAP_TO_VPP, LOOPBACK, EXISTING, VRF_DEVICE or DUMMY", v.GetType())
+		return invalid("type", "%s; expected one of %s", v.GetType(), d.typeNames())
 	}
 	var errs []error
 	if err := ifmodel.CheckName(v.GetName()); err != nil {
@@ -101,7 +113,11 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 		}
 		errs = append(errs, invalid(field, "%w", err))
 	}
-	if n := len(d.alias(v.GetName(), v.GetVeth().GetPeerIfName(), v.GetTap().GetVppTapIfName())) + aliasRoom; n > maxAlias {
+	beneath := ""
+	if k, ok := k.(declared); ok {
+		beneath = k.parentName(v)
+	}
+	if n := len(d.alias(v.GetName(), v.GetVeth().GetPeerIfName(), v.GetTap().GetVppTapIfName(), beneath)) + aliasRoom; n > maxAlias {
 		errs = append(errs, invalid("name", "%d bytes together with other names in the alias of the link; expected at most %d", n, maxAlias))
 	}
 	if mac := v.GetPhysAddress(); mac != "" {
@@ -109,8 +125,27 @@ func (d *iface) validate(_ string, v *interfaces.Interface) error {
 			errs = append(errs, invalid("phys_address", "%q; expected the MAC address of a single host, such as 02:fe:00:00:00:01", mac))
 		}
 	}
-	errs = append(errs, d.checkAddresses(v), k.check(v))
+	errs = append(errs, d.checkAddresses(v), checkMaster(v, k.traits()), k.check(v))
 	return errors.Join(errs...)
+}
+
+func checkMaster(v *interfaces.Interface, t traits) error {
+	const field = "master_interface"
+	master := v.GetMasterInterface()
+	switch {
+	case master == "":
+		return nil
+	case t.packets || t.noPort:
+		return invalid(field, "not allowed for type %s, which cannot be a port of a bridge or bond", v.GetType())
+	case master == v.GetName():
+		return invalid(field, "%q is the interface itself; expected a bridge or bond", master)
+	case v.GetVrfMasterInterface() != "":
+		return invalid(field, "not allowed together with vrf_master_interface; put the bridge or bond into the VRF")
+	}
+	if err := ifmodel.CheckName(master); err != nil {
+		return invalid(field, "%w", err)
+	}
+	return nil
 }
 
 func checkHostName(host string) error {
@@ -160,7 +195,7 @@ func (d *iface) equivalent(_ string, a, b *interfaces.Interface) bool {
 	if b.GetType() == interfaces.Interface_EXISTING {
 		return true
 	}
-	if !sameChecksums(a.GetVeth(), b.GetVeth()) {
+	if k, ok := k.(settler); ok && !k.sameSettings(a, b) {
 		return false
 	}
 	return b.GetLinkOnly() || k.traits().sameMTU(a, b) && sameMAC(a.GetPhysAddress(), b.GetPhysAddress())
@@ -178,15 +213,6 @@ func (t traits) sameMTU(a, b *interfaces.Interface) bool {
 }
 
 func sameMAC(have, want string) bool { return want == "" || strings.EqualFold(have, want) }
-
-// sameChecksums: the default is whatever it is.
-func sameChecksums(have, want *interfaces.VethLink) bool {
-	same := func(a, b interfaces.VethLink_ChecksumOffloading) bool {
-		return a == b || b == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT
-	}
-	return same(have.GetRxChecksumOffloading(), want.GetRxChecksumOffloading()) &&
-		same(have.GetTxChecksumOffloading(), want.GetTxChecksumOffloading())
-}
 
 func (d *iface) recreate(_ string, a, b *interfaces.Interface, _ ifaceidx.LinuxIfMetadata) bool {
 	k := d.kinds[b.GetType()]
@@ -211,6 +237,10 @@ func (d *iface) derived(_ string, v *interfaces.Interface) []api.KeyValuePair {
 	}
 	if vrf := v.GetVrfMasterInterface(); vrf != "" {
 		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.VrfKey.Key(v.GetName(), vrf), Value: part})
+	}
+	if master := v.GetMasterInterface(); master != "" {
+		port := &interfaces.Interface{Name: v.GetName(), MasterInterface: master}
+		kvs = append(kvs, api.KeyValuePair{Key: ifmodel.PortKey.Key(v.GetName()), Value: port})
 	}
 	waits := v.GetLinkOnly() && v.GetType() == interfaces.Interface_EXISTING
 	if v.GetLinkOnly() && !waits {

@@ -23,7 +23,7 @@ func (d *iface) create(ctx context.Context, _ string, v *interfaces.Interface) (
 		return none, err
 	}
 	defer closePlace(p)
-	if err := d.configure(p, v, k.traits(), true); err != nil {
+	if err := d.configure(p, v, k, true); err != nil {
 		return none, errors.Join(err, k.release(context.WithoutCancel(ctx), v, d.metadata(v, p.link)))
 	}
 	return d.metadata(v, p.link), nil
@@ -44,6 +44,7 @@ func (d *iface) metadata(v *interfaces.Interface, link netlinkapi.Link) ifaceidx
 		HostIfName:   link.Name,
 		VrfMasterIf:  v.GetVrfMasterInterface(),
 		VrfDevRT:     v.GetVrfDev().GetRoutingTable(),
+		MasterIf:     v.GetMasterInterface(),
 		Existing:     v.GetType() == interfaces.Interface_EXISTING,
 	}
 }
@@ -58,7 +59,7 @@ func (d *iface) update(ctx context.Context, _ string, _, v *interfaces.Interface
 		return meta, err
 	}
 	defer closePlace(p)
-	if err := d.configure(p, v, k.traits(), false); err != nil {
+	if err := d.configure(p, v, k, false); err != nil {
 		return meta, err
 	}
 	return d.metadata(v, p.link), nil
@@ -74,16 +75,21 @@ func (d *iface) delete(ctx context.Context, _ string, v *interfaces.Interface, m
 
 // configure makes the link what the value says; fresh if it was not the
 // agent's before. p.link.Name follows a new name.
-func (d *iface) configure(p *place, v *interfaces.Interface, t traits, fresh bool) error {
+func (d *iface) configure(p *place, v *interfaces.Interface, k linkKind, fresh bool) error {
 	if err := d.rename(p, d.host(v)); err != nil {
 		return err
 	}
-	if v.GetType() == interfaces.Interface_VETH {
-		if err := setChecksums(p, v.GetVeth()); err != nil {
+	if k, ok := k.(settler); ok {
+		if err := k.applySettings(p, v); err != nil {
 			return err
 		}
 	}
-	if !v.GetLinkOnly() {
+	bonded, err := p.bonded()
+	if err != nil {
+		return err
+	}
+	t := k.traits()
+	if !v.GetLinkOnly() && !bonded {
 		if err := setMTU(p, v, t, fresh); err != nil {
 			return err
 		}
@@ -95,6 +101,16 @@ func (d *iface) configure(p *place, v *interfaces.Interface, t traits, fresh boo
 		return nil
 	}
 	return p.SetUp(p.link.Index, v.GetEnabled())
+}
+
+// bonded reports whether the link is a port of a bond, which is in charge of its MTU and
+// its MAC address.
+func (p *place) bonded() (bool, error) {
+	if p.link.Master == 0 {
+		return false, nil
+	}
+	master, err := p.LinkByIndex(p.link.Master)
+	return master.Kind == netlinkapi.KindBond, ignoreGone(err)
 }
 
 func (d *iface) rename(p *place, host string) error {
@@ -131,35 +147,6 @@ func setMAC(p *place, v *interfaces.Interface) error {
 		return invalid("phys_address", "%w", err)
 	}
 	return p.whileDown(func() error { return p.SetMAC(p.link.Index, mac) })
-}
-
-func setChecksums(p *place, v *interfaces.VethLink) error {
-	if v.GetRxChecksumOffloading() == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT &&
-		v.GetTxChecksumOffloading() == interfaces.VethLink_CHKSM_OFFLOAD_DEFAULT {
-		return nil
-	}
-	have, err := p.Checksums(p.link.Name)
-	if err != nil {
-		return err
-	}
-	want := netlinkapi.Checksums{
-		RX: offloaded(v.GetRxChecksumOffloading(), have.RX),
-		TX: offloaded(v.GetTxChecksumOffloading(), have.TX),
-	}
-	if want == have {
-		return nil
-	}
-	return p.SetChecksums(p.link.Name, want)
-}
-
-func offloaded(want interfaces.VethLink_ChecksumOffloading, have bool) bool {
-	switch want {
-	case interfaces.VethLink_CHKSM_OFFLOAD_ENABLED:
-		return true
-	case interfaces.VethLink_CHKSM_OFFLOAD_DISABLED:
-		return false
-	}
-	return have
 }
 
 // whileDown runs a change that some kernels and drivers refuse for a link that

@@ -306,7 +306,11 @@ func (r *retrieval) value(s *space, l netlinkapi.Link, name string, parts []stri
 		}
 	}
 	v.Namespace = s.reference(want)
-	v.VrfMasterInterface = r.master(s, l)
+	v.VrfMasterInterface = r.master(s, l, func(kind string) bool { return kind == netlinkapi.KindVRF })
+	v.MasterInterface = r.master(s, l, netlinkapi.TakesPorts)
+	if r.bonded(s, l) && want != nil { // which is in charge of these
+		v.Mtu, v.PhysAddress = want.GetMtu(), want.GetPhysAddress()
+	}
 	r.addAdopted(v, want)
 	r.addAddresses(s, l, v, want)
 	return v

@@ -43,13 +43,20 @@ func automatic(a netlinkapi.Address) bool {
 	return ip.Is6() && ip.IsLinkLocalUnicast() || a.Scope == netlinkapi.ScopeHost && ip.IsLoopback()
 }
 
-// master is the logical name of the VRF that the link is in; empty if it is in
-// none, or in a foreign one.
-func (r *retrieval) master(s *space, l netlinkapi.Link) string {
+// bonded reports whether the link is a port of a bond.
+func (r *retrieval) bonded(s *space, l netlinkapi.Link) bool {
+	return slices.ContainsFunc(s.links, func(m netlinkapi.Link) bool {
+		return l.Master != 0 && m.Index == l.Master && m.Kind == netlinkapi.KindBond
+	})
+}
+
+// master is the logical name of the master of the link, if that is of such a kind; empty
+// if it has none, or a foreign one.
+func (r *retrieval) master(s *space, l netlinkapi.Link, kind func(string) bool) string {
 	if l.Master == 0 {
 		return ""
 	}
-	at := slices.IndexFunc(s.links, func(m netlinkapi.Link) bool { return m.Index == l.Master && m.Kind == netlinkapi.KindVRF })
+	at := slices.IndexFunc(s.links, func(m netlinkapi.Link) bool { return m.Index == l.Master && kind(m.Kind) })
 	if at < 0 {
 		return ""
 	}
@@ -81,7 +88,9 @@ func (r *retrieval) existing() []ifaceKV {
 			l := s.links[at]
 			v := &interfaces.Interface{
 				Name: name, Type: interfaces.Interface_EXISTING, HostIfName: l.Name, Enabled: l.Up,
-				Mtu: uint32(l.MTU), PhysAddress: l.MAC.String(), VrfMasterInterface: r.master(s, l),
+				Mtu: uint32(l.MTU), PhysAddress: l.MAC.String(),
+				VrfMasterInterface: r.master(s, l, func(kind string) bool { return kind == netlinkapi.KindVRF }),
+				MasterInterface:    r.master(s, l, netlinkapi.TakesPorts),
 			}
 			r.addAdopted(v, want)
 			r.addAddresses(s, l, v, want)

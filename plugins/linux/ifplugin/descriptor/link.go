@@ -35,11 +35,22 @@ type linkKind interface {
 	recognise(v *interfaces.Interface, link netlinkapi.Link, parts []string) bool
 }
 
+// settler is a linkKind with settings that change in place, besides those that all types
+// have.
+type settler interface {
+	// sameSettings reports whether b asks for other settings than a has.
+	sameSettings(a, b *interfaces.Interface) bool
+	// applySettings gives the link the settings of the value.
+	applySettings(p *place, v *interfaces.Interface) error
+}
+
 // traits are the constants of a type of interfaces.
 type traits struct {
 	adopted bool   // another process made the link: it is not set down when configured first
 	mtu     int    // what MTU 0 means; 0: whatever it is
 	host    string // the only name there is; empty: any
+	packets bool   // it carries packets rather than frames: it has no MAC address and is no port
+	noPort  bool   // it cannot be a port of a bridge or bond
 }
 
 // defaultMTU is the kernel's default of Ethernet links.

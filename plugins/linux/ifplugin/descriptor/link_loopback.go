@@ -30,7 +30,7 @@ type loopback struct {
 }
 
 func (loopback) traits() traits {
-	return traits{adopted: true, mtu: loopbackMTU, host: loopbackName}
+	return traits{adopted: true, mtu: loopbackMTU, host: loopbackName, noPort: true}
 }
 
 func (loopback) check(v *interfaces.Interface) error {

@@ -10,51 +10,45 @@ import (
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 )
 
-// made is what links have in common that the kernel makes alone, right in
-// their namespace: they begin under a temporary name, are marked with the
-// alias, and then get their own name, so that an interruption leaves nothing
-// that is not recognised.
+// made is what links have in common that the kernel makes alone: they begin under a
+// temporary name, are marked with the alias, and then get their own name, so that an
+// interruption leaves nothing that is not recognised.
 type made struct {
 	Deps
 	owner
 }
 
-// make makes a link with add and returns it, marked.
-func (m made) make(ctx context.Context, v *interfaces.Interface, add func(h netlinkapi.Handle, name string) error) (*place, error) {
-	h, err := m.Namespaces.Ensure(ctx, v.GetNamespace())
-	if err != nil {
-		return nil, err
+// make makes a link under its temporary name and returns it, marked.
+func (m made) make(h netlinkapi.Handle, name string, parts []string, p netlinkapi.LinkParams, parent int) (netlinkapi.Link, error) {
+	temporary := m.temporary(name)
+	if err := m.clearTemporary(h, name); err != nil {
+		return netlinkapi.Link{}, err
 	}
-	link, err := m.marked(h, v, add)
-	if err != nil {
-		closeHandle(h)
-		return nil, err
-	}
-	return &place{h, link}, nil
-}
-
-func (m made) marked(h netlinkapi.Handle, v *interfaces.Interface, add func(netlinkapi.Handle, string) error) (netlinkapi.Link, error) {
-	temporary := m.temporary(v.GetName())
-	if left, err := h.LinkByName(temporary); err == nil {
-		if _, _, ours := m.parse(left.Alias); !ours && !m.orphan(left) {
-			return left, fmt.Errorf("link %q is not the agent's: %w", temporary, netlinkapi.ErrExists)
-		}
-		if err := h.DeleteLink(left.Index); ignoreGone(err) != nil {
-			return left, err
-		}
-	}
-	if err := add(h, temporary); err != nil {
+	if err := h.AddLink(temporary, p, parent); err != nil {
 		return netlinkapi.Link{}, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
 	}
 	link, err := h.LinkByName(temporary)
 	if err != nil {
 		return link, err
 	}
-	link.Alias = m.alias(v.GetName())
+	link.Alias = m.alias(name, parts...)
 	if err := h.SetAlias(link.Index, link.Alias); err != nil {
 		return link, errors.Join(err, m.discard(netlinkapi.Unchecked(h), temporary))
 	}
 	return link, nil
+}
+
+// clearTemporary deletes what an interruption left under the temporary name.
+func (m made) clearTemporary(h netlinkapi.Handle, name string) error {
+	temporary := m.temporary(name)
+	left, err := h.LinkByName(temporary)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	if _, _, ours := m.parse(left.Alias); !ours && !m.orphan(left) {
+		return fmt.Errorf("link %q is not the agent's: %w", temporary, netlinkapi.ErrExists)
+	}
+	return ignoreGone(h.DeleteLink(left.Index))
 }
 
 // discard deletes a link that was made in part.

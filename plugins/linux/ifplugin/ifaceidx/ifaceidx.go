@@ -26,6 +26,7 @@ type LinuxIfMetadata struct {
 	HostIfName   string                  // name in the kernel
 	VrfMasterIf  string                  // logical name of the VRF that it is in; empty: none
 	VrfDevRT     uint32                  // routing table, of VRFs only
+	MasterIf     string                  // logical name of the bridge or bond that it is a port of; empty: none
 	Existing     bool                    // of type EXISTING: another process owns the link
 }
 

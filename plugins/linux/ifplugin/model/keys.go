@@ -42,6 +42,10 @@ var (
 	// VrfKey is the membership of an interface in a VRF; {vrf} is the logical
 	// name of the VRF interface.
 	VrfKey = models.MustKeyTemplate("linux/interface/{iface}/vrf/{vrf}")
+
+	// PortKey is the membership of an interface in a bridge or bond; it has one
+	// at most, which may change.
+	PortKey = models.MustKeyTemplate("linux/interface-port/{iface}")
 )
 
 const (

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
@@ -52,11 +53,12 @@ var _ netlinkapi.Namespaces = (*Kernel)(nil)
 // namespace is the cached part of all handles on one namespace.
 type namespace struct {
 	id     netlinkapi.NamespaceID
-	file   *os.File        // stands for the namespace
-	route  *netlink.Handle // its netlink sockets
-	ioctl  int             // a socket for ethtool requests
-	leases int             // open handles
-	unused time.Time       // when leases became 0
+	file   *os.File         // stands for the namespace
+	route  *netlink.Handle  // its netlink sockets
+	links  *nl.SocketHandle // for requests about links that the library lacks
+	ioctl  int              // a socket for ethtool requests
+	leases int              // open handles
+	unused time.Time        // when leases became 0
 }
 
 // New returns access to the kernel. Nothing is opened yet.
@@ -135,6 +137,11 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 		if ns.route, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
 			return classify("open netlink socket", err)
 		}
+		socket, err := nl.Subscribe(unix.NETLINK_ROUTE)
+		if err != nil {
+			return classify("open netlink socket", err)
+		}
+		ns.links = &nl.SocketHandle{Socket: socket}
 		ns.ioctl, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		return classify("open socket for ethtool", err)
 	}
@@ -146,6 +153,10 @@ func openNamespace(file *os.File, id netlinkapi.NamespaceID) (*namespace, error)
 	}
 	if err == nil {
 		err = ns.route.SetSocketTimeout(replyTimeout)
+	}
+	if err == nil {
+		timeout := unix.NsecToTimeval(replyTimeout.Nanoseconds())
+		err = ns.links.Socket.SetReceiveTimeout(&timeout)
 	}
 	if err != nil {
 		ns.close()
@@ -163,6 +174,9 @@ func current(id netlinkapi.NamespaceID) bool {
 func (ns *namespace) close() {
 	if ns.route != nil {
 		ns.route.Close()
+	}
+	if ns.links != nil {
+		ns.links.Close()
 	}
 	if ns.ioctl >= 0 {
 		unix.Close(ns.ioctl)

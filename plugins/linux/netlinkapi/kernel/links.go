@@ -29,34 +29,6 @@ func (h *handle) Close() error {
 	return nil
 }
 
-func (h *handle) Links() ([]netlinkapi.Link, error) {
-	found, err := dump("list links", h.ns.route.LinkList)
-	if err != nil {
-		return nil, err
-	}
-	links := make([]netlinkapi.Link, len(found))
-	for i, l := range found {
-		links[i] = convertLink(l)
-	}
-	return links, nil
-}
-
-func (h *handle) LinkByName(name string) (netlinkapi.Link, error) {
-	l, err := h.ns.route.LinkByName(name)
-	if err != nil {
-		return netlinkapi.Link{}, classify(fmt.Sprintf("find link %q", name), err)
-	}
-	return convertLink(l), nil
-}
-
-func (h *handle) LinkByIndex(index int) (netlinkapi.Link, error) {
-	l, err := h.ns.route.LinkByIndex(index)
-	if err != nil {
-		return netlinkapi.Link{}, classify(fmt.Sprintf("find link with index %d", index), err)
-	}
-	return convertLink(l), nil
-}
-
 func convertLink(l netlink.Link) netlinkapi.Link {
 	a := l.Attrs()
 	link := netlinkapi.Link{
@@ -74,9 +46,6 @@ func convertLink(l netlink.Link) netlinkapi.Link {
 	if link.Kind == "device" { // the library's word for "no kind"
 		link.Kind = ""
 	}
-	if v, ok := l.(*netlink.Vrf); ok {
-		link.Table = v.Table
-	}
 	return link
 }
 
@@ -93,19 +62,6 @@ func byIndex(index int) netlink.Link {
 func (h *handle) AddVeth(name, peer string) error {
 	err := h.ns.route.LinkAdd(&netlink.Veth{LinkAttrs: named(name), PeerName: peer})
 	return classify(fmt.Sprintf("add veth pair %q, %q", name, peer), err)
-}
-
-func (h *handle) AddDummy(name string) error {
-	err := h.ns.route.LinkAdd(&netlink.Dummy{LinkAttrs: named(name)})
-	return classify(fmt.Sprintf("add dummy link %q", name), err)
-}
-
-func (h *handle) AddVRF(name string, table uint32) error {
-	err := h.ns.route.LinkAdd(&netlink.Vrf{LinkAttrs: named(name), Table: table})
-	if err != nil {
-		return classify(fmt.Sprintf("add VRF %q with table %d", name, table), err)
-	}
-	return h.writeSysctl("1", "net", "ipv4", "tcp_l3mdev_accept")
 }
 
 func (h *handle) DeleteLink(index int) error {

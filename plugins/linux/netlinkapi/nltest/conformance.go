@@ -27,6 +27,11 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"find routes":    testFindRoute,
 		"watch removals": testWatchRemovals,
 		"namespace ends": testNamespaceEnds,
+		"kinds":          testKinds,
+		"can change":     testCanChange,
+		"parents":        testParents,
+		"bridge ports":   testBridgePorts,
+		"bond ports":     testBondPorts,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); test(t, newWorld(t)) })
 	}

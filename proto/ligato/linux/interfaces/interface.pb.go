@@ -46,18 +46,56 @@ const (
 	Interface_VRF_DEVICE Interface_Type = 5
 	// A dummy interface: a link that drops what is sent to it.
 	Interface_DUMMY Interface_Type = 6
+	// A bridge: a switch whose ports are the interfaces that name it as their
+	// master_interface.
+	Interface_BRIDGE Interface_Type = 20
+	// The frames of a parent interface that carry one VLAN tag.
+	Interface_VLAN Interface_Type = 21
+	// A VXLAN tunnel: Ethernet in UDP.
+	Interface_VXLAN Interface_Type = 22
+	// A bond: several interfaces, its ports, that act as one. The ports name it
+	// as their master_interface.
+	Interface_BOND Interface_Type = 23
+	// An interface with a MAC address of its own on a parent interface.
+	Interface_MACVLAN Interface_Type = 24
+	// An interface with IP addresses of its own and the MAC address of its
+	// parent interface.
+	Interface_IPVLAN Interface_Type = 25
+	// A GRE tunnel: IP over IPv4.
+	Interface_GRE Interface_Type = 26
+	// An IPIP tunnel: IPv4 over IPv4.
+	Interface_IPIP Interface_Type = 27
+	// A SIT tunnel: IPv6 over IPv4.
+	Interface_SIT Interface_Type = 28
+	// A persistent TUN device: a program exchanges IP packets with the kernel
+	// through it.
+	Interface_TUN Interface_Type = 29
+	// A persistent TAP device: a program exchanges Ethernet frames with the
+	// kernel through it. For the TAPs of VPP use TAP_TO_VPP.
+	Interface_TAP Interface_Type = 30
 )
 
 // Enum value maps for Interface_Type.
 var (
 	Interface_Type_name = map[int32]string{
-		0: "UNDEFINED",
-		1: "VETH",
-		2: "TAP_TO_VPP",
-		3: "LOOPBACK",
-		4: "EXISTING",
-		5: "VRF_DEVICE",
-		6: "DUMMY",
+		0:  "UNDEFINED",
+		1:  "VETH",
+		2:  "TAP_TO_VPP",
+		3:  "LOOPBACK",
+		4:  "EXISTING",
+		5:  "VRF_DEVICE",
+		6:  "DUMMY",
+		20: "BRIDGE",
+		21: "VLAN",
+		22: "VXLAN",
+		23: "BOND",
+		24: "MACVLAN",
+		25: "IPVLAN",
+		26: "GRE",
+		27: "IPIP",
+		28: "SIT",
+		29: "TUN",
+		30: "TAP",
 	}
 	Interface_Type_value = map[string]int32{
 		"UNDEFINED":  0,
@@ -67,6 +105,17 @@ var (
 		"EXISTING":   4,
 		"VRF_DEVICE": 5,
 		"DUMMY":      6,
+		"BRIDGE":     20,
+		"VLAN":       21,
+		"VXLAN":      22,
+		"BOND":       23,
+		"MACVLAN":    24,
+		"IPVLAN":     25,
+		"GRE":        26,
+		"IPIP":       27,
+		"SIT":        28,
+		"TUN":        29,
+		"TAP":        30,
 	}
 )
 
@@ -151,6 +200,287 @@ func (VethLink_ChecksumOffloading) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{1, 0}
 }
 
+// EtherType of the tag.
+type VlanLink_Protocol int32
+
+const (
+	// 802.1Q, EtherType 0x8100.
+	VlanLink_DOT1Q VlanLink_Protocol = 0
+	// 802.1ad (QinQ), EtherType 0x88a8.
+	VlanLink_DOT1AD VlanLink_Protocol = 1
+)
+
+// Enum value maps for VlanLink_Protocol.
+var (
+	VlanLink_Protocol_name = map[int32]string{
+		0: "DOT1Q",
+		1: "DOT1AD",
+	}
+	VlanLink_Protocol_value = map[string]int32{
+		"DOT1Q":  0,
+		"DOT1AD": 1,
+	}
+)
+
+func (x VlanLink_Protocol) Enum() *VlanLink_Protocol {
+	p := new(VlanLink_Protocol)
+	*p = x
+	return p
+}
+
+func (x VlanLink_Protocol) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VlanLink_Protocol) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_linux_interfaces_interface_proto_enumTypes[2].Descriptor()
+}
+
+func (VlanLink_Protocol) Type() protoreflect.EnumType {
+	return &file_ligato_linux_interfaces_interface_proto_enumTypes[2]
+}
+
+func (x VlanLink_Protocol) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VlanLink_Protocol.Descriptor instead.
+func (VlanLink_Protocol) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5, 0}
+}
+
+// Which port sends a frame.
+type BondLink_Mode int32
+
+const (
+	// In turns: balance-rr.
+	BondLink_ROUND_ROBIN BondLink_Mode = 0
+	// One port, the others stand by: active-backup.
+	BondLink_ACTIVE_BACKUP BondLink_Mode = 1
+	// By a hash of the addresses: balance-xor.
+	BondLink_XOR BondLink_Mode = 2
+	// All of them: broadcast.
+	BondLink_BROADCAST BondLink_Mode = 3
+	// As negotiated with LACP: 802.3ad.
+	BondLink_LACP BondLink_Mode = 4
+	// By the load of the ports: balance-tlb.
+	BondLink_TLB BondLink_Mode = 5
+	// As TLB, and received frames too: balance-alb.
+	BondLink_ALB BondLink_Mode = 6
+)
+
+// Enum value maps for BondLink_Mode.
+var (
+	BondLink_Mode_name = map[int32]string{
+		0: "ROUND_ROBIN",
+		1: "ACTIVE_BACKUP",
+		2: "XOR",
+		3: "BROADCAST",
+		4: "LACP",
+		5: "TLB",
+		6: "ALB",
+	}
+	BondLink_Mode_value = map[string]int32{
+		"ROUND_ROBIN":   0,
+		"ACTIVE_BACKUP": 1,
+		"XOR":           2,
+		"BROADCAST":     3,
+		"LACP":          4,
+		"TLB":           5,
+		"ALB":           6,
+	}
+)
+
+func (x BondLink_Mode) Enum() *BondLink_Mode {
+	p := new(BondLink_Mode)
+	*p = x
+	return p
+}
+
+func (x BondLink_Mode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BondLink_Mode) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_linux_interfaces_interface_proto_enumTypes[3].Descriptor()
+}
+
+func (BondLink_Mode) Type() protoreflect.EnumType {
+	return &file_ligato_linux_interfaces_interface_proto_enumTypes[3]
+}
+
+func (x BondLink_Mode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BondLink_Mode.Descriptor instead.
+func (BondLink_Mode) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7, 0}
+}
+
+// What the hash of modes XOR, LACP and TLB is computed from.
+type BondLink_HashPolicy int32
+
+const (
+	// MAC addresses.
+	BondLink_LAYER2 BondLink_HashPolicy = 0
+	// IP addresses and ports.
+	BondLink_LAYER34 BondLink_HashPolicy = 1
+	// MAC and IP addresses.
+	BondLink_LAYER23 BondLink_HashPolicy = 2
+)
+
+// Enum value maps for BondLink_HashPolicy.
+var (
+	BondLink_HashPolicy_name = map[int32]string{
+		0: "LAYER2",
+		1: "LAYER34",
+		2: "LAYER23",
+	}
+	BondLink_HashPolicy_value = map[string]int32{
+		"LAYER2":  0,
+		"LAYER34": 1,
+		"LAYER23": 2,
+	}
+)
+
+func (x BondLink_HashPolicy) Enum() *BondLink_HashPolicy {
+	p := new(BondLink_HashPolicy)
+	*p = x
+	return p
+}
+
+func (x BondLink_HashPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BondLink_HashPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_linux_interfaces_interface_proto_enumTypes[4].Descriptor()
+}
+
+func (BondLink_HashPolicy) Type() protoreflect.EnumType {
+	return &file_ligato_linux_interfaces_interface_proto_enumTypes[4]
+}
+
+func (x BondLink_HashPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use BondLink_HashPolicy.Descriptor instead.
+func (BondLink_HashPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7, 1}
+}
+
+// What interfaces on the same parent exchange.
+type MacvlanLink_Mode int32
+
+const (
+	// Frames between them are forwarded directly.
+	MacvlanLink_BRIDGE MacvlanLink_Mode = 0
+	// Nothing.
+	MacvlanLink_PRIVATE MacvlanLink_Mode = 1
+	// Frames between them go out of the parent, to a switch that sends them back.
+	MacvlanLink_VEPA MacvlanLink_Mode = 2
+	// This interface alone uses the parent, with the MAC address of the parent.
+	MacvlanLink_PASSTHRU MacvlanLink_Mode = 3
+)
+
+// Enum value maps for MacvlanLink_Mode.
+var (
+	MacvlanLink_Mode_name = map[int32]string{
+		0: "BRIDGE",
+		1: "PRIVATE",
+		2: "VEPA",
+		3: "PASSTHRU",
+	}
+	MacvlanLink_Mode_value = map[string]int32{
+		"BRIDGE":   0,
+		"PRIVATE":  1,
+		"VEPA":     2,
+		"PASSTHRU": 3,
+	}
+)
+
+func (x MacvlanLink_Mode) Enum() *MacvlanLink_Mode {
+	p := new(MacvlanLink_Mode)
+	*p = x
+	return p
+}
+
+func (x MacvlanLink_Mode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MacvlanLink_Mode) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_linux_interfaces_interface_proto_enumTypes[5].Descriptor()
+}
+
+func (MacvlanLink_Mode) Type() protoreflect.EnumType {
+	return &file_ligato_linux_interfaces_interface_proto_enumTypes[5]
+}
+
+func (x MacvlanLink_Mode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MacvlanLink_Mode.Descriptor instead.
+func (MacvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8, 0}
+}
+
+// Where packets are switched.
+type IpvlanLink_Mode int32
+
+const (
+	// By MAC address; ARP works as usual.
+	IpvlanLink_L2 IpvlanLink_Mode = 0
+	// By IP address, in the routing tables of the namespace of the parent.
+	IpvlanLink_L3 IpvlanLink_Mode = 1
+	// As L3, and connection tracking works in the namespace of the parent.
+	IpvlanLink_L3S IpvlanLink_Mode = 2
+)
+
+// Enum value maps for IpvlanLink_Mode.
+var (
+	IpvlanLink_Mode_name = map[int32]string{
+		0: "L2",
+		1: "L3",
+		2: "L3S",
+	}
+	IpvlanLink_Mode_value = map[string]int32{
+		"L2":  0,
+		"L3":  1,
+		"L3S": 2,
+	}
+)
+
+func (x IpvlanLink_Mode) Enum() *IpvlanLink_Mode {
+	p := new(IpvlanLink_Mode)
+	*p = x
+	return p
+}
+
+func (x IpvlanLink_Mode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (IpvlanLink_Mode) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_linux_interfaces_interface_proto_enumTypes[6].Descriptor()
+}
+
+func (IpvlanLink_Mode) Type() protoreflect.EnumType {
+	return &file_ligato_linux_interfaces_interface_proto_enumTypes[6]
+}
+
+func (x IpvlanLink_Mode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use IpvlanLink_Mode.Descriptor instead.
+func (IpvlanLink_Mode) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9, 0}
+}
+
 // An interface of the Linux kernel. Model linux.interfaces.interface, key
 // config/linux/interfaces/v2/interface/{name}.
 type Interface struct {
@@ -181,6 +511,14 @@ type Interface struct {
 	//	*Interface_Veth
 	//	*Interface_Tap
 	//	*Interface_VrfDev
+	//	*Interface_Bridge
+	//	*Interface_Vlan
+	//	*Interface_Vxlan
+	//	*Interface_Bond
+	//	*Interface_Macvlan
+	//	*Interface_Ipvlan
+	//	*Interface_Tunnel
+	//	*Interface_TunTap
 	Link isInterface_Link `protobuf_oneof:"link"`
 	// Leave MAC, MTU and addresses to other programs and manage only the link.
 	// With type EXISTING and ip_addresses set, the agent waits for those
@@ -189,8 +527,14 @@ type Interface struct {
 	// Logical name of the VRF_DEVICE interface that this one belongs to; empty
 	// means none.
 	VrfMasterInterface string `protobuf:"bytes,10,opt,name=vrf_master_interface,json=vrfMasterInterface,proto3" json:"vrf_master_interface,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Logical name of the BRIDGE or BOND interface, or of an EXISTING one that is
+	// a bridge or bond, that this interface is a port of; empty means none. Both
+	// must be in the same namespace. A bond sets the MAC address and the MTU of its
+	// ports. An interface that is a port of a bridge or bond of another program is
+	// left there, and the value fails.
+	MasterInterface string `protobuf:"bytes,60,opt,name=master_interface,json=masterInterface,proto3" json:"master_interface,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Interface) Reset() {
@@ -313,6 +657,78 @@ func (x *Interface) GetVrfDev() *VrfDevLink {
 	return nil
 }
 
+func (x *Interface) GetBridge() *BridgeLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Bridge); ok {
+			return x.Bridge
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetVlan() *VlanLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Vlan); ok {
+			return x.Vlan
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetVxlan() *VxlanLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Vxlan); ok {
+			return x.Vxlan
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetBond() *BondLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Bond); ok {
+			return x.Bond
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetMacvlan() *MacvlanLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Macvlan); ok {
+			return x.Macvlan
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetIpvlan() *IpvlanLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Ipvlan); ok {
+			return x.Ipvlan
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetTunnel() *TunnelLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_Tunnel); ok {
+			return x.Tunnel
+		}
+	}
+	return nil
+}
+
+func (x *Interface) GetTunTap() *TunTapLink {
+	if x != nil {
+		if x, ok := x.Link.(*Interface_TunTap); ok {
+			return x.TunTap
+		}
+	}
+	return nil
+}
+
 func (x *Interface) GetLinkOnly() bool {
 	if x != nil {
 		return x.LinkOnly
@@ -323,6 +739,13 @@ func (x *Interface) GetLinkOnly() bool {
 func (x *Interface) GetVrfMasterInterface() string {
 	if x != nil {
 		return x.VrfMasterInterface
+	}
+	return ""
+}
+
+func (x *Interface) GetMasterInterface() string {
+	if x != nil {
+		return x.MasterInterface
 	}
 	return ""
 }
@@ -346,11 +769,67 @@ type Interface_VrfDev struct {
 	VrfDev *VrfDevLink `protobuf:"bytes,22,opt,name=vrf_dev,json=vrfDev,proto3,oneof"`
 }
 
+type Interface_Bridge struct {
+	// Only for type BRIDGE; absent means the defaults.
+	Bridge *BridgeLink `protobuf:"bytes,40,opt,name=bridge,proto3,oneof"`
+}
+
+type Interface_Vlan struct {
+	// Only for type VLAN.
+	Vlan *VlanLink `protobuf:"bytes,41,opt,name=vlan,proto3,oneof"`
+}
+
+type Interface_Vxlan struct {
+	// Only for type VXLAN.
+	Vxlan *VxlanLink `protobuf:"bytes,42,opt,name=vxlan,proto3,oneof"`
+}
+
+type Interface_Bond struct {
+	// Only for type BOND; absent means the defaults.
+	Bond *BondLink `protobuf:"bytes,43,opt,name=bond,proto3,oneof"`
+}
+
+type Interface_Macvlan struct {
+	// Only for type MACVLAN.
+	Macvlan *MacvlanLink `protobuf:"bytes,44,opt,name=macvlan,proto3,oneof"`
+}
+
+type Interface_Ipvlan struct {
+	// Only for type IPVLAN.
+	Ipvlan *IpvlanLink `protobuf:"bytes,45,opt,name=ipvlan,proto3,oneof"`
+}
+
+type Interface_Tunnel struct {
+	// Only for types GRE, IPIP and SIT.
+	Tunnel *TunnelLink `protobuf:"bytes,46,opt,name=tunnel,proto3,oneof"`
+}
+
+type Interface_TunTap struct {
+	// Only for types TUN and TAP; absent means the defaults.
+	TunTap *TunTapLink `protobuf:"bytes,47,opt,name=tun_tap,json=tunTap,proto3,oneof"`
+}
+
 func (*Interface_Veth) isInterface_Link() {}
 
 func (*Interface_Tap) isInterface_Link() {}
 
 func (*Interface_VrfDev) isInterface_Link() {}
+
+func (*Interface_Bridge) isInterface_Link() {}
+
+func (*Interface_Vlan) isInterface_Link() {}
+
+func (*Interface_Vxlan) isInterface_Link() {}
+
+func (*Interface_Bond) isInterface_Link() {}
+
+func (*Interface_Macvlan) isInterface_Link() {}
+
+func (*Interface_Ipvlan) isInterface_Link() {}
+
+func (*Interface_Tunnel) isInterface_Link() {}
+
+func (*Interface_TunTap) isInterface_Link() {}
 
 // Properties of one end of a VETH pair.
 type VethLink struct {
@@ -508,11 +987,568 @@ func (x *VrfDevLink) GetRoutingTable() uint32 {
 	return 0
 }
 
+// Properties of a bridge.
+type BridgeLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Run the spanning tree protocol. By default it is off, and ports forward as
+	// soon as they are up.
+	Stp bool `protobuf:"varint,1,opt,name=stp,proto3" json:"stp,omitempty"`
+	// How long a learned MAC address is kept without traffic, in seconds; 0 means
+	// 300.
+	AgeingTime    uint32 `protobuf:"varint,2,opt,name=ageing_time,json=ageingTime,proto3" json:"ageing_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BridgeLink) Reset() {
+	*x = BridgeLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BridgeLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BridgeLink) ProtoMessage() {}
+
+func (x *BridgeLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BridgeLink.ProtoReflect.Descriptor instead.
+func (*BridgeLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *BridgeLink) GetStp() bool {
+	if x != nil {
+		return x.Stp
+	}
+	return false
+}
+
+func (x *BridgeLink) GetAgeingTime() uint32 {
+	if x != nil {
+		return x.AgeingTime
+	}
+	return 0
+}
+
+// Properties of a VLAN interface.
+type VlanLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Logical name of the interface that carries the tagged frames. It may be in
+	// another namespace.
+	ParentInterface string `protobuf:"bytes,1,opt,name=parent_interface,json=parentInterface,proto3" json:"parent_interface,omitempty"`
+	// VLAN.
+	VlanId uint32 `protobuf:"varint,2,opt,name=vlan_id,json=vlanId,proto3" json:"vlan_id,omitempty"`
+	// EtherType of the tag.
+	Protocol      VlanLink_Protocol `protobuf:"varint,3,opt,name=protocol,proto3,enum=ligato.linux.interfaces.VlanLink_Protocol" json:"protocol,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VlanLink) Reset() {
+	*x = VlanLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VlanLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VlanLink) ProtoMessage() {}
+
+func (x *VlanLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VlanLink.ProtoReflect.Descriptor instead.
+func (*VlanLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *VlanLink) GetParentInterface() string {
+	if x != nil {
+		return x.ParentInterface
+	}
+	return ""
+}
+
+func (x *VlanLink) GetVlanId() uint32 {
+	if x != nil {
+		return x.VlanId
+	}
+	return 0
+}
+
+func (x *VlanLink) GetProtocol() VlanLink_Protocol {
+	if x != nil {
+		return x.Protocol
+	}
+	return VlanLink_DOT1Q
+}
+
+// Properties of a VXLAN tunnel.
+type VxlanLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// VXLAN network identifier.
+	Vni uint32 `protobuf:"varint,1,opt,name=vni,proto3" json:"vni,omitempty"`
+	// Address of the other end, or a multicast group; empty means that entries of
+	// the forwarding table tell.
+	Remote string `protobuf:"bytes,2,opt,name=remote,proto3" json:"remote,omitempty"`
+	// Source address of the packets; empty means that the kernel chooses.
+	Local string `protobuf:"bytes,3,opt,name=local,proto3" json:"local,omitempty"`
+	// UDP port; 0 means 4789.
+	Port uint32 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"`
+	// Logical name of the interface that the packets leave through; required for a
+	// multicast group. It may be in another namespace, where the packets then are.
+	ParentInterface string `protobuf:"bytes,5,opt,name=parent_interface,json=parentInterface,proto3" json:"parent_interface,omitempty"`
+	// TTL of the packets; 0 means that the kernel chooses.
+	Ttl uint32 `protobuf:"varint,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// Do not learn which MAC addresses are behind which remote address.
+	NoLearning    bool `protobuf:"varint,7,opt,name=no_learning,json=noLearning,proto3" json:"no_learning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VxlanLink) Reset() {
+	*x = VxlanLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VxlanLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VxlanLink) ProtoMessage() {}
+
+func (x *VxlanLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VxlanLink.ProtoReflect.Descriptor instead.
+func (*VxlanLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *VxlanLink) GetVni() uint32 {
+	if x != nil {
+		return x.Vni
+	}
+	return 0
+}
+
+func (x *VxlanLink) GetRemote() string {
+	if x != nil {
+		return x.Remote
+	}
+	return ""
+}
+
+func (x *VxlanLink) GetLocal() string {
+	if x != nil {
+		return x.Local
+	}
+	return ""
+}
+
+func (x *VxlanLink) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *VxlanLink) GetParentInterface() string {
+	if x != nil {
+		return x.ParentInterface
+	}
+	return ""
+}
+
+func (x *VxlanLink) GetTtl() uint32 {
+	if x != nil {
+		return x.Ttl
+	}
+	return 0
+}
+
+func (x *VxlanLink) GetNoLearning() bool {
+	if x != nil {
+		return x.NoLearning
+	}
+	return false
+}
+
+// Properties of a bond.
+type BondLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which port sends a frame.
+	Mode BondLink_Mode `protobuf:"varint,1,opt,name=mode,proto3,enum=ligato.linux.interfaces.BondLink_Mode" json:"mode,omitempty"`
+	// How often the carrier of the ports is checked, in milliseconds; 0 means 100.
+	Miimon uint32 `protobuf:"varint,2,opt,name=miimon,proto3" json:"miimon,omitempty"`
+	// What the hash is computed from.
+	HashPolicy BondLink_HashPolicy `protobuf:"varint,3,opt,name=hash_policy,json=hashPolicy,proto3,enum=ligato.linux.interfaces.BondLink_HashPolicy" json:"hash_policy,omitempty"`
+	// Ask the other side for an LACP packet every second rather than every 30
+	// seconds. Only for mode LACP.
+	LacpFast      bool `protobuf:"varint,4,opt,name=lacp_fast,json=lacpFast,proto3" json:"lacp_fast,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BondLink) Reset() {
+	*x = BondLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BondLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BondLink) ProtoMessage() {}
+
+func (x *BondLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BondLink.ProtoReflect.Descriptor instead.
+func (*BondLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *BondLink) GetMode() BondLink_Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return BondLink_ROUND_ROBIN
+}
+
+func (x *BondLink) GetMiimon() uint32 {
+	if x != nil {
+		return x.Miimon
+	}
+	return 0
+}
+
+func (x *BondLink) GetHashPolicy() BondLink_HashPolicy {
+	if x != nil {
+		return x.HashPolicy
+	}
+	return BondLink_LAYER2
+}
+
+func (x *BondLink) GetLacpFast() bool {
+	if x != nil {
+		return x.LacpFast
+	}
+	return false
+}
+
+// Properties of a MACVLAN interface.
+type MacvlanLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Logical name of the interface beneath. It may be in another namespace.
+	ParentInterface string `protobuf:"bytes,1,opt,name=parent_interface,json=parentInterface,proto3" json:"parent_interface,omitempty"`
+	// What interfaces on the same parent exchange.
+	Mode          MacvlanLink_Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=ligato.linux.interfaces.MacvlanLink_Mode" json:"mode,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MacvlanLink) Reset() {
+	*x = MacvlanLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MacvlanLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MacvlanLink) ProtoMessage() {}
+
+func (x *MacvlanLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MacvlanLink.ProtoReflect.Descriptor instead.
+func (*MacvlanLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *MacvlanLink) GetParentInterface() string {
+	if x != nil {
+		return x.ParentInterface
+	}
+	return ""
+}
+
+func (x *MacvlanLink) GetMode() MacvlanLink_Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return MacvlanLink_BRIDGE
+}
+
+// Properties of an IPVLAN interface.
+type IpvlanLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Logical name of the interface beneath. It may be in another namespace.
+	ParentInterface string `protobuf:"bytes,1,opt,name=parent_interface,json=parentInterface,proto3" json:"parent_interface,omitempty"`
+	// Where packets are switched; all IPVLAN interfaces on a parent have the same
+	// mode.
+	Mode          IpvlanLink_Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=ligato.linux.interfaces.IpvlanLink_Mode" json:"mode,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IpvlanLink) Reset() {
+	*x = IpvlanLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IpvlanLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IpvlanLink) ProtoMessage() {}
+
+func (x *IpvlanLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IpvlanLink.ProtoReflect.Descriptor instead.
+func (*IpvlanLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *IpvlanLink) GetParentInterface() string {
+	if x != nil {
+		return x.ParentInterface
+	}
+	return ""
+}
+
+func (x *IpvlanLink) GetMode() IpvlanLink_Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return IpvlanLink_L2
+}
+
+// Properties of a tunnel over IPv4.
+type TunnelLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// IPv4 address of this end; required.
+	Local string `protobuf:"bytes,1,opt,name=local,proto3" json:"local,omitempty"`
+	// IPv4 address of the other end; empty means any: routes tell where packets go.
+	Remote string `protobuf:"bytes,2,opt,name=remote,proto3" json:"remote,omitempty"`
+	// TTL of the packets; 0 means that of the packet inside.
+	Ttl uint32 `protobuf:"varint,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// Logical name of the interface that the packets leave through; empty means
+	// any. It may be in another namespace, where the packets then are.
+	ParentInterface string `protobuf:"bytes,4,opt,name=parent_interface,json=parentInterface,proto3" json:"parent_interface,omitempty"`
+	// Key of the packets, of type GRE only; 0 means none.
+	Key           uint32 `protobuf:"varint,5,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunnelLink) Reset() {
+	*x = TunnelLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunnelLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunnelLink) ProtoMessage() {}
+
+func (x *TunnelLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunnelLink.ProtoReflect.Descriptor instead.
+func (*TunnelLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *TunnelLink) GetLocal() string {
+	if x != nil {
+		return x.Local
+	}
+	return ""
+}
+
+func (x *TunnelLink) GetRemote() string {
+	if x != nil {
+		return x.Remote
+	}
+	return ""
+}
+
+func (x *TunnelLink) GetTtl() uint32 {
+	if x != nil {
+		return x.Ttl
+	}
+	return 0
+}
+
+func (x *TunnelLink) GetParentInterface() string {
+	if x != nil {
+		return x.ParentInterface
+	}
+	return ""
+}
+
+func (x *TunnelLink) GetKey() uint32 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
+// Properties of a TUN or TAP device.
+type TunTapLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the user whose programs may open the device; 0 means root alone.
+	Owner uint32 `protobuf:"varint,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Number of the group whose programs may open the device; 0 means none.
+	Group uint32 `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`
+	// A program may open the device several times, once for each queue.
+	MultiQueue    bool `protobuf:"varint,3,opt,name=multi_queue,json=multiQueue,proto3" json:"multi_queue,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TunTapLink) Reset() {
+	*x = TunTapLink{}
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TunTapLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TunTapLink) ProtoMessage() {}
+
+func (x *TunTapLink) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_interfaces_interface_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TunTapLink.ProtoReflect.Descriptor instead.
+func (*TunTapLink) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_interfaces_interface_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *TunTapLink) GetOwner() uint32 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *TunTapLink) GetGroup() uint32 {
+	if x != nil {
+		return x.Group
+	}
+	return 0
+}
+
+func (x *TunTapLink) GetMultiQueue() bool {
+	if x != nil {
+		return x.MultiQueue
+	}
+	return false
+}
+
 var File_ligato_linux_interfaces_interface_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\n" +
-	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xb3\x05\n" +
+	"'ligato/linux/interfaces/interface.proto\x12\x17ligato.linux.interfaces\x1a\x18ligato/annotations.proto\x1a&ligato/linux/namespace/namespace.proto\"\xbe\n" +
+	"\n" +
 	"\tInterface\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\x04type\x18\x02 \x01(\x0e2'.ligato.linux.interfaces.Interface.TypeR\x04type\x12B\n" +
@@ -525,10 +1561,19 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x03mtu\x18\b \x01(\rB\b\x82}\x05\x12\x03\x10\x80HR\x03mtu\x127\n" +
 	"\x04veth\x18\x14 \x01(\v2!.ligato.linux.interfaces.VethLinkH\x00R\x04veth\x124\n" +
 	"\x03tap\x18\x15 \x01(\v2 .ligato.linux.interfaces.TapLinkH\x00R\x03tap\x12>\n" +
-	"\avrf_dev\x18\x16 \x01(\v2#.ligato.linux.interfaces.VrfDevLinkH\x00R\x06vrfDev\x12\x1b\n" +
+	"\avrf_dev\x18\x16 \x01(\v2#.ligato.linux.interfaces.VrfDevLinkH\x00R\x06vrfDev\x12=\n" +
+	"\x06bridge\x18( \x01(\v2#.ligato.linux.interfaces.BridgeLinkH\x00R\x06bridge\x127\n" +
+	"\x04vlan\x18) \x01(\v2!.ligato.linux.interfaces.VlanLinkH\x00R\x04vlan\x12:\n" +
+	"\x05vxlan\x18* \x01(\v2\".ligato.linux.interfaces.VxlanLinkH\x00R\x05vxlan\x127\n" +
+	"\x04bond\x18+ \x01(\v2!.ligato.linux.interfaces.BondLinkH\x00R\x04bond\x12@\n" +
+	"\amacvlan\x18, \x01(\v2$.ligato.linux.interfaces.MacvlanLinkH\x00R\amacvlan\x12=\n" +
+	"\x06ipvlan\x18- \x01(\v2#.ligato.linux.interfaces.IpvlanLinkH\x00R\x06ipvlan\x12=\n" +
+	"\x06tunnel\x18. \x01(\v2#.ligato.linux.interfaces.TunnelLinkH\x00R\x06tunnel\x12>\n" +
+	"\atun_tap\x18/ \x01(\v2#.ligato.linux.interfaces.TunTapLinkH\x00R\x06tunTap\x12\x1b\n" +
 	"\tlink_only\x18\t \x01(\bR\blinkOnly\x120\n" +
 	"\x14vrf_master_interface\x18\n" +
-	" \x01(\tR\x12vrfMasterInterface\"f\n" +
+	" \x01(\tR\x12vrfMasterInterface\x12)\n" +
+	"\x10master_interface\x18< \x01(\tR\x0fmasterInterface\"\xd8\x01\n" +
 	"\x04Type\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04VETH\x10\x01\x12\x0e\n" +
@@ -538,7 +1583,20 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\bEXISTING\x10\x04\x12\x0e\n" +
 	"\n" +
 	"VRF_DEVICE\x10\x05\x12\t\n" +
-	"\x05DUMMY\x10\x06B\x06\n" +
+	"\x05DUMMY\x10\x06\x12\n" +
+	"\n" +
+	"\x06BRIDGE\x10\x14\x12\b\n" +
+	"\x04VLAN\x10\x15\x12\t\n" +
+	"\x05VXLAN\x10\x16\x12\b\n" +
+	"\x04BOND\x10\x17\x12\v\n" +
+	"\aMACVLAN\x10\x18\x12\n" +
+	"\n" +
+	"\x06IPVLAN\x10\x19\x12\a\n" +
+	"\x03GRE\x10\x1a\x12\b\n" +
+	"\x04IPIP\x10\x1b\x12\a\n" +
+	"\x03SIT\x10\x1c\x12\a\n" +
+	"\x03TUN\x10\x1d\x12\a\n" +
+	"\x03TAP\x10\x1eB\x06\n" +
 	"\x04link\"\xec\x02\n" +
 	"\bVethLink\x12 \n" +
 	"\fpeer_if_name\x18\x01 \x01(\tR\n" +
@@ -553,7 +1611,81 @@ const file_ligato_linux_interfaces_interface_proto_rawDesc = "" +
 	"\x0fvpp_tap_if_name\x18\x01 \x01(\tR\fvppTapIfName\"1\n" +
 	"\n" +
 	"VrfDevLink\x12#\n" +
-	"\rrouting_table\x18\x01 \x01(\rR\froutingTableBMZKgithub.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces;linux_interfacesb\x06proto3"
+	"\rrouting_table\x18\x01 \x01(\rR\froutingTable\"J\n" +
+	"\n" +
+	"BridgeLink\x12\x10\n" +
+	"\x03stp\x18\x01 \x01(\bR\x03stp\x12*\n" +
+	"\vageing_time\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xc0\x84=R\n" +
+	"ageingTime\"\xc5\x01\n" +
+	"\bVlanLink\x12)\n" +
+	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12#\n" +
+	"\avlan_id\x18\x02 \x01(\rB\n" +
+	"\x82}\a\x12\x05\b\x01\x10\xfe\x1fR\x06vlanId\x12F\n" +
+	"\bprotocol\x18\x03 \x01(\x0e2*.ligato.linux.interfaces.VlanLink.ProtocolR\bprotocol\"!\n" +
+	"\bProtocol\x12\t\n" +
+	"\x05DOT1Q\x10\x00\x12\n" +
+	"\n" +
+	"\x06DOT1AD\x10\x01\"\xec\x01\n" +
+	"\tVxlanLink\x12\x1c\n" +
+	"\x03vni\x18\x01 \x01(\rB\n" +
+	"\x82}\a\x12\x05\x10\xff\xff\xff\aR\x03vni\x12\x1d\n" +
+	"\x06remote\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\x06remote\x12\x1b\n" +
+	"\x05local\x18\x03 \x01(\tB\x05\x82}\x02\b\x01R\x05local\x12\x1d\n" +
+	"\x04port\x18\x04 \x01(\rB\t\x82}\x06\x12\x04\x10\xff\xff\x03R\x04port\x12)\n" +
+	"\x10parent_interface\x18\x05 \x01(\tR\x0fparentInterface\x12\x1a\n" +
+	"\x03ttl\x18\x06 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x03ttl\x12\x1f\n" +
+	"\vno_learning\x18\a \x01(\bR\n" +
+	"noLearning\"\xe9\x02\n" +
+	"\bBondLink\x12:\n" +
+	"\x04mode\x18\x01 \x01(\x0e2&.ligato.linux.interfaces.BondLink.ModeR\x04mode\x12!\n" +
+	"\x06miimon\x18\x02 \x01(\rB\t\x82}\x06\x12\x04\x10\xe0\xd4\x03R\x06miimon\x12M\n" +
+	"\vhash_policy\x18\x03 \x01(\x0e2,.ligato.linux.interfaces.BondLink.HashPolicyR\n" +
+	"hashPolicy\x12\x1b\n" +
+	"\tlacp_fast\x18\x04 \x01(\bR\blacpFast\"^\n" +
+	"\x04Mode\x12\x0f\n" +
+	"\vROUND_ROBIN\x10\x00\x12\x11\n" +
+	"\rACTIVE_BACKUP\x10\x01\x12\a\n" +
+	"\x03XOR\x10\x02\x12\r\n" +
+	"\tBROADCAST\x10\x03\x12\b\n" +
+	"\x04LACP\x10\x04\x12\a\n" +
+	"\x03TLB\x10\x05\x12\a\n" +
+	"\x03ALB\x10\x06\"2\n" +
+	"\n" +
+	"HashPolicy\x12\n" +
+	"\n" +
+	"\x06LAYER2\x10\x00\x12\v\n" +
+	"\aLAYER34\x10\x01\x12\v\n" +
+	"\aLAYER23\x10\x02\"\xb0\x01\n" +
+	"\vMacvlanLink\x12)\n" +
+	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12=\n" +
+	"\x04mode\x18\x02 \x01(\x0e2).ligato.linux.interfaces.MacvlanLink.ModeR\x04mode\"7\n" +
+	"\x04Mode\x12\n" +
+	"\n" +
+	"\x06BRIDGE\x10\x00\x12\v\n" +
+	"\aPRIVATE\x10\x01\x12\b\n" +
+	"\x04VEPA\x10\x02\x12\f\n" +
+	"\bPASSTHRU\x10\x03\"\x96\x01\n" +
+	"\n" +
+	"IpvlanLink\x12)\n" +
+	"\x10parent_interface\x18\x01 \x01(\tR\x0fparentInterface\x12<\n" +
+	"\x04mode\x18\x02 \x01(\x0e2(.ligato.linux.interfaces.IpvlanLink.ModeR\x04mode\"\x1f\n" +
+	"\x04Mode\x12\x06\n" +
+	"\x02L2\x10\x00\x12\x06\n" +
+	"\x02L3\x10\x01\x12\a\n" +
+	"\x03L3S\x10\x02\"\xa1\x01\n" +
+	"\n" +
+	"TunnelLink\x12\x1b\n" +
+	"\x05local\x18\x01 \x01(\tB\x05\x82}\x02\b\x02R\x05local\x12\x1d\n" +
+	"\x06remote\x18\x02 \x01(\tB\x05\x82}\x02\b\x02R\x06remote\x12\x1a\n" +
+	"\x03ttl\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\xff\x01R\x03ttl\x12)\n" +
+	"\x10parent_interface\x18\x04 \x01(\tR\x0fparentInterface\x12\x10\n" +
+	"\x03key\x18\x05 \x01(\rR\x03key\"Y\n" +
+	"\n" +
+	"TunTapLink\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\rR\x05owner\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\rR\x05group\x12\x1f\n" +
+	"\vmulti_queue\x18\x03 \x01(\bR\n" +
+	"multiQueueBMZKgithub.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces;linux_interfacesb\x06proto3"
 
 var (
 	file_ligato_linux_interfaces_interface_proto_rawDescOnce sync.Once
@@ -567,30 +1699,56 @@ func file_ligato_linux_interfaces_interface_proto_rawDescGZIP() []byte {
 	return file_ligato_linux_interfaces_interface_proto_rawDescData
 }
 
-var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_ligato_linux_interfaces_interface_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_ligato_linux_interfaces_interface_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_ligato_linux_interfaces_interface_proto_goTypes = []any{
 	(Interface_Type)(0),              // 0: ligato.linux.interfaces.Interface.Type
 	(VethLink_ChecksumOffloading)(0), // 1: ligato.linux.interfaces.VethLink.ChecksumOffloading
-	(*Interface)(nil),                // 2: ligato.linux.interfaces.Interface
-	(*VethLink)(nil),                 // 3: ligato.linux.interfaces.VethLink
-	(*TapLink)(nil),                  // 4: ligato.linux.interfaces.TapLink
-	(*VrfDevLink)(nil),               // 5: ligato.linux.interfaces.VrfDevLink
-	(*namespace.NetNamespace)(nil),   // 6: ligato.linux.namespace.NetNamespace
+	(VlanLink_Protocol)(0),           // 2: ligato.linux.interfaces.VlanLink.Protocol
+	(BondLink_Mode)(0),               // 3: ligato.linux.interfaces.BondLink.Mode
+	(BondLink_HashPolicy)(0),         // 4: ligato.linux.interfaces.BondLink.HashPolicy
+	(MacvlanLink_Mode)(0),            // 5: ligato.linux.interfaces.MacvlanLink.Mode
+	(IpvlanLink_Mode)(0),             // 6: ligato.linux.interfaces.IpvlanLink.Mode
+	(*Interface)(nil),                // 7: ligato.linux.interfaces.Interface
+	(*VethLink)(nil),                 // 8: ligato.linux.interfaces.VethLink
+	(*TapLink)(nil),                  // 9: ligato.linux.interfaces.TapLink
+	(*VrfDevLink)(nil),               // 10: ligato.linux.interfaces.VrfDevLink
+	(*BridgeLink)(nil),               // 11: ligato.linux.interfaces.BridgeLink
+	(*VlanLink)(nil),                 // 12: ligato.linux.interfaces.VlanLink
+	(*VxlanLink)(nil),                // 13: ligato.linux.interfaces.VxlanLink
+	(*BondLink)(nil),                 // 14: ligato.linux.interfaces.BondLink
+	(*MacvlanLink)(nil),              // 15: ligato.linux.interfaces.MacvlanLink
+	(*IpvlanLink)(nil),               // 16: ligato.linux.interfaces.IpvlanLink
+	(*TunnelLink)(nil),               // 17: ligato.linux.interfaces.TunnelLink
+	(*TunTapLink)(nil),               // 18: ligato.linux.interfaces.TunTapLink
+	(*namespace.NetNamespace)(nil),   // 19: ligato.linux.namespace.NetNamespace
 }
 var file_ligato_linux_interfaces_interface_proto_depIdxs = []int32{
-	0, // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
-	6, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
-	3, // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
-	4, // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
-	5, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
-	1, // 5: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	1, // 6: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	0,  // 0: ligato.linux.interfaces.Interface.type:type_name -> ligato.linux.interfaces.Interface.Type
+	19, // 1: ligato.linux.interfaces.Interface.namespace:type_name -> ligato.linux.namespace.NetNamespace
+	8,  // 2: ligato.linux.interfaces.Interface.veth:type_name -> ligato.linux.interfaces.VethLink
+	9,  // 3: ligato.linux.interfaces.Interface.tap:type_name -> ligato.linux.interfaces.TapLink
+	10, // 4: ligato.linux.interfaces.Interface.vrf_dev:type_name -> ligato.linux.interfaces.VrfDevLink
+	11, // 5: ligato.linux.interfaces.Interface.bridge:type_name -> ligato.linux.interfaces.BridgeLink
+	12, // 6: ligato.linux.interfaces.Interface.vlan:type_name -> ligato.linux.interfaces.VlanLink
+	13, // 7: ligato.linux.interfaces.Interface.vxlan:type_name -> ligato.linux.interfaces.VxlanLink
+	14, // 8: ligato.linux.interfaces.Interface.bond:type_name -> ligato.linux.interfaces.BondLink
+	15, // 9: ligato.linux.interfaces.Interface.macvlan:type_name -> ligato.linux.interfaces.MacvlanLink
+	16, // 10: ligato.linux.interfaces.Interface.ipvlan:type_name -> ligato.linux.interfaces.IpvlanLink
+	17, // 11: ligato.linux.interfaces.Interface.tunnel:type_name -> ligato.linux.interfaces.TunnelLink
+	18, // 12: ligato.linux.interfaces.Interface.tun_tap:type_name -> ligato.linux.interfaces.TunTapLink
+	1,  // 13: ligato.linux.interfaces.VethLink.rx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	1,  // 14: ligato.linux.interfaces.VethLink.tx_checksum_offloading:type_name -> ligato.linux.interfaces.VethLink.ChecksumOffloading
+	2,  // 15: ligato.linux.interfaces.VlanLink.protocol:type_name -> ligato.linux.interfaces.VlanLink.Protocol
+	3,  // 16: ligato.linux.interfaces.BondLink.mode:type_name -> ligato.linux.interfaces.BondLink.Mode
+	4,  // 17: ligato.linux.interfaces.BondLink.hash_policy:type_name -> ligato.linux.interfaces.BondLink.HashPolicy
+	5,  // 18: ligato.linux.interfaces.MacvlanLink.mode:type_name -> ligato.linux.interfaces.MacvlanLink.Mode
+	6,  // 19: ligato.linux.interfaces.IpvlanLink.mode:type_name -> ligato.linux.interfaces.IpvlanLink.Mode
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_interfaces_interface_proto_init() }
@@ -602,14 +1760,22 @@ func file_ligato_linux_interfaces_interface_proto_init() {
 		(*Interface_Veth)(nil),
 		(*Interface_Tap)(nil),
 		(*Interface_VrfDev)(nil),
+		(*Interface_Bridge)(nil),
+		(*Interface_Vlan)(nil),
+		(*Interface_Vxlan)(nil),
+		(*Interface_Bond)(nil),
+		(*Interface_Macvlan)(nil),
+		(*Interface_Ipvlan)(nil),
+		(*Interface_Tunnel)(nil),
+		(*Interface_TunTap)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_interfaces_interface_proto_rawDesc), len(file_ligato_linux_interfaces_interface_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   4,
+			NumEnums:      7,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,47 @@
+package descriptor
+
+import (
+	"errors"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// A VLAN has the frames of its parent that carry a tag. It is up or down as its value
+// says, whether the parent is up or not, but has a carrier only if that has one.
+
+// maxVLAN is the highest VLAN that can be used.
+const maxVLAN = 4094
+
+func vlanSpec() spec {
+	return spec{
+		typ:         interfaces.Interface_VLAN,
+		field:       "vlan",
+		required:    true,
+		parent:      func(v *interfaces.Interface) string { return v.GetVlan().GetParentInterface() },
+		needsParent: true,
+		check: func(v *interfaces.Interface) error {
+			errs := []error{enumField("vlan.protocol", v.GetVlan().GetProtocol())}
+			if id := v.GetVlan().GetVlanId(); id == 0 || id > maxVLAN {
+				errs = append(errs, invalid("vlan.vlan_id", "%d; expected 1 to %d", id, maxVLAN))
+			}
+			return errors.Join(errs...)
+		},
+		params: func(v *interfaces.Interface) netlinkapi.LinkParams {
+			p := netlinkapi.VLAN{ID: uint16(v.GetVlan().GetVlanId()), Protocol: netlinkapi.VLANProtocol}
+			if v.GetVlan().GetProtocol() == interfaces.VlanLink_DOT1AD {
+				p.Protocol = netlinkapi.QinQProtocol
+			}
+			return p
+		},
+		fill: func(v *interfaces.Interface, p netlinkapi.LinkParams, parent string) bool {
+			vlan, ok := p.(netlinkapi.VLAN)
+			link := &interfaces.VlanLink{ParentInterface: parent, VlanId: uint32(vlan.ID)}
+			if vlan.Protocol == netlinkapi.QinQProtocol {
+				link.Protocol = interfaces.VlanLink_DOT1AD
+			}
+			v.Link = &interfaces.Interface_Vlan{Vlan: link}
+			return ok
+		},
+	}
+}

@@ -1,0 +1,161 @@
+package descriptor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+)
+
+// A port is an interface that belongs to a bridge or a bond, its master. The agent takes no
+// link out of a bridge or bond of another program. A bond sets its ports up, and the kernel
+// sets them down when they leave; either way the port is then as its value says.
+
+// PortName is the name of the descriptor of ports.
+const PortName = "linux-interface-port"
+
+// masterDependency is the label of the dependency of a port on its bridge or bond.
+const masterDependency = "master-interface-exists"
+
+type port struct {
+	Deps
+	owner
+}
+
+// NewPort returns the descriptor linux-interface-port.
+func NewPort(deps Deps) *api.KVDescriptor {
+	d := port{deps, owner{deps.Label}}
+	return api.Adapt(&api.Descriptor[*interfaces.Interface, any]{
+		Name:       PortName,
+		Southbound: nsmodel.Southbound,
+		KeySelector: func(key string) bool {
+			_, ok := ifmodel.PortKey.Parse(key)
+			return ok
+		},
+		ValueComparator: func(_ string, a, b *interfaces.Interface) bool {
+			return a.GetMasterInterface() == b.GetMasterInterface()
+		},
+		Dependencies:         d.dependencies,
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.delete,
+		RetrieveValueContext: d.retrieveValue,
+	})
+}
+
+func (d port) dependencies(_ string, v *interfaces.Interface) []api.Dependency {
+	return []api.Dependency{{Label: masterDependency, Key: ifmodel.InterfaceModel.KeyFor(v.GetMasterInterface())}}
+}
+
+// find returns the link and its wanted master.
+func (d port) find(ctx context.Context, v *interfaces.Interface) (link, master *ifaceidx.Place, err error) {
+	if master, err = ifaceidx.Find(ctx, d.Index, d.Namespaces, v.GetMasterInterface()); err != nil {
+		return nil, nil, err
+	}
+	if link, err = ifaceidx.Find(ctx, d.Index, d.Namespaces, v.GetName()); err != nil {
+		closeHandle(master)
+		return nil, nil, err
+	}
+	return link, master, nil
+}
+
+func (d port) create(ctx context.Context, _ string, v *interfaces.Interface) (any, error) {
+	return nil, d.join(ctx, v, "")
+}
+
+// update moves the port from one master to another, which takes one request.
+func (d port) update(ctx context.Context, _ string, before, v *interfaces.Interface, _ any) (any, error) {
+	return nil, d.join(ctx, v, before.GetMasterInterface())
+}
+
+// join makes the link a port of its master; left is the logical name of another one that it
+// may be taken from.
+func (d port) join(ctx context.Context, v *interfaces.Interface, left string) error {
+	link, master, err := d.find(ctx, v)
+	if err != nil {
+		return err
+	}
+	defer closeHandle(master)
+	defer closeHandle(link)
+	switch {
+	case link.Namespace() != master.Namespace():
+		return fmt.Errorf("interface %q and its master %q are in different network namespaces", v.GetName(), v.GetMasterInterface())
+	case !netlinkapi.TakesPorts(master.Link.Kind):
+		return fmt.Errorf("interface %q (link %q) is no bridge or bond", v.GetMasterInterface(), master.Link.Name)
+	case link.Link.Master == master.Link.Index:
+		return nil
+	}
+	if err := d.checkOwner(link, left); err != nil {
+		return err
+	}
+	return explain(setMaster(link, master.Link))
+}
+
+// checkOwner refuses to take a link from a master that is not the agent's.
+func (d port) checkOwner(link *ifaceidx.Place, left string) error {
+	if link.Link.Master == 0 {
+		return nil
+	}
+	before, err := link.LinkByIndex(link.Link.Master)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	if _, _, ours := d.parse(before.Alias); ours {
+		return nil
+	}
+	if meta, ok := d.Index.Get(left); ok && meta.LinuxIfIndex == before.Index {
+		return nil
+	}
+	return fmt.Errorf("link %q belongs to %q, which is not the agent's: take it out of there first", link.Link.Name, before.Name)
+}
+
+// setMaster changes the master of a link, which stays up or down.
+func setMaster(p *ifaceidx.Place, master netlinkapi.Link) (err error) {
+	if master.Kind == netlinkapi.KindBond && p.Link.Up { // refuses ports that are up
+		if err := p.SetUp(p.Link.Index, false); err != nil {
+			return err
+		}
+	}
+	undo := netlinkapi.Unchecked(p.Handle)
+	defer func() {
+		now, readErr := undo.LinkByIndex(p.Link.Index)
+		if readErr != nil {
+			err = errors.Join(err, readErr)
+		} else if now.Up != p.Link.Up {
+			err = errors.Join(err, undo.SetUp(p.Link.Index, p.Link.Up))
+		}
+	}()
+	return p.SetMaster(p.Link.Index, master.Index)
+}
+
+func (d port) delete(ctx context.Context, _ string, v *interfaces.Interface, _ any) error {
+	link, master, err := d.find(ctx, v)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer closeHandle(master)
+	defer closeHandle(link)
+	if link.Namespace() != master.Namespace() || link.Link.Master != master.Link.Index {
+		return nil
+	}
+	return ignoreGone(setMaster(link, netlinkapi.Link{}))
+}
+
+func (d port) retrieveValue(ctx context.Context, _ string, last *interfaces.Interface, _ any) (*interfaces.Interface, any, bool, error) {
+	link, master, err := d.find(ctx, last)
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	defer closeHandle(master)
+	defer closeHandle(link)
+	if link.Namespace() != master.Namespace() || link.Link.Master != master.Link.Index {
+		return nil, nil, false, nil
+	}
+	return last, nil, true, nil
+}

@@ -1,0 +1,184 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// The library reads and writes only some parameters of some kinds of links, so the
+// requests about them are made here.
+
+func (ns *namespace) linkRequest(kind, flags, index int) *nl.NetlinkRequest {
+	r := nl.NewNetlinkRequest(kind, flags)
+	r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: ns.links}
+	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	header.Index = int32(index)
+	r.AddData(header)
+	return r
+}
+
+// readLinks returns the links of a reply.
+func readLinks(r *nl.NetlinkRequest) ([]netlinkapi.Link, error) {
+	messages, err := r.Execute(unix.NETLINK_ROUTE, unix.RTM_NEWLINK)
+	if err != nil {
+		return nil, err
+	}
+	links := make([]netlinkapi.Link, len(messages))
+	for i, m := range messages {
+		l, err := netlink.LinkDeserialize(nil, m)
+		if err != nil {
+			return nil, err
+		}
+		links[i] = convertLink(l)
+		if kind, data := linkInfo(m); kind != "" {
+			links[i].Kind, links[i].Params = kind, params(kind, data)
+		}
+	}
+	return links, nil
+}
+
+// linkInfo returns the kind of the link in a message, and its parameters.
+func linkInfo(message []byte) (kind string, data infoData) {
+	header := nl.NewIfInfomsg(unix.AF_UNSPEC).Len()
+	if len(message) < header {
+		return "", nil
+	}
+	data = infoData{}
+	for n, value := range attributes(message[header:]) {
+		if n&nl.NLA_TYPE_MASK != unix.IFLA_LINKINFO {
+			continue
+		}
+		for n, value := range attributes(value) {
+			switch n & nl.NLA_TYPE_MASK {
+			case nl.IFLA_INFO_KIND:
+				kind = unix.ByteSliceToString(value)
+			case nl.IFLA_INFO_DATA:
+				for n, value := range attributes(value) {
+					data[n] = value
+				}
+			}
+		}
+	}
+	return kind, data
+}
+
+func (h *handle) Links() ([]netlinkapi.Link, error) {
+	return dump("list links", func() ([]netlinkapi.Link, error) {
+		return readLinks(h.ns.linkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP, 0))
+	})
+}
+
+func (h *handle) LinkByName(name string) (netlinkapi.Link, error) {
+	r := h.ns.linkRequest(unix.RTM_GETLINK, 0, 0)
+	r.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
+	return oneLink(fmt.Sprintf("find link %q", name), r)
+}
+
+func (h *handle) LinkByIndex(index int) (netlinkapi.Link, error) {
+	return oneLink(fmt.Sprintf("find link with index %d", index), h.ns.linkRequest(unix.RTM_GETLINK, 0, index))
+}
+
+func oneLink(op string, r *nl.NetlinkRequest) (netlinkapi.Link, error) {
+	links, err := readLinks(r)
+	switch {
+	case err != nil:
+		return netlinkapi.Link{}, classify(op, err)
+	case len(links) != 1:
+		return netlinkapi.Link{}, fmt.Errorf("%s: the kernel returned %d links", op, len(links))
+	}
+	return links[0], nil
+}
+
+func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error {
+	op := fmt.Sprintf("add link %q of kind %s", name, p.Kind())
+	if tun, ok := p.(netlinkapi.TUN); ok {
+		if _, err := h.LinkByName(name); err == nil { // the driver would attach to it
+			return classify(op, unix.EEXIST)
+		}
+		return classify(op, h.ns.inside(func() error { return addTUN(name, tun) }))
+	}
+	r := h.ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK, 0)
+	r.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
+	if parent != 0 {
+		r.AddData(nl.NewRtAttr(unix.IFLA_LINK, u32(uint32(parent))))
+	}
+	data := fixed(p, parent)
+	data.changeable(p)
+	r.AddData(linkInfoAttribute(p.Kind(), data))
+	_, err := r.Execute(unix.NETLINK_ROUTE, 0)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return fmt.Errorf("%s: %w; load its module", op, netlinkapi.ErrUnsupported)
+	case errors.Is(err, unix.EBUSY): // a MACVLAN on the parent of an IPVLAN, for example
+		return fmt.Errorf("%s: the parent is used by other links in a way that excludes it: %w", op, err)
+	case err != nil:
+		return classify(op, err)
+	}
+	if p.Kind() == netlinkapi.KindVRF {
+		return h.writeSysctl("1", "net", "ipv4", "tcp_l3mdev_accept")
+	}
+	return nil
+}
+
+func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
+	r := h.ns.linkRequest(unix.RTM_NEWLINK, unix.NLM_F_ACK, index)
+	data := infoData{}
+	data.changeable(p)
+	r.AddData(linkInfoAttribute(p.Kind(), data))
+	_, err := r.Execute(unix.NETLINK_ROUTE, 0)
+	return classify(fmt.Sprintf("change link with index %d of kind %s", index, p.Kind()), err)
+}
+
+func linkInfoAttribute(kind string, data infoData) *nl.RtAttr {
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, nl.NonZeroTerminated(kind))
+	nested := info.AddRtAttr(nl.IFLA_INFO_DATA, nil)
+	for n, value := range data {
+		nested.AddRtAttr(int(n), value)
+	}
+	return info
+}
+
+// addTUN makes a persistent device in the namespace of the thread.
+func addTUN(name string, p netlinkapi.TUN) error {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if is(err, unix.ENOENT, unix.ENODEV, unix.ENXIO) {
+		return fmt.Errorf("/dev/net/tun: %w; load the module tun", netlinkapi.ErrUnsupported)
+	}
+	if err != nil {
+		return fmt.Errorf("open /dev/net/tun: %w", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	flags := uint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if p.TAP {
+		flags = unix.IFF_TAP | unix.IFF_NO_PI
+	}
+	if p.MultiQueue {
+		flags |= unix.IFF_MULTI_QUEUE
+	}
+	request.SetUint16(flags)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
+		return err
+	}
+	if p.Owner != 0 {
+		if err := unix.IoctlSetInt(fd, unix.TUNSETOWNER, int(p.Owner)); err != nil {
+			return err
+		}
+	}
+	if p.Group != 0 {
+		if err := unix.IoctlSetInt(fd, unix.TUNSETGROUP, int(p.Group)); err != nil {
+			return err
+		}
+	}
+	return unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1)
+}

@@ -1,0 +1,238 @@
+package nlsim
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+)
+
+// The kinds of links that are made from parameters: what they need, what they refuse and
+// what they begin with.
+
+// What the kernel answers when a link cannot be used for another one.
+var (
+	errBusyParent = errors.New("the parent is used by other links in a way that excludes it")
+	errLoop       = errors.New("too many levels of links")
+	errUpPort     = errors.New("the port of a bond must be down")
+)
+
+// MTUs that links begin with.
+const (
+	vrfMTU       = 65575
+	greOverhead  = 24
+	ipipOverhead = 20
+	vxlanHeader  = 50
+	ethernetMTU  = 1500
+)
+
+func (h *handle) AddLink(name string, p netlinkapi.LinkParams, parent int) error {
+	return h.k.change("AddLink", func() error {
+		if err := h.ns.checkName(name); err != nil {
+			return err
+		}
+		l := netlinkapi.Link{Name: name, Kind: p.Kind(), MTU: ethernetMTU, Params: p}
+		beneath := h.ns.links[parent]
+		if parent != 0 && beneath == nil {
+			return netlinkapi.ErrNotFound
+		}
+		if err := h.prepare(&l, beneath); err != nil {
+			return err
+		}
+		added := h.ns.add(l)
+		added.origin = h.ns
+		if beneath != nil {
+			added.parent = beneath
+			beneath.children = append(beneath.children, added)
+		}
+		return nil
+	})
+}
+
+// prepare checks the parameters of a new link and fills in what follows from them.
+func (h *handle) prepare(l *netlinkapi.Link, parent *link) error {
+	switch p := l.Params.(type) {
+	case netlinkapi.VRF:
+		l.MTU = vrfMTU
+	case netlinkapi.VLAN, netlinkapi.MACVLAN, netlinkapi.IPVLAN:
+		return stack(l, parent)
+	case netlinkapi.VXLAN:
+		if p.Remote.IsMulticast() && parent == nil {
+			return errInvalid
+		}
+		if parent != nil {
+			l.MTU = parent.MTU - vxlanHeader
+		}
+		return h.unique(func(o netlinkapi.LinkParams) bool {
+			other, ok := o.(netlinkapi.VXLAN)
+			return ok && other.VNI == p.VNI && other.Port == p.Port
+		})
+	case netlinkapi.GRE:
+		return h.tunnel(l, p.Local.AsSlice(), greOverhead)
+	case netlinkapi.IPIP:
+		return h.tunnel(l, p.Local.AsSlice(), ipipOverhead)
+	case netlinkapi.SIT:
+		return h.tunnel(l, p.Local.AsSlice(), ipipOverhead)
+	}
+	return nil
+}
+
+// stack prepares a link that passes on the frames of its parent.
+func stack(l *netlinkapi.Link, parent *link) error {
+	if parent == nil || parent.Loopback {
+		return errInvalid
+	}
+	l.MTU = parent.MTU
+	for _, c := range parent.children {
+		switch {
+		case l.Kind == netlinkapi.KindVLAN:
+			if c.Params == l.Params {
+				return netlinkapi.ErrExists
+			}
+		case c.Kind == netlinkapi.KindVLAN || c.Kind == netlinkapi.KindVXLAN:
+		case c.Kind != l.Kind && isStacked(c.Kind), passthru(c.Params), c.Kind == l.Kind && passthru(l.Params):
+			return errBusyParent
+		}
+	}
+	if l.Kind != netlinkapi.KindMACVLAN || passthru(l.Params) {
+		l.MAC = slices.Clone(parent.MAC)
+	}
+	return nil
+}
+
+func isStacked(kind string) bool {
+	return kind == netlinkapi.KindMACVLAN || kind == netlinkapi.KindIPVLAN
+}
+
+func passthru(p netlinkapi.LinkParams) bool {
+	m, ok := p.(netlinkapi.MACVLAN)
+	return ok && m.Mode == netlinkapi.MACVLANPassthru
+}
+
+// tunnel prepares a tunnel, whose hardware address is that of its end.
+func (h *handle) tunnel(l *netlinkapi.Link, local net.HardwareAddr, overhead int) error {
+	l.MTU, l.MAC = ethernetMTU-overhead, local
+	return h.unique(func(o netlinkapi.LinkParams) bool { return o == l.Params })
+}
+
+// unique refuses a second link whose packets come in like those of the first; the packets
+// are in the namespace that the link was made in.
+func (h *handle) unique(same func(netlinkapi.LinkParams) bool) error {
+	for _, ns := range h.k.spaces {
+		for _, l := range ns.links {
+			if l.origin == h.ns && same(l.Params) {
+				return netlinkapi.ErrExists
+			}
+		}
+	}
+	return nil
+}
+
+func (h *handle) ChangeLink(index int, p netlinkapi.LinkParams) error {
+	return h.set("ChangeLink", index, func(l *link) error {
+		if l.Params == nil || !netlinkapi.CanChange(l.Params, p) {
+			return errInvalid
+		}
+		l.Params = p
+		return nil
+	})
+}
+
+func (h *handle) SetMaster(index, master int) error {
+	return h.set("SetMaster", index, func(l *link) error {
+		var m *link
+		if master != 0 {
+			if m = h.ns.links[master]; m == nil {
+				return netlinkapi.ErrNotFound
+			}
+			if err := l.checkMaster(m); err != nil {
+				return err
+			}
+		}
+		l.leaveMaster()
+		l.Master = master
+		if m != nil && m.Kind == netlinkapi.KindBond { // which is in charge of its ports
+			l.released = &netlinkapi.Link{MAC: l.MAC, MTU: l.MTU}
+			l.MAC, l.MTU, l.Up = slices.Clone(m.MAC), m.MTU, true
+			l.refresh()
+		}
+		return nil
+	})
+}
+
+func (l *link) checkMaster(m *link) error {
+	switch {
+	case m.Kind == netlinkapi.KindVRF:
+	case !netlinkapi.TakesPorts(m.Kind):
+		return netlinkapi.ErrUnsupported
+	case l.Loopback:
+		return errInvalid
+	case l.Kind == netlinkapi.KindBridge:
+		return errLoop
+	case m.Kind == netlinkapi.KindBond && l.Up:
+		return errUpPort
+	}
+	return nil
+}
+
+// leaveMaster ends the membership in a bond, bridge or VRF.
+func (l *link) leaveMaster() {
+	l.Master = 0
+	if l.released == nil {
+		return
+	}
+	l.MAC, l.MTU, l.Up, l.released = l.released.MAC, l.released.MTU, false, nil
+	l.refresh()
+	l.linkDown()
+}
+
+// bound returns an error if the link cannot leave its namespace.
+func (l *link) bound() error {
+	if l.Loopback || l.Kind == netlinkapi.KindVRF || netlinkapi.TakesPorts(l.Kind) {
+		return fmt.Errorf("link %s is bound to its namespace: invalid argument", l.Name)
+	}
+	return nil
+}
+
+// inherit makes a link that was moved what it was before.
+func (l *link) inherit(before *link) {
+	l.checksums, l.tap, l.origin = before.checksums, before.tap, before.origin
+	if p := before.peer; p != nil {
+		l.peer, p.peer = p, l
+	}
+	if p := before.parent; p != nil {
+		l.parent = p
+		p.children[slices.Index(p.children, before)] = l
+	}
+	l.children = before.children
+	for _, c := range l.children {
+		c.parent = l
+	}
+}
+
+// removeRelatives removes what a deleted link takes along.
+func (l *link) removeRelatives() {
+	if p := l.peer; p != nil {
+		p.peer, l.peer = nil, nil
+		p.remove()
+	}
+	if p := l.parent; p != nil {
+		p.children = slices.DeleteFunc(p.children, func(c *link) bool { return c == l })
+	}
+	for _, c := range slices.Clone(l.children) {
+		if c.parent = nil; l.takesAlong(c) {
+			c.remove()
+		}
+	}
+}
+
+// takesAlong: tunnels alone outlive the link that their packets leave through.
+func (l *link) takesAlong(child *link) bool {
+	switch child.Kind {
+	case netlinkapi.KindGRE, netlinkapi.KindIPIP, netlinkapi.KindSIT:
+		return false
+	}
+	return true
+}
