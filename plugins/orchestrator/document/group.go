@@ -53,9 +53,16 @@ func layout(set *models.Set) []*group {
 			}
 		}
 	}
+	for _, g := range groups {
+		for _, m := range g.members { // of two messages of one name, the older field has the alias
+			g.alias(m.model, m)
+		}
+	}
 	for _, model := range set.All() {
-		root, _, _ := strings.Cut(model.Spec().Module, ".")
-		open(root).alias(model, placed[model.ProtoName()])
+		if m := placed[model.ProtoName()]; m == nil {
+			root, _, _ := strings.Cut(model.Spec().Module, ".")
+			open(root).alias(model, nil)
+		}
 	}
 	return groups
 }
