@@ -205,18 +205,23 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	for json, want := range map[string]string{
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK"}`:                         "",
-		`{"outgoingInterface":"x","dstNetwork":"fd00::/64","gwAddr":"fe80::1"}`:                      "",
-		`{"outgoingInterface":"x","dstNetwork":"0.0.0.0/0","scope":"GLOBAL","gwAddr":"0.0.0.0"}`:     "",
-		`{"dstNetwork":"10.0.0.0/8","scope":"LINK"}`:                                                 "outgoing_interface",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8"}`:                                        "scope: missing",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":9}`:                              "scope: 9",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.1/8","scope":"LINK"}`:                         "host bits; expected 10.0.0.0/8",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0","scope":"LINK"}`:                           "dst_network",
-		`{"outgoingInterface":"x","dstNetwork":"alloc:n","scope":"LINK"}`:                            "allocates no addresses",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","gwAddr":"10.0.0.1"}`:     "not allowed with scope LINK",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fd00::1"}`:    "IP version",
-		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"10.0.0.1/8"}`: "gw_addr",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK"}`:                                   "",
+		`{"outgoingInterface":"x","dstNetwork":"fd00::/64","gwAddr":"fe80::1"}`:                                "",
+		`{"outgoingInterface":"x","dstNetwork":"0.0.0.0/0","scope":"GLOBAL","gwAddr":"0.0.0.0"}`:               "",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","table":7,"sourceAddr":"10.0.0.1"}`: "",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","table":254}`:                       "table: 254 is the main table",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","onLink":true}`:                     "on_link: not allowed without",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","sourceAddr":"x"}`:                  "source_addr",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","sourceAddr":"fd00::1"}`:            "source_addr",
+		`{"dstNetwork":"10.0.0.0/8","scope":"LINK"}`:                                                           "outgoing_interface",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8"}`:                                                  "scope: missing",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":9}`:                                        "scope: 9",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.1/8","scope":"LINK"}`:                                   "host bits; expected 10.0.0.0/8",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0","scope":"LINK"}`:                                     "dst_network",
+		`{"outgoingInterface":"x","dstNetwork":"alloc:n","scope":"LINK"}`:                                      "allocates no addresses",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"LINK","gwAddr":"10.0.0.1"}`:               "not allowed with scope LINK",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"fd00::1"}`:              "IP version",
+		`{"outgoingInterface":"x","dstNetwork":"10.0.0.0/8","scope":"GLOBAL","gwAddr":"10.0.0.1/8"}`:           "gw_addr",
 	} {
 		check(json, &l3.Route{}, route.Validate, want)
 	}

@@ -81,11 +81,11 @@ func (p *Plugin) Init() (err error) {
 	return nil
 }
 
-// removed reports a value that the kernel may have lost. The scheduler reads it, so what
+// removed reports what the kernel may have lost. The scheduler reads it, so what
 // the agent itself removed, or another process added, is no loss.
 func (p *Plugin) removed(iface string, e netlinkapi.Event) {
-	key := descriptor.KeyOfRemoved(iface, e)
-	if err := p.Scheduler.ReportLost(key); err != nil {
-		p.Log.Debug("a lost value was not reported", "key", key, "error", err)
+	keys := descriptor.KeysOfRemoved(iface, e)
+	if err := p.Scheduler.ReportLost(keys...); err != nil {
+		p.Log.Debug("lost values were not reported", "keys", keys, "error", err)
 	}
 }

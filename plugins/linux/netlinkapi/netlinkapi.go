@@ -193,12 +193,14 @@ type Route struct {
 	Scope    Scope        // 0 for IPv6
 	Metric   uint32       // the kernel reads 0 as 1024 for IPv6
 	Protocol Protocol
+	Source   netip.Addr // of packets that this host sends along the route; invalid: the kernel chooses
+	OnLink   bool       // the gateway is on the link, whatever the addresses of that are
 }
 
 // Is reports whether two routes have the same link, table, destination, metric and
 // protocol.
 func (r Route) Is(other Route) bool {
-	other.Gateway, other.Scope = r.Gateway, r.Scope
+	other.Gateway, other.Scope, other.Source, other.OnLink = r.Gateway, r.Scope, r.Source, r.OnLink
 	return r == other
 }
 
@@ -244,6 +246,7 @@ type Event struct {
 	Link   int
 	Prefix netip.Prefix // of AddressRemoved, and the destination of RouteRemoved
 	IP     netip.Addr   // of NeighbourRemoved
+	Table  uint32       // of RouteRemoved
 }
 
 // EventKind says what an Event is about.

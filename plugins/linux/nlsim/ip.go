@@ -76,7 +76,7 @@ func (l *link) flushNeighbours(which func(netlinkapi.Neighbour) bool) {
 // removed notifies of a route that was deleted or replaced.
 func (ns *space) removed(r netlinkapi.Route) {
 	if r.Protocol.Static() {
-		ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst})
+		ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst, Table: r.Table})
 	}
 }
 
@@ -129,11 +129,26 @@ func (h *handle) DeleteAddress(a netlinkapi.Address) error {
 		h.ns.routes = slices.DeleteFunc(h.ns.routes, func(r netlinkapi.Route) bool {
 			return r.Link == a.Link && r.Protocol == netlinkapi.ProtocolKernel && r.Dst == a.Prefix.Masked()
 		})
+		h.ns.lostSource(a.Prefix.Addr())
 		if a.Prefix.Addr().Is4() {
 			l.lostAddress4()
 		}
 		return nil
 	})
+}
+
+// lostSource removes the IPv4 routes whose source address is gone; IPv6 routes lose the
+// source alone.
+func (ns *space) lostSource(ip netip.Addr) {
+	if ns.hasAddress(ip) {
+		return
+	}
+	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Source == ip && ip.Is4() })
+	for i := range ns.routes {
+		if ns.routes[i].Source == ip {
+			ns.routes[i].Source = netip.Addr{}
+		}
+	}
 }
 
 // lostAddress4 removes the IPv4 routes and neighbours of a link that lost its last IPv4
@@ -207,8 +222,10 @@ func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
 		return errInvalid
 	case !l.Up:
 		return errNetworkDown
-	case r.Gateway.IsValid() && !h.reachable(r):
+	case r.Gateway.IsValid() && !r.OnLink && !h.reachable(r):
 		return errNetworkUnreachable
+	case r.OnLink && !r.Gateway.IsValid(), r.Source.IsValid() && !h.ns.hasAddress(r.Source):
+		return errInvalid
 	}
 	r = normal(r)
 	at := slices.IndexFunc(h.ns.routes, sameRoute(r))
@@ -218,7 +235,7 @@ func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
 	case replace:
 		h.ns.routes[at] = r
 		if r.Protocol != netlinkapi.ProtocolAgent {
-			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst})
+			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst, Table: r.Table})
 		}
 	default:
 		return netlinkapi.ErrExists
@@ -229,8 +246,13 @@ func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
 // reachable reports whether the gateway is in a network attached to the link.
 func (h *handle) reachable(r netlinkapi.Route) bool {
 	return slices.ContainsFunc(h.ns.routes, func(via netlinkapi.Route) bool {
-		return via.Link == r.Link && !via.Gateway.IsValid() && via.Table == normal(r).Table && via.Dst.Contains(r.Gateway)
+		return via.Link == r.Link && !via.Gateway.IsValid() && via.Dst.Contains(r.Gateway) &&
+			(via.Table == normal(r).Table || via.Table == h.ns.links[r.Link].table())
 	})
+}
+
+func (ns *space) hasAddress(ip netip.Addr) bool {
+	return slices.ContainsFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Prefix.Addr() == ip })
 }
 
 func (h *handle) DeleteRoute(r netlinkapi.Route) error {

@@ -368,7 +368,8 @@ func (ns *space) print(b *strings.Builder) {
 		}
 		for _, r := range ns.routes {
 			if r.Link == l.Index {
-				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d\n", r.Dst, r.Gateway, r.Metric, r.Protocol)
+				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d table=%d source=%s onlink=%t\n",
+					r.Dst, r.Gateway, r.Metric, r.Protocol, r.Table, r.Source, r.OnLink)
 			}
 		}
 		for _, n := range ns.neighs {

@@ -20,7 +20,7 @@ func TestNameShape(t *testing.T) {
 		"vpp.vrf-table":      {"id/<Id>/protocol/<Protocol>", []string{"1", "id/one/protocol/IPV4", "id/1/protocol/ipv4", "id/1"}},
 		"vpp.abfs.abf":       {"<Index>", []string{"abf1"}},
 		"vpp.nat.nat44-pool": {"(<Name>|vrf/<VrfId>/address/<FirstIp>[-<LastIp>])", nil},
-		"linux.l3.route":     {"<IP>/<MaskSize>/<OutgoingInterface>", []string{"10.0.0.0"}},
+		"linux.l3.route":     {"[table/<Table>/]<IP>/<MaskSize>/<OutgoingInterface>", []string{"10.0.0.0"}},
 		"vpp.route": {"[if/<OutgoingInterface>/]vrf/<VrfId>/dst/<IP>/<MaskSize>/[gw/<NextHopAddr>]",
 			[]string{"vrf/x/dst/10.0.0.0/8/", "vrf/0/dst/10.0.0.0/8", "10.0.0.0/8", "vrf/0/10.0.0.0/8/gw/10.0.0.1"}},
 		"vpp.ipsec.sp": {"spd/<SpdIndex>/sa/<SaIndex>/(outbound/|inbound/)local-addresses/<LocalAddrStart>-<LocalAddrStop>/remote-addresses/<RemoteAddrStart>-<RemoteAddrStop>",

@@ -14,7 +14,8 @@ func NameTemplate(modelName string) string {
 	case "linux.l3.arp", "vpp.arp":
 		return `{{.Interface}}/{{.IpAddress}}`
 	case "linux.l3.route":
-		return `{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
+		return `{{if .Table}}table/{{.Table}}/{{end}}` +
+			`{{with ipnet .DstNetwork}}{{printf "%s/%d" .IP .MaskSize}}{{else}}{{.DstNetwork}}{{end}}` +
 			`/{{.OutgoingInterface}}`
 	case "netalloc.ip":
 		return `network/{{.NetworkName}}/interface/{{.InterfaceName}}`

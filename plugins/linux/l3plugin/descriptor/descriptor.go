@@ -81,12 +81,19 @@ func (d Deps) visit(ctx context.Context, f func(h netlinkapi.Handle, names map[i
 	return nil
 }
 
-// KeyOfRemoved returns the key of the route or neighbour that an event is about.
-func KeyOfRemoved(iface string, e netlinkapi.Event) string {
+// KeysOfRemoved returns the keys that the route or neighbour may have that an event is about:
+// a route of the table of its interface does not name the table.
+func KeysOfRemoved(iface string, e netlinkapi.Event) []string {
 	if e.Kind == netlinkapi.NeighbourRemoved {
-		return l3model.ARPModel.Key(&l3.ARPEntry{Interface: iface, IpAddress: e.IP.String()})
+		return []string{l3model.ARPModel.Key(&l3.ARPEntry{Interface: iface, IpAddress: e.IP.String()})}
 	}
-	return l3model.RouteModel.Key(&l3.Route{OutgoingInterface: iface, DstNetwork: e.Prefix.String()})
+	r := &l3.Route{OutgoingInterface: iface, DstNetwork: e.Prefix.String()}
+	keys := []string{l3model.RouteModel.Key(r)}
+	if e.Table != netlinkapi.MainTable {
+		r.Table = e.Table
+		keys = append(keys, l3model.RouteModel.Key(r))
+	}
+	return keys
 }
 
 // names lists the interfaces in a namespace by index.

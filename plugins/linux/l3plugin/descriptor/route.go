@@ -12,6 +12,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
 	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -31,6 +32,7 @@ const (
 	routeInterfaceUp      = "outgoing-interface-is-up"
 	routeInterfaceAddress = "outgoing-interface-has-ip-address"
 	routeGateway          = "gw-reachable"
+	routeSource           = "source-address-assigned"
 )
 
 // defaultMetric6 is what the kernel makes of metric 0 for IPv6.
@@ -100,7 +102,7 @@ func (d route) validate(key string, v *l3.Route) error {
 	if _, known := scopes[v.GetScope()]; !known {
 		errs = append(errs, invalid("scope", "%d; expected GLOBAL, SITE, LINK or HOST", v.GetScope()))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, validateExtras(v))...)
 }
 
 func validateRoute(_ string, v *l3.Route) error {
@@ -117,7 +119,29 @@ func validateRoute(_ string, v *l3.Route) error {
 	} else if err == nil && dst.Addr().Is4() && v.GetScope() == l3.Route_UNDEFINED {
 		errs = append(errs, invalid("scope", "missing; expected GLOBAL, SITE, LINK or HOST for an IPv4 route"))
 	}
-	return errors.Join(append(errs, validateGateway(v, dst))...)
+	return errors.Join(append(errs, validateGateway(v, dst), validateExtras(v))...)
+}
+
+// validateExtras checks the fields that the predecessor did not have.
+func validateExtras(v *l3.Route) error {
+	var errs []error
+	if v.GetTable() == netlinkapi.MainTable {
+		errs = append(errs, invalid("table", "%d is the main table; expected 0 for it", v.GetTable()))
+	}
+	if v.GetOnLink() && !refers(v.GetGwAddr()) && !address(v.GetGwAddr()).IsValid() {
+		errs = append(errs, invalid("on_link", "not allowed without gw_addr"))
+	}
+	if text := v.GetSourceAddr(); text != "" {
+		source := address(text)
+		dst, err := destination(v)
+		switch {
+		case !source.IsValid() || source.Zone() != "":
+			errs = append(errs, invalid("source_addr", "%q; expected an IP address of this host", text))
+		case err == nil && source.Is4() != dst.Addr().Is4():
+			errs = append(errs, invalid("source_addr", "%q is not of the IP version of the destination %s", text, dst))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func validateGateway(v *l3.Route, dst netip.Prefix) error {
@@ -142,8 +166,14 @@ func validateGateway(v *l3.Route, dst netip.Prefix) error {
 func routeDependencies(_ string, v *l3.Route) []api.Dependency {
 	iface := v.GetOutgoingInterface()
 	deps := append([]api.Dependency{isUp(routeInterfaceUp, iface), hasAddress(routeInterfaceAddress, iface)}, routeAllocations(v)...)
+	if source := address(v.GetSourceAddr()); source.IsValid() {
+		deps = append(deps, api.Dependency{Label: routeSource, AnyOf: api.AnyOfDependency{
+			KeyPrefixes: []string{ifmodel.AddressKey.Prefix()},
+			KeySelector: func(key string) bool { return assigns(key, source) },
+		}})
+	}
 	gw := address(v.GetGwAddr())
-	if !gw.IsValid() || gw.IsLinkLocalUnicast() && gw.Is6() { // the latter are on every link
+	if v.GetOnLink() || !gw.IsValid() || gw.IsLinkLocalUnicast() && gw.Is6() { // the latter are on every link
 		return deps
 	}
 	return append(deps, api.Dependency{Label: routeGateway, AnyOf: api.AnyOfDependency{
@@ -168,8 +198,20 @@ func reaches(key string, gw netip.Addr) bool {
 	return err == nil && p.Contains(gw)
 }
 
+// assigns reports whether the key is of the address, or may be.
+func assigns(key string, source netip.Addr) bool {
+	_, addr, _, ok := ifmodel.ParseAddressKey(key)
+	if !ok || netallocmodel.IsRef(addr) {
+		return ok // the key of a reference does not tell
+	}
+	p, err := netip.ParsePrefix(addr)
+	return err == nil && p.Addr() == source
+}
+
+// routeDerived: a route of another table makes no gateway reachable for the routes of the
+// interface's table.
 func routeDerived(_ string, v *l3.Route) []api.KeyValuePair {
-	if v.GetScope() != l3.Route_LINK {
+	if v.GetScope() != l3.Route_LINK || v.GetTable() != 0 {
 		return nil
 	}
 	key := l3model.LinkLocalRouteKey.Key(v.GetOutgoingInterface(), v.GetDstNetwork())
@@ -185,8 +227,14 @@ func sameRoute(_ string, a, b *l3.Route) bool {
 	if errA != nil || errB != nil || dstA != dstB {
 		return false
 	}
-	return a.GetOutgoingInterface() == b.GetOutgoingInterface() && metric(a) == metric(b) &&
-		address(a.GetGwAddr()) == address(b.GetGwAddr()) && (dstA.Addr().Is6() || a.GetScope() == b.GetScope())
+	sameScope := dstA.Addr().Is6() || a.GetScope() == b.GetScope()
+	return sameScope && metric(a) == metric(b) && a.GetTable() == b.GetTable() &&
+		address(a.GetSourceAddr()) == address(b.GetSourceAddr()) && sameNextHop(a, b)
+}
+
+func sameNextHop(a, b *l3.Route) bool {
+	return a.GetOutgoingInterface() == b.GetOutgoingInterface() &&
+		address(a.GetGwAddr()) == address(b.GetGwAddr()) && a.GetOnLink() == b.GetOnLink()
 }
 
 // metric is the metric as the kernel has it.

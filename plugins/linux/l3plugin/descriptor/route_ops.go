@@ -46,9 +46,15 @@ func (d route) kernelRoute(p *ifaceidx.Place, v *l3.Route) (netlinkapi.Route, er
 	if err != nil {
 		return netlinkapi.Route{}, err
 	}
+	if v.GetTable() == table {
+		return netlinkapi.Route{}, invalid("table", "%d is the table of the interface; expected 0 for it", table)
+	}
+	if v.GetTable() != 0 {
+		table = v.GetTable()
+	}
 	r := netlinkapi.Route{
-		Link: p.Link.Index, Table: table, Dst: dst, Gateway: address(v.GetGwAddr()),
-		Metric: metric(v), Protocol: netlinkapi.ProtocolAgent,
+		Link: p.Link.Index, Table: table, Dst: dst, Gateway: address(v.GetGwAddr()), OnLink: v.GetOnLink(),
+		Metric: metric(v), Protocol: netlinkapi.ProtocolAgent, Source: address(v.GetSourceAddr()),
 	}
 	if dst.Addr().Is4() {
 		r.Scope = scopes[v.GetScope()]
@@ -135,10 +141,14 @@ func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, er
 			if iface == "" {
 				continue
 			}
-			v := value(r, iface)
+			own, known := d.ownTable(iface)
+			if !known {
+				continue
+			}
+			v := value(r, iface, own)
 			key := l3model.RouteModel.Key(v)
 			want := wanted[key]
-			if r.Protocol != netlinkapi.ProtocolAgent && (want == nil || !r.Protocol.Static()) || !d.inTable(iface, r) {
+			if r.Protocol != netlinkapi.ProtocolAgent && (want == nil || !r.Protocol.Static()) {
 				continue
 			}
 			if want != nil {
@@ -193,21 +203,27 @@ func (d route) literalRoutes(all []routeKV) (literal map[string]*l3.Route, spell
 	return literal, spelled
 }
 
-// inTable reports whether the route is in the table of its interface.
-func (d route) inTable(iface string, r netlinkapi.Route) bool {
+// ownTable is the table of an interface; false if its VRF is not known.
+func (d route) ownTable(iface string) (table uint32, known bool) {
 	meta, ok := d.Index.Get(iface)
 	if !ok {
-		return false
+		return 0, false
 	}
 	table, err := d.table(meta)
-	return err == nil && table == r.Table
+	return table, err == nil
 }
 
-// value makes a value of a route.
-func value(r netlinkapi.Route, iface string) *l3.Route {
-	v := &l3.Route{OutgoingInterface: iface, DstNetwork: r.Dst.String(), Metric: r.Metric}
+// value makes a value of a route; own is the table of its interface.
+func value(r netlinkapi.Route, iface string, own uint32) *l3.Route {
+	v := &l3.Route{OutgoingInterface: iface, DstNetwork: r.Dst.String(), Metric: r.Metric, OnLink: r.OnLink}
+	if r.Table != own {
+		v.Table = r.Table
+	}
 	if r.Gateway.IsValid() {
 		v.GwAddr = r.Gateway.String()
+	}
+	if r.Source.IsValid() {
+		v.SourceAddr = r.Source.String()
 	}
 	v.Scope = l3.Route_GLOBAL
 	if r.Dst.Addr().Is6() {
@@ -238,8 +254,12 @@ func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ an
 	if err != nil {
 		return nil, nil, false, ignoreGone(err)
 	}
-	v := value(r, last.GetOutgoingInterface())
-	if refers(last.GetDstNetwork(), last.GetGwAddr()) && r.Gateway == want.Gateway && r.Metric == want.Metric {
+	own, err := d.table(p.Meta)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	v := value(r, last.GetOutgoingInterface(), own)
+	if refers(last.GetDstNetwork(), last.GetGwAddr()) && r == want {
 		return last, nil, true, nil
 	}
 	v.DstNetwork = last.GetDstNetwork()

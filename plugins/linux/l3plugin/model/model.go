@@ -2,6 +2,8 @@
 package model
 
 import (
+	"fmt"
+
 	"github.com/tenuto-dev/tenuto/infra/models"
 	netallocmodel "github.com/tenuto-dev/tenuto/plugins/netalloc/model"
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -12,7 +14,7 @@ var ARPModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "
 
 // RouteModel places routes at
 // config/linux/l3/v2/route/{network}/{prefix length}/{interface}, the network
-// without host bits.
+// without host bits; those of a table of their own have table/{table}/ before that.
 var RouteModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "route"}, routeName)
 
 // LinkLocalRouteKey is a property of a route with scope LINK: the destination
@@ -23,5 +25,9 @@ var LinkLocalRouteKey = models.MustKeyTemplate("linux/link-local-route/{iface}/d
 func arpName(e *l3.ARPEntry) string { return e.GetInterface() + "/" + e.GetIpAddress() }
 
 func routeName(r *l3.Route) string {
-	return netallocmodel.NetworkKeyPart(r.GetDstNetwork()) + "/" + r.GetOutgoingInterface()
+	name := netallocmodel.NetworkKeyPart(r.GetDstNetwork()) + "/" + r.GetOutgoingInterface()
+	if r.GetTable() != 0 {
+		name = fmt.Sprintf("table/%d/%s", r.GetTable(), name)
+	}
+	return name
 }

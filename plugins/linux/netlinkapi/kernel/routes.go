@@ -39,6 +39,7 @@ func convertRoute(r netlink.Route, fam int) netlinkapi.Route {
 		}
 	}
 	gw, _ := netip.AddrFromSlice(r.Gw)
+	source, _ := netip.AddrFromSlice(r.Src)
 	return netlinkapi.Route{
 		Link:     r.LinkIndex,
 		Table:    uint32(r.Table),
@@ -47,6 +48,8 @@ func convertRoute(r netlink.Route, fam int) netlinkapi.Route {
 		Scope:    netlinkapi.Scope(r.Scope),
 		Metric:   uint32(r.Priority),
 		Protocol: netlinkapi.Protocol(r.Protocol),
+		Source:   source.Unmap(),
+		OnLink:   r.Flags&unix.RTNH_F_ONLINK != 0,
 	}
 }
 
@@ -105,7 +108,11 @@ func (h *handle) DeleteRoute(r netlinkapi.Route) error {
 }
 
 func (h *handle) routeError(op string, r netlinkapi.Route, err error) error {
-	return classify(fmt.Sprintf("%s route to %s", op, r.Dst), err)
+	op = fmt.Sprintf("%s route to %s", op, r.Dst)
+	if is(err, unix.EINVAL) && r.Source.IsValid() {
+		return fmt.Errorf("%s: %w (is the source %s an address of this host, and usable yet?)", op, err, r.Source)
+	}
+	return classify(op, err)
 }
 
 func route(r netlinkapi.Route) *netlink.Route {
@@ -120,6 +127,12 @@ func route(r netlinkapi.Route) *netlink.Route {
 	}
 	if r.Gateway.IsValid() {
 		kr.Gw = r.Gateway.AsSlice()
+	}
+	if r.Source.IsValid() {
+		kr.Src = r.Source.AsSlice()
+	}
+	if r.OnLink {
+		kr.Flags = unix.RTNH_F_ONLINK
 	}
 	return kr
 }

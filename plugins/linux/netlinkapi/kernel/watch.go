@@ -142,8 +142,8 @@ func parseEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 	case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 		return addressEvents(m)
 	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
-		if dst, link, ok := parseRoute(m.Data); ok {
-			return []netlinkapi.Event{{Kind: netlinkapi.RouteRemoved, Link: link, Prefix: dst}}
+		if e, ok := parseRoute(m.Data); ok {
+			return []netlinkapi.Event{e}
 		}
 	case unix.RTM_DELNEIGH:
 		if ip, link, ok := parseNeighbour(m.Data); ok {
@@ -203,11 +203,12 @@ func linkEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 	return changed(int(info.Index), down)
 }
 
-// parseRoute reads the destination and the link of a route with one next hop.
-func parseRoute(data []byte) (dst netip.Prefix, link int, ok bool) {
+// parseRoute reads a removed route with one next hop.
+func parseRoute(data []byte) (e netlinkapi.Event, ok bool) {
 	if len(data) < unix.SizeofRtMsg {
-		return dst, 0, false
+		return e, false
 	}
+	e = netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Table: uint32(data[4])}
 	addr := netip.IPv4Unspecified()
 	if data[0] == unix.AF_INET6 {
 		addr = netip.IPv6Unspecified()
@@ -217,11 +218,13 @@ func parseRoute(data []byte) (dst netip.Prefix, link int, ok bool) {
 		case unix.RTA_DST:
 			addr, _ = netip.AddrFromSlice(value)
 		case unix.RTA_OIF:
-			link = int32At(value)
+			e.Link = int32At(value)
+		case unix.RTA_TABLE:
+			e.Table = uint32(int32At(value))
 		}
 	}
-	dst = netip.PrefixFrom(addr, int(data[1]))
-	return dst, link, link != 0 && dst.IsValid()
+	e.Prefix = netip.PrefixFrom(addr, int(data[1]))
+	return e, e.Link != 0 && e.Prefix.IsValid()
 }
 
 // parseNeighbour reads the address and the link of a neighbour.

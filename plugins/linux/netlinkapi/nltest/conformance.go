@@ -21,6 +21,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"settings":       testSettings,
 		"addresses":      testAddresses,
 		"routes":         testRoutes,
+		"route fields":   testRouteFields,
 		"neighbours":     testNeighbours,
 		"watch":          testWatch,
 		"watch others":   testWatchOthers,

@@ -22,6 +22,11 @@ func static(link int, dst, gw string) netlinkapi.Route {
 	return r
 }
 
+func inTable(r netlinkapi.Route, table uint32) netlinkapi.Route {
+	r.Table = table
+	return r
+}
+
 // cable makes a pair of links that are up, with addresses on the first.
 func cable(t *testing.T, h netlinkapi.Handle, addrs ...string) (link int) {
 	t.Helper()
@@ -42,6 +47,7 @@ func testFindRoute(t *testing.T, w *World) {
 	all := []netlinkapi.Route{
 		static(i, "10.2.0.0/16", "10.1.0.2"), static(i, "10.2.0.0/24", "10.1.0.2"), static(i, "10.2.0.0/32", "10.1.0.3"),
 		static(i, "10.9.0.0/16", ""), static(i, "0.0.0.0/0", "10.1.0.2"), static(i, "10.0.0.0/8", "10.1.0.2"),
+		inTable(static(i, "10.2.0.0/16", "10.1.0.2"), 77), inTable(static(i, "fd00:2::/64", "fd00:1::2"), 77),
 		static(i, "fd00:2::/48", "fd00:1::2"), static(i, "fd00:2::/64", "fd00:1::2"), static(i, "::/0", "fd00:1::2"),
 	}
 	find := func(what string, r netlinkapi.Route, want bool) {
@@ -149,7 +155,7 @@ func checkRemovals(t *testing.T, h netlinkapi.Handle, r removals) {
 		must(t, h.SetNeighbour(n6))
 	}
 	route := func(r netlinkapi.Route) netlinkapi.Event {
-		return netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: i, Prefix: r.Dst}
+		return netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: i, Prefix: r.Dst, Table: r.Table}
 	}
 	neighbour := func(n netlinkapi.Neighbour) netlinkapi.Event {
 		return netlinkapi.Event{Kind: netlinkapi.NeighbourRemoved, Link: i, IP: n.IP}

@@ -85,13 +85,15 @@ func (Route_Scope) EnumDescriptor() ([]byte, []int) {
 }
 
 // A route. Model linux.l3.route, key
-// config/linux/l3/v2/route/{dst_network}/{outgoing_interface}. It waits for the
-// interface to be up and to have an address, and for the gateway to be
-// reachable.
+// config/linux/l3/v2/route/{dst_network}/{outgoing_interface}, or, of a table of
+// its own,
+// config/linux/l3/v2/route/table/{table}/{dst_network}/{outgoing_interface}. It
+// waits for the interface to be up and to have an address, and for the gateway to
+// be reachable.
 type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name of the Linux interface; required. The route goes into the
-	// table of the VRF that the interface belongs to.
+	// table of the VRF that the interface belongs to, unless table says otherwise.
 	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
 	// Scope of the destination; required for IPv4, ignored for IPv6.
 	Scope Route_Scope `protobuf:"varint,2,opt,name=scope,proto3,enum=ligato.linux.l3.Route_Scope" json:"scope,omitempty"`
@@ -103,7 +105,16 @@ type Route struct {
 	GwAddr string `protobuf:"bytes,4,opt,name=gw_addr,json=gwAddr,proto3" json:"gw_addr,omitempty"`
 	// Metric; of several routes to one destination the lowest wins. For IPv6, 0
 	// means 1024.
-	Metric        uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
+	Metric uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
+	// Routing table; 0 means that of the VRF that the interface belongs to, or the
+	// main table. Policy rules tell which packets use other tables (see
+	// ip-rule(8)).
+	Table uint32 `protobuf:"varint,20,opt,name=table,proto3" json:"table,omitempty"`
+	// Source address of packets that this host sends along the route; empty means
+	// that the kernel chooses. The route waits until an interface has the address.
+	SourceAddr string `protobuf:"bytes,21,opt,name=source_addr,json=sourceAddr,proto3" json:"source_addr,omitempty"`
+	// The gateway is on the link, whatever the addresses of the interface are.
+	OnLink        bool `protobuf:"varint,22,opt,name=on_link,json=onLink,proto3" json:"on_link,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -173,18 +184,43 @@ func (x *Route) GetMetric() uint32 {
 	return 0
 }
 
+func (x *Route) GetTable() uint32 {
+	if x != nil {
+		return x.Table
+	}
+	return 0
+}
+
+func (x *Route) GetSourceAddr() string {
+	if x != nil {
+		return x.SourceAddr
+	}
+	return ""
+}
+
+func (x *Route) GetOnLink() bool {
+	if x != nil {
+		return x.OnLink
+	}
+	return false
+}
+
 var File_ligato_linux_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\x8c\x02\n" +
+	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\xe3\x02\n" +
 	"\x05Route\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x122\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x1c.ligato.linux.l3.Route.ScopeR\x05scope\x12&\n" +
 	"\vdst_network\x18\x03 \x01(\tB\x05\x82}\x02\b\x04R\n" +
 	"dstNetwork\x12\x1e\n" +
 	"\agw_addr\x18\x04 \x01(\tB\x05\x82}\x02\b\x01R\x06gwAddr\x12\x16\n" +
-	"\x06metric\x18\x05 \x01(\rR\x06metric\"@\n" +
+	"\x06metric\x18\x05 \x01(\rR\x06metric\x12\x14\n" +
+	"\x05table\x18\x14 \x01(\rR\x05table\x12&\n" +
+	"\vsource_addr\x18\x15 \x01(\tB\x05\x82}\x02\b\x01R\n" +
+	"sourceAddr\x12\x17\n" +
+	"\aon_link\x18\x16 \x01(\bR\x06onLink\"@\n" +
 	"\x05Scope\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\n" +
 	"\n" +
