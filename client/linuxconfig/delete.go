@@ -29,9 +29,21 @@ func (d *Delete) ArpEntry(iface, ipAddress string) *Delete {
 	return d
 }
 
-// Route removes a route.
+// Route removes a route of the table of its interface.
 func (d *Delete) Route(dstNetwork, iface string) *Delete {
 	d.r.remove(&linuxl3.Route{DstNetwork: dstNetwork, OutgoingInterface: iface})
+	return d
+}
+
+// TableRoute removes a route of another table.
+func (d *Delete) TableRoute(table uint32, dstNetwork, iface string) *Delete {
+	d.r.remove(&linuxl3.Route{Table: table, DstNetwork: dstNetwork, OutgoingInterface: iface})
+	return d
+}
+
+// Rule removes a policy rule.
+func (d *Delete) Rule(name string) *Delete {
+	d.r.remove(&linuxl3.Rule{Name: name})
 	return d
 }
 

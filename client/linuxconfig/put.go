@@ -25,6 +25,9 @@ func (p *Put) ArpEntry(v *linuxl3.ARPEntry) *Put { p.r.put(v); return p }
 // Route puts a route.
 func (p *Put) Route(v *linuxl3.Route) *Put { p.r.put(v); return p }
 
+// Rule puts a policy rule.
+func (p *Put) Rule(v *linuxl3.Rule) *Put { p.r.put(v); return p }
+
 // IptablesRuleChain puts a chain of packet filter rules.
 func (p *Put) IptablesRuleChain(v *iptables.RuleChain) *Put { p.r.put(v); return p }
 

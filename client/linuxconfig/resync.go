@@ -23,6 +23,9 @@ func (s *Resync) ArpEntry(v *linuxl3.ARPEntry) *Resync { s.r.put(v); return s }
 // Route adds a route.
 func (s *Resync) Route(v *linuxl3.Route) *Resync { s.r.put(v); return s }
 
+// Rule adds a policy rule.
+func (s *Resync) Rule(v *linuxl3.Rule) *Resync { s.r.put(v); return s }
+
 // IptablesRuleChain adds a chain of packet filter rules.
 func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); return s }
 

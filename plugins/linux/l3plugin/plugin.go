@@ -74,7 +74,7 @@ func (p *Plugin) Init() (err error) {
 	if p.NetAlloc != nil {
 		deps.Allocated = p.NetAlloc.Addresses()
 	}
-	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewARP(deps), descriptor.NewRoute(deps)); err != nil {
+	if err := p.Scheduler.RegisterKVDescriptor(descriptor.NewARP(deps), descriptor.NewRoute(deps), descriptor.NewRule(deps)); err != nil {
 		return fmt.Errorf("register descriptors: %w", err)
 	}
 	p.Interfaces.OnRemoved(p.removed)

@@ -54,6 +54,7 @@ func TestContract(t *testing.T) {
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.9.0.0/16", Scope: l3.Route_LINK},
 		&l3.Route{OutgoingInterface: "x", DstNetwork: "10.8.0.0/16", GwAddr: "10.9.0.1", Scope: l3.Route_GLOBAL},
 		&l3.Route{OutgoingInterface: "y/1", DstNetwork: "::/0", GwAddr: "fe80::1"},
+		&l3.Rule{Name: "r/1", Namespace: web, Priority: 100, SrcNetwork: "10.0.0.0/24", Table: 77},
 		&l3.ARPEntry{Interface: "x", IpAddress: "10.0.0.7", HwAddress: "02:00:00:00:00:01"},
 		&l3.ARPEntry{Interface: "y/1", IpAddress: "fd00::7", HwAddress: "02:00:00:00:00:0A"},
 		&iptables.RuleChain{Name: "in", Namespace: web, Interfaces: []string{"x"}, ChainType: iptables.RuleChain_INPUT,
@@ -70,6 +71,6 @@ func TestContract(t *testing.T) {
 	}
 	kvstest.CheckSamples(t, samples,
 		ifdescriptor.NewInterface(ifDeps), ifdescriptor.NewAddress(ifDeps), ifdescriptor.NewVrf(ifDeps), ifdescriptor.NewPort(ifDeps), watcher.Descriptor(),
-		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps),
+		l3descriptor.NewRoute(l3Deps), l3descriptor.NewARP(l3Deps), l3descriptor.NewRule(l3Deps),
 		iptdescriptor.New(iptdescriptor.Deps{Label: linuxtest.Label, Log: logging.Nop()}))
 }

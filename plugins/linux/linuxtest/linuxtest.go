@@ -113,7 +113,7 @@ func (a *Agent) Stop() {
 // Key returns the key of an item of Linux.
 func Key(t *testing.T, m proto.Message) string {
 	t.Helper()
-	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, iptablesmodel.RuleChainModel, netallocmodel.IPAllocationModel)
+	set, err := models.NewSet(ifmodel.InterfaceModel, l3model.ARPModel, l3model.RouteModel, l3model.RuleModel, iptablesmodel.RuleChainModel, netallocmodel.IPAllocationModel)
 	if err != nil {
 		t.Fatal(err)
 	}

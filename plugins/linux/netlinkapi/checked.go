@@ -164,6 +164,17 @@ func (c *checked) DeleteRoute(r Route) error {
 	return c.do(func() error { return c.Handle.DeleteRoute(r) })
 }
 
+// Rules implements Rules.
+func (c *checked) Rules() ([]Rule, error) { return read(c, c.Handle.Rules) }
+
+// AddRule implements Rules.
+func (c *checked) AddRule(r Rule) error { return c.do(func() error { return c.Handle.AddRule(r) }) }
+
+// DeleteRule implements Rules.
+func (c *checked) DeleteRule(r Rule) error {
+	return c.do(func() error { return c.Handle.DeleteRule(r) })
+}
+
 // Watch implements Watcher.
 func (c *checked) Watch(ctx context.Context, ready func(), event func(Event)) error {
 	return c.do(func() error { return c.Handle.Watch(ctx, ready, event) })

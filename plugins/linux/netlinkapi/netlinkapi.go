@@ -49,6 +49,7 @@ type Handle interface {
 	Addresses
 	Neighbours
 	Routes
+	Rules
 	Watcher
 	Others
 	PacketFilter

@@ -41,6 +41,7 @@ type space struct {
 	addrs     []netlinkapi.Address
 	routes    []netlinkapi.Route
 	neighs    []netlinkapi.Neighbour
+	rules     []netlinkapi.Rule                      // but those that the kernel makes
 	filters   map[netlinkapi.FilterTable]filterTable // those that were changed
 	lastIndex int
 	watchers  map[*watcher[netlinkapi.Event]]struct{}
@@ -352,6 +353,9 @@ func (k *Kernel) String() string {
 }
 
 func (ns *space) print(b *strings.Builder) {
+	for _, r := range ns.rules {
+		fmt.Fprintf(b, "  rule %+v\n", r)
+	}
 	for _, l := range ns.sorted() {
 		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
 		if l.Params != nil {

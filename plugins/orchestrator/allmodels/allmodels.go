@@ -35,6 +35,7 @@ func Set() (*models.Set, error) {
 		linuxifmodel.InterfaceModel,
 		linuxl3model.ARPModel,
 		linuxl3model.RouteModel,
+		linuxl3model.RuleModel,
 		iptablesmodel.RuleChainModel,
 
 		vppifmodel.InterfaceModel,

@@ -8,7 +8,7 @@ package allmodels
 // models agree.
 func NameTemplate(modelName string) string {
 	switch modelName {
-	case "linux.interfaces.interface", "linux.iptables.rulechain", "vpp.acls.acl", "vpp.interfaces",
+	case "linux.interfaces.interface", "linux.iptables.rulechain", "linux.l3.rule", "vpp.acls.acl", "vpp.interfaces",
 		"vpp.l2.bridge-domain", "vpp.mpls.interface", "vpp.nat.nat44-interface", "vpp.srv6.steering":
 		return `{{.Name}}`
 	case "linux.l3.arp", "vpp.arp":

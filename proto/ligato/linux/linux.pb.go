@@ -36,6 +36,8 @@ type ConfigData struct {
 	ArpEntries []*l3.ARPEntry `protobuf:"bytes,20,rep,name=arp_entries,json=arpEntries,proto3" json:"arp_entries,omitempty"`
 	// Routes.
 	Routes []*l3.Route `protobuf:"bytes,21,rep,name=routes,proto3" json:"routes,omitempty"`
+	// Policy rules.
+	Rules []*l3.Rule `protobuf:"bytes,22,rep,name=rules,proto3" json:"rules,omitempty"`
 	// Packet filter chains. Not in the schema of the predecessor, which could set
 	// these only through a key-value store.
 	IptablesRulechains []*iptables.RuleChain `protobuf:"bytes,30,rep,name=iptables_rulechains,json=iptablesRulechains,proto3" json:"iptables_rulechains,omitempty"`
@@ -90,6 +92,13 @@ func (x *ConfigData) GetArpEntries() []*l3.ARPEntry {
 func (x *ConfigData) GetRoutes() []*l3.Route {
 	if x != nil {
 		return x.Routes
+	}
+	return nil
+}
+
+func (x *ConfigData) GetRules() []*l3.Rule {
+	if x != nil {
+		return x.Rules
 	}
 	return nil
 }
@@ -151,7 +160,7 @@ var File_ligato_linux_linux_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_linux_proto_rawDesc = "" +
 	"\n" +
-	"\x18ligato/linux/linux.proto\x12\fligato.linux\x1a'ligato/linux/interfaces/interface.proto\x1a#ligato/linux/interfaces/state.proto\x1a$ligato/linux/iptables/iptables.proto\x1a\x19ligato/linux/l3/arp.proto\x1a\x1bligato/linux/l3/route.proto\"\x8f\x02\n" +
+	"\x18ligato/linux/linux.proto\x12\fligato.linux\x1a'ligato/linux/interfaces/interface.proto\x1a#ligato/linux/interfaces/state.proto\x1a$ligato/linux/iptables/iptables.proto\x1a\x19ligato/linux/l3/arp.proto\x1a\x1bligato/linux/l3/route.proto\x1a\x1aligato/linux/l3/rule.proto\"\xbc\x02\n" +
 	"\n" +
 	"ConfigData\x12B\n" +
 	"\n" +
@@ -160,7 +169,8 @@ const file_ligato_linux_linux_proto_rawDesc = "" +
 	"interfaces\x12:\n" +
 	"\varp_entries\x18\x14 \x03(\v2\x19.ligato.linux.l3.ARPEntryR\n" +
 	"arpEntries\x12.\n" +
-	"\x06routes\x18\x15 \x03(\v2\x16.ligato.linux.l3.RouteR\x06routes\x12Q\n" +
+	"\x06routes\x18\x15 \x03(\v2\x16.ligato.linux.l3.RouteR\x06routes\x12+\n" +
+	"\x05rules\x18\x16 \x03(\v2\x15.ligato.linux.l3.RuleR\x05rules\x12Q\n" +
 	"\x13iptables_rulechains\x18\x1e \x03(\v2 .ligato.linux.iptables.RuleChainR\x12iptablesRulechains\"\\\n" +
 	"\fNotification\x12L\n" +
 	"\tinterface\x18\x01 \x01(\v2..ligato.linux.interfaces.InterfaceNotificationR\tinterfaceB7Z5github.com/tenuto-dev/tenuto/proto/ligato/linux;linuxb\x06proto3"
@@ -184,20 +194,22 @@ var file_ligato_linux_linux_proto_goTypes = []any{
 	(*interfaces.Interface)(nil),             // 2: ligato.linux.interfaces.Interface
 	(*l3.ARPEntry)(nil),                      // 3: ligato.linux.l3.ARPEntry
 	(*l3.Route)(nil),                         // 4: ligato.linux.l3.Route
-	(*iptables.RuleChain)(nil),               // 5: ligato.linux.iptables.RuleChain
-	(*interfaces.InterfaceNotification)(nil), // 6: ligato.linux.interfaces.InterfaceNotification
+	(*l3.Rule)(nil),                          // 5: ligato.linux.l3.Rule
+	(*iptables.RuleChain)(nil),               // 6: ligato.linux.iptables.RuleChain
+	(*interfaces.InterfaceNotification)(nil), // 7: ligato.linux.interfaces.InterfaceNotification
 }
 var file_ligato_linux_linux_proto_depIdxs = []int32{
 	2, // 0: ligato.linux.ConfigData.interfaces:type_name -> ligato.linux.interfaces.Interface
 	3, // 1: ligato.linux.ConfigData.arp_entries:type_name -> ligato.linux.l3.ARPEntry
 	4, // 2: ligato.linux.ConfigData.routes:type_name -> ligato.linux.l3.Route
-	5, // 3: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
-	6, // 4: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	5, // 3: ligato.linux.ConfigData.rules:type_name -> ligato.linux.l3.Rule
+	6, // 4: ligato.linux.ConfigData.iptables_rulechains:type_name -> ligato.linux.iptables.RuleChain
+	7, // 5: ligato.linux.Notification.interface:type_name -> ligato.linux.interfaces.InterfaceNotification
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_linux_proto_init() }

@@ -1,4 +1,4 @@
-// Package descriptor teaches the scheduler routes and neighbours of Linux.
+// Package descriptor teaches the scheduler routes, neighbours and policy rules of Linux.
 package descriptor
 
 import (
@@ -34,6 +34,9 @@ type Deps struct {
 // Namespaces opens network namespaces; see nsplugin.API.
 type Namespaces interface {
 	Open(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Ensure(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Peek(ctx context.Context, ns *namespace.NetNamespace) (netlinkapi.Handle, error)
+	Named(ctx context.Context) ([]*namespace.NetNamespace, error)
 }
 
 // find finds an interface in the kernel. Close the place.

@@ -17,6 +17,9 @@ var ARPModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "
 // without host bits; those of a table of their own have table/{table}/ before that.
 var RouteModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "route"}, routeName)
 
+// RuleModel places policy rules at config/linux/l3/v2/rule/{name}.
+var RuleModel = models.New(models.Spec{Module: "linux.l3", Version: "v2", Type: "rule"}, (*l3.Rule).GetName)
+
 // LinkLocalRouteKey is a property of a route with scope LINK: the destination
 // (an address, a network, or a reference to an allocation) is attached to the
 // interface, so gateways within it are reachable.

@@ -22,6 +22,7 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"addresses":      testAddresses,
 		"routes":         testRoutes,
 		"route fields":   testRouteFields,
+		"rules":          testRules,
 		"neighbours":     testNeighbours,
 		"watch":          testWatch,
 		"watch others":   testWatchOthers,

@@ -57,3 +57,40 @@ func testRouteFields(t *testing.T, w *World) {
 	must(t, own.DeleteAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.5/32")}))
 	expectRoutes(t, own)
 }
+
+// testRules: rules are what was added, each once, and those of one protocol are not deleted as
+// those of another.
+func testRules(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	for _, r := range []netlinkapi.Rule{
+		{Priority: 100, Table: 77, Src: netip.MustParsePrefix("10.1.0.0/16")},
+		{Priority: 100, Table: 77, Dst: netip.MustParsePrefix("10.1.0.0/16"), Invert: true},
+		{Priority: 101, Table: 70000, Mark: 5, Mask: 0xff},
+		{Priority: 102, Table: 78},
+		{IPv6: true, Priority: 100, Table: 77, Src: netip.MustParsePrefix("fd00:1::/64"), Dst: netip.MustParsePrefix("fd00:2::/64")},
+		{IPv6: true, Priority: 102, Table: 78},
+	} {
+		r.Protocol = netlinkapi.ProtocolAgent
+		there := func(want bool) {
+			t.Helper()
+			all, err := own.Rules()
+			must(t, err)
+			if slices.Contains(all, r) != want {
+				t.Errorf("%+v: expected %t among %+v", r, want, all)
+			}
+		}
+		there(false)
+		must(t, own.AddRule(r))
+		there(true)
+		expect(t, "add again", own.AddRule(r), netlinkapi.ErrExists)
+		other := r
+		other.Protocol = netlinkapi.ProtocolStatic
+		expect(t, "delete that of another program", own.DeleteRule(other), netlinkapi.ErrNotFound)
+		must(t, own.AddRule(other))
+		must(t, own.DeleteRule(other))
+		there(true)
+		must(t, own.DeleteRule(r))
+		there(false)
+		expect(t, "delete again", own.DeleteRule(r), netlinkapi.ErrNotFound)
+	}
+}

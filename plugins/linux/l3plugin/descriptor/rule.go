@@ -1,0 +1,286 @@
+package descriptor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	nsmodel "github.com/tenuto-dev/tenuto/plugins/linux/nsplugin/model"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+	namespace "github.com/tenuto-dev/tenuto/proto/ligato/linux/namespace"
+)
+
+// A policy rule says in which table packets look for their route. The kernel knows rules by
+// all that they say, and who made them: those of the agent carry its protocol number, and
+// the others are left alone. A rule cannot be changed: the new one is added before the old
+// one is deleted, so that one of them is always there.
+
+// RuleName is the name of the descriptor of policy rules.
+const RuleName = "linux-rule"
+
+const (
+	maxRulePriority = 32765 // the kernel's own are the next two
+	allBits         = 1<<32 - 1
+)
+
+type rule struct{ Deps }
+
+type ruleKV = api.KV[*l3.Rule, any]
+
+// NewRule returns the descriptor linux-rule.
+func NewRule(deps Deps) *api.KVDescriptor {
+	d := rule{deps}
+	return api.Adapt(api.Describe(l3model.RuleModel, api.Descriptor[*l3.Rule, any]{
+		Name:       RuleName,
+		Southbound: nsmodel.Southbound,
+		ValueComparator: func(_ string, a, b *l3.Rule) bool {
+			return a.GetName() == b.GetName() && nsmodel.Equal(a.GetNamespace(), b.GetNamespace()) && kernelRule(a) == kernelRule(b)
+		},
+		Validate:     validateRule,
+		Dependencies: func(_ string, v *l3.Rule) []api.Dependency { return nsmodel.Dependencies(v.GetNamespace()) },
+		UpdateWithRecreate: func(_ string, a, b *l3.Rule, _ any) bool {
+			return !nsmodel.Equal(a.GetNamespace(), b.GetNamespace())
+		},
+		CreateContext:        d.create,
+		UpdateContext:        d.update,
+		DeleteContext:        d.delete,
+		RetrieveContext:      d.retrieve,
+		RetrieveValueContext: d.retrieveValue,
+		ConcurrentRetrieve:   true,
+	}))
+}
+
+func validateRule(_ string, v *l3.Rule) error {
+	var errs []error
+	if v.GetName() == "" {
+		errs = append(errs, invalid("name", "empty; expected a name of the rule"))
+	}
+	if err := nsmodel.Validate(v.GetNamespace()); err != nil {
+		errs = append(errs, invalid("namespace", "%w", err))
+	}
+	if p := v.GetPriority(); p == 0 || p > maxRulePriority {
+		errs = append(errs, invalid("priority", "%d; expected 1 to %d", p, maxRulePriority))
+	}
+	if v.GetTable() == 0 {
+		errs = append(errs, invalid("table", "missing; expected the number of a routing table"))
+	}
+	if mask := v.GetFwmask(); mask != 0 && v.GetFwmark()&^mask != 0 {
+		errs = append(errs, invalid("fwmark", "%#x has bits that are not in fwmask %#x", v.GetFwmark(), mask))
+	}
+	return errors.Join(append(errs, validateNetworks(v))...)
+}
+
+// validateNetworks checks what decides on the version of IP.
+func validateNetworks(v *l3.Rule) error {
+	src, srcErr := ruleNetwork("src_network", v.GetSrcNetwork())
+	dst, dstErr := ruleNetwork("dst_network", v.GetDstNetwork())
+	errs := []error{srcErr, dstErr}
+	switch {
+	case src.IsValid() && dst.IsValid() && src.Addr().Is4() != dst.Addr().Is4():
+		errs = append(errs, invalid("dst_network", "%s is not of the IP version of src_network %s", dst, src))
+	case v.GetIpv6() && (src.IsValid() && src.Addr().Is4() || dst.IsValid() && dst.Addr().Is4()):
+		errs = append(errs, invalid("ipv6", "not allowed with an IPv4 network"))
+	}
+	return errors.Join(errs...)
+}
+
+// ruleNetwork parses a network; invalid if it is empty.
+func ruleNetwork(field, text string) (netip.Prefix, error) {
+	if text == "" {
+		return netip.Prefix{}, nil
+	}
+	p, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return p, invalid(field, "%q; expected a network with prefix length, such as 10.0.0.0/24", text)
+	case p != p.Masked():
+		return p, invalid(field, "%q has host bits; expected %s", text, p.Masked())
+	case p.Bits() == 0:
+		return p, invalid(field, "%q; expected nothing for any address", text)
+	}
+	return p, nil
+}
+
+// kernelRule converts a value that was validated.
+func kernelRule(v *l3.Rule) netlinkapi.Rule {
+	src, _ := ruleNetwork("", v.GetSrcNetwork()) // invalid if there is none
+	dst, _ := ruleNetwork("", v.GetDstNetwork())
+	r := netlinkapi.Rule{
+		IPv6:     v.GetIpv6() || src.IsValid() && src.Addr().Is6() || dst.IsValid() && dst.Addr().Is6(),
+		Priority: v.GetPriority(), Src: src, Dst: dst, Mark: v.GetFwmark(), Mask: v.GetFwmask(),
+		Invert: v.GetInvert(), Table: v.GetTable(), Protocol: netlinkapi.ProtocolAgent,
+	}
+	if r.Mark != 0 && r.Mask == 0 {
+		r.Mask = allBits
+	}
+	return r
+}
+
+// ruleValue is the inverse of kernelRule, for a rule that no value is known for. The name
+// says what it does.
+func ruleValue(r netlinkapi.Rule, ns *namespace.NetNamespace) *l3.Rule {
+	v := &l3.Rule{
+		Namespace: ns, Ipv6: r.IPv6, Priority: r.Priority, Fwmark: r.Mark, Fwmask: r.Mask, Invert: r.Invert, Table: r.Table,
+	}
+	if r.Src.IsValid() {
+		v.SrcNetwork = r.Src.String()
+	}
+	if r.Dst.IsValid() {
+		v.DstNetwork = r.Dst.String()
+	}
+	v.Name = fmt.Sprintf("unknown rule in %s: %d from %q to %q mark %#x/%#x table %d IPv6 %t invert %t", nsmodel.Text(ns),
+		r.Priority, v.SrcNetwork, v.DstNetwork, r.Mark, r.Mask, r.Table, r.IPv6, r.Invert)
+	return v
+}
+
+func (d rule) create(ctx context.Context, _ string, v *l3.Rule) (any, error) {
+	h, err := d.Namespaces.Ensure(ctx, v.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	defer closeHandle(h)
+	return nil, addRule(h, v)
+}
+
+func addRule(h netlinkapi.Handle, v *l3.Rule) error {
+	err := h.AddRule(kernelRule(v))
+	if errors.Is(err, netlinkapi.ErrExists) {
+		return fmt.Errorf("another item has the same rule in the namespace: %w", err)
+	}
+	return err
+}
+
+func (d rule) update(ctx context.Context, _ string, before, v *l3.Rule, _ any) (any, error) {
+	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	defer closeHandle(h)
+	if err := addRule(h, v); err != nil {
+		return nil, err
+	}
+	if err := h.DeleteRule(kernelRule(before)); ignoreGone(err) != nil {
+		return nil, errors.Join(err, netlinkapi.Unchecked(h).DeleteRule(kernelRule(v)))
+	}
+	return nil, nil
+}
+
+func (d rule) delete(ctx context.Context, _ string, v *l3.Rule, _ any) error {
+	h, err := d.Namespaces.Open(ctx, v.GetNamespace())
+	if err != nil {
+		return ignoreGone(err)
+	}
+	defer closeHandle(h)
+	return ignoreGone(h.DeleteRule(kernelRule(v)))
+}
+
+// retrieve reads the namespace of the agent, those of values, and the named ones, where
+// something may have been left behind.
+func (d rule) retrieve(ctx context.Context, correlate []ruleKV) ([]ruleKV, error) {
+	r := ruleRetrieval{rule: d, seen: map[netlinkapi.NamespaceID]bool{}}
+	for _, kv := range correlate { // first, so that a namespace is called as values call it
+		r.wanted = append(r.wanted, kv.Value)
+	}
+	for _, kv := range correlate {
+		if err := r.read(ctx, kv.Value.GetNamespace(), d.Namespaces.Open); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.read(ctx, nil, d.Namespaces.Open); err != nil {
+		return nil, err
+	}
+	named, err := d.Namespaces.Named(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ns := range named {
+		if err := r.read(ctx, ns, d.Namespaces.Peek); err != nil {
+			return nil, err
+		}
+	}
+	return r.found, nil
+}
+
+// ruleRetrieval is what was read so far.
+type ruleRetrieval struct {
+	rule
+	wanted []*l3.Rule
+	seen   map[netlinkapi.NamespaceID]bool
+	found  []ruleKV
+}
+
+type opener func(context.Context, *namespace.NetNamespace) (netlinkapi.Handle, error)
+
+// read reads a namespace, unless it was read already. One that is gone has nothing; into one
+// that the process may not enter it cannot have put anything.
+func (r *ruleRetrieval) read(ctx context.Context, ns *namespace.NetNamespace, open opener) error {
+	h, err := open(ctx, ns)
+	switch {
+	case errors.Is(err, netlinkapi.ErrNamespaceGone), errors.Is(err, netlinkapi.ErrPermission):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
+	}
+	defer closeHandle(h)
+	if r.seen[h.Namespace()] {
+		return nil
+	}
+	r.seen[h.Namespace()] = true
+	rules, err := h.Rules()
+	if err != nil {
+		return fmt.Errorf("%s: %w", nsmodel.Text(ns), err)
+	}
+	for _, kernel := range rules {
+		if kernel.Protocol != netlinkapi.ProtocolAgent {
+			continue
+		}
+		v := r.match(ctx, kernel, h.Namespace())
+		if v == nil {
+			v = ruleValue(kernel, ns)
+		}
+		r.found = append(r.found, ruleKV{Key: l3model.RuleModel.Key(v), Value: v, Origin: api.FromNB})
+	}
+	return nil
+}
+
+// match returns the value that has the rule; nil if there is none. Each value is returned
+// once.
+func (r *ruleRetrieval) match(ctx context.Context, kernel netlinkapi.Rule, at netlinkapi.NamespaceID) *l3.Rule {
+	i := slices.IndexFunc(r.wanted, func(v *l3.Rule) bool {
+		return kernelRule(v) == kernel && r.leads(ctx, v.GetNamespace(), at)
+	})
+	if i < 0 {
+		return nil
+	}
+	v := r.wanted[i]
+	r.wanted = slices.Delete(r.wanted, i, i+1)
+	return v
+}
+
+// leads reports whether a reference is to the namespace.
+func (r *ruleRetrieval) leads(ctx context.Context, ns *namespace.NetNamespace, at netlinkapi.NamespaceID) bool {
+	h, err := r.Namespaces.Open(ctx, ns)
+	if err != nil {
+		return false
+	}
+	defer closeHandle(h)
+	return h.Namespace() == at
+}
+
+func (d rule) retrieveValue(ctx context.Context, _ string, last *l3.Rule, _ any) (*l3.Rule, any, bool, error) {
+	h, err := d.Namespaces.Open(ctx, last.GetNamespace())
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	defer closeHandle(h)
+	rules, err := h.Rules()
+	if err != nil {
+		return nil, nil, false, err
+	}
+	return last, nil, slices.Contains(rules, kernelRule(last)), nil
+}

@@ -1,0 +1,28 @@
+package netlinkapi
+
+import "net/netip"
+
+// Rule is a policy rule: packets that match look for their route in a table. Rules can be
+// compared with ==.
+type Rule struct {
+	IPv6     bool
+	Priority uint32
+	Src, Dst netip.Prefix // invalid: any
+	Mark     uint32
+	Mask     uint32 // bits of the mark that count; 0: any mark matches
+	Invert   bool
+	Table    uint32
+	Protocol Protocol // ProtocolAgent marks the rules of the agent
+}
+
+// Rules reads and changes policy rules.
+type Rules interface {
+	// Rules returns the rules that look into a table and match by nothing else than the
+	// fields of Rule.
+	Rules() ([]Rule, error)
+	// AddRule returns ErrExists if there is the same rule; one of another protocol is
+	// another rule.
+	AddRule(r Rule) error
+	// DeleteRule returns ErrNotFound if there is no such rule of the protocol.
+	DeleteRule(r Rule) error
+}
