@@ -16,45 +16,55 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
-	l2 "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
+	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	vppl3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
+	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
+	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
 )
 
-// dumped is an endpoint with items of a model. In its answer every item is an
-// object with the item below its name and the metadata below <name>_meta; the
-// fields have the names and the numbers of the generated Go code, as encoding/json
-// writes it, since that is what programs know.
+// dumped is an endpoint with items of a model. Its response has the form of the
+// predecessor's: every item is an object with the item and its metadata; the fields of the
+// item have the names and the numbers of the generated Go code, as encoding/json writes it.
 type dumped struct {
 	path, doc string
 	model     string
-	name      string
-	// answer makes the answer of the items; nil: a list of them.
+	// name is the field of the item, meta that of its metadata. Without a name the item
+	// itself is the element of the response.
+	name, meta string
+	// key makes the response an object of items by this key; nil: a list.
+	key func(numbers, proto.Message) string
+	// answer makes the answer of the items, if it is neither.
 	answer func(*Plugin, *http.Request, dumped, []api.KVWithMetadata) (any, error)
 }
 
 var dumps = []dumped{
-	{"/dump/vpp/v2/interfaces", "interfaces of VPP, by index", "vpp.interfaces", "interface", (*Plugin).interfaces},
-	{"/dump/vpp/v2/interfaces/{type}", "interfaces of VPP of a type (loopback, ethernet, memif, tap, afpacket, vxlan, ...), by index",
-		"vpp.interfaces", "interface", (*Plugin).interfaces},
-	{"/dump/vpp/v2/bd", "bridge domains of VPP, by number", "vpp.l2.bridge-domain", "bridge_domain", (*Plugin).bridgeDomains},
-	{"/dump/vpp/v2/fib", "entries of the L2 FIB of VPP", "vpp.l2.fib", "fib", nil},
-	{"/dump/vpp/v2/xc", "cross connects of VPP", "vpp.l2.xconnect", "x_connect", nil},
-	{"/dump/vpp/v2/routes", "routes of VPP", "vpp.route", "route", nil},
-	{"/dump/vpp/v2/arps", "static ARP entries of VPP", "vpp.arp", "arp", nil},
-	{"/dump/vpp/v2/vrrps", "virtual routers of VPP", "vpp.vrrp", "vrrp", nil},
-	{"/dump/vpp/v2/ipscanneigh", "how VPP checks its neighbours", "vpp.ipscanneigh-global", "ip_scan_neigh", nil},
-	{"/dump/vpp/v2/proxyarp/interfaces", "interfaces on which VPP answers for others", "vpp.proxyarp-global", "interface",
-		func(_ *Plugin, _ *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
-			return parts(d.name, kvs, (*vppl3.ProxyARP).GetInterfaces), nil
-		}},
-	{"/dump/vpp/v2/proxyarp/ranges", "addresses that VPP answers for", "vpp.proxyarp-global", "range",
-		func(_ *Plugin, _ *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
-			return parts(d.name, kvs, (*vppl3.ProxyARP).GetRanges), nil
-		}},
-	{"/dump/linux/v2/interfaces", "interfaces of Linux", "linux.interfaces.interface", "interface", nil},
-	{"/dump/linux/v2/routes", "routes of Linux", "linux.l3.route", "route", nil},
-	{"/dump/linux/v2/arps", "static ARP entries of Linux", "linux.l3.arp", "arp", nil},
+	{path: "/dump/vpp/v2/interfaces", doc: "interfaces of VPP, by index", model: "vpp.interfaces", name: "interface", answer: (*Plugin).interfaces},
+	{path: "/dump/vpp/v2/interfaces/{type}", doc: "interfaces of VPP of a type (loopback, ethernet, memif, tap, afpacket, vxlan, ...), by index",
+		model: "vpp.interfaces", name: "interface", answer: (*Plugin).interfaces},
+	{path: "/dump/vpp/v2/bd", doc: "bridge domains of VPP", model: "vpp.l2.bridge-domain", name: "bridge_domain", meta: "bridge_domain_meta"},
+	{path: "/dump/vpp/v2/fib", doc: "entries of the L2 FIB of VPP, by MAC address", model: "vpp.l2.fib", name: "fib", meta: "fib_meta", key: byMAC},
+	{path: "/dump/vpp/v2/xc", doc: "cross connects of VPP, by the index of the receiving interface", model: "vpp.l2.xconnect", name: "x_connect", meta: "x_connect_meta", key: byReceiver},
+	{path: "/dump/vpp/v2/routes", doc: "routes of VPP", model: "vpp.route", name: "Route", meta: "Meta"},
+	{path: "/dump/vpp/v2/arps", doc: "static ARP entries of VPP", model: "vpp.arp", name: "Arp", meta: "Meta"},
+	{path: "/dump/vpp/v2/vrrps", doc: "virtual routers of VPP", model: "vpp.vrrp", name: "vrrp", meta: "vrrp_meta"},
+	{path: "/dump/vpp/v2/ipscanneigh", doc: "how VPP checks its neighbours", model: "vpp.ipscanneigh-global", name: "ip_scan_neigh", meta: "ip_scan_neigh_meta"},
+	{path: "/dump/vpp/v2/proxyarp/interfaces", doc: "interfaces on which VPP answers for others", model: "vpp.proxyarp-global", answer: (*Plugin).proxyInterfaces},
+	{path: "/dump/vpp/v2/proxyarp/ranges", doc: "addresses that VPP answers for", model: "vpp.proxyarp-global", answer: (*Plugin).proxyRanges},
+	{path: "/dump/vpp/v2/acl/ip", doc: "IP ACLs of VPP", model: "vpp.acls.acl", name: "acl", meta: "acl_meta", answer: (*Plugin).ipACLs},
+	{path: "/dump/vpp/v2/acl/macip", doc: "MACIP ACLs of VPP", model: "vpp.acls.acl", name: "acl", meta: "acl_meta", answer: (*Plugin).macipACLs},
+	{path: "/dump/vpp/v2/abf", doc: "ACL-based forwarding of VPP", model: "vpp.abfs.abf", name: "abf", meta: "abf_meta"},
+	{path: "/dump/vpp/v2/nat/global", doc: "settings of NAT44 in VPP", model: "vpp.nat.nat44-global", answer: (*Plugin).natGlobal},
+	{path: "/dump/vpp/v2/nat/dnat", doc: "DNAT44 of VPP", model: "vpp.nat.dnat44"},
+	{path: "/dump/vpp/v2/nat/interfaces", doc: "interfaces with NAT44 in VPP", model: "vpp.nat.nat44-interface"},
+	{path: "/dump/vpp/v2/nat/pools", doc: "address pools of NAT44 in VPP", model: "vpp.nat.nat44-pool"},
+	{path: "/dump/vpp/v2/ipsec/spds", doc: "IPsec security policy databases of VPP", model: "vpp.ipsec.spd", name: "spd", meta: "spd_meta"},
+	{path: "/dump/vpp/v2/ipsec/sps", doc: "IPsec security policies of VPP", model: "vpp.ipsec.sp", name: "sp", meta: "sp_meta"},
+	{path: "/dump/vpp/v2/ipsec/sas", doc: "IPsec security associations of VPP", model: "vpp.ipsec.sa", name: "sa", meta: "sa_meta"},
+	{path: "/dump/vpp/v2/punt/sockets", doc: "sockets that VPP punts packets to", model: "vpp.tohost", answer: (*Plugin).puntSockets},
+	{path: "/dump/linux/v2/interfaces", doc: "interfaces of Linux", model: "linux.interfaces.interface", name: "interface", meta: "interface_meta"},
+	{path: "/dump/linux/v2/routes", doc: "routes of Linux", model: "linux.l3.route", name: "Route", meta: "Meta"},
+	{path: "/dump/linux/v2/arps", doc: "static ARP entries of Linux", model: "linux.l3.arp", name: "linux_arp", meta: "linux_arp_meta"},
 }
 
 // dump reads the southbound and answers.
@@ -70,7 +80,7 @@ func (p *Plugin) dump(w http.ResponseWriter, r *http.Request, d dumped, descript
 			kvs[i].Value, _ = logging.HideSecrets(kvs[i].Value)
 		}
 	}
-	answer := list
+	answer := (*Plugin).items
 	if d.answer != nil {
 		answer = d.answer
 	}
@@ -82,43 +92,71 @@ func (p *Plugin) dump(w http.ResponseWriter, r *http.Request, d dumped, descript
 	rest.WriteJSON(w, http.StatusOK, body)
 }
 
-// list is the answer for items that have no number.
-func list(_ *Plugin, _ *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
-	all := []map[string]any{}
+// items is the answer for most items: a list, or an object by key.
+func (p *Plugin) items(_ *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
+	n := p.numbers()
+	all, byKey := []any{}, map[string]any{}
 	for _, kv := range kvs {
-		all = append(all, map[string]any{d.name: kv.Value, d.name + "_meta": kv.Metadata})
+		var item any = kv.Value
+		if d.name != "" {
+			item = map[string]any{d.name: kv.Value, d.meta: n.meta(kv)}
+		}
+		if d.key != nil {
+			byKey[d.key(n, kv.Value)] = item
+		}
+		all = append(all, item)
+	}
+	if d.key != nil {
+		return byKey, nil
 	}
 	return all, nil
 }
 
-// parts are the elements of a list within the items.
-func parts[V proto.Message, E any](name string, kvs []api.KVWithMetadata, of func(V) []E) []map[string]any {
-	all := []map[string]any{}
+func (p *Plugin) proxyInterfaces(_ *http.Request, _ dumped, kvs []api.KVWithMetadata) (any, error) {
+	n, all := p.numbers(), []any{}
 	for _, kv := range kvs {
-		v, ok := kv.Value.(V)
-		if !ok {
-			continue
-		}
-		for _, e := range of(v) {
-			all = append(all, map[string]any{name: e})
+		for _, i := range kv.Value.(*vppl3.ProxyARP).GetInterfaces() {
+			all = append(all, map[string]any{"Interface": i, "Meta": interfaceIndex{n.index(i.GetName())}})
 		}
 	}
-	return all
+	return all, nil
 }
 
-// bridgeDomainMeta is the metadata of a bridge domain.
-type bridgeDomainMeta struct {
-	ID uint32 `json:"bridge_domain_id"`
-}
-
-func (p *Plugin) bridgeDomains(_ *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
-	all := map[string]any{}
+func (p *Plugin) proxyRanges(_ *http.Request, _ dumped, kvs []api.KVWithMetadata) (any, error) {
+	all := []any{}
 	for _, kv := range kvs {
-		meta, ok := kv.Metadata.(*l2.BDMeta)
-		if !ok {
-			return nil, fmt.Errorf("%s: there is no number of the bridge domain", kv.Key)
+		for _, r := range kv.Value.(*vppl3.ProxyARP).GetRanges() {
+			all = append(all, map[string]any{"Range": r})
 		}
-		all[decimal(meta.ID)] = map[string]any{d.name: kv.Value, d.name + "_meta": bridgeDomainMeta{meta.ID}}
+	}
+	return all, nil
+}
+
+func (p *Plugin) ipACLs(r *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
+	return p.items(r, d, slices.DeleteFunc(kvs, macip))
+}
+
+func (p *Plugin) macipACLs(r *http.Request, d dumped, kvs []api.KVWithMetadata) (any, error) {
+	return p.items(r, d, slices.DeleteFunc(kvs, func(kv api.KVWithMetadata) bool { return !macip(kv) }))
+}
+
+// macip reports whether an item is an ACL of MAC and IP addresses.
+func macip(kv api.KVWithMetadata) bool {
+	return slices.ContainsFunc(kv.Value.(*acl.ACL).GetRules(), func(r *acl.ACL_Rule) bool { return r.GetMacipRule() != nil })
+}
+
+// natGlobal answers with the one item, or an empty one.
+func (p *Plugin) natGlobal(_ *http.Request, _ dumped, kvs []api.KVWithMetadata) (any, error) {
+	if len(kvs) == 0 {
+		return &nat.Nat44Global{}, nil
+	}
+	return kvs[0].Value, nil
+}
+
+func (p *Plugin) puntSockets(_ *http.Request, _ dumped, kvs []api.KVWithMetadata) (any, error) {
+	all := []any{}
+	for _, kv := range kvs {
+		all = append(all, map[string]any{"punt_data": kv.Value, "socket_path": kv.Value.(*punt.ToHost).GetSocketPath()})
 	}
 	return all, nil
 }

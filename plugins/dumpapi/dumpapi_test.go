@@ -19,8 +19,12 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/dumpapi"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	linuxidx "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	l2desc "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
+	linuxif "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
+	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 	l2 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l2"
 )
@@ -38,6 +42,9 @@ func (s scheduler) ListDescriptors() []*api.KVDescriptor {
 		{Name: "itf", NBKeyPrefix: "config/vpp/v2/interfaces/", Retrieve: retrieve},
 		{Name: "bd", NBKeyPrefix: "config/vpp/l2/v2/bridge-domain/", Retrieve: retrieve},
 		{Name: "fib", NBKeyPrefix: "config/vpp/l2/v2/fib/", Retrieve: retrieve},
+		{Name: "xc", NBKeyPrefix: "config/vpp/l2/v2/xconnect/", Retrieve: retrieve},
+		{Name: "larp", NBKeyPrefix: "config/linux/l3/v2/arp/", Retrieve: retrieve},
+		{Name: "litf", NBKeyPrefix: "config/linux/interfaces/v2/interface/", Retrieve: retrieve},
 		{Name: "write-only", NBKeyPrefix: "config/vpp/v2/route/"},
 		{Name: "derived"},
 	}
@@ -45,7 +52,7 @@ func (s scheduler) ListDescriptors() []*api.KVDescriptor {
 
 func (s scheduler) DumpValuesByDescriptor(name string, view api.View) ([]api.KVWithMetadata, error) {
 	kvs, ok := s[name]
-	if !ok || view != api.SBView {
+	if !ok || view == api.NBView {
 		return nil, errors.New("disconnected")
 	}
 	return kvs, nil
@@ -127,7 +134,7 @@ func TestDump(t *testing.T) {
 			{Key: "config/vpp/v2/interfaces/gone", Metadata: &ifaceidx.IfMeta{SwIfIndex: 9}},
 			{Key: "config/vpp/v2/interfaces/odd", Value: &interfaces.Interface{Name: "odd"}},
 		},
-		"fib": {{Key: "f", Value: &l2.FIBEntry{BridgeDomain: "bd1"}, Metadata: map[string]int{"x": 1}}},
+		"fib": {{Key: "f", Value: &l2.FIBEntry{PhysAddress: "62:89:C6:A3:6D:5C", BridgeDomain: "bd1"}}},
 	}
 	url := start(t, s, details{{SwIfIndex: 7, SubInterface: true, Parent: 6, VLAN: 5, MTU: 1500, Tag: "sub", MAC: vppcalls.MAC{2, 0, 0, 0, 0, 1}, AdminUp: true}})
 	status, body := ask(t, url+"/dump/vpp/v2/interfaces")
@@ -152,7 +159,7 @@ func TestDump(t *testing.T) {
 	if status, body := ask(t, url+"/dump/vpp/v2/interfaces/x"); status != http.StatusNotFound || !strings.Contains(body, "expected one of afpacket, bond") {
 		t.Errorf("of an unknown type: %d %s", status, body)
 	}
-	if _, body := ask(t, url+"/dump/vpp/v2/fib"); compact(t, []byte(body)) != `[{"fib":{"bridge_domain":"bd1"},"fib_meta":{"x":1}}]` {
+	if _, body := ask(t, url+"/dump/vpp/v2/fib"); compact(t, []byte(body)) != `{"62:89:C6:A3:6D:5C":{"fib":{"phys_address":"62:89:C6:A3:6D:5C","bridge_domain":"bd1"},"fib_meta":{"bridge_domain_id":0,"outgoing_interface_sw_if_idx":4294967295}}}` {
 		t.Errorf("fib: %s", body)
 	}
 	if status, body := ask(t, url+"/dump/vpp/v2/bd"); status != http.StatusServiceUnavailable || !strings.Contains(body, "read from the southbound: disconnected") {
@@ -161,6 +168,35 @@ func TestDump(t *testing.T) {
 	for _, path := range []string{"/dump/vpp/v2/routes", "/dump/vpp/v2/arps", "/dump/linux/v2/routes"} {
 		if status, _ := ask(t, url+path); status != http.StatusNotFound {
 			t.Errorf("%s, which cannot be read: %d", path, status)
+		}
+	}
+}
+
+// The responses have the form of the predecessor's.
+func TestFormOfDumps(t *testing.T) {
+	t.Parallel()
+	s := scheduler{
+		"itf": {{Value: &interfaces.Interface{Name: "mem2"}, Metadata: &ifaceidx.IfMeta{SwIfIndex: 4}},
+			{Value: &interfaces.Interface{Name: "mem3"}, Metadata: &ifaceidx.IfMeta{SwIfIndex: 5}}},
+		"bd":   {{Value: &l2.BridgeDomain{Name: "bd1"}, Metadata: &l2desc.BDMeta{ID: 1}}},
+		"fib":  {{Value: &l2.FIBEntry{PhysAddress: "02:fe:00:00:00:99", BridgeDomain: "bd1", OutgoingInterface: "mem2"}}},
+		"xc":   {{Value: &l2.XConnectPair{ReceiveInterface: "mem2", TransmitInterface: "mem3"}}},
+		"litf": {{Value: &linuxif.Interface{Name: "v1"}, Metadata: linuxidx.LinuxIfMetadata{LinuxIfIndex: 30}}},
+		"larp": {{Value: &linuxl3.ARPEntry{Interface: "v1", IpAddress: "10.99.0.2", HwAddress: "02:00:00:00:00:11"}}},
+	}
+	url := start(t, s, nil)
+	for path, want := range map[string]string{
+		"vpp/v2/bd": `[{"bridge_domain":{"name":"bd1"},"bridge_domain_meta":{"bridge_domain_id":1}}]`,
+		"vpp/v2/fib": `{"02:fe:00:00:00:99":{"fib":{"phys_address":"02:fe:00:00:00:99","bridge_domain":"bd1","outgoing_interface":"mem2"},` +
+			`"fib_meta":{"bridge_domain_id":1,"outgoing_interface_sw_if_idx":4}}}`,
+		"vpp/v2/xc": `{"4":{"x_connect":{"receive_interface":"mem2","transmit_interface":"mem3"},` +
+			`"x_connect_meta":{"receive_interface_sw_if_idx":4,"transmit_interface_sw_if_idx":5}}}`,
+		"linux/v2/interfaces": `[{"interface":{"name":"v1","Link":null},"interface_meta":{"linux_if_index":30}}]`,
+		"linux/v2/arps": `[{"linux_arp":{"interface":"v1","ip_address":"10.99.0.2","hw_address":"02:00:00:00:00:11"},` +
+			`"linux_arp_meta":{"interface_index":30,"ip_family":2}}]`,
+	} {
+		if status, body := ask(t, url+"/dump/"+path); status != http.StatusOK || compact(t, []byte(body)) != want {
+			t.Errorf("%s: %d %s\nwant %s", path, status, body, want)
 		}
 	}
 }

@@ -88,29 +88,55 @@ func TestDumpsOfItems(t *testing.T) {
 			t.Errorf("%s: %+v", path, loop)
 		}
 	}
-	var bds map[string]struct {
+	var bds []struct {
 		BridgeDomain struct{ Name string } `json:"bridge_domain"`
 		Meta         struct {
 			ID int `json:"bridge_domain_id"`
 		} `json:"bridge_domain_meta"`
 	}
 	fetch(t, url+"bd", &bds)
-	for number, bd := range bds {
-		if len(bds) != 1 || bd.BridgeDomain.Name != "bd1" || number == "" || bd.Meta.ID == 0 {
-			t.Errorf("bridge domains: %+v", bds)
-		}
+	if len(bds) != 1 || bds[0].BridgeDomain.Name != "bd1" || bds[0].Meta.ID == 0 {
+		t.Errorf("bridge domains: %+v", bds)
+	}
+	var fibs map[string]struct {
+		FIB struct {
+			Domain string `json:"bridge_domain"`
+		} `json:"fib"`
+		Meta struct {
+			Domain int `json:"bridge_domain_id"`
+		} `json:"fib_meta"`
+	}
+	fetch(t, url+"fib", &fibs)
+	if fib := fibs["62:89:C6:A3:6D:5C"]; fib.FIB.Domain != "bd1" || fib.Meta.Domain != bds[0].Meta.ID {
+		t.Errorf("FIB entries: %+v", fibs)
+	}
+	var xcs map[string]any
+	if status := fetch(t, url+"xc", &xcs); status != http.StatusOK || len(xcs) > 0 {
+		t.Errorf("cross connects: %d %v", status, xcs)
+	}
+	var global map[string]any
+	if status := fetch(t, url+"nat/global", &global); status != http.StatusOK {
+		t.Errorf("NAT44: %d %v", status, global)
 	}
 	for path, want := range map[string]struct {
 		name, field, value string
 		least              int
 	}{
-		"fib":                 {"fib", "phys_address", "62:89:C6:A3:6D:5C", 1},
-		"routes":              {"route", "dst_network", "10.3.0.0/24", 2},
-		"arps":                {"arp", "ip_address", "10.1.0.9", 1},
-		"proxyarp/interfaces": {"interface", "name", "loop1", 1},
-		"proxyarp/ranges":     {"range", "last_ip_addr", "10.1.0.30", 1},
-		"xc":                  {least: 0},
+		"routes":              {"Route", "dst_network", "10.3.0.0/24", 2},
+		"arps":                {"Arp", "ip_address", "10.1.0.9", 1},
+		"proxyarp/interfaces": {"Interface", "name", "loop1", 1},
+		"proxyarp/ranges":     {"Range", "last_ip_addr", "10.1.0.30", 1},
 		"vrrps":               {least: 0},
+		"acl/ip":              {least: 0},
+		"acl/macip":           {least: 0},
+		"abf":                 {least: 0},
+		"nat/dnat":            {least: 0},
+		"nat/interfaces":      {least: 0},
+		"nat/pools":           {least: 0},
+		"ipsec/spds":          {least: 0},
+		"ipsec/sps":           {least: 0},
+		"ipsec/sas":           {least: 0},
+		"punt/sockets":        {least: 0},
 	} {
 		var got []map[string]map[string]any
 		if status := fetch(t, url+path, &got); status != http.StatusOK || len(got) < want.least {
@@ -118,7 +144,12 @@ func TestDumpsOfItems(t *testing.T) {
 		}
 		found := want.least == 0
 		for _, it := range got {
-			found = found || it[want.name][want.field] == want.value
+			if it[want.name][want.field] == want.value {
+				found = true
+				if index, ok := it["Meta"]["SwIfIndex"]; path == "arps" && (!ok || index == 0.0) {
+					t.Errorf("%s: no index of the interface in %v", path, it)
+				}
+			}
 		}
 		if !found {
 			t.Errorf("%s: %v has no %s %s", path, got, want.field, want.value)
