@@ -21,7 +21,6 @@ func TestOpenAPI(t *testing.T) {
 		Parent   *tree     `json:"parent"`
 		Since    time.Time `json:"since,omitzero"`
 		Raw      any
-		hidden   int
 	}
 	h := func(http.ResponseWriter, *http.Request) {}
 	if err := p.Register("logs",
