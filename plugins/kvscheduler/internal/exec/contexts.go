@@ -150,10 +150,15 @@ func (o *Overdue) Close() {
 	}
 }
 
-// End cancels the contexts of all callbacks. The scheduler starts no callback after it.
+// End cancels the contexts of all callbacks. The scheduler starts no callback after it. Close
+// may be called at the same time: after End it does nothing.
 func (o *Overdue) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !o.closed {
+		o.closed = true
+		close(o.closing)
+	}
 	if o.cancel != nil {
 		o.cancel()
 	}

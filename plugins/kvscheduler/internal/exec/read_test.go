@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/exec"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/kvstest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/internal/registry"
 )
 
@@ -52,5 +53,18 @@ func TestReadProgress(t *testing.T) {
 				time.Sleep(time.Hour) // the Retrieve returns
 			})
 		})
+	}
+}
+
+// The context of an engine may end while the engine stops: Close then comes after End, and
+// starts no timer that nothing would stop.
+func TestCloseAfterEnd(t *testing.T) {
+	t.Parallel()
+	clock := kvstest.NewClock()
+	o := exec.NewOverdue(clock, time.Minute, func(exec.Call) {})
+	o.End()
+	o.Close()
+	if n := clock.Pending(); n != 0 {
+		t.Errorf("%d timers, want none", n)
 	}
 }
