@@ -18,7 +18,7 @@ import (
 // Options.PrintPlans asks for it; morePlanned is the number of operations left out.
 type Printer func(txn *api.RecordedTxn, morePlanned int)
 
-// Conditions is told what impairs the scheduler: each kind as a whole, whenever it
+// Conditions receives what impairs the scheduler: each kind as a whole, whenever it
 // changes. Hanging, Violations and Refused may be called concurrently.
 type Conditions interface {
 	// Hanging lists the callbacks that did not return in time and have not returned yet.
@@ -76,7 +76,7 @@ type Options struct {
 	QuarantineAfter int
 	// CheckContracts makes callbacks fail that modify their arguments.
 	CheckContracts bool
-	// Conditions is told what impairs the scheduler; nil: nobody is.
+	// Conditions receives what impairs the scheduler; nil disables that.
 	Conditions Conditions
 	// Records returns how many records southbounds have sent so far, which is the progress
 	// of a Retrieve; nil: unknown.

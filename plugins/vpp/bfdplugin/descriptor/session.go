@@ -146,7 +146,7 @@ func (c sessionCalls) update(ctx context.Context, old, wanted []peering) []error
 	return errs
 }
 
-// change stops at the first error; what was read of the session then tells what is left.
+// change stops at the first error. The next read of the session shows which part remains.
 func (c sessionCalls) change(ctx context.Context, old, p peering) error {
 	if old.minTx != p.minTx || old.minRx != p.minRx || old.multiplier != p.multiplier {
 		err := c.vpp.Call(ctx, &bfdapi.BfdUDPMod{
