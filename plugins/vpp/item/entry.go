@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	"google.golang.org/protobuf/proto"
@@ -78,7 +79,10 @@ type Entry[V proto.Message, E any, K comparable] struct {
 
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
-	d := &entries[V, E, K]{Entry: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, t.Equal, t.Learned}}
+	d := &entries[V, E, K]{
+		Entry: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, t.Equal, t.Learned},
+		added: session.NewState(newAdditions[K, E]),
+	}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
@@ -105,6 +109,7 @@ func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interf
 type entries[V proto.Message, E any, K comparable] struct {
 	Entry[V, E, K]
 	translation[V, E, K]
+	added *session.State[additions[K, E]]
 }
 
 type (
@@ -155,6 +160,7 @@ func (d *entries[V, E, K]) update(ctx context.Context, values []value[V]) []resu
 	}
 	for n, err := range d.Update(ctx, old, entries) {
 		results[sent[n]].Err = err
+		d.note(entries[n], true, err)
 		d.finish(&results[sent[n]], entries[n])
 	}
 	return results
@@ -191,8 +197,7 @@ func (d *entries[V, E, K]) remove(ctx context.Context, values []value[V]) []resu
 func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bool) ([]result, []E) {
 	results, entries := make([]result, len(values)), make([]E, len(values))
 	do, err := d.Operation.On(d.vpp)
-	var requests, replies []api.Message
-	var sent []int
+	var ready []int
 	for i := range values {
 		v := values[i].New
 		if !add {
@@ -205,17 +210,44 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 			continue
 		}
 		if add && d.Check != nil {
-			if results[i].Err = d.Check(v, entries[i]); results[i].Err != nil {
-				continue
-			}
+			results[i].Err = d.Check(v, entries[i])
 		}
-		req, reply := do.Change(entries[i], add)
-		requests, replies, sent = append(requests, req), append(replies, reply), append(sent, i)
+		if results[i].Err == nil {
+			ready = append(ready, i)
+		}
+	}
+	if add && do.Reset != nil {
+		ready = d.reset(ctx, do, values, entries, ready, results)
+	}
+	requests, replies := make([]api.Message, len(ready)), make([]api.Message, len(ready))
+	for n, i := range ready {
+		requests[n], replies[n] = do.Change(entries[i], add)
 	}
 	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
-		results[sent[n]].Err = err
+		results[ready[n]].Err = err
+		d.note(entries[ready[n]], add, err)
 	}
 	return results, entries
+}
+
+// reset removes from VPP what it may have of the values that are created, and returns those of
+// the values that can be added then.
+func (d *entries[V, E, K]) reset(ctx context.Context, do Variant[E], values []value[V], entries []E, ready []int, results []result) []int {
+	var requests, replies []api.Message
+	var sent []int
+	for _, i := range ready {
+		if !values[i].Old.ProtoReflect().IsValid() {
+			reqs, replyTo := do.Reset(entries[i])
+			requests, replies = append(requests, reqs...), append(replies, replyTo...)
+			sent = append(sent, slices.Repeat([]int{i}, len(reqs))...)
+		}
+	}
+	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
+		if results[sent[n]].Err == nil {
+			results[sent[n]].Err = err
+		}
+	}
+	return slices.DeleteFunc(ready, func(i int) bool { return results[i].Err != nil })
 }
 
 // explained adds to an error what it means.
@@ -261,6 +293,9 @@ func (d *entries[V, E, K]) dump(ctx context.Context) ([]E, error) {
 	do, err := d.Operation.On(d.vpp)
 	if err != nil {
 		return nil, IgnoreUnsupported(err)
+	}
+	if do.Unlisted {
+		return d.listAdded()
 	}
 	return dumpAll(ctx, d.vpp, do.Dumps)
 }

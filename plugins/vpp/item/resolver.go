@@ -1,12 +1,15 @@
 package item
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.fd.io/govpp/binapi/ethernet_types"
 	"go.fd.io/govpp/binapi/interface_types"
 	"go.fd.io/govpp/binapi/ip_types"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
@@ -33,6 +36,9 @@ func (r *Resolver) Fail(field, format string, args ...any) {
 // Waits reports that the dependencies of the value are asked for. Otherwise DependsOn and
 // DependsOnAny have no effect, and what they need may be left out.
 func (r *Resolver) Waits() bool { return r.waits }
+
+// Err returns why the value is invalid, for a Validate of its own.
+func (r *Resolver) Err() error { return errors.Join(r.errs...) }
 
 // DependsOn adds a dependency of the value.
 func (r *Resolver) DependsOn(label, key string) {
@@ -205,6 +211,19 @@ func (r *Resolver) Range(field string, n, low, high uint32) uint32 {
 		r.Fail(field, "%d, expected %d to %d", n, low, high)
 	}
 	return n
+}
+
+// Enum makes the value invalid if its enum has no value with the number of e.
+func (r *Resolver) Enum(field string, e protoreflect.Enum) {
+	values := e.Descriptor().Values()
+	if values.ByNumber(e.Number()) != nil {
+		return
+	}
+	names := make([]string, values.Len())
+	for i := range names {
+		names[i] = string(values.Get(i).Name())
+	}
+	r.Fail(field, "%d, expected %s", e.Number(), strings.Join(names, ", "))
 }
 
 // Names gives the names of what entries refer to by a number. An entry that refers to

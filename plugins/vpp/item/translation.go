@@ -2,7 +2,6 @@ package item
 
 import (
 	"context"
-	"errors"
 	"reflect"
 
 	"google.golang.org/protobuf/proto"
@@ -29,7 +28,7 @@ type translation[V proto.Message, E any, K comparable] struct {
 func (t *translation[V, E, K]) validate(_ string, v V) error {
 	r := &Resolver{}
 	t.resolve(r, v)
-	return errors.Join(r.errs...)
+	return r.Err()
 }
 
 func (t *translation[V, E, K]) dependencies(_ string, v V) []kvs.Dependency {
@@ -63,7 +62,7 @@ func (t *translation[V, E, K]) both(a, b V) (x, y E, ok bool) {
 func (t *translation[V, E, K]) live(v V) (E, error) {
 	r := &Resolver{vpp: true, ifs: t.ifs}
 	e := t.resolve(r, v)
-	return e, errors.Join(r.errs...)
+	return e, r.Err()
 }
 
 type wanted[V proto.Message, E any] struct {

@@ -2,6 +2,7 @@ package item
 
 import (
 	"context"
+	"slices"
 
 	"go.fd.io/govpp/api"
 
@@ -16,6 +17,13 @@ type Variant[E any] struct {
 	Change func(e E, add bool) (request, reply api.Message)
 	// Dumps list the entries, all of them together.
 	Dumps []Dump[E]
+	// Unlisted says that VPP has no request that lists the entries. The agent then lists those
+	// that it added in the session; another agent adds them again.
+	Unlisted bool
+	// Reset returns requests that are sent before an entry is added to a VPP that may have it,
+	// and messages for the replies. They succeed without the entry, too. It is for a VPP that
+	// keeps entries of interfaces that are deleted, or adds an entry twice. Optional.
+	Reset func(e E) (requests, replies []api.Message)
 }
 
 // Dump is a request that lists entries.
@@ -90,6 +98,24 @@ func ListEach[P any, PP interface {
 	}
 }
 
+// ListCursor is List for requests that VPP answers with records and a reply, both with a cursor.
+func ListCursor[D api.Message, E any](messages func() (request, reply api.Message), entry func(D) (E, bool)) Dump[E] {
+	var details D
+	return Dump[E]{
+		messages: append(pair(messages()), details),
+		read: func(ctx context.Context, v *session.VPP) (out []E, err error) {
+			request, reply := messages()
+			all, err := session.Cursor[D](ctx, v, request, reply)
+			for _, d := range all {
+				if e, ok := entry(d); ok {
+					out = append(out, e)
+				}
+			}
+			return out, err
+		},
+	}
+}
+
 // dumpAll returns the records of several dumps.
 func dumpAll[E any](ctx context.Context, v *session.VPP, dumps []Dump[E]) (all []E, err error) {
 	for _, dump := range dumps {
@@ -111,6 +137,10 @@ func Declare[E any](to *session.Operations, item, plugin string, variants ...Var
 		needs := pair(v.Change(zero, true))
 		if remove := pair(v.Change(zero, false)); remove[0].GetMessageName() != needs[0].GetMessageName() {
 			needs = append(needs, remove...)
+		}
+		if v.Reset != nil {
+			requests, replies := v.Reset(zero)
+			needs = slices.Concat(needs, requests, replies)
 		}
 		all[i] = session.Variant(v, append(needs, messagesOf(v.Dumps)...)...)
 	}
