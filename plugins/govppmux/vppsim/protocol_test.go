@@ -161,7 +161,7 @@ func TestUnimplemented(t *testing.T) {
 	t.Parallel()
 	_, socket := startSimulator(t, vppsim.Options{})
 	c := dial(t, socket)
-	if reply := call[ip.IPReassemblyGetReply](c, &ip.IPReassemblyGet{}); reply.Retval != int32(api.UNIMPLEMENTED) {
+	if reply := call[ip.IoamEnableReply](c, &ip.IoamEnable{}); reply.Retval != int32(api.UNIMPLEMENTED) {
 		t.Errorf("retval %d", reply.Retval)
 	}
 	if reply := call[vlib.GetF64EndianValueReply](c, &vlib.GetF64EndianValue{}); int32(reply.Retval) != int32(api.UNIMPLEMENTED) {

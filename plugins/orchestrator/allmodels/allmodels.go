@@ -19,17 +19,21 @@ import (
 	vppl3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
 	linuxcpmodel "github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin/model"
 	mplsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin/model"
+	mssmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mssplugin/model"
 	natmodel "github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
+	pmtumodel "github.com/tenuto-dev/tenuto/plugins/vpp/pmtuplugin/model"
 	puntmodel "github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/model"
+	reassemblymodel "github.com/tenuto-dev/tenuto/plugins/vpp/reassemblyplugin/model"
 	srmodel "github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/model"
 	stnmodel "github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin/model"
+	urpfmodel "github.com/tenuto-dev/tenuto/plugins/vpp/urpfplugin/model"
 	wireguardmodel "github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin/model"
 )
 
 // Set returns all configuration models. An error means that two of them
 // conflict, which the tests of this package exclude.
 func Set() (*models.Set, error) {
-	return models.NewSet(
+	return models.NewSet(append(packetPathModels(),
 		netallocmodel.IPAllocationModel,
 
 		linuxifmodel.InterfaceModel,
@@ -85,5 +89,16 @@ func Set() (*models.Set, error) {
 		mplsmodel.RouteModel,
 		linuxcpmodel.GlobalModel,
 		linuxcpmodel.PairModel,
-	)
+	)...)
+}
+
+// packetPathModels are the models of what treats packets on their way.
+func packetPathModels() []models.Known {
+	return []models.Known{
+		urpfmodel.InterfaceModel,
+		mssmodel.ClampModel,
+		reassemblymodel.SettingsModel,
+		reassemblymodel.InterfaceModel,
+		pmtumodel.PathMTUModel,
+	}
 }

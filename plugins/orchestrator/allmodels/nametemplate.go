@@ -106,6 +106,22 @@ func newTemplate(modelName string) string {
 	case "vpp.linuxcp.pair":
 		return `{{.Interface}}`
 	default:
+		return packetPathTemplate(modelName)
+	}
+}
+
+// packetPathTemplate has the templates of what treats packets on their way.
+func packetPathTemplate(modelName string) string {
+	switch modelName {
+	case "vpp.mss.clamp", "vpp.reassembly.interface":
+		return `{{.Interface}}`
+	case "vpp.pmtu.path-mtu":
+		return `vrf/{{.Vrf}}/address/{{.Address}}`
+	case "vpp.reassembly.settings":
+		return `{{.Protocol}}`
+	case "vpp.urpf.interface":
+		return `{{.Interface}}/protocol/{{.Protocol}}/direction/{{.Direction}}`
+	default:
 		return ""
 	}
 }

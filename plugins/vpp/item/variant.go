@@ -57,19 +57,7 @@ func ListFrom[Q, R any, D api.Message, E any, PQ interface {
 	*R
 	api.Message
 }](entry func(D) (E, bool)) Dump[E] {
-	var details D
-	return Dump[E]{
-		messages: []api.Message{PQ(nil), PR(nil), details},
-		read: func(ctx context.Context, v *session.VPP) (out []E, err error) {
-			found, err := session.Cursor[D](ctx, v, PQ(new(Q)), PR(new(R)))
-			for _, d := range found {
-				if e, ok := entry(d); ok {
-					out = append(out, e)
-				}
-			}
-			return out, err
-		},
-	}
+	return ListCursor(func() (request, reply api.Message) { return PQ(new(Q)), PR(new(R)) }, entry)
 }
 
 // ListEach returns the dump that sends one request for every record of another dump, such as
@@ -98,7 +86,7 @@ func ListEach[P any, PP interface {
 	}
 }
 
-// ListCursor is List for requests that VPP answers with records and a reply, both with a cursor.
+// ListCursor is ListFrom for requests with fields.
 func ListCursor[D api.Message, E any](messages func() (request, reply api.Message), entry func(D) (E, bool)) Dump[E] {
 	var details D
 	return Dump[E]{

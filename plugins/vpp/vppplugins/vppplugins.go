@@ -12,10 +12,14 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/linuxcpplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/mplsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/mssplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/pmtuplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/reassemblyplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/urpfplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/wireguardplugin"
 )
 
@@ -35,5 +39,9 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		srplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),
+		urpfplugin.NewPlugin(opts...),
+		mssplugin.NewPlugin(opts...),
+		reassemblyplugin.NewPlugin(opts...),
+		pmtuplugin.NewPlugin(opts...),
 	}
 }

@@ -21,10 +21,14 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 	linuxcp "github.com/tenuto-dev/tenuto/proto/ligato/vpp/linuxcp"
 	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
+	mss "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
+	pmtu "github.com/tenuto-dev/tenuto/proto/ligato/vpp/pmtu"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
+	reassembly "github.com/tenuto-dev/tenuto/proto/ligato/vpp/reassembly"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
 	stn "github.com/tenuto-dev/tenuto/proto/ligato/vpp/stn"
+	urpf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/urpf"
 	wireguard "github.com/tenuto-dev/tenuto/proto/ligato/vpp/wireguard"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -83,18 +87,23 @@ type ConfigData struct {
 	IpfixFlowprobes        []*ipfix.FlowProbeFeature       `protobuf:"bytes,92,rep,name=ipfix_flowprobes,json=ipfixFlowprobes,proto3" json:"ipfix_flowprobes,omitempty"`
 	WgPeers                []*wireguard.Peer               `protobuf:"bytes,93,rep,name=wg_peers,json=wgPeers,proto3" json:"wg_peers,omitempty"`
 	// Steal-the-NIC rules. Not in the schema of the predecessor either.
-	StnRules       []*stn.Rule       `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
-	DnsCache       *dns.DNSCache     `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
-	LinuxcpGlobal  *linuxcp.Global   `protobuf:"bytes,110,opt,name=linuxcp_global,json=linuxcpGlobal,proto3" json:"linuxcp_global,omitempty"`
-	LinuxcpPairs   []*linuxcp.Pair   `protobuf:"bytes,111,rep,name=linuxcp_pairs,json=linuxcpPairs,proto3" json:"linuxcp_pairs,omitempty"`
-	BfdAuthKeys    []*bfd.AuthKey    `protobuf:"bytes,115,rep,name=bfd_auth_keys,json=bfdAuthKeys,proto3" json:"bfd_auth_keys,omitempty"`
-	BfdSessions    []*bfd.Session    `protobuf:"bytes,116,rep,name=bfd_sessions,json=bfdSessions,proto3" json:"bfd_sessions,omitempty"`
-	BfdEchoSource  *bfd.EchoSource   `protobuf:"bytes,117,opt,name=bfd_echo_source,json=bfdEchoSource,proto3" json:"bfd_echo_source,omitempty"`
-	MplsTables     []*mpls.Table     `protobuf:"bytes,130,rep,name=mpls_tables,json=mplsTables,proto3" json:"mpls_tables,omitempty"`
-	MplsInterfaces []*mpls.Interface `protobuf:"bytes,131,rep,name=mpls_interfaces,json=mplsInterfaces,proto3" json:"mpls_interfaces,omitempty"`
-	MplsRoutes     []*mpls.Route     `protobuf:"bytes,132,rep,name=mpls_routes,json=mplsRoutes,proto3" json:"mpls_routes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	StnRules               []*stn.Rule             `protobuf:"bytes,94,rep,name=stn_rules,json=stnRules,proto3" json:"stn_rules,omitempty"`
+	DnsCache               *dns.DNSCache           `protobuf:"bytes,100,opt,name=dns_cache,json=dnsCache,proto3" json:"dns_cache,omitempty"`
+	LinuxcpGlobal          *linuxcp.Global         `protobuf:"bytes,110,opt,name=linuxcp_global,json=linuxcpGlobal,proto3" json:"linuxcp_global,omitempty"`
+	LinuxcpPairs           []*linuxcp.Pair         `protobuf:"bytes,111,rep,name=linuxcp_pairs,json=linuxcpPairs,proto3" json:"linuxcp_pairs,omitempty"`
+	BfdAuthKeys            []*bfd.AuthKey          `protobuf:"bytes,115,rep,name=bfd_auth_keys,json=bfdAuthKeys,proto3" json:"bfd_auth_keys,omitempty"`
+	BfdSessions            []*bfd.Session          `protobuf:"bytes,116,rep,name=bfd_sessions,json=bfdSessions,proto3" json:"bfd_sessions,omitempty"`
+	BfdEchoSource          *bfd.EchoSource         `protobuf:"bytes,117,opt,name=bfd_echo_source,json=bfdEchoSource,proto3" json:"bfd_echo_source,omitempty"`
+	MplsTables             []*mpls.Table           `protobuf:"bytes,130,rep,name=mpls_tables,json=mplsTables,proto3" json:"mpls_tables,omitempty"`
+	MplsInterfaces         []*mpls.Interface       `protobuf:"bytes,131,rep,name=mpls_interfaces,json=mplsInterfaces,proto3" json:"mpls_interfaces,omitempty"`
+	MplsRoutes             []*mpls.Route           `protobuf:"bytes,132,rep,name=mpls_routes,json=mplsRoutes,proto3" json:"mpls_routes,omitempty"`
+	UrpfInterfaces         []*urpf.Interface       `protobuf:"bytes,170,rep,name=urpf_interfaces,json=urpfInterfaces,proto3" json:"urpf_interfaces,omitempty"`
+	MssClamps              []*mss.Clamp            `protobuf:"bytes,171,rep,name=mss_clamps,json=mssClamps,proto3" json:"mss_clamps,omitempty"`
+	IpReassembly           []*reassembly.Settings  `protobuf:"bytes,172,rep,name=ip_reassembly,json=ipReassembly,proto3" json:"ip_reassembly,omitempty"`
+	IpReassemblyInterfaces []*reassembly.Interface `protobuf:"bytes,173,rep,name=ip_reassembly_interfaces,json=ipReassemblyInterfaces,proto3" json:"ip_reassembly_interfaces,omitempty"`
+	PathMtus               []*pmtu.PathMTU         `protobuf:"bytes,174,rep,name=path_mtus,json=pathMtus,proto3" json:"path_mtus,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *ConfigData) Reset() {
@@ -456,6 +465,41 @@ func (x *ConfigData) GetMplsRoutes() []*mpls.Route {
 	return nil
 }
 
+func (x *ConfigData) GetUrpfInterfaces() []*urpf.Interface {
+	if x != nil {
+		return x.UrpfInterfaces
+	}
+	return nil
+}
+
+func (x *ConfigData) GetMssClamps() []*mss.Clamp {
+	if x != nil {
+		return x.MssClamps
+	}
+	return nil
+}
+
+func (x *ConfigData) GetIpReassembly() []*reassembly.Settings {
+	if x != nil {
+		return x.IpReassembly
+	}
+	return nil
+}
+
+func (x *ConfigData) GetIpReassemblyInterfaces() []*reassembly.Interface {
+	if x != nil {
+		return x.IpReassemblyInterfaces
+	}
+	return nil
+}
+
+func (x *ConfigData) GetPathMtus() []*pmtu.PathMTU {
+	if x != nil {
+		return x.PathMtus
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -553,7 +597,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xf8\x16\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xd1\x19\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -610,7 +654,13 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"mplsTables\x12D\n" +
 	"\x0fmpls_interfaces\x18\x83\x01 \x03(\v2\x1a.ligato.vpp.mpls.InterfaceR\x0emplsInterfaces\x128\n" +
 	"\vmpls_routes\x18\x84\x01 \x03(\v2\x16.ligato.vpp.mpls.RouteR\n" +
-	"mplsRoutes\"Z\n" +
+	"mplsRoutes\x12D\n" +
+	"\x0furpf_interfaces\x18\xaa\x01 \x03(\v2\x1a.ligato.vpp.urpf.InterfaceR\x0eurpfInterfaces\x125\n" +
+	"\n" +
+	"mss_clamps\x18\xab\x01 \x03(\v2\x15.ligato.vpp.mss.ClampR\tmssClamps\x12E\n" +
+	"\rip_reassembly\x18\xac\x01 \x03(\v2\x1f.ligato.vpp.reassembly.SettingsR\fipReassembly\x12[\n" +
+	"\x18ip_reassembly_interfaces\x18\xad\x01 \x03(\v2 .ligato.vpp.reassembly.InterfaceR\x16ipReassemblyInterfaces\x126\n" +
+	"\tpath_mtus\x18\xae\x01 \x03(\v2\x18.ligato.vpp.pmtu.PathMTUR\bpathMtus\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -680,8 +730,13 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*mpls.Table)(nil),                       // 47: ligato.vpp.mpls.Table
 	(*mpls.Interface)(nil),                   // 48: ligato.vpp.mpls.Interface
 	(*mpls.Route)(nil),                       // 49: ligato.vpp.mpls.Route
-	(*interfaces.InterfaceNotification)(nil), // 50: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 51: ligato.vpp.interfaces.InterfaceStats
+	(*urpf.Interface)(nil),                   // 50: ligato.vpp.urpf.Interface
+	(*mss.Clamp)(nil),                        // 51: ligato.vpp.mss.Clamp
+	(*reassembly.Settings)(nil),              // 52: ligato.vpp.reassembly.Settings
+	(*reassembly.Interface)(nil),             // 53: ligato.vpp.reassembly.Interface
+	(*pmtu.PathMTU)(nil),                     // 54: ligato.vpp.pmtu.PathMTU
+	(*interfaces.InterfaceNotification)(nil), // 55: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 56: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -731,13 +786,18 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	47, // 44: ligato.vpp.ConfigData.mpls_tables:type_name -> ligato.vpp.mpls.Table
 	48, // 45: ligato.vpp.ConfigData.mpls_interfaces:type_name -> ligato.vpp.mpls.Interface
 	49, // 46: ligato.vpp.ConfigData.mpls_routes:type_name -> ligato.vpp.mpls.Route
-	50, // 47: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	51, // 48: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	49, // [49:49] is the sub-list for method output_type
-	49, // [49:49] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	50, // 47: ligato.vpp.ConfigData.urpf_interfaces:type_name -> ligato.vpp.urpf.Interface
+	51, // 48: ligato.vpp.ConfigData.mss_clamps:type_name -> ligato.vpp.mss.Clamp
+	52, // 49: ligato.vpp.ConfigData.ip_reassembly:type_name -> ligato.vpp.reassembly.Settings
+	53, // 50: ligato.vpp.ConfigData.ip_reassembly_interfaces:type_name -> ligato.vpp.reassembly.Interface
+	54, // 51: ligato.vpp.ConfigData.path_mtus:type_name -> ligato.vpp.pmtu.PathMTU
+	55, // 52: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	56, // 53: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	54, // [54:54] is the sub-list for method output_type
+	54, // [54:54] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

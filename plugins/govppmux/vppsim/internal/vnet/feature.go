@@ -61,7 +61,7 @@ type commander interface{ commands() []cmdline.Command }
 // resetting, the dump, and the calls of the interfaces above.
 func features(n *VNet) []feature {
 	lists, taps := &acls{VNet: n}, &taps{VNet: n}
-	return []feature{
+	return append(packetPathFeatures(n),
 		// Interfaces.
 		&loopbacks{VNet: n},
 		&subifs{VNet: n},
@@ -117,7 +117,7 @@ func features(n *VNet) []feature {
 		lists,
 		&macipACLs{VNet: n},
 		&abfs{VNet: n, lists: lists},
-	}
+	)
 }
 
 // hooks are the features that the core calls, by what it calls.

@@ -70,6 +70,7 @@ type VNet struct {
 	ipsecSAs       *ipsecSAs
 	ipsecSPDs      *ipsecSPDs
 	srPolicies     *srPolicies
+	arcs           *featureArcs
 }
 
 // New registers the handlers of the core and of all features with the server.
@@ -82,6 +83,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.ipsecSAs = &ipsecSAs{VNet: n}
 	n.ipsecSPDs = &ipsecSPDs{VNet: n}
 	n.srPolicies = &srPolicies{VNet: n}
+	n.arcs = &featureArcs{VNet: n}
 	n.features = features(n)
 	n.hooks = hooksOf(n.features)
 	n.Reset()

@@ -1,0 +1,85 @@
+package vnet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/govppmux/vppsim/internal/wire"
+	"go.fd.io/govpp/api"
+	featureapi "go.fd.io/govpp/binapi/feature"
+)
+
+// packetPathFeatures are the features that treat packets on their way.
+func packetPathFeatures(n *VNet) []feature {
+	return []feature{
+		n.arcs,
+		&urpfs{VNet: n},
+		&mssClamps{VNet: n},
+		&ipReassembly{VNet: n},
+		&pathMTUs{VNet: n},
+	}
+}
+
+// arcFeature is a node of VPP in the path of packets, and the name of the path.
+type arcFeature struct{ arc, node string }
+
+// featureArcs are the nodes that other features have put into the paths of interfaces. A node that
+// is put there twice handles each packet twice. They go with the interface.
+type featureArcs struct {
+	*VNet
+	on map[uint32]map[arcFeature]int
+}
+
+func (a *featureArcs) register(server *wire.Server) {
+	handle[featureapi.FeatureEnableDisableReply](server, func(req *featureapi.FeatureEnableDisable) retval {
+		f := arcFeature{req.ArcName, req.FeatureName}
+		switch {
+		case a.byIndex(req.SwIfIndex) == nil:
+			return api.INVALID_SW_IF_INDEX
+		case !slices.Contains(arcFeatures(), f):
+			return api.INVALID_VALUE
+		}
+		a.set(uint32(req.SwIfIndex), f, req.Enable)
+		return ok
+	})
+}
+
+// arcFeatures are the ones that clients enable and disable by name.
+func arcFeatures() []arcFeature {
+	return []arcFeature{
+		{"device-input", "policer-input"}, {"ip4-output", "policer-output"}, {"ip6-output", "policer-output"},
+	}
+}
+
+func (a *featureArcs) reset() { a.on = make(map[uint32]map[arcFeature]int) }
+
+func (a *featureArcs) interfaceRemoved(i *swInterface) { delete(a.on, i.index) }
+
+// set puts a node into the path of an interface, or takes it out once.
+func (a *featureArcs) set(index uint32, f arcFeature, on bool) {
+	if a.on[index] == nil {
+		a.on[index] = make(map[arcFeature]int)
+	}
+	switch {
+	case on:
+		a.on[index][f]++
+	case a.on[index][f] > 1:
+		a.on[index][f]--
+	default:
+		delete(a.on[index], f)
+	}
+}
+
+func (a *featureArcs) dumpInterface(b *strings.Builder, i *swInterface) {
+	for _, f := range slices.SortedFunc(maps.Keys(a.on[i.index]), func(a, b arcFeature) int {
+		return strings.Compare(a.arc+a.node, b.arc+b.node)
+	}) {
+		fmt.Fprintf(b, "  %s: %s", f.arc, f.node)
+		if n := a.on[i.index][f]; n > 1 {
+			fmt.Fprintf(b, " %d times", n)
+		}
+		b.WriteString("\n")
+	}
+}

@@ -1,0 +1,20 @@
+// Package pmtuplugin is the plugin for path MTUs of VPP.
+package pmtuplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/pmtuplugin/descriptor"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "vpp-pmtuplugin"
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
+	return itemplugin.New(itemplugin.Spec{
+		Name: DefaultName, Operations: &descriptor.Operations,
+		Register: func(to *itemplugin.Registrar) error {
+			return to.Add(descriptor.NewPathMTU(to.VPP))
+		},
+	}, opts)
+}

@@ -1,0 +1,12 @@
+package catalogue
+
+// packetPathItems treat packets on their way.
+func packetPathItems() []Item {
+	return []Item{
+		mssClamp(),
+		pathMTU(),
+		reassemblyInterface(),
+		reassemblySettings(),
+		urpfInterface(),
+	}
+}
