@@ -22,7 +22,9 @@ import (
 	mssmodel "github.com/tenuto-dev/tenuto/plugins/vpp/mssplugin/model"
 	natmodel "github.com/tenuto-dev/tenuto/plugins/vpp/natplugin/model"
 	pmtumodel "github.com/tenuto-dev/tenuto/plugins/vpp/pmtuplugin/model"
+	policermodel "github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin/model"
 	puntmodel "github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin/model"
+	qosmodel "github.com/tenuto-dev/tenuto/plugins/vpp/qosplugin/model"
 	reassemblymodel "github.com/tenuto-dev/tenuto/plugins/vpp/reassemblyplugin/model"
 	srmodel "github.com/tenuto-dev/tenuto/plugins/vpp/srplugin/model"
 	stnmodel "github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin/model"
@@ -95,6 +97,12 @@ func Set() (*models.Set, error) {
 // packetPathModels are the models of what treats packets on their way.
 func packetPathModels() []models.Known {
 	return []models.Known{
+		policermodel.PolicerModel,
+		policermodel.InterfaceModel,
+		qosmodel.MapModel,
+		qosmodel.RecordModel,
+		qosmodel.StoreModel,
+		qosmodel.MarkModel,
 		urpfmodel.InterfaceModel,
 		mssmodel.ClampModel,
 		reassemblymodel.SettingsModel,

@@ -113,10 +113,20 @@ func newTemplate(modelName string) string {
 // packetPathTemplate has the templates of what treats packets on their way.
 func packetPathTemplate(modelName string) string {
 	switch modelName {
-	case "vpp.mss.clamp", "vpp.reassembly.interface":
+	case "vpp.mss.clamp", "vpp.qos.store", "vpp.reassembly.interface":
 		return `{{.Interface}}`
 	case "vpp.pmtu.path-mtu":
 		return `vrf/{{.Vrf}}/address/{{.Address}}`
+	case "vpp.policer.interface":
+		return `{{.Interface}}/direction/{{.Direction}}`
+	case "vpp.policer.policer":
+		return `{{.Name}}`
+	case "vpp.qos.map":
+		return `{{.Id}}`
+	case "vpp.qos.mark":
+		return `{{.Interface}}/output/{{.Output}}`
+	case "vpp.qos.record":
+		return `{{.Interface}}/source/{{.Source}}`
 	case "vpp.reassembly.settings":
 		return `{{.Protocol}}`
 	case "vpp.urpf.interface":

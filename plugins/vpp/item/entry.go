@@ -243,7 +243,7 @@ func (d *entries[V, E, K]) reset(ctx context.Context, do Variant[E], values []va
 		}
 	}
 	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
-		if results[sent[n]].Err == nil {
+		if results[sent[n]].Err == nil && !session.Gone(err, d.Gone...) {
 			results[sent[n]].Err = err
 		}
 	}

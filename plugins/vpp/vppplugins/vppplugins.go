@@ -15,7 +15,9 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/mssplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/natplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/pmtuplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/puntplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/qosplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/reassemblyplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/srplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/stnplugin"
@@ -39,6 +41,8 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		srplugin.NewPlugin(opts...),
 		stnplugin.NewPlugin(opts...),
 		wireguardplugin.NewPlugin(opts...),
+		policerplugin.NewPlugin(opts...),
+		qosplugin.NewPlugin(opts...),
 		urpfplugin.NewPlugin(opts...),
 		mssplugin.NewPlugin(opts...),
 		reassemblyplugin.NewPlugin(opts...),

@@ -24,7 +24,9 @@ import (
 	mss "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
 	pmtu "github.com/tenuto-dev/tenuto/proto/ligato/vpp/pmtu"
+	policer "github.com/tenuto-dev/tenuto/proto/ligato/vpp/policer"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
+	qos "github.com/tenuto-dev/tenuto/proto/ligato/vpp/qos"
 	reassembly "github.com/tenuto-dev/tenuto/proto/ligato/vpp/reassembly"
 	srv6 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/srv6"
 	stn "github.com/tenuto-dev/tenuto/proto/ligato/vpp/stn"
@@ -97,6 +99,12 @@ type ConfigData struct {
 	MplsTables             []*mpls.Table           `protobuf:"bytes,130,rep,name=mpls_tables,json=mplsTables,proto3" json:"mpls_tables,omitempty"`
 	MplsInterfaces         []*mpls.Interface       `protobuf:"bytes,131,rep,name=mpls_interfaces,json=mplsInterfaces,proto3" json:"mpls_interfaces,omitempty"`
 	MplsRoutes             []*mpls.Route           `protobuf:"bytes,132,rep,name=mpls_routes,json=mplsRoutes,proto3" json:"mpls_routes,omitempty"`
+	Policers               []*policer.Policer      `protobuf:"bytes,120,rep,name=policers,proto3" json:"policers,omitempty"`
+	PolicerInterfaces      []*policer.Interface    `protobuf:"bytes,121,rep,name=policer_interfaces,json=policerInterfaces,proto3" json:"policer_interfaces,omitempty"`
+	QosMaps                []*qos.Map              `protobuf:"bytes,122,rep,name=qos_maps,json=qosMaps,proto3" json:"qos_maps,omitempty"`
+	QosRecords             []*qos.Record           `protobuf:"bytes,123,rep,name=qos_records,json=qosRecords,proto3" json:"qos_records,omitempty"`
+	QosMarks               []*qos.Mark             `protobuf:"bytes,124,rep,name=qos_marks,json=qosMarks,proto3" json:"qos_marks,omitempty"`
+	QosStores              []*qos.Store            `protobuf:"bytes,125,rep,name=qos_stores,json=qosStores,proto3" json:"qos_stores,omitempty"`
 	UrpfInterfaces         []*urpf.Interface       `protobuf:"bytes,170,rep,name=urpf_interfaces,json=urpfInterfaces,proto3" json:"urpf_interfaces,omitempty"`
 	MssClamps              []*mss.Clamp            `protobuf:"bytes,171,rep,name=mss_clamps,json=mssClamps,proto3" json:"mss_clamps,omitempty"`
 	IpReassembly           []*reassembly.Settings  `protobuf:"bytes,172,rep,name=ip_reassembly,json=ipReassembly,proto3" json:"ip_reassembly,omitempty"`
@@ -465,6 +473,48 @@ func (x *ConfigData) GetMplsRoutes() []*mpls.Route {
 	return nil
 }
 
+func (x *ConfigData) GetPolicers() []*policer.Policer {
+	if x != nil {
+		return x.Policers
+	}
+	return nil
+}
+
+func (x *ConfigData) GetPolicerInterfaces() []*policer.Interface {
+	if x != nil {
+		return x.PolicerInterfaces
+	}
+	return nil
+}
+
+func (x *ConfigData) GetQosMaps() []*qos.Map {
+	if x != nil {
+		return x.QosMaps
+	}
+	return nil
+}
+
+func (x *ConfigData) GetQosRecords() []*qos.Record {
+	if x != nil {
+		return x.QosRecords
+	}
+	return nil
+}
+
+func (x *ConfigData) GetQosMarks() []*qos.Mark {
+	if x != nil {
+		return x.QosMarks
+	}
+	return nil
+}
+
+func (x *ConfigData) GetQosStores() []*qos.Store {
+	if x != nil {
+		return x.QosStores
+	}
+	return nil
+}
+
 func (x *ConfigData) GetUrpfInterfaces() []*urpf.Interface {
 	if x != nil {
 		return x.UrpfInterfaces
@@ -597,7 +647,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xd1\x19\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xaa\x1c\n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -654,7 +704,15 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"mplsTables\x12D\n" +
 	"\x0fmpls_interfaces\x18\x83\x01 \x03(\v2\x1a.ligato.vpp.mpls.InterfaceR\x0emplsInterfaces\x128\n" +
 	"\vmpls_routes\x18\x84\x01 \x03(\v2\x16.ligato.vpp.mpls.RouteR\n" +
-	"mplsRoutes\x12D\n" +
+	"mplsRoutes\x127\n" +
+	"\bpolicers\x18x \x03(\v2\x1b.ligato.vpp.policer.PolicerR\bpolicers\x12L\n" +
+	"\x12policer_interfaces\x18y \x03(\v2\x1d.ligato.vpp.policer.InterfaceR\x11policerInterfaces\x12.\n" +
+	"\bqos_maps\x18z \x03(\v2\x13.ligato.vpp.qos.MapR\aqosMaps\x127\n" +
+	"\vqos_records\x18{ \x03(\v2\x16.ligato.vpp.qos.RecordR\n" +
+	"qosRecords\x121\n" +
+	"\tqos_marks\x18| \x03(\v2\x14.ligato.vpp.qos.MarkR\bqosMarks\x124\n" +
+	"\n" +
+	"qos_stores\x18} \x03(\v2\x15.ligato.vpp.qos.StoreR\tqosStores\x12D\n" +
 	"\x0furpf_interfaces\x18\xaa\x01 \x03(\v2\x1a.ligato.vpp.urpf.InterfaceR\x0eurpfInterfaces\x125\n" +
 	"\n" +
 	"mss_clamps\x18\xab\x01 \x03(\v2\x15.ligato.vpp.mss.ClampR\tmssClamps\x12E\n" +
@@ -730,13 +788,19 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*mpls.Table)(nil),                       // 47: ligato.vpp.mpls.Table
 	(*mpls.Interface)(nil),                   // 48: ligato.vpp.mpls.Interface
 	(*mpls.Route)(nil),                       // 49: ligato.vpp.mpls.Route
-	(*urpf.Interface)(nil),                   // 50: ligato.vpp.urpf.Interface
-	(*mss.Clamp)(nil),                        // 51: ligato.vpp.mss.Clamp
-	(*reassembly.Settings)(nil),              // 52: ligato.vpp.reassembly.Settings
-	(*reassembly.Interface)(nil),             // 53: ligato.vpp.reassembly.Interface
-	(*pmtu.PathMTU)(nil),                     // 54: ligato.vpp.pmtu.PathMTU
-	(*interfaces.InterfaceNotification)(nil), // 55: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 56: ligato.vpp.interfaces.InterfaceStats
+	(*policer.Policer)(nil),                  // 50: ligato.vpp.policer.Policer
+	(*policer.Interface)(nil),                // 51: ligato.vpp.policer.Interface
+	(*qos.Map)(nil),                          // 52: ligato.vpp.qos.Map
+	(*qos.Record)(nil),                       // 53: ligato.vpp.qos.Record
+	(*qos.Mark)(nil),                         // 54: ligato.vpp.qos.Mark
+	(*qos.Store)(nil),                        // 55: ligato.vpp.qos.Store
+	(*urpf.Interface)(nil),                   // 56: ligato.vpp.urpf.Interface
+	(*mss.Clamp)(nil),                        // 57: ligato.vpp.mss.Clamp
+	(*reassembly.Settings)(nil),              // 58: ligato.vpp.reassembly.Settings
+	(*reassembly.Interface)(nil),             // 59: ligato.vpp.reassembly.Interface
+	(*pmtu.PathMTU)(nil),                     // 60: ligato.vpp.pmtu.PathMTU
+	(*interfaces.InterfaceNotification)(nil), // 61: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 62: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -786,18 +850,24 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	47, // 44: ligato.vpp.ConfigData.mpls_tables:type_name -> ligato.vpp.mpls.Table
 	48, // 45: ligato.vpp.ConfigData.mpls_interfaces:type_name -> ligato.vpp.mpls.Interface
 	49, // 46: ligato.vpp.ConfigData.mpls_routes:type_name -> ligato.vpp.mpls.Route
-	50, // 47: ligato.vpp.ConfigData.urpf_interfaces:type_name -> ligato.vpp.urpf.Interface
-	51, // 48: ligato.vpp.ConfigData.mss_clamps:type_name -> ligato.vpp.mss.Clamp
-	52, // 49: ligato.vpp.ConfigData.ip_reassembly:type_name -> ligato.vpp.reassembly.Settings
-	53, // 50: ligato.vpp.ConfigData.ip_reassembly_interfaces:type_name -> ligato.vpp.reassembly.Interface
-	54, // 51: ligato.vpp.ConfigData.path_mtus:type_name -> ligato.vpp.pmtu.PathMTU
-	55, // 52: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	56, // 53: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	54, // [54:54] is the sub-list for method output_type
-	54, // [54:54] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	50, // 47: ligato.vpp.ConfigData.policers:type_name -> ligato.vpp.policer.Policer
+	51, // 48: ligato.vpp.ConfigData.policer_interfaces:type_name -> ligato.vpp.policer.Interface
+	52, // 49: ligato.vpp.ConfigData.qos_maps:type_name -> ligato.vpp.qos.Map
+	53, // 50: ligato.vpp.ConfigData.qos_records:type_name -> ligato.vpp.qos.Record
+	54, // 51: ligato.vpp.ConfigData.qos_marks:type_name -> ligato.vpp.qos.Mark
+	55, // 52: ligato.vpp.ConfigData.qos_stores:type_name -> ligato.vpp.qos.Store
+	56, // 53: ligato.vpp.ConfigData.urpf_interfaces:type_name -> ligato.vpp.urpf.Interface
+	57, // 54: ligato.vpp.ConfigData.mss_clamps:type_name -> ligato.vpp.mss.Clamp
+	58, // 55: ligato.vpp.ConfigData.ip_reassembly:type_name -> ligato.vpp.reassembly.Settings
+	59, // 56: ligato.vpp.ConfigData.ip_reassembly_interfaces:type_name -> ligato.vpp.reassembly.Interface
+	60, // 57: ligato.vpp.ConfigData.path_mtus:type_name -> ligato.vpp.pmtu.PathMTU
+	61, // 58: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	62, // 59: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	60, // [60:60] is the sub-list for method output_type
+	60, // [60:60] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

@@ -1,12 +1,14 @@
 package catalogue
 
+import "slices"
+
 // packetPathItems treat packets on their way.
 func packetPathItems() []Item {
-	return []Item{
+	return slices.Concat(policerItems(), qosItems(), []Item{
 		mssClamp(),
 		pathMTU(),
 		reassemblyInterface(),
 		reassemblySettings(),
 		urpfInterface(),
-	}
+	})
 }

@@ -19,6 +19,8 @@ func packetPathFeatures(n *VNet) []feature {
 		&mssClamps{VNet: n},
 		&ipReassembly{VNet: n},
 		&pathMTUs{VNet: n},
+		&policers{VNet: n},
+		&qos{VNet: n},
 	}
 }
 

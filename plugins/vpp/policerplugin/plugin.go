@@ -1,0 +1,20 @@
+// Package policerplugin is the plugin for policers of VPP.
+package policerplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/policerplugin/descriptor"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "vpp-policerplugin"
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
+	return itemplugin.New(itemplugin.Spec{
+		Name: DefaultName, Operations: &descriptor.Operations,
+		Register: func(to *itemplugin.Registrar) error {
+			return to.Add(descriptor.NewPolicer(to.VPP), descriptor.NewInterface(to.VPP, to.Interfaces))
+		},
+	}, opts)
+}

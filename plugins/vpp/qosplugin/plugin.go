@@ -1,0 +1,21 @@
+// Package qosplugin is the plugin for the handling of QoS bits of VPP.
+package qosplugin
+
+import (
+	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/qosplugin/descriptor"
+)
+
+// DefaultName is the name of the plugin.
+const DefaultName = "vpp-qosplugin"
+
+// NewPlugin returns a plugin with the given settings.
+func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
+	return itemplugin.New(itemplugin.Spec{
+		Name: DefaultName, Operations: &descriptor.Operations,
+		Register: func(to *itemplugin.Registrar) error {
+			return to.Add(descriptor.NewMap(to.VPP), descriptor.NewRecord(to.VPP, to.Interfaces),
+				descriptor.NewStore(to.VPP, to.Interfaces), descriptor.NewMark(to.VPP, to.Interfaces))
+		},
+	}, opts)
+}
