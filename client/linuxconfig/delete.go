@@ -1,6 +1,8 @@
 package linuxconfig
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -58,3 +60,6 @@ func (d *Delete) IPAllocation(network, iface string) *Delete {
 	d.r.remove(&netalloc.IPAllocation{NetworkName: network, InterfaceName: iface})
 	return d
 }
+
+// Item removes an item of any model; of its fields only those are used that its key has.
+func (d *Delete) Item(v proto.Message) *Delete { d.r.remove(v); return d }

@@ -1,6 +1,8 @@
 package linuxconfig
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -33,3 +35,6 @@ func (p *Put) IptablesRuleChain(v *iptables.RuleChain) *Put { p.r.put(v); return
 
 // IPAllocation puts an allocated address.
 func (p *Put) IPAllocation(v *netalloc.IPAllocation) *Put { p.r.put(v); return p }
+
+// Item puts an item of any model, also of those that have no method of their own.
+func (p *Put) Item(v proto.Message) *Put { p.r.put(v); return p }

@@ -1,6 +1,8 @@
 package linuxconfig
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	linuxinterfaces "github.com/tenuto-dev/tenuto/proto/ligato/linux/interfaces"
 	iptables "github.com/tenuto-dev/tenuto/proto/ligato/linux/iptables"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -31,3 +33,6 @@ func (s *Resync) IptablesRuleChain(v *iptables.RuleChain) *Resync { s.r.put(v); 
 
 // IPAllocation adds an allocated address.
 func (s *Resync) IPAllocation(v *netalloc.IPAllocation) *Resync { s.r.put(v); return s }
+
+// Item adds an item of any model, also of those that have no method of their own.
+func (s *Resync) Item(v proto.Message) *Resync { s.r.put(v); return s }

@@ -1,6 +1,8 @@
 package vppconfig
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
@@ -256,3 +258,6 @@ func (d *Delete) WgPeer(iface, endpoint string, port uint32) *Delete {
 	d.r.remove(&wireguard.Peer{WgIfName: iface, Endpoint: endpoint, Port: port})
 	return d
 }
+
+// Item removes an item of any model; of its fields only those are used that its key has.
+func (d *Delete) Item(v proto.Message) *Delete { d.r.remove(v); return d }

@@ -1,6 +1,8 @@
 package vppconfig
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
@@ -141,3 +143,6 @@ func (p *Put) DNSCache(v *dns.DNSCache) *Put { p.r.put(v); return p }
 
 // WgPeer puts a WireGuard peer.
 func (p *Put) WgPeer(v *wireguard.Peer) *Put { p.r.put(v); return p }
+
+// Item puts an item of any model, also of those that have no method of their own.
+func (p *Put) Item(v proto.Message) *Put { p.r.put(v); return p }

@@ -1,6 +1,8 @@
 package vppconfig
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	abf "github.com/tenuto-dev/tenuto/proto/ligato/vpp/abf"
 	acl "github.com/tenuto-dev/tenuto/proto/ligato/vpp/acl"
 	dns "github.com/tenuto-dev/tenuto/proto/ligato/vpp/dns"
@@ -139,3 +141,6 @@ func (s *Resync) DNSCache(v *dns.DNSCache) *Resync { s.r.put(v); return s }
 
 // WgPeer adds a WireGuard peer.
 func (s *Resync) WgPeer(v *wireguard.Peer) *Resync { s.r.put(v); return s }
+
+// Item adds an item of any model, also of those that have no method of their own.
+func (s *Resync) Item(v proto.Message) *Resync { s.r.put(v); return s }
