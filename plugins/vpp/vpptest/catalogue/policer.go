@@ -48,7 +48,6 @@ func policerItem() Item {
 		UpdateNeeds: &policerapi.PolicerUpdate{},
 		Recreates:   []Change{To(func(p *policer.Policer) { p.Name = "silver" })},
 		Refusals: map[string]Change{
-			"name: empty":                               To(func(p *policer.Policer) { p.Name = "" }),
 			"name: 64 bytes, expected at most 63":       To(func(p *policer.Policer) { p.Name = strings.Repeat("x", 64) }),
 			"cir: 0, expected at least 1":               To(func(p *policer.Policer) { p.Cir = 0 }),
 			"eir: 999, expected at least cir, 1000":     To(func(p *policer.Policer) { p.Eir = 999 }),

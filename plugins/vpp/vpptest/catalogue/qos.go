@@ -77,7 +77,6 @@ func qosStore() Item {
 		Recreates:  []Change{To(func(s *qos.Store) { s.Value = 0 })},
 		Refusals: map[string]Change{
 			"value: 256, expected 0 to 255": To(func(s *qos.Store) { s.Value = 256 }),
-			"interface: empty":              To(func(s *qos.Store) { s.Interface = "" }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &qosapi.QosStoreEnableDisable{Store: qosapi.QosStore{
