@@ -221,12 +221,12 @@ func routesDocument(prefix, routes int) string {
 
 // reads reports whether a request changes nothing.
 func reads(name string) bool {
-	for _, suffix := range []string{"_dump", "_get", "_get_table", "_get_params", "_lookup", "control_ping", "show_version", "show_running_config", "cli_inband" /* show api clients */} {
+	for _, suffix := range []string{"_dump", "_get", "_lookup", "control_ping", "show_version", "show_running_config", "cli_inband" /* show api clients */} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, "want_") // subscriptions belong to the connection
+	return strings.Contains(name, "_get_") || strings.HasPrefix(name, "want_") // subscriptions belong to the connection
 }
 
 // Killed at rest, an agent with a state directory is followed by one that only

@@ -48,7 +48,6 @@ func mplsInterface() Item {
 		Make:       func() proto.Message { return &mpls.Interface{Name: "lo"} },
 		Needs:      func() []proto.Message { return []proto.Message{Base(), mplsTable0()} },
 		Capability: "MPLS interface",
-		Refusals:   map[string]Change{"name: empty, expected": To(func(i *mpls.Interface) { i.Name = "" })},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &mplsapi.SwInterfaceSetMplsEnable{
 				SwIfIndex: interface_types.InterfaceIndex(index(m.(*mpls.Interface).Name)),
@@ -57,6 +56,7 @@ func mplsInterface() Item {
 		Without: map[string]string{
 			"Spellings": "a name is written in one way",
 			"Updates":   "there is nothing but the name",
+			"Refusals":  "there is nothing but the name, and no key without it",
 			"Recreates": "there is nothing but the name",
 			"Conflicts": "the name is the key",
 		},
