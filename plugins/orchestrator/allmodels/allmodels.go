@@ -108,5 +108,13 @@ func packetPathModels() []models.Known {
 		reassemblymodel.SettingsModel,
 		reassemblymodel.InterfaceModel,
 		pmtumodel.PathMTUModel,
+		natmodel.NAT64GlobalModel,
+		natmodel.NAT64InterfaceModel,
+		natmodel.NAT64PoolModel,
+		natmodel.NAT64StaticBIBModel,
+		natmodel.NAT64PrefixModel,
+		natmodel.NAT66GlobalModel,
+		natmodel.NAT66InterfaceModel,
+		natmodel.NAT66MappingModel,
 	}
 }

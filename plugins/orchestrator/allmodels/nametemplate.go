@@ -9,7 +9,8 @@ package allmodels
 func NameTemplate(modelName string) string {
 	switch modelName {
 	case "linux.interfaces.interface", "linux.iptables.rulechain", "linux.l3.rule", "vpp.acls.acl", "vpp.interfaces",
-		"vpp.l2.bridge-domain", "vpp.mpls.interface", "vpp.nat.nat44-interface", "vpp.srv6.steering":
+		"vpp.l2.bridge-domain", "vpp.mpls.interface", "vpp.nat.nat44-interface", "vpp.nat64.interface", "vpp.nat66.interface",
+		"vpp.srv6.steering":
 		return `{{.Name}}`
 	case "linux.l3.arp", "vpp.arp":
 		return `{{.Interface}}/{{.IpAddress}}`
@@ -105,6 +106,15 @@ func newTemplate(modelName string) string {
 		return `{{.Id}}`
 	case "vpp.linuxcp.pair":
 		return `{{.Interface}}`
+	case "vpp.nat64.pool":
+		return `{{if .Name}}{{.Name}}{{else}}vrf/{{.VrfId}}/address/{{.FirstIp}}` +
+			`{{if and .LastIp (ne .FirstIp .LastIp)}}-{{.LastIp}}{{end}}{{end}}`
+	case "vpp.nat64.prefix":
+		return `vrf/{{.VrfId}}`
+	case "vpp.nat64.static-bib":
+		return `vrf/{{.VrfId}}/protocol/{{.Protocol}}/inside/{{.InsideAddr}}/{{.InsidePort}}`
+	case "vpp.nat66.static-mapping":
+		return `vrf/{{.VrfId}}/local/{{.LocalAddr}}`
 	default:
 		return packetPathTemplate(modelName)
 	}

@@ -30,6 +30,9 @@ type Singleton[V proto.Message, E any] struct {
 	// Implicit reports what VPP has without a value. It is read back only if a value is
 	// expected that is the same. Default: nothing is.
 	Implicit func(e E) bool
+	// Assume completes what Get returns with what VPP does not tell, from an expected value.
+	// Optional.
+	Assume func(found, expected E) E
 	// Recreate reports that a change deletes the value and creates it again, so that its
 	// dependents are deleted before, and created again after that. Default: none does.
 	Recreate func(old, e E) bool
@@ -92,18 +95,27 @@ func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 	if err != nil || e == nil {
 		return nil, IgnoreUnsupported(err)
 	}
-	v := d.Value(*e)
-	kv := kvs.KV[V, kvs.Metadata]{Key: d.Model.Key(v), Value: v, Origin: kvs.UnknownOrigin}
-	expected := false
+	found, assumed, origin := *e, false, kvs.UnknownOrigin
 	for _, c := range correlate {
-		kv.Origin = kvs.FromNB
-		if wanted, err := d.resolver.live(c.Value); err == nil && reflect.DeepEqual(wanted, *e) {
-			kv.Value, expected = c.Value, true
-			break
+		origin = kvs.FromNB
+		wanted, err := d.resolver.live(c.Value)
+		if err != nil {
+			continue
+		}
+		got := *e
+		if d.Assume != nil {
+			got = d.Assume(got, wanted)
+		}
+		if reflect.DeepEqual(wanted, got) {
+			return []kvs.KV[V, kvs.Metadata]{{Key: d.Model.Key(c.Value), Value: c.Value, Origin: origin}}, nil
+		}
+		if !assumed {
+			found, assumed = got, true
 		}
 	}
-	if !expected && d.Implicit != nil && d.Implicit(*e) {
+	if d.Implicit != nil && d.Implicit(*e) {
 		return nil, nil
 	}
-	return []kvs.KV[V, kvs.Metadata]{kv}, nil
+	v := d.Value(found)
+	return []kvs.KV[V, kvs.Metadata]{{Key: d.Model.Key(v), Value: v, Origin: origin}}, nil
 }

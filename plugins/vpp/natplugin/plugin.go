@@ -1,4 +1,4 @@
-// Package natplugin is the plugin for NAT44 of VPP.
+// Package natplugin is the plugin for NAT44, NAT64 and NAT66 of VPP.
 package natplugin
 
 import (
@@ -26,6 +26,14 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 				descriptor.NewDNAT(to.VPP, to.Interfaces),
 				descriptor.NewVrfTable(to.VPP),
 				descriptor.NewVrfRoute(to.VPP),
+				descriptor.NewNAT64Global(to.VPP),
+				descriptor.NewNAT64Interface(to.VPP, to.Interfaces),
+				descriptor.NewNAT64Pool(to.VPP),
+				descriptor.NewNAT64StaticBIB(to.VPP),
+				descriptor.NewNAT64Prefix(to.VPP),
+				descriptor.NewNAT66Global(to.VPP),
+				descriptor.NewNAT66Interface(to.VPP, to.Interfaces),
+				descriptor.NewNAT66Mapping(to.VPP),
 			})...)
 		},
 	}, opts)

@@ -23,6 +23,8 @@ import (
 	mpls "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mpls"
 	mss "github.com/tenuto-dev/tenuto/proto/ligato/vpp/mss"
 	nat "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat"
+	nat64 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat64"
+	nat66 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/nat66"
 	pmtu "github.com/tenuto-dev/tenuto/proto/ligato/vpp/pmtu"
 	policer "github.com/tenuto-dev/tenuto/proto/ligato/vpp/policer"
 	punt "github.com/tenuto-dev/tenuto/proto/ligato/vpp/punt"
@@ -110,6 +112,14 @@ type ConfigData struct {
 	IpReassembly           []*reassembly.Settings  `protobuf:"bytes,172,rep,name=ip_reassembly,json=ipReassembly,proto3" json:"ip_reassembly,omitempty"`
 	IpReassemblyInterfaces []*reassembly.Interface `protobuf:"bytes,173,rep,name=ip_reassembly_interfaces,json=ipReassemblyInterfaces,proto3" json:"ip_reassembly_interfaces,omitempty"`
 	PathMtus               []*pmtu.PathMTU         `protobuf:"bytes,174,rep,name=path_mtus,json=pathMtus,proto3" json:"path_mtus,omitempty"`
+	Nat64Global            *nat64.Global           `protobuf:"bytes,140,opt,name=nat64_global,json=nat64Global,proto3" json:"nat64_global,omitempty"`
+	Nat64Interfaces        []*nat64.Interface      `protobuf:"bytes,141,rep,name=nat64_interfaces,json=nat64Interfaces,proto3" json:"nat64_interfaces,omitempty"`
+	Nat64Pools             []*nat64.Pool           `protobuf:"bytes,142,rep,name=nat64_pools,json=nat64Pools,proto3" json:"nat64_pools,omitempty"`
+	Nat64StaticBibs        []*nat64.StaticBIB      `protobuf:"bytes,143,rep,name=nat64_static_bibs,json=nat64StaticBibs,proto3" json:"nat64_static_bibs,omitempty"`
+	Nat64Prefixes          []*nat64.Prefix         `protobuf:"bytes,144,rep,name=nat64_prefixes,json=nat64Prefixes,proto3" json:"nat64_prefixes,omitempty"`
+	Nat66Global            *nat66.Global           `protobuf:"bytes,145,opt,name=nat66_global,json=nat66Global,proto3" json:"nat66_global,omitempty"`
+	Nat66Interfaces        []*nat66.Interface      `protobuf:"bytes,146,rep,name=nat66_interfaces,json=nat66Interfaces,proto3" json:"nat66_interfaces,omitempty"`
+	Nat66StaticMappings    []*nat66.StaticMapping  `protobuf:"bytes,147,rep,name=nat66_static_mappings,json=nat66StaticMappings,proto3" json:"nat66_static_mappings,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
@@ -550,6 +560,62 @@ func (x *ConfigData) GetPathMtus() []*pmtu.PathMTU {
 	return nil
 }
 
+func (x *ConfigData) GetNat64Global() *nat64.Global {
+	if x != nil {
+		return x.Nat64Global
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat64Interfaces() []*nat64.Interface {
+	if x != nil {
+		return x.Nat64Interfaces
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat64Pools() []*nat64.Pool {
+	if x != nil {
+		return x.Nat64Pools
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat64StaticBibs() []*nat64.StaticBIB {
+	if x != nil {
+		return x.Nat64StaticBibs
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat64Prefixes() []*nat64.Prefix {
+	if x != nil {
+		return x.Nat64Prefixes
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat66Global() *nat66.Global {
+	if x != nil {
+		return x.Nat66Global
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat66Interfaces() []*nat66.Interface {
+	if x != nil {
+		return x.Nat66Interfaces
+	}
+	return nil
+}
+
+func (x *ConfigData) GetNat66StaticMappings() []*nat66.StaticMapping {
+	if x != nil {
+		return x.Nat66StaticMappings
+	}
+	return nil
+}
+
 // A change of operational state in VPP.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -647,7 +713,7 @@ var File_ligato_vpp_vpp_proto protoreflect.FileDescriptor
 const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"\n" +
 	"\x14ligato/vpp/vpp.proto\x12\n" +
-	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xaa\x1c\n" +
+	"ligato.vpp\x1a\x18ligato/vpp/abf/abf.proto\x1a\x18ligato/vpp/acl/acl.proto\x1a\x18ligato/vpp/bfd/bfd.proto\x1a\x18ligato/vpp/dns/dns.proto\x1a%ligato/vpp/interfaces/interface.proto\x1a ligato/vpp/interfaces/span.proto\x1a!ligato/vpp/interfaces/state.proto\x1a ligato/vpp/ipfix/flowprobe.proto\x1a\x1cligato/vpp/ipfix/ipfix.proto\x1a\x1cligato/vpp/ipsec/ipsec.proto\x1a!ligato/vpp/l2/bridge_domain.proto\x1a\x17ligato/vpp/l2/fib.proto\x1a\x1cligato/vpp/l2/xconnect.proto\x1a\x17ligato/vpp/l3/arp.proto\x1a\x16ligato/vpp/l3/l3.proto\x1a\x18ligato/vpp/l3/l3xc.proto\x1a\x19ligato/vpp/l3/route.proto\x1a\x18ligato/vpp/l3/teib.proto\x1a\x17ligato/vpp/l3/vrf.proto\x1a\x18ligato/vpp/l3/vrrp.proto\x1a ligato/vpp/linuxcp/linuxcp.proto\x1a\x1aligato/vpp/mpls/mpls.proto\x1a\x18ligato/vpp/mss/mss.proto\x1a\x18ligato/vpp/nat/nat.proto\x1a\x1aligato/vpp/pmtu/pmtu.proto\x1a ligato/vpp/policer/policer.proto\x1a\x1cligato/vpp/nat64/nat64.proto\x1a\x1cligato/vpp/nat66/nat66.proto\x1a\x1aligato/vpp/punt/punt.proto\x1a\x18ligato/vpp/qos/qos.proto\x1a&ligato/vpp/reassembly/reassembly.proto\x1a\x1aligato/vpp/srv6/srv6.proto\x1a\x18ligato/vpp/stn/stn.proto\x1a\x1aligato/vpp/urpf/urpf.proto\x1a$ligato/vpp/wireguard/wireguard.proto\"\xd4 \n" +
 	"\n" +
 	"ConfigData\x12@\n" +
 	"\n" +
@@ -718,7 +784,16 @@ const file_ligato_vpp_vpp_proto_rawDesc = "" +
 	"mss_clamps\x18\xab\x01 \x03(\v2\x15.ligato.vpp.mss.ClampR\tmssClamps\x12E\n" +
 	"\rip_reassembly\x18\xac\x01 \x03(\v2\x1f.ligato.vpp.reassembly.SettingsR\fipReassembly\x12[\n" +
 	"\x18ip_reassembly_interfaces\x18\xad\x01 \x03(\v2 .ligato.vpp.reassembly.InterfaceR\x16ipReassemblyInterfaces\x126\n" +
-	"\tpath_mtus\x18\xae\x01 \x03(\v2\x18.ligato.vpp.pmtu.PathMTUR\bpathMtus\"Z\n" +
+	"\tpath_mtus\x18\xae\x01 \x03(\v2\x18.ligato.vpp.pmtu.PathMTUR\bpathMtus\x12<\n" +
+	"\fnat64_global\x18\x8c\x01 \x01(\v2\x18.ligato.vpp.nat64.GlobalR\vnat64Global\x12G\n" +
+	"\x10nat64_interfaces\x18\x8d\x01 \x03(\v2\x1b.ligato.vpp.nat64.InterfaceR\x0fnat64Interfaces\x128\n" +
+	"\vnat64_pools\x18\x8e\x01 \x03(\v2\x16.ligato.vpp.nat64.PoolR\n" +
+	"nat64Pools\x12H\n" +
+	"\x11nat64_static_bibs\x18\x8f\x01 \x03(\v2\x1b.ligato.vpp.nat64.StaticBIBR\x0fnat64StaticBibs\x12@\n" +
+	"\x0enat64_prefixes\x18\x90\x01 \x03(\v2\x18.ligato.vpp.nat64.PrefixR\rnat64Prefixes\x12<\n" +
+	"\fnat66_global\x18\x91\x01 \x01(\v2\x18.ligato.vpp.nat66.GlobalR\vnat66Global\x12G\n" +
+	"\x10nat66_interfaces\x18\x92\x01 \x03(\v2\x1b.ligato.vpp.nat66.InterfaceR\x0fnat66Interfaces\x12T\n" +
+	"\x15nat66_static_mappings\x18\x93\x01 \x03(\v2\x1f.ligato.vpp.nat66.StaticMappingR\x13nat66StaticMappings\"Z\n" +
 	"\fNotification\x12J\n" +
 	"\tinterface\x18\x01 \x01(\v2,.ligato.vpp.interfaces.InterfaceNotificationR\tinterface\"L\n" +
 	"\x05Stats\x12C\n" +
@@ -799,8 +874,16 @@ var file_ligato_vpp_vpp_proto_goTypes = []any{
 	(*reassembly.Settings)(nil),              // 58: ligato.vpp.reassembly.Settings
 	(*reassembly.Interface)(nil),             // 59: ligato.vpp.reassembly.Interface
 	(*pmtu.PathMTU)(nil),                     // 60: ligato.vpp.pmtu.PathMTU
-	(*interfaces.InterfaceNotification)(nil), // 61: ligato.vpp.interfaces.InterfaceNotification
-	(*interfaces.InterfaceStats)(nil),        // 62: ligato.vpp.interfaces.InterfaceStats
+	(*nat64.Global)(nil),                     // 61: ligato.vpp.nat64.Global
+	(*nat64.Interface)(nil),                  // 62: ligato.vpp.nat64.Interface
+	(*nat64.Pool)(nil),                       // 63: ligato.vpp.nat64.Pool
+	(*nat64.StaticBIB)(nil),                  // 64: ligato.vpp.nat64.StaticBIB
+	(*nat64.Prefix)(nil),                     // 65: ligato.vpp.nat64.Prefix
+	(*nat66.Global)(nil),                     // 66: ligato.vpp.nat66.Global
+	(*nat66.Interface)(nil),                  // 67: ligato.vpp.nat66.Interface
+	(*nat66.StaticMapping)(nil),              // 68: ligato.vpp.nat66.StaticMapping
+	(*interfaces.InterfaceNotification)(nil), // 69: ligato.vpp.interfaces.InterfaceNotification
+	(*interfaces.InterfaceStats)(nil),        // 70: ligato.vpp.interfaces.InterfaceStats
 }
 var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	3,  // 0: ligato.vpp.ConfigData.interfaces:type_name -> ligato.vpp.interfaces.Interface
@@ -861,13 +944,21 @@ var file_ligato_vpp_vpp_proto_depIdxs = []int32{
 	58, // 55: ligato.vpp.ConfigData.ip_reassembly:type_name -> ligato.vpp.reassembly.Settings
 	59, // 56: ligato.vpp.ConfigData.ip_reassembly_interfaces:type_name -> ligato.vpp.reassembly.Interface
 	60, // 57: ligato.vpp.ConfigData.path_mtus:type_name -> ligato.vpp.pmtu.PathMTU
-	61, // 58: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
-	62, // 59: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
-	60, // [60:60] is the sub-list for method output_type
-	60, // [60:60] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	61, // 58: ligato.vpp.ConfigData.nat64_global:type_name -> ligato.vpp.nat64.Global
+	62, // 59: ligato.vpp.ConfigData.nat64_interfaces:type_name -> ligato.vpp.nat64.Interface
+	63, // 60: ligato.vpp.ConfigData.nat64_pools:type_name -> ligato.vpp.nat64.Pool
+	64, // 61: ligato.vpp.ConfigData.nat64_static_bibs:type_name -> ligato.vpp.nat64.StaticBIB
+	65, // 62: ligato.vpp.ConfigData.nat64_prefixes:type_name -> ligato.vpp.nat64.Prefix
+	66, // 63: ligato.vpp.ConfigData.nat66_global:type_name -> ligato.vpp.nat66.Global
+	67, // 64: ligato.vpp.ConfigData.nat66_interfaces:type_name -> ligato.vpp.nat66.Interface
+	68, // 65: ligato.vpp.ConfigData.nat66_static_mappings:type_name -> ligato.vpp.nat66.StaticMapping
+	69, // 66: ligato.vpp.Notification.interface:type_name -> ligato.vpp.interfaces.InterfaceNotification
+	70, // 67: ligato.vpp.Stats.interface:type_name -> ligato.vpp.interfaces.InterfaceStats
+	68, // [68:68] is the sub-list for method output_type
+	68, // [68:68] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_ligato_vpp_vpp_proto_init() }

@@ -1,6 +1,6 @@
-// Package descriptor teaches the scheduler to handle NAT44 of VPP.
+// Package descriptor teaches the scheduler to handle NAT44, NAT64 and NAT66 of VPP.
 //
-// VPP has two kinds of it with messages of their own, endpoint-dependent (ED) and
+// VPP has two kinds of NAT44 with messages of their own, endpoint-dependent (ED) and
 // endpoint-independent (EI). The global item says which of them is enabled; all other items wait
 // for it, those that need ED for the property of ED, and use the messages of that kind.
 package descriptor
@@ -38,7 +38,7 @@ const (
 // plugin of VPP that has both kinds.
 const plugin = "nat"
 
-// Operations are what NAT44 needs of VPP.
+// Operations are what NAT needs of VPP.
 var Operations session.Operations
 
 // kind is the kind of NAT44 that is enabled.

@@ -1,4 +1,4 @@
-// Package model places NAT44 items of VPP in the key space.
+// Package model places NAT44, NAT64 and NAT66 items of VPP in the key space.
 package model
 
 import (

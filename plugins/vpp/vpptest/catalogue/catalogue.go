@@ -138,7 +138,7 @@ func All() []Item {
 		wireguardPeer(),
 		xconnect(),
 	}
-	all = slices.Concat(all, interfaceParts(), ipsecItems(), srv6Items(), bfdItems(), mplsItems(), linuxcpItems(), packetPathItems())
+	all = slices.Concat(all, interfaceParts(), ipsecItems(), srv6Items(), bfdItems(), mplsItems(), linuxcpItems(), nat64Items(), packetPathItems())
 	slices.SortFunc(all, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

@@ -21,6 +21,8 @@ func packetPathFeatures(n *VNet) []feature {
 		&pathMTUs{VNet: n},
 		&policers{VNet: n},
 		&qos{VNet: n},
+		&nat64s{VNet: n},
+		&nat66s{VNet: n},
 	}
 }
 
