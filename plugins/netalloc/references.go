@@ -209,34 +209,46 @@ func (s *resolver) wanted(key string, v proto.Message) (proto.Message, error) {
 	return out, err
 }
 
+// keyOf returns the key that a value has with its addresses; key is that of the value v with
+// its references. Descriptors that remember keys see the same ones in all callbacks.
+func (s *resolver) keyOf(key string, v, literal proto.Message) string {
+	if literal == v {
+		return key
+	}
+	if named, ok := kvs.KeyOf(s.d, literal); ok {
+		return named
+	}
+	return key
+}
+
 // operations has the operations on one value resolve it.
 func (s *resolver) operations(out *kvs.KVDescriptor) {
 	if create := s.d.CreateContext; create != nil {
 		out.CreateContext = func(ctx context.Context, key string, v proto.Message) (kvs.Metadata, error) {
-			v, err := s.wanted(key, v)
+			literal, err := s.wanted(key, v)
 			if err != nil {
 				return nil, err
 			}
-			return create(ctx, key, v)
+			return create(ctx, s.keyOf(key, v, literal), literal)
 		}
 	}
 	if update := s.d.UpdateContext; update != nil {
 		out.UpdateContext = func(ctx context.Context, key string, old, v proto.Message, m kvs.Metadata) (kvs.Metadata, error) {
 			old, errOld := s.literal(old)
-			v, err := s.wanted(key, v)
+			literal, err := s.wanted(key, v)
 			if err = errors.Join(errOld, err); err != nil {
 				return nil, err
 			}
-			return update(ctx, key, old, v, m)
+			return update(ctx, s.keyOf(key, v, literal), old, literal, m)
 		}
 	}
 	if remove := s.d.DeleteContext; remove != nil {
 		out.DeleteContext = func(ctx context.Context, key string, v proto.Message, m kvs.Metadata) error {
-			v, err := s.literal(v)
+			literal, err := s.literal(v)
 			if err != nil {
 				return err
 			}
-			return remove(ctx, key, v, m)
+			return remove(ctx, s.keyOf(key, v, literal), literal, m)
 		}
 	}
 }
@@ -258,10 +270,13 @@ func (s *resolver) batch(ctx context.Context, do kvs.KVBatchFunc, values []kvs.K
 	}
 	results, resolved, sent := make([]kvs.KVBatchResult, len(values)), make([]kvs.KVBatchValue, 0, len(values)), make([]int, 0, len(values))
 	for i, v := range values {
-		var errOld, err error
-		v.Old, errOld = s.literal(v.Old)
-		v.New, err = s.wanted(v.Key, v.New)
+		old, errOld := s.literal(v.Old)
+		wanted, err := s.wanted(v.Key, v.New)
 		if results[i].Err = errors.Join(errOld, err); results[i].Err == nil {
+			if v.Key = s.keyOf(v.Key, v.Old, old); v.New != nil {
+				v.Key = s.keyOf(values[i].Key, v.New, wanted)
+			}
+			v.Old, v.New = old, wanted
 			resolved, sent = append(resolved, v), append(sent, i)
 		} else {
 			results[i].Metadata = v.Metadata
@@ -288,9 +303,7 @@ func (s *resolver) reads(out *kvs.KVDescriptor) {
 				}
 				if v != c.Value {
 					key := c.Key
-					if named, ok := kvs.KeyOf(s.d, v); ok {
-						c.Key = named
-					}
+					c.Key = s.keyOf(key, c.Value, v)
 					meant[c.Key] = append(meant[c.Key], meaning{key, c.Value, v})
 				}
 				c.Value = v
