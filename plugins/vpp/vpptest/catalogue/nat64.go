@@ -64,7 +64,6 @@ func nat64Interface() Item {
 			To(func(i *nat64.Interface) { i.Inside, i.Outside = false, true }),
 		},
 		Refusals: map[string]Change{
-			"name: empty, expected":   To(func(i *nat64.Interface) { i.Name = "" }),
 			"inside: false, expected": To(func(i *nat64.Interface) { i.Inside = false }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
@@ -190,13 +189,13 @@ func nat66Interface() Item {
 		Needs:      func() []proto.Message { return []proto.Message{Base(), global66()} },
 		Capability: "NAT66 interface",
 		Recreates:  []Change{To(func(i *nat66.Interface) { i.Inside = false })},
-		Refusals:   map[string]Change{"name: empty, expected": To(func(i *nat66.Interface) { i.Name = "" })},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &vpp66.Nat66AddDelInterface{
 				Flags: nat_types.NAT_IS_INSIDE, SwIfIndex: interface_types.InterfaceIndex(index(m.(*nat66.Interface).Name)),
 			}, &vpp66.Nat66AddDelInterfaceReply{}
 		},
 		Without: map[string]string{
+			"Refusals":  "there are the name, without which there is no key, and two flags",
 			"Spellings": "names and flags are written in one way", "Updates": "VPP has an interface on one side",
 			"Conflicts": "the name is the key",
 		},
