@@ -143,7 +143,7 @@ func (s *setup) start(t testing.TB) *process {
 			t.Logf("log of the agent:\n%s", p.output())
 		}
 	})
-	address := regexp.MustCompile(`serving HTTP .*address=(\S+)`)
+	address := regexp.MustCompile(`serving HTTP .*"address": "([^"]+)"`)
 	pollEvery(t, time.Millisecond, "the agent listens", func() (bool, string) {
 		found := address.FindStringSubmatch(p.output())
 		if found == nil {
