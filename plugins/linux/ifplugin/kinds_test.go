@@ -122,7 +122,7 @@ func testKind(t *testing.T, w *nltest.World, k kind, ns string) {
 	expectLinks(t, w.Open(t, ""), "h-p", "h-q")
 }
 
-// TestParent: an interface waits for the one beneath, goes before it and comes back with it.
+// TestParent: an interface waits for its parent, is deleted before it and is created again with it.
 func TestParent(t *testing.T) {
 	nltest.Run(t, func(t *testing.T, w *nltest.World) {
 		a := linuxtest.Start(t, w)

@@ -19,8 +19,8 @@ const (
 	tickOfBond   = time.Millisecond
 	// greKeyPresent says that packets have a key.
 	greKeyPresent = 0x2000
-	// nobody is the owner and the group of a TUN that has none.
-	nobody = 1<<32 - 1
+	// noOwner is the owner and the group of a TUN that has none.
+	noOwner = 1<<32 - 1
 	// vlanLoose makes the administrative state of a VLAN independent of that of its
 	// parent (loose_binding of ip-link(8)), as that of every other link.
 	vlanLoose = nl.VLAN_FLAG_LOOSE_BINDING
@@ -200,7 +200,7 @@ func (d infoData) tunnelParams(kind string) netlinkapi.LinkParams {
 
 func (d infoData) tun() netlinkapi.TUN {
 	id := func(n uint16) uint32 {
-		if v := d.host(n); v != nobody {
+		if v := d.host(n); v != noOwner {
 			return v
 		}
 		return 0

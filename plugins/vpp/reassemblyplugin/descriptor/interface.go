@@ -17,7 +17,7 @@ type onInterface = ip.IPReassemblyEnableDisable
 var onInterfaces = item.Declare(&Operations, "IP reassembly on interface", "", item.Variant[onInterface]{
 	Change:   change,
 	Unlisted: true,
-	// VPP reassembles twice what it is told to reassemble twice.
+	// VPP reassembles twice if reassembly is enabled twice.
 	Reset: func(e onInterface) (requests, replies []api.Message) {
 		request, reply := change(e, false)
 		return []api.Message{request}, []api.Message{reply}

@@ -48,7 +48,7 @@ func nat64Global() Item {
 		},
 		Without: map[string]string{
 			"Needs": "NAT64 stands alone", "Conflicts": "there is one in a VPP", "Refusals": "every number has a meaning",
-			"ByHand": "VPP does not tell whether it is enabled", "Restart": "VPP does not tell whether it is enabled, unless it has an item",
+			"ByHand": "VPP does not report whether it is enabled", "Restart": "VPP does not report whether it is enabled, unless it has an item",
 		},
 	}
 }
@@ -177,7 +177,7 @@ func nat66Global() Item {
 		Refusals: map[string]Change{"outside_vrf_id: 4294967295, exp": To(func(g *nat66.Global) { g.OutsideVrfId = 4294967295 })},
 		Without: map[string]string{
 			"Needs": "NAT66 stands alone", "Conflicts": "there is one in a VPP", "Spellings": "a number is written in one way", "Updates": "VPP has no request for it", "Recreates": keepsTables,
-			"ByHand": "VPP does not tell whether it is enabled", "Restart": "VPP does not tell whether it is enabled, unless it has an item",
+			"ByHand": "VPP does not report whether it is enabled", "Restart": "VPP does not report whether it is enabled, unless it has an item",
 		},
 	}
 }
