@@ -41,6 +41,10 @@ type Item struct {
 	// UpdateNeeds is the message without which VPP has to delete and create for Updates too;
 	// nil: none.
 	UpdateNeeds api.Message
+	// ListNeeds is the message without which VPP does not list the entries: an agent that
+	// restarts configures them again, and does not find out that another client deleted
+	// them. nil: every release lists them, or none does (see Without).
+	ListNeeds api.Message
 	// Recreates change the exemplar into what VPP has to delete and create for.
 	Recreates []Change
 	// Refusals change the exemplar into values that are INVALID, by what the error says.

@@ -17,6 +17,7 @@ func urpfInterface() Item {
 		},
 		Needs:      func() []proto.Message { return []proto.Message{Base()} },
 		Capability: "uRPF",
+		ListNeeds:  &urpfapi.UrpfInterfaceDump{},
 		Updates:    []Change{To(func(i *urpf.Interface) { i.Mode = urpf.Interface_STRICT })},
 		Refusals: map[string]Change{
 			"mode: 2, expected STRICT, LOOSE":      To(func(i *urpf.Interface) { i.Mode = 2 }),
