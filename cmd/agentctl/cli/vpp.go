@@ -50,6 +50,29 @@ func (a *app) vppInfo() *cobra.Command {
 	}
 }
 
+func (a *app) vppPunt() *cobra.Command {
+	return &cobra.Command{
+		Use: "punt", Short: "Show for which reasons VPP punted packets, and who receives them",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, part := range [][2]string{
+				{"PACKETS BY REASON", "show punt stats"}, {"REASONS AND WHO ASKED FOR THEM", "show punt reasons"},
+				{"SOCKETS BY PORT", "show punt socket registrations l4"},
+				{"SOCKETS BY REASON", "show punt socket registrations exception"},
+			} {
+				output, err := a.client.VPPCommand(cmd.Context(), part[1])
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintf(a.Out, "%s:\n%s\n", part[0], lines(output)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
 // lines makes sure that text ends with the end of a line.
 func lines(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
