@@ -43,8 +43,8 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	ID func(e E) K
 	// Value translates an entry that VPP has into a value, with the names of n.
 	Value func(n *Names, e E) V
-	// Equal reports that two entries are the same for VPP, or cannot be told apart by what it
-	// lists. Default: reflect.DeepEqual.
+	// Equal reports that two entries are the same for VPP, or differ only in what it does not
+	// list. Default: reflect.DeepEqual.
 	Equal func(a, b E) bool
 	// Changeable reports that VPP gives an entry new parameters when it is added again.
 	// Default: an entry is removed before the changed one is added.

@@ -21,8 +21,9 @@ type Variant[E any] struct {
 	// that it added in the session; another agent adds them again.
 	Unlisted bool
 	// Reset returns requests that are sent before an entry is added to a VPP that may have it,
-	// and messages for the replies. Without the entry they succeed, or VPP answers with one of Entry.Gone. It is for a VPP that
-	// keeps entries of interfaces that are deleted, or adds an entry twice. Optional.
+	// and messages for the replies. Without the entry they succeed, or VPP answers with one of
+	// Entry.Gone. It is for a VPP that keeps entries of deleted interfaces, or that adds an
+	// entry twice. Optional.
 	Reset func(e E) (requests, replies []api.Message)
 }
 

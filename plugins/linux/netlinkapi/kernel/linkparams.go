@@ -12,7 +12,7 @@ import (
 )
 
 // How the kernel writes the parameters of links: the attributes in IFLA_INFO_DATA of
-// rtnetlink(7), of which only those are read and written that the agent knows.
+// rtnetlink(7). The agent reads and writes only the attributes that it knows.
 
 const (
 	tickOfBridge = 10 * time.Millisecond // USER_HZ of clock_t
