@@ -56,8 +56,8 @@ func (c caller) reduced(m proto.Message) proto.Message {
 	return m
 }
 
-// tellOmitted puts into the trailer what was left out.
-func (c caller) tellOmitted(ctx context.Context) {
+// reportOmitted puts what was left out into the trailer.
+func (c caller) reportOmitted(ctx context.Context) {
 	if len(c.omitted) == 0 {
 		return
 	}

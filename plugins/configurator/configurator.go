@@ -49,7 +49,7 @@ func (p *Plugin) config(ctx context.Context, items []proto.Message) (*pb.Config,
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	c := clientOf(ctx)
-	defer c.tellOmitted(ctx)
+	defer c.reportOmitted(ctx)
 	return c.reduced(cfg).(*pb.Config), nil
 }
 

@@ -196,7 +196,7 @@ func (s *managerService) GetConfig(ctx context.Context, req *generic.GetConfigRe
 	}
 	resp := &generic.GetConfigResponse{}
 	c := clientOf(ctx)
-	defer c.tellOmitted(ctx)
+	defer c.reportOmitted(ctx)
 	for _, kv := range s.p.Orchestrator.ListData("") {
 		if !want.has(kv.Key) || !labelled(kv.Labels, req.GetLabels()) {
 			continue
@@ -276,7 +276,7 @@ func (s *managerService) DumpState(ctx context.Context, req *generic.DumpStateRe
 	}
 	resp := &generic.DumpStateResponse{}
 	c := clientOf(ctx)
-	defer c.tellOmitted(ctx)
+	defer c.reportOmitted(ctx)
 	for _, kv := range found {
 		if !want.has(kv.Key) || !c.knows(kv.Value) {
 			continue

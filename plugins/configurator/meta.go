@@ -30,7 +30,7 @@ type metaService struct {
 func (s *metaService) KnownModels(ctx context.Context, req *generic.KnownModelsRequest) (*generic.KnownModelsResponse, error) {
 	resp := &generic.KnownModelsResponse{}
 	c := clientOf(ctx)
-	defer c.tellOmitted(ctx)
+	defer c.reportOmitted(ctx)
 	for _, m := range s.p.Orchestrator.Models().All() {
 		if (req.GetClass() == "" || m.Spec().Class == req.GetClass()) && c.knows(m.NewInstance()) {
 			resp.KnownModels = append(resp.KnownModels, detail(m))

@@ -18,7 +18,7 @@ func NewPlugin(opts ...itemplugin.Option) *itemplugin.Plugin {
 			states := newStateWatcher(to)
 			err := to.Add(
 				descriptor.NewAuthKey(to.VPP),
-				descriptor.NewSession(to.VPP, to.Interfaces, states.look),
+				descriptor.NewSession(to.VPP, to.Interfaces, states.refresh),
 				descriptor.NewState(to.VPP, to.Interfaces),
 				descriptor.NewEchoSource(to.VPP, to.Interfaces),
 			)

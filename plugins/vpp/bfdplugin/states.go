@@ -22,19 +22,19 @@ type stateWatcher struct {
 	*itemplugin.Registrar
 	// changed has an element if sessions may have changed since they were read.
 	changed chan struct{}
-	// told are the states that the scheduler was notified of last; used by follow only.
-	told map[descriptor.Session]string
+	// reported are the states that the scheduler was notified of last; used by follow only.
+	reported map[descriptor.Session]string
 }
 
 func newStateWatcher(r *itemplugin.Registrar) *stateWatcher {
 	return &stateWatcher{Registrar: r, changed: make(chan struct{}, 1)}
 }
 
-// look asks for a reading of the states, without waiting for it.
-func (w *stateWatcher) look() {
+// refresh requests another read of the states, without waiting for it.
+func (w *stateWatcher) refresh() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // another one is asked for already
+	default: // one is requested already
 	}
 }
 
@@ -58,7 +58,7 @@ func (w *stateWatcher) follow(ctx context.Context) error {
 	if err := w.Scheduler.WaitForTransactions(ctx); err != nil {
 		return err
 	}
-	if err := w.tell(ctx, true); err != nil {
+	if err := w.report(ctx, true); err != nil {
 		return err
 	}
 	for {
@@ -72,13 +72,13 @@ func (w *stateWatcher) follow(ctx context.Context) error {
 			}
 			drain(watch.Events())
 		}
-		if err := w.tell(ctx, false); err != nil {
+		if err := w.report(ctx, false); err != nil {
 			return err
 		}
 	}
 }
 
-// drain drops the events that the same reading answers.
+// drain drops the events that the same read covers.
 func drain(events <-chan api.Message) {
 	for {
 		select {
@@ -92,24 +92,24 @@ func drain(events <-chan api.Message) {
 	}
 }
 
-// tell notifies the scheduler of the states that changed, or of all.
-func (w *stateWatcher) tell(ctx context.Context, all bool) error {
+// report notifies the scheduler of the states that changed, or of all.
+func (w *stateWatcher) report(ctx context.Context, all bool) error {
 	now, err := descriptor.ReadStates(ctx, w.VPP, w.Interfaces)
 	if err != nil {
 		return err
 	}
 	var changes []kvs.KVWithMetadata
-	for s := range w.told {
+	for s := range w.reported {
 		if now[s] == "" {
 			changes = append(changes, descriptor.StateChange(s, "")...)
 		}
 	}
 	for s, state := range now {
-		if all || w.told[s] != state {
+		if all || w.reported[s] != state {
 			changes = append(changes, descriptor.StateChange(s, state)...)
 		}
 	}
-	w.told = now
+	w.reported = now
 	if len(changes) == 0 {
 		return nil
 	}
