@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-//go:embed testdata/additions.txt
+//go:embed additions.txt
 var additionsTable string
 
 // additions are the messages and fields that clients of the predecessor lack.

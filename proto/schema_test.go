@@ -23,7 +23,7 @@ import (
 	_ "github.com/tenuto-dev/tenuto/proto/ligato/linux/punt"
 )
 
-var update = flag.Bool("update", false, "add what the generated code has more to testdata/additions.txt")
+var update = flag.Bool("update", false, "add what the generated code has more to additions.txt")
 
 // TestSchemaIsCompatible compares the generated code with the committed tables, in both
 // directions: those of the predecessor, and the additions. Peers that were built with a line
@@ -47,7 +47,7 @@ func TestSchemaIsCompatible(t *testing.T) {
 	compare(t, want, got)
 }
 
-const additions = "testdata/additions.txt"
+const additions = "additions.txt"
 
 // TestJSONNamesAreDefault guards the spelling of fields in JSON and YAML: it
 // must follow from the names in the table.
