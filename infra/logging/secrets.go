@@ -113,10 +113,8 @@ func hiddenField(m protoreflect.Message) (path string) {
 			}
 		case f.Message() != nil:
 			within(f, "", v.Message())
-		case f.Kind() == protoreflect.StringKind && v.String() == Hidden, f.Kind() == protoreflect.BytesKind && string(v.Bytes()) == Hidden:
-			if IsSecret(f) {
-				path = string(f.Name())
-			}
+		case isHidden(f, v) && IsSecret(f):
+			path = string(f.Name())
 		}
 		return path == ""
 	})
@@ -195,6 +193,84 @@ func eachSecret(m protoreflect.Message, visit func(m protoreflect.Message, f pro
 		return goOn
 	})
 	return goOn
+}
+
+// RestoreSecrets is for values that a client read with hidden secrets and sends back: it
+// returns a copy of m in which secrets that are Hidden have the values of stored. Other
+// secrets of the same message that are missing have them as well, since HideSecrets
+// removes those that are no text. An element of a list gets the secrets of the element
+// that looks the same without them. What stored does not have stays hidden; see
+// HiddenField.
+func RestoreSecrets(m, stored proto.Message) proto.Message {
+	if m == nil || stored == nil || m.ProtoReflect().Descriptor() != stored.ProtoReflect().Descriptor() {
+		return m
+	}
+	m = proto.Clone(m)
+	restoreSecrets(m.ProtoReflect(), stored.ProtoReflect())
+	return m
+}
+
+func restoreSecrets(m, stored protoreflect.Message) {
+	var secrets []protoreflect.FieldDescriptor
+	hidden := false
+	for i := range m.Descriptor().Fields().Len() {
+		switch f := m.Descriptor().Fields().Get(i); {
+		case IsSecret(f):
+			hidden = hidden || isHidden(f, m.Get(f))
+			secrets = append(secrets, f)
+		case f.Message() != nil && m.Has(f):
+			restoreWithin(f, m.Get(f), stored.Get(f))
+		}
+	}
+	for _, f := range secrets {
+		missing := !m.Has(f) && f.ContainingOneof() == nil
+		if hidden && stored.Has(f) && (missing || isHidden(f, m.Get(f))) {
+			m.Set(f, stored.Get(f))
+		}
+	}
+}
+
+// restoreWithin restores the secrets of the messages in a field.
+func restoreWithin(f protoreflect.FieldDescriptor, v, stored protoreflect.Value) {
+	switch {
+	case f.IsMap():
+		if f.MapValue().Message() == nil {
+			return
+		}
+		v.Map().Range(func(k protoreflect.MapKey, e protoreflect.Value) bool {
+			if stored.Map().Has(k) {
+				restoreSecrets(e.Message(), stored.Map().Get(k).Message())
+			}
+			return true
+		})
+	case f.IsList():
+		for i := range v.List().Len() {
+			e := v.List().Get(i).Message()
+			for j := 0; j < stored.List().Len() && hiddenField(e) != ""; j++ {
+				if from := stored.List().Get(j).Message(); looksLike(e, from) {
+					restoreSecrets(e, from)
+				}
+			}
+		}
+	default:
+		restoreSecrets(v.Message(), stored.Message())
+	}
+}
+
+// looksLike reports whether a message is another one with hidden secrets.
+func looksLike(m, stored protoreflect.Message) bool {
+	shown, _ := HideSecrets(stored.Interface())
+	return proto.Equal(m.Interface(), shown)
+}
+
+func isHidden(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+	switch {
+	case f.Cardinality() == protoreflect.Repeated:
+		return false
+	case f.Kind() == protoreflect.StringKind:
+		return v.String() == Hidden
+	}
+	return f.Kind() == protoreflect.BytesKind && string(v.Bytes()) == Hidden
 }
 
 func hide(m protoreflect.Message, f protoreflect.FieldDescriptor) {

@@ -49,6 +49,56 @@ func TestHideSecrets(t *testing.T) {
 	}
 }
 
+// What was hidden and comes back has its secrets again, whatever else changed.
+func TestRestoreSecrets(t *testing.T) {
+	t.Parallel()
+	d := login(t)
+	field := d.Fields().ByName
+	stored := dynamicpb.NewMessage(d)
+	for _, name := range []string{"a", "b"} {
+		one := dynamicpb.NewMessage(d)
+		one.Set(field("user"), protoreflect.ValueOf(name))
+		one.Set(field("private_key"), protoreflect.ValueOf("key of "+name))
+		one.Set(field("pin"), protoreflect.ValueOf(int32(4711)))
+		stored.Mutable(field("many")).List().Append(protoreflect.ValueOf(one))
+	}
+	stored.Set(field("private_key"), protoreflect.ValueOf("key"))
+	shown, _ := logging.HideSecrets(stored)
+	if got := logging.RestoreSecrets(shown, stored); !proto.Equal(got, stored) {
+		t.Errorf("unchanged, it is %v", got)
+	}
+	// The elements come in another order, one has another user.
+	changed := proto.Clone(shown).ProtoReflect()
+	changed.Set(field("user"), protoreflect.ValueOf("me"))
+	list := changed.Get(field("many")).List()
+	a, b := list.Get(0), list.Get(1)
+	list.Set(0, b)
+	list.Set(1, a)
+	list.Get(1).Message().Set(field("user"), protoreflect.ValueOf("c"))
+	got := logging.RestoreSecrets(changed.Interface(), stored)
+	first := got.ProtoReflect().Get(field("many")).List().Get(0).Message()
+	if got.ProtoReflect().Get(field("private_key")).String() != "key" || first.Get(field("private_key")).String() != "key of b" || first.Get(field("pin")).Int() != 4711 {
+		t.Errorf("changed, it is %v", got)
+	}
+	if path := logging.HiddenField(got); path != "many[1].private_key" {
+		t.Errorf("still hidden is %q", path)
+	}
+	// A secret that is given counts, and nothing is added beside it.
+	given := dynamicpb.NewMessage(d)
+	given.Set(field("private_key"), protoreflect.ValueOf("new"))
+	if got := logging.RestoreSecrets(given, stored); !proto.Equal(got, given) {
+		t.Errorf("a new secret became %v", got)
+	}
+	for _, from := range []proto.Message{nil, wrapperspb.String("x")} {
+		if got := logging.RestoreSecrets(shown, from); !proto.Equal(got, shown) {
+			t.Errorf("from %v: %v", from, got)
+		}
+	}
+	if got := logging.RestoreSecrets(nil, stored); got != nil {
+		t.Errorf("nil became %v", got)
+	}
+}
+
 // What is packed is looked into, if its type is known.
 func TestHidePackedSecrets(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,7 @@ type Orchestrator interface {
 	Effects(source string, results []orchestrator.Result) ([]orchestrator.Effect, response.Summary)
 	WaitFor(ctx context.Context, items []orchestrator.KeyVal, results []orchestrator.Result) error
 	PushData(ctx context.Context, source string, items []orchestrator.KeyVal, opts ...orchestrator.PushOption) ([]orchestrator.Result, error)
+	RestoreSecrets(source, key string, val proto.Message) proto.Message
 	ListData(source string) []orchestrator.KeyVal
 	Status(key string) orchestrator.Result
 	NoteRefused(source string, items ...orchestrator.Rejected)

@@ -95,6 +95,9 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 	if err != nil {
 		return nil, err
 	}
+	for i, it := range items {
+		items[i].Val = p.Orchestrator.RestoreSecrets(from.source, it.Key, it.Val)
+	}
 	if err := p.check(from.source, items); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/internal/fairqueue"
 )
 
@@ -209,7 +209,7 @@ func (p *Plugin) checkItem(key string, val proto.Message) error {
 		return fmt.Errorf("key %s does not belong to its value, whose key is %s", key, real)
 	}
 	if field := p.Codec.HiddenField(val); field != "" {
-		return fmt.Errorf("key %s: %s: %s is the placeholder of a hidden secret; expected the secret (agentctl --show-secrets)", key, field, logging.Hidden)
+		return fmt.Errorf("key %s: %s: %s", key, field, document.HiddenText)
 	}
 	return nil
 }

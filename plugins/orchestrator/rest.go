@@ -132,7 +132,7 @@ func (p *Plugin) body(w http.ResponseWriter, r *http.Request) ([]KeyVal, []probl
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the body: %w", err)
 	}
-	doc := p.Codec.Decode(bodyName, text, "")
+	doc := p.Codec.WithSecrets(p.restoreGRPC).Decode(bodyName, text, "")
 	var problems []problem
 	for _, e := range doc.Errs {
 		problems = append(problems, problem{response.Problem{Path: e.Field, Error: e.Msg, Key: e.Key, Line: e.Line, Column: e.Column}, e.ItemKey()})

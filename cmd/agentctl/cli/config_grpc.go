@@ -61,7 +61,8 @@ func (a *app) decode(file string, text []byte) (*configurator.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := document.New(set).Decode(file, text, "")
+	hidden := func(_ string, value proto.Message) (proto.Message, bool) { return value, true } // the agent has the secrets
+	doc := document.New(set).WithSecrets(hidden).Decode(file, text, "")
 	for _, e := range doc.Errs {
 		fmt.Fprintln(a.Err, e)
 	}

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/tenuto-dev/tenuto/cmd/vpp-agent/app"
@@ -20,7 +22,10 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/infra/logging/logtest"
 	"github.com/tenuto-dev/tenuto/proto/ligato/configurator"
+	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
 	pb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
+	"github.com/tenuto-dev/tenuto/proto/ligato/vpp"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // The secret of a memif is nowhere to be seen unless it is asked for.
@@ -106,14 +111,46 @@ func TestSecretsOverGRPC(t *testing.T) {
 				t.Errorf("expected %s in %v", want, cfg)
 			}
 		}
-		if _, err := c.Update(ctx, &configurator.UpdateRequest{Update: wanted.GetConfig()}); (want == memifSecret) != (err == nil) {
+		if _, err := c.Update(ctx, &configurator.UpdateRequest{Update: wanted.GetConfig()}); err != nil {
 			t.Errorf("given back with %s: %v", want, err)
+		}
+	}
+	h.wantSecret(t)
+	all, err := generic.NewManagerServiceClient(conn).GetConfig(t.Context(), &generic.GetConfigRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &generic.SetConfigRequest{OverwriteAll: true}
+	for _, it := range all.GetItems() {
+		if strings.Contains(string(it.GetItem().GetData().GetAny().GetValue()), memifSecret) {
+			t.Error("ManagerService tells the secret")
+		}
+		req.Updates = append(req.Updates, &generic.UpdateItem{Item: it.GetItem()})
+	}
+	if _, err := generic.NewManagerServiceClient(conn).SetConfig(t.Context(), req); err != nil {
+		t.Errorf("given back: %v", err)
+	}
+	h.wantSecret(t)
+	other := &interfaces.Interface{Name: "memif2", Type: interfaces.Interface_MEMIF, Link: &interfaces.Interface_Memif{
+		Memif: &interfaces.MemifLink{Id: 2, Secret: logging.Hidden, SocketFilename: "/run/vpp/memif-test.sock"}}}
+	_, err = c.Update(t.Context(), &configurator.UpdateRequest{Update: &configurator.Config{VppConfig: &vpp.ConfigData{Interfaces: []*interfaces.Interface{other}}}})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "no secret is stored for this item") {
+		t.Errorf("an item without a secret: %v", err)
+	}
+}
+
+// wantSecret expects the secret of the memif in the configuration and in VPP.
+func (h *house) wantSecret(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{"/configuration?", "/scheduler/dump?descriptor=vpp-interface&view=NB&", "/scheduler/dump?descriptor=vpp-interface&view=cached&"} {
+		if body := h.send(t, "GET", path+"show-secrets=true", "", 200); !strings.Contains(body, memifSecret) || strings.Contains(body, logging.Hidden) {
+			t.Errorf("GET %s does not have the secret:\n%s", path, body)
 		}
 	}
 }
 
-// A plan without secrets cannot be applied, and a configuration without them cannot
-// be given back.
+// A plan without secrets cannot be applied; a configuration without them can be given
+// back and keeps them.
 func TestPlansWithSecrets(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, network, "--simulate")
@@ -132,8 +169,19 @@ func TestPlansWithSecrets(t *testing.T) {
 		t.Errorf("got %s", body)
 	}
 	shown := h.send(t, "GET", "/configuration", "", 200)
-	if body := h.send(t, "PUT", "/configuration", shown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "*** is the placeholder of a hidden secret") {
-		t.Errorf("got %s", body)
+	changed := strings.Replace(shown, "id: 1\n", "id: 7\n", 1)
+	h.send(t, "PUT", "/configuration?replace", shown, 200)
+	h.send(t, "PUT", "/configuration", changed, 200)
+	if body := h.send(t, "GET", "/configuration", "", 200); changed == shown || body != changed {
+		t.Errorf("the configuration is\n%s\nexpected\n%s", body, changed)
+	}
+	h.wantSecret(t)
+	unknown := strings.Replace(shown, "name: memif1", "name: memif2", 1)
+	for _, path := range []string{"/configuration", change} {
+		method := map[bool]string{true: "PUT", false: "POST"}[path == "/configuration"]
+		if body := h.send(t, method, path, unknown, 400); !strings.Contains(body, "vppConfig.interfaces[1].memif.secret") || !strings.Contains(body, "no secret is stored for this item") {
+			t.Errorf("got %s", body)
+		}
 	}
 	full := h.send(t, "GET", "/configuration?show-secrets=true", "", 200)
 	h.send(t, "PUT", "/configuration", full, 200)

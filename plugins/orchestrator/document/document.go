@@ -52,6 +52,9 @@ type Codec struct {
 	plans  map[string]*plan               // by full name of the message
 	open   map[protoreflect.FullName]bool // the messages of models without secrets
 
+	// restore is that of WithSecrets; nil: values with hidden secrets are refused.
+	restore func(key string, value proto.Message) (proto.Message, bool)
+
 	// From which size on a list is not parsed as a whole, and about how much of
 	// it is read at once, in bytes.
 	long, piece int
@@ -76,12 +79,24 @@ func New(set *models.Set) *Codec {
 	return c
 }
 
+// HiddenText is the error of a field with a hidden secret.
+const HiddenText = logging.Hidden + " is the placeholder of a hidden secret, and no secret is stored for this item; expected the secret (agentctl --show-secrets)"
+
 // HiddenField is logging.HiddenField; it does not look into items that have no secrets.
 func (c *Codec) HiddenField(item proto.Message) string {
 	if item == nil || c.open[item.ProtoReflect().Descriptor().FullName()] {
 		return ""
 	}
 	return logging.HiddenField(item)
+}
+
+// WithSecrets returns a codec whose Decode passes values with hidden secrets to restore,
+// instead of refusing them. restore returns the value to use, or false to refuse it. It
+// must be safe for concurrent use.
+func (c *Codec) WithSecrets(restore func(key string, value proto.Message) (proto.Message, bool)) *Codec {
+	with := *c
+	with.restore = restore
+	return &with
 }
 
 // Models returns the models whose items are read and written.
@@ -275,10 +290,17 @@ func (d *decoder) add(n *yaml.Node, p *path, key string, value proto.Message) {
 		d.seen[key] = pos.Line
 	}
 	if field := d.codec.HiddenField(value); field != "" {
-		d.key = key
-		d.fail(n, &path{up: p, name: field}, "%s is the placeholder of a hidden secret; expected the secret (agentctl --show-secrets)", logging.Hidden)
-		d.key = ""
-		return
+		restored, ok := value, false
+		if d.codec.restore != nil {
+			restored, ok = d.codec.restore(key, value)
+		}
+		if !ok {
+			d.key = key
+			d.fail(n, &path{up: p, name: field}, "%s", HiddenText)
+			d.key = ""
+			return
+		}
+		value = restored
 	}
 	d.doc.Items = append(d.doc.Items, Item{Position: pos, Key: key, Value: value})
 }
