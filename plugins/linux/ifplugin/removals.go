@@ -13,7 +13,7 @@ import (
 )
 
 // removals reports what interfaces of the configuration may have lost according to the
-// events of the kernel. An event costs one lookup; the scheduler then reads the reported
+// events of the kernel. An event about a link costs one lookup; the scheduler then reads the reported
 // values alone.
 type removals struct {
 	index  ifaceidx.Index
@@ -33,6 +33,10 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 	if e.Kind == netlinkapi.LinkChanged || e.Kind == netlinkapi.LinkGone {
 		return true
 	}
+	if e.Kind == netlinkapi.RouteRemoved && e.Link == 0 {
+		r.anywhere(ns, e)
+		return false
+	}
 	for _, iface := range r.index.AtLink(ifaceidx.LinkIn(ns, e.Link)) {
 		switch e.Kind {
 		case netlinkapi.RoutesFlushed:
@@ -46,6 +50,19 @@ func (r *removals) event(ns *namespace.NetNamespace, e netlinkapi.Event) (links 
 		}
 	}
 	return false
+}
+
+// anywhere passes on the removal of a route without a link, which may be that of any interface
+// in the namespace.
+func (r *removals) anywhere(ns *namespace.NetNamespace, e netlinkapi.Event) {
+	for iface, meta := range r.index.All() {
+		if !nsmodel.Equal(meta.Namespace, ns) {
+			continue
+		}
+		for _, f := range r.paths {
+			f(iface, e)
+		}
+	}
 }
 
 // flushed reports what an interface may have lost that was set down or lost an address:

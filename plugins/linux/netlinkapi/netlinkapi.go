@@ -182,65 +182,6 @@ func (p Protocol) Static() bool {
 	return p == ProtocolAgent || p == ProtocolStatic || p == ProtocolBoot
 }
 
-// MainTable is the routing table used outside of VRFs.
-const MainTable = 254
-
-// Route is a unicast route through one link.
-type Route struct {
-	Link     int
-	Table    uint32
-	Dst      netip.Prefix // the default route is 0.0.0.0/0 or ::/0
-	Gateway  netip.Addr   // invalid: none
-	Scope    Scope        // 0 for IPv6
-	Metric   uint32       // the kernel reads 0 as 1024 for IPv6
-	Protocol Protocol
-	Source   netip.Addr // of packets that this host sends along the route; invalid: the kernel chooses
-	OnLink   bool       // the gateway is on the link, whatever the addresses of that are
-}
-
-// Is reports whether two routes have the same link, table, destination, metric and
-// protocol.
-func (r Route) Is(other Route) bool {
-	other.Gateway, other.Scope, other.Source, other.OnLink = r.Gateway, r.Scope, r.Source, r.OnLink
-	return r == other
-}
-
-// ChooseRoute returns what Routes.FindRoute returns, out of all routes.
-func ChooseRoute(all []Route, want Route) (Route, error) {
-	other := -1
-	for i, r := range all {
-		if r.Is(want) {
-			return r, nil
-		}
-		if other < 0 && r.Link == want.Link && r.Table == want.Table && r.Dst == want.Dst && r.Protocol.Static() {
-			other = i
-		}
-	}
-	if other < 0 {
-		return Route{}, ErrNotFound
-	}
-	return all[other], nil
-}
-
-// Routes reads and changes routes.
-type Routes interface {
-	// Routes returns the unicast routes with one next hop, of all tables.
-	Routes() ([]Route, error)
-	// FindRoute returns the route with the link, table, destination, metric and
-	// protocol of r, else another static one with the link, table and destination;
-	// ErrNotFound if there is none. Usually it costs one lookup, however many
-	// routes there are.
-	FindRoute(r Route) (Route, error)
-	// AddRoute returns ErrExists if there is a route to the destination in the
-	// table with the same metric (IPv6: and the same next hop).
-	AddRoute(r Route) error
-	// ReplaceRoute adds the route, in place of one to the same destination in
-	// the same table with the same metric.
-	ReplaceRoute(r Route) error
-	// DeleteRoute returns ErrNotFound if there is no such route.
-	DeleteRoute(r Route) error
-}
-
 // Event is a change in a namespace.
 type Event struct {
 	Kind   EventKind
@@ -266,7 +207,8 @@ const (
 	// AddressRemoved: an address was deleted.
 	AddressRemoved
 	// RouteRemoved: a static route (see Protocol.Static) was deleted, or another process
-	// replaced it. There are no events for routes that are added.
+	// replaced it: one event for each link of its next hops, or of no link if it has none.
+	// There are no events for routes that are added.
 	RouteRemoved
 	// NeighbourRemoved: a neighbour was deleted.
 	NeighbourRemoved

@@ -8,12 +8,8 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
-// What the kernel answers when a route cannot be used.
-var (
-	errNetworkDown        = errors.New("network is down")
-	errNetworkUnreachable = errors.New("network is unreachable")
-	errInvalid            = errors.New("invalid argument")
-)
+// errInvalid is what the kernel answers to most of what makes no sense.
+var errInvalid = errors.New("invalid argument")
 
 // linkUp adds the routes of the addresses that the link has.
 func (l *link) linkUp() {
@@ -40,20 +36,6 @@ func (l *link) linkDown() {
 	l.ns.notify(netlinkapi.Event{Kind: netlinkapi.RoutesFlushed, Link: l.Index})
 }
 
-// flushRoutes removes the routes of one IP version. The kernel sends events for those
-// of IPv6 alone.
-func (l *link) flushRoutes(version func(netip.Addr) bool) {
-	l.ns.routes = slices.DeleteFunc(l.ns.routes, func(r netlinkapi.Route) bool {
-		if r.Link != l.Index || !version(r.Dst.Addr()) {
-			return false
-		}
-		if r.Dst.Addr().Is6() {
-			l.ns.removed(r)
-		}
-		return true
-	})
-}
-
 func (l *link) flushAddresses(which func(netlinkapi.Address) bool) {
 	l.ns.addrs = slices.DeleteFunc(l.ns.addrs, func(a netlinkapi.Address) bool {
 		if which(a) {
@@ -71,13 +53,6 @@ func (l *link) flushNeighbours(which func(netlinkapi.Neighbour) bool) {
 		l.ns.notify(netlinkapi.Event{Kind: netlinkapi.NeighbourRemoved, Link: n.Link, IP: n.IP})
 		return true
 	})
-}
-
-// removed notifies of a route that was deleted or replaced.
-func (ns *space) removed(r netlinkapi.Route) {
-	if r.Protocol.Static() {
-		ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst, Table: r.Table})
-	}
 }
 
 func (l *link) table() uint32 {
@@ -154,7 +129,7 @@ func (ns *space) lostSource(ip netip.Addr) {
 // lostAddress4 removes the IPv4 routes and neighbours of a link that lost its last IPv4
 // address.
 func (l *link) lostAddress4() {
-	if !slices.ContainsFunc(l.ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index && a.Prefix.Addr().Is4() }) {
+	if !l.hasAddress4() {
 		l.flushRoutes(netip.Addr.Is4)
 		l.flushNeighbours(func(n netlinkapi.Neighbour) bool { return n.IP.Is4() })
 	}
@@ -189,100 +164,6 @@ func (h *handle) DeleteNeighbour(n netlinkapi.Neighbour) error {
 
 func sameNeighbour(n netlinkapi.Neighbour) func(netlinkapi.Neighbour) bool {
 	return func(o netlinkapi.Neighbour) bool { return o.Link == n.Link && o.IP == n.IP }
-}
-
-func (h *handle) Routes() (rs []netlinkapi.Route, err error) {
-	err = h.k.read("Routes", func() error { rs = slices.Clone(h.ns.routes); return nil })
-	return rs, err
-}
-
-// FindRoute implements netlinkapi.Routes.
-func (h *handle) FindRoute(want netlinkapi.Route) (found netlinkapi.Route, err error) {
-	err = h.k.read("FindRoute", func() error {
-		found, err = netlinkapi.ChooseRoute(h.ns.routes, normal(want))
-		return err
-	})
-	return found, err
-}
-
-func (h *handle) AddRoute(r netlinkapi.Route) error {
-	return h.k.change("AddRoute", func() error { return h.addRoute(r, false) })
-}
-
-func (h *handle) ReplaceRoute(r netlinkapi.Route) error {
-	return h.k.change("ReplaceRoute", func() error { return h.addRoute(r, true) })
-}
-
-func (h *handle) addRoute(r netlinkapi.Route, replace bool) error {
-	l := h.ns.links[r.Link]
-	switch {
-	case l == nil:
-		return netlinkapi.ErrNotFound
-	case r.Dst != r.Dst.Masked():
-		return errInvalid
-	case !l.Up:
-		return errNetworkDown
-	case r.Gateway.IsValid() && !r.OnLink && !h.reachable(r):
-		return errNetworkUnreachable
-	case r.OnLink && !r.Gateway.IsValid(), r.Source.IsValid() && !h.ns.hasAddress(r.Source):
-		return errInvalid
-	}
-	r = normal(r)
-	at := slices.IndexFunc(h.ns.routes, sameRoute(r))
-	switch {
-	case at < 0:
-		h.ns.routes = append(h.ns.routes, r)
-	case replace:
-		h.ns.routes[at] = r
-		if r.Protocol != netlinkapi.ProtocolAgent {
-			h.ns.notify(netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: r.Link, Prefix: r.Dst, Table: r.Table})
-		}
-	default:
-		return netlinkapi.ErrExists
-	}
-	return nil
-}
-
-// reachable reports whether the gateway is in a network attached to the link.
-func (h *handle) reachable(r netlinkapi.Route) bool {
-	return slices.ContainsFunc(h.ns.routes, func(via netlinkapi.Route) bool {
-		return via.Link == r.Link && !via.Gateway.IsValid() && via.Dst.Contains(r.Gateway) &&
-			(via.Table == normal(r).Table || via.Table == h.ns.links[r.Link].table())
-	})
-}
-
-func (ns *space) hasAddress(ip netip.Addr) bool {
-	return slices.ContainsFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Prefix.Addr() == ip })
-}
-
-func (h *handle) DeleteRoute(r netlinkapi.Route) error {
-	return h.k.change("DeleteRoute", func() error {
-		r = normal(r)
-		at := slices.IndexFunc(h.ns.routes, func(o netlinkapi.Route) bool { return sameRoute(r)(o) && o.Link == r.Link })
-		if at < 0 {
-			return netlinkapi.ErrNotFound
-		}
-		h.ns.removed(h.ns.routes[at])
-		h.ns.routes = slices.Delete(h.ns.routes, at, at+1)
-		return nil
-	})
-}
-
-func normal(r netlinkapi.Route) netlinkapi.Route {
-	if r.Table == 0 {
-		r.Table = netlinkapi.MainTable
-	}
-	if r.Dst.Addr().Is6() {
-		r.Scope = netlinkapi.ScopeGlobal
-		if r.Metric == 0 {
-			r.Metric = 1024
-		}
-	}
-	return r
-}
-
-func sameRoute(r netlinkapi.Route) func(netlinkapi.Route) bool {
-	return func(o netlinkapi.Route) bool { return o.Dst == r.Dst && o.Table == r.Table && o.Metric == r.Metric }
 }
 
 func sameAddress(a netlinkapi.Address) func(netlinkapi.Address) bool {

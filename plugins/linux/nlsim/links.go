@@ -32,7 +32,7 @@ func (l *link) detach() {
 	ns := l.ns
 	delete(ns.links, l.Index)
 	ns.addrs = slices.DeleteFunc(ns.addrs, func(a netlinkapi.Address) bool { return a.Link == l.Index })
-	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Link == l.Index })
+	ns.routes = slices.DeleteFunc(ns.routes, func(r netlinkapi.Route) bool { return r.Uses(l.Index) })
 	ns.neighs = slices.DeleteFunc(ns.neighs, func(n netlinkapi.Neighbour) bool { return n.Link == l.Index })
 	for _, other := range ns.links {
 		if other.Master == l.Index {

@@ -356,6 +356,11 @@ func (ns *space) print(b *strings.Builder) {
 	for _, r := range ns.rules {
 		fmt.Fprintf(b, "  rule %+v\n", r)
 	}
+	for _, r := range ns.routes {
+		if r.Link == 0 {
+			fmt.Fprintf(b, "  route %+v\n", r)
+		}
+	}
 	for _, l := range ns.sorted() {
 		fmt.Fprintf(b, "  link %s alias=%q kind=%q up=%t mtu=%d", l.Name, l.Alias, l.Kind, l.Up, l.MTU)
 		if l.Params != nil {
@@ -372,8 +377,8 @@ func (ns *space) print(b *strings.Builder) {
 		}
 		for _, r := range ns.routes {
 			if r.Link == l.Index {
-				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d table=%d source=%s onlink=%t\n",
-					r.Dst, r.Gateway, r.Metric, r.Protocol, r.Table, r.Source, r.OnLink)
+				fmt.Fprintf(b, "    route %s gateway=%s metric=%d protocol=%d table=%d source=%s onlink=%t mtu=%d advmss=%d weight=%d more=%+v\n",
+					r.Dst, r.Gateway, r.Metric, r.Protocol, r.Table, r.Source, r.OnLink, r.MTU, r.AdvMSS, r.Weight, r.More)
 			}
 		}
 		for _, n := range ns.neighs {

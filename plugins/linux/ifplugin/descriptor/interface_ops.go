@@ -184,7 +184,7 @@ func (p *place) restore(addrs []netlinkapi.Address, routes []netlinkapi.Route) e
 	}
 	for _, withGateway := range []bool{false, true} {
 		for _, r := range routes {
-			if r.Link == p.link.Index && r.Protocol != netlinkapi.ProtocolKernel && r.Gateway.IsValid() == withGateway {
+			if r.Uses(p.link.Index) && r.Protocol != netlinkapi.ProtocolKernel && r.Gateway.IsValid() == withGateway {
 				errs = append(errs, ignoreExists(p.AddRoute(r)))
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/tenuto-dev/tenuto/infra/logging"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
@@ -135,6 +137,14 @@ func isUp(label, iface string) api.Dependency {
 // invalid is the error about one field of a value.
 func invalid(field, format string, args ...any) error {
 	return api.NewInvalidValueError(fmt.Errorf(format, args...), field)
+}
+
+// enumField reports an enum value without a name.
+func enumField(field string, n protoreflect.Enum) error {
+	if n.Descriptor().Values().ByNumber(n.Number()) == nil {
+		return invalid(field, "%d is not known", n.Number())
+	}
+	return nil
 }
 
 // checkAddress reports what is wrong with an IP address.

@@ -18,8 +18,8 @@ import (
 	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
 )
 
-// A route goes out of one configured interface, in the table of the VRF that
-// the interface is in. Every route in the kernel says who made it: those of the
+// A route goes out of one configured interface or of several, in the table of the VRF that
+// the first is in, or keeps packets here. Every route in the kernel says who made it: those of the
 // agent carry a protocol number of their own, so they are found again after a
 // restart, and the routes of others are left alone. A static route of another process
 // that is exactly the desired one is taken over.
@@ -29,6 +29,7 @@ const RouteName = "linux-route"
 
 // Labels of the dependencies of a route.
 const (
+	routeInterface        = "outgoing-interface-exists"
 	routeInterfaceUp      = "outgoing-interface-is-up"
 	routeInterfaceAddress = "outgoing-interface-has-ip-address"
 	routeGateway          = "gw-reachable"
@@ -116,7 +117,7 @@ func validateRoute(_ string, v *l3.Route) error {
 	}
 	if _, known := scopes[v.GetScope()]; !known {
 		errs = append(errs, invalid("scope", "%d; expected GLOBAL, SITE, LINK or HOST", v.GetScope()))
-	} else if err == nil && dst.Addr().Is4() && v.GetScope() == l3.Route_UNDEFINED {
+	} else if err == nil && dst.Addr().Is4() && v.GetType() == l3.Route_UNICAST && v.GetScope() == l3.Route_UNDEFINED {
 		errs = append(errs, invalid("scope", "missing; expected GLOBAL, SITE, LINK or HOST for an IPv4 route"))
 	}
 	return errors.Join(append(errs, validateGateway(v, dst), validateExtras(v))...)
@@ -124,7 +125,11 @@ func validateRoute(_ string, v *l3.Route) error {
 
 // validateExtras checks the fields that the predecessor did not have.
 func validateExtras(v *l3.Route) error {
-	var errs []error
+	dst, dstErr := destination(v)
+	if dstErr != nil {
+		dst = netip.Prefix{}
+	}
+	errs := []error{checkType(v), checkHops(v, dst)}
 	if v.GetTable() == netlinkapi.MainTable {
 		errs = append(errs, invalid("table", "%d is the main table; expected 0 for it", v.GetTable()))
 	}
@@ -133,11 +138,10 @@ func validateExtras(v *l3.Route) error {
 	}
 	if text := v.GetSourceAddr(); text != "" {
 		source := address(text)
-		dst, err := destination(v)
 		switch {
 		case !source.IsValid() || source.Zone() != "":
 			errs = append(errs, invalid("source_addr", "%q; expected an IP address of this host", text))
-		case err == nil && source.Is4() != dst.Addr().Is4():
+		case dst.IsValid() && source.Is4() != dst.Addr().Is4():
 			errs = append(errs, invalid("source_addr", "%q is not of the IP version of the destination %s", text, dst))
 		}
 	}
@@ -164,22 +168,24 @@ func validateGateway(v *l3.Route, dst netip.Prefix) error {
 }
 
 func routeDependencies(_ string, v *l3.Route) []api.Dependency {
-	iface := v.GetOutgoingInterface()
-	deps := append([]api.Dependency{isUp(routeInterfaceUp, iface), hasAddress(routeInterfaceAddress, iface)}, routeAllocations(v)...)
+	deps := routeAllocations(v)
+	if v.GetType() != l3.Route_UNICAST {
+		return append(deps, api.Dependency{Label: routeInterface, Key: ifmodel.InterfaceModel.KeyFor(v.GetOutgoingInterface())})
+	}
+	for i, h := range hops(v) {
+		suffix := ""
+		if i > 0 {
+			suffix = fmt.Sprintf("-next_hops[%d]", i-1)
+		}
+		deps = append(deps, hopDependencies(h, suffix)...)
+	}
 	if source := address(v.GetSourceAddr()); source.IsValid() {
 		deps = append(deps, api.Dependency{Label: routeSource, AnyOf: api.AnyOfDependency{
 			KeyPrefixes: []string{ifmodel.AddressKey.Prefix()},
 			KeySelector: func(key string) bool { return assigns(key, source) },
 		}})
 	}
-	gw := address(v.GetGwAddr())
-	if v.GetOnLink() || !gw.IsValid() || gw.IsLinkLocalUnicast() && gw.Is6() { // the latter are on every link
-		return deps
-	}
-	return append(deps, api.Dependency{Label: routeGateway, AnyOf: api.AnyOfDependency{
-		KeyPrefixes: []string{ifmodel.AddressKey.Prefix(iface), l3model.LinkLocalRouteKey.Prefix(iface)},
-		KeySelector: func(key string) bool { return reaches(key, gw) },
-	}})
+	return deps
 }
 
 // reaches reports whether the key is of an address or of a link-local route that
@@ -211,7 +217,7 @@ func assigns(key string, source netip.Addr) bool {
 // routeDerived: a route of another table makes no gateway reachable for the routes of the
 // interface's table.
 func routeDerived(_ string, v *l3.Route) []api.KeyValuePair {
-	if v.GetScope() != l3.Route_LINK || v.GetTable() != 0 {
+	if v.GetScope() != l3.Route_LINK || v.GetTable() != 0 || v.GetType() != l3.Route_UNICAST {
 		return nil
 	}
 	key := l3model.LinkLocalRouteKey.Key(v.GetOutgoingInterface(), v.GetDstNetwork())
@@ -227,14 +233,12 @@ func sameRoute(_ string, a, b *l3.Route) bool {
 	if errA != nil || errB != nil || dstA != dstB {
 		return false
 	}
-	sameScope := dstA.Addr().Is6() || a.GetScope() == b.GetScope()
-	return sameScope && metric(a) == metric(b) && a.GetTable() == b.GetTable() &&
-		address(a.GetSourceAddr()) == address(b.GetSourceAddr()) && sameNextHop(a, b)
+	sameScope := dstA.Addr().Is6() || a.GetType() != l3.Route_UNICAST || a.GetScope() == b.GetScope()
+	return sameScope && sameSettings(a, b) && address(a.GetSourceAddr()) == address(b.GetSourceAddr()) && sameHops(a, b)
 }
 
-func sameNextHop(a, b *l3.Route) bool {
-	return a.GetOutgoingInterface() == b.GetOutgoingInterface() &&
-		address(a.GetGwAddr()) == address(b.GetGwAddr()) && a.GetOnLink() == b.GetOnLink()
+func sameSettings(a, b *l3.Route) bool {
+	return metric(a) == metric(b) && a.GetTable() == b.GetTable() && a.GetMtu() == b.GetMtu() && a.GetAdvMss() == b.GetAdvMss()
 }
 
 // metric is the metric as the kernel has it.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
@@ -11,18 +12,26 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 )
 
+// routeTypes are the types that are read.
+var routeTypes = map[int]netlinkapi.RouteType{
+	unix.RTN_UNICAST:     netlinkapi.RouteUnicast,
+	unix.RTN_BLACKHOLE:   netlinkapi.RouteBlackhole,
+	unix.RTN_UNREACHABLE: netlinkapi.RouteUnreachable,
+	unix.RTN_PROHIBIT:    netlinkapi.RouteProhibit,
+}
+
 func (h *handle) Routes() ([]netlinkapi.Route, error) {
-	all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC, Type: unix.RTN_UNICAST}
+	all := &netlink.Route{Table: unix.RT_TABLE_UNSPEC}
 	var routes []netlinkapi.Route
 	for _, fam := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		found, err := dump("list routes", func() ([]netlink.Route, error) {
-			return h.ns.route.RouteListFiltered(fam, all, netlink.RT_FILTER_TABLE|netlink.RT_FILTER_TYPE)
+			return h.ns.route.RouteListFiltered(fam, all, netlink.RT_FILTER_TABLE)
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range found {
-			if len(r.MultiPath) == 0 {
+			if _, known := routeTypes[r.Type]; known {
 				routes = append(routes, convertRoute(r, fam))
 			}
 		}
@@ -38,19 +47,39 @@ func convertRoute(r netlink.Route, fam int) netlinkapi.Route {
 			dst = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 		}
 	}
-	gw, _ := netip.AddrFromSlice(r.Gw)
 	source, _ := netip.AddrFromSlice(r.Src)
-	return netlinkapi.Route{
-		Link:     r.LinkIndex,
+	converted := netlinkapi.Route{
+		Type:     routeTypes[r.Type],
 		Table:    uint32(r.Table),
 		Dst:      dst,
-		Gateway:  gw.Unmap(),
 		Scope:    netlinkapi.Scope(r.Scope),
 		Metric:   uint32(r.Priority),
 		Protocol: netlinkapi.Protocol(r.Protocol),
 		Source:   source.Unmap(),
-		OnLink:   r.Flags&unix.RTNH_F_ONLINK != 0,
+		MTU:      uint32(r.MTU),
+		AdvMSS:   uint32(r.AdvMSS),
 	}
+	if converted.Type == netlinkapi.RouteUnicast { // else IPv6 names the loopback
+		converted.SetHops(hops(r))
+	}
+	return converted
+}
+
+// hops returns the next hops of a route.
+func hops(r netlink.Route) []netlinkapi.NextHop {
+	if len(r.MultiPath) == 0 {
+		return []netlinkapi.NextHop{nextHop(r.LinkIndex, r.Gw, r.Flags, 0)}
+	}
+	all := make([]netlinkapi.NextHop, len(r.MultiPath))
+	for i, nh := range r.MultiPath {
+		all[i] = nextHop(nh.LinkIndex, nh.Gw, nh.Flags, uint32(nh.Hops)+1)
+	}
+	return all
+}
+
+func nextHop(link int, gateway net.IP, flags int, weight uint32) netlinkapi.NextHop {
+	gw, _ := netip.AddrFromSlice(gateway)
+	return netlinkapi.NextHop{Link: link, Gateway: gw.Unmap(), OnLink: flags&unix.RTNH_F_ONLINK != 0, Weight: weight}
 }
 
 // errUndecided is the error of a lookup that leaves open whether a route exists.
@@ -82,7 +111,7 @@ func (h *handle) lookUp(want netlinkapi.Route) (found netlinkapi.Route, err erro
 	switch {
 	case errors.Is(err, unix.ENETUNREACH) && want.Table == netlinkapi.MainTable:
 		return found, netlinkapi.ErrNotFound
-	case err != nil || len(routes) != 1 || len(routes[0].MultiPath) > 0:
+	case err != nil || len(routes) != 1:
 		return found, errUndecided
 	}
 	found = convertRoute(routes[0], family(want.Dst.Addr()))
@@ -117,22 +146,46 @@ func (h *handle) routeError(op string, r netlinkapi.Route, err error) error {
 
 func route(r netlinkapi.Route) *netlink.Route {
 	kr := &netlink.Route{
-		LinkIndex: r.Link,
-		Table:     int(r.Table),
-		Dst:       ipNet(r.Dst),
-		Scope:     netlink.Scope(r.Scope),
-		Priority:  int(r.Metric),
-		Protocol:  netlink.RouteProtocol(r.Protocol),
-		Type:      unix.RTN_UNICAST,
+		Table:    int(r.Table),
+		Dst:      ipNet(r.Dst),
+		Scope:    netlink.Scope(r.Scope),
+		Priority: int(r.Metric),
+		Protocol: netlink.RouteProtocol(r.Protocol),
+		Type:     unix.RTN_UNICAST,
+		MTU:      int(r.MTU),
+		AdvMSS:   int(r.AdvMSS),
 	}
-	if r.Gateway.IsValid() {
-		kr.Gw = r.Gateway.AsSlice()
+	if r.Type != netlinkapi.RouteUnicast {
+		kr.Type = int(r.Type)
 	}
 	if r.Source.IsValid() {
 		kr.Src = r.Source.AsSlice()
 	}
-	if r.OnLink {
-		kr.Flags = unix.RTNH_F_ONLINK
+	switch all := r.Hops(); len(all) {
+	case 0:
+	case 1:
+		kr.LinkIndex, kr.Gw, kr.Flags = r.Link, gateway(all[0]), onLink(all[0])
+	default:
+		for _, h := range all {
+			kr.MultiPath = append(kr.MultiPath, &netlink.NexthopInfo{
+				LinkIndex: h.Link, Hops: int(max(h.Weight, 1)) - 1, Gw: gateway(h), Flags: onLink(h),
+			})
+		}
 	}
 	return kr
+}
+
+// gateway returns nil if there is none.
+func gateway(h netlinkapi.NextHop) net.IP {
+	if !h.Gateway.IsValid() {
+		return nil
+	}
+	return h.Gateway.AsSlice()
+}
+
+func onLink(h netlinkapi.NextHop) int {
+	if h.OnLink {
+		return unix.RTNH_F_ONLINK
+	}
+	return 0
 }

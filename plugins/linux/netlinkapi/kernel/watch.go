@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"net/netip"
+	"slices"
 	"syscall"
 
 	"github.com/vishvananda/netlink/nl"
@@ -98,6 +99,8 @@ const (
 	typeOffset     = 4
 	flagsOffset    = 6
 	protocolOffset = unix.SizeofNlMsghdr + 5
+	// routeTypeOffset is that in the route alone.
+	routeTypeOffset = 7
 )
 
 // removalFilter is a program for the kernel. Messages about routes pass only if a
@@ -142,9 +145,7 @@ func parseEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 	case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 		return addressEvents(m)
 	case unix.RTM_NEWROUTE, unix.RTM_DELROUTE:
-		if e, ok := parseRoute(m.Data); ok {
-			return []netlinkapi.Event{e}
-		}
+		return routeEvents(m.Data)
 	case unix.RTM_DELNEIGH:
 		if ip, link, ok := parseNeighbour(m.Data); ok {
 			return []netlinkapi.Event{{Kind: netlinkapi.NeighbourRemoved, Link: link, IP: ip}}
@@ -203,28 +204,56 @@ func linkEvents(m syscall.NetlinkMessage) []netlinkapi.Event {
 	return changed(int(info.Index), down)
 }
 
-// parseRoute reads a removed route with one next hop.
-func parseRoute(data []byte) (e netlinkapi.Event, ok bool) {
+// routeEvents returns the events of a removed route.
+func routeEvents(data []byte) []netlinkapi.Event {
 	if len(data) < unix.SizeofRtMsg {
-		return e, false
+		return nil
 	}
-	e = netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Table: uint32(data[4])}
+	e := netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Table: uint32(data[4])}
 	addr := netip.IPv4Unspecified()
 	if data[0] == unix.AF_INET6 {
 		addr = netip.IPv6Unspecified()
 	}
+	var links []int
 	for kind, value := range attributes(data[unix.SizeofRtMsg:]) {
 		switch kind {
 		case unix.RTA_DST:
 			addr, _ = netip.AddrFromSlice(value)
 		case unix.RTA_OIF:
-			e.Link = int32At(value)
+			links = []int{int32At(value)}
+		case unix.RTA_MULTIPATH:
+			links = hopLinks(value)
 		case unix.RTA_TABLE:
 			e.Table = uint32(int32At(value))
 		}
 	}
-	e.Prefix = netip.PrefixFrom(addr, int(data[1]))
-	return e, e.Link != 0 && e.Prefix.IsValid()
+	if e.Prefix = netip.PrefixFrom(addr, int(data[1])); !e.Prefix.IsValid() {
+		return nil
+	}
+	if data[routeTypeOffset] != unix.RTN_UNICAST { // IPv6 names the loopback
+		links = []int{0}
+	}
+	events := make([]netlinkapi.Event, len(links))
+	for i, link := range links {
+		events[i] = e
+		events[i].Link = link
+	}
+	return events
+}
+
+// hopLinks returns the links of several next hops, each once.
+func hopLinks(data []byte) (links []int) {
+	for len(data) >= unix.SizeofRtNexthop {
+		length := int(binary.NativeEndian.Uint16(data))
+		if length < unix.SizeofRtNexthop || length > len(data) {
+			return links
+		}
+		if link := int32At(data[4:]); !slices.Contains(links, link) {
+			links = append(links, link)
+		}
+		data = data[min((length+3)&^3, len(data)):]
+	}
+	return links
 }
 
 // parseNeighbour reads the address and the link of a neighbour.

@@ -22,6 +22,9 @@ func Conformance(t *testing.T, newWorld func(t *testing.T) *World) {
 		"addresses":      testAddresses,
 		"routes":         testRoutes,
 		"route fields":   testRouteFields,
+		"route types":    testRouteTypes,
+		"multipath":      testMultipath,
+		"dead next hops": testDeadHops,
 		"rules":          testRules,
 		"neighbours":     testNeighbours,
 		"watch":          testWatch,
@@ -207,7 +210,7 @@ func testRoutes(t *testing.T, w *World) {
 		must(t, own.ReplaceRoute(r))
 		routes, err := own.Routes()
 		must(t, err)
-		if !slices.Contains(routes, r) {
+		if !slices.ContainsFunc(routes, r.Equal) {
 			t.Errorf("%+v is not among %+v", r, routes)
 		}
 		must(t, own.DeleteRoute(r))

@@ -53,7 +53,7 @@ func testFindRoute(t *testing.T, w *World) {
 	find := func(what string, r netlinkapi.Route, want bool) {
 		t.Helper()
 		switch found, err := own.FindRoute(r); {
-		case want && (err != nil || found != r):
+		case want && (err != nil || !found.Equal(r)):
 			t.Errorf("%s: found %+v (error %v), expected %+v", what, found, err, r)
 		case !want && !errors.Is(err, netlinkapi.ErrNotFound):
 			t.Errorf("%s: found %+v (error %v), expected none", what, found, err)
@@ -75,7 +75,7 @@ func testFindRoute(t *testing.T, w *World) {
 	foreign := all[0]
 	foreign.Metric, foreign.Protocol = 3, netlinkapi.ProtocolStatic
 	must(t, own.AddRoute(foreign))
-	if found, err := own.FindRoute(all[0]); err != nil || found != foreign {
+	if found, err := own.FindRoute(all[0]); err != nil || !found.Equal(foreign) {
 		t.Errorf("found %+v (error %v), expected the route of another process", found, err)
 	}
 	must(t, own.AddRoute(all[0]))
@@ -206,7 +206,7 @@ func expectRoutes(t *testing.T, h netlinkapi.Handle, want ...netlinkapi.Route) {
 	all, err := h.Routes()
 	must(t, err)
 	for _, r := range want {
-		if !slices.Contains(all, r) {
+		if !slices.ContainsFunc(all, r.Equal) {
 			t.Errorf("%+v is not among %+v", r, all)
 		}
 	}

@@ -1,6 +1,7 @@
 package nltest
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"testing"
@@ -21,7 +22,7 @@ func testRouteFields(t *testing.T, w *World) {
 			t.Helper()
 			all, err := own.Routes()
 			must(t, err)
-			if slices.Contains(all, r) != want {
+			if slices.ContainsFunc(all, r.Equal) != want {
 				t.Errorf("%+v: expected %t among %+v", r, want, all)
 			}
 		}
@@ -56,6 +57,152 @@ func testRouteFields(t *testing.T, w *World) {
 	must(t, own.AddRoute(r))
 	must(t, own.DeleteAddress(netlinkapi.Address{Link: i, Prefix: netip.MustParsePrefix("10.1.0.5/32")}))
 	expectRoutes(t, own)
+}
+
+// routesTo returns the routes of the agent to a destination.
+func routesTo(t *testing.T, h netlinkapi.Handle, dst string) (found []netlinkapi.Route) {
+	t.Helper()
+	all, err := h.Routes()
+	must(t, err)
+	for _, r := range all {
+		if r.Dst == netip.MustParsePrefix(dst) && r.Protocol == netlinkapi.ProtocolAgent {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// expectRoute checks which route of the agent there is to a destination, and that it is found.
+func expectRoute(t *testing.T, h netlinkapi.Handle, want netlinkapi.Route) {
+	t.Helper()
+	if all := routesTo(t, h, want.Dst.String()); len(all) != 1 || !all[0].Equal(want) {
+		t.Errorf("routes are %+v, expected %+v", all, want)
+	}
+	if found, err := h.FindRoute(want); err != nil || !found.Equal(want) {
+		t.Errorf("found %+v (error %v), expected %+v", found, err, want)
+	}
+}
+
+// testRouteTypes: routes that keep packets here replace others and are replaced by them.
+func testRouteTypes(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	i := cable(t, own, "10.1.0.1/24", "fd00:1::1/64")
+	for _, v := range []struct{ dst, gw string }{{"10.2.0.0/16", "10.1.0.2"}, {"fd00:2::/64", "fd00:1::2"}} {
+		away := static(i, v.dst, v.gw)
+		away.MTU, away.AdvMSS = 1400, 1300
+		for _, typ := range []netlinkapi.RouteType{netlinkapi.RouteBlackhole, netlinkapi.RouteUnreachable, netlinkapi.RouteProhibit} {
+			here := static(0, v.dst, "")
+			here.Type = typ
+			must(t, own.AddRoute(here))
+			expectRoute(t, own, here)
+			expect(t, "add it again", own.AddRoute(here), netlinkapi.ErrExists)
+			expect(t, "add another one", own.AddRoute(away), netlinkapi.ErrExists)
+			must(t, own.ReplaceRoute(away))
+			expectRoute(t, own, away)
+			must(t, own.ReplaceRoute(here))
+			expectRoute(t, own, here)
+			must(t, own.DeleteRoute(here))
+			expect(t, "delete it again", own.DeleteRoute(here), netlinkapi.ErrNotFound)
+		}
+	}
+}
+
+// multipath makes two pairs of links, and routes of IPv4 and IPv6 with next hops on both.
+func multipath(t *testing.T, h netlinkapi.Handle) (first, second int, routes []netlinkapi.Route) {
+	t.Helper()
+	first = cable(t, h, "10.1.0.1/24", "fd00:1::1/64")
+	must(t, h.AddVeth("vc", "vd"))
+	second = MustLink(t, h, "vc").Index
+	for _, name := range []string{"vc", "vd"} {
+		must(t, h.SetUp(MustLink(t, h, name).Index, true))
+	}
+	for _, addr := range []string{"10.3.0.1/24", "fd00:3::1/64"} {
+		must(t, h.AddAddress(netlinkapi.Address{Link: second, Prefix: netip.MustParsePrefix(addr)}))
+	}
+	for _, v := range []struct{ dst, gw, other, far string }{
+		{"10.2.0.0/16", "10.1.0.2", "10.3.0.2", "10.9.0.1"}, {"fd00:2::/64", "fd00:1::2", "fd00:3::2", "fd00:9::1"},
+	} {
+		r := static(0, v.dst, "")
+		r.SetHops([]netlinkapi.NextHop{
+			{Link: first, Gateway: netip.MustParseAddr(v.gw), Weight: 1}, {Link: second, Gateway: netip.MustParseAddr(v.other), Weight: 256},
+			{Link: second, Gateway: netip.MustParseAddr(v.far), Weight: 3, OnLink: true},
+		})
+		routes = append(routes, r)
+	}
+	return first, second, routes
+}
+
+// testMultipath: routes have the next hops that they were given, in order.
+func testMultipath(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	first, second, routes := multipath(t, own)
+	for _, r := range routes {
+		must(t, own.AddRoute(r))
+		expectRoute(t, own, r)
+		expect(t, "add it again", own.AddRoute(r), netlinkapi.ErrExists)
+		single := static(first, r.Dst.String(), r.Gateway.String())
+		must(t, own.ReplaceRoute(single))
+		expectRoute(t, own, single)
+		must(t, own.ReplaceRoute(r))
+		expectRoute(t, own, r)
+		fewer := r
+		fewer.MTU = 1400
+		fewer.SetHops(r.Hops()[1:])
+		if fewer.Link != second || len(fewer.More) != 1 {
+			t.Errorf("next hops are %+v", fewer.Hops())
+		}
+		must(t, own.ReplaceRoute(fewer))
+		expectRoute(t, own, fewer)
+		unreachable := r
+		unreachable.SetHops(append(r.Hops()[:2], netlinkapi.NextHop{Link: first, Gateway: r.More[1].Gateway, Weight: 1}))
+		if err := own.ReplaceRoute(unreachable); err == nil {
+			t.Errorf("%s: added with an unreachable gateway", r.Dst)
+		}
+		expectRoute(t, own, fewer)
+		must(t, own.DeleteRoute(static(0, r.Dst.String(), "")))
+		expect(t, "delete again", own.DeleteRoute(r), netlinkapi.ErrNotFound)
+	}
+}
+
+// testDeadHops: a route stays as it is while it has a next hop that works, and goes with a
+// link that is deleted.
+func testDeadHops(t *testing.T, w *World) {
+	own := w.Open(t, "")
+	first, second, routes := multipath(t, own)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := removals{t, make(chan netlinkapi.Event, 1000)}
+	ready, done := make(chan struct{}), make(chan error)
+	go func() { done <- own.Watch(ctx, func() { close(ready) }, func(e netlinkapi.Event) { r.events <- e }) }()
+	<-ready
+	event := func(r netlinkapi.Route, link int) netlinkapi.Event {
+		return netlinkapi.Event{Kind: netlinkapi.RouteRemoved, Link: link, Prefix: r.Dst, Table: r.Table}
+	}
+	for _, route := range routes {
+		must(t, own.AddRoute(route))
+	}
+	must(t, own.SetUp(second, false))
+	for _, route := range routes {
+		expectRoute(t, own, route)
+	}
+	must(t, own.SetUp(second, true))
+	for _, route := range routes {
+		expectRoute(t, own, route)
+		must(t, own.DeleteRoute(route))
+		r.await(event(route, first), event(route, second))
+	}
+	hole := static(0, "10.7.0.0/16", "")
+	hole.Type = netlinkapi.RouteBlackhole
+	must(t, own.AddRoute(hole))
+	must(t, own.DeleteRoute(hole))
+	r.await(event(hole, 0))
+	four := routes[0]
+	must(t, own.AddRoute(four))
+	must(t, own.DeleteLink(second))
+	if all := routesTo(t, own, four.Dst.String()); len(all) != 0 {
+		t.Errorf("routes are %+v", all)
+	}
+	cancel()
+	must(t, <-done)
 }
 
 // testRules: rules are what was added, each once, and those of one protocol are not deleted as

@@ -84,6 +84,63 @@ func (Route_Scope) EnumDescriptor() ([]byte, []int) {
 	return file_ligato_linux_l3_route_proto_rawDescGZIP(), []int{0, 0}
 }
 
+// What happens to the packets (see ip-route(8)).
+type Route_Type int32
+
+const (
+	// They leave through the interface, or through one of several next hops.
+	Route_UNICAST Route_Type = 0
+	// They are dropped.
+	Route_BLACKHOLE Route_Type = 1
+	// They are dropped, and the sender learns that the host is unreachable.
+	Route_UNREACHABLE Route_Type = 2
+	// They are dropped, and the sender learns that this is by policy.
+	Route_PROHIBIT Route_Type = 3
+)
+
+// Enum value maps for Route_Type.
+var (
+	Route_Type_name = map[int32]string{
+		0: "UNICAST",
+		1: "BLACKHOLE",
+		2: "UNREACHABLE",
+		3: "PROHIBIT",
+	}
+	Route_Type_value = map[string]int32{
+		"UNICAST":     0,
+		"BLACKHOLE":   1,
+		"UNREACHABLE": 2,
+		"PROHIBIT":    3,
+	}
+)
+
+func (x Route_Type) Enum() *Route_Type {
+	p := new(Route_Type)
+	*p = x
+	return p
+}
+
+func (x Route_Type) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Route_Type) Descriptor() protoreflect.EnumDescriptor {
+	return file_ligato_linux_l3_route_proto_enumTypes[1].Descriptor()
+}
+
+func (Route_Type) Type() protoreflect.EnumType {
+	return &file_ligato_linux_l3_route_proto_enumTypes[1]
+}
+
+func (x Route_Type) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Route_Type.Descriptor instead.
+func (Route_Type) EnumDescriptor() ([]byte, []int) {
+	return file_ligato_linux_l3_route_proto_rawDescGZIP(), []int{0, 1}
+}
+
 // A route. Model linux.l3.route, key
 // config/linux/l3/v2/route/{dst_network}/{outgoing_interface}, or, of a table of
 // its own,
@@ -94,8 +151,9 @@ type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Logical name of the Linux interface; required. The route goes into the
 	// table of the VRF that the interface belongs to, unless table says otherwise.
+	// Of types other than UNICAST it only tells the namespace.
 	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
-	// Scope of the destination; required for IPv4, ignored for IPv6.
+	// Scope of the destination; required for IPv4 with type UNICAST, else ignored.
 	Scope Route_Scope `protobuf:"varint,2,opt,name=scope,proto3,enum=ligato.linux.l3.Route_Scope" json:"scope,omitempty"`
 	// Destination with prefix length and no host bits set, or a reference to an
 	// allocation.
@@ -107,14 +165,27 @@ type Route struct {
 	// means 1024.
 	Metric uint32 `protobuf:"varint,5,opt,name=metric,proto3" json:"metric,omitempty"`
 	// Routing table; 0 means that of the VRF that the interface belongs to, or the
-	// main table. Policy rules tell which packets use other tables (see
-	// ip-rule(8)).
+	// main table; of types other than UNICAST always the main table. Policy rules
+	// tell which packets use other tables (see ip-rule(8)).
 	Table uint32 `protobuf:"varint,20,opt,name=table,proto3" json:"table,omitempty"`
 	// Source address of packets that this host sends along the route; empty means
 	// that the kernel chooses. The route waits until an interface has the address.
 	SourceAddr string `protobuf:"bytes,21,opt,name=source_addr,json=sourceAddr,proto3" json:"source_addr,omitempty"`
 	// The gateway is on the link, whatever the addresses of the interface are.
-	OnLink        bool `protobuf:"varint,22,opt,name=on_link,json=onLink,proto3" json:"on_link,omitempty"`
+	OnLink bool `protobuf:"varint,22,opt,name=on_link,json=onLink,proto3" json:"on_link,omitempty"`
+	// What happens to the packets. Types other than UNICAST allow none of the
+	// fields below, nor gw_addr, source_addr and on_link.
+	Type Route_Type `protobuf:"varint,23,opt,name=type,proto3,enum=ligato.linux.l3.Route_Type" json:"type,omitempty"`
+	// Share of the packets that take the next hop above, of several; 0 means 1.
+	Weight uint32 `protobuf:"varint,24,opt,name=weight,proto3" json:"weight,omitempty"`
+	// Further next hops; their order does not matter. The route waits for all of
+	// them. For IPv6 all next hops have gateways.
+	NextHops []*Route_NextHop `protobuf:"bytes,25,rep,name=next_hops,json=nextHops,proto3" json:"next_hops,omitempty"`
+	// Largest packet along the route, in bytes; 0 means as the interface allows.
+	Mtu uint32 `protobuf:"varint,26,opt,name=mtu,proto3" json:"mtu,omitempty"`
+	// Largest TCP segment to ask the other side for, in bytes; 0 means as the MTU
+	// allows.
+	AdvMss        uint32 `protobuf:"varint,27,opt,name=adv_mss,json=advMss,proto3" json:"adv_mss,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -205,11 +276,120 @@ func (x *Route) GetOnLink() bool {
 	return false
 }
 
+func (x *Route) GetType() Route_Type {
+	if x != nil {
+		return x.Type
+	}
+	return Route_UNICAST
+}
+
+func (x *Route) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Route) GetNextHops() []*Route_NextHop {
+	if x != nil {
+		return x.NextHops
+	}
+	return nil
+}
+
+func (x *Route) GetMtu() uint32 {
+	if x != nil {
+		return x.Mtu
+	}
+	return 0
+}
+
+func (x *Route) GetAdvMss() uint32 {
+	if x != nil {
+		return x.AdvMss
+	}
+	return 0
+}
+
+// A further next hop of a route with several ones.
+type Route_NextHop struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Logical name of the Linux interface; required. It is in the namespace of
+	// the interface of the route.
+	OutgoingInterface string `protobuf:"bytes,1,opt,name=outgoing_interface,json=outgoingInterface,proto3" json:"outgoing_interface,omitempty"`
+	// Next hop, no reference to an allocation; required for IPv6.
+	GwAddr string `protobuf:"bytes,2,opt,name=gw_addr,json=gwAddr,proto3" json:"gw_addr,omitempty"`
+	// Share of the packets; 0 means 1.
+	Weight uint32 `protobuf:"varint,3,opt,name=weight,proto3" json:"weight,omitempty"`
+	// The gateway is on the link, whatever the addresses of the interface are.
+	OnLink        bool `protobuf:"varint,4,opt,name=on_link,json=onLink,proto3" json:"on_link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Route_NextHop) Reset() {
+	*x = Route_NextHop{}
+	mi := &file_ligato_linux_l3_route_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Route_NextHop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Route_NextHop) ProtoMessage() {}
+
+func (x *Route_NextHop) ProtoReflect() protoreflect.Message {
+	mi := &file_ligato_linux_l3_route_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Route_NextHop.ProtoReflect.Descriptor instead.
+func (*Route_NextHop) Descriptor() ([]byte, []int) {
+	return file_ligato_linux_l3_route_proto_rawDescGZIP(), []int{0, 0}
+}
+
+func (x *Route_NextHop) GetOutgoingInterface() string {
+	if x != nil {
+		return x.OutgoingInterface
+	}
+	return ""
+}
+
+func (x *Route_NextHop) GetGwAddr() string {
+	if x != nil {
+		return x.GwAddr
+	}
+	return ""
+}
+
+func (x *Route_NextHop) GetWeight() uint32 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *Route_NextHop) GetOnLink() bool {
+	if x != nil {
+		return x.OnLink
+	}
+	return false
+}
+
 var File_ligato_linux_l3_route_proto protoreflect.FileDescriptor
 
 const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\n" +
-	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\xe3\x02\n" +
+	"\x1bligato/linux/l3/route.proto\x12\x0fligato.linux.l3\x1a\x18ligato/annotations.proto\"\x8d\x06\n" +
 	"\x05Route\x12-\n" +
 	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x122\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x1c.ligato.linux.l3.Route.ScopeR\x05scope\x12&\n" +
@@ -220,14 +400,29 @@ const file_ligato_linux_l3_route_proto_rawDesc = "" +
 	"\x05table\x18\x14 \x01(\rR\x05table\x12&\n" +
 	"\vsource_addr\x18\x15 \x01(\tB\x05\x82}\x02\b\x01R\n" +
 	"sourceAddr\x12\x17\n" +
-	"\aon_link\x18\x16 \x01(\bR\x06onLink\"@\n" +
+	"\aon_link\x18\x16 \x01(\bR\x06onLink\x12/\n" +
+	"\x04type\x18\x17 \x01(\x0e2\x1b.ligato.linux.l3.Route.TypeR\x04type\x12 \n" +
+	"\x06weight\x18\x18 \x01(\rB\b\x82}\x05\x12\x03\x10\x80\x02R\x06weight\x12;\n" +
+	"\tnext_hops\x18\x19 \x03(\v2\x1e.ligato.linux.l3.Route.NextHopR\bnextHops\x12\x1b\n" +
+	"\x03mtu\x18\x1a \x01(\rB\t\x82}\x06\x12\x04\x10\xf0\xff\x03R\x03mtu\x12\"\n" +
+	"\aadv_mss\x18\x1b \x01(\rB\t\x82}\x06\x12\x04\x10\xd7\xff\x03R\x06advMss\x1a\x93\x01\n" +
+	"\aNextHop\x12-\n" +
+	"\x12outgoing_interface\x18\x01 \x01(\tR\x11outgoingInterface\x12\x1e\n" +
+	"\agw_addr\x18\x02 \x01(\tB\x05\x82}\x02\b\x01R\x06gwAddr\x12 \n" +
+	"\x06weight\x18\x03 \x01(\rB\b\x82}\x05\x12\x03\x10\x80\x02R\x06weight\x12\x17\n" +
+	"\aon_link\x18\x04 \x01(\bR\x06onLink\"@\n" +
 	"\x05Scope\x12\r\n" +
 	"\tUNDEFINED\x10\x00\x12\n" +
 	"\n" +
 	"\x06GLOBAL\x10\x01\x12\b\n" +
 	"\x04SITE\x10\x02\x12\b\n" +
 	"\x04LINK\x10\x03\x12\b\n" +
-	"\x04HOST\x10\x04B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
+	"\x04HOST\x10\x04\"A\n" +
+	"\x04Type\x12\v\n" +
+	"\aUNICAST\x10\x00\x12\r\n" +
+	"\tBLACKHOLE\x10\x01\x12\x0f\n" +
+	"\vUNREACHABLE\x10\x02\x12\f\n" +
+	"\bPROHIBIT\x10\x03B=Z;github.com/tenuto-dev/tenuto/proto/ligato/linux/l3;linux_l3b\x06proto3"
 
 var (
 	file_ligato_linux_l3_route_proto_rawDescOnce sync.Once
@@ -241,19 +436,23 @@ func file_ligato_linux_l3_route_proto_rawDescGZIP() []byte {
 	return file_ligato_linux_l3_route_proto_rawDescData
 }
 
-var file_ligato_linux_l3_route_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_ligato_linux_l3_route_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_ligato_linux_l3_route_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_ligato_linux_l3_route_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_ligato_linux_l3_route_proto_goTypes = []any{
-	(Route_Scope)(0), // 0: ligato.linux.l3.Route.Scope
-	(*Route)(nil),    // 1: ligato.linux.l3.Route
+	(Route_Scope)(0),      // 0: ligato.linux.l3.Route.Scope
+	(Route_Type)(0),       // 1: ligato.linux.l3.Route.Type
+	(*Route)(nil),         // 2: ligato.linux.l3.Route
+	(*Route_NextHop)(nil), // 3: ligato.linux.l3.Route.NextHop
 }
 var file_ligato_linux_l3_route_proto_depIdxs = []int32{
 	0, // 0: ligato.linux.l3.Route.scope:type_name -> ligato.linux.l3.Route.Scope
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	1, // 1: ligato.linux.l3.Route.type:type_name -> ligato.linux.l3.Route.Type
+	3, // 2: ligato.linux.l3.Route.next_hops:type_name -> ligato.linux.l3.Route.NextHop
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_ligato_linux_l3_route_proto_init() }
@@ -266,8 +465,8 @@ func file_ligato_linux_l3_route_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ligato_linux_l3_route_proto_rawDesc), len(file_ligato_linux_l3_route_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   1,
+			NumEnums:      2,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,199 @@
+package descriptor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	ifmodel "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/model"
+	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+)
+
+// The next hops of a route: the one that its own fields tell, and further ones. The kernel
+// may list them in another order than the value.
+
+// Limits of the kernel.
+const (
+	maxWeight = 256
+	maxMTU    = 65520
+	maxMSS    = 65495
+)
+
+// hop is a next hop.
+type hop struct {
+	iface   string
+	gateway netip.Addr // invalid: none
+	onLink  bool
+	weight  uint32 // 0: there are no others
+}
+
+// hops returns the next hops of a route with literal addresses; none if packets stay here.
+func hops(v *l3.Route) []hop {
+	if v.GetType() != l3.Route_UNICAST {
+		return nil
+	}
+	all := []hop{{v.GetOutgoingInterface(), address(v.GetGwAddr()), v.GetOnLink(), 0}}
+	for _, h := range v.GetNextHops() {
+		all[0].weight = max(v.GetWeight(), 1)
+		all = append(all, hop{h.GetOutgoingInterface(), address(h.GetGwAddr()), h.GetOnLink(), max(h.GetWeight(), 1)})
+	}
+	return all
+}
+
+// setHops is the inverse of hops.
+func setHops(v *l3.Route, all []hop) {
+	for i, h := range all {
+		gateway := ""
+		if h.gateway.IsValid() {
+			gateway = h.gateway.String()
+		}
+		if i == 0 {
+			v.OutgoingInterface, v.GwAddr, v.OnLink, v.Weight = h.iface, gateway, h.onLink, h.weight
+			continue
+		}
+		v.NextHops = append(v.NextHops, &l3.Route_NextHop{OutgoingInterface: h.iface, GwAddr: gateway, OnLink: h.onLink, Weight: h.weight})
+	}
+}
+
+// sameHops compares next hops, whatever their order.
+func sameHops(a, b *l3.Route) bool {
+	sorted := func(v *l3.Route) []hop {
+		return slices.SortedFunc(slices.Values(hops(v)), func(x, y hop) int {
+			return cmp.Or(strings.Compare(x.iface, y.iface), x.gateway.Compare(y.gateway), cmp.Compare(x.weight, y.weight))
+		})
+	}
+	return a.GetType() == b.GetType() && a.GetOutgoingInterface() == b.GetOutgoingInterface() && slices.Equal(sorted(a), sorted(b))
+}
+
+// checkType checks the type, and what a type does not allow.
+func checkType(v *l3.Route) error {
+	if err := enumField("type", v.GetType()); err != nil || v.GetType() == l3.Route_UNICAST {
+		return err
+	}
+	var errs []error
+	for field, set := range map[string]bool{
+		"gw_addr": v.GetGwAddr() != "", "source_addr": v.GetSourceAddr() != "", "on_link": v.GetOnLink(), "weight": v.GetWeight() != 0,
+		"next_hops": len(v.GetNextHops()) > 0, "mtu": v.GetMtu() != 0, "adv_mss": v.GetAdvMss() != 0,
+	} {
+		if set {
+			errs = append(errs, invalid(field, "not allowed with type %s", v.GetType()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkHops checks the fields about next hops; dst is invalid if it is not known.
+func checkHops(v *l3.Route, dst netip.Prefix) error {
+	var errs []error
+	for _, c := range []struct {
+		field    string
+		value, m uint32
+	}{{"weight", v.GetWeight(), maxWeight}, {"mtu", v.GetMtu(), maxMTU}, {"adv_mss", v.GetAdvMss(), maxMSS}} {
+		if c.value > c.m {
+			errs = append(errs, invalid(c.field, "%d; expected at most %d", c.value, c.m))
+		}
+	}
+	if len(v.GetNextHops()) == 0 {
+		if v.GetWeight() != 0 {
+			errs = append(errs, invalid("weight", "not allowed without next_hops"))
+		}
+		return errors.Join(errs...)
+	}
+	if dst.IsValid() && dst.Addr().Is6() && !refers(v.GetGwAddr()) && !address(v.GetGwAddr()).IsValid() {
+		errs = append(errs, invalid("gw_addr", "empty; expected a gateway, because IPv6 routes with several next hops have them"))
+	}
+	seen := map[hop]bool{}
+	for i, h := range hops(v) {
+		h.weight, h.onLink = 0, false
+		if i > 0 {
+			errs = append(errs, checkHop(fmt.Sprintf("next_hops[%d]", i-1), v.GetNextHops()[i-1], dst, seen[h]))
+		}
+		seen[h] = true
+	}
+	return errors.Join(errs...)
+}
+
+func checkHop(field string, h *l3.Route_NextHop, dst netip.Prefix, again bool) error {
+	gateway := h.GetGwAddr()
+	switch {
+	case h.GetOutgoingInterface() == "":
+		return invalid(field+".outgoing_interface", "empty; expected the name of an interface")
+	case h.GetWeight() > maxWeight:
+		return invalid(field+".weight", "%d; expected at most %d", h.GetWeight(), maxWeight)
+	case again:
+		return invalid(field, "the same next hop again; expected each once, with a weight")
+	case gateway == "" && h.GetOnLink():
+		return invalid(field+".on_link", "not allowed without gw_addr")
+	case gateway == "" && dst.IsValid() && dst.Addr().Is6():
+		return invalid(field+".gw_addr", "empty; expected a gateway, because IPv6 routes with several next hops have them")
+	case gateway == "":
+		return nil
+	}
+	gw := address(gateway)
+	switch {
+	case !gw.IsValid() || gw.Zone() != "":
+		return invalid(field+".gw_addr", "%q; expected an IP address without prefix length", gateway)
+	case dst.IsValid() && gw.Is4() != dst.Addr().Is4():
+		return invalid(field+".gw_addr", "%q is not of the IP version of the destination %s", gateway, dst)
+	}
+	return nil
+}
+
+// hopDependencies are what packets need to leave through a next hop; suffix tells those of
+// several apart.
+func hopDependencies(h hop, suffix string) []api.Dependency {
+	deps := []api.Dependency{isUp(routeInterfaceUp+suffix, h.iface), hasAddress(routeInterfaceAddress+suffix, h.iface)}
+	if h.onLink || !h.gateway.IsValid() || h.gateway.IsLinkLocalUnicast() && h.gateway.Is6() { // the latter are on every link
+		return deps
+	}
+	return append(deps, api.Dependency{Label: routeGateway + suffix, AnyOf: api.AnyOfDependency{
+		KeyPrefixes: []string{ifmodel.AddressKey.Prefix(h.iface), l3model.LinkLocalRouteKey.Prefix(h.iface)},
+		KeySelector: func(key string) bool { return reaches(key, h.gateway) },
+	}})
+}
+
+// kernelHops converts next hops; p is the interface of the first.
+func (d route) kernelHops(ctx context.Context, p *ifaceidx.Place, all []hop) ([]netlinkapi.NextHop, error) {
+	var converted []netlinkapi.NextHop
+	for i, h := range all {
+		link := p.Link.Index
+		if i > 0 {
+			var err error
+			if link, err = d.linkBeside(ctx, p, h.iface); err != nil {
+				return nil, fmt.Errorf("next_hops[%d]: %w", i-1, err)
+			}
+		}
+		converted = append(converted, netlinkapi.NextHop{Link: link, Gateway: h.gateway, OnLink: h.onLink, Weight: h.weight})
+	}
+	return converted, nil
+}
+
+// linkBeside returns the index of an interface in the namespace of another one.
+func (d route) linkBeside(ctx context.Context, p *ifaceidx.Place, iface string) (int, error) {
+	other, err := d.find(ctx, iface)
+	if err != nil {
+		return 0, err
+	}
+	defer closeHandle(other)
+	if other.Namespace() != p.Namespace() {
+		return 0, fmt.Errorf("interface %q is in another network namespace than the first next hop", iface)
+	}
+	return other.Link.Index, nil
+}
+
+// valueHops is the inverse of kernelHops; names has the interfaces by link.
+func valueHops(r netlinkapi.Route, names map[int]string) []hop {
+	var all []hop
+	for _, h := range r.Hops() {
+		all = append(all, hop{names[h.Link], h.Gateway, h.OnLink, h.Weight})
+	}
+	return all
+}

@@ -1,0 +1,220 @@
+package descriptor
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	l3model "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
+	l3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
+)
+
+// routeRetrieval is what was read so far.
+type routeRetrieval struct {
+	route
+	wanted  map[string]*l3.Route      // with literal addresses, by the keys that those have
+	spelled map[string]routeKV        // wanted values with references, by the same keys
+	here    map[netip.Prefix][]string // keys of wanted routes that keep packets here, by destination
+	found   map[string]routeKV
+	order   []string // of the keys of found
+}
+
+// retrieve returns the routes of the agent, and static routes of others where
+// such a route is wanted.
+func (d route) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, error) {
+	r := routeRetrieval{route: d, here: map[netip.Prefix][]string{}, found: map[string]routeKV{}}
+	r.wanted, r.spelled = d.literalRoutes(correlate)
+	for _, key := range slices.Sorted(maps.Keys(r.wanted)) {
+		if dst, err := destination(r.wanted[key]); err == nil && r.wanted[key].GetType() != l3.Route_UNICAST {
+			r.here[dst] = append(r.here[dst], key)
+		}
+	}
+	if err := d.visit(ctx, r.read); err != nil {
+		return nil, err
+	}
+	found := make([]routeKV, len(r.order))
+	for i, key := range r.order {
+		found[i] = r.found[key]
+		if w, ok := r.spelled[key]; ok {
+			found[i].Key = w.Key
+			if sameRoute(key, found[i].Value, r.wanted[key]) {
+				found[i].Value = w.Value
+			}
+		}
+	}
+	return found, nil
+}
+
+// read reads a namespace; names has its interfaces by link.
+func (r *routeRetrieval) read(h netlinkapi.Handle, names map[int]string) error {
+	all, err := h.Routes()
+	if err != nil {
+		return err
+	}
+	for _, kernel := range all {
+		if kernel.Type == netlinkapi.RouteUnicast {
+			r.away(kernel, names)
+		} else if kernel.Protocol.Static() {
+			r.stay(kernel, names)
+		}
+	}
+	return nil
+}
+
+// away adds a route that leaves through interfaces of the configuration. Of several next
+// hops the first in the value may be any in the kernel.
+func (r *routeRetrieval) away(kernel netlinkapi.Route, names map[int]string) {
+	all := valueHops(kernel, names)
+	var first *l3.Route
+	for i := range all {
+		own, known := r.ownTable(all[i].iface)
+		if !known {
+			continue
+		}
+		v := value(kernel, append(slices.Clone(all[i:]), all[:i]...), own)
+		if r.wanted[l3model.RouteModel.Key(v)] != nil {
+			r.add(kernel, v)
+			return
+		}
+		if first == nil {
+			first = v
+		}
+	}
+	if first != nil {
+		r.add(kernel, first)
+	}
+}
+
+// stay adds a route that keeps packets here. It is that of all wanted routes to the destination
+// in the namespace; else of any interface there.
+func (r *routeRetrieval) stay(kernel netlinkapi.Route, names map[int]string) {
+	there := slices.Sorted(maps.Values(names))
+	v := value(kernel, nil, netlinkapi.MainTable)
+	wanted := false
+	for _, key := range r.here[kernel.Dst] {
+		want := r.wanted[key]
+		if _, here := slices.BinarySearch(there, want.GetOutgoingInterface()); here && want.GetTable() == v.GetTable() {
+			own := value(kernel, nil, netlinkapi.MainTable)
+			own.OutgoingInterface = want.GetOutgoingInterface()
+			r.add(kernel, own)
+			wanted = true
+		}
+	}
+	if !wanted && len(there) > 0 {
+		v.OutgoingInterface = there[0]
+		r.add(kernel, v)
+	}
+}
+
+// add adds a value, once; the best of several.
+func (r *routeRetrieval) add(kernel netlinkapi.Route, v *l3.Route) {
+	key := l3model.RouteModel.Key(v)
+	want := r.wanted[key]
+	if kernel.Protocol != netlinkapi.ProtocolAgent && (want == nil || !kernel.Protocol.Static()) {
+		return
+	}
+	if want != nil {
+		v.DstNetwork = want.GetDstNetwork()
+		if ignoresScope(kernel) { // the kernel has none
+			v.Scope = want.GetScope()
+		}
+	}
+	if _, known := r.found[key]; !known {
+		r.order = append(r.order, key)
+	} else if want == nil || !sameRoute(key, v, want) {
+		return
+	}
+	r.found[key] = routeKV{Key: key, Value: v, Origin: api.FromNB}
+}
+
+func ignoresScope(r netlinkapi.Route) bool {
+	return r.Dst.Addr().Is6() || r.Type != netlinkapi.RouteUnicast
+}
+
+// literalRoutes returns the routes with literal addresses by the keys that those have, and the
+// values of the routes that have references.
+func (d route) literalRoutes(all []routeKV) (literal map[string]*l3.Route, spelled map[string]routeKV) {
+	literal, spelled = map[string]*l3.Route{}, map[string]routeKV{}
+	for _, kv := range all {
+		v, err := d.literalRoute(kv.Value)
+		if err != nil {
+			continue // what is not allocated is not there
+		}
+		key := l3model.RouteModel.Key(v)
+		if literal[key] != nil && v == kv.Value {
+			continue // the value that refers to allocations has the key
+		}
+		literal[key] = v
+		if v != kv.Value {
+			spelled[key] = kv
+		}
+	}
+	return literal, spelled
+}
+
+// ownTable is the table of an interface; false if its VRF is not known.
+func (d route) ownTable(iface string) (table uint32, known bool) {
+	meta, ok := d.Index.Get(iface)
+	if !ok {
+		return 0, false
+	}
+	table, err := d.table(meta)
+	return table, err == nil
+}
+
+// value makes a value of a route with next hops; own is the table that it does not name.
+func value(r netlinkapi.Route, all []hop, own uint32) *l3.Route {
+	v := &l3.Route{DstNetwork: r.Dst.String(), Metric: r.Metric, Mtu: r.MTU, AdvMss: r.AdvMSS, Type: typeOf(r.Type)}
+	setHops(v, all)
+	if r.Table != own {
+		v.Table = r.Table
+	}
+	if r.Source.IsValid() {
+		v.SourceAddr = r.Source.String()
+	}
+	v.Scope = l3.Route_GLOBAL
+	if r.Dst.Addr().Is6() {
+		if r.Type == netlinkapi.RouteUnicast && !r.Gateway.IsValid() {
+			v.Scope = l3.Route_LINK
+		}
+		return v
+	}
+	for scope, kernel := range scopes {
+		if kernel == r.Scope && scope != l3.Route_UNDEFINED {
+			v.Scope = scope
+		}
+	}
+	return v
+}
+
+func (d route) retrieveValue(ctx context.Context, _ string, last *l3.Route, _ any) (*l3.Route, any, bool, error) {
+	p, err := d.find(ctx, last.GetOutgoingInterface())
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	defer closeHandle(p)
+	literal, want, err := d.kernelRoute(ctx, p, last)
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	r, err := p.FindRoute(want)
+	if err != nil {
+		return nil, nil, false, ignoreGone(err)
+	}
+	if r.Equal(want) {
+		return last, nil, true, nil
+	}
+	names := map[int]string{}
+	for i, h := range want.Hops() {
+		names[h.Link] = hops(literal)[i].iface
+	}
+	v := value(r, valueHops(r, names), 0)
+	v.OutgoingInterface, v.Table, v.DstNetwork = last.GetOutgoingInterface(), last.GetTable(), last.GetDstNetwork()
+	if ignoresScope(r) {
+		v.Scope = last.GetScope()
+	}
+	return v, nil, true, nil
+}

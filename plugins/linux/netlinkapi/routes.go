@@ -1,0 +1,123 @@
+package netlinkapi
+
+import (
+	"net/netip"
+	"reflect"
+	"slices"
+)
+
+// MainTable is the routing table used outside of VRFs.
+const MainTable = 254
+
+// RouteType is what happens to packets that take a route; see ip-route(8).
+type RouteType uint8
+
+// The types that are read and written. The packets of all but RouteUnicast stay here.
+const (
+	RouteUnicast     RouteType = 0
+	RouteBlackhole   RouteType = 6 // dropped
+	RouteUnreachable RouteType = 7 // answered: the host is unreachable
+	RouteProhibit    RouteType = 8 // answered: administratively prohibited
+)
+
+// Route is a route. Its first next hop is Link, Gateway, OnLink and Weight.
+type Route struct {
+	Type     RouteType
+	Link     int // 0: the type is not RouteUnicast
+	Table    uint32
+	Dst      netip.Prefix // the default route is 0.0.0.0/0 or ::/0
+	Gateway  netip.Addr   // invalid: none
+	Scope    Scope        // 0 for IPv6
+	Metric   uint32       // the kernel reads 0 as 1024 for IPv6
+	Protocol Protocol
+	Source   netip.Addr // of packets that this host sends along the route; invalid: the kernel chooses
+	OnLink   bool       // the gateway is on the link, whatever the addresses of that are
+	Weight   uint32     // 1 to 256; 0 with the only next hop
+	More     []NextHop  // further next hops; those of IPv6 have gateways
+	MTU      uint32     // of packets along the route, in bytes; 0: that of the link
+	AdvMSS   uint32     // largest TCP segment to ask the other side for, in bytes; 0: as the MTU allows
+}
+
+// NextHop is one of several ways that packets along a route take in turns.
+type NextHop struct {
+	Link    int
+	Gateway netip.Addr // invalid: none
+	OnLink  bool       // see Route.OnLink
+	Weight  uint32     // share of the packets, 1 to 256
+}
+
+// Hops returns all next hops; none if the packets stay here.
+func (r Route) Hops() []NextHop {
+	if r.Type != RouteUnicast {
+		return nil
+	}
+	return append([]NextHop{{r.Link, r.Gateway, r.OnLink, r.Weight}}, r.More...)
+}
+
+// SetHops is the inverse of Hops.
+func (r *Route) SetHops(hops []NextHop) {
+	r.Link, r.Gateway, r.OnLink, r.Weight, r.More = 0, netip.Addr{}, false, 0, nil
+	if len(hops) == 0 {
+		return
+	}
+	r.Link, r.Gateway, r.OnLink = hops[0].Link, hops[0].Gateway, hops[0].OnLink
+	if len(hops) > 1 {
+		r.Weight, r.More = hops[0].Weight, hops[1:]
+	}
+}
+
+// Uses reports whether packets along the route leave through the link.
+func (r Route) Uses(link int) bool {
+	return r.Link == link || slices.ContainsFunc(r.More, func(h NextHop) bool { return h.Link == link })
+}
+
+// Equal reports whether two routes are the same in all.
+func (r Route) Equal(other Route) bool {
+	more := slices.Equal(r.More, other.More)
+	r.More, other.More = nil, nil
+	return more && reflect.DeepEqual(r, other)
+}
+
+// Is reports whether two routes have the same first link, table, destination, metric and
+// protocol.
+func (r Route) Is(other Route) bool {
+	return r.Link == other.Link && r.Table == other.Table && r.Dst == other.Dst &&
+		r.Metric == other.Metric && r.Protocol == other.Protocol
+}
+
+// ChooseRoute returns what Routes.FindRoute returns, out of all routes.
+func ChooseRoute(all []Route, want Route) (Route, error) {
+	other := -1
+	for i, r := range all {
+		if r.Is(want) {
+			return r, nil
+		}
+		if other < 0 && r.Uses(want.Link) && r.Table == want.Table && r.Dst == want.Dst && r.Protocol.Static() {
+			other = i
+		}
+	}
+	if other < 0 {
+		return Route{}, ErrNotFound
+	}
+	return all[other], nil
+}
+
+// Routes reads and changes routes.
+type Routes interface {
+	// Routes returns the routes of the types above, of all tables.
+	Routes() ([]Route, error)
+	// FindRoute returns the route with the first link, table, destination, metric and
+	// protocol of r, else another static one with one of the links, the table and the
+	// destination; ErrNotFound if there is none. Usually it costs one lookup, however many
+	// routes there are.
+	FindRoute(r Route) (Route, error)
+	// AddRoute returns ErrExists if there is a route to the destination in the
+	// table with the same metric (IPv6: and the same next hop).
+	AddRoute(r Route) error
+	// ReplaceRoute adds the route, in place of one to the same destination in
+	// the same table with the same metric.
+	ReplaceRoute(r Route) error
+	// DeleteRoute returns ErrNotFound if there is no such route. Without a link it
+	// deletes a route whatever its next hops are.
+	DeleteRoute(r Route) error
+}
