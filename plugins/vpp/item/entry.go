@@ -80,15 +80,15 @@ type Entry[V proto.Message, E any, K comparable] struct {
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
 	d := &entries[V, E, K]{
-		Entry: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, t.Equal, t.Learned},
+		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{ifs, t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned},
 		added: session.NewState(newAdditions[K, E]),
 	}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
 		WithMetadata:         t.Metadata != nil,
-		Validate:             d.validate,
-		Dependencies:         d.dependencies,
+		Validate:             d.Validate,
+		Dependencies:         d.Dependencies,
 		ValueComparator:      d.same,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,
@@ -118,7 +118,7 @@ type (
 )
 
 func (d *entries[V, E, K]) recreate(_ string, old, v V, _ kvs.Metadata) bool {
-	x, y, ok := d.both(old, v)
+	x, y, ok := d.Both(old, v)
 	return !ok || d.id(x) != d.id(y) || !d.Changeable(x, y)
 }
 
@@ -149,10 +149,10 @@ func (d *entries[V, E, K]) update(ctx context.Context, values []value[V]) []resu
 	var old, entries []E
 	var sent []int
 	for i := range values {
-		from, err := d.live(values[i].Old)
+		from, err := d.Live(values[i].Old)
 		if err == nil {
 			var to E
-			if to, err = d.live(values[i].New); err == nil {
+			if to, err = d.Live(values[i].New); err == nil {
 				old, entries, sent = append(old, from), append(entries, to), append(sent, i)
 			}
 		}
@@ -206,7 +206,7 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 		if results[i].Err = err; err != nil {
 			continue
 		}
-		if entries[i], results[i].Err = d.live(v); results[i].Err != nil {
+		if entries[i], results[i].Err = d.Live(v); results[i].Err != nil {
 			continue
 		}
 		if add && d.Check != nil {

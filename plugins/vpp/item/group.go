@@ -75,14 +75,14 @@ func NewGroup[V proto.Message, P, K comparable](vpp *session.VPP, ifs Interfaces
 	if t.Listed == nil {
 		t.Listed = func(p P) P { return p }
 	}
-	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{vpp: vpp, ifs: ifs, resolve: t.Resolve}, has: session.NewState(func() *owners[K] {
+	d := &groups[V, P, K]{Group: t, resolver: translation[V, []P, K]{Resolution: Resolution[V, []P]{ifs, t.Resolve}, vpp: vpp}, has: session.NewState(func() *owners[K] {
 		return &owners[K]{of: map[K]string{}}
 	})}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:            t.Name,
 		Southbound:      Southbound,
-		Validate:        d.resolver.validate,
-		Dependencies:    d.resolver.dependencies,
+		Validate:        d.resolver.Validate,
+		Dependencies:    d.resolver.Dependencies,
 		ValueComparator: d.same,
 		CreateBatch:     d.change,
 		UpdateBatch:     d.change,
@@ -115,7 +115,7 @@ type owners[K comparable] struct {
 }
 
 func (d *groups[V, P, K]) same(_ string, a, b V) bool {
-	x, y, ok := d.resolver.both(a, b)
+	x, y, ok := d.resolver.Both(a, b)
 	return ok && sameParts(x, y)
 }
 
@@ -145,7 +145,7 @@ func (d *groups[V, P, K]) live(v V) ([]P, error) {
 	if !v.ProtoReflect().IsValid() {
 		return nil, nil
 	}
-	return d.resolver.live(v)
+	return d.resolver.Live(v)
 }
 
 // step is the addition or removal of a part, for one value of a batch.

@@ -112,13 +112,13 @@ func pair(request, reply api.Message) []api.Message { return []api.Message{reque
 
 // NewObject returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewObject[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Object[V, E, K]) *kvs.KVDescriptor {
-	d := &objects[V, E, K]{Object: t, translation: translation[V, E, K]{vpp, ifs, t.Model, t.Resolve, t.ID, t.Value, nil, t.Learned}}
+	d := &objects[V, E, K]{Object: t, translation: translation[V, E, K]{Resolution[V, E]{ifs, t.Resolve}, vpp, t.Model, t.ID, t.Value, nil, t.Learned}}
 	out := kvs.Descriptor[V, *Index]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
 		WithMetadata:         true,
-		Validate:             d.validate,
-		Dependencies:         d.dependencies,
+		Validate:             d.Validate,
+		Dependencies:         d.Dependencies,
 		ValueComparator:      d.same,
 		CreateBatch:          d.create,
 		DeleteBatch:          d.remove,
@@ -144,13 +144,13 @@ type (
 )
 
 func (d *objects[V, E, K]) recreate(_ string, old, v V, m *Index) bool {
-	x, y, ok := d.both(old, v)
+	x, y, ok := d.Both(old, v)
 	return !ok || m == nil || d.id(x) != d.id(y) || !d.Changeable(x, y)
 }
 
 func (d *objects[V, E, K]) create(ctx context.Context, values []objectValue[V]) []objectResult {
 	return d.send(ctx, values, func(do ObjectVariant[E], v *objectValue[V]) (request, reply api.Message, err error) {
-		e, err := d.live(v.New)
+		e, err := d.Live(v.New)
 		if err == nil {
 			request, reply = do.Create(e)
 		}
@@ -162,11 +162,11 @@ func (d *objects[V, E, K]) create(ctx context.Context, values []objectValue[V]) 
 
 func (d *objects[V, E, K]) update(ctx context.Context, values []objectValue[V]) []objectResult {
 	return d.send(ctx, values, func(do ObjectVariant[E], v *objectValue[V]) (request, reply api.Message, err error) {
-		old, err := d.live(v.Old)
+		old, err := d.Live(v.Old)
 		if err != nil {
 			return nil, nil, err
 		}
-		e, err := d.live(v.New)
+		e, err := d.Live(v.New)
 		if err == nil {
 			request, reply = do.Update(v.Metadata.Index, old, e)
 		}
@@ -185,7 +185,7 @@ func (d *objects[V, E, K]) remove(ctx context.Context, values []objectValue[V]) 
 		if v.Metadata == nil {
 			return nil, nil, nil
 		}
-		e, err := d.live(v.Old)
+		e, err := d.Live(v.Old)
 		if err == nil {
 			request, reply = do.Remove(v.Metadata.Index, e)
 		}

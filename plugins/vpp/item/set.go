@@ -57,13 +57,13 @@ type Table[E any] struct {
 
 // NewSet returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewSet[V proto.Message, E, K comparable](vpp *session.VPP, ifs Interfaces, t Set[V, E, K]) *kvs.KVDescriptor {
-	d := &sets[V, E, K]{Set: t, resolver: translation[V, []E, K]{vpp: vpp, ifs: ifs, resolve: t.Resolve}}
+	d := &sets[V, E, K]{Set: t, resolver: translation[V, []E, K]{Resolution: Resolution[V, []E]{ifs, t.Resolve}, vpp: vpp}}
 	return kvs.Adapt(kvs.Describe(t.Model, kvs.Descriptor[V, kvs.Metadata]{
 		Name:                 t.Name,
 		Southbound:           Southbound,
 		WithMetadata:         true,
-		Validate:             d.resolver.validate,
-		Dependencies:         d.resolver.dependencies,
+		Validate:             d.resolver.Validate,
+		Dependencies:         d.resolver.Dependencies,
 		ValueComparator:      d.resolver.same,
 		CreateContext:        d.create,
 		UpdateContext:        d.update,
@@ -79,7 +79,7 @@ type sets[V proto.Message, E, K comparable] struct {
 }
 
 func (d *sets[V, E, K]) create(ctx context.Context, _ string, v V) (kvs.Metadata, error) {
-	entries, err := d.resolver.live(v)
+	entries, err := d.resolver.Live(v)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +87,11 @@ func (d *sets[V, E, K]) create(ctx context.Context, _ string, v V) (kvs.Metadata
 }
 
 func (d *sets[V, E, K]) update(ctx context.Context, _ string, old, v V, m kvs.Metadata) (kvs.Metadata, error) {
-	entries, err := d.resolver.live(v)
+	entries, err := d.resolver.Live(v)
 	if err != nil {
 		return nil, err
 	}
-	before, _ := d.resolver.live(old) // invalid where it was read incompletely
+	before, _ := d.resolver.Live(old) // invalid where it was read incompletely
 	stays := func(e E) bool {
 		return slices.ContainsFunc(entries, func(wanted E) bool { return d.ID(wanted) == d.ID(e) })
 	}
@@ -181,7 +181,7 @@ func (d *sets[V, E, K]) at(all []E, e E) (has E, found bool) {
 func (d *sets[V, E, K]) belongs(a, b E) bool { return d.Belongs == nil || d.Belongs(a, b) }
 
 func (d *sets[V, E, K]) remove(ctx context.Context, _ string, v V, _ kvs.Metadata) error {
-	entries, _ := d.resolver.live(v) // as in update
+	entries, _ := d.resolver.Live(v) // as in update
 	return d.removeAll(ctx, entries)
 }
 
@@ -215,7 +215,7 @@ func (d *sets[V, E, K]) retrieve(ctx context.Context, correlate []kvs.KV[V, kvs.
 		n.unknown = false
 	}
 	for _, c := range correlate {
-		wanted, err := d.resolver.live(c.Value)
+		wanted, err := d.resolver.Live(c.Value)
 		if err != nil {
 			continue // it names what is not in VPP
 		}

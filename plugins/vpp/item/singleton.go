@@ -40,12 +40,12 @@ type Singleton[V proto.Message, E any] struct {
 
 // NewSingleton returns the descriptor of a type.
 func NewSingleton[V proto.Message, E any](vpp *session.VPP, t Singleton[V, E]) *kvs.KVDescriptor {
-	d := &singleton[V, E]{Singleton: t, resolver: translation[V, E, struct{}]{vpp: vpp, resolve: t.Resolve}}
+	d := &singleton[V, E]{Singleton: t, resolver: translation[V, E, struct{}]{Resolution: Resolution[V, E]{Resolve: t.Resolve}, vpp: vpp}}
 	out := kvs.Descriptor[V, kvs.Metadata]{
 		Name:            t.Name,
 		Southbound:      Southbound,
-		Validate:        d.resolver.validate,
-		Dependencies:    d.resolver.dependencies,
+		Validate:        d.resolver.Validate,
+		Dependencies:    d.resolver.Dependencies,
 		ValueComparator: d.resolver.same,
 		CreateContext: func(ctx context.Context, _ string, v V) (kvs.Metadata, error) {
 			return nil, d.set(ctx, nil, &v)
@@ -57,7 +57,7 @@ func NewSingleton[V proto.Message, E any](vpp *session.VPP, t Singleton[V, E]) *
 			return nil, d.set(ctx, &old, &v)
 		},
 		UpdateWithRecreate: func(_ string, old, v V, _ kvs.Metadata) bool {
-			x, y, ok := d.resolver.both(old, v)
+			x, y, ok := d.resolver.Both(old, v)
 			return t.Recreate != nil && (!ok || t.Recreate(x, y))
 		},
 	}
@@ -75,11 +75,11 @@ type singleton[V proto.Message, E any] struct {
 func (d *singleton[V, E]) set(ctx context.Context, old, v *V) (err error) {
 	var from, to *E
 	if old != nil {
-		e, _ := d.resolver.live(*old) // VPP may have what no value may say
+		e, _ := d.resolver.Live(*old) // VPP may have what no value may say
 		from = &e
 	}
 	if v != nil {
-		e, err := d.resolver.live(*v)
+		e, err := d.resolver.Live(*v)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (d *singleton[V, E]) retrieve(ctx context.Context, correlate []kvs.KV[V, kv
 	found, assumed, origin := *e, false, kvs.UnknownOrigin
 	for _, c := range correlate {
 		origin = kvs.FromNB
-		wanted, err := d.resolver.live(c.Value)
+		wanted, err := d.resolver.Live(c.Value)
 		if err != nil {
 			continue
 		}

@@ -14,33 +14,20 @@ import (
 // translation is between values and what VPP has of them. It is what Entry and Object have in
 // common.
 type translation[V proto.Message, E any, K comparable] struct {
+	Resolution[V, E]
 	vpp   *session.VPP
-	ifs   Interfaces
 	model models.Model[V]
 
-	resolve func(r *Resolver, v V) E
 	id      func(e E) K
 	value   func(n *Names, e E) V
 	equal   func(a, b E) bool // nil: reflect.DeepEqual
 	learned func(e E) bool    // nil: VPP makes none by itself
 }
 
-func (t *translation[V, E, K]) validate(_ string, v V) error {
-	r := &Resolver{}
-	t.resolve(r, v)
-	return r.Err()
-}
-
-func (t *translation[V, E, K]) dependencies(_ string, v V) []kvs.Dependency {
-	r := &Resolver{waits: true}
-	t.resolve(r, v)
-	return r.deps
-}
-
 // same compares entries for which equal names have equal numbers. A value that cannot be
 // an entry equals none.
 func (t *translation[V, E, K]) same(_ string, a, b V) bool {
-	x, y, ok := t.both(a, b)
+	x, y, ok := t.Both(a, b)
 	return ok && t.equals(x, y)
 }
 
@@ -49,20 +36,6 @@ func (t *translation[V, E, K]) equals(a, b E) bool {
 		return t.equal(a, b)
 	}
 	return reflect.DeepEqual(a, b)
-}
-
-// both resolves two values, without VPP.
-func (t *translation[V, E, K]) both(a, b V) (x, y E, ok bool) {
-	r := &Resolver{}
-	x, y = t.resolve(r, a), t.resolve(r, b)
-	return x, y, len(r.errs) == 0
-}
-
-// live translates a value into its entry in VPP.
-func (t *translation[V, E, K]) live(v V) (E, error) {
-	r := &Resolver{vpp: true, ifs: t.ifs}
-	e := t.resolve(r, v)
-	return e, r.Err()
 }
 
 type wanted[V proto.Message, E any] struct {
@@ -117,7 +90,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 // expect adds a value to those that are expected. A value that names what is not in VPP is
 // not in VPP either.
 func (t *translation[V, E, K]) expect(expected map[K]wanted[V, E], key string, v V) {
-	e, err := t.live(v)
+	e, err := t.Live(v)
 	if err != nil {
 		return
 	}
@@ -129,15 +102,15 @@ func (t *translation[V, E, K]) expect(expected map[K]wanted[V, E], key string, v
 // names gives the names of what VPP has now.
 func (t *translation[V, E, K]) names(ctx context.Context) *Names {
 	n := &Names{}
-	if t.ifs != nil {
-		n.snapshot = t.ifs.Snapshot(ctx)
+	if t.Interfaces != nil {
+		n.snapshot = t.Interfaces.Snapshot(ctx)
 	}
 	return n
 }
 
 // after returns the descriptors whose metadata are needed.
 func (t *translation[V, E, K]) after(more []string) []string {
-	if t.ifs == nil {
+	if t.Interfaces == nil {
 		return more
 	}
 	return append([]string{InterfaceName}, more...)

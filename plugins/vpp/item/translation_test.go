@@ -16,9 +16,9 @@ func TestOneValueOfEachKey(t *testing.T) {
 	server := func(e entry) *dns.DNSCache { return &dns.DNSCache{UpstreamDnsServers: []string{e.key, e.detail}} }
 	tr := &translation[*dns.DNSCache, entry, entry]{
 		model: models.New(models.Spec{Module: "vpp", Version: "v1", Type: "test"}, func(v *dns.DNSCache) string { return v.GetUpstreamDnsServers()[0] }),
-		resolve: func(_ *Resolver, v *dns.DNSCache) entry {
+		Resolution: Resolution[*dns.DNSCache, entry]{Resolve: func(_ *Resolver, v *dns.DNSCache) entry {
 			return entry{v.GetUpstreamDnsServers()[0], v.GetUpstreamDnsServers()[1]}
-		},
+		}},
 		id:    func(e entry) entry { return e },
 		value: func(_ *Names, e entry) *dns.DNSCache { return server(e) },
 	}

@@ -1,0 +1,41 @@
+package item
+
+import kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+
+// Resolution is what follows from a function that resolves values. It is for descriptors that
+// are of no type of this package, too.
+type Resolution[V, E any] struct {
+	// Interfaces may be nil if values name none.
+	Interfaces Interfaces
+	// Resolve translates a value into what VPP has of it, as in Entry.
+	Resolve func(r *Resolver, v V) E
+}
+
+// Validate returns why a value is invalid.
+func (t *Resolution[V, E]) Validate(_ string, v V) error {
+	r := &Resolver{}
+	t.Resolve(r, v)
+	return r.Err()
+}
+
+// Dependencies returns what a value waits for.
+func (t *Resolution[V, E]) Dependencies(_ string, v V) []kvs.Dependency {
+	r := &Resolver{waits: true}
+	t.Resolve(r, v)
+	return r.deps
+}
+
+// Both resolves two values without VPP: equal names have equal numbers. It reports whether both
+// are valid.
+func (t *Resolution[V, E]) Both(a, b V) (x, y E, ok bool) {
+	r := &Resolver{}
+	x, y = t.Resolve(r, a), t.Resolve(r, b)
+	return x, y, len(r.errs) == 0
+}
+
+// Live resolves a value with the numbers of VPP.
+func (t *Resolution[V, E]) Live(v V) (E, error) {
+	r := &Resolver{vpp: true, ifs: t.Interfaces}
+	e := t.Resolve(r, v)
+	return e, r.Err()
+}
