@@ -6,7 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
+	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // adoptUntagged takes over the interface that VPP refuses to create a second
@@ -62,6 +67,29 @@ type field struct {
 	value any
 }
 
+// fieldsAt returns the fields of an interface at paths, as the configuration has them.
+func fieldsAt(i *interfaces.Interface, paths []string) []field {
+	fields := make([]field, len(paths))
+	for n, path := range paths {
+		m, names := i.ProtoReflect(), strings.Split(path, ".")
+		for _, name := range names[:len(names)-1] {
+			m = m.Get(m.Descriptor().Fields().ByTextName(name)).Message()
+		}
+		f := m.Descriptor().Fields().ByTextName(names[len(names)-1])
+		value := m.Get(f).Interface()
+		switch v := value.(type) {
+		case string:
+			if a, err := ipconv.ParseAddr(v); err == nil {
+				value = a
+			}
+		case protoreflect.EnumNumber:
+			value = f.Enum().Values().ByNumber(v).Name()
+		}
+		fields[n] = field{path, value}
+	}
+	return fields
+}
+
 // conflict says by which fields a value wants what another one has; nil stays nil.
 func conflict(err error, fields ...field) error {
 	if err == nil {
@@ -91,4 +119,21 @@ func orDefault(value, byDefault uint32) uint32 {
 		return byDefault
 	}
 	return value
+}
+
+// defaultQueue is the size of the queues of a card, in packets, that VPP and the agent use.
+const defaultQueue = 1024
+
+// queue says what sizes the queues of a card can have.
+type queue struct {
+	expected string
+	valid    func(size uint32) bool
+}
+
+// size returns the size of a queue, the default for 0.
+func (q queue) size(r *item.Resolver, field string, n uint32) uint16 {
+	if n != 0 && !q.valid(n) {
+		r.Fail(field, "%d, expected %s, or 0 for %d", n, q.expected, defaultQueue)
+	}
+	return uint16(orDefault(n, defaultQueue))
 }

@@ -75,7 +75,7 @@ func NewInterface(vpp *session.VPP, opts Options) *kvs.KVDescriptor {
 		interfaces.Interface_IPSEC_TUNNEL:      ipsecInterfaces{ipsecTable.with(on), opts.Seed},
 		interfaces.Interface_WIREGUARD_TUNNEL:  wireguards.with(on),
 		interfaces.Interface_VMXNET3_INTERFACE: vmxnet3Cards{vmxnet3Table.with(on)},
-		interfaces.Interface_RDMA:              rdmaCards{rdmaTable.with(on)},
+		interfaces.Interface_RDMA:              rdmaCards.with(on),
 		interfaces.Interface_SUB_INTERFACE:     subif{vpp: calls, ifs: opts.Interfaces},
 	}}
 	if d.changed = opts.Changed; d.changed == nil {

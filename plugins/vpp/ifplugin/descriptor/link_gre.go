@@ -5,7 +5,7 @@ import (
 	"go.fd.io/govpp/binapi/gre"
 	"google.golang.org/protobuf/proto"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -14,7 +14,13 @@ import (
 // own, apart from that of the interface. The message is the one without keys, which all
 // releases have: the newer one came together with a dump that cannot be used.
 var greTunnels = linkSpec[gre.GreTunnel]{
-	op:     declareLinks("interface GRE_TUNNEL", "gre", linkCalls[gre.GreTunnel]{setGre, dumpGre}),
+	op: declareLinks("interface GRE_TUNNEL", "gre", linkCalls[gre.GreTunnel]{
+		set: func(add bool, t gre.GreTunnel) (req, reply api.Message) {
+			return &gre.GreTunnelAddDel{IsAdd: add, Tunnel: t}, &gre.GreTunnelAddDelReply{}
+		},
+		dump: dumpOf(func(which ifIndex) api.Message { return &gre.GreTunnelDump{SwIfIndex: which} },
+			func(d *gre.GreTunnelDetails) (ifIndex, gre.GreTunnel) { return d.Tunnel.SwIfIndex, d.Tunnel }),
+	}),
 	device: "GRE tunnel device",
 	facts: traits{
 		macInPlace: true, macAfter: true, packetMTU: true, link: func() proto.Message { return &interfaces.GreLink{} },
@@ -25,51 +31,26 @@ var greTunnels = linkSpec[gre.GreTunnel]{
 			return ""
 		},
 	},
-	valid: func(i *interfaces.Interface) []error {
-		t, session, errs := i.GetGre().GetTunnelType(), i.GetGre().GetSessionId(), greEnds(i).check()
+	resolve: func(r *item.Resolver, i *interfaces.Interface) gre.GreTunnel {
+		l, t := i.GetGre(), i.GetGre().GetTunnelType()
 		if t < interfaces.GreLink_L3 || t > interfaces.GreLink_ERSPAN {
-			errs = append(errs, invalid("gre.tunnel_type", "%s, expected L3, TEB or ERSPAN", t))
-		} else if t != interfaces.GreLink_ERSPAN && session != 0 {
-			errs = append(errs, invalid("gre.session_id", "%d, expected 0 for type %s: only ERSPAN has sessions", session, t))
+			r.Fail("gre.tunnel_type", "%s, expected L3, TEB or ERSPAN", t)
+		} else if t != interfaces.GreLink_ERSPAN && l.GetSessionId() != 0 {
+			r.Fail("gre.session_id", "%d, expected 0 for type %s: only ERSPAN has sessions", l.GetSessionId(), t)
 		}
-		return append(errs, atMost("gre.session_id", session, 1023))
-	},
-	needs: func(i *interfaces.Interface) []kvs.Dependency {
-		return vrfExists("vrf-table-for-gre-exists", i.GetGre().GetOuterFibId(), isIPv6(i.GetGre().GetSrcAddr()))
-	},
-	params: func(i *interfaces.Interface, _ ifIndex) (gre.GreTunnel, error) {
-		src, dst, err := greEnds(i).parse()
+		src, dst := ends(r, "gre.src_addr", l.GetSrcAddr(), "gre.dst_addr", l.GetDstAddr())
 		return gre.GreTunnel{ // the types of VPP begin with 0, those of the configuration with 1
-			Src: src, Dst: dst, Type: gre.GreTunnelType(i.GetGre().GetTunnelType() - interfaces.GreLink_L3), Instance: anyInstance,
-			OuterTableID: i.GetGre().GetOuterFibId(), SessionID: uint16(i.GetGre().GetSessionId()),
-		}, err
+			Src: src, Dst: dst, Type: gre.GreTunnelType(t - interfaces.GreLink_L3), Instance: anyInstance,
+			OuterTableID: table(r, "vrf-table-for-gre-exists", l.GetOuterFibId(), src),
+			SessionID:    uint16(r.Range("gre.session_id", l.GetSessionId(), 0, 1023)),
+		}
 	},
-	describe: func(i *interfaces.Interface, t gre.GreTunnel, _ *interfaces.Interface, _ func(ifIndex) string) {
+	describe: func(i *interfaces.Interface, t gre.GreTunnel, _ about) {
 		i.Type, i.Link = interfaces.Interface_GRE_TUNNEL, &interfaces.Interface_Gre{Gre: &interfaces.GreLink{
-			SrcAddr: addressText(t.Src), DstAddr: addressText(t.Dst), OuterFibId: t.OuterTableID, SessionId: uint32(t.SessionID),
+			SrcAddr: item.Addr(t.Src), DstAddr: item.Addr(t.Dst), OuterFibId: t.OuterTableID, SessionId: uint32(t.SessionID),
 			TunnelType: interfaces.GreLink_Type(t.Type) + interfaces.GreLink_L3,
 		}}
 	},
-	exists: api.IF_ALREADY_EXISTS, taken: func(found, wanted gre.GreTunnel) bool { return found == wanted },
-	fields: func(i *interfaces.Interface) []field {
-		return greEnds(i).fields(field{"gre.tunnel_type", i.GetGre().GetTunnelType()},
-			field{"gre.outer_fib_id", i.GetGre().GetOuterFibId()}, field{"gre.session_id", i.GetGre().GetSessionId()})
-	},
+	exists: api.IF_ALREADY_EXISTS,
+	key:    []string{"gre.src_addr", "gre.dst_addr", "gre.tunnel_type", "gre.outer_fib_id", "gre.session_id"},
 }
-
-func greEnds(i *interfaces.Interface) ends {
-	return ends{"gre.src_addr", i.GetGre().GetSrcAddr(), "gre.dst_addr", i.GetGre().GetDstAddr()}
-}
-
-func setGre(add bool, t gre.GreTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &gre.GreTunnelAddDelReply{}
-	return &gre.GreTunnelAddDel{IsAdd: add, Tunnel: t}, done, &done.SwIfIndex
-}
-
-var dumpGre = dumpOf(func(which ifIndex) api.Message { return &gre.GreTunnelDump{SwIfIndex: which} },
-	func(d *gre.GreTunnelDetails) (ifIndex, gre.GreTunnel) {
-		t := d.Tunnel
-		return t.SwIfIndex, gre.GreTunnel{
-			Src: plain(t.Src), Dst: plain(t.Dst), Type: t.Type, Instance: anyInstance, OuterTableID: t.OuterTableID, SessionID: t.SessionID,
-		}
-	})

@@ -3,16 +3,15 @@
 package descriptor
 
 import (
-	"context"
-
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/gtpu"
 	"google.golang.org/protobuf/proto"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
-	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
+
+type gtpuTunnel = gtpu.GtpuAddDelTunnel
 
 // A GTP-U tunnel carries packets of mobile subscribers in UDP. Received packets
 // are known by the other end and the TEID alone, so no two tunnels may share
@@ -20,110 +19,55 @@ import (
 // VPP creates it up; deleted, it is only hidden, with its tag, and used for the next one.
 // The older message, which has all that is needed, is preferred: for the newer one VPP looks
 // up the counters of the tunnel even if there is none, because it refused to create it, and
-// crashes (seen with 25.10).
-var gtpuTunnels = linkSpec[gtpu.GtpuAddDelTunnel]{
+// crashes (seen with 25.10). Of the dumps only the newer one marks entries that are no tunnels:
+// they say what becomes of packets that belong to none.
+var gtpuTunnels = linkSpec[gtpuTunnel]{
 	op: declareLinks("interface GTPU_TUNNEL", "gtpu",
-		linkCalls[gtpu.GtpuAddDelTunnel]{setGtpuV1, dumpGtpu}, linkCalls[gtpu.GtpuAddDelTunnel]{setGtpuV2, dumpGtpu}),
+		linkCalls[gtpuTunnel]{setGtpu, dumpGtpuV2}, linkCalls[gtpuTunnel]{setGtpu, dumpGtpuV1}),
 	device: "GTPU",
 	facts: traits{
 		packetMTU: true, startsUp: true, keepsTag: true, link: func() proto.Message { return &interfaces.GtpuLink{} },
 		noMAC: func(*interfaces.Interface) string { return "a GTP-U tunnel" },
 	},
-	valid: func(i *interfaces.Interface) []error {
-		next, node := i.GetGtpu().GetDecapNext(), i.GetGtpu().GetDecapNextNode()
-		errs := append(gtpuEnds(i).check(), checkGroup(i, "gtpu.multicast", gtpuEnds(i).dst, gtpuGroup(i)))
-		switch {
-		case interfaces.GtpuLink_NextNode_name[int32(next)] == "":
-			return append(errs, invalid("gtpu.decap_next", "%s, expected DEFAULT, L2, IP4 or IP6", next))
-		case next != interfaces.GtpuLink_DEFAULT && node != 0 && uint32(next) != node:
-			return append(errs, invalid("gtpu.decap_next_node", "%d, but decap_next is %s: expected one of them", node, next))
+	resolve: func(r *item.Resolver, i *interfaces.Interface) gtpuTunnel {
+		l, next, node := i.GetGtpu(), i.GetGtpu().GetDecapNext(), i.GetGtpu().GetDecapNextNode()
+		r.Enum("gtpu.decap_next", next)
+		if next != interfaces.GtpuLink_DEFAULT {
+			if node != 0 && uint32(next) != node {
+				r.Fail("gtpu.decap_next_node", "%d, but decap_next is %s: expected one of them", node, next)
+			}
+			node = uint32(next) // the numbers of the nodes are those of VPP
 		}
-		return errs
-	},
-	needs: func(i *interfaces.Interface) []kvs.Dependency {
-		return append(groupInterface("gtpu-multicast-interface-exists", gtpuGroup(i)),
-			vrfExists("vrf-table-for-gtpu-exists", i.GetGtpu().GetEncapVrfId(), isIPv6(i.GetGtpu().GetDstAddr()))...)
-	},
-	group: gtpuGroup,
-	params: func(i *interfaces.Interface, group ifIndex) (gtpu.GtpuAddDelTunnel, error) {
-		l := i.GetGtpu()
-		src, dst, err := gtpuEnds(i).parse()
-		next := orDefault(l.GetDecapNextNode(), uint32(gtpu.GTPU_API_DECAP_NEXT_L2)) // the numbers of the nodes are those of VPP
-		if l.GetDecapNext() != interfaces.GtpuLink_DEFAULT {
-			next = uint32(l.GetDecapNext())
+		src, dst := ends(r, "gtpu.src_addr", l.GetSrcAddr(), "gtpu.dst_addr", l.GetDstAddr())
+		return gtpuTunnel{
+			SrcAddress: src, DstAddress: dst, Teid: l.GetTeid(), Tteid: orDefault(l.GetRemoteTeid(), l.GetTeid()),
+			McastSwIfIndex: multicast(r, "gtpu-multicast-interface-exists", "gtpu.multicast", l.GetMulticast(), dst, i),
+			EncapVrfID:     table(r, "vrf-table-for-gtpu-exists", l.GetEncapVrfId(), dst),
+			DecapNextIndex: orDefault(node, uint32(gtpu.GTPU_API_DECAP_NEXT_L2)),
 		}
-		return gtpu.GtpuAddDelTunnel{
-			SrcAddress: src, DstAddress: dst, McastSwIfIndex: group, EncapVrfID: l.GetEncapVrfId(),
-			DecapNextIndex: next, Teid: l.GetTeid(), Tteid: orDefault(l.GetRemoteTeid(), l.GetTeid()),
-		}, err
 	},
-	describe: func(i *interfaces.Interface, t gtpu.GtpuAddDelTunnel, _ *interfaces.Interface, names func(ifIndex) string) {
+	describe: func(i *interfaces.Interface, t gtpuTunnel, known about) {
 		i.Type, i.Link = interfaces.Interface_GTPU_TUNNEL, &interfaces.Interface_Gtpu{Gtpu: &interfaces.GtpuLink{
-			SrcAddr: addressText(t.SrcAddress), DstAddr: addressText(t.DstAddress), Multicast: names(t.McastSwIfIndex),
+			SrcAddr: item.Addr(t.SrcAddress), DstAddr: item.Addr(t.DstAddress), Multicast: known.names(t.McastSwIfIndex),
 			Teid: t.Teid, RemoteTeid: t.Tteid, EncapVrfId: t.EncapVrfID, DecapNextNode: t.DecapNextIndex,
 		}}
 	},
 	exists: api.TUNNEL_EXIST,
-	taken: func(found, wanted gtpu.GtpuAddDelTunnel) bool {
-		return found.DstAddress == wanted.DstAddress && found.Teid == wanted.Teid
-	},
-	same: func(found, wanted gtpu.GtpuAddDelTunnel) bool { return found == wanted },
-	fields: func(i *interfaces.Interface) []field {
-		return gtpuEnds(i).fields(field{"gtpu.teid", i.GetGtpu().GetTeid()})[1:]
-	},
+	key:    []string{"gtpu.dst_addr", "gtpu.teid"},
 }
 
-func gtpuEnds(i *interfaces.Interface) ends {
-	return ends{"gtpu.src_addr", i.GetGtpu().GetSrcAddr(), "gtpu.dst_addr", i.GetGtpu().GetDstAddr()}
-}
-
-func gtpuGroup(i *interfaces.Interface) string { return i.GetGtpu().GetMulticast() }
-
-func setGtpuV1(add bool, t gtpu.GtpuAddDelTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &gtpu.GtpuAddDelTunnelReply{}
+func setGtpu(add bool, t gtpuTunnel) (req, reply api.Message) {
 	t.IsAdd = add
-	return &t, done, &done.SwIfIndex
+	return &t, &gtpu.GtpuAddDelTunnelReply{}
 }
 
-func setGtpuV2(add bool, t gtpu.GtpuAddDelTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &gtpu.GtpuAddDelTunnelV2Reply{}
-	return &gtpu.GtpuAddDelTunnelV2{
-		IsAdd: add, SrcAddress: t.SrcAddress, DstAddress: t.DstAddress, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID,
-		DecapNextIndex: gtpu.GtpuDecapNextType(t.DecapNextIndex), Teid: t.Teid, Tteid: t.Tteid,
-	}, done, &done.SwIfIndex
-}
+var dumpGtpuV1 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelDump{SwIfIndex: which} },
+	func(d *gtpu.GtpuTunnelDetails) (ifIndex, gtpuTunnel) { return d.SwIfIndex, sameFields[gtpuTunnel](d) })
 
-// dumpGtpu selects its message independently of the creation: only the newer dump marks entries
-// that are not tunnels.
-var dumpGtpu = linkDump[gtpu.GtpuAddDelTunnel]{
-	read: func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[ifIndex]gtpu.GtpuAddDelTunnel, error) {
-		dump, err := gtpuDumps.On(vpp)
-		if err != nil {
-			return nil, err
+var dumpGtpuV2 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelV2Dump{SwIfIndex: which} },
+	func(d *gtpu.GtpuTunnelV2Details) (ifIndex, gtpuTunnel) {
+		if d.IsForwarding {
+			return noInterface, gtpuTunnel{}
 		}
-		return dump.read(ctx, vpp, which)
-	},
-}
-
-var (
-	dumpGtpuV2 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelV2Dump{SwIfIndex: which} }, gtpuTunnelV2)
-	dumpGtpuV1 = dumpOf(func(which ifIndex) api.Message { return &gtpu.GtpuTunnelDump{SwIfIndex: which} }, gtpuTunnelV1)
-	gtpuDumps  = session.Step("dump GTP-U tunnels", session.Variant(dumpGtpuV2, dumpGtpuV2.needs...), session.Variant(dumpGtpuV1, dumpGtpuV1.needs...))
-)
-
-func gtpuTunnelV1(d *gtpu.GtpuTunnelDetails) (ifIndex, gtpu.GtpuAddDelTunnel) {
-	return d.SwIfIndex, gtpu.GtpuAddDelTunnel{
-		SrcAddress: plain(d.SrcAddress), DstAddress: plain(d.DstAddress), McastSwIfIndex: d.McastSwIfIndex, EncapVrfID: d.EncapVrfID,
-		DecapNextIndex: d.DecapNextIndex, Teid: d.Teid, Tteid: d.Tteid,
-	}
-}
-
-func gtpuTunnelV2(d *gtpu.GtpuTunnelV2Details) (ifIndex, gtpu.GtpuAddDelTunnel) {
-	if d.IsForwarding {
-		return noInterface, gtpu.GtpuAddDelTunnel{} // no tunnel, but what becomes of packets that belong to none
-	}
-	return d.SwIfIndex, gtpu.GtpuAddDelTunnel{
-		SrcAddress: plain(d.SrcAddress), DstAddress: plain(d.DstAddress), McastSwIfIndex: d.McastSwIfIndex, EncapVrfID: d.EncapVrfID,
-		DecapNextIndex: uint32(d.DecapNextIndex), Teid: d.Teid, Tteid: d.Tteid,
-	}
-}
+		return d.SwIfIndex, sameFields[gtpuTunnel](d)
+	})

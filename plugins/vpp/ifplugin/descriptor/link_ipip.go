@@ -7,7 +7,8 @@ import (
 	"go.fd.io/govpp/binapi/tunnel_types"
 	"google.golang.org/protobuf/proto"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -15,37 +16,37 @@ import (
 // told apart by the next hop (TEIB). It is known by its ends and the VRF table,
 // which is that of the interface.
 var ipipTunnels = linkSpec[ipip.IpipTunnel]{
-	op:     declareLinks("interface IPIP_TUNNEL", "", linkCalls[ipip.IpipTunnel]{setIpip, dumpIpip}),
+	op: declareLinks("interface IPIP_TUNNEL", "", linkCalls[ipip.IpipTunnel]{
+		set: func(_ bool, t ipip.IpipTunnel) (req, reply api.Message) {
+			return &ipip.IpipAddTunnel{Tunnel: t}, &ipip.IpipAddTunnelReply{}
+		},
+		dump: dumpOf(func(which ifIndex) api.Message { return &ipip.IpipTunnelDump{SwIfIndex: which} }, ipipTunnel),
+	}),
 	device: "IPIP tunnel device",
 	facts: traits{
 		packetMTU: true, link: func() proto.Message { return &interfaces.IPIPLink{} },
 		noMAC: func(*interfaces.Interface) string { return "an IPIP tunnel" },
 	},
-	valid: func(i *interfaces.Interface) []error {
-		e, mode := ipipEnds(i), i.GetIpip().GetTunnelMode()
+	resolve: func(r *item.Resolver, i *interfaces.Interface) ipip.IpipTunnel {
+		l, mode := i.GetIpip(), i.GetIpip().GetTunnelMode()
+		t := ipip.IpipTunnel{Instance: anyInstance, Mode: tunnel_types.TunnelMode(mode)} // of the same numbers
+		r.Enum("ipip.tunnel_mode", mode)
 		switch {
-		case interfaces.IPIPLink_Mode_name[int32(mode)] == "":
-			return []error{invalid("ipip.tunnel_mode", "%s, expected POINT_TO_POINT or POINT_TO_MULTIPOINT", mode)}
 		case mode == interfaces.IPIPLink_POINT_TO_POINT:
-			return e.check()
-		case e.dst != "":
-			return []error{invalid("ipip.dst_addr", "%s, expected none for mode %s", e.dst, mode)}
+			t.Src, t.Dst = ends(r, "ipip.src_addr", l.GetSrcAddr(), "ipip.dst_addr", l.GetDstAddr())
+		case l.GetDstAddr() != "":
+			r.Fail("ipip.dst_addr", "%s, expected none for mode %s", l.GetDstAddr(), mode)
+		default:
+			t.Src = ipconv.Address(end(r, "ipip.src_addr", l.GetSrcAddr()))
+			t.Dst.Af = t.Src.Af
 		}
-		_, err := e.addr(e.srcField, e.src)
-		return []error{err}
+		t.TableID = table(r, "vrf-table-for-ipip-exists", i.GetVrf(), t.Src)
+		return t
 	},
-	needs: func(i *interfaces.Interface) []kvs.Dependency {
-		return vrfExists("vrf-table-for-ipip-exists", i.GetVrf(), isIPv6(i.GetIpip().GetSrcAddr()))
-	},
-	params: func(i *interfaces.Interface, _ ifIndex) (ipip.IpipTunnel, error) {
-		src, dst, err := ipipEnds(i).parse()
-		mode := tunnel_types.TunnelMode(i.GetIpip().GetTunnelMode()) // of the same numbers
-		return ipip.IpipTunnel{Instance: anyInstance, Src: src, Dst: dst, TableID: i.GetVrf(), Mode: mode}, err
-	},
-	describe: func(i *interfaces.Interface, t ipip.IpipTunnel, _ *interfaces.Interface, _ func(ifIndex) string) {
-		l := &interfaces.IPIPLink{SrcAddr: addressText(t.Src), TunnelMode: interfaces.IPIPLink_Mode(t.Mode)}
+	describe: func(i *interfaces.Interface, t ipip.IpipTunnel, _ about) {
+		l := &interfaces.IPIPLink{SrcAddr: item.Addr(t.Src), TunnelMode: interfaces.IPIPLink_Mode(t.Mode)}
 		if t.Mode == tunnel_types.TUNNEL_API_MODE_P2P {
-			l.DstAddr = addressText(t.Dst)
+			l.DstAddr = item.Addr(t.Dst)
 		}
 		i.Type, i.Vrf, i.Link = interfaces.Interface_IPIP_TUNNEL, t.TableID, &interfaces.Interface_Ipip{Ipip: l}
 	},
@@ -53,26 +54,14 @@ var ipipTunnels = linkSpec[ipip.IpipTunnel]{
 		return &ipip.IpipDelTunnel{SwIfIndex: idx}, &ipip.IpipDelTunnelReply{}
 	},
 	gone:   []api.VPPApiError{api.NO_SUCH_ENTRY},
-	exists: api.IF_ALREADY_EXISTS, taken: func(found, wanted ipip.IpipTunnel) bool { return found == wanted },
-	fields: func(i *interfaces.Interface) []field { return ipipEnds(i).fields(field{"vrf", i.GetVrf()}) },
+	exists: api.IF_ALREADY_EXISTS,
+	key:    []string{"ipip.src_addr", "ipip.dst_addr", "vrf"},
 }
 
-func ipipEnds(i *interfaces.Interface) ends {
-	return ends{"ipip.src_addr", i.GetIpip().GetSrcAddr(), "ipip.dst_addr", i.GetIpip().GetDstAddr()}
+func ipipTunnel(d *ipip.IpipTunnelDetails) (ifIndex, ipip.IpipTunnel) {
+	if d.Tunnel.Dst.Un == (ip_types.AddressUnion{}) {
+		// Only tunnels to many have no other end, and VPP before 23.10 does not fill in the mode.
+		d.Tunnel.Mode = tunnel_types.TUNNEL_API_MODE_MP
+	}
+	return d.Tunnel.SwIfIndex, d.Tunnel
 }
-
-func setIpip(_ bool, t ipip.IpipTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &ipip.IpipAddTunnelReply{}
-	return &ipip.IpipAddTunnel{Tunnel: t}, done, &done.SwIfIndex
-}
-
-var dumpIpip = dumpOf(func(which ifIndex) api.Message { return &ipip.IpipTunnelDump{SwIfIndex: which} },
-	func(d *ipip.IpipTunnelDetails) (ifIndex, ipip.IpipTunnel) {
-		t := d.Tunnel
-		if t.Dst.Un == (ip_types.AddressUnion{}) {
-			// Only tunnels to many have no other end. VPP before 23.10 fills in neither
-			// the mode nor, then, the family.
-			t.Mode, t.Dst.Af = tunnel_types.TUNNEL_API_MODE_MP, t.Src.Af
-		}
-		return t.SwIfIndex, ipip.IpipTunnel{Instance: anyInstance, Src: plain(t.Src), Dst: plain(t.Dst), TableID: t.TableID, Mode: t.Mode}
-	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -32,29 +33,30 @@ type ipsecInterfaces struct {
 }
 
 var ipsecTable = linkSpec[ipsec.IpsecItf]{
-	op:     declareLinks("interface IPSEC_TUNNEL", "", linkCalls[ipsec.IpsecItf]{setIpsec, dumpIpsec}),
+	op: declareLinks("interface IPSEC_TUNNEL", "", linkCalls[ipsec.IpsecItf]{
+		set: func(_ bool, p ipsec.IpsecItf) (req, reply api.Message) {
+			return &ipsec.IpsecItfCreate{Itf: p}, &ipsec.IpsecItfCreateReply{}
+		},
+		dump: dumpOf(func(which ifIndex) api.Message { return &ipsec.IpsecItfDump{SwIfIndex: which} },
+			func(d *ipsec.IpsecItfDetails) (ifIndex, ipsec.IpsecItf) { return d.Itf.SwIfIndex, d.Itf }),
+	}),
 	device: "IPSEC Tunnel",
 	facts: traits{
 		packetMTU: true, link: func() proto.Message { return &interfaces.IPSecLink{} },
 		noMAC: func(*interfaces.Interface) string { return "an IPsec interface" },
 	},
-	valid: func(i *interfaces.Interface) (errs []error) {
-		if m := i.GetIpsec().GetTunnelMode(); interfaces.IPSecLink_Mode_name[int32(m)] == "" {
-			errs = append(errs, invalid("ipsec.tunnel_mode", "%s, expected POINT_TO_POINT or POINT_TO_MULTIPOINT", m))
-		}
+	resolve: func(r *item.Resolver, i *interfaces.Interface) ipsec.IpsecItf {
+		mode := i.GetIpsec().GetTunnelMode()
+		r.Enum("ipsec.tunnel_mode", mode)
 		i.GetIpsec().ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
 			if f.Name() != "tunnel_mode" {
-				errs = append(errs, invalid("ipsec."+string(f.Name()),
-					"security associations are items of their own, bound to the interface by a tunnel protection"))
+				r.Fail("ipsec."+string(f.Name()), "security associations are items of their own, bound to the interface by a tunnel protection")
 			}
 			return true
 		})
-		return errs
+		return ipsec.IpsecItf{Mode: tunnel_types.TunnelMode(mode)} // of the same numbers
 	},
-	params: func(i *interfaces.Interface, _ ifIndex) (ipsec.IpsecItf, error) {
-		return ipsec.IpsecItf{Mode: tunnel_types.TunnelMode(i.GetIpsec().GetTunnelMode())}, nil // of the same numbers
-	},
-	describe: func(i *interfaces.Interface, p ipsec.IpsecItf, _ *interfaces.Interface, _ func(ifIndex) string) {
+	describe: func(i *interfaces.Interface, p ipsec.IpsecItf, _ about) {
 		l := &interfaces.IPSecLink{TunnelMode: interfaces.IPSecLink_Mode(p.Mode)}
 		i.Type, i.Link = interfaces.Interface_IPSEC_TUNNEL, &interfaces.Interface_Ipsec{Ipsec: l}
 	},
@@ -63,18 +65,8 @@ var ipsecTable = linkSpec[ipsec.IpsecItf]{
 	},
 }
 
-func setIpsec(_ bool, p ipsec.IpsecItf) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &ipsec.IpsecItfCreateReply{}
-	return &ipsec.IpsecItfCreate{Itf: p}, done, &done.SwIfIndex
-}
-
-var dumpIpsec = dumpOf(func(which ifIndex) api.Message { return &ipsec.IpsecItfDump{SwIfIndex: which} },
-	func(d *ipsec.IpsecItfDetails) (ifIndex, ipsec.IpsecItf) {
-		return d.Itf.SwIfIndex, ipsec.IpsecItf{Mode: d.Itf.Mode}
-	})
-
 func (k ipsecInterfaces) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	p, err := k.params(i, noInterface)
+	p, err := k.resolution.Live(i)
 	for _, p.UserInstance = range k.instances(i) {
 		var idx ifIndex
 		if idx, err = k.set(ctx, true, p); !errors.Is(err, api.INVALID_REGISTRATION) {

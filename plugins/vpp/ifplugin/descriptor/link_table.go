@@ -3,6 +3,9 @@ package descriptor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 
 	"go.fd.io/govpp/api"
 	"go.fd.io/govpp/binapi/interface_types"
@@ -12,17 +15,18 @@ import (
 	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/session"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
 // linkTable is a kind of interface that VPP makes from parameters and then tells of with
-// them; none of them can be changed. P holds the parameters in the words of VPP, with
-// nothing in it that the configuration does not determine.
+// them; none of them can be changed. P holds the parameters in the words of VPP.
 type linkTable[P comparable] struct {
 	kindDefaults
 	linkSpec[P]
-	on southbound
+	resolution *item.Resolution[*interfaces.Interface, P]
+	on         southbound
 }
 
 // southbound is what tables of links work with.
@@ -38,40 +42,44 @@ type linkSpec[P comparable] struct {
 	op     *session.Operation[linkCalls[P]]
 	facts  traits
 	device string // the device class
-	valid  func(i *interfaces.Interface) []error
-	needs  func(i *interfaces.Interface) []kvs.Dependency // nil: nothing
-	// group is the interface of the multicast group, which params gets the index of; nil:
-	// there are no groups.
-	group func(i *interfaces.Interface) string
-	// params are the parameters that a configuration asks for.
-	params func(i *interfaces.Interface, group ifIndex) (P, error)
-	// describe fills in the type and the link of i, and what else p determines. wanted is
-	// the value expected under this name, or nil.
-	describe func(i *interfaces.Interface, p P, wanted *interfaces.Interface, names func(ifIndex) string)
+	// resolve translates a configuration into parameters; the validation, the dependencies
+	// and the comparison follow from it.
+	resolve func(r *item.Resolver, i *interfaces.Interface) P
+	// describe fills in the type and the link of i, and what else p determines.
+	describe func(i *interfaces.Interface, p P, known about)
 	// delete makes the request that deletes an interface; nil: it is deleted by its
 	// parameters. gone are return values for an interface that does not exist.
 	delete func(ifIndex) (req, reply api.Message)
 	gone   []api.VPPApiError
-	// exists is VPP's answer if it has the interface already: one that taken finds, and
-	// that is the wanted one if same says so (nil: if taken does). fields are those that
-	// taken compares.
-	exists      api.VPPApiError
-	taken, same func(found, wanted P) bool
-	fields      func(i *interfaces.Interface) []field
+	// exists is VPP's answer if it has an interface with the same key already. key are the
+	// paths of fields; taken reports that found is the one, by default by the key.
+	exists api.VPPApiError
+	key    []string
+	taken  func(found, wanted P) bool
+	// explain says what VPP means by its answer to the creation of i; nil: what the error says.
+	explain func(i *interfaces.Interface, created ifIndex, err error) error
+}
+
+// about is what is known of an interface besides its parameters.
+type about struct {
+	name   string                // what VPP calls it
+	wanted *interfaces.Interface // the value that is expected under the name of its tag, or nil
+	names  func(ifIndex) string  // the names of other interfaces
 }
 
 // linkCalls are the requests for a table of links.
 type linkCalls[P any] struct {
-	// set makes the request that creates an interface, or deletes it, and tells where the
-	// index is in the reply. The messages are of the same types for all parameters.
-	set  func(add bool, p P) (req, reply api.Message, swIfIndex *ifIndex)
+	// set makes the request that creates an interface, or deletes it. The messages are of the
+	// same types for all parameters.
+	set  func(add bool, p P) (req, reply api.Message)
 	dump linkDump[P]
 }
 
-// linkDump returns one interface of a table, or all for noInterface.
+// linkDump returns one interface of a table, or all for noInterface. Without read VPP does not
+// tell parameters.
 type linkDump[P any] struct {
 	needs []api.Message
-	read  func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[ifIndex]P, error)
+	read  func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[uint32]P, error)
 }
 
 // declareLinks declares how VPP handles a table of links, like session.Declare. The messages
@@ -80,7 +88,7 @@ func declareLinks[P any](item, plugin string, variants ...linkCalls[P]) *session
 	all := make([]binding.Variant[linkCalls[P]], len(variants))
 	for n, v := range variants {
 		var zero P
-		req, reply, _ := v.set(true, zero)
+		req, reply := v.set(true, zero)
 		all[n] = session.Variant(v, append([]api.Message{req, reply}, v.dump.needs...)...)
 	}
 	return session.Declare(&vppcalls.Operations, item, plugin, all...)
@@ -101,12 +109,12 @@ func dumpOf[D api.Message, P any](request func(which ifIndex) api.Message, of fu
 	var details D
 	return linkDump[P]{
 		needs: []api.Message{request(noInterface), details},
-		read: func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[ifIndex]P, error) {
+		read: func(ctx context.Context, vpp *session.VPP, which ifIndex) (map[uint32]P, error) {
 			found, err := session.Dump[D](ctx, vpp, request(which))
-			out := make(map[ifIndex]P, len(found))
+			out := make(map[uint32]P, len(found))
 			for _, d := range found {
 				if idx, p := of(d); idx != noInterface {
-					out[idx] = p
+					out[uint32(idx)] = p
 				}
 			}
 			return out, err
@@ -114,54 +122,52 @@ func dumpOf[D api.Message, P any](request func(which ifIndex) api.Message, of fu
 	}
 }
 
+// sameFields makes a T of a message that is a record of it or another version of it: fields
+// of the same name have the same meaning.
+func sameFields[T any](message api.Message) (t T) {
+	from, to := reflect.ValueOf(message).Elem(), reflect.ValueOf(&t).Elem()
+	for n := range to.NumField() {
+		if f := from.FieldByName(to.Type().Field(n).Name); f.IsValid() {
+			to.Field(n).Set(f.Convert(to.Field(n).Type()))
+		}
+	}
+	return t
+}
+
 // with returns the kind of links.
-func (s linkSpec[P]) with(on southbound) linkTable[P] { return linkTable[P]{linkSpec: s, on: on} }
+func (s linkSpec[P]) with(on southbound) linkTable[P] {
+	return linkTable[P]{
+		linkSpec: s, on: on, resolution: &item.Resolution[*interfaces.Interface, P]{Interfaces: on.ifs, Resolve: s.resolve},
+	}
+}
 
 func (k linkTable[P]) traits() traits { return k.facts }
 
-func (k linkTable[P]) check(i *interfaces.Interface) error { return errors.Join(k.valid(i)...) }
+func (k linkTable[P]) check(i *interfaces.Interface) error { return k.resolution.Validate("", i) }
 
 func (k linkTable[P]) dependencies(i *interfaces.Interface) []kvs.Dependency {
-	if k.needs == nil {
-		return nil
-	}
-	return k.needs(i)
+	return k.resolution.Dependencies("", i)
 }
 
 func (k linkTable[P]) sameLink(a, b *interfaces.Interface) bool {
-	if k.group != nil && k.group(a) != k.group(b) {
-		return false
-	}
-	x, errX := k.params(a, noInterface)
-	y, errY := k.params(b, noInterface)
-	if errX != nil || errY != nil {
+	x, y, ok := k.resolution.Both(a, b)
+	if !ok {
 		return proto.Equal(linkOf(a), linkOf(b))
 	}
 	return x == y
 }
 
-func (k linkTable[P]) wanted(i *interfaces.Interface) (P, error) {
-	group := noInterface
-	if k.group != nil && k.group(i) != "" {
-		idx, err := swIfIndex(k.on.ifs, k.group(i))
-		if err != nil {
-			var none P
-			return none, err
-		}
-		group = ifIndex(idx)
-	}
-	return k.params(i, group)
-}
-
 func (k linkTable[P]) create(ctx context.Context, i *interfaces.Interface, _ *vppcalls.MAC) (*ifaceidx.IfMeta, error) {
-	wanted, err := k.wanted(i)
+	wanted, err := k.resolution.Live(i)
 	if err != nil {
 		return nil, err
 	}
 	idx, err := k.set(ctx, true, wanted)
-	if k.taken != nil && errors.Is(err, k.exists) {
-		idx, err = k.adopt(ctx, wanted, err)
-		err = conflict(err, k.fields(i)...)
+	if len(k.key) > 0 && errors.Is(err, k.exists) {
+		idx, err = k.adopt(ctx, i, wanted, err)
+	}
+	if k.explain != nil {
+		err = k.explain(i, idx, err)
 	}
 	return &ifaceidx.IfMeta{SwIfIndex: uint32(idx)}, err
 }
@@ -172,14 +178,14 @@ func (k linkTable[P]) set(ctx context.Context, add bool, p P) (ifIndex, error) {
 	if err != nil {
 		return noInterface, err
 	}
-	req, reply, swIfIndex := calls.set(add, p)
+	req, reply := calls.set(add, p)
 	err = k.on.Call(ctx, req, reply)
-	return *swIfIndex, err
+	return reflect.ValueOf(reply).Elem().FieldByName("SwIfIndex").Interface().(ifIndex), err
 }
 
-func (k linkTable[P]) dump(ctx context.Context, which ifIndex) (map[ifIndex]P, error) {
+func (k linkTable[P]) dump(ctx context.Context, which ifIndex) (map[uint32]P, error) {
 	calls, err := k.op.On(k.on.VPP)
-	if err != nil {
+	if err != nil || calls.dump.read == nil {
 		return nil, err
 	}
 	return calls.dump.read(ctx, k.on.VPP, which)
@@ -187,19 +193,23 @@ func (k linkTable[P]) dump(ctx context.Context, which ifIndex) (map[ifIndex]P, e
 
 // adopt takes over the interface that VPP has in place of the wanted one, if that was left
 // over.
-func (k linkTable[P]) adopt(ctx context.Context, wanted P, cause error) (ifIndex, error) {
-	all, err := k.dump(ctx, noInterface)
-	if err != nil {
-		return noInterface, errors.Join(cause, err)
+func (k linkTable[P]) adopt(ctx context.Context, i *interfaces.Interface, wanted P, cause error) (ifIndex, error) {
+	as := func(p P) *interfaces.Interface {
+		out := &interfaces.Interface{Name: i.GetName()}
+		k.describe(out, p, about{wanted: i, names: func(idx ifIndex) string { return fmt.Sprint(idx) }})
+		return out
 	}
-	for idx, found := range all {
-		if k.taken(found, wanted) {
-			same := k.same == nil || k.same(found, wanted)
-			adopted, err := adoptUntagged(ctx, k.on.calls, uint32(idx), same, cause)
-			return ifIndex(adopted), err
+	want := as(wanted)
+	key := fieldsAt(want, k.key)
+	all := func(ctx context.Context) (map[uint32]P, error) { return k.dump(ctx, noInterface) }
+	taken := func(found P) bool {
+		if k.taken != nil {
+			return k.taken(found, wanted)
 		}
+		return slices.Equal(fieldsAt(as(found), k.key), key)
 	}
-	return noInterface, cause
+	idx, err := adoptAmong(ctx, k.on.calls, all, taken, func(found P) bool { return proto.Equal(as(found), want) }, cause)
+	return ifIndex(idx), conflict(err, key...)
 }
 
 func (k linkTable[P]) remove(ctx context.Context, _ *interfaces.Interface, m *ifaceidx.IfMeta) error {
@@ -212,7 +222,7 @@ func (k linkTable[P]) remove(ctx context.Context, _ *interfaces.Interface, m *if
 		return nil
 	}
 	all, err := k.dump(ctx, idx)
-	if p, ok := all[idx]; ok && err == nil {
+	if p, ok := all[m.SwIfIndex]; ok && err == nil {
 		_, err = k.set(ctx, false, p)
 	}
 	if errors.Is(err, api.NO_SUCH_ENTRY) {
@@ -226,16 +236,20 @@ func (k linkTable[P]) claims(d vppcalls.Details) bool {
 }
 
 func (k linkTable[P]) read(ctx context.Context, names func(uint32) string) (recogniser, error) {
+	calls, err := k.op.On(k.on.VPP)
+	if err != nil {
+		return nil, err
+	}
 	all, err := k.dump(ctx, noInterface)
 	return func(d vppcalls.Details, wanted, i *interfaces.Interface, _ *ifaceidx.IfMeta) bool {
-		p, ok := all[ifIndex(d.SwIfIndex)]
-		if ok {
-			k.describe(i, p, wanted, func(idx ifIndex) string {
+		p, ok := all[d.SwIfIndex]
+		if ok = ok || calls.dump.read == nil; ok {
+			k.describe(i, p, about{d.Name, wanted, func(idx ifIndex) string {
 				if idx == noInterface {
 					return ""
 				}
 				return names(uint32(idx))
-			})
+			}})
 		}
 		return ok
 	}, err

@@ -5,7 +5,7 @@ import (
 	"go.fd.io/govpp/binapi/ip_types"
 	"go.fd.io/govpp/binapi/vxlan_gpe"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
 )
 
@@ -17,55 +17,38 @@ type gpeTunnel = vxlan_gpe.VxlanGpeAddDelTunnelV2
 // a tunnel is deleted VPP only hides the interface, with its tag, and uses it for the next
 // one.
 var gpeTunnels = linkSpec[gpeTunnel]{
-	op:     declareLinks("interface VXLAN_TUNNEL: GPE", "vxlan-gpe", linkCalls[gpeTunnel]{setGpe, dumpGpe}),
+	op: declareLinks("interface VXLAN_TUNNEL: GPE", "vxlan-gpe", linkCalls[gpeTunnel]{
+		set: func(add bool, t gpeTunnel) (req, reply api.Message) {
+			t.IsAdd = add
+			return &t, &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{}
+		},
+		dump: dumpOf(func(which ifIndex) api.Message { return &vxlan_gpe.VxlanGpeTunnelV2Dump{SwIfIndex: which} },
+			func(d *vxlan_gpe.VxlanGpeTunnelV2Details) (ifIndex, gpeTunnel) {
+				return d.SwIfIndex, sameFields[gpeTunnel](d)
+			}),
+	}),
 	device: "VXLAN_GPE",
 	facts:  vxlanTunnels.facts,
-	valid: func(i *interfaces.Interface) []error {
-		g, errs := i.GetVxlan().GetGpe(), vxlanTunnels.valid(i)
+	resolve: func(r *item.Resolver, i *interfaces.Interface) gpeTunnel {
+		t, g := vxlanTunnels.resolve(r, i), i.GetVxlan().GetGpe()
 		switch p := g.GetProtocol(); {
 		case p == interfaces.VxlanLink_Gpe_UNKNOWN || interfaces.VxlanLink_Gpe_Protocol_name[int32(p)] == "":
-			return append(errs, invalid("vxlan.gpe.protocol", "%s, expected IP4, IP6, ETHERNET or NSH", p))
+			r.Fail("vxlan.gpe.protocol", "%s, expected IP4, IP6, ETHERNET or NSH", p)
 		case p != interfaces.VxlanLink_Gpe_IP4 && g.GetDecapVrfId() != 0:
-			return append(errs, invalid("vxlan.gpe.decap_vrf_id",
-				"%d, expected 0 for protocol %s: VPP has a table for received IPv4 packets only", g.GetDecapVrfId(), p))
+			r.Fail("vxlan.gpe.decap_vrf_id", "%d, expected 0 for protocol %s: VPP has a table for received IPv4 packets only", g.GetDecapVrfId(), p)
 		}
-		return errs
-	},
-	needs: func(i *interfaces.Interface) []kvs.Dependency {
-		return append(vxlanTunnels.needs(i), vrfExists("vrf-table-for-vxlan-gpe-exists", i.GetVxlan().GetGpe().GetDecapVrfId(), false)...)
-	},
-	group: vxlanGroup,
-	params: func(i *interfaces.Interface, group ifIndex) (gpeTunnel, error) {
-		src, dst, err := vxlanEnds(i).parse()
-		l := i.GetVxlan()
 		return gpeTunnel{
-			Local: src, Remote: dst, McastSwIfIndex: group, EncapVrfID: i.GetVrf(), Vni: l.GetVni(),
-			DecapVrfID: l.GetGpe().GetDecapVrfId(), Protocol: ip_types.IPProto(l.GetGpe().GetProtocol()),
-		}, err
+			Local: t.SrcAddress, Remote: t.DstAddress, McastSwIfIndex: t.McastSwIfIndex, EncapVrfID: t.EncapVrfID, Vni: t.Vni,
+			DecapVrfID: table(r, "vrf-table-for-vxlan-gpe-exists", g.GetDecapVrfId(), ip_types.Address{Af: ip_types.ADDRESS_IP4}),
+			Protocol:   ip_types.IPProto(g.GetProtocol()),
+		}
 	},
-	describe: func(i *interfaces.Interface, t gpeTunnel, _ *interfaces.Interface, names func(ifIndex) string) {
+	describe: func(i *interfaces.Interface, t gpeTunnel, known about) {
 		i.Type, i.Vrf, i.Link = interfaces.Interface_VXLAN_TUNNEL, t.EncapVrfID, &interfaces.Interface_Vxlan{Vxlan: &interfaces.VxlanLink{
-			SrcAddress: addressText(t.Local), DstAddress: addressText(t.Remote), Vni: t.Vni, Multicast: names(t.McastSwIfIndex),
+			SrcAddress: item.Addr(t.Local), DstAddress: item.Addr(t.Remote), Vni: t.Vni, Multicast: known.names(t.McastSwIfIndex),
 			Gpe: &interfaces.VxlanLink_Gpe{Protocol: interfaces.VxlanLink_Gpe_Protocol(t.Protocol), DecapVrfId: t.DecapVrfID},
 		}}
 	},
 	exists: api.TUNNEL_EXIST,
-	taken: func(a, b gpeTunnel) bool {
-		return a.Local == b.Local && a.Remote == b.Remote && a.Vni == b.Vni && a.EncapVrfID == b.EncapVrfID
-	},
-	fields: vxlanFields,
+	key:    vxlanTunnels.key,
 }
-
-func setGpe(add bool, t gpeTunnel) (req, reply api.Message, swIfIndex *ifIndex) {
-	done := &vxlan_gpe.VxlanGpeAddDelTunnelV2Reply{}
-	t.IsAdd = add
-	return &t, done, &done.SwIfIndex
-}
-
-var dumpGpe = dumpOf(func(which ifIndex) api.Message { return &vxlan_gpe.VxlanGpeTunnelV2Dump{SwIfIndex: which} },
-	func(d *vxlan_gpe.VxlanGpeTunnelV2Details) (ifIndex, gpeTunnel) {
-		return d.SwIfIndex, gpeTunnel{
-			Local: plain(d.Local), Remote: plain(d.Remote), LocalPort: d.LocalPort, RemotePort: d.RemotePort, McastSwIfIndex: d.McastSwIfIndex,
-			EncapVrfID: d.EncapVrfID, DecapVrfID: d.DecapVrfID, Protocol: d.Protocol, Vni: d.Vni,
-		}
-	})

@@ -5,123 +5,68 @@ import (
 
 	"go.fd.io/govpp/binapi/ip_types"
 
-	kvs "github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipconv"
-	l3model "github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/model"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/item"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
-	l3 "github.com/tenuto-dev/tenuto/proto/ligato/vpp/l3"
 )
 
 // What tunnels have in common: two ends, tables in which the other end is looked
 // up, and interfaces for multicast groups.
 
-// ends are the addresses of the two ends of a tunnel, in fields of a link.
-type ends struct{ srcField, src, dstField, dst string }
-
-// check reports what is wrong with the two ends, which are both required.
-func (e ends) check() []error {
-	src, srcErr := e.addr(e.srcField, e.src)
-	dst, dstErr := e.addr(e.dstField, e.dst)
+// ends returns the addresses of the two ends of a tunnel, which are both required.
+func ends(r *item.Resolver, srcField, src, dstField, dst string) (from, to ip_types.Address) {
+	a, b := end(r, srcField, src), end(r, dstField, dst)
 	switch {
-	case srcErr != nil || dstErr != nil:
-		return []error{srcErr, dstErr}
-	case src.Is4() != dst.Is4():
-		return []error{invalid(e.dstField, "%s, expected an address of the same version of IP as %s %s", dst, e.srcField, src)}
-	case src == dst:
-		return []error{invalid(e.dstField, "%s is the same as %s, expected the other end", dst, e.srcField)}
+	case !a.IsValid() || !b.IsValid():
+		return from, to
+	case a.Is4() != b.Is4():
+		r.Fail(dstField, "%s, expected an address of the same version of IP as %s %s", b, srcField, a)
+	case a == b:
+		r.Fail(dstField, "%s is the same as %s, expected the other end", b, srcField)
 	}
-	return nil
+	return ipconv.Address(a), ipconv.Address(b)
 }
 
-func (e ends) addr(field, text string) (netip.Addr, error) {
-	if text == "" {
-		return netip.Addr{}, invalid(field, "empty, expected an IP address")
+// end returns the address of an end; the zero value if it is invalid.
+func end(r *item.Resolver, field, text string) netip.Addr {
+	if !r.NotEmpty(field, text, "an IP address") {
+		return netip.Addr{}
 	}
 	a, err := ipconv.ParseAddr(text)
 	if err != nil {
-		return a, invalid(field, "%w", err)
+		r.Fail(field, "%w", err)
 	}
-	return a, nil
+	return a
 }
 
-// parse returns the addresses, which were checked before; without another end that is no
-// address, of the same version of IP.
-func (e ends) parse() (src, dst ip_types.Address, err error) {
-	from, err := ipconv.ParseAddr(e.src)
-	if err != nil {
-		return src, dst, err
+// table returns the ID of the VRF table in which the end of a tunnel is looked up.
+func table(r *item.Resolver, label string, id uint32, end ip_types.Address) uint32 {
+	for _, d := range item.DependsOnTable(label, id, ipconv.FromAddress(end)) {
+		r.DependsOn(d.Label, d.Key)
 	}
-	to := zeroOf(from)
-	if e.dst != "" {
-		to, err = ipconv.ParseAddr(e.dst)
-	}
-	return ipconv.Address(from), ipconv.Address(to), err
+	return id
 }
 
-// fields are the two ends, for the error of a conflict.
-func (e ends) fields(more ...field) []field {
-	src, _ := ipconv.ParseAddr(e.src)
-	dst, _ := ipconv.ParseAddr(e.dst)
-	return append([]field{{e.srcField, src}, {e.dstField, dst}}, more...)
-}
-
-// plain is an address as the agent writes it: VPP may tell anything behind an IPv4 address.
-func plain(a ip_types.Address) ip_types.Address { return ipconv.Address(ipconv.FromAddress(a)) }
-
-// addressText is an address in the usual form.
-func addressText(a ip_types.Address) string { return ipconv.FromAddress(a).String() }
-
-// zeroOf is no address, of the same version of IP.
-func zeroOf(a netip.Addr) netip.Addr {
-	if a.Is4() {
-		return netip.IPv4Unspecified()
+// multicast returns the interface of the multicast group that dst is or is not.
+func multicast(r *item.Resolver, label, field, name string, dst ip_types.Address, i *interfaces.Interface) ifIndex {
+	switch group := ipconv.FromAddress(dst); {
+	case name == "" && group.IsMulticast():
+		r.Fail(field, "empty, expected an interface for the group %s", group)
+	case name == i.GetName() && name != "":
+		r.Fail(field, "is the interface itself")
 	}
-	return netip.IPv6Unspecified()
-}
-
-// isMulticast reports that the text is a multicast address.
-func isMulticast(text string) bool {
-	a, err := ipconv.ParseAddr(text)
-	return err == nil && a.IsMulticast()
+	if name == "" {
+		return noInterface
+	}
+	r.DependsOn(label, model.InterfaceModel.KeyFor(name))
+	return r.SwIfIndex(name)
 }
 
 // isIPv6 reports that the text is an IPv6 address.
 func isIPv6(text string) bool {
 	a, err := ipconv.ParseAddr(text)
 	return err == nil && a.Is6()
-}
-
-// vrfExists is the dependency on a VRF table; table 0 always exists.
-func vrfExists(label string, vrf uint32, ipv6 bool) []kvs.Dependency {
-	if vrf == 0 {
-		return nil
-	}
-	protocol := l3.VrfTable_IPV4
-	if ipv6 {
-		protocol = l3.VrfTable_IPV6
-	}
-	return []kvs.Dependency{{Label: label, Key: l3model.VrfTableKey(vrf, protocol)}}
-}
-
-// groupInterface is the dependency on the interface of a multicast group.
-func groupInterface(label, name string) []kvs.Dependency {
-	if name == "" {
-		return nil
-	}
-	return []kvs.Dependency{{Label: label, Key: model.InterfaceModel.KeyFor(name)}}
-}
-
-// checkGroup reports what is wrong with the interface of a multicast group, which dst is or
-// is not.
-func checkGroup(i *interfaces.Interface, field, dst, group string) error {
-	switch {
-	case isMulticast(dst) && group == "":
-		return invalid(field, "empty, expected an interface for the group %s", dst)
-	case group == i.GetName() && group != "":
-		return invalid(field, "is the interface itself")
-	}
-	return nil
 }
 
 // underlay are the versions of IP of the tunnels that are in a VRF table even

@@ -54,7 +54,7 @@ func vxlan() Item {
 			"vxlan.dst_address: \"x\": expected an IP address":       vxlanLink(func(l *interfaces.VxlanLink) { l.DstAddress = "x" }),
 			"vxlan.dst_address: 192.0.2.1 is the same":               vxlanLink(func(l *interfaces.VxlanLink) { l.DstAddress = "192.0.2.1" }),
 			"vxlan.dst_address: 2001:db8::1, expected an address of": vxlanLink(func(l *interfaces.VxlanLink) { l.DstAddress = "2001:db8::1" }),
-			"vxlan.vni: 16777216, expected at most":                  vxlanLink(func(l *interfaces.VxlanLink) { l.Vni = 1 << 24 }),
+			"vxlan.vni: 16777216, expected 0 to 16777215":            vxlanLink(func(l *interfaces.VxlanLink) { l.Vni = 1 << 24 }),
 			"vxlan.multicast: empty, expected an interface":          vxlanLink(func(l *interfaces.VxlanLink) { l.DstAddress = "239.0.0.1" }),
 			"vxlan.multicast: is the interface itself":               vxlanLink(func(l *interfaces.VxlanLink) { l.Multicast = "vxlan1" }),
 		},

@@ -34,7 +34,7 @@ func wireguardInterface() Item {
 		Refusals: map[string]Change{
 			"wireguard.private_key: expected 32 bytes in base64": link(func(l *interfaces.WireguardLink) { l.PrivateKey = "c2hvcnQ=" }),
 			"wireguard.src_addr: empty":                          link(func(l *interfaces.WireguardLink) { l.SrcAddr = "" }),
-			"wireguard.port: 65536, expected at most 65535":      link(func(l *interfaces.WireguardLink) { l.Port = 65536 }),
+			"wireguard.port: 65536, expected 0 to 65535":         link(func(l *interfaces.WireguardLink) { l.Port = 65536 }),
 		},
 		ByHand: func(index func(string) uint32, m proto.Message) (api.Message, api.Message) {
 			return &wireguardapi.WireguardInterfaceDelete{SwIfIndex: of(index, m)}, &wireguardapi.WireguardInterfaceDeleteReply{}
