@@ -13,6 +13,7 @@ import (
 	bfdmodel "github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin/model"
 	dnsmodel "github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin/model"
 	vppifmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/model"
+	ip6ndmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ip6ndplugin/model"
 	ipfixmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin/model"
 	ipsecmodel "github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin/model"
 	l2model "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/model"
@@ -116,5 +117,6 @@ func packetPathModels() []models.Known {
 		natmodel.NAT66GlobalModel,
 		natmodel.NAT66InterfaceModel,
 		natmodel.NAT66MappingModel,
+		ip6ndmodel.RouterAdvertisementModel,
 	}
 }

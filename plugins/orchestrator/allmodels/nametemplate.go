@@ -18,6 +18,7 @@ var nameTemplates = map[string]string{
 	"vpp.dhcp-proxy":              `{{ protoip .SourceIpAddress}}/rx-vrf/{{.RxVrfId}}`,
 	"vpp.exception":               `reason/{{.Reason}}`,
 	"vpp.interfaces":              `{{.Name}}`,
+	"vpp.ip6nd.ra":                `{{.Interface}}`,
 	"vpp.ipfix.flowprobe-feature": `{{.Interface}}`,
 	"vpp.ipredirect":              `l3/{{.L3Protocol}}/tx/{{.TxInterface}}`,
 	"vpp.ipsec.sa":                `{{.Index}}`,

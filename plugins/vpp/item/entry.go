@@ -64,6 +64,9 @@ type Entry[V proto.Message, E any, K comparable] struct {
 	// interest if it is expected. If set, an entry that is not expected has an unknown
 	// origin; otherwise all entries are those of the agent.
 	Learned func(e E) bool
+	// Implicit reports that VPP has the entry without a value, so that it is not reported
+	// unless it is expected. Default: it has none.
+	Implicit func(e E) bool
 	// Exists are the answers of VPP to the addition of an entry when it has another one
 	// with the same ID. That one is then removed.
 	Exists []api.VPPApiError
@@ -80,7 +83,7 @@ type Entry[V proto.Message, E any, K comparable] struct {
 // NewEntry returns the descriptor of a type. ifs may be nil if its values name no interfaces.
 func NewEntry[V proto.Message, E any, K comparable](vpp *session.VPP, ifs Interfaces, t Entry[V, E, K]) *kvs.KVDescriptor {
 	d := &entries[V, E, K]{
-		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{ifs, t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned},
+		Entry: t, translation: translation[V, E, K]{Resolution[V, E]{ifs, t.Resolve}, vpp, t.Model, t.ID, t.Value, t.Equal, t.Learned, t.Implicit},
 		added: session.NewState(newAdditions[K, E]),
 	}
 	out := kvs.Descriptor[V, kvs.Metadata]{
@@ -185,25 +188,46 @@ func (d *entries[V, E, K]) send(ctx context.Context, e E, add bool) error {
 
 func (d *entries[V, E, K]) remove(ctx context.Context, values []value[V]) []result {
 	results, _ := d.change(ctx, values, false)
-	for i := range results {
-		if session.Gone(results[i].Err, d.Gone...) {
-			results[i].Err = nil
-		}
-	}
 	return results
 }
 
 // change sends the entries of a batch that can be resolved.
 func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bool) ([]result, []E) {
-	results, entries := make([]result, len(values)), make([]E, len(values))
 	do, err := d.Operation.On(d.vpp)
-	var ready []int
+	results, entries, ready := d.resolved(values, add, err)
+	if add && do.Reset != nil {
+		ready = d.reset(ctx, do, values, entries, ready, results)
+	}
+	requests, replies, sent := d.requests(do, values, entries, ready, add)
+	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
+		i := sent[n]
+		if !add && session.Gone(err, d.Gone...) {
+			err = nil
+		}
+		if results[i].Err == nil {
+			results[i].Err = err
+		}
+	}
+	for _, i := range ready {
+		if results[i].Err != nil && do.Requests != nil && isCreated(values[i]) {
+			undo, to := do.Requests(&entries[i], nil)
+			d.vpp.CallAll(ctx, undo, to) // as far as it was added
+		}
+		d.note(entries[i], add, results[i].Err)
+	}
+	return results, entries
+}
+
+// resolved returns the entries of a batch, and which of its values can be sent if VPP has the
+// operation; unsupported is the error if it has not.
+func (d *entries[V, E, K]) resolved(values []value[V], add bool, unsupported error) (results []result, entries []E, ready []int) {
+	results, entries = make([]result, len(values)), make([]E, len(values))
 	for i := range values {
 		v := values[i].New
 		if !add {
 			v = values[i].Old
 		}
-		if results[i].Err = err; err != nil {
+		if results[i].Err = unsupported; unsupported != nil {
 			continue
 		}
 		if entries[i], results[i].Err = d.Live(v); results[i].Err != nil {
@@ -216,18 +240,34 @@ func (d *entries[V, E, K]) change(ctx context.Context, values []value[V], add bo
 			ready = append(ready, i)
 		}
 	}
-	if add && do.Reset != nil {
-		ready = d.reset(ctx, do, values, entries, ready, results)
+	return results, entries, ready
+}
+
+func isCreated[V proto.Message](v value[V]) bool { return !v.Old.ProtoReflect().IsValid() }
+
+// requests returns the requests that add, change or remove the entries of the values that are
+// ready, messages for the replies, and the value that each is for.
+func (d *entries[V, E, K]) requests(do Variant[E], values []value[V], entries []E, ready []int, add bool) (requests, replies []api.Message, sent []int) {
+	for _, i := range ready {
+		if do.Requests == nil {
+			request, reply := do.Change(entries[i], add)
+			requests, replies, sent = append(requests, request), append(replies, reply), append(sent, i)
+			continue
+		}
+		var several, to []api.Message
+		switch {
+		case !add:
+			several, to = do.Requests(&entries[i], nil)
+		case isCreated(values[i]):
+			several, to = do.Requests(nil, &entries[i])
+		default:
+			old, _ := d.Live(values[i].Old) // VPP may have what no value may say
+			several, to = do.Requests(&old, &entries[i])
+		}
+		requests, replies = append(requests, several...), append(replies, to...)
+		sent = append(sent, slices.Repeat([]int{i}, len(several))...)
 	}
-	requests, replies := make([]api.Message, len(ready)), make([]api.Message, len(ready))
-	for n, i := range ready {
-		requests[n], replies[n] = do.Change(entries[i], add)
-	}
-	for n, err := range d.vpp.CallAll(ctx, requests, replies) {
-		results[ready[n]].Err = err
-		d.note(entries[ready[n]], add, err)
-	}
-	return results, entries
+	return requests, replies, sent
 }
 
 // reset removes from VPP what it may have of the values that are created, and returns those of
@@ -236,7 +276,7 @@ func (d *entries[V, E, K]) reset(ctx context.Context, do Variant[E], values []va
 	var requests, replies []api.Message
 	var sent []int
 	for _, i := range ready {
-		if !values[i].Old.ProtoReflect().IsValid() {
+		if isCreated(values[i]) {
 			reqs, replyTo := do.Reset(entries[i])
 			requests, replies = append(requests, reqs...), append(replies, replyTo...)
 			sent = append(sent, slices.Repeat([]int{i}, len(reqs))...)

@@ -18,10 +18,11 @@ type translation[V proto.Message, E any, K comparable] struct {
 	vpp   *session.VPP
 	model models.Model[V]
 
-	id      func(e E) K
-	value   func(n *Names, e E) V
-	equal   func(a, b E) bool // nil: reflect.DeepEqual
-	learned func(e E) bool    // nil: VPP makes none by itself
+	id       func(e E) K
+	value    func(n *Names, e E) V
+	equal    func(a, b E) bool // nil: reflect.DeepEqual
+	learned  func(e E) bool    // nil: VPP makes none by itself
+	implicit func(e E) bool    // nil: VPP has none without a value
 }
 
 // same compares entries for which equal names have equal numbers. A value that cannot be
@@ -79,7 +80,7 @@ func (t *translation[V, E, K]) recognized(ctx context.Context, all []E, expected
 		origin = kvs.UnknownOrigin
 	}
 	for _, i := range others {
-		if t.learned == nil || !t.learned(all[i]) {
+		if (t.learned == nil || !t.learned(all[i])) && (t.implicit == nil || !t.implicit(all[i])) {
 			v := t.value(n, all[i])
 			found(i, t.model.Key(v), v, origin)
 		}

@@ -15,6 +15,11 @@ type Variant[E any] struct {
 	// Change returns the request that adds or removes an entry, and a message for the
 	// reply. Additions must have messages of the same types for all entries, and removals.
 	Change func(e E, add bool) (request, reply api.Message)
+	// Requests takes the place of Change where one request is not enough. It returns the requests
+	// that turn old into e, in their order, and messages for the replies. old is nil to add an
+	// entry, e is nil to remove one. VPP gets all of them, whatever it answers; after an addition
+	// that fails the entry is removed.
+	Requests func(old, e *E) (requests, replies []api.Message)
 	// Dumps list the entries, all of them together.
 	Dumps []Dump[E]
 	// Unlisted says that VPP has no request that lists the entries. The agent then lists those
@@ -25,6 +30,20 @@ type Variant[E any] struct {
 	// Entry.Gone. It is for a VPP that keeps entries of deleted interfaces, or that adds an
 	// entry twice. Optional.
 	Reset func(e E) (requests, replies []api.Message)
+}
+
+// requests returns the requests that turn old into e, as Requests does.
+func (v *Variant[E]) requests(old, e *E) (requests, replies []api.Message) {
+	if v.Requests != nil {
+		return v.Requests(old, e)
+	}
+	var request, reply api.Message
+	if e != nil {
+		request, reply = v.Change(*e, true)
+	} else {
+		request, reply = v.Change(*old, false)
+	}
+	return []api.Message{request}, []api.Message{reply}
 }
 
 // Dump is a request that lists entries.
@@ -123,9 +142,10 @@ func Declare[E any](to *session.Operations, item, plugin string, variants ...Var
 	all := make([]binding.Variant[Variant[E]], len(variants))
 	for i, v := range variants {
 		var zero E
-		needs := pair(v.Change(zero, true))
-		if remove := pair(v.Change(zero, false)); remove[0].GetMessageName() != needs[0].GetMessageName() {
-			needs = append(needs, remove...)
+		add, addReplies := v.requests(nil, &zero)
+		needs := slices.Concat(add, addReplies)
+		if remove, replies := v.requests(&zero, nil); remove[0].GetMessageName() != add[0].GetMessageName() {
+			needs = slices.Concat(needs, remove, replies)
 		}
 		if v.Reset != nil {
 			requests, replies := v.Reset(zero)

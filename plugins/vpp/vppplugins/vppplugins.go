@@ -7,6 +7,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/vpp/aclplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/bfdplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/dnsplugin"
+	"github.com/tenuto-dev/tenuto/plugins/vpp/ip6ndplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipfixplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ipsecplugin"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/itemplugin"
@@ -47,5 +48,6 @@ func New(opts ...itemplugin.Option) []*itemplugin.Plugin {
 		mssplugin.NewPlugin(opts...),
 		reassemblyplugin.NewPlugin(opts...),
 		pmtuplugin.NewPlugin(opts...),
+		ip6ndplugin.NewPlugin(opts...),
 	}
 }

@@ -7,6 +7,7 @@ func packetPathItems() []Item {
 	return slices.Concat(policerItems(), qosItems(), []Item{
 		mssClamp(),
 		pathMTU(),
+		routerAdvertisement(),
 		reassemblyInterface(),
 		reassemblySettings(),
 		urpfInterface(),

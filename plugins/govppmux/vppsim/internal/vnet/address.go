@@ -202,6 +202,7 @@ func (n *VNet) addressesGone(i *swInterface) {
 	i.unnumbered = false
 	n.removeAllAddresses(i)
 	i.linkLocal, i.linkLocalLocks = netip.Addr{}, 0
+	n.ip6RAs.linkDisabled(i)
 	for f := range families {
 		if i.table[f] != 0 {
 			n.bindTable(i, f, 0)

@@ -23,6 +23,7 @@ func packetPathFeatures(n *VNet) []feature {
 		&qos{VNet: n},
 		&nat64s{VNet: n},
 		&nat66s{VNet: n},
+		n.ip6RAs,
 	}
 }
 

@@ -44,6 +44,7 @@ func (n *VNet) handleIP6Links() {
 func (n *VNet) setLinkLocal(i *swInterface, addr netip.Addr) {
 	if !i.linkLocal.IsValid() {
 		i.linkLocalLocks++
+		n.ip6RAs.linkEnabled(i)
 	}
 	i.linkLocal = addr
 }
@@ -56,6 +57,7 @@ func (n *VNet) enableLink(i *swInterface) retval {
 		rv = api.VALUE_EXIST
 	} else {
 		i.linkLocal = linkLocalFromMAC(i.hw.mac)
+		n.ip6RAs.linkEnabled(i)
 	}
 	i.linkLocalLocks++
 	return rv
@@ -69,6 +71,7 @@ func (n *VNet) disableLink(i *swInterface) retval {
 	i.linkLocalLocks--
 	if i.linkLocalLocks == 0 {
 		i.linkLocal = netip.Addr{}
+		n.ip6RAs.linkDisabled(i)
 	}
 	return ok
 }

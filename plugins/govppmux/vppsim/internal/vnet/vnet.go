@@ -66,6 +66,7 @@ type VNet struct {
 	bfds           *bfds
 	dhcpClients    *dhcpClients
 	l2fib          *l2FIB
+	ip6RAs         *ip6RAs
 	ipScanNeighbor *ipScanNeighbor
 	ipsecSAs       *ipsecSAs
 	ipsecSPDs      *ipsecSPDs
@@ -79,6 +80,7 @@ func New(server *wire.Server, cfg Config) *VNet {
 	n.bfds = &bfds{VNet: n}
 	n.dhcpClients = &dhcpClients{VNet: n}
 	n.l2fib = &l2FIB{VNet: n}
+	n.ip6RAs = &ip6RAs{VNet: n}
 	n.ipScanNeighbor = &ipScanNeighbor{VNet: n}
 	n.ipsecSAs = &ipsecSAs{VNet: n}
 	n.ipsecSPDs = &ipsecSPDs{VNet: n}

@@ -1,0 +1,10 @@
+// Package model places the items of IPv6 neighbor discovery in the key space.
+package model
+
+import (
+	"github.com/tenuto-dev/tenuto/infra/models"
+	ip6nd "github.com/tenuto-dev/tenuto/proto/ligato/vpp/ip6nd"
+)
+
+// RouterAdvertisementModel places router advertisements at config/vpp/ip6nd/v1/ra/{interface}.
+var RouterAdvertisementModel = models.New(models.Spec{Module: "vpp.ip6nd", Version: "v1", Type: "ra"}, (*ip6nd.RouterAdvertisement).GetInterface)
