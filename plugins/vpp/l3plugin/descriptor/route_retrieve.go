@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"context"
+	"hash/maphash"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,13 +22,8 @@ const fewRoutes = 1000
 // spelling of the value; others may belong to another client of VPP, so who
 // made them is left open.
 func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]routeKV, error) {
-	wanted := make(map[routeID]int32, len(correlate)) // places in correlate
-	for i, kv := range correlate {
-		id, err := idOf(kv.Value)
-		if _, again := wanted[id]; err == nil && !again { // what is asked for comes first
-			wanted[id] = int32(i)
-		}
-	}
+	seed := maphash.MakeSeed()
+	expected := newRouteIndex(correlate, func(id routeID) uint64 { return maphash.Comparable(seed, id) })
 	tables, err := d.vpp.DumpTables(ctx)
 	if err != nil {
 		return nil, err
@@ -42,14 +38,14 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 		err := d.vpp.EachRoute(ctx, t, func(found vppcalls.Route) {
 			r, ok := describeRoute(found, snapshot)
 			id, err := idOf(r)
-			place, expected := wanted[id]
-			expected = expected && err == nil
+			kv, wanted := expected.find(id)
+			wanted = wanted && err == nil
 			switch {
-			case ok && expected:
-				out = append(out, respell(r, correlate[place]))
+			case ok && wanted:
+				out = append(out, respell(r, kv))
 			case ok:
 				out = append(out, routeKV{Key: model.RouteModel.Key(r), Value: r, Origin: kvs.UnknownOrigin})
-			case expected || snapshot.Gone(found.SwIfIndex):
+			case wanted || snapshot.Gone(found.SwIfIndex):
 				loose.add(found)
 			}
 		})
@@ -59,6 +55,48 @@ func (d *routeDescriptor) retrieve(ctx context.Context, correlate []routeKV) ([]
 	}
 	read(loose)
 	return out, snapshot.Err()
+}
+
+// routeIndex finds routes of a list by their identity. It keeps hashes of the identities,
+// because these are six times as large, and there may be a million.
+type routeIndex struct {
+	list   []routeKV
+	hash   func(routeID) uint64
+	places map[uint64]int32  // in list, by hash
+	others map[routeID]int32 // those whose hash is that of an earlier route
+}
+
+func newRouteIndex(list []routeKV, hash func(routeID) uint64) *routeIndex {
+	x := &routeIndex{list: list, hash: hash, places: make(map[uint64]int32, len(list)), others: map[routeID]int32{}}
+	for i, kv := range list {
+		id, err := idOf(kv.Value)
+		if err != nil {
+			continue
+		}
+		if _, again := x.find(id); again { // what is asked for comes first
+			continue
+		}
+		if _, taken := x.places[hash(id)]; taken {
+			x.others[id] = int32(i)
+		} else {
+			x.places[hash(id)] = int32(i)
+		}
+	}
+	return x
+}
+
+// find returns the first route of the list with an identity.
+func (x *routeIndex) find(id routeID) (kv routeKV, ok bool) {
+	if at, ok := x.places[x.hash(id)]; ok {
+		if found, err := idOf(x.list[at].Value); err == nil && found == id {
+			return x.list[at], true
+		}
+	}
+	at, ok := x.others[id]
+	if ok {
+		kv = x.list[at]
+	}
+	return kv, ok
 }
 
 func (d *routeDescriptor) retrieveValue(ctx context.Context, key string, last *l3.Route, _ kvs.Metadata) (*l3.Route, kvs.Metadata, bool, error) {
