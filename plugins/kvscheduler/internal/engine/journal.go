@@ -53,6 +53,7 @@ type journal struct {
 	store   Journal // nil: nothing is stored
 	retried func()  // called when a failed write is retried
 
+	kinds       map[string]*ownership.Kind // of records, by descriptor
 	unconfirmed *refresh.Unconfirmed
 	// intended holds the values written ahead for the running transaction.
 	intended  []intent
@@ -66,7 +67,7 @@ type journal struct {
 
 // newJournal loads the records of the previous process.
 func newJournal(log logging.Logger, clock exec.Clock, st *state, history *record.Ring, tm *timers, store Journal) *journal {
-	j := &journal{log: log, clock: clock, state: st, history: history, timers: tm, store: store, unconfirmed: &refresh.Unconfirmed{}}
+	j := &journal{log: log, clock: clock, state: st, history: history, timers: tm, store: store, kinds: map[string]*ownership.Kind{}, unconfirmed: &refresh.Unconfirmed{}}
 	if store == nil {
 		return j
 	}
@@ -144,12 +145,12 @@ func (j *journal) addIntent(b *ownership.Batch, op *plan.Op, now time.Time) (cha
 		return creates || op.Kind == plan.Down
 	case op.Kind == plan.Down && op.Have != nil && !op.Have.FromSB:
 		if op.Recreate {
-			b.Former = append(b.Former, made(op.Key, op.Desc, op.Have, j.seq, now))
+			b.Former = append(b.Former, j.made(op.Key, op.Desc, op.Have, j.seq, now))
 		}
 		return true
 	case creates && !ofOthers(op, op.Target):
 		j.intended = append(j.intended, intent{op.Key, op.Self, op.Target})
-		b.Put = append(b.Put, made(op.Key, op.Desc, op.Target, j.seq, now))
+		b.Put = append(b.Put, j.made(op.Key, op.Desc, op.Target, j.seq, now))
 	}
 	return false
 }
@@ -171,8 +172,23 @@ func (j *journal) writeIntents(b *ownership.Batch) (ok bool) {
 	return j.running
 }
 
-func made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, now time.Time) ownership.Record {
-	return ownership.Record{Key: key, Descriptor: d.Name, Southbound: d.Southbound, Txn: seq, Time: now, Value: v.Msg}
+// made returns the record of a value.
+func (j *journal) made(key string, d *registry.Descriptor, v *registry.Value, seq uint64, at time.Time) ownership.Record {
+	rec := ownership.Record{Key: key, Kind: j.kind(d), Txn: seq, Value: v.Msg}
+	if !at.IsZero() {
+		rec.At = at.UnixNano()
+	}
+	return rec
+}
+
+// kind returns what the records of the values of a descriptor have in common.
+func (j *journal) kind(d *registry.Descriptor) *ownership.Kind {
+	k := j.kinds[d.Name]
+	if k == nil {
+		k = &ownership.Kind{Descriptor: d.Name, Southbound: d.Southbound}
+		j.kinds[d.Name] = k
+	}
+	return k
 }
 
 // keep writes the actual state after a transaction to the journal.
@@ -208,7 +224,7 @@ func (j *journal) keepRemovals(executed []api.RecordedTxnOp, notified map[string
 			continue
 		}
 		if d, _ := j.state.registry.Load().Lookup(op.Key); d != nil && d.Retrieve != nil {
-			j.unconfirmed.Remove(&ownership.Record{Key: op.Key, Descriptor: d.Name, Southbound: d.Southbound, Value: op.PrevValue})
+			j.unconfirmed.Remove(&ownership.Record{Key: op.Key, Kind: j.kind(d), Value: op.PrevValue})
 		}
 	}
 }
@@ -271,7 +287,7 @@ func (j *journal) settle(b *ownership.Batch, n *graph.Node, now time.Time) {
 	default:
 		j.state.graph.Keep(n, n.Have)
 		j.unconfirmed.Drop(n.Desc.Name, n.Key)
-		b.Put = append(b.Put, made(n.Key, n.Desc, n.Have, j.seq, now))
+		b.Put = append(b.Put, j.made(n.Key, n.Desc, n.Have, j.seq, now))
 	}
 }
 
@@ -282,7 +298,7 @@ func (j *journal) settleRemoved(b *ownership.Batch, n *graph.Node, now time.Time
 		return
 	}
 	if n.LastOp == kvscheduler.TxnOperation_DELETE && n.LastTxn == j.seq && n.Desc.Retrieve != nil {
-		rec := made(n.Key, n.Desc, kept, n.LastTxn, now)
+		rec := j.made(n.Key, n.Desc, kept, n.LastTxn, now)
 		j.unconfirmed.Remove(&rec)
 	}
 	j.state.graph.Keep(n, nil)
@@ -300,7 +316,7 @@ func (j *journal) everything(b *ownership.Batch) *ownership.Batch {
 	j.state.graph.Nodes(func(n *graph.Node) bool {
 		if n.Made() && !listed[n.Key] {
 			listed[n.Key] = true
-			all.Put = append(all.Put, made(n.Key, n.Desc, n.Have, n.LastTxn, now))
+			all.Put = append(all.Put, j.made(n.Key, n.Desc, n.Have, n.LastTxn, now))
 		}
 		return true
 	})
@@ -357,7 +373,7 @@ func (j *journal) lose(n *graph.Node) {
 		j.state.graph.Keep(n, nil)
 		return
 	}
-	rec := made(n.Key, n.Desc, n.Have, n.LastTxn, j.history.Start(n.LastTxn))
+	rec := j.made(n.Key, n.Desc, n.Have, n.LastTxn, j.history.Start(n.LastTxn))
 	j.unconfirmed.Lose(&rec)
 	j.state.graph.Keep(n, nil)
 }

@@ -46,7 +46,7 @@ func (f *orphanFinder) Orphans() []api.Orphan {
 		o := &out[i]
 		if o.Ours && f.journal.store != nil {
 			if rec, ok := f.journal.store.Lookup(o.Key); ok {
-				o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
+				o.Txn, o.Since = lastChange(rec.Txn, rec.Time())
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (f *orphanFinder) orphans() (out []api.Orphan) {
 			continue
 		}
 		o := api.Orphan{Key: rec.Key, Descriptor: rec.Descriptor, Ours: true, Unread: true, Value: api.JSONValue{Message: rec.Message()}}
-		o.Txn, o.Since = lastChange(rec.Txn, rec.Time)
+		o.Txn, o.Since = lastChange(rec.Txn, rec.Time())
 		o.Problem = f.sessions.problem(rec.Southbound)
 		switch {
 		case reg.ByName(rec.Descriptor) == nil:
@@ -140,7 +140,7 @@ func (f *orphanFinder) claim(values []api.RecordedKVPair, closed map[string]bool
 	unconfirmed := f.journal.unconfirmed
 	for _, kv := range values {
 		if n := f.state.graph.Node(kv.Key); n != nil && foreign(n) && n.Marked {
-			rec := made(n.Key, n.Desc, n.Have, seqNum, f.clock.Now())
+			rec := f.journal.made(n.Key, n.Desc, n.Have, seqNum, f.clock.Now())
 			unconfirmed.Lose(&rec)
 			keys = append(keys, kv.Key)
 		}

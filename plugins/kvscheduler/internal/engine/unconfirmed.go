@@ -38,7 +38,7 @@ func (j *journal) doubt(op *plan.Op) {
 	if op.Desc.IsProperty() || ofOthers(op, v) {
 		return
 	}
-	rec := made(op.Key, op.Desc, v, j.seq, j.clock.Now())
+	rec := j.made(op.Key, op.Desc, v, j.seq, j.clock.Now())
 	j.state.mu.Lock()
 	defer j.state.mu.Unlock()
 	j.unconfirmed.Doubt(&rec)

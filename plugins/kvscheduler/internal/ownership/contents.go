@@ -44,8 +44,18 @@ func readAll(tx *bolt.Tx) (all *contents, err error) {
 	})
 }
 
+// recordsAtOnce is how many records have memory in common.
+const recordsAtOnce = 1 << 8
+
 func readRecords(tx *bolt.Tx) (records []*Record, interrupted *Interrupted, err error) {
-	err = eachRecord(tx, func(rec Record) { records = append(records, &rec) })
+	var block []Record // a pointer to each of its records takes less than as many allocations
+	err = eachRecord(tx, func(rec Record) {
+		if len(block) == cap(block) {
+			block = make([]Record, 0, recordsAtOnce)
+		}
+		block = append(block, rec)
+		records = append(records, &block[len(block)-1])
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +96,7 @@ func eachRecord(tx *bolt.Tx, f func(Record)) error {
 	if err := checkFormat(meta.Get(formatKey)); err != nil {
 		return err
 	}
-	known := names{}
+	known := kinds{}
 	return owned.ForEach(func(key, data []byte) error {
 		rec, err := decode(string(key), data, known)
 		if err == nil {

@@ -60,7 +60,7 @@ func (m *Memory) Load() ([]*Record, *Interrupted, error) {
 	defer m.mu.Unlock()
 	var all []*Record
 	for _, key := range slices.Sorted(maps.Keys(m.records)) {
-		rec, err := decode(key, m.records[key], names{})
+		rec, err := decode(key, m.records[key], kinds{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -77,7 +77,7 @@ func (m *Memory) Lookup(key string) (Record, bool) {
 	if !ok {
 		return Record{}, false
 	}
-	rec, err := decode(key, data, names{})
+	rec, err := decode(key, data, kinds{})
 	return rec, err == nil
 }
 
@@ -131,7 +131,7 @@ func (m *Memory) write(b *Batch) error {
 
 func batchTime(b *Batch) time.Time {
 	if len(b.Put) > 0 {
-		return b.Put[len(b.Put)-1].Time
+		return b.Put[len(b.Put)-1].Time()
 	}
 	return time.Time{}
 }

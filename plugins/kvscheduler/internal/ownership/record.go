@@ -46,18 +46,32 @@ import (
 
 // Record is one value that the scheduler created.
 type Record struct {
-	Key        string
-	Descriptor string
-	Southbound string // empty: none
+	Key string
+	*Kind
 	// Txn is the last transaction that changed the value, as numbered by its process;
-	// Time is the time of that change.
-	Txn  uint64
-	Time time.Time
+	// At is the time of that change, in nanoseconds since 1970; 0: unknown.
+	Txn uint64
+	At  int64
 	// Value is the value as it was to be; nil if it is still encoded, see Message.
 	Value proto.Message
 
-	typ  string
 	wire string
+}
+
+// Kind is what many records have in common. They share it, because after a restart there
+// may be a million of them.
+type Kind struct {
+	Descriptor string
+	Southbound string // empty: none
+	Type       string // the full name of the type of a value that is still encoded
+}
+
+// Time is the time of the last change; zero if it is unknown.
+func (r *Record) Time() time.Time {
+	if r.At == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, r.At)
 }
 
 // Message returns the value, decoded again if it is encoded; nil if its type is
@@ -66,8 +80,8 @@ func (r *Record) Message() proto.Message {
 	if r == nil {
 		return nil
 	}
-	if r.Value == nil && r.typ != "" {
-		return decodeMessage(r.typ, r.wire)
+	if r.Value == nil && r.Type != "" {
+		return decodeMessage(r.Type, r.wire)
 	}
 	return r.Value
 }
@@ -75,10 +89,10 @@ func (r *Record) Message() proto.Message {
 // ValueType is the full name of the type of the value, also of one that is not
 // known.
 func (r *Record) ValueType() string {
-	if r.typ == "" && r.Value != nil {
+	if r.Type == "" && r.Value != nil {
 		return string(r.Value.ProtoReflect().Descriptor().FullName())
 	}
-	return r.typ
+	return r.Type
 }
 
 func decodeMessage(typ, wire string) proto.Message {
@@ -131,7 +145,7 @@ func (b *Batch) encodeFormer() (map[string][]byte, error) {
 
 // DecodeFormer reads what LoadState returned for FormerState.
 func DecodeFormer(state map[string][]byte) (all []Record, err error) {
-	known := names{}
+	known := kinds{}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		rec, err := decode(key, state[key], known)
 		if err != nil {
@@ -153,7 +167,7 @@ var errRecord = errors.New("the record is damaged")
 // encode appends the record, without its key, to b.
 func (r *Record) encode(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, r.Txn)
-	b = binary.AppendVarint(b, r.Time.UnixNano())
+	b = binary.AppendVarint(b, r.At)
 	for _, text := range [...]string{r.Descriptor, r.Southbound, r.ValueType()} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
@@ -168,20 +182,30 @@ func (r *Record) encode(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// names keeps one copy of each of the few names that all records have in common.
-type names map[string]string
+// kinds has the kinds of the records that were read, by their encoded form.
+type kinds map[string]*Kind
 
-func (n names) of(text []byte) string {
-	name, ok := n[string(text)]
-	if !ok {
-		name = string(text)
-		n[name] = name
+// take reads a kind from the beginning of data, and returns the rest; nil if it is damaged.
+func (all kinds) take(data []byte) (k *Kind, rest []byte) {
+	var texts [3][]byte
+	rest = data
+	for i := range texts {
+		size, n := binary.Uvarint(rest)
+		if n <= 0 || size > uint64(len(rest)-n) {
+			return nil, nil
+		}
+		texts[i], rest = rest[n:n+int(size)], rest[n+int(size):]
 	}
-	return name
+	encoded := data[:len(data)-len(rest)]
+	if k = all[string(encoded)]; k == nil {
+		k = &Kind{string(texts[0]), string(texts[1]), string(texts[2])}
+		all[string(encoded)] = k
+	}
+	return k, rest
 }
 
 // decode reads what encode wrote. The record keeps nothing of data.
-func decode(key string, data []byte, known names) (Record, error) {
+func decode(key string, data []byte, known kinds) (Record, error) {
 	r := Record{Key: key}
 	fail := func() (Record, error) { return r, fmt.Errorf("%w: key %q", errRecord, key) }
 	var n int
@@ -189,18 +213,13 @@ func decode(key string, data []byte, known names) (Record, error) {
 		return fail()
 	}
 	data = data[n:]
-	nanos, n := binary.Varint(data)
-	if n <= 0 {
+	if r.At, n = binary.Varint(data); n <= 0 {
 		return fail()
 	}
-	r.Time, data = time.Unix(0, nanos), data[n:]
-	for _, text := range [...]*string{&r.Descriptor, &r.Southbound, &r.typ} {
-		size, n := binary.Uvarint(data)
-		if n <= 0 || size > uint64(len(data)-n) {
-			return fail()
-		}
-		*text, data = known.of(data[n:n+int(size)]), data[n+int(size):]
+	kind, data := known.take(data[n:])
+	if kind == nil {
+		return fail()
 	}
-	r.wire = string(data)
+	r.Kind, r.wire = kind, string(data)
 	return r, nil
 }

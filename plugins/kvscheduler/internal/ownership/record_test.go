@@ -3,7 +3,6 @@ package ownership
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -11,13 +10,13 @@ import (
 // A value of a type that this program does not know is passed on as it is.
 func TestUnknownTypesArePassedOn(t *testing.T) {
 	t.Parallel()
-	r := Record{Key: "k", Descriptor: "d", Txn: 300, Time: time.Unix(5, 6), typ: "no.such.Type", wire: "\x01\x02\x03"}
+	r := Record{Key: "k", Kind: &Kind{Descriptor: "d", Type: "no.such.Type"}, Txn: 300, At: 5000, wire: "\x01\x02\x03"}
 	data, err := r.encode(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decode("k", data, names{})
-	if err != nil || got.Message() != nil || got.ValueType() != "no.such.Type" || got.Txn != 300 || !got.Time.Equal(r.Time) {
+	got, err := decode("k", data, kinds{})
+	if err != nil || got.Message() != nil || got.ValueType() != "no.such.Type" || got.Txn != 300 || got.At != r.At {
 		t.Errorf("%+v, %v", got, err)
 	}
 	again, err := got.encode(nil)
@@ -27,7 +26,7 @@ func TestUnknownTypesArePassedOn(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	r := Record{Key: "k", Descriptor: "d", Southbound: "s", Txn: 1, Time: time.Unix(5, 6), Value: wrapperspb.String("x")}
+	r := Record{Key: "k", Kind: &Kind{Descriptor: "d", Southbound: "s"}, Txn: 1, At: 5000, Value: wrapperspb.String("x")}
 	good, err := r.encode(nil)
 	if err != nil {
 		f.Fatal(err)
@@ -36,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(good[:len(good)/2])
 	f.Add([]byte{1, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := decode("k", data, names{})
+		r, err := decode("k", data, kinds{})
 		if err != nil {
 			return
 		}
@@ -46,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next, err := decode("k", again, names{}); err != nil || next.Descriptor != r.Descriptor || next.Txn != r.Txn {
+		if next, err := decode("k", again, kinds{}); err != nil || next.Descriptor != r.Descriptor || next.Txn != r.Txn {
 			t.Errorf("%+v became %+v, %v", r, next, err)
 		}
 		decodeRunning(data)

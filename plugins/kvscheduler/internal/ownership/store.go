@@ -305,7 +305,7 @@ func (s *Store) Lookup(key string) (rec Record, ok bool) {
 		return s.db.View(func(tx *bolt.Tx) (err error) {
 			if data := tx.Bucket(ownedBucket).Get([]byte(key)); data != nil {
 				ok = true
-				rec, err = decode(key, data, names{})
+				rec, err = decode(key, data, kinds{})
 			}
 			return err
 		})

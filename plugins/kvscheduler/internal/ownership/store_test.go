@@ -32,7 +32,7 @@ func open(t *testing.T, dir string) *ownership.Store {
 }
 
 func rec(key, value string) ownership.Record {
-	return ownership.Record{Key: key, Descriptor: "d", Southbound: "s", Txn: 7, Time: clock(), Value: wrapperspb.String(value)}
+	return ownership.Record{Key: key, Kind: &ownership.Kind{Descriptor: "d", Southbound: "s"}, Txn: 7, At: clock().UnixNano(), Value: wrapperspb.String(value)}
 }
 
 func write(t *testing.T, s *ownership.Store, b ownership.Batch) {
@@ -57,7 +57,7 @@ func content(t *testing.T, j interface {
 		if m, ok := r.Message().(*wrapperspb.StringValue); ok {
 			text = m.GetValue()
 		}
-		lines = append(lines, fmt.Sprintf("%s=%s %s %s #%d %d %s", r.Key, text, r.Descriptor, r.Southbound, r.Txn, r.Time.UnixNano(), r.ValueType()))
+		lines = append(lines, fmt.Sprintf("%s=%s %s %s #%d %d %s", r.Key, text, r.Descriptor, r.Southbound, r.Txn, r.At, r.ValueType()))
 	}
 	if interrupted != nil {
 		lines = append(lines, fmt.Sprintf("during #%d", interrupted.Txn))
