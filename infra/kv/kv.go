@@ -33,7 +33,8 @@ type Store interface {
 type Update struct {
 	// Resync reports that Changes are the whole content: keys that are not in
 	// it do not exist.
-	Resync  bool
+	Resync bool
+	// Changes belong to the receiver, which may change and keep them.
 	Changes []Change
 	// Incomplete names the parts of the store's content that could not be read
 	// and were never known ("net.yaml"): the store may have more entries than it

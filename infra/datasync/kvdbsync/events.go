@@ -57,8 +57,9 @@ func (r resync) GetValues() map[string]datasync.KeyValIterator {
 	return its
 }
 
-// keyVal adapts a change of a store to datasync.
-type keyVal struct{ kv.Change }
+// keyVal adapts a change of a store to datasync. It refers to the change instead of copying
+// it, because there may be a million of them.
+type keyVal struct{ *kv.Change }
 
 // GetKey returns the key without the prefix of the agent.
 func (v keyVal) GetKey() string { return v.Key }

@@ -183,7 +183,8 @@ func (w *watch) handle(u kv.Update) error {
 		return send(w.ctx, w.resyncs, datasync.ResyncEvent(resync{ev, w.sort(u)}), ev.done)
 	}
 	c := change{event: ev, changes: make([]datasync.ProtoWatchResp, 0, len(u.Changes))}
-	for _, ch := range u.Changes {
+	for i := range u.Changes {
+		ch := &u.Changes[i]
 		if _, ok := w.prefixOf(ch.Key); ok {
 			c.changes = append(c.changes, w.keyVal(ch))
 		}
@@ -214,7 +215,8 @@ func (w *watch) sort(u kv.Update) map[string][]datasync.KeyVal {
 	for _, p := range w.prefixes {
 		sorted[p] = nil
 	}
-	for _, ch := range u.Changes {
+	for i := range u.Changes {
+		ch := &u.Changes[i]
 		if p, ok := w.prefixOf(ch.Key); ok && !ch.Deleted {
 			sorted[p] = append(sorted[p], w.keyVal(ch))
 		}
@@ -222,7 +224,7 @@ func (w *watch) sort(u kv.Update) map[string][]datasync.KeyVal {
 	return sorted
 }
 
-func (w *watch) keyVal(ch kv.Change) keyVal {
+func (w *watch) keyVal(ch *kv.Change) keyVal {
 	if w.reveal != nil && !ch.Deleted {
 		ch.Value = w.reveal(ch.Value)
 	}
