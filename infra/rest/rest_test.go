@@ -97,10 +97,10 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/things/a%2Fb", 200, "\"a/b\"\n"},
 		{"HEAD", "/things/x", 200, ""},
 		{"GET", "/plain", 200, "hi"},
-		{"GET", "/nothing", 404, "{\n  \"error\": \"no endpoint /nothing; / lists them\"\n}\n"},
-		{"GET", "/panic", 405, "{\n  \"error\": \"GET /panic: expected method POST, PUT\"\n}\n"},
-		{"POST", "/panic", 500, "{\n  \"error\": \"POST /panic: internal error\"\n}\n"},
-		{"GET", "/odd", 500, "{\n  \"error\": \"encode the response: json: unsupported type: chan int\"\n}\n"},
+		{"GET", "/nothing", 404, "{\n  \"error\": \"no endpoint /nothing; / lists them\",\n  \"Error\": \"no endpoint /nothing; / lists them\"\n}\n"},
+		{"GET", "/panic", 405, "{\n  \"error\": \"GET /panic: expected method POST, PUT\",\n  \"Error\": \"GET /panic: expected method POST, PUT\"\n}\n"},
+		{"POST", "/panic", 500, "{\n  \"error\": \"POST /panic: internal error\",\n  \"Error\": \"POST /panic: internal error\"\n}\n"},
+		{"GET", "/odd", 500, "{\n  \"error\": \"encode the response: json: unsupported type: chan int\",\n  \"Error\": \"encode the response: json: unsupported type: chan int\"\n}\n"},
 	} {
 		resp, body := do(t, nil, test.method, p.URL()+test.path, nil)
 		if resp.StatusCode != test.status || body != test.body {

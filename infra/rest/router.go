@@ -195,7 +195,14 @@ func sameOrigin(next http.Handler) http.Handler {
 	return c.Handler(next)
 }
 
-// WriteError responds with {"error": "..."}. If the body was too large or too
+// failure is the response of WriteError.
+type failure struct {
+	Text   string `json:"error"`
+	Former string `json:"Error"`
+}
+
+// WriteError responds with {"error": "..."}, and with the same text as "Error", where
+// clients of the predecessor look. If the body was too large or too
 // slow, it uses the status for that.
 func WriteError(w http.ResponseWriter, status int, err error) {
 	var large *http.MaxBytesError
@@ -205,5 +212,6 @@ func WriteError(w http.ResponseWriter, status int, err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		status, err = http.StatusRequestTimeout, errors.New("timeout while reading the body (read-timeout in http.conf)")
 	}
-	WriteJSON(w, status, map[string]string{"error": err.Error()})
+	text := err.Error()
+	WriteJSON(w, status, failure{text, text})
 }

@@ -197,4 +197,15 @@ func TestFormerClientsGetErrors(t *testing.T) {
 	w.wantMTU("a", 1)
 	_, err = w.manager.SetConfig(w.ctx(), &generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, "vpp.vrf-table", "", &l3.VrfTable{Id: 7})}})
 	wantError(t, err, codes.FailedPrecondition, "accepted, but 1 value is UNIMPLEMENTED: config/vpp/v2/vrf-table/id/7/protocol/IPV4: no plugin of this agent handles it")
+
+	// The number of the transaction is the last result.
+	for ctx, want := range map[context.Context]int{w.ctx(): 2, w.announced(): 1} {
+		resp, err := w.manager.SetConfig(ctx, &generic.SetConfigRequest{Updates: []*generic.UpdateItem{put(t, ifModel, "c", iface("c", 3))}})
+		if err != nil || len(resp.Results) != want {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		if last := resp.Results[want-1]; want == 2 && (last.Key != "seqnum" || last.Status.Status != "NONEXISTENT" || last.Status.Message == "") {
+			t.Errorf("the last result is %v", last)
+		}
+	}
 }

@@ -99,7 +99,7 @@ func (p *Plugin) itemsOf(cfg *pb.Config, path string, remove bool) ([]item, erro
 // change makes a change and, if asked to, waits until it is finished. A value that the
 // southbound refuses is an error at once, although the scheduler retries it.
 func (p *Plugin) change(ctx context.Context, method string, items []item, resync, waitDone bool) error {
-	results, err := p.push(ctx, method, items, resync)
+	results, _, err := p.push(ctx, method, items, resync)
 	txn, part := asFailed(err)
 	switch {
 	case part:

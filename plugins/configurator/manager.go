@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -13,8 +14,10 @@ import (
 
 	"github.com/tenuto-dev/tenuto/client/southbound"
 	"github.com/tenuto-dev/tenuto/infra/models"
+	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
 	"github.com/tenuto-dev/tenuto/proto/ligato/generic"
+	kvspb "github.com/tenuto-dev/tenuto/proto/ligato/kvscheduler"
 )
 
 // managerService is the service for items of any model.
@@ -28,7 +31,7 @@ const TypeURLPrefix = "models.ligato.io/"
 
 // SetConfig changes items. What became of each is in the results, in the order
 // of the updates; clients of the predecessor do not look there, and get an error if an
-// item failed.
+// item failed. Theirs have the number of the transaction as the result of the key "seqnum".
 func (s *managerService) SetConfig(ctx context.Context, req *generic.SetConfigRequest) (*generic.SetConfigResponse, error) {
 	items, err := s.p.updates(req.GetUpdates())
 	if err != nil {
@@ -38,7 +41,7 @@ func (s *managerService) SetConfig(ctx context.Context, req *generic.SetConfigRe
 	for i, it := range items {
 		before[i] = s.p.Orchestrator.Status(it.Key).Source != ""
 	}
-	results, err := s.p.push(ctx, "SetConfig", items, req.GetOverwriteAll())
+	results, seqNum, err := s.p.push(ctx, "SetConfig", items, req.GetOverwriteAll())
 	txn, part := asFailed(err)
 	switch {
 	case err != nil && !part:
@@ -55,6 +58,10 @@ func (s *managerService) SetConfig(ctx context.Context, req *generic.SetConfigRe
 		resp.Results = append(resp.Results, &generic.UpdateResult{
 			Id: s.p.idOf(r.Key), Key: r.Key, Op: operation(items[i], before[i]), Status: itemStatus(r),
 		})
+	}
+	if !clientOf(ctx).current && seqNum != api.NoSeqNum {
+		resp.Results = append(resp.Results, &generic.UpdateResult{Key: SeqNumHeader, Status: &generic.ItemStatus{
+			Status: kvspb.ValueState_NONEXISTENT.String(), Message: strconv.FormatUint(seqNum, 10)}})
 	}
 	return resp, nil
 }

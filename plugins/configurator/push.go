@@ -88,18 +88,20 @@ func originOf(ctx context.Context, method string) (o origin, err error) {
 	return o, nil
 }
 
-// push makes a change of a client. The error is a status, unless items failed,
-// when it is a *api.TransactionError.
-func (p *Plugin) push(ctx context.Context, method string, items []item, resync bool) ([]orchestrator.Result, error) {
+// push makes a change of a client. seqNum is the number of its transaction,
+// api.NoSeqNum if there was none. The error is a status, unless items failed, when it is
+// a *api.TransactionError.
+func (p *Plugin) push(ctx context.Context, method string, items []item, resync bool) (results []orchestrator.Result, seqNum uint64, err error) {
+	seqNum = api.NoSeqNum
 	from, err := originOf(ctx, method)
 	if err != nil {
-		return nil, err
+		return nil, seqNum, err
 	}
 	for i, it := range items {
 		items[i].Val = p.Orchestrator.RestoreSecrets(from.source, it.Key, it.Val)
 	}
 	if err := p.check(from.source, items); err != nil {
-		return nil, err
+		return nil, seqNum, err
 	}
 	kvs := make([]orchestrator.KeyVal, len(items))
 	for i, it := range items {
@@ -109,8 +111,7 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 	if resync {
 		from.opts = append(from.opts, orchestrator.WithResync())
 	}
-	seqNum := uint64(api.NoSeqNum)
-	results, err := p.Orchestrator.PushData(ctx, from.source, kvs, append(from.opts, orchestrator.WithSeqNum(&seqNum))...)
+	results, err = p.Orchestrator.PushData(ctx, from.source, kvs, append(from.opts, orchestrator.WithSeqNum(&seqNum))...)
 	if seqNum != api.NoSeqNum {
 		// It fails where the client has gone, who does not want it any more.
 		_ = rpc.SetHeader(ctx, metadata.Pairs(SeqNumHeader, strconv.FormatUint(seqNum, 10)))
@@ -121,9 +122,9 @@ func (p *Plugin) push(ctx context.Context, method string, items []item, resync b
 		p.tellEffects(ctx, from.source, results)
 	}
 	if part {
-		return results, txn
+		return results, seqNum, txn
 	}
-	return results, statusOf(ctx, err, items, results)
+	return results, seqNum, statusOf(ctx, err, items, results)
 }
 
 // statusOf is the status of a change that was not made.

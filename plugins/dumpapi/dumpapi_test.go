@@ -20,6 +20,7 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	linuxidx "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
 	l2desc "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
@@ -113,11 +114,17 @@ func TestMetric(t *testing.T) {
 	}
 }
 
+type links struct{}
+
+func (links) Link(name string) (netlinkapi.Link, error) {
+	return netlinkapi.Link{Index: 30, Name: name, Up: true, Running: true, Master: 3}, nil
+}
+
 func start(t *testing.T, s scheduler, d dumpapi.VPPInterfaces) string {
 	t.Helper()
 	server := rest.NewPlugin(rest.UseDeps(func(d *rest.Deps) { d.Cfg = config.Text("http", "endpoint: 127.0.0.1:0") }))
 	agenttest.Start(t, dumpapi.NewPlugin(dumpapi.UseDeps(func(deps *dumpapi.Deps) {
-		deps.HTTP, deps.Scheduler, deps.Interfaces, deps.VPP = server, s, d, connection{}
+		deps.HTTP, deps.Scheduler, deps.Interfaces, deps.VPP, deps.Links = server, s, d, connection{}, links{}
 	})))
 	return server.URL()
 }
@@ -191,9 +198,9 @@ func TestFormOfDumps(t *testing.T) {
 			`"fib_meta":{"bridge_domain_id":1,"outgoing_interface_sw_if_idx":4}}}`,
 		"vpp/v2/xc": `{"4":{"x_connect":{"receive_interface":"mem2","transmit_interface":"mem3"},` +
 			`"x_connect_meta":{"receive_interface_sw_if_idx":4,"transmit_interface_sw_if_idx":5}}}`,
-		"linux/v2/interfaces": `[{"interface":{"name":"v1","Link":null},"interface_meta":{"linux_if_index":30}}]`,
+		"linux/v2/interfaces": `[{"interface":{"name":"v1","Link":null},"interface_meta":{"linux_if_index":30,"master_index":3,"oper_state":6,"flags":69699,"encapsulation":"ether"}}]`,
 		"linux/v2/arps": `[{"linux_arp":{"interface":"v1","ip_address":"10.99.0.2","hw_address":"02:00:00:00:00:11"},` +
-			`"linux_arp_meta":{"interface_index":30,"ip_family":2}}]`,
+			`"linux_arp_meta":{"interface_index":30,"ip_family":2,"vni":0}}]`,
 	} {
 		if status, body := ask(t, url+"/dump/"+path); status != http.StatusOK || compact(t, []byte(body)) != want {
 			t.Errorf("%s: %d %s\nwant %s", path, status, body, want)

@@ -1,12 +1,14 @@
 package dumpapi
 
 import (
+	"cmp"
 	"net/netip"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
 	linuxidx "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/ifaceidx"
 	l2desc "github.com/tenuto-dev/tenuto/plugins/vpp/l2plugin/descriptor"
 	linuxl3 "github.com/tenuto-dev/tenuto/proto/ligato/linux/l3"
@@ -29,20 +31,38 @@ type (
 		Transmit uint32 `json:"transmit_interface_sw_if_idx"`
 	}
 	interfaceIndex struct{ SwIfIndex uint32 }
-	vppRouteMeta   struct {
-		OutgoingIfIdx uint32
-		IsIPv6        bool
+	// vppRouteMeta has fields that are never set, because no item has such paths.
+	vppRouteMeta struct {
+		TableName                                                                                           string
+		OutgoingIfIdx                                                                                       uint32
+		IsIPv6                                                                                              bool
+		Afi                                                                                                 uint32
+		IsLocal, IsUDPEncap, IsUnreach, IsProhibit, IsResolveHost, IsResolveAttached, IsDvr, IsSourceLookup bool
+		NextHopID, RpfID                                                                                    uint32
+		LabelStack                                                                                          []label
+	}
+	label struct {
+		IsUniform       bool
+		Label, TTL, Exp uint32
 	}
 	linuxIfMeta struct {
-		Index int `json:"linux_if_index"`
+		Index         int    `json:"linux_if_index"`
+		Master        int    `json:"master_index"`
+		OperState     int    `json:"oper_state"`
+		Flags         int    `json:"flags"`
+		Encapsulation string `json:"encapsulation"`
 	}
 	linuxRouteMeta struct {
-		Index int `json:"interface_index"`
-		Scope int `json:"link_scope"`
+		Index    int    `json:"interface_index"`
+		Scope    int    `json:"link_scope"`
+		Protocol int    `json:"protocol"`
+		MTU      int    `json:"mtu"` // always 0, as no route has one
+		Table    uint32 `json:"table"`
 	}
 	linuxARPMeta struct {
 		Index  int `json:"interface_index"`
 		Family int `json:"ip_family"`
+		VNI    int `json:"vni"` // always 0, as no entry has one
 	}
 )
 
@@ -54,15 +74,26 @@ const familyIPv4, familyIPv6 = 2, 10
 
 var scopes = map[linuxl3.Route_Scope]int{linuxl3.Route_SITE: 200, linuxl3.Route_LINK: 253, linuxl3.Route_HOST: 254}
 
+// Flags and operational states of links, in the numbers of Linux.
+const (
+	flagUp, flagBroadcast, flagLoopback, flagRunning, flagMulticast, flagLowerUp = 1, 2, 8, 0x40, 0x1000, 0x10000
+
+	operDown, operUp = 2, 6
+)
+
 // numbers finds the numbers of interfaces and bridge domains by their names.
 type numbers struct {
 	interfaces, domains map[string]uint32
-	links               map[string]int // interfaces of Linux
+	links               map[string]linuxidx.LinuxIfMetadata // interfaces of Linux
+	look                func(name string) (netlinkapi.Link, error)
 }
 
 // numbers reads what the scheduler knows, without asking the southbound.
 func (p *Plugin) numbers() numbers {
-	n := numbers{map[string]uint32{}, map[string]uint32{}, map[string]int{}}
+	n := numbers{map[string]uint32{}, map[string]uint32{}, map[string]linuxidx.LinuxIfMetadata{}, nil}
+	if p.Links != nil {
+		n.look = p.Links.Link
+	}
 	descriptors := p.descriptors()
 	for _, model := range []string{"vpp.interfaces", "vpp.l2.bridge-domain", "linux.interfaces.interface"} {
 		kvs, _ := p.Scheduler.DumpValuesByDescriptor(descriptors[model], api.CachedView) // without the plugin there are none
@@ -77,7 +108,7 @@ func (p *Plugin) numbers() numbers {
 			case *l2desc.BDMeta:
 				n.domains[named.GetName()] = meta.ID
 			case linuxidx.LinuxIfMetadata:
-				n.links[named.GetName()] = meta.LinuxIfIndex
+				n.links[named.GetName()] = meta
 			}
 		}
 	}
@@ -104,22 +135,60 @@ func (n numbers) meta(kv api.KVWithMetadata) any {
 		return xconnectMeta{n.index(v.ReceiveInterface), n.index(v.TransmitInterface)}
 	case *vppl3.Route:
 		dst, _ := netip.ParsePrefix(v.DstNetwork) // as retrieved
-		return vppRouteMeta{n.index(v.OutgoingInterface), dst.Addr().Is6()}
+		meta := vppRouteMeta{OutgoingIfIdx: n.index(v.OutgoingInterface), IsIPv6: dst.Addr().Is6(), LabelStack: []label{}}
+		for _, l := range v.GetOutLabels() {
+			meta.LabelStack = append(meta.LabelStack, label{Label: l})
+		}
+		return meta
 	case *vppl3.ARPEntry:
 		return interfaceIndex{n.index(v.Interface)}
 	case *linuxl3.Route:
-		return linuxRouteMeta{n.links[v.OutgoingInterface], scopes[v.Scope]}
+		return linuxRouteMeta{
+			Index: n.links[v.OutgoingInterface].LinuxIfIndex, Scope: scopes[v.Scope], Protocol: int(netlinkapi.ProtocolAgent), Table: n.table(v),
+		}
 	case *linuxl3.ARPEntry:
 		family := familyIPv4
 		if addr, err := netip.ParseAddr(v.IpAddress); err == nil && addr.Is6() {
 			family = familyIPv6
 		}
-		return linuxARPMeta{n.links[v.Interface], family}
+		return linuxARPMeta{Index: n.links[v.Interface].LinuxIfIndex, Family: family}
 	}
 	if meta, ok := kv.Metadata.(linuxidx.LinuxIfMetadata); ok {
-		return linuxIfMeta{meta.LinuxIfIndex}
+		return n.linkMeta(kv.Value, meta)
 	}
 	return kv.Metadata
+}
+
+// table is the routing table of a route.
+func (n numbers) table(v *linuxl3.Route) uint32 {
+	master := n.links[v.OutgoingInterface].VrfMasterIf
+	return cmp.Or(v.GetTable(), n.links[master].VrfDevRT, netlinkapi.MainTable)
+}
+
+// linkMeta returns what the kernel tells of a link; if that is gone, only its index.
+func (n numbers) linkMeta(m proto.Message, meta linuxidx.LinuxIfMetadata) linuxIfMeta {
+	out := linuxIfMeta{Index: meta.LinuxIfIndex}
+	named, ok := m.(interface{ GetName() string })
+	if !ok || n.look == nil {
+		return out
+	}
+	link, err := n.look(named.GetName())
+	if err != nil {
+		return out
+	}
+	out.Master, out.OperState = link.Master, operDown
+	out.Encapsulation, out.Flags = "ether", flagBroadcast|flagMulticast
+	if link.Loopback {
+		out.Encapsulation, out.Flags = "loopback", flagLoopback
+	}
+	if link.Up {
+		out.Flags |= flagUp
+	}
+	if link.Running {
+		out.Flags |= flagRunning | flagLowerUp
+		out.OperState = operUp
+	}
+	return out
 }
 
 // byMAC and byReceiver are the keys of items in responses that are objects.

@@ -28,13 +28,10 @@ func (p *Plugin) metric(w http.ResponseWriter, r *http.Request) {
 	session, s := p.VPP.Session(), p.VPP.Stats()
 	m := &pb.Metrics{ // a connection is one channel
 		ChannelsCreated: session.Epoch, RequestsSent: s.Requests, RequestReplies: s.Replies,
-		RequestsFail: s.Timeouts + s.Disconnected + s.Rejected,
+		RequestsFail: s.Failed(), RequestsDone: s.Done(),
 	}
 	if session.Up {
 		m.ChannelsOpen = 1
-	}
-	if pending := uint64(max(s.InFlight, 0)) + s.Timeouts + s.Disconnected; pending < s.Requests {
-		m.RequestsDone = s.Requests - pending
 	}
 	rest.WriteJSON(w, http.StatusOK, m)
 }

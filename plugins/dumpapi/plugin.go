@@ -16,6 +16,7 @@ import (
 	"github.com/tenuto-dev/tenuto/infra/models"
 	"github.com/tenuto-dev/tenuto/infra/rest"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler/api"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/allmodels"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator/document"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/ifplugin/vppcalls"
@@ -37,6 +38,9 @@ type Deps struct {
 	// Interfaces tells of interfaces of VPP what is no part of their
 	// configuration; without it that is left out.
 	Interfaces VPPInterfaces `optional:"true"`
+	// Links tells of links of Linux what is no part of their configuration; without it
+	// that is left out.
+	Links LinuxLinks `optional:"true"`
 	// VPP tells of the connection to it; nil: that is not shown.
 	VPP VPPStats `optional:"true"`
 }
@@ -50,6 +54,12 @@ type Scheduler interface {
 // VPPInterfaces reads interfaces from VPP.
 type VPPInterfaces interface {
 	DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error)
+}
+
+// LinuxLinks finds the links of interfaces of Linux.
+type LinuxLinks interface {
+	// Link returns the link of the interface that the configuration knows by the name.
+	Link(name string) (netlinkapi.Link, error)
 }
 
 var _ infra.PostInit = (*Plugin)(nil)

@@ -58,15 +58,47 @@ func (p *Plugin) sessionInfo() sessionInfo {
 	return info
 }
 
-// statsResponse is the response of /govppmux/stats.
+// statsResponse is the response of /govppmux/stats. The fields of formerStats are those
+// of the predecessor.
 type statsResponse struct {
 	Session sessionInfo `json:"session"`
 	Stats
+	formerStats
+}
+
+// formerStats are counters under the names of the predecessor. A connection is one
+// channel. Single messages are not counted, so that the lists are empty.
+type formerStats struct {
+	ChannelsCreated uint64 `json:"channels_created"`
+	ChannelsOpen    uint64 `json:"channels_open"`
+	RequestsSent    uint64 `json:"requests_sent"`
+	RequestsDone    uint64 `json:"requests_done"`
+	RequestsFail    uint64 `json:"requests_fail,omitempty"`
+	RequestReplies  uint64 `json:"request_replies"`
+	Errors          []struct{}
+	AllMessages     struct {
+		Count uint64 `json:"count"`
+	}
+	Messages []struct{}
+	Replies  []struct{}
+}
+
+func (p *Plugin) formerStats() formerStats {
+	session, s := p.Session(), p.Stats()
+	f := formerStats{
+		ChannelsCreated: session.Epoch, RequestsSent: s.Requests, RequestsDone: s.Done(), RequestsFail: s.Failed(), RequestReplies: s.Replies,
+		Errors: []struct{}{}, Messages: []struct{}{}, Replies: []struct{}{},
+	}
+	if session.Up {
+		f.ChannelsOpen = 1
+	}
+	f.AllMessages.Count = s.Requests
+	return f
 }
 
 // ServeStats answers with the session and the counters as JSON.
 func (p *Plugin) ServeStats(w http.ResponseWriter, _ *http.Request) {
-	rest.WriteJSON(w, http.StatusOK, statsResponse{p.sessionInfo(), p.Stats()})
+	rest.WriteJSON(w, http.StatusOK, statsResponse{p.sessionInfo(), p.Stats(), p.formerStats()})
 }
 
 // ServeCommand runs the command of {"vppclicommand": "..."} and answers with

@@ -13,7 +13,7 @@ import (
 type Stats struct {
 	// Requests sent, and messages received for them.
 	Requests uint64 `json:"requests"`
-	Replies  uint64 `json:"replies"`
+	Replies  uint64 `json:"repliesReceived"`
 	// InFlight is the number of requests without a reply now.
 	InFlight int `json:"requestsInFlight"`
 	// Timeouts, Disconnected and Rejected are failed requests: without a reply
@@ -35,6 +35,18 @@ type Stats struct {
 	ConnectAttempts uint64 `json:"connectAttempts"`
 	Reconnects      uint64 `json:"sessionsLost"`
 }
+
+// Done returns the number of requests that got their reply.
+func (s Stats) Done() uint64 {
+	pending := uint64(max(s.InFlight, 0)) + s.Timeouts + s.Disconnected
+	if pending > s.Requests {
+		return 0
+	}
+	return s.Requests - pending
+}
+
+// Failed returns the number of requests that failed.
+func (s Stats) Failed() uint64 { return s.Timeouts + s.Disconnected + s.Rejected }
 
 // totals adds up the counters of connections.
 type totals struct {
@@ -124,7 +136,8 @@ type metric struct {
 func (c collector) metrics() []metric {
 	s := c.plugin.Stats()
 	up := 0.0
-	if session, _ := c.plugin.state.get(); session.Up {
+	session, _ := c.plugin.state.get()
+	if session.Up {
 		up = 1
 	}
 	counter := func(name, help string, v uint64) metric {
@@ -136,7 +149,10 @@ func (c collector) metrics() []metric {
 	failed := prometheus.NewDesc(metricPrefix+"requests_failed_total", "Requests without a reply, by reason.", []string{"error"}, nil)
 	return []metric{
 		gauge("up", "Whether VPP is connected.", up),
+		counter("channels_created_total", "Sessions with VPP; the predecessor counted channels.", session.Epoch),
+		gauge("channels", "Sessions with VPP now.", up),
 		counter("requests_total", "Requests sent to VPP.", s.Requests),
+		counter("requests_done_total", "Requests with a reply.", s.Done()),
 		gauge("requests", "Requests without a reply now.", float64(s.InFlight)),
 		counter("replies_received_total", "Messages received for requests.", s.Replies),
 		{failed, prometheus.CounterValue, float64(s.Timeouts), []string{"timeout"}},

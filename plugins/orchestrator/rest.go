@@ -26,16 +26,25 @@ const bodyName = "body"
 func (p *Plugin) endpoints() []rest.Endpoint {
 	read := []string{rest.GroupConfigRead}
 	return []rest.Endpoint{
-		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Query: []string{"source", rest.ShowSecretsParameter}, Doc: "the configuration in effect, as YAML; source=NAME for the items of one source; show-secrets to include secrets"},
+		{Path: "/configuration", Groups: read, Handler: p.getConfiguration, Query: []string{"source", "format", rest.ShowSecretsParameter}, Doc: "the configuration in effect, as YAML, or with format=json as JSON; source=NAME for the items of one source; show-secrets to include secrets"},
 		{Path: "/configuration", Methods: []string{http.MethodPut}, Groups: []string{rest.GroupConfigWrite}, Handler: p.putConfiguration,
 			Query: []string{"replace", "wait", "results"}, Response: response.Outcome{},
 			Doc: "adds or changes the items of the body (YAML or JSON) and returns their results; with replace, other items of clients are removed; " + replyDoc},
-		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: []problem{}, Doc: "errors in the items of the body"},
+		{Path: "/configuration/validate", Methods: []string{http.MethodPost}, Groups: []string{rest.GroupConfigValidation}, Handler: p.validate, Response: rest.OneOf{struct{}{}, []problem{}}, Doc: "errors in the items of the body; {} if there are none"},
 		{Path: "/configuration/sources", Groups: read, Handler: p.getSources, Response: []SourceStatus{}, Doc: "sources of the configuration, the one with the highest priority last"},
 	}
 }
 
 func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
+	encode, contentType := p.Codec.Encode, "application/yaml"
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "yaml":
+	case "json":
+		encode, contentType = p.Codec.EncodeJSON, "application/json"
+	default:
+		rest.WriteError(w, http.StatusBadRequest, fmt.Errorf("parameter format: %q: expected yaml or json", format))
+		return
+	}
 	source := r.URL.Query().Get("source")
 	var values []proto.Message
 	for _, kv := range p.ListData(source) {
@@ -45,12 +54,12 @@ func (p *Plugin) getConfiguration(w http.ResponseWriter, r *http.Request) {
 		}
 		values = append(values, val)
 	}
-	text, err := p.Codec.Encode(values...)
+	text, err := encode(values...)
 	if err != nil {
 		rest.WriteError(w, http.StatusInternalServerError, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
+	w.Header().Set("Content-Type", contentType+"; charset=utf-8")
 	_, _ = w.Write(text) // fails only if the client has disconnected
 }
 
@@ -70,7 +79,7 @@ func (p *Plugin) validate(w http.ResponseWriter, r *http.Request) {
 	} else if len(problems) > 0 {
 		rest.WriteJSON(w, http.StatusBadRequest, problems)
 	} else {
-		rest.WriteJSON(w, http.StatusOK, []problem{})
+		rest.WriteJSON(w, http.StatusOK, struct{}{})
 	}
 }
 
@@ -175,10 +184,24 @@ func (p *Plugin) semantic(doc *document.Document) []problem {
 				path += ": " + strings.Join(field.Fields(), ", ")
 				err = field.Unwrap()
 			}
-			problems = append(problems, problem{response.Problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column}, it.Key})
+			wrong := response.Problem{Path: path, Error: err.Error(), Key: it.Key, Line: it.Line, Column: it.Column, Item: p.part(it.Value)}
+			if !ok {
+				wrong.Derived = p.part(e.Message)
+			}
+			problems = append(problems, problem{wrong, it.Key})
 		}
 	}
 	return problems
+}
+
+// part returns a value as YAML, without its secrets.
+func (p *Plugin) part(val proto.Message) string {
+	val, _ = logging.HideSecrets(val)
+	text, err := document.EncodeItem(val)
+	if err != nil {
+		p.Log.Debug("value cannot be written as YAML", "error", err)
+	}
+	return string(text)
 }
 
 // single splits joined errors.

@@ -157,7 +157,7 @@ func (p *Plugin) postApply(w http.ResponseWriter, r *http.Request) {
 		rest.WriteError(w, http.StatusBadRequest, err)
 		return
 	}
-	if r.URL.Query().Has("fingerprint") {
+	if r.URL.Query().Get("fingerprint") != "" {
 		p.applyRequest(w, r, o, reply)
 		return
 	}

@@ -96,6 +96,7 @@ func TestRESTErrors(t *testing.T) {
 		var got []struct {
 			Path, Error string
 			Line        int
+			Item        string `json:"error_config_part"`
 		}
 		if err := json.Unmarshal([]byte(answer), &got); err != nil || len(got) != 3 {
 			t.Fatalf("%v in\n%s", err, answer)
@@ -104,12 +105,23 @@ func TestRESTErrors(t *testing.T) {
 		if lines != "4 5 6" || got[1].Path != "vppConfig.interfaces[2].mtu" || got[0].Path != "config/vpp/v2/interfaces/a: mtu" {
 			t.Errorf("problems %+v", got)
 		}
+		if got[0].Item != "name: a\nmtu: 9100\n" || got[1].Item != "" {
+			t.Errorf("items %+v", got)
+		}
 		if strings.HasPrefix(got[0].Error, "mtu") {
 			t.Errorf("the field is listed twice: %+v", got[0])
 		}
 	}
 	w.wantMTU("good", -1)
-	s.do("POST", "/configuration/validate", "vppConfig: {interfaces: [{name: good}]}", 200, "[]")
+	s.do("POST", "/configuration/validate", "vppConfig: {interfaces: [{name: good}]}", 200, "{}")
+	if got := s.do("GET", "/configuration?format=json", "", 200); !json.Valid([]byte(got)) || !strings.Contains(got, `"vppConfig": {}`) {
+		t.Errorf("as JSON: %s", got)
+	}
+	s.do("GET", "/configuration?format=xml", "", 400, "expected yaml or json")
+	s.do("PUT", "/configuration", "data: [{key: config/vpp/v2/interfaces/j, value: {name: j, mtu: 5}}]", 200)
+	if got := s.do("GET", "/configuration?format=json", "", 200); !strings.Contains(got, `"name": "j",`+"\n"+`        "mtu": 5`) {
+		t.Errorf("as JSON: %s", got)
+	}
 	s.do("POST", "/configuration/validate", "{", 400, "malformed")
 	s.do("PUT", "/configuration?replace=maybe", "", 400, "expected true or false")
 }

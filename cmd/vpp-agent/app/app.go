@@ -35,8 +35,10 @@ import (
 	"github.com/tenuto-dev/tenuto/plugins/govppmux"
 	"github.com/tenuto-dev/tenuto/plugins/kvscheduler"
 	linuxif "github.com/tenuto-dev/tenuto/plugins/linux/ifplugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/ifplugin/ifaceidx"
 	"github.com/tenuto-dev/tenuto/plugins/linux/iptablesplugin"
 	linuxl3 "github.com/tenuto-dev/tenuto/plugins/linux/l3plugin"
+	"github.com/tenuto-dev/tenuto/plugins/linux/netlinkapi"
 	"github.com/tenuto-dev/tenuto/plugins/linux/nsplugin"
 	"github.com/tenuto-dev/tenuto/plugins/netalloc"
 	"github.com/tenuto-dev/tenuto/plugins/orchestrator"
@@ -158,6 +160,7 @@ func New() (*VPPAgent, error) {
 	}))
 	a.DumpAPI = dumpapi.NewPlugin(dumpapi.UseDeps(func(d *dumpapi.Deps) {
 		d.HTTP, d.Scheduler, d.Codec, d.Interfaces, d.VPP = a.HTTP, a.Scheduler, a.Orchestrator.Codec, vppInterfaces{a}, a.GoVPP
+		d.Links = linuxLinks{a}
 	}))
 	a.Cleanup.Northbound = a.Orchestrator
 	return a, nil
@@ -281,4 +284,16 @@ type vppInterfaces struct{ agent *VPPAgent }
 // DumpInterfaces returns what VPP tells of all its interfaces.
 func (v vppInterfaces) DumpInterfaces(ctx context.Context) ([]vppcalls.Details, error) {
 	return vppcalls.New(v.agent.VPPIfPlugin.Southbound()).DumpInterfaces(ctx)
+}
+
+// linuxLinks finds links of Linux.
+type linuxLinks struct{ agent *VPPAgent }
+
+// Link returns the link of a configured interface.
+func (l linuxLinks) Link(name string) (netlinkapi.Link, error) {
+	place, err := ifaceidx.Find(l.agent.Context(), l.agent.LinuxIfPlugin.Index(), l.agent.Namespaces, name)
+	if err != nil {
+		return netlinkapi.Link{}, err
+	}
+	return place.Link, place.Close()
 }

@@ -50,9 +50,9 @@ func TestOutput(t *testing.T) {
 	}
 	for _, test := range []struct{ method, path, body, want string }{
 		{"POST", "/greeting", `{"name": "Ada"}`, "{\n  \"greeting\": \"Hello Ada!\"\n}\n"},
-		{"POST", "/greeting", `{"name": ""}`, "400 Bad Request\n{\n  \"error\": \"expected a name, as in {\\\"name\\\": \\\"Ada\\\"}\"\n}\n"},
-		{"POST", "/greeting", `Ada`, "400 Bad Request\n{\n  \"error\": \"read the name: invalid character 'A' looking for beginning of value\"\n}\n"},
-		{"GET", "/greeting", "", "405 Method Not Allowed\n{\n  \"error\": \"GET /greeting: expected method POST\"\n}\n"},
+		{"POST", "/greeting", `{"name": ""}`, "400 Bad Request\n{\n  \"error\": \"expected a name, as in {\\\"name\\\": \\\"Ada\\\"}\",\n  \"Error\": \"expected a name, as in {\\\"name\\\": \\\"Ada\\\"}\"\n}\n"},
+		{"POST", "/greeting", `Ada`, "400 Bad Request\n{\n  \"error\": \"read the name: invalid character 'A' looking for beginning of value\",\n  \"Error\": \"read the name: invalid character 'A' looking for beginning of value\"\n}\n"},
+		{"GET", "/greeting", "", "405 Method Not Allowed\n{\n  \"error\": \"GET /greeting: expected method POST\",\n  \"Error\": \"GET /greeting: expected method POST\"\n}\n"},
 	} {
 		if got := ask(t, test.method, server.URL()+test.path, test.body); got != test.want {
 			t.Errorf("%s %s %q:\n got %q\nwant %q", test.method, test.path, test.body, got, test.want)

@@ -16,7 +16,9 @@ type ExposedStatus struct {
 	StartTime    int64  `json:"start_time,omitempty"`
 	LastChange   int64  `json:"last_change,omitempty"`
 	LastUpdate   int64  `json:"last_update,omitempty"`
-	CommitHash   string `json:"commit_hash,omitempty"`
+	// InterfaceStats is always empty, as in the replies of the predecessor.
+	InterfaceStats struct{} `json:"interface_stats"`
+	CommitHash     string   `json:"commit_hash,omitempty"`
 	// Plugins are the plugins, sorted by name.
 	Plugins         []PluginStatus `json:"plugins"`
 	PluginStatus    map[string]PluginStatus

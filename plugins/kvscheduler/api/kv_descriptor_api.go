@@ -17,6 +17,13 @@ import (
 // such as the index that VPP assigned to an interface. The descriptor chooses its type.
 type Metadata = any
 
+// IndexedMetadata is metadata with fields that /scheduler/graph-snapshot and
+// /scheduler/key-timeline show beside those of its JSON: the indexes under the names
+// that programs know.
+type IndexedMetadata interface {
+	IndexFields() map[string][]string
+}
+
 // KeySelector reports whether a key belongs to a set of keys. It must be pure.
 type KeySelector func(key string) bool
 

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,39 @@ import (
 // key. All groups are shown, empty ones too. Decoding the result gives the items
 // back. The error names a message that belongs to no model.
 func (c *Codec) Encode(items ...proto.Message) ([]byte, error) {
+	root, err := c.tree(items)
+	if err != nil {
+		return nil, err
+	}
+	return writeYAML(root)
+}
+
+// EncodeJSON is Encode for JSON.
+func (c *Codec) EncodeJSON(items ...proto.Message) ([]byte, error) {
+	root, err := c.tree(items)
+	if err != nil {
+		return nil, err
+	}
+	var compact, out bytes.Buffer
+	writeJSON(&compact, root)
+	if err := json.Indent(&out, compact.Bytes(), "", "  "); err != nil {
+		return nil, fmt.Errorf("encode the configuration: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// EncodeItem writes one message as YAML.
+func EncodeItem(item proto.Message) ([]byte, error) {
+	n, err := nodeOf(item)
+	if err != nil {
+		return nil, err
+	}
+	return writeYAML(n)
+}
+
+// tree is the grouped form of items.
+func (c *Codec) tree(items []proto.Message) (*yaml.Node, error) {
 	byType, err := c.byType(items)
 	if err != nil {
 		return nil, err
@@ -30,6 +64,10 @@ func (c *Codec) Encode(items ...proto.Message) ([]byte, error) {
 		}
 		root.Content = append(root.Content, word(g.name), body)
 	}
+	return root, nil
+}
+
+func writeYAML(root *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
@@ -84,6 +122,37 @@ func nodeOf(m proto.Message) (*yaml.Node, error) {
 		return nil, fmt.Errorf("offset %d: %s", syntax.offset, syntax.msg)
 	}
 	return n, nil
+}
+
+// writeJSON writes a node of a tree, which has no aliases.
+func writeJSON(w *bytes.Buffer, n *yaml.Node) {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		w.WriteByte('{')
+		for i := 0; i < len(n.Content); i += 2 {
+			if i > 0 {
+				w.WriteByte(',')
+			}
+			writeJSON(w, n.Content[i])
+			w.WriteByte(':')
+			writeJSON(w, n.Content[i+1])
+		}
+		w.WriteByte('}')
+	case n.Kind == yaml.SequenceNode:
+		w.WriteByte('[')
+		for i, e := range n.Content {
+			if i > 0 {
+				w.WriteByte(',')
+			}
+			writeJSON(w, e)
+		}
+		w.WriteByte(']')
+	case n.Tag == "!!str":
+		text, _ := json.Marshal(n.Value) // does not fail for strings
+		w.Write(text)
+	default:
+		w.WriteString(n.Value)
+	}
 }
 
 func word(text string) *yaml.Node {

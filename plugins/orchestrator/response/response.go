@@ -17,6 +17,10 @@ type Problem struct {
 	Key    string `json:"key,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
+	// Item is the item as YAML, and Derived the value derived from it that is invalid;
+	// empty if the item cannot be read, or is invalid itself.
+	Item    string `json:"error_config_part,omitempty"`
+	Derived string `json:"error_derived_config_part,omitempty"`
 }
 
 // Item is the result of an item of a change.

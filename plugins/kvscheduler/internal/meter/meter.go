@@ -31,6 +31,7 @@ type Meter struct {
 	processed  prometheus.Counter
 	txns       *prometheus.CounterVec   // txn_type, result
 	txnTime    *prometheus.HistogramVec // txn_type
+	process    *prometheus.HistogramVec // slice
 	wait       *prometheus.HistogramVec // txn_type
 	operations *prometheus.CounterVec   // descriptor, operation, result
 	callTime   *prometheus.HistogramVec // descriptor, operation
@@ -60,6 +61,7 @@ func New(source Source) *Meter {
 			Namespace: namespace, Subsystem: subsystem, Name: "txn_processed", Help: "Transactions executed."}),
 		txns:       counter("transactions_total", "Transactions executed, by type and result (ok, failed, reverted).", "txn_type", "result"),
 		txnTime:    histogram("txn_duration_seconds", "Time from the start to the end of transactions.", "txn_type"),
+		process:    histogram("txn_process_duration_seconds", "Time that parts of the processing of transactions took.", "slice"),
 		wait:       histogram("queue_wait_seconds", "Time that transactions waited in the queue.", "txn_type"),
 		operations: counter("operations_total", "Operations executed, by result (ok, failed, noop).", "descriptor", "operation", "result"),
 		callTime:   histogram("operation_duration_seconds", "Time that operations took in their descriptor.", "descriptor", "operation"),
@@ -68,7 +70,7 @@ func New(source Source) *Meter {
 
 // Register registers all metrics.
 func (m *Meter) Register(r prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.processed, m.txns, m.txnTime, m.wait, m.operations, m.callTime, current{m.source}} {
+	for _, c := range []prometheus.Collector{m.processed, m.txns, m.txnTime, m.process, m.wait, m.operations, m.callTime, current{m.source}} {
 		if err := r.Register(c); err != nil {
 			return err
 		}
@@ -126,6 +128,7 @@ func (m *Meter) Observe(txn *api.RecordedTxn) {
 	m.processed.Inc()
 	m.txns.WithLabelValues(txn.TxnType.String(), result).Inc()
 	m.txnTime.WithLabelValues(txn.TxnType.String()).Observe(txn.Stop.Sub(txn.Start).Seconds())
+	m.process.WithLabelValues("executeTransaction").Observe(txn.Stop.Sub(txn.Start).Seconds())
 }
 
 func (m *Meter) tally(groups map[group]*tally, op *api.RecordedTxnOp) *tally {
@@ -212,6 +215,7 @@ func collectQueue(queue api.QueueStatus, gauge, count sample) {
 		gauge("queue_running_seconds", "Age of the transaction in execution.", queue.Running.For.Seconds())
 	}
 	if ch := queue.Changes; ch != nil {
+		count("txn_dropped", "The same as changes_refused_total, under the name of the predecessor.", float64(ch.Refused))
 		gauge("changes_waiting", "Changes of the northbound that wait before the queue.", float64(ch.Waiting))
 		gauge("changes_clients_waiting", "Those of clients among them, which are bounded.", float64(ch.Clients))
 		gauge("changes_capacity", "Changes of clients that can wait; one more is refused.", float64(ch.Capacity))

@@ -152,7 +152,7 @@ func TestRefusals(t *testing.T) {
 		{"dump?view=up&descriptor=bd", 400, []string{"view", "up", "SB, NB or cached"}},
 		{"dump?descriptor=nope", 404, []string{"descriptor", "nope"}},
 		{"dump?key-prefix=nope", 404, []string{"key-prefix", "nope"}},
-		{"dump?descriptor=bd&key-prefix=bd/", 400, []string{"descriptor", "key-prefix", "only one"}},
+		{"dump?descriptor=bd&key-prefix=other/", 400, []string{"descriptor", "key-prefix", "only one"}},
 		{"dump?descriptor=bd-if", 400, []string{"view", "bd-if", "NB or cached"}},
 		{"dump?descriptor=bd&view=NB", 500, []string{"dump failed"}},
 		{"status?key=a&descriptor=b", 400, []string{"only one"}},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -107,6 +108,9 @@ func metadataFields(meta api.Metadata) map[string][]string {
 	out := make(map[string][]string, len(fields))
 	for name, value := range fields {
 		out[name] = texts(value)
+	}
+	if indexed, ok := meta.(api.IndexedMetadata); ok {
+		maps.Copy(out, indexed.IndexFields())
 	}
 	return out
 }

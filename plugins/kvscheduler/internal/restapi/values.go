@@ -15,7 +15,7 @@ import (
 )
 
 func (s *server) dump(r *http.Request, args arguments) (answer, error) {
-	by, err := args.onlyOne("descriptor", "key-prefix")
+	by, err := s.dumpBy(args)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +54,20 @@ func (s *server) dump(r *http.Request, args arguments) (answer, error) {
 		list[i] = response.DumpedValue{Key: kv.Key, Value: value, Origin: kv.Origin, Metadata: metadata}
 	}
 	return asJSON(list), nil
+}
+
+// dumpBy returns the name of the argument that selects the values; empty if none does.
+// Both arguments may be given if they mean the same.
+func (s *server) dumpBy(args arguments) (string, error) {
+	by, err := args.onlyOne("descriptor", "key-prefix")
+	if err == nil {
+		return by, nil
+	}
+	d, unknown := s.descriptor(args.text("descriptor"))
+	if unknown != nil || d.NBKeyPrefix != args.text("key-prefix") {
+		return "", err
+	}
+	return "descriptor", nil
 }
 
 // shown is the value as the request may see it.
@@ -106,7 +120,7 @@ func (s *server) canDumpPrefix(prefix string, view api.View) error {
 }
 
 func readable(d *api.KVDescriptor, view api.View) error {
-	if view == api.SBView && d.Retrieve == nil {
+	if view == api.SBView && !d.Retrieves() {
 		return badRequest(fmt.Errorf("argument %q is %q: descriptor %s cannot read the southbound; expected NB or cached", "view", view, d.Name))
 	}
 	return nil

@@ -30,6 +30,15 @@ type LinuxIfMetadata struct {
 	Existing     bool                    // of type EXISTING: another process owns the link
 }
 
+// IndexFields returns the name in the kernel and that of the TAP; see api.IndexedMetadata.
+func (m LinuxIfMetadata) IndexFields() map[string][]string {
+	fields := map[string][]string{"host-iface-name": {m.HostIfName}}
+	if m.VPPTapName != "" {
+		fields["tap-vpp-name"] = []string{m.VPPTapName}
+	}
+	return fields
+}
+
 // ByHostName finds interfaces by their name in the kernel; see HostKey.
 var ByHostName = idxmap.Index[LinuxIfMetadata, string]{
 	Name: "host-iface-name",

@@ -5,6 +5,7 @@ package ifaceidx
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	interfaces "github.com/tenuto-dev/tenuto/proto/ligato/vpp/interfaces"
@@ -31,6 +32,14 @@ type IfMeta struct {
 	// DevType is the device type in the words of VPP ("virtio"). Known only of
 	// interfaces that were read from VPP.
 	DevType string
+}
+
+// IndexFields returns the index and the addresses; see api.IndexedMetadata.
+func (m *IfMeta) IndexFields() map[string][]string {
+	if m == nil {
+		return nil
+	}
+	return map[string][]string{"index": {strconv.FormatUint(uint64(m.SwIfIndex), 10)}, "ip_addresses": append([]string{}, m.IPAddresses...)}
 }
 
 // BySwIfIndex finds interfaces by the index in VPP.

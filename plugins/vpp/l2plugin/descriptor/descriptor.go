@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
@@ -27,6 +28,14 @@ const (
 type BDMeta struct {
 	// ID is the number that VPP knows the bridge domain by.
 	ID uint32
+}
+
+// IndexFields returns the number; see api.IndexedMetadata.
+func (m *BDMeta) IndexFields() map[string][]string {
+	if m == nil {
+		return nil
+	}
+	return map[string][]string{"index": {strconv.FormatUint(uint64(m.ID), 10)}}
 }
 
 // ByID finds bridge domains by their number.

@@ -4,6 +4,8 @@
 package descriptor
 
 import (
+	"strconv"
+
 	"github.com/tenuto-dev/tenuto/infra/idxmap"
 	"github.com/tenuto-dev/tenuto/plugins/govppmux/binding"
 	"github.com/tenuto-dev/tenuto/plugins/vpp/l3plugin/vppcalls"
@@ -39,6 +41,14 @@ type VRFMeta struct {
 	// FlowHash is what the hash was set to in this session with VPP, which does
 	// not tell; nil if it was not set.
 	FlowHash *l3.VrfTable_FlowHashSettings
+}
+
+// IndexFields returns the number; see api.IndexedMetadata.
+func (m *VRFMeta) IndexFields() map[string][]string {
+	if m == nil {
+		return nil
+	}
+	return map[string][]string{"index": {strconv.FormatUint(uint64(m.Index), 10)}}
 }
 
 // ByIndex finds VRF tables by their number.
