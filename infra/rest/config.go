@@ -30,7 +30,7 @@ type Config struct {
 	PasswordHashCost   int           `json:"password-hash-cost" desc:"cost of the bcrypt hashes of passwords in clear text, 4 to 16"`
 	EnableTokenAuth    bool          `json:"enable-token-auth" desc:"users can log in at /auth/login, also in a browser, to get a token"`
 	TokenExpiration    time.Duration `json:"token-expiration" desc:"lifetime of a token"`
-	TokenSignature     string        `json:"token-signature" secret:"true" desc:"key that signs tokens, 32 bytes or more; the default is a random key, so that tokens become invalid when the process ends"`
+	TokenSignature     string        `json:"token-signature" secret:"true" desc:"key that signs tokens, 32 bytes or more (a shorter one works, with a warning); the default is a random key, so that tokens become invalid when the process ends"`
 	SignKey            string        `json:"sign-key" secret:"true" desc:"alias of token-signature"`
 	TokenSignatureFile string        `json:"token-signature-file" desc:"file with the keys of tokens, one per line: the first signs, tokens signed by the others are valid as well; reloaded when it changes"`
 }

@@ -53,6 +53,10 @@ func (p *Plugin) newGuard() (*guard, error) {
 // if there are none.
 func (p *Plugin) signingKeys() (func() [][]byte, error) {
 	if key := p.cfg.TokenSignature + p.cfg.SignKey; key != "" { // at most one of them is set
+		if len(key) < minKey { // configurations of the predecessor have such keys
+			p.Log.Warn("the key that signs tokens is short enough to be guessed", "bytes", len(key),
+				"hint", "set token-signature in http.conf to the output of openssl rand -hex 32")
+		}
 		return func() [][]byte { return [][]byte{[]byte(key)} }, nil
 	}
 	file := p.cfg.TokenSignatureFile

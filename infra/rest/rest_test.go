@@ -196,7 +196,6 @@ func TestConfig(t *testing.T) {
 		"users: [{name: a}]":                                         "users[0]: expected one of password-hash and password",
 		"users: [{name: a, password-hash: b}]":                       "users[0].password-hash: expected a bcrypt hash",
 		"users: [{name: a, password: b, permissions: [/x, host/x]}]": `users[0].permissions[1]: "host/x": expected a path`,
-		"sign-key: secret":                                           "sign-key: expected 32 bytes or more",
 		"enable-token-auth: true":                                    "enable-token-auth: expected users who can log in",
 		"enable-token-auth: true\nclient-basic-auth: ['a:b']\npassword-hash-cost: 4\ntoken-signature-file: /nowhere": "token-signature-file: open /nowhere",
 		"anonymous: [probe]": "anonymous: expected users too",

@@ -108,9 +108,6 @@ func (c Config) checkTokens() error {
 			continue
 		}
 		given++
-		if k.key != "token-signature-file" && len(k.value) < minKey {
-			errs = append(errs, fmt.Errorf("%s: expected %d bytes or more, for example the output of openssl rand -hex 32", k.key, minKey))
-		}
 	}
 	if given > 1 {
 		errs = append(errs, errors.New("token-signature, token-signature-file, sign-key: expected at most one of them"))

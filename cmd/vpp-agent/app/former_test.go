@@ -20,6 +20,7 @@ endpoint: 0.0.0.0:9191
 enable-token-auth: true
 token-expiration: 600000000000
 password-hash-cost: 7
+token-signature: secret
 users:
   - name: user1
     password_hash: $2a$10$q5s1LP7xbCJWJlLet1g/h.rGrsHtciILps90bNRdJ.6DRekw9b.zK

@@ -111,7 +111,6 @@ func TestItemStatesAreInEtcd(t *testing.T) {
 	server, ctl := startEtcd(t)
 	h := newEtcdHouse(t, server, "--simulate")
 	h.write(t, "orchestrator.conf", "status-publishers: [etcd]\n")
-	h.write(t, "status-check.conf", "publishers: [etcd]\n")
 	h.start(t)
 	db := directEtcd(t, server)
 	awaitEntry(t, db, docPrefix+"check/status/v1/agent", `"state":"OK"`)

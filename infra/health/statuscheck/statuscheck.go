@@ -43,6 +43,8 @@ type Deps struct {
 	// Stores are the data stores that health can be published to; publishers
 	// selects some of them.
 	Stores []publish.Store `optional:"true"`
+	// Default are those that health is published to unless the configuration names others.
+	Default []publish.Store `optional:"true"`
 	// Label provides the key prefix; nil: no prefix.
 	Label AgentPrefix `optional:"true"`
 	// NonFatal provides the non-fatal plugins; nil: all plugins count.
@@ -62,7 +64,7 @@ type NonFatal interface {
 
 // Config is the file status-check.conf.
 type Config struct {
-	Publishers      []string      `json:"publishers" desc:"names of the data stores that the health of the agent is published to, below check/status/v1/; empty: health is not published"`
+	Publishers      []string      `json:"publishers" desc:"names of the data stores that the health of the agent is published to, below check/status/v1/; the default of vpp-agent is etcd if it is configured, an empty list is none"`
 	PublishInterval time.Duration `json:"publish-interval" desc:"how often unchanged health is published again"`
 	ProbeInterval   time.Duration `json:"probe-interval" desc:"interval and timeout of probes"`
 }
@@ -116,11 +118,22 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	for _, s := range stores {
-		p.publishers = append(p.publishers, publish.New(publish.Options{
-			Store: s, Prefix: p.prefix + status.Prefix, What: "health", Log: p.Log, Health: p.Health.Scope("publish to " + s.String()),
-		}))
+		p.publishTo(s, p.Health.Scope("publish to "+s.String()))
+	}
+	if cfg.Publishers == nil {
+		for _, s := range p.Default {
+			if !s.Disabled() {
+				p.publishTo(s, nil) // nobody asked for it, so that a failure is not trouble
+			}
+		}
 	}
 	return nil
+}
+
+func (p *Plugin) publishTo(s publish.Store, trouble health.Reporter) {
+	p.publishers = append(p.publishers, publish.New(publish.Options{
+		Store: s, Prefix: p.prefix + status.Prefix, What: "health", Log: p.Log, Health: trouble,
+	}))
 }
 
 // AfterInit starts publishing and calling the probes.

@@ -220,6 +220,27 @@ func TestProbes(t *testing.T) {
 	is("OK", "")
 }
 
+// Without a list, health goes to the default stores that are configured.
+func TestDefaultPublishers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": true, "publishers: []": false, "publishers: [memory]": true} {
+		s := newStore()
+		p := newPlugin(s, text)
+		p.Default = []publish.Store{disabled{newStore()}, s}
+		agenttest.Start(t, p)
+		if want {
+			s.await(t, "/me/check/status/v1/agent OK status-check=OK", "/me/check/status/v1/plugin/status-check OK")
+		} else if got := s.text(); len(got) > 0 {
+			t.Errorf("%q: published %q", text, got)
+		}
+	}
+}
+
+// disabled is a store that is not configured.
+type disabled struct{ *store }
+
+func (disabled) Disabled() bool { return true }
+
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	if err := config.Lint(statuscheck.DefaultConfig()); err != nil {

@@ -353,3 +353,14 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// The predecessor wrote items without a field of their own under the name of the message.
+func TestFormerFieldNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"RuleChain", "RuleChain_list", "RuleChainList"} {
+		doc := codec(t).Decode("f.yaml", []byte("linuxConfig: {"+name+": [{name: c1, chainType: INPUT}]}"), "")
+		if len(doc.Errs) > 0 || len(doc.Items) != 1 || doc.Items[0].Key != "config/linux/iptables/v2/rulechain/c1" {
+			t.Errorf("%s: %v, %v", name, doc.Items, doc.Errs)
+		}
+	}
+}

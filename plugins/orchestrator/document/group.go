@@ -29,7 +29,7 @@ type member struct {
 // layout makes the groups: first those of the configurator's messages, then one
 // for each other root module. A model without a field there, and every model
 // besides its field, goes by the name of its message: <Message>List, also written
-// <Message>_list, or <Message> for a singleton.
+// <Message>_list and <Message>, or <Message> for a singleton.
 func layout(set *models.Set) []*group {
 	var groups []*group
 	byRoot := map[string]*group{}
@@ -108,7 +108,7 @@ func (g *group) alias(model models.Known, m *member) {
 		g.members = append(g.members, m)
 		g.names = append(g.names, written)
 	}
-	for _, n := range []string{name, written} {
+	for _, n := range []string{name, written, string(model.ProtoName().Name())} {
 		if g.byName[n] == nil {
 			g.byName[n] = m
 		}

@@ -131,6 +131,11 @@ func (p *Plugin) Init() error {
 		return err
 	}
 	p.cfg = cfg
+	for key, given := range map[string]bool{"stopwatch": cfg.Stopwatch, "strategy": cfg.Strategy != ""} {
+		if given {
+			p.Log.Warn("key of vpp-ifplugin.conf has no effect; remove it", "key", key)
+		}
+	}
 	p.holder.Clear(errNotConnected)
 	p.vpp = session.New(&p.holder)
 	p.calls = vppcalls.New(p.vpp)
